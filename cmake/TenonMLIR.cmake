@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Finds MLIR and defines how Tenon's folders build against it:
+#
+#   tenon_add_library(TenonTransforms Fuse.cpp Simplify.cpp LINK TenonDialect)
+#   tenon_add_tool(tenon-opt tenon-opt.cpp LINK TenonTransforms)
+#   tenon_add_unittest(TransformsTests PlanTest.cpp LINK TenonTransforms)
+#   tenon_add_tablegen_target(TenonOpsIncGen)   # after mlir_tablegen(...)
+#
+# No caller names an MLIR or LLVM library: tenon::mlir is all of them, and the
+# linker takes what is used.
+
+find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+message(STATUS "MLIR ${LLVM_PACKAGE_VERSION} in ${MLIR_DIR}")
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# mlir_tablegen reads its include paths from the directory, not from a target.
+include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+
+add_library(tenon_mlir INTERFACE)
+add_library(tenon::mlir ALIAS tenon_mlir)
+separate_arguments(_llvm_definitions NATIVE_COMMAND ${LLVM_DEFINITIONS})
+target_compile_definitions(tenon_mlir INTERFACE ${_llvm_definitions})
+target_compile_options(tenon_mlir INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<BOOL:${LLVM_ENABLE_RTTI}>>>:-fno-rtti>)
+if(TENON_STATIC_LLVM)
+  # The archives are given as files, since the imported targets would bring
+  # libLLVM.so along. lld searches archives in any order.
+  foreach(_lib IN LISTS MLIR_EXPORTED_TARGETS)
+    get_target_property(_type ${_lib} TYPE)
+    if(_type STREQUAL STATIC_LIBRARY)
+      target_link_libraries(tenon_mlir INTERFACE $<TARGET_FILE:${_lib}>)
+    endif()
+  endforeach()
+  llvm_map_components_to_libnames(_llvm_libs core nvptx native orcjit passes perfjitevents
+    asmparser bitwriter frontendopenmp frontendoffloading irreader linker ipo)
+  target_link_libraries(tenon_mlir INTERFACE ${_llvm_libs})
+else()
+  target_link_libraries(tenon_mlir INTERFACE MLIR LLVM)
+endif()
+
+# Everything that tablegen writes; every library waits for it.
+add_custom_target(tenon-headers)
+
+function(tenon_add_tablegen_target name)
+  add_public_tablegen_target(${name})
+  add_dependencies(tenon-headers ${name})
+endfunction()
+
+# MLIR's headers take about two thirds of a file's compile time.
+if(TENON_ENABLE_PCH)
+  # One header for libraries and tools: both must be compiled as -fPIC.
+  set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)
+  add_library(tenon_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/pch.cpp)
+  target_link_libraries(tenon_pch PUBLIC tenon_mlir)
+  target_compile_options(tenon_pch PUBLIC -Xclang -fno-pch-timestamp)
+  target_precompile_headers(tenon_pch PUBLIC ${PROJECT_SOURCE_DIR}/cmake/pch.h)
+endif()
+
+function(_tenon_configure target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "LINK")
+  target_sources(${target} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${target} PUBLIC ${ARG_LINK} tenon_mlir)
+  add_dependencies(${target} tenon-headers mlir-headers)
+  if(TENON_ENABLE_PCH)
+    target_compile_options(${target} PRIVATE -Xclang -fno-pch-timestamp)
+    target_precompile_headers(${target} REUSE_FROM tenon_pch)
+  endif()
+endfunction()
+
+function(tenon_add_library name)
+  add_library(${name} STATIC)
+  _tenon_configure(${name} ${ARGN})
+endfunction()
+
+function(tenon_add_tool name)
+  add_executable(${name})
+  _tenon_configure(${name} ${ARGN})
+endfunction()
+
+# GoogleTest binaries; scripts/run_tests.py runs each file under build/unittests.
+function(tenon_add_unittest name)
+  find_package(GTest REQUIRED)
+  add_executable(${name})
+  _tenon_configure(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
+endfunction()
