@@ -1,0 +1,56 @@
+//===- Tenon.h - The tenon dialect ------------------------------*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_TENON_IR_TENON_H
+#define TENON_DIALECT_TENON_IR_TENON_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "tenon/Dialect/Tenon/IR/TenonDialect.h.inc"
+#include "tenon/Dialect/Tenon/IR/TenonEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "tenon/Dialect/Tenon/IR/TenonAttrs.h.inc"
+
+#include "tenon/Dialect/Tenon/IR/TenonInterfaces.h.inc"
+
+namespace mlir::tenon {
+
+/// The float type in which arithmetic on tensors of `elementType` is carried
+/// out: f64 for f64, f32 for everything else.
+FloatType getComputeType(Type elementType);
+
+/// The shape of two shapes broadcast as in NumPy, where a dynamic extent
+/// matches only another dynamic extent or 1; nothing if they do not broadcast.
+std::optional<SmallVector<int64_t>> broadcastShapes(ArrayRef<int64_t> lhs,
+                                                    ArrayRef<int64_t> rhs);
+
+namespace detail {
+// Shared by all binary ops (TenonOpBase.td).
+LogicalResult inferBroadcast(std::optional<Location> loc, StringRef opName,
+                             ValueRange operands, SmallVectorImpl<Type> &types);
+ParseResult parseBinary(OpAsmParser &parser, OperationState &result);
+void printBinary(OpAsmPrinter &printer, Operation *op);
+LogicalResult verifyBinary(Operation *op);
+} // namespace detail
+
+} // namespace mlir::tenon
+
+#define GET_OP_CLASSES
+#include "tenon/Dialect/Tenon/IR/TenonOps.h.inc"
+
+#endif // TENON_DIALECT_TENON_IR_TENON_H

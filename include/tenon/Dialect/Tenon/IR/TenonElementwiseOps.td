@@ -1,0 +1,247 @@
+//===- TenonElementwiseOps.td - Elementwise ops ------------*- tablegen -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_TENON_IR_TENONELEMENTWISEOPS_TD
+#define TENON_DIALECT_TENON_IR_TENONELEMENTWISEOPS_TD
+
+include "tenon/Dialect/Tenon/IR/TenonOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Two operands
+//===----------------------------------------------------------------------===//
+
+def Tenon_AddOp : Tenon_BinaryOp<"add", [Commutative]> {
+  let summary = "Sum: a bias, a residual, a constant";
+  let description = [{
+    `result = input + other`.
+  }] # broadcasting # [{
+    Example:
+
+    ```mlir
+    %1 = tenon.add %0, %bias : tensor<?x64xf32>, tensor<64xf32>
+    %2 = tenon.add %1, 3.0 : tensor<?x64xf32>
+    ```
+  }];
+}
+
+def Tenon_SubOp : Tenon_BinaryOp<"sub"> {
+  let summary = "Difference";
+  let description = [{
+    `result = input - other`. A constant may stand first.
+  }] # broadcasting # [{
+    Example:
+
+    ```mlir
+    %1 = tenon.sub %0, %mean : tensor<?x64xf32>, tensor<64xf32>
+    %2 = tenon.sub 1.0, %1 : tensor<?x64xf32>
+    ```
+  }];
+}
+
+def Tenon_MulOp : Tenon_BinaryOp<"mul", [Commutative]> {
+  let summary = "Product, element by element: a scale";
+  let description = [{
+    `result = input * other`.
+  }] # broadcasting # [{
+    Example:
+
+    ```mlir
+    %1 = tenon.mul %0, 2.0 : tensor<?x64xf32>
+    %2 = tenon.mul %1, %scale : tensor<?x64xf32>, tensor<64xf32>
+    ```
+  }];
+}
+
+def Tenon_DivOp : Tenon_BinaryOp<"div"> {
+  let summary = "Quotient, element by element";
+  let description = [{
+    `result = input / other`, correctly rounded. A constant may stand first.
+  }] # broadcasting # [{
+    Example:
+
+    ```mlir
+    %1 = tenon.div %0, %deviation : tensor<?x64xf32>, tensor<64xf32>
+    ```
+  }];
+}
+
+def Tenon_MinOp : Tenon_BinaryOp<"min", [Commutative]> {
+  let summary = "Smaller of two; NaN if either is NaN";
+  let description = [{
+    `result = min(input, other)`, as `torch.minimum`: a NaN on either side gives
+    NaN.
+  }] # broadcasting # [{
+    Example:
+
+    ```mlir
+    %1 = tenon.min %0, 6.0 : tensor<?x64xf32>
+    ```
+  }];
+}
+
+def Tenon_MaxOp : Tenon_BinaryOp<"max", [Commutative]> {
+  let summary = "Larger of two; NaN if either is NaN";
+  let description = [{
+    `result = max(input, other)`, as `torch.maximum`: a NaN on either side gives
+    NaN.
+  }] # broadcasting # [{
+    Example:
+
+    ```mlir
+    %1 = tenon.max %0, %floor : tensor<?x64xf32>, tensor<64xf32>
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// One operand
+//===----------------------------------------------------------------------===//
+
+def Tenon_ReluOp : Tenon_UnaryOp<"relu"> {
+  let summary = "`max(x, 0)`; NaN stays NaN";
+  let description = [{
+    Requires a tensor of rank 0 to 2; gives one of the same type. The only error
+    is a wrong type.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.relu %0 : tensor<?x64xf32>
+    ```
+  }];
+  let hasFolder = 1;
+}
+
+def Tenon_LeakyReluOp : Tenon_UnaryOp<"leaky_relu"> {
+  let summary = "`x` where `x > 0`, else `negative_slope * x`";
+  let description = [{
+    PyTorch's `leaky_relu`. `negative_slope` must be finite; it defaults to 0.01.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.leaky_relu %0 {negative_slope = 0.1} : tensor<?x64xf32>
+    ```
+
+    Errors: a slope that is inf or NaN.
+  }];
+  let arguments = (ins Tenon_Tensor:$input,
+                       DefaultValuedAttr<F64Attr, "0.01">:$negative_slope);
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def Tenon_GeluOp : Tenon_UnaryOp<"gelu"> {
+  let summary = "Gaussian error linear unit, exact or by the tanh approximation";
+  let description = [{
+    Exact: `x / 2 * (1 + erf(x / sqrt(2)))`. `approximate<tanh>`:
+    `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`, which cuBLASLt can
+    apply by itself.
+
+    Source: Hendrycks and Gimpel, arXiv 1606.08415.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.gelu %0 : tensor<?x64xf32>
+    %2 = tenon.gelu %0 approximate<tanh> : tensor<?x64xf32>
+    ```
+
+    The only error is a wrong type.
+  }];
+  let arguments = (ins Tenon_Tensor:$input,
+                       DefaultValuedAttr<Tenon_GeluApproximationAttr,
+                           "::mlir::tenon::GeluApproximation::None">:$approximate);
+  let assemblyFormat =
+      "$input (`approximate` `` $approximate^)? attr-dict `:` type($input)";
+}
+
+def Tenon_SiluOp : Tenon_UnaryOp<"silu"> {
+  let summary = "`x * sigmoid(x)`, also called swish";
+  let description = [{
+    Requires a tensor of rank 0 to 2; gives one of the same type. The only error
+    is a wrong type.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.silu %0 : tensor<?x64xf32>
+    ```
+  }];
+}
+
+def Tenon_MishOp : Tenon_UnaryOp<"mish"> {
+  let summary = "`x * tanh(log(1 + exp(x)))`";
+  let description = [{
+    Computed as `x * n / (n + 2)` with `n = e (e + 2)`, `e = exp(x)`, which loses
+    no digits for negative x; beyond x = 20 the result is x.
+
+    Source: Misra, arXiv 1908.08681.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.mish %0 : tensor<?x64xf32>
+    ```
+
+    The only error is a wrong type.
+  }];
+}
+
+def Tenon_SigmoidOp : Tenon_UnaryOp<"sigmoid"> {
+  let summary = "`1 / (1 + exp(-x))`";
+  let description = [{
+    Requires a tensor of rank 0 to 2; gives one of the same type. The only error
+    is a wrong type.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.sigmoid %0 : tensor<?x64xf32>
+    ```
+  }];
+}
+
+def Tenon_TanhOp : Tenon_UnaryOp<"tanh"> {
+  let summary = "Hyperbolic tangent";
+  let description = [{
+    Requires a tensor of rank 0 to 2; gives one of the same type. The only error
+    is a wrong type.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.tanh %0 : tensor<?x64xf32>
+    ```
+  }];
+}
+
+def Tenon_ClampOp : Tenon_UnaryOp<"clamp"> {
+  let summary = "`min(max(x, min), max)`; NaN stays NaN";
+  let description = [{
+    PyTorch's `clamp`; a missing bound is minus or plus infinity. Where
+    `min > max` every element becomes `max`.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.clamp %0 {min = -1.0, max = 1.0} : tensor<?x64xf32>
+    ```
+
+    Errors: a bound that is NaN.
+  }];
+  let arguments = (ins Tenon_Tensor:$input,
+      DefaultValuedAttr<F64Attr,
+          "-std::numeric_limits<double>::infinity()">:$min,
+      DefaultValuedAttr<F64Attr,
+          "std::numeric_limits<double>::infinity()">:$max);
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
+}
+
+#endif // TENON_DIALECT_TENON_IR_TENONELEMENTWISEOPS_TD

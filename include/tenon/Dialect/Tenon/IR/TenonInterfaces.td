@@ -1,0 +1,89 @@
+//===- TenonInterfaces.td - How ops take part in an epilogue -*- tablegen -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_TENON_IR_TENONINTERFACES_TD
+#define TENON_DIALECT_TENON_IR_TENONINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Tenon_ElementwiseEpilogueOp : OpInterface<"ElementwiseEpilogueOp"> {
+  let description = [{
+    An op whose result at `[m, n]` depends on its operands at `[m, n]` alone,
+    after broadcasting. Every back end emits it through this one method, on the
+    registers that hold the product or on elements loaded from memory.
+  }];
+  let cppNamespace = "::mlir::tenon";
+  let methods = [
+    InterfaceMethod<
+      [{Emits the op on scalars. `operands` holds one value for each tensor
+        operand, all of one float type: f32, or f64 where the op's tensors are
+        f64. Returns a value of that type.}],
+      "::mlir::Value", "emitScalar",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::ValueRange":$operands)>,
+  ];
+}
+
+def Tenon_ReductionEpilogueOp : OpInterface<"ReductionEpilogueOp"> {
+  let description = [{
+    An op that first reduces its input along one axis and then maps the input
+    with what the reduction gave. How the reduction runs (in a tile's registers,
+    across thread blocks, through memory) is the strategy's choice; the op gives
+    its arithmetic on scalars.
+
+    The *state* of a set of elements is a short list of scalars; the set's size,
+    `count`, is kept apart since it is the same for all columns.
+  }];
+  let cppNamespace = "::mlir::tenon";
+  let methods = [
+    InterfaceMethod<"The axis reduced: 0 is M, 1 is N.",
+      "int64_t", "getReductionAxis">,
+    InterfaceMethod<"The tensor that is reduced and then mapped.",
+      "::mlir::Value", "getReducedInput">,
+    InterfaceMethod<
+      "The operands with one value for each reduced column, in operand order.",
+      "::llvm::SmallVector<::mlir::Value>", "getColumnOperands">,
+    InterfaceMethod<"Number of scalars in a state.",
+      "unsigned", "getStateSize">,
+    InterfaceMethod<"The state of the empty set, in the given float type.",
+      "::llvm::SmallVector<::mlir::Value>", "emitInit",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::Type":$type)>,
+    InterfaceMethod<"The state of a few elements held in registers (at least 1).",
+      "::llvm::SmallVector<::mlir::Value>", "emitChunk",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::ValueRange":$elements)>,
+    InterfaceMethod<
+      [{The state of the union of two disjoint sets. The counts are floats of the
+        states' type; either may be 0, the state is then the other one's.}],
+      "::llvm::SmallVector<::mlir::Value>", "emitCombine",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::Value":$lhsCount, "::mlir::ValueRange":$lhs,
+           "::mlir::Value":$rhsCount, "::mlir::ValueRange":$rhs)>,
+    InterfaceMethod<
+      [{Ends a reduction: from the state of a whole column and the column
+        operands, the scalars that `emitApply` needs.}],
+      "::llvm::SmallVector<::mlir::Value>", "emitFinish",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::Value":$count, "::mlir::ValueRange":$state,
+           "::mlir::ValueRange":$columnOperands)>,
+    InterfaceMethod<
+      [{The op's per-column results (all results but the first), from the same
+        values as `emitFinish`.}],
+      "::llvm::SmallVector<::mlir::Value>", "emitColumnResults",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::Value":$count, "::mlir::ValueRange":$state,
+           "::mlir::ValueRange":$columnOperands)>,
+    InterfaceMethod<
+      "Maps one element with what `emitFinish` gave: the op's first result.",
+      "::mlir::Value", "emitApply",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::Value":$element, "::mlir::ValueRange":$finished)>,
+  ];
+}
+
+#endif // TENON_DIALECT_TENON_IR_TENONINTERFACES_TD

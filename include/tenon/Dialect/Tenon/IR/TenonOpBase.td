@@ -1,0 +1,96 @@
+//===- TenonOpBase.td - Types and classes shared by ops ----*- tablegen -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_TENON_IR_TENONOPBASE_TD
+#define TENON_DIALECT_TENON_IR_TENONOPBASE_TD
+
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "tenon/Dialect/Tenon/IR/TenonAttrs.td"
+include "tenon/Dialect/Tenon/IR/TenonInterfaces.td"
+
+def Tenon_Float : AnyTypeOf<[F32, F16, BF16, F64], "f32, f16, bf16 or f64">;
+
+/// A tensor of rank 0, 1 or 2: a scalar, one value a feature, or a matrix.
+def Tenon_Tensor : TensorRankOf<[Tenon_Float], [0, 1, 2]>;
+def Tenon_Matrix : TensorRankOf<[Tenon_Float], [2]>;
+/// One value a feature, [N].
+def Tenon_Features : TensorRankOf<[Tenon_Float], [1]>;
+/// A parameter matrix: N and K are known when the model is compiled.
+def Tenon_Weight : ConfinedType<Tenon_Matrix, [HasStaticShapePred],
+                                "statically shaped 2D tensor of f32, f16, bf16 or f64",
+                                "::mlir::RankedTensorType">;
+
+class Tenon_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Tenon_Dialect, mnemonic, !listconcat(traits, [Pure])>;
+
+/// An op on one tensor, element by element.
+class Tenon_UnaryOp<string mnemonic, list<Trait> traits = []>
+    : Tenon_Op<mnemonic, !listconcat(traits, [
+        SameOperandsAndResultType,
+        DeclareOpInterfaceMethods<Tenon_ElementwiseEpilogueOp>])> {
+  let arguments = (ins Tenon_Tensor:$input);
+  let results = (outs Tenon_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+/// An op on two tensors, or a tensor and a constant, with broadcasting.
+class Tenon_BinaryOp<string mnemonic, list<Trait> traits = []>
+    : Tenon_Op<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<InferTypeOpInterface>,
+        DeclareOpInterfaceMethods<Tenon_ElementwiseEpilogueOp>])> {
+  let arguments = (ins Tenon_Tensor:$input, Optional<Tenon_Tensor>:$other,
+                       OptionalAttr<F64Attr>:$scalar, UnitAttr:$scalar_first);
+  let results = (outs Tenon_Tensor:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$other), [{
+      build($_builder, $_state, input, other, ::mlir::FloatAttr(),
+            /*scalar_first=*/::mlir::UnitAttr());
+    }]>,
+    OpBuilder<(ins "::mlir::Value":$input, "double":$scalar), [{
+      build($_builder, $_state, input, ::mlir::Value(),
+            $_builder.getF64FloatAttr(scalar),
+            /*scalar_first=*/::mlir::UnitAttr());
+    }]>,
+  ];
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *, std::optional<::mlir::Location> loc,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr,
+        ::mlir::OpaqueProperties, ::mlir::RegionRange,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      return ::mlir::tenon::detail::inferBroadcast(
+          loc, getOperationName(), operands, types);
+    }
+    ::mlir::ParseResult $cppClass::parse(::mlir::OpAsmParser &parser,
+                                         ::mlir::OperationState &result) {
+      return ::mlir::tenon::detail::parseBinary(parser, result);
+    }
+    void $cppClass::print(::mlir::OpAsmPrinter &printer) {
+      ::mlir::tenon::detail::printBinary(printer, *this);
+    }
+    ::llvm::LogicalResult $cppClass::verify() {
+      return ::mlir::tenon::detail::verifyBinary(*this);
+    }
+  }];
+  // What a description says of every binary op.
+  defvar broadcasting = [{
+    The other side is a constant, or a tensor of rank 0, `[N]`, `[M, 1]` or
+    `[M, N]`; shapes broadcast from the trailing dimension as in NumPy, and a
+    dynamic extent matches only another dynamic extent or 1. The result has the
+    element type of the first tensor operand.
+
+    Errors: shapes that do not broadcast; both or neither of a tensor and a
+    constant.
+  }];
+}
+
+#endif // TENON_DIALECT_TENON_IR_TENONOPBASE_TD

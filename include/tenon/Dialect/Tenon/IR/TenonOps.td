@@ -1,0 +1,139 @@
+//===- TenonOps.td - Ops of the tenon dialect --------------*- tablegen -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_TENON_IR_TENONOPS_TD
+#define TENON_DIALECT_TENON_IR_TENONOPS_TD
+
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "tenon/Dialect/Tenon/IR/TenonBatchNormOps.td"
+include "tenon/Dialect/Tenon/IR/TenonElementwiseOps.td"
+
+//===----------------------------------------------------------------------===//
+// linear
+//===----------------------------------------------------------------------===//
+
+def Tenon_LinearOp : Tenon_Op<"linear"> {
+  let summary = "A linear layer, `x w^T (+ bias)`";
+  let description = [{
+    `result[m, n] = sum_k x[m, k] * w[n, k] + bias[n]`, accumulated in f32 (f64
+    for f64 tensors) and rounded once. `precision` says how accurate a product of
+    f32 tensors must be and defaults to `fp32`; products of other types have
+    their type's own precision and take no attribute.
+
+    Requires: x `[M, K]`, w `[N, K]` static, both of one element type; bias `[N]`.
+    Gives: `[M, N]` of x's element type, or of f32 where x is f16 or bf16.
+
+    Example:
+
+    ```mlir
+    %y = tenon.linear %x, %w, %b precision<tf32>
+        : (tensor<?x64xf32>, tensor<32x64xf32>, tensor<32xf32>) -> tensor<?x32xf32>
+    ```
+
+    Errors: K of x and w differ; bias or result of another extent; element types
+    that differ; `precision` on tensors that are not f32.
+  }];
+  let arguments = (ins Tenon_Matrix:$x, Tenon_Weight:$w,
+                       Optional<Tenon_Features>:$bias,
+                       OptionalAttr<Tenon_PrecisionAttr>:$precision);
+  let results = (outs Tenon_Matrix:$result);
+  let assemblyFormat = [{
+    $x `,` $w (`,` $bias^)? (`precision` `` $precision^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// fused_linear
+//===----------------------------------------------------------------------===//
+
+def Tenon_FusedLinearOp : Tenon_Op<"fused_linear", [
+    IsolatedFromAbove, SingleBlock,
+    SingleBlockImplicitTerminator<"::mlir::tenon::YieldOp">,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "A linear layer with all that follows it";
+  let description = [{
+    The region holds the ops that followed the layer, as they were. Its first
+    argument is the product `x w^T`, without bias; the others are the epilogue's
+    operands; it yields the results, several where a value is also used outside.
+    What it computes is what inlining the region after a `tenon.linear` computes
+    (`--tenon-unfuse`), but 16-bit intermediates may stay in f32.
+
+    Requires: x and w as in `tenon.linear`; only ops that implement
+    `ElementwiseEpilogueOp` or `ReductionEpilogueOp` in the region. `precision` as
+    in `tenon.linear`. Gives: one result for each yielded value, of its type.
+
+    Example:
+
+    ```mlir
+    %y = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
+        epilogue(%acc: tensor<?x32xf32>, %bias = %b: tensor<32xf32>)
+        -> tensor<?x32xf32> {
+      %0 = tenon.add %acc, %bias : tensor<?x32xf32>, tensor<32xf32>
+      %1 = tenon.relu %0 : tensor<?x32xf32>
+      tenon.yield %1 : tensor<?x32xf32>
+    }
+    ```
+
+    Errors: as `tenon.linear`; a product argument that is not `[M, N]`; an op in
+    the region that cannot be in an epilogue; yielded types that differ from the
+    results.
+  }];
+  let arguments = (ins Tenon_Matrix:$x, Tenon_Weight:$w,
+                       Variadic<Tenon_Tensor>:$epilogue_operands,
+                       OptionalAttr<Tenon_PrecisionAttr>:$precision);
+  let results = (outs Variadic<Tenon_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$epilogue);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let hasCanonicalizer = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [
+    // An op whose region yields the product, of type `accumulator`, unchanged.
+    OpBuilder<(ins "::mlir::Value":$x, "::mlir::Value":$w,
+                   "::mlir::Type":$accumulator,
+                   "::mlir::tenon::PrecisionAttr":$precision)>,
+    // An op with an empty region.
+    OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::Value":$x,
+                   "::mlir::Value":$w, "::mlir::ValueRange":$epilogueOperands,
+                   "::mlir::tenon::PrecisionAttr":$precision)>,
+  ];
+  let extraClassDeclaration = [{
+    /// The region's first argument, the product.
+    BlockArgument getAccumulator() { return getBody()->getArgument(0); }
+    /// The region's argument that stands for an epilogue operand.
+    BlockArgument getArgumentOf(OpOperand &operand) {
+      return getBody()->getArgument(operand.getOperandNumber() - 1);
+    }
+    YieldOp getYield();
+  }];
+}
+
+def Tenon_YieldOp : Tenon_Op<"yield", [Terminator, ReturnLike,
+                                       ParentOneOf<["FusedLinearOp"]>]> {
+  let summary = "Ends a fused op's region with its results";
+  let description = [{
+    Requires one operand for each result of the parent, of its type. Gives
+    nothing.
+
+    Example:
+
+    ```mlir
+    tenon.yield %0, %1 : tensor<?x32xf32>, tensor<?x32xf32>
+    ```
+
+    Errors (found by the parent): a count or a type that differs.
+  }];
+  let arguments = (ins Variadic<Tenon_Tensor>:$values);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+#endif // TENON_DIALECT_TENON_IR_TENONOPS_TD

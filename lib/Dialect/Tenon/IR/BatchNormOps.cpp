@@ -1,0 +1,221 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Batch norm, in inference and in training: verification and emission.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+/// Checks that an optional per-feature operand is [N] for an input [M, N].
+static LogicalResult verifyFeatures(Operation *op, StringRef name,
+                                    Value operand, RankedTensorType input) {
+  if (!operand)
+    return success();
+  auto type = cast<RankedTensorType>(operand.getType());
+  if (type.getDimSize(0) == input.getDimSize(1))
+    return success();
+  return op->emitOpError() << name
+                           << " must have one value a feature: expected "
+                           << "extent " << input.getDimSize(1) << " for input "
+                           << input << ", but " << name << " is " << type;
+}
+
+static LogicalResult verifyEps(Operation *op, const APFloat &eps) {
+  if (eps.isFinite() && !eps.isNegative())
+    return success();
+  return op->emitOpError("eps must be finite and not negative, but is ")
+         << eps.convertToDouble();
+}
+
+LogicalResult BatchNormInferenceOp::verify() {
+  RankedTensorType input = getInput().getType();
+  for (auto [name, operand] : {std::pair<StringRef, Value>{"mean", getMean()},
+                               {"variance", getVariance()},
+                               {"weight", getWeight()},
+                               {"bias", getBias()}})
+    if (failed(verifyFeatures(*this, name, operand, input)))
+      return failure();
+  return verifyEps(*this, getEps());
+}
+
+LogicalResult BatchNormTrainingOp::verify() {
+  RankedTensorType input = getInput().getType();
+  if (input.getDimSize(0) == 1)
+    return emitOpError("needs more than one row to normalise over, but input "
+                       "is ")
+           << input << "; use batch_norm_inference for a batch of 1";
+  if (!getRunningMean() != !getRunningVar())
+    return emitOpError("takes both running statistics or neither");
+  for (auto [name, operand] :
+       {std::pair<StringRef, Value>{"weight", getWeight()},
+        {"bias", getBias()},
+        {"running_mean", getRunningMean()},
+        {"running_var", getRunningVar()}})
+    if (failed(verifyFeatures(*this, name, operand, input)))
+      return failure();
+  SmallVector<Type> statistics;
+  if (getRunningMean())
+    statistics = {getRunningMean().getType(), getRunningVar().getType()};
+  if (TypeRange(statistics) != getNewStatistics().getTypes())
+    return emitOpError("gives new running statistics of the given ones' types: "
+                       "expected (")
+           << statistics << ") after the result, but has ("
+           << getNewStatistics().getTypes() << ")";
+  if (!getMomentum().isFinite())
+    return emitOpError("momentum must be finite, but is ")
+           << getMomentum().convertToDouble();
+  return verifyEps(*this, getEps());
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Scalar arithmetic, contraction allowed.
+struct Emitter {
+  OpBuilder &builder;
+  Location loc;
+
+  static constexpr auto kContract = arith::FastMathFlags::contract;
+
+  Value constant(Type type, double value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getFloatAttr(type, value));
+  }
+  Value add(Value a, Value b) {
+    return arith::AddFOp::create(builder, loc, a, b, kContract);
+  }
+  Value sub(Value a, Value b) {
+    return arith::SubFOp::create(builder, loc, a, b, kContract);
+  }
+  Value mul(Value a, Value b) {
+    return arith::MulFOp::create(builder, loc, a, b, kContract);
+  }
+  Value div(Value a, Value b) {
+    return arith::DivFOp::create(builder, loc, a, b);
+  }
+  /// 1 / sqrt(variance + eps)
+  Value inverseDeviation(Value variance, double eps) {
+    Type type = variance.getType();
+    Value root =
+        math::SqrtOp::create(builder, loc, add(variance, constant(type, eps)));
+    return div(constant(type, 1.0), root);
+  }
+};
+} // namespace
+
+Value BatchNormInferenceOp::emitScalar(OpBuilder &builder, Location loc,
+                                       ValueRange operands) {
+  Emitter e{builder, loc};
+  Value inverse = e.inverseDeviation(operands[2], getEps().convertToDouble());
+  unsigned next = 3;
+  Value scale = getWeight() ? e.mul(inverse, operands[next++]) : inverse;
+  Value result = e.mul(e.sub(operands[0], operands[1]), scale);
+  return getBias() ? e.add(result, operands[next]) : result;
+}
+
+int64_t BatchNormTrainingOp::getReductionAxis() { return 0; }
+Value BatchNormTrainingOp::getReducedInput() { return getInput(); }
+SmallVector<Value> BatchNormTrainingOp::getColumnOperands() {
+  return SmallVector<Value>(llvm::drop_begin(getOperands()));
+}
+
+// A state is (mean, M2), M2 the sum of squared distances from the mean.
+unsigned BatchNormTrainingOp::getStateSize() { return 2; }
+
+SmallVector<Value> BatchNormTrainingOp::emitInit(OpBuilder &builder,
+                                                 Location loc, Type type) {
+  Value zero = Emitter{builder, loc}.constant(type, 0.0);
+  return {zero, zero};
+}
+
+SmallVector<Value> BatchNormTrainingOp::emitChunk(OpBuilder &builder,
+                                                  Location loc,
+                                                  ValueRange elements) {
+  Emitter e{builder, loc};
+  Type type = elements[0].getType();
+  Value sum = elements[0];
+  for (Value element : elements.drop_front())
+    sum = e.add(sum, element);
+  Value mean = e.mul(sum, e.constant(type, 1.0 / elements.size()));
+  Value m2 = e.constant(type, 0.0);
+  for (Value element : elements) {
+    Value distance = e.sub(element, mean);
+    m2 = e.add(e.mul(distance, distance), m2);
+  }
+  return {mean, m2};
+}
+
+/// Chan's rule: mean = mA + d nB / n, M2 = M2A + M2B + d^2 nA nB / n,
+/// d = mB - mA, n = nA + nB.
+SmallVector<Value>
+BatchNormTrainingOp::emitCombine(OpBuilder &builder, Location loc,
+                                 Value lhsCount, ValueRange lhs, Value rhsCount,
+                                 ValueRange rhs) {
+  Emitter e{builder, loc};
+  // Two empty sets: divide by 1, not 0.
+  Value total = e.add(lhsCount, rhsCount);
+  Value divisor = arith::MaximumFOp::create(builder, loc, total,
+                                            e.constant(total.getType(), 1.0));
+  Value share = e.div(rhsCount, divisor);
+  Value delta = e.sub(rhs[0], lhs[0]);
+  Value step = e.mul(delta, share);
+  Value mean = e.add(lhs[0], step);
+  Value between = e.mul(e.mul(delta, step), lhsCount);
+  return {mean, e.add(e.add(lhs[1], rhs[1]), between)};
+}
+
+SmallVector<Value> BatchNormTrainingOp::emitFinish(OpBuilder &builder,
+                                                   Location loc, Value count,
+                                                   ValueRange state,
+                                                   ValueRange columnOperands) {
+  Emitter e{builder, loc};
+  Value variance = e.div(state[1], count);
+  Value scale = e.inverseDeviation(variance, getEps().convertToDouble());
+  unsigned next = 0;
+  if (getWeight())
+    scale = e.mul(scale, columnOperands[next++]);
+  SmallVector<Value> finished{state[0], scale};
+  if (getBias())
+    finished.push_back(columnOperands[next]);
+  return finished;
+}
+
+SmallVector<Value>
+BatchNormTrainingOp::emitColumnResults(OpBuilder &builder, Location loc,
+                                       Value count, ValueRange state,
+                                       ValueRange columnOperands) {
+  if (!getRunningMean())
+    return {};
+  Emitter e{builder, loc};
+  Type type = count.getType();
+  double momentum = getMomentum().convertToDouble();
+  auto update = [&](Value running, Value batch) {
+    return e.add(e.mul(running, e.constant(type, 1.0 - momentum)),
+                 e.mul(batch, e.constant(type, momentum)));
+  };
+  // The running variance takes the unbiased estimate.
+  Value unbiased = e.div(state[1], e.sub(count, e.constant(type, 1.0)));
+  ValueRange running = columnOperands.take_back(2);
+  return {update(running[0], state[0]), update(running[1], unbiased)};
+}
+
+Value BatchNormTrainingOp::emitApply(OpBuilder &builder, Location loc,
+                                     Value element, ValueRange finished) {
+  Emitter e{builder, loc};
+  Value result = e.mul(e.sub(element, finished[0]), finished[1]);
+  return finished.size() == 3 ? e.add(result, finished[2]) : result;
+}

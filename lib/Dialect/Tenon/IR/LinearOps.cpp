@@ -1,0 +1,332 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// linear, fused_linear and yield: verification, assembly, canonicalization.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+//===----------------------------------------------------------------------===//
+// What linear and fused_linear share
+//===----------------------------------------------------------------------===//
+
+/// Checks that x [M, K] and w [N, K] agree and that `precision` fits them.
+template <typename OpTy> static LogicalResult verifyProduct(OpTy op) {
+  RankedTensorType x = op.getX().getType(), w = op.getW().getType();
+  if (x.getElementType() != w.getElementType())
+    return op.emitOpError("x and w must have one element type, but x is ")
+           << x << " and w is " << w;
+  if (x.isDynamicDim(1))
+    return op.emitOpError("only M may be dynamic: expected x [M, ")
+           << w.getDimSize(1) << "], but x is " << x;
+  if (x.getDimSize(1) != w.getDimSize(1))
+    return op.emitOpError("x and w must agree in K, their last dimension: "
+                          "expected x [M, ")
+           << w.getDimSize(1) << "] for w " << w << ", but x is " << x;
+  if (op.getPrecision() && !x.getElementType().isF32())
+    return op.emitOpError("precision is a contract on products of f32 tensors, "
+                          "but x is ")
+           << x << "; leave it out";
+  return success();
+}
+
+/// Checks that `type` can hold the product: [M, N], of x's element type, or of
+/// f32 where x is of 16 bits.
+template <typename OpTy>
+static LogicalResult verifyProductType(OpTy op, StringRef name,
+                                       RankedTensorType type) {
+  RankedTensorType x = op.getX().getType(), w = op.getW().getType();
+  auto expected = RankedTensorType::get({x.getDimSize(0), w.getDimSize(0)},
+                                        x.getElementType());
+  if (type.getShape() != expected.getShape())
+    return op.emitOpError() << name << " must be [M, N]: expected " << expected
+                            << ", but it is " << type;
+  bool widened = type.getElementType().isF32() &&
+                 x.getElementType().getIntOrFloatBitWidth() == 16;
+  if (type != expected && !widened)
+    return op.emitOpError()
+           << name << " must have x's element type"
+           << (x.getElementType().getIntOrFloatBitWidth() == 16 ? " or f32"
+                                                                : "")
+           << ": expected " << expected << ", but it is " << type;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// LinearOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult LinearOp::verify() {
+  if (failed(verifyProduct(*this)) ||
+      failed(verifyProductType(*this, "the result", getType())))
+    return failure();
+  if (!getBias())
+    return success();
+  RankedTensorType bias = getBias().getType(), w = getW().getType();
+  if (bias.getDimSize(0) != w.getDimSize(0))
+    return emitOpError("bias must have one value a feature: expected [")
+           << w.getDimSize(0) << "] for w " << w << ", but bias is " << bias;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// FusedLinearOp: building, verification
+//===----------------------------------------------------------------------===//
+
+void FusedLinearOp::build(OpBuilder &builder, OperationState &state, Value x,
+                          Value w, Type accumulator, PrecisionAttr precision) {
+  build(builder, state, TypeRange(accumulator), x, w, ValueRange(), precision);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *body = builder.createBlock(state.regions.front().get(), {},
+                                    accumulator, state.location);
+  YieldOp::create(builder, state.location, body->getArguments());
+}
+
+void FusedLinearOp::build(OpBuilder & /*builder*/, OperationState &state,
+                          TypeRange results, Value x, Value w,
+                          ValueRange epilogueOperands,
+                          PrecisionAttr precision) {
+  state.addOperands({x, w});
+  state.addOperands(epilogueOperands);
+  if (precision)
+    state.getOrAddProperties<Properties>().precision = precision;
+  state.addRegion();
+  state.addTypes(results);
+}
+
+YieldOp FusedLinearOp::getYield() {
+  return cast<YieldOp>(getBody()->getTerminator());
+}
+
+LogicalResult FusedLinearOp::verify() { return verifyProduct(*this); }
+
+LogicalResult FusedLinearOp::verifyRegions() {
+  Block *body = getBody();
+  if (body->getNumArguments() != getEpilogueOperands().size() + 1)
+    return emitOpError("region must take the product and one argument for each "
+                       "epilogue operand: expected ")
+           << getEpilogueOperands().size() + 1 << " arguments, but it has "
+           << body->getNumArguments();
+  auto accumulator = dyn_cast<RankedTensorType>(getAccumulator().getType());
+  if (!accumulator)
+    return emitOpError("the product argument must be a tensor, but is ")
+           << getAccumulator().getType();
+  if (failed(verifyProductType(*this, "the product argument", accumulator)))
+    return failure();
+  for (auto [operand, argument] :
+       llvm::zip(getEpilogueOperands(), body->getArguments().drop_front()))
+    if (operand.getType() != argument.getType())
+      return emitOpError("argument #")
+             << argument.getArgNumber() << " stands for an operand of type "
+             << operand.getType() << ", but is " << argument.getType();
+  for (Operation &op : body->without_terminator())
+    if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp>(op))
+      return op.emitOpError("cannot be in an epilogue: it is neither "
+                            "elementwise nor a reduction of the tenon dialect");
+  if (getYield().getOperandTypes() != getResultTypes())
+    return getYield().emitOpError("must give the results of fused_linear: "
+                                  "expected (")
+           << getResultTypes() << "), but yields ("
+           << getYield().getOperandTypes() << ")";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// FusedLinearOp: assembly
+//===----------------------------------------------------------------------===//
+
+void FusedLinearOp::getAsmBlockArgumentNames(Region &region,
+                                             OpAsmSetValueNameFn setName) {
+  if (!region.empty() && region.getNumArguments() != 0)
+    setName(region.getArgument(0), "acc");
+}
+
+void FusedLinearOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getX() << ", " << getW();
+  if (getPrecision())
+    printer << " precision" << "<" << stringifyPrecision(*getPrecision())
+            << ">";
+  printer << " : " << getX().getType() << ", " << getW().getType();
+  printer << " epilogue(";
+  printer.printRegionArgument(getAccumulator());
+  for (auto [operand, argument] :
+       llvm::zip(getEpilogueOperands(), getBody()->getArguments().drop_front()))
+    printer << ", " << argument << " = " << operand << ": "
+            << argument.getType();
+  printer << ") -> ";
+  if (getNumResults() == 1)
+    printer << getResultTypes();
+  else
+    printer << "(" << getResultTypes() << ")";
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"precision"});
+  printer << ' ';
+  printer.printRegion(getEpilogue(), /*printEntryBlockArgs=*/false);
+}
+
+static ParseResult parsePrecision(OpAsmParser &parser, OperationState &result) {
+  if (failed(parser.parseOptionalKeyword("precision")))
+    return success();
+  StringRef keyword;
+  SMLoc loc;
+  if (parser.parseLess() || parser.getCurrentLocation(&loc) ||
+      parser.parseKeyword(&keyword) || parser.parseGreater())
+    return failure();
+  std::optional<Precision> precision = symbolizePrecision(keyword);
+  if (!precision)
+    return parser.emitError(loc) << "'" << keyword
+                                 << "' is not a precision; expected fp32, "
+                                    "tf32, bf16 or fp16";
+  result.getOrAddProperties<FusedLinearOp::Properties>().precision =
+      PrecisionAttr::get(parser.getContext(), *precision);
+  return success();
+}
+
+/// Parses `epilogue(%acc: type, %arg = %operand: type, ...)`.
+static ParseResult
+parseEpilogueArguments(OpAsmParser &parser,
+                       SmallVectorImpl<OpAsmParser::Argument> &arguments,
+                       SmallVectorImpl<Value> &operands) {
+  if (parser.parseKeyword("epilogue") || parser.parseLParen() ||
+      parser.parseArgument(arguments.emplace_back(), /*allowType=*/true))
+    return failure();
+  while (succeeded(parser.parseOptionalComma())) {
+    OpAsmParser::UnresolvedOperand operand;
+    OpAsmParser::Argument &argument = arguments.emplace_back();
+    if (parser.parseArgument(argument) || parser.parseEqual() ||
+        parser.parseOperand(operand) || parser.parseColonType(argument.type) ||
+        parser.resolveOperand(operand, argument.type, operands))
+      return failure();
+  }
+  return parser.parseRParen();
+}
+
+ParseResult FusedLinearOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::UnresolvedOperand x, w;
+  Type xType, wType;
+  SmallVector<OpAsmParser::Argument> arguments;
+  if (parser.parseOperand(x) || parser.parseComma() || parser.parseOperand(w) ||
+      parsePrecision(parser, result) || parser.parseColonType(xType) ||
+      parser.parseComma() || parser.parseType(wType) ||
+      parser.resolveOperand(x, xType, result.operands) ||
+      parser.resolveOperand(w, wType, result.operands) ||
+      parseEpilogueArguments(parser, arguments, result.operands) ||
+      parser.parseArrowTypeList(result.types) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, arguments))
+    return failure();
+  ensureTerminator(*body, parser.getBuilder(), result.location);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// FusedLinearOp: canonicalization
+//===----------------------------------------------------------------------===//
+
+/// Rebuilds `op` with other epilogue operands and results; its region moves,
+/// and the caller has already made the region's arguments and yield fit.
+static FusedLinearOp rebuild(FusedLinearOp op, ValueRange epilogueOperands,
+                             PatternRewriter &rewriter) {
+  auto fused = FusedLinearOp::create(
+      rewriter, op.getLoc(), op.getYield().getOperandTypes(), op.getX(),
+      op.getW(), epilogueOperands, op.getPrecisionAttr());
+  fused->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  rewriter.inlineRegionBefore(op.getEpilogue(), fused.getEpilogue(),
+                              fused.getEpilogue().end());
+  return fused;
+}
+
+namespace {
+/// Drops epilogue operands that the region does not use, and takes each operand
+/// once.
+struct PruneOperands : OpRewritePattern<FusedLinearOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(FusedLinearOp op,
+                                PatternRewriter &rewriter) const override {
+    llvm::SmallMapVector<Value, BlockArgument, 4> kept;
+    llvm::BitVector dropped(op.getBody()->getNumArguments());
+    for (auto [operand, argument] :
+         llvm::zip(op.getEpilogueOperands(),
+                   op.getBody()->getArguments().drop_front())) {
+      auto [first, inserted] = kept.insert({operand, argument});
+      if (!inserted)
+        rewriter.replaceAllUsesWith(argument, first->second);
+      if (!inserted || argument.use_empty())
+        dropped.set(argument.getArgNumber());
+    }
+    if (dropped.none())
+      return failure();
+    SmallVector<Value> operands;
+    for (auto [index, operand] : llvm::enumerate(op.getEpilogueOperands()))
+      if (!dropped[index + 1])
+        operands.push_back(operand);
+    rewriter.modifyOpInPlace(op,
+                             [&] { op.getBody()->eraseArguments(dropped); });
+    auto fused = rebuild(op, operands, rewriter);
+    rewriter.replaceOp(op, fused);
+    return success();
+  }
+};
+
+/// Drops results that nothing uses.
+struct PruneResults : OpRewritePattern<FusedLinearOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(FusedLinearOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> yielded, replaced;
+    for (auto [result, value] :
+         llvm::zip(op.getResults(), op.getYield().getValues()))
+      if (!result.use_empty()) {
+        yielded.push_back(value);
+        replaced.push_back(result);
+      }
+    if (yielded.size() == op.getNumResults() || yielded.empty())
+      return failure();
+    rewriter.modifyOpInPlace(op.getYield(), [&] {
+      op.getYield().getValuesMutable().assign(yielded);
+    });
+    auto fused = rebuild(op, op.getEpilogueOperands(), rewriter);
+    for (auto [old, result] : llvm::zip(replaced, fused.getResults()))
+      rewriter.replaceAllUsesWith(old, result);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// An op that yields its product alone is a `tenon.linear`.
+struct DropEmptyEpilogue : OpRewritePattern<FusedLinearOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(FusedLinearOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getNumResults() != 1 ||
+        op.getYield().getValues()[0] != op.getAccumulator())
+      return failure();
+    rewriter.replaceOpWithNewOp<LinearOp>(op, op.getResultTypes()[0], op.getX(),
+                                          op.getW(), /*bias=*/Value(),
+                                          op.getPrecisionAttr());
+    return success();
+  }
+};
+} // namespace
+
+void FusedLinearOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                MLIRContext *context) {
+  patterns.add<PruneOperands, PruneResults, DropEmptyEpilogue>(context);
+}
+
+#define GET_OP_CLASSES
+#include "tenon/Dialect/Tenon/IR/TenonOps.cpp.inc"

@@ -1,0 +1,190 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Unary elementwise ops: folding, verification, emission.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+//===----------------------------------------------------------------------===//
+// Folding and verification
+//===----------------------------------------------------------------------===//
+
+OpFoldResult ReluOp::fold(FoldAdaptor) {
+  Operation *producer = getInput().getDefiningOp();
+  if (isa_and_nonnull<ReluOp>(producer))
+    return getInput();
+  if (auto clamp = dyn_cast_or_null<ClampOp>(producer);
+      clamp && clamp.getMin().convertToDouble() > 0.0)
+    return getInput();
+  return {};
+}
+
+OpFoldResult LeakyReluOp::fold(FoldAdaptor) {
+  return getNegativeSlope().convertToDouble() == 1.0 ? getInput() : Value();
+}
+
+LogicalResult LeakyReluOp::verify() {
+  if (getNegativeSlope().isFinite())
+    return success();
+  return emitOpError("negative_slope must be finite, but is ")
+         << getNegativeSlopeAttr();
+}
+
+OpFoldResult ClampOp::fold(FoldAdaptor) {
+  bool unbounded = getMin().isInfinity() && getMin().isNegative() &&
+                   getMax().isInfinity() && !getMax().isNegative();
+  return unbounded ? getInput() : Value();
+}
+
+/// A clamp of a clamp is one clamp, with the inner bounds clamped by the outer.
+LogicalResult ClampOp::canonicalize(ClampOp op, PatternRewriter &rewriter) {
+  auto inner = op.getInput().getDefiningOp<ClampOp>();
+  if (!inner)
+    return failure();
+  auto apply = [&](APFloat bound) {
+    double low = op.getMin().convertToDouble();
+    double high = op.getMax().convertToDouble();
+    return rewriter.getF64FloatAttr(
+        std::min(std::max(bound.convertToDouble(), low), high));
+  };
+  // The inner clamp of min > max is the constant max, which apply keeps.
+  rewriter.replaceOpWithNewOp<ClampOp>(op, op.getType(), inner.getInput(),
+                                       apply(inner.getMin()),
+                                       apply(inner.getMax()));
+  return success();
+}
+
+LogicalResult ClampOp::verify() {
+  if (getMin().isNaN())
+    return emitOpError("min must not be NaN");
+  if (getMax().isNaN())
+    return emitOpError("max must not be NaN");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Scalar arithmetic in the type of its first value, contraction allowed.
+struct Emitter {
+  OpBuilder &builder;
+  Location loc;
+  Type type;
+
+  static constexpr auto kContract = arith::FastMathFlags::contract;
+
+  Value constant(double value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getFloatAttr(type, value));
+  }
+  Value add(Value a, Value b) {
+    return arith::AddFOp::create(builder, loc, a, b, kContract);
+  }
+  Value mul(Value a, Value b) {
+    return arith::MulFOp::create(builder, loc, a, b, kContract);
+  }
+  Value div(Value a, Value b) {
+    return arith::DivFOp::create(builder, loc, a, b, kContract);
+  }
+  Value exp(Value a) { return math::ExpOp::create(builder, loc, a); }
+  Value tanh(Value a) { return math::TanhOp::create(builder, loc, a); }
+  Value greater(Value a, Value b) {
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  /// 1 / (1 + exp(-x)); exp overflows to inf for very negative x, giving 0.
+  Value sigmoid(Value x) {
+    Value negated = arith::NegFOp::create(builder, loc, x);
+    return div(constant(1.0), add(constant(1.0), exp(negated)));
+  }
+};
+} // namespace
+
+static Emitter emitterFor(OpBuilder &builder, Location loc,
+                          ValueRange operands) {
+  return {builder, loc, operands[0].getType()};
+}
+
+Value ReluOp::emitScalar(OpBuilder &builder, Location loc,
+                         ValueRange operands) {
+  Emitter e = emitterFor(builder, loc, operands);
+  return arith::MaximumFOp::create(builder, loc, operands[0], e.constant(0.0));
+}
+
+Value LeakyReluOp::emitScalar(OpBuilder &builder, Location loc,
+                              ValueRange operands) {
+  Emitter e = emitterFor(builder, loc, operands);
+  Value slope = e.constant(getNegativeSlope().convertToDouble());
+  Value x = operands[0];
+  return e.select(e.greater(x, e.constant(0.0)), x, e.mul(x, slope));
+}
+
+Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
+                         ValueRange operands) {
+  Emitter e = emitterFor(builder, loc, operands);
+  Value x = operands[0];
+  Value inner;
+  if (getApproximate() == GeluApproximation::Tanh) {
+    // sqrt(2 / pi) (x + 0.044715 x^3)
+    Value square = e.mul(x, x);
+    Value polynomial = e.add(e.mul(e.mul(square, x), e.constant(0.044715)), x);
+    inner = e.tanh(e.mul(polynomial, e.constant(M_2_SQRTPI * M_SQRT1_2)));
+  } else {
+    inner = math::ErfOp::create(builder, loc, e.mul(x, e.constant(M_SQRT1_2)));
+  }
+  return e.mul(e.mul(x, e.constant(0.5)), e.add(inner, e.constant(1.0)));
+}
+
+Value SiluOp::emitScalar(OpBuilder &builder, Location loc,
+                         ValueRange operands) {
+  Emitter e = emitterFor(builder, loc, operands);
+  // x / (1 + exp(-x)), not x * sigmoid(x): one rounding less.
+  Value negated = arith::NegFOp::create(builder, loc, operands[0]);
+  return e.div(operands[0], e.add(e.constant(1.0), e.exp(negated)));
+}
+
+Value MishOp::emitScalar(OpBuilder &builder, Location loc,
+                         ValueRange operands) {
+  Emitter e = emitterFor(builder, loc, operands);
+  Value x = operands[0];
+  // tanh(log(1 + e)) = n / (n + 2), n = e (e + 2): no cancellation for small e.
+  Value exponential = e.exp(x);
+  Value n = e.mul(exponential, e.add(exponential, e.constant(2.0)));
+  Value ratio = e.div(n, e.add(n, e.constant(2.0)));
+  // e overflows further out, where the ratio is 1 to the last bit.
+  return e.select(e.greater(x, e.constant(20.0)), x, e.mul(x, ratio));
+}
+
+Value SigmoidOp::emitScalar(OpBuilder &builder, Location loc,
+                            ValueRange operands) {
+  return emitterFor(builder, loc, operands).sigmoid(operands[0]);
+}
+
+Value TanhOp::emitScalar(OpBuilder &builder, Location loc,
+                         ValueRange operands) {
+  return emitterFor(builder, loc, operands).tanh(operands[0]);
+}
+
+Value ClampOp::emitScalar(OpBuilder &builder, Location loc,
+                          ValueRange operands) {
+  Emitter e = emitterFor(builder, loc, operands);
+  Value low = e.constant(getMin().convertToDouble());
+  Value high = e.constant(getMax().convertToDouble());
+  Value bounded = arith::MaximumFOp::create(builder, loc, operands[0], low);
+  return arith::MinimumFOp::create(builder, loc, bounded, high);
+}
