@@ -66,7 +66,8 @@ unpack_wheel() { # package folder destination
 }
 
 has_cuda() {
-  [[ -x $1/bin/ptxas && -x $1/bin/fatbinary && -f $1/nvvm/libdevice/libdevice.10.bc && -f $1/include/cuda.h ]]
+  [[ -x $1/bin/ptxas && -x $1/bin/fatbinary && -f $1/nvvm/libdevice/libdevice.10.bc && -f $1/include/cuda.h &&
+    -f $1/include/nv/target ]]
 }
 if ! has_cuda .deps/cuda && ! has_cuda "${CUDA_HOME:-/usr/local/cuda}"; then
   echo "setup: CUDA 13 compiler and headers into .deps/cuda"
@@ -74,6 +75,8 @@ if ! has_cuda .deps/cuda && ! has_cuda "${CUDA_HOME:-/usr/local/cuda}"; then
   for package in nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime; do
     unpack_wheel "$package" "" .deps/cuda.part
   done
+  unpack_wheel nvidia-cuda-cccl include/nv .deps/cuda.part/include/nv # cuda_fp16.h includes it
+  rm -rf .deps/cuda.part/lib .deps/cuda.part/nvvm/bin .deps/cuda.part/bin/{nvcc*,cudafe*,crt} # nvcc: never used
   rm -rf .deps/cuda
   mv .deps/cuda.part .deps/cuda
 fi
