@@ -24,7 +24,7 @@ files() { # patterns...
   git ls-files -co --exclude-standard -- "$@" | while read -r file; do [[ -f $file ]] && echo "$file"; done
 }
 cpp_format() { files '*.h' '*.c' '*.cpp' | xargs -r clang-format-22 --dry-run --Werror; }
-spdx() { ! files '*.h' '*.c' '*.cpp' '*.td' '*.py' '*.sh' '*.cmake' '*CMakeLists.txt' Makefile .ci/run |
+spdx() { ! files '*.h' '*.c' '*.cpp' '*.td' '*.py' '*.sh' '*.cmake' Makefile .ci/run |
   xargs -r grep -L 'SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception' | grep .; }
 spaces() { ! files | grep -vE '\.(png|npy|bin|svg)$' | xargs -r grep -nIE '[[:blank:]]+$'; }
 # rewriter.create<Op>(...) is deprecated in MLIR: Op::create(rewriter, ...) replaces it.
