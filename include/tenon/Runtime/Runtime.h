@@ -1,0 +1,133 @@
+//===- Runtime.h - What generated code asks of the runtime ------*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The binary interface between a compiled model and libtenon_runtime: the image
+// that a model exports, and the functions that its code calls. Codegen knows
+// the runtime by these names alone. Change a layout here and
+// `kTenonImageVersion` changes with it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_RUNTIME_RUNTIME_H
+#define TENON_RUNTIME_RUNTIME_H
+
+#include "tenon-c/Model.h"
+
+extern "C" {
+
+enum { kTenonImageVersion = 1 };
+
+/// One call in flight: stream, workspace and device. Made by the runtime,
+/// passed through generated code untouched. The first error is kept in it and
+/// turns the calls below into no-ops, so generated code needs no branches.
+typedef struct TenonCall TenonCall;
+
+/// Code of one function for one kind of device. `descriptors[i]` points to the
+/// MLIR memref descriptor of tensor i, inputs first, then outputs:
+/// {void *allocated, void *aligned, int64 offset, int64 sizes[r], strides[r]}.
+/// `workspace` is aligned to 256 bytes.
+typedef void (*TenonEntry)(TenonCall *call, void **descriptors,
+                           void *workspace);
+/// Bytes of workspace for these descriptors; reads sizes only. Descriptors of
+/// outputs are not given.
+typedef int64_t (*TenonWorkspaceEntry)(void **descriptors);
+
+/// Null entries: the model was not compiled for that kind of device.
+typedef struct TenonFunctionImage {
+  TenonEntry cpuEntry;
+  TenonWorkspaceEntry cpuWorkspace;
+  TenonEntry cudaEntry;
+  TenonWorkspaceEntry cudaWorkspace;
+} TenonFunctionImage;
+
+/// The symbol `tenon_model_image` of a compiled model.
+struct TenonModelImage {
+  uint32_t version; ///< kTenonImageVersion
+  uint32_t numFunctions;
+  const char *manifest; ///< JSON, null-terminated; functions in image order
+  const TenonFunctionImage *functions;
+  const void *fatbin; ///< what cuModuleLoadData takes; null without GPU code
+  uint64_t fatbinBytes;
+};
+
+/// Runs function number `function` of `image`; what the C functions in a
+/// model's generated header call. The model is made on the first call.
+TenonStatus tenonImageRun(const TenonModelImage *image, int32_t function,
+                          const DLTensor *const *inputs, int32_t numInputs,
+                          DLTensor *const *outputs, int32_t numOutputs,
+                          void *workspace, uint64_t workspaceBytes,
+                          void *stream);
+/// The same for its workspace size.
+TenonStatus tenonImageWorkspaceSize(const TenonModelImage *image,
+                                    int32_t function,
+                                    const DLTensor *const *inputs,
+                                    int32_t numInputs, size_t *bytes);
+
+/// Launches kernel number `kernel` of the manifest's list on the call's stream.
+/// `arguments` is what cuLaunchKernel takes. A grid with a zero extent is a
+/// no-op (an empty batch).
+void tenonLaunchKernel(TenonCall *call, int32_t kernel, int64_t gridX,
+                       int64_t gridY, int64_t gridZ, int64_t blockX,
+                       int64_t blockY, int64_t blockZ,
+                       int64_t dynamicSharedBytes, void **arguments);
+
+/// Element types of a plan.
+enum TenonDType : int32_t {
+  kTenonF32 = 0,
+  kTenonF16 = 1,
+  kTenonBF16 = 2,
+  kTenonF64 = 3,
+};
+/// How the product is computed; `kTenonComputeF32` is SGEMM for f32 inputs and
+/// fp32 accumulation for 16-bit ones.
+enum TenonCompute : int32_t {
+  kTenonComputeF32 = 0,
+  kTenonComputeTF32 = 1,
+  kTenonComputeBF16 = 2, ///< f32 inputs, rounded to bf16
+  kTenonComputeF16 = 3,  ///< f32 inputs, rounded to f16
+  kTenonComputeF64 = 4,
+};
+/// What cuBLASLt applies to alpha * x w^T (+ bias).
+enum TenonBlasLtEpilogue : int32_t {
+  kTenonEpilogueNone = 0,
+  kTenonEpilogueRelu = 1,
+  kTenonEpilogueGeluTanh = 2,
+};
+
+/// y[M,N] = activation(alpha * x[M,K] w[N,K]^T + beta * c[M,N] + bias[N]), all
+/// row-major and contiguous. A constant of the model, so its address names it
+/// in the cache of plans.
+typedef struct TenonBlasLtPlan {
+  int64_t n, k;
+  TenonDType inputType;  ///< of x and w
+  TenonDType outputType; ///< of c, bias and y
+  TenonCompute compute;
+  TenonBlasLtEpilogue activation;
+  int32_t hasBias;
+  int32_t reserved;   ///< 0
+  double alpha, beta; ///< beta is 0 or 1
+} TenonBlasLtPlan;
+
+/// Bytes of workspace that every `tenonBlasLtRun` is given.
+enum : int64_t { kTenonBlasLtWorkspaceBytes = 32 << 20 };
+
+/// Enqueues the product. `bias` and `c` are null where the plan has none; c may
+/// be y. The algorithm is chosen by cuBLASLt's heuristic once for each plan,
+/// device, M and pointer alignment, and kept. K = 0 or M = 0 are allowed.
+void tenonBlasLtRun(TenonCall *call, const TenonBlasLtPlan *plan, int64_t m,
+                    const void *x, const void *w, const void *bias,
+                    const void *c, void *y, void *workspace);
+
+/// Calls body(index, context) for every index in [0, count), on as many threads
+/// as TENON_NUM_THREADS says (default: the CPUs this process may use). Returns
+/// when all are done; nested calls run on the calling thread.
+void tenonParallelFor(void (*body)(int64_t index, void *context), int64_t count,
+                      void *context);
+
+} // extern "C"
+
+#endif // TENON_RUNTIME_RUNTIME_H
