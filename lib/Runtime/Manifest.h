@@ -1,0 +1,73 @@
+//===- Manifest.h - What a model says of itself -----------------*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The manifest is read once, when a model is made. Names of dynamic dimensions
+// become numbers here, so that a call compares integers and hashes nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_RUNTIME_MANIFEST_H
+#define TENON_LIB_RUNTIME_MANIFEST_H
+
+#include "Api.h"
+
+#include <string>
+#include <vector>
+
+namespace tenon::runtime {
+
+/// Dynamic dimensions of one function that may have different names.
+inline constexpr size_t kMaxSymbols = 16;
+
+/// A dimension: a fixed extent, or the number of a name.
+struct Dimension {
+  int64_t extent = 0;
+  int32_t symbol = -1; ///< index into FunctionInfo::symbols, -1 where fixed
+};
+
+struct TensorInfo {
+  std::string name;
+  TenonDType dtype = kTenonF32;
+  std::vector<Dimension> shape;
+};
+
+struct FunctionInfo {
+  std::string name;
+  std::vector<TensorInfo> inputs, outputs;
+  std::vector<std::string> symbols;
+  /// 64-bit words for the memref descriptors of all tensors.
+  size_t descriptorWords = 0;
+};
+
+struct Manifest {
+  std::string name;
+  std::string cpu;               ///< "" where absent
+  std::vector<std::string> cuda; ///< "sm_90a", ...
+  std::string ptx;               ///< "" where absent
+  std::vector<std::string> kernels;
+  std::vector<FunctionInfo> functions;
+};
+
+/// Reads `text`; the message of a failure says which function and field.
+TenonStatus parseManifest(const char *text, Manifest &manifest);
+
+/// "float32", ...
+const char *dtypeName(TenonDType dtype);
+/// Bytes of one element.
+inline int64_t dtypeBytes(TenonDType dtype) {
+  return dtype == kTenonF64 ? 8 : dtype == kTenonF32 ? 4 : 2;
+}
+
+/// "[m, 8192]".
+std::string shapeText(const FunctionInfo &function, const TensorInfo &tensor);
+
+/// What GPUs the model has code for: "sm_80, sm_90a and PTX for sm_80".
+std::string cudaTargetsText(const Manifest &manifest);
+
+} // namespace tenon::runtime
+
+#endif // TENON_LIB_RUNTIME_MANIFEST_H

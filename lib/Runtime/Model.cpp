@@ -1,0 +1,204 @@
+//===- Model.cpp - A loaded model -----------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//
+//===----------------------------------------------------------------------===//
+
+#include "Model.h"
+
+#include "CpuLevel.h"
+#include "Error.h"
+
+#include <cstring>
+#include <dlfcn.h>
+#include <unistd.h>
+
+using namespace tenon::runtime;
+
+//===----------------------------------------------------------------------===//
+// TenonModel
+//===----------------------------------------------------------------------===//
+
+static TenonStatus checkImage(const TenonModelImage &image) {
+  // The version comes first: nothing after it can be trusted when it differs.
+  if (image.version != kTenonImageVersion)
+    return fail(TENON_UNSUPPORTED,
+                "the model has format version %u, this runtime (%s) reads "
+                "version %d; %s",
+                image.version, tenonRuntimeVersion(), kTenonImageVersion,
+                image.version > kTenonImageVersion ? "install a newer Tenon"
+                                                   : "compile the model again");
+  if (!image.manifest || (image.numFunctions && !image.functions))
+    return fail(TENON_INVALID_ARGUMENT,
+                "the model's image has a null manifest or function table");
+  return TENON_OK;
+}
+
+TenonStatus TenonModel::create(const TenonModelImage &image,
+                               std::unique_ptr<TenonModel> &model) {
+  if (TenonStatus status = checkImage(image))
+    return status;
+  auto made = std::make_unique<TenonModel>();
+  made->image = &image;
+  Manifest &manifest = made->manifest;
+  if (TenonStatus status = parseManifest(image.manifest, manifest))
+    return status;
+  if (manifest.functions.size() != image.numFunctions)
+    return fail(TENON_INVALID_ARGUMENT,
+                "model '%s': its manifest lists %zu functions, its image has "
+                "%u; compile the model again",
+                manifest.name.c_str(), manifest.functions.size(),
+                image.numFunctions);
+  if (!manifest.kernels.empty() && !image.fatbin)
+    return fail(TENON_INVALID_ARGUMENT,
+                "model '%s': its manifest lists %zu kernels, its image has no "
+                "GPU code; compile the model again",
+                manifest.name.c_str(), manifest.kernels.size());
+  for (uint32_t i = 0; i < image.numFunctions; ++i)
+    made->functions.push_back(
+        {made.get(), &image.functions[i], &manifest.functions[i]});
+  made->cpuProblem = missingCpuLevel(manifest.cpu);
+  model = std::move(made);
+  return TENON_OK;
+}
+
+TenonModel::~TenonModel() {
+  for (auto &state : devices)
+    delete state.load();
+  if (library)
+    dlclose(library);
+}
+
+TenonStatus TenonModel::createDevice(int ordinal, DeviceState *&state) {
+  std::lock_guard<std::mutex> lock(mutex);
+  state = devices[ordinal].load(std::memory_order_relaxed);
+  if (state)
+    return TENON_OK;
+  std::unique_ptr<DeviceState> made;
+  if (TenonStatus status = DeviceState::create(manifest, *image, ordinal, made))
+    return status;
+  state = made.release();
+  devices[ordinal].store(state, std::memory_order_release);
+  return TENON_OK;
+}
+
+TenonStatus TenonModel::device(int ordinal, DeviceState *&state) {
+  if (ordinal < 0 || ordinal >= kMaxDevices)
+    return fail(TENON_NOT_FOUND, "no GPU %d: ordinals are 0 to %d", ordinal,
+                kMaxDevices - 1);
+  state = devices[ordinal].load(std::memory_order_acquire);
+  return state ? TENON_OK : createDevice(ordinal, state);
+}
+
+//===----------------------------------------------------------------------===//
+// C interface
+//===----------------------------------------------------------------------===//
+
+/// dlopen looks for a bare file name on the library path alone; people mean the
+/// file beside them.
+static void *openModelFile(const char *path) {
+  std::string local = std::string("./") + path;
+  if (!strchr(path, '/') && access(local.c_str(), F_OK) == 0)
+    path = local.c_str();
+  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static TenonStatus openModel(const char *path, TenonModel **model) {
+  if (!path || !model)
+    return fail(TENON_INVALID_ARGUMENT, "tenonModelOpen: null %s",
+                path ? "model" : "path");
+  *model = nullptr;
+  void *library = openModelFile(path);
+  if (!library)
+    return fail(TENON_NOT_FOUND, "cannot open model '%s': %s", path, dlerror());
+  std::unique_ptr<TenonModel> made;
+  TenonStatus status;
+  if (void *image = dlsym(library, "tenon_model_image"))
+    status =
+        TenonModel::create(*static_cast<const TenonModelImage *>(image), made);
+  else
+    status = fail(TENON_NOT_FOUND,
+                  "'%s' is not a compiled model: it has no symbol "
+                  "tenon_model_image; make one with tenon-compile -o",
+                  path);
+  if (status) {
+    dlclose(library);
+    return status;
+  }
+  made->library = library;
+  *model = made.release();
+  return TENON_OK;
+}
+
+TenonStatus tenonModelOpen(const char *path, TenonModel **model) {
+  return guarded([&] { return openModel(path, model); });
+}
+
+TenonStatus tenonModelFromImage(const TenonModelImage *image,
+                                TenonModel **model) {
+  return guarded([&] {
+    if (!image || !model)
+      return fail(TENON_INVALID_ARGUMENT, "tenonModelFromImage: null %s",
+                  image ? "model" : "image");
+    *model = nullptr;
+    std::unique_ptr<TenonModel> made;
+    TenonStatus status = TenonModel::create(*image, made);
+    *model = made.release();
+    return status;
+  });
+}
+
+void tenonModelClose(TenonModel *model) { delete model; }
+
+const char *tenonModelManifest(const TenonModel *model) {
+  return model ? model->image->manifest : "";
+}
+
+static TenonStatus loadCpu(const TenonModel &model) {
+  if (!model.cpuProblem.empty())
+    return fail(TENON_UNSUPPORTED, "model '%s': %s",
+                model.manifest.name.c_str(), model.cpuProblem.c_str());
+  return TENON_OK;
+}
+
+TenonStatus tenonModelLoad(TenonModel *model, DLDevice device) {
+  return guarded([&] {
+    if (!model)
+      return fail(TENON_INVALID_ARGUMENT, "tenonModelLoad: null model");
+    if (device.device_type == kDLCPU)
+      return loadCpu(*model);
+    if (device.device_type != kDLCUDA)
+      return fail(TENON_INVALID_ARGUMENT,
+                  "tenonModelLoad: device type %d; kDLCPU (1) and kDLCUDA (2) "
+                  "are known",
+                  static_cast<int>(device.device_type));
+    DeviceState *state;
+    return model->device(device.device_id, state);
+  });
+}
+
+TenonStatus tenonModelFunction(TenonModel *model, const char *name,
+                               TenonFunction **function) {
+  return guarded([&] {
+    if (!model || !name || !function)
+      return fail(TENON_INVALID_ARGUMENT, "tenonModelFunction: null %s",
+                  !model  ? "model"
+                  : !name ? "name"
+                          : "function");
+    *function = nullptr;
+    std::string names;
+    for (TenonFunction &candidate : model->functions) {
+      if (candidate.info->name == name) {
+        *function = &candidate;
+        return TENON_OK;
+      }
+      names += (names.empty() ? "" : ", ") + candidate.info->name;
+    }
+    return fail(TENON_NOT_FOUND, "model '%s' has no function '%s'; it has: %s",
+                model->manifest.name.c_str(), name, names.c_str());
+  });
+}
