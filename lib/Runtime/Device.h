@@ -1,0 +1,75 @@
+//===- Device.h - A model on one GPU ----------------------------*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything that a model keeps for one device: the retained primary context,
+// the loaded kernels, the cuBLASLt handle and the plans asked for so far. Made
+// once under the model's lock; calls only read it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_RUNTIME_DEVICE_H
+#define TENON_LIB_RUNTIME_DEVICE_H
+
+#include "BlasLtPlan.h"
+#include "Driver.h"
+#include "Manifest.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+namespace tenon::runtime {
+
+struct Kernel {
+  CUfunction function = nullptr;
+  /// What CUDA lets a launch ask for now; raised by the first that needs more.
+  std::atomic<int32_t> dynamicSharedLimit{0};
+};
+
+class DeviceState {
+public:
+  /// Loads `image` on GPU number `ordinal`.
+  static TenonStatus create(const Manifest &manifest,
+                            const TenonModelImage &image, int ordinal,
+                            std::unique_ptr<DeviceState> &state);
+  /// Unloads it. Errors are dropped: at process exit the driver may be gone.
+  ~DeviceState();
+
+  /// Lets `kernel` be launched with that much dynamic shared memory.
+  CUresult raiseSharedLimit(Kernel &kernel, int32_t bytes);
+
+  /// The handle; models without library calls never need libcublasLt, so that
+  /// it is missing is an error only here.
+  TenonStatus blasLtHandle(cublasLtHandle_t &handle);
+
+  const Driver &driver;
+  const Manifest &manifest;
+  const int ordinal;
+  CUcontext context = nullptr;
+  std::vector<Kernel> kernels; ///< in the manifest's order
+  const CublasLt *blasLt = nullptr;
+  PlanCache plans;
+
+private:
+  DeviceState(const Driver &driver, const Manifest &manifest, int ordinal)
+      : driver(driver), manifest(manifest), ordinal(ordinal) {}
+  TenonStatus retain();
+  TenonStatus loadModule(const TenonModelImage &image);
+  TenonStatus loadKernel(size_t index);
+  TenonStatus createBlasLt();
+  TenonStatus failCuda(CUresult result, const char *what) const;
+  TenonStatus failNoBinary(CUresult result) const;
+
+  CUdevice device = 0;
+  CUmodule module = nullptr;
+  std::atomic<cublasLtHandle_t> handle{nullptr};
+  std::mutex mutex; ///< guards the handle's creation and shared limits
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_LIB_RUNTIME_DEVICE_H
