@@ -6,7 +6,7 @@
 PRESET ?= dev
 BUILD := $(if $(filter dev,$(PRESET)),build,build-$(PRESET))
 
-.PHONY: help setup build demo test gpu-test format lint docs clean
+.PHONY: help setup build demo test gpu-test format lint tidy docs clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -35,6 +35,9 @@ format: setup ## Format C++ and Python
 
 lint: setup ## Check format, spelling, licence headers and Python
 	@scripts/lint.sh
+
+tidy: build ## Run clang-tidy over lib and tools (minutes)
+	@run-clang-tidy-22 -quiet -p $(BUILD) '$(CURDIR)/(lib|tools)/.*'
 
 docs: build ## Refresh docs/reference from the .td files
 	@scripts/generate_docs.py

@@ -13,6 +13,11 @@ foreach(_root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tenon)
 
+# What a compiled model links; not part of the package, which brings MLIR.
+if(TARGET tenon_runtime)
+  install(TARGETS tenon_runtime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
 install(EXPORT TenonTargets DESTINATION ${_package} NAMESPACE tenon::)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/TenonConfig.cmake.in
   ${PROJECT_BINARY_DIR}/TenonConfig.cmake INSTALL_DESTINATION ${_package})

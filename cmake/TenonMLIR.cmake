@@ -46,8 +46,8 @@ endif()
 
 install(TARGETS tenon_mlir EXPORT TenonTargets)
 
-# Everything that tablegen writes; every library waits for it.
-add_custom_target(tenon-headers)
+add_custom_target(tenon-headers)   # everything that tablegen writes; every library waits for it
+add_custom_target(tenon-test-deps) # everything that tests run
 
 function(tenon_add_tablegen_target name)
   add_public_tablegen_target(${name})
@@ -85,6 +85,7 @@ endfunction()
 function(tenon_add_tool name)
   add_executable(${name})
   _tenon_configure(${name} ${ARGN})
+  add_dependencies(tenon-test-deps ${name})
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
@@ -93,6 +94,7 @@ function(tenon_add_unittest name)
   find_package(GTest REQUIRED)
   add_executable(${name})
   _tenon_configure(${name} ${ARGN})
+  add_dependencies(tenon-test-deps ${name})
   target_link_libraries(${name} PRIVATE GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
 endfunction()

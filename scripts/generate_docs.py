@@ -8,6 +8,7 @@ With --check nothing is written: exits 1 when a committed page differs from what
 
 import argparse
 import difflib
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -62,7 +63,8 @@ def main() -> int:
         stale.append(page)
         if args.check:
             name = str(page.relative_to(SOURCE))
-            sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), new.splitlines(True), name, "generated"))
+            diff = difflib.unified_diff(old.splitlines(True), new.splitlines(True), name, "generated")
+            sys.stdout.writelines(itertools.islice(diff, 30))
         elif new:
             page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(new)
