@@ -7,6 +7,7 @@
 
 #include "tenon/Pipelines/InitAll.h"
 
+#include "tenon/Codegen/Host/Passes.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/InitAllDialects.h"
@@ -23,4 +24,7 @@ void tenon::registerAllDialects(DialectRegistry &registry) {
   registerAllToLLVMIRTranslations(registry);
 }
 
-void tenon::registerAllPasses() { mlir::registerAllPasses(); }
+void tenon::registerAllPasses() {
+  mlir::registerAllPasses();
+  registerTenonCodegenHostPasses();
+}

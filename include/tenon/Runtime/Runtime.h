@@ -122,6 +122,11 @@ void tenonBlasLtRun(TenonCall *call, const TenonBlasLtPlan *plan, int64_t m,
                     const void *x, const void *w, const void *bias,
                     const void *c, void *y, void *workspace);
 
+/// Copies `bytes` from `source` to `target`, both on the call's device: on its
+/// stream on the GPU, at once on the CPU.
+void tenonCopy(TenonCall *call, void *target, const void *source,
+               int64_t bytes);
+
 /// Calls body(index, context) for every index in [0, count), on as many threads
 /// as TENON_NUM_THREADS says (default: the CPUs this process may use). Returns
 /// when all are done; nested calls run on the calling thread.

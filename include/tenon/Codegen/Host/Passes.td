@@ -1,0 +1,94 @@
+//===- Passes.td - Host side of a compiled model -----------*- tablegen -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_CODEGEN_HOST_PASSES_TD
+#define TENON_CODEGEN_HOST_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def TenonBufferize : Pass<"tenon-bufferize", "::mlir::ModuleOp"> {
+  let summary = "Turn tensors into buffers, leaving the inputs unwritten";
+  let description = [{
+    Upstream's one-shot bufferization across function boundaries, with identity
+    layouts. Arguments are read-only, so an op that would work in place on an
+    input works on a copy of it; results are returned as buffers
+    (`--tenon-host-abi` then gives them the caller's).
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32>
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: memref<?x64xf32>) -> memref<?x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def TenonHostAbi : Pass<"tenon-host-abi", "::mlir::ModuleOp"> {
+  let summary = "Give functions the signature that the runtime calls";
+  let description = [{
+    Each public function becomes a `TenonEntry` (Runtime/Runtime.h), named
+    `NAME__DEVICE`: its first argument is the call in flight, the second an array
+    of pointers to the memref descriptors of inputs and outputs, the third the
+    workspace. A returned buffer becomes the caller's output, each other
+    `memref.alloc` a slice of the workspace, aligned to 256 bytes. A second
+    function, `NAME__DEVICE_workspace`, gives the workspace's size from the inputs'
+    descriptors.
+
+    ```mlir
+    func.func @f(%x: memref<8xf32>) -> memref<8xf32> {
+      %tmp = memref.alloc() : memref<8xf32>
+      %y = memref.alloc() : memref<8xf32>
+      ...
+      return %y : memref<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f__cpu(%call: !llvm.ptr, %descriptors: !llvm.ptr, %workspace: !llvm.ptr) {
+      %x = ...    // from descriptors[0]
+      %y = ...    // from descriptors[1]
+      %tmp = memref.view %ws[%c0][] : memref<?xi8> to memref<8xf32>
+      ...
+    }
+    func.func @f__cpu_workspace(%descriptors: !llvm.ptr) -> i64
+    ```
+
+    Errors: an allocation inside a loop, or one whose size is not computed from
+    the inputs' extents.
+  }];
+  let options = [
+    Option<"device", "device", "std::string", /*default=*/"\"cpu\"",
+           "Suffix of the functions' names: cpu or cuda">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def TenonHostToLLVM : Pass<"tenon-host-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Lower host code to the LLVM dialect, with calls of the runtime";
+  let description = [{
+    The last step of the host side: what is left of func, memref, arith, math, cf
+    and index, `blaslt` ops and kernel launches become LLVM ops and calls of the
+    functions in Runtime/Runtime.h. `memref.copy` becomes `tenonCopy`, on the
+    call's stream.
+
+    ```mlir
+    memref.copy %a, %b : memref<8xf32> to memref<8xf32>
+    ```
+    becomes
+    ```mlir
+    llvm.call @tenonCopy(%call, %b_ptr, %a_ptr, %bytes) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // TENON_CODEGEN_HOST_PASSES_TD
