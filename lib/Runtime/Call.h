@@ -4,9 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_RUNTIME_CALL_H
 #define TENON_LIB_RUNTIME_CALL_H

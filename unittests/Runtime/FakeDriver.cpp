@@ -1,0 +1,226 @@
+//===- FakeDriver.cpp - A CUDA driver for tests ---------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fakes.h"
+
+#include <cstdio>
+#include <cstring>
+
+static fake::State theState;
+
+fake::State &fake::state() { return theState; }
+
+void fake::reset() {
+  State &s = theState;
+  std::lock_guard<std::mutex> lock(s.mutex);
+  s.deviceCount = 2;
+  s.major = 9;
+  s.minor = 0;
+  s.initResult = s.loadResult = s.launchResult = CUDA_SUCCESS;
+  s.missingKernel = "";
+  s.staticShared = 0;
+  s.cluster = 0;
+  s.heuristicStatus = CUBLAS_STATUS_SUCCESS;
+  s.heuristicCount = 1;
+  s.numFunctions = s.numLaunches = s.numHeuristics = s.numMatmuls = 0;
+  s.allocations = s.synchronisations = s.attributeSets = 0;
+  s.pushes = s.pops = s.moduleLoads = s.moduleUnloads = s.handles = 0;
+  for (int i = 0; i < kMaxDevices; ++i) {
+    s.retained[i] = 0;
+    s.contexts[i].device = i;
+  }
+}
+
+static const bool isReset = (fake::reset(), true);
+static thread_local fake::Context *stack[16];
+static thread_local int depth = 0;
+
+CUcontext fake::currentContext() {
+  return reinterpret_cast<CUcontext>(depth ? stack[depth - 1] : nullptr);
+}
+
+extern "C" {
+
+CUresult cuInit(unsigned) { return theState.initResult; }
+
+CUresult cuGetErrorName(CUresult error, const char **text) {
+  switch (error) {
+  case CUDA_ERROR_NO_DEVICE:
+    return *text = "CUDA_ERROR_NO_DEVICE", CUDA_SUCCESS;
+  case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    return *text = "CUDA_ERROR_NO_BINARY_FOR_GPU", CUDA_SUCCESS;
+  case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+    return *text = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", CUDA_SUCCESS;
+  default:
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult cuGetErrorString(CUresult, const char **text) {
+  *text = "described by the fake";
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *count) {
+  *count = theState.deviceCount;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *name, int length, CUdevice) {
+  snprintf(name, length, "Fake GPU");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
+                              CUdevice) {
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+               ? theState.major
+               : theState.minor;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  ++theState.retained[device];
+  *context = reinterpret_cast<CUcontext>(&theState.contexts[device]);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  --theState.retained[device];
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *context) {
+  *context = fake::currentContext();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent(CUcontext context) {
+  stack[depth++] = reinterpret_cast<fake::Context *>(context);
+  std::lock_guard<std::mutex> lock(theState.mutex);
+  ++theState.pushes;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent(CUcontext *context) {
+  *context = fake::currentContext();
+  --depth;
+  std::lock_guard<std::mutex> lock(theState.mutex);
+  ++theState.pops;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *) {
+  if (theState.loadResult)
+    return theState.loadResult;
+  if (!fake::currentContext())
+    return CUDA_ERROR_INVALID_CONTEXT;
+  ++theState.moduleLoads;
+  *module = reinterpret_cast<CUmodule>(fake::currentContext());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleUnload(CUmodule) {
+  ++theState.moduleUnloads;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
+                             const char *name) {
+  if (!strcmp(name, theState.missingKernel))
+    return CUDA_ERROR_NOT_FOUND;
+  fake::Function &made = theState.functions[theState.numFunctions++];
+  snprintf(made.name, sizeof(made.name), "%s", name);
+  made.context = reinterpret_cast<fake::Context *>(module);
+  made.dynamicSharedLimit = 48 * 1024 - theState.staticShared;
+  made.cluster = theState.cluster;
+  made.nonPortableCluster = false;
+  *function = reinterpret_cast<CUfunction>(&made);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute,
+                            CUfunction function) {
+  auto *known = reinterpret_cast<fake::Function *>(function);
+  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+               ? known->dynamicSharedLimit
+           : attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH
+               ? known->cluster
+               : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
+                            int value) {
+  auto *known = reinterpret_cast<fake::Function *>(function);
+  ++theState.attributeSets;
+  if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
+    known->nonPortableCluster = value;
+  else if (value > 227 * 1024)
+    return CUDA_ERROR_INVALID_VALUE;
+  else
+    known->dynamicSharedLimit = value;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
+                        unsigned gridZ, unsigned blockX, unsigned blockY,
+                        unsigned blockZ, unsigned sharedBytes, CUstream stream,
+                        void **arguments, void **) {
+  auto *known = reinterpret_cast<fake::Function *>(function);
+  std::lock_guard<std::mutex> lock(theState.mutex);
+  if (theState.launchResult)
+    return theState.launchResult;
+  if (reinterpret_cast<CUcontext>(known->context) != fake::currentContext())
+    return CUDA_ERROR_INVALID_CONTEXT;
+  if (static_cast<int>(sharedBytes) > known->dynamicSharedLimit)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (theState.numLaunches < fake::kMaxRecords)
+    theState.launches[theState.numLaunches++] = {
+        known,
+        {gridX, gridY, gridZ},
+        {blockX, blockY, blockZ},
+        sharedBytes,
+        stream,
+        arguments ? *arguments : nullptr};
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, size_t bytes,
+                         CUstream) {
+  memset(reinterpret_cast<void *>(memory), value, bytes);
+  return CUDA_SUCCESS;
+}
+
+// What a call must not do.
+
+CUresult cuMemAlloc(CUdeviceptr *, size_t) {
+  ++theState.allocations;
+  return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *, size_t, CUstream) {
+  ++theState.allocations;
+  return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuStreamSynchronize(CUstream) {
+  ++theState.synchronisations;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize() {
+  ++theState.synchronisations;
+  return CUDA_SUCCESS;
+}
+
+} // extern "C"
