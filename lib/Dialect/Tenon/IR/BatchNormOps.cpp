@@ -18,12 +18,29 @@ using namespace mlir::tenon;
 // Verification
 //===----------------------------------------------------------------------===//
 
+/// Checks that each operand that is not optional is there once: the sizes of
+/// the operands' groups are an attribute, and the generic form may say
+/// anything.
+static LogicalResult verifySegments(Operation *op, ArrayRef<int32_t> required) {
+  if (llvm::all_of(required, [](int32_t size) { return size == 1; }))
+    return success();
+  return op->emitOpError(
+      "'operandSegmentSizes' must be 1 for each operand that "
+      "is not optional");
+}
+
 /// Checks that an optional per-feature operand is [N] for an input [M, N].
 static LogicalResult verifyFeatures(Operation *op, StringRef name,
                                     Value operand, RankedTensorType input) {
   if (!operand)
     return success();
   auto type = cast<RankedTensorType>(operand.getType());
+  // batch_norm-C2
+  if (type.getElementType().isF64() != input.getElementType().isF64())
+    return op->emitOpError()
+           << name << " and input must both be f64 or neither, but " << name
+           << " is " << type << " and input is " << input;
+  // batch_norm-C1
   if (type.getDimSize(0) == input.getDimSize(1))
     return success();
   return op->emitOpError() << name
@@ -33,6 +50,7 @@ static LogicalResult verifyFeatures(Operation *op, StringRef name,
 }
 
 static LogicalResult verifyEps(Operation *op, const APFloat &eps) {
+  // batch_norm-C3
   if (eps.isFinite() && !eps.isNegative())
     return success();
   return op->emitOpError("eps must be finite and not negative, but is ")
@@ -40,6 +58,9 @@ static LogicalResult verifyEps(Operation *op, const APFloat &eps) {
 }
 
 LogicalResult BatchNormInferenceOp::verify() {
+  if (failed(verifySegments(
+          *this, ArrayRef(getProperties().operandSegmentSizes).take_front(3))))
+    return failure();
   RankedTensorType input = getInput().getType();
   for (auto [name, operand] : {std::pair<StringRef, Value>{"mean", getMean()},
                                {"variance", getVariance()},
@@ -51,11 +72,16 @@ LogicalResult BatchNormInferenceOp::verify() {
 }
 
 LogicalResult BatchNormTrainingOp::verify() {
+  if (failed(verifySegments(
+          *this, ArrayRef(getProperties().operandSegmentSizes).take_front(1))))
+    return failure();
   RankedTensorType input = getInput().getType();
+  // batch_norm_training-C1
   if (input.getDimSize(0) == 1)
     return emitOpError("needs more than one row to normalise over, but input "
                        "is ")
            << input << "; use batch_norm_inference for a batch of 1";
+  // batch_norm_training-C2
   if (!getRunningMean() != !getRunningVar())
     return emitOpError("takes both running statistics or neither");
   for (auto [name, operand] :
@@ -68,11 +94,13 @@ LogicalResult BatchNormTrainingOp::verify() {
   SmallVector<Type> statistics;
   if (getRunningMean())
     statistics = {getRunningMean().getType(), getRunningVar().getType()};
+  // batch_norm_training-C3
   if (TypeRange(statistics) != getNewStatistics().getTypes())
     return emitOpError("gives new running statistics of the given ones' types: "
                        "expected (")
            << statistics << ") after the result, but has ("
            << getNewStatistics().getTypes() << ")";
+  // batch_norm_training-C4
   if (!getMomentum().isFinite())
     return emitOpError("momentum must be finite, but is ")
            << getMomentum().convertToDouble();

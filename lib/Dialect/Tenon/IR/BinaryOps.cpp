@@ -40,16 +40,17 @@ LogicalResult tenon::detail::inferBroadcast(std::optional<Location> loc,
                                             StringRef opName,
                                             ValueRange operands,
                                             SmallVectorImpl<Type> &types) {
-  auto input = dyn_cast<RankedTensorType>(operands[0].getType());
-  if (!input)
-    return failure(); // the operand's own constraint says what is wrong
+  for (auto [index, type] : llvm::enumerate(operands.getTypes()))
+    if (!isa<RankedTensorType>(type))
+      return emitOptionalError(loc, "'", opName, "' op operand #", index,
+                               " must be a ranked tensor, but is ", type);
+  auto input = cast<RankedTensorType>(operands[0].getType());
   if (operands.size() == 1) {
     types.push_back(input);
     return success();
   }
-  auto other = dyn_cast<RankedTensorType>(operands[1].getType());
-  if (!other)
-    return failure();
+  auto other = cast<RankedTensorType>(operands[1].getType());
+  // binary-C3
   auto shape = broadcastShapes(input.getShape(), other.getShape());
   if (!shape)
     return emitOptionalError(
@@ -126,12 +127,23 @@ void tenon::detail::printBinary(OpAsmPrinter &printer, Operation *op) {
 LogicalResult tenon::detail::verifyBinary(Operation *op) {
   bool hasScalar = op->hasAttr("scalar");
   bool hasOther = op->getNumOperands() == 2;
+  // binary-C1
   if (hasScalar == hasOther)
     return op->emitOpError("takes either a second tensor or a constant, but "
                            "has ")
            << (hasScalar ? "both" : "neither");
+  // binary-C2
   if (hasOther && op->hasAttr("scalar_first"))
     return op->emitOpError("has 'scalar_first' but no constant");
+  if (!hasOther)
+    return success();
+  Type input = op->getOperand(0).getType(), other = op->getOperand(1).getType();
+  // binary-C4
+  if (getElementTypeOrSelf(input).isF64() !=
+      getElementTypeOrSelf(other).isF64())
+    return op->emitOpError("input and other must both be f64 or neither, but "
+                           "are ")
+           << input << " and " << other;
   return success();
 }
 
@@ -139,8 +151,8 @@ LogicalResult tenon::detail::verifyBinary(Operation *op) {
 // Folding
 //===----------------------------------------------------------------------===//
 
-/// The input, if `op` leaves it as it is: its constant stands second (or
-/// `commutes`) and is exactly `neutral`, a negative zero included.
+/// The input, if `op` leaves it as it is: its constant stands second and is
+/// exactly `neutral`, the sign of a zero included.
 template <typename OpTy>
 static OpFoldResult foldNeutral(OpTy op, double neutral) {
   if (!op.getScalarAttr() || op.getScalarFirst())
@@ -165,7 +177,7 @@ OpFoldResult MaxOp::fold(FoldAdaptor) {
 /// Writes a constant of a commutative op second.
 template <typename OpTy>
 static LogicalResult moveScalarSecond(OpTy op, PatternRewriter &rewriter) {
-  if (!op.getScalarFirst() || !op->template hasTrait<OpTrait::IsCommutative>())
+  if (!op.getScalarFirst() || isa<SubOp, DivOp>(op))
     return failure();
   rewriter.modifyOpInPlace(op, [&] { op.setScalarFirst(false); });
   return success();

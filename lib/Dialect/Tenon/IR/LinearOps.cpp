@@ -23,16 +23,16 @@ using namespace mlir::tenon;
 /// Checks that x [M, K] and w [N, K] agree and that `precision` fits them.
 template <typename OpTy> static LogicalResult verifyProduct(OpTy op) {
   RankedTensorType x = op.getX().getType(), w = op.getW().getType();
+  // linear-C1
   if (x.getElementType() != w.getElementType())
     return op.emitOpError("x and w must have one element type, but x is ")
            << x << " and w is " << w;
-  if (x.isDynamicDim(1))
-    return op.emitOpError("only M may be dynamic: expected x [M, ")
-           << w.getDimSize(1) << "], but x is " << x;
+  // linear-C2
   if (x.getDimSize(1) != w.getDimSize(1))
     return op.emitOpError("x and w must agree in K, their last dimension: "
                           "expected x [M, ")
            << w.getDimSize(1) << "] for w " << w << ", but x is " << x;
+  // linear-C3
   if (op.getPrecision() && !x.getElementType().isF32())
     return op.emitOpError("precision is a contract on products of f32 tensors, "
                           "but x is ")
@@ -48,9 +48,11 @@ static LogicalResult verifyProductType(OpTy op, StringRef name,
   RankedTensorType x = op.getX().getType(), w = op.getW().getType();
   auto expected = RankedTensorType::get({x.getDimSize(0), w.getDimSize(0)},
                                         x.getElementType());
+  // linear-C4
   if (type.getShape() != expected.getShape())
     return op.emitOpError() << name << " must be [M, N]: expected " << expected
                             << ", but it is " << type;
+  // linear-C5
   bool widened = type.getElementType().isF32() &&
                  x.getElementType().getIntOrFloatBitWidth() == 16;
   if (type != expected && !widened)
@@ -73,9 +75,14 @@ LogicalResult LinearOp::verify() {
   if (!getBias())
     return success();
   RankedTensorType bias = getBias().getType(), w = getW().getType();
+  // linear-C6
   if (bias.getDimSize(0) != w.getDimSize(0))
     return emitOpError("bias must have one value a feature: expected [")
            << w.getDimSize(0) << "] for w " << w << ", but bias is " << bias;
+  // linear-C7
+  if (bias.getElementType().isF64() != w.getElementType().isF64())
+    return emitOpError("bias and w must both be f64 or neither, but bias is ")
+           << bias << " and w is " << w;
   return success();
 }
 
@@ -112,27 +119,35 @@ LogicalResult FusedLinearOp::verify() { return verifyProduct(*this); }
 
 LogicalResult FusedLinearOp::verifyRegions() {
   Block *body = getBody();
+  // fused_linear-C1
+  if (getNumResults() == 0)
+    return emitOpError("must have a result");
+  // fused_linear-C2
   if (body->getNumArguments() != getEpilogueOperands().size() + 1)
     return emitOpError("region must take the product and one argument for each "
                        "epilogue operand: expected ")
            << getEpilogueOperands().size() + 1 << " arguments, but it has "
            << body->getNumArguments();
+  // fused_linear-C3
   auto accumulator = dyn_cast<RankedTensorType>(getAccumulator().getType());
   if (!accumulator)
     return emitOpError("the product argument must be a tensor, but is ")
            << getAccumulator().getType();
   if (failed(verifyProductType(*this, "the product argument", accumulator)))
     return failure();
+  // fused_linear-C4
   for (auto [operand, argument] :
        llvm::zip(getEpilogueOperands(), body->getArguments().drop_front()))
     if (operand.getType() != argument.getType())
       return emitOpError("argument #")
              << argument.getArgNumber() << " stands for an operand of type "
              << operand.getType() << ", but is " << argument.getType();
+  // fused_linear-C5
   for (Operation &op : body->without_terminator())
     if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp>(op))
       return op.emitOpError("cannot be in an epilogue: it is neither "
                             "elementwise nor a reduction of the tenon dialect");
+  // fused_linear-C6
   if (getYield().getOperandTypes() != getResultTypes())
     return getYield().emitOpError("must give the results of fused_linear: "
                                   "expected (")
@@ -176,18 +191,11 @@ void FusedLinearOp::print(OpAsmPrinter &printer) {
 static ParseResult parsePrecision(OpAsmParser &parser, OperationState &result) {
   if (failed(parser.parseOptionalKeyword("precision")))
     return success();
-  StringRef keyword;
-  SMLoc loc;
-  if (parser.parseLess() || parser.getCurrentLocation(&loc) ||
-      parser.parseKeyword(&keyword) || parser.parseGreater())
-    return failure();
-  std::optional<Precision> precision = symbolizePrecision(keyword);
+  auto precision =
+      dyn_cast_or_null<PrecisionAttr>(PrecisionAttr::parse(parser, Type()));
   if (!precision)
-    return parser.emitError(loc) << "'" << keyword
-                                 << "' is not a precision; expected fp32, "
-                                    "tf32, bf16 or fp16";
-  result.getOrAddProperties<FusedLinearOp::Properties>().precision =
-      PrecisionAttr::get(parser.getContext(), *precision);
+    return failure();
+  result.getOrAddProperties<FusedLinearOp::Properties>().precision = precision;
   return success();
 }
 
@@ -223,6 +231,10 @@ ParseResult FusedLinearOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseArrowTypeList(result.types) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
+  if (result.attributes.get("precision"))
+    return parser.emitError(parser.getNameLoc(),
+                            "precision is not written among the attributes; "
+                            "write precision<tf32> after w");
   Region *body = result.addRegion();
   if (parser.parseRegion(*body, arguments))
     return failure();
@@ -326,6 +338,34 @@ struct DropEmptyEpilogue : OpRewritePattern<FusedLinearOp> {
 void FusedLinearOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                                 MLIRContext *context) {
   patterns.add<PruneOperands, PruneResults, DropEmptyEpilogue>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// Assembly of the optional operands of batch_norm_inference
+//===----------------------------------------------------------------------===//
+
+using OptionalOperand = std::optional<OpAsmParser::UnresolvedOperand>;
+
+/// Parses `, type` for each of weight and bias that is there. An optional group
+/// of the declarative format would take a lone bias's type for the weight's.
+static ParseResult parseAffineTypes(OpAsmParser &parser,
+                                    const OptionalOperand &weight,
+                                    const OptionalOperand &bias,
+                                    Type &weightType, Type &biasType) {
+  if (weight && (parser.parseComma() || parser.parseType(weightType)))
+    return failure();
+  if (bias && (parser.parseComma() || parser.parseType(biasType)))
+    return failure();
+  return success();
+}
+
+static void printAffineTypes(OpAsmPrinter &printer, Operation * /*op*/,
+                             Value weight, Value bias, Type weightType,
+                             Type biasType) {
+  if (weight)
+    printer << ", " << weightType;
+  if (bias)
+    printer << ", " << biasType;
 }
 
 #define GET_OP_CLASSES

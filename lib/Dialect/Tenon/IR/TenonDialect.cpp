@@ -22,6 +22,41 @@ using namespace mlir::tenon;
 #include "tenon/Dialect/Tenon/IR/TenonEnums.cpp.inc"
 #include "tenon/Dialect/Tenon/IR/TenonInterfaces.cpp.inc"
 
+/// Parses one of an enum's keywords; `expected` says what they are.
+template <typename EnumT>
+static ParseResult parseEnum(AsmParser &parser, EnumT &value,
+                             StringRef expected) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  if (std::optional<EnumT> symbol = symbolizeEnum<EnumT>(keyword)) {
+    value = *symbol;
+    return success();
+  }
+  return parser.emitError(loc) << "'" << keyword << "' is not " << expected;
+}
+
+static ParseResult parsePrecision(AsmParser &parser, Precision &value) {
+  return parseEnum(parser, value,
+                   "a precision; expected fp32, tf32, bf16 or fp16");
+}
+
+static void printPrecision(AsmPrinter &printer, Precision value) {
+  printer << stringifyEnum(value);
+}
+
+static ParseResult parseGeluApproximation(AsmParser &parser,
+                                          GeluApproximation &value) {
+  return parseEnum(parser, value,
+                   "an approximation of gelu; expected none or tanh");
+}
+
+static void printGeluApproximation(AsmPrinter &printer,
+                                   GeluApproximation value) {
+  printer << stringifyEnum(value);
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "tenon/Dialect/Tenon/IR/TenonAttrs.cpp.inc"
 
@@ -34,6 +69,7 @@ void TenonDialect::initialize() {
 #define GET_OP_LIST
 #include "tenon/Dialect/Tenon/IR/TenonOps.cpp.inc"
       >();
+  detail::attachEpilogueBufferization(*getContext());
 }
 
 FloatType tenon::getComputeType(Type elementType) {
@@ -43,7 +79,23 @@ FloatType tenon::getComputeType(Type elementType) {
   return Float32Type::get(context);
 }
 
+bool tenon::detail::hasSupportedShape(RankedTensorType type) {
+  if (type.getEncoding())
+    return false;
+  int64_t bytes = 8;
+  for (auto [index, extent] : llvm::enumerate(type.getShape())) {
+    bool isM = type.getRank() == 2 && index == 0;
+    if (extent == 0 || (ShapedType::isDynamic(extent) && !isM))
+      return false;
+    if (!ShapedType::isDynamic(extent) &&
+        llvm::MulOverflow(bytes, extent, bytes))
+      return false;
+  }
+  return true;
+}
+
 static LogicalResult verifyNameAttr(Operation *op, NamedAttribute attribute) {
+  // attributes-C1
   if (isa<StringAttr>(attribute.getValue()))
     return success();
   return op->emitOpError() << "'" << attribute.getName().getValue()
@@ -58,18 +110,22 @@ LogicalResult TenonDialect::verifyRegionArgAttribute(Operation *op,
   StringRef name = attribute.getName().getValue();
   if (name == kNameAttr)
     return verifyNameAttr(op, attribute);
+  // attributes-C2
   if (name == kPreparedAttr) {
     if (auto index = dyn_cast<IntegerAttr>(attribute.getValue());
-        index && !index.getValue().isNegative())
+        index && index.getType().isSignlessInteger(64) && index.getInt() >= 0)
       return success();
     return op->emitOpError() << "'tenon.prepared' of argument #" << argIndex
-                             << " must be the number of a result of the "
-                                "function's prepare, but is "
+                             << " must be the number, an i64, of a result of "
+                                "the function's prepare, but is "
                              << attribute.getValue();
   }
+  // attributes-C3
   if (name != kParamAttr)
-    return op->emitOpError() << "'" << name << "' is not an attribute of an "
-                             << "argument; did you mean 'tenon.param'?";
+    return op->emitOpError()
+           << "'" << name << "' is not an attribute of an argument; expected "
+           << "'tenon.param', 'tenon.name' or 'tenon.prepared'";
+  // attributes-C4
   if (!isa<UnitAttr>(attribute.getValue()))
     return op->emitOpError()
            << "'tenon.param' of argument #" << argIndex
@@ -77,8 +133,10 @@ LogicalResult TenonDialect::verifyRegionArgAttribute(Operation *op,
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return op->emitOpError("'tenon.param' marks arguments of functions only");
-  auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[argIndex]);
-  if (type && type.hasStaticShape())
+  // attributes-C5; the tensor becomes a memref when it is bufferized.
+  auto type = dyn_cast<ShapedType>(function.getArgumentTypes()[argIndex]);
+  if (isa_and_nonnull<RankedTensorType, MemRefType>(type) &&
+      type.hasStaticShape())
     return success();
   return op->emitOpError() << "argument #" << argIndex
                            << " is marked 'tenon.param' and must be a "
@@ -89,6 +147,7 @@ LogicalResult TenonDialect::verifyRegionArgAttribute(Operation *op,
 LogicalResult TenonDialect::verifyRegionResultAttribute(
     Operation *op, unsigned /*regionIndex*/, unsigned /*resultIndex*/,
     NamedAttribute attribute) {
+  // attributes-C6
   if (attribute.getName() == kNameAttr)
     return verifyNameAttr(op, attribute);
   return op->emitOpError() << "'" << attribute.getName().getValue()
@@ -98,12 +157,25 @@ LogicalResult TenonDialect::verifyRegionResultAttribute(
 
 LogicalResult TenonDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
-  if (attribute.getName() == kPrepareAttr &&
-      isa<FlatSymbolRefAttr>(attribute.getValue()))
-    return success();
-  if (attribute.getName() == kKernelsAttr &&
-      isa<ArrayAttr>(attribute.getValue()))
-    return success();
+  StringRef name = attribute.getName().getValue();
+  // attributes-C7
+  if (name == kPrepareAttr && isa<FunctionOpInterface>(op)) {
+    if (isa<FlatSymbolRefAttr>(attribute.getValue()))
+      return success();
+    return op->emitOpError("'tenon.prepare' must be the symbol of a function, "
+                           "but is ")
+           << attribute.getValue();
+  }
+  // attributes-C8
+  if (name == kKernelsAttr && isa<ModuleOp>(op)) {
+    auto names = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (names && llvm::all_of(names, llvm::IsaPred<StringAttr>))
+      return success();
+    return op->emitOpError("'tenon.kernels' must be an array of strings, but "
+                           "is ")
+           << attribute.getValue();
+  }
+  // attributes-C9
   return op->emitOpError() << "'" << attribute.getName().getValue()
                            << "' is not an attribute of this op";
 }

@@ -25,7 +25,7 @@ OpFoldResult ReluOp::fold(FoldAdaptor) {
   if (isa_and_nonnull<ReluOp>(producer))
     return getInput();
   if (auto clamp = dyn_cast_or_null<ClampOp>(producer);
-      clamp && clamp.getMin().convertToDouble() > 0.0)
+      clamp && minimum(clamp.getMin(), clamp.getMax()) > APFloat(0.0))
     return getInput();
   return {};
 }
@@ -35,6 +35,7 @@ OpFoldResult LeakyReluOp::fold(FoldAdaptor) {
 }
 
 LogicalResult LeakyReluOp::verify() {
+  // leaky_relu-C1
   if (getNegativeSlope().isFinite())
     return success();
   return emitOpError("negative_slope must be finite, but is ")
@@ -52,11 +53,10 @@ LogicalResult ClampOp::canonicalize(ClampOp op, PatternRewriter &rewriter) {
   auto inner = op.getInput().getDefiningOp<ClampOp>();
   if (!inner)
     return failure();
-  auto apply = [&](APFloat bound) {
-    double low = op.getMin().convertToDouble();
-    double high = op.getMax().convertToDouble();
-    return rewriter.getF64FloatAttr(
-        std::min(std::max(bound.convertToDouble(), low), high));
+  auto apply = [&](const APFloat &bound) {
+    return rewriter.getFloatAttr(
+        rewriter.getF64Type(),
+        minimum(maximum(bound, op.getMin()), op.getMax()));
   };
   // The inner clamp of min > max is the constant max, which apply keeps.
   rewriter.replaceOpWithNewOp<ClampOp>(op, op.getType(), inner.getInput(),
@@ -66,6 +66,7 @@ LogicalResult ClampOp::canonicalize(ClampOp op, PatternRewriter &rewriter) {
 }
 
 LogicalResult ClampOp::verify() {
+  // clamp-C1
   if (getMin().isNaN())
     return emitOpError("min must not be NaN");
   if (getMax().isNaN())

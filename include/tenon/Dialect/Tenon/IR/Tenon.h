@@ -17,6 +17,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -40,12 +41,18 @@ std::optional<SmallVector<int64_t>> broadcastShapes(ArrayRef<int64_t> lhs,
                                                     ArrayRef<int64_t> rhs);
 
 namespace detail {
+/// Whether no extent is 0, only the first of two is dynamic, there is no
+/// encoding, and the size in bytes fits into an int64.
+bool hasSupportedShape(RankedTensorType type);
+
 // Shared by all binary ops (TenonOpBase.td).
 LogicalResult inferBroadcast(std::optional<Location> loc, StringRef opName,
                              ValueRange operands, SmallVectorImpl<Type> &types);
 ParseResult parseBinary(OpAsmParser &parser, OperationState &result);
 void printBinary(OpAsmPrinter &printer, Operation *op);
 LogicalResult verifyBinary(Operation *op);
+// Lets one-shot bufferization see `tenon.epilogue`; called by the dialect.
+void attachEpilogueBufferization(MLIRContext &context);
 } // namespace detail
 
 } // namespace mlir::tenon

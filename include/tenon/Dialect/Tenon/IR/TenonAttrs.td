@@ -44,7 +44,7 @@ def Tenon_PrecisionAttr : EnumAttr<Tenon_Dialect, Tenon_Precision,
         : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
     ```
   }];
-  let assemblyFormat = "`<` $value `>`";
+  let assemblyFormat = "`<` custom<Precision>($value) `>`";
 }
 
 def Tenon_GeluApproximation : I32EnumAttr<"GeluApproximation",
@@ -58,7 +58,7 @@ def Tenon_GeluApproximation : I32EnumAttr<"GeluApproximation",
 def Tenon_GeluApproximationAttr : EnumAttr<Tenon_Dialect,
                                            Tenon_GeluApproximation, "gelu"> {
   let summary = "`none`: the exact gelu, by erf; `tanh`: the tanh approximation";
-  let assemblyFormat = "`<` $value `>`";
+  let assemblyFormat = "`<` custom<GeluApproximation>($value) `>`";
 }
 
 #endif // TENON_DIALECT_TENON_IR_TENONATTRS_TD

@@ -40,7 +40,8 @@ def Tenon_BatchNormInferenceOp : Tenon_Op<"batch_norm_inference", [
   let assemblyFormat = [{
     $input `stats` `(` $mean `,` $variance `)` (`weight` `(` $weight^ `)`)?
     (`bias` `(` $bias^ `)`)? attr-dict `:` type($input) `,` type($mean) `,`
-    type($variance) (`,` type($weight)^)? (`,` type($bias)^)?
+    type($variance) ``
+    custom<AffineTypes>(ref($weight), ref($bias), type($weight), type($bias))
   }];
   let hasVerifier = 1;
 }

@@ -13,8 +13,10 @@ include "tenon/Dialect/Tenon/IR/TenonOpBase.td"
 //===----------------------------------------------------------------------===//
 // Two operands
 //===----------------------------------------------------------------------===//
+// None is `Commutative`: that trait swaps operands, and the result has the
+// element type of the first.
 
-def Tenon_AddOp : Tenon_BinaryOp<"add", [Commutative]> {
+def Tenon_AddOp : Tenon_BinaryOp<"add"> {
   let summary = "Sum: a bias, a residual, a constant";
   let description = [{
     `result = input + other`.
@@ -42,7 +44,7 @@ def Tenon_SubOp : Tenon_BinaryOp<"sub"> {
   }];
 }
 
-def Tenon_MulOp : Tenon_BinaryOp<"mul", [Commutative]> {
+def Tenon_MulOp : Tenon_BinaryOp<"mul"> {
   let summary = "Product, element by element: a scale";
   let description = [{
     `result = input * other`.
@@ -69,7 +71,7 @@ def Tenon_DivOp : Tenon_BinaryOp<"div"> {
   }];
 }
 
-def Tenon_MinOp : Tenon_BinaryOp<"min", [Commutative]> {
+def Tenon_MinOp : Tenon_BinaryOp<"min"> {
   let summary = "Smaller of two; NaN if either is NaN";
   let description = [{
     `result = min(input, other)`, as `torch.minimum`: a NaN on either side gives
@@ -83,7 +85,7 @@ def Tenon_MinOp : Tenon_BinaryOp<"min", [Commutative]> {
   }];
 }
 
-def Tenon_MaxOp : Tenon_BinaryOp<"max", [Commutative]> {
+def Tenon_MaxOp : Tenon_BinaryOp<"max"> {
   let summary = "Larger of two; NaN if either is NaN";
   let description = [{
     `result = max(input, other)`, as `torch.maximum`: a NaN on either side gives

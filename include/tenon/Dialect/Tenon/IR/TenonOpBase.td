@@ -15,15 +15,26 @@ include "tenon/Dialect/Tenon/IR/TenonInterfaces.td"
 
 def Tenon_Float : AnyTypeOf<[F32, F16, BF16, F64], "f32, f16, bf16 or f64">;
 
+// types-C2 to types-C5: what shapes a tensor may have beside its rank.
+def Tenon_ShapePred : CPred<
+    "::mlir::tenon::detail::hasSupportedShape("
+    "::llvm::cast<::mlir::RankedTensorType>($_self))">;
+class Tenon_TensorOfRank<list<int> ranks, string what>
+    : ConfinedType<TensorRankOf<[Tenon_Float], ranks>, [Tenon_ShapePred],
+                   what # " of f32, f16, bf16 or f64 "
+                   "(no extent 0, only M dynamic, no encoding)",
+                   "::mlir::RankedTensorType">;
+
 /// A tensor of rank 0, 1 or 2: a scalar, one value a feature, or a matrix.
-def Tenon_Tensor : TensorRankOf<[Tenon_Float], [0, 1, 2]>;
-def Tenon_Matrix : TensorRankOf<[Tenon_Float], [2]>;
+def Tenon_Tensor : Tenon_TensorOfRank<[0, 1, 2], "tensor of rank 0 to 2">;
+def Tenon_Matrix : Tenon_TensorOfRank<[2], "matrix [M, N]">;
 /// One value a feature, [N].
-def Tenon_Features : TensorRankOf<[Tenon_Float], [1]>;
+def Tenon_Features : Tenon_TensorOfRank<[1], "vector [N]">;
 /// A parameter matrix: N and K are known when the model is compiled.
-def Tenon_Weight : ConfinedType<Tenon_Matrix, [HasStaticShapePred],
-                                "statically shaped 2D tensor of f32, f16, bf16 or f64",
-                                "::mlir::RankedTensorType">;
+def Tenon_Weight : ConfinedType<
+    Tenon_Matrix, [HasStaticShapePred],
+    "statically shaped matrix [N, K] of f32, f16, bf16 or f64 "
+    "(no extent 0, no encoding)", "::mlir::RankedTensorType">;
 
 class Tenon_Op<string mnemonic, list<Trait> traits = []>
     : Op<Tenon_Dialect, mnemonic, !listconcat(traits, [Pure])>;
@@ -86,10 +97,10 @@ class Tenon_BinaryOp<string mnemonic, list<Trait> traits = []>
     The other side is a constant, or a tensor of rank 0, `[N]`, `[M, 1]` or
     `[M, N]`; shapes broadcast from the trailing dimension as in NumPy, and a
     dynamic extent matches only another dynamic extent or 1. The result has the
-    element type of the first tensor operand.
+    element type of the first tensor operand; f64 goes with f64 only.
 
-    Errors: shapes that do not broadcast; both or neither of a tensor and a
-    constant.
+    Errors: shapes that do not broadcast; f64 with another element type; both or
+    neither of a tensor and a constant.
   }];
 }
 
