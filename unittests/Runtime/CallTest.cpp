@@ -58,6 +58,8 @@ TEST(Call, AnOutputMayBeAnInput) {
 }
 
 TEST(Call, TheCountSeesTheLibrary) {
+  if (TENON_TEST_UNDER_TSAN)
+    GTEST_SKIP();
   TestModel model(threeTensors(), {{keep, nullptr, nullptr, nullptr}});
   TenonModel *other;
   int64_t before = allocationCount();

@@ -77,7 +77,7 @@ TEST_F(Cuda, LaunchesAsAsked) {
   EXPECT_EQ(Extents(launch.block, launch.block + 3), (Extents{64, 2, 1}));
   EXPECT_EQ(launch.sharedBytes, 1024u);
   EXPECT_EQ(launch.stream, stream);
-  EXPECT_EQ(*static_cast<void **>(launch.firstArgument), x.dl.data);
+  EXPECT_EQ(launch.firstArgument, x.dl.data);
 }
 
 TEST_F(Cuda, LoadsOnceAndUnloadsOnClose) {

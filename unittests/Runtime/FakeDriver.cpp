@@ -184,14 +184,13 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
     return CUDA_ERROR_INVALID_CONTEXT;
   if (static_cast<int>(sharedBytes) > known->dynamicSharedLimit)
     return CUDA_ERROR_INVALID_VALUE;
+  // The driver copies the values too: the caller's memory is gone afterwards.
+  void *firstArgument =
+      arguments ? *static_cast<void **>(arguments[0]) : nullptr;
   if (theState.numLaunches < fake::kMaxRecords)
     theState.launches[theState.numLaunches++] = {
-        known,
-        {gridX, gridY, gridZ},
-        {blockX, blockY, blockZ},
-        sharedBytes,
-        stream,
-        arguments ? *arguments : nullptr};
+        known,  {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes,
+        stream, firstArgument};
   return CUDA_SUCCESS;
 }
 

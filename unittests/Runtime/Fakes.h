@@ -38,7 +38,7 @@ struct Launch {
   const Function *function;
   unsigned grid[3], block[3], sharedBytes;
   CUstream stream;
-  void *firstArgument;
+  void *firstArgument; ///< taken for a pointer
 };
 
 struct Layout {

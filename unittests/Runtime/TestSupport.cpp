@@ -20,6 +20,7 @@ static thread_local int64_t allocations = 0;
 
 int64_t tenon::test::allocationCount() { return allocations; }
 
+#if !TENON_TEST_UNDER_TSAN
 // The shared library's calls bind to these too.
 void *operator new(size_t bytes) {
   ++allocations;
@@ -39,6 +40,7 @@ void operator delete[](void *memory, size_t) noexcept { free(memory); }
 void operator delete(void *memory, const std::nothrow_t &) noexcept {
   free(memory);
 }
+#endif
 
 //===----------------------------------------------------------------------===//
 // Tensors and models

@@ -99,6 +99,8 @@ TEST(Threads, AllocatesNothing) {
 }
 
 TEST(Threads, AChildMakesItsOwnPool) {
+  if (TENON_TEST_UNDER_TSAN)
+    GTEST_SKIP();
   visits(100);
   pid_t child = fork();
   ASSERT_GE(child, 0);
