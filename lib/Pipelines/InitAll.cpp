@@ -9,6 +9,7 @@
 
 #include "tenon/Codegen/Host/Passes.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "tenon/Transforms/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -27,4 +28,5 @@ void tenon::registerAllDialects(DialectRegistry &registry) {
 void tenon::registerAllPasses() {
   mlir::registerAllPasses();
   registerTenonCodegenHostPasses();
+  registerTransformsPasses();
 }

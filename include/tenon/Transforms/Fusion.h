@@ -1,0 +1,79 @@
+//===- Fusion.h - What the fusion patterns share ----------------*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A *product* is a `tenon.linear` or a `tenon.fused_linear`; a *consumer* is an
+// op that reads a result of one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TRANSFORMS_FUSION_H
+#define TENON_TRANSFORMS_FUSION_H
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace mlir::tenon {
+
+/// The category of this pass's remarks.
+inline constexpr llvm::StringLiteral kFuseCategory = "tenon-fuse-epilogue";
+
+/// Why a consumer stays out of a product's epilogue, and what a user can do.
+struct FusionObstacle {
+  StringRef name; ///< The remark's name.
+  std::string reason;
+  std::string suggestion;
+};
+
+inline bool isProduct(Operation *op) {
+  return isa_and_nonnull<LinearOp, FusedLinearOp>(op);
+}
+
+/// The type of x w^T, which gives the shape [M, N] of the epilogue.
+RankedTensorType getAccumulatorType(Operation *product);
+
+/// Whether `value` is a product's result of shape [M, N]; the product's other
+/// results are per column.
+bool isFullResult(Value value);
+
+/// What keeps `consumer` out of the epilogue of `product`, as far as the two
+/// ops and their types tell. Whether the other operands can be computed before
+/// the product is found out by moving them.
+std::optional<FusionObstacle> findObstacle(Operation *consumer,
+                                           Operation *product);
+
+/// What keeps `consumer`, which passed `findObstacle`, out: an operand that
+/// cannot be computed before the product.
+FusionObstacle describeLateOperand(Operation *consumer, Operation *product);
+
+/// `tenon.linear` as a fused op, with an existing bias added in its region.
+FusedLinearOp convertToFused(LinearOp linear, RewriterBase &rewriter);
+
+/// Moves `consumer` into the epilogue of the last product in its block that can
+/// take it.
+LogicalResult fuseIntoProduct(Operation *consumer, StringRef patternName,
+                              RewriterBase &rewriter);
+
+/// How a remark names a product: by its line, where that is known.
+std::string describeProduct(Operation *product);
+
+// Remarks. Each fusion is reported just before it happens, with the bytes of
+// memory traffic that it saves.
+void remarkFusedBias(LinearOp linear);
+void remarkFused(Operation *consumer, Operation *product,
+                 StringRef patternName);
+/// Reports each consumer that is still outside at the end of fusion, with the
+/// reason and the bytes still spent.
+void remarkMissedFusions(Operation *function);
+
+void populateFuseBiasPatterns(RewritePatternSet &patterns);
+void populateFuseElementwisePatterns(RewritePatternSet &patterns);
+void populateFuseReductionPatterns(RewritePatternSet &patterns);
+
+} // namespace mlir::tenon
+
+#endif // TENON_TRANSFORMS_FUSION_H

@@ -1,0 +1,102 @@
+//===- Passes.td - Passes on tensors -----------------------*- tablegen -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TRANSFORMS_PASSES_TD
+#define TENON_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+// The passes run on modules, not on functions in parallel: MLIR's remark engine
+// has no lock.
+
+def TenonFuseEpilogue : Pass<"tenon-fuse-epilogue", "::mlir::ModuleOp"> {
+  let summary = "Fuse each linear layer with the ops that follow it";
+  let description = [{
+    Takes what follows a `tenon.linear` into the region of a
+    `tenon.fused_linear`: its bias, any chain or DAG of ops that implement
+    `ElementwiseEpilogueOp` or `ReductionEpilogueOp`. A value that is also read
+    outside becomes one more result. Before:
+
+    ```mlir
+    func.func @fuse_chain(%x: tensor<?x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param},
+                          %b: tensor<8192xf32> {tenon.param}) -> tensor<?x8192xf32> {
+      %0 = tenon.linear %x, %w, %b
+          : (tensor<?x8192xf32>, tensor<8192x8192xf32>, tensor<8192xf32>) -> tensor<?x8192xf32>
+      %1 = tenon.mul %0, 2.0 : tensor<?x8192xf32>
+      %2 = tenon.leaky_relu %1 {negative_slope = 0.1} : tensor<?x8192xf32>
+      return %2 : tensor<?x8192xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @fuse_chain(%x: tensor<?x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param},
+                          %b: tensor<8192xf32> {tenon.param}) -> tensor<?x8192xf32> {
+      %0 = tenon.fused_linear %x, %w : tensor<?x8192xf32>, tensor<8192x8192xf32>
+          epilogue(%acc: tensor<?x8192xf32>, %bias = %b: tensor<8192xf32>) -> tensor<?x8192xf32> {
+        %1 = tenon.add %acc, %bias : tensor<?x8192xf32>, tensor<8192xf32>
+        %2 = tenon.mul %1, 2.0 : tensor<?x8192xf32>
+        %3 = tenon.leaky_relu %2 {negative_slope = 0.1} : tensor<?x8192xf32>
+        tenon.yield %3 : tensor<?x8192xf32>
+      }
+      return %0 : tensor<?x8192xf32>
+    }
+    ```
+
+    An op joins where all of this holds:
+
+    - it is in the product's block, and its (first) result has the product's
+      shape `[M, N]`;
+    - it is computed in the product's type: f64, or f32 for all others;
+    - its other operands are available before the product, or come from ops
+      without side effects that do not depend on it: these move up;
+    - it reads no per-column result (`[N]`) of the same fused op.
+
+    An op that could join two products joins the later one in the block. A linear
+    without bias and without such an op stays a `tenon.linear`. Dead ops are
+    removed.
+
+    With `--remarks-filter=tenon-fuse-epilogue` each fusion, made or missed, is a
+    remark: which op, which product, the reason and a suggestion where it was
+    missed, and the bytes of memory traffic saved or still spent (`BytesSaved`,
+    `BytesSpent`; for dynamic M the bytes of one row, `BytesSavedPerRow`,
+    `BytesSpentPerRow`).
+  }];
+  let dependentDialects = ["::mlir::tenon::TenonDialect"];
+}
+
+def TenonUnfuse : Pass<"tenon-unfuse"> {
+  let summary = "Take fused linear layers apart";
+  let description = [{
+    The inverse of `--tenon-fuse-epilogue`: a `tenon.linear` without bias, and the
+    ops of the region after it. Before:
+
+    ```mlir
+    %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
+        epilogue(%acc: tensor<?x32xf32>, %bias = %b: tensor<32xf32>) -> tensor<?x32xf32> {
+      %1 = tenon.add %acc, %bias : tensor<?x32xf32>, tensor<32xf32>
+      %2 = tenon.relu %1 : tensor<?x32xf32>
+      tenon.yield %2 : tensor<?x32xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %0 = tenon.linear %x, %w : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+    %1 = tenon.add %0, %b : tensor<?x32xf32>, tensor<32xf32>
+    %2 = tenon.relu %1 : tensor<?x32xf32>
+    ```
+
+    16-bit intermediates, which may stay in f32 inside a fused op, are rounded
+    afterwards.
+  }];
+  let dependentDialects = ["::mlir::tenon::TenonDialect"];
+}
+
+#endif // TENON_TRANSFORMS_PASSES_TD

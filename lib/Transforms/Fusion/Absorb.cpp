@@ -1,0 +1,141 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How a fused op takes in one more consumer; shared by the fusion patterns.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Transforms/Fusion.h"
+
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+FusedLinearOp tenon::convertToFused(LinearOp linear, RewriterBase &rewriter) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(linear);
+  if (!linear.getBias()) {
+    auto fused = FusedLinearOp::create(rewriter, linear.getLoc(), linear.getX(),
+                                       linear.getW(), Type(linear.getType()),
+                                       linear.getPrecisionAttr());
+    fused->setDiscardableAttrs(linear->getDiscardableAttrDictionary());
+    return fused;
+  }
+  auto fused = FusedLinearOp::create(
+      rewriter, linear.getLoc(), TypeRange(linear.getType()), linear.getX(),
+      linear.getW(), ValueRange(linear.getBias()), linear.getPrecisionAttr());
+  fused->setDiscardableAttrs(linear->getDiscardableAttrDictionary());
+  Block *body = rewriter.createBlock(
+      &fused.getEpilogue(), {}, {linear.getType(), linear.getBias().getType()},
+      {linear.getLoc(), linear.getBias().getLoc()});
+  Value sum = AddOp::create(rewriter, linear.getLoc(), body->getArgument(0),
+                            body->getArgument(1));
+  YieldOp::create(rewriter, linear.getLoc(), sum);
+  return fused;
+}
+
+/// Clones `consumer` to the end of the region of `fused`; what it reads from
+/// outside becomes an epilogue operand, each value once. `operands` holds the
+/// epilogue operands and grows.
+static Operation *cloneIntoRegion(Operation *consumer, FusedLinearOp fused,
+                                  SmallVectorImpl<Value> &operands,
+                                  RewriterBase &rewriter) {
+  IRMapping mapping;
+  Block *body = fused.getBody();
+  for (Value operand : consumer->getOperands()) {
+    if (operand.getDefiningOp() == fused) {
+      unsigned number = cast<OpResult>(operand).getResultNumber();
+      mapping.map(operand, fused.getYield().getValues()[number]);
+      continue;
+    }
+    auto known = llvm::find(operands, operand);
+    unsigned index = known - operands.begin();
+    if (known == operands.end()) {
+      operands.push_back(operand);
+      body->addArgument(operand.getType(), operand.getLoc());
+    }
+    mapping.map(operand, body->getArgument(index + 1));
+  }
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(fused.getYield());
+  return rewriter.clone(*consumer, mapping);
+}
+
+/// Rebuilds `fused` with `consumer` in its region. Results that only `consumer`
+/// read go; those of its own that are used come.
+static void absorb(Operation *consumer, FusedLinearOp fused,
+                   RewriterBase &rewriter) {
+  SmallVector<Value> operands(fused.getEpilogueOperands());
+  Operation *inner = cloneIntoRegion(consumer, fused, operands, rewriter);
+  SmallVector<Value> yielded, replaced;
+  for (auto [result, value] :
+       llvm::zip(fused.getResults(), fused.getYield().getValues()))
+    if (llvm::any_of(result.getUsers(),
+                     [&](Operation *user) { return user != consumer; })) {
+      yielded.push_back(value);
+      replaced.push_back(result);
+    }
+  for (auto [result, value] :
+       llvm::zip(consumer->getResults(), inner->getResults()))
+    if (!result.use_empty()) {
+      yielded.push_back(value);
+      replaced.push_back(result);
+    }
+  rewriter.modifyOpInPlace(fused.getYield(), [&] {
+    fused.getYield().getValuesMutable().assign(yielded);
+  });
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(fused);
+  auto grown = FusedLinearOp::create(
+      rewriter, fused.getLoc(), TypeRange(ValueRange(yielded)), fused.getX(),
+      fused.getW(), operands, fused.getPrecisionAttr());
+  grown->setDiscardableAttrs(fused->getDiscardableAttrDictionary());
+  rewriter.inlineRegionBefore(fused.getEpilogue(), grown.getEpilogue(),
+                              grown.getEpilogue().end());
+  rewriter.replaceAllUsesWith(replaced, grown.getResults());
+  rewriter.eraseOp(consumer);
+  rewriter.eraseOp(fused);
+}
+
+/// The products in `consumer`'s block that it reads, the last first: there all
+/// other products are available as operands.
+static SmallVector<Operation *> findProducts(Operation *consumer) {
+  llvm::SmallSetVector<Operation *, 2> products;
+  for (Value operand : consumer->getOperands())
+    if (Operation *producer = operand.getDefiningOp();
+        isProduct(producer) && producer->getBlock() == consumer->getBlock())
+      products.insert(producer);
+  SmallVector<Operation *> sorted(products.begin(), products.end());
+  llvm::sort(sorted,
+             [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  return sorted;
+}
+
+LogicalResult tenon::fuseIntoProduct(Operation *consumer, StringRef patternName,
+                                     RewriterBase &rewriter) {
+  for (Operation *product : findProducts(consumer)) {
+    if (findObstacle(consumer, product))
+      continue;
+    SmallVector<Value> others;
+    for (Value operand : consumer->getOperands())
+      if (operand.getDefiningOp() != product)
+        others.push_back(operand);
+    if (failed(moveValueDefinitions(rewriter, others, product)))
+      continue;
+    remarkFused(consumer, product, patternName);
+    auto fused = dyn_cast<FusedLinearOp>(product);
+    if (auto linear = dyn_cast<LinearOp>(product)) {
+      fused = convertToFused(linear, rewriter);
+      rewriter.replaceOp(linear, fused);
+    }
+    absorb(consumer, fused, rewriter);
+    return success();
+  }
+  return failure();
+}

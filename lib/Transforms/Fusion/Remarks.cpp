@@ -1,0 +1,117 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What fusion reports: bytes, names, and the consumers left outside.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Transforms/Fusion.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+std::string tenon::describeProduct(Operation *product) {
+  if (auto place = product->getLoc()->findInstanceOf<FileLineColLoc>())
+    return "the linear of line " + std::to_string(place.getLine());
+  return "the linear";
+}
+
+namespace {
+/// Bytes through memory: of one row where M is dynamic, else all.
+struct Traffic {
+  uint64_t bytes = 0;
+  bool perRow = false;
+
+  std::string metricName(StringRef what) const {
+    return ("Bytes" + what + (perRow ? "PerRow" : "")).str();
+  }
+};
+} // namespace
+
+/// Bytes that pass between `product` and `consumer` unless they are fused: one
+/// read of each [M, N] value, and one write where nothing else reads it.
+static Traffic getTrafficBetween(Operation *product, Operation *consumer) {
+  Traffic traffic;
+  llvm::SmallSetVector<Value, 2> values(consumer->operand_begin(),
+                                        consumer->operand_end());
+  for (Value value : values) {
+    if (value.getDefiningOp() != product || !isFullResult(value))
+      continue;
+    auto type = cast<RankedTensorType>(value.getType());
+    uint64_t bytes = type.getElementTypeBitWidth() / 8 * type.getDimSize(1);
+    traffic.perRow = type.isDynamicDim(0);
+    if (!traffic.perRow)
+      bytes *= type.getDimSize(0);
+    bool shared = llvm::any_of(
+        value.getUsers(), [&](Operation *user) { return user != consumer; });
+    traffic.bytes += bytes * (shared ? 1 : 2);
+  }
+  return traffic;
+}
+
+static remark::RemarkOpts optionsFor(Operation *op, StringRef name) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  return remark::RemarkOpts::name(name)
+      .category(kFuseCategory)
+      .function(function.getName());
+}
+
+void tenon::remarkFusedBias(LinearOp linear) {
+  // A product adds its own bias before it writes: nothing is saved.
+  remark::passed(linear.getLoc(), optionsFor(linear, "FuseBias"))
+      << remark::add("bias fused into {0}", describeProduct(linear))
+      << remark::metric("BytesSaved", 0);
+}
+
+void tenon::remarkFused(Operation *consumer, Operation *product,
+                        StringRef patternName) {
+  if (!consumer->getContext()->getRemarkEngine())
+    return;
+  Traffic saved = getTrafficBetween(product, consumer);
+  remark::passed(consumer->getLoc(), optionsFor(consumer, patternName))
+      << remark::add("{0} fused into {1}",
+                     consumer->getName().getStringRef().str(),
+                     describeProduct(product))
+      << remark::metric(saved.metricName("Saved"), saved.bytes);
+}
+
+static void remarkMissed(Operation *consumer, Operation *product) {
+  FusionObstacle obstacle =
+      findObstacle(consumer, product)
+          .value_or(describeLateOperand(consumer, product));
+  Traffic spent = getTrafficBetween(product, consumer);
+  remark::missed(consumer->getLoc(), optionsFor(consumer, obstacle.name))
+      << remark::add("{0} not fused into {1}",
+                     consumer->getName().getStringRef().str(),
+                     describeProduct(product))
+      << remark::reason("{0}", obstacle.reason)
+      << remark::suggest("{0}", obstacle.suggestion)
+      << remark::metric(spent.metricName("Spent"), spent.bytes);
+}
+
+void tenon::remarkMissedFusions(Operation *function) {
+  if (!function->getContext()->getRemarkEngine())
+    return;
+  function->walk<WalkOrder::PreOrder>([](Operation *op) {
+    // A product that reads a product, or a result that leaves the block, is
+    // where an epilogue ends.
+    if (isProduct(op))
+      return WalkResult::skip();
+    if (op->hasTrait<OpTrait::IsTerminator>())
+      return WalkResult::advance();
+    llvm::SmallSetVector<Operation *, 2> products;
+    for (Value operand : op->getOperands())
+      if (isFullResult(operand))
+        products.insert(operand.getDefiningOp());
+    for (Operation *product : products)
+      remarkMissed(op, product);
+    return WalkResult::advance();
+  });
+}
