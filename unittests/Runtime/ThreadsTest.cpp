@@ -64,14 +64,16 @@ TEST(Threads, OneIndexRunsOnTheCaller) {
 TEST(Threads, NestedCallsAreSerial) {
   std::atomic<int64_t> total{0};
   std::atomic<int> strangers{0};
-  parallelFor(16, [&](int64_t) {
+  // Few outer indices and slow inner ones: idle workers would take some.
+  parallelFor(2, [&](int64_t) {
     auto outer = std::this_thread::get_id();
     parallelFor(100, [&](int64_t index) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
       total += index;
       strangers += std::this_thread::get_id() != outer;
     });
   });
-  EXPECT_EQ(total, 16 * 4950);
+  EXPECT_EQ(total, 2 * 4950);
   EXPECT_EQ(strangers, 0);
 }
 
