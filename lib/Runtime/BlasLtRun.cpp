@@ -4,222 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// cuBLASLt thinks in columns. A row-major y[M,N] is the column-major [N,M], so
-// what it computes is y = W x: A is w seen as [K,N] and transposed, B is x seen
-// as [K,M], and the bias runs along the rows of the result, which is its rule.
-//
-//===----------------------------------------------------------------------===//
 
-#include "Call.h"
+#include "BlasLtProduct.h"
 
 #include <algorithm>
 #include <cinttypes>
-#include <utility>
 
 using namespace tenon::runtime;
 
-namespace {
-
-/// One request, with everything needed to describe it in a message.
-struct Product {
-  TenonCall &call;
-  const TenonBlasLtPlan &plan;
-  int64_t m;
-  PlanPointers pointers;
-  void *workspace;
-  /// The plan's k; a small stand-in with zeros for operands where that is 0.
-  int64_t k;
-  size_t workspaceBytes = kTenonBlasLtWorkspaceBytes;
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
-
-static cudaDataType dataType(TenonDType type) {
-  switch (type) {
-  case kTenonF32:
-    return CUDA_R_32F;
-  case kTenonF16:
-    return CUDA_R_16F;
-  case kTenonBF16:
-    return CUDA_R_16BF;
-  case kTenonF64:
-    return CUDA_R_64F;
-  }
-  return CUDA_R_32F;
-}
-
-static cublasComputeType_t computeType(TenonCompute compute) {
-  switch (compute) {
-  case kTenonComputeF32:
-    return CUBLAS_COMPUTE_32F;
-  case kTenonComputeTF32:
-    return CUBLAS_COMPUTE_32F_FAST_TF32;
-  case kTenonComputeBF16:
-    return CUBLAS_COMPUTE_32F_FAST_16BF;
-  case kTenonComputeF16:
-    return CUBLAS_COMPUTE_32F_FAST_16F;
-  case kTenonComputeF64:
-    return CUBLAS_COMPUTE_64F;
-  }
-  return CUBLAS_COMPUTE_32F;
-}
-
-static cublasLtEpilogue_t epilogue(const TenonBlasLtPlan &plan) {
-  bool bias = plan.hasBias;
-  switch (plan.activation) {
-  case kTenonEpilogueNone:
-    return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
-  case kTenonEpilogueRelu:
-    return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
-  case kTenonEpilogueGeluTanh:
-    return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
-  }
-  return CUBLASLT_EPILOGUE_DEFAULT;
-}
-
-//===----------------------------------------------------------------------===//
-// Messages
-//===----------------------------------------------------------------------===//
-
-static std::string describe(const Product &product) {
-  static const char *const computes[] = {"fp32", "tf32", "bf16", "fp16",
-                                         "fp64"};
-  static const char *const activations[] = {"", ", relu", ", gelu"};
-  const TenonBlasLtPlan &plan = product.plan;
-  char text[512];
-  snprintf(text, sizeof(text),
-           "y[%" PRId64 ", %" PRId64 "] = x[%" PRId64 ", %" PRId64
-           "] w^T (%s to %s, computed in %s%s%s%s)",
-           product.m, plan.n, product.m, plan.k, dtypeName(plan.inputType),
-           dtypeName(plan.outputType), computes[plan.compute],
-           plan.hasBias ? ", bias" : "", plan.beta != 0 ? ", + c" : "",
-           activations[plan.activation]);
-  return text;
-}
-
-static TenonStatus failBlasLt(const Product &product, cublasStatus_t status,
-                              const char *function) {
-  const CublasLt &blasLt = *product.call.device->blasLt;
-  const char *name = product.call.function.name.c_str();
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED)
-    return fail(TENON_UNSUPPORTED,
-                "%s: cuBLASLt has no algorithm for %s on GPU %d; compile the "
-                "model with the tiled strategy for this layer",
-                name, describe(product).c_str(), product.call.device->ordinal);
-  return fail(TENON_DEVICE_ERROR, "%s: %s failed on GPU %d for %s: %s (%s)",
-              name, function, product.call.device->ordinal,
-              describe(product).c_str(), blasLt.cublasLtGetStatusName(status),
-              blasLt.cublasLtGetStatusString(status));
-}
-
-//===----------------------------------------------------------------------===//
-// Descriptors
-//===----------------------------------------------------------------------===//
-
-// The first failing call ends a sequence of them.
-#define TENON_BLASLT(function, ...)                                            \
-  do {                                                                         \
-    if (cublasStatus_t blasLtStatus = blasLt.function(__VA_ARGS__))            \
-      return failBlasLt(product, blasLtStatus, #function);                     \
-  } while (false)
-
-static TenonStatus setBias(const Product &product,
-                           cublasLtMatmulDescOpaque_t &operation) {
-  const CublasLt &blasLt = *product.call.device->blasLt;
-  const void *bias = product.pointers.bias;
-  TENON_BLASLT(cublasLtMatmulDescSetAttribute, &operation,
-               CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias));
-  return TENON_OK;
-}
-
-static TenonStatus describeOperation(const Product &product,
-                                     cublasLtMatmulDescOpaque_t &operation) {
-  const CublasLt &blasLt = *product.call.device->blasLt;
-  const TenonBlasLtPlan &plan = product.plan;
-  cudaDataType scale =
-      plan.compute == kTenonComputeF64 ? CUDA_R_64F : CUDA_R_32F;
-  TENON_BLASLT(cublasLtMatmulDescInit_internal, &operation, sizeof(operation),
-               computeType(plan.compute), scale);
-  cublasOperation_t transposed = CUBLAS_OP_T;
-  TENON_BLASLT(cublasLtMatmulDescSetAttribute, &operation,
-               CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof(transposed));
-  cublasLtEpilogue_t last = epilogue(plan);
-  TENON_BLASLT(cublasLtMatmulDescSetAttribute, &operation,
-               CUBLASLT_MATMUL_DESC_EPILOGUE, &last, sizeof(last));
-  // The heuristic reads the pointer for its alignment.
-  return plan.hasBias ? setBias(product, operation) : TENON_OK;
-}
-
-static TenonStatus describeLayouts(const Product &product,
-                                   PreparedPlan &prepared) {
-  const CublasLt &blasLt = *product.call.device->blasLt;
-  const TenonBlasLtPlan &plan = product.plan;
-  auto init = blasLt.cublasLtMatrixLayoutInit_internal;
-  cudaDataType in = dataType(plan.inputType), out = dataType(plan.outputType);
-  int64_t k = product.k;
-  cublasStatus_t result =
-      init(&prepared.w, sizeof(prepared.w), in, k, plan.n, k);
-  if (!result)
-    result = init(&prepared.x, sizeof(prepared.x), in, k, product.m, k);
-  if (!result)
-    result =
-        init(&prepared.y, sizeof(prepared.y), out, plan.n, product.m, plan.n);
-  return result ? failBlasLt(product, result, "cublasLtMatrixLayoutInit")
-                : TENON_OK;
-}
-
-static TenonStatus chooseAlgorithm(const Product &product,
-                                   cublasLtHandle_t handle,
-                                   PreparedPlan &prepared) {
-  const CublasLt &blasLt = *product.call.device->blasLt;
-  const PlanPointers &pointers = product.pointers;
-  cublasLtMatmulPreferenceOpaque_t preference;
-  TENON_BLASLT(cublasLtMatmulPreferenceInit_internal, &preference,
-               sizeof(preference));
-  TENON_BLASLT(cublasLtMatmulPreferenceSetAttribute, &preference,
-               CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-               &product.workspaceBytes, sizeof(product.workspaceBytes));
-  const std::pair<cublasLtMatmulPreferenceAttributes_t, const void *>
-      alignments[] = {{CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, pointers.w},
-                      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, pointers.x},
-                      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, pointers.c},
-                      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, pointers.y}};
-  for (auto [attribute, pointer] : alignments) {
-    uint32_t bytes = 1u << alignmentLog2(pointer);
-    TENON_BLASLT(cublasLtMatmulPreferenceSetAttribute, &preference, attribute,
-                 &bytes, sizeof(bytes));
-  }
-  cublasLtMatmulHeuristicResult_t result{};
-  int found = 0;
-  TENON_BLASLT(cublasLtMatmulAlgoGetHeuristic, handle, &prepared.operation,
-               &prepared.w, &prepared.x, &prepared.y, &prepared.y, &preference,
-               1, &result, &found);
-  if (found < 1 || result.state != CUBLAS_STATUS_SUCCESS)
-    return failBlasLt(product, CUBLAS_STATUS_NOT_SUPPORTED, "");
-  prepared.algorithm = result.algo;
-  return TENON_OK;
-}
-
-static TenonStatus prepare(const Product &product, cublasLtHandle_t handle,
-                           PreparedPlan &prepared) {
-  if (TenonStatus status = describeOperation(product, prepared.operation))
-    return status;
-  if (TenonStatus status = describeLayouts(product, prepared))
-    return status;
-  return chooseAlgorithm(product, handle, prepared);
-}
-
-//===----------------------------------------------------------------------===//
-// Running
-//===----------------------------------------------------------------------===//
-
-/// An empty sum is 0, and cuBLASLt takes no empty matrix: multiplies zeros, of
-/// 16 bytes a row, from the first half of the workspace.
+/// An empty sum is 0, but cuBLASLt does not promise to take an empty matrix.
+/// Multiplies zeros, of 16 bytes a row, from the first half of the workspace.
 static TenonStatus standInForEmptySum(Product &product) {
   DeviceState &device = *product.call.device;
   product.k = 16 / dtypeBytes(product.plan.inputType);
@@ -307,7 +101,7 @@ static TenonStatus multiply(Product &product) {
   PreparedPlan prepared;
   TenonStatus status = device.plans.find(
       {&product.plan, product.m, alignments}, prepared,
-      [&](PreparedPlan &made) { return prepare(product, handle, made); });
+      [&](PreparedPlan &made) { return preparePlan(product, handle, made); });
   return status ? status : enqueue(product, handle, prepared);
 }
 

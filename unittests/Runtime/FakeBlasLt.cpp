@@ -116,7 +116,7 @@ cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t layout,
                                                  size_t, cudaDataType type,
                                                  uint64_t rows,
                                                  uint64_t columns, int64_t ld) {
-  // As the real one: no empty matrices.
+  // Stricter than cuBLASLt 13, which leaves empty matrices to later calls.
   if (rows == 0 || columns == 0)
     return CUBLAS_STATUS_INVALID_VALUE;
   write(layout, Layout{kMagic, static_cast<uint64_t>(type), rows, columns,
