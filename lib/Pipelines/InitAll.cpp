@@ -7,7 +7,10 @@
 
 #include "tenon/Pipelines/InitAll.h"
 
+#include "tenon/Codegen/CPU/Passes.h"
+#include "tenon/Codegen/CUDA/Passes.h"
 #include "tenon/Codegen/Host/Passes.h"
+#include "tenon/Dialect/BlasLt/IR/BlasLt.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Transforms/Passes.h"
 
@@ -19,7 +22,7 @@
 using namespace mlir;
 
 void tenon::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<TenonDialect>();
+  registry.insert<TenonDialect, blaslt::BlasLtDialect>();
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   registerAllToLLVMIRTranslations(registry);
@@ -27,6 +30,8 @@ void tenon::registerAllDialects(DialectRegistry &registry) {
 
 void tenon::registerAllPasses() {
   mlir::registerAllPasses();
+  registerCPUPasses();
   registerTenonCodegenHostPasses();
   registerTransformsPasses();
+  registerTenonCodegenCUDAPasses();
 }

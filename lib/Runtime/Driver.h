@@ -36,6 +36,7 @@
   X(cuFuncGetAttribute)                                                        \
   X(cuFuncSetAttribute)                                                        \
   X(cuLaunchKernel)                                                            \
+  X(cuMemcpyDtoDAsync)                                                         \
   X(cuMemsetD8Async)
 
 namespace tenon::runtime {

@@ -194,6 +194,13 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
   return CUDA_SUCCESS;
 }
 
+CUresult cuMemcpyDtoDAsync(CUdeviceptr target, CUdeviceptr source, size_t bytes,
+                           CUstream) {
+  memcpy(reinterpret_cast<void *>(target), reinterpret_cast<void *>(source),
+         bytes);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, size_t bytes,
                          CUstream) {
   memset(reinterpret_cast<void *>(memory), value, bytes);

@@ -91,4 +91,30 @@ def TenonHostToLLVM : Pass<"tenon-host-to-llvm", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def TenonReference : Pass<"tenon-reference", "::mlir::ModuleOp"> {
+  let summary = "Turn functions into float64 references of themselves";
+  let description = [{
+    Each public function `@f` becomes `@f_reference`: it takes the same inputs,
+    widens them to f64, computes in f64 and gives f64 results. What a model
+    computes is checked against it (`tenon-run --check`). Precision contracts are
+    dropped: f64 satisfies all of them.
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+      %0 = tenon.relu %x : tensor<?x64xf32>
+      return %0 : tensor<?x64xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f_reference(%x: tensor<?x64xf32>) -> tensor<?x64xf64> {
+      %0 = arith.extf %x : tensor<?x64xf32> to tensor<?x64xf64>
+      %1 = tenon.relu %0 : tensor<?x64xf64>
+      return %1 : tensor<?x64xf64>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 #endif // TENON_CODEGEN_HOST_PASSES_TD

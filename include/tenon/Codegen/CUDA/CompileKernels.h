@@ -1,0 +1,47 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From gpu.modules to PTX, cubins and a fatbin. tenon-compile's interface to
+// the CUDA target (lib/Pipelines/Compiler.cpp uses it).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_CODEGEN_CUDA_COMPILEKERNELS_H
+#define TENON_CODEGEN_CUDA_COMPILEKERNELS_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace mlir::tenon {
+
+/// What ptxas says of one kernel on one architecture.
+struct KernelResources {
+  std::string kernel, target;
+  unsigned registers = 0;
+  uint64_t sharedBytes = 0;
+};
+
+struct CompiledKernels {
+  std::map<std::string, std::string> ptx;   ///< text, by target
+  std::map<std::string, std::string> cubin; ///< by target
+  std::string fatbin;    ///< all cubins, and PTX for later GPUs
+  std::string ptxTarget; ///< architecture of the fatbin's PTX
+  std::vector<KernelResources> resources;
+};
+
+/// Compiles the kernels of `module`'s gpu.modules for each target. Nothing is
+/// compiled where there is no kernel. Fails with a diagnostic where ptxas is
+/// missing, fails, spills, or serialises a tensor-core instruction (C75xx).
+FailureOr<CompiledKernels> compileKernels(ModuleOp module,
+                                          ArrayRef<std::string> targets);
+
+} // namespace mlir::tenon
+
+#endif // TENON_CODEGEN_CUDA_COMPILEKERNELS_H

@@ -1,0 +1,75 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a compiled model says of itself: its functions and their tensors, the
+// machines it has code for. Written into the model as its manifest, and for
+// people as its C header.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_CODEGEN_HOST_MODELDESCRIPTION_H
+#define TENON_CODEGEN_HOST_MODELDESCRIPTION_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace mlir::tenon {
+
+struct TensorDescription {
+  std::string name;
+  std::string dtype; ///< "float32", "float16", "bfloat16" or "float64"
+  /// An extent, or the name that all equal dynamic extents share.
+  std::vector<std::variant<int64_t, std::string>> shape;
+  std::string role; ///< "activation", "param", "prepared"; "" for an output
+};
+
+struct FunctionDescription {
+  std::string name;
+  std::vector<TensorDescription> inputs, outputs;
+};
+
+/// A function as the user wrote it, and what it was compiled to.
+struct EntryDescription {
+  std::string name;
+  std::string prepare; ///< "" if nothing is prepared
+  std::string run;
+  std::vector<std::string> inputs; ///< names, in the user's order
+};
+
+struct ModelDescription {
+  std::string name; ///< a C identifier
+  std::string cpu;  ///< x86-64 level
+  std::vector<std::string> cuda;
+  std::string ptx; ///< architecture of the PTX, "" if none
+  std::vector<std::string> kernels;
+  std::vector<FunctionDescription> functions;
+  std::vector<EntryDescription> entries;
+};
+
+/// Describes the public functions of `module`, whose ops are still on tensors.
+/// Fails with a diagnostic where a function cannot be compiled: control flow,
+/// types other than tensors of rank 0 to 2, a dynamic extent other than the
+/// first, an output extent that no input gives.
+FailureOr<std::vector<FunctionDescription>> describeFunctions(ModuleOp module);
+
+/// Pairs each function of `source`, as the user wrote it, with the functions it
+/// became in `prepared`, after `--tenon-hoist-prepare`.
+std::vector<EntryDescription> describeEntries(ModuleOp source,
+                                              ModuleOp prepared);
+
+/// The manifest: JSON on one line.
+std::string toManifest(const ModelDescription &model);
+
+/// The C header of the model's functions.
+std::string toHeader(const ModelDescription &model);
+
+} // namespace mlir::tenon
+
+#endif // TENON_CODEGEN_HOST_MODELDESCRIPTION_H

@@ -1,0 +1,81 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a module of tenon ops to the LLVM module of a compiled model.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_PIPELINES_COMPILER_H
+#define TENON_PIPELINES_COMPILER_H
+
+#include "tenon/Codegen/CUDA/CompileKernels.h"
+#include "tenon/Codegen/Host/ModelDescription.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+namespace llvm {
+class SourceMgr;
+} // namespace llvm
+
+namespace mlir::tenon {
+
+struct CompileOptions {
+  /// The model's name, a C identifier.
+  std::string name = "model";
+  /// GPU architectures, "sm_90a"; none: CPU code only, which is always there.
+  std::vector<std::string> cudaTargets;
+  /// Level of x86-64 that the CPU code needs.
+  std::string cpuLevel = "x86-64-v3";
+  /// Adds to each function `F` a function `F_reference`, on the CPU in float64.
+  bool reference = false;
+};
+
+/// A model in LLVM IR, and what its parts were made of.
+struct CompiledModel {
+  ModelDescription description;
+  CompiledKernels kernels; ///< empty without CUDA targets
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module; ///< has the image; owned by `context`
+};
+
+/// A step of the compilation that can be stopped after and printed.
+struct Stage {
+  StringLiteral name, summary;
+};
+/// In the order in which they run; the names of the last ones begin with the
+/// device whose code they are about.
+ArrayRef<Stage> getStages();
+
+/// Reads a model. Arguments without a `tenon.name` are named as the text names
+/// them. Diagnostics go to the context's handler.
+OwningOpRef<ModuleOp> loadModel(llvm::SourceMgr &sources, MLIRContext *context);
+
+/// Runs the stages up to and including `stage` on `module`.
+LogicalResult runUntil(ModuleOp module, StringRef stage,
+                       const CompileOptions &options);
+
+/// Compiles all public functions of `source`, which is left as it is.
+FailureOr<CompiledModel> compileModel(ModuleOp source,
+                                      const CompileOptions &options);
+
+/// x86-64 code of `module` as a relocatable object, optimised.
+FailureOr<SmallVector<char, 0>> emitObject(llvm::Module &module,
+                                           StringRef cpuLevel);
+
+/// Links an object into the shared object at `output`, which needs
+/// libtenon_runtime and looks for it beside itself. The file appears whole or
+/// not at all. `error` says what went wrong.
+LogicalResult linkSharedObject(ArrayRef<char> object, StringRef output,
+                               std::string &error);
+
+} // namespace mlir::tenon
+
+#endif // TENON_PIPELINES_COMPILER_H

@@ -1,0 +1,48 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The passes of each stage, in order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_PIPELINES_PIPELINES_H
+#define TENON_PIPELINES_PIPELINES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace mlir::tenon {
+
+/// Tensor ops, for any target: simplify, fuse, hoist.
+void buildSimplifyStage(OpPassManager &pm);
+void buildFuseStage(OpPassManager &pm);
+void buildPrepareStage(OpPassManager &pm);
+
+/// CPU: tensor ops to linalg, to buffers, to entries, to the LLVM dialect.
+void buildCPULinalgStage(OpPassManager &pm);
+void buildCPUBuffersStage(OpPassManager &pm);
+void buildCPUHostStage(OpPassManager &pm);
+void buildCPULLVMStage(OpPassManager &pm);
+
+/// CUDA: tensor ops to cuBLASLt and epilogues, to buffers, to kernels, to
+/// entries, to the LLVM dialect; the kernels stay in a gpu.module.
+void buildCUDABlasLtStage(OpPassManager &pm);
+void buildCUDABuffersStage(OpPassManager &pm);
+void buildCUDAKernelsStage(OpPassManager &pm);
+void buildCUDAHostStage(OpPassManager &pm);
+void buildCUDALLVMStage(OpPassManager &pm);
+
+/// Registers `--tenon-tensor-pipeline`, `--tenon-cpu-pipeline` and
+/// `--tenon-cuda-pipeline`, each from tenon ops on.
+void registerPipelines();
+
+} // namespace mlir::tenon
+
+#endif // TENON_PIPELINES_PIPELINES_H

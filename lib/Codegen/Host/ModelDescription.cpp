@@ -1,0 +1,220 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads a model's description off its functions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/Host/ModelDescription.h"
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+//===----------------------------------------------------------------------===//
+// Dynamic extents
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Names the dynamic first extents of a function's tensors: tensors that meet in
+/// an op have equal ones.
+class DynamicExtents {
+public:
+  explicit DynamicExtents(func::FuncOp function) {
+    function.walk([&](Operation *op) {
+      if (op->getDialect() &&
+          (isa<TenonDialect>(op->getDialect()) || op->hasTrait<OpTrait::Elementwise>()))
+        unite(op);
+    });
+    for (BlockArgument argument : function.getArguments())
+      if (isDynamic(argument))
+        nameOf(argument);
+  }
+
+  static bool isDynamic(Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type && type.getRank() == 2 && type.isDynamicDim(0);
+  }
+
+  /// The name of a value's first extent; empty if no argument has it.
+  std::string lookup(Value value) {
+    auto leader = classes.findLeader(key(value));
+    auto it = leader == classes.member_end() ? names.end() : names.find(*leader);
+    return it == names.end() ? "" : it->second;
+  }
+
+private:
+  static void *key(Value value) { return value.getAsOpaquePointer(); }
+
+  /// All that an op touches has one M: its operands, results and regions.
+  void unite(Operation *op) {
+    void *first = nullptr;
+    auto add = [&](Value value) {
+      if (!isDynamic(value))
+        return;
+      first ? (void)classes.unionSets(first, key(value))
+            : (void)classes.insert(key(value));
+      first = first ? first : key(value);
+    };
+    llvm::for_each(op->getOperands(), add);
+    llvm::for_each(op->getResults(), add);
+    for (Region &region : op->getRegions())
+      llvm::for_each(region.getArguments(), add);
+  }
+
+  void nameOf(Value value) {
+    classes.insert(key(value));
+    void *leader = *classes.findLeader(key(value));
+    std::string name = names.empty() ? "m" : "m" + llvm::utostr(names.size());
+    names.try_emplace(leader, name);
+  }
+
+  llvm::EquivalenceClasses<void *> classes;
+  llvm::DenseMap<void *, std::string> names;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Tensors and functions
+//===----------------------------------------------------------------------===//
+
+static std::string dtypeName(Type type) {
+  if (type.isF32())
+    return "float32";
+  if (type.isF16())
+    return "float16";
+  if (type.isBF16())
+    return "bfloat16";
+  return type.isF64() ? "float64" : "";
+}
+
+static FailureOr<TensorDescription> describeTensor(func::FuncOp function,
+                                                   Value value, Twine what,
+                                                   DynamicExtents &extents) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() > 2 || dtypeName(type.getElementType()).empty())
+    return function.emitOpError()
+           << what << " must be a tensor of rank 0 to 2 of f32, f16, bf16 or "
+                      "f64, but is "
+           << value.getType();
+  TensorDescription tensor;
+  tensor.dtype = dtypeName(type.getElementType());
+  for (int64_t i = 0; i != type.getRank(); ++i) {
+    if (!type.isDynamicDim(i)) {
+      tensor.shape.emplace_back(type.getDimSize(i));
+      continue;
+    }
+    if (i != 0 || type.getRank() != 2)
+      return function.emitOpError()
+             << what << " is " << type
+             << ", but only M, the first extent of a matrix, may be dynamic";
+    std::string name = extents.lookup(value);
+    if (name.empty())
+      return function.emitOpError()
+             << what << " is " << type
+             << ", but no input has its dynamic extent";
+    tensor.shape.emplace_back(name);
+  }
+  return tensor;
+}
+
+static std::string attributeOr(DictionaryAttr attributes, StringRef name,
+                               const Twine &otherwise) {
+  if (auto value = attributes ? attributes.getAs<StringAttr>(name) : StringAttr())
+    return value.str();
+  return otherwise.str();
+}
+
+static StringRef roleOf(DictionaryAttr attributes) {
+  if (attributes && attributes.contains(TenonDialect::kParamAttr))
+    return "param";
+  if (attributes && attributes.contains(TenonDialect::kPreparedAttr))
+    return "prepared";
+  return "activation";
+}
+
+static FailureOr<FunctionDescription> describeFunction(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError(
+        "has control flow; a model's function is one block of tenon ops");
+  DynamicExtents extents(function);
+  FunctionDescription result;
+  result.name = function.getName().str();
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto tensor = describeTensor(function, argument,
+                                 "argument #" + Twine(index), extents);
+    if (failed(tensor))
+      return failure();
+    DictionaryAttr attributes = function.getArgAttrDict(index);
+    tensor->role = roleOf(attributes).str();
+    tensor->name = attributeOr(attributes, TenonDialect::kNameAttr,
+                               (tensor->role == "prepared" ? "prepared" : "x") +
+                                   Twine(index));
+    result.inputs.push_back(std::move(*tensor));
+  }
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
+    auto tensor = describeTensor(function, value, "result #" + Twine(index),
+                                 extents);
+    if (failed(tensor))
+      return failure();
+    tensor->name = attributeOr(function.getResultAttrDict(index),
+                               TenonDialect::kNameAttr, "y" + Twine(index));
+    result.outputs.push_back(std::move(*tensor));
+  }
+  return result;
+}
+
+FailureOr<std::vector<FunctionDescription>>
+tenon::describeFunctions(ModuleOp module) {
+  std::vector<FunctionDescription> functions;
+  for (Operation &op : module.getBody()->getOperations()) {
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (!function || function.isDeclaration())
+      return op.emitOpError("cannot be compiled: a model holds function "
+                            "definitions only");
+    if (function.isPrivate())
+      continue;
+    auto description = describeFunction(function);
+    if (failed(description))
+      return failure();
+    functions.push_back(std::move(*description));
+  }
+  if (functions.empty())
+    return module.emitError("the model has no public function to compile");
+  return functions;
+}
+
+std::vector<EntryDescription> tenon::describeEntries(ModuleOp source,
+                                                     ModuleOp prepared) {
+  std::vector<EntryDescription> entries;
+  for (auto function : source.getOps<func::FuncOp>()) {
+    if (function.isPrivate())
+      continue;
+    EntryDescription entry;
+    entry.name = entry.run = function.getName().str();
+    for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i)
+      entry.inputs.push_back(attributeOr(function.getArgAttrDict(i),
+                                         TenonDialect::kNameAttr,
+                                         "x" + Twine(i)));
+    auto run = prepared.lookupSymbol<func::FuncOp>(entry.name + "_run");
+    if (auto prepare = run ? run->getAttrOfType<FlatSymbolRefAttr>(
+                                 TenonDialect::kPrepareAttr)
+                           : FlatSymbolRefAttr()) {
+      entry.prepare = prepare.getValue().str();
+      entry.run = run.getName().str();
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}

@@ -1,0 +1,177 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Adds a model's image and C functions to its LLVM module. The layouts are those
+// of Runtime/Runtime.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/Host/ModelImage.h"
+
+#include "tenon/Runtime/Runtime.h"
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+class ImageBuilder {
+public:
+  ImageBuilder(llvm::Module &module, const ModelDescription &model)
+      : module(module), model(model), context(module.getContext()),
+        pointer(llvm::PointerType::get(context, 0)),
+        i32(llvm::Type::getInt32Ty(context)),
+        i64(llvm::Type::getInt64Ty(context)) {}
+
+  void build(StringRef fatbin);
+
+private:
+  llvm::GlobalVariable *addConstant(llvm::Constant *value, const Twine &name);
+  llvm::Constant *functionTable();
+  void addWrapper(const FunctionDescription &function, unsigned index);
+  void addWorkspaceWrapper(const FunctionDescription &function, unsigned index);
+  llvm::Function *addFunction(const Twine &name, ArrayRef<llvm::Type *> types);
+  llvm::Value *arrayOf(llvm::IRBuilder<> &builder, llvm::Function *function,
+                       unsigned first, unsigned count);
+
+  llvm::Module &module;
+  const ModelDescription &model;
+  llvm::LLVMContext &context;
+  llvm::PointerType *pointer;
+  llvm::IntegerType *i32, *i64;
+  llvm::GlobalVariable *image = nullptr;
+};
+} // namespace
+
+llvm::GlobalVariable *ImageBuilder::addConstant(llvm::Constant *value,
+                                                const Twine &name) {
+  return new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                                  llvm::GlobalValue::InternalLinkage, value,
+                                  name);
+}
+
+llvm::Constant *ImageBuilder::functionTable() {
+  auto *type = llvm::StructType::get(pointer, pointer, pointer, pointer);
+  auto lookup = [&](const std::string &name) -> llvm::Constant * {
+    if (llvm::Function *function = module.getFunction(name))
+      return function;
+    return llvm::ConstantPointerNull::get(pointer);
+  };
+  SmallVector<llvm::Constant *> rows;
+  for (const FunctionDescription &function : model.functions)
+    rows.push_back(llvm::ConstantStruct::get(
+        type, lookup(function.name + "__cpu"),
+        lookup(function.name + "__cpu_workspace"),
+        lookup(function.name + "__cuda"),
+        lookup(function.name + "__cuda_workspace")));
+  return addConstant(
+      llvm::ConstantArray::get(llvm::ArrayType::get(type, rows.size()), rows),
+      "functions");
+}
+
+llvm::Function *ImageBuilder::addFunction(const Twine &name,
+                                          ArrayRef<llvm::Type *> types) {
+  auto *type = llvm::FunctionType::get(i32, types, /*isVarArg=*/false);
+  auto *function = llvm::Function::Create(
+      type, llvm::GlobalValue::ExternalLinkage, name, module);
+  llvm::BasicBlock::Create(context, "", function);
+  return function;
+}
+
+/// An array on the stack of `count` of the function's arguments.
+llvm::Value *ImageBuilder::arrayOf(llvm::IRBuilder<> &builder,
+                                   llvm::Function *function, unsigned first,
+                                   unsigned count) {
+  llvm::Value *array = builder.CreateAlloca(pointer, builder.getInt32(count));
+  for (unsigned i = 0; i != count; ++i)
+    builder.CreateStore(
+        function->getArg(first + i),
+        builder.CreateConstInBoundsGEP1_32(pointer, array, i));
+  return array;
+}
+
+/// NAME(inputs..., outputs..., workspace, bytes, stream) → tenonImageRun.
+void ImageBuilder::addWrapper(const FunctionDescription &function,
+                              unsigned index) {
+  unsigned numInputs = function.inputs.size();
+  unsigned numOutputs = function.outputs.size();
+  SmallVector<llvm::Type *> types(numInputs + numOutputs, pointer);
+  types.append({pointer, i64, pointer});
+  llvm::Function *wrapper =
+      addFunction(model.name + "_" + function.name, types);
+  llvm::IRBuilder<> builder(&wrapper->getEntryBlock());
+  unsigned last = numInputs + numOutputs;
+  llvm::FunctionCallee run = module.getOrInsertFunction(
+      "tenonImageRun", i32, pointer, i32, pointer, i32, pointer, i32, pointer,
+      i64, pointer);
+  builder.CreateRet(builder.CreateCall(
+      run, {image, builder.getInt32(index),
+            arrayOf(builder, wrapper, 0, numInputs),
+            builder.getInt32(numInputs),
+            arrayOf(builder, wrapper, numInputs, numOutputs),
+            builder.getInt32(numOutputs), wrapper->getArg(last),
+            wrapper->getArg(last + 1), wrapper->getArg(last + 2)}));
+}
+
+/// NAME_workspace_size(inputs..., bytes) → tenonImageWorkspaceSize.
+void ImageBuilder::addWorkspaceWrapper(const FunctionDescription &function,
+                                       unsigned index) {
+  unsigned numInputs = function.inputs.size();
+  SmallVector<llvm::Type *> types(numInputs + 1, pointer);
+  llvm::Function *wrapper = addFunction(
+      model.name + "_" + function.name + "_workspace_size", types);
+  llvm::IRBuilder<> builder(&wrapper->getEntryBlock());
+  llvm::FunctionCallee size = module.getOrInsertFunction(
+      "tenonImageWorkspaceSize", i32, pointer, i32, pointer, i32, pointer);
+  builder.CreateRet(builder.CreateCall(
+      size, {image, builder.getInt32(index),
+             arrayOf(builder, wrapper, 0, numInputs),
+             builder.getInt32(numInputs), wrapper->getArg(numInputs)}));
+}
+
+void ImageBuilder::build(StringRef fatbin) {
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+
+  llvm::Constant *null = llvm::ConstantPointerNull::get(pointer);
+  llvm::Constant *code = null;
+  if (!fatbin.empty()) {
+    auto *global = addConstant(
+        llvm::ConstantDataArray::getString(context, fatbin, /*AddNull=*/false),
+        "fatbin");
+    global->setAlignment(llvm::Align(64)); // cuModuleLoadData reads words
+    code = global;
+  }
+  llvm::Constant *manifest = addConstant(
+      llvm::ConstantDataArray::getString(context, toManifest(model)),
+      "manifest");
+  auto *type =
+      llvm::StructType::get(i32, i32, pointer, pointer, pointer, i64);
+  llvm::Constant *value = llvm::ConstantStruct::get(
+      type, llvm::ConstantInt::get(i32, kTenonImageVersion),
+      llvm::ConstantInt::get(i32, model.functions.size()), manifest,
+      functionTable(), code, llvm::ConstantInt::get(i64, fatbin.size()));
+  image = addConstant(value, "image");
+  // The common name finds the image in a shared object; the model's own name
+  // lets several models be linked into one program.
+  llvm::GlobalAlias::create(type, 0, llvm::GlobalValue::WeakAnyLinkage,
+                            "tenon_model_image", image, &module);
+  llvm::GlobalAlias::create(type, 0, llvm::GlobalValue::ExternalLinkage,
+                            model.name + "_image", image, &module);
+  for (auto [index, function] : llvm::enumerate(model.functions)) {
+    addWrapper(function, index);
+    addWorkspaceWrapper(function, index);
+  }
+}
+
+void tenon::addModelImage(llvm::Module &module, const ModelDescription &model,
+                          StringRef fatbin) {
+  ImageBuilder(module, model).build(fatbin);
+}

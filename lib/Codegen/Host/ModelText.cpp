@@ -1,0 +1,139 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A model's description as text: the JSON manifest and the C header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/Host/ModelDescription.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+//===----------------------------------------------------------------------===//
+// Manifest
+//===----------------------------------------------------------------------===//
+
+static llvm::json::Array toJson(ArrayRef<std::string> strings) {
+  return llvm::json::Array(strings);
+}
+
+static llvm::json::Object toJson(const TensorDescription &tensor) {
+  llvm::json::Array shape;
+  for (const auto &extent : tensor.shape)
+    std::visit([&](const auto &value) { shape.push_back(value); }, extent);
+  llvm::json::Object object{{"name", tensor.name},
+                            {"dtype", tensor.dtype},
+                            {"shape", std::move(shape)}};
+  if (!tensor.role.empty())
+    object["role"] = tensor.role;
+  return object;
+}
+
+static llvm::json::Array toJson(ArrayRef<TensorDescription> tensors) {
+  llvm::json::Array array;
+  for (const TensorDescription &tensor : tensors)
+    array.push_back(toJson(tensor));
+  return array;
+}
+
+std::string tenon::toManifest(const ModelDescription &model) {
+  llvm::json::Array functions, entries;
+  for (const FunctionDescription &function : model.functions)
+    functions.push_back(llvm::json::Object{{"name", function.name},
+                                           {"inputs", toJson(function.inputs)},
+                                           {"outputs", toJson(function.outputs)}});
+  for (const EntryDescription &entry : model.entries) {
+    llvm::json::Object object{{"name", entry.name},
+                              {"inputs", toJson(entry.inputs)},
+                              {"run", entry.run}};
+    if (!entry.prepare.empty())
+      object["prepare"] = entry.prepare;
+    entries.push_back(std::move(object));
+  }
+  llvm::json::Object manifest{{"tenon", TENON_VERSION},
+                              {"name", model.name},
+                              {"functions", std::move(functions)},
+                              {"entries", std::move(entries)}};
+  if (!model.cpu.empty())
+    manifest["cpu"] = model.cpu;
+  if (!model.cuda.empty()) {
+    manifest["cuda"] = toJson(model.cuda);
+    manifest["kernels"] = toJson(model.kernels);
+  }
+  if (!model.ptx.empty())
+    manifest["ptx"] = model.ptx;
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(manifest));
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// C header
+//===----------------------------------------------------------------------===//
+
+static std::string shapeText(const TensorDescription &tensor) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << tensor.dtype << " [";
+  llvm::interleaveComma(tensor.shape, os, [&](const auto &extent) {
+    std::visit([&](const auto &value) { os << value; }, extent);
+  });
+  os << "]";
+  return text;
+}
+
+static void printParameters(ArrayRef<TensorDescription> tensors,
+                            StringRef qualifier, llvm::raw_ostream &os) {
+  for (const TensorDescription &tensor : tensors)
+    os << qualifier << "DLTensor *" << tensor.name << ", ";
+}
+
+static void printFunction(StringRef prefix, const FunctionDescription &function,
+                          llvm::raw_ostream &os) {
+  os << "/** " << function.name << "\n";
+  for (const TensorDescription &tensor : function.inputs)
+    os << " *  in  " << tensor.name << ": " << shapeText(tensor)
+       << (tensor.role == "activation" ? "" : ", ")
+       << (tensor.role == "activation" ? "" : tensor.role) << "\n";
+  for (const TensorDescription &tensor : function.outputs)
+    os << " *  out " << tensor.name << ": " << shapeText(tensor) << "\n";
+  os << " *  `workspace`: device memory of the size that\n"
+     << " *  " << prefix << function.name << "_workspace_size gives, aligned to "
+     << "256 bytes; `stream`: a CUstream. */\n";
+  os << "TenonStatus " << prefix << function.name << "(";
+  printParameters(function.inputs, "const ", os);
+  printParameters(function.outputs, "", os);
+  os << "void *workspace, size_t workspace_bytes, void *stream);\n";
+  os << "/** Bytes of workspace for these shapes; `data` may be null. */\n";
+  os << "TenonStatus " << prefix << function.name << "_workspace_size(";
+  printParameters(function.inputs, "const ", os);
+  os << "size_t *bytes);\n\n";
+}
+
+std::string tenon::toHeader(const ModelDescription &model) {
+  std::string guard = StringRef(model.name).upper() + "_H";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "/* Made by tenon-compile " TENON_VERSION ": the functions of model '"
+     << model.name << "'.\n"
+     << " * Link the model and libtenon_runtime. Tensors are contiguous and\n"
+     << " * row-major; failures are explained by tenonLastError(). */\n\n"
+     << "#ifndef " << guard << "\n#define " << guard << "\n\n"
+     << "#include <tenon-c/Model.h>\n\n"
+     << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+     << "/** For tenonModelFromImage. */\n"
+     << "extern const TenonModelImage " << model.name << "_image;\n\n";
+  for (const FunctionDescription &function : model.functions)
+    printFunction(model.name + "_", function, os);
+  os << "#ifdef __cplusplus\n}\n#endif\n\n#endif /* " << guard << " */\n";
+  return text;
+}

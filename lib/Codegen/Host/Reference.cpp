@@ -1,0 +1,91 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Makes float64 references of functions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/Host/Passes.h"
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::tenon {
+#define GEN_PASS_DEF_TENONREFERENCE
+#include "tenon/Codegen/Host/Passes.h.inc"
+} // namespace mlir::tenon
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// `type` with f64 elements, if it is a tensor of floats.
+static Type widen(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !isa<FloatType>(tensor.getElementType()))
+    return type;
+  return tensor.clone(Float64Type::get(type.getContext()));
+}
+
+/// Widens a constant's value with its type.
+static void widenConstant(arith::ConstantOp op) {
+  auto value = dyn_cast<DenseFPElementsAttr>(op.getValue());
+  if (!value)
+    return;
+  Type f64 = Float64Type::get(op.getContext());
+  op.setValueAttr(value.mapValues(f64, [](const APFloat &element) {
+    APFloat wide = element;
+    bool inexact;
+    wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &inexact);
+    return wide.bitcastToAPInt();
+  }));
+}
+
+static void widenFunction(func::FuncOp function) {
+  function.walk([&](Operation *op) {
+    if (op == function)
+      return;
+    for (Value result : op->getResults())
+      result.setType(widen(result.getType()));
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        argument.setType(widen(argument.getType()));
+    if (auto constant = dyn_cast<arith::ConstantOp>(op))
+      widenConstant(constant);
+    if (auto linear = dyn_cast<LinearOp>(op))
+      linear.removePrecisionAttr();
+    if (auto linear = dyn_cast<FusedLinearOp>(op))
+      linear.removePrecisionAttr();
+  });
+  OpBuilder builder(function.getContext());
+  builder.setInsertionPointToStart(&function.getBody().front());
+  for (BlockArgument argument : function.getArguments()) {
+    Type wide = widen(argument.getType());
+    if (wide == argument.getType())
+      continue;
+    auto extended =
+        arith::ExtFOp::create(builder, function.getLoc(), wide, argument);
+    argument.replaceAllUsesExcept(extended, extended);
+  }
+  Operation *terminator = function.getBody().front().getTerminator();
+  function.setType(FunctionType::get(function.getContext(),
+                                     function.getArgumentTypes(),
+                                     terminator->getOperandTypes()));
+}
+
+namespace {
+struct TenonReference : tenon::impl::TenonReferenceBase<TenonReference> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isDeclaration() || function.isPrivate())
+        continue;
+      function.setName((function.getName() + "_reference").str());
+      widenFunction(function);
+    }
+  }
+};
+} // namespace

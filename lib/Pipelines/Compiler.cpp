@@ -1,0 +1,193 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs the stages of a compilation, and assembles a model of what they give.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Pipelines/Compiler.h"
+
+#include "tenon/Codegen/Host/ModelImage.h"
+#include "tenon/Codegen/Host/Passes.h"
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "tenon/Pipelines/Pipelines.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Linker/Linker.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+namespace {
+enum class Device { Any, CPU, CUDA };
+
+struct StageImpl {
+  Stage stage;
+  Device device;
+  void (*build)(OpPassManager &);
+};
+} // namespace
+
+static const StageImpl kStages[] = {
+    {{"simplify", "exact algebra on tenon ops"}, Device::Any, buildSimplifyStage},
+    {{"fuse", "linear layers fused with what follows"}, Device::Any, buildFuseStage},
+    {{"prepare", "what depends on parameters alone, hoisted"}, Device::Any, buildPrepareStage},
+    {{"cpu-linalg", "linalg on tensors"}, Device::CPU, buildCPULinalgStage},
+    {{"cpu-buffers", "linalg on buffers"}, Device::CPU, buildCPUBuffersStage},
+    {{"cpu-host", "loops, vectors and runtime entries"}, Device::CPU, buildCPUHostStage},
+    {{"cpu-llvm", "LLVM dialect"}, Device::CPU, buildCPULLVMStage},
+    {{"cuda-blaslt", "cuBLASLt products and epilogues"}, Device::CUDA, buildCUDABlasLtStage},
+    {{"cuda-buffers", "the same on buffers"}, Device::CUDA, buildCUDABuffersStage},
+    {{"cuda-kernels", "GPU kernels and their launches"}, Device::CUDA, buildCUDAKernelsStage},
+    {{"cuda-host", "runtime entries"}, Device::CUDA, buildCUDAHostStage},
+    {{"cuda-llvm", "LLVM dialect, kernels in a gpu.module"}, Device::CUDA, buildCUDALLVMStage},
+};
+
+ArrayRef<Stage> tenon::getStages() {
+  static const SmallVector<Stage> stages = llvm::map_to_vector(
+      kStages, [](const StageImpl &impl) { return impl.stage; });
+  return stages;
+}
+
+/// Runs the stages for `device`, up to and including the one named `last`.
+static LogicalResult runStages(ModuleOp module, Device device,
+                               StringRef last = "") {
+  PassManager pm(module.getContext());
+  for (const StageImpl &impl : kStages) {
+    if (impl.device != device)
+      continue;
+    impl.build(pm);
+    if (impl.stage.name == last)
+      break;
+  }
+  return pm.run(module);
+}
+
+LogicalResult tenon::runUntil(ModuleOp module, StringRef stage,
+                              const CompileOptions & /*options*/) {
+  const StageImpl *impl = llvm::find_if(
+      kStages, [&](const StageImpl &s) { return s.stage.name == stage; });
+  if (impl == std::end(kStages))
+    return module.emitError() << "no stage is named '" << stage << "'";
+  if (impl->device == Device::Any)
+    return runStages(module, Device::Any, stage);
+  if (failed(runStages(module, Device::Any)))
+    return failure();
+  return runStages(module, impl->device, stage);
+}
+
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Compilation {
+public:
+  explicit Compilation(const CompileOptions &options) : options(options) {
+    model.context = std::make_unique<llvm::LLVMContext>();
+    model.description.name = options.name;
+    model.description.cpu = options.cpuLevel;
+    model.description.cuda = options.cudaTargets;
+  }
+
+  FailureOr<CompiledModel> run(ModuleOp source);
+
+private:
+  LogicalResult addFunctions(ModuleOp module);
+  LogicalResult compileReference(ModuleOp source);
+  LogicalResult compileCPU(ModuleOp module);
+  LogicalResult compileCUDA(ModuleOp module);
+  LogicalResult addCode(ModuleOp module);
+
+  const CompileOptions &options;
+  CompiledModel model;
+};
+} // namespace
+
+LogicalResult Compilation::addFunctions(ModuleOp module) {
+  auto functions = describeFunctions(module);
+  if (failed(functions))
+    return failure();
+  llvm::append_range(model.description.functions, *functions);
+  return success();
+}
+
+/// Translates `module`, in the LLVM dialect, and adds it to the model's code.
+LogicalResult Compilation::addCode(ModuleOp module) {
+  std::unique_ptr<llvm::Module> code =
+      translateModuleToLLVMIR(module, *model.context, options.name);
+  if (!code)
+    return failure();
+  if (!model.module) {
+    model.module = std::move(code);
+    return success();
+  }
+  if (llvm::Linker::linkModules(*model.module, std::move(code)))
+    return module.emitError("code for two devices does not link; this is a bug "
+                            "in Tenon");
+  return success();
+}
+
+LogicalResult Compilation::compileReference(ModuleOp source) {
+  OwningOpRef<ModuleOp> module = source.clone();
+  PassManager pm(module->getContext());
+  pm.addPass(createTenonReference());
+  if (failed(pm.run(*module)) || failed(addFunctions(*module)))
+    return failure();
+  return compileCPU(*module);
+}
+
+LogicalResult Compilation::compileCPU(ModuleOp module) {
+  OwningOpRef<ModuleOp> clone = module.clone();
+  return failure(failed(runStages(*clone, Device::CPU)) ||
+                 failed(addCode(*clone)));
+}
+
+LogicalResult Compilation::compileCUDA(ModuleOp module) {
+  OwningOpRef<ModuleOp> clone = module.clone();
+  if (failed(runStages(*clone, Device::CUDA)))
+    return failure();
+  auto kernels = compileKernels(*clone, options.cudaTargets);
+  if (failed(kernels))
+    return failure();
+  model.kernels = std::move(*kernels);
+  model.description.ptx = model.kernels.ptxTarget;
+  if (auto names = (*clone)->getAttrOfType<ArrayAttr>(TenonDialect::kKernelsAttr))
+    for (auto name : names.getAsRange<StringAttr>())
+      model.description.kernels.push_back(name.str());
+  for (auto kernels :
+       llvm::make_early_inc_range(clone->getOps<gpu::GPUModuleOp>()))
+    kernels.erase();
+  return addCode(*clone);
+}
+
+FailureOr<CompiledModel> Compilation::run(ModuleOp source) {
+  OwningOpRef<ModuleOp> module = source.clone();
+  if (failed(describeFunctions(*module)) ||
+      failed(runStages(*module, Device::Any)) || failed(addFunctions(*module)))
+    return failure();
+  model.description.entries = describeEntries(source, *module);
+  if (failed(compileCPU(*module)))
+    return failure();
+  if (!options.cudaTargets.empty() && failed(compileCUDA(*module)))
+    return failure();
+  if (options.reference && failed(compileReference(source)))
+    return failure();
+  addModelImage(*model.module, model.description, model.kernels.fatbin);
+  return std::move(model);
+}
+
+FailureOr<CompiledModel> tenon::compileModel(ModuleOp source,
+                                             const CompileOptions &options) {
+  return Compilation(options).run(source);
+}

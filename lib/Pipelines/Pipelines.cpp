@@ -1,0 +1,126 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The passes of each stage, and the named pipelines made of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Pipelines/Pipelines.h"
+
+#include "tenon/Codegen/CPU/Passes.h"
+#include "tenon/Codegen/CUDA/Passes.h"
+#include "tenon/Codegen/Host/Passes.h"
+#include "tenon/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+static void clean(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void tenon::buildSimplifyStage(OpPassManager &pm) {
+  clean(pm);
+  pm.addPass(createTenonSimplify());
+}
+
+void tenon::buildFuseStage(OpPassManager &pm) {
+  pm.addPass(createTenonFuseEpilogue());
+  clean(pm);
+}
+
+void tenon::buildPrepareStage(OpPassManager &pm) {
+  pm.addPass(createTenonHoistPrepare());
+}
+
+void tenon::buildCPULinalgStage(OpPassManager &pm) {
+  buildCPUTensorPipeline(pm);
+}
+
+void tenon::buildCPUBuffersStage(OpPassManager &pm) {
+  pm.addPass(createTenonBufferize());
+  clean(pm);
+}
+
+void tenon::buildCPUHostStage(OpPassManager &pm) {
+  pm.addPass(createTenonHostAbi(TenonHostAbiOptions{"cpu"}));
+  clean(pm);
+  buildCPUBufferPipeline(pm);
+}
+
+/// From loops and buffers to the LLVM dialect.
+static void buildHostLLVM(OpPassManager &pm) {
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(tenon::createTenonHostToLLVM());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  clean(pm);
+}
+
+void tenon::buildCPULLVMStage(OpPassManager &pm) { buildHostLLVM(pm); }
+
+void tenon::buildCUDABlasLtStage(OpPassManager &pm) {
+  pm.addPass(createTenonToBlasLt());
+  clean(pm);
+}
+
+void tenon::buildCUDABuffersStage(OpPassManager &pm) {
+  pm.addPass(createTenonBufferize());
+  clean(pm);
+}
+
+void tenon::buildCUDAKernelsStage(OpPassManager &pm) {
+  pm.addPass(createTenonEmitKernels());
+  clean(pm);
+}
+
+void tenon::buildCUDAHostStage(OpPassManager &pm) {
+  pm.addPass(createTenonHostAbi(TenonHostAbiOptions{"cuda"}));
+  clean(pm);
+}
+
+void tenon::buildCUDALLVMStage(OpPassManager &pm) { buildHostLLVM(pm); }
+
+void tenon::registerPipelines() {
+  auto tensor = [](OpPassManager &pm) {
+    buildSimplifyStage(pm);
+    buildFuseStage(pm);
+    buildPrepareStage(pm);
+  };
+  static PassPipelineRegistration<> tensorPipeline(
+      "tenon-tensor-pipeline",
+      "Simplify, fuse and hoist: tenon ops to tenon ops, for any target",
+      tensor);
+  static PassPipelineRegistration<> cpuPipeline(
+      "tenon-cpu-pipeline", "Tenon ops to the LLVM dialect, for the CPU",
+      [=](OpPassManager &pm) {
+        tensor(pm);
+        buildCPULinalgStage(pm);
+        buildCPUBuffersStage(pm);
+        buildCPUHostStage(pm);
+        buildCPULLVMStage(pm);
+      });
+  static PassPipelineRegistration<> cudaPipeline(
+      "tenon-cuda-pipeline",
+      "Tenon ops to kernels and host code in the LLVM dialect, for the GPU",
+      [=](OpPassManager &pm) {
+        tensor(pm);
+        buildCUDABlasLtStage(pm);
+        buildCUDABuffersStage(pm);
+        buildCUDAKernelsStage(pm);
+        buildCUDAHostStage(pm);
+        buildCUDALLVMStage(pm);
+      });
+}

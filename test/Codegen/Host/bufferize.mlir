@@ -1,0 +1,22 @@
+// RUN: tenon-opt %s --tenon-bufferize | FileCheck %s
+
+#map = affine_map<(d0, d1) -> (d0, d1)>
+
+// An op that would work in place on an input works on a copy: inputs are never
+// written.
+// CHECK-LABEL: func.func @input_is_not_written(
+// CHECK-SAME:    %[[X:.*]]: memref<4x64xf32>) -> memref<4x64xf32>
+// CHECK:         %[[Y:.*]] = memref.alloc()
+// CHECK:         memref.copy %[[X]], %[[Y]]
+// CHECK:         linalg.generic {{.*}} outs(%[[Y]] : memref<4x64xf32>)
+// CHECK:         return %[[Y]]
+// CHECK-NOT:     bufferization.writable
+func.func @input_is_not_written(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
+  %0 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel"]}
+      outs(%x : tensor<4x64xf32>) {
+  ^bb0(%out: f32):
+    %1 = arith.addf %out, %out : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x64xf32>
+  return %0 : tensor<4x64xf32>
+}

@@ -1,0 +1,88 @@
+// RUN: tenon-opt %s --tenon-host-abi=device=cpu --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
+
+// The returned buffer is the caller's, the other one a slice of the workspace.
+// CHECK-LABEL: func.func @f__cpu_workspace(
+// CHECK-SAME:    %[[D:.*]]: !llvm.ptr) -> i64
+// CHECK:         %[[M:.*]] = memref.dim
+// CHECK:         %[[BYTES:.*]] = arith.muli %[[M]], %c256
+// CHECK:         return
+// CHECK-LABEL: func.func @f__cpu(
+// CHECK-SAME:    %[[CALL:.*]]: !llvm.ptr, %[[D:.*]]: !llvm.ptr, %[[WS:.*]]: !llvm.ptr) {
+// CHECK:         %[[XP:.*]] = llvm.load %[[D]]
+// CHECK:         %[[X:.*]] = builtin.unrealized_conversion_cast {{.*}} to memref<?x64xf32>
+// CHECK:         llvm.getelementptr %[[D]][1]
+// CHECK:         %[[Y:.*]] = builtin.unrealized_conversion_cast {{.*}} to memref<?x64xf32>
+// CHECK:         %[[TMP:.*]] = memref.view
+// CHECK-NOT:     memref.alloc
+// CHECK:         memref.copy %[[X]], %[[TMP]]
+// CHECK:         memref.copy %[[TMP]], %[[Y]]
+// CHECK:         return{{$}}
+func.func @f(%x: memref<?x64xf32>) -> memref<?x64xf32> {
+  %c0 = arith.constant 0 : index
+  %m = memref.dim %x, %c0 : memref<?x64xf32>
+  %tmp = memref.alloc(%m) : memref<?x64xf32>
+  %y = memref.alloc(%m) : memref<?x64xf32>
+  memref.copy %x, %tmp : memref<?x64xf32> to memref<?x64xf32>
+  memref.copy %tmp, %y : memref<?x64xf32> to memref<?x64xf32>
+  return %y : memref<?x64xf32>
+}
+
+// -----
+
+// A buffer that is returned twice, and an input that is returned, are copied.
+// CHECK-LABEL: func.func @twice__cpu(
+// CHECK:         %[[X:.*]] = builtin.unrealized_conversion_cast
+// CHECK:         %[[Y0:.*]] = builtin.unrealized_conversion_cast
+// CHECK:         %[[Y1:.*]] = builtin.unrealized_conversion_cast
+// CHECK:         %[[Y2:.*]] = builtin.unrealized_conversion_cast
+// CHECK:         memref.copy %[[X]], %[[Y0]]
+// CHECK:         memref.copy %[[Y0]], %[[Y1]]
+// CHECK:         memref.copy %[[X]], %[[Y2]]
+func.func @twice(%x: memref<8xf32>) -> (memref<8xf32>, memref<8xf32>, memref<8xf32>) {
+  %y = memref.alloc() : memref<8xf32>
+  memref.copy %x, %y : memref<8xf32> to memref<8xf32>
+  return %y, %y, %x : memref<8xf32>, memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+// Slices begin at multiples of 256 bytes.
+// CHECK-LABEL: func.func @aligned__cpu_workspace(
+// CHECK:         %[[SIZE:.*]] = arith.constant 512 : i64
+// CHECK:         return %[[SIZE]]
+func.func @aligned(%x: memref<8xf32>) -> memref<8xf32> {
+  %a = memref.alloc() : memref<8xf32>
+  %b = memref.alloc() : memref<8xf32>
+  memref.copy %x, %a : memref<8xf32> to memref<8xf32>
+  memref.copy %a, %b : memref<8xf32> to memref<8xf32>
+  return %x : memref<8xf32>
+}
+
+// -----
+
+func.func @in_loop(%x: memref<8xf32>) -> memref<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %c1 step %c1 {
+    // expected-error @+1 {{is inside a loop or branch; a compiled model's temporaries are slices of one workspace and must be allocated at the top of the function}}
+    %a = memref.alloc() : memref<8xf32>
+    memref.copy %x, %a : memref<8xf32> to memref<8xf32>
+  }
+  return %x : memref<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{takes and gives tensors only, but has a 'index'}}
+func.func @scalar(%x: index) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{has control flow; a model's function is one block of tenon ops}}
+func.func @blocks(%x: memref<8xf32>) -> memref<8xf32> {
+  cf.br ^bb1
+^bb1:
+  return %x : memref<8xf32>
+}

@@ -1,0 +1,192 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads and checks the command line of tenon-compile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "tenon/Target/TargetSpec.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("tenon-compile options");
+
+static cl::opt<std::string> inputFlag(cl::Positional, cl::Required,
+                                      cl::desc("<model.mlir, - for stdin>"),
+                                      cl::cat(category));
+static cl::opt<std::string> outputFlag(
+    "o", cl::desc("Output file; the C header is written beside a shared object. "
+                  "Default: libNAME.so, or NAME with the form's extension"),
+    cl::value_desc("file"), cl::cat(category));
+static cl::list<std::string> targetFlag(
+    "target", cl::CommaSeparated,
+    cl::desc("GPU architectures to make code for, beside the CPU's which is "
+             "always there: sm_80,sm_90a. 'cpu' alone: no GPU code (default)"),
+    cl::value_desc("cpu|sm_80|sm_90a|..."), cl::cat(category));
+static cl::opt<std::string> emitFlag(
+    "emit", cl::init("so"),
+    cl::desc("What to write: so (default), obj, llvm, ptx, cubin or fatbin"),
+    cl::value_desc("form"), cl::cat(category));
+static cl::opt<std::string>
+    stopFlag("stop-after",
+             cl::desc("Print the IR after this stage and stop; 'help' lists "
+                      "the stages"),
+             cl::value_desc("stage"), cl::cat(category));
+static cl::opt<std::string>
+    nameFlag("name",
+             cl::desc("The model's name, which begins its C functions' names. "
+                      "Default: the module's symbol, or the input's name"),
+             cl::value_desc("identifier"), cl::cat(category));
+static cl::opt<std::string>
+    cpuFlag("cpu", cl::init("x86-64-v3"),
+            cl::desc("Level of x86-64 that the CPU code may use: x86-64-v2, "
+                     "x86-64-v3 (default) or x86-64-v4"),
+            cl::value_desc("level"), cl::cat(category));
+static cl::opt<bool> referenceFlag(
+    "reference",
+    cl::desc("Add a float64 reference of each function, on the CPU, for "
+             "tenon-run --check"),
+    cl::cat(category));
+
+// Named and meant as mlir-opt's.
+static cl::opt<std::string> remarksAll(
+    "remarks-filter", cl::desc("Show all remarks whose category matches"),
+    cl::value_desc("regex"), cl::cat(category));
+static cl::opt<std::string> remarksPassed(
+    "remarks-filter-passed", cl::desc("Show remarks on what was done"),
+    cl::value_desc("regex"), cl::cat(category));
+static cl::opt<std::string> remarksMissed(
+    "remarks-filter-missed", cl::desc("Show remarks on what could not be done"),
+    cl::value_desc("regex"), cl::cat(category));
+static cl::opt<std::string>
+    remarksAnalysis("remarks-filter-analyse",
+                    cl::desc("Show remarks on what was chosen and why"),
+                    cl::value_desc("regex"), cl::cat(category));
+
+static std::string identifierOf(StringRef path) {
+  std::string name = path == "-" ? "model" : llvm::sys::path::stem(path).str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  return llvm::isDigit(name.front()) ? "_" + name : name;
+}
+
+static bool isIdentifier(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+static void printVersion(raw_ostream &os) {
+  os << "tenon-compile " TENON_VERSION " (MLIR and LLVM " LLVM_VERSION_STRING
+        ")\n";
+}
+
+static std::string listStages() {
+  std::string text = "stages, in order:";
+  for (const tenon::Stage &stage : tenon::getStages())
+    text += ("\n  " + stage.name).str() +
+            std::string(14 - stage.name.size(), ' ') + stage.summary.str();
+  return text;
+}
+
+static std::string defaultOutput(const CompileFlags &flags) {
+  if (flags.emit == "so")
+    return "lib" + flags.options.name + ".so";
+  StringRef extension = llvm::StringSwitch<StringRef>(flags.emit)
+                            .Case("obj", "o")
+                            .Case("llvm", "ll")
+                            .Default(flags.emit);
+  return flags.options.name + "." + extension.str();
+}
+
+/// What is wrong with the flags, "" if nothing.
+static std::string check(const CompileFlags &flags) {
+  if (!llvm::is_contained({"so", "obj", "llvm", "ptx", "cubin", "fatbin"},
+                          flags.emit))
+    return "--emit=" + flags.emit +
+           " is not a form; expected so, obj, llvm, ptx, cubin or fatbin";
+  if (!isIdentifier(flags.options.name))
+    return "--name='" + flags.options.name +
+           "' is not a C identifier, which C functions' names begin with";
+  if (!llvm::is_contained({"x86-64-v2", "x86-64-v3", "x86-64-v4"},
+                          flags.options.cpuLevel))
+    return "--cpu=" + flags.options.cpuLevel +
+           " is not a level; expected x86-64-v2, x86-64-v3 or x86-64-v4";
+  for (const std::string &target : flags.options.cudaTargets)
+    if (!tenon::lookupTarget(target))
+      return "--target=" + target + " is not known; expected cpu or " +
+             tenon::listTargets();
+  bool needsGPU = flags.emit == "ptx" || flags.emit == "cubin" ||
+                  flags.emit == "fatbin";
+  if (needsGPU && flags.options.cudaTargets.empty())
+    return "--emit=" + flags.emit +
+           " needs a GPU target, such as --target=sm_90a";
+  if (!flags.stopAfter.empty() &&
+      llvm::none_of(tenon::getStages(), [&](const tenon::Stage &stage) {
+        return stage.name == flags.stopAfter;
+      }))
+    return "--stop-after=" + flags.stopAfter + " is not a stage; " +
+           listStages();
+  return "";
+}
+
+static std::optional<remark::RemarkCategories> remarkCategories() {
+  remark::RemarkCategories categories;
+  auto set = [](std::optional<std::string> &category,
+                const cl::opt<std::string> &flag) {
+    if (flag.getNumOccurrences())
+      category = flag;
+    return flag.getNumOccurrences() != 0;
+  };
+  bool any = set(categories.all, remarksAll);
+  any |= set(categories.passed, remarksPassed);
+  any |= set(categories.missed, remarksMissed);
+  any |= set(categories.analysis, remarksAnalysis);
+  return any ? std::optional(categories) : std::nullopt;
+}
+
+std::optional<CompileFlags> parseFlags(int argc, char **argv,
+                                       std::string &error) {
+  cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter(printVersion);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Compiles a model of tenon ops to a shared object and a C header.\n\n"
+      "  tenon-compile model.mlir --target=sm_80,sm_90a -o libmodel.so\n"
+      "  tenon-compile model.mlir --stop-after=fuse --remarks-filter=.*\n");
+  if (stopFlag == "help") {
+    llvm::outs() << listStages() << "\n";
+    std::exit(0);
+  }
+  CompileFlags flags;
+  flags.input = inputFlag;
+  flags.emit = emitFlag;
+  flags.stopAfter = stopFlag;
+  flags.options.name =
+      nameFlag.empty() ? identifierOf(flags.input) : nameFlag.getValue();
+  flags.options.cpuLevel = cpuFlag;
+  flags.options.reference = referenceFlag;
+  for (const std::string &target : targetFlag)
+    if (target != "cpu" &&
+        !llvm::is_contained(flags.options.cudaTargets, target))
+      flags.options.cudaTargets.push_back(target);
+  flags.remarks = remarkCategories();
+  error = check(flags);
+  if (!error.empty())
+    return std::nullopt;
+  flags.output = outputFlag;
+  if (flags.output.empty() && flags.stopAfter.empty())
+    flags.output = defaultOutput(flags);
+  return flags;
+}

@@ -1,0 +1,133 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compiles a model of tenon ops to a shared object and a C header, or to any
+// form between.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "tenon/Pipelines/Compiler.h"
+#include "tenon/Pipelines/InitAll.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+static int fail(const Twine &message) {
+  llvm::errs() << "tenon-compile: error: " << message << "\n";
+  return 1;
+}
+
+/// Writes a file as a whole or not at all; "-" is standard output.
+static int write(StringRef path, StringRef content) {
+  if (path == "-") {
+    llvm::outs() << content;
+    return 0;
+  }
+  llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
+    os << content;
+    return llvm::Error::success();
+  });
+  if (error)
+    return fail("cannot write '" + path + "': " +
+                llvm::toString(std::move(error)));
+  return 0;
+}
+
+static int writeSharedObject(CompiledModel &model, ArrayRef<char> object,
+                             StringRef output) {
+  std::string error;
+  if (failed(linkSharedObject(object, output, error)))
+    return fail(StringRef(error).rtrim());
+  SmallString<128> header(output);
+  llvm::sys::path::replace_extension(header, "h");
+  return write(header, toHeader(model.description));
+}
+
+/// PTX or cubin of the one target asked for.
+static int writeKernels(const CompileFlags &flags, const std::string &output,
+                        const std::map<std::string, std::string> &byTarget) {
+  if (byTarget.size() != 1)
+    return fail("--emit=" + flags.emit + " writes code for one GPU target, but "
+                "--target names " + Twine(byTarget.size()) +
+                "; name one, such as --target=sm_90a, or use --emit=fatbin");
+  return write(output, byTarget.begin()->second);
+}
+
+static int emit(CompiledModel &model, const CompileFlags &flags,
+                const std::string &output) {
+  if (flags.emit == "ptx")
+    return writeKernels(flags, output, model.kernels.ptx);
+  if (flags.emit == "cubin")
+    return writeKernels(flags, output, model.kernels.cubin);
+  if (flags.emit == "fatbin")
+    return write(output, model.kernels.fatbin);
+  if (flags.emit == "llvm") {
+    std::string text;
+    llvm::raw_string_ostream(text) << *model.module;
+    return write(output, text);
+  }
+  auto object = emitObject(*model.module, flags.options.cpuLevel);
+  if (failed(object))
+    return fail("this build of LLVM cannot make x86-64 code");
+  if (flags.emit == "obj")
+    return write(output, StringRef(object->data(), object->size()));
+  return writeSharedObject(model, *object, output);
+}
+
+static int printStage(ModuleOp module, const CompileFlags &flags) {
+  if (failed(runUntil(module, flags.stopAfter, flags.options)))
+    return 1;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os);
+  return write(flags.output.empty() ? "-" : flags.output, text);
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  std::string error;
+  std::optional<CompileFlags> flags = parseFlags(argc, argv, error);
+  if (!flags)
+    return fail(error);
+
+  std::unique_ptr<llvm::MemoryBuffer> input =
+      openInputFile(flags->input, &error);
+  if (!input)
+    return fail(error);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(input), llvm::SMLoc());
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry);
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  if (flags->remarks &&
+      failed(remark::enableOptimizationRemarks(
+          context, /*streamer=*/nullptr,
+          std::make_unique<remark::RemarkEmittingPolicyAll>(), *flags->remarks,
+          /*printAsEmitRemarks=*/true)))
+    return fail("remarks cannot be enabled");
+
+  OwningOpRef<ModuleOp> module = loadModel(sources, &context);
+  if (!module)
+    return 1;
+  if (!flags->stopAfter.empty())
+    return printStage(*module, *flags);
+  FailureOr<CompiledModel> model = compileModel(*module, flags->options);
+  if (failed(model))
+    return 1;
+  return emit(*model, *flags, flags->output);
+}
