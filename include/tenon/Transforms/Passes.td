@@ -99,4 +99,49 @@ def TenonUnfuse : Pass<"tenon-unfuse"> {
   let dependentDialects = ["::mlir::tenon::TenonDialect"];
 }
 
+def TenonHoistPrepare : Pass<"tenon-hoist-prepare", "::mlir::ModuleOp"> {
+  let summary = "Move what depends on parameters alone to a prepare function";
+  let description = [{
+    Splits a function `@f` into `@f_prepare`, which runs once a version of the
+    parameters, and `@f_run`. Before:
+
+    ```mlir
+    func.func @hoist(%x: tensor<?x64xf32>, %w: tensor<32x64xf32> {tenon.param},
+                     %s: tensor<32xf32> {tenon.param}) -> tensor<?x32xf32> {
+      %0 = tenon.mul %s, 2.0 : tensor<32xf32>
+      %1 = tenon.linear %x, %w : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+      %2 = tenon.mul %1, %0 : tensor<?x32xf32>, tensor<32xf32>
+      return %2 : tensor<?x32xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @hoist_prepare(%s: tensor<32xf32> {tenon.param}) -> tensor<32xf32> {
+      %0 = tenon.mul %s, 2.0 : tensor<32xf32>
+      return %0 : tensor<32xf32>
+    }
+    func.func @hoist_run(%x: tensor<?x64xf32>, %w: tensor<32x64xf32> {tenon.param},
+                         %0: tensor<32xf32> {tenon.prepared = 0 : i64}) -> tensor<?x32xf32>
+        attributes {tenon.prepare = @hoist_prepare} {
+      %1 = tenon.linear %x, %w : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+      %2 = tenon.mul %1, %0 : tensor<?x32xf32>, tensor<32xf32>
+      return %2 : tensor<?x32xf32>
+    }
+    ```
+
+    The arguments of `@f_run` are the activations, then the parameters that it
+    still reads, then the prepared values, each group in its order; parameters
+    that only `@f_prepare` reads go there, and one that nothing reads is dropped.
+    Constants and reshapes are not hoisted but repeated, and a value that is only
+    returned is computed where it is returned. A function with nothing to hoist
+    keeps its name; so does one that others call, since they would have to pass
+    the prepared values (a missed remark of category `tenon-hoist-prepare`).
+
+    It is an error if `@f_prepare` or `@f_run` exists already.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 #endif // TENON_TRANSFORMS_PASSES_TD
