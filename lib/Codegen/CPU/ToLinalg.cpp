@@ -1,0 +1,111 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// --tenon-to-linalg: products here, what follows them in EpilogueToLinalg.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EpilogueToLinalg.h"
+#include "LinalgMap.h"
+
+namespace mlir::tenon {
+#define GEN_PASS_DEF_TENONTOLINALG
+#include "tenon/Codegen/CPU/Passes.h.inc"
+} // namespace mlir::tenon
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// x w^T in the compute type.
+static Value emitProduct(OpBuilder &builder, Location loc, Value x, Value w) {
+  Type type =
+      getComputeType(cast<RankedTensorType>(x.getType()).getElementType());
+  SmallVector<OpFoldResult> extents{getExtent(builder, loc, x, 0),
+                                    getExtent(builder, loc, w, 0)};
+  Value empty = tensor::EmptyOp::create(builder, loc, extents, type);
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, 0.0));
+  Value fill = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
+  return linalg::MatmulTransposeBOp::create(builder, loc, fill.getType(),
+                                            ValueRange{x, w}, fill)
+      .getResult(0);
+}
+
+static LogicalResult lowerLinear(LinearOp op, OpBuilder &builder) {
+  Value product = emitProduct(builder, op.getLoc(), op.getX(), op.getW());
+  Type type = op.getType().getElementType();
+  Type computeType = cast<RankedTensorType>(product.getType()).getElementType();
+  if (op.getBias() || type != computeType) {
+    SmallVector<Value> inputs{product};
+    if (op.getBias())
+      inputs.push_back(op.getBias());
+    product = emitMap(
+        builder, op.getLoc(), inputs, op.getType().getShape(), type,
+        [&](OpBuilder &nested, Location loc, ValueRange elements) {
+          Value sum = elements[0];
+          if (op.getBias())
+            sum = arith::AddFOp::create(
+                nested, loc, sum,
+                convertFloat(nested, loc, elements[1], computeType));
+          return SmallVector<Value>{convertFloat(nested, loc, sum, type)};
+        })[0];
+  }
+  op.replaceAllUsesWith(product);
+  return success();
+}
+
+static LogicalResult lowerFusedLinear(FusedLinearOp op, OpBuilder &builder) {
+  IRMapping tensors;
+  tensors.map(op.getAccumulator(),
+              emitProduct(builder, op.getLoc(), op.getX(), op.getW()));
+  tensors.map(op.getBody()->getArguments().drop_front(),
+              op.getEpilogueOperands());
+  SmallVector<Operation *> ops;
+  for (Operation &inner : op.getBody()->without_terminator())
+    ops.push_back(&inner);
+  SmallVector<Value> results;
+  if (failed(lowerEpilogue(builder, ops, op.getYield().getValues(), tensors,
+                           results)))
+    return failure();
+  op.replaceAllUsesWith(results);
+  return success();
+}
+
+static LogicalResult lowerOp(Operation *op, OpBuilder &builder) {
+  if (auto linear = dyn_cast<LinearOp>(op))
+    return lowerLinear(linear, builder);
+  if (auto fused = dyn_cast<FusedLinearOp>(op))
+    return lowerFusedLinear(fused, builder);
+  if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp>(op))
+    return op->emitOpError("has no lowering for the CPU target");
+  IRMapping tensors;
+  SmallVector<Value> results;
+  if (failed(lowerEpilogue(builder, op, op->getResults(), tensors, results)))
+    return failure();
+  op->replaceAllUsesWith(results);
+  return success();
+}
+
+namespace {
+struct ToLinalgPass : tenon::impl::TenonToLinalgBase<ToLinalgPass> {
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (!isa_and_nonnull<TenonDialect>(op->getDialect()))
+        return WalkResult::advance();
+      ops.push_back(op);
+      return WalkResult::skip(); // a fused_linear's region goes with it
+    });
+    for (Operation *op : ops) {
+      OpBuilder builder(op);
+      if (failed(lowerOp(op, builder)))
+        return signalPassFailure();
+      op->erase();
+    }
+  }
+};
+} // namespace
