@@ -22,6 +22,7 @@ using namespace mlir::tenon;
 /// the operands' groups are an attribute, and the generic form may say
 /// anything.
 static LogicalResult verifySegments(Operation *op, ArrayRef<int32_t> required) {
+  // batch_norm-C4
   if (llvm::all_of(required, [](int32_t size) { return size == 1; }))
     return success();
   return op->emitOpError(

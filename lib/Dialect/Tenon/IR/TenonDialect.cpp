@@ -130,9 +130,8 @@ LogicalResult TenonDialect::verifyRegionArgAttribute(Operation *op,
     return op->emitOpError()
            << "'tenon.param' of argument #" << argIndex
            << " is a mark and takes no value, but is " << attribute.getValue();
-  auto function = dyn_cast<FunctionOpInterface>(op);
-  if (!function)
-    return op->emitOpError("'tenon.param' marks arguments of functions only");
+  // Only functions have attributes of arguments.
+  auto function = cast<FunctionOpInterface>(op);
   // attributes-C5; the tensor becomes a memref when it is bufferized.
   auto type = dyn_cast<ShapedType>(function.getArgumentTypes()[argIndex]);
   if (isa_and_nonnull<RankedTensorType, MemRefType>(type) &&
