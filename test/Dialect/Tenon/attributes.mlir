@@ -59,8 +59,8 @@ func.func @prepared_i32(%w: tensor<4xf32> {tenon.prepared = 0 : i32}) {
 // -----
 
 // attributes-C3
-// expected-error @below {{'func.func' op 'tenon.parm' is not an attribute of an argument; expected 'tenon.param', 'tenon.name' or 'tenon.prepared'}}
-func.func @misspelt(%w: tensor<4xf32> {tenon.parm}) {
+// expected-error @below {{'func.func' op 'tenon.params' is not an attribute of an argument; expected 'tenon.param', 'tenon.name' or 'tenon.prepared'}}
+func.func @misspelt(%w: tensor<4xf32> {tenon.params}) {
   return
 }
 
