@@ -13,66 +13,69 @@
 
 #include "tenon/Target/TargetSpec.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
 namespace cl = llvm::cl;
 
-static cl::OptionCategory category("tenon-compile options");
-
-static cl::opt<std::string> inputFlag(cl::Positional, cl::Required,
-                                      cl::desc("<model.mlir, - for stdin>"),
-                                      cl::cat(category));
-static cl::opt<std::string> outputFlag(
-    "o", cl::desc("Output file; the C header is written beside a shared object. "
-                  "Default: libNAME.so, or NAME with the form's extension"),
-    cl::value_desc("file"), cl::cat(category));
-static cl::list<std::string> targetFlag(
-    "target", cl::CommaSeparated,
-    cl::desc("GPU architectures to make code for, beside the CPU's which is "
-             "always there: sm_80,sm_90a. 'cpu' alone: no GPU code (default)"),
-    cl::value_desc("cpu|sm_80|sm_90a|..."), cl::cat(category));
-static cl::opt<std::string> emitFlag(
-    "emit", cl::init("so"),
-    cl::desc("What to write: so (default), obj, llvm, ptx, cubin or fatbin"),
-    cl::value_desc("form"), cl::cat(category));
-static cl::opt<std::string>
-    stopFlag("stop-after",
-             cl::desc("Print the IR after this stage and stop; 'help' lists "
-                      "the stages"),
-             cl::value_desc("stage"), cl::cat(category));
-static cl::opt<std::string>
-    nameFlag("name",
-             cl::desc("The model's name, which begins its C functions' names. "
-                      "Default: the module's symbol, or the input's name"),
-             cl::value_desc("identifier"), cl::cat(category));
-static cl::opt<std::string>
-    cpuFlag("cpu", cl::init("x86-64-v3"),
-            cl::desc("Level of x86-64 that the CPU code may use: x86-64-v2, "
-                     "x86-64-v3 (default) or x86-64-v4"),
-            cl::value_desc("level"), cl::cat(category));
-static cl::opt<bool> referenceFlag(
-    "reference",
-    cl::desc("Add a float64 reference of each function, on the CPU, for "
-             "tenon-run --check"),
-    cl::cat(category));
-
-// Named and meant as mlir-opt's.
-static cl::opt<std::string> remarksAll(
-    "remarks-filter", cl::desc("Show all remarks whose category matches"),
-    cl::value_desc("regex"), cl::cat(category));
-static cl::opt<std::string> remarksPassed(
-    "remarks-filter-passed", cl::desc("Show remarks on what was done"),
-    cl::value_desc("regex"), cl::cat(category));
-static cl::opt<std::string> remarksMissed(
-    "remarks-filter-missed", cl::desc("Show remarks on what could not be done"),
-    cl::value_desc("regex"), cl::cat(category));
-static cl::opt<std::string>
-    remarksAnalysis("remarks-filter-analyse",
-                    cl::desc("Show remarks on what was chosen and why"),
-                    cl::value_desc("regex"), cl::cat(category));
+namespace {
+/// The flags, made after LLVM's own, some of which have the same names, are gone.
+struct Flags {
+  cl::OptionCategory category{"tenon-compile options"};
+  cl::opt<std::string> input{cl::Positional, cl::Required,
+                             cl::desc("<model.mlir, - for stdin>"), cl::cat(category)};
+  cl::opt<std::string> output{
+      "o",
+      cl::desc("Output file; the C header is written beside a shared object. "
+               "Default: libNAME.so, or NAME with the form's extension"),
+      cl::value_desc("file"), cl::cat(category)};
+  cl::list<std::string> targets{
+      "target", cl::CommaSeparated,
+      cl::desc("GPU architectures to make code for, beside the CPU's which is "
+               "always there: sm_80,sm_90a. 'cpu' alone: no GPU code (default)"),
+      cl::value_desc("cpu|sm_80|sm_90a|..."), cl::cat(category)};
+  cl::opt<std::string> emit{
+      "emit", cl::init("so"),
+      cl::desc("What to write: so (default), obj, llvm, ptx, cubin or fatbin"),
+      cl::value_desc("form"), cl::cat(category)};
+  cl::opt<std::string> stopAfter{
+      "stop-after",
+      cl::desc("Print the IR after this stage and stop; 'help' lists the stages"),
+      cl::value_desc("stage"), cl::cat(category)};
+  cl::opt<std::string> name{
+      "name",
+      cl::desc("The model's name, which begins its C functions' names. Default: "
+               "the input's name"),
+      cl::value_desc("identifier"), cl::cat(category)};
+  cl::opt<std::string> cpu{
+      "cpu", cl::init("x86-64-v3"),
+      cl::desc("Level of x86-64 that the CPU code may use: x86-64-v2, x86-64-v3 "
+               "(default) or x86-64-v4"),
+      cl::value_desc("level"), cl::cat(category)};
+  cl::opt<bool> reference{
+      "reference", cl::desc("Add a float64 reference of each function, on the "
+                            "CPU, for tenon-run --check"), cl::cat(category)};
+  // Named and meant as mlir-opt's.
+  cl::opt<std::string> remarksAll{
+      "remarks-filter", cl::desc("Show all remarks whose category matches"),
+      cl::value_desc("regex"), cl::cat(category)};
+  cl::opt<std::string> remarksPassed{
+      "remarks-filter-passed", cl::desc("Show remarks on what was done"),
+      cl::value_desc("regex"), cl::cat(category)};
+  cl::opt<std::string> remarksMissed{
+      "remarks-filter-missed",
+      cl::desc("Show remarks on what could not be done"),
+      cl::value_desc("regex"), cl::cat(category)};
+  cl::opt<std::string> remarksAnalysis{
+      "remarks-filter-analyse",
+      cl::desc("Show remarks on what was chosen and why"),
+      cl::value_desc("regex"), cl::cat(category)};
+};
+} // namespace
 
 static std::string identifierOf(StringRef path) {
   std::string name = path == "-" ? "model" : llvm::sys::path::stem(path).str();
@@ -141,7 +144,8 @@ static std::string check(const CompileFlags &flags) {
   return "";
 }
 
-static std::optional<remark::RemarkCategories> remarkCategories() {
+static std::optional<remark::RemarkCategories>
+remarkCategories(const Flags &flags) {
   remark::RemarkCategories categories;
   auto set = [](std::optional<std::string> &category,
                 const cl::opt<std::string> &flag) {
@@ -149,43 +153,51 @@ static std::optional<remark::RemarkCategories> remarkCategories() {
       category = flag;
     return flag.getNumOccurrences() != 0;
   };
-  bool any = set(categories.all, remarksAll);
-  any |= set(categories.passed, remarksPassed);
-  any |= set(categories.missed, remarksMissed);
-  any |= set(categories.analysis, remarksAnalysis);
+  bool any = set(categories.all, flags.remarksAll);
+  any |= set(categories.passed, flags.remarksPassed);
+  any |= set(categories.missed, flags.remarksMissed);
+  any |= set(categories.analysis, flags.remarksAnalysis);
   return any ? std::optional(categories) : std::nullopt;
+}
+
+static CompileFlags convert(const Flags &given) {
+  CompileFlags flags;
+  flags.input = given.input;
+  flags.output = given.output;
+  flags.emit = given.emit;
+  flags.stopAfter = given.stopAfter;
+  flags.options.name =
+      given.name.empty() ? identifierOf(flags.input) : given.name.getValue();
+  flags.options.cpuLevel = given.cpu;
+  flags.options.reference = given.reference;
+  for (const std::string &target : given.targets)
+    if (target != "cpu" &&
+        !llvm::is_contained(flags.options.cudaTargets, target))
+      flags.options.cudaTargets.push_back(target);
+  flags.remarks = remarkCategories(given);
+  return flags;
 }
 
 std::optional<CompileFlags> parseFlags(int argc, char **argv,
                                        std::string &error) {
-  cl::HideUnrelatedOptions(category);
+  cl::ResetCommandLineParser();
+  // lld reads the registered options once more, when these are gone.
+  llvm::scope_exit forget([] { cl::ResetCommandLineParser(); });
+  Flags given;
   cl::SetVersionPrinter(printVersion);
   cl::ParseCommandLineOptions(
       argc, argv,
       "Compiles a model of tenon ops to a shared object and a C header.\n\n"
       "  tenon-compile model.mlir --target=sm_80,sm_90a -o libmodel.so\n"
       "  tenon-compile model.mlir --stop-after=fuse --remarks-filter=.*\n");
-  if (stopFlag == "help") {
+  if (given.stopAfter == "help") {
     llvm::outs() << listStages() << "\n";
     std::exit(0);
   }
-  CompileFlags flags;
-  flags.input = inputFlag;
-  flags.emit = emitFlag;
-  flags.stopAfter = stopFlag;
-  flags.options.name =
-      nameFlag.empty() ? identifierOf(flags.input) : nameFlag.getValue();
-  flags.options.cpuLevel = cpuFlag;
-  flags.options.reference = referenceFlag;
-  for (const std::string &target : targetFlag)
-    if (target != "cpu" &&
-        !llvm::is_contained(flags.options.cudaTargets, target))
-      flags.options.cudaTargets.push_back(target);
-  flags.remarks = remarkCategories();
+  CompileFlags flags = convert(given);
   error = check(flags);
   if (!error.empty())
     return std::nullopt;
-  flags.output = outputFlag;
   if (flags.output.empty() && flags.stopAfter.empty())
     flags.output = defaultOutput(flags);
   return flags;

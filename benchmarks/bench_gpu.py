@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times compiled models on a GPU beside cuBLAS, PyTorch eager and torch.compile.
+
+All peers run in turn in this process on the same random data. Each is timed
+three ways (median milliseconds a call): `single`, one call from idle; `burst`,
+ten calls back to back from idle; `sustained`, ten calls after 100 ms of the
+peer's own load. Errors are against float64, over the whole output.
+
+Usage: bench_gpu.py MODELS_DIR RUNTIME.so RESULT.json [--cases REGEX]
+MODELS_DIR holds what compile_models.py made: cases.json and the models.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from tenon_model import Model
+from torch.nn import functional as F
+
+DTYPE = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16}
+Tensors = dict[str, torch.Tensor]
+Step = Callable[[], object]
+
+
+def make_inputs(case: dict) -> Tensors:
+    """Random data as PyTorch's initialisers would make it, by argument name."""
+    m, n, k = case["m"], case["n"], case["k"]
+    generator = torch.Generator("cuda").manual_seed(1)
+
+    def uniform(low: float, high: float, *shape: int) -> torch.Tensor:
+        values = torch.rand(shape, device="cuda", generator=generator)
+        return (values * (high - low) + low).to(DTYPE[case["precision"]])
+
+    bound = k**-0.5
+    tensors = {
+        "x": uniform(0, 1, m, k),
+        "w": uniform(-bound, bound, n, k),
+        "b": uniform(-bound, bound, n),
+        "scale": uniform(0.5, 1.5, n),
+        "weight": uniform(0.5, 1.5, n),
+        "bias": uniform(-0.5, 0.5, n),
+        "running_mean": uniform(-0.5, 0.5, n),
+        "running_var": uniform(0.5, 1.5, n),
+    }
+    return tensors
+
+
+def leaky_relu_model(t: Tensors) -> tuple[torch.Tensor, ...]:
+    """Linear, x 2, LeakyReLU(0.1)."""
+    return (F.leaky_relu(F.linear(t["x"], t["w"], t["b"]) * 2.0, 0.1),)
+
+
+def batch_norm_model(t: Tensors) -> tuple[torch.Tensor, ...]:
+    """Linear, per-feature scale, BatchNorm1d in training mode."""
+    mean, var = t["running_mean"].clone(), t["running_var"].clone()
+    y = F.linear(t["x"], t["w"], t["b"]) * t["scale"]
+    y = F.batch_norm(y, mean, var, t["weight"], t["bias"], True, 0.1, 1e-5)
+    return y, mean, var
+
+
+FAMILIES = {
+    "linear_leaky_relu": leaky_relu_model,
+    "linear_scale_batch_norm": batch_norm_model,
+}
+
+
+def errors(got: torch.Tensor, expected: torch.Tensor) -> dict[str, float]:
+    """Max and rms error against float64; NaN never passes."""
+    difference = got.double() - expected
+    return {
+        "max": difference.abs().max().item(),
+        "rms": difference.square().mean().sqrt().item(),
+    }
+
+
+def elapsed(step: Step, calls: int) -> float:
+    """Milliseconds a call of `calls` calls, between two events."""
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    for _ in range(calls):
+        step()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end) / calls
+
+
+def load(step: Step, milliseconds: float) -> None:
+    """Keeps the GPU busy with `step`."""
+    start = time.perf_counter()
+    while (time.perf_counter() - start) * 1e3 < milliseconds:
+        for _ in range(5):
+            step()
+        torch.cuda.synchronize()
+
+
+def time_all(peers: dict[str, Step], rounds: int) -> dict[str, dict[str, float]]:
+    """Medians of the three timings of each peer, taken in turn."""
+    samples = {name: {"single": [], "burst": [], "sustained": []} for name in peers}
+    for step in peers.values():
+        for _ in range(3):
+            step()
+    for _ in range(rounds):
+        for name, step in peers.items():
+            for kind, calls in (("single", 1), ("burst", 10)):
+                torch.cuda.synchronize()
+                time.sleep(0.003)
+                samples[name][kind].append(elapsed(step, calls))
+    for _ in range(3):
+        for name, step in peers.items():
+            load(step, 100)
+            samples[name]["sustained"].append(elapsed(step, 10))
+    return {
+        name: {kind: statistics.median(times) for kind, times in kinds.items()}
+        for name, kinds in samples.items()
+    }
+
+
+def copy_rate() -> float:
+    """Bytes read and written a second by a large device-to-device copy."""
+    source = torch.rand(1 << 29, device="cuda")
+    target = torch.empty_like(source)
+    times = [elapsed(lambda: target.copy_(source), 1) for _ in range(12)]
+    return 2 * source.numel() * 4 / (statistics.median(times) * 1e-3)
+
+
+def host_time(step: Step, calls: int = 200) -> float:
+    """Microseconds of host time a call, the GPU keeping up."""
+    times = []
+    for _ in range(20):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(calls):
+            step()
+        times.append((time.perf_counter() - start) / calls * 1e6)
+    torch.cuda.synchronize()
+    return statistics.median(times)
+
+
+def tenon_step(model: Model, case: dict, tensors: Tensors):
+    """The model's call with its parameters prepared."""
+    entry = model.manifest["entries"][0]
+    prepared: list[torch.Tensor] = []
+    if "prepare" in entry:
+        names = [i["name"] for i in model.functions[entry["prepare"]]["inputs"]]
+        call = model.bind(entry["prepare"], [tensors[n] for n in names])
+        prepared = call()
+    inputs = [
+        prepared[int(i["prepared"])] if i["role"] == "prepared" else tensors[i["name"]]
+        for i in model.functions[entry["run"]]["inputs"]
+    ]
+    return model.bind(entry["run"], inputs)
+
+
+def run_case(case: dict, folder: Path, runtime: Path, rounds: int) -> dict:
+    """Errors and times of one case."""
+    torch.set_float32_matmul_precision(
+        "high" if case["precision"] == "tf32" else "highest"
+    )
+    family = FAMILIES[case["family"]]
+    tensors = make_inputs(case)
+    expected = family({name: t.double() for name, t in tensors.items()})
+    tenon = tenon_step(Model(folder / case["model"], runtime), case, tensors)
+    got = tenon()
+    torch.cuda.synchronize()
+    result = dict(case)
+    names = ["y", "running_mean", "running_var"][: len(got)]
+    eager = family(tensors)
+    result["errors"] = {
+        peer: {n: errors(o, e) for n, o, e in zip(names, outputs, expected)}
+        for peer, outputs in (("tenon", got), ("eager", eager))
+    }
+    again = [t.clone() for t in got]
+    tenon()
+    result["repeats"] = all(torch.equal(a, b) for a, b in zip(again, tenon.outputs))
+    result["host_us"] = {
+        "tenon": host_time(tenon),
+        "eager": host_time(lambda: family(tensors)),
+    }
+    product = torch.empty_like(got[0])
+    wt = tensors["w"].t()
+    peers = {
+        "cublas": lambda: torch.mm(tensors["x"], wt, out=product),
+        "tenon": tenon,
+        "eager": lambda: family(tensors),
+    }
+    if case.get("compile", True):
+        torch._dynamo.reset()
+        for mode in ("default", "max-autotune-no-cudagraphs"):
+            compiled = torch.compile(family, mode=mode)
+            compiled(tensors)
+            peers[f"compile-{mode}"] = lambda f=compiled: f(tensors)
+    result["ms"] = time_all(peers, rounds)
+    return result
+
+
+def main() -> None:
+    """Runs all cases and writes the result after each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", type=Path)
+    parser.add_argument("runtime", type=Path)
+    parser.add_argument("result", type=Path)
+    parser.add_argument("--cases", default="", help="regular expression on names")
+    parser.add_argument("--rounds", type=int, default=30)
+    options = parser.parse_args()
+    cases = json.loads((options.models / "cases.json").read_text())
+    report = {
+        "device": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "copy_bytes_per_second": copy_rate(),
+        "cases": [],
+    }
+    for case in cases:
+        if not re.search(options.cases, case["name"]):
+            continue
+        with torch.no_grad():
+            result = run_case(case, options.models, options.runtime, options.rounds)
+        report["cases"].append(result)
+        options.result.write_text(json.dumps(report, indent=1))
+        burst = {peer: f"{t['burst']:.4f}" for peer, t in result["ms"].items()}
+        print(case["name"], burst, result["errors"]["tenon"]["y"], flush=True)
+
+
+if __name__ == "__main__":
+    main()
