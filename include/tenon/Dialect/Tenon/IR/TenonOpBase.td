@@ -15,7 +15,7 @@ include "tenon/Dialect/Tenon/IR/TenonInterfaces.td"
 
 def Tenon_Float : AnyTypeOf<[F32, F16, BF16, F64], "f32, f16, bf16 or f64">;
 
-// types-C2 to types-C5: what shapes a tensor may have beside its rank.
+// types-C1 is rank and element type; types-C2 to types-C5, what shapes a tensor may have beside its rank.
 def Tenon_ShapePred : CPred<
     "::mlir::tenon::detail::hasSupportedShape("
     "::llvm::cast<::mlir::RankedTensorType>($_self))">;
