@@ -20,6 +20,9 @@ Value tenon::convertFloat(OpBuilder &builder, Location loc, Value value,
   unsigned to = type.getIntOrFloatBitWidth();
   if (from < to)
     return arith::ExtFOp::create(builder, loc, type, value);
+  // No CPU rounds f64 to 16 bits in one instruction.
+  if (from == 64 && to == 16)
+    value = arith::TruncFOp::create(builder, loc, builder.getF32Type(), value);
   if (from > to)
     return arith::TruncFOp::create(builder, loc, type, value);
   return value;

@@ -11,6 +11,7 @@
 
 #include "tenon/Codegen/CPU/Passes.h"
 
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -35,6 +36,11 @@ void tenon::buildCPUBufferPipeline(OpPassManager &manager,
   // Parallel loops of one iteration go away here.
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
+  manager.addPass(createTenonCPUMath());
+  // LLVM would call a function to round to bf16.
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  manager.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass(expand));
   manager.addPass(createTenonParallelToRuntime());
   OpPassManager &bodies = manager.nest<func::FuncOp>();
   bodies.addPass(createLoopInvariantCodeMotionPass());

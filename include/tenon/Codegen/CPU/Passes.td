@@ -147,6 +147,30 @@ def TenonCPULoops : Pass<"tenon-cpu-loops", "::mlir::func::FuncOp"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def TenonCPUMath : Pass<"tenon-cpu-math", "::mlir::ModuleOp"> {
+  let summary = "Compute exp, tanh and erf of f32 in line; call libm for f64";
+  let description = [{
+    exp, tanh and erf of f32 become upstream's polynomials, which run on vectors:
+    tanh and erf are within 5 units in the last place, exp is within 2 where it is
+    neither subnormal nor beyond exp(88.37), which it makes 0 and infinity. erf and
+    tanh of f64 become calls of libm, element by element.
+
+    ```mlir
+    %1 = math.erf %0 : vector<2xf64>
+    ```
+    becomes
+    ```mlir
+    %2 = vector.extract %0[0] : f64 from vector<2xf64>
+    %3 = func.call @erf(%2) : (f64) -> f64
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def TenonParallelToRuntime : Pass<"tenon-parallel-to-runtime", "::mlir::ModuleOp"> {
   let summary = "Turn parallel loops into calls of tenonParallelFor";
   let description = [{
