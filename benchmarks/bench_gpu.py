@@ -26,7 +26,12 @@ import torch
 from tenon_model import Model
 from torch.nn import functional as F
 
-DTYPE = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16}
+DTYPE = {
+    "fp32": torch.float32,
+    "tf32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+}
 Tensors = dict[str, torch.Tensor]
 Step = Callable[[], object]
 
@@ -35,42 +40,41 @@ def make_inputs(case: dict) -> Tensors:
     """Random data as PyTorch's initialisers would make it, by argument name."""
     m, n, k = case["m"], case["n"], case["k"]
     generator = torch.Generator("cuda").manual_seed(1)
+    dtype = DTYPE[case["precision"]]
 
-    def uniform(low: float, high: float, *shape: int) -> torch.Tensor:
+    def uniform(
+        low: float, high: float, *shape: int, dtype: torch.dtype = dtype
+    ) -> torch.Tensor:
         values = torch.rand(shape, device="cuda", generator=generator)
-        return (values * (high - low) + low).to(DTYPE[case["precision"]])
+        return (values * (high - low) + low).to(dtype)
 
-    bound = k**-0.5
-    tensors = {
+    bound, statistics = k**-0.5, torch.float32
+    return {
         "x": uniform(0, 1, m, k),
-        "w": uniform(-bound, bound, n, k),
-        "b": uniform(-bound, bound, n),
+        "weight": uniform(-bound, bound, n, k),
+        "bias": uniform(-bound, bound, n),
         "scale": uniform(0.5, 1.5, n),
-        "weight": uniform(0.5, 1.5, n),
-        "bias": uniform(-0.5, 0.5, n),
-        "running_mean": uniform(-0.5, 0.5, n),
-        "running_var": uniform(0.5, 1.5, n),
+        "bn_weight": uniform(0.5, 1.5, n, dtype=statistics),
+        "bn_bias": uniform(-0.5, 0.5, n, dtype=statistics),
+        "running_mean": uniform(-0.5, 0.5, n, dtype=statistics),
+        "running_var": uniform(0.5, 1.5, n, dtype=statistics),
     }
-    return tensors
 
 
 def leaky_relu_model(t: Tensors) -> tuple[torch.Tensor, ...]:
     """Linear, x 2, LeakyReLU(0.1)."""
-    return (F.leaky_relu(F.linear(t["x"], t["w"], t["b"]) * 2.0, 0.1),)
+    return (F.leaky_relu(F.linear(t["x"], t["weight"], t["bias"]) * 2.0, 0.1),)
 
 
 def batch_norm_model(t: Tensors) -> tuple[torch.Tensor, ...]:
     """Linear, per-feature scale, BatchNorm1d in training mode."""
     mean, var = t["running_mean"].clone(), t["running_var"].clone()
-    y = F.linear(t["x"], t["w"], t["b"]) * t["scale"]
-    y = F.batch_norm(y, mean, var, t["weight"], t["bias"], True, 0.1, 1e-5)
+    y = F.linear(t["x"], t["weight"], t["bias"]) * t["scale"]
+    y = F.batch_norm(y, mean, var, t["bn_weight"], t["bn_bias"], True, 0.1, 1e-5)
     return y, mean, var
 
 
-FAMILIES = {
-    "linear_leaky_relu": leaky_relu_model,
-    "linear_scale_batch_norm": batch_norm_model,
-}
+FAMILIES = {"leaky_relu": leaky_relu_model, "scale_batch_norm": batch_norm_model}
 
 
 def errors(got: torch.Tensor, expected: torch.Tensor) -> dict[str, float]:
@@ -186,7 +190,7 @@ def run_case(case: dict, folder: Path, runtime: Path, rounds: int) -> dict:
         "eager": host_time(lambda: family(tensors)),
     }
     product = torch.empty_like(got[0])
-    wt = tensors["w"].t()
+    wt = tensors["weight"].t()
     peers = {
         "cublas": lambda: torch.mm(tensors["x"], wt, out=product),
         "tenon": tenon,

@@ -138,14 +138,16 @@ class Call:
                 self.function, ins, len(inputs), ctypes.byref(size)
             )
         )
-        self.workspace = torch.empty(size.value, dtype=torch.uint8, device=device)
+        # torch aligns host memory to 64 bytes, the runtime asks for 256.
+        self.memory = torch.empty(size.value + 256, dtype=torch.uint8, device=device)
+        self.workspace = (self.memory.data_ptr() + 255) & ~255
         self.arguments = (
             self.function,
             ins,
             ctypes.c_int32(len(inputs)),
             outs,
             ctypes.c_int32(len(outputs)),
-            ctypes.c_void_p(self.workspace.data_ptr()),
+            ctypes.c_void_p(self.workspace),
             size,
         )
         self.run = lib.tenonFunctionRun
