@@ -52,7 +52,6 @@ def TenonFuseEpilogue : Pass<"tenon-fuse-epilogue", "::mlir::ModuleOp"> {
 
     - it is in the product's block, and its (first) result has the product's
       shape `[M, N]`;
-    - it is computed in the product's type: f64, or f32 for all others;
     - its other operands are available before the product, or come from ops
       without side effects that do not depend on it: these move up;
     - it reads no per-column result (`[N]`) of the same fused op.
@@ -142,6 +141,64 @@ def TenonHoistPrepare : Pass<"tenon-hoist-prepare", "::mlir::ModuleOp"> {
     It is an error if `@f_prepare` or `@f_run` exists already.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def TenonSimplify : Pass<"tenon-simplify", "::mlir::ModuleOp"> {
+  let summary = "Exact algebra on scales, biases, activations and batch norm";
+  let description = [{
+    Brings scales toward the linear layer that they follow, where the product can
+    take them, and drops what batch norm cancels. Before:
+
+    ```mlir
+    func.func @scale_before_relu(%x: tensor<?x32xf32>) -> tensor<?x32xf32> {
+      %0 = tenon.mul %x, 2.0 : tensor<?x32xf32>
+      %1 = tenon.relu %0 : tensor<?x32xf32>
+      %2 = tenon.mul %1, 3.0 : tensor<?x32xf32>
+      return %2 : tensor<?x32xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @scale_before_relu(%x: tensor<?x32xf32>) -> tensor<?x32xf32> {
+      %0 = tenon.mul %x, 6.0 : tensor<?x32xf32>
+      %1 = tenon.relu %0 : tensor<?x32xf32>
+      return %1 : tensor<?x32xf32>
+    }
+    ```
+
+    | rule | what | exact where |
+    |------|------|-------------|
+    | `MergeScalings` | two scalings by constants become one | one of them is a power of two |
+    | `ScaleBeforeRelu` | a positive constant factor moves before relu, leaky_relu | relu: always; leaky_relu: the factor or the slope is a power of two |
+    | `ScaleBeforeBatchNorm` | training batch norm cancels a constant scale but for its sign and `eps / s^2` | the scale is a power of two |
+    | `CancelBias` | training batch norm cancels a bias `[N]`; `momentum * bias` is added to the new running mean | never |
+    | `BatchNormInference` | with parameters for operands becomes a scale and a shift | never |
+    | `FoldScale` | a parameter `[N]` after a linear multiplies the rows of w and the bias | never |
+
+    Exact means: the same bits, unless a value overflows or becomes subnormal on
+    the way. f16 overflows easily; there, only relu and scalings that both grow
+    are exact. What is not exact needs `allow-rounding-changes`, and `FoldScale`
+    needs `fold-weights`. Each rule needs the value that it takes away to be read
+    once. A remark of category `tenon-simplify` says which rule was applied and
+    whether rounding changes.
+  }];
+  let options = [
+    Option<"allowRoundingChanges", "allow-rounding-changes", "bool",
+           /*default=*/"false",
+           "apply rules that are exact in real arithmetic, not in floating point">,
+    Option<"foldWeights", "fold-weights", "bool", /*default=*/"false",
+           "multiply scales that are parameters into the weights, which takes a "
+           "second copy of them (f32 and f64; rounding changes)">,
+    Option<"rescaleStatistics", "rescale-statistics", "bool",
+           /*default=*/"false",
+           "cancel scales ahead of batch norm also where running statistics must "
+           "be rescaled, by four ops on [N]">,
+  ];
+  let dependentDialects = ["::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::mlir::tenon::TenonDialect"];
 }
 
 #endif // TENON_TRANSFORMS_PASSES_TD

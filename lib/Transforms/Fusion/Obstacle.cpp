@@ -41,17 +41,6 @@ static std::string nameOf(Operation *op) {
   return op->getName().getStringRef().str();
 }
 
-/// An operand or result that is computed in another type than the product.
-static Type findOtherComputeType(Operation *consumer, Type expected) {
-  auto differs = [&](Type type) {
-    return getComputeType(getElementTypeOrSelf(type)) != expected;
-  };
-  SmallVector<Type> types(consumer->getOperandTypes());
-  llvm::append_range(types, consumer->getResultTypes());
-  auto found = llvm::find_if(types, differs);
-  return found == types.end() ? Type() : *found;
-}
-
 std::optional<FusionObstacle> tenon::findObstacle(Operation *consumer,
                                                   Operation *product) {
   if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp>(consumer))
@@ -78,12 +67,6 @@ std::optional<FusionObstacle> tenon::findObstacle(Operation *consumer,
           "ColumnOperand",
           "it also reads a per-column result of the same fused op",
           "use the values from before the batch, which are available earlier"};
-  Type computed = getComputeType(expected.getElementType());
-  if (Type other = findOtherComputeType(consumer, computed))
-    return FusionObstacle{"OtherComputeType",
-                          "the product is computed in " + toString(computed) +
-                              ", but " + toString(other) + " is not",
-                          "give both the same element type"};
   return std::nullopt;
 }
 

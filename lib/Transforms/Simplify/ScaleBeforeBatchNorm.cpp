@@ -1,0 +1,94 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A constant scale s ahead of training batch norm cancels: what is left is
+// its sign, eps / s^2, and running statistics in other units.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Transforms/Simplify.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// value / divisor; `divisor` is normal, and so is 1 / divisor if it is a power
+/// of two.
+static Value divide(Value value, double divisor, PatternRewriter &rewriter) {
+  if (isPowerOfTwo(divisor))
+    return MulOp::create(rewriter, value.getLoc(), value, 1.0 / divisor);
+  return DivOp::create(rewriter, value.getLoc(), value, divisor);
+}
+
+namespace {
+struct ScaleBeforeBatchNorm : OpRewritePattern<BatchNormTrainingOp> {
+  ScaleBeforeBatchNorm(MLIRContext *context, SimplifyRules rules)
+      : OpRewritePattern(context), rules(rules) {}
+
+  LogicalResult matchAndRewrite(BatchNormTrainingOp op,
+                                PatternRewriter &rewriter) const override {
+    auto mul = op.getInput().getDefiningOp<MulOp>();
+    if (!mul || !mul->hasOneUse() || isInEpilogue(op))
+      return failure();
+    std::optional<double> factor = getConstantFactor(mul);
+    if (!factor || !isInRange(op, *factor))
+      return failure();
+    // The sign goes into the weight, the other units into four ops on [N].
+    if ((*factor < 0.0 && !op.getWeight()) ||
+        (op.getRunningMean() && !rules.rescaledStatistics))
+      return failure();
+    bool exact = isPowerOfTwo(*factor) &&
+                 hasWideRange(op.getResult().getType().getElementType());
+    if (!exact && !rules.roundingChanges)
+      return failure();
+    remarkSimplified(op, "ScaleBeforeBatchNorm",
+                     "batch norm cancels the scaling before it", exact);
+    replace(op, mul.getInput(), *factor, rewriter);
+    return success();
+  }
+
+private:
+  static bool isInRange(BatchNormTrainingOp op, double factor) {
+    Type type = op.getResult().getType().getElementType();
+    double square = factor * factor, eps = op.getEps().convertToDouble();
+    return isNormalFactor(factor, type) && isNormalFactor(square, type) &&
+           isNormalFactor(1.0 / square, type) &&
+           (eps == 0.0 || isNormalFactor(eps / square, type));
+  }
+
+  static void replace(BatchNormTrainingOp op, Value input, double factor,
+                      PatternRewriter &rewriter) {
+    double square = factor * factor;
+    Value weight = op.getWeight(), mean = op.getRunningMean(),
+          variance = op.getRunningVar();
+    if (factor < 0.0)
+      weight = MulOp::create(rewriter, op.getLoc(), weight, -1.0);
+    if (mean) {
+      mean = divide(mean, factor, rewriter);
+      variance = divide(variance, square, rewriter);
+    }
+    auto scaled = BatchNormTrainingOp::create(
+        rewriter, op.getLoc(), op.getResult().getType(),
+        op.getNewStatistics().getTypes(), input, weight, op.getBias(), mean,
+        variance,
+        rewriter.getF64FloatAttr(op.getEps().convertToDouble() / square),
+        op.getMomentumAttr());
+    SmallVector<Value> results(scaled->getResults());
+    if (mean) {
+      results[1] = MulOp::create(rewriter, op.getLoc(), results[1], factor);
+      results[2] = MulOp::create(rewriter, op.getLoc(), results[2], square);
+    }
+    rewriter.replaceOp(op, results);
+  }
+
+  SimplifyRules rules;
+};
+} // namespace
+
+void tenon::populateScaleBeforeBatchNormPatterns(RewritePatternSet &patterns,
+                                                 SimplifyRules rules) {
+  patterns.add<ScaleBeforeBatchNorm>(patterns.getContext(), rules);
+}
