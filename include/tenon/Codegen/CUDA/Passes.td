@@ -1,0 +1,161 @@
+//===- Passes.td - Passes of the CUDA target ---------------*- tablegen -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_CODEGEN_CUDA_PASSES_TD
+#define TENON_CODEGEN_CUDA_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+// The passes run on modules, not on functions in parallel: MLIR's remark engine
+// has no lock.
+
+def TenonToBlasLt : Pass<"tenon-to-blaslt", "::mlir::ModuleOp"> {
+  let summary = "Turn linear layers into cuBLASLt products";
+  let description = [{
+    A linear layer becomes one `blaslt.run`. What follows it goes into the plan
+    where cuBLASLt can express all of it, in this order, each part optional:
+
+    `acc * constant`, `+ residual [M, N]`, `+ bias [N]`, `relu` or
+    `gelu approximate<tanh>`
+
+    with residual and bias of the product's type, one result, and for f64 neither
+    bias nor activation. Any other order rounds differently and is not matched.
+    Otherwise the run computes the bare product and one `tenon.epilogue`, in place
+    where types allow, does the rest. Every other op of the tenon dialect, and
+    elementwise op on tensors, ends in a `tenon.epilogue` too, together with the
+    ops that it alone reads. Before:
+
+    ```mlir
+    func.func @mish(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
+      %0 = tenon.fused_linear %x, %w precision<tf32> : tensor<?x64xf32>, tensor<32x64xf32>
+          epilogue(%acc: tensor<?x32xf32>) -> tensor<?x32xf32> {
+        %1 = tenon.mish %acc : tensor<?x32xf32>
+        tenon.yield %1 : tensor<?x32xf32>
+      }
+      return %0 : tensor<?x32xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @mish(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
+      %ws = bufferization.alloc_tensor() : tensor<33554432xi8>
+      %plan = blaslt.plan n = 32, k = 64, compute = tf32 : f32 -> f32
+      %c0 = arith.constant 0 : index
+      %m = tensor.dim %x, %c0 : tensor<?x64xf32>
+      %init = tensor.empty(%m) : tensor<?x32xf32>
+      %0 = blaslt.run %plan ins(%x, %w : tensor<?x64xf32>, tensor<32x64xf32>)
+          workspace(%ws : tensor<33554432xi8>) outs(%init : tensor<?x32xf32>) -> tensor<?x32xf32>
+      %1 = tenon.epilogue ins(%acc = %0: tensor<?x32xf32>) outs(%0: tensor<?x32xf32>) -> tensor<?x32xf32> {
+        %2 = tenon.mish %acc : tensor<?x32xf32>
+        tenon.yield %2 : tensor<?x32xf32>
+      }
+      return %1 : tensor<?x32xf32>
+    }
+    ```
+
+    An analysis remark of category `tenon-to-blaslt` says for each layer what was
+    chosen and why. A constant that is not a splat is an error: it would lie in
+    the host's memory.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::blaslt::BlasLtDialect",
+    "::mlir::bufferization::BufferizationDialect",
+    "::mlir::tensor::TensorDialect",
+  ];
+}
+
+def TenonEmitKernels : Pass<"tenon-emit-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn tenon.epilogue on memrefs into GPU kernels";
+  let description = [{
+    Each `tenon.epilogue` becomes one kernel, and one more for each reduction in
+    it, in `gpu.module @kernels`, with the launches in the op's place. Each
+    kernel exists twice: with vectors of up to 16 bytes, as wide as N allows,
+    and element by element for pointers that are not aligned so; the host
+    chooses. Copies between buffers become kernels too. The module's attribute
+    `tenon.kernels` lists the kernels' names by number. Before:
+
+    ```mlir
+    func.func @double(%y: memref<?x32xf32>) {
+      tenon.epilogue ins(%acc = %y: memref<?x32xf32>) outs(%y: memref<?x32xf32>) {
+        %0 = tenon.mul %acc, 2.0 : tensor<?x32xf32>
+        tenon.yield %0 : tensor<?x32xf32>
+      }
+      return
+    }
+    ```
+
+    After, with the kernel's body left out:
+
+    ```mlir
+    module attributes {gpu.container_module, tenon.kernels = ["double_map_v4", "double_map_v1"]} {
+      func.func @double(%y: memref<?x32xf32>) {
+        ...
+        scf.if %aligned {
+          gpu.launch_func @kernels::@double_map_v4 blocks in (%grid, %c1, %c1)
+              threads in (%c256, %c1, %c1)
+              args(%y : memref<?x32xf32>, %y : memref<?x32xf32>, %m : i64, %groups : i64)
+        } else {
+          ...
+        }
+        return
+      }
+      gpu.module @kernels {
+        llvm.func @double_map_v4(!llvm.ptr<1>, !llvm.ptr<1>, i64, i64) attributes {gpu.kernel, nvvm.kernel}
+        ...
+      }
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+  ];
+}
+
+def TenonLowerKernels : Pass<"tenon-lower-kernels", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Lower kernels to the LLVM and NVVM dialects";
+  let description = [{
+    What is left to lower in a kernel of `--tenon-emit-kernels`: scf, arith, math
+    and vector. Transcendental functions become calls of libdevice; square roots
+    stay LLVM's, which round correctly. Before and after:
+
+    ```mlir
+    %0 = math.erf %x : f32
+    %0 = llvm.call @__nv_erff(%x) : (f32) -> f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::cf::ControlFlowDialect"];
+}
+
+def TenonSerializeKernels : Pass<"tenon-serialize-kernels", "::mlir::ModuleOp"> {
+  let summary = "Compile kernels to a fat binary for the given GPUs";
+  let description = [{
+    Replaces `gpu.module @kernels` by a `gpu.binary` whose object is a fat
+    binary: a cubin for each target, and PTX of the lowest target that is not
+    architecture-specific ('a'), for GPUs that come later. A spill, or a warning
+    of ptxas that says it gave up an optimisation, is an error. Before and after:
+
+    ```mlir
+    gpu.module @kernels { ... }
+    gpu.binary @kernels [#gpu.object<#nvvm.target<chip = "sm_90a">, fatbin = "...">]
+    ```
+  }];
+  let options = [
+    ListOption<"targets", "targets", "std::string",
+               "GPU architectures, as sm_80,sm_90a">,
+  ];
+  let dependentDialects = ["::mlir::gpu::GPUDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // TENON_CODEGEN_CUDA_PASSES_TD

@@ -1,0 +1,144 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Matches an epilogue against what cuBLASLt computes:
+// activation(alpha * acc + residual + bias), in this order, rounded once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlasLtMatch.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+using blaslt::Activation;
+
+blaslt::Compute tenon::getCompute(Type type,
+                                  std::optional<Precision> precision) {
+  if (type.isF64())
+    return blaslt::Compute::F64;
+  switch (precision.value_or(Precision::FP32)) {
+  case Precision::FP32:
+    return blaslt::Compute::F32;
+  case Precision::TF32:
+    return blaslt::Compute::TF32;
+  case Precision::BF16:
+    return blaslt::Compute::BF16;
+  case Precision::FP16:
+    return blaslt::Compute::F16;
+  }
+  llvm_unreachable("not a precision");
+}
+
+BlasLtMatch tenon::matchBlasLt(LinearOp op) {
+  BlasLtMatch match;
+  if (!op.getBias())
+    return match;
+  Type type = op.getType().getElementType();
+  if (type.isF64())
+    match.obstacle = "it takes no bias in f64";
+  else if (op.getBias().getType().getElementType() != type)
+    match.obstacle = "the bias is not of the result's type";
+  else
+    match.bias = op.getBias();
+  return match;
+}
+
+namespace {
+/// Follows the accumulator through a region, op by op.
+class Matcher {
+public:
+  explicit Matcher(FusedLinearOp op)
+      : op(op), type(cast<RankedTensorType>(op.getAccumulator().getType())) {}
+
+  BlasLtMatch run() {
+    if (op.getNumResults() != 1)
+      return stop("it writes one result, not " +
+                  std::to_string(op.getNumResults()));
+    Value current = op.getAccumulator();
+    while (current.hasOneUse()) {
+      Operation *user = *current.user_begin();
+      if (isa<YieldOp>(user))
+        return match;
+      if (user->getNumResults() != 1 || user->getResultTypes()[0] != type ||
+          !take(user, current))
+        return stop("'" + user->getName().getStringRef().str() +
+                    "' cannot come at its place");
+      current = user->getResult(0);
+    }
+    return stop("a value is used twice");
+  }
+
+private:
+  /// Parts of the plan in the order in which cuBLASLt applies them.
+  enum class Part { Product, Alpha, Residual, Bias, Activation };
+
+  /// Puts `user`, applied to `current`, into the plan if it fits there.
+  bool take(Operation *user, Value current) {
+    if (auto mul = dyn_cast<MulOp>(user))
+      return advance(Part::Alpha) && takeAlpha(mul);
+    if (auto add = dyn_cast<AddOp>(user))
+      return takeSum(add, current);
+    if (type.getElementType().isF64())
+      return false;
+    if (isa<ReluOp>(user))
+      match.activation = Activation::Relu;
+    else if (auto gelu = dyn_cast<GeluOp>(user);
+             gelu && gelu.getApproximate() == GeluApproximation::Tanh)
+      match.activation = Activation::GeluTanh;
+    else
+      return false;
+    return advance(Part::Activation);
+  }
+
+  /// Not 0, with which cuBLASLt does not read x and w: NaN would be lost.
+  bool takeAlpha(MulOp mul) {
+    if (!mul.getScalarAttr())
+      return false;
+    double scalar = mul.getScalarAttr().getValueAsDouble();
+    bool f64 = type.getElementType().isF64();
+    double rounded = f64 ? scalar : static_cast<float>(scalar);
+    if (!std::isfinite(rounded) || rounded == 0.0)
+      return false;
+    match.alpha = scalar;
+    return true;
+  }
+
+  bool takeSum(AddOp add, Value current) {
+    Value other = add.getInput() == current ? add.getOther() : add.getInput();
+    auto argument = dyn_cast_if_present<BlockArgument>(other);
+    if (!argument || argument == current)
+      return false;
+    Value operand = op.getEpilogueOperands()[argument.getArgNumber() - 1];
+    if (argument.getType() == type)
+      return advance(Part::Residual) && (match.residual = operand);
+    auto bias = RankedTensorType::get(type.getDimSize(1), type.getElementType());
+    if (argument.getType() != bias || type.getElementType().isF64())
+      return false;
+    return advance(Part::Bias) && (match.bias = operand);
+  }
+
+  bool advance(Part part) {
+    if (part <= last)
+      return false;
+    last = part;
+    return true;
+  }
+
+  BlasLtMatch stop(std::string obstacle) {
+    BlasLtMatch none;
+    none.obstacle = std::move(obstacle);
+    return none;
+  }
+
+  FusedLinearOp op;
+  RankedTensorType type;
+  BlasLtMatch match;
+  Part last = Part::Product;
+};
+} // namespace
+
+BlasLtMatch tenon::matchBlasLt(FusedLinearOp op) { return Matcher(op).run(); }

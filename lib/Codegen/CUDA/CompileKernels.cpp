@@ -1,0 +1,158 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From gpu.modules to PTX, cubins and a fat binary; a thread for each target.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/CUDA/CompileKernels.h"
+
+#include "PtxEmitter.h"
+#include "Ptxas.h"
+
+#include "tenon/Codegen/CUDA/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+#include <thread>
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+/// What comes of one target, or why nothing does.
+struct TargetResult {
+  std::string ptx, cubin, error;
+  std::vector<KernelResources> resources;
+};
+} // namespace
+
+/// Copies the kernels of `module` into one gpu.module, lowers them and writes
+/// them as bitcode; nothing if there are none.
+static FailureOr<SmallString<0>> createBitcode(ModuleOp module) {
+  SmallString<0> bitcode;
+  OwningOpRef<gpu::GPUModuleOp> kernels;
+  for (auto gpuModule : module.getOps<gpu::GPUModuleOp>()) {
+    if (kernels)
+      return gpuModule.emitError("is the second gpu.module; a compiled model "
+                                 "has one");
+    kernels = gpuModule.clone();
+  }
+  if (!kernels || kernels->getBody()->empty())
+    return bitcode;
+  PassManager passes(module.getContext(),
+                     gpu::GPUModuleOp::getOperationName());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createTenonLowerKernels());
+  if (failed(passes.run(*kernels)))
+    return failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> translated =
+      translateModuleToLLVMIR(*kernels, context, "kernels");
+  if (!translated)
+    return failure();
+  llvm::raw_svector_ostream stream(bitcode);
+  llvm::WriteBitcodeToFile(*translated, stream);
+  return bitcode;
+}
+
+static TargetResult compileFor(const TargetSpec &target, StringRef bitcode,
+                               const Toolkit &toolkit,
+                               const TemporaryFolder &folder) {
+  TargetResult result;
+  auto fail = [&](llvm::Error error) {
+    result.error = llvm::toString(std::move(error));
+    return result;
+  };
+  llvm::Expected<std::string> ptx =
+      emitPtx(bitcode, target, toolkit.libdevice);
+  if (!ptx)
+    return fail(ptx.takeError());
+  result.ptx = std::move(*ptx);
+  auto assembled = assemble(toolkit, folder, target.name, result.ptx);
+  if (!assembled)
+    return fail(assembled.takeError());
+  std::tie(result.cubin, result.resources) = std::move(*assembled);
+  return result;
+}
+
+static FailureOr<SmallVector<const TargetSpec *>>
+lookupTargets(ModuleOp module, ArrayRef<std::string> names) {
+  SmallVector<const TargetSpec *> targets;
+  for (const std::string &name : names) {
+    const TargetSpec *target = lookupTarget(name);
+    if (!target)
+      return module.emitError() << "'" << name << "' is not a target; known are "
+                                << listTargets();
+    if (!llvm::is_contained(targets, target))
+      targets.push_back(target);
+  }
+  return targets;
+}
+
+/// Compiles for all targets at once and gathers what comes of it.
+static llvm::Expected<CompiledKernels>
+compileForAll(ArrayRef<const TargetSpec *> targets, StringRef bitcode) {
+  llvm::Expected<Toolkit> toolkit = Toolkit::find();
+  if (!toolkit)
+    return toolkit.takeError();
+  llvm::Expected<TemporaryFolder> folder = TemporaryFolder::create();
+  if (!folder)
+    return folder.takeError();
+  initializePtx();
+  std::vector<TargetResult> results(targets.size());
+  std::vector<std::thread> threads;
+  for (auto [target, result] : llvm::zip(targets, results))
+    threads.emplace_back([&, target = target, &result = result] {
+      result = compileFor(*target, bitcode, *toolkit, *folder);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+
+  CompiledKernels kernels;
+  for (auto [target, result] : llvm::zip(targets, results)) {
+    if (!result.error.empty())
+      return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                     result.error);
+    std::string name = target->name.str();
+    kernels.ptx[name] = std::move(result.ptx);
+    kernels.cubin[name] = std::move(result.cubin);
+    llvm::append_range(kernels.resources, result.resources);
+    if (target->portable &&
+        (kernels.ptxTarget.empty() || name < kernels.ptxTarget))
+      kernels.ptxTarget = name;
+  }
+  llvm::Expected<std::string> fatbin =
+      createFatbin(*toolkit, *folder, kernels);
+  if (!fatbin)
+    return fatbin.takeError();
+  kernels.fatbin = std::move(*fatbin);
+  return kernels;
+}
+
+FailureOr<CompiledKernels> tenon::compileKernels(ModuleOp module,
+                                                 ArrayRef<std::string> names) {
+  FailureOr<SmallVector<const TargetSpec *>> targets =
+      lookupTargets(module, names);
+  if (failed(targets))
+    return failure();
+  FailureOr<SmallString<0>> bitcode = createBitcode(module);
+  if (failed(bitcode))
+    return failure();
+  if (bitcode->empty() || targets->empty())
+    return CompiledKernels();
+  llvm::Expected<CompiledKernels> kernels = compileForAll(*targets, *bitcode);
+  if (!kernels)
+    return module.emitError() << llvm::toString(kernels.takeError());
+  return std::move(*kernels);
+}

@@ -1,0 +1,203 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits epilogue ops on a thread's elements, and their loads and stores.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementEmitter.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value tenon::castFloat(ImplicitLocOpBuilder &builder, Value value, Type type) {
+  unsigned from = value.getType().getIntOrFloatBitWidth();
+  unsigned to = type.getIntOrFloatBitWidth();
+  if (from < to)
+    return arith::ExtFOp::create(builder, type, value);
+  if (from > to)
+    return arith::TruncFOp::create(builder, type, value);
+  return value;
+}
+
+Value tenon::getOffset(ImplicitLocOpBuilder &builder, Type type, Value row,
+                       Value column) {
+  Value offset;
+  if (EpiloguePlan::variesByRow(type)) {
+    int64_t extent = cast<RankedTensorType>(type).getDimSize(1);
+    Value stride = arith::ConstantOp::create(
+        builder, builder.getI64IntegerAttr(extent));
+    offset = arith::MulIOp::create(builder, row, stride);
+  }
+  if (EpiloguePlan::variesByColumn(type))
+    offset = offset ? arith::AddIOp::create(builder, offset, column) : column;
+  if (!offset)
+    offset = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(0));
+  return offset;
+}
+
+static Value getElementPointer(ImplicitLocOpBuilder &builder, Value pointer,
+                               Value offset, Type elementType) {
+  return LLVM::GEPOp::create(builder, pointer.getType(), elementType, pointer,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+
+/// Accesses are aligned to their size, up to 16 bytes: the host has checked.
+static unsigned getAlignment(Type elementType, unsigned lanes) {
+  return std::min(16u, lanes * elementType.getIntOrFloatBitWidth() / 8);
+}
+
+SmallVector<Value> tenon::loadLanes(ImplicitLocOpBuilder &builder,
+                                    Value pointer, Value offset,
+                                    Type elementType, unsigned lanes) {
+  Value address = getElementPointer(builder, pointer, offset, elementType);
+  Type type = elementType;
+  if (lanes != 1)
+    type = VectorType::get(lanes, elementType);
+  Value loaded = LLVM::LoadOp::create(builder, type, address,
+                                      getAlignment(elementType, lanes));
+  SmallVector<Value> values;
+  for (unsigned lane = 0; lane != lanes; ++lane) {
+    Value value = loaded;
+    if (lanes != 1)
+      value = vector::ExtractOp::create(builder, loaded, lane);
+    values.push_back(castFloat(builder, value, getComputeType(elementType)));
+  }
+  return values;
+}
+
+void tenon::storeLanes(ImplicitLocOpBuilder &builder, Value pointer,
+                       Value offset, Type elementType, ArrayRef<Value> values) {
+  SmallVector<Value> elements = llvm::map_to_vector(values, [&](Value value) {
+    return castFloat(builder, value, elementType);
+  });
+  Value stored = elements[0];
+  if (elements.size() != 1)
+    stored = vector::FromElementsOp::create(
+        builder, VectorType::get(elements.size(), elementType), elements);
+  Value address = getElementPointer(builder, pointer, offset, elementType);
+  LLVM::StoreOp::create(builder, stored, address,
+                        getAlignment(elementType, elements.size()));
+}
+
+//===----------------------------------------------------------------------===//
+// ElementEmitter
+//===----------------------------------------------------------------------===//
+
+void ElementEmitter::load(BlockArgument argument, unsigned row) {
+  Type type = argument.getType();
+  bool byRow = EpiloguePlan::variesByRow(type);
+  unsigned width = EpiloguePlan::variesByColumn(type) ? lanes : 1;
+  Value offset =
+      getOffset(builder, type, byRow ? rows[row] : Value(), column);
+  SmallVector<Value> values =
+      loadLanes(builder, pointers.at(argument), offset,
+                cast<RankedTensorType>(type).getElementType(), width);
+  for (auto [lane, value] : llvm::enumerate(values))
+    (byRow ? varying : invariant)[{argument, row, lane}] = value;
+}
+
+void ElementEmitter::emitRowInvariant(const EpiloguePhase &phase) {
+  for (Operation *op : phase.ops)
+    if (!isa<ReductionEpilogueOp>(op))
+      for (Value operand : op->getOperands())
+        if (!EpiloguePlan::variesByRow(operand.getType()))
+          for (unsigned lane = 0; lane != lanes; ++lane)
+            get(operand, 0, lane);
+}
+
+void ElementEmitter::beginRows(ArrayRef<Value> newRows,
+                               ArrayRef<BlockArgument> operands) {
+  rows.assign(newRows.begin(), newRows.end());
+  varying.clear();
+  // All loads come first, so that they are in flight together.
+  for (BlockArgument operand : operands)
+    if (EpiloguePlan::variesByRow(operand.getType()))
+      for (unsigned row = 0; row != rows.size(); ++row)
+        load(operand, row);
+}
+
+Value ElementEmitter::get(Value tensor, unsigned row, unsigned lane) {
+  bool byRow = EpiloguePlan::variesByRow(tensor.getType());
+  Key key{tensor, byRow ? row : 0,
+          EpiloguePlan::variesByColumn(tensor.getType()) ? lane : 0};
+  DenseMap<Key, Value> &known = byRow ? varying : invariant;
+  if (Value value = known.lookup(key))
+    return value;
+  if (auto argument = dyn_cast<BlockArgument>(tensor)) {
+    load(argument, std::get<1>(key));
+    return known.lookup(key);
+  }
+  Value value = emit(cast<OpResult>(tensor), row, lane);
+  known[key] = value;
+  return value;
+}
+
+/// The float type in which `op` computes: f64 if it sees any.
+static Type getOpComputeType(Operation *op) {
+  auto isF64 = [](Type type) { return getElementTypeOrSelf(type).isF64(); };
+  Builder builder(op->getContext());
+  if (llvm::any_of(op->getOperandTypes(), isF64) ||
+      llvm::any_of(op->getResultTypes(), isF64))
+    return builder.getF64Type();
+  return builder.getF32Type();
+}
+
+/// An elementwise op of another dialect, on scalars.
+static Value emitGeneric(ImplicitLocOpBuilder &builder, Operation *op,
+                         Type compute, ValueRange operands) {
+  Type type = getElementTypeOrSelf(op->getResultTypes()[0]);
+  // Arithmetic is in f32, so a conversion is only a rounding.
+  if (isa<arith::ExtFOp>(op))
+    return operands[0];
+  if (isa<arith::TruncFOp>(op))
+    return castFloat(builder, castFloat(builder, operands[0], type), compute);
+  OperationState state(builder.getLoc(), op->getName(), operands,
+                       isa<FloatType>(type) ? compute : type, op->getAttrs());
+  return builder.create(state)->getResult(0);
+}
+
+Value ElementEmitter::emit(OpResult result, unsigned row, unsigned lane) {
+  Operation *op = result.getOwner();
+  Type type = getElementTypeOrSelf(result.getType());
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto splat = cast<SplatElementsAttr>(constant.getValue());
+    Type compute = getComputeType(type);
+    double value = splat.getSplatValue<FloatAttr>().getValueAsDouble();
+    return arith::ConstantOp::create(builder,
+                                     builder.getFloatAttr(compute, value));
+  }
+  Type compute = getOpComputeType(op);
+  auto operandOf = [&](Value tensor) {
+    Value value = get(tensor, row, lane);
+    bool isFloat = isa<FloatType>(value.getType());
+    return isFloat ? castFloat(builder, value, compute) : value;
+  };
+  Value value;
+  if (auto reduction = dyn_cast<ReductionEpilogueOp>(op)) {
+    value = reduction.emitApply(builder, builder.getLoc(),
+                                operandOf(reduction.getReducedInput()),
+                                finished.at({op, lane}));
+  } else {
+    SmallVector<Value> operands =
+        llvm::map_to_vector(op->getOperands(), operandOf);
+    if (auto elementwise = dyn_cast<ElementwiseEpilogueOp>(op))
+      value = elementwise.emitScalar(builder, builder.getLoc(), operands);
+    else
+      value = emitGeneric(builder, op, compute, operands);
+  }
+  if (isa<FloatType>(type))
+    value = castFloat(builder, value, getComputeType(type));
+  return value;
+}

@@ -1,0 +1,73 @@
+//===- ElementEmitter.h - Epilogue ops on a thread's elements --*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_ELEMENTEMITTER_H
+#define TENON_LIB_CODEGEN_CUDA_ELEMENTEMITTER_H
+
+#include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::tenon {
+
+/// Emits the values of an epilogue's region on scalars, for the elements that
+/// one thread holds: a few rows by a few neighbouring columns (lanes).
+class ElementEmitter {
+public:
+  /// `pointers` are where the region's arguments lie in memory; `column` is the
+  /// first lane's.
+  ElementEmitter(ImplicitLocOpBuilder &builder,
+                 const DenseMap<Value, Value> &pointers, Value column,
+                 unsigned lanes)
+      : builder(builder), pointers(pointers), column(column), lanes(lanes) {}
+
+  /// What a reduction found for a lane's column.
+  void setFinished(Operation *reduction, unsigned lane,
+                   SmallVector<Value> values) {
+    finished[{reduction, lane}] = std::move(values);
+  }
+
+  /// Emits, here, what elementwise ops read that is the same in every row.
+  void emitRowInvariant(const EpiloguePhase &phase);
+
+  /// From here on, row number i is `rows[i]`; loads `operands` there.
+  void beginRows(ArrayRef<Value> rows, ArrayRef<BlockArgument> operands);
+
+  /// The value of `tensor` at a row and lane, in its compute type.
+  Value get(Value tensor, unsigned row, unsigned lane);
+
+private:
+  void load(BlockArgument argument, unsigned row);
+  Value emit(OpResult result, unsigned row, unsigned lane);
+
+  using Key = std::tuple<Value, unsigned, unsigned>;
+  ImplicitLocOpBuilder &builder;
+  const DenseMap<Value, Value> &pointers;
+  Value column;
+  unsigned lanes;
+  SmallVector<Value> rows;
+  DenseMap<Key, Value> invariant, varying;
+  DenseMap<std::pair<Operation *, unsigned>, SmallVector<Value>> finished;
+};
+
+/// `value` in another float type.
+Value castFloat(ImplicitLocOpBuilder &builder, Value value, Type type);
+
+/// Loads `lanes` neighbouring elements and gives them one by one, in their
+/// compute type; stores them, cast to `elementType`.
+SmallVector<Value> loadLanes(ImplicitLocOpBuilder &builder, Value pointer,
+                             Value offset, Type elementType, unsigned lanes);
+void storeLanes(ImplicitLocOpBuilder &builder, Value pointer, Value offset,
+                Type elementType, ArrayRef<Value> values);
+
+/// Where the element of `type` at a row and column lies, in elements.
+Value getOffset(ImplicitLocOpBuilder &builder, Type type, Value row,
+                Value column);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_ELEMENTEMITTER_H

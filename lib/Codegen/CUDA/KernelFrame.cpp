@@ -1,0 +1,132 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Opens a kernel: its signature, and where its thread stands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelFrame.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+KernelFrame::KernelFrame(gpu::GPUModuleOp module, StringRef name, Location loc,
+                         const KernelGeometry &geometry,
+                         const EpiloguePhase &phase, unsigned numOutputs)
+    : b(loc, module.getContext()), geometry(geometry), module(module) {
+  auto pointer = LLVM::LLVMPointerType::get(
+      b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Global));
+  unsigned numPointers = phase.operands.size() + numOutputs +
+                         phase.finished.size() + (phase.reduction ? 1 : 0);
+  SmallVector<Type> types(numPointers, pointer);
+  types.append(2, b.getI64Type());
+  b.setInsertionPointToEnd(module.getBody());
+  function = LLVM::LLVMFuncOp::create(
+      b, name,
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
+                                  types));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                    b.getUnitAttr());
+  function->setAttr(
+      NVVM::NVVMDialect::getReqntidAttrName(),
+      b.getDenseI32ArrayAttr({static_cast<int32_t>(geometry.threads())}));
+  Block *entry = function.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  ValueRange arguments = entry->getArguments();
+  auto take = [&](unsigned count) {
+    ValueRange taken = arguments.take_front(count);
+    arguments = arguments.drop_front(count);
+    return taken;
+  };
+  for (auto [operand, argument] :
+       llvm::zip(phase.operands, take(phase.operands.size())))
+    pointers[operand] = argument;
+  outputs = take(numOutputs);
+  finishedStates = take(phase.finished.size());
+  if (phase.reduction)
+    state = take(1)[0];
+  m = arguments[0];
+  groups = arguments[1];
+  computePlace();
+}
+
+void KernelFrame::computePlace() {
+  thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  Value across = i32(geometry.threadsX);
+  threadX = arith::RemUIOp::create(b, thread, across);
+  threadY = arith::DivUIOp::create(b, thread, across);
+  Value columnBlocks = i32(geometry.columnBlocks());
+  Value columnBlock = arith::RemUIOp::create(b, block, columnBlocks);
+  group = toI64(arith::DivUIOp::create(b, block, columnBlocks));
+  blockColumn = mul(toI64(columnBlock), i64(geometry.tileColumns()));
+  Value own = add(blockColumn, toI64(mul(threadX, i32(geometry.lanes))));
+  Value last = i64(geometry.n - geometry.lanes);
+  columnInRange =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, own, last);
+  column = own;
+  if (geometry.isRagged())
+    column = arith::MinSIOp::create(b, own, last);
+  Value rows = i64(geometry.tileRows());
+  tiles = arith::CeilDivSIOp::create(b, m, rows);
+}
+
+Value KernelFrame::i32(int64_t value) {
+  return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+}
+Value KernelFrame::i64(int64_t value) {
+  return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+}
+Value KernelFrame::real(Type type, double value) {
+  return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
+}
+
+Value KernelFrame::isZero(Value a) {
+  Value zero = arith::ConstantOp::create(b, b.getIntegerAttr(a.getType(), 0));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, a, zero);
+}
+
+void KernelFrame::barrier() { NVVM::Barrier0Op::create(b); }
+
+Value KernelFrame::allocateShared(Type elementType, int64_t count) {
+  std::string name =
+      (function.getName() + "_shared" + Twine(numShared++)).str();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(function);
+  auto global = LLVM::GlobalOp::create(
+      b, LLVM::LLVMArrayType::get(elementType, count), /*isConstant=*/false,
+      LLVM::Linkage::Internal, name, /*value=*/Attribute(), /*alignment=*/16,
+      static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
+  // At the kernel's start, so that all of it sees the address.
+  b.setInsertionPointToStart(&function.getBody().front());
+  return LLVM::AddressOfOp::create(b, global);
+}
+
+void KernelFrame::emitIf(Value condition, llvm::function_ref<void()> body) {
+  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+SmallVector<Value> KernelFrame::getRows(Value tile, unsigned count) {
+  Value first = add(mul(tile, i64(geometry.tileRows())), toI64(threadY));
+  SmallVector<Value> rows;
+  for (unsigned row = 0; row != count; ++row)
+    rows.push_back(add(first, i64(int64_t(row) * geometry.threadsY)));
+  return rows;
+}
+
+SmallVector<Value> KernelFrame::clampRows(ArrayRef<Value> rows) {
+  Value last = sub(m, i64(1));
+  return llvm::map_to_vector(rows, [&](Value row) -> Value {
+    return arith::MinSIOp::create(b, row, last);
+  });
+}

@@ -1,0 +1,84 @@
+//===- KernelFrame.h - What every epilogue kernel begins with --*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_KERNELFRAME_H
+#define TENON_LIB_CODEGEN_CUDA_KERNELFRAME_H
+
+#include "ElementEmitter.h"
+#include "KernelGeometry.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::tenon {
+
+/// A kernel of one phase, with its arguments and its thread's place. Arguments
+/// are, in order: the phase's operands, the outputs (in the last phase), the
+/// states of the reductions that it applies, the state it leaves (in a phase
+/// that ends in a reduction), M and the number of groups, both i64.
+///
+/// Threads beyond N or M work on the last column or row, and do not store. So
+/// every thread meets every barrier, and no load is conditional.
+class KernelFrame {
+public:
+  /// Opens a kernel in `module`; the builder is then in its body.
+  KernelFrame(gpu::GPUModuleOp module, StringRef name, Location loc,
+              const KernelGeometry &geometry, const EpiloguePhase &phase,
+              unsigned numOutputs);
+  /// Ends the kernel.
+  void close() { LLVM::ReturnOp::create(b, ValueRange()); }
+
+  LLVM::LLVMFuncOp getFunction() { return function; }
+
+  Value i32(int64_t value);
+  Value i64(int64_t value);
+  Value real(Type type, double value);
+  Value add(Value a, Value x) { return arith::AddIOp::create(b, a, x); }
+  Value sub(Value a, Value x) { return arith::SubIOp::create(b, a, x); }
+  Value mul(Value a, Value x) { return arith::MulIOp::create(b, a, x); }
+  Value less(Value a, Value x) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, a, x);
+  }
+  Value isZero(Value a);
+  Value both(Value a, Value x) { return arith::AndIOp::create(b, a, x); }
+  Value toI64(Value a) {
+    return arith::ExtSIOp::create(b, b.getI64Type(), a);
+  }
+  void barrier();
+
+  /// An array in shared memory.
+  Value allocateShared(Type elementType, int64_t count);
+  /// Emits `body` where `condition` holds.
+  void emitIf(Value condition, llvm::function_ref<void()> body);
+  /// The rows of a tile that this thread handles; may be beyond M.
+  SmallVector<Value> getRows(Value tile, unsigned count);
+  /// `rows`, but none beyond M.
+  SmallVector<Value> clampRows(ArrayRef<Value> rows);
+
+  ImplicitLocOpBuilder b;
+  KernelGeometry geometry;
+  DenseMap<Value, Value> pointers; ///< of the phase's operands
+  SmallVector<Value> outputs, finishedStates;
+  Value state; ///< what the phase's own reduction leaves
+  Value m, groups, tiles;        // i64
+  Value thread, threadX, threadY; // i32
+  Value group, blockColumn;       // i64; blockColumn: the block's first
+  Value column;                   // i64; the thread's first
+  Value columnInRange;            // i1
+
+private:
+  void computePlace();
+
+  gpu::GPUModuleOp module;
+  LLVM::LLVMFuncOp function;
+  unsigned numShared = 0;
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_KERNELFRAME_H

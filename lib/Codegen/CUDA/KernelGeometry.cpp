@@ -1,0 +1,65 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses how an epilogue's threads cover [M, N].
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelGeometry.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Whether an op takes many instructions an element.
+static bool isHeavy(Operation *op) {
+  return isa<GeluOp, SiluOp, MishOp, SigmoidOp, TanhOp, DivOp>(op) ||
+         isa<math::MathDialect>(op->getDialect());
+}
+
+KernelGeometry KernelGeometry::get(const EpiloguePlan &plan, unsigned lanes) {
+  auto [m, n] = plan.getShape();
+  const EpiloguePhase &last = plan.getPhases().back();
+  bool reduces = !last.finished.empty();
+  bool heavy = llvm::any_of(last.ops, [](Operation *op) {
+    return isHeavy(op) && EpiloguePlan::variesByRow(op->getResultTypes()[0]);
+  });
+  unsigned threads = reduces ? 512 : 256;
+  KernelGeometry geometry;
+  geometry.n = n;
+  geometry.lanes = lanes;
+  // With reductions a block's columns are few, so that many rows share them.
+  geometry.threadsX = std::min<uint64_t>(reduces ? 32 : threads,
+                                         llvm::PowerOf2Ceil(n / lanes));
+  geometry.threadsY = threads / geometry.threadsX;
+  // Enough loads in flight to hide memory's latency, without long kernels.
+  if (heavy)
+    geometry.rows = std::max(1u, 8 / lanes);
+  else
+    geometry.rows = reduces ? std::min(8u, 32 / lanes) : 4;
+  if (!ShapedType::isDynamic(m))
+    geometry.rows = std::min<int64_t>(
+        geometry.rows, std::max<int64_t>(1, llvm::divideCeil(
+                                                m, int64_t(geometry.threadsY))));
+  return geometry;
+}
+
+unsigned KernelGeometry::getMaxLanes(const EpiloguePlan &plan, Block &body) {
+  // Tensors with one value a feature are loaded once a thread: two accesses
+  // for them do not matter, unless there is nothing else.
+  bool byRow = plan.getShape()[0] != 1;
+  unsigned bytes = 2;
+  auto visit = [&](Type type) {
+    Type element = cast<RankedTensorType>(type).getElementType();
+    if (byRow == EpiloguePlan::variesByRow(type))
+      bytes = std::max(bytes, element.getIntOrFloatBitWidth() / 8);
+  };
+  llvm::for_each(body.getArgumentTypes(), visit);
+  llvm::for_each(body.getTerminator()->getOperandTypes(), visit);
+  return std::gcd<int64_t>(plan.getShape()[1], 16 / bytes);
+}

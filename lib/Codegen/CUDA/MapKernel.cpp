@@ -1,0 +1,133 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The kernel that maps elements to an epilogue's results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EpilogueKernels.h"
+#include "ReductionEmitter.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+class MapKernel {
+public:
+  MapKernel(KernelFrame &frame, EpilogueOp op, const EpiloguePhase &phase)
+      : frame(frame), op(op), phase(phase),
+        emitter(frame.b, frame.pointers, frame.column, frame.geometry.lanes) {}
+
+  void emit() {
+    for (auto [index, reduction] : llvm::enumerate(phase.finished))
+      emitHead(frame, reduction, frame.finishedStates[index],
+               getColumnOutputs(reduction), emitter);
+    emitter.emitRowInvariant(phase);
+    storeRowInvariant();
+    scf::ForOp::create(
+        frame.b, frame.group, frame.tiles, frame.groups, ValueRange(),
+        [&](OpBuilder &, Location, Value tile, ValueRange) {
+          OpBuilder::InsertionGuard guard(frame.b);
+          frame.b.setInsertionPointToEnd(tile.getParentBlock());
+          emitTile(tile);
+          scf::YieldOp::create(frame.b);
+        });
+  }
+
+private:
+  /// Where the first group writes a reduction's per-column results.
+  SmallVector<Value> getColumnOutputs(ReductionEpilogueOp reduction) {
+    SmallVector<Value> outputs(reduction->getNumResults() - 1);
+    for (auto [value, output] :
+         llvm::zip(op.getYield().getValues(), frame.outputs))
+      if (auto result = dyn_cast<OpResult>(value);
+          result && result.getOwner() == reduction &&
+          result.getResultNumber() != 0)
+        outputs[result.getResultNumber() - 1] = output;
+    return outputs;
+  }
+
+  static bool isColumnResult(Value value) {
+    auto result = dyn_cast<OpResult>(value);
+    return result && isa<ReductionEpilogueOp>(result.getOwner()) &&
+           result.getResultNumber() != 0;
+  }
+
+  SmallVector<Value> getLanes(Value value, unsigned row) {
+    bool byColumn = EpiloguePlan::variesByColumn(value.getType());
+    SmallVector<Value> lanes;
+    for (unsigned lane = 0; lane != (byColumn ? frame.geometry.lanes : 1);
+         ++lane)
+      lanes.push_back(emitter.get(value, row, lane));
+    return lanes;
+  }
+
+  /// Whether this thread is the one that stores `value` in its rows.
+  Value isOwner(Value value) {
+    if (EpiloguePlan::variesByColumn(value.getType()))
+      return frame.columnInRange;
+    return frame.both(frame.columnInRange, frame.isZero(frame.column));
+  }
+
+  /// Results with one value a feature, or one at all: the first group's.
+  void storeRowInvariant() {
+    for (auto [value, output] :
+         llvm::zip(op.getYield().getValues(), frame.outputs)) {
+      if (EpiloguePlan::variesByRow(value.getType()) || isColumnResult(value))
+        continue;
+      SmallVector<Value> lanes = getLanes(value, 0);
+      Value first = frame.both(frame.isZero(frame.group),
+                               frame.isZero(frame.threadY));
+      frame.emitIf(frame.both(first, isOwner(value)), [&] {
+        storeLanes(frame.b, output,
+                   getOffset(frame.b, value.getType(), Value(), frame.column),
+                   getElementTypeOrSelf(value.getType()), lanes);
+      });
+    }
+  }
+
+  /// Loads, then arithmetic, then stores: an output may be an input's buffer.
+  void emitTile(Value tile) {
+    unsigned count = frame.geometry.rows;
+    SmallVector<Value> rows = frame.getRows(tile, count);
+    SmallVector<Value> clamped = frame.clampRows(rows);
+    emitter.beginRows(clamped, phase.operands);
+    SmallVector<std::tuple<Value, Value, unsigned, SmallVector<Value>>> stores;
+    for (unsigned row = 0; row != count; ++row)
+      for (auto [value, output] :
+           llvm::zip(op.getYield().getValues(), frame.outputs))
+        if (EpiloguePlan::variesByRow(value.getType()))
+          stores.emplace_back(value, output, row, getLanes(value, row));
+    for (auto &[value, output, row, lanes] : stores) {
+      Value inRange = frame.less(rows[row], frame.m);
+      Value offset =
+          getOffset(frame.b, value.getType(), clamped[row], frame.column);
+      frame.emitIf(frame.both(inRange, isOwner(value)),
+                   [&, &value = value, &output = output, &lanes = lanes] {
+                     storeLanes(frame.b, output, offset,
+                                getElementTypeOrSelf(value.getType()), lanes);
+                   });
+    }
+  }
+
+  KernelFrame &frame;
+  EpilogueOp op;
+  const EpiloguePhase &phase;
+  ElementEmitter emitter;
+};
+} // namespace
+
+LLVM::LLVMFuncOp tenon::emitMapKernel(gpu::GPUModuleOp module, StringRef name,
+                                      EpilogueOp op,
+                                      const EpiloguePhase &phase,
+                                      const KernelGeometry &geometry) {
+  KernelFrame frame(module, name, op.getLoc(), geometry, phase,
+                    op.getOutputs().size());
+  MapKernel(frame, op, phase).emit();
+  frame.close();
+  return frame.getFunction();
+}

@@ -1,0 +1,164 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The kernel that reduces the rows of each column to a few states.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EpilogueKernels.h"
+#include "ReductionEmitter.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+class ReductionKernel {
+public:
+  ReductionKernel(KernelFrame &frame, const EpiloguePhase &phase)
+      : frame(frame), phase(phase), reduction(phase.reduction),
+        type(getStateType(reduction)), lanes(frame.geometry.lanes),
+        emitter(frame.b, frame.pointers, frame.column, lanes) {}
+
+  void emit() {
+    for (auto [index, earlier] : llvm::enumerate(phase.finished))
+      emitHead(frame, earlier, frame.finishedStates[index],
+               SmallVector<Value>(earlier->getNumResults() - 1), emitter);
+    emitter.emitRowInvariant(phase);
+    SmallVector<Value> reduced = walkTiles();
+    combineThreads(reduced);
+  }
+
+private:
+  ImplicitLocOpBuilder &builder() { return frame.b; }
+
+  /// Count and states of this thread's rows. The last rows come first: they
+  /// were written last, and are still in L2.
+  SmallVector<Value> walkTiles() {
+    SmallVector<Value> initial{frame.real(type, 0.0)};
+    for (Value scalar :
+         reduction.emitInit(builder(), builder().getLoc(), type))
+      initial.append(lanes, scalar);
+    auto loop = scf::ForOp::create(
+        builder(), frame.group, frame.tiles, frame.groups, initial,
+        [&](OpBuilder &, Location, Value index, ValueRange carried) {
+          OpBuilder::InsertionGuard guard(builder());
+          builder().setInsertionPointToEnd(index.getParentBlock());
+          Value last = frame.sub(frame.tiles, frame.i64(1));
+          scf::YieldOp::create(builder(),
+                               emitTile(frame.sub(last, index), carried));
+        });
+    return loop.getResults();
+  }
+
+  /// A full tile at once, a ragged one row by row.
+  SmallVector<Value> emitTile(Value tile, ValueRange carried) {
+    ImplicitLocOpBuilder &b = builder();
+    Value end = frame.mul(frame.add(tile, frame.i64(1)),
+                          frame.i64(frame.geometry.tileRows()));
+    Value full =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, frame.m);
+    auto branch = scf::IfOp::create(b, carried.getTypes(), full,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    SmallVector<Value> rows = frame.getRows(tile, frame.geometry.rows);
+    Value count = frame.real(type, frame.geometry.rows);
+    scf::YieldOp::create(b, addRows(rows, count, carried));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, emitRaggedTile(tile, carried));
+    return branch.getResults();
+  }
+
+  SmallVector<Value> emitRaggedTile(Value tile, ValueRange carried) {
+    ImplicitLocOpBuilder &b = builder();
+    Value first = frame.getRows(tile, 1)[0];
+    auto loop = scf::ForOp::create(
+        b, frame.i64(0), frame.i64(frame.geometry.rows), frame.i64(1), carried,
+        [&](OpBuilder &, Location, Value index, ValueRange values) {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToEnd(index.getParentBlock());
+          Value row = frame.add(
+              first, frame.mul(index, frame.i64(frame.geometry.threadsY)));
+          // A row beyond M counts as none.
+          Value count = arith::SelectOp::create(
+              b, frame.less(row, frame.m), frame.real(type, 1.0),
+              frame.real(type, 0.0));
+          scf::YieldOp::create(
+              b, addRows(frame.clampRows(row), count, values));
+        });
+    return loop.getResults();
+  }
+
+  /// `carried` (count, then states) with a few rows more.
+  SmallVector<Value> addRows(ArrayRef<Value> rows, Value count,
+                             ValueRange carried) {
+    ImplicitLocOpBuilder &b = builder();
+    emitter.beginRows(rows, phase.operands);
+    unsigned size = reduction.getStateSize();
+    SmallVector<Value> chunk(size * lanes);
+    for (unsigned lane = 0; lane != lanes; ++lane) {
+      SmallVector<Value> elements;
+      for (unsigned row = 0; row != rows.size(); ++row)
+        elements.push_back(
+            emitter.get(reduction.getReducedInput(), row, lane));
+      SmallVector<Value> state =
+          reduction.emitChunk(b, b.getLoc(), elements);
+      for (unsigned scalar = 0; scalar != size; ++scalar)
+        chunk[scalar * lanes + lane] = state[scalar];
+    }
+    SmallVector<Value> before(carried.drop_front());
+    SmallVector<Value> result =
+        combineStates(frame, reduction, carried[0], before, count, chunk, lanes);
+    result.insert(result.begin(),
+                  arith::AddFOp::create(b, carried[0], count));
+    return result;
+  }
+
+  /// Combines the block's threads and stores the group's state.
+  void combineThreads(ArrayRef<Value> reduced) {
+    const KernelGeometry &geometry = frame.geometry;
+    SharedStates shared(frame, reduction, type, geometry.threadsY,
+                        geometry.tileColumns());
+    Value local = frame.mul(frame.threadX, frame.i32(lanes));
+    shared.store(frame.threadY, local, lanes, reduced[0],
+                 reduced.drop_front());
+    shared.combine(frame.threadY, local, lanes);
+    Value stores =
+        frame.both(frame.isZero(frame.threadY), frame.columnInRange);
+    frame.emitIf(stores, [&] {
+      SmallVector<Value> states = shared.load(frame.threadY, local, lanes);
+      unsigned size = reduction.getStateSize();
+      for (unsigned scalar = 0; scalar != size; ++scalar) {
+        Value row = frame.add(frame.mul(frame.group, frame.i64(size)),
+                              frame.i64(scalar));
+        Value offset =
+            frame.add(frame.mul(row, frame.i64(geometry.n)), frame.column);
+        storeLanes(builder(), frame.state, offset, type,
+                   ArrayRef(states).slice(scalar * lanes, lanes));
+      }
+    });
+  }
+
+  KernelFrame &frame;
+  const EpiloguePhase &phase;
+  ReductionEpilogueOp reduction;
+  Type type;
+  unsigned lanes;
+  ElementEmitter emitter;
+};
+} // namespace
+
+LLVM::LLVMFuncOp tenon::emitReductionKernel(gpu::GPUModuleOp module,
+                                            StringRef name, EpilogueOp op,
+                                            const EpiloguePhase &phase,
+                                            const KernelGeometry &geometry) {
+  KernelFrame frame(module, name, op.getLoc(), geometry, phase,
+                    /*numOutputs=*/0);
+  ReductionKernel(frame, phase).emit();
+  frame.close();
+  return frame.getFunction();
+}

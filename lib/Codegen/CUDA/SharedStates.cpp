@@ -1,0 +1,107 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Combines states of a reduction within a block, in shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReductionEmitter.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+Type tenon::getStateType(ReductionEpilogueOp reduction) {
+  return getComputeType(
+      getElementTypeOrSelf(reduction.getReducedInput().getType()));
+}
+
+SmallVector<Value> tenon::combineStates(KernelFrame &frame,
+                                        ReductionEpilogueOp reduction,
+                                        Value lhsCount, ArrayRef<Value> lhs,
+                                        Value rhsCount, ArrayRef<Value> rhs,
+                                        unsigned width) {
+  unsigned size = reduction.getStateSize();
+  SmallVector<Value> combined(size * width);
+  for (unsigned lane = 0; lane != width; ++lane) {
+    SmallVector<Value> a, b;
+    for (unsigned scalar = 0; scalar != size; ++scalar) {
+      a.push_back(lhs[scalar * width + lane]);
+      b.push_back(rhs[scalar * width + lane]);
+    }
+    SmallVector<Value> sum = reduction.emitCombine(
+        frame.b, frame.b.getLoc(), lhsCount, a, rhsCount, b);
+    for (unsigned scalar = 0; scalar != size; ++scalar)
+      combined[scalar * width + lane] = sum[scalar];
+  }
+  return combined;
+}
+
+// Counts are the same for all columns. Each level of the tree has its own, so
+// that no thread overwrites a count that another still reads: `parts` of them
+// at first, then half as many, and so on.
+SharedStates::SharedStates(KernelFrame &frame, ReductionEpilogueOp reduction,
+                           Type type, unsigned parts, unsigned columns)
+    : frame(frame), reduction(reduction), type(type), parts(parts),
+      columns(columns),
+      buffer(frame.allocateShared(
+          type, int64_t(parts) * reduction.getStateSize() * columns)),
+      countBuffer(frame.allocateShared(type, int64_t(2) * parts)) {}
+
+Value SharedStates::offset(Value part, unsigned scalar, Value column) {
+  Value row = frame.add(
+      frame.mul(part, frame.i32(reduction.getStateSize())), frame.i32(scalar));
+  return frame.add(frame.mul(row, frame.i32(columns)), column);
+}
+
+void SharedStates::store(Value part, Value column, unsigned width, Value count,
+                         ArrayRef<Value> states) {
+  for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar)
+    storeLanes(frame.b, buffer, offset(part, scalar, column), type,
+               states.slice(scalar * width, width));
+  storeLanes(frame.b, countBuffer, part, type, count);
+}
+
+SmallVector<Value> SharedStates::load(Value part, Value column,
+                                      unsigned width) {
+  SmallVector<Value> states;
+  for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar)
+    llvm::append_range(states, loadLanes(frame.b, buffer,
+                                         offset(part, scalar, column), type,
+                                         width));
+  return states;
+}
+
+Value SharedStates::count(Value part, unsigned counts) {
+  return loadLanes(frame.b, countBuffer,
+                   frame.add(part, frame.i32(counts)), type, 1)[0];
+}
+
+void SharedStates::combinePair(Value part, unsigned stride, unsigned counts,
+                               Value column, unsigned width) {
+  Value other = frame.add(part, frame.i32(stride));
+  Value lhsCount = count(part, counts), rhsCount = count(other, counts);
+  SmallVector<Value> sum = combineStates(
+      frame, reduction, lhsCount, load(part, column, width), rhsCount,
+      load(other, column, width), width);
+  for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar)
+    storeLanes(frame.b, buffer, offset(part, scalar, column), type,
+               ArrayRef(sum).slice(scalar * width, width));
+  Value total = arith::AddFOp::create(frame.b, lhsCount, rhsCount);
+  storeLanes(frame.b, countBuffer,
+             frame.add(part, frame.i32(counts + 2 * stride)), type, total);
+}
+
+void SharedStates::combine(Value part, Value column, unsigned width) {
+  unsigned counts = 0;
+  for (unsigned stride = parts / 2; stride != 0; stride /= 2) {
+    frame.barrier();
+    frame.emitIf(frame.less(part, frame.i32(stride)), [&] {
+      combinePair(part, stride, counts, column, width);
+    });
+    counts += 2 * stride;
+  }
+}

@@ -1,0 +1,187 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// --tenon-to-blaslt: linear layers become cuBLASLt products, and what cuBLASLt
+// cannot express becomes `tenon.epilogue`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlasLtMatch.h"
+#include "ElementwiseToEpilogue.h"
+
+#include "tenon/Codegen/CUDA/Passes.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace mlir::tenon {
+#define GEN_PASS_DEF_TENONTOBLASLT
+#include "tenon/Codegen/CUDA/Passes.h.inc"
+} // namespace mlir::tenon
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+static constexpr llvm::StringLiteral kCategory = "tenon-to-blaslt";
+
+namespace {
+/// Converts the layers of one function; they share a workspace.
+class FunctionConverter {
+public:
+  FunctionConverter(FunctionOpInterface function, RewriterBase &rewriter)
+      : function(function), rewriter(rewriter) {}
+
+  void convert(LinearOp op);
+  void convert(FusedLinearOp op);
+
+private:
+  Value getWorkspace();
+  template <typename OpTy>
+  Value createProduct(OpTy op, RankedTensorType type, const BlasLtMatch &match);
+  void remark(Location loc, const BlasLtMatch &match, StringRef rest);
+
+  FunctionOpInterface function;
+  RewriterBase &rewriter;
+  Value workspace;
+};
+} // namespace
+
+Value FunctionConverter::getWorkspace() {
+  if (workspace)
+    return workspace;
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(&function.getFunctionBody().front());
+  auto type =
+      RankedTensorType::get(blaslt::kWorkspaceBytes, rewriter.getI8Type());
+  workspace = bufferization::AllocTensorOp::create(rewriter, function.getLoc(),
+                                                   type, ValueRange());
+  return workspace;
+}
+
+/// The product of x and w, with what `match` found, as a tensor of `type`.
+template <typename OpTy>
+Value FunctionConverter::createProduct(OpTy op, RankedTensorType type,
+                                       const BlasLtMatch &match) {
+  Location loc = op.getLoc();
+  RankedTensorType w = op.getW().getType();
+  auto plan = blaslt::PlanOp::create(
+      rewriter, loc, blaslt::PlanType::get(rewriter.getContext()),
+      w.getDimSize(0), w.getDimSize(1),
+      getCompute(w.getElementType(), op.getPrecision()),
+      APFloat(match.alpha), match.residual != nullptr, match.bias != nullptr,
+      match.activation, w.getElementType(), type.getElementType());
+  Value empty = createEmpty(rewriter, loc, type, op.getX());
+  auto run = blaslt::RunOp::create(rewriter, loc, type, plan, op.getX(),
+                                   op.getW(), match.bias, match.residual,
+                                   getWorkspace(), empty);
+  return run.getResult();
+}
+
+void FunctionConverter::remark(Location loc, const BlasLtMatch &match,
+                               StringRef rest) {
+  auto options = remark::RemarkOpts::name("Product")
+                     .category(kCategory)
+                     .function(function.getName());
+  if (match.obstacle.empty()) {
+    remark::analysis(loc, options)
+        << remark::add("one cuBLASLt call does the whole layer");
+    return;
+  }
+  remark::analysis(loc, options)
+      << remark::add("a cuBLASLt product and %s", rest.str().c_str())
+      << remark::reason("cuBLASLt cannot do the rest of the layer: %s",
+                        match.obstacle.c_str());
+}
+
+void FunctionConverter::convert(LinearOp op) {
+  BlasLtMatch match = matchBlasLt(op);
+  remark(op.getLoc(), match, "one epilogue for the bias");
+  rewriter.setInsertionPoint(op);
+  Value product = createProduct(op, op.getType(), match);
+  if (op.getBias() && !match.bias) {
+    auto epilogue =
+        EpilogueOp::create(rewriter, op.getLoc(),
+                           ValueRange{product, op.getBias()}, product);
+    Block *body = rewriter.createBlock(
+        &epilogue.getEpilogue(), {},
+        TypeRange{product.getType(), op.getBias().getType()},
+        {op.getLoc(), op.getLoc()});
+    Value sum = AddOp::create(rewriter, op.getLoc(), body->getArgument(0),
+                              body->getArgument(1));
+    YieldOp::create(rewriter, op.getLoc(), sum);
+    product = epilogue.getResult(0);
+  }
+  rewriter.replaceOp(op, product);
+}
+
+void FunctionConverter::convert(FusedLinearOp op) {
+  BlasLtMatch match = matchBlasLt(op);
+  remark(op.getLoc(), match, "one epilogue");
+  rewriter.setInsertionPoint(op);
+  auto type = cast<RankedTensorType>(op.getAccumulator().getType());
+  Value product = createProduct(op, type, match);
+  if (match.obstacle.empty()) {
+    rewriter.replaceOp(op, product);
+    return;
+  }
+  // A result that is the product itself needs no work and keeps its buffer;
+  // otherwise the first result of its type takes the buffer.
+  YieldOp yield = op.getYield();
+  bool taken = llvm::is_contained(yield.getValues(), op.getAccumulator());
+  SmallVector<Value> outputs, yielded, results(op.getNumResults(), product);
+  SmallVector<unsigned> positions;
+  for (auto [index, value] : llvm::enumerate(yield.getValues())) {
+    if (value == op.getAccumulator())
+      continue;
+    bool inPlace = !taken && value.getType() == type;
+    taken |= inPlace;
+    outputs.push_back(inPlace
+                          ? product
+                          : createEmpty(rewriter, op.getLoc(),
+                                        cast<RankedTensorType>(value.getType()),
+                                        op.getX()));
+    yielded.push_back(value);
+    positions.push_back(index);
+  }
+  if (!outputs.empty()) {
+    SmallVector<Value> inputs{product};
+    llvm::append_range(inputs, op.getEpilogueOperands());
+    rewriter.modifyOpInPlace(
+        yield, [&] { yield.getValuesMutable().assign(yielded); });
+    auto epilogue =
+        EpilogueOp::create(rewriter, op.getLoc(), inputs, outputs);
+    rewriter.inlineRegionBefore(op.getEpilogue(), epilogue.getEpilogue(),
+                                epilogue.getEpilogue().end());
+    for (auto [position, result] :
+         llvm::zip(positions, epilogue.getResults()))
+      results[position] = result;
+  }
+  rewriter.replaceOp(op, results);
+}
+
+namespace {
+struct ToBlasLt : tenon::impl::TenonToBlasLtBase<ToBlasLt> {
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+      if (function.isExternal())
+        continue;
+      FunctionConverter converter(function, rewriter);
+      function.walk([&](LinearOp op) { converter.convert(op); });
+      function.walk([&](FusedLinearOp op) { converter.convert(op); });
+      WalkResult result = function.walk<WalkOrder::PreOrder>([&](Block *block) {
+        if (isa<EpilogueOp>(block->getParentOp()))
+          return WalkResult::skip();
+        return WalkResult(wrapElementwise(*block, rewriter));
+      });
+      if (result.wasInterrupted())
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,52 @@
+//===- Toolkit.h - Tools and files of CUDA ---------------------*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_TOOLKIT_H
+#define TENON_LIB_CODEGEN_CUDA_TOOLKIT_H
+
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace mlir::tenon {
+
+/// Where the parts of CUDA that compile kernels lie.
+struct Toolkit {
+  std::string ptxas, fatbinary, libdevice;
+
+  /// Looks in $TENON_CUDA_PATH, $CUDA_PATH, the folder known when Tenon was
+  /// built, and along $PATH. The error says what is missing and how to get it.
+  static llvm::Expected<Toolkit> find();
+};
+
+/// A folder that goes away with this object, with all that is in it.
+class TemporaryFolder {
+public:
+  static llvm::Expected<TemporaryFolder> create();
+  TemporaryFolder(TemporaryFolder &&other) : path(std::move(other.path)) {
+    other.path.clear();
+  }
+  ~TemporaryFolder();
+  std::string file(llvm::StringRef name) const;
+
+private:
+  explicit TemporaryFolder(std::string path) : path(std::move(path)) {}
+  std::string path;
+};
+
+/// Runs a program; gives what it wrote to both outputs. `folder` takes the log.
+llvm::Expected<std::string> runTool(llvm::StringRef program,
+                                    llvm::ArrayRef<std::string> arguments,
+                                    const TemporaryFolder &folder,
+                                    llvm::StringRef log);
+
+llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content);
+llvm::Expected<std::string> readFile(llvm::StringRef path);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_TOOLKIT_H

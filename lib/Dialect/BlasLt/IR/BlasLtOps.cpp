@@ -1,0 +1,140 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// plan and run: verification and memory effects.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Dialect/BlasLt/IR/BlasLt.h"
+
+using namespace mlir;
+using namespace mlir::blaslt;
+
+//===----------------------------------------------------------------------===//
+// PlanOp
+//===----------------------------------------------------------------------===//
+
+/// Whether the inputs of `compute` have type `input`.
+static bool fits(Compute compute, Type input) {
+  switch (compute) {
+  case Compute::F64:
+    return input.isF64();
+  case Compute::F32:
+    return !input.isF64();
+  case Compute::TF32:
+  case Compute::BF16:
+  case Compute::F16:
+    return input.isF32();
+  }
+  llvm_unreachable("not a compute mode");
+}
+
+LogicalResult PlanOp::verify() {
+  if (static_cast<int64_t>(getN()) <= 0)
+    return emitOpError("n must be positive, but is ")
+           << static_cast<int64_t>(getN());
+  if (static_cast<int64_t>(getK()) < 0)
+    return emitOpError("k must not be negative, but is ")
+           << static_cast<int64_t>(getK());
+  if (!fits(getCompute(), getInputType()))
+    return emitOpError("compute = ")
+           << stringifyCompute(getCompute()) << " does not take inputs of "
+           << getInputType() << "; f64 takes f64, f32 takes f32, f16 and bf16, "
+           << "and the others take f32";
+  bool widened =
+      getInputType().getIntOrFloatBitWidth() == 16 && getOutputType().isF32();
+  if (getOutputType() != getInputType() && !widened)
+    return emitOpError("gives the input type")
+           << (getInputType().getIntOrFloatBitWidth() == 16 ? " or f32" : "")
+           << ", but the output type is " << getOutputType() << " for inputs of "
+           << getInputType();
+  if (!getAlpha().isFinite())
+    return emitOpError("alpha must be finite, but is ")
+           << getAlpha().convertToDouble();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// RunOp
+//===----------------------------------------------------------------------===//
+
+/// Checks that an operand has the plan's shape and element type.
+static LogicalResult verifyOperand(RunOp op, StringRef name, Value operand,
+                                   ArrayRef<int64_t> shape, Type elementType) {
+  auto type = cast<ShapedType>(operand.getType());
+  auto expected = type.cloneWith(shape, elementType);
+  if (type.getShape() == shape && type.getElementType() == elementType)
+    return success();
+  return op.emitOpError() << name << " must be as planned: expected "
+                          << expected << ", but it is " << type;
+}
+
+/// Checks that an optional operand is there exactly where the plan has it.
+static LogicalResult verifyPresence(RunOp op, StringRef name, bool planned,
+                                    bool given) {
+  if (planned == given)
+    return success();
+  if (planned)
+    return op.emitOpError() << "the plan has a " << name
+                            << ", but none is given";
+  return op.emitOpError() << "has a " << name
+                          << ", but its plan has none; add '" << name
+                          << "' to the blaslt.plan";
+}
+
+LogicalResult RunOp::verify() {
+  PlanOp plan = getPlanOp();
+  if (!plan)
+    return emitOpError("plan must be the result of a blaslt.plan");
+  bool onTensors = isOnTensors();
+  for (Value operand : getOperands().drop_front())
+    if (isa<TensorType>(operand.getType()) != onTensors)
+      return emitOpError("takes tensors or memrefs, not both: operands are (")
+             << getOperands().drop_front().getTypes() << ")";
+  if (onTensors ? !getResult() || getResult().getType() != getY().getType()
+                : getResult() != Value())
+    return emitOpError(onTensors ? "on tensors gives one result of y's type"
+                                 : "on memrefs gives no result");
+  int64_t n = plan.getN(), k = plan.getK();
+  int64_t m = cast<ShapedType>(getX().getType()).getDimSize(0);
+  Type input = plan.getInputType(), output = plan.getOutputType();
+  if (failed(verifyOperand(*this, "x", getX(), {m, k}, input)) ||
+      failed(verifyOperand(*this, "w", getW(), {n, k}, input)) ||
+      failed(verifyOperand(*this, "y", getY(), {m, n}, output)) ||
+      failed(verifyPresence(*this, "bias", plan.getBias(), !!getBias())) ||
+      failed(verifyPresence(*this, "residual", plan.getResidual(),
+                            !!getResidual())) ||
+      (getBias() &&
+       failed(verifyOperand(*this, "bias", getBias(), {n}, output))) ||
+      (getResidual() &&
+       failed(verifyOperand(*this, "residual", getResidual(), {m, n}, output))))
+    return failure();
+  auto workspace = cast<ShapedType>(getWorkspace().getType());
+  if (workspace.getDimSize(0) != kWorkspaceBytes)
+    return emitOpError("workspace must be ")
+           << kWorkspaceBytes << " bytes of i8, but is " << workspace;
+  return success();
+}
+
+void RunOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  if (isOnTensors())
+    return;
+  auto *resource = SideEffects::DefaultResource::get();
+  for (OpOperand &operand : getOperation()->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    if (isDpsInit(&operand) || &operand == &getWorkspaceMutable())
+      effects.emplace_back(MemoryEffects::Write::get(), &operand, resource);
+    else
+      effects.emplace_back(MemoryEffects::Read::get(), &operand, resource);
+  }
+}
+
+#define GET_OP_CLASSES
+#include "tenon/Dialect/BlasLt/IR/BlasLtOps.cpp.inc"

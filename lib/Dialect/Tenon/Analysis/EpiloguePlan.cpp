@@ -1,0 +1,87 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Cuts an epilogue at its reductions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+bool EpiloguePlan::variesByRow(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getRank() == 2 && tensor.getDimSize(0) != 1;
+}
+
+bool EpiloguePlan::variesByColumn(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getRank() >= 1 && tensor.getShape().back() != 1;
+}
+
+/// Collects into `phase` all that `roots` depend on.
+static void collect(Block &body, SmallVector<Value> roots,
+                    EpiloguePhase &phase) {
+  llvm::SmallPtrSet<Operation *, 8> ops;
+  llvm::SmallPtrSet<Value, 8> arguments;
+  while (!roots.empty()) {
+    Value value = roots.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      arguments.insert(value);
+    else if (ops.insert(op).second)
+      llvm::append_range(roots, op->getOperands());
+  }
+  for (BlockArgument argument : body.getArguments())
+    if (arguments.contains(argument))
+      phase.operands.push_back(argument);
+  for (Operation &op : body) {
+    if (!ops.contains(&op))
+      continue;
+    phase.ops.push_back(&op);
+    if (auto reduction = dyn_cast<ReductionEpilogueOp>(op))
+      phase.finished.push_back(reduction);
+  }
+}
+
+static LogicalResult checkColumnResults(ReductionEpilogueOp op) {
+  for (Value result : op->getResults().drop_front())
+    for (Operation *user : result.getUsers())
+      if (!isa<YieldOp>(user))
+        return user->emitOpError("reads a per-column result of '")
+               << op->getName() << "' in the same epilogue; only the epilogue's "
+               << "yield can";
+  return success();
+}
+
+FailureOr<EpiloguePlan> EpiloguePlan::get(Block &body) {
+  EpiloguePlan plan;
+  auto widen = [&](Type type) {
+    if (variesByRow(type))
+      plan.shape[0] = cast<RankedTensorType>(type).getDimSize(0);
+    if (variesByColumn(type))
+      plan.shape[1] = cast<RankedTensorType>(type).getShape().back();
+  };
+  llvm::for_each(body.getArgumentTypes(), widen);
+  for (Operation &op : body)
+    llvm::for_each(op.getResultTypes(), widen);
+
+  EpiloguePhase last;
+  collect(body, llvm::to_vector(body.getTerminator()->getOperands()), last);
+  for (ReductionEpilogueOp reduction : last.finished) {
+    if (failed(checkColumnResults(reduction)))
+      return failure();
+    EpiloguePhase &phase = plan.phases.emplace_back();
+    collect(body, {reduction.getReducedInput()}, phase);
+    phase.reduction = reduction;
+  }
+  plan.phases.push_back(std::move(last));
+  return plan;
+}
