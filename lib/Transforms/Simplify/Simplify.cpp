@@ -46,6 +46,7 @@ struct SimplifyPass : tenon::impl::TenonSimplifyBase<SimplifyPass> {
   void runOnOperation() override {
     // Each rule removes an op or moves one toward the linear, so this ends.
     GreedyRewriteConfig config;
+    config.setUseTopDownTraversal(true); // remarks in the order of the text
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
     (void)applyPatternsGreedily(getOperation(), patterns, config);
