@@ -181,9 +181,9 @@ static CompileFlags convert(const Flags &given) {
 std::optional<CompileFlags> parseFlags(int argc, char **argv,
                                        std::string &error) {
   cl::ResetCommandLineParser();
+  Flags given;
   // lld reads the registered options once more, when these are gone.
   llvm::scope_exit forget([] { cl::ResetCommandLineParser(); });
-  Flags given;
   cl::SetVersionPrinter(printVersion);
   cl::ParseCommandLineOptions(
       argc, argv,

@@ -113,6 +113,7 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false); // one message, without the IR
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   if (flags->remarks &&
       failed(remark::enableOptimizationRemarks(
