@@ -1,9 +1,10 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls compiled models from PyTorch through the C interface (ctypes).
+"""Call compiled models through the C interface (ctypes), on numpy arrays or torch tensors.
 
-For benchmarks and GPU tests on machines that have libtenon_runtime.so and
-compiled models but no LLVM. Needs torch; mirrors include/tenon-c/Model.h.
+For tests, and for benchmarks on machines that have libtenon_runtime.so and compiled
+models but no LLVM. numpy arrays are on the CPU, and one of uint16 holds bfloat16's
+bits; torch is needed only for tensors on a GPU. Mirrors include/tenon-c/Model.h.
 """
 
 from __future__ import annotations
@@ -11,18 +12,29 @@ from __future__ import annotations
 import ctypes
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
+import numpy as np
+
+if TYPE_CHECKING:
+    import torch
+
+    Tensor = np.ndarray | torch.Tensor
 
 CUDA, CPU = 2, 1  # DLPack's device types
-FLOAT, BFLOAT = 2, 4  # DLPack's type codes
+# numpy's type, DLPack's type code, bits
 DTYPES = {
-    "float32": (torch.float32, FLOAT, 32),
-    "float16": (torch.float16, FLOAT, 16),
-    "bfloat16": (torch.bfloat16, BFLOAT, 16),
-    "float64": (torch.float64, FLOAT, 64),
+    "float32": (np.float32, 2, 32),
+    "float16": (np.float16, 2, 16),
+    "bfloat16": (np.uint16, 4, 16),
+    "float64": (np.float64, 2, 64),
 }
-CODES = {dtype: (code, bits) for dtype, code, bits in DTYPES.values()}
+
+
+class DLDevice(ctypes.Structure):
+    """DLPack's DLDevice."""
+
+    _fields_ = [("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32)]
 
 
 class DLTensor(ctypes.Structure):
@@ -42,27 +54,46 @@ class DLTensor(ctypes.Structure):
     ]
 
 
-def dltensor(tensor: torch.Tensor) -> DLTensor:
-    """A view of `tensor`, which must outlive it."""
-    code, bits = CODES[tensor.dtype]
-    rank = tensor.dim()
-    view = DLTensor(
-        tensor.data_ptr(),
-        CUDA if tensor.is_cuda else CPU,
-        tensor.device.index or 0,
-        rank,
-        code,
-        bits,
+def dltensor(tensor: Tensor) -> DLTensor:
+    """Return a view of `tensor`, which must outlive it."""
+    dtype = str(tensor.dtype).removeprefix("torch.").replace("uint16", "bfloat16")
+    if isinstance(tensor, np.ndarray):
+        address, device, index = tensor.ctypes.data, CPU, 0
+        strides = [stride // tensor.itemsize for stride in tensor.strides]
+    else:
+        address, strides = tensor.data_ptr(), tensor.stride()
+        device, index = (CUDA if tensor.is_cuda else CPU), tensor.device.index or 0
+    extents = ctypes.c_int64 * max(len(tensor.shape), 1)
+    return DLTensor(
+        address,
+        device,
+        index,
+        len(tensor.shape),
+        *DTYPES[dtype][1:],
         1,
-        (ctypes.c_int64 * max(rank, 1))(*tensor.shape),
-        (ctypes.c_int64 * max(rank, 1))(*tensor.stride()),
+        extents(*tensor.shape),
+        extents(*strides),
         0,
     )
-    return view
+
+
+def allocate(shape: list[int], dtype: str, like: Tensor) -> Tensor:
+    """Return a tensor of NaNs on the device of `like`, at an address that 256 divides."""
+    numpy_type, _, bits = DTYPES[dtype]
+    size = int(np.prod(shape, dtype=np.int64)) * bits // 8
+    if isinstance(like, np.ndarray):
+        memory = np.full(size + 256, 0xFF, np.uint8)
+        start = -memory.ctypes.data % 256
+        return memory[start : start + size].view(numpy_type).reshape(shape)
+    import torch
+
+    memory = torch.full([size + 256], 0xFF, dtype=torch.uint8, device=like.device)
+    start = -memory.data_ptr() % 256
+    return memory[start : start + size].view(getattr(torch, dtype)).reshape(shape)
 
 
 def pointers(tensors: list[DLTensor]) -> ctypes.Array:
-    """An array of pointers to `tensors`."""
+    """Return an array of pointers to `tensors`."""
     array = (ctypes.POINTER(DLTensor) * max(len(tensors), 1))()
     for i, tensor in enumerate(tensors):
         array[i] = ctypes.pointer(tensor)
@@ -73,90 +104,109 @@ class Model:
     """A compiled model; its functions are called with torch tensors."""
 
     def __init__(self, path: str | Path, runtime: str | Path) -> None:
+        """Open the shared object at `path` with libtenon_runtime at `runtime`."""
         self.lib = ctypes.CDLL(str(runtime), mode=ctypes.RTLD_GLOBAL)
         self.lib.tenonLastError.restype = ctypes.c_char_p
         self.lib.tenonModelManifest.restype = ctypes.c_char_p
         self.handle = ctypes.c_void_p()
-        self.check(
-            self.lib.tenonModelOpen(str(path).encode(), ctypes.byref(self.handle))
-        )
+        self.check(self.lib.tenonModelOpen(str(path).encode(), ctypes.byref(self.handle)))
         self.manifest = json.loads(self.lib.tenonModelManifest(self.handle))
         self.functions = {f["name"]: f for f in self.manifest["functions"]}
 
     def check(self, status: int) -> None:
-        """Raises RuntimeError with the runtime's message."""
+        """Raise RuntimeError with the runtime's message."""
         if status:
             raise RuntimeError(self.lib.tenonLastError().decode())
 
     def bind(
         self,
         name: str,
-        inputs: list[torch.Tensor],
-        outputs: list[torch.Tensor] | None = None,
-    ) -> "Call":
-        """A call of function `name` with fixed buffers, ready to be repeated."""
-        return Call(self, name, inputs, outputs)
+        inputs: list[Tensor],
+        outputs: list[Tensor] | None = None,
+        workspace: Tensor | None = None,
+    ) -> Call:
+        """Return a call of function `name` with fixed buffers, ready to be repeated."""
+        return Call(self, name, inputs, outputs, workspace)
+
+    def output_shapes(self, name: str, inputs: list[Tensor]) -> list[list[int]]:
+        """Return the shapes of a function's outputs for these inputs."""
+        function = self.functions[name]
+        sizes: dict[str, int] = {}
+        for tensor, entry in zip(inputs, function["inputs"], strict=True):
+            sizes.update(
+                (symbol, extent)
+                for symbol, extent in zip(entry["shape"], tensor.shape, strict=True)
+                if isinstance(symbol, str)
+            )
+        return [[sizes.get(d, d) for d in o["shape"]] for o in function["outputs"]]
+
+    def workspace_size(self, name: str, inputs: list[Tensor]) -> int:
+        """Return the bytes of workspace that a call needs."""
+        size = ctypes.c_size_t()
+        views = [dltensor(t) for t in inputs]
+        self.check(
+            self.lib.tenonFunctionWorkspaceSize(self.find(name), pointers(views), len(views), ctypes.byref(size))
+        )
+        return size.value
+
+    def find(self, name: str) -> ctypes.c_void_p:
+        """Return the runtime's handle of a function."""
+        function = ctypes.c_void_p()
+        self.check(self.lib.tenonModelFunction(self.handle, name.encode(), ctypes.byref(function)))
+        return function
+
+    def load(self, device_type: int = CUDA, device_id: int = 0) -> None:
+        """Load the model on a device, so that calls there can be captured."""
+        device = DLDevice(device_type, device_id)
+        self.check(self.lib.tenonModelLoad(self.handle, device))
+
+    def close(self) -> None:
+        """Unload the model; no call may be in flight."""
+        self.lib.tenonModelClose(self.handle)
 
 
 class Call:
-    """One function with its tensors; `outputs` are allocated if not given."""
+    """One function with its tensors; outputs and workspace are allocated if not given."""
 
-    def __init__(self, model, name, inputs, outputs) -> None:
+    def __init__(
+        self,
+        model: Model,
+        name: str,
+        inputs: list[Tensor],
+        outputs: list[Tensor] | None = None,
+        workspace: Tensor | None = None,
+    ) -> None:
+        """Describe the tensors once, so that a call only passes pointers."""
         self.model, self.inputs = model, inputs
-        function = model.functions[name]
-        self.function = ctypes.c_void_p()
-        lib = model.lib
-        model.check(
-            lib.tenonModelFunction(
-                model.handle, name.encode(), ctypes.byref(self.function)
-            )
-        )
-        device = inputs[0].device
         if outputs is None:
-            sizes: dict[str, int] = {}
-            for tensor, entry in zip(inputs, function["inputs"]):
-                sizes.update(
-                    (symbol, extent)
-                    for symbol, extent in zip(entry["shape"], tensor.shape)
-                    if isinstance(symbol, str)
-                )
-            outputs = [
-                torch.full(
-                    [sizes.get(d, d) for d in entry["shape"]],
-                    float("nan"),
-                    dtype=DTYPES[entry["dtype"]][0],
-                    device=device,
-                )
-                for entry in function["outputs"]
-            ]
-        self.outputs = outputs
+            dtypes = [entry["dtype"] for entry in model.functions[name]["outputs"]]
+            shapes = model.output_shapes(name, inputs)
+            outputs = [allocate(shape, dtype, inputs[0]) for shape, dtype in zip(shapes, dtypes, strict=True)]
+        if workspace is None:
+            # In elements of 8 bytes; the runtime wants bytes.
+            size = (model.workspace_size(name, inputs) + 7) // 8
+            workspace = allocate([size], "float64", inputs[0])
+        self.outputs, self.workspace = outputs, workspace
         self.views = [dltensor(t) for t in inputs], [dltensor(t) for t in outputs]
-        ins, outs = pointers(self.views[0]), pointers(self.views[1])
-        size = ctypes.c_size_t()
-        model.check(
-            lib.tenonFunctionWorkspaceSize(
-                self.function, ins, len(inputs), ctypes.byref(size)
-            )
-        )
-        # torch aligns host memory to 64 bytes, the runtime asks for 256.
-        self.memory = torch.empty(size.value + 256, dtype=torch.uint8, device=device)
-        self.workspace = (self.memory.data_ptr() + 255) & ~255
         self.arguments = (
-            self.function,
-            ins,
+            model.find(name),
+            pointers(self.views[0]),
             ctypes.c_int32(len(inputs)),
-            outs,
+            pointers(self.views[1]),
             ctypes.c_int32(len(outputs)),
-            ctypes.c_void_p(self.workspace),
-            size,
+            ctypes.c_void_p(dltensor(workspace).data),
+            ctypes.c_size_t(workspace.nbytes),
         )
-        self.run = lib.tenonFunctionRun
+        self.run = model.lib.tenonFunctionRun
+        self.current_stream = None
+        if not isinstance(workspace, np.ndarray) and workspace.is_cuda:
+            import torch
 
-    def __call__(self) -> list[torch.Tensor]:
-        """Enqueues the call on the current stream."""
-        stream = (
-            torch.cuda.current_stream().cuda_stream if self.inputs[0].is_cuda else 0
-        )
+            self.current_stream = torch.cuda.current_stream
+
+    def __call__(self) -> list[Tensor]:
+        """Enqueue the call on the current stream."""
+        stream = self.current_stream().cuda_stream if self.current_stream else 0
         status = self.run(*self.arguments, ctypes.c_void_p(stream))
         if status:
             self.model.check(status)

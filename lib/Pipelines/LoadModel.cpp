@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 /// The SSA name that stands in the text at `loc`, "" if it is not a word.
-static StringRef nameAt(Location loc, const llvm::SourceMgr &sources) {
+static StringRef nameAt(Location loc, llvm::SourceMgr &sources) {
   auto place = dyn_cast<FileLineColLoc>(loc);
   if (!place)
     return "";
@@ -55,10 +55,13 @@ OwningOpRef<ModuleOp> tenon::loadModel(llvm::SourceMgr &sources,
     for (BlockArgument argument : function.getArguments()) {
       unsigned index = argument.getArgNumber();
       StringRef name = nameAt(argument.getLoc(), sources);
-      if (!name.empty() &&
-          !function.getArgAttr(index, TenonDialect::kNameAttr))
-        function.setArgAttr(index, TenonDialect::kNameAttr,
-                            StringAttr::get(context, name));
+      if (name.empty())
+        continue;
+      auto attribute = StringAttr::get(context, name);
+      // Printed IR calls the argument by it too.
+      argument.setLoc(NameLoc::get(attribute, argument.getLoc()));
+      if (!function.getArgAttr(index, TenonDialect::kNameAttr))
+        function.setArgAttr(index, TenonDialect::kNameAttr, attribute);
     }
   }
   return module;

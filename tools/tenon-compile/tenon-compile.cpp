@@ -93,7 +93,7 @@ static int printStage(ModuleOp module, const CompileFlags &flags) {
     return 1;
   std::string text;
   llvm::raw_string_ostream os(text);
-  module->print(os);
+  module->print(os, OpPrintingFlags().printNameLocAsPrefix());
   return write(flags.output.empty() ? "-" : flags.output, text);
 }
 
