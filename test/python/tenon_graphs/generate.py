@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random graphs, the same for the same seed.
+
+One or two linears; chains and DAGs of every epilogue op with operands of every shape on either
+side; values read twice and returned; residuals from inputs and from other linears. Values stay
+bounded, and nothing is divided by what may be near zero, so that rounding errors stay small.
+"""
+
+from __future__ import annotations
+
+import random
+
+from .graph import Graph, Op, Value
+
+BATCHES = [1, 2, 3, 17, 128, 130, 513]
+FEATURES = [1, 2, 3, 7, 8, 16, 33, 64, 128, 200, 257]
+DTYPES = ["f32", "f16", "bf16", "f64"]
+LIMIT = 40.0  # magnitude above which values are squashed
+
+UNARY = ["relu", "leaky_relu", "gelu", "silu", "mish", "sigmoid", "tanh", "clamp"]
+BINARY = ["add", "sub", "mul", "div", "min", "max"]
+
+
+class Generator:
+    """Makes one graph."""
+
+    def __init__(self, name: str, seed: object, dtype: str) -> None:
+        self.rng = random.Random(f"{seed}")
+        self.dtype = dtype
+        self.graph = Graph(name, {"m": self.rng.choice(BATCHES)}, dynamic=self.chance(0.5))
+        self.produced: list[Value] = []  # matrices, for later ops to read again
+
+    # Drawing
+
+    def chance(self, probability: float) -> bool:
+        return self.rng.random() < probability
+
+    def draw_scalar(self) -> float:
+        if self.chance(0.3):
+            return self.rng.choice([0.0, -0.0, 1.0, 2.0, 0.5, -1.0, 0.25])
+        return round(self.rng.uniform(-2.0, 2.0), 3)
+
+    def operand_dtype(self) -> str:
+        mixed = self.dtype != "f64" and self.chance(0.2)
+        return self.rng.choice(["f32", "f16", "bf16"]) if mixed else self.dtype
+
+    # Building
+
+    def input(self, shape: tuple, fill: str = "unit", dtype: str | None = None) -> Value:
+        has_batch = any(isinstance(extent, str) for extent in shape)
+        value = Value(
+            f"x{len(self.graph.inputs)}",
+            shape,
+            dtype or self.operand_dtype(),
+            fill,
+            is_param=not has_batch and self.chance(0.7),
+            magnitude={"positive": 2.0}.get(fill, 1.0),
+        )
+        self.graph.inputs.append(value)
+        return value
+
+    def emit(self, kind: str, operands: list[Value], magnitude: float, like: Value, **more: object) -> Value:
+        """Append an op with one result of `like`'s type, or of `shape` and `dtype`."""
+        shape, dtype = more.pop("shape", like.shape), more.pop("dtype", like.dtype)
+        groups = more.pop("groups", ())
+        result = Value(f"v{len(self.graph.ops)}", shape, dtype, magnitude=magnitude)
+        self.graph.ops.append(Op(kind, operands, [result], more, groups))
+        if len(shape) == 2 and magnitude > LIMIT:
+            return self.emit("tanh", [result], 1.0, result)
+        return result
+
+    def linear(self, x: Value, features: int, w: Value | None = None) -> Value:
+        w = w or self.input((features, x.shape[1]), "weight", x.dtype)
+        operands = [x, w]
+        if self.chance(0.6):
+            dtype = x.dtype if x.dtype == "f64" or self.chance(0.8) else "f32"
+            operands.append(self.input((features,), dtype=dtype))
+        more: dict[str, object] = {"shape": (x.shape[0], features), "dtype": x.dtype}
+        if x.dtype in ("f16", "bf16") and self.chance(0.3):
+            more["dtype"] = "f32"
+        if x.dtype == "f32" and self.chance(0.3):
+            more["precision"] = self.rng.choice(["fp32", "tf32", "bf16", "fp16"])
+        return self.emit("linear", operands, 2.0 * x.magnitude + 1.0, x, **more)
+
+    def unary(self, x: Value) -> Value:
+        kind = self.rng.choice(UNARY)
+        if kind == "leaky_relu":
+            slope = self.rng.choice([0.01, 0.1, 0.25, 0.0, -0.5])
+            return self.emit(kind, [x], x.magnitude, x, negative_slope=slope)
+        if kind == "gelu":
+            return self.emit(kind, [x], x.magnitude, x, tanh=self.chance(0.5))
+        if kind == "clamp":
+            bounds = {"min": round(self.rng.uniform(-1.0, 0.0), 3), "max": round(self.rng.uniform(0.1, 2.0), 3)}
+            kept = self.rng.choice([["min"], ["max"], ["min", "max"]])
+            return self.emit(kind, [x], max(x.magnitude, 2.0), x, **{key: bounds[key] for key in kept})
+        return self.emit(kind, [x], 1.0 if kind in ("sigmoid", "tanh") else x.magnitude, x)
+
+    def other_operand(self, x: Value, positive: bool) -> Value:
+        """Return a tensor that broadcasts to x's shape."""
+        m, n = x.shape
+        if self.produced and not positive and self.chance(0.2):
+            fitting = [v for v in self.produced if v.shape == x.shape and (v.dtype == "f64") == (x.dtype == "f64")]
+            if fitting:
+                return self.rng.choice(fitting)
+        shapes = [(n,)] * 6 + [(), ()] + [(m, 1)] * 3 + [(m, n)] * 4 + [(1, n), (1, 1)]
+        value = self.input(self.rng.choice(shapes), "positive" if positive else "unit")
+        if not positive and self.chance(0.2):
+            return self.unary(value)
+        if not positive and self.chance(0.1):
+            return self.emit("mul", [value], 2.0, value, scalar=self.draw_scalar())
+        return value
+
+    def binary(self, x: Value) -> Value:
+        kind = self.rng.choice(BINARY)
+        first = self.chance(0.3)
+        if kind == "div" and first:  # divide by x
+            x = self.emit("clamp", [x], 2.0, x, min=0.5, max=2.0)
+        scale = {"add": lambda a, b: a + b, "sub": lambda a, b: a + b, "mul": lambda a, b: a * b}
+        combine = scale.get(kind, (lambda a, b: 2.0 * a + b) if kind == "div" else max)
+        if self.chance(0.3):
+            scalar = self.draw_scalar()
+            if kind == "div" and not first:
+                scalar = self.rng.choice([0.5, 2.0, 4.0, round(self.rng.uniform(0.5, 2.0), 3)])
+            more = {"scalar_first": True} if first else {}
+            return self.emit(kind, [x], combine(x.magnitude, abs(scalar)), x, scalar=scalar, **more)
+        other = self.other_operand(x, positive=kind == "div" and not first)
+        operands = [other, x] if first else [x, other]
+        magnitude = combine(x.magnitude, other.magnitude)
+        return self.emit(kind, operands, magnitude, x, dtype=operands[0].dtype)
+
+    def batch_norm_inference(self, x: Value) -> Value:
+        n = x.shape[1]
+        groups = ["stats", *(g for g in ("weight", "bias") if self.chance(0.6))]
+        operands = [x, self.input((n,)), self.input((n,), "positive"), *(self.input((n,)) for _ in groups[1:])]
+        eps = self.rng.choice([1e-5, 1e-3])
+        magnitude = 1.5 * (x.magnitude + 1.0) + 1.0
+        return self.emit("batch_norm_inference", operands, magnitude, x, groups=tuple(groups), eps=eps)
+
+    def batch_norm_training(self, x: Value) -> Value:
+        n = x.shape[1]
+        groups = [g for g in ("weight", "bias", "running") if self.chance(0.6)]
+        operands = [x]
+        for group in groups:
+            operands.append(self.input((n,)))
+            if group == "running":
+                operands.append(self.input((n,), "positive"))
+        more = {"eps": self.rng.choice([1e-5, 1e-3]), "momentum": self.rng.choice([0.1, 0.25])}
+        result = self.emit("batch_norm_training", operands, 8.0, x, groups=tuple(groups), **more)
+        if "running" not in groups:
+            return result
+        op = self.graph.ops[-1]
+        for i, old in enumerate(operands[-2:]):
+            op.results.append(Value(f"{result.name}_s{i}", (n,), old.dtype, magnitude=2.0))
+        self.graph.returns += [v for v in op.results[1:] if self.chance(0.8)]
+        if self.chance(0.15):  # a per-column result read on the spot, which cannot fuse
+            return self.emit("add", [result, op.results[1]], 10.0, result)
+        return result
+
+    def step(self, x: Value) -> Value:
+        """Append an op on x, or on an earlier matrix of its shape."""
+        fitting = [v for v in self.produced if v.shape == x.shape]
+        if fitting and self.chance(0.15):
+            x = self.rng.choice(fitting)
+        makers = [self.unary, self.binary, self.batch_norm_inference, self.batch_norm_training]
+        weights = [35, 48, 6, 11 if self.graph.extents[x.shape[0]] > 1 else 0]
+        result = self.rng.choices(makers, weights)[0](x)
+        self.produced.append(result)
+        return result
+
+    def chain(self, x: Value, most: int) -> Value:
+        self.produced.append(x)
+        for _ in range(self.rng.randint(0, most)):
+            x = self.step(x)
+        return x
+
+    # The graph
+
+    def make(self) -> Graph:
+        features, depth = self.rng.choice(FEATURES), self.rng.choice(FEATURES)
+        x = self.input(("m", depth), dtype=self.dtype)
+        y = self.chain(self.linear(x, features), 7)
+        layout = self.rng.choices(["one", "stacked", "parallel", "independent"], [60, 18, 15, 7])[0]
+        if layout == "stacked":
+            y = self.chain(self.linear(y, self.rng.choice(FEATURES)), 4)
+        elif layout == "parallel":
+            z = self.chain(self.linear(x, features), 2)
+            if (y.dtype == "f64") == (z.dtype == "f64"):
+                y = self.chain(self.emit("add", [y, z], y.magnitude + z.magnitude, y), 3)
+        elif layout == "independent":
+            self.graph.returns.append(y)
+            self.graph.extents["p"] = self.rng.choice(BATCHES)
+            y = self.chain(self.linear(self.input(("p", depth), dtype=self.dtype), features), 3)
+        self.graph.returns.append(y)
+        self.graph.returns += [v for v in self.produced if v is not y and self.chance(0.1)]
+        if self.chance(0.05):
+            self.graph.returns.append(self.rng.choice([x, y]))
+        self.rng.shuffle(self.graph.returns)
+        return self.graph
+
+
+def random_graph(seed: object, name: str = "", dtype: str = "") -> Graph:
+    """Return the graph of a seed; its element type, if not given, is drawn too."""
+    dtype = dtype or random.Random(f"dtype {seed}").choices(DTYPES, [40, 22, 22, 16])[0]
+    return Generator(name or f"g{seed}", seed, dtype).make()

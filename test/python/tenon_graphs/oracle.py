@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a graph computes, in float64 with numpy, and a bound on any right result's error.
+
+Each value carries a bound that follows the errors of its operands through the op, to first order
+and element by element, and adds the op's own:
+
+- a product of length K errs by (4 + 2 sqrt(K)) u |x| |w|^T, u = 2^-24 (f64: 2^-53): rounding errors
+  of a long sum are random, and its blocks are shorter still. `precision<tf32>` and the like add
+  what rounding x and w to that type costs.
+- a function errs by OPERATION u of its value; where it is a difference of nearly equal numbers
+  (gelu at negative x), of its input.
+- a result of f16 or bf16 is rounded once. Inside a fused op it need not be; the bound allows both.
+- sums of training batch norm err by (8 + sqrt(M)) u of the mean magnitude.
+
+An op that the compiler drops or repeats, or a rounding of f32 values to 16 bits, lands far outside
+(test_numerics.py::test_bounds_notice_mistakes).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .dtypes import ROUNDOFF, SUBNORMAL, compute_dtype, decode
+from .graph import Graph, Op
+
+# Error of exp, tanh, erf and what is made of them, in units of u: MLIR's polynomials err by some 4.
+OPERATION = 12.0
+# What one operand of a product loses, relatively; tensor cores cut tf32 off rather than round it.
+PRECISION = {"fp32": 0.0, "tf32": 2.0**-10, "bf16": 2.0**-8, "fp16": 2.0**-11}
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+@dataclass
+class Bounded:
+    """A tensor in float64, and how far from it a right result may be."""
+
+    value: np.ndarray
+    error: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.error = np.broadcast_to(self.error, self.value.shape)
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 0.5 * (1.0 + np.tanh(0.5 * x))
+
+
+def _gelu(x: np.ndarray, tanh: bool) -> np.ndarray:
+    if tanh:
+        return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
+    return 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0)))
+
+
+def _function(op: Op, x: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return f(x) and the largest slope of f."""
+    slope = op.attributes.get("negative_slope", 0.01)
+    match op.kind:
+        case "relu":
+            return np.maximum(x, 0.0), 1.0
+        case "leaky_relu":
+            return np.where(x > 0.0, x, slope * x), max(1.0, abs(slope))
+        case "gelu":
+            return _gelu(x, op.attributes["tanh"]), 1.13
+        case "silu":
+            return x * _sigmoid(x), 1.1
+        case "mish":
+            return x * np.tanh(np.logaddexp(0.0, x)), 1.09
+        case "sigmoid":
+            return _sigmoid(x), 0.25
+        case "tanh":
+            return np.tanh(x), 1.0
+        case "clamp":
+            low, high = op.attributes.get("min", -np.inf), op.attributes.get("max", np.inf)
+            return np.minimum(np.maximum(x, low), high), 1.0
+    raise AssertionError(op.kind)
+
+
+class Oracle:
+    """Evaluates ops; `compute` is the type whose roundoff arithmetic has."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.u = ROUNDOFF[compute_dtype(op.operands[0].dtype)]
+        if self.u == ROUNDOFF["f64"]:
+            self.u *= 4.0  # the oracle rounds as well
+
+    def constant(self, value: float) -> Bounded:
+        return Bounded(np.float64(value), np.float64(abs(value) * self.u))
+
+    def unary(self, x: Bounded) -> Bounded:
+        value, slope = _function(self.op, x.value)
+        if self.op.kind in ("relu", "clamp"):
+            own = abs(value) * (self.u if self.op.kind == "clamp" else 0.0)
+        else:
+            own = OPERATION * self.u * (abs(x.value) if self.op.kind == "gelu" else abs(value))
+        return Bounded(value, slope * x.error + own)
+
+    def binary(self, a: Bounded, b: Bounded) -> Bounded:
+        size_a, size_b = abs(a.value), abs(b.value)
+        match self.op.kind:
+            case "add":
+                value, error = a.value + b.value, a.error + b.error
+            case "sub":
+                value, error = a.value - b.value, a.error + b.error
+            case "mul":
+                value, error = a.value * b.value, a.error * size_b + b.error * size_a + a.error * b.error
+            case "div":
+                value = a.value / b.value
+                error = (a.error + abs(value) * b.error) / np.maximum(size_b - b.error, 0.25 * size_b)
+            case "min":
+                value, error = np.minimum(a.value, b.value), np.maximum(a.error, b.error)
+            case "max":
+                value, error = np.maximum(a.value, b.value), np.maximum(a.error, b.error)
+        own = 0.0 if self.op.kind in ("min", "max") else 2.0 * self.u * abs(value)
+        return Bounded(value, error + own)
+
+    def linear(self, x: Bounded, w: Bounded, bias: Bounded | None = None) -> Bounded:
+        product, sizes = x.value @ w.value.T, abs(x.value) @ abs(w.value).T
+        lost = (4.0 + 2.0 * math.sqrt(x.value.shape[1])) * self.u
+        lost += 2.0 * PRECISION[self.op.attributes.get("precision", "fp32")]
+        error = lost * sizes + x.error @ abs(w.value).T + abs(x.value) @ w.error.T
+        if bias is None:
+            return Bounded(product, error)
+        value = product + bias.value
+        return Bounded(value, error + bias.error + self.u * (abs(value) + abs(product)))
+
+    def normalise(self, distance: Bounded, inverse: Bounded, weight: Bounded | None, bias: Bounded | None) -> Bounded:
+        """Return distance * inverse * weight + bias."""
+
+        def times(a: Bounded, b: Bounded) -> Bounded:
+            value = a.value * b.value
+            error = a.error * abs(b.value) + b.error * abs(a.value) + a.error * b.error
+            return Bounded(value, error + self.u * abs(value))
+
+        result = times(distance, inverse)
+        if weight is not None:
+            result = times(result, weight)
+        if bias is not None:
+            value = result.value + bias.value
+            result = Bounded(value, result.error + bias.error + self.u * (abs(value) + abs(bias.value)))
+        return result
+
+    def inverse_deviation(self, variance: np.ndarray, error: np.ndarray) -> Bounded:
+        """Return 1 / sqrt(variance + eps); the error is that of the smallest variance there may be."""
+        eps = self.op.attributes["eps"]
+        inverse = 1.0 / np.sqrt(variance + eps)
+        largest = 1.0 / np.sqrt(np.maximum(variance - error, 0.0) + eps * (1.0 - self.u))
+        return Bounded(inverse, largest - inverse + 4.0 * self.u * inverse)
+
+    def batch_norm_inference(self, x: Bounded, groups: dict[str, list[Bounded]]) -> list[Bounded]:
+        mean, variance = groups["stats"]
+        value = x.value - mean.value
+        # A back end may multiply out: x * scale - mean * scale.
+        error = x.error + mean.error + 2.0 * self.u * (abs(x.value) + abs(mean.value))
+        inverse = self.inverse_deviation(variance.value, variance.error)
+        return [self.normalise(Bounded(value, error), inverse, *self.affine(groups))]
+
+    @staticmethod
+    def affine(groups: dict[str, list[Bounded]]) -> tuple[Bounded | None, Bounded | None]:
+        return tuple(groups[g][0] if groups[g] else None for g in ("weight", "bias"))
+
+    def batch_norm_training(self, x: Bounded, groups: dict[str, list[Bounded]]) -> list[Bounded]:
+        count = x.value.shape[0]
+        lost = (8.0 + math.sqrt(count)) * self.u
+        mean = x.value.mean(0)
+        mean_error = x.error.mean(0) + lost * abs(x.value).mean(0)
+        distance = x.value - mean
+        error = x.error + mean_error + self.u * abs(distance)
+        variance = (distance**2).mean(0)
+        variance_error = (2.0 * abs(distance) * error + error**2).mean(0) + lost * variance
+        inverse = self.inverse_deviation(variance, variance_error)
+        results = [self.normalise(Bounded(distance, error), inverse, *self.affine(groups))]
+        if groups["running"]:
+            unbiased = count / (count - 1)
+            batch = [Bounded(mean, mean_error), Bounded(variance * unbiased, variance_error * unbiased)]
+            results += [self.update(old, new) for old, new in zip(groups["running"], batch, strict=True)]
+        return results
+
+    def update(self, old: Bounded, new: Bounded) -> Bounded:
+        momentum = self.op.attributes["momentum"]
+        kept, added = (1.0 - momentum) * old.value, momentum * new.value
+        error = (1.0 - momentum) * old.error + momentum * new.error + 4.0 * self.u * (abs(kept) + abs(added))
+        return Bounded(kept + added, error)
+
+    def run(self, operands: list[Bounded]) -> list[Bounded]:
+        """Return the op's results before they are rounded to their types."""
+        op = self.op
+        if op.kind == "linear":
+            return [self.linear(*operands)]
+        if op.kind.startswith("batch_norm"):
+            by_value = dict(zip(op.operands, operands, strict=True))
+            groups = {g: [by_value[v] for v in op.group(g)] for g in ("stats", "weight", "bias", "running")}
+            return getattr(self, op.kind)(operands[0], groups)
+        if "scalar" in op.attributes:
+            scalar = self.constant(op.attributes["scalar"])
+            operands = [scalar, *operands] if op.attributes.get("scalar_first") else [*operands, scalar]
+        return [self.unary(operands[0]) if len(operands) == 1 else self.binary(*operands)]
+
+
+def evaluate(graph: Graph, inputs: dict[str, np.ndarray]) -> list[Bounded]:
+    """Return what the graph returns for inputs as stored."""
+    known = {v: Bounded(decode(inputs[v.name], v.dtype), np.float64(0.0)) for v in graph.inputs}
+    for op in graph.ops:
+        for value, result in zip(op.results, Oracle(op).run([known[v] for v in op.operands]), strict=True):
+            rounding = ROUNDOFF[value.dtype] * abs(result.value) + SUBNORMAL[value.dtype]
+            known[value] = Bounded(result.value, result.error * (1.0 + ROUNDOFF[value.dtype]) + rounding)
+    return [known[v] for v in graph.returns]
