@@ -66,6 +66,18 @@ static FailureOr<SmallString<0>> createBitcode(ModuleOp module) {
   return bitcode;
 }
 
+/// Removes the wish for two blocks a multiprocessor: it costs registers, and
+/// spilling is worse. Returns whether there was one.
+static bool dropOccupancyHint(std::string &ptx) {
+  std::string kept;
+  for (StringRef line : llvm::split(ptx, '\n'))
+    if (!line.starts_with(".minnctapersm"))
+      kept += (line + "\n").str();
+  bool dropped = kept.size() < ptx.size();
+  ptx = std::move(kept);
+  return dropped;
+}
+
 static TargetResult compileFor(const TargetSpec &target, StringRef bitcode,
                                const Toolkit &toolkit,
                                const TemporaryFolder &folder) {
@@ -80,6 +92,10 @@ static TargetResult compileFor(const TargetSpec &target, StringRef bitcode,
     return fail(ptx.takeError());
   result.ptx = std::move(*ptx);
   auto assembled = assemble(toolkit, folder, target.name, result.ptx);
+  if (!assembled && dropOccupancyHint(result.ptx)) {
+    llvm::consumeError(assembled.takeError());
+    assembled = assemble(toolkit, folder, target.name, result.ptx);
+  }
   if (!assembled)
     return fail(assembled.takeError());
   std::tie(result.cubin, result.resources) = std::move(*assembled);
@@ -92,7 +108,7 @@ lookupTargets(ModuleOp module, ArrayRef<std::string> names) {
   for (const std::string &name : names) {
     const TargetSpec *target = lookupTarget(name);
     if (!target)
-      return module.emitError() << "'" << name << "' is not a target; known are "
+      return emitError(module.getLoc()) << "'" << name << "' is not a target; known are "
                                 << listTargets();
     if (!llvm::is_contained(targets, target))
       targets.push_back(target);
@@ -153,6 +169,6 @@ FailureOr<CompiledKernels> tenon::compileKernels(ModuleOp module,
     return CompiledKernels();
   llvm::Expected<CompiledKernels> kernels = compileForAll(*targets, *bitcode);
   if (!kernels)
-    return module.emitError() << llvm::toString(kernels.takeError());
+    return emitError(module.getLoc()) << llvm::toString(kernels.takeError());
   return std::move(*kernels);
 }

@@ -21,6 +21,14 @@ using namespace mlir::tenon;
 // Memory
 //===----------------------------------------------------------------------===//
 
+Value tenon::emitCeilDiv(ImplicitLocOpBuilder &builder, Value a, Value b) {
+  Value one =
+      arith::ConstantOp::create(builder, builder.getI64IntegerAttr(1));
+  Value above = arith::AddIOp::create(builder, a,
+                                      arith::SubIOp::create(builder, b, one));
+  return arith::DivUIOp::create(builder, above, b);
+}
+
 Value tenon::castFloat(ImplicitLocOpBuilder &builder, Value value, Type type) {
   unsigned from = value.getType().getIntOrFloatBitWidth();
   unsigned to = type.getIntOrFloatBitWidth();

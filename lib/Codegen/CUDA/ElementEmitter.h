@@ -54,6 +54,9 @@ private:
   DenseMap<std::pair<Operation *, unsigned>, SmallVector<Value>> finished;
 };
 
+/// a / b of i64, rounded up; neither is negative.
+Value emitCeilDiv(ImplicitLocOpBuilder &builder, Value a, Value b);
+
 /// `value` in another float type.
 Value castFloat(ImplicitLocOpBuilder &builder, Value value, Type type);
 

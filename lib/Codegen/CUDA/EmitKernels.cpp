@@ -111,8 +111,7 @@ Value EpilogueLowering::createM() {
 
 /// How many groups of blocks share the tiles.
 Value EpilogueLowering::createGroups(const KernelGeometry &geometry) {
-  Value tiles =
-      arith::CeilDivSIOp::create(b, m, i64(geometry.tileRows()));
+  Value tiles = emitCeilDiv(b, m, i64(geometry.tileRows()));
   bool hasColumnResults = llvm::any_of(
       op.getYield().getOperandTypes(),
       [](Type type) { return !EpiloguePlan::variesByRow(type); });
@@ -124,9 +123,9 @@ Value EpilogueLowering::createGroups(const KernelGeometry &geometry) {
     constexpr int64_t kBlocks = 2112;
     Value blocks =
         arith::MulIOp::create(b, tiles, i64(geometry.columnBlocks()));
-    Value each = arith::CeilDivSIOp::create(b, blocks, i64(kBlocks));
+    Value each = emitCeilDiv(b, blocks, i64(kBlocks));
     each = arith::MaxSIOp::create(b, each, i64(1));
-    groups = arith::CeilDivSIOp::create(b, tiles, each);
+    groups = emitCeilDiv(b, tiles, each);
   }
   // Results that do not depend on the rows are written for an empty batch too.
   if (hasReductions() || hasColumnResults)

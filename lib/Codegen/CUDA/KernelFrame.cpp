@@ -37,6 +37,11 @@ KernelFrame::KernelFrame(gpu::GPUModuleOp module, StringRef name, Location loc,
   function->setAttr(
       NVVM::NVVMDialect::getReqntidAttrName(),
       b.getDenseI32ArrayAttr({static_cast<int32_t>(geometry.threads())}));
+  // The grids of reductions are made for two blocks at once on a multiprocessor;
+  // dropped where registers do not suffice (CompileKernels.cpp).
+  if (phase.reduction || !phase.finished.empty())
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      b.getI32IntegerAttr(2));
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   ValueRange arguments = entry->getArguments();
@@ -75,7 +80,7 @@ void KernelFrame::computePlace() {
   if (geometry.isRagged())
     column = arith::MinSIOp::create(b, own, last);
   Value rows = i64(geometry.tileRows());
-  tiles = arith::CeilDivSIOp::create(b, m, rows);
+  tiles = ceilDiv(m, rows);
 }
 
 Value KernelFrame::i32(int64_t value) {

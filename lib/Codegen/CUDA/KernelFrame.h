@@ -44,6 +44,8 @@ public:
   Value less(Value a, Value x) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, a, x);
   }
+  /// a / x, rounded up, for numbers that are not negative.
+  Value ceilDiv(Value a, Value x) { return emitCeilDiv(b, a, x); }
   Value isZero(Value a);
   Value both(Value a, Value x) { return arith::AndIOp::create(b, a, x); }
   Value toI64(Value a) {

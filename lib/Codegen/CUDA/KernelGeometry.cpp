@@ -38,10 +38,7 @@ KernelGeometry KernelGeometry::get(const EpiloguePlan &plan, unsigned lanes) {
                                          llvm::PowerOf2Ceil(n / lanes));
   geometry.threadsY = threads / geometry.threadsX;
   // Enough loads in flight to hide memory's latency, without long kernels.
-  if (heavy)
-    geometry.rows = std::max(1u, 8 / lanes);
-  else
-    geometry.rows = reduces ? std::min(8u, 32 / lanes) : 4;
+  geometry.rows = heavy ? std::max(1u, 8 / lanes) : 4;
   if (!ShapedType::isDynamic(m))
     geometry.rows = std::min<int64_t>(
         geometry.rows, std::max<int64_t>(1, llvm::divideCeil(

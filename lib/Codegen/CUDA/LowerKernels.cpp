@@ -19,7 +19,6 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -55,10 +54,8 @@ private:
   LogicalResult lowerLoops() {
     RewritePatternSet patterns(&getContext());
     populateSCFToControlFlowConversionPatterns(patterns);
-    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     ConversionTarget target(getContext());
     target.addIllegalDialect<scf::SCFDialect>();
-    target.addIllegalOp<arith::CeilDivSIOp>();
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     return applyPartialConversion(getOperation(), target, std::move(patterns));
   }

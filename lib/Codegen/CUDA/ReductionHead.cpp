@@ -21,7 +21,7 @@ static Value countRows(KernelFrame &frame, Value index, Type type) {
   ImplicitLocOpBuilder &b = frame.b;
   Value tileRows = frame.i64(frame.geometry.tileRows());
   Value before = frame.sub(frame.tiles, index);
-  Value own = arith::CeilDivSIOp::create(b, before, frame.groups);
+  Value own = frame.ceilDiv(before, frame.groups);
   Value rows = frame.mul(own, tileRows);
   Value missing = frame.sub(frame.mul(frame.tiles, tileRows), frame.m);
   Value ragged = arith::SelectOp::create(b, frame.isZero(index), missing,

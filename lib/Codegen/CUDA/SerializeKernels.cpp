@@ -42,7 +42,7 @@ struct SerializeKernels
     ModuleOp module = getOperation();
     SmallVector<std::string> names(targets.begin(), targets.end());
     if (names.empty()) {
-      module.emitError("no target given; use targets=sm_90a, for example");
+      emitError(module.getLoc(), "no target given; use targets=sm_90a, for example");
       return signalPassFailure();
     }
     FailureOr<CompiledKernels> kernels = compileKernels(module, names);
@@ -51,19 +51,53 @@ struct SerializeKernels
     for (auto gpuModule :
          llvm::make_early_inc_range(module.getOps<gpu::GPUModuleOp>())) {
       OpBuilder builder(gpuModule);
-      if (!kernels->fatbin.empty()) {
-        auto target = NVVM::NVVMTargetAttr::get(
-            &getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", names.back());
-        auto object = gpu::ObjectAttr::get(
-            &getContext(), target, gpu::CompilationTarget::Fatbin,
-            builder.getStringAttr(kernels->fatbin), DictionaryAttr(),
-            gpu::KernelTableAttr());
-        gpu::BinaryOp::create(builder, gpuModule.getLoc(),
-                              gpuModule.getName(), /*offloadingHandler=*/nullptr,
-                              ArrayRef<Attribute>{object});
-      }
+      if (!kernels->fatbin.empty())
+        gpu::BinaryOp::create(builder, gpuModule.getLoc(), gpuModule.getName(),
+                              /*offloadingHandler=*/nullptr,
+                              createObjects(*kernels));
       gpuModule.erase();
     }
+  }
+
+private:
+  /// PTX of each target, then the fat binary.
+  SmallVector<Attribute> createObjects(const CompiledKernels &kernels) {
+    SmallVector<Attribute> objects;
+    for (const auto &[target, ptx] : kernels.ptx)
+      objects.push_back(createObject(target, gpu::CompilationTarget::Assembly,
+                                     ptx, describe(kernels, target)));
+    objects.push_back(createObject(kernels.ptx.begin()->first,
+                                   gpu::CompilationTarget::Fatbin,
+                                   kernels.fatbin, DictionaryAttr()));
+    return objects;
+  }
+
+  Attribute createObject(StringRef target, gpu::CompilationTarget format,
+                         StringRef content, DictionaryAttr properties) {
+    MLIRContext *context = &getContext();
+    return gpu::ObjectAttr::get(
+        context,
+        NVVM::NVVMTargetAttr::get(context, /*optLevel=*/3,
+                                  "nvptx64-nvidia-cuda", target),
+        format, StringAttr::get(context, content), properties,
+        gpu::KernelTableAttr());
+  }
+
+  /// What each kernel needs on `target`.
+  DictionaryAttr describe(const CompiledKernels &kernels, StringRef target) {
+    Builder builder(&getContext());
+    NamedAttrList list;
+    for (const KernelResources &kernel : kernels.resources)
+      if (kernel.target == target)
+        list.set(kernel.kernel,
+                 builder.getDictionaryAttr(
+                     {builder.getNamedAttr(
+                          "registers",
+                          builder.getI64IntegerAttr(kernel.registers)),
+                      builder.getNamedAttr(
+                          "shared_bytes",
+                          builder.getI64IntegerAttr(kernel.sharedBytes))}));
+    return list.getDictionary(&getContext());
   }
 };
 } // namespace

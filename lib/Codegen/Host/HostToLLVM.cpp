@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tenon/Codegen/CUDA/HostToLLVM.h"
 #include "tenon/Codegen/Host/Passes.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -83,11 +84,14 @@ struct TenonHostToLLVM : tenon::impl::TenonHostToLLVMBase<TenonHostToLLVM> {
     populateFuncToLLVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
+    tenon::populateCudaHostToLLVMPatterns(converter, patterns);
     patterns.add<CopyToRuntime>(converter, /*benefit=*/2);
 
     LLVMConversionTarget target(*context);
     target.addLegalOp<ModuleOp>();
-    target.addLegalDialect<gpu::GPUDialect>(); // kernels, already compiled
+    // Kernels are compiled apart (compileKernels).
+    target.addLegalOp<gpu::GPUModuleOp, gpu::BinaryOp>();
+    target.markOpRecursivelyLegal<gpu::GPUModuleOp>();
     if (failed(applyFullConversion(getOperation(), target,
                                    std::move(patterns))))
       signalPassFailure();
