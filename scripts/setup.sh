@@ -19,7 +19,7 @@ packages=(
   # The build.
   cmake ninja-build ccache git make
   # Libraries.
-  libdlpack-dev libgtest-dev nlohmann-json3-dev
+  libcli11-dev libdlpack-dev libgtest-dev nlohmann-json3-dev
   # Scripts.
   python3 python3-venv
 )

@@ -38,6 +38,7 @@ config.substitutions += [
     ("%tenon_lib", str(build / "lib")),
     ("%examples", str(source / "examples")),
     ("%cc", f"{config.c_compiler} {' '.join(f'-I{path}' for path in includes)}"),
+    ("%clangxx", f"{config.cxx_compiler} -std=c++20 {' '.join(f'-I{path}' for path in includes)}"),
 ]
 
 # What a compiled model or a CUDA driver may need from the caller.

@@ -1,0 +1,174 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Opening a model, which may have to be compiled first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Model.h"
+
+#include "Call.h"
+#include "Error.h"
+#include "Text.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace tenon::run;
+namespace fs = std::filesystem;
+
+bool tenon::run::isSource(const std::string &path) {
+  std::string extension = fs::path(path).extension();
+  return extension == ".mlir" || extension == ".mlirbc";
+}
+
+/// What the loader would say of these needs translation.
+static void checkIsFile(const std::string &path) {
+  std::error_code error;
+  fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found)
+    throw Error("no model at '" + path + "'; check the path");
+  if (error || access(path.c_str(), R_OK))
+    throw Error("cannot read '" + path +
+                "': " + (error ? error.message() : strerror(errno)) +
+                "; check its permissions");
+  if (fs::is_directory(status))
+    throw Error("'" + path +
+                "' is a directory; give a .so of tenon-compile or a .mlir");
+}
+
+ModelHandle tenon::run::openCompiled(const std::string &path) {
+  checkIsFile(path);
+  char magic[4] = {};
+  if (!std::ifstream(path, std::ios::binary).read(magic, sizeof(magic)) ||
+      memcmp(magic,
+             "\x7f"
+             "ELF",
+             sizeof(magic)))
+    throw Error("'" + path +
+                "' is not a compiled model; make one with "
+                "tenon-compile -o, or give a model's text as .mlir");
+  TenonModel *model = nullptr;
+  check(tenonModelOpen(path.c_str(), &model));
+  return ModelHandle(model);
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+namespace {
+class TemporaryFolder {
+public:
+  TemporaryFolder() {
+    const char *parent = getenv("TMPDIR");
+    path =
+        std::string(parent && *parent ? parent : "/tmp") + "/tenon-run-XXXXXX";
+    if (!mkdtemp(path.data()))
+      throw Error("cannot make a folder '" + path + "': " + strerror(errno) +
+                  "; set TMPDIR to a folder that can be written");
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder &) = delete;
+  std::string path;
+};
+} // namespace
+
+static volatile pid_t compiler = 0;
+static volatile sig_atomic_t interruption = 0;
+
+/// Keeps signals that end a program until the temporary folder is gone.
+static void interrupt(int signal) {
+  interruption = signal;
+  if (compiler > 0)
+    kill(compiler, signal);
+}
+
+static int waitFor(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR)
+      throw Error(std::string("cannot wait for tenon-compile: ") +
+                  strerror(errno));
+  return status;
+}
+
+/// Runs a program to its end, with this one's streams.
+static int spawn(std::vector<std::string> command) {
+  std::vector<char *> arguments;
+  for (std::string &argument : command)
+    arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  if (int error = posix_spawn(&child, arguments[0], nullptr, nullptr,
+                              arguments.data(), environ))
+    throw Error("cannot start '" + command[0] + "': " + strerror(error) +
+                "; install Tenon's compiler there, or compile the model "
+                "elsewhere and give the .so");
+  compiler = child;
+  int status = waitFor(child);
+  compiler = 0;
+  return status;
+}
+
+static constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
+/// Runs `work` with the signals that end a program put off until it is done.
+template <typename Work> static auto uninterrupted(Work &&work) {
+  for (int signal : kEndingSignals)
+    std::signal(signal, interrupt);
+  struct Restore {
+    ~Restore() {
+      for (int signal : kEndingSignals)
+        std::signal(signal, SIG_DFL);
+    }
+  } restore;
+  return work();
+}
+
+static ModelHandle compileInto(const std::string &folder,
+                               const std::string &source,
+                               const std::vector<std::string> &options) {
+  fs::path self = fs::read_symlink("/proc/self/exe");
+  std::string output = folder + "/libmodel.so";
+  std::vector<std::string> command = {self.parent_path() / "tenon-compile",
+                                      source, "-o", output};
+  command.insert(command.end(), options.begin(), options.end());
+  int status = spawn(command);
+  if (interruption)
+    return nullptr;
+  if (WIFSIGNALED(status))
+    throw Error(std::string("tenon-compile was ended by signal ") +
+                std::to_string(WTERMSIG(status)) + " (" +
+                strsignal(WTERMSIG(status)) + ")");
+  if (WEXITSTATUS(status))
+    throw CompileFailure{WEXITSTATUS(status)};
+  return openCompiled(output);
+}
+
+ModelHandle
+tenon::run::compileAndOpen(const std::string &source,
+                           const std::vector<std::string> &options) {
+  checkIsFile(source);
+  note("compiling '" + source + "'");
+  ModelHandle model = uninterrupted([&] {
+    TemporaryFolder folder; // a loaded library needs its file no more
+    return compileInto(folder.path, source, options);
+  });
+  if (interruption)
+    raise(interruption);
+  return model;
+}
