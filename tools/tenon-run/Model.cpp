@@ -124,20 +124,29 @@ static int spawn(std::vector<std::string> command) {
   return status;
 }
 
-static constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP};
+namespace {
+/// Puts off the signals that end a program while it lives; those that the
+/// program ignores (nohup) stay ignored.
+class PutOffSignals {
+public:
+  PutOffSignals() {
+    for (Signal &signal : signals)
+      if ((signal.handler = std::signal(signal.number, interrupt)) == SIG_IGN)
+        std::signal(signal.number, SIG_IGN);
+  }
+  ~PutOffSignals() {
+    for (Signal &signal : signals)
+      std::signal(signal.number, signal.handler);
+  }
+  PutOffSignals(const PutOffSignals &) = delete;
 
-/// Runs `work` with the signals that end a program put off until it is done.
-template <typename Work> static auto uninterrupted(Work &&work) {
-  for (int signal : kEndingSignals)
-    std::signal(signal, interrupt);
-  struct Restore {
-    ~Restore() {
-      for (int signal : kEndingSignals)
-        std::signal(signal, SIG_DFL);
-    }
-  } restore;
-  return work();
-}
+private:
+  struct Signal {
+    int number;
+    void (*handler)(int) = SIG_DFL;
+  } signals[3] = {{SIGINT}, {SIGTERM}, {SIGHUP}};
+};
+} // namespace
 
 static ModelHandle compileInto(const std::string &folder,
                                const std::string &source,
@@ -164,10 +173,12 @@ tenon::run::compileAndOpen(const std::string &source,
                            const std::vector<std::string> &options) {
   checkIsFile(source);
   note("compiling '" + source + "'");
-  ModelHandle model = uninterrupted([&] {
+  ModelHandle model;
+  {
+    PutOffSignals signals;
     TemporaryFolder folder; // a loaded library needs its file no more
-    return compileInto(folder.path, source, options);
-  });
+    model = compileInto(folder.path, source, options);
+  }
   if (interruption)
     raise(interruption);
   return model;

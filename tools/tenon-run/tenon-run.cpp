@@ -52,7 +52,7 @@ static ModelHandle openModel(const Arguments &arguments, const Gpu *gpu) {
 
 static Opened open(const Arguments &arguments) {
   std::unique_ptr<Gpu> gpu;
-  if (arguments.target == "cuda" && !arguments.manifest)
+  if (arguments.target == "cuda")
     gpu = makeGpu(arguments.gpu);
   Opened opened;
   opened.model = openModel(arguments, gpu.get());
