@@ -133,6 +133,11 @@ void tenonCopy(TenonCall *call, void *target, const void *source,
 void tenonParallelFor(void (*body)(int64_t index, void *context), int64_t count,
                       void *context);
 
+/// Rounds to bf16, returned in the low half of the float's register. LLVM keeps
+/// a bf16 that lives across blocks as an f32 and calls this to make it one
+/// again; libgcc has it only since version 13.
+float __truncsfbf2(float value);
+
 } // extern "C"
 
 #endif // TENON_RUNTIME_RUNTIME_H

@@ -45,19 +45,6 @@ static void widenConstant(arith::ConstantOp op) {
   }));
 }
 
-/// The f64 values of an argument. bf16 goes by f32, in two ops: LLVM would turn
-/// comparisons of extended bf16 into arithmetic on bf16, which takes calls of
-/// functions that compilers' libraries have only of late.
-static Value extend(OpBuilder &builder, Location loc, Value value) {
-  auto to = [&](Value from, Type element) -> Value {
-    Type type = cast<RankedTensorType>(from.getType()).clone(element);
-    return arith::ExtFOp::create(builder, loc, type, from);
-  };
-  if (getElementTypeOrSelf(value).isBF16())
-    return to(to(value, builder.getF32Type()), builder.getF64Type());
-  return to(value, builder.getF64Type());
-}
-
 static void widenFunction(func::FuncOp function) {
   function.walk([&](Operation *op) {
     if (op == function)
@@ -77,14 +64,12 @@ static void widenFunction(func::FuncOp function) {
   OpBuilder builder(function.getContext());
   builder.setInsertionPointToStart(&function.getBody().front());
   for (BlockArgument argument : function.getArguments()) {
-    if (widen(argument.getType()) == argument.getType())
+    Type wide = widen(argument.getType());
+    if (wide == argument.getType())
       continue;
-    // Users before the extension is there, which is one more.
-    SmallVector<OpOperand *> uses = llvm::map_to_vector(
-        argument.getUses(), [](OpOperand &use) { return &use; });
-    Value extended = extend(builder, function.getLoc(), argument);
-    for (OpOperand *use : uses)
-      use->set(extended);
+    auto extended =
+        arith::ExtFOp::create(builder, function.getLoc(), wide, argument);
+    argument.replaceAllUsesExcept(extended, extended);
   }
   Operation *terminator = function.getBody().front().getTerminator();
   function.setType(FunctionType::get(function.getContext(),

@@ -2,10 +2,8 @@
 
 // CHECK-LABEL: func.func @f_reference(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x64xbf16>, %[[W:.*]]: tensor<32x64xbf16> {tenon.param}, %[[B:.*]]: tensor<32xbf16>) -> tensor<?x32xf64>
-// CHECK-DAG:     %[[XF:.*]] = arith.extf %[[X]] : tensor<?x64xbf16> to tensor<?x64xf32>
-// CHECK-DAG:     %[[XD:.*]] = arith.extf %[[XF]] : tensor<?x64xf32> to tensor<?x64xf64>
-// CHECK-DAG:     %[[WF:.*]] = arith.extf %[[W]] : tensor<32x64xbf16> to tensor<32x64xf32>
-// CHECK-DAG:     %[[WD:.*]] = arith.extf %[[WF]] : tensor<32x64xf32> to tensor<32x64xf64>
+// CHECK-DAG:     %[[XD:.*]] = arith.extf %[[X]] : tensor<?x64xbf16> to tensor<?x64xf64>
+// CHECK-DAG:     %[[WD:.*]] = arith.extf %[[W]] : tensor<32x64xbf16> to tensor<32x64xf64>
 // CHECK:         %[[S:.*]] = arith.constant dense<5.000000e-01> : tensor<32xf64>
 // CHECK:         tenon.linear %[[XD]], %[[WD]], %{{.*}} : (tensor<?x64xf64>, tensor<32x64xf64>, tensor<32xf64>) -> tensor<?x32xf64>
 // CHECK:         tenon.mul %{{.*}}, %[[S]] : tensor<?x32xf64>, tensor<32xf64>
