@@ -282,8 +282,10 @@ struct CPULoopsPass : tenon::impl::TenonCPULoopsBase<CPULoopsPass> {
       rewriter.setInsertionPoint(op);
       if (isSimple(op)) {
         lowerToLoops(op, rewriter, vectorBits);
-      } else if (failed(linalg::linalgOpToLoops(rewriter, op))) {
-        op->emitOpError("cannot become loops: it must be on buffers");
+      } else if (!op.hasPureBufferSemantics() ||
+                 failed(linalg::linalgOpToLoops(rewriter, op))) {
+        op->emitOpError("cannot become loops: its operands must be buffers; "
+                        "run --tenon-bufferize first");
         return signalPassFailure();
       }
       rewriter.eraseOp(op);

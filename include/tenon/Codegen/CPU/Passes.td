@@ -95,7 +95,7 @@ def TenonCPUMatmul : Pass<"tenon-cpu-matmul", "::mlir::func::FuncOp"> {
     }
     ```
 
-    Errors: a result whose rows are not contiguous.
+    Any other product is left to `--tenon-cpu-loops`.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"256",
@@ -117,6 +117,8 @@ def TenonCPULoops : Pass<"tenon-cpu-loops", "::mlir::func::FuncOp"> {
     followed by a scalar remainder. A reduced dimension is not split, so the order
     of a reduction never depends on the number of threads. Any other linalg op
     becomes plain loops (upstream's).
+
+    Errors: an op on tensors.
 
     ```mlir
     linalg.generic {indexing_maps = [(m, n) -> (m, n), (m, n) -> (n), (m, n) -> (m, n)], ...}

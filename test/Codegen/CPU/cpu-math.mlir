@@ -1,0 +1,27 @@
+// RUN: tenon-opt %s --tenon-cpu-math --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @f32_in_line(
+// CHECK-NOT: math.exp
+// CHECK-NOT: math.erf
+// CHECK-NOT: math.tanh
+// CHECK-NOT: math.fma
+// CHECK-NOT: call
+// CHECK: return
+func.func @f32_in_line(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.exp %x : vector<8xf32>
+  %1 = math.erf %0 : vector<8xf32>
+  %2 = math.tanh %1 : vector<8xf32>
+  return %2 : vector<8xf32>
+}
+
+// -----
+
+// CHECK: func.func private @erf(f64) -> f64
+// CHECK-LABEL: func.func @f64_by_libm(
+// CHECK: math.exp
+// CHECK-COUNT-2: call @erf(
+func.func @f64_by_libm(%x: vector<2xf64>) -> vector<2xf64> {
+  %0 = math.exp %x : vector<2xf64>
+  %1 = math.erf %0 : vector<2xf64>
+  return %1 : vector<2xf64>
+}

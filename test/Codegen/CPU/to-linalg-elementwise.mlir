@@ -1,0 +1,218 @@
+// RUN: tenon-opt %s --tenon-to-linalg --split-input-file | FileCheck %s --implicit-check-not=tenon.
+
+// Every op that stands alone becomes one loop, which rounds to the op's type.
+
+// CHECK-LABEL: func.func @add(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.addf {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @add(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.add %x, 3.0 : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @sub(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.subf {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @sub(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.sub %x, 3.0 : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @mul(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.mulf {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @mul(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.mul %x, 3.0 : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @div(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.divf {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @div(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.div %x, 3.0 : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @min(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.minimumf {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @min(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.min %x, 3.0 : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @max(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.maximumf {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @max(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.max %x, 3.0 : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @relu(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.maximumf {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @relu(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.relu %x : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @leaky_relu(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.select {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @leaky_relu(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.leaky_relu %x {negative_slope = 0.1} : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @gelu(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: math.erf {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @gelu(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.gelu %x : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @gelu_tanh(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: math.tanh {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @gelu_tanh(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.gelu %x approximate<tanh> : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @silu(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: math.exp {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @silu(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.silu %x : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @mish(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: math.exp {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @mish(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.mish %x : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @sigmoid(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: math.exp {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @sigmoid(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.sigmoid %x : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @tanh(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: math.tanh {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @tanh(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.tanh %x : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @clamp(
+// CHECK: linalg.generic
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.minimumf {{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.yield %[[ROUNDED]] : f16
+func.func @clamp(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.clamp %x {min = -1.0, max = 1.0} : tensor<?x8xf16>
+  return %0 : tensor<?x8xf16>
+}
+
+// CHECK-LABEL: func.func @batch_norm_inference(
+// CHECK: linalg.generic
+// CHECK: math.sqrt {{.*}} : f64
+// CHECK: linalg.yield %{{.*}} : f64
+func.func @batch_norm_inference(%x: tensor<?x8xf64>, %m: tensor<8xf64>, %v: tensor<8xf64>) -> tensor<?x8xf64> {
+  %0 = tenon.batch_norm_inference %x stats(%m, %v) : tensor<?x8xf64>, tensor<8xf64>, tensor<8xf64>
+  return %0 : tensor<?x8xf64>
+}
+
+// -----
+
+// CHECK-DAG: #[[$ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG: #[[$FEATURE:.*]] = affine_map<(d0, d1) -> (d1)>
+// CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0, d1) -> (d0, 0)>
+// CHECK-DAG: #[[$SCALAR:.*]] = affine_map<(d0, d1) -> ()>
+// CHECK-LABEL: func.func @broadcast(
+// CHECK: linalg.generic {indexing_maps = [#[[$ID]], #[[$FEATURE]], #[[$ID]]]
+// CHECK: linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]], #[[$ID]]]
+// CHECK: linalg.generic {indexing_maps = [#[[$ID]], #[[$SCALAR]], #[[$ID]]]
+func.func @broadcast(%x: tensor<?x8xf32>, %n: tensor<8xf32>, %m: tensor<?x1xf32>, %s: tensor<f32>) -> tensor<?x8xf32> {
+  %0 = tenon.add %x, %n : tensor<?x8xf32>, tensor<8xf32>
+  %1 = tenon.add %0, %m : tensor<?x8xf32>, tensor<?x1xf32>
+  %2 = tenon.add %1, %s : tensor<?x8xf32>, tensor<f32>
+  return %2 : tensor<?x8xf32>
+}
+
+// -----
+
+// The first tensor may be the one that is repeated; M comes from the other.
+
+// CHECK-DAG: #[[$ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0, d1) -> (0, d1)>
+// CHECK-LABEL: func.func @broadcast_first(
+// CHECK-SAME: %{{.*}}: tensor<1x8xf32>, %[[X:[^:]*]]: tensor<?x8xf32>
+// CHECK: tensor.dim %[[X]], %c0
+// CHECK: linalg.generic {indexing_maps = [#[[$ROW]], #[[$ID]], #[[$ID]]]
+func.func @broadcast_first(%r: tensor<1x8xf32>, %x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %0 = tenon.sub %r, %x : tensor<1x8xf32>, tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @rank_0(
+// CHECK: linalg.generic {{.*}} iterator_types = []
+func.func @rank_0(%x: tensor<f32>) -> tensor<f32> {
+  %0 = tenon.relu %x : tensor<f32>
+  return %0 : tensor<f32>
+}
