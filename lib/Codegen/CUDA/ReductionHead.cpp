@@ -54,7 +54,7 @@ struct GroupWalk {
   }
 
   /// The count and state of all of the thread's groups. Four are loaded
-  /// together; those beyond the last count as empty.
+  /// together; those beyond the last are empty.
   SmallVector<Value> emit() {
     constexpr unsigned batch = 4;
     ImplicitLocOpBuilder &b = frame.b;
@@ -76,14 +76,17 @@ struct GroupWalk {
     ImplicitLocOpBuilder &b = frame.b;
     SmallVector<Value> counts;
     SmallVector<SmallVector<Value>> loaded;
+    SmallVector<Value> empty = reduction.emitInit(b, b.getLoc(), type);
     Value last = frame.sub(frame.groups, frame.i64(1));
     for (unsigned i = 0; i != batch; ++i) {
       Value index = frame.add(first, frame.i64(int64_t(i) * parts));
       Value clamped = arith::MinSIOp::create(b, index, last);
+      Value exists = frame.less(index, frame.groups);
       loaded.push_back(load(clamped));
+      for (auto [scalar, none] : llvm::zip(loaded.back(), empty))
+        scalar = arith::SelectOp::create(b, exists, scalar, none);
       counts.push_back(arith::SelectOp::create(
-          b, frame.less(index, frame.groups), countRows(frame, clamped, type),
-          frame.real(type, 0.0)));
+          b, exists, countRows(frame, clamped, type), frame.real(type, 0.0)));
     }
     Value count = carried[0];
     SmallVector<Value> state(carried.drop_front());

@@ -83,12 +83,13 @@ private:
           b.setInsertionPointToEnd(index.getParentBlock());
           Value row = frame.add(
               first, frame.mul(index, frame.i64(frame.geometry.threadsY)));
-          // A row beyond M counts as none.
-          Value count = arith::SelectOp::create(
-              b, frame.less(row, frame.m), frame.real(type, 1.0),
-              frame.real(type, 0.0));
-          scf::YieldOp::create(
-              b, addRows(frame.clampRows(row), count, values));
+          SmallVector<Value> added = addRows(
+              frame.clampRows(row), frame.real(type, 1.0), values);
+          // A row beyond M is none.
+          Value exists = frame.less(row, frame.m);
+          for (auto [after, before] : llvm::zip(added, values))
+            after = arith::SelectOp::create(b, exists, after, before);
+          scf::YieldOp::create(b, added);
         });
     return loop.getResults();
   }
