@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import ctypes
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -34,13 +35,13 @@ DTYPES = {
 class DLDevice(ctypes.Structure):
     """DLPack's DLDevice."""
 
-    _fields_ = [("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32)]
+    _fields_: ClassVar[list] = [("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32)]
 
 
 class DLTensor(ctypes.Structure):
     """DLPack's DLTensor, with its device and type inlined."""
 
-    _fields_ = [
+    _fields_: ClassVar[list] = [
         ("data", ctypes.c_void_p),
         ("device_type", ctypes.c_int32),
         ("device_id", ctypes.c_int32),
@@ -54,18 +55,25 @@ class DLTensor(ctypes.Structure):
     ]
 
 
+def address_of(tensor: Tensor) -> int:
+    """Return where a tensor's data begins."""
+    if isinstance(tensor, np.ndarray):
+        return tensor.ctypes.data
+    return tensor.data_ptr()
+
+
 def dltensor(tensor: Tensor) -> DLTensor:
     """Return a view of `tensor`, which must outlive it."""
     dtype = str(tensor.dtype).removeprefix("torch.").replace("uint16", "bfloat16")
     if isinstance(tensor, np.ndarray):
-        address, device, index = tensor.ctypes.data, CPU, 0
+        device, index = CPU, 0
         strides = [stride // tensor.itemsize for stride in tensor.strides]
     else:
-        address, strides = tensor.data_ptr(), tensor.stride()
+        strides = tensor.stride()
         device, index = (CUDA if tensor.is_cuda else CPU), tensor.device.index or 0
     extents = ctypes.c_int64 * max(len(tensor.shape), 1)
     return DLTensor(
-        address,
+        address_of(tensor),
         device,
         index,
         len(tensor.shape),
@@ -77,19 +85,32 @@ def dltensor(tensor: Tensor) -> DLTensor:
     )
 
 
-def allocate(shape: list[int], dtype: str, like: Tensor) -> Tensor:
-    """Return a tensor of NaNs on the device of `like`, at an address that 256 divides."""
-    numpy_type, _, bits = DTYPES[dtype]
-    size = int(np.prod(shape, dtype=np.int64)) * bits // 8
+def filled(size: int, like: Tensor) -> Tensor:
+    """Return `size` bytes of 0xFF, NaNs in every type, on the device of `like`."""
     if isinstance(like, np.ndarray):
-        memory = np.full(size + 256, 0xFF, np.uint8)
-        start = -memory.ctypes.data % 256
-        return memory[start : start + size].view(numpy_type).reshape(shape)
+        return np.full(size, 0xFF, np.uint8)
     import torch
 
-    memory = torch.full([size + 256], 0xFF, dtype=torch.uint8, device=like.device)
-    start = -memory.data_ptr() % 256
-    return memory[start : start + size].view(getattr(torch, dtype)).reshape(shape)
+    return torch.full([size], 0xFF, dtype=torch.uint8, device=like.device)
+
+
+def carve(memory: Tensor, start: int, shape: Sequence[int], dtype: str) -> Tensor:
+    """Return a tensor that begins at byte `start` of `memory`."""
+    numpy_type, _, bits = DTYPES[dtype]
+    size = int(np.prod(shape, dtype=np.int64)) * bits // 8
+    part = memory[start : start + size]
+    if isinstance(memory, np.ndarray):
+        return part.view(numpy_type).reshape(shape)
+    import torch
+
+    return part.view(getattr(torch, dtype)).reshape(tuple(shape))
+
+
+def allocate(shape: Sequence[int], dtype: str, like: Tensor) -> Tensor:
+    """Return a tensor of NaNs on the device of `like`, at an address that 256 divides."""
+    size = int(np.prod(shape, dtype=np.int64)) * DTYPES[dtype][2] // 8
+    memory = filled(size + 256, like)
+    return carve(memory, -address_of(memory) % 256, shape, dtype)
 
 
 def pointers(tensors: list[DLTensor]) -> ctypes.Array:
@@ -194,7 +215,7 @@ class Call:
             ctypes.c_int32(len(inputs)),
             pointers(self.views[1]),
             ctypes.c_int32(len(outputs)),
-            ctypes.c_void_p(dltensor(workspace).data),
+            ctypes.c_void_p(address_of(workspace)),
             ctypes.c_size_t(workspace.nbytes),
         )
         self.run = model.lib.tenonFunctionRun

@@ -17,6 +17,7 @@
 #include "tenon/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -63,6 +64,7 @@ static void buildHostLLVM(OpPassManager &pm) {
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
+  pm.addPass(arith::createArithExpandOpsPass()); // ceildivsi, of launch grids
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(tenon::createTenonHostToLLVM());
   pm.addPass(createReconcileUnrealizedCastsPass());

@@ -195,6 +195,25 @@ tenon::describeFunctions(ModuleOp module) {
   return functions;
 }
 
+/// The loosest precision that a product of `function` is allowed, "" if none
+/// names one; who compares results with a reference needs it.
+static std::string loosestPrecision(func::FuncOp function) {
+  constexpr Precision byAccuracy[] = {Precision::FP32, Precision::TF32,
+                                      Precision::FP16, Precision::BF16};
+  ptrdiff_t loosest = -1;
+  function.walk([&](Operation *op) {
+    PrecisionAttr attr;
+    if (auto linear = dyn_cast<LinearOp>(op))
+      attr = linear.getPrecisionAttr();
+    else if (auto linear = dyn_cast<FusedLinearOp>(op))
+      attr = linear.getPrecisionAttr();
+    if (attr)
+      loosest = std::max(loosest, llvm::find(byAccuracy, attr.getValue()) -
+                                      std::begin(byAccuracy));
+  });
+  return loosest < 0 ? "" : stringifyPrecision(byAccuracy[loosest]).str();
+}
+
 std::vector<EntryDescription> tenon::describeEntries(ModuleOp source,
                                                      ModuleOp prepared) {
   std::vector<EntryDescription> entries;
@@ -202,6 +221,7 @@ std::vector<EntryDescription> tenon::describeEntries(ModuleOp source,
     if (function.isPrivate())
       continue;
     EntryDescription entry;
+    entry.precision = loosestPrecision(function);
     entry.name = entry.run = function.getName().str();
     for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i)
       entry.inputs.push_back(attributeOr(function.getArgAttrDict(i),

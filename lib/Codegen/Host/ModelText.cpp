@@ -57,6 +57,8 @@ std::string tenon::toManifest(const ModelDescription &model) {
                               {"run", entry.run}};
     if (!entry.prepare.empty())
       object["prepare"] = entry.prepare;
+    if (!entry.precision.empty())
+      object["precision"] = entry.precision;
     entries.push_back(std::move(object));
   }
   llvm::json::Object manifest{{"tenon", TENON_VERSION},
