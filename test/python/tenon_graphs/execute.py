@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+from tenon_model import Call, Model
 
 from .dtypes import decode
-from .graph import Graph, Value
+from .graph import Graph
+from .memory import Guarded
 from .oracle import Bounded
 
 # In a checkout: the build folder; in build/gpu-bundle: the bundle, which has the same layout.
@@ -21,9 +22,6 @@ BUILD = Path(os.environ.get("TENON_BUILD", SOURCE / "build"))
 RUNTIME = BUILD / "lib" / "libtenon_runtime.so.0"
 TENON_COMPILE = BUILD / "bin" / "tenon-compile"
 TENON_OPT = BUILD / "bin" / "tenon-opt"
-
-sys.path.insert(0, str(SOURCE / "benchmarks"))
-from tenon_model import Model  # noqa: E402
 
 
 def tool(*command: object) -> str:
@@ -51,19 +49,32 @@ def open_model(path: Path) -> Model:
     return Model(path, RUNTIME)
 
 
-def bind_entry(model: Model, name: str, tensors: dict) -> object:
+def bind(model: Model, name: str, tensors: list, memory: Guarded | None = None) -> Call:
+    """Return a call of a function; with `memory`, its outputs and workspace are cut out of that."""
+    if memory is None:
+        return model.bind(name, tensors)
+    outputs = [
+        memory.allocate(shape, entry["dtype"], tensors[0])
+        for shape, entry in zip(model.output_shapes(name, tensors), model.functions[name]["outputs"], strict=True)
+    ]
+    workspace = memory.allocate_bytes(model.workspace_size(name, tensors), tensors[0])
+    return model.bind(name, tensors, outputs, workspace)
+
+
+def bind_entry(model: Model, name: str, tensors: dict, memory: Guarded | None = None) -> Call:
     """Return a call of an entry of the source with inputs by name, its parameters prepared."""
     entry = next(e for e in model.manifest["entries"] if e["name"] == name)
     prepared = []
     if "prepare" in entry:
         inputs = model.functions[entry["prepare"]]["inputs"]
-        prepared = model.bind(entry["prepare"], [tensors[i["name"]] for i in inputs])()
+        prepared = bind(model, entry["prepare"], [tensors[i["name"]] for i in inputs], memory)()
     waiting = iter(prepared)
     inputs = model.functions[entry["run"]]["inputs"]
-    return model.bind(entry["run"], [next(waiting) if i["role"] == "prepared" else tensors[i["name"]] for i in inputs])
+    arguments = [next(waiting) if i["role"] == "prepared" else tensors[i["name"]] for i in inputs]
+    return bind(model, entry["run"], arguments, memory)
 
 
-def bind_reference(model: Model, name: str, tensors: dict) -> object:
+def bind_reference(model: Model, name: str, tensors: dict) -> Call:
     """Return a call of an entry's float64 reference."""
     name += "_reference"
     return model.bind(name, [tensors[i["name"]] for i in model.functions[name]["inputs"]])
@@ -92,8 +103,3 @@ def describe_misses(graph: Graph, got: list[np.ndarray], expected: list[Bounded]
             f"{wanted.value[at]!r} +- {wanted.error[at]:.2g}; {int((off > 0).sum())} of {off.size} are off"
         )
     return "\n".join([*lines, graph.mlir()]) if lines else ""
-
-
-def as_wide(graph: Graph) -> list[Value]:
-    """Return what a float64 reference returns: the same values in f64."""
-    return [Value(v.name, v.shape, "f64") for v in graph.returns]

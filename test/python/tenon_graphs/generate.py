@@ -119,6 +119,8 @@ class Generator:
         combine = scale.get(kind, (lambda a, b: 2.0 * a + b) if kind == "div" else max)
         if self.chance(0.3):
             scalar = self.draw_scalar()
+            if kind in ("min", "max", "mul"):  # keep what the value holds: no mul by 0, few all below the minimum
+                scalar = scalar / 4.0 if kind != "mul" else scalar or 3.0
             if kind == "div" and not first:
                 scalar = self.rng.choice([0.5, 2.0, 4.0, round(self.rng.uniform(0.5, 2.0), 3)])
             more = {"scalar_first": True} if first else {}

@@ -95,9 +95,7 @@ class Graph:
             scalar, first = number(attributes.pop("scalar")), attributes.pop("scalar_first", False)
             body = f"{scalar}, {body}" if first else f"{body}, {scalar}"
         elif op.groups:
-            body = " ".join(
-                [names[0], *(f"{g}({', '.join('%' + v.name for v in op.group(g))})" for g in op.groups)]
-            )
+            body = " ".join([names[0], *(f"{g}({', '.join('%' + v.name for v in op.group(g))})" for g in op.groups)])
         if op.kind in ("linear", "batch_norm_training"):
             results = ", ".join(self.type_of(v) for v in op.results)
             types = f"({types}) -> ({results})"
