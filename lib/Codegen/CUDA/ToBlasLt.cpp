@@ -93,9 +93,9 @@ void FunctionConverter::remark(Location loc, const BlasLtMatch &match,
     return;
   }
   remark::analysis(loc, options)
-      << remark::add("a cuBLASLt product and %s", rest.str().c_str())
-      << remark::reason("cuBLASLt cannot do the rest of the layer: %s",
-                        match.obstacle.c_str());
+      << remark::add("a cuBLASLt product and {0}", rest)
+      << remark::reason("cuBLASLt cannot do the rest of the layer: {0}",
+                        match.obstacle);
 }
 
 void FunctionConverter::convert(LinearOp op) {
