@@ -53,11 +53,15 @@ static void lookAlongPath(Toolkit &toolkit) {
 
 Expected<Toolkit> Toolkit::find() {
   Toolkit toolkit;
-  for (const char *variable : {"TENON_CUDA_PATH", "CUDA_PATH"})
-    if (std::optional<std::string> root = sys::Process::GetEnv(variable))
+  // Who names a folder wants that one, or to hear that it is not right.
+  if (std::optional<std::string> root = sys::Process::GetEnv("TENON_CUDA_PATH")) {
+    lookUnder(*root, toolkit);
+  } else {
+    if (std::optional<std::string> root = sys::Process::GetEnv("CUDA_PATH"))
       lookUnder(*root, toolkit);
-  lookUnder(TENON_CUDA_TOOLKIT, toolkit);
-  lookAlongPath(toolkit);
+    lookUnder(TENON_CUDA_TOOLKIT, toolkit);
+    lookAlongPath(toolkit);
+  }
   std::string missing;
   for (auto [name, path] :
        {std::pair<StringRef, StringRef>{"ptxas", toolkit.ptxas},
@@ -68,9 +72,9 @@ Expected<Toolkit> Toolkit::find() {
   if (missing.empty())
     return toolkit;
   return makeError("compiling for a GPU needs " + missing +
-                   " of CUDA 13, found in none of $TENON_CUDA_PATH, $CUDA_PATH, "
-                   TENON_CUDA_TOOLKIT " and $PATH; install it with 'make setup' "
-                   "or 'pip install nvidia-cuda-nvcc', and point "
+                   " of CUDA 13, looked for in $TENON_CUDA_PATH or else in "
+                   "$CUDA_PATH, " TENON_CUDA_TOOLKIT " and $PATH; install it with "
+                   "'make setup' or 'pip install nvidia-cuda-nvcc', and point "
                    "TENON_CUDA_PATH to its folder");
 }
 
