@@ -55,19 +55,20 @@ public:
       : op(op), type(cast<RankedTensorType>(op.getAccumulator().getType())) {}
 
   BlasLtMatch run() {
-    if (op.getNumResults() != 1)
-      return stop("it writes one result, not " +
-                  std::to_string(op.getNumResults()));
-    Value current = op.getAccumulator();
-    while (current.hasOneUse()) {
-      Operation *user = *current.user_begin();
-      if (isa<YieldOp>(user))
-        return match;
+    match.end = op.getAccumulator();
+    while (match.end.hasOneUse()) {
+      Operation *user = *match.end.user_begin();
+      if (isa<YieldOp>(user)) {
+        if (op.getNumResults() == 1)
+          return match;
+        return stop("it writes one result, not " +
+                    std::to_string(op.getNumResults()));
+      }
       if (user->getNumResults() != 1 || user->getResultTypes()[0] != type ||
-          !take(user, current))
+          !take(user, match.end))
         return stop("'" + user->getName().getStringRef().str() +
                     "' cannot come at its place");
-      current = user->getResult(0);
+      match.end = user->getResult(0);
     }
     return stop("a value is used twice");
   }
@@ -84,14 +85,12 @@ private:
       return takeSum(add, current);
     if (type.getElementType().isF64())
       return false;
-    if (isa<ReluOp>(user))
-      match.activation = Activation::Relu;
-    else if (auto gelu = dyn_cast<GeluOp>(user);
-             gelu && gelu.getApproximate() == GeluApproximation::Tanh)
-      match.activation = Activation::GeluTanh;
-    else
+    auto gelu = dyn_cast<GeluOp>(user);
+    bool isTanh = gelu && gelu.getApproximate() == GeluApproximation::Tanh;
+    if ((!isa<ReluOp>(user) && !isTanh) || !advance(Part::Activation))
       return false;
-    return advance(Part::Activation);
+    match.activation = isTanh ? Activation::GeluTanh : Activation::Relu;
+    return true;
   }
 
   /// Not 0, with which cuBLASLt does not read x and w: NaN would be lost.
@@ -128,10 +127,16 @@ private:
     return true;
   }
 
+  /// What fits before the obstacle stays in the plan where that saves a rounding
+  /// of the product: it is written in 16 bits once, after it. In f32 the bare
+  /// product is as good, and leaves cuBLASLt all its algorithms.
   BlasLtMatch stop(std::string obstacle) {
-    BlasLtMatch none;
-    none.obstacle = std::move(obstacle);
-    return none;
+    if (type.getElementTypeBitWidth() != 16) {
+      match = BlasLtMatch();
+      match.end = op.getAccumulator();
+    }
+    match.obstacle = std::move(obstacle);
+    return match;
   }
 
   FusedLinearOp op;

@@ -19,6 +19,8 @@ struct BlasLtMatch {
   /// Values outside the region; null where absent.
   Value residual, bias;
   blaslt::Activation activation = blaslt::Activation::None;
+  /// Of a fused layer: the region's value that the plan computes.
+  Value end;
   /// Why the whole epilogue does not fit; empty if it does.
   std::string obstacle;
 };

@@ -29,7 +29,11 @@ KernelGeometry KernelGeometry::get(const EpiloguePlan &plan, unsigned lanes) {
   bool heavy = llvm::any_of(last.ops, [](Operation *op) {
     return isHeavy(op) && EpiloguePlan::variesByRow(op->getResultTypes()[0]);
   });
-  unsigned threads = reduces ? 512 : 256;
+  // Many threads share the columns of a reduction; in f64 they need registers.
+  bool f64 = llvm::any_of(last.ops, [](Operation *op) {
+    return getElementTypeOrSelf(op->getResultTypes()[0]).isF64();
+  });
+  unsigned threads = reduces && !f64 ? 512 : 256;
   KernelGeometry geometry;
   geometry.n = n;
   geometry.lanes = lanes;

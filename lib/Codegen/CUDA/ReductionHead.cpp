@@ -101,10 +101,11 @@ struct GroupWalk {
 };
 } // namespace
 
-/// Ends the reduction for one column; the first group writes its results.
+/// Ends the reduction for one column; the first group writes its results, where
+/// `writes` holds.
 static SmallVector<Value> finish(KernelFrame &frame,
                                  ReductionEpilogueOp reduction, Value column,
-                                 Value inRange, ArrayRef<Value> state,
+                                 Value writes, ArrayRef<Value> state,
                                  ArrayRef<Value> columnOutputs) {
   ImplicitLocOpBuilder &b = frame.b;
   Type type = getStateType(reduction);
@@ -119,7 +120,7 @@ static SmallVector<Value> finish(KernelFrame &frame,
   if (llvm::any_of(columnOutputs, [](Value output) { return !!output; })) {
     // Operands are loaded here and by no other group: an output may be the
     // buffer of an operand.
-    frame.emitIf(frame.both(frame.isZero(frame.group), inRange), [&] {
+    frame.emitIf(frame.both(frame.isZero(frame.group), writes), [&] {
       SmallVector<Value> results = reduction.emitColumnResults(
           b, b.getLoc(), count, state, loadOperands());
       for (auto [output, result, value] : llvm::zip(
@@ -156,14 +157,16 @@ void tenon::emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
                ArrayRef(walked).drop_front());
   shared.combine(part, localColumn, /*width=*/1);
 
-  Value buffer;
-  unsigned numFinished = 0;
-  frame.emitIf(frame.isZero(part), [&] {
-    SmallVector<Value> finished =
-        finish(frame, reduction, column, inRange,
-               shared.load(part, localColumn, 1), columnOutputs);
-    numFinished = finished.size();
-    buffer = frame.allocateShared(type, int64_t(numFinished) * columns);
+  // All parts end the reduction, with one result: a branch around divisions and
+  // roots would cost more than it saves.
+  frame.barrier();
+  Value isFirst = frame.isZero(part);
+  SmallVector<Value> finished =
+      finish(frame, reduction, column, frame.both(inRange, isFirst),
+             shared.load(frame.i32(0), localColumn, 1), columnOutputs);
+  unsigned numFinished = finished.size();
+  Value buffer = frame.allocateShared(type, int64_t(numFinished) * columns);
+  frame.emitIf(isFirst, [&] {
     for (auto [index, value] : llvm::enumerate(finished))
       storeLanes(b, buffer,
                  frame.add(localColumn, frame.i32(index * columns)), type,

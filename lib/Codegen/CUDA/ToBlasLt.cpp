@@ -119,6 +119,19 @@ void FunctionConverter::convert(LinearOp op) {
   rewriter.replaceOp(op, product);
 }
 
+/// Drops the ops from the product to `end`, which the plan computes: the
+/// region's first argument now stands for `end`.
+static void dropPrefix(FusedLinearOp op, Value end, RewriterBase &rewriter) {
+  rewriter.replaceAllUsesWith(end, op.getAccumulator());
+  while (Operation *last = end.getDefiningOp()) {
+    // The chain has one tensor operand that is not an argument beside it.
+    end = *llvm::find_if(last->getOperands(), [&](Value operand) {
+      return operand.getDefiningOp() || operand == op.getAccumulator();
+    });
+    rewriter.eraseOp(last);
+  }
+}
+
 void FunctionConverter::convert(FusedLinearOp op) {
   BlasLtMatch match = matchBlasLt(op);
   remark(op.getLoc(), match, "one epilogue");
@@ -129,6 +142,7 @@ void FunctionConverter::convert(FusedLinearOp op) {
     rewriter.replaceOp(op, product);
     return;
   }
+  dropPrefix(op, match.end, rewriter);
   // A result that is the product itself needs no work and keeps its buffer;
   // otherwise the first result of its type takes the buffer.
   YieldOp yield = op.getYield();

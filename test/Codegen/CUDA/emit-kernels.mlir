@@ -1,0 +1,89 @@
+// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s --implicit-check-not=tenon.epilogue
+
+// The kernels' names are numbered on the module; the host picks by alignment.
+// CHECK: module attributes {gpu.container_module, tenon.kernels = ["in_place_map_v4", "in_place_map_v1"]}
+// CHECK-LABEL: func.func @in_place
+// CHECK-SAME: %[[Y:.*]]: memref<?x32xf32>, %[[B:.*]]: memref<32xf32>
+// CHECK: memref.extract_aligned_pointer_as_index %[[Y]]
+// CHECK: memref.extract_aligned_pointer_as_index %[[B]]
+// CHECK: %[[BITS:.*]] = arith.andi %{{.*}}, %c15_i64
+// CHECK: %[[ALIGNED:.*]] = arith.cmpi eq, %[[BITS]], %c0_i64
+// CHECK: scf.if %[[ALIGNED]]
+// CHECK: gpu.launch_func @kernels::@in_place_map_v4 {{.*}} threads in (%c256, %c1, %c1) args(%[[Y]] : memref<?x32xf32>, %[[B]] : memref<32xf32>, %[[Y]] : memref<?x32xf32>, %{{.*}} : i64, %{{.*}} : i64)
+// CHECK: else
+// CHECK: gpu.launch_func @kernels::@in_place_map_v1
+// Loads of all rows come before arithmetic, stores last.
+// CHECK-LABEL: llvm.func @in_place_map_v4
+// CHECK-SAME: gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 256>
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK: scf.for
+// CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK-NOT: llvm.load
+// CHECK-COUNT-16: arith.addf
+// CHECK-COUNT-4: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+// CHECK-LABEL: llvm.func @in_place_map_v1
+// CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+// CHECK-NOT: vector
+func.func @in_place(%y: memref<?x32xf32>, %b: memref<32xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<?x32xf32>, %bias = %b: memref<32xf32>) outs(%y: memref<?x32xf32>) {
+    %0 = tenon.add %acc, %bias : tensor<?x32xf32>, tensor<32xf32>
+    tenon.yield %0 : tensor<?x32xf32>
+  }
+  return
+}
+
+// -----
+
+// 16 bytes of the matrix are 8 lanes; f32 arithmetic; a bias in f32 takes two loads.
+// CHECK-LABEL: llvm.func @bf16_map_v8
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xf32>
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+// CHECK: arith.extf %{{.*}} : bf16 to f32
+// CHECK: arith.addf %{{.*}} fastmath<contract> : f32
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<8xbf16>
+func.func @bf16(%y: memref<?x32xbf16>, %b: memref<32xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<?x32xbf16>, %bias = %b: memref<32xf32>) outs(%y: memref<?x32xbf16>) {
+    %0 = tenon.add %acc, %bias : tensor<?x32xbf16>, tensor<32xf32>
+    tenon.yield %0 : tensor<?x32xbf16>
+  }
+  return
+}
+
+// -----
+
+// As wide as N allows; N = 7 leaves one kernel and no choice.
+// CHECK: tenon.kernels = ["six_map_v2", "six_map_v1", "seven_map_v1"]
+// CHECK-LABEL: func.func @seven
+// CHECK-NOT: scf.if
+// CHECK: return
+func.func @six(%y: memref<?x6xf32>) {
+  tenon.epilogue ins(%a = %y: memref<?x6xf32>) outs(%y: memref<?x6xf32>) {
+    %0 = tenon.relu %a : tensor<?x6xf32>
+    tenon.yield %0 : tensor<?x6xf32>
+  }
+  return
+}
+func.func @seven(%y: memref<?x7xf32>) {
+  tenon.epilogue ins(%a = %y: memref<?x7xf32>) outs(%y: memref<?x7xf32>) {
+    %0 = tenon.relu %a : tensor<?x7xf32>
+    tenon.yield %0 : tensor<?x7xf32>
+  }
+  return
+}
+
+// -----
+
+// Kernels' names stay apart.
+// CHECK: tenon.kernels = ["twice_map_v1", "twice_map_v1_1"]
+func.func @twice(%y: memref<5xf64>) {
+  tenon.epilogue ins(%a = %y: memref<5xf64>) outs(%y: memref<5xf64>) {
+    %0 = tenon.relu %a : tensor<5xf64>
+    tenon.yield %0 : tensor<5xf64>
+  }
+  tenon.epilogue ins(%a = %y: memref<5xf64>) outs(%y: memref<5xf64>) {
+    %0 = tenon.tanh %a : tensor<5xf64>
+    tenon.yield %0 : tensor<5xf64>
+  }
+  return
+}

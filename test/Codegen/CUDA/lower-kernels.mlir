@@ -1,0 +1,19 @@
+// RUN: tenon-opt %s --pass-pipeline='builtin.module(gpu.module(tenon-lower-kernels))' | FileCheck %s --implicit-check-not=math. --implicit-check-not=arith. --implicit-check-not=scf.
+
+gpu.module @kernels {
+  // CHECK-LABEL: llvm.func @functions
+  llvm.func @functions(%x: f32, %y: f64) -> f32 {
+    // CHECK: llvm.call @__nv_erff(%{{.*}}) : (f32) -> f32
+    %0 = math.erf %x : f32
+    // CHECK: llvm.call @__nv_exp(%{{.*}}) : (f64) -> f64
+    %1 = math.exp %y : f64
+    // CHECK: llvm.fptrunc
+    %2 = arith.truncf %1 : f64 to f32
+    // CHECK: llvm.fadd %{{.*}}, %{{.*}} {fastmathFlags = #llvm.fastmath<contract>} : f32
+    %3 = arith.addf %0, %2 fastmath<contract> : f32
+    // Not libdevice's, which is approximate.
+    // CHECK: llvm.intr.sqrt(%{{.*}}) : (f32) -> f32
+    %4 = math.sqrt %3 : f32
+    llvm.return %4 : f32
+  }
+}

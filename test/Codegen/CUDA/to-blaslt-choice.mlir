@@ -1,0 +1,233 @@
+// What goes into cuBLASLt's plan, and what is left to an epilogue kernel.
+// RUN: tenon-opt %s --tenon-to-blaslt --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --tenon-to-blaslt --remarks-filter=tenon-to-blaslt --split-input-file --verify-diagnostics -o /dev/null
+
+// CHECK-LABEL: @fuse_alpha_bias_relu
+// CHECK: blaslt.plan n = 32, k = 64, compute = tf32 alpha = 2.000000e+00 bias activation = relu : f32 -> f32
+// CHECK-NOT: tenon.epilogue
+// CHECK: return
+func.func @fuse_alpha_bias_relu(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{one cuBLASLt call does the whole layer}}
+  %0 = tenon.fused_linear %x, %w precision<tf32> : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>, %b_ = %b: tensor<32xf32>) -> tensor<?x32xf32> {
+    %1 = tenon.mul %acc, 2.0 : tensor<?x32xf32>
+    %2 = tenon.add %1, %b_ : tensor<?x32xf32>, tensor<32xf32>
+    %3 = tenon.relu %2 : tensor<?x32xf32>
+    tenon.yield %3 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @fuse_residual_bias_gelu
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 residual bias activation = gelu_tanh : bf16 -> bf16
+// CHECK-NOT: tenon.epilogue
+// CHECK: return
+func.func @fuse_residual_bias_gelu(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %c: tensor<?x32xbf16>, %b: tensor<32xbf16>) -> tensor<?x32xbf16> {
+  // expected-remark @below {{one cuBLASLt call does the whole layer}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
+      epilogue(%acc: tensor<?x32xbf16>, %c_ = %c: tensor<?x32xbf16>, %b_ = %b: tensor<32xbf16>) -> tensor<?x32xbf16> {
+    %1 = tenon.add %c_, %acc : tensor<?x32xbf16>, tensor<?x32xbf16>
+    %2 = tenon.add %1, %b_ : tensor<?x32xbf16>, tensor<32xbf16>
+    %3 = tenon.gelu %2 approximate<tanh> : tensor<?x32xbf16>
+    tenon.yield %3 : tensor<?x32xbf16>
+  }
+  return %0 : tensor<?x32xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @fuse_bias_first_operand
+// CHECK: blaslt.plan n = 32, k = 64, compute = bf16 bias : f32 -> f32
+// CHECK-NOT: tenon.epilogue
+// CHECK: return
+func.func @fuse_bias_first_operand(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{one cuBLASLt call does the whole layer}}
+  %0 = tenon.fused_linear %x, %w precision<bf16> : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>, %b_ = %b: tensor<32xf32>) -> tensor<?x32xf32> {
+    %1 = tenon.add %b_, %acc : tensor<32xf32>, tensor<?x32xf32>
+    tenon.yield %1 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @fuse_f64_alpha
+// CHECK: blaslt.plan n = 32, k = 64, compute = f64 alpha = 1.000000e-01 : f64 -> f64
+// CHECK-NOT: tenon.epilogue
+// CHECK: return
+func.func @fuse_f64_alpha(%x: tensor<?x64xf64>, %w: tensor<32x64xf64>) -> tensor<?x32xf64> {
+  // expected-remark @below {{one cuBLASLt call does the whole layer}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf64>, tensor<32x64xf64>
+      epilogue(%acc: tensor<?x32xf64>) -> tensor<?x32xf64> {
+    %1 = tenon.mul %acc, 0.1 : tensor<?x32xf64>
+    tenon.yield %1 : tensor<?x32xf64>
+  }
+  return %0 : tensor<?x32xf64>
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_f64_bias
+// CHECK: blaslt.plan n = 32, k = 64, compute = f64 : f64 -> f64
+// CHECK: tenon.epilogue
+// CHECK: return
+func.func @no_fuse_f64_bias(%x: tensor<?x64xf64>, %w: tensor<32x64xf64>, %b: tensor<32xf64>) -> tensor<?x32xf64> {
+  // expected-remark @below {{'tenon.add' cannot come at its place}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf64>, tensor<32x64xf64>
+      epilogue(%acc: tensor<?x32xf64>, %b_ = %b: tensor<32xf64>) -> tensor<?x32xf64> {
+    %1 = tenon.add %acc, %b_ : tensor<?x32xf64>, tensor<32xf64>
+    tenon.yield %1 : tensor<?x32xf64>
+  }
+  return %0 : tensor<?x32xf64>
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_scale_after_bias
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 : f32 -> f32
+// CHECK: tenon.epilogue
+// CHECK: return
+func.func @no_fuse_scale_after_bias(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{'tenon.mul' cannot come at its place}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>, %b_ = %b: tensor<32xf32>) -> tensor<?x32xf32> {
+    %1 = tenon.add %acc, %b_ : tensor<?x32xf32>, tensor<32xf32>
+    %2 = tenon.mul %1, 2.0 : tensor<?x32xf32>
+    tenon.yield %2 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_residual_after_bias
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 : f32 -> f32
+// CHECK: tenon.epilogue
+// CHECK: return
+func.func @no_fuse_residual_after_bias(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>, %c: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{'tenon.add' cannot come at its place}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>, %b_ = %b: tensor<32xf32>, %c_ = %c: tensor<?x32xf32>) -> tensor<?x32xf32> {
+    %1 = tenon.add %acc, %b_ : tensor<?x32xf32>, tensor<32xf32>
+    %2 = tenon.add %1, %c_ : tensor<?x32xf32>, tensor<?x32xf32>
+    tenon.yield %2 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_scale_by_zero
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 : f32 -> f32
+// CHECK: tenon.epilogue
+// CHECK: return
+func.func @no_fuse_scale_by_zero(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{'tenon.mul' cannot come at its place}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>) -> tensor<?x32xf32> {
+    %1 = tenon.mul %acc, 0.0 : tensor<?x32xf32>
+    tenon.yield %1 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_scale_that_underflows
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 : f32 -> f32
+// CHECK: tenon.epilogue
+// CHECK: return
+func.func @no_fuse_scale_that_underflows(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{'tenon.mul' cannot come at its place}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>) -> tensor<?x32xf32> {
+    %1 = tenon.mul %acc, 1.0e-60 : tensor<?x32xf32>
+    tenon.yield %1 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_exact_gelu
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 : f32 -> f32
+// CHECK: tenon.epilogue
+// CHECK: return
+func.func @no_fuse_exact_gelu(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{'tenon.gelu' cannot come at its place}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>) -> tensor<?x32xf32> {
+    %1 = tenon.gelu %acc : tensor<?x32xf32>
+    tenon.yield %1 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_bias_of_another_type
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 : bf16 -> bf16
+// CHECK: tenon.epilogue
+// CHECK: return
+func.func @no_fuse_bias_of_another_type(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %b: tensor<32xf32>) -> tensor<?x32xbf16> {
+  // expected-remark @below {{'tenon.add' cannot come at its place}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
+      epilogue(%acc: tensor<?x32xbf16>, %b_ = %b: tensor<32xf32>) -> tensor<?x32xbf16> {
+    %1 = tenon.add %acc, %b_ : tensor<?x32xbf16>, tensor<32xf32>
+    tenon.yield %1 : tensor<?x32xbf16>
+  }
+  return %0 : tensor<?x32xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_scale_vector
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 : f32 -> f32
+// CHECK: tenon.epilogue
+// CHECK: return
+func.func @no_fuse_scale_vector(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{'tenon.mul' cannot come at its place}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>, %b_ = %b: tensor<32xf32>) -> tensor<?x32xf32> {
+    %1 = tenon.mul %acc, %b_ : tensor<?x32xf32>, tensor<32xf32>
+    tenon.yield %1 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_used_twice
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 : f32 -> f32
+// CHECK: tenon.epilogue
+// CHECK: return
+func.func @no_fuse_used_twice(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{a value is used twice}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>) -> tensor<?x32xf32> {
+    %1 = tenon.silu %acc : tensor<?x32xf32>
+    %2 = tenon.mul %1, %acc : tensor<?x32xf32>, tensor<?x32xf32>
+    tenon.yield %2 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_two_results
+// CHECK: blaslt.plan n = 32, k = 64, compute = f16 : f32 -> f32
+// CHECK: tenon.epilogue
+// CHECK: return
+func.func @no_fuse_two_results(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
+  // expected-remark @below {{it writes one result, not 2}}
+  %0:2 = tenon.fused_linear %x, %w precision<fp16> : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
+    %1 = tenon.relu %acc : tensor<?x32xf32>
+    %2 = tenon.tanh %acc : tensor<?x32xf32>
+    tenon.yield %1, %2 : tensor<?x32xf32>, tensor<?x32xf32>
+  }
+  return %0#0, %0#1 : tensor<?x32xf32>, tensor<?x32xf32>
+}
