@@ -31,9 +31,8 @@ const TargetSpec *mlir::tenon::lookupTarget(llvm::StringRef name) {
 }
 
 std::string mlir::tenon::listTargets() {
-  return llvm::join(llvm::map_range(kTargets,
-                                    [](const TargetSpec &target) {
-                                      return target.name.str();
-                                    }),
-                    ", ");
+  return llvm::join(
+      llvm::map_range(
+          kTargets, [](const TargetSpec &target) { return target.name.str(); }),
+      ", ");
 }

@@ -23,16 +23,15 @@ using namespace mlir::tenon;
 namespace {
 class EpiloguePlanTest : public testing::Test {
 protected:
-  EpiloguePlanTest() {
-    context.loadDialect<func::FuncDialect, TenonDialect>();
-  }
+  EpiloguePlanTest() { context.loadDialect<func::FuncDialect, TenonDialect>(); }
 
   /// The body of an epilogue with arguments %y [M, 8], %g and %h [8].
   Block *parse(StringRef ops, StringRef outputs) {
     std::string text = R"(
       func.func @f(%a: memref<?x8xf32>, %b: memref<8xf32>, %c: memref<8xf32>) {
         tenon.epilogue ins(%y = %a: memref<?x8xf32>, %g = %b: memref<8xf32>, %h = %c: memref<8xf32>)
-            outs()" + outputs.str() + ") {" + ops.str() + "} return }";
+            outs()" + outputs.str() +
+                       ") {" + ops.str() + "} return }";
     module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(module);
     Block *body = nullptr;

@@ -61,8 +61,7 @@ public:
       if (isa<YieldOp>(user)) {
         if (op.getNumResults() == 1)
           return match;
-        return stop("it writes one result, not " +
-                    std::to_string(op.getNumResults()));
+        break;
       }
       if (user->getNumResults() != 1 || user->getResultTypes()[0] != type ||
           !take(user, match.end))
@@ -70,6 +69,9 @@ public:
                     "' cannot come at its place");
       match.end = user->getResult(0);
     }
+    if (op.getNumResults() != 1)
+      return stop("it writes one result, not " +
+                  std::to_string(op.getNumResults()));
     return stop("a value is used twice");
   }
 
@@ -114,7 +116,8 @@ private:
     Value operand = op.getEpilogueOperands()[argument.getArgNumber() - 1];
     if (argument.getType() == type)
       return advance(Part::Residual) && (match.residual = operand);
-    auto bias = RankedTensorType::get(type.getDimSize(1), type.getElementType());
+    auto bias =
+        RankedTensorType::get(type.getDimSize(1), type.getElementType());
     if (argument.getType() != bias || type.getElementType().isF64())
       return false;
     return advance(Part::Bias) && (match.bias = operand);
@@ -127,9 +130,9 @@ private:
     return true;
   }
 
-  /// What fits before the obstacle stays in the plan where that saves a rounding
-  /// of the product: it is written in 16 bits once, after it. In f32 the bare
-  /// product is as good, and leaves cuBLASLt all its algorithms.
+  /// What fits before the obstacle stays in the plan where that saves a
+  /// rounding of the product: it is written in 16 bits once, after it. In f32
+  /// the bare product is as good, and leaves cuBLASLt all its algorithms.
   BlasLtMatch stop(std::string obstacle) {
     if (type.getElementTypeBitWidth() != 16) {
       match = BlasLtMatch();

@@ -49,8 +49,7 @@ static FailureOr<SmallString<0>> createBitcode(ModuleOp module) {
   }
   if (!kernels || kernels->getBody()->empty())
     return bitcode;
-  PassManager passes(module.getContext(),
-                     gpu::GPUModuleOp::getOperationName());
+  PassManager passes(module.getContext(), gpu::GPUModuleOp::getOperationName());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createTenonLowerKernels());
@@ -86,8 +85,7 @@ static TargetResult compileFor(const TargetSpec &target, StringRef bitcode,
     result.error = llvm::toString(std::move(error));
     return result;
   };
-  llvm::Expected<std::string> ptx =
-      emitPtx(bitcode, target, toolkit.libdevice);
+  llvm::Expected<std::string> ptx = emitPtx(bitcode, target, toolkit.libdevice);
   if (!ptx)
     return fail(ptx.takeError());
   result.ptx = std::move(*ptx);
@@ -108,8 +106,8 @@ lookupTargets(ModuleOp module, ArrayRef<std::string> names) {
   for (const std::string &name : names) {
     const TargetSpec *target = lookupTarget(name);
     if (!target)
-      return emitError(module.getLoc()) << "'" << name << "' is not a target; known are "
-                                << listTargets();
+      return emitError(module.getLoc())
+             << "'" << name << "' is not a target; known are " << listTargets();
     if (!llvm::is_contained(targets, target))
       targets.push_back(target);
   }
@@ -148,8 +146,7 @@ compileForAll(ArrayRef<const TargetSpec *> targets, StringRef bitcode) {
         (kernels.ptxTarget.empty() || name < kernels.ptxTarget))
       kernels.ptxTarget = name;
   }
-  llvm::Expected<std::string> fatbin =
-      createFatbin(*toolkit, *folder, kernels);
+  llvm::Expected<std::string> fatbin = createFatbin(*toolkit, *folder, kernels);
   if (!fatbin)
     return fatbin.takeError();
   kernels.fatbin = std::move(*fatbin);

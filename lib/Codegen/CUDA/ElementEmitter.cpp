@@ -22,10 +22,9 @@ using namespace mlir::tenon;
 //===----------------------------------------------------------------------===//
 
 Value tenon::emitCeilDiv(ImplicitLocOpBuilder &builder, Value a, Value b) {
-  Value one =
-      arith::ConstantOp::create(builder, builder.getI64IntegerAttr(1));
-  Value above = arith::AddIOp::create(builder, a,
-                                      arith::SubIOp::create(builder, b, one));
+  Value one = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(1));
+  Value above =
+      arith::AddIOp::create(builder, a, arith::SubIOp::create(builder, b, one));
   return arith::DivUIOp::create(builder, above, b);
 }
 
@@ -44,8 +43,8 @@ Value tenon::getOffset(ImplicitLocOpBuilder &builder, Type type, Value row,
   Value offset;
   if (EpiloguePlan::variesByRow(type)) {
     int64_t extent = cast<RankedTensorType>(type).getDimSize(1);
-    Value stride = arith::ConstantOp::create(
-        builder, builder.getI64IntegerAttr(extent));
+    Value stride =
+        arith::ConstantOp::create(builder, builder.getI64IntegerAttr(extent));
     offset = arith::MulIOp::create(builder, row, stride);
   }
   if (EpiloguePlan::variesByColumn(type))
@@ -107,8 +106,7 @@ void ElementEmitter::load(BlockArgument argument, unsigned row) {
   Type type = argument.getType();
   bool byRow = EpiloguePlan::variesByRow(type);
   unsigned width = EpiloguePlan::variesByColumn(type) ? lanes : 1;
-  Value offset =
-      getOffset(builder, type, byRow ? rows[row] : Value(), column);
+  Value offset = getOffset(builder, type, byRow ? rows[row] : Value(), column);
   SmallVector<Value> values =
       loadLanes(builder, pointers.at(argument), offset,
                 cast<RankedTensorType>(type).getElementType(), width);

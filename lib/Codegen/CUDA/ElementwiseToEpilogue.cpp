@@ -55,8 +55,7 @@ static bool isElementwise(Operation *op) {
 /// Ops that get an epilogue of their own.
 static bool isRoot(Operation *op) {
   return (isElementwise(op) || isa<ReductionEpilogueOp>(op)) &&
-         !op->use_empty() &&
-         llvm::all_of(op->getResultTypes(), isFloatTensor);
+         !op->use_empty() && llvm::all_of(op->getResultTypes(), isFloatTensor);
 }
 
 /// `root` and the elementwise ops that nothing else reads, in block order.
@@ -90,9 +89,8 @@ static void wrap(ArrayRef<Operation *> group, RewriterBase &rewriter) {
   auto epilogue =
       EpilogueOp::create(rewriter, loc, inputs.getArrayRef(), outputs);
   TypeRange types(inputs.getArrayRef());
-  Block *body =
-      rewriter.createBlock(&epilogue.getEpilogue(), {}, types,
-                           SmallVector<Location>(types.size(), loc));
+  Block *body = rewriter.createBlock(&epilogue.getEpilogue(), {}, types,
+                                     SmallVector<Location>(types.size(), loc));
   IRMapping mapping;
   mapping.map(inputs.getArrayRef(), body->getArguments());
   for (Operation *op : group)

@@ -18,8 +18,8 @@ Value createEmpty(OpBuilder &builder, Location loc, RankedTensorType type,
                   ValueRange sources);
 
 /// Puts what is left of elementwise ops, reductions and constants in `block`
-/// into `tenon.epilogue` ops. Fails, with a message, on a constant that is not a
-/// splat.
+/// into `tenon.epilogue` ops. Fails, with a message, on a constant that is not
+/// a splat.
 LogicalResult wrapElementwise(Block &block, RewriterBase &rewriter);
 
 } // namespace mlir::tenon

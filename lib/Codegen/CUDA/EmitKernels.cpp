@@ -91,8 +91,8 @@ private:
   gpu::GPUModuleOp module;
   SmallVectorImpl<Attribute> &kernels;
   ImplicitLocOpBuilder b;
-  Value m;                     // i64
-  SmallVector<Value> states;   // of each reduction, a memref
+  Value m;                   // i64
+  SmallVector<Value> states; // of each reduction, a memref
 };
 } // namespace
 
@@ -112,9 +112,9 @@ Value EpilogueLowering::createM() {
 /// How many groups of blocks share the tiles.
 Value EpilogueLowering::createGroups(const KernelGeometry &geometry) {
   Value tiles = emitCeilDiv(b, m, i64(geometry.tileRows()));
-  bool hasColumnResults = llvm::any_of(
-      op.getYield().getOperandTypes(),
-      [](Type type) { return !EpiloguePlan::variesByRow(type); });
+  bool hasColumnResults =
+      llvm::any_of(op.getYield().getOperandTypes(),
+                   [](Type type) { return !EpiloguePlan::variesByRow(type); });
   Value groups;
   if (hasReductions()) {
     groups = arith::MinSIOp::create(b, tiles, i64(geometry.maxGroups()));
@@ -163,8 +163,8 @@ void EpilogueLowering::allocateStates(ArrayRef<KernelGeometry> geometries) {
 
 std::string EpilogueLowering::nameKernel(StringRef kind, unsigned lanes) {
   auto function = op->getParentOfType<FunctionOpInterface>();
-  std::string base = (function.getName() + "_" + kind + "_v" +
-                      std::to_string(lanes)).str();
+  std::string base =
+      (function.getName() + "_" + kind + "_v" + std::to_string(lanes)).str();
   std::string name = base;
   for (unsigned i = 1; module.lookupSymbol(name); ++i)
     name = base + "_" + std::to_string(i);
@@ -176,9 +176,8 @@ LLVM::LLVMFuncOp EpilogueLowering::emitKernel(const EpiloguePhase &phase,
                                               const KernelGeometry &geometry) {
   LLVM::LLVMFuncOp kernel;
   if (phase.reduction)
-    kernel = emitReductionKernel(module,
-                                 nameKernel("reduce", geometry.lanes), op,
-                                 phase, geometry);
+    kernel = emitReductionKernel(module, nameKernel("reduce", geometry.lanes),
+                                 op, phase, geometry);
   else
     kernel = emitMapKernel(module, nameKernel("map", geometry.lanes), op, phase,
                            geometry);
@@ -196,8 +195,8 @@ void EpilogueLowering::launch(const EpiloguePhase &phase, unsigned number,
   if (!phase.reduction)
     llvm::append_range(arguments, op.getOutputs());
   for (ReductionEpilogueOp reduction : phase.finished) {
-    auto *producer = llvm::find_if(
-        plan.getPhases(), [&](const EpiloguePhase &earlier) {
+    auto *producer =
+        llvm::find_if(plan.getPhases(), [&](const EpiloguePhase &earlier) {
           return earlier.reduction == reduction;
         });
     arguments.push_back(states[producer - plan.getPhases().begin()]);
@@ -263,8 +262,7 @@ struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
         return signalPassFailure();
       EpilogueLowering(op, std::move(*plan), kernelModule, kernels).run();
     }
-    module->setAttr(TenonDialect::kKernelsAttr,
-                    builder.getArrayAttr(kernels));
+    module->setAttr(TenonDialect::kKernelsAttr, builder.getArrayAttr(kernels));
   }
 };
 } // namespace

@@ -39,9 +39,9 @@ static LogicalResult callRuntime(ConversionPatternRewriter &rewriter,
                                  Operation *op, StringRef name,
                                  ArrayRef<Value> arguments) {
   SmallVector<Type> types = llvm::to_vector(ValueRange(arguments).getTypes());
-  FailureOr<LLVM::LLVMFuncOp> function = LLVM::lookupOrCreateFn(
-      rewriter, op->getParentOfType<ModuleOp>(), name, types,
-      LLVM::LLVMVoidType::get(op->getContext()));
+  FailureOr<LLVM::LLVMFuncOp> function =
+      LLVM::lookupOrCreateFn(rewriter, op->getParentOfType<ModuleOp>(), name,
+                             types, LLVM::LLVMVoidType::get(op->getContext()));
   if (failed(function))
     return failure();
   LLVM::CallOp::create(rewriter, op->getLoc(), *function, arguments);
@@ -57,7 +57,8 @@ static Value getAddress(ConversionPatternRewriter &rewriter, Location loc,
   if (!original)
     return LLVM::ZeroOp::create(rewriter, loc, pointer);
   return MemRefDescriptor(descriptor)
-      .bufferPtr(rewriter, loc, converter, cast<MemRefType>(original.getType()));
+      .bufferPtr(rewriter, loc, converter,
+                 cast<MemRefType>(original.getType()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,8 +178,8 @@ struct LaunchToLLVM : ConvertOpToLLVMPattern<gpu::LaunchFuncOp> {
     if (failed(number))
       return op.emitOpError("launches a kernel that the module's '")
              << TenonDialect::kKernelsAttr << "' does not list";
-    Value zero = LLVM::ConstantOp::create(rewriter, loc,
-                                          rewriter.getI64IntegerAttr(0));
+    Value zero =
+        LLVM::ConstantOp::create(rewriter, loc, rewriter.getI64IntegerAttr(0));
     Value kernel = LLVM::ConstantOp::create(
         rewriter, loc, rewriter.getI32IntegerAttr(*number));
     return callRuntime(
@@ -208,10 +209,10 @@ private:
     Location loc = op.getLoc();
     SmallVector<Value> values;
     for (auto [original, value] : llvm::zip(op.getKernelOperands(), operands))
-      values.push_back(isa<MemRefType>(original.getType())
-                           ? getAddress(rewriter, loc, *getTypeConverter(),
-                                        original, value)
-                           : value);
+      values.push_back(
+          isa<MemRefType>(original.getType())
+              ? getAddress(rewriter, loc, *getTypeConverter(), original, value)
+              : value);
     auto type = LLVM::LLVMStructType::getLiteral(
         getContext(), llvm::to_vector(ValueRange(values).getTypes()));
     auto pointer = LLVM::LLVMPointerType::get(getContext());
@@ -220,9 +221,8 @@ private:
     Value addresses = allocateOnStack(op, array, rewriter);
     for (auto [index, value] : llvm::enumerate(values)) {
       int32_t field = index;
-      Value slot =
-          LLVM::GEPOp::create(rewriter, loc, pointer, type, slots,
-                              ArrayRef<LLVM::GEPArg>{0, field});
+      Value slot = LLVM::GEPOp::create(rewriter, loc, pointer, type, slots,
+                                       ArrayRef<LLVM::GEPArg>{0, field});
       LLVM::StoreOp::create(rewriter, loc, value, slot);
       Value entry =
           LLVM::GEPOp::create(rewriter, loc, pointer, array, addresses,
@@ -232,7 +232,8 @@ private:
     return addresses;
   }
 
-  /// At the function's entry, so that a launch in a loop does not grow the stack.
+  /// At the function's entry, so that a launch in a loop does not grow the
+  /// stack.
   Value allocateOnStack(gpu::LaunchFuncOp op, Type type,
                         ConversionPatternRewriter &rewriter) const {
     OpBuilder::InsertionGuard guard(rewriter);

@@ -37,8 +37,9 @@ KernelFrame::KernelFrame(gpu::GPUModuleOp module, StringRef name, Location loc,
   function->setAttr(
       NVVM::NVVMDialect::getReqntidAttrName(),
       b.getDenseI32ArrayAttr({static_cast<int32_t>(geometry.threads())}));
-  // The grids of reductions are made for two blocks at once on a multiprocessor;
-  // dropped where registers do not suffice (CompileKernels.cpp).
+  // The grids of reductions are made for two blocks at once on a
+  // multiprocessor; dropped where registers do not suffice
+  // (CompileKernels.cpp).
   if (phase.reduction || !phase.finished.empty())
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       b.getI32IntegerAttr(2));

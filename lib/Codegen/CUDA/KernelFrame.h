@@ -48,9 +48,7 @@ public:
   Value ceilDiv(Value a, Value x) { return emitCeilDiv(b, a, x); }
   Value isZero(Value a);
   Value both(Value a, Value x) { return arith::AndIOp::create(b, a, x); }
-  Value toI64(Value a) {
-    return arith::ExtSIOp::create(b, b.getI64Type(), a);
-  }
+  Value toI64(Value a) { return arith::ExtSIOp::create(b, b.getI64Type(), a); }
   void barrier();
 
   /// An array in shared memory.
@@ -66,8 +64,8 @@ public:
   KernelGeometry geometry;
   DenseMap<Value, Value> pointers; ///< of the phase's operands
   SmallVector<Value> outputs, finishedStates;
-  Value state; ///< what the phase's own reduction leaves
-  Value m, groups, tiles;        // i64
+  Value state;                    ///< what the phase's own reduction leaves
+  Value m, groups, tiles;         // i64
   Value thread, threadX, threadY; // i32
   Value group, blockColumn;       // i64; blockColumn: the block's first
   Value column;                   // i64; the thread's first

@@ -38,15 +38,15 @@ KernelGeometry KernelGeometry::get(const EpiloguePlan &plan, unsigned lanes) {
   geometry.n = n;
   geometry.lanes = lanes;
   // With reductions a block's columns are few, so that many rows share them.
-  geometry.threadsX = std::min<uint64_t>(reduces ? 32 : threads,
-                                         llvm::PowerOf2Ceil(n / lanes));
+  geometry.threadsX =
+      std::min<uint64_t>(reduces ? 32 : threads, llvm::PowerOf2Ceil(n / lanes));
   geometry.threadsY = threads / geometry.threadsX;
   // Enough loads in flight to hide memory's latency, without long kernels.
   geometry.rows = heavy ? std::max(1u, 8 / lanes) : 4;
   if (!ShapedType::isDynamic(m))
     geometry.rows = std::min<int64_t>(
-        geometry.rows, std::max<int64_t>(1, llvm::divideCeil(
-                                                m, int64_t(geometry.threadsY))));
+        geometry.rows,
+        std::max<int64_t>(1, llvm::divideCeil(m, int64_t(geometry.threadsY))));
   return geometry;
 }
 

@@ -16,9 +16,9 @@ namespace mlir::tenon {
 ///
 /// A thread owns `lanes` neighbouring columns. A block is `threadsX` threads
 /// across by `threadsY` down; it takes a tile of `threadsX * lanes` columns by
-/// `tileRows()` rows at a time, a thread `rows` of them, `threadsY` apart. Blocks
-/// are numbered group by group, `columnBlocks` to a group; group g of G takes
-/// tiles g, g + G, g + 2G, ... of its columns.
+/// `tileRows()` rows at a time, a thread `rows` of them, `threadsY` apart.
+/// Blocks are numbered group by group, `columnBlocks` to a group; group g of G
+/// takes tiles g, g + G, g + 2G, ... of its columns.
 struct KernelGeometry {
   int64_t n;
   unsigned lanes, threadsX, threadsY, rows;

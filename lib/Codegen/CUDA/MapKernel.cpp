@@ -28,14 +28,14 @@ public:
                getColumnOutputs(reduction), emitter);
     emitter.emitRowInvariant(phase);
     storeRowInvariant();
-    scf::ForOp::create(
-        frame.b, frame.group, frame.tiles, frame.groups, ValueRange(),
-        [&](OpBuilder &, Location, Value tile, ValueRange) {
-          OpBuilder::InsertionGuard guard(frame.b);
-          frame.b.setInsertionPointToEnd(tile.getParentBlock());
-          emitTile(tile);
-          scf::YieldOp::create(frame.b);
-        });
+    scf::ForOp::create(frame.b, frame.group, frame.tiles, frame.groups,
+                       ValueRange(),
+                       [&](OpBuilder &, Location, Value tile, ValueRange) {
+                         OpBuilder::InsertionGuard guard(frame.b);
+                         frame.b.setInsertionPointToEnd(tile.getParentBlock());
+                         emitTile(tile);
+                         scf::YieldOp::create(frame.b);
+                       });
   }
 
 private:
@@ -80,8 +80,8 @@ private:
       if (EpiloguePlan::variesByRow(value.getType()) || isColumnResult(value))
         continue;
       SmallVector<Value> lanes = getLanes(value, 0);
-      Value first = frame.both(frame.isZero(frame.group),
-                               frame.isZero(frame.threadY));
+      Value first =
+          frame.both(frame.isZero(frame.group), frame.isZero(frame.threadY));
       frame.emitIf(frame.both(first, isOwner(value)), [&] {
         storeLanes(frame.b, output,
                    getOffset(frame.b, value.getType(), Value(), frame.column),
@@ -122,8 +122,7 @@ private:
 } // namespace
 
 LLVM::LLVMFuncOp tenon::emitMapKernel(gpu::GPUModuleOp module, StringRef name,
-                                      EpilogueOp op,
-                                      const EpiloguePhase &phase,
+                                      EpilogueOp op, const EpiloguePhase &phase,
                                       const KernelGeometry &geometry) {
   KernelFrame frame(module, name, op.getLoc(), geometry, phase,
                     op.getOutputs().size());

@@ -79,8 +79,7 @@ mlir::tenon::assemble(const Toolkit &toolkit, const TemporaryFolder &folder,
 }
 
 Expected<std::string>
-mlir::tenon::createFatbin(const Toolkit &toolkit,
-                          const TemporaryFolder &folder,
+mlir::tenon::createFatbin(const Toolkit &toolkit, const TemporaryFolder &folder,
                           const CompiledKernels &kernels) {
   std::string output = folder.file("kernels.fatbin");
   std::vector<std::string> arguments{"--create=" + output, "--64"};

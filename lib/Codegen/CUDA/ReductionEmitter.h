@@ -12,8 +12,9 @@
 
 namespace mlir::tenon {
 
-/// States of a reduction in shared memory, one for each part of a block and each
-/// of its columns. Parts are combined in a tree, in an order that never changes.
+/// States of a reduction in shared memory, one for each part of a block and
+/// each of its columns. Parts are combined in a tree, in an order that never
+/// changes.
 class SharedStates {
 public:
   SharedStates(KernelFrame &frame, ReductionEpilogueOp reduction, Type type,
@@ -51,10 +52,10 @@ SmallVector<Value> combineStates(KernelFrame &frame,
 /// The type of a reduction's states: its input's compute type.
 Type getStateType(ReductionEpilogueOp reduction);
 
-/// In the head of a kernel that applies `reduction`: combines the groups' states
-/// in `states`, ends the reduction, and gives the emitter what each lane needs.
-/// `columnOutputs` are the pointers to which the first group writes the op's
-/// per-column results; null where not asked for.
+/// In the head of a kernel that applies `reduction`: combines the groups'
+/// states in `states`, ends the reduction, and gives the emitter what each lane
+/// needs. `columnOutputs` are the pointers to which the first group writes the
+/// op's per-column results; null where not asked for.
 void emitHead(KernelFrame &frame, ReductionEpilogueOp reduction, Value states,
               ArrayRef<Value> columnOutputs, ElementEmitter &emitter);
 

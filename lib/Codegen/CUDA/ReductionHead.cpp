@@ -24,8 +24,8 @@ static Value countRows(KernelFrame &frame, Value index, Type type) {
   Value own = frame.ceilDiv(before, frame.groups);
   Value rows = frame.mul(own, tileRows);
   Value missing = frame.sub(frame.mul(frame.tiles, tileRows), frame.m);
-  Value ragged = arith::SelectOp::create(b, frame.isZero(index), missing,
-                                         frame.i64(0));
+  Value ragged =
+      arith::SelectOp::create(b, frame.isZero(index), missing, frame.i64(0));
   return arith::SIToFPOp::create(b, type, frame.sub(rows, ragged));
 }
 
@@ -43,9 +43,9 @@ struct GroupWalk {
   SmallVector<Value> load(Value index) {
     SmallVector<Value> state;
     for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar) {
-      Value row = frame.add(
-          frame.mul(index, frame.i64(reduction.getStateSize())),
-          frame.i64(scalar));
+      Value row =
+          frame.add(frame.mul(index, frame.i64(reduction.getStateSize())),
+                    frame.i64(scalar));
       Value offset =
           frame.add(frame.mul(row, frame.i64(frame.geometry.n)), column);
       state.push_back(loadLanes(frame.b, states, offset, type, 1)[0]);
@@ -59,8 +59,7 @@ struct GroupWalk {
     constexpr unsigned batch = 4;
     ImplicitLocOpBuilder &b = frame.b;
     SmallVector<Value> initial{frame.real(type, 0.0)};
-    llvm::append_range(initial,
-                       reduction.emitInit(b, b.getLoc(), type));
+    llvm::append_range(initial, reduction.emitInit(b, b.getLoc(), type));
     auto loop = scf::ForOp::create(
         b, part, frame.groups, frame.i64(int64_t(parts) * batch), initial,
         [&](OpBuilder &, Location, Value first, ValueRange carried) {
@@ -126,8 +125,7 @@ static SmallVector<Value> finish(KernelFrame &frame,
       for (auto [output, result, value] : llvm::zip(
                columnOutputs, results, reduction->getResults().drop_front()))
         if (output)
-          storeLanes(b, output,
-                     getOffset(b, value.getType(), Value(), column),
+          storeLanes(b, output, getOffset(b, value.getType(), Value(), column),
                      getElementTypeOrSelf(value.getType()), result);
     });
   }
@@ -149,7 +147,7 @@ void tenon::emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
   Value inRange = frame.less(own, frame.i64(geometry.n));
   Value column = arith::MinSIOp::create(b, own, frame.i64(geometry.n - 1));
 
-  GroupWalk walk{frame, reduction, states, type, frame.toI64(part),
+  GroupWalk walk{frame,  reduction, states, type, frame.toI64(part),
                  column, parts};
   SmallVector<Value> walked = walk.emit();
   SharedStates shared(frame, reduction, type, parts, columns);
@@ -168,9 +166,8 @@ void tenon::emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
   Value buffer = frame.allocateShared(type, int64_t(numFinished) * columns);
   frame.emitIf(isFirst, [&] {
     for (auto [index, value] : llvm::enumerate(finished))
-      storeLanes(b, buffer,
-                 frame.add(localColumn, frame.i32(index * columns)), type,
-                 value);
+      storeLanes(b, buffer, frame.add(localColumn, frame.i32(index * columns)),
+                 type, value);
   });
   frame.barrier();
 

@@ -39,8 +39,7 @@ private:
   /// were written last, and are still in L2.
   SmallVector<Value> walkTiles() {
     SmallVector<Value> initial{frame.real(type, 0.0)};
-    for (Value scalar :
-         reduction.emitInit(builder(), builder().getLoc(), type))
+    for (Value scalar : reduction.emitInit(builder(), builder().getLoc(), type))
       initial.append(lanes, scalar);
     auto loop = scf::ForOp::create(
         builder(), frame.group, frame.tiles, frame.groups, initial,
@@ -83,8 +82,8 @@ private:
           b.setInsertionPointToEnd(index.getParentBlock());
           Value row = frame.add(
               first, frame.mul(index, frame.i64(frame.geometry.threadsY)));
-          SmallVector<Value> added = addRows(
-              frame.clampRows(row), frame.real(type, 1.0), values);
+          SmallVector<Value> added =
+              addRows(frame.clampRows(row), frame.real(type, 1.0), values);
           // A row beyond M is none.
           Value exists = frame.less(row, frame.m);
           for (auto [after, before] : llvm::zip(added, values))
@@ -104,18 +103,15 @@ private:
     for (unsigned lane = 0; lane != lanes; ++lane) {
       SmallVector<Value> elements;
       for (unsigned row = 0; row != rows.size(); ++row)
-        elements.push_back(
-            emitter.get(reduction.getReducedInput(), row, lane));
-      SmallVector<Value> state =
-          reduction.emitChunk(b, b.getLoc(), elements);
+        elements.push_back(emitter.get(reduction.getReducedInput(), row, lane));
+      SmallVector<Value> state = reduction.emitChunk(b, b.getLoc(), elements);
       for (unsigned scalar = 0; scalar != size; ++scalar)
         chunk[scalar * lanes + lane] = state[scalar];
     }
     SmallVector<Value> before(carried.drop_front());
-    SmallVector<Value> result =
-        combineStates(frame, reduction, carried[0], before, count, chunk, lanes);
-    result.insert(result.begin(),
-                  arith::AddFOp::create(b, carried[0], count));
+    SmallVector<Value> result = combineStates(frame, reduction, carried[0],
+                                              before, count, chunk, lanes);
+    result.insert(result.begin(), arith::AddFOp::create(b, carried[0], count));
     return result;
   }
 
@@ -125,11 +121,9 @@ private:
     SharedStates shared(frame, reduction, type, geometry.threadsY,
                         geometry.tileColumns());
     Value local = frame.mul(frame.threadX, frame.i32(lanes));
-    shared.store(frame.threadY, local, lanes, reduced[0],
-                 reduced.drop_front());
+    shared.store(frame.threadY, local, lanes, reduced[0], reduced.drop_front());
     shared.combine(frame.threadY, local, lanes);
-    Value stores =
-        frame.both(frame.isZero(frame.threadY), frame.columnInRange);
+    Value stores = frame.both(frame.isZero(frame.threadY), frame.columnInRange);
     frame.emitIf(stores, [&] {
       SmallVector<Value> states = shared.load(frame.threadY, local, lanes);
       unsigned size = reduction.getStateSize();

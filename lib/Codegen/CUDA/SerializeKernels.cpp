@@ -42,7 +42,8 @@ struct SerializeKernels
     ModuleOp module = getOperation();
     SmallVector<std::string> names(targets.begin(), targets.end());
     if (names.empty()) {
-      emitError(module.getLoc(), "no target given; use targets=sm_90a, for example");
+      emitError(module.getLoc(),
+                "no target given; use targets=sm_90a, for example");
       return signalPassFailure();
     }
     FailureOr<CompiledKernels> kernels = compileKernels(module, names);
@@ -89,14 +90,14 @@ private:
     NamedAttrList list;
     for (const KernelResources &kernel : kernels.resources)
       if (kernel.target == target)
-        list.set(kernel.kernel,
-                 builder.getDictionaryAttr(
-                     {builder.getNamedAttr(
-                          "registers",
-                          builder.getI64IntegerAttr(kernel.registers)),
-                      builder.getNamedAttr(
-                          "shared_bytes",
-                          builder.getI64IntegerAttr(kernel.sharedBytes))}));
+        list.set(
+            kernel.kernel,
+            builder.getDictionaryAttr(
+                {builder.getNamedAttr(
+                     "registers", builder.getI64IntegerAttr(kernel.registers)),
+                 builder.getNamedAttr(
+                     "shared_bytes",
+                     builder.getI64IntegerAttr(kernel.sharedBytes))}));
     return list.getDictionary(&getContext());
   }
 };

@@ -32,8 +32,8 @@ SmallVector<Value> tenon::combineStates(KernelFrame &frame,
       a.push_back(lhs[scalar * width + lane]);
       b.push_back(rhs[scalar * width + lane]);
     }
-    SmallVector<Value> sum = reduction.emitCombine(
-        frame.b, frame.b.getLoc(), lhsCount, a, rhsCount, b);
+    SmallVector<Value> sum = reduction.emitCombine(frame.b, frame.b.getLoc(),
+                                                   lhsCount, a, rhsCount, b);
     for (unsigned scalar = 0; scalar != size; ++scalar)
       combined[scalar * width + lane] = sum[scalar];
   }
@@ -52,8 +52,8 @@ SharedStates::SharedStates(KernelFrame &frame, ReductionEpilogueOp reduction,
       countBuffer(frame.allocateShared(type, int64_t(2) * parts)) {}
 
 Value SharedStates::offset(Value part, unsigned scalar, Value column) {
-  Value row = frame.add(
-      frame.mul(part, frame.i32(reduction.getStateSize())), frame.i32(scalar));
+  Value row = frame.add(frame.mul(part, frame.i32(reduction.getStateSize())),
+                        frame.i32(scalar));
   return frame.add(frame.mul(row, frame.i32(columns)), column);
 }
 
@@ -69,24 +69,24 @@ SmallVector<Value> SharedStates::load(Value part, Value column,
                                       unsigned width) {
   SmallVector<Value> states;
   for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar)
-    llvm::append_range(states, loadLanes(frame.b, buffer,
-                                         offset(part, scalar, column), type,
-                                         width));
+    llvm::append_range(
+        states,
+        loadLanes(frame.b, buffer, offset(part, scalar, column), type, width));
   return states;
 }
 
 Value SharedStates::count(Value part, unsigned counts) {
-  return loadLanes(frame.b, countBuffer,
-                   frame.add(part, frame.i32(counts)), type, 1)[0];
+  return loadLanes(frame.b, countBuffer, frame.add(part, frame.i32(counts)),
+                   type, 1)[0];
 }
 
 void SharedStates::combinePair(Value part, unsigned stride, unsigned counts,
                                Value column, unsigned width) {
   Value other = frame.add(part, frame.i32(stride));
   Value lhsCount = count(part, counts), rhsCount = count(other, counts);
-  SmallVector<Value> sum = combineStates(
-      frame, reduction, lhsCount, load(part, column, width), rhsCount,
-      load(other, column, width), width);
+  SmallVector<Value> sum =
+      combineStates(frame, reduction, lhsCount, load(part, column, width),
+                    rhsCount, load(other, column, width), width);
   for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar)
     storeLanes(frame.b, buffer, offset(part, scalar, column), type,
                ArrayRef(sum).slice(scalar * width, width));
@@ -99,9 +99,8 @@ void SharedStates::combine(Value part, Value column, unsigned width) {
   unsigned counts = 0;
   for (unsigned stride = parts / 2; stride != 0; stride /= 2) {
     frame.barrier();
-    frame.emitIf(frame.less(part, frame.i32(stride)), [&] {
-      combinePair(part, stride, counts, column, width);
-    });
+    frame.emitIf(frame.less(part, frame.i32(stride)),
+                 [&] { combinePair(part, stride, counts, column, width); });
     counts += 2 * stride;
   }
 }

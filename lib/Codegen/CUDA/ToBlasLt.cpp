@@ -72,21 +72,21 @@ Value FunctionConverter::createProduct(OpTy op, RankedTensorType type,
   auto plan = blaslt::PlanOp::create(
       rewriter, loc, blaslt::PlanType::get(rewriter.getContext()),
       w.getDimSize(0), w.getDimSize(1),
-      getCompute(w.getElementType(), op.getPrecision()),
-      APFloat(match.alpha), match.residual != nullptr, match.bias != nullptr,
-      match.activation, w.getElementType(), type.getElementType());
+      getCompute(w.getElementType(), op.getPrecision()), APFloat(match.alpha),
+      match.residual != nullptr, match.bias != nullptr, match.activation,
+      w.getElementType(), type.getElementType());
   Value empty = createEmpty(rewriter, loc, type, op.getX());
-  auto run = blaslt::RunOp::create(rewriter, loc, type, plan, op.getX(),
-                                   op.getW(), match.bias, match.residual,
-                                   getWorkspace(), empty);
+  auto run =
+      blaslt::RunOp::create(rewriter, loc, type, plan, op.getX(), op.getW(),
+                            match.bias, match.residual, getWorkspace(), empty);
   return run.getResult();
 }
 
 void FunctionConverter::remark(Location loc, const BlasLtMatch &match,
                                StringRef rest) {
-  auto options = remark::RemarkOpts::name("Product")
-                     .category(kCategory)
-                     .function(function.getName());
+  auto options =
+      remark::RemarkOpts::name("Product").category(kCategory).function(
+          function.getName());
   if (match.obstacle.empty()) {
     remark::analysis(loc, options)
         << remark::add("one cuBLASLt call does the whole layer");
@@ -104,9 +104,8 @@ void FunctionConverter::convert(LinearOp op) {
   rewriter.setInsertionPoint(op);
   Value product = createProduct(op, op.getType(), match);
   if (op.getBias() && !match.bias) {
-    auto epilogue =
-        EpilogueOp::create(rewriter, op.getLoc(),
-                           ValueRange{product, op.getBias()}, product);
+    auto epilogue = EpilogueOp::create(
+        rewriter, op.getLoc(), ValueRange{product, op.getBias()}, product);
     Block *body = rewriter.createBlock(
         &epilogue.getEpilogue(), {},
         TypeRange{product.getType(), op.getBias().getType()},
@@ -165,14 +164,12 @@ void FunctionConverter::convert(FusedLinearOp op) {
   if (!outputs.empty()) {
     SmallVector<Value> inputs{product};
     llvm::append_range(inputs, op.getEpilogueOperands());
-    rewriter.modifyOpInPlace(
-        yield, [&] { yield.getValuesMutable().assign(yielded); });
-    auto epilogue =
-        EpilogueOp::create(rewriter, op.getLoc(), inputs, outputs);
+    rewriter.modifyOpInPlace(yield,
+                             [&] { yield.getValuesMutable().assign(yielded); });
+    auto epilogue = EpilogueOp::create(rewriter, op.getLoc(), inputs, outputs);
     rewriter.inlineRegionBefore(op.getEpilogue(), epilogue.getEpilogue(),
                                 epilogue.getEpilogue().end());
-    for (auto [position, result] :
-         llvm::zip(positions, epilogue.getResults()))
+    for (auto [position, result] : llvm::zip(positions, epilogue.getResults()))
       results[position] = result;
   }
   rewriter.replaceOp(op, results);

@@ -54,7 +54,8 @@ static void lookAlongPath(Toolkit &toolkit) {
 Expected<Toolkit> Toolkit::find() {
   Toolkit toolkit;
   // Who names a folder wants that one, or to hear that it is not right.
-  if (std::optional<std::string> root = sys::Process::GetEnv("TENON_CUDA_PATH")) {
+  if (std::optional<std::string> root =
+          sys::Process::GetEnv("TENON_CUDA_PATH")) {
     lookUnder(*root, toolkit);
   } else {
     if (std::optional<std::string> root = sys::Process::GetEnv("CUDA_PATH"))
@@ -73,7 +74,8 @@ Expected<Toolkit> Toolkit::find() {
     return toolkit;
   return makeError("compiling for a GPU needs " + missing +
                    " of CUDA 13, looked for in $TENON_CUDA_PATH or else in "
-                   "$CUDA_PATH, " TENON_CUDA_TOOLKIT " and $PATH; install it with "
+                   "$CUDA_PATH, " TENON_CUDA_TOOLKIT
+                   " and $PATH; install it with "
                    "'make setup' or 'pip install nvidia-cuda-nvcc', and point "
                    "TENON_CUDA_PATH to its folder");
 }

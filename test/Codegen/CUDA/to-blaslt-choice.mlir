@@ -231,3 +231,61 @@ func.func @no_fuse_two_results(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> (
   }
   return %0#0, %0#1 : tensor<?x32xf32>, tensor<?x32xf32>
 }
+
+// -----
+
+// In 16 bits the product is rounded when it is written: what cuBLASLt can do
+// before the obstacle comes before the rounding.
+// CHECK-LABEL: @prefix_in_16_bits
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 bias : bf16 -> bf16
+// CHECK: tenon.epilogue ins(%[[ACC:.*]] = %{{.*}}: tensor<?x32xbf16>
+// CHECK-NEXT: tenon.mul %[[ACC]], 2.0
+// CHECK-NEXT: tenon.leaky_relu
+// CHECK-NEXT: tenon.yield
+func.func @prefix_in_16_bits(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %b: tensor<32xbf16>) -> tensor<?x32xbf16> {
+  // expected-remark @below {{'tenon.mul' cannot come at its place}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
+      epilogue(%acc: tensor<?x32xbf16>, %b_ = %b: tensor<32xbf16>) -> tensor<?x32xbf16> {
+    %1 = tenon.add %acc, %b_ : tensor<?x32xbf16>, tensor<32xbf16>
+    %2 = tenon.mul %1, 2.0 : tensor<?x32xbf16>
+    %3 = tenon.leaky_relu %2 {negative_slope = 0.1} : tensor<?x32xbf16>
+    tenon.yield %3 : tensor<?x32xbf16>
+  }
+  return %0 : tensor<?x32xbf16>
+}
+
+// -----
+
+// A value before the prefix's end that is used again ends the prefix there.
+// CHECK-LABEL: @prefix_ends_at_second_use
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 bias : f16 -> f16
+// CHECK: tenon.epilogue ins(%[[ACC:.*]] = %{{.*}}: tensor<?x32xf16>
+// CHECK-NEXT: tenon.sigmoid %[[ACC]]
+// CHECK-NEXT: tenon.mul %[[ACC]], %{{.*}}
+func.func @prefix_ends_at_second_use(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %b: tensor<32xf16>) -> tensor<?x32xf16> {
+  // expected-remark @below {{a value is used twice}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>, %b_ = %b: tensor<32xf16>) -> tensor<?x32xf16> {
+    %1 = tenon.add %acc, %b_ : tensor<?x32xf16>, tensor<32xf16>
+    %2 = tenon.sigmoid %1 : tensor<?x32xf16>
+    %3 = tenon.mul %1, %2 : tensor<?x32xf16>, tensor<?x32xf16>
+    tenon.yield %3 : tensor<?x32xf16>
+  }
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
+// In f32 the bare product is as good.
+// CHECK-LABEL: @no_prefix_in_32_bits
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 : f32 -> f32
+func.func @no_prefix_in_32_bits(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{'tenon.leaky_relu' cannot come at its place}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>, %b_ = %b: tensor<32xf32>) -> tensor<?x32xf32> {
+    %1 = tenon.add %acc, %b_ : tensor<?x32xf32>, tensor<32xf32>
+    %2 = tenon.leaky_relu %1 {negative_slope = 0.1} : tensor<?x32xf32>
+    tenon.yield %2 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}

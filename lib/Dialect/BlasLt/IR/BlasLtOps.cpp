@@ -50,8 +50,8 @@ LogicalResult PlanOp::verify() {
   if (getOutputType() != getInputType() && !widened)
     return emitOpError("gives the input type")
            << (getInputType().getIntOrFloatBitWidth() == 16 ? " or f32" : "")
-           << ", but the output type is " << getOutputType() << " for inputs of "
-           << getInputType();
+           << ", but the output type is " << getOutputType()
+           << " for inputs of " << getInputType();
   if (!getAlpha().isFinite())
     return emitOpError("alpha must be finite, but is ")
            << getAlpha().convertToDouble();
@@ -79,8 +79,8 @@ static LogicalResult verifyPresence(RunOp op, StringRef name, bool planned,
   if (planned == given)
     return success();
   if (planned)
-    return op.emitOpError() << "the plan has a " << name
-                            << ", but none is given";
+    return op.emitOpError()
+           << "the plan has a " << name << ", but none is given";
   return op.emitOpError() << "has a " << name
                           << ", but its plan has none; add '" << name
                           << "' to the blaslt.plan";

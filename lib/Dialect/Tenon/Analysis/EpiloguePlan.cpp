@@ -56,7 +56,8 @@ static LogicalResult checkColumnResults(ReductionEpilogueOp op) {
     for (Operation *user : result.getUsers())
       if (!isa<YieldOp>(user))
         return user->emitOpError("reads a per-column result of '")
-               << op->getName() << "' in the same epilogue; only the epilogue's "
+               << op->getName()
+               << "' in the same epilogue; only the epilogue's "
                << "yield can";
   return success();
 }

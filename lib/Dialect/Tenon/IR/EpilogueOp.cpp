@@ -97,8 +97,7 @@ LogicalResult EpilogueOp::verifyRegions() {
     return emitOpError("region must take one argument for each input: "
                        "expected ")
            << getInputs().size() << ", but it has " << body->getNumArguments();
-  for (auto [input, argument] :
-       llvm::zip(getInputs(), body->getArguments()))
+  for (auto [input, argument] : llvm::zip(getInputs(), body->getArguments()))
     if (getTensorType(input.getType()) != argument.getType())
       return emitOpError("argument #")
              << argument.getArgNumber() << " stands for an input of type "
@@ -108,8 +107,10 @@ LogicalResult EpilogueOp::verifyRegions() {
       return op.emitOpError("cannot be in an epilogue: it is neither "
                             "elementwise, nor a reduction of the tenon "
                             "dialect, nor a splat constant");
-  SmallVector<Type> expected = llvm::map_to_vector(
-      getOutputs().getTypes(), [](Type type) -> Type { return getTensorType(type); });
+  SmallVector<Type> expected =
+      llvm::map_to_vector(getOutputs().getTypes(), [](Type type) -> Type {
+        return getTensorType(type);
+      });
   if (getYield().getOperandTypes() != TypeRange(expected))
     return getYield().emitOpError("must give one value for each output: "
                                   "expected (")
@@ -124,12 +125,12 @@ LogicalResult EpilogueOp::verifyRegions() {
 
 void EpilogueOp::print(OpAsmPrinter &printer) {
   printer << " ins(";
-  llvm::interleaveComma(
-      llvm::zip(getInputs(), getBody()->getArguments()), printer,
-      [&](auto pair) {
-        auto [input, argument] = pair;
-        printer << argument << " = " << input << ": " << input.getType();
-      });
+  llvm::interleaveComma(llvm::zip(getInputs(), getBody()->getArguments()),
+                        printer, [&](auto pair) {
+                          auto [input, argument] = pair;
+                          printer << argument << " = " << input << ": "
+                                  << input.getType();
+                        });
   printer << ") outs(";
   llvm::interleaveComma(getOutputs(), printer, [&](Value output) {
     printer << output << ": " << output.getType();
@@ -143,10 +144,9 @@ void EpilogueOp::print(OpAsmPrinter &printer) {
 }
 
 /// Parses `%arg = %input: type` and resolves the input.
-static ParseResult
-parseInput(OpAsmParser &parser,
-           SmallVectorImpl<OpAsmParser::Argument> &arguments,
-           SmallVectorImpl<Value> &inputs) {
+static ParseResult parseInput(OpAsmParser &parser,
+                              SmallVectorImpl<OpAsmParser::Argument> &arguments,
+                              SmallVectorImpl<Value> &inputs) {
   OpAsmParser::UnresolvedOperand operand;
   Type type;
   SMLoc loc;
@@ -210,8 +210,7 @@ static bool isRunningStatistic(BlockArgument argument) {
            norm.getInput() != use.get() && norm.getWeight() != use.get() &&
            norm.getBias() != use.get() &&
            llvm::all_of(norm.getNewStatistics(), [](Value statistic) {
-             return llvm::all_of(statistic.getUsers(),
-                                 llvm::IsaPred<YieldOp>);
+             return llvm::all_of(statistic.getUsers(), llvm::IsaPred<YieldOp>);
            });
   });
 }
@@ -254,8 +253,8 @@ struct EpilogueBufferization
       if (cast<ShapedType>(operand->get().getType()).getShape() == largest)
         return true;
       return epilogue.isDpsInit(operand) ||
-             isRunningStatistic(epilogue.getBody()->getArgument(
-                 operand->getOperandNumber()));
+             isRunningStatistic(
+                 epilogue.getBody()->getArgument(operand->getOperandNumber()));
     });
   }
 

@@ -16,7 +16,8 @@ namespace mlir::tenon {
 /// from reductions that earlier phases ended in, and ends either in one more
 /// reduction or, the last phase, in the region's results.
 struct EpiloguePhase {
-  /// What is computed element by element (or once a feature, or once), in order.
+  /// What is computed element by element (or once a feature, or once), in
+  /// order.
   SmallVector<Operation *> ops;
   /// The reductions among `ops`: this phase applies what they found.
   SmallVector<ReductionEpilogueOp> finished;
@@ -26,9 +27,9 @@ struct EpiloguePhase {
   ReductionEpilogueOp reduction;
 };
 
-/// An epilogue's region as *map, then (reduce, map)* as often as needed. A phase
-/// that follows a reduction computes what came before it anew: nothing is kept
-/// between phases but the reductions' states.
+/// An epilogue's region as *map, then (reduce, map)* as often as needed. A
+/// phase that follows a reduction computes what came before it anew: nothing is
+/// kept between phases but the reductions' states.
 class EpiloguePlan {
 public:
   /// Cuts the body of a `tenon.fused_linear` or `tenon.epilogue`. Fails, with a
