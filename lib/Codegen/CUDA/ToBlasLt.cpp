@@ -131,6 +131,21 @@ static void dropPrefix(FusedLinearOp op, Value end, RewriterBase &rewriter) {
   }
 }
 
+/// The operands that the region uses; it loses the arguments of the others.
+static SmallVector<Value> takeUsedOperands(FusedLinearOp op) {
+  Block *body = op.getBody();
+  llvm::BitVector unused(body->getNumArguments());
+  SmallVector<Value> operands;
+  for (auto [operand, argument] : llvm::zip(op.getEpilogueOperands(),
+                                            body->getArguments().drop_front()))
+    if (argument.use_empty())
+      unused.set(argument.getArgNumber());
+    else
+      operands.push_back(operand);
+  body->eraseArguments(unused);
+  return operands;
+}
+
 void FunctionConverter::convert(FusedLinearOp op) {
   BlasLtMatch match = matchBlasLt(op);
   remark(op.getLoc(), match, "one epilogue");
@@ -163,7 +178,7 @@ void FunctionConverter::convert(FusedLinearOp op) {
   }
   if (!outputs.empty()) {
     SmallVector<Value> inputs{product};
-    llvm::append_range(inputs, op.getEpilogueOperands());
+    llvm::append_range(inputs, takeUsedOperands(op));
     rewriter.modifyOpInPlace(yield,
                              [&] { yield.getValuesMutable().assign(yielded); });
     auto epilogue = EpilogueOp::create(rewriter, op.getLoc(), inputs, outputs);

@@ -238,7 +238,7 @@ func.func @no_fuse_two_results(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> (
 // before the obstacle comes before the rounding.
 // CHECK-LABEL: @prefix_in_16_bits
 // CHECK: blaslt.plan n = 32, k = 64, compute = f32 bias : bf16 -> bf16
-// CHECK: tenon.epilogue ins(%[[ACC:.*]] = %{{.*}}: tensor<?x32xbf16>
+// CHECK: tenon.epilogue ins(%[[ACC:[a-z0-9]+]] = %{{[a-z0-9]+}}: tensor<?x32xbf16>) outs
 // CHECK-NEXT: tenon.mul %[[ACC]], 2.0
 // CHECK-NEXT: tenon.leaky_relu
 // CHECK-NEXT: tenon.yield
@@ -259,7 +259,7 @@ func.func @prefix_in_16_bits(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %b: 
 // A value before the prefix's end that is used again ends the prefix there.
 // CHECK-LABEL: @prefix_ends_at_second_use
 // CHECK: blaslt.plan n = 32, k = 64, compute = f32 bias : f16 -> f16
-// CHECK: tenon.epilogue ins(%[[ACC:.*]] = %{{.*}}: tensor<?x32xf16>
+// CHECK: tenon.epilogue ins(%[[ACC:[a-z0-9]+]] = %{{[a-z0-9]+}}: tensor<?x32xf16>) outs
 // CHECK-NEXT: tenon.sigmoid %[[ACC]]
 // CHECK-NEXT: tenon.mul %[[ACC]], %{{.*}}
 func.func @prefix_ends_at_second_use(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %b: tensor<32xf16>) -> tensor<?x32xf16> {
