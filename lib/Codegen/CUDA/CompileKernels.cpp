@@ -16,6 +16,7 @@
 
 #include "tenon/Codegen/CUDA/Passes.h"
 
+#include "mlir/IR/Remarks.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
@@ -77,6 +78,22 @@ static bool dropOccupancyHint(std::string &ptx) {
   return dropped;
 }
 
+static bool spills(const KernelResources &kernel) {
+  return kernel.spilledBytes != 0;
+}
+
+/// A division's rare path is a call, around which a few registers may have to
+/// be saved: slower, not wrong.
+static void reportSpills(ModuleOp module, const CompiledKernels &kernels) {
+  for (const KernelResources &kernel :
+       llvm::make_filter_range(kernels.resources, spills))
+    remark::missed(module.getLoc(),
+                   remark::RemarkOpts::name("Spill").category("tenon-kernels"))
+        << remark::add("kernel '{0}' spills {1} bytes a thread on {2}",
+                       kernel.kernel, kernel.spilledBytes, kernel.target)
+        << remark::reason("its values do not fit the registers");
+}
+
 static TargetResult compileFor(const TargetSpec &target, StringRef bitcode,
                                const Toolkit &toolkit,
                                const TemporaryFolder &folder) {
@@ -90,10 +107,9 @@ static TargetResult compileFor(const TargetSpec &target, StringRef bitcode,
     return fail(ptx.takeError());
   result.ptx = std::move(*ptx);
   auto assembled = assemble(toolkit, folder, target.name, result.ptx);
-  if (!assembled && dropOccupancyHint(result.ptx)) {
-    llvm::consumeError(assembled.takeError());
+  if (assembled && llvm::any_of(assembled->second, spills) &&
+      dropOccupancyHint(result.ptx))
     assembled = assemble(toolkit, folder, target.name, result.ptx);
-  }
   if (!assembled)
     return fail(assembled.takeError());
   std::tie(result.cubin, result.resources) = std::move(*assembled);
@@ -167,5 +183,6 @@ FailureOr<CompiledKernels> tenon::compileKernels(ModuleOp module,
   llvm::Expected<CompiledKernels> kernels = compileForAll(*targets, *bitcode);
   if (!kernels)
     return emitError(module.getLoc()) << llvm::toString(kernels.takeError());
+  reportSpills(module, *kernels);
   return std::move(*kernels);
 }

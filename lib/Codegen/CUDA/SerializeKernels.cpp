@@ -95,9 +95,11 @@ private:
             builder.getDictionaryAttr(
                 {builder.getNamedAttr(
                      "registers", builder.getI64IntegerAttr(kernel.registers)),
+                 builder.getNamedAttr("shared_bytes", builder.getI64IntegerAttr(
+                                                          kernel.sharedBytes)),
                  builder.getNamedAttr(
-                     "shared_bytes",
-                     builder.getI64IntegerAttr(kernel.sharedBytes))}));
+                     "spilled_bytes",
+                     builder.getI64IntegerAttr(kernel.spilledBytes))}));
     return list.getDictionary(&getContext());
   }
 };

@@ -141,8 +141,9 @@ def TenonSerializeKernels : Pass<"tenon-serialize-kernels", "::mlir::ModuleOp"> 
   let description = [{
     Replaces `gpu.module @kernels` by a `gpu.binary` whose object is a fat
     binary: a cubin for each target, and PTX of the lowest target that is not
-    architecture-specific ('a'), for GPUs that come later. A spill, or a warning
-    of ptxas that says it gave up an optimisation, is an error. Before and after:
+    architecture-specific ('a'), for GPUs that come later. A warning of ptxas that
+    says it gave up an optimisation is an error; a kernel that spills registers is
+    a missed remark of category `tenon-kernels`. Before and after:
 
     ```mlir
     gpu.module @kernels { ... }
