@@ -33,9 +33,9 @@ def to_host(tensors: list[Tensor]) -> list[np.ndarray]:
 
     torch.cuda.synchronize()
     return [
-        tensor.view(torch.int16).cpu().numpy().view(np.uint16)
+        tensor.view(torch.int16).cpu().numpy().view(np.uint16).copy()
         if tensor.dtype == torch.bfloat16
-        else tensor.cpu().numpy()
+        else tensor.cpu().numpy().copy()
         for tensor in tensors
     ]
 

@@ -49,7 +49,8 @@ class Generator:
     def input(self, shape: tuple, fill: str = "unit", dtype: str | None = None) -> Value:
         has_batch = any(isinstance(extent, str) for extent in shape)
         value = Value(
-            f"x{len(self.graph.inputs)}",
+            # tenon-run draws what has "var" in its name above 0.
+            f"{'var' if fill == 'positive' else 'x'}{len(self.graph.inputs)}",
             shape,
             dtype or self.operand_dtype(),
             fill,
