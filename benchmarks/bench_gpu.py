@@ -15,6 +15,7 @@ MODELS_DIR holds what compile_models.py made: cases.json and the models.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import re
 import statistics
@@ -23,8 +24,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from tenon_model import Model
-from torch.nn import functional as F
+from tenon_model import Call, Model
+from torch.nn import functional
 
 DTYPE = {
     "fp32": torch.float32,
@@ -42,9 +43,7 @@ def make_inputs(case: dict) -> Tensors:
     generator = torch.Generator("cuda").manual_seed(1)
     dtype = DTYPE[case["precision"]]
 
-    def uniform(
-        low: float, high: float, *shape: int, dtype: torch.dtype = dtype
-    ) -> torch.Tensor:
+    def uniform(low: float, high: float, *shape: int, dtype: torch.dtype = dtype) -> torch.Tensor:
         values = torch.rand(shape, device="cuda", generator=generator)
         return (values * (high - low) + low).to(dtype)
 
@@ -63,14 +62,14 @@ def make_inputs(case: dict) -> Tensors:
 
 def leaky_relu_model(t: Tensors) -> tuple[torch.Tensor, ...]:
     """Linear, x 2, LeakyReLU(0.1)."""
-    return (F.leaky_relu(F.linear(t["x"], t["weight"], t["bias"]) * 2.0, 0.1),)
+    return (functional.leaky_relu(functional.linear(t["x"], t["weight"], t["bias"]) * 2.0, 0.1),)
 
 
 def batch_norm_model(t: Tensors) -> tuple[torch.Tensor, ...]:
     """Linear, per-feature scale, BatchNorm1d in training mode."""
     mean, var = t["running_mean"].clone(), t["running_var"].clone()
-    y = F.linear(t["x"], t["weight"], t["bias"]) * t["scale"]
-    y = F.batch_norm(y, mean, var, t["bn_weight"], t["bn_bias"], True, 0.1, 1e-5)
+    y = functional.linear(t["x"], t["weight"], t["bias"]) * t["scale"]
+    y = functional.batch_norm(y, mean, var, t["bn_weight"], t["bn_bias"], True, 0.1, 1e-5)
     return y, mean, var
 
 
@@ -98,7 +97,7 @@ def elapsed(step: Step, calls: int) -> float:
 
 
 def load(step: Step, milliseconds: float) -> None:
-    """Keeps the GPU busy with `step`."""
+    """Keep the GPU busy with `step`."""
     start = time.perf_counter()
     while (time.perf_counter() - start) * 1e3 < milliseconds:
         for _ in range(5):
@@ -122,10 +121,7 @@ def time_all(peers: dict[str, Step], rounds: int) -> dict[str, dict[str, float]]
         for name, step in peers.items():
             load(step, 100)
             samples[name]["sustained"].append(elapsed(step, 10))
-    return {
-        name: {kind: statistics.median(times) for kind, times in kinds.items()}
-        for name, kinds in samples.items()
-    }
+    return {name: {kind: statistics.median(times) for kind, times in kinds.items()} for name, kinds in samples.items()}
 
 
 def copy_rate() -> float:
@@ -149,8 +145,8 @@ def host_time(step: Step, calls: int = 200) -> float:
     return statistics.median(times)
 
 
-def tenon_step(model: Model, case: dict, tensors: Tensors):
-    """The model's call with its parameters prepared."""
+def tenon_step(model: Model, tensors: Tensors) -> Call:
+    """Return the model's call, with its parameters prepared."""
     entry = model.manifest["entries"][0]
     prepared: list[torch.Tensor] = []
     if "prepare" in entry:
@@ -166,27 +162,26 @@ def tenon_step(model: Model, case: dict, tensors: Tensors):
 
 def run_case(case: dict, folder: Path, runtime: Path, rounds: int) -> dict:
     """Errors and times of one case."""
-    torch.set_float32_matmul_precision(
-        "high" if case["precision"] == "tf32" else "highest"
-    )
+    torch.set_float32_matmul_precision("high" if case["precision"] == "tf32" else "highest")
     family = FAMILIES[case["family"]]
     tensors = make_inputs(case)
     expected = family({name: t.double() for name, t in tensors.items()})
-    tenon = tenon_step(Model(folder / case["model"], runtime), case, tensors)
+    tenon = tenon_step(Model(folder / case["model"], runtime), tensors)
     got = tenon()
     torch.cuda.synchronize()
     result = dict(case)
     names = ["y", "running_mean", "running_var"][: len(got)]
     eager = family(tensors)
     result["errors"] = {
-        peer: {n: errors(o, e) for n, o, e in zip(names, outputs, expected)}
+        peer: {n: errors(o, e) for n, o, e in zip(names, outputs, expected, strict=False)}
         for peer, outputs in (("tenon", got), ("eager", eager))
     }
     again = [t.clone() for t in got]
     tenon()
-    result["repeats"] = all(torch.equal(a, b) for a, b in zip(again, tenon.outputs))
+    result["repeats"] = all(torch.equal(a, b) for a, b in zip(again, tenon.outputs, strict=False))
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
     result["host_us"] = {
-        "tenon": host_time(tenon),
+        "tenon": host_time(lambda: tenon.enqueue(stream)),
         "eager": host_time(lambda: family(tensors)),
     }
     product = torch.empty_like(got[0])
@@ -207,7 +202,7 @@ def run_case(case: dict, folder: Path, runtime: Path, rounds: int) -> dict:
 
 
 def main() -> None:
-    """Runs all cases and writes the result after each."""
+    """Run all cases and write the result after each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", type=Path)
     parser.add_argument("runtime", type=Path)

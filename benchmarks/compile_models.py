@@ -34,7 +34,7 @@ PRECISIONS = {
 
 
 def cases() -> list[dict]:
-    """All cases: family, precision and shape."""
+    """Return all cases: family, precision and shape."""
     result = [
         {"family": family, "precision": precision, "m": m, "n": n, "k": k}
         for family, m, n, k in SHAPES
@@ -54,28 +54,25 @@ def cases() -> list[dict]:
 
 
 def compile_case(case: dict, folder: Path, build: Path, targets: str) -> None:
-    """Compiles one case and completes it with its name, model and seconds."""
+    """Compile one case and complete it with its name, model and seconds."""
     case["name"] = "{family}_{precision}_{m}x{n}x{k}".format(**case)
     source = folder / f"{case['name']}.mlir"
     case["model"] = f"lib{case['name']}.so"
     shape = [f"-{letter}={case[letter]}" for letter in "mnk"]
     subprocess.run(
-        [sys.executable, HERE / "make_models.py", case["family"], *shape]
-        + PRECISIONS[case["precision"]]
-        + ["-o", source],
+        [sys.executable, HERE / "make_models.py", case["family"], *shape, *PRECISIONS[case["precision"]], "-o", source],
         check=True,
     )
     start = time.perf_counter()
     subprocess.run(
-        [build / "bin" / "tenon-compile", source, f"--target={targets}"]
-        + ["-o", folder / case["model"]],
+        [build / "bin" / "tenon-compile", source, f"--target={targets}", "-o", folder / case["model"]],
         check=True,
     )
     case["compile_seconds"] = time.perf_counter() - start
 
 
 def main() -> None:
-    """Compiles all cases."""
+    """Compile all cases."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--build", type=Path, default=HERE.parent / "build")

@@ -225,10 +225,14 @@ class Call:
 
             self.current_stream = torch.cuda.current_stream
 
+    def enqueue(self, stream: ctypes.c_void_p) -> None:
+        """Run the function on `stream`: the C call and nothing else."""
+        status = self.run(*self.arguments, stream)
+        if status:
+            self.model.check(status)
+
     def __call__(self) -> list[Tensor]:
         """Enqueue the call on the current stream."""
         stream = self.current_stream().cuda_stream if self.current_stream else 0
-        status = self.run(*self.arguments, ctypes.c_void_p(stream))
-        if status:
-            self.model.check(status)
+        self.enqueue(ctypes.c_void_p(stream))
         return self.outputs

@@ -39,18 +39,34 @@ struct StageImpl {
 } // namespace
 
 static const StageImpl kStages[] = {
-    {{"simplify", "exact algebra on tenon ops"}, Device::Any, buildSimplifyStage},
-    {{"fuse", "linear layers fused with what follows"}, Device::Any, buildFuseStage},
-    {{"prepare", "what depends on parameters alone, hoisted"}, Device::Any, buildPrepareStage},
+    {{"simplify", "exact algebra on tenon ops"},
+     Device::Any,
+     buildSimplifyStage},
+    {{"fuse", "linear layers fused with what follows"},
+     Device::Any,
+     buildFuseStage},
+    {{"prepare", "what depends on parameters alone, hoisted"},
+     Device::Any,
+     buildPrepareStage},
     {{"cpu-linalg", "linalg on tensors"}, Device::CPU, buildCPULinalgStage},
     {{"cpu-buffers", "linalg on buffers"}, Device::CPU, buildCPUBuffersStage},
-    {{"cpu-host", "loops, vectors and runtime entries"}, Device::CPU, buildCPUHostStage},
+    {{"cpu-host", "loops, vectors and runtime entries"},
+     Device::CPU,
+     buildCPUHostStage},
     {{"cpu-llvm", "LLVM dialect"}, Device::CPU, buildCPULLVMStage},
-    {{"cuda-blaslt", "cuBLASLt products and epilogues"}, Device::CUDA, buildCUDABlasLtStage},
-    {{"cuda-buffers", "the same on buffers"}, Device::CUDA, buildCUDABuffersStage},
-    {{"cuda-kernels", "GPU kernels and their launches"}, Device::CUDA, buildCUDAKernelsStage},
+    {{"cuda-blaslt", "cuBLASLt products and epilogues"},
+     Device::CUDA,
+     buildCUDABlasLtStage},
+    {{"cuda-buffers", "the same on buffers"},
+     Device::CUDA,
+     buildCUDABuffersStage},
+    {{"cuda-kernels", "GPU kernels and their launches"},
+     Device::CUDA,
+     buildCUDAKernelsStage},
     {{"cuda-host", "runtime entries"}, Device::CUDA, buildCUDAHostStage},
-    {{"cuda-llvm", "LLVM dialect, kernels in a gpu.module"}, Device::CUDA, buildCUDALLVMStage},
+    {{"cuda-llvm", "LLVM dialect, kernels in a gpu.module"},
+     Device::CUDA,
+     buildCUDALLVMStage},
 };
 
 ArrayRef<Stage> tenon::getStages() {
@@ -162,7 +178,8 @@ LogicalResult Compilation::compileCUDA(ModuleOp module) {
     return failure();
   model.kernels = std::move(*kernels);
   model.description.ptx = model.kernels.ptxTarget;
-  if (auto names = (*clone)->getAttrOfType<ArrayAttr>(TenonDialect::kKernelsAttr))
+  if (auto names =
+          (*clone)->getAttrOfType<ArrayAttr>(TenonDialect::kKernelsAttr))
     for (auto name : names.getAsRange<StringAttr>())
       model.description.kernels.push_back(name.str());
   for (auto kernels :

@@ -28,7 +28,8 @@ Expected<std::unique_ptr<JitModel>> JitModel::create(CompiledModel model) {
   // The same object as ahead of time, so that both compute the same bits.
   auto object = emitObject(*model.module, model.description.cpu);
   if (failed(object))
-    return llvm::createStringError("this build of LLVM cannot make x86-64 code");
+    return llvm::createStringError(
+        "this build of LLVM cannot make x86-64 code");
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit)
     return jit.takeError();

@@ -63,16 +63,16 @@ LogicalResult tenon::linkSharedObject(ArrayRef<char> object, StringRef output,
   SmallString<128> input, linked;
   int fd;
   // The result is made beside the output, to be moved there in one step.
-  if (std::error_code code = llvm::sys::fs::createTemporaryFile(
-          "tenon", "o", fd, input)) {
+  if (std::error_code code =
+          llvm::sys::fs::createTemporaryFile("tenon", "o", fd, input)) {
     error = "cannot make a temporary file: " + code.message();
     return failure();
   }
   llvm::FileRemover removeInput(input);
   llvm::raw_fd_ostream(fd, /*shouldClose=*/true)
       .write(object.data(), object.size());
-  if (std::error_code code = llvm::sys::fs::createUniqueFile(
-          output + "-%%%%%%", linked)) {
+  if (std::error_code code =
+          llvm::sys::fs::createUniqueFile(output + "-%%%%%%", linked)) {
     error = "cannot write '" + output.str() + "': " + code.message();
     return failure();
   }

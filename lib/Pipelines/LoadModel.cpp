@@ -29,18 +29,18 @@ static StringRef nameAt(Location loc, llvm::SourceMgr &sources) {
       sources.getMemoryBuffer(sources.getMainFileID());
   if (place.getFilename() != buffer->getBufferIdentifier())
     return "";
-  const char *start = sources
-                          .FindLocForLineAndColumn(sources.getMainFileID(),
-                                                   place.getLine(),
-                                                   place.getColumn())
-                          .getPointer();
+  const char *start =
+      sources
+          .FindLocForLineAndColumn(sources.getMainFileID(), place.getLine(),
+                                   place.getColumn())
+          .getPointer();
   if (!start)
     return "";
   StringRef text(start, buffer->getBufferEnd() - start);
   if (!text.consume_front("%"))
     return "";
-  StringRef name = text.take_while(
-      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  StringRef name =
+      text.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
   return !name.empty() && !llvm::isDigit(name.front()) ? name : "";
 }
 

@@ -14,10 +14,10 @@ using namespace tenon::runtime;
 static TenonStatus copyOnDevice(const TenonCall &call, void *target,
                                 const void *source, int64_t bytes) {
   const Driver &driver = call.device->driver;
-  CUresult result = driver.cuMemcpyDtoDAsync(
-      reinterpret_cast<CUdeviceptr>(target),
-      reinterpret_cast<CUdeviceptr>(source), static_cast<size_t>(bytes),
-      call.stream);
+  CUresult result =
+      driver.cuMemcpyDtoDAsync(reinterpret_cast<CUdeviceptr>(target),
+                               reinterpret_cast<CUdeviceptr>(source),
+                               static_cast<size_t>(bytes), call.stream);
   if (!result)
     return TENON_OK;
   CudaErrorText error(driver, result);

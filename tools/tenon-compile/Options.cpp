@@ -23,11 +23,13 @@ using namespace mlir;
 namespace cl = llvm::cl;
 
 namespace {
-/// The flags, made after LLVM's own, some of which have the same names, are gone.
+/// The flags, made after LLVM's own, some of which have the same names, are
+/// gone.
 struct Flags {
   cl::OptionCategory category{"tenon-compile options"};
   cl::opt<std::string> input{cl::Positional, cl::Required,
-                             cl::desc("<model.mlir, - for stdin>"), cl::cat(category)};
+                             cl::desc("<model.mlir, - for stdin>"),
+                             cl::cat(category)};
   cl::opt<std::string> output{
       "o",
       cl::desc("Output file; the C header is written beside a shared object. "
@@ -35,8 +37,9 @@ struct Flags {
       cl::value_desc("file"), cl::cat(category)};
   cl::list<std::string> targets{
       "target", cl::CommaSeparated,
-      cl::desc("GPU architectures to make code for, beside the CPU's which is "
-               "always there: sm_80,sm_90a. 'cpu' alone: no GPU code (default)"),
+      cl::desc(
+          "GPU architectures to make code for, beside the CPU's which is "
+          "always there: sm_80,sm_90a. 'cpu' alone: no GPU code (default)"),
       cl::value_desc("cpu|sm_80|sm_90a|..."), cl::cat(category)};
   cl::opt<std::string> emit{
       "emit", cl::init("so"),
@@ -44,21 +47,26 @@ struct Flags {
       cl::value_desc("form"), cl::cat(category)};
   cl::opt<std::string> stopAfter{
       "stop-after",
-      cl::desc("Print the IR after this stage and stop; 'help' lists the stages"),
+      cl::desc(
+          "Print the IR after this stage and stop; 'help' lists the stages"),
       cl::value_desc("stage"), cl::cat(category)};
   cl::opt<std::string> name{
       "name",
-      cl::desc("The model's name, which begins its C functions' names. Default: "
-               "the input's name"),
+      cl::desc(
+          "The model's name, which begins its C functions' names. Default: "
+          "the input's name"),
       cl::value_desc("identifier"), cl::cat(category)};
   cl::opt<std::string> cpu{
       "cpu", cl::init("x86-64-v3"),
-      cl::desc("Level of x86-64 that the CPU code may use: x86-64-v2, x86-64-v3 "
-               "(default) or x86-64-v4"),
+      cl::desc(
+          "Level of x86-64 that the CPU code may use: x86-64-v2, x86-64-v3 "
+          "(default) or x86-64-v4"),
       cl::value_desc("level"), cl::cat(category)};
   cl::opt<bool> reference{
-      "reference", cl::desc("Add a float64 reference of each function, on the "
-                            "CPU, for tenon-run --check"), cl::cat(category)};
+      "reference",
+      cl::desc("Add a float64 reference of each function, on the "
+               "CPU, for tenon-run --check"),
+      cl::cat(category)};
   // Named and meant as mlir-opt's.
   cl::opt<std::string> remarksAll{
       "remarks-filter", cl::desc("Show all remarks whose category matches"),
@@ -87,7 +95,8 @@ static std::string identifierOf(StringRef path) {
 
 static bool isIdentifier(StringRef name) {
   return !name.empty() && !llvm::isDigit(name.front()) &&
-         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+         llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
 static void printVersion(raw_ostream &os) {
@@ -130,8 +139,8 @@ static std::string check(const CompileFlags &flags) {
     if (!tenon::lookupTarget(target))
       return "--target=" + target + " is not known; expected cpu or " +
              tenon::listTargets();
-  bool needsGPU = flags.emit == "ptx" || flags.emit == "cubin" ||
-                  flags.emit == "fatbin";
+  bool needsGPU =
+      flags.emit == "ptx" || flags.emit == "cubin" || flags.emit == "fatbin";
   if (needsGPU && flags.options.cudaTargets.empty())
     return "--emit=" + flags.emit +
            " needs a GPU target, such as --target=sm_90a";

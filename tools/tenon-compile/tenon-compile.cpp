@@ -42,8 +42,8 @@ static int write(StringRef path, StringRef content) {
     return llvm::Error::success();
   });
   if (error)
-    return fail("cannot write '" + path + "': " +
-                llvm::toString(std::move(error)));
+    return fail("cannot write '" + path +
+                "': " + llvm::toString(std::move(error)));
   return 0;
 }
 
@@ -61,8 +61,10 @@ static int writeSharedObject(CompiledModel &model, ArrayRef<char> object,
 static int writeKernels(const CompileFlags &flags, const std::string &output,
                         const std::map<std::string, std::string> &byTarget) {
   if (byTarget.size() != 1)
-    return fail("--emit=" + flags.emit + " writes code for one GPU target, but "
-                "--target names " + Twine(byTarget.size()) +
+    return fail("--emit=" + flags.emit +
+                " writes code for one GPU target, but "
+                "--target names " +
+                Twine(byTarget.size()) +
                 "; name one, such as --target=sm_90a, or use --emit=fatbin");
   return write(output, byTarget.begin()->second);
 }

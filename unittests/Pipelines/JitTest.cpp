@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Pipelines/InitAll.h"
 #include "tenon/Pipelines/Jit.h"
+#include "tenon/Pipelines/InitAll.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -37,7 +37,8 @@ protected:
   }
 
   std::unique_ptr<JitModel> compile(bool reference) {
-    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(kModel, &context);
+    OwningOpRef<ModuleOp> module =
+        parseSourceString<ModuleOp>(kModel, &context);
     CompileOptions options;
     options.reference = reference;
     FailureOr<CompiledModel> model = compileModel(*module, options);

@@ -12,8 +12,8 @@
 #ifndef TENON_PIPELINES_JIT_H
 #define TENON_PIPELINES_JIT_H
 
-#include "tenon/Pipelines/Compiler.h"
 #include "tenon-c/Model.h"
+#include "tenon/Pipelines/Compiler.h"
 
 #include "llvm/Support/Error.h"
 

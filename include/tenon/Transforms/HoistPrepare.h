@@ -1,7 +1,7 @@
 //===- HoistPrepare.h - Splitting a function into two -----------*- C++ -*-===//
 //
-// Part of the Tenon project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Part of the Tenon project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
@@ -136,8 +136,8 @@ static SmallVector<Value> takeUsedOperands(FusedLinearOp op) {
   Block *body = op.getBody();
   llvm::BitVector unused(body->getNumArguments());
   SmallVector<Value> operands;
-  for (auto [operand, argument] : llvm::zip(op.getEpilogueOperands(),
-                                            body->getArguments().drop_front()))
+  for (auto [operand, argument] :
+       llvm::zip(op.getEpilogueOperands(), body->getArguments().drop_front()))
     if (argument.use_empty())
       unused.set(argument.getArgNumber());
     else

@@ -49,8 +49,8 @@ private:
 
   Value loadTensor(OpBuilder &builder, Value descriptors, int64_t index,
                    MemRefType type);
-  Value emitEnd(OpBuilder &builder, Location loc, Value offset,
-                MemRefType type, ValueRange dynamicSizes);
+  Value emitEnd(OpBuilder &builder, Location loc, Value offset, MemRefType type,
+                ValueRange dynamicSizes);
   Value makeWorkspace(OpBuilder &builder, Value base);
 
   func::FuncOp function;
@@ -84,15 +84,15 @@ LogicalResult AbiConverter::collectAllocs() {
 /// twice: then the second output is a copy.
 void AbiConverter::assignOutputs() {
   llvm::SmallPtrSet<Operation *, 4> taken;
-  for (Value value : function.getBody().front().getTerminator()->getOperands()) {
+  for (Value value :
+       function.getBody().front().getTerminator()->getOperands()) {
     auto alloc = value.getDefiningOp<memref::AllocOp>();
     if (alloc && !taken.insert(alloc).second)
       alloc = nullptr;
     outputAllocs.push_back(alloc);
   }
-  llvm::erase_if(allocs, [&](memref::AllocOp alloc) {
-    return taken.contains(alloc);
-  });
+  llvm::erase_if(allocs,
+                 [&](memref::AllocOp alloc) { return taken.contains(alloc); });
 }
 
 /// The memref of tensor number `index`, from the runtime's array of pointers to
@@ -161,8 +161,8 @@ LogicalResult AbiConverter::buildWorkspaceFunction() {
                      llvm::map_to_vector(alloc.getDynamicSizes(), [&](Value v) {
                        return mapping.lookup(v);
                      }));
-  Value bytes = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                           offset);
+  Value bytes =
+      arith::IndexCastOp::create(builder, loc, builder.getI64Type(), offset);
   func::ReturnOp::create(builder, loc, bytes);
   return success();
 }
@@ -177,8 +177,8 @@ Value AbiConverter::makeWorkspace(OpBuilder &builder, Value base) {
   };
   Value zero = constant(0), one = constant(1);
   Value extent = constant(std::numeric_limits<int64_t>::max());
-  Value descriptor = MemRefDescriptor::pack(
-      builder, loc, typeConverter, type, {base, base, zero, extent, one});
+  Value descriptor = MemRefDescriptor::pack(builder, loc, typeConverter, type,
+                                            {base, base, zero, extent, one});
   return UnrealizedConversionCastOp::create(builder, loc, type, descriptor)
       .getResult(0);
 }
@@ -187,9 +187,9 @@ void AbiConverter::sliceWorkspace(OpBuilder &builder, Value workspace) {
   Value offset = arith::ConstantIndexOp::create(builder, function.getLoc(), 0);
   for (memref::AllocOp alloc : allocs) {
     builder.setInsertionPoint(alloc);
-    Value slice = memref::ViewOp::create(builder, alloc.getLoc(),
-                                         alloc.getType(), workspace, offset,
-                                         alloc.getDynamicSizes());
+    Value slice =
+        memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(),
+                               workspace, offset, alloc.getDynamicSizes());
     offset = emitEnd(builder, alloc.getLoc(), offset, alloc.getType(),
                      alloc.getDynamicSizes());
     alloc.replaceAllUsesWith(slice);
@@ -245,8 +245,8 @@ LogicalResult AbiConverter::convert() {
     return failure();
   replaceSignature();
   function.setName((function.getName() + "__" + device).str());
-  function.setType(FunctionType::get(
-      function.getContext(), {pointer, pointer, pointer}, TypeRange()));
+  function.setType(FunctionType::get(function.getContext(),
+                                     {pointer, pointer, pointer}, TypeRange()));
   function.removeArgAttrsAttr();
   function.removeResAttrsAttr();
   return success();
@@ -257,8 +257,7 @@ struct TenonHostAbi : tenon::impl::TenonHostAbiBase<TenonHostAbi> {
   using TenonHostAbiBase::TenonHostAbiBase;
 
   void runOnOperation() override {
-    SmallVector<func::FuncOp> functions(
-        getOperation().getOps<func::FuncOp>());
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
       if (function.isDeclaration() || function.isPrivate())
         continue;

@@ -92,8 +92,8 @@ struct TenonHostToLLVM : tenon::impl::TenonHostToLLVMBase<TenonHostToLLVM> {
     // Kernels are compiled apart (compileKernels).
     target.addLegalOp<gpu::GPUModuleOp, gpu::BinaryOp>();
     target.markOpRecursivelyLegal<gpu::GPUModuleOp>();
-    if (failed(applyFullConversion(getOperation(), target,
-                                   std::move(patterns))))
+    if (failed(
+            applyFullConversion(getOperation(), target, std::move(patterns))))
       signalPassFailure();
   }
 };

@@ -25,14 +25,14 @@ using namespace mlir::tenon;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Names the dynamic first extents of a function's tensors: tensors that meet in
-/// an op have equal ones.
+/// Names the dynamic first extents of a function's tensors: tensors that meet
+/// in an op have equal ones.
 class DynamicExtents {
 public:
   explicit DynamicExtents(func::FuncOp function) {
     function.walk([&](Operation *op) {
-      if (op->getDialect() &&
-          (isa<TenonDialect>(op->getDialect()) || op->hasTrait<OpTrait::Elementwise>()))
+      if (op->getDialect() && (isa<TenonDialect>(op->getDialect()) ||
+                               op->hasTrait<OpTrait::Elementwise>()))
         unite(op);
     });
     for (BlockArgument argument : function.getArguments())
@@ -48,7 +48,8 @@ public:
   /// The name of a value's first extent; empty if no argument has it.
   std::string lookup(Value value) {
     auto leader = classes.findLeader(key(value));
-    auto it = leader == classes.member_end() ? names.end() : names.find(*leader);
+    auto it =
+        leader == classes.member_end() ? names.end() : names.find(*leader);
     return it == names.end() ? "" : it->second;
   }
 
@@ -103,8 +104,9 @@ static FailureOr<TensorDescription> describeTensor(func::FuncOp function,
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || type.getRank() > 2 || dtypeName(type.getElementType()).empty())
     return function.emitOpError()
-           << what << " must be a tensor of rank 0 to 2 of f32, f16, bf16 or "
-                      "f64, but is "
+           << what
+           << " must be a tensor of rank 0 to 2 of f32, f16, bf16 or "
+              "f64, but is "
            << value.getType();
   TensorDescription tensor;
   tensor.dtype = dtypeName(type.getElementType());
@@ -119,9 +121,8 @@ static FailureOr<TensorDescription> describeTensor(func::FuncOp function,
              << ", but only M, the first extent of a matrix, may be dynamic";
     std::string name = extents.lookup(value);
     if (name.empty())
-      return function.emitOpError()
-             << what << " is " << type
-             << ", but no input has its dynamic extent";
+      return function.emitOpError() << what << " is " << type
+                                    << ", but no input has its dynamic extent";
     tensor.shape.emplace_back(name);
   }
   return tensor;
@@ -129,7 +130,8 @@ static FailureOr<TensorDescription> describeTensor(func::FuncOp function,
 
 static std::string attributeOr(DictionaryAttr attributes, StringRef name,
                                const Twine &otherwise) {
-  if (auto value = attributes ? attributes.getAs<StringAttr>(name) : StringAttr())
+  if (auto value =
+          attributes ? attributes.getAs<StringAttr>(name) : StringAttr())
     return value.str();
   return otherwise.str();
 }
@@ -164,8 +166,8 @@ static FailureOr<FunctionDescription> describeFunction(func::FuncOp function) {
   }
   Operation *terminator = function.getBody().front().getTerminator();
   for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
-    auto tensor = describeTensor(function, value, "result #" + Twine(index),
-                                 extents);
+    auto tensor =
+        describeTensor(function, value, "result #" + Twine(index), extents);
     if (failed(tensor))
       return failure();
     tensor->name = attributeOr(function.getResultAttrDict(index),
@@ -224,9 +226,8 @@ std::vector<EntryDescription> tenon::describeEntries(ModuleOp source,
     entry.precision = loosestPrecision(function);
     entry.name = entry.run = function.getName().str();
     for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i)
-      entry.inputs.push_back(attributeOr(function.getArgAttrDict(i),
-                                         TenonDialect::kNameAttr,
-                                         "x" + Twine(i)));
+      entry.inputs.push_back(attributeOr(
+          function.getArgAttrDict(i), TenonDialect::kNameAttr, "x" + Twine(i)));
     auto run = prepared.lookupSymbol<func::FuncOp>(entry.name + "_run");
     if (auto prepare = run ? run->getAttrOfType<FlatSymbolRefAttr>(
                                  TenonDialect::kPrepareAttr)

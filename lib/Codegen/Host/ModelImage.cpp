@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Adds a model's image and C functions to its LLVM module. The layouts are those
-// of Runtime/Runtime.h.
+// Adds a model's image and C functions to its LLVM module. The layouts are
+// those of Runtime/Runtime.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,11 +65,11 @@ llvm::Constant *ImageBuilder::functionTable() {
   };
   SmallVector<llvm::Constant *> rows;
   for (const FunctionDescription &function : model.functions)
-    rows.push_back(llvm::ConstantStruct::get(
-        type, lookup(function.name + "__cpu"),
-        lookup(function.name + "__cpu_workspace"),
-        lookup(function.name + "__cuda"),
-        lookup(function.name + "__cuda_workspace")));
+    rows.push_back(
+        llvm::ConstantStruct::get(type, lookup(function.name + "__cpu"),
+                                  lookup(function.name + "__cpu_workspace"),
+                                  lookup(function.name + "__cuda"),
+                                  lookup(function.name + "__cuda_workspace")));
   return addConstant(
       llvm::ConstantArray::get(llvm::ArrayType::get(type, rows.size()), rows),
       "functions");
@@ -90,9 +90,8 @@ llvm::Value *ImageBuilder::arrayOf(llvm::IRBuilder<> &builder,
                                    unsigned count) {
   llvm::Value *array = builder.CreateAlloca(pointer, builder.getInt32(count));
   for (unsigned i = 0; i != count; ++i)
-    builder.CreateStore(
-        function->getArg(first + i),
-        builder.CreateConstInBoundsGEP1_32(pointer, array, i));
+    builder.CreateStore(function->getArg(first + i),
+                        builder.CreateConstInBoundsGEP1_32(pointer, array, i));
   return array;
 }
 
@@ -107,16 +106,16 @@ void ImageBuilder::addWrapper(const FunctionDescription &function,
       addFunction(model.name + "_" + function.name, types);
   llvm::IRBuilder<> builder(&wrapper->getEntryBlock());
   unsigned last = numInputs + numOutputs;
-  llvm::FunctionCallee run = module.getOrInsertFunction(
-      "tenonImageRun", i32, pointer, i32, pointer, i32, pointer, i32, pointer,
-      i64, pointer);
+  llvm::FunctionCallee run =
+      module.getOrInsertFunction("tenonImageRun", i32, pointer, i32, pointer,
+                                 i32, pointer, i32, pointer, i64, pointer);
   builder.CreateRet(builder.CreateCall(
-      run, {image, builder.getInt32(index),
-            arrayOf(builder, wrapper, 0, numInputs),
-            builder.getInt32(numInputs),
-            arrayOf(builder, wrapper, numInputs, numOutputs),
-            builder.getInt32(numOutputs), wrapper->getArg(last),
-            wrapper->getArg(last + 1), wrapper->getArg(last + 2)}));
+      run,
+      {image, builder.getInt32(index), arrayOf(builder, wrapper, 0, numInputs),
+       builder.getInt32(numInputs),
+       arrayOf(builder, wrapper, numInputs, numOutputs),
+       builder.getInt32(numOutputs), wrapper->getArg(last),
+       wrapper->getArg(last + 1), wrapper->getArg(last + 2)}));
 }
 
 /// NAME_workspace_size(inputs..., bytes) → tenonImageWorkspaceSize.
@@ -124,15 +123,15 @@ void ImageBuilder::addWorkspaceWrapper(const FunctionDescription &function,
                                        unsigned index) {
   unsigned numInputs = function.inputs.size();
   SmallVector<llvm::Type *> types(numInputs + 1, pointer);
-  llvm::Function *wrapper = addFunction(
-      model.name + "_" + function.name + "_workspace_size", types);
+  llvm::Function *wrapper =
+      addFunction(model.name + "_" + function.name + "_workspace_size", types);
   llvm::IRBuilder<> builder(&wrapper->getEntryBlock());
   llvm::FunctionCallee size = module.getOrInsertFunction(
       "tenonImageWorkspaceSize", i32, pointer, i32, pointer, i32, pointer);
   builder.CreateRet(builder.CreateCall(
-      size, {image, builder.getInt32(index),
-             arrayOf(builder, wrapper, 0, numInputs),
-             builder.getInt32(numInputs), wrapper->getArg(numInputs)}));
+      size,
+      {image, builder.getInt32(index), arrayOf(builder, wrapper, 0, numInputs),
+       builder.getInt32(numInputs), wrapper->getArg(numInputs)}));
 }
 
 void ImageBuilder::build(StringRef fatbin) {
@@ -152,8 +151,7 @@ void ImageBuilder::build(StringRef fatbin) {
   llvm::Constant *manifest = addConstant(
       llvm::ConstantDataArray::getString(context, toManifest(model)),
       "manifest");
-  auto *type =
-      llvm::StructType::get(i32, i32, pointer, pointer, pointer, i64);
+  auto *type = llvm::StructType::get(i32, i32, pointer, pointer, pointer, i64);
   llvm::Constant *value = llvm::ConstantStruct::get(
       type, llvm::ConstantInt::get(i32, kTenonImageVersion),
       llvm::ConstantInt::get(i32, model.functions.size()), manifest,

@@ -48,9 +48,10 @@ static llvm::json::Array toJson(ArrayRef<TensorDescription> tensors) {
 std::string tenon::toManifest(const ModelDescription &model) {
   llvm::json::Array functions, entries;
   for (const FunctionDescription &function : model.functions)
-    functions.push_back(llvm::json::Object{{"name", function.name},
-                                           {"inputs", toJson(function.inputs)},
-                                           {"outputs", toJson(function.outputs)}});
+    functions.push_back(
+        llvm::json::Object{{"name", function.name},
+                           {"inputs", toJson(function.inputs)},
+                           {"outputs", toJson(function.outputs)}});
   for (const EntryDescription &entry : model.entries) {
     llvm::json::Object object{{"name", entry.name},
                               {"inputs", toJson(entry.inputs)},
@@ -109,7 +110,8 @@ static void printFunction(StringRef prefix, const FunctionDescription &function,
   for (const TensorDescription &tensor : function.outputs)
     os << " *  out " << tensor.name << ": " << shapeText(tensor) << "\n";
   os << " *  `workspace`: device memory of the size that\n"
-     << " *  " << prefix << function.name << "_workspace_size gives, aligned to "
+     << " *  " << prefix << function.name
+     << "_workspace_size gives, aligned to "
      << "256 bytes; `stream`: a CUstream. */\n";
   os << "TenonStatus " << prefix << function.name << "(";
   printParameters(function.inputs, "const ", os);

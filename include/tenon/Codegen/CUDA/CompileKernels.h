@@ -39,8 +39,8 @@ struct CompiledKernels {
 
 /// Compiles the kernels of `module`'s gpu.modules for each target. Nothing is
 /// compiled where there is no kernel. Fails with a diagnostic where ptxas is
-/// missing, fails, or serialises a tensor-core instruction (C75xx). A kernel that
-/// spills registers is a missed remark of category tenon-kernels.
+/// missing, fails, or serialises a tensor-core instruction (C75xx). A kernel
+/// that spills registers is a missed remark of category tenon-kernels.
 FailureOr<CompiledKernels> compileKernels(ModuleOp module,
                                           ArrayRef<std::string> targets);
 

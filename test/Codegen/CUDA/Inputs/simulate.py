@@ -33,7 +33,15 @@ class Kernels:
         """Compile the kernels of `source`."""
         path = WORK / name
         path.with_suffix(".mlir").write_text(source)
-        call("tenon-opt", path.with_suffix(".mlir"), "--tenon-emit-kernels", "--canonicalize", "--cse", "-o", f"{path}.k.mlir")
+        call(
+            "tenon-opt",
+            path.with_suffix(".mlir"),
+            "--tenon-emit-kernels",
+            "--canonicalize",
+            "--cse",
+            "-o",
+            f"{path}.k.mlir",
+        )
         self.text = Path(f"{path}.k.mlir").read_text()
         pipeline = "--pass-pipeline=builtin.module(gpu.module(tenon-lower-kernels))"
         call("tenon-opt", f"{path}.k.mlir", pipeline, "-o", f"{path}.l.mlir")

@@ -1,4 +1,8 @@
-/* Calls a compiled model through its generated header, as a program in C does. */
+/* Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Calls a compiled model through its generated header, as a program in C does.
+ */
 #include "libmodel.h"
 
 #include <stdio.h>
@@ -31,7 +35,8 @@ int main(int argc, char **argv) {
   size_t bytes;
   if (failed(model_forward_workspace_size(&xt, &wt, &bt, &bytes)))
     return 1;
-  void *workspace = bytes ? aligned_alloc(256, (bytes + 255) / 256 * 256) : NULL;
+  void *workspace =
+      bytes ? aligned_alloc(256, (bytes + 255) / 256 * 256) : NULL;
   if (failed(model_forward(&xt, &wt, &bt, &yt, workspace, bytes, NULL)))
     return 1;
   for (int i = 0; i < 4; ++i)
