@@ -89,7 +89,9 @@ TenonStatus tenonFunctionWorkspaceSize(TenonFunction *function,
  *  caller. `workspace` is memory on the same device, aligned to 256 bytes, of
  *  at least the size asked for; null is allowed where that is 0. `stream` is a
  *  `CUstream`, ignored on the CPU. On the GPU it returns before the work is
- *  done. After a failure the contents of `outputs` are undefined. */
+ *  done. An output may be the buffer of an input only where the two are a
+ *  running statistic and its new value; no other tensors may overlap. After a
+ *  failure the contents of `outputs` are undefined. */
 TenonStatus tenonFunctionRun(TenonFunction *function,
                              const DLTensor *const *inputs, int32_t numInputs,
                              DLTensor *const *outputs, int32_t numOutputs,

@@ -48,7 +48,6 @@ def test_empty_batch(calls, device):
         memory.check()
 
 
-@pytest.mark.parametrize("device", [pytest.param("cuda", marks=pytest.mark.gpu)], indirect=True)
 def test_running_statistics_in_place(calls, device):
     """New running statistics may be written over the old ones, as a training loop does."""
     graphs, model = calls

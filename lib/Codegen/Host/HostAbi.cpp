@@ -81,18 +81,22 @@ LogicalResult AbiConverter::collectAllocs() {
 }
 
 /// A returned allocation becomes the caller's buffer, unless it is returned
-/// twice: then the second output is a copy.
+/// twice: then the second output is a copy. On the CPU, a vector is a copy too: a
+/// caller may give one buffer for a running statistic and its new value, and
+/// loops may accumulate in what they return. (Kernels write statistics last.)
 void AbiConverter::assignOutputs() {
   llvm::SmallPtrSet<Operation *, 4> taken;
   for (Value value :
        function.getBody().front().getTerminator()->getOperands()) {
     auto alloc = value.getDefiningOp<memref::AllocOp>();
-    if (alloc && !taken.insert(alloc).second)
+    bool mayAlias = alloc && device == "cpu" && alloc.getType().getRank() < 2;
+    if (mayAlias || (alloc && !taken.insert(alloc).second))
       alloc = nullptr;
     outputAllocs.push_back(alloc);
   }
-  llvm::erase_if(allocs,
-                 [&](memref::AllocOp alloc) { return taken.contains(alloc); });
+  llvm::erase_if(allocs, [&](memref::AllocOp alloc) {
+    return taken.contains(alloc);
+  });
 }
 
 /// The memref of tensor number `index`, from the runtime's array of pointers to
