@@ -81,10 +81,10 @@ def _function(op: Op, x: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 class Oracle:
-    """Evaluates ops; `compute` is the type whose roundoff arithmetic has."""
+    """Evaluates ops; `rounds_product`: as cuBLASLt may, before it adds the bias (Spec's linear-R1)."""
 
-    def __init__(self, op: Op) -> None:
-        self.op = op
+    def __init__(self, op: Op, rounds_product: bool) -> None:
+        self.op, self.rounds_product = op, rounds_product
         self.u = ROUNDOFF[compute_dtype(op.operands[0].dtype)]
         if self.u == ROUNDOFF["f64"]:
             self.u *= 4.0  # the oracle rounds as well
@@ -126,6 +126,8 @@ class Oracle:
         error = lost * sizes + x.error @ abs(w.value).T + abs(x.value) @ w.error.T
         if bias is None:
             return Bounded(product, error)
+        if self.rounds_product:
+            error = error + ROUNDOFF[self.op.results[0].dtype] * (abs(product) + error)
         value = product + bias.value
         return Bounded(value, error + bias.error + self.u * (abs(value) + abs(product)))
 
@@ -210,11 +212,17 @@ def round_results(results: list[Bounded], dtype: str) -> list[Bounded]:
 Change = Callable[[list[Bounded], dict[Value, Bounded]], list[Bounded]]
 
 
-def evaluate(graph: Graph, inputs: dict[str, np.ndarray], changes: dict[Op, Change] | None = None) -> list[Bounded]:
+def evaluate(
+    graph: Graph,
+    inputs: dict[str, np.ndarray],
+    changes: dict[Op, Change] | None = None,
+    *,
+    rounds_product: bool = False,
+) -> list[Bounded]:
     """Return what the graph returns for inputs as stored; `changes` makes mistakes in some ops' results."""
     known = {v: Bounded(decode(inputs[v.name], v.dtype), np.float64(0.0)) for v in graph.inputs}
     for op in graph.ops:
-        results = Oracle(op).run([known[v] for v in op.operands])
+        results = Oracle(op, rounds_product).run([known[v] for v in op.operands])
         if changes and op in changes:
             results = changes[op](results, known)
         for value, result in zip(op.results, results, strict=True):
