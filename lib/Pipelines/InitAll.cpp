@@ -12,6 +12,7 @@
 #include "tenon/Codegen/Host/Passes.h"
 #include "tenon/Dialect/BlasLt/IR/BlasLt.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "tenon/Pipelines/Pipelines.h"
 #include "tenon/Transforms/Passes.h"
 
 #include "mlir/InitAllDialects.h"
@@ -33,5 +34,6 @@ void tenon::registerAllPasses() {
   registerCPUPasses();
   registerTenonCodegenHostPasses();
   registerTransformsPasses();
+  registerPipelines();
   registerTenonCodegenCUDAPasses();
 }

@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WorkspacePlan.h"
+
 #include "tenon/Codegen/Host/Passes.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -24,6 +26,7 @@ namespace mlir::tenon {
 } // namespace mlir::tenon
 
 using namespace mlir;
+using namespace mlir::tenon;
 
 /// Alignment of every slice of the workspace: what cudaMalloc gives.
 static constexpr int64_t kSliceAlignment = 256;
@@ -44,6 +47,7 @@ private:
   LogicalResult collectAllocs();
   void assignOutputs();
   LogicalResult buildWorkspaceFunction();
+  SmallVector<bool> ownsSlice();
   void sliceWorkspace(OpBuilder &builder, Value workspace);
   void replaceSignature();
 
@@ -59,6 +63,8 @@ private:
   LLVMTypeConverter typeConverter;
   /// Temporaries, in block order.
   SmallVector<memref::AllocOp> allocs;
+  /// The slice of each.
+  SmallVector<unsigned> slices;
   /// For each result of the function, the allocation that becomes the caller's
   /// buffer, or null where a value has to be copied there.
   SmallVector<memref::AllocOp> outputAllocs;
@@ -81,8 +87,8 @@ LogicalResult AbiConverter::collectAllocs() {
 }
 
 /// A returned allocation becomes the caller's buffer, unless it is returned
-/// twice: then the second output is a copy. On the CPU, a vector is a copy too: a
-/// caller may give one buffer for a running statistic and its new value, and
+/// twice: then the second output is a copy. On the CPU, a vector is a copy too:
+/// a caller may give one buffer for a running statistic and its new value, and
 /// loops may accumulate in what they return. (Kernels write statistics last.)
 void AbiConverter::assignOutputs() {
   llvm::SmallPtrSet<Operation *, 4> taken;
@@ -94,9 +100,8 @@ void AbiConverter::assignOutputs() {
       alloc = nullptr;
     outputAllocs.push_back(alloc);
   }
-  llvm::erase_if(allocs, [&](memref::AllocOp alloc) {
-    return taken.contains(alloc);
-  });
+  llvm::erase_if(allocs,
+                 [&](memref::AllocOp alloc) { return taken.contains(alloc); });
 }
 
 /// The memref of tensor number `index`, from the runtime's array of pointers to
@@ -160,11 +165,13 @@ LogicalResult AbiConverter::buildWorkspaceFunction() {
     builder.clone(*op, mapping);
   }
   Value offset = arith::ConstantIndexOp::create(builder, loc, 0);
-  for (memref::AllocOp alloc : allocs)
-    offset = emitEnd(builder, loc, offset, alloc.getType(),
-                     llvm::map_to_vector(alloc.getDynamicSizes(), [&](Value v) {
-                       return mapping.lookup(v);
-                     }));
+  for (auto [alloc, isFirst] : llvm::zip(allocs, ownsSlice()))
+    if (isFirst)
+      offset =
+          emitEnd(builder, loc, offset, alloc.getType(),
+                  llvm::map_to_vector(alloc.getDynamicSizes(), [&](Value v) {
+                    return mapping.lookup(v);
+                  }));
   Value bytes =
       arith::IndexCastOp::create(builder, loc, builder.getI64Type(), offset);
   func::ReturnOp::create(builder, loc, bytes);
@@ -187,16 +194,30 @@ Value AbiConverter::makeWorkspace(OpBuilder &builder, Value base) {
       .getResult(0);
 }
 
+/// For each allocation, whether it is the first of its slice.
+SmallVector<bool> AbiConverter::ownsSlice() {
+  unsigned numSeen = 0;
+  return llvm::map_to_vector(slices, [&](unsigned slice) {
+    bool isFirst = slice == numSeen;
+    numSeen += isFirst;
+    return isFirst;
+  });
+}
+
 void AbiConverter::sliceWorkspace(OpBuilder &builder, Value workspace) {
-  Value offset = arith::ConstantIndexOp::create(builder, function.getLoc(), 0);
-  for (memref::AllocOp alloc : allocs) {
+  Value end = arith::ConstantIndexOp::create(builder, function.getLoc(), 0);
+  SmallVector<Value> offsets;
+  for (auto [alloc, slice, isFirst] : llvm::zip(allocs, slices, ownsSlice())) {
     builder.setInsertionPoint(alloc);
-    Value slice =
-        memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(),
-                               workspace, offset, alloc.getDynamicSizes());
-    offset = emitEnd(builder, alloc.getLoc(), offset, alloc.getType(),
-                     alloc.getDynamicSizes());
-    alloc.replaceAllUsesWith(slice);
+    if (isFirst) {
+      offsets.push_back(end);
+      end = emitEnd(builder, alloc.getLoc(), end, alloc.getType(),
+                    alloc.getDynamicSizes());
+    }
+    Value view = memref::ViewOp::create(
+        builder, alloc.getLoc(), alloc.getType(), workspace, offsets[slice],
+        alloc.getDynamicSizes());
+    alloc.replaceAllUsesWith(view);
     alloc.erase();
   }
 }
@@ -245,6 +266,7 @@ LogicalResult AbiConverter::convert() {
   if (failed(collectAllocs()))
     return failure();
   assignOutputs();
+  slices = planWorkspace(allocs);
   if (failed(buildWorkspaceFunction()))
     return failure();
   replaceSignature();

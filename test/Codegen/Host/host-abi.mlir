@@ -75,6 +75,47 @@ func.func @aligned(%x: memref<8xf32>) -> memref<8xf32> {
 
 // -----
 
+// The third temporary begins where the first has ended, so it takes its slice;
+// the second one's life overlaps both.
+// CHECK-LABEL: func.func @share__cpu_workspace(
+// CHECK:         %[[SIZE:.*]] = arith.constant 512 : i64
+// CHECK:         return %[[SIZE]]
+// CHECK-LABEL: func.func @share__cpu(
+// CHECK:         %[[A:.*]] = memref.view %{{.*}}[%c0][]
+// CHECK:         memref.copy %{{.*}}, %[[A]]
+// CHECK:         %[[B:.*]] = memref.view %{{.*}}[%c256][]
+// CHECK:         memref.copy %[[A]], %[[B]]
+// CHECK:         memref.copy %[[B]], %[[A]]
+func.func @share(%x: memref<8xf32>) -> memref<8xf32> {
+  %a = memref.alloc() : memref<8xf32>
+  memref.copy %x, %a : memref<8xf32> to memref<8xf32>
+  %b = memref.alloc() : memref<8xf32>
+  memref.copy %a, %b : memref<8xf32> to memref<8xf32>
+  %c = memref.alloc() : memref<8xf32>
+  memref.copy %b, %c : memref<8xf32> to memref<8xf32>
+  return %c : memref<8xf32>
+}
+
+// -----
+
+// A view of a buffer keeps it alive; another type has a slice of its own.
+// CHECK-LABEL: func.func @no_share__cpu_workspace(
+// CHECK:         %[[SIZE:.*]] = arith.constant 768 : i64
+// CHECK:         return %[[SIZE]]
+func.func @no_share(%x: memref<8xf32>, %z: memref<8xf16>) -> (memref<8xf32>, memref<8xf16>) {
+  %a = memref.alloc() : memref<8xf32>
+  memref.copy %x, %a : memref<8xf32> to memref<8xf32>
+  %view = memref.cast %a : memref<8xf32> to memref<?xf32>
+  %b = memref.alloc() : memref<8xf32>
+  memref.copy %x, %b : memref<8xf32> to memref<8xf32>
+  memref.copy %view, %b : memref<?xf32> to memref<8xf32>
+  %c = memref.alloc() : memref<8xf16>
+  memref.copy %z, %c : memref<8xf16> to memref<8xf16>
+  return %b, %c : memref<8xf32>, memref<8xf16>
+}
+
+// -----
+
 func.func @in_loop(%x: memref<8xf32>) -> memref<8xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
