@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScalarEmitter.h"
+
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 using namespace mlir;
@@ -112,44 +114,18 @@ LogicalResult BatchNormTrainingOp::verify() {
 // Emission
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Scalar arithmetic, contraction allowed.
-struct Emitter {
-  OpBuilder &builder;
-  Location loc;
-
-  static constexpr auto kContract = arith::FastMathFlags::contract;
-
-  Value constant(Type type, double value) {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getFloatAttr(type, value));
-  }
-  Value add(Value a, Value b) {
-    return arith::AddFOp::create(builder, loc, a, b, kContract);
-  }
-  Value sub(Value a, Value b) {
-    return arith::SubFOp::create(builder, loc, a, b, kContract);
-  }
-  Value mul(Value a, Value b) {
-    return arith::MulFOp::create(builder, loc, a, b, kContract);
-  }
-  Value div(Value a, Value b) {
-    return arith::DivFOp::create(builder, loc, a, b);
-  }
-  /// 1 / sqrt(variance + eps)
-  Value inverseDeviation(Value variance, double eps) {
-    Type type = variance.getType();
-    Value root =
-        math::SqrtOp::create(builder, loc, add(variance, constant(type, eps)));
-    return div(constant(type, 1.0), root);
-  }
-};
-} // namespace
+/// 1 / sqrt(variance + eps)
+static Value emitInverseDeviation(ScalarEmitter &e, Value variance,
+                                  double eps) {
+  Value sum = e.add(variance, e.constant(eps));
+  return e.div(e.constant(1.0), math::SqrtOp::create(e.builder, e.loc, sum));
+}
 
 Value BatchNormInferenceOp::emitScalar(OpBuilder &builder, Location loc,
                                        ValueRange operands) {
-  Emitter e{builder, loc};
-  Value inverse = e.inverseDeviation(operands[2], getEps().convertToDouble());
+  ScalarEmitter e{builder, loc, operands[0].getType()};
+  Value inverse =
+      emitInverseDeviation(e, operands[2], getEps().convertToDouble());
   unsigned next = 3;
   Value scale = getWeight() ? e.mul(inverse, operands[next++]) : inverse;
   Value result = e.mul(e.sub(operands[0], operands[1]), scale);
@@ -167,20 +143,19 @@ unsigned BatchNormTrainingOp::getStateSize() { return 2; }
 
 SmallVector<Value> BatchNormTrainingOp::emitInit(OpBuilder &builder,
                                                  Location loc, Type type) {
-  Value zero = Emitter{builder, loc}.constant(type, 0.0);
+  Value zero = ScalarEmitter{builder, loc, type}.constant(0.0);
   return {zero, zero};
 }
 
 SmallVector<Value> BatchNormTrainingOp::emitChunk(OpBuilder &builder,
                                                   Location loc,
                                                   ValueRange elements) {
-  Emitter e{builder, loc};
-  Type type = elements[0].getType();
+  ScalarEmitter e{builder, loc, elements[0].getType()};
   Value sum = elements[0];
   for (Value element : elements.drop_front())
     sum = e.add(sum, element);
-  Value mean = e.mul(sum, e.constant(type, 1.0 / elements.size()));
-  Value m2 = e.constant(type, 0.0);
+  Value mean = e.mul(sum, e.constant(1.0 / elements.size()));
+  Value m2 = e.constant(0.0);
   for (Value element : elements) {
     Value distance = e.sub(element, mean);
     m2 = e.add(e.mul(distance, distance), m2);
@@ -194,11 +169,11 @@ SmallVector<Value>
 BatchNormTrainingOp::emitCombine(OpBuilder &builder, Location loc,
                                  Value lhsCount, ValueRange lhs, Value rhsCount,
                                  ValueRange rhs) {
-  Emitter e{builder, loc};
+  ScalarEmitter e{builder, loc, lhsCount.getType()};
   // Two empty sets: divide by 1, not 0.
   Value total = e.add(lhsCount, rhsCount);
-  Value divisor = arith::MaximumFOp::create(builder, loc, total,
-                                            e.constant(total.getType(), 1.0));
+  Value divisor =
+      arith::MaximumFOp::create(builder, loc, total, e.constant(1.0));
   Value share = e.div(rhsCount, divisor);
   Value delta = e.sub(rhs[0], lhs[0]);
   Value step = e.mul(delta, share);
@@ -211,9 +186,9 @@ SmallVector<Value> BatchNormTrainingOp::emitFinish(OpBuilder &builder,
                                                    Location loc, Value count,
                                                    ValueRange state,
                                                    ValueRange columnOperands) {
-  Emitter e{builder, loc};
+  ScalarEmitter e{builder, loc, count.getType()};
   Value variance = e.div(state[1], count);
-  Value scale = e.inverseDeviation(variance, getEps().convertToDouble());
+  Value scale = emitInverseDeviation(e, variance, getEps().convertToDouble());
   unsigned next = 0;
   if (getWeight())
     scale = e.mul(scale, columnOperands[next++]);
@@ -229,22 +204,21 @@ BatchNormTrainingOp::emitColumnResults(OpBuilder &builder, Location loc,
                                        ValueRange columnOperands) {
   if (!getRunningMean())
     return {};
-  Emitter e{builder, loc};
-  Type type = count.getType();
+  ScalarEmitter e{builder, loc, count.getType()};
   double momentum = getMomentum().convertToDouble();
   auto update = [&](Value running, Value batch) {
-    return e.add(e.mul(running, e.constant(type, 1.0 - momentum)),
-                 e.mul(batch, e.constant(type, momentum)));
+    return e.add(e.mul(running, e.constant(1.0 - momentum)),
+                 e.mul(batch, e.constant(momentum)));
   };
   // The running variance takes the unbiased estimate.
-  Value unbiased = e.div(state[1], e.sub(count, e.constant(type, 1.0)));
+  Value unbiased = e.div(state[1], e.sub(count, e.constant(1.0)));
   ValueRange running = columnOperands.take_back(2);
   return {update(running[0], state[0]), update(running[1], unbiased)};
 }
 
 Value BatchNormTrainingOp::emitApply(OpBuilder &builder, Location loc,
                                      Value element, ValueRange finished) {
-  Emitter e{builder, loc};
+  ScalarEmitter e{builder, loc, element.getType()};
   Value result = e.mul(e.sub(element, finished[0]), finished[1]);
   return finished.size() == 3 ? e.add(result, finished[2]) : result;
 }

@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScalarEmitter.h"
+
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include <cmath>
@@ -78,58 +80,20 @@ LogicalResult ClampOp::verify() {
 // Emission
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Scalar arithmetic in the type of its first value, contraction allowed.
-struct Emitter {
-  OpBuilder &builder;
-  Location loc;
-  Type type;
-
-  static constexpr auto kContract = arith::FastMathFlags::contract;
-
-  Value constant(double value) {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getFloatAttr(type, value));
-  }
-  Value add(Value a, Value b) {
-    return arith::AddFOp::create(builder, loc, a, b, kContract);
-  }
-  Value mul(Value a, Value b) {
-    return arith::MulFOp::create(builder, loc, a, b, kContract);
-  }
-  Value div(Value a, Value b) {
-    return arith::DivFOp::create(builder, loc, a, b, kContract);
-  }
-  Value exp(Value a) { return math::ExpOp::create(builder, loc, a); }
-  Value tanh(Value a) { return math::TanhOp::create(builder, loc, a); }
-  Value greater(Value a, Value b) {
-    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);
-  }
-  Value select(Value condition, Value a, Value b) {
-    return arith::SelectOp::create(builder, loc, condition, a, b);
-  }
-  /// 1 / (1 + exp(-x)); exp overflows to inf for very negative x, giving 0.
-  Value sigmoid(Value x) {
-    Value negated = arith::NegFOp::create(builder, loc, x);
-    return div(constant(1.0), add(constant(1.0), exp(negated)));
-  }
-};
-} // namespace
-
-static Emitter emitterFor(OpBuilder &builder, Location loc,
-                          ValueRange operands) {
+static ScalarEmitter emitterFor(OpBuilder &builder, Location loc,
+                                ValueRange operands) {
   return {builder, loc, operands[0].getType()};
 }
 
 Value ReluOp::emitScalar(OpBuilder &builder, Location loc,
                          ValueRange operands) {
-  Emitter e = emitterFor(builder, loc, operands);
+  ScalarEmitter e = emitterFor(builder, loc, operands);
   return arith::MaximumFOp::create(builder, loc, operands[0], e.constant(0.0));
 }
 
 Value LeakyReluOp::emitScalar(OpBuilder &builder, Location loc,
                               ValueRange operands) {
-  Emitter e = emitterFor(builder, loc, operands);
+  ScalarEmitter e = emitterFor(builder, loc, operands);
   Value slope = e.constant(getNegativeSlope().convertToDouble());
   Value x = operands[0];
   return e.select(e.greater(x, e.constant(0.0)), x, e.mul(x, slope));
@@ -137,7 +101,7 @@ Value LeakyReluOp::emitScalar(OpBuilder &builder, Location loc,
 
 Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
                          ValueRange operands) {
-  Emitter e = emitterFor(builder, loc, operands);
+  ScalarEmitter e = emitterFor(builder, loc, operands);
   Value x = operands[0];
   Value inner;
   if (getApproximate() == GeluApproximation::Tanh) {
@@ -153,7 +117,7 @@ Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
 
 Value SiluOp::emitScalar(OpBuilder &builder, Location loc,
                          ValueRange operands) {
-  Emitter e = emitterFor(builder, loc, operands);
+  ScalarEmitter e = emitterFor(builder, loc, operands);
   // x / (1 + exp(-x)), not x * sigmoid(x): one rounding less.
   Value negated = arith::NegFOp::create(builder, loc, operands[0]);
   return e.div(operands[0], e.add(e.constant(1.0), e.exp(negated)));
@@ -161,7 +125,7 @@ Value SiluOp::emitScalar(OpBuilder &builder, Location loc,
 
 Value MishOp::emitScalar(OpBuilder &builder, Location loc,
                          ValueRange operands) {
-  Emitter e = emitterFor(builder, loc, operands);
+  ScalarEmitter e = emitterFor(builder, loc, operands);
   Value x = operands[0];
   // tanh(log(1 + e)) = n / (n + 2), n = e (e + 2): no cancellation for small e.
   Value exponential = e.exp(x);
@@ -173,7 +137,10 @@ Value MishOp::emitScalar(OpBuilder &builder, Location loc,
 
 Value SigmoidOp::emitScalar(OpBuilder &builder, Location loc,
                             ValueRange operands) {
-  return emitterFor(builder, loc, operands).sigmoid(operands[0]);
+  ScalarEmitter e = emitterFor(builder, loc, operands);
+  // exp overflows to infinity for very negative x, which gives 0.
+  Value negated = arith::NegFOp::create(builder, loc, operands[0]);
+  return e.div(e.constant(1.0), e.add(e.constant(1.0), e.exp(negated)));
 }
 
 Value TanhOp::emitScalar(OpBuilder &builder, Location loc,
@@ -183,7 +150,7 @@ Value TanhOp::emitScalar(OpBuilder &builder, Location loc,
 
 Value ClampOp::emitScalar(OpBuilder &builder, Location loc,
                           ValueRange operands) {
-  Emitter e = emitterFor(builder, loc, operands);
+  ScalarEmitter e = emitterFor(builder, loc, operands);
   Value low = e.constant(getMin().convertToDouble());
   Value high = e.constant(getMax().convertToDouble());
   Value bounded = arith::MaximumFOp::create(builder, loc, operands[0], low);

@@ -1,0 +1,57 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Shorthand for the scalar arithmetic that ops emit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_DIALECT_TENON_IR_SCALAREMITTER_H
+#define TENON_LIB_DIALECT_TENON_IR_SCALAREMITTER_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace mlir::tenon {
+
+/// Arithmetic on values of one float type. A product that goes into a sum may
+/// be contracted to a fused multiply-add.
+struct ScalarEmitter {
+  OpBuilder &builder;
+  Location loc;
+  Type type;
+
+  static constexpr auto kContract = arith::FastMathFlags::contract;
+
+  Value constant(double value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getFloatAttr(type, value));
+  }
+  Value add(Value a, Value b) {
+    return arith::AddFOp::create(builder, loc, a, b, kContract);
+  }
+  Value sub(Value a, Value b) {
+    return arith::SubFOp::create(builder, loc, a, b, kContract);
+  }
+  Value mul(Value a, Value b) {
+    return arith::MulFOp::create(builder, loc, a, b, kContract);
+  }
+  Value div(Value a, Value b) {
+    return arith::DivFOp::create(builder, loc, a, b);
+  }
+  Value exp(Value a) { return math::ExpOp::create(builder, loc, a); }
+  Value tanh(Value a) { return math::TanhOp::create(builder, loc, a); }
+  Value greater(Value a, Value b) {
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_DIALECT_TENON_IR_SCALAREMITTER_H
