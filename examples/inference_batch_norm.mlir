@@ -6,9 +6,11 @@
 //   linear, bn = torch.nn.Linear(512, 256), torch.nn.BatchNorm1d(256)
 //   y = torch.relu(bn(linear(x)))
 //
-// Look for: --tenon-simplify turns batch norm into a scale and a shift;
-// --tenon-hoist-prepare folds both into weight and bias, once a parameter version,
-// so that a call costs no more than linear and relu.
+// Look for: by default batch norm stays one op of the epilogue. With
+//   tenon-compile --allow-rounding-changes --fold-weights
+// (tenon-opt --tenon-simplify='allow-rounding-changes fold-weights') it becomes a
+// scale and a shift. The prepare function multiplies the scale into weight and
+// bias, once a version of the parameters; a call adds the shift.
 
 func.func @forward(
     %x: tensor<?x512xf32> {tenon.name = "x"},

@@ -8,13 +8,17 @@ bin=$(realpath "${1:-build}")/bin out=$(realpath "${1:-build}")/demo
 mkdir -p "$out"
 
 heading() { printf '\n\033[1m%s\033[0m\n\n' "$*" | { [[ -t 1 ]] && cat || sed 's/\x1b\[[0-9;]*m//g'; }; }
+# The lines of the example's comment that are PyTorch.
+pytorch() { sed -n '/^\/\/ In PyTorch/,/^\/\/$/s/^\/\/   //p' "$1"; }
 body() { sed -n '/^func.func/,$p' "$1"; }
 show() { printf '$ %s\n' "$*"; }
 
 models=(linear_leaky_relu linear_scale_batch_norm_1024 linear_scale_batch_norm_16384)
 shown=${models[0]}
 
-heading "1. A model: Linear, x 2, LeakyReLU, as PyTorch users write it (examples/$shown.mlir)"
+heading "1. A model: Linear, x 2, LeakyReLU, in PyTorch and in MLIR (examples/$shown.mlir)"
+pytorch "examples/$shown.mlir"
+echo
 body "examples/$shown.mlir"
 
 heading "2. The same after fusion: one op, and the ops that followed are in its region"
@@ -39,9 +43,14 @@ for model in "${models[@]}"; do
     "$(stat -c %s "$out/lib$model.so")" "$(echo "$(date +%s.%N) - $start" | bc)"
   "$bin/tenon-run" "$out/lib$model.so" --manifest | sed -n 's/^/    /; /GPU code\|kernel/p'
 done
+echo
+printf '  %s\n' "reduce: the statistics of batch norm; map: the rest of the epilogue, element by element" \
+  "_v4: 16-byte vectors; _v1: single elements, for unaligned pointers; one of the two runs a call"
 
 heading "5. The first model on this machine's CPU, checked against float64"
 show "tenon-run examples/$shown.mlir --target=cpu --check --time=3"
 "$bin/tenon-run" "examples/$shown.mlir" --target=cpu --check --time=3
 
-heading "Done. The models and their C headers are in ${out#"$PWD"/}."
+heading "Done. The models and their C headers are in ${out#"$PWD"/}. Next:"
+printf '  %s\n' "docs/UserGuide.md: compile and call a model of yours, see why something was not fused" \
+  "${bin#"$PWD"/}/tenon-run ${out#"$PWD"/}/lib$shown.so --time=3: run one of the models; --help has more"
