@@ -34,39 +34,51 @@ enum class Device { Any, CPU, CUDA };
 struct StageImpl {
   Stage stage;
   Device device;
-  void (*build)(OpPassManager &);
+  void (*build)(OpPassManager &, const CompileOptions &);
 };
 } // namespace
 
+static void simplify(OpPassManager &pm, const CompileOptions &options) {
+  buildSimplifyStage(pm, options.allowRoundingChanges, options.foldWeights);
+}
+
+/// A stage that has no options.
+template <void (*buildStage)(OpPassManager &)>
+static void plain(OpPassManager &pm, const CompileOptions & /*options*/) {
+  buildStage(pm);
+}
+
 static const StageImpl kStages[] = {
-    {{"simplify", "exact algebra on tenon ops"},
-     Device::Any,
-     buildSimplifyStage},
+    {{"simplify", "exact algebra on tenon ops"}, Device::Any, simplify},
     {{"fuse", "linear layers fused with what follows"},
      Device::Any,
-     buildFuseStage},
+     plain<buildFuseStage>},
     {{"prepare", "what depends on parameters alone, hoisted"},
      Device::Any,
-     buildPrepareStage},
-    {{"cpu-linalg", "linalg on tensors"}, Device::CPU, buildCPULinalgStage},
-    {{"cpu-buffers", "linalg on buffers"}, Device::CPU, buildCPUBuffersStage},
+     plain<buildPrepareStage>},
+    {{"cpu-linalg", "linalg on tensors"},
+     Device::CPU,
+     plain<buildCPULinalgStage>},
+    {{"cpu-buffers", "linalg on buffers"},
+     Device::CPU,
+     plain<buildCPUBuffersStage>},
     {{"cpu-host", "loops, vectors and runtime entries"},
      Device::CPU,
-     buildCPUHostStage},
-    {{"cpu-llvm", "LLVM dialect"}, Device::CPU, buildCPULLVMStage},
+     plain<buildCPUHostStage>},
+    {{"cpu-llvm", "LLVM dialect"}, Device::CPU, plain<buildCPULLVMStage>},
     {{"cuda-blaslt", "cuBLASLt products and epilogues"},
      Device::CUDA,
-     buildCUDABlasLtStage},
+     plain<buildCUDABlasLtStage>},
     {{"cuda-buffers", "the same on buffers"},
      Device::CUDA,
-     buildCUDABuffersStage},
+     plain<buildCUDABuffersStage>},
     {{"cuda-kernels", "GPU kernels and their launches"},
      Device::CUDA,
-     buildCUDAKernelsStage},
-    {{"cuda-host", "runtime entries"}, Device::CUDA, buildCUDAHostStage},
+     plain<buildCUDAKernelsStage>},
+    {{"cuda-host", "runtime entries"}, Device::CUDA, plain<buildCUDAHostStage>},
     {{"cuda-llvm", "LLVM dialect, kernels in a gpu.module"},
      Device::CUDA,
-     buildCUDALLVMStage},
+     plain<buildCUDALLVMStage>},
 };
 
 ArrayRef<Stage> tenon::getStages() {
@@ -77,12 +89,13 @@ ArrayRef<Stage> tenon::getStages() {
 
 /// Runs the stages for `device`, up to and including the one named `last`.
 static LogicalResult runStages(ModuleOp module, Device device,
+                               const CompileOptions &options,
                                StringRef last = "") {
   PassManager pm(module.getContext());
   for (const StageImpl &impl : kStages) {
     if (impl.device != device)
       continue;
-    impl.build(pm);
+    impl.build(pm, options);
     if (impl.stage.name == last)
       break;
   }
@@ -90,16 +103,16 @@ static LogicalResult runStages(ModuleOp module, Device device,
 }
 
 LogicalResult tenon::runUntil(ModuleOp module, StringRef stage,
-                              const CompileOptions & /*options*/) {
+                              const CompileOptions &options) {
   const StageImpl *impl = llvm::find_if(
       kStages, [&](const StageImpl &s) { return s.stage.name == stage; });
   if (impl == std::end(kStages))
     return module.emitError() << "no stage is named '" << stage << "'";
   if (impl->device == Device::Any)
-    return runStages(module, Device::Any, stage);
-  if (failed(runStages(module, Device::Any)))
+    return runStages(module, Device::Any, options, stage);
+  if (failed(runStages(module, Device::Any, options)))
     return failure();
-  return runStages(module, impl->device, stage);
+  return runStages(module, impl->device, options, stage);
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,13 +178,13 @@ LogicalResult Compilation::compileReference(ModuleOp source) {
 
 LogicalResult Compilation::compileCPU(ModuleOp module) {
   OwningOpRef<ModuleOp> clone = module.clone();
-  return failure(failed(runStages(*clone, Device::CPU)) ||
+  return failure(failed(runStages(*clone, Device::CPU, options)) ||
                  failed(addCode(*clone)));
 }
 
 LogicalResult Compilation::compileCUDA(ModuleOp module) {
   OwningOpRef<ModuleOp> clone = module.clone();
-  if (failed(runStages(*clone, Device::CUDA)))
+  if (failed(runStages(*clone, Device::CUDA, options)))
     return failure();
   auto kernels = compileKernels(*clone, options.cudaTargets);
   if (failed(kernels))
@@ -191,7 +204,8 @@ LogicalResult Compilation::compileCUDA(ModuleOp module) {
 FailureOr<CompiledModel> Compilation::run(ModuleOp source) {
   OwningOpRef<ModuleOp> module = source.clone();
   if (failed(describeFunctions(*module)) ||
-      failed(runStages(*module, Device::Any)) || failed(addFunctions(*module)))
+      failed(runStages(*module, Device::Any, options)) ||
+      failed(addFunctions(*module)))
     return failure();
   model.description.entries = describeEntries(source, *module);
   if (failed(compileCPU(*module)))

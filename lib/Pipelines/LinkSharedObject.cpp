@@ -10,11 +10,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Pipelines/Compiler.h"
+#include "tenon/Pipelines/WriteFile.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 
 #include <dlfcn.h>
 #include <mutex>
@@ -22,6 +24,7 @@
 LLD_HAS_DRIVER(elf)
 
 using namespace mlir;
+using namespace mlir::tenon;
 
 /// Where this program's libtenon_runtime.so is: beside the library that holds
 /// this code, or in ../lib of the program.
@@ -60,27 +63,37 @@ LogicalResult tenon::linkSharedObject(ArrayRef<char> object, StringRef output,
             "reinstall Tenon";
     return failure();
   }
+  if (isSpecialFile(output)) {
+    error = "cannot write '" + output.str() + "': it is not a regular file";
+    return failure();
+  }
   SmallString<128> input, linked;
-  int fd;
   // The result is made beside the output, to be moved there in one step.
   if (std::error_code code =
-          llvm::sys::fs::createTemporaryFile("tenon", "o", fd, input)) {
+          llvm::sys::fs::createTemporaryFile("tenon", "o", input)) {
     error = "cannot make a temporary file: " + code.message();
     return failure();
   }
+  llvm::sys::RemoveFileOnSignal(input);
   llvm::FileRemover removeInput(input);
-  llvm::raw_fd_ostream(fd, /*shouldClose=*/true)
-      .write(object.data(), object.size());
+  if (llvm::Error failed =
+          writeWholeFile(input, StringRef(object.data(), object.size()))) {
+    error = llvm::toString(std::move(failed));
+    return failure();
+  }
   if (std::error_code code =
           llvm::sys::fs::createUniqueFile(output + "-%%%%%%", linked)) {
     error = "cannot write '" + output.str() + "': " + code.message();
     return failure();
   }
+  llvm::sys::RemoveFileOnSignal(linked);
   llvm::FileRemover removeLinked(linked);
   std::string name = llvm::sys::path::filename(output).str();
+  // A mapped output file would end in SIGBUS on a full disk.
   if (failed(runLinker({"ld.lld", "-shared", "--gc-sections", "--build-id",
-                        "-soname", name.c_str(), "-rpath", "$ORIGIN", "-o",
-                        linked.c_str(), input.c_str(), runtime.c_str()},
+                        "--no-mmap-output-file", "-soname", name.c_str(),
+                        "-rpath", "$ORIGIN", "-o", linked.c_str(),
+                        input.c_str(), runtime.c_str()},
                        error)))
     return failure();
   if (std::error_code code = llvm::sys::fs::rename(linked, output)) {
@@ -88,5 +101,6 @@ LogicalResult tenon::linkSharedObject(ArrayRef<char> object, StringRef output,
     return failure();
   }
   removeLinked.releaseFile();
+  llvm::sys::DontRemoveFileOnSignal(linked);
   return success();
 }

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tenon/Codegen/Host/ModelDescription.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Pipelines/Compiler.h"
 
@@ -20,7 +21,7 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// The SSA name that stands in the text at `loc`, "" if it is not a word.
+/// The SSA name that stands in the text at `loc`, "" if C could not use it.
 static StringRef nameAt(Location loc, llvm::SourceMgr &sources) {
   auto place = dyn_cast<FileLineColLoc>(loc);
   if (!place)
@@ -39,9 +40,9 @@ static StringRef nameAt(Location loc, llvm::SourceMgr &sources) {
   StringRef text(start, buffer->getBufferEnd() - start);
   if (!text.consume_front("%"))
     return "";
-  StringRef name =
-      text.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
-  return !name.empty() && !llvm::isDigit(name.front()) ? name : "";
+  StringRef name = text.take_while(
+      [](char c) { return llvm::isAlnum(c) || StringRef("_$.-").contains(c); });
+  return isUsableName(name) ? name : "";
 }
 
 OwningOpRef<ModuleOp> tenon::loadModel(llvm::SourceMgr &sources,

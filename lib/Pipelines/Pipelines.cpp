@@ -30,9 +30,13 @@ static void clean(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void tenon::buildSimplifyStage(OpPassManager &pm) {
+void tenon::buildSimplifyStage(OpPassManager &pm, bool allowRoundingChanges,
+                               bool foldWeights) {
+  TenonSimplifyOptions options;
+  options.allowRoundingChanges = allowRoundingChanges;
+  options.foldWeights = foldWeights;
   clean(pm);
-  pm.addPass(createTenonSimplify());
+  pm.addPass(createTenonSimplify(options));
 }
 
 void tenon::buildFuseStage(OpPassManager &pm) {

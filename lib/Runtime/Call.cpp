@@ -80,8 +80,8 @@ static TenonStatus failNoCode(const TenonFunction &function, bool isCpu) {
   if (isCpu)
     return fail(TENON_UNSUPPORTED,
                 "%s: model '%s' has no CPU code: it was compiled for %s; "
-                "compile it with tenon-compile --target=x86-64, or call with "
-                "kDLCUDA tensors",
+                "compile it again with tenon-compile, or call with kDLCUDA "
+                "tensors",
                 name, manifest.name.c_str(), cudaTargetsText(manifest).c_str());
   return fail(TENON_UNSUPPORTED,
               "%s: model '%s' has no GPU code: it was compiled for the CPU; "

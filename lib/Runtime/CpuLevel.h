@@ -37,11 +37,11 @@ inline std::string missingCpuLevel(const std::string &level) {
   if (known)
     return "this CPU lacks " + level +
            ", for which the model's CPU code was compiled; compile it with "
-           "tenon-compile --target=x86-64";
+           "tenon-compile --cpu=x86-64-v2";
 #endif
   return "its CPU code was compiled for '" + level +
          "', which this runtime cannot check; compile it with tenon-compile "
-         "--target=x86-64, x86-64-v2, x86-64-v3 or x86-64-v4";
+         "--cpu=x86-64-v2, x86-64-v3 or x86-64-v4";
 }
 
 } // namespace tenon::runtime

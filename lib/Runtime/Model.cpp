@@ -12,6 +12,8 @@
 
 #include <cstring>
 #include <dlfcn.h>
+#include <elf.h>
+#include <fstream>
 #include <unistd.h>
 
 using namespace tenon::runtime;
@@ -104,11 +106,31 @@ static void *openModelFile(const char *path) {
   return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
+/// Whether an ELF file lacks its end, which dlopen would meet as SIGBUS.
+/// Section headers come last in what tenon-compile writes.
+static bool isCutShort(const char *path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  auto size = static_cast<uint64_t>(file.tellg());
+  Elf64_Ehdr header;
+  file.seekg(0);
+  if (!file.read(reinterpret_cast<char *>(&header), sizeof(header)))
+    return false; // too short or unreadable: dlopen says so
+  bool hasMagic = !memcmp(header.e_ident, ELFMAG, SELFMAG);
+  return hasMagic &&
+         header.e_shoff + uint64_t(header.e_shnum) * header.e_shentsize > size;
+}
+
 static TenonStatus openModel(const char *path, TenonModel **model) {
   if (!path || !model)
     return fail(TENON_INVALID_ARGUMENT, "tenonModelOpen: null %s",
                 path ? "model" : "path");
   *model = nullptr;
+  if (isCutShort(path))
+    return fail(
+        TENON_NOT_FOUND,
+        "cannot open model '%s': the file is cut short; compile or copy "
+        "it again",
+        path);
   void *library = openModelFile(path);
   if (!library)
     return fail(TENON_NOT_FOUND, "cannot open model '%s': %s", path, dlerror());

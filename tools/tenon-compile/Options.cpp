@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -67,6 +68,17 @@ struct Flags {
       cl::desc("Add a float64 reference of each function, on the "
                "CPU, for tenon-run --check"),
       cl::cat(category)};
+  cl::opt<bool> allowRounding{
+      "allow-rounding-changes",
+      cl::desc(
+          "Apply algebra that is exact for real numbers but changes rounding: "
+          "inference batch norm becomes a scale and a shift, scales merge"),
+      cl::cat(category)};
+  cl::opt<bool> foldWeights{
+      "fold-weights",
+      cl::desc("Multiply scales that are parameters into the weights, in the "
+               "model's prepare function; rounding changes"),
+      cl::cat(category)};
   // Named and meant as mlir-opt's.
   cl::opt<std::string> remarksAll{
       "remarks-filter", cl::desc("Show all remarks whose category matches"),
@@ -85,8 +97,16 @@ struct Flags {
 };
 } // namespace
 
+std::string headerOf(StringRef output) {
+  SmallString<128> header(output);
+  llvm::sys::path::replace_extension(header, "h");
+  return header.str().str();
+}
+
 static std::string identifierOf(StringRef path) {
-  std::string name = path == "-" ? "model" : llvm::sys::path::stem(path).str();
+  StringRef stem = llvm::sys::path::stem(path);
+  std::string name =
+      path == "-" || stem.starts_with(".") ? "model" : stem.str();
   for (char &c : name)
     if (!llvm::isAlnum(c))
       c = '_';
@@ -139,6 +159,12 @@ static std::string check(const CompileFlags &flags) {
     if (!tenon::lookupTarget(target))
       return "--target=" + target + " is not known; expected cpu or " +
              tenon::listTargets();
+  if (flags.emit == "so" && headerOf(flags.output) == flags.output)
+    return "-o " + flags.output +
+           " is where the C header would be; name the "
+           "shared object libNAME.so";
+  if (llvm::sys::fs::equivalent(flags.input, flags.output))
+    return "-o " + flags.output + " is the input; it would be overwritten";
   bool needsGPU =
       flags.emit == "ptx" || flags.emit == "cubin" || flags.emit == "fatbin";
   if (needsGPU && flags.options.cudaTargets.empty())
@@ -162,6 +188,10 @@ remarkCategories(const Flags &flags) {
       category = flag;
     return flag.getNumOccurrences() != 0;
   };
+  // The engine takes `all` as an addition to a filter that is set.
+  for (auto *category : {&categories.passed, &categories.missed,
+                         &categories.analysis, &categories.failed})
+    set(*category, flags.remarksAll);
   bool any = set(categories.all, flags.remarksAll);
   any |= set(categories.passed, flags.remarksPassed);
   any |= set(categories.missed, flags.remarksMissed);
@@ -179,6 +209,8 @@ static CompileFlags convert(const Flags &given) {
       given.name.empty() ? identifierOf(flags.input) : given.name.getValue();
   flags.options.cpuLevel = given.cpu;
   flags.options.reference = given.reference;
+  flags.options.allowRoundingChanges = given.allowRounding;
+  flags.options.foldWeights = given.foldWeights;
   for (const std::string &target : given.targets)
     if (target != "cpu" &&
         !llvm::is_contained(flags.options.cudaTargets, target))
@@ -204,10 +236,10 @@ std::optional<CompileFlags> parseFlags(int argc, char **argv,
     std::exit(0);
   }
   CompileFlags flags = convert(given);
+  if (flags.output.empty() && flags.stopAfter.empty())
+    flags.output = defaultOutput(flags);
   error = check(flags);
   if (!error.empty())
     return std::nullopt;
-  if (flags.output.empty() && flags.stopAfter.empty())
-    flags.output = defaultOutput(flags);
   return flags;
 }

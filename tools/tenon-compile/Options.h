@@ -27,6 +27,9 @@ struct CompileFlags {
   std::optional<mlir::remark::RemarkCategories> remarks;
 };
 
+/// Where the C header of the shared object `output` is written.
+std::string headerOf(llvm::StringRef output);
+
 /// Reads and checks the command line. On failure `error` says what is wrong.
 std::optional<CompileFlags> parseFlags(int argc, char **argv,
                                        std::string &error);

@@ -14,6 +14,7 @@
 
 #include "tenon/Pipelines/Compiler.h"
 #include "tenon/Pipelines/InitAll.h"
+#include "tenon/Pipelines/WriteFile.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/Remarks.h"
@@ -31,19 +32,9 @@ static int fail(const Twine &message) {
   return 1;
 }
 
-/// Writes a file as a whole or not at all; "-" is standard output.
 static int write(StringRef path, StringRef content) {
-  if (path == "-") {
-    llvm::outs() << content;
-    return 0;
-  }
-  llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
-    os << content;
-    return llvm::Error::success();
-  });
-  if (error)
-    return fail("cannot write '" + path +
-                "': " + llvm::toString(std::move(error)));
+  if (llvm::Error error = writeWholeFile(path, content))
+    return fail(llvm::toString(std::move(error)));
   return 0;
 }
 
@@ -52,14 +43,15 @@ static int writeSharedObject(CompiledModel &model, ArrayRef<char> object,
   std::string error;
   if (failed(linkSharedObject(object, output, error)))
     return fail(StringRef(error).rtrim());
-  SmallString<128> header(output);
-  llvm::sys::path::replace_extension(header, "h");
-  return write(header, toHeader(model.description));
+  return write(headerOf(output), toHeader(model.description));
 }
 
 /// PTX or cubin of the one target asked for.
 static int writeKernels(const CompileFlags &flags, const std::string &output,
                         const std::map<std::string, std::string> &byTarget) {
+  if (byTarget.empty())
+    return fail(
+        "the model has no kernels of its own; cuBLASLt does all its work");
   if (byTarget.size() != 1)
     return fail("--emit=" + flags.emit +
                 " writes code for one GPU target, but "
@@ -75,6 +67,8 @@ static int emit(CompiledModel &model, const CompileFlags &flags,
     return writeKernels(flags, output, model.kernels.ptx);
   if (flags.emit == "cubin")
     return writeKernels(flags, output, model.kernels.cubin);
+  if (flags.emit == "fatbin" && model.kernels.fatbin.empty())
+    return writeKernels(flags, output, {});
   if (flags.emit == "fatbin")
     return write(output, model.kernels.fatbin);
   if (flags.emit == "llvm") {

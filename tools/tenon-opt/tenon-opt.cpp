@@ -13,8 +13,11 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
+  llvm::cl::AddExtraVersionPrinter(
+      [](llvm::raw_ostream &os) { os << "Tenon " TENON_VERSION "\n"; });
   mlir::DialectRegistry registry;
   mlir::tenon::registerAllDialects(registry);
   mlir::tenon::registerAllPasses();

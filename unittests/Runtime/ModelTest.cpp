@@ -8,6 +8,7 @@
 #include "TestSupport.h"
 
 #include <cstring>
+#include <fstream>
 
 using namespace tenon::test;
 
@@ -46,6 +47,18 @@ TEST(Model, NamesWhatIsWrongWithAFile) {
                "null path");
   EXPECT_FAILS(tenonModelOpen(TENON_TEST_MODEL, nullptr),
                TENON_INVALID_ARGUMENT, "null model");
+}
+
+TEST(Model, RefusesAFileThatIsCutShort) {
+  std::ifstream whole(TENON_TEST_MODEL, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(whole)), {});
+  std::string path = testing::TempDir() + "cut.so";
+  for (size_t size : {bytes.size() - 1, bytes.size() / 2, size_t(4096)}) {
+    std::ofstream(path, std::ios::binary).write(bytes.data(), size);
+    TenonModel *model;
+    EXPECT_FAILS(tenonModelOpen(path.c_str(), &model), TENON_NOT_FOUND,
+                 "the file is cut short; compile or copy it again");
+  }
 }
 
 TEST(Model, TakesNullWhereItCan) {

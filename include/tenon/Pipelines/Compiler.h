@@ -34,6 +34,10 @@ struct CompileOptions {
   std::vector<std::string> cudaTargets;
   /// Level of x86-64 that the CPU code needs.
   std::string cpuLevel = "x86-64-v3";
+  /// Rules of --tenon-simplify that change rounding.
+  bool allowRoundingChanges = false;
+  /// Scales that are parameters, multiplied into the weights.
+  bool foldWeights = false;
   /// Adds to each function `F` a function `F_reference`, on the CPU in float64.
   bool reference = false;
 };

@@ -21,7 +21,8 @@ class OpPassManager;
 namespace mlir::tenon {
 
 /// Tensor ops, for any target: simplify, fuse, hoist.
-void buildSimplifyStage(OpPassManager &pm);
+void buildSimplifyStage(OpPassManager &pm, bool allowRoundingChanges = false,
+                        bool foldWeights = false);
 void buildFuseStage(OpPassManager &pm);
 void buildPrepareStage(OpPassManager &pm);
 

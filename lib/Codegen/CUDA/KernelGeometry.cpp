@@ -43,6 +43,9 @@ KernelGeometry KernelGeometry::get(const EpiloguePlan &plan, unsigned lanes) {
   geometry.threadsY = threads / geometry.threadsX;
   // Enough loads in flight to hide memory's latency, without long kernels.
   geometry.rows = heavy ? std::max(1u, 8 / lanes) : 4;
+  // Long epilogues have enough to do with a row, and ptxas with their code.
+  geometry.rows = std::clamp<unsigned>(512 / (lanes * (last.ops.size() + 1)), 1,
+                                       geometry.rows);
   if (!ShapedType::isDynamic(m))
     geometry.rows = std::min<int64_t>(
         geometry.rows,

@@ -14,8 +14,10 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -144,10 +146,106 @@ static StringRef roleOf(DictionaryAttr attributes) {
   return "activation";
 }
 
-static FailureOr<FunctionDescription> describeFunction(func::FuncOp function) {
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static bool isIdentifier(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+bool tenon::isUsableName(StringRef name) {
+  static const llvm::StringSet<> taken = {
+      // The functions' own parameters, then C's and C++'s keywords.
+      "workspace", "workspace_bytes",
+      "stream",    "bytes",
+      "alignas",   "alignof",
+      "and",       "asm",
+      "auto",      "bool",
+      "break",     "case",
+      "catch",     "char",
+      "class",     "const",
+      "constexpr", "continue",
+      "default",   "delete",
+      "do",        "double",
+      "else",      "enum",
+      "explicit",  "export",
+      "extern",    "false",
+      "float",     "for",
+      "friend",    "goto",
+      "if",        "inline",
+      "int",       "long",
+      "mutable",   "namespace",
+      "new",       "not",
+      "nullptr",   "operator",
+      "or",        "private",
+      "protected", "public",
+      "register",  "restrict",
+      "return",    "short",
+      "signed",    "sizeof",
+      "static",    "struct",
+      "switch",    "template",
+      "this",      "throw",
+      "true",      "try",
+      "typedef",   "typename",
+      "union",     "unsigned",
+      "using",     "virtual",
+      "void",      "volatile",
+      "while",     "xor"};
+  return isIdentifier(name) && !taken.contains(name);
+}
+
+/// Names become C's and files': usable, and each tensor's its own.
+static LogicalResult checkNames(func::FuncOp function,
+                                const FunctionDescription &description) {
+  StringRef name = description.name;
+  if (!isIdentifier(name) || name == "image" ||
+      name.ends_with("_workspace_size"))
+    return function.emitOpError()
+           << "cannot be named '" << name << "': it becomes a C function MODEL_"
+           << name << "; take another identifier";
+  llvm::StringSet<> seen;
+  for (const auto *tensors : {&description.inputs, &description.outputs})
+    for (const TensorDescription &tensor : *tensors) {
+      if (!isUsableName(tensor.name))
+        return function.emitOpError()
+               << "has a tensor named '" << tensor.name
+               << "', which C cannot use; set 'tenon.name' to an identifier";
+      if (!seen.insert(tensor.name).second)
+        return function.emitOpError()
+               << "has two tensors named '" << tensor.name
+               << "'; set 'tenon.name' of one of them";
+    }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions and entries
+//===----------------------------------------------------------------------===//
+
+/// Refuses what no target compiles, before a later pass trips over it.
+static LogicalResult checkOps(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return function.emitOpError(
         "has control flow; a model's function is one block of tenon ops");
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    if (isa<func::CallOp>(op))
+      return op.emitOpError("calls a function, which a model cannot; inline it "
+                            "(tenon-opt --inline)");
+    Dialect *dialect = op.getDialect();
+    if (!isa_and_nonnull<TenonDialect, arith::ArithDialect, math::MathDialect,
+                         tensor::TensorDialect>(dialect))
+      return op.emitOpError("cannot be compiled: a model is made of tenon ops, "
+                            "and of arith, math and tensor ops on parameters");
+  }
+  return success();
+}
+
+static FailureOr<FunctionDescription> describeFunction(func::FuncOp function) {
+  if (failed(checkOps(function)))
+    return failure();
   DynamicExtents extents(function);
   FunctionDescription result;
   result.name = function.getName().str();
@@ -170,10 +268,17 @@ static FailureOr<FunctionDescription> describeFunction(func::FuncOp function) {
         describeTensor(function, value, "result #" + Twine(index), extents);
     if (failed(tensor))
       return failure();
+    std::string name = "y" + std::to_string(index);
+    while (llvm::any_of(result.inputs, [&](const TensorDescription &input) {
+      return input.name == name;
+    }))
+      name += "_out";
     tensor->name = attributeOr(function.getResultAttrDict(index),
-                               TenonDialect::kNameAttr, "y" + Twine(index));
+                               TenonDialect::kNameAttr, name);
     result.outputs.push_back(std::move(*tensor));
   }
+  if (failed(checkNames(function, result)))
+    return failure();
   return result;
 }
 

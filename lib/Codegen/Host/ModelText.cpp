@@ -102,23 +102,29 @@ static void printParameters(ArrayRef<TensorDescription> tensors,
 
 static void printFunction(StringRef prefix, const FunctionDescription &function,
                           llvm::raw_ostream &os) {
+  unsigned numPrepared = 0;
   os << "/** " << function.name << "\n";
-  for (const TensorDescription &tensor : function.inputs)
-    os << " *  in  " << tensor.name << ": " << shapeText(tensor)
-       << (tensor.role == "activation" ? "" : ", ")
-       << (tensor.role == "activation" ? "" : tensor.role) << "\n";
+  for (const TensorDescription &tensor : function.inputs) {
+    os << " *  in  " << tensor.name << ": " << shapeText(tensor);
+    if (tensor.role == "prepared")
+      os << ", output " << numPrepared++ << " of the prepare function";
+    else if (tensor.role != "activation")
+      os << ", " << tensor.role;
+    os << "\n";
+  }
   for (const TensorDescription &tensor : function.outputs)
     os << " *  out " << tensor.name << ": " << shapeText(tensor) << "\n";
-  os << " *  `workspace`: device memory of the size that\n"
-     << " *  " << prefix << function.name
-     << "_workspace_size gives, aligned to "
-     << "256 bytes; `stream`: a CUstream. */\n";
-  os << "TenonStatus " << prefix << function.name << "(";
+  os << " *  `workspace`: memory on the tensors' device, aligned to 256 bytes, "
+        "of\n"
+     << " *  the size that the function below gives. `stream`: a CUstream; not "
+        "used\n"
+     << " *  on the CPU. */\n";
+  os << "TenonStatus " << prefix << function.name << "(\n    ";
   printParameters(function.inputs, "const ", os);
   printParameters(function.outputs, "", os);
-  os << "void *workspace, size_t workspace_bytes, void *stream);\n";
+  os << "\n    void *workspace, size_t workspace_bytes, void *stream);\n";
   os << "/** Bytes of workspace for these shapes; `data` may be null. */\n";
-  os << "TenonStatus " << prefix << function.name << "_workspace_size(";
+  os << "TenonStatus " << prefix << function.name << "_workspace_size(\n    ";
   printParameters(function.inputs, "const ", os);
   os << "size_t *bytes);\n\n";
 }

@@ -22,7 +22,7 @@ func.func @types_element_type(%x: tensor<4x8xi32>) {
 
 // types-C1: no rank
 func.func @types_unranked(%x: tensor<*xf32>, %w: tensor<4x8xf32>) {
-  // expected-error @below {{'tenon.linear' op operand #0 must be matrix [M, N] of f32, f16, bf16 or f64 (no extent 0, only M dynamic, no encoding), but got 'tensor<*xf32>'}}
+  // expected-error @below {{'tenon.linear' op operand #0 must be matrix of f32, f16, bf16 or f64 (no extent 0, only M dynamic, no encoding), but got 'tensor<*xf32>'}}
   %0 = tenon.linear %x, %w : (tensor<*xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
   return
 }
@@ -76,7 +76,7 @@ func.func @types_extent_0(%x: tensor<0x8xf32>) {
 
 // types-C3: K
 func.func @types_dynamic_k(%x: tensor<4x?xf32>, %w: tensor<4x8xf32>) {
-  // expected-error @below {{'tenon.linear' op operand #0 must be matrix [M, N] of f32, f16, bf16 or f64 (no extent 0, only M dynamic, no encoding), but got 'tensor<4x?xf32>'}}
+  // expected-error @below {{'tenon.linear' op operand #0 must be matrix of f32, f16, bf16 or f64 (no extent 0, only M dynamic, no encoding), but got 'tensor<4x?xf32>'}}
   %0 = tenon.linear %x, %w : (tensor<4x?xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
   return
 }

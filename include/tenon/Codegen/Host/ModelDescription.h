@@ -54,6 +54,10 @@ struct ModelDescription {
   std::vector<EntryDescription> entries;
 };
 
+/// Whether a tensor of a C function can have this name: an identifier that is
+/// neither a keyword nor one of the functions' own parameters.
+bool isUsableName(StringRef name);
+
 /// Describes the public functions of `module`, whose ops are still on tensors.
 /// Fails with a diagnostic where a function cannot be compiled: control flow,
 /// types other than tensors of rank 0 to 2, a dynamic extent other than the

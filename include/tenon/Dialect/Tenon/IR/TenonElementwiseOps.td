@@ -20,6 +20,7 @@ def Tenon_AddOp : Tenon_BinaryOp<"add"> {
   let summary = "Sum: a bias, a residual, a constant";
   let description = [{
     `result = input + other`.
+
   }] # broadcasting # [{
     Example:
 
@@ -34,6 +35,7 @@ def Tenon_SubOp : Tenon_BinaryOp<"sub"> {
   let summary = "Difference";
   let description = [{
     `result = input - other`. A constant may stand first.
+
   }] # broadcasting # [{
     Example:
 
@@ -48,6 +50,7 @@ def Tenon_MulOp : Tenon_BinaryOp<"mul"> {
   let summary = "Product, element by element: a scale";
   let description = [{
     `result = input * other`.
+
   }] # broadcasting # [{
     Example:
 
@@ -62,6 +65,7 @@ def Tenon_DivOp : Tenon_BinaryOp<"div"> {
   let summary = "Quotient, element by element";
   let description = [{
     `result = input / other`, correctly rounded. A constant may stand first.
+
   }] # broadcasting # [{
     Example:
 
@@ -76,6 +80,7 @@ def Tenon_MinOp : Tenon_BinaryOp<"min"> {
   let description = [{
     `result = min(input, other)`, as `torch.minimum`: a NaN on either side gives
     NaN.
+
   }] # broadcasting # [{
     Example:
 
@@ -90,6 +95,7 @@ def Tenon_MaxOp : Tenon_BinaryOp<"max"> {
   let description = [{
     `result = max(input, other)`, as `torch.maximum`: a NaN on either side gives
     NaN.
+
   }] # broadcasting # [{
     Example:
 

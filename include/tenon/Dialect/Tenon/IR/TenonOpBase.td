@@ -27,7 +27,7 @@ class Tenon_TensorOfRank<list<int> ranks, string what>
 
 /// A tensor of rank 0, 1 or 2: a scalar, one value a feature, or a matrix.
 def Tenon_Tensor : Tenon_TensorOfRank<[0, 1, 2], "tensor of rank 0 to 2">;
-def Tenon_Matrix : Tenon_TensorOfRank<[2], "matrix [M, N]">;
+def Tenon_Matrix : Tenon_TensorOfRank<[2], "matrix">;
 /// One value a feature, [N].
 def Tenon_Features : Tenon_TensorOfRank<[1], "vector [N]">;
 /// A parameter matrix: N and K are known when the model is compiled.
@@ -48,6 +48,18 @@ class Tenon_UnaryOp<string mnemonic, list<Trait> traits = []>
   let results = (outs Tenon_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
+
+// What the description of every binary op says.
+defvar broadcasting = [{
+    The other side is a constant, or a tensor of rank 0, `[N]`, `[M, 1]` or
+    `[M, N]`; shapes broadcast from the trailing dimension as in NumPy, and a
+    dynamic extent matches only another dynamic extent or 1. The result has the
+    element type of the first tensor operand; f64 goes with f64 only.
+
+    Errors: shapes that do not broadcast; f64 with another element type; both or
+    neither of a tensor and a constant.
+
+}];
 
 /// An op on two tensors, or a tensor and a constant, with broadcasting.
 class Tenon_BinaryOp<string mnemonic, list<Trait> traits = []>
@@ -91,16 +103,6 @@ class Tenon_BinaryOp<string mnemonic, list<Trait> traits = []>
     ::llvm::LogicalResult $cppClass::verify() {
       return ::mlir::tenon::detail::verifyBinary(*this);
     }
-  }];
-  // What a description says of every binary op.
-  defvar broadcasting = [{
-    The other side is a constant, or a tensor of rank 0, `[N]`, `[M, 1]` or
-    `[M, N]`; shapes broadcast from the trailing dimension as in NumPy, and a
-    dynamic extent matches only another dynamic extent or 1. The result has the
-    element type of the first tensor operand; f64 goes with f64 only.
-
-    Errors: shapes that do not broadcast; f64 with another element type; both or
-    neither of a tensor and a constant.
   }];
 }
 

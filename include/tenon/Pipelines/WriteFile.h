@@ -1,0 +1,31 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes files that appear whole or not at all.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_PIPELINES_WRITEFILE_H
+#define TENON_PIPELINES_WRITEFILE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+namespace mlir::tenon {
+
+/// Whether something other than a regular file is at `path`: a device, a pipe,
+/// a folder. A file must not be moved over it.
+bool isSpecialFile(llvm::StringRef path);
+
+/// Writes `content` to `path`, "-" for standard output: beside it first, then
+/// moved there in one step; a device or pipe is written to directly. The error
+/// names the path.
+llvm::Error writeWholeFile(llvm::StringRef path, llvm::StringRef content);
+
+} // namespace mlir::tenon
+
+#endif // TENON_PIPELINES_WRITEFILE_H
