@@ -14,6 +14,8 @@
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

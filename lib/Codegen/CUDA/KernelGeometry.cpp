@@ -11,6 +11,8 @@
 
 #include "KernelGeometry.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 #include <numeric>
 
 using namespace mlir;

@@ -13,6 +13,8 @@
 #include "tenon/Transforms/Parameters.h"
 #include "tenon/Transforms/Simplify.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 

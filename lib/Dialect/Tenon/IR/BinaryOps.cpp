@@ -12,6 +12,7 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
