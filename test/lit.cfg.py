@@ -42,7 +42,14 @@ config.substitutions += [
 ]
 
 # What a compiled model or a CUDA driver may need from the caller.
-for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TENON_CUBLASLT"):
+for name in (
+    "LD_LIBRARY_PATH",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_HOME",
+    "ASAN_OPTIONS",
+    "UBSAN_OPTIONS",
+    "TENON_LIBCUBLASLT",
+):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 if config.asan:

@@ -61,10 +61,6 @@ FailureOr<SmallVector<char, 0>> tenon::emitObject(llvm::Module &module,
     return failure();
   module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
-  // The level's tuning prefers half-width vectors; the kernels choose their
-  // own.
-  for (llvm::Function &function : module)
-    function.addFnAttr("target-cpu", cpuLevel);
   optimize(module, *machine);
 
   SmallVector<char, 0> object;

@@ -113,12 +113,6 @@ static std::string identifierOf(StringRef path) {
   return llvm::isDigit(name.front()) ? "_" + name : name;
 }
 
-static bool isIdentifier(StringRef name) {
-  return !name.empty() && !llvm::isDigit(name.front()) &&
-         llvm::all_of(name,
-                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
-}
-
 static void printVersion(raw_ostream &os) {
   os << "tenon-compile " TENON_VERSION " (MLIR and LLVM " LLVM_VERSION_STRING
         ")\n";
@@ -148,7 +142,7 @@ static std::string check(const CompileFlags &flags) {
                           flags.emit))
     return "--emit=" + flags.emit +
            " is not a form; expected so, obj, llvm, ptx, cubin or fatbin";
-  if (!isIdentifier(flags.options.name))
+  if (!tenon::isIdentifier(flags.options.name))
     return "--name='" + flags.options.name +
            "' is not a C identifier, which C functions' names begin with";
   if (!llvm::is_contained({"x86-64-v2", "x86-64-v3", "x86-64-v4"},

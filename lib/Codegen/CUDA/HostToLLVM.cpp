@@ -30,21 +30,19 @@ static_assert(blaslt::kWorkspaceBytes == kTenonBlasLtWorkspaceBytes);
 // Shared
 //===----------------------------------------------------------------------===//
 
-/// The TenonCall of the function around `op`.
-static Value getCall(Operation *op) {
-  return op->getParentOfType<FunctionOpInterface>().getArgument(0);
-}
-
-static LogicalResult callRuntime(ConversionPatternRewriter &rewriter,
+LogicalResult tenon::callRuntime(ConversionPatternRewriter &rewriter,
                                  Operation *op, StringRef name,
                                  ArrayRef<Value> arguments) {
-  SmallVector<Type> types = llvm::to_vector(ValueRange(arguments).getTypes());
+  SmallVector<Value> operands{
+      op->getParentOfType<FunctionOpInterface>().getArgument(0)};
+  llvm::append_range(operands, arguments);
   FailureOr<LLVM::LLVMFuncOp> function =
       LLVM::lookupOrCreateFn(rewriter, op->getParentOfType<ModuleOp>(), name,
-                             types, LLVM::LLVMVoidType::get(op->getContext()));
+                             llvm::to_vector(ValueRange(operands).getTypes()),
+                             LLVM::LLVMVoidType::get(op->getContext()));
   if (failed(function))
     return failure();
-  LLVM::CallOp::create(rewriter, op->getLoc(), *function, arguments);
+  LLVM::CallOp::create(rewriter, op->getLoc(), *function, operands);
   rewriter.eraseOp(op);
   return success();
 }
@@ -153,7 +151,7 @@ struct RunToLLVM : ConvertOpToLLVMPattern<blaslt::RunOp> {
     };
     Value m = MemRefDescriptor(adaptor.getX()).size(rewriter, loc, 0);
     return callRuntime(rewriter, op, "tenonBlasLtRun",
-                       {getCall(op), adaptor.getPlan(), m,
+                       {adaptor.getPlan(), m,
                         address(op.getX(), adaptor.getX()),
                         address(op.getW(), adaptor.getW()),
                         address(op.getBias(), adaptor.getBias()),
@@ -184,7 +182,7 @@ struct LaunchToLLVM : ConvertOpToLLVMPattern<gpu::LaunchFuncOp> {
         rewriter, loc, rewriter.getI32IntegerAttr(*number));
     return callRuntime(
         rewriter, op, "tenonLaunchKernel",
-        {getCall(op), kernel, adaptor.getGridSizeX(), adaptor.getGridSizeY(),
+        {kernel, adaptor.getGridSizeX(), adaptor.getGridSizeY(),
          adaptor.getGridSizeZ(), adaptor.getBlockSizeX(),
          adaptor.getBlockSizeY(), adaptor.getBlockSizeZ(), zero,
          storeArguments(op, adaptor.getKernelOperands(), rewriter)});

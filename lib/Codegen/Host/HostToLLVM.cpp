@@ -22,7 +22,6 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 
 namespace mlir::tenon {
 #define GEN_PASS_DEF_TENONHOSTTOLLVM
@@ -43,19 +42,9 @@ struct CopyToRuntime : ConvertOpToLLVMPattern<memref::CopyOp> {
     auto type = cast<MemRefType>(op.getSource().getType());
     MemRefDescriptor source(adaptor.getSource()), target(adaptor.getTarget());
     Value bytes = sizeInBytes(loc, type, source, rewriter);
-    auto function = op->getParentOfType<FunctionOpInterface>();
-    auto pointer = LLVM::LLVMPointerType::get(rewriter.getContext());
-    FailureOr<LLVM::LLVMFuncOp> copy = LLVM::lookupOrCreateFn(
-        rewriter, op->getParentOfType<ModuleOp>(), "tenonCopy",
-        {pointer, pointer, pointer, rewriter.getI64Type()},
-        LLVM::LLVMVoidType::get(rewriter.getContext()));
-    if (failed(copy))
-      return failure();
-    rewriter.replaceOpWithNewOp<LLVM::CallOp>(
-        op, *copy,
-        ValueRange{function.getArgument(0), target.alignedPtr(rewriter, loc),
-                   source.alignedPtr(rewriter, loc), bytes});
-    return success();
+    return tenon::callRuntime(rewriter, op, "tenonCopy",
+                              {target.alignedPtr(rewriter, loc),
+                               source.alignedPtr(rewriter, loc), bytes});
   }
 
   static Value sizeInBytes(Location loc, MemRefType type,

@@ -150,7 +150,7 @@ static StringRef roleOf(DictionaryAttr attributes) {
 // Names
 //===----------------------------------------------------------------------===//
 
-static bool isIdentifier(StringRef name) {
+bool tenon::isIdentifier(StringRef name) {
   return !name.empty() && !llvm::isDigit(name.front()) &&
          llvm::all_of(name,
                       [](char c) { return llvm::isAlnum(c) || c == '_'; });

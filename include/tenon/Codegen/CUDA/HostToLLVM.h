@@ -9,8 +9,14 @@
 #define TENON_CODEGEN_CUDA_HOSTTOLLVM_H
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Transforms/DialectConversion.h"
 
 namespace mlir::tenon {
+
+/// Replaces `op` by a call of the runtime's function `name`, which takes the
+/// TenonCall, the enclosing function's first argument, before `arguments`.
+LogicalResult callRuntime(ConversionPatternRewriter &rewriter, Operation *op,
+                          StringRef name, ArrayRef<Value> arguments);
 
 /// Patterns that turn `blaslt.run` and `gpu.launch_func` into calls of the
 /// runtime (Runtime/Runtime.h). The enclosing function's first argument is the

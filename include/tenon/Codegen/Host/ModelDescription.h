@@ -54,6 +54,9 @@ struct ModelDescription {
   std::vector<EntryDescription> entries;
 };
 
+/// Whether `name` is an identifier of C.
+bool isIdentifier(StringRef name);
+
 /// Whether a tensor of a C function can have this name: an identifier that is
 /// neither a keyword nor one of the functions' own parameters.
 bool isUsableName(StringRef name);
