@@ -302,20 +302,29 @@ tenon::describeFunctions(ModuleOp module) {
   return functions;
 }
 
-/// The loosest precision that a product of `function` is allowed, "" if none
-/// names one; who compares results with a reference needs it.
+/// What `op` may do to the precision of its result, if that is more than to
+/// round to the type of a tensor that the model is given.
+static std::optional<Precision> getPrecision(Operation *op) {
+  if (auto linear = dyn_cast<LinearOp>(op))
+    return linear.getPrecision();
+  if (auto linear = dyn_cast<FusedLinearOp>(op))
+    return linear.getPrecision();
+  auto cast = dyn_cast<CastOp>(op);
+  Type type = cast ? cast.getType().getElementType() : Type();
+  if (!cast || type.isF32())
+    return std::nullopt;
+  return type.isF16() ? Precision::FP16 : Precision::BF16;
+}
+
+/// The loosest precision of the products and casts of `function`, "" if none
+/// has one; who compares results with a reference needs it.
 static std::string loosestPrecision(func::FuncOp function) {
   constexpr Precision byAccuracy[] = {Precision::FP32, Precision::TF32,
                                       Precision::FP16, Precision::BF16};
   ptrdiff_t loosest = -1;
   function.walk([&](Operation *op) {
-    PrecisionAttr attr;
-    if (auto linear = dyn_cast<LinearOp>(op))
-      attr = linear.getPrecisionAttr();
-    else if (auto linear = dyn_cast<FusedLinearOp>(op))
-      attr = linear.getPrecisionAttr();
-    if (attr)
-      loosest = std::max(loosest, llvm::find(byAccuracy, attr.getValue()) -
+    if (std::optional<Precision> precision = getPrecision(op))
+      loosest = std::max(loosest, llvm::find(byAccuracy, *precision) -
                                       std::begin(byAccuracy));
   });
   return loosest < 0 ? "" : stringifyPrecision(byAccuracy[loosest]).str();

@@ -41,7 +41,7 @@ struct EntryDescription {
   std::string prepare; ///< "" if nothing is prepared
   std::string run;
   std::vector<std::string> inputs; ///< names, in the user's order
-  std::string precision; ///< loosest contract of its products; "" for none
+  std::string precision; ///< loosest of its products and casts; "" for none
 };
 
 struct ModelDescription {

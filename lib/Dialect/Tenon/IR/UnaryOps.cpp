@@ -76,6 +76,33 @@ LogicalResult ClampOp::verify() {
   return success();
 }
 
+/// A cast of a widening cast is one cast: the inner one is exact.
+OpFoldResult CastOp::fold(FoldAdaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  auto inner = getInput().getDefiningOp<CastOp>();
+  if (!inner || !inner.getType().getElementType().isF32())
+    return {};
+  if (inner.getInput().getType() == getType())
+    return inner.getInput();
+  getInputMutable().assign(inner.getInput());
+  return getResult();
+}
+
+LogicalResult CastOp::verify() {
+  RankedTensorType from = getInput().getType(), to = getType();
+  // cast-C1
+  if (from.getElementType().isF64() || to.getElementType().isF64())
+    return emitOpError("converts between f32, f16 and bf16, but is from ")
+           << from << " to " << to
+           << "; a model's f64 tensors stay f64, so convert outside of it";
+  // cast-C2
+  if (from.getShape() != to.getShape())
+    return emitOpError("keeps the shape, but is from ")
+           << from << " to " << to;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Emission
 //===----------------------------------------------------------------------===//
@@ -155,4 +182,9 @@ Value ClampOp::emitScalar(OpBuilder &builder, Location loc,
   Value high = e.constant(getMax().convertToDouble());
   Value bounded = arith::MaximumFOp::create(builder, loc, operands[0], low);
   return arith::MinimumFOp::create(builder, loc, bounded, high);
+}
+
+/// Scalars are in the compute type; what is stored is rounded there.
+Value CastOp::emitScalar(OpBuilder &, Location, ValueRange operands) {
+  return operands[0];
 }

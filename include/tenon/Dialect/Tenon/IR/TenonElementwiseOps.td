@@ -252,4 +252,29 @@ def Tenon_ClampOp : Tenon_UnaryOp<"clamp"> {
   let hasVerifier = 1;
 }
 
+def Tenon_CastOp : Tenon_Op<"cast", [
+    DeclareOpInterfaceMethods<Tenon_ElementwiseEpilogueOp>]> {
+  let summary = "Rounds to another element type, or widens";
+  let description = [{
+    PyTorch's `to(dtype)`: f32, f16 or bf16 to any of the three. To 16 bits it
+    rounds to nearest, ties to even; what is too large becomes infinite. To f32 it
+    is exact. Inside a fused op values are in f32, and one that is cast to 16 bits
+    is rounded where it is yielded.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.cast %0 : tensor<?x64xf32> -> tensor<?x64xbf16>
+    ```
+
+    Errors: an f64 on either side; a result of another shape.
+  }];
+  let arguments = (ins Tenon_Tensor:$input);
+  let results = (outs Tenon_Tensor:$result);
+  let assemblyFormat =
+      "$input attr-dict `:` type($input) `->` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
 #endif // TENON_DIALECT_TENON_IR_TENONELEMENTWISEOPS_TD
