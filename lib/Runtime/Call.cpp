@@ -13,61 +13,10 @@
 #include "Call.h"
 
 #include "Check.h"
+#include "Descriptors.h"
 #include "Model.h"
 
-#include <memory>
-
 using namespace tenon::runtime;
-
-//===----------------------------------------------------------------------===//
-// Descriptors
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The memref descriptors of one call, and the pointers to them. On the stack
-/// up to 32 KB, which is some 500 matrices.
-class Descriptors {
-public:
-  Descriptors(const FunctionInfo &function, size_t numTensors) {
-    static_assert(sizeof(void *) == sizeof(int64_t));
-    size_t words = numTensors + function.descriptorWords;
-    if (words > kInlineWords)
-      heap = std::make_unique<int64_t[]>(words);
-    pointers = reinterpret_cast<void **>(heap ? heap.get() : inlined);
-    next = reinterpret_cast<int64_t *>(pointers + numTensors);
-  }
-
-  /// Appends a tensor that has been checked.
-  void add(const DLTensor &tensor) {
-    int64_t *words = next;
-    int64_t data = static_cast<int64_t>(
-        reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
-    pointers[count++] = words;
-    words[0] = words[1] = data;
-    words[2] = 0;
-    int64_t *sizes = words + 3, *strides = sizes + tensor.ndim;
-    int64_t stride = 1;
-    for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
-      sizes[i] = tensor.shape[i];
-      strides[i] = stride;
-      // An extent of 0 would make all outer strides 0; MLIR's own are not.
-      stride *= sizes[i] ? sizes[i] : 1;
-    }
-    next = strides + tensor.ndim;
-  }
-
-  void **pointers;
-
-private:
-  static constexpr size_t kInlineWords = 4096;
-  int64_t *next;
-  size_t count = 0;
-  std::unique_ptr<int64_t[]> heap;
-  int64_t inlined[kInlineWords]; // left uninitialised
-};
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Running
@@ -125,6 +74,26 @@ static TenonStatus runCuda(const TenonFunction &function, int ordinal,
   return call.status;
 }
 
+/// What the code takes before its outputs: the caller's inputs, and between
+/// them what the model brings itself.
+static void describeInputs(const TenonFunction &function,
+                           const CallTensors &tensors,
+                           const PackedTensors *packed,
+                           Descriptors &descriptors) {
+  const DLTensor *const *next = tensors.inputs;
+  const FunctionInfo &info = *function.info;
+  if (info.packed.empty())
+    for (int32_t i = 0; i < tensors.numInputs; ++i)
+      descriptors.add(**next++);
+  for (int32_t number : info.packed) {
+    if (number < 0)
+      descriptors.add(**next++);
+    else
+      descriptors.add(function.model->manifest.packed[number].shape,
+                      packed ? packed->data(number) : nullptr);
+  }
+}
+
 static TenonStatus run(const TenonFunction &function,
                        const CallTensors &tensors, void *workspace,
                        uint64_t bytes, void *stream) {
@@ -135,10 +104,12 @@ static TenonStatus run(const TenonFunction &function,
   bool isCpu = device.device_type == kDLCPU;
   if (TenonStatus status = checkCode(function, isCpu))
     return status;
-  Descriptors descriptors(*function.info,
-                          tensors.numInputs + tensors.numOutputs);
-  for (int32_t i = 0; i < tensors.numInputs; ++i)
-    descriptors.add(*tensors.inputs[i]);
+  const PackedTensors *packed = nullptr;
+  if (!function.info->packed.empty())
+    if (TenonStatus status = function.model->packed(device, packed))
+      return status;
+  Descriptors descriptors(*function.info);
+  describeInputs(function, tensors, packed, descriptors);
   for (int32_t i = 0; i < tensors.numOutputs; ++i)
     descriptors.add(*tensors.outputs[i]);
   int64_t needed = workspaceBytes(*function.image, isCpu, descriptors);
@@ -181,9 +152,9 @@ TenonStatus tenonFunctionWorkspaceSize(TenonFunction *function,
     bool isCpu = device.device_type == kDLCPU;
     if (TenonStatus status = checkCode(*function, isCpu))
       return status;
-    Descriptors descriptors(*function->info, numInputs);
-    for (int32_t i = 0; i < numInputs; ++i)
-      descriptors.add(*inputs[i]);
+    Descriptors descriptors(*function->info);
+    describeInputs(*function, {inputs, numInputs, nullptr, 0},
+                   /*packed=*/nullptr, descriptors);
     int64_t needed = ::workspaceBytes(*function->image, isCpu, descriptors);
     *bytes = needed > 0 ? needed : 0;
     return TENON_OK;

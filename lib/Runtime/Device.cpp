@@ -171,6 +171,8 @@ TenonStatus DeviceState::create(const Manifest &manifest,
   // missing library is reported by the call that needs it.
   cublasLtHandle_t handle;
   (void)made->blasLtHandle(handle);
+  if (TenonStatus status = made->packed.load(manifest, image, made.get()))
+    return status;
   state = std::move(made);
   return TENON_OK;
 }
@@ -180,6 +182,7 @@ DeviceState::~DeviceState() {
     return;
   {
     ContextScope scope(driver, context);
+    packed.unload();
     if (cublasLtHandle_t created = handle.load())
       blasLt->cublasLtDestroy(created);
     if (module)

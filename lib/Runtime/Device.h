@@ -17,6 +17,7 @@
 #include "BlasLtPlan.h"
 #include "Driver.h"
 #include "Manifest.h"
+#include "PackedTensors.h"
 
 #include <atomic>
 #include <memory>
@@ -39,6 +40,9 @@ public:
   /// Unloads it. Errors are dropped: at process exit the driver may be gone.
   ~DeviceState();
 
+  /// Says that `what` failed.
+  TenonStatus failCuda(CUresult result, const char *what) const;
+
   /// Lets `kernel` be launched with that much dynamic shared memory.
   CUresult raiseSharedLimit(Kernel &kernel, int32_t bytes);
 
@@ -53,6 +57,7 @@ public:
   std::vector<Kernel> kernels; ///< in the manifest's order
   const CublasLt *blasLt = nullptr;
   PlanCache plans;
+  PackedTensors packed; ///< what the model brings itself
 
 private:
   DeviceState(const Driver &driver, const Manifest &manifest, int ordinal)
@@ -61,7 +66,6 @@ private:
   TenonStatus loadModule(const TenonModelImage &image);
   TenonStatus loadKernel(size_t index);
   TenonStatus createBlasLt();
-  TenonStatus failCuda(CUresult result, const char *what) const;
   TenonStatus failNoBinary(CUresult result) const;
 
   CUdevice device = 0;

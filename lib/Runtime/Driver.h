@@ -36,8 +36,12 @@
   X(cuFuncGetAttribute)                                                        \
   X(cuFuncSetAttribute)                                                        \
   X(cuLaunchKernel)                                                            \
+  X(cuMemAlloc)                                                                \
+  X(cuMemFree)                                                                 \
+  X(cuMemcpyHtoD)                                                              \
   X(cuMemcpyDtoDAsync)                                                         \
-  X(cuMemsetD8Async)
+  X(cuMemsetD8Async)                                                           \
+  X(cuStreamSynchronize)
 
 namespace tenon::runtime {
 

@@ -109,6 +109,12 @@ static Dimension parseDimension(const Json &value, bool isOutput,
   return dimension;
 }
 
+/// Makes room for one more tensor in the calls of `function`.
+static void addTensor(FunctionInfo &function, const TensorInfo &tensor) {
+  ++function.numTensors;
+  function.descriptorWords += 3 + 2 * tensor.shape.size();
+}
+
 static std::vector<TensorInfo> parseTensors(const Json &object, const char *key,
                                             FunctionInfo &function) {
   std::vector<TensorInfo> tensors;
@@ -122,17 +128,90 @@ static std::vector<TensorInfo> parseTensors(const Json &object, const char *key,
     for (const Json &dimension : array(field(value, "shape", here), here))
       tensor.shape.push_back(
           parseDimension(dimension, isOutput, function, here));
-    function.descriptorWords += 3 + 2 * tensor.shape.size();
+    addTensor(function, tensor);
     tensors.push_back(std::move(tensor));
   }
   return tensors;
 }
 
-static FunctionInfo parseFunction(const Json &value) {
+//===----------------------------------------------------------------------===//
+// Packed tensors
+//===----------------------------------------------------------------------===//
+
+static int64_t integer(const Json &value, const std::string &where) {
+  if (!value.is_number_integer())
+    wrong(where, "an integer expected, " + value.dump() + " given");
+  return value.get<int64_t>();
+}
+
+static PackedTensor parsePackedTensor(const Json &value) {
+  PackedTensor tensor;
+  tensor.name = string(field(value, "name", "packed"), "packed");
+  std::string where = "packed, '" + tensor.name + "'";
+  tensor.dtype = parseDType(field(value, "dtype", where), where);
+  tensor.bytes = dtypeBytes(tensor.dtype);
+  for (const Json &extent : array(field(value, "shape", where), where)) {
+    tensor.shape.push_back({integer(extent, where)});
+    if (tensor.shape.back().extent < 0 ||
+        __builtin_mul_overflow(tensor.bytes, tensor.shape.back().extent,
+                               &tensor.bytes))
+      wrong(where, "wrong shape");
+  }
+  if (auto offset = value.find("offset"); offset != value.end())
+    tensor.offset = integer(*offset, where);
+  return tensor;
+}
+
+/// Numbers of packed tensors, from `least` on; makes room for each.
+static std::vector<int32_t> parseNumbers(const Json &object, const char *key,
+                                         int64_t least,
+                                         const Manifest &manifest,
+                                         FunctionInfo &function) {
+  std::vector<int32_t> numbers;
+  std::string where = "function '" + function.name + "', " + key;
+  for (const Json &value : array(field(object, key, where), where)) {
+    int64_t number = integer(value, where);
+    if (number < least || number >= std::ssize(manifest.packed))
+      wrong(where, "no packed tensor " + std::to_string(number));
+    if (number >= 0)
+      addTensor(function, manifest.packed[number]);
+    numbers.push_back(static_cast<int32_t>(number));
+  }
+  return numbers;
+}
+
+static void parsePacked(const Json &json, Manifest &manifest) {
+  auto packed = json.find("packed");
+  if (packed == json.end())
+    return;
+  for (const Json &value : array(field(*packed, "tensors", "packed"), "packed"))
+    manifest.packed.push_back(parsePackedTensor(value));
+  for (const Json &value :
+       array(field(*packed, "prepare", "packed"), "packed")) {
+    PrepareInfo prepare;
+    FunctionInfo &function = prepare.function;
+    function.name = string(field(value, "name", "packed"), "packed");
+    prepare.inputs = parseNumbers(value, "inputs", 0, manifest, function);
+    prepare.outputs = parseNumbers(value, "outputs", 0, manifest, function);
+    manifest.prepares.push_back(std::move(prepare));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+static FunctionInfo parseFunction(const Json &value, const Manifest &manifest) {
   FunctionInfo function;
   function.name = string(field(value, "name", "functions"), "functions");
   function.inputs = parseTensors(value, "inputs", function);
   function.outputs = parseTensors(value, "outputs", function);
+  if (!value.contains("packed"))
+    return function;
+  function.packed = parseNumbers(value, "packed", -1, manifest, function);
+  if (std::ranges::count(function.packed, -1) != std::ssize(function.inputs))
+    wrong("function '" + function.name + "', packed",
+          "as many -1 as the function has inputs expected");
   return function;
 }
 
@@ -160,9 +239,10 @@ TenonStatus tenon::runtime::parseManifest(const char *text,
     manifest.cuda = optionalStrings(json, "cuda");
     manifest.ptx = optionalString(json, "ptx");
     manifest.kernels = optionalStrings(json, "kernels");
+    parsePacked(json, manifest);
     for (const Json &value :
          array(field(json, "functions", "manifest"), "functions"))
-      manifest.functions.push_back(parseFunction(value));
+      manifest.functions.push_back(parseFunction(value, manifest));
     checkEntries(json, manifest);
     return TENON_OK;
   } catch (const std::bad_alloc &) {

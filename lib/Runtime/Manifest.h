@@ -37,10 +37,27 @@ struct TensorInfo {
 
 struct FunctionInfo {
   std::string name;
-  std::vector<TensorInfo> inputs, outputs;
+  std::vector<TensorInfo> inputs, outputs; ///< the caller's
   std::vector<std::string> symbols;
-  /// 64-bit words for the memref descriptors of all tensors.
-  size_t descriptorWords = 0;
+  /// For each tensor that the code takes before its outputs, the number of a
+  /// packed tensor, or -1 for the caller's next. Empty: all are the caller's.
+  std::vector<int32_t> packed;
+  /// Tensors that the code takes, and 64-bit words for their descriptors.
+  size_t numTensors = 0, descriptorWords = 0;
+};
+
+/// A tensor that the model brings itself, of fixed extents: a parameter, whose
+/// values are in the image, or what a prepare function makes of parameters.
+struct PackedTensor : TensorInfo {
+  int64_t offset = -1; ///< in the image's parameters; -1 for a prepared one
+  int64_t bytes = 0;
+};
+
+/// Makes prepared tensors, once on each device. Numbers are those of packed
+/// tensors.
+struct PrepareInfo {
+  FunctionInfo function;
+  std::vector<int32_t> inputs, outputs;
 };
 
 struct Manifest {
@@ -50,6 +67,8 @@ struct Manifest {
   std::string ptx;               ///< "" where absent
   std::vector<std::string> kernels;
   std::vector<FunctionInfo> functions;
+  std::vector<PackedTensor> packed;
+  std::vector<PrepareInfo> prepares; ///< in the image after the functions
 };
 
 /// Reads `text`; the message of a failure says which function and field.

@@ -46,18 +46,26 @@ TenonStatus TenonModel::create(const TenonModelImage &image,
   Manifest &manifest = made->manifest;
   if (TenonStatus status = parseManifest(image.manifest, manifest))
     return status;
-  if (manifest.functions.size() != image.numFunctions)
+  size_t numFunctions = manifest.functions.size() + manifest.prepares.size();
+  if (numFunctions != image.numFunctions)
     return fail(TENON_INVALID_ARGUMENT,
                 "model '%s': its manifest lists %zu functions, its image has "
                 "%u; compile the model again",
-                manifest.name.c_str(), manifest.functions.size(),
-                image.numFunctions);
+                manifest.name.c_str(), numFunctions, image.numFunctions);
   if (!manifest.kernels.empty() && !image.fatbin)
     return fail(TENON_INVALID_ARGUMENT,
                 "model '%s': its manifest lists %zu kernels, its image has no "
                 "GPU code; compile the model again",
                 manifest.name.c_str(), manifest.kernels.size());
-  for (uint32_t i = 0; i < image.numFunctions; ++i)
+  for (const PackedTensor &tensor : manifest.packed)
+    if (tensor.offset >= 0 &&
+        static_cast<uint64_t>(tensor.offset) + tensor.bytes >
+            image.parameterBytes)
+      return fail(TENON_INVALID_ARGUMENT,
+                  "model '%s': its manifest lists parameter '%s', its image "
+                  "lacks the values; compile the model again",
+                  manifest.name.c_str(), tensor.name.c_str());
+  for (size_t i = 0; i < manifest.functions.size(); ++i)
     made->functions.push_back(
         {made.get(), &image.functions[i], &manifest.functions[i]});
   made->cpuProblem = missingCpuLevel(manifest.cpu);
@@ -68,6 +76,7 @@ TenonStatus TenonModel::create(const TenonModelImage &image,
 TenonModel::~TenonModel() {
   for (auto &state : devices)
     delete state.load();
+  cpuPacked.unload();
   if (library)
     dlclose(library);
 }
@@ -91,6 +100,28 @@ TenonStatus TenonModel::device(int ordinal, DeviceState *&state) {
                 kMaxDevices - 1);
   state = devices[ordinal].load(std::memory_order_acquire);
   return state ? TENON_OK : createDevice(ordinal, state);
+}
+
+TenonStatus TenonModel::packed(DLDevice device, const PackedTensors *&tensors) {
+  if (device.device_type == kDLCUDA) {
+    DeviceState *state;
+    if (TenonStatus status = this->device(device.device_id, state))
+      return status;
+    tensors = &state->packed;
+    return TENON_OK;
+  }
+  tensors = &cpuPacked;
+  if (isCpuPacked.load(std::memory_order_acquire))
+    return TENON_OK;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (isCpuPacked.load(std::memory_order_relaxed))
+    return TENON_OK;
+  if (TenonStatus status = cpuPacked.load(manifest, *image, nullptr)) {
+    cpuPacked.unload();
+    return status;
+  }
+  isCpuPacked.store(true, std::memory_order_release);
+  return TENON_OK;
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,11 +208,12 @@ const char *tenonModelManifest(const TenonModel *model) {
   return model ? model->image->manifest : "";
 }
 
-static TenonStatus loadCpu(const TenonModel &model) {
+static TenonStatus loadCpu(TenonModel &model) {
   if (!model.cpuProblem.empty())
     return fail(TENON_UNSUPPORTED, "model '%s': %s",
                 model.manifest.name.c_str(), model.cpuProblem.c_str());
-  return TENON_OK;
+  const PackedTensors *tensors;
+  return model.packed({kDLCPU, 0}, tensors);
 }
 
 TenonStatus tenonModelLoad(TenonModel *model, DLDevice device) {

@@ -38,6 +38,10 @@ struct TenonModel {
   /// The state on GPU `ordinal`, made on first need.
   TenonStatus device(int ordinal, tenon::runtime::DeviceState *&state);
 
+  /// What the model brings itself, loaded on `device` on first need.
+  TenonStatus packed(DLDevice device,
+                     const tenon::runtime::PackedTensors *&tensors);
+
   const TenonModelImage *image = nullptr;
   tenon::runtime::Manifest manifest;
   std::vector<TenonFunction> functions;
@@ -49,7 +53,9 @@ private:
   TenonStatus createDevice(int ordinal, tenon::runtime::DeviceState *&state);
 
   std::array<std::atomic<tenon::runtime::DeviceState *>, kMaxDevices> devices{};
-  std::mutex mutex; ///< guards the creation of devices
+  tenon::runtime::PackedTensors cpuPacked;
+  std::atomic<bool> isCpuPacked{false};
+  std::mutex mutex; ///< guards the creation of devices and of `cpuPacked`
 };
 
 #endif // TENON_LIB_RUNTIME_MODEL_H

@@ -8,6 +8,7 @@
 #include "Fakes.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 static fake::State theState;
@@ -24,10 +25,11 @@ void fake::reset() {
   s.missingKernel = "";
   s.staticShared = 0;
   s.cluster = 0;
+  s.memoryBytes = 1 << 20;
   s.heuristicStatus = CUBLAS_STATUS_SUCCESS;
   s.heuristicCount = 1;
   s.numFunctions = s.numLaunches = s.numHeuristics = s.numMatmuls = 0;
-  s.allocations = s.synchronisations = s.attributeSets = 0;
+  s.allocations = s.liveAllocations = s.synchronisations = s.attributeSets = 0;
   s.pushes = s.pops = s.moduleLoads = s.moduleUnloads = s.handles = 0;
   for (int i = 0; i < kMaxDevices; ++i) {
     s.retained[i] = 0;
@@ -207,11 +209,27 @@ CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, size_t bytes,
   return CUDA_SUCCESS;
 }
 
+CUresult cuMemcpyHtoD(CUdeviceptr target, const void *source, size_t bytes) {
+  memcpy(reinterpret_cast<void *>(target), source, bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemFree(CUdeviceptr memory) {
+  --theState.liveAllocations;
+  free(reinterpret_cast<void *>(memory));
+  return CUDA_SUCCESS;
+}
+
 // What a call must not do.
 
-CUresult cuMemAlloc(CUdeviceptr *, size_t) {
+CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes) {
   ++theState.allocations;
-  return CUDA_ERROR_OUT_OF_MEMORY;
+  if (bytes > theState.memoryBytes)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  ++theState.liveAllocations;
+  *memory = reinterpret_cast<CUdeviceptr>(
+      aligned_alloc(256, (bytes + 255) / 256 * 256));
+  return CUDA_SUCCESS;
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr *, size_t, CUstream) {

@@ -83,6 +83,7 @@ struct State {
   CUresult initResult, loadResult, launchResult;
   const char *missingKernel;
   int staticShared, cluster;
+  size_t memoryBytes; ///< of the largest allocation that works
   cublasStatus_t heuristicStatus;
   int heuristicCount;
   // Records.
@@ -91,7 +92,7 @@ struct State {
   Launch launches[kMaxRecords];
   Heuristic heuristics[kMaxRecords];
   Matmul matmuls[kMaxRecords];
-  int allocations, synchronisations, attributeSets;
+  int allocations, liveAllocations, synchronisations, attributeSets;
   int pushes, pops, moduleLoads, moduleUnloads, handles;
   int retained[kMaxDevices];
   Context contexts[kMaxDevices];

@@ -41,7 +41,7 @@ TEST(Model, NamesWhatIsWrongWithAFile) {
   EXPECT_FAILS(tenonModelOpen(TENON_TEST_FAKES, &model), TENON_NOT_FOUND,
                "is not a compiled model: it has no symbol tenon_model_image");
   EXPECT_FAILS(tenonModelOpen(TENON_TEST_NEWER_MODEL, &model),
-               TENON_UNSUPPORTED, "format version 2");
+               TENON_UNSUPPORTED, "format version 1000");
   EXPECT_TRUE(lastErrorHas("install a newer Tenon"));
   EXPECT_FAILS(tenonModelOpen(nullptr, &model), TENON_INVALID_ARGUMENT,
                "null path");
@@ -136,7 +136,8 @@ TEST(Manifest, AgreesWithTheImage) {
                "lists 1 kernels, its image has no GPU code");
   expectMalformed(R"({"name":"a","functions":[],"entries":[{"run":"g"}]})",
                   "'g' is no function of the model");
-  TenonModelImage empty = {kTenonImageVersion, 0, nullptr, nullptr, nullptr, 0};
+  TenonModelImage empty = {
+      kTenonImageVersion, 0, nullptr, nullptr, nullptr, 0, nullptr, 0};
   TenonModel *model;
   EXPECT_FAILS(tenonModelFromImage(&empty, &model), TENON_INVALID_ARGUMENT,
                "null manifest");

@@ -41,4 +41,6 @@ const TenonModelImage tenon_model_image = {
         "entries":[{"name":"twice","inputs":["x"],"run":"twice"}]})",
     functions,
     nullptr,
+    0,
+    nullptr,
     0};

@@ -68,14 +68,17 @@ void Tensor::setStrides(std::vector<int64_t> values) {
 }
 
 TestModel::TestModel(std::string text, std::vector<TenonFunctionImage> entries,
-                     bool hasGpuCode)
-    : manifest(std::move(text)), functions(std::move(entries)) {
+                     bool hasGpuCode, std::vector<float> values)
+    : manifest(std::move(text)), functions(std::move(entries)),
+      parameters(std::move(values)) {
   image = {kTenonImageVersion,
            static_cast<uint32_t>(functions.size()),
            manifest.c_str(),
            functions.data(),
            hasGpuCode ? "fatbin" : nullptr,
-           hasGpuCode ? 6u : 0u};
+           hasGpuCode ? 6u : 0u,
+           parameters.data(),
+           parameters.size() * sizeof(float)};
   status = tenonModelFromImage(&image, &model);
 }
 

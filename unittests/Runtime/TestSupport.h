@@ -46,7 +46,7 @@ private:
 class TestModel {
 public:
   TestModel(std::string manifest, std::vector<TenonFunctionImage> functions,
-            bool hasGpuCode = false);
+            bool hasGpuCode = false, std::vector<float> parameters = {});
   ~TestModel() { tenonModelClose(model); }
   TestModel(const TestModel &) = delete;
 
@@ -59,6 +59,7 @@ public:
 private:
   std::string manifest;
   std::vector<TenonFunctionImage> functions;
+  std::vector<float> parameters;
 };
 
 /// A model of one function, `f`, with these JSON arrays of tensors; `extra`

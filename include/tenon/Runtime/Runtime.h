@@ -19,7 +19,7 @@
 
 extern "C" {
 
-enum { kTenonImageVersion = 1 };
+enum { kTenonImageVersion = 2 };
 
 /// One call in flight: stream, workspace and device. Made by the runtime,
 /// passed through generated code untouched. The first error is kept in it and
@@ -48,10 +48,13 @@ typedef struct TenonFunctionImage {
 struct TenonModelImage {
   uint32_t version; ///< kTenonImageVersion
   uint32_t numFunctions;
-  const char *manifest; ///< JSON, null-terminated; functions in image order
+  const char *manifest; ///< JSON, null-terminated; functions in image order,
+                        ///< then the prepare functions of packed parameters
   const TenonFunctionImage *functions;
   const void *fatbin; ///< what cuModuleLoadData takes; null without GPU code
   uint64_t fatbinBytes;
+  const void *parameters; ///< values packed in the model; null without them
+  uint64_t parameterBytes;
 };
 
 /// Runs function number `function` of `image`; what the C functions in a

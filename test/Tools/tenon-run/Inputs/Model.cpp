@@ -169,4 +169,4 @@ static const char manifest[] =
 
 extern "C" const TenonModelImage tenon_model_image;
 const TenonModelImage tenon_model_image = {
-    kTenonImageVersion, 9, manifest, functions, "fatbin", 6};
+    kTenonImageVersion, 9, manifest, functions, "fatbin", 6, nullptr, 0};
