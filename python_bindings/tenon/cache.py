@@ -1,0 +1,162 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The cache of compiled models, on disk.
+
+It lies in $TENON_CACHE_DIR, else in $XDG_CACHE_HOME/tenon, else in ~/.cache/tenon. Deleting that
+folder, or a part of it, clears it; models that are in use stay in memory. It has no size limit.
+
+An entry is a folder named by the hash of all that its model depends on: source, options, targets,
+compiler and CUDA tools. It holds the shared object, the header, and entry.json with their hashes.
+It appears in one step, made by one process while others wait; one that is damaged is made anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_FORMAT = 1  # of entries; part of the key
+_DESCRIPTION = "entry.json"
+Records = list[dict[str, Any]]  # what the compiler said, as `_native` gives it
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What this process took from the cache, and what it compiled."""
+
+    hits: int = 0
+    compiled: int = 0
+
+
+_statistics = Statistics()
+_lock = threading.Lock()
+
+
+def statistics() -> Statistics:
+    """Return this process's counts so far."""
+    return _statistics
+
+
+def _count(name: str) -> None:
+    global _statistics
+    with _lock:
+        _statistics = dataclasses.replace(_statistics, **{name: getattr(_statistics, name) + 1})
+
+
+def directory() -> Path:
+    """Return the folder that the environment names."""
+    if named := os.environ.get("TENON_CACHE_DIR"):
+        return Path(named).expanduser().absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser().absolute() / "tenon"
+
+
+_temporary: list[tempfile.TemporaryDirectory[str]] = []  # goes away with this process
+
+
+def _fallback(problem: str) -> Path:
+    with _lock:
+        if not _temporary:
+            _temporary.append(tempfile.TemporaryDirectory(prefix="tenon-cache-"))
+            warnings.warn(
+                f"Tenon's cache cannot be used ({problem}); models are compiled anew in each process. "
+                "Set TENON_CACHE_DIR to a folder that can be written",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+    return Path(_temporary[0].name)
+
+
+def key_of(facts: dict[str, Any]) -> str:
+    """Return the hash of all that a model depends on."""
+    text = json.dumps({"format": _FORMAT, **facts}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A compiled model in the cache."""
+
+    library: Path
+    records: Records
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _read(folder: Path) -> Entry | None:
+    """Return a whole entry, None where there is none or anything of it is not as it was written."""
+    try:
+        description = json.loads((folder / _DESCRIPTION).read_text())
+        if description["key"] != folder.name or (folder / _DESCRIPTION).stat().st_uid not in (os.getuid(), 0):
+            return None
+        for name, digest in description["files"].items():
+            if _hash(folder / name) != digest:
+                return None
+        return Entry(folder / description["library"], description["records"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _make(folder: Path, name: str, build: Callable[[Path], Records]) -> Entry:
+    """Build an entry beside `folder` and put it there in one step."""
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name[:16]}-", dir=folder.parent))
+    try:
+        records = build(temporary / name)
+        files = {path.name: _hash(path) for path in temporary.iterdir()}
+        description = {"key": folder.name, "library": name, "files": files, "records": records}
+        (temporary / _DESCRIPTION).write_text(json.dumps(description))
+        if folder.exists():  # damaged; rename() would not replace it
+            folder.rename(temporary.with_suffix(".damaged"))
+        temporary.rename(folder)
+    finally:
+        for rest in (temporary, temporary.with_suffix(".damaged")):
+            shutil.rmtree(rest, ignore_errors=True)
+    return Entry(folder / name, records)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock that other threads and processes respect; the file stays, since others may wait on it."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _get(root: Path, key: str, name: str, build: Callable[[Path], Records]) -> Entry:
+    entry = _read(root / key)
+    if entry is None:
+        root.mkdir(parents=True, exist_ok=True)
+        with _locked(root / f"{key}.lock"):
+            entry = _read(root / key)  # another process may have made it meanwhile
+            if entry is None:
+                entry = _make(root / key, name, build)
+                _count("compiled")
+                return entry
+    _count("hits")
+    return entry
+
+
+def get(key: str, name: str, build: Callable[[Path], Records]) -> Entry:
+    """Return the entry `key`; on a miss have `build` write the shared object `name` and its header.
+
+    Where the cache cannot be written, a folder of this process's takes its place, with one warning.
+    What `build` raises is passed on, and nothing is kept; it must not be an OSError.
+    """
+    try:
+        return _get(directory(), key, name, build)
+    except OSError as error:
+        return _get(_fallback(str(error)), key, name, build)

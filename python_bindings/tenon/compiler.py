@@ -1,0 +1,180 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From MLIR text to executables and lowered IR."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from tenon import _native, cache
+from tenon.device import default_target
+from tenon.errors import CompileError, NotFoundError, Remark, read_records
+from tenon.executable import Executable
+
+
+class Options(TypedDict, total=False):
+    """Keyword arguments of `compile`, which explains them."""
+
+    name: str | None
+    allow_rounding_changes: bool
+    fold_weights: bool
+    reference: bool
+    cpu: str
+
+
+def compile(
+    mlir: str | os.PathLike[str],
+    target: str | Sequence[str] | None = None,
+    *,
+    name: str | None = None,
+    allow_rounding_changes: bool = False,
+    fold_weights: bool = False,
+    reference: bool = False,
+    cpu: str = "x86-64-v3",
+) -> Executable:
+    """Compile a model of tenon ops, or take it from the cache.
+
+    Args:
+        mlir: the model as MLIR text, or the path of a file with it. A string is text if it has a
+            newline or "func.func".
+        target: GPU architectures to make code for beside the CPU's: "sm_90a", or several. "cpu" alone
+            makes none. Default: this machine's GPU, if it has one.
+        name: the model's name, a C identifier, with which its C functions' names begin. Default: the
+            file's name, or "model".
+        allow_rounding_changes: also apply algebra that is exact for real numbers but changes rounding.
+        fold_weights: multiply scales that are parameters into the weights, in the prepare function.
+        reference: add a float64 reference of each function, on the CPU.
+        cpu: level of x86-64 that the CPU code may use: "x86-64-v2", "x86-64-v3" or "x86-64-v4".
+
+    Raises:
+        CompileError: the model or an option is not right; its `diagnostics` say where and why.
+        NotFoundError: there is no such file.
+
+    """
+    options: Options = {
+        "name": name,
+        "allow_rounding_changes": allow_rounding_changes,
+        "fold_weights": fold_weights,
+        "reference": reference,
+        "cpu": cpu,
+    }
+    source = Source.read(mlir)
+    facts = _facts(source, target, options)
+    entry = cache.get(_key(source, facts), f"lib{facts['name']}.so", functools.partial(_build, source, facts))
+    return Executable(entry.library, _report(entry.records))
+
+
+def lower(
+    mlir: str | os.PathLike[str],
+    stage: str = "fuse",
+    target: str | Sequence[str] | None = "cpu",
+    **options: Unpack[Options],
+) -> str:
+    """Return a model's IR after `stage`, one of those that `tenon-compile --stop-after=help` lists.
+
+    The other arguments are those of `compile`, and so is what it raises.
+    """
+    source = Source.read(mlir)
+    native = _native.Options(**_facts(source, target, options), remarks=False)
+    with _failures():
+        text, records = _native.lower(source.text, source.name, stage, native)
+    _report(records)
+    return text
+
+
+def load(path: str | os.PathLike[str]) -> Executable:
+    """Open a compiled model: what `Executable.save` or tenon-compile wrote.
+
+    Raises:
+        NotFoundError: there is no such file, or it is no compiled model.
+        UnsupportedError: a newer Tenon made it.
+
+    """
+    return Executable(path)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model's text, and what diagnostics call the file."""
+
+    text: str
+    name: str
+
+    @classmethod
+    def read(cls, mlir: str | os.PathLike[str]) -> Source:
+        """Return text as it is, and what a path leads to."""
+        if isinstance(mlir, str) and ("\n" in mlir or "func.func" in mlir):
+            return cls(mlir, "<string>")
+        path = os.fspath(mlir)
+        try:
+            return cls(Path(path).read_text(encoding="utf-8"), path)
+        except OSError as error:
+            raise NotFoundError(f"cannot read model '{path}': {error.strerror}") from error
+
+    @property
+    def stem(self) -> str:
+        """The C identifier that the model is called by default."""
+        if self.name == "<string>":
+            return "model"
+        stem = re.sub("[^0-9A-Za-z]", "_", Path(self.name).stem)
+        return f"_{stem}" if stem[0].isdigit() else stem
+
+
+def _facts(source: Source, target: str | Sequence[str] | None, options: Options) -> dict[str, Any]:
+    """Return the arguments of _native.Options but `remarks`."""
+    given = [default_target()] if target is None else target.split(",") if isinstance(target, str) else list(target)
+    return {
+        "name": options.get("name") or source.stem,
+        "targets": [name for name in dict.fromkeys(given) if name != "cpu"],
+        "cpu": options.get("cpu", "x86-64-v3"),
+        "allow_rounding_changes": options.get("allow_rounding_changes", False),
+        "fold_weights": options.get("fold_weights", False),
+        "reference": options.get("reference", False),
+    }
+
+
+_fingerprint = functools.cache(_native.fingerprint)
+
+
+@functools.cache
+def _toolchain(path: str) -> str:
+    """Return the CUDA tools as they are with this TENON_CUDA_PATH; asking ptxas takes a while."""
+    return _native.toolchain()
+
+
+def _key(source: Source, facts: dict[str, Any]) -> str:
+    toolchain = _toolchain(os.environ.get("TENON_CUDA_PATH", "")) if facts["targets"] else ""
+    return cache.key_of({"source": source.text, **facts, "compiler": _fingerprint(), "toolchain": toolchain})
+
+
+@contextlib.contextmanager
+def _failures() -> Iterator[None]:
+    """Turn the native module's failure into a CompileError."""
+    try:
+        yield
+    except _native.CompileFailed as failed:
+        raise CompileError(read_records(failed.args[0])[0]) from None
+
+
+def _build(source: Source, facts: dict[str, Any], output: Path) -> cache.Records:
+    """Compile to `output` and a header beside it."""
+    options = _native.Options(**facts, remarks=True)
+    with _failures():
+        return _native.compile(source.text, source.name, str(output), str(output.with_suffix(".h")), options)
+
+
+def _report(records: cache.Records) -> list[Remark]:
+    """Show the compiler's warnings as Python's, and return its remarks."""
+    diagnostics, remarks = read_records(records)
+    for diagnostic in diagnostics:
+        if diagnostic.severity == "warning":
+            warnings.warn(str(diagnostic), stacklevel=3)
+    return remarks

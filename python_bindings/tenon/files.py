@@ -1,0 +1,51 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files that appear whole or not at all, and shared objects whose file may be replaced."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+from pathlib import Path
+
+from tenon import _native
+from tenon.errors import NotFoundError
+
+
+def copy_whole(source: Path, target: Path) -> None:
+    """Copy a file to `target` in one step: nobody sees a part of it."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as output, source.open("rb") as content:
+            shutil.copyfileobj(content, output)
+        shutil.copymode(source, temporary)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink()
+        raise
+
+
+_opened: dict[str, tuple[int, ...]] = {}  # the file that was first opened at a path
+_lock = threading.Lock()
+
+
+def open_model(path: Path) -> _native.Model:
+    """Open the compiled model at `path`, as it is now.
+
+    The dynamic loader takes a path for a library's name: while a model is open, it would give
+    that one for another that has been saved over it. Such a file is opened by another name.
+    """
+    real = path.resolve()
+    if not real.is_file():
+        raise NotFoundError(f"cannot open model '{path}': there is no such file")
+    status = real.stat()
+    identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    with _lock:
+        if _opened.setdefault(str(real), identity) == identity:
+            return _native.Model(str(real))
+    with tempfile.TemporaryDirectory(prefix="tenon-") as folder:
+        link = Path(folder) / real.name
+        link.symlink_to(real)
+        return _native.Model(str(link))
