@@ -17,7 +17,7 @@ setup: ## Install what is missing on Debian 12
 $(BUILD)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-build: setup $(BUILD)/build.ninja ## Build the tools into build/bin (PRESET=dev, asan or static)
+build: setup $(BUILD)/build.ninja ## Build the tools into build/bin (PRESET=dev or asan)
 	@cmake --build $(BUILD)
 
 demo: build ## Compile the example models, run one, and show what happened
@@ -43,4 +43,4 @@ docs: build ## Refresh docs/reference from the .td files
 	@scripts/generate_docs.py
 
 clean: ## Remove what was built (.deps stays)
-	@rm -rf build build-asan build-static
+	@rm -rf build build-asan

@@ -27,22 +27,22 @@ target_compile_definitions(tenon_mlir INTERFACE ${_llvm_definitions})
 target_compile_options(tenon_mlir INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<BOOL:${LLVM_ENABLE_RTTI}>>>:-fno-rtti>)
-if(TENON_STATIC_LLVM)
-  # The archives are given as files, since the imported targets would bring
-  # libLLVM.so along. lld searches archives in any order.
-  list(FILTER MLIR_EXPORTED_TARGETS EXCLUDE REGEX "Test|CAPI")
-  foreach(_lib IN LISTS MLIR_EXPORTED_TARGETS)
-    get_target_property(_type ${_lib} TYPE)
-    if(_type STREQUAL STATIC_LIBRARY)
-      target_link_libraries(tenon_mlir INTERFACE $<TARGET_FILE:${_lib}>)
+# Tools of this tree link libMLIR.so and libLLVM.so. A target with the property
+# TENON_STATIC_LLVM is shipped, and takes what it needs out of the archives. They
+# are given as files, since the imported targets would bring libLLVM.so along;
+# lld takes archives in any order.
+set(_archives)
+foreach(_lib IN LISTS MLIR_EXPORTED_TARGETS LLVM_AVAILABLE_LIBS)
+  if(TARGET ${_lib})
+    get_target_property(_file ${_lib} LOCATION)
+    if(_file MATCHES "\\.a$" AND EXISTS ${_file}) # Debian leaves some out
+      list(APPEND _archives ${_file})
     endif()
-  endforeach()
-  llvm_map_components_to_libnames(_llvm_libs core NVPTX X86 orcjit passes perfjitevents
-    asmparser bitwriter frontendopenmp frontendoffloading irreader linker ipo)
-  target_link_libraries(tenon_mlir INTERFACE ${_llvm_libs})
-else()
-  target_link_libraries(tenon_mlir INTERFACE MLIR LLVM)
-endif()
+  endif()
+endforeach()
+set(_static $<BOOL:$<TARGET_PROPERTY:TENON_STATIC_LLVM>>)
+target_link_libraries(tenon_mlir INTERFACE
+  "$<$<NOT:${_static}>:MLIR;LLVM>" "$<${_static}:${_archives}>")
 
 install(TARGETS tenon_mlir EXPORT TenonTargets)
 
@@ -65,7 +65,7 @@ if(TENON_ENABLE_PCH)
   target_precompile_headers(tenon_pch PUBLIC ${PROJECT_SOURCE_DIR}/cmake/pch.h)
 endif()
 
-function(_tenon_configure target)
+function(tenon_configure target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "LINK")
   target_sources(${target} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${target} PUBLIC ${ARG_LINK} tenon_mlir)
@@ -78,13 +78,13 @@ endfunction()
 
 function(tenon_add_library name)
   add_library(${name} STATIC)
-  _tenon_configure(${name} ${ARGN})
+  tenon_configure(${name} ${ARGN})
   install(TARGETS ${name} EXPORT TenonTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
 function(tenon_add_tool name)
   add_executable(${name})
-  _tenon_configure(${name} ${ARGN})
+  tenon_configure(${name} ${ARGN})
   add_dependencies(tenon-test-deps ${name})
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
@@ -93,7 +93,7 @@ endfunction()
 function(tenon_add_unittest name)
   find_package(GTest REQUIRED)
   add_executable(${name})
-  _tenon_configure(${name} ${ARGN})
+  tenon_configure(${name} ${ARGN})
   add_dependencies(tenon-test-deps ${name})
   target_link_libraries(${name} PRIVATE GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)

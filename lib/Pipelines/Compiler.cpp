@@ -15,6 +15,7 @@
 #include "tenon/Codegen/Host/Passes.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Pipelines/Pipelines.h"
+#include "tenon/Target/TargetSpec.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
@@ -23,6 +24,21 @@
 
 using namespace mlir;
 using namespace mlir::tenon;
+
+std::string tenon::findProblem(const CompileOptions &options) {
+  if (!isIdentifier(options.name))
+    return "name='" + options.name +
+           "' is not a C identifier, which C functions' names begin with";
+  if (!llvm::is_contained({"x86-64-v2", "x86-64-v3", "x86-64-v4"},
+                          options.cpuLevel))
+    return "cpu=" + options.cpuLevel +
+           " is not a level; expected x86-64-v2, x86-64-v3 or x86-64-v4";
+  for (const std::string &target : options.cudaTargets)
+    if (!lookupTarget(target))
+      return "target=" + target + " is not known; expected cpu or " +
+             listTargets();
+  return "";
+}
 
 //===----------------------------------------------------------------------===//
 // Stages

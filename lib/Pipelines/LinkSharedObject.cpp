@@ -37,8 +37,9 @@ static std::string findRuntime() {
     folders.push_back(llvm::sys::path::parent_path(info.dli_fname).str());
   StringRef bin = llvm::sys::path::parent_path(program);
   folders.push_back((llvm::sys::path::parent_path(bin) + "/lib").str());
+  // By its soname: a Python wheel has no symbolic links.
   for (const std::string &folder : folders) {
-    std::string path = folder + "/libtenon_runtime.so";
+    std::string path = folder + "/libtenon_runtime.so.0";
     if (llvm::sys::fs::exists(path))
       return path;
   }
@@ -89,10 +90,11 @@ LogicalResult tenon::linkSharedObject(ArrayRef<char> object, StringRef output,
   llvm::sys::RemoveFileOnSignal(linked);
   llvm::FileRemover removeLinked(linked);
   std::string name = llvm::sys::path::filename(output).str();
-  // A mapped output file would end in SIGBUS on a full disk.
+  // A mapped output file would end in SIGBUS on a full disk; lld's threads
+  // would stay, and be missing in a process that this one forks.
   if (failed(runLinker({"ld.lld", "-shared", "--gc-sections", "--build-id",
-                        "--no-mmap-output-file", "-soname", name.c_str(),
-                        "-rpath", "$ORIGIN", "-o", linked.c_str(),
+                        "--no-mmap-output-file", "--threads=1", "-soname",
+                        name.c_str(), "-rpath", "$ORIGIN", "-o", linked.c_str(),
                         input.c_str(), runtime.c_str()},
                        error)))
     return failure();

@@ -11,8 +11,6 @@
 
 #include "Options.h"
 
-#include "tenon/Target/TargetSpec.h"
-
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -142,17 +140,9 @@ static std::string check(const CompileFlags &flags) {
                           flags.emit))
     return "--emit=" + flags.emit +
            " is not a form; expected so, obj, llvm, ptx, cubin or fatbin";
-  if (!tenon::isIdentifier(flags.options.name))
-    return "--name='" + flags.options.name +
-           "' is not a C identifier, which C functions' names begin with";
-  if (!llvm::is_contained({"x86-64-v2", "x86-64-v3", "x86-64-v4"},
-                          flags.options.cpuLevel))
-    return "--cpu=" + flags.options.cpuLevel +
-           " is not a level; expected x86-64-v2, x86-64-v3 or x86-64-v4";
-  for (const std::string &target : flags.options.cudaTargets)
-    if (!tenon::lookupTarget(target))
-      return "--target=" + target + " is not known; expected cpu or " +
-             tenon::listTargets();
+  std::string problem = tenon::findProblem(flags.options);
+  if (!problem.empty())
+    return "--" + problem;
   if (flags.emit == "so" && headerOf(flags.output) == flags.output)
     return "-o " + flags.output +
            " is where the C header would be; name the "

@@ -93,7 +93,7 @@ static int printStage(ModuleOp module, const CompileFlags &flags) {
   return write(flags.output.empty() ? "-" : flags.output, text);
 }
 
-int main(int argc, char **argv) {
+extern "C" int tenonCompileMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   std::string error;
   std::optional<CompileFlags> flags = parseFlags(argc, argv, error);

@@ -15,7 +15,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
 
-int main(int argc, char **argv) {
+extern "C" int tenonOptMain(int argc, char **argv) {
   llvm::cl::AddExtraVersionPrinter(
       [](llvm::raw_ostream &os) { os << "Tenon " TENON_VERSION "\n"; });
   mlir::DialectRegistry registry;

@@ -42,6 +42,9 @@ struct CompileOptions {
   bool reference = false;
 };
 
+/// What is wrong with `options`, "option=value is ..."; "" if nothing.
+std::string findProblem(const CompileOptions &options);
+
 /// A model in LLVM IR, and what its parts were made of.
 struct CompiledModel {
   ModelDescription description;

@@ -8,9 +8,8 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_PTXAS_H
 #define TENON_LIB_CODEGEN_CUDA_PTXAS_H
 
-#include "Toolkit.h"
-
 #include "tenon/Codegen/CUDA/CompileKernels.h"
+#include "tenon/Codegen/CUDA/Toolkit.h"
 
 namespace mlir::tenon {
 

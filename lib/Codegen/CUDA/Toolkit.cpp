@@ -9,14 +9,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Toolkit.h"
+#include "tenon/Codegen/CUDA/Toolkit.h"
 
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
+
+#include <dlfcn.h>
+#include <mutex>
 
 using namespace llvm;
 using namespace mlir::tenon;
@@ -51,18 +56,44 @@ static void lookAlongPath(Toolkit &toolkit) {
   lookUnder(sys::path::parent_path(sys::path::parent_path(real)), toolkit);
 }
 
+/// Where pip puts nvidia-cuda-nvcc and nvidia-nvvm, seen from the library that
+/// holds this code: site-packages/tenon/lib.
+static std::string findPipPackages() {
+  static int anchor;
+  Dl_info info;
+  if (!dladdr(&anchor, &info) || !info.dli_fname)
+    return "";
+  SmallString<128> path;
+  if (sys::fs::real_path(info.dli_fname, path))
+    return "";
+  for (int level = 0; level < 3; ++level)
+    sys::path::remove_filename(path);
+  sys::path::append(path, "nvidia", "cu13");
+  return std::string(path);
+}
+
+static Toolkit lookEverywhere() {
+  Toolkit toolkit;
+  auto lookUnderVariable = [&](StringRef name) {
+    if (std::optional<std::string> root = sys::Process::GetEnv(name))
+      lookUnder(*root, toolkit);
+  };
+  lookUnderVariable("CUDA_PATH");
+  lookUnder(findPipPackages(), toolkit);
+  lookUnderVariable("CUDA_HOME");
+  lookUnder(TENON_CUDA_TOOLKIT, toolkit);
+  lookUnder("/usr/local/cuda", toolkit);
+  lookAlongPath(toolkit);
+  return toolkit;
+}
+
 Expected<Toolkit> Toolkit::find() {
   Toolkit toolkit;
   // Who names a folder wants that one, or to hear that it is not right.
-  if (std::optional<std::string> root =
-          sys::Process::GetEnv("TENON_CUDA_PATH")) {
+  if (std::optional<std::string> root = sys::Process::GetEnv("TENON_CUDA_PATH"))
     lookUnder(*root, toolkit);
-  } else {
-    if (std::optional<std::string> root = sys::Process::GetEnv("CUDA_PATH"))
-      lookUnder(*root, toolkit);
-    lookUnder(TENON_CUDA_TOOLKIT, toolkit);
-    lookAlongPath(toolkit);
-  }
+  else
+    toolkit = lookEverywhere();
   std::string missing;
   for (auto [name, path] :
        {std::pair<StringRef, StringRef>{"ptxas", toolkit.ptxas},
@@ -72,12 +103,42 @@ Expected<Toolkit> Toolkit::find() {
       missing += (missing.empty() ? "" : ", ") + name.str();
   if (missing.empty())
     return toolkit;
-  return makeError("compiling for a GPU needs " + missing +
-                   " of CUDA 13, looked for in $TENON_CUDA_PATH or else in "
-                   "$CUDA_PATH, " TENON_CUDA_TOOLKIT
-                   " and $PATH; install it with "
-                   "'make setup' or 'pip install nvidia-cuda-nvcc', and point "
-                   "TENON_CUDA_PATH to its folder");
+  return makeError(
+      "compiling for a GPU needs " + missing +
+      " of CUDA 13, looked for in $TENON_CUDA_PATH or else in $CUDA_PATH, "
+      "pip's "
+      "packages beside Tenon, $CUDA_HOME, /usr/local/cuda and $PATH; install "
+      "it "
+      "with 'pip install tenon[cuda]' (in Tenon's sources: 'make setup'), or "
+      "point TENON_CUDA_PATH to the folder of CUDA 13");
+}
+
+/// The line "Cuda compilation tools, release ..." of `ptxas --version`.
+static std::string versionOf(StringRef ptxas) {
+  Expected<TemporaryFolder> folder = TemporaryFolder::create();
+  if (!folder)
+    return toString(folder.takeError());
+  Expected<std::string> text = runTool(ptxas, {"--version"}, *folder, "log");
+  if (!text)
+    return toString(text.takeError());
+  for (StringRef line : split(*text, '\n'))
+    if (line.contains("release"))
+      return line.str();
+  return *text;
+}
+
+std::string mlir::tenon::describeToolkit() {
+  Expected<Toolkit> toolkit = Toolkit::find();
+  if (!toolkit)
+    return toString(toolkit.takeError());
+  // A tool says its version once in the life of this process.
+  static std::mutex mutex;
+  static StringMap<std::string> versions;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto [version, isNew] = versions.try_emplace(toolkit->ptxas);
+  if (isNew)
+    version->second = versionOf(toolkit->ptxas);
+  return toolkit->ptxas + ", " + toolkit->libdevice + ": " + version->second;
 }
 
 //===----------------------------------------------------------------------===//

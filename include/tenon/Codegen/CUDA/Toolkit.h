@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_TOOLKIT_H
-#define TENON_LIB_CODEGEN_CUDA_TOOLKIT_H
+#ifndef TENON_CODEGEN_CUDA_TOOLKIT_H
+#define TENON_CODEGEN_CUDA_TOOLKIT_H
 
 #include "llvm/Support/Error.h"
 
@@ -18,10 +18,15 @@ namespace mlir::tenon {
 struct Toolkit {
   std::string ptxas, fatbinary, libdevice;
 
-  /// Looks in $TENON_CUDA_PATH, $CUDA_PATH, the folder known when Tenon was
-  /// built, and along $PATH. The error says what is missing and how to get it.
+  /// Looks in $TENON_CUDA_PATH alone if that is set; else in $CUDA_PATH, pip's
+  /// packages beside Tenon's, $CUDA_HOME, the folder known when Tenon was
+  /// built, /usr/local/cuda and along $PATH. The error says what is missing and
+  /// how to get it.
   static llvm::Expected<Toolkit> find();
 };
+
+/// The toolkit's paths and version in a line, or why there is none.
+std::string describeToolkit();
 
 /// A folder that goes away with this object, with all that is in it.
 class TemporaryFolder {
@@ -49,4 +54,4 @@ llvm::Expected<std::string> readFile(llvm::StringRef path);
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_TOOLKIT_H
+#endif // TENON_CODEGEN_CUDA_TOOLKIT_H
