@@ -12,6 +12,7 @@
 #include "tenon/Pipelines/Compiler.h"
 
 #include "tenon/Codegen/Host/ModelImage.h"
+#include "tenon/Codegen/Host/PackParameters.h"
 #include "tenon/Codegen/Host/Passes.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Pipelines/Pipelines.h"
@@ -152,6 +153,7 @@ private:
   LogicalResult compileReference(ModuleOp source);
   LogicalResult compileCPU(ModuleOp module);
   LogicalResult compileCUDA(ModuleOp module);
+  FailureOr<std::string> pack(ModuleOp source);
   LogicalResult addCode(ModuleOp module);
 
   const CompileOptions &options;
@@ -217,20 +219,37 @@ LogicalResult Compilation::compileCUDA(ModuleOp module) {
   return addCode(*clone);
 }
 
+/// Packs the parameters into the description; gives their values.
+FailureOr<std::string> Compilation::pack(ModuleOp source) {
+  if (options.parameters.empty())
+    return std::string();
+  auto file = SafeTensors::open(options.parameters);
+  auto values = file ? packParameters(model.description, *file)
+                     : llvm::Expected<std::string>(file.takeError());
+  if (!values)
+    return source.emitError() << llvm::toString(values.takeError());
+  return std::move(*values);
+}
+
 FailureOr<CompiledModel> Compilation::run(ModuleOp source) {
   OwningOpRef<ModuleOp> module = source.clone();
   if (failed(describeFunctions(*module)) ||
-      failed(runStages(*module, Device::Any, options)) ||
-      failed(addFunctions(*module)))
+      failed(runStages(*module, Device::Any, options)))
     return failure();
   model.description.entries = describeEntries(source, *module);
-  if (failed(compileCPU(*module)))
+  if (!options.parameters.empty())
+    nameRunFunctions(*module, model.description.entries);
+  if (failed(addFunctions(*module)) || failed(compileCPU(*module)))
     return failure();
   if (!options.cudaTargets.empty() && failed(compileCUDA(*module)))
     return failure();
   if (options.reference && failed(compileReference(source)))
     return failure();
-  addModelImage(*model.module, model.description, model.kernels.fatbin);
+  auto parameters = pack(source);
+  if (failed(parameters))
+    return failure();
+  addModelImage(*model.module, model.description, model.kernels.fatbin,
+                *parameters);
   return std::move(model);
 }
 

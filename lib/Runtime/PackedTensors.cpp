@@ -74,12 +74,20 @@ TenonStatus PackedTensors::place(const Manifest &manifest,
     pointers[i] = owned[i];
     if (tensor.offset < 0 || !tensor.bytes)
       continue;
-    if (CUresult result = device->driver.cuMemcpyHtoD(
+    if (CUresult result = device->driver.cuMemcpyHtoDAsync(
             reinterpret_cast<CUdeviceptr>(owned[i]), values + tensor.offset,
-            static_cast<size_t>(tensor.bytes)))
+            static_cast<size_t>(tensor.bytes), /*stream=*/nullptr))
       return device->failCuda(result, ("copying " + what).c_str());
   }
   return TENON_OK;
+}
+
+/// Waits for copies, which read the image, and for prepare functions; calls may
+/// come on streams that do not.
+TenonStatus PackedTensors::synchronise() {
+  CUresult result =
+      device ? device->driver.cuStreamSynchronize(nullptr) : CUDA_SUCCESS;
+  return result ? device->failCuda(result, "loading the parameters") : TENON_OK;
 }
 
 TenonStatus PackedTensors::prepare(const PrepareInfo &info,
@@ -97,12 +105,9 @@ TenonStatus PackedTensors::prepare(const PrepareInfo &info,
     return status;
   TenonCall call{info.function, device, /*stream=*/nullptr};
   entry(&call, descriptors.pointers, workspace);
-  if (device)
-    if (CUresult result = device->driver.cuStreamSynchronize(nullptr);
-        result && !call.status)
-      call.status = device->failCuda(result, "preparing the parameters");
+  TenonStatus status = synchronise();
   release(workspace);
-  return call.status;
+  return call.status ? call.status : status;
 }
 
 /// Gives back what prepare functions alone have read.
@@ -134,7 +139,7 @@ TenonStatus PackedTensors::load(const Manifest &manifest,
   device = state;
   pointers.assign(manifest.packed.size(), nullptr);
   owned.assign(manifest.packed.size(), nullptr);
-  if (!hasCode(image, !device))
+  if (manifest.packed.empty() || !hasCode(image, !device))
     return TENON_OK;
   if (TenonStatus status = place(manifest, image))
     return status;
@@ -142,6 +147,8 @@ TenonStatus PackedTensors::load(const Manifest &manifest,
   for (const PrepareInfo &info : manifest.prepares)
     if (TenonStatus status = prepare(info, *code++, manifest))
       return status;
+  if (TenonStatus status = synchronise())
+    return status;
   releaseUnused(manifest);
   return TENON_OK;
 }

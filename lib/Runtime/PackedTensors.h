@@ -37,6 +37,7 @@ private:
   TenonStatus place(const Manifest &manifest, const TenonModelImage &image);
   TenonStatus prepare(const PrepareInfo &info, const TenonFunctionImage &code,
                       const Manifest &manifest);
+  TenonStatus synchronise();
   /// Memory of the device, aligned to 256 bytes; `what` is for the message.
   TenonStatus allocate(int64_t bytes, const char *what, void *&memory);
   void release(void *&memory);

@@ -66,6 +66,11 @@ struct Flags {
       cl::desc("Add a float64 reference of each function, on the "
                "CPU, for tenon-run --check"),
       cl::cat(category)};
+  cl::opt<std::string> parameters{
+      "parameters",
+      cl::desc("Pack the parameters' values, by name, into the model, whose "
+               "functions then take activations alone"),
+      cl::value_desc("file.safetensors"), cl::cat(category)};
   cl::opt<bool> allowRounding{
       "allow-rounding-changes",
       cl::desc(
@@ -192,6 +197,7 @@ static CompileFlags convert(const Flags &given) {
   flags.options.name =
       given.name.empty() ? identifierOf(flags.input) : given.name.getValue();
   flags.options.cpuLevel = given.cpu;
+  flags.options.parameters = given.parameters;
   flags.options.reference = given.reference;
   flags.options.allowRoundingChanges = given.allowRounding;
   flags.options.foldWeights = given.foldWeights;

@@ -209,7 +209,8 @@ CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, size_t bytes,
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemcpyHtoD(CUdeviceptr target, const void *source, size_t bytes) {
+CUresult cuMemcpyHtoDAsync(CUdeviceptr target, const void *source, size_t bytes,
+                           CUstream) {
   memcpy(reinterpret_cast<void *>(target), source, bytes);
   return CUDA_SUCCESS;
 }

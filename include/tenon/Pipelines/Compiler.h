@@ -38,6 +38,10 @@ struct CompileOptions {
   bool allowRoundingChanges = false;
   /// Scales that are parameters, multiplied into the weights.
   bool foldWeights = false;
+  /// A safetensors file with the parameters' values, by name, which the model
+  /// then brings itself: its functions take activations alone. "": callers
+  /// give the parameters.
+  std::string parameters;
   /// Adds to each function `F` a function `F_reference`, on the CPU in float64.
   bool reference = false;
 };

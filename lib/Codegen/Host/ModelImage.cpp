@@ -29,10 +29,12 @@ public:
         i32(llvm::Type::getInt32Ty(context)),
         i64(llvm::Type::getInt64Ty(context)) {}
 
-  void build(StringRef fatbin);
+  void build(StringRef fatbin, StringRef parameters);
 
 private:
   llvm::GlobalVariable *addConstant(llvm::Constant *value, const Twine &name);
+  llvm::Constant *addBytes(StringRef bytes, const Twine &name,
+                           llvm::Align alignment);
   llvm::Constant *functionTable();
   void addWrapper(const FunctionDescription &function, unsigned index);
   void addWorkspaceWrapper(const FunctionDescription &function, unsigned index);
@@ -56,6 +58,20 @@ llvm::GlobalVariable *ImageBuilder::addConstant(llvm::Constant *value,
                                   name);
 }
 
+/// Null where there are none. They may be gigabytes: a section for large data
+/// keeps them out of the way of code that refers to what is near.
+llvm::Constant *ImageBuilder::addBytes(StringRef bytes, const Twine &name,
+                                       llvm::Align alignment) {
+  if (bytes.empty())
+    return llvm::ConstantPointerNull::get(pointer);
+  auto *global = addConstant(
+      llvm::ConstantDataArray::getString(context, bytes, /*AddNull=*/false),
+      name);
+  global->setAlignment(alignment);
+  global->setCodeModel(llvm::CodeModel::Large);
+  return global;
+}
+
 llvm::Constant *ImageBuilder::functionTable() {
   auto *type = llvm::StructType::get(pointer, pointer, pointer, pointer);
   auto lookup = [&](const std::string &name) -> llvm::Constant * {
@@ -64,12 +80,15 @@ llvm::Constant *ImageBuilder::functionTable() {
     return llvm::ConstantPointerNull::get(pointer);
   };
   SmallVector<llvm::Constant *> rows;
+  auto addRow = [&](const std::string &name) {
+    rows.push_back(llvm::ConstantStruct::get(
+        type, lookup(name + "__cpu"), lookup(name + "__cpu_workspace"),
+        lookup(name + "__cuda"), lookup(name + "__cuda_workspace")));
+  };
   for (const FunctionDescription &function : model.functions)
-    rows.push_back(
-        llvm::ConstantStruct::get(type, lookup(function.name + "__cpu"),
-                                  lookup(function.name + "__cpu_workspace"),
-                                  lookup(function.name + "__cuda"),
-                                  lookup(function.name + "__cuda_workspace")));
+    addRow(function.name);
+  for (const PrepareDescription &prepare : model.prepares)
+    addRow(prepare.name);
   return addConstant(
       llvm::ConstantArray::get(llvm::ArrayType::get(type, rows.size()), rows),
       "functions");
@@ -134,28 +153,26 @@ void ImageBuilder::addWorkspaceWrapper(const FunctionDescription &function,
        builder.getInt32(numInputs), wrapper->getArg(numInputs)}));
 }
 
-void ImageBuilder::build(StringRef fatbin) {
+void ImageBuilder::build(StringRef fatbin, StringRef parameters) {
   for (llvm::Function &function : module)
     if (!function.isDeclaration())
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
 
-  llvm::Constant *null = llvm::ConstantPointerNull::get(pointer);
-  llvm::Constant *code = null;
-  if (!fatbin.empty()) {
-    auto *global = addConstant(
-        llvm::ConstantDataArray::getString(context, fatbin, /*AddNull=*/false),
-        "fatbin");
-    global->setAlignment(llvm::Align(64)); // cuModuleLoadData reads words
-    code = global;
-  }
+  // cuModuleLoadData reads words; tensors are aligned as workspaces are.
+  llvm::Constant *code = addBytes(fatbin, "fatbin", llvm::Align(64));
+  llvm::Constant *values = addBytes(parameters, "parameters", llvm::Align(256));
   llvm::Constant *manifest = addConstant(
       llvm::ConstantDataArray::getString(context, toManifest(model)),
       "manifest");
-  auto *type = llvm::StructType::get(i32, i32, pointer, pointer, pointer, i64);
+  auto *type = llvm::StructType::get(i32, i32, pointer, pointer, pointer, i64,
+                                     pointer, i64);
   llvm::Constant *value = llvm::ConstantStruct::get(
       type, llvm::ConstantInt::get(i32, kTenonImageVersion),
-      llvm::ConstantInt::get(i32, model.functions.size()), manifest,
-      functionTable(), code, llvm::ConstantInt::get(i64, fatbin.size()));
+      llvm::ConstantInt::get(i32,
+                             model.functions.size() + model.prepares.size()),
+      manifest, functionTable(), code,
+      llvm::ConstantInt::get(i64, fatbin.size()), values,
+      llvm::ConstantInt::get(i64, parameters.size()));
   image = addConstant(value, "image");
   // The common name finds the image in a shared object; the model's own name
   // lets several models be linked into one program.
@@ -170,6 +187,6 @@ void ImageBuilder::build(StringRef fatbin) {
 }
 
 void tenon::addModelImage(llvm::Module &module, const ModelDescription &model,
-                          StringRef fatbin) {
-  ImageBuilder(module, model).build(fatbin);
+                          StringRef fatbin, StringRef parameters) {
+  ImageBuilder(module, model).build(fatbin, parameters);
 }

@@ -45,13 +45,37 @@ static llvm::json::Array toJson(ArrayRef<TensorDescription> tensors) {
   return array;
 }
 
+static llvm::json::Object toJson(const PackedTensorDescription &tensor) {
+  llvm::json::Object object =
+      toJson(static_cast<const TensorDescription &>(tensor));
+  if (tensor.offset >= 0)
+    object["offset"] = tensor.offset;
+  return object;
+}
+
+static llvm::json::Object packedToJson(const ModelDescription &model) {
+  llvm::json::Array tensors, prepares;
+  for (const PackedTensorDescription &tensor : model.packed)
+    tensors.push_back(toJson(tensor));
+  for (const PrepareDescription &prepare : model.prepares)
+    prepares.push_back(
+        llvm::json::Object{{"name", prepare.name},
+                           {"inputs", llvm::json::Array(prepare.inputs)},
+                           {"outputs", llvm::json::Array(prepare.outputs)}});
+  return llvm::json::Object{{"tensors", std::move(tensors)},
+                            {"prepare", std::move(prepares)}};
+}
+
 std::string tenon::toManifest(const ModelDescription &model) {
   llvm::json::Array functions, entries;
-  for (const FunctionDescription &function : model.functions)
-    functions.push_back(
-        llvm::json::Object{{"name", function.name},
-                           {"inputs", toJson(function.inputs)},
-                           {"outputs", toJson(function.outputs)}});
+  for (const FunctionDescription &function : model.functions) {
+    llvm::json::Object object{{"name", function.name},
+                              {"inputs", toJson(function.inputs)},
+                              {"outputs", toJson(function.outputs)}};
+    if (!function.packed.empty())
+      object["packed"] = llvm::json::Array(function.packed);
+    functions.push_back(std::move(object));
+  }
   for (const EntryDescription &entry : model.entries) {
     llvm::json::Object object{{"name", entry.name},
                               {"inputs", toJson(entry.inputs)},
@@ -74,6 +98,8 @@ std::string tenon::toManifest(const ModelDescription &model) {
   }
   if (!model.ptx.empty())
     manifest["ptx"] = model.ptx;
+  if (!model.packed.empty())
+    manifest["packed"] = packedToJson(model);
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(manifest));
   return text;

@@ -33,6 +33,20 @@ struct TensorDescription {
 struct FunctionDescription {
   std::string name;
   std::vector<TensorDescription> inputs, outputs;
+  /// With packed parameters: for each tensor that the code takes before its
+  /// outputs, the number of a packed tensor, or -1 for the next of `inputs`.
+  std::vector<int64_t> packed;
+};
+
+/// A tensor that the model brings itself.
+struct PackedTensorDescription : TensorDescription {
+  int64_t offset = -1; ///< among the packed values; -1 for a prepared tensor
+};
+
+/// A prepare function, which the runtime calls; numbers of packed tensors.
+struct PrepareDescription {
+  std::string name;
+  std::vector<int64_t> inputs, outputs;
 };
 
 /// A function as the user wrote it, and what it was compiled to.
@@ -52,6 +66,8 @@ struct ModelDescription {
   std::vector<std::string> kernels;
   std::vector<FunctionDescription> functions;
   std::vector<EntryDescription> entries;
+  std::vector<PackedTensorDescription> packed;
+  std::vector<PrepareDescription> prepares;
 };
 
 /// Whether `name` is an identifier of C.

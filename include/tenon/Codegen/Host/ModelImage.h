@@ -23,10 +23,10 @@ namespace mlir::tenon {
 
 /// Adds `tenon_model_image` (Runtime/Runtime.h) and the C functions to
 /// `module`, which holds the entries `NAME__cpu`, `NAME__cuda` of the
-/// description's functions, and makes everything else local. `fatbin` may be
-/// empty.
+/// description's functions, and makes everything else local. `fatbin` and
+/// `parameters`, the values of packed ones, may be empty.
 void addModelImage(llvm::Module &module, const ModelDescription &model,
-                   StringRef fatbin);
+                   StringRef fatbin, StringRef parameters);
 
 } // namespace mlir::tenon
 

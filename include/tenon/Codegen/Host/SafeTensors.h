@@ -1,0 +1,49 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads files of named tensors in the safetensors format: eight bytes with the
+// length of a JSON header, the header, the values.
+// https://huggingface.co/docs/safetensors
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_CODEGEN_HOST_SAFETENSORS_H
+#define TENON_CODEGEN_HOST_SAFETENSORS_H
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <string>
+#include <vector>
+
+namespace mlir::tenon {
+
+class SafeTensors {
+public:
+  struct Tensor {
+    std::string dtype; ///< as a model's manifest has it, or the file's own
+    std::vector<int64_t> shape;
+    llvm::StringRef values; ///< lives as long as the file
+  };
+
+  /// Maps the file at `path` and checks its header; errors name the path.
+  static llvm::Expected<SafeTensors> open(llvm::StringRef path);
+
+  /// Null if there is none of that name.
+  const Tensor *find(llvm::StringRef name) const;
+
+  llvm::StringRef getPath() const { return buffer->getBufferIdentifier(); }
+
+private:
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  llvm::StringMap<Tensor> tensors;
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_CODEGEN_HOST_SAFETENSORS_H

@@ -1,0 +1,100 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the header; values stay where they are, in the mapped file.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/Host/SafeTensors.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir::tenon;
+using llvm::StringRef;
+
+static StringRef dtypeName(StringRef dtype) {
+  return llvm::StringSwitch<StringRef>(dtype)
+      .Case("F32", "float32")
+      .Case("F16", "float16")
+      .Case("BF16", "bfloat16")
+      .Case("F64", "float64")
+      .Default(dtype);
+}
+
+namespace {
+/// A tensor as the header has it.
+struct Entry {
+  std::string dtype;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> offsets; ///< begin and end
+};
+} // namespace
+
+static bool fromJSON(const llvm::json::Value &value, Entry &entry,
+                     llvm::json::Path path) {
+  llvm::json::ObjectMapper mapper(value, path);
+  return mapper && mapper.map("dtype", entry.dtype) &&
+         mapper.map("shape", entry.shape) &&
+         mapper.map("data_offsets", entry.offsets);
+}
+
+/// The values of `entry` in `data`, if they are there.
+static std::optional<StringRef> valuesOf(const Entry &entry, StringRef data) {
+  if (entry.offsets.size() != 2)
+    return std::nullopt;
+  int64_t begin = entry.offsets[0], end = entry.offsets[1];
+  if (begin < 0 || begin > end || end > static_cast<int64_t>(data.size()))
+    return std::nullopt;
+  return data.slice(begin, end);
+}
+
+llvm::Expected<SafeTensors> SafeTensors::open(StringRef path) {
+  auto fail = [&](const llvm::Twine &what) {
+    return llvm::createStringError("cannot read parameters from '" + path +
+                                   "': " + what);
+  };
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  if (!file)
+    return fail(file.getError().message());
+  SafeTensors result;
+  result.buffer = std::move(*file);
+  StringRef data = result.buffer->getBuffer();
+  uint64_t headerBytes =
+      data.size() < 8 ? 0 : llvm::support::endian::read64le(data.data());
+  if (headerBytes == 0 || headerBytes > data.size() - 8)
+    return fail("it is not a safetensors file, or it is cut short");
+  auto header = llvm::json::parse(data.substr(8, headerBytes));
+  if (!header)
+    return fail("its header is no JSON: " + llvm::toString(header.takeError()));
+  const llvm::json::Object *object = header->getAsObject();
+  if (!object)
+    return fail("its header is no JSON object");
+  data = data.drop_front(8 + headerBytes);
+  for (const auto &[key, value] : *object) {
+    StringRef name = key;
+    if (name == "__metadata__")
+      continue;
+    Entry entry;
+    llvm::json::Path::Root root(name);
+    if (!fromJSON(value, entry, root))
+      return fail(llvm::toString(root.getError()));
+    auto values = valuesOf(entry, data);
+    if (!values)
+      return fail("'" + name + "' lies outside of it; is it cut short?");
+    result.tensors[name] = {dtypeName(entry.dtype).str(), entry.shape, *values};
+  }
+  return std::move(result);
+}
+
+const SafeTensors::Tensor *SafeTensors::find(StringRef name) const {
+  auto found = tensors.find(name);
+  return found == tensors.end() ? nullptr : &found->second;
+}

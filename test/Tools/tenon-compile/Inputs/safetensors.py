@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Write parameters for packed-parameters.test as safetensors files, whole and wrong; then look at the output."""
+
+import json
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+
+step, folder = sys.argv[1], Path(sys.argv[2])
+random = np.random.default_rng(0)
+x, w, b, s = (random.normal(size=shape).astype(np.float32) for shape in ((5, 8), (4, 8), (4,), (4,)))
+
+
+def write(name, **tensors):
+    """Write tensors, with a header as Hugging Face's library writes it."""
+    header, values = {"__metadata__": {"format": "np"}}, b""
+    for key, tensor in tensors.items():
+        begin, values = len(values), values + tensor.tobytes()
+        dtype = {"float32": "F32", "int64": "I64"}[str(tensor.dtype)]
+        header[key] = {"dtype": dtype, "shape": list(tensor.shape), "data_offsets": [begin, len(values)]}
+    text = json.dumps(header).encode()
+    (folder / name).write_bytes(struct.pack("<Q", len(text)) + text + values)
+
+
+if step == "write":
+    np.save(folder / "x.npy", x)
+    write("good.safetensors", count=np.array(3), s=s, b=b, w=w)
+    write("other.safetensors", w=w[:, :7], s=s.astype(np.int64))
+    good = (folder / "good.safetensors").read_bytes()
+    (folder / "cut.safetensors").write_bytes(good[:-4])
+    (folder / "text.safetensors").write_bytes(b"w = 1, b = 2")
+else:
+    y = np.load(folder / "y.npy")
+    assert np.allclose(y, np.maximum((x @ w.T + b) * s, 0), rtol=1e-5, atol=1e-5)
