@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fixtures of the tests that call compiled models."""
+"""Fixtures of the tests that call compiled models, through C and through PyTorch.
+
+Tests of PyTorch need the package `tenon`: installed, or in PYTHONPATH as build/python. Nothing else here
+needs a build tree until a fixture is asked for.
+"""
+
+import os
+import sys
+from dataclasses import dataclass, field
 
 import pytest
-from tenon_graphs.modules import open_module
 
 
 def skip_without_gpu():
@@ -21,6 +28,8 @@ def device(request):
 @pytest.fixture(scope="session")
 def calls(device, tmp_path_factory):
     """Give the graphs of dynamic M, and the model that they were compiled to."""
+    from tenon_graphs.modules import open_module
+
     graphs, model = open_module("calls", device, tmp_path_factory.mktemp("calls"))
     if device == "cuda":
         model.load()
@@ -30,7 +39,57 @@ def calls(device, tmp_path_factory):
 @pytest.fixture(scope="session", params=[0, 40, 80, 120])
 def gpu_graphs(request, tmp_path_factory):
     """Give random graphs, and the model that they were compiled to."""
+    from tenon_graphs.modules import open_module
+
     skip_without_gpu()
     graphs, model = open_module(f"graphs{request.param}", "cuda", tmp_path_factory.mktemp("graphs"))
     model.load()
     return graphs, model
+
+
+# PyTorch
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_models_cache(tmp_path_factory):
+    """Have the session compile each model once, and trust nothing that an earlier one compiled."""
+    before = os.environ.get("TENON_CACHE_DIR")
+    os.environ["TENON_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    if before is None:
+        del os.environ["TENON_CACHE_DIR"]
+    else:
+        os.environ["TENON_CACHE_DIR"] = before
+
+
+@pytest.fixture(autouse=True)
+def fresh_dynamo():
+    """Forget what torch.compile compiled, since its limit of recompilations counts by code, not by test."""
+    yield
+    if "torch._dynamo" in sys.modules:
+        sys.modules["torch._dynamo"].reset()
+
+
+@dataclass
+class Compiled:
+    """What Tenon compiled while a test ran: the MLIR text of each partition."""
+
+    sources: list[str] = field(default_factory=list)
+
+    @property
+    def linears(self):
+        return sum(source.count("= tenon.linear ") for source in self.sources)
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Record the partitions that are compiled during a test."""
+    call = pytest.importorskip("tenon.torch.call")
+    record, init = Compiled(), call.FusedCall.__init__
+
+    def recording(self, partition, *args, **kwargs):
+        record.sources.append(partition.source)
+        init(self, partition, *args, **kwargs)
+
+    monkeypatch.setattr(call.FusedCall, "__init__", recording)
+    return record

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Batch norm's side effects are PyTorch's: running statistics, count of batches, switches between modes."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("tenon.torch")
+from torch import nn  # noqa: E402
+from torch_models import MODELS  # noqa: E402
+from torch_models.check import FRONT_ENDS, Comparison  # noqa: E402
+
+TRAINING = [name for name, model in MODELS.items() if name.startswith(("bn_", "two_bn")) and model.training]
+
+
+@pytest.fixture(autouse=True)
+def no_grad():
+    with torch.no_grad():
+        yield
+
+
+@pytest.fixture(params=FRONT_ENDS)
+def front_end(request):
+    return FRONT_ENDS[request.param]
+
+
+def compare(name, front_end):
+    model = MODELS[name]
+    return model, Comparison(model.build(), front_end)
+
+
+@pytest.mark.parametrize("name", TRAINING)
+def test_statistics_of_three_steps(name, front_end):
+    """Statistics and count after each of three steps, the batch sizes of which differ."""
+    model, comparison = compare(name, front_end)
+    for step, batch in enumerate([33, 8, 65]):
+        comparison.step(*model.inputs(batch=batch, seed=step))
+
+
+def test_statistics_are_written_in_place(front_end):
+    """The buffers stay the same tensors in the same memory, and tensors that share it see the update."""
+    model, comparison = compare("bn_train_plain", front_end)
+    bn = comparison.copy.bn
+    buffers = dict(bn.named_buffers())
+    addresses = {name: buffer.data_ptr() for name, buffer in buffers.items()}
+    view = bn.running_mean[1:3]
+    before = view.clone()
+    comparison.step(*model.inputs())
+    for name, buffer in bn.named_buffers():
+        assert buffer is buffers[name]
+        assert buffer.data_ptr() == addresses[name]
+    assert not torch.equal(view, before)
+    assert torch.equal(view, bn.running_mean[1:3])
+
+
+def test_train_eval_train(front_end):
+    """Evaluation uses what training made of the statistics, and leaves it as it is."""
+    model, comparison = compare("bn_train_plain", front_end)
+    for training in (True, False, True, False):
+        for module in (*comparison.each(), comparison.compiled):
+            module.train(training)
+        for seed in (1, 2):
+            comparison.step(*model.inputs(seed=seed))
+    assert comparison.copy.bn.num_batches_tracked == 4
+
+
+def test_changes_between_steps(front_end):
+    """Statistics that are reset, loaded or written between two steps are those the next step starts from."""
+    model, comparison = compare("bn_train_plain", front_end)
+
+    def step():
+        comparison.step(*model.inputs())
+
+    step()
+    for module in comparison.each():
+        module.bn.reset_running_stats()
+    step()
+    state = {name: tensor.clone() for name, tensor in comparison.eager.state_dict().items()}
+    step()
+    for module in comparison.each():
+        module.load_state_dict(state)
+    step()
+    for module in comparison.each():
+        module.eval()
+        module.bn.running_var.fill_(2.0)
+        module.bn.running_mean.data = torch.ones_like(module.bn.running_mean)
+    step()
+    assert comparison.copy.bn.num_batches_tracked == 2
+
+
+def test_momentum_changes(front_end):
+    """A module's attributes are read in each call."""
+    model, comparison = compare("bn_train_plain", front_end)
+    for momentum in (0.1, 0.7, None):
+        for module in comparison.each():
+            module.bn.momentum = momentum
+        comparison.step(*model.inputs())
+
+
+def test_cumulative_average(front_end):
+    """With momentum=None, the statistics after three steps are the mean of three batches' statistics."""
+    model, comparison = compare("bn_train_cumulative", front_end)
+    bn = comparison.copy.bn
+    bn.reset_running_stats()
+    means = []
+    for seed in range(3):
+        (x,) = model.inputs(seed=seed)
+        comparison.compiled(x)
+        means.append(comparison.copy.linear(x).mean(0))
+    torch.testing.assert_close(bn.running_mean, torch.stack(means).mean(0), rtol=1e-5, atol=1e-6)
+    assert bn.num_batches_tracked == 3
+
+
+def test_one_row_is_refused(front_end):
+    """A batch of one row has no variance: PyTorch's own error, and nothing is updated."""
+    model, comparison = compare("bn_train_plain", front_end)
+    before = {name: tensor.clone() for name, tensor in comparison.copy.state_dict().items()}
+    with pytest.raises(Exception, match="Expected more than 1 value per channel"):
+        comparison.compiled(*model.inputs(batch=1))
+    for name in ("bn.running_mean", "bn.running_var"):
+        assert torch.equal(comparison.copy.state_dict()[name], before[name])
+
+
+def test_empty_batch(front_end):
+    """An empty batch is empty, counts as a batch, and leaves the statistics as eager does."""
+    model, comparison = compare("bn_train_plain", front_end)
+    for batch in (0, 5, 0):
+        comparison.step(*model.inputs(batch=batch))
+
+
+def test_large_mean_keeps_digits(front_end):
+    """The variance of values far from 0 is as good as eager's."""
+    model, comparison = compare("bn_train_plain", front_end)
+    for module in comparison.each():
+        module.linear.bias.add_(1000.0)
+    comparison.step(*model.inputs(batch=257))
+
+
+def test_statistics_that_are_shared():
+    """Two batch norms that share their statistics update them one after the other."""
+
+    class Shared(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(16, 16), nn.Linear(16, 16)
+            self.bn1, self.bn2 = nn.BatchNorm1d(16), nn.BatchNorm1d(16)
+            self.bn2.running_mean, self.bn2.running_var = self.bn1.running_mean, self.bn1.running_var
+
+        def forward(self, x):
+            return torch.relu(self.bn1(self.first(x))), torch.relu(self.bn2(self.second(x)))
+
+    comparison = Comparison(Shared())
+    for seed in (1, 2):
+        comparison.step(torch.randn(9, 16, generator=torch.Generator().manual_seed(seed)))

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The Python examples run as a user runs them, small, and agree with eager mode."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("tenon.torch")
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "compare")
+
+
+def run(name):
+    command = [sys.executable, EXAMPLES / f"{name}.py", "--batch=24", "--features=64", "--device=cpu"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_example(name):
+    """It prints the shapes, and a difference that is one of roundings."""
+    output = run(name)
+    assert "(24, 64) -> (24, " in output
+    differences = re.findall(r"largest difference: (\S+), of values up to (\S+)", output)
+    assert differences
+    assert all(float(d) <= 1e-5 * max(1.0, float(v)) for d, v in differences)
+
+
+def test_three_models_are_there():
+    assert {"linear_leaky_relu", "linear_scale_batch_norm_1024", "linear_scale_batch_norm_16384"} <= set(PROGRAMS)
+
+
+@pytest.mark.parametrize("name", [p for p in PROGRAMS if p.startswith("linear_")])
+def test_one_line_is_changed(name):
+    """One marked line calls Tenon, and nothing else of the program names it."""
+    lines = (EXAMPLES / f"{name}.py").read_text().splitlines()
+    marked = [line for line in lines if line.endswith("# the one changed line")]
+    assert len(marked) == 1
+    assert [line for line in lines if "tenon" in line] == marked
+
+
+def test_running_statistics():
+    """The batch norm counts the batch of each of the two calls."""
+    assert "batches tracked: 2" in run("linear_scale_batch_norm_1024")
