@@ -46,13 +46,18 @@ def _version(target: str) -> tuple[int, int]:
     return number // 10, number % 10
 
 
+def known_targets() -> list[str]:
+    """Return the GPU targets that Tenon compiles for."""
+    return [name.strip() for name in _native.targets().split(",")]
+
+
 def best_target(found: tuple[int, int] | None) -> str:
     """Return the target for a GPU of compute capability `found`, "cpu" if there is none.
 
     That is the GPU's own target, its architecture-specific form (sm_90a) if there is one,
     or the nearest lower one, whose PTX runs there too.
     """
-    names = [name.strip() for name in _native.targets().split(",")]
+    names = known_targets()
     own = [name for name in names if _version(name) == found and name.endswith("a")]
     lower = [name for name in names if found and _version(name) <= found and not name.endswith("a")]
     return (own or sorted(lower, key=_version) or ["cpu"])[-1]

@@ -119,10 +119,10 @@ class Executable:
         """Open the shared object at `path`; see tenon.load."""
         self.path = Path(path)
         self.remarks = list(remarks)
-        self._model = open_model(self.path)
-        self.manifest: dict[str, Any] = json.loads(self._model.manifest)
+        self.model = open_model(self.path)
+        self.manifest: dict[str, Any] = json.loads(self.model.manifest)
         self.name: str = self.manifest["name"]
-        self._functions = {f["name"]: Function(self._model, f) for f in self.manifest["functions"]}
+        self._functions = {f["name"]: Function(self.model, f) for f in self.manifest["functions"]}
         self.entries: dict[str, Entry] = {e["name"]: Entry(self, e) for e in self.manifest["entries"]}
 
     @property
@@ -161,7 +161,7 @@ class Executable:
 
     def load(self, device_type: int, device_id: int = 0) -> None:
         """Load kernels on a device (DLPack's type: 1 CPU, 2 CUDA) now rather than at the first call there."""
-        self._model.load(device_type, device_id)
+        self.model.load(device_type, device_id)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the shared object to `path`, and its C header beside it, as tenon-compile does.
