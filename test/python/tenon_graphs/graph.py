@@ -99,6 +99,8 @@ class Graph:
         if op.kind in ("linear", "batch_norm_training"):
             results = ", ".join(self.type_of(v) for v in op.results)
             types = f"({types}) -> ({results})"
+        elif op.kind == "cast":
+            types += f" -> {self.type_of(op.results[0])}"
         entries = ", ".join(f"{key} = {number(value)}" for key, value in attributes.items())
         outcome = ", ".join("%" + v.name for v in op.results)
         return f"{outcome} = tenon.{op.kind} {body} {'{' + entries + '} ' if entries else ''}: {types}"

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 from tenon_model import Model
 
 from .execute import compile_graphs, open_model, write_module
 from .generate import random_graph
-from .graph import Graph
+from .graph import Graph, Op, Value
 
 GPU_TARGETS = "--target=sm_80,sm_90a"
 GRAPHS_PER_MODULE = 40
@@ -24,6 +25,26 @@ def _dynamic_graphs() -> list[Graph]:
     plain = [g for g in drawn if not has_statistics(g)]
     updating = [g for g in drawn if running_statistics(g)]
     return plain[:10] + updating[:10]
+
+
+def _cast_graphs() -> list[Graph]:
+    """Return a graph for each pair of types: casts that stand alone, one of each shape, and one behind a linear."""
+    graphs = []
+    for source, target in permutations(("f32", "f16", "bf16"), 2):
+        graph = Graph(f"{source}_to_{target}", {"m": 0}, dynamic=True)
+        for i, shape in enumerate([("m", 8), (16, 8), ("m", 1), (1, 8), (8,), (), ("m", 8)]):
+            graph.inputs.append(Value(f"x{i}", shape, source))
+            graph.returns.append(Value(f"y{i}", shape, target))
+            graph.ops.append(Op("cast", graph.inputs[-1:], graph.returns[-1:]))
+        # The last cast reads x + 0, computed in one epilogue.
+        x, last = graph.inputs[-1], graph.ops.pop()
+        z, w = Value("z", ("m", 8), source), Value("w", (8, 8), source)
+        product, total = Value("p", ("m", 8), source), Value("s", ("m", 8), source)
+        graph.inputs += [z, w]
+        graph.ops += [Op("linear", [z, w], [product]), Op("add", [x, product], [total])]
+        graph.ops.append(Op("cast", [total], last.results))
+        graphs.append(graph)
+    return graphs
 
 
 def has_statistics(graph: Graph) -> bool:
@@ -49,7 +70,7 @@ def with_batch(graph: Graph, rows: int) -> Graph:
 
 def modules() -> dict[str, list[Graph]]:
     """Return all modules by name."""
-    named = {"calls": _dynamic_graphs()}
+    named = {"calls": _dynamic_graphs(), "casts": _cast_graphs()}
     for start in range(0, 160, GRAPHS_PER_MODULE):
         named[f"graphs{start}"] = [random_graph(seed) for seed in range(start, start + GRAPHS_PER_MODULE)]
     return named
