@@ -21,7 +21,7 @@ packages=(
   # Libraries.
   libcli11-dev libdlpack-dev libgtest-dev nlohmann-json3-dev
   # Scripts.
-  python3 python3-venv
+  python3 python3-dev python3-venv
 )
 
 # --- Debian packages ---------------------------------------------------------
