@@ -1,0 +1,19 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tenon for PyTorch.
+
+`torch.compile(model, backend="tenon")` needs no import. This module has the rest:
+
+* `optimize`: a module that stands in for another and runs faster;
+* `export`, `aot_compile`: a model as MLIR, or as a shared object for use without Python;
+* `explain`: what is fused, what is not, and why;
+* `refresh`: for parameters that were changed behind PyTorch's back.
+"""
+
+from tenon.torch.aot import aot_compile, export
+from tenon.torch.explain import explain
+from tenon.torch.module import optimize
+from tenon.torch.options import Options
+from tenon.torch.parameters import refresh
+
+__all__ = ["Options", "aot_compile", "explain", "export", "optimize", "refresh"]

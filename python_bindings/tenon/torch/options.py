@@ -1,0 +1,79 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What `torch.compile(..., backend="tenon", options={...})` may say."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from tenon.device import best_target, known_targets
+
+PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
+STRATEGIES = ("auto", "library")
+# torch.get_float32_matmul_precision() -> Tenon's precision (docs/Spec.md, linear-R3).
+_OF_TORCH = {"highest": "fp32", "high": "tf32", "medium": "bf16"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """Options of a compilation.
+
+    Attributes:
+        precision: how accurate a product of float32 tensors must be: "fp32", "tf32",
+            "bf16" or "fp16". None: as torch.get_float32_matmul_precision() says.
+        strategy: how products are computed: "auto", or "library" for cuBLASLt.
+        target: "cpu", or GPU architectures such as "sm_90a". None: the device of
+            the tensors.
+        verbose: print to stderr what was fused and what was not.
+
+    """
+
+    precision: str | None = None
+    strategy: str = "auto"
+    target: str | Sequence[str] | None = None
+    verbose: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where a value is not one of those allowed."""
+        if self.precision is not None:
+            _check("precision", self.precision, PRECISIONS)
+        _check("strategy", self.strategy, STRATEGIES)
+        targets = [self.target] if isinstance(self.target, str) else self.target or []
+        for target in targets:
+            _check("target", target, ("cpu", *known_targets()))
+        if not isinstance(self.verbose, bool):
+            raise ValueError(f"tenon: option verbose={self.verbose!r} is not a bool")
+
+    @classmethod
+    def of(cls, options: Options | Mapping[str, Any] | None) -> Options:
+        """Return options made of a mapping; an unknown name raises ValueError."""
+        if isinstance(options, Options):
+            return options
+        names = [field.name for field in dataclasses.fields(cls)]
+        for name in options or {}:
+            _check("option", name, names)
+        return cls(**(options or {}))
+
+    def linear_precision(self) -> str:
+        """Return the precision for products of float32 tensors."""
+        return self.precision or _OF_TORCH[torch.get_float32_matmul_precision()]
+
+    def targets_for(self, device: torch.device) -> list[str]:
+        """Return the targets to compile for, given the tensors' device."""
+        if self.target is not None:
+            return [self.target] if isinstance(self.target, str) else list(self.target)
+        if device.type == "cpu":
+            return ["cpu"]
+        target = best_target(torch.cuda.get_device_capability(device))
+        if target == "cpu":
+            raise ValueError(f"tenon: {torch.cuda.get_device_name(device)} is not supported; it needs capability 8.0")
+        return [target]
+
+
+def _check(what: str, value: Any, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise ValueError(f"tenon: {what} {value!r} is not known; choose one of {', '.join(map(repr, allowed))}")
