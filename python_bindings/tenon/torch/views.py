@@ -35,10 +35,10 @@ def base_name(node: fx.Node) -> str:
 
 
 def arguments(node: fx.Node) -> dict[str, Any]:
-    """Return all arguments of an op by name, defaults included."""
+    """Return all arguments of an op by name, in the order of its schema, defaults included."""
     schema = node.target._schema.arguments
-    values = {a.name: a.default_value for a in schema if a.has_default_value()}
-    return values | {a.name: v for a, v in zip(schema, node.args, strict=False)} | dict(node.kwargs)
+    given = dict(zip((a.name for a in schema), node.args, strict=False)) | dict(node.kwargs)
+    return {a.name: given.get(a.name, a.default_value) for a in schema}
 
 
 def dtype_of(node: fx.Node) -> torch.dtype | None:
