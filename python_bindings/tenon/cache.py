@@ -6,7 +6,7 @@ It lies in $TENON_CACHE_DIR, else in $XDG_CACHE_HOME/tenon, else in ~/.cache/ten
 folder, or a part of it, clears it; models that are in use stay in memory. It has no size limit.
 
 An entry is a folder named by the hash of all that its model depends on: source, options, targets,
-compiler and CUDA tools. It holds the shared object, the header, and entry.json with their hashes.
+compiler and CUDA tools. It holds the shared object, the header, and `entry` with their hashes.
 It appears in one step, made by one process while others wait; one that is damaged is made anew.
 """
 
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 _FORMAT = 1  # of entries; part of the key
-_DESCRIPTION = "entry.json"
+_DESCRIPTION = "entry"  # a line with the hash of what follows, JSON
 Records = list[dict[str, Any]]  # what the compiler said, as `_native` gives it
 
 
@@ -93,38 +93,48 @@ class Entry:
     records: Records
 
 
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _read(folder: Path) -> Entry | None:
     """Return a whole entry, None where there is none or anything of it is not as it was written."""
+    path = folder / _DESCRIPTION
     try:
-        description = json.loads((folder / _DESCRIPTION).read_text())
-        if description["key"] != folder.name or (folder / _DESCRIPTION).stat().st_uid not in (os.getuid(), 0):
+        digest, _, text = path.read_text().partition("\n")
+        if digest != _hash(text.encode()) or path.stat().st_uid not in (os.getuid(), 0):
             return None
-        for name, digest in description["files"].items():
-            if _hash(folder / name) != digest:
-                return None
+        description = json.loads(text)
+        files = description["files"].items()
+        if description["key"] != folder.name or any(_hash((folder / n).read_bytes()) != h for n, h in files):
+            return None
         return Entry(folder / description["library"], description["records"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError):
         return None
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _make(folder: Path, name: str, build: Callable[[Path], Records]) -> Entry:
     """Build an entry beside `folder` and put it there in one step."""
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name[:16]}-", dir=folder.parent))
+    damaged = temporary.with_suffix(".damaged")
     try:
         records = build(temporary / name)
-        files = {path.name: _hash(path) for path in temporary.iterdir()}
-        description = {"key": folder.name, "library": name, "files": files, "records": records}
-        (temporary / _DESCRIPTION).write_text(json.dumps(description))
+        files = {path.name: _hash(path.read_bytes()) for path in temporary.iterdir()}
+        text = json.dumps({"key": folder.name, "library": name, "files": files, "records": records})
+        (temporary / _DESCRIPTION).write_text(f"{_hash(text.encode())}\n{text}")
         if folder.exists():  # damaged; rename() would not replace it
-            folder.rename(temporary.with_suffix(".damaged"))
+            folder.rename(damaged)
         temporary.rename(folder)
     finally:
-        for rest in (temporary, temporary.with_suffix(".damaged")):
-            shutil.rmtree(rest, ignore_errors=True)
+        _remove(temporary)
+        _remove(damaged)
     return Entry(folder / name, records)
 
 

@@ -69,7 +69,7 @@ def compile(
     source = Source.read(mlir)
     facts = _facts(source, target, options)
     entry = cache.get(_key(source, facts), f"lib{facts['name']}.so", functools.partial(_build, source, facts))
-    return Executable(entry.library, _report(entry.records))
+    return Executable(entry.library, _report(source, entry.records))
 
 
 def lower(
@@ -86,8 +86,25 @@ def lower(
     native = _native.Options(**_facts(source, target, options), remarks=False)
     with _failures():
         text, records = _native.lower(source.text, source.name, stage, native)
-    _report(records)
+    _report(source, records)
     return text
+
+
+def build(
+    mlir: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    target: str | Sequence[str] | None = None,
+    *,
+    parameters: str | os.PathLike[str] = "",
+    **options: Unpack[Options],
+) -> list[Remark]:
+    """Compile a model to the shared object `output` and the C header beside it, without the cache.
+
+    `parameters` is a safetensors file whose values, by name, are packed into the model. The other
+    arguments are those of `compile`, and so is what it raises. Returns the compiler's remarks.
+    """
+    source = Source.read(mlir)
+    return _report(_build(source, _facts(source, target, options), Path(output), os.fspath(parameters)))
 
 
 def load(path: str | os.PathLike[str]) -> Executable:
@@ -164,16 +181,19 @@ def _failures() -> Iterator[None]:
         raise CompileError(read_records(failed.args[0])[0]) from None
 
 
-def _build(source: Source, facts: dict[str, Any], output: Path) -> cache.Records:
+def _build(source: Source, facts: dict[str, Any], output: Path, parameters: str = "") -> cache.Records:
     """Compile to `output` and a header beside it."""
-    options = _native.Options(**facts, remarks=True)
+    options = _native.Options(**facts, remarks=True, parameters=parameters)
     with _failures():
-        return _native.compile(source.text, source.name, str(output), str(output.with_suffix(".h")), options)
+        records = _native.compile(source.text, source.name, str(output), str(output.with_suffix(".h")), options)
+    # The same text may come from another file next time.
+    return [record | {"file": None if record["file"] == source.name else record["file"]} for record in records]
 
 
-def _report(records: cache.Records) -> list[Remark]:
+def _report(source: Source, records: cache.Records) -> list[Remark]:
     """Show the compiler's warnings as Python's, and return its remarks."""
-    diagnostics, remarks = read_records(records)
+    located = [record | {"file": source.name if record["file"] is None else record["file"]} for record in records]
+    diagnostics, remarks = read_records(located)
     for diagnostic in diagnostics:
         if diagnostic.severity == "warning":
             warnings.warn(str(diagnostic), stacklevel=3)

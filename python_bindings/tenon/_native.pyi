@@ -1,0 +1,71 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tenon's compiler and runtime; written in C++ (python_bindings/src)."""
+
+from collections.abc import Sequence
+from typing import Any, final
+
+@final
+class CompileFailed(RuntimeError):
+    """A compilation failed; `args[0]` is the list of what it said."""
+
+@final
+class Options:
+    """How to compile."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        targets: Sequence[str],
+        cpu: str,
+        allow_rounding_changes: bool,
+        fold_weights: bool,
+        reference: bool,
+        remarks: bool,
+        parameters: str = "",
+    ) -> None: ...
+
+@final
+class Model:
+    """A compiled model, opened."""
+
+    def __init__(self, path: str) -> None: ...
+    @property
+    def manifest(self) -> str: ...
+    def load(self, device_type: int, device_id: int) -> None: ...
+    def function(self, name: str) -> Function: ...
+
+@final
+class Function:
+    """A function of a model."""
+
+    def launcher(self, device_type: int, device_id: int) -> Launcher: ...
+
+@final
+class Launcher:
+    """Calls a function on one device."""
+
+    @property
+    def symbols(self) -> list[str]: ...
+    @property
+    def tensors(self) -> list[str]: ...
+    def workspace_bytes(self, extents: tuple[int, ...] | list[int]) -> int: ...
+    def __call__(
+        self,
+        pointers: tuple[int, ...] | list[int],
+        extents: tuple[int, ...] | list[int],
+        workspace: int,
+        workspace_bytes: int,
+        stream: int,
+        /,
+    ) -> None: ...
+
+def compile(
+    source: str, source_name: str, output: str, header: str | None, options: Options
+) -> list[dict[str, Any]]: ...
+def lower(source: str, source_name: str, stage: str, options: Options) -> tuple[str, list[dict[str, Any]]]: ...
+def fingerprint() -> str: ...
+def toolchain() -> str: ...
+def targets() -> str: ...
+def runtime_version() -> str: ...

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""tenon.compile and what it returns: numbers, entries, files, threads."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+tenon = pytest.importorskip("tenon")
+from torch.nn import functional as F  # noqa: E402
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SMALL = {16384: 64, 8192: 48, 4096: 40, 2048: 64, 1024: 32, 512: 32, 384: 24, 256: 16}
+TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "float16": 4e-3, "bfloat16": 3e-2}
+
+MLP = """
+func.func @forward(%x: tensor<?x24xTYPE>, %w: tensor<16x24xTYPE> {tenon.param}, %b: tensor<16xTYPE> {tenon.param})
+    -> tensor<?x16xTYPE> {
+  %0 = tenon.linear %x, %w, %b : (tensor<?x24xTYPE>, tensor<16x24xTYPE>, tensor<16xTYPE>) -> tensor<?x16xTYPE>
+  %1 = tenon.leaky_relu %0 {negative_slope = 0.1} : tensor<?x16xTYPE>
+  return %1 : tensor<?x16xTYPE>
+}
+"""
+F32 = MLP.replace("TYPE", "f32")
+
+
+def mlp(x, w, b):
+    return F.leaky_relu(F.linear(x, w, b), 0.1)
+
+
+def batch_norm(x, weight, bias, scale, bn_weight, bn_bias, mean, var):
+    mean, var = mean.clone(), var.clone()
+    y = F.batch_norm(F.linear(x, weight, bias) * scale, mean, var, bn_weight, bn_bias, training=True)
+    return y, mean, var
+
+
+def multi_use(x, weight, bias, gain):
+    z = F.linear(x, weight, bias)
+    return z, F.silu(z) * gain
+
+
+def two_linears(x, w0, b0, w1, b1):
+    return F.linear(F.gelu(F.linear(x, w0, b0), approximate="tanh"), w1, b1)
+
+
+def inference(x, weight, bias, bn_weight, bn_bias, mean, var):
+    return F.relu(F.batch_norm(F.linear(x, weight, bias), mean, var, bn_weight, bn_bias))
+
+
+REFERENCES = {
+    "dynamic_batch": lambda x, w, b: F.mish(F.linear(x, w, b)).clamp(max=4),
+    "inference_batch_norm": inference,
+    "linear_leaky_relu": lambda x, w, b: F.leaky_relu(F.linear(x, w, b) * 2, 0.1),
+    "linear_scale_batch_norm_1024": batch_norm,
+    "linear_scale_batch_norm_16384": batch_norm,
+    "multi_use": multi_use,
+    "residual": lambda x, gate, w, b: x + gate * F.gelu(F.linear(x, w, b)),
+    "two_linears": two_linears,
+}
+
+
+def shrink(text):
+    """Replace the extents of tensors by small ones."""
+    return re.sub(r"(?<=[<x])\d+(?=x)", lambda m: str(SMALL.get(int(m[0]), int(m[0]))), text)
+
+
+def tensors(entry, m=7, seed=0):
+    """Return random inputs; variances are positive."""
+    generator = torch.Generator().manual_seed(seed)
+    made = []
+    for spec in entry.inputs:
+        shape = [m if isinstance(extent, str) else extent for extent in spec.shape]
+        values = torch.randn(shape, generator=generator, dtype=torch.float64)
+        made.append((values.abs() if "var" in spec.name else values).to(getattr(torch, spec.dtype)))
+    return made
+
+
+def check(results, expected):
+    """Compare with float64 results, relative to their rms."""
+    results, expected = ([r] if torch.is_tensor(r) else list(r) for r in (results, expected))
+    assert len(results) == len(expected)
+    for result, reference in zip(results, expected, strict=True):
+        assert result.shape == reference.shape
+        tolerance = TOLERANCES[str(result.dtype).removeprefix("torch.")]
+        error = (result.double() - reference).square().mean().sqrt()
+        assert error <= tolerance * reference.square().mean().sqrt()
+
+
+def double(inputs):
+    return [t.double() for t in inputs]
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_example(name):
+    exe = tenon.compile(shrink((EXAMPLES / f"{name}.mlir").read_text()), "cpu", name=name)
+    inputs = tensors(exe["forward"])
+    check(exe(*inputs), REFERENCES[name](*double(inputs)))
+    assert exe.name == name
+
+
+def test_every_example_has_a_reference():
+    assert {path.stem for path in EXAMPLES.glob("*.mlir")} == REFERENCES.keys()
+
+
+@pytest.mark.parametrize(
+    ("mlir", "dtype"), [("f32", "float32"), ("f16", "float16"), ("bf16", "bfloat16"), ("f64", "float64")]
+)
+def test_dtypes(mlir, dtype):
+    exe = tenon.compile(MLP.replace("TYPE", mlir), "cpu")
+    inputs = tensors(exe["forward"])
+    result = exe(*inputs)
+    assert result.dtype == getattr(torch, dtype)
+    check(result, mlp(*double(inputs)))
+
+
+@pytest.mark.parametrize("m", [0, 1, 2, 33, 1000])
+def test_dynamic_batch_compiles_once(m):
+    exe = tenon.compile(F32, "cpu")
+    compiled = tenon.cache.statistics().compiled
+    inputs = tensors(exe["forward"], m)
+    result = exe(*inputs)
+    assert result.shape == (m, 16)
+    if m:
+        check(result, mlp(*double(inputs)))
+    assert tenon.cache.statistics().compiled == compiled
+
+
+def test_prepare_once_run_often():
+    text = shrink((EXAMPLES / "inference_batch_norm.mlir").read_text())
+    exe = tenon.compile(text, "cpu", allow_rounding_changes=True, fold_weights=True)
+    entry = exe["forward"]
+    assert [spec.name for spec in entry.activations] == ["x"] and len(entry.parameters) == 6
+    assert exe.functions == ["forward_prepare", "forward_run"]
+    x, *parameters = tensors(entry)
+    prepared = entry.prepare(*parameters)
+    expected = [inference(*double([x * factor, *parameters])) for factor in (1, 2)]
+    for parameter in parameters[:1]:
+        parameter.zero_()  # has been folded: later calls no longer read it
+    for factor, reference in zip((1, 2), expected, strict=True):
+        check(prepared(x * factor), reference)
+
+
+def test_prepare_of_a_model_that_prepares_nothing():
+    entry = tenon.compile(F32, "cpu")["forward"]
+    x, w, b = tensors(entry)
+    check(entry.prepare(w, b)(x), mlp(*double([x, w, b])))
+
+
+def test_several_entries():
+    exe = tenon.compile(F32 + F32.replace("@forward", "@other").replace("0.1", "0.5"), "cpu")
+    inputs = tensors(exe["other"])
+    check(exe["other"](*inputs), F.leaky_relu(F.linear(*double(inputs)), 0.5))
+    with pytest.raises(tenon.ArgumentError, match=r"several entries \(forward, other\)"):
+        exe(*inputs)
+    with pytest.raises(tenon.NotFoundError, match="no entry 'third'; it has: forward, other"):
+        exe["third"]
+
+
+def test_properties():
+    exe = tenon.compile(F32, "cpu", name="mlp", reference=True)
+    assert (exe.name, exe.targets, exe.kernels) == ("mlp", ["cpu"], [])
+    assert exe.manifest["cpu"] == "x86-64-v3"
+    assert "forward_reference" in exe.functions and list(exe.entries) == ["forward"]
+    assert "x: float32 [m, 24]" in repr(exe["forward"])
+    assert exe.path.name == "libmlp.so"
+    assert {"FuseBias", "FuseElementwise"} <= {remark.name for remark in exe.remarks}
+    bias = next(remark for remark in exe.remarks if remark.name == "FuseBias")
+    assert (bias.kind, bias.function, bias.line) == ("passed", "forward", 4)
+    assert bias.arguments and str(bias).startswith("<string>:4:")
+
+
+def test_paths_and_names(tmp_path):
+    path = tmp_path / "2-layers.mlir"
+    path.write_text(F32)
+    assert tenon.compile(path, "cpu").name == "_2_layers"
+    exe = tenon.compile(str(path), "cpu")
+    assert exe.remarks[0].file == str(path)
+
+
+def test_lower():
+    assert "tenon.fused_linear" in tenon.lower(F32)
+    assert "tenon.fused_linear" not in tenon.lower(F32, "simplify")
+    assert "gpu.module" in tenon.lower(F32, "cuda-kernels", "sm_80")
+
+
+def test_save_and_load(tmp_path):
+    exe = tenon.compile(F32, "cpu", name="saved")
+    exe.save(tmp_path / "libsaved.so")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["libsaved.h", "libsaved.so"]
+    assert "saved_forward(" in (tmp_path / "libsaved.h").read_text()
+    loaded = tenon.load(tmp_path / "libsaved.so")
+    assert loaded.manifest == exe.manifest and loaded.remarks == []
+    inputs = tensors(exe["forward"])
+    assert torch.equal(loaded(*inputs), exe(*inputs))
+    loaded.save(str(tmp_path / "again.so"))
+    assert (tmp_path / "again.h").exists()
+
+
+def test_a_model_saved_over_an_open_one(tmp_path):
+    path = tmp_path / "libmodel.so"
+    tenon.compile(F32, "cpu").save(path)
+    first = tenon.load(path)
+    tenon.compile(F32.replace("0.1", "0.5"), "cpu").save(path)
+    second = tenon.load(path)
+    inputs = tensors(first["forward"])
+    check(first(*inputs), mlp(*double(inputs)))
+    check(second(*inputs), F.leaky_relu(F.linear(*double(inputs)), 0.5))
+
+
+def test_threads():
+    exe = tenon.compile(F32, "cpu")
+    x, w, b = tensors(exe["forward"], 64)
+    expected = mlp(*double([x, w, b]))
+    prepared = exe["forward"].prepare(w, b)
+
+    def work(number):
+        for m in range(1, 40):
+            rows = slice(number, number + m)
+            check(prepared(x[rows]), expected[rows])
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(16)))
+
+
+def test_numpy_in_numpy_out():
+    exe = tenon.compile(F32, "cpu")
+    inputs = tensors(exe["forward"])
+    result = exe(*(t.numpy() for t in inputs))
+    assert isinstance(result, np.ndarray) and result.dtype == np.float32
+    check(torch.from_numpy(result), mlp(*double(inputs)))
