@@ -14,7 +14,6 @@
 
 #include "lld/Common/Driver.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 
@@ -53,6 +52,8 @@ static LogicalResult runLinker(ArrayRef<const char *> arguments,
   llvm::raw_string_ostream errors(error);
   lld::Result result = lld::lldMain(arguments, llvm::nulls(), errors,
                                     {{lld::Gnu, &lld::elf::link}});
+  if (!removesUnfinishedFilesOnSignals()) // lld made handlers for its own files
+    llvm::sys::unregisterHandlers();
   return success(result.retCode == 0);
 }
 
@@ -75,8 +76,7 @@ LogicalResult tenon::linkSharedObject(ArrayRef<char> object, StringRef output,
     error = "cannot make a temporary file: " + code.message();
     return failure();
   }
-  llvm::sys::RemoveFileOnSignal(input);
-  llvm::FileRemover removeInput(input);
+  UnfinishedFile inputFile(input);
   if (llvm::Error failed =
           writeWholeFile(input, StringRef(object.data(), object.size()))) {
     error = llvm::toString(std::move(failed));
@@ -87,8 +87,7 @@ LogicalResult tenon::linkSharedObject(ArrayRef<char> object, StringRef output,
     error = "cannot write '" + output.str() + "': " + code.message();
     return failure();
   }
-  llvm::sys::RemoveFileOnSignal(linked);
-  llvm::FileRemover removeLinked(linked);
+  UnfinishedFile linkedFile(linked);
   std::string name = llvm::sys::path::filename(output).str();
   // A mapped output file would end in SIGBUS on a full disk; lld's threads
   // would stay, and be missing in a process that this one forks.
@@ -98,11 +97,9 @@ LogicalResult tenon::linkSharedObject(ArrayRef<char> object, StringRef output,
                         input.c_str(), runtime.c_str()},
                        error)))
     return failure();
-  if (std::error_code code = llvm::sys::fs::rename(linked, output)) {
+  if (std::error_code code = linkedFile.finish(output)) {
     error = "cannot write '" + output.str() + "': " + code.message();
     return failure();
   }
-  removeLinked.releaseFile();
-  llvm::sys::DontRemoveFileOnSignal(linked);
   return success();
 }

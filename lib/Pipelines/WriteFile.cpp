@@ -12,13 +12,42 @@
 #include "tenon/Pipelines/WriteFile.h"
 
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <unistd.h>
 
 using namespace llvm;
+using mlir::tenon::UnfinishedFile;
+
+/// Whether this process is a program of Tenon's.
+static bool handlesSignals = false;
+
+void mlir::tenon::removeUnfinishedFilesOnSignals() { handlesSignals = true; }
+
+bool mlir::tenon::removesUnfinishedFilesOnSignals() { return handlesSignals; }
+
+UnfinishedFile::UnfinishedFile(StringRef path) : path(path) {
+  if (handlesSignals)
+    sys::RemoveFileOnSignal(path);
+}
+
+UnfinishedFile::~UnfinishedFile() {
+  if (path.empty())
+    return;
+  sys::fs::remove(path);
+  if (handlesSignals)
+    sys::DontRemoveFileOnSignal(path);
+}
+
+std::error_code UnfinishedFile::finish(StringRef finished) {
+  if (std::error_code code = sys::fs::rename(path, finished))
+    return code;
+  if (handlesSignals)
+    sys::DontRemoveFileOnSignal(path);
+  path.clear();
+  return std::error_code();
+}
 
 static Error makeError(StringRef path, std::error_code code) {
   return createStringError(code,
@@ -56,17 +85,12 @@ Error mlir::tenon::writeWholeFile(StringRef path, StringRef content) {
   code = sys::fs::createUniqueFile(path + "-%%%%%%", fd, temporary);
   if (code)
     return makeError(path, code);
-  sys::RemoveFileOnSignal(temporary);
-  FileRemover remover(temporary);
+  UnfinishedFile unfinished(temporary);
   {
     raw_fd_ostream os(fd, /*shouldClose=*/true);
     code = writeTo(os, content);
   }
   if (!code)
-    code = sys::fs::rename(temporary, path);
-  if (code)
-    return makeError(path, code);
-  remover.releaseFile();
-  sys::DontRemoveFileOnSignal(temporary);
-  return Error::success();
+    code = unfinished.finish(path);
+  return code ? makeError(path, code) : Error::success();
 }

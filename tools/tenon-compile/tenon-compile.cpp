@@ -95,6 +95,7 @@ static int printStage(ModuleOp module, const CompileFlags &flags) {
 
 extern "C" int tenonCompileMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  removeUnfinishedFilesOnSignals();
   std::string error;
   std::optional<CompileFlags> flags = parseFlags(argc, argv, error);
   if (!flags)

@@ -15,7 +15,28 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <string>
+
 namespace mlir::tenon {
+
+/// Makes signals that end the process remove the files that are not finished.
+/// For programs alone: a library leaves its host's handlers as they are.
+void removeUnfinishedFilesOnSignals();
+bool removesUnfinishedFilesOnSignals();
+
+/// Removes the file at its path at the end of its life, unless it is finished.
+class UnfinishedFile {
+public:
+  explicit UnfinishedFile(llvm::StringRef path);
+  UnfinishedFile(const UnfinishedFile &) = delete;
+  ~UnfinishedFile();
+
+  /// Moves the file to `path`, whole.
+  std::error_code finish(llvm::StringRef path);
+
+private:
+  std::string path;
+};
 
 /// Whether something other than a regular file is at `path`: a device, a pipe,
 /// a folder. A file must not be moved over it.

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What the wheel holds beside the Python files: component `python` of the
+# installation. It runs on any Linux with the C library of Debian 12 or later.
+
+set(_shipped tenon_compiler tenon_runtime tenon-run)
+foreach(_target IN LISTS _shipped ITEMS
+    tenon-compile-package tenon-opt-package tenon_native_311 tenon_native_abi3)
+  if(TARGET ${_target})
+    target_link_options(${_target} PRIVATE -static-libgcc -static-libstdc++)
+  endif()
+endforeach()
+
+install(TARGETS ${_shipped}
+  LIBRARY DESTINATION tenon/lib COMPONENT python NAMELINK_SKIP
+  RUNTIME DESTINATION tenon/bin COMPONENT python)
+
+# Licences of what is linked in.
+file(GLOB _licences ${nanobind_dir}/../nanobind-*.dist-info/licenses/LICENSE)
+install(FILES ${_licences} DESTINATION tenon/licenses RENAME nanobind.txt COMPONENT python)
+foreach(_package libmlir-22-dev libstdc++-12-dev libzstd-dev zlib1g-dev libcli11-dev nlohmann-json3-dev libdlpack-dev)
+  set(_text /usr/share/doc/${_package}/copyright)
+  if(EXISTS ${_text})
+    install(FILES ${_text} DESTINATION tenon/licenses RENAME ${_package}.txt COMPONENT python)
+  endif()
+endforeach()
