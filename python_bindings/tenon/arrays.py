@@ -91,7 +91,7 @@ class NumPy(Adapter):
             raise ArgumentError(f"NumPy has no arrays on {device_name(device)}, where the other inputs are")
 
     @staticmethod
-    def _import(array: Any) -> np.ndarray:
+    def _import(array: Any) -> np.ndarray[Any, Any]:
         name = type(array).__qualname__
         if not hasattr(array, "__dlpack__"):
             raise ArgumentError(
@@ -106,15 +106,17 @@ class NumPy(Adapter):
 
     @staticmethod
     @functools.cache
-    def _dtype(name: str) -> np.dtype:
+    def _dtype(name: str) -> np.dtype[Any]:
         if name != "bfloat16":
             return np.dtype(name)
         try:
-            return np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+            bfloat16: Any = importlib.import_module("ml_dtypes").bfloat16
         except ImportError as error:
             raise UnsupportedError(
                 "NumPy has no bfloat16 of its own: install ml_dtypes, or pass PyTorch tensors"
             ) from error
+        result: np.dtype[Any] = np.dtype(bfloat16)
+        return result
 
 
 class PyTorch(Adapter):
@@ -148,7 +150,7 @@ class PyTorch(Adapter):
 
     def stream(self, device: Device) -> int:
         """Return the library's current stream."""
-        return self.torch.cuda.current_stream(device[1]).cuda_stream if device[0] == devices.CUDA else 0
+        return int(self.torch.cuda.current_stream(device[1]).cuda_stream) if device[0] == devices.CUDA else 0
 
 
 class CuPy(Adapter):
@@ -171,7 +173,7 @@ class CuPy(Adapter):
 
     def stream(self, device: Device) -> int:
         """Return the library's current stream."""
-        return self.cupy.cuda.get_current_stream(device[1]).ptr
+        return int(self.cupy.cuda.get_current_stream(device[1]).ptr)
 
 
 class Jax(Adapter):
@@ -220,12 +222,13 @@ def _library(root: str) -> Adapter:
     return _ADAPTERS[root]()
 
 
-@functools.cache
-def _adapter_of_type(kind: type) -> Adapter:
-    roots = [base.__module__.partition(".")[0] for base in kind.__mro__]
-    return _library(next((root for root in roots if root in _ADAPTERS), "numpy"))
+_of_types: dict[type[Any], Adapter] = {}
 
 
 def adapter_of(array: Any) -> Adapter:
     """Return the adapter of the library that `array` belongs to; NumPy's for all unknown ones."""
-    return _adapter_of_type(type(array))
+    kind = type(array)
+    if kind not in _of_types:
+        roots = [base.__module__.partition(".")[0] for base in kind.__mro__]
+        _of_types[kind] = _library(next((root for root in roots if root in _ADAPTERS), "numpy"))
+    return _of_types[kind]

@@ -104,7 +104,7 @@ def build(
     arguments are those of `compile`, and so is what it raises. Returns the compiler's remarks.
     """
     source = Source.read(mlir)
-    return _report(_build(source, _facts(source, target, options), Path(output), os.fspath(parameters)))
+    return _report(source, _build(source, _facts(source, target, options), Path(output), os.fspath(parameters)))
 
 
 def load(path: str | os.PathLike[str]) -> Executable:
