@@ -18,4 +18,5 @@ NB_MODULE(_native, module) {
   bindCompiler(module);
   bindModel(module);
   bindLauncher(module);
+  bindGuard(module);
 }

@@ -36,6 +36,7 @@ void bindErrors(nanobind::module_ &module);
 void bindCompiler(nanobind::module_ &module);
 void bindModel(nanobind::module_ &module);
 void bindLauncher(nanobind::module_ &module);
+void bindGuard(nanobind::module_ &module);
 
 /// A new Launcher for `function`, whose tensors `description` (an entry of the
 /// manifest's "functions") describes, on `device`.

@@ -7,7 +7,9 @@ NumPy, PyTorch, CuPy and JAX. PyTorch models need nothing but
 `torch.compile(model, backend="tenon")`; `tenon.torch` has more for them.
 """
 
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from types import ModuleType as _ModuleType
 
 from tenon import cache, errors
 from tenon.compiler import compile, load, lower
@@ -43,3 +45,10 @@ __all__ = [
     "load",
     "lower",
 ]
+
+
+def __getattr__(name: str) -> _ModuleType:
+    """Import tenon.torch where it is first used; without it, PyTorch is not needed."""
+    if name == "torch":
+        return _import_module("tenon.torch")
+    raise AttributeError(f"module 'tenon' has no attribute '{name}'")

@@ -74,10 +74,10 @@ class NumPy(Adapter):
         """Look at the array's memory."""
         if not isinstance(array, np.ndarray | np.generic):
             array = self._import(array)
-        dtype = array.dtype.name if array.dtype.isnative else f"byte-swapped {array.dtype.name}"
         if not isinstance(array, np.ndarray) or not (array.flags.c_contiguous and array.flags.aligned):
             array = np.require(array, requirements=["C", "A"])
-        return View(array, array.__array_interface__["data"][0], dtype, array.shape, (devices.CPU, 0))
+        pointer = array.__array_interface__["data"][0]
+        return View(array, pointer, self._name(array.dtype), array.shape, (devices.CPU, 0))
 
     def empty(self, shape: Sequence[int], dtype: str, device: Device) -> View:
         """Allocate an array."""
@@ -103,6 +103,11 @@ class NumPy(Adapter):
             return np.from_dlpack(array)
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
             raise ArgumentError(f"NumPy cannot look at this {name}: {error}") from error
+
+    @staticmethod
+    @functools.cache
+    def _name(dtype: np.dtype[Any]) -> str:
+        return dtype.name if dtype.isnative else f"byte-swapped {dtype.name}"
 
     @staticmethod
     @functools.cache

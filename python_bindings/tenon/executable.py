@@ -27,7 +27,7 @@ class Prepared:
         """Run with one array for each of the entry's `activations`; else as Entry.__call__."""
         entry = self._entry
         arguments = self._parameters.copy()
-        adapter = entry._add(arguments, entry.activations, activations)
+        adapter = entry._add(arguments, entry._activations, activations)
         return entry._run(arguments, self._prepared, adapter)
 
 
@@ -47,8 +47,11 @@ class Entry:
         functions = [self._function, *([self._prepare_function] if self._prepare_function else [])]
         specs = {spec.name: spec for function in functions for spec in function.inputs if spec.role != "prepared"}
         self.inputs: list[TensorSpec] = [specs[name] for name in description["inputs"]]
-        self.parameters = [spec for spec in self.inputs if spec.role == "param"]
-        self.activations = [spec for spec in self.inputs if spec.role != "param"]
+        self._inputs = list(enumerate(self.inputs, 1))
+        self._parameters = [(position, spec) for position, spec in self._inputs if spec.role == "param"]
+        self._activations = [(position, spec) for position, spec in self._inputs if spec.role != "param"]
+        self.parameters = [spec for _, spec in self._parameters]
+        self.activations = [spec for _, spec in self._activations]
         self.outputs: list[TensorSpec] = self._function.outputs
 
     def __repr__(self) -> str:
@@ -72,7 +75,7 @@ class Entry:
 
         """
         arguments = Arguments(self.name)
-        adapter = self._add(arguments, self.inputs, inputs)
+        adapter = self._add(arguments, self._inputs, inputs)
         return self._run(arguments, self._prepare(arguments, adapter), adapter)
 
     def prepare(self, *parameters: Any) -> Prepared:
@@ -83,17 +86,17 @@ class Entry:
         caller's current stream, where calls belong as well. Raises as `__call__` does.
         """
         arguments = Arguments(self.name)
-        adapter = self._add(arguments, self.parameters, parameters)
+        adapter = self._add(arguments, self._parameters, parameters)
         return Prepared(self, arguments, self._prepare(arguments, adapter))
 
-    def _add(self, arguments: Arguments, specs: Sequence[TensorSpec], arrays: Sequence[Any]) -> Adapter:
+    def _add(self, arguments: Arguments, specs: Sequence[tuple[int, TensorSpec]], arrays: Sequence[Any]) -> Adapter:
         """Check and add arrays; return the adapter of the first, to whose kind results belong."""
         if len(arrays) != len(specs):
-            names = ", ".join(spec.name for spec in specs)
+            names = ", ".join(spec.name for _, spec in specs)
             raise ArgumentError(f"{self.name}(): expected {len(specs)} arguments ({names}), but got {len(arrays)}")
         adapters = [adapter_of(array) for array in arrays]
-        for spec, array, adapter in zip(specs, arrays, adapters, strict=True):
-            arguments.add(spec, self.inputs.index(spec), array, adapter)
+        for (position, spec), array, adapter in zip(specs, arrays, adapters, strict=True):
+            arguments.add(spec, position, array, adapter)
         return adapters[0] if adapters else adapter_of(None)
 
     def _prepare(self, arguments: Arguments, adapter: Adapter) -> list[View]:

@@ -52,7 +52,7 @@ class Arguments:
         return other
 
     def add(self, spec: TensorSpec, position: int, array: Any, adapter: Adapter) -> None:
-        """Check `array` against `spec` and add it."""
+        """Check `array`, which was given at `position` (from 1 on), against `spec` and add it."""
         try:
             view = adapter.view(array)
         except ArgumentError as error:
@@ -93,7 +93,7 @@ class Arguments:
             self._bound.setdefault(symbol, (spec.name, dimension))
 
     def _wrong(self, spec: TensorSpec, position: int, what: str) -> ArgumentError:
-        return ArgumentError(f"{self.caller}(): argument '{spec.name}' (position {position + 1}): {what}")
+        return ArgumentError(f"{self.caller}(): argument '{spec.name}' (position {position}): {what}")
 
 
 class Function:

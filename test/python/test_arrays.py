@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-tenon = pytest.importorskip("tenon")
+import tenon  # noqa: E402
 from tenon.arrays import View  # noqa: E402
 from tenon.function import Arguments, TensorSpec  # noqa: E402
 
@@ -218,10 +218,10 @@ def test_devices_differ():
             return View(None, 0, "float32", (1,), array)
 
     arguments = Arguments("f")
-    arguments.add(TensorSpec("a", "float32", (1,)), 0, (1, 0), Fake())
+    arguments.add(TensorSpec("a", "float32", (1,)), 1, (1, 0), Fake())
     message = re.escape("f(): argument 'b' (position 2): expected all tensors to be on the same device, but got cuda:1")
     with pytest.raises(tenon.ArgumentError, match=message + " after cpu"):
-        arguments.add(TensorSpec("b", "float32", (1,)), 1, (2, 1), Fake())
+        arguments.add(TensorSpec("b", "float32", (1,)), 2, (2, 1), Fake())
 
 
 def test_no_code_for_the_device(forward):

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-tenon = pytest.importorskip("tenon")
-from tenon import cache, compiler  # noqa: E402
+import tenon
+from tenon import cache, compiler
 
 SOURCE = """
 func.func @forward(%x: tensor<?x2xf32>, %w: tensor<2x2xf32>) -> tensor<?x2xf32> {

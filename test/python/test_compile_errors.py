@@ -6,9 +6,8 @@ import subprocess
 import sys
 
 import pytest
-
-tenon = pytest.importorskip("tenon")
-from tenon.device import best_target  # noqa: E402
+import tenon
+from tenon.device import best_target
 
 GOOD = """func.func @forward(%x: tensor<4x6xf32>, %w: tensor<3x6xf32>) -> tensor<4x3xf32> {
   %0 = tenon.linear %x, %w : (tensor<4x6xf32>, tensor<3x6xf32>) -> tensor<4x3xf32>

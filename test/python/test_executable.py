@@ -2,6 +2,8 @@
 """tenon.compile and what it returns: numbers, entries, files, threads."""
 
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-tenon = pytest.importorskip("tenon")
+import tenon  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -208,6 +210,20 @@ def test_a_model_saved_over_an_open_one(tmp_path):
     inputs = tensors(first["forward"])
     check(first(*inputs), mlp(*double(inputs)))
     check(second(*inputs), F.leaky_relu(F.linear(*double(inputs)), 0.5))
+
+
+def test_load_on_a_device():
+    exe = tenon.compile(F32, "cpu")
+    exe.load(1)
+    with pytest.raises(tenon.TenonError):
+        exe.load(2, 63)
+
+
+def test_importing_tenon_does_not_import_torch():
+    command = "import sys, tenon; assert 'torch' not in sys.modules; print(tenon.__version__)"
+    env = {"PYTHONPATH": ":".join(sys.path)}
+    result = subprocess.run([sys.executable, "-c", command], env=env, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == tenon.__version__
 
 
 def test_threads():

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-tenon = pytest.importorskip("tenon")
-from tenon import _native  # noqa: E402
+import tenon
+from tenon import _native
 
 STUB = Path(tenon.__file__).parent / "_native.pyi"
 SOURCE = """
@@ -96,6 +95,11 @@ def test_wrong_arguments(launcher, arguments, error, message):
 def test_no_keywords(launcher):
     with pytest.raises(tenon.ArgumentError, match="no keyword arguments"):
         launcher([8, 8, 8, 8], [3], 0, 0, stream=0)
+
+
+def test_a_launcher_from_nowhere():
+    with pytest.raises(tenon.ArgumentError, match="comes from Function.launcher"):
+        _native.Launcher.__new__(_native.Launcher)([], [], 0, 0, 0)
 
 
 def test_the_launcher_keeps_its_model():

@@ -8,8 +8,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+import tenon
 
-tenon = pytest.importorskip("tenon")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "residual.mlir"
 
 
