@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tenon's compiler and runtime; written in C++ (python_bindings/src)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any, final
 
 @final
@@ -60,6 +60,21 @@ class Launcher:
         stream: int,
         /,
     ) -> None: ...
+
+@final
+class Guard:
+    """Compares objects, by identity, with what they were."""
+
+    def __init__(
+        self,
+        *,
+        items: Iterable[tuple[dict[str, Any], str, Any]],
+        absent: Iterable[tuple[dict[str, Any], str]],
+        attributes: Iterable[tuple[Any, str, Any]],
+        sizes: Iterable[tuple[Sized, int]],
+        results: Iterable[tuple[dict[str, Any], str]],
+    ) -> None: ...
+    def __call__(self) -> tuple[Any, ...] | None: ...
 
 def compile(
     source: str, source_name: str, output: str, header: str | None, options: Options
