@@ -132,7 +132,9 @@ def test_bounds_notice_mistakes():
         graph = random_graph(seed, dtype="f32")
         inputs = draw_inputs(graph)
         expected = evaluate(graph, inputs)
-        is_precise = all(op.attributes.get("precision", "fp32") == "fp32" for op in graph.ops)
+        is_precise = all(op.attributes.get("precision", "fp32") == "fp32" for op in graph.ops) and all(
+            value.dtype == "f32" for op in graph.ops for value in op.results
+        )
 
         def worst(change, graph=graph, inputs=inputs, expected=expected):
             with np.errstate(all="ignore"):
@@ -143,7 +145,7 @@ def test_bounds_notice_mistakes():
             same = [v for v in op.operands if v.shape == op.results[0].shape]
             if same and op.kind != "linear" and changes(graph, inputs, op, same[0]):
                 dropped.append(worst({op: lambda results, known, v=same[0]: [known[v], *results[1:]]}))
-            if is_precise and op.results[0].dtype == "f32":
+            if is_precise:
                 rounded.append(worst({op: lambda results, known: round_results(results, "f16")}))
     for excesses in (dropped, rounded):
         effective = [x for x in excesses if x > 0.0]

@@ -216,3 +216,30 @@ func.func @rank_0(%x: tensor<f32>) -> tensor<f32> {
   %0 = tenon.relu %x : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// Between types of 16 bits through f32, which is exact.
+
+// CHECK-LABEL: func.func @cast(
+// CHECK: linalg.generic {{.*}} ins({{.*}} : tensor<?x8xf16>) outs({{.*}} : tensor<?x8xbf16>)
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK-NEXT: %[[ROUNDED:.*]] = arith.truncf %[[WIDE]] : f32 to bf16
+// CHECK-NEXT: linalg.yield %[[ROUNDED]] : bf16
+func.func @cast(%x: tensor<?x8xf16>) -> tensor<?x8xbf16> {
+  %0 = tenon.cast %x : tensor<?x8xf16> -> tensor<?x8xbf16>
+  return %0 : tensor<?x8xbf16>
+}
+
+// -----
+
+// Outside a product every cast rounds.
+
+// CHECK-LABEL: func.func @cast_chain(
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK: arith.extf %{{.*}} : bf16 to f32
+func.func @cast_chain(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = tenon.cast %x : tensor<8xf32> -> tensor<8xbf16>
+  %1 = tenon.cast %0 : tensor<8xbf16> -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

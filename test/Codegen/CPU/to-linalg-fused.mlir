@@ -65,3 +65,27 @@ func.func @yields_product(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>) -> (tenso
   }
   return %0#0, %0#1 : tensor<8x32xf16>, tensor<8x32xf16>
 }
+
+// -----
+
+// A cast inside rounds nothing; what is yielded is rounded.
+
+// CHECK-LABEL: func.func @casts(
+// CHECK: linalg.generic
+// CHECK-NOT: arith.truncf
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK-DAG: %[[ROUNDED:.*]] = arith.truncf %[[SUM]] : f32 to f16
+// CHECK-DAG: %[[TANH:.*]] = math.tanh %[[SUM]] : f32
+// CHECK: linalg.yield %[[ROUNDED]], %[[TANH]] : f16, f32
+// CHECK-NOT: linalg.generic
+func.func @casts(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %b: tensor<32xbf16>) -> (tensor<?x32xf32>, tensor<?x32xf16>) {
+  %0:2 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
+      epilogue(%acc: tensor<?x32xbf16>, %bias = %b: tensor<32xbf16>) -> (tensor<?x32xf32>, tensor<?x32xf16>) {
+    %1 = tenon.add %acc, %bias : tensor<?x32xbf16>, tensor<32xbf16>
+    %2 = tenon.cast %1 : tensor<?x32xbf16> -> tensor<?x32xf16>
+    %3 = tenon.cast %2 : tensor<?x32xf16> -> tensor<?x32xf32>
+    %4 = tenon.tanh %3 : tensor<?x32xf32>
+    tenon.yield %4, %2 : tensor<?x32xf32>, tensor<?x32xf16>
+  }
+  return %0#0, %0#1 : tensor<?x32xf32>, tensor<?x32xf16>
+}

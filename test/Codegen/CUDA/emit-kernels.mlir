@@ -87,3 +87,35 @@ func.func @twice(%y: memref<5xf64>) {
   }
   return
 }
+
+// -----
+
+// Four lanes, as many as 16 bytes of the wider type hold; bf16 is read 8 bytes at a time.
+// CHECK-LABEL: llvm.func @widen_map_v4
+// CHECK: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<1> -> vector<4xbf16>
+// CHECK: arith.extf %{{.*}} : bf16 to f32
+// CHECK-NOT: arith.truncf
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+func.func @widen(%x: memref<?x32xbf16>, %y: memref<?x32xf32>) {
+  tenon.epilogue ins(%a = %x: memref<?x32xbf16>) outs(%y: memref<?x32xf32>) {
+    %0 = tenon.cast %a : tensor<?x32xbf16> -> tensor<?x32xf32>
+    tenon.yield %0 : tensor<?x32xf32>
+  }
+  return
+}
+
+// -----
+
+// Between types of 16 bits through f32.
+// CHECK-LABEL: llvm.func @narrow_map_v8
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xf16>
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.truncf %[[WIDE]] : f32 to bf16
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<8xbf16>, !llvm.ptr<1>
+func.func @narrow(%x: memref<?x32xf16>, %y: memref<?x32xbf16>) {
+  tenon.epilogue ins(%a = %x: memref<?x32xf16>) outs(%y: memref<?x32xbf16>) {
+    %0 = tenon.cast %a : tensor<?x32xf16> -> tensor<?x32xbf16>
+    tenon.yield %0 : tensor<?x32xbf16>
+  }
+  return
+}

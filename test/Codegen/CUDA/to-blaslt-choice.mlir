@@ -289,3 +289,42 @@ func.func @no_prefix_in_32_bits(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b:
   }
   return %0 : tensor<?x32xf32>
 }
+
+// -----
+
+// What comes before the cast is in the product's type, and in its plan; an f32 result gets memory of its own.
+// CHECK-LABEL: @no_fuse_cast
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 bias activation = relu : bf16 -> bf16
+// CHECK: %[[Y:.*]] = blaslt.run
+// CHECK: %[[INIT:.*]] = tensor.empty(%{{.*}}) : tensor<?x32xf32>
+// CHECK: tenon.epilogue ins(%[[ACC:.*]] = %[[Y]]: tensor<?x32xbf16>) outs(%[[INIT]]: tensor<?x32xf32>)
+// CHECK-NEXT: tenon.cast %[[ACC]]
+// CHECK-NEXT: tenon.yield
+func.func @no_fuse_cast(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %b: tensor<32xbf16>) -> tensor<?x32xf32> {
+  // expected-remark @below {{'tenon.cast' cannot come at its place}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
+      epilogue(%acc: tensor<?x32xbf16>, %b_ = %b: tensor<32xbf16>) -> tensor<?x32xf32> {
+    %1 = tenon.add %acc, %b_ : tensor<?x32xbf16>, tensor<32xbf16>
+    %2 = tenon.relu %1 : tensor<?x32xbf16>
+    %3 = tenon.cast %2 : tensor<?x32xbf16> -> tensor<?x32xf32>
+    tenon.yield %3 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// Casts outside a product are one kernel with the ops around them.
+// CHECK-LABEL: @casts_in_one_kernel
+// CHECK-COUNT-1: tenon.epilogue
+// CHECK-NEXT: tenon.cast
+// CHECK-NEXT: tenon.mul
+// CHECK-NEXT: tenon.cast
+// CHECK-NEXT: tenon.yield
+// CHECK-NOT: tenon.epilogue
+func.func @casts_in_one_kernel(%x: tensor<?x32xbf16>, %s: tensor<32xf32>) -> tensor<?x32xf16> {
+  %0 = tenon.cast %x : tensor<?x32xbf16> -> tensor<?x32xf32>
+  %1 = tenon.mul %0, %s : tensor<?x32xf32>, tensor<32xf32>
+  %2 = tenon.cast %1 : tensor<?x32xf32> -> tensor<?x32xf16>
+  return %2 : tensor<?x32xf16>
+}

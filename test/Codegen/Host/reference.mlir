@@ -26,3 +26,20 @@ func.func @fused(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<4x16xf32> 
   }
   return %0 : tensor<4x16xf32>
 }
+
+// A cast is nothing in exact arithmetic, in a region or outside.
+// CHECK-LABEL: func.func @cast_reference(
+// CHECK-NOT:     tenon.cast
+// CHECK:         %[[XD:.*]] = arith.extf
+// CHECK:         tenon.fused_linear %[[XD]],
+// CHECK-SAME:      epilogue(%[[ACC:.*]]: tensor<4x16xf64>)
+// CHECK-NEXT:      tenon.yield %[[ACC]] : tensor<4x16xf64>
+func.func @cast(%x: tensor<4x8xf32>, %w: tensor<16x8xbf16>) -> tensor<4x16xf32> {
+  %0 = tenon.cast %x : tensor<4x8xf32> -> tensor<4x8xbf16>
+  %1 = tenon.fused_linear %0, %w : tensor<4x8xbf16>, tensor<16x8xbf16>
+      epilogue(%acc: tensor<4x16xbf16>) -> tensor<4x16xf32> {
+    %2 = tenon.cast %acc : tensor<4x16xbf16> -> tensor<4x16xf32>
+    tenon.yield %2 : tensor<4x16xf32>
+  }
+  return %1 : tensor<4x16xf32>
+}

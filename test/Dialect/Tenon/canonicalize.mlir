@@ -317,6 +317,79 @@ func.func @no_merge_clamps(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 // -----
 
 //===----------------------------------------------------------------------===//
+// Casts
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: @fold_cast
+// CHECK-SAME: (%[[X:.*]]: tensor<?x4xf32>, %[[H:.*]]: tensor<?x4xf16>, %[[B:.*]]: tensor<4xbf16>)
+// CHECK-NEXT: return %[[X]], %[[H]], %[[B]]
+func.func @fold_cast(%x: tensor<?x4xf32>, %h: tensor<?x4xf16>, %b: tensor<4xbf16>) -> (tensor<?x4xf32>, tensor<?x4xf16>, tensor<4xbf16>) {
+  // To its own type.
+  %0 = tenon.cast %x : tensor<?x4xf32> -> tensor<?x4xf32>
+  // Wider and back.
+  %1 = tenon.cast %h : tensor<?x4xf16> -> tensor<?x4xf32>
+  %2 = tenon.cast %1 : tensor<?x4xf32> -> tensor<?x4xf16>
+  %3 = tenon.cast %b : tensor<4xbf16> -> tensor<4xf32>
+  %4 = tenon.cast %3 : tensor<4xf32> -> tensor<4xbf16>
+  return %0, %2, %4 : tensor<?x4xf32>, tensor<?x4xf16>, tensor<4xbf16>
+}
+
+// -----
+
+// Through f32, which holds every f16, there is one rounding.
+// CHECK-LABEL: @merge_casts
+// CHECK-SAME: (%[[X:.*]]: tensor<?x4xf16>)
+// CHECK-NEXT: %[[C:.*]] = tenon.cast %[[X]] : tensor<?x4xf16> -> tensor<?x4xbf16>
+// CHECK-NEXT: return %[[C]]
+func.func @merge_casts(%x: tensor<?x4xf16>) -> tensor<?x4xbf16> {
+  %0 = tenon.cast %x : tensor<?x4xf16> -> tensor<?x4xf32>
+  %1 = tenon.cast %0 : tensor<?x4xf32> -> tensor<?x4xbf16>
+  return %1 : tensor<?x4xbf16>
+}
+
+// -----
+
+// What 16 bits cannot hold is gone, or infinite.
+// CHECK-LABEL: @no_fold_cast
+func.func @no_fold_cast(%x: tensor<?x4xf32>, %h: tensor<?x4xf16>) -> (tensor<?x4xf32>, tensor<?x4xf16>, tensor<?x4xf16>) {
+  // CHECK: tenon.cast %{{.*}} : tensor<?x4xf32> -> tensor<?x4xbf16>
+  // CHECK: tenon.cast %{{.*}} : tensor<?x4xbf16> -> tensor<?x4xf32>
+  %0 = tenon.cast %x : tensor<?x4xf32> -> tensor<?x4xbf16>
+  %1 = tenon.cast %0 : tensor<?x4xbf16> -> tensor<?x4xf32>
+  // CHECK: tenon.cast %{{.*}} : tensor<?x4xf16> -> tensor<?x4xbf16>
+  // CHECK: tenon.cast %{{.*}} : tensor<?x4xbf16> -> tensor<?x4xf16>
+  %2 = tenon.cast %h : tensor<?x4xf16> -> tensor<?x4xbf16>
+  %3 = tenon.cast %2 : tensor<?x4xbf16> -> tensor<?x4xf16>
+  // CHECK: tenon.cast %{{.*}} : tensor<?x4xf32> -> tensor<?x4xbf16>
+  // CHECK: tenon.cast %{{.*}} : tensor<?x4xbf16> -> tensor<?x4xf16>
+  %4 = tenon.cast %x : tensor<?x4xf32> -> tensor<?x4xbf16>
+  %5 = tenon.cast %4 : tensor<?x4xbf16> -> tensor<?x4xf16>
+  return %1, %3, %5 : tensor<?x4xf32>, tensor<?x4xf16>, tensor<?x4xf16>
+}
+
+// -----
+
+// Ops on either side of a cast do not merge: they round to other types.
+// CHECK-LABEL: @no_fold_through_cast
+func.func @no_fold_through_cast(%x: tensor<?x4xf32>) -> (tensor<?x4xbf16>, tensor<?x4xf16>) {
+  // CHECK: tenon.relu
+  // CHECK: tenon.cast
+  // CHECK: tenon.relu
+  %0 = tenon.relu %x : tensor<?x4xf32>
+  %1 = tenon.cast %0 : tensor<?x4xf32> -> tensor<?x4xbf16>
+  %2 = tenon.relu %1 : tensor<?x4xbf16>
+  // CHECK: tenon.clamp
+  // CHECK: tenon.cast
+  // CHECK: tenon.clamp
+  %3 = tenon.clamp %x {max = 70000.0} : tensor<?x4xf32>
+  %4 = tenon.cast %3 : tensor<?x4xf32> -> tensor<?x4xf16>
+  %5 = tenon.clamp %4 {max = 80000.0} : tensor<?x4xf16>
+  return %2, %5 : tensor<?x4xbf16>, tensor<?x4xf16>
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
 // fused_linear
 //===----------------------------------------------------------------------===//
 

@@ -409,6 +409,42 @@ func.func @clamp_max(%x: tensor<?x4xf32>) {
 
 // -----
 
+// cast-C1: from f64
+func.func @cast_from_f64(%x: tensor<?x4xf64>) {
+  // expected-error @below {{'tenon.cast' op converts between f32, f16 and bf16, but is from 'tensor<?x4xf64>' to 'tensor<?x4xf32>'; a model's f64 tensors stay f64, so convert outside of it}}
+  %0 = tenon.cast %x : tensor<?x4xf64> -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+// cast-C1: to f64
+func.func @cast_to_f64(%x: tensor<4xbf16>) {
+  // expected-error @below {{'tenon.cast' op converts between f32, f16 and bf16, but is from 'tensor<4xbf16>' to 'tensor<4xf64>'; a model's f64 tensors stay f64, so convert outside of it}}
+  %0 = tenon.cast %x : tensor<4xbf16> -> tensor<4xf64>
+  return
+}
+
+// -----
+
+// cast-C2: a dynamic extent is not a static one
+func.func @cast_shape(%x: tensor<?x4xf32>) {
+  // expected-error @below {{'tenon.cast' op keeps the shape, but is from 'tensor<?x4xf32>' to 'tensor<8x4xf16>'}}
+  %0 = tenon.cast %x : tensor<?x4xf32> -> tensor<8x4xf16>
+  return
+}
+
+// -----
+
+// cast-C2: rank
+func.func @cast_rank(%x: tensor<4xf32>) {
+  // expected-error @below {{'tenon.cast' op keeps the shape, but is from 'tensor<4xf32>' to 'tensor<1x4xf16>'}}
+  %0 = tenon.cast %x : tensor<4xf32> -> tensor<1x4xf16>
+  return
+}
+
+// -----
+
 // batch_norm-C1: mean
 func.func @batch_norm_mean(%x: tensor<?x8xf32>, %n: tensor<8xf32>, %m: tensor<4xf32>) {
   // expected-error @below {{'tenon.batch_norm_inference' op mean must have one value a feature: expected extent 8 for input 'tensor<?x8xf32>', but mean is 'tensor<4xf32>'}}

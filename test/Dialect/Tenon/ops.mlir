@@ -151,6 +151,21 @@ func.func @batch_norm_training(%x: tensor<?x8xbf16>, %n: tensor<8xf32>) {
   return
 }
 
+// CHECK-LABEL: @cast
+func.func @cast(%x: tensor<?x8xf32>, %h: tensor<8xf16>, %c: tensor<4x1xbf16>, %s: tensor<f32>) {
+  // CHECK: tenon.cast %{{.*}} : tensor<?x8xf32> -> tensor<?x8xbf16>
+  %0 = tenon.cast %x : tensor<?x8xf32> -> tensor<?x8xbf16>
+  // CHECK: tenon.cast %{{.*}} : tensor<8xf16> -> tensor<8xbf16>
+  %1 = tenon.cast %h : tensor<8xf16> -> tensor<8xbf16>
+  // CHECK: tenon.cast %{{.*}} : tensor<4x1xbf16> -> tensor<4x1xf32>
+  %2 = tenon.cast %c : tensor<4x1xbf16> -> tensor<4x1xf32>
+  // CHECK: tenon.cast %{{.*}} {note} : tensor<f32> -> tensor<f16>
+  %3 = tenon.cast %s {note} : tensor<f32> -> tensor<f16>
+  // CHECK: tenon.cast %{{.*}} : tensor<f32> -> tensor<f32>
+  %4 = tenon.cast %s : tensor<f32> -> tensor<f32>
+  return
+}
+
 // CHECK-LABEL: @fused_linear
 // CHECK-SAME: (%[[X:.*]]: tensor<?x8xf32>, %[[W:.*]]: tensor<4x8xf32>, %[[B:.*]]: tensor<4xf32>, %[[R:.*]]: tensor<?x4xf32>)
 func.func @fused_linear(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>, %b: tensor<4xf32>, %r: tensor<?x4xf32>) {

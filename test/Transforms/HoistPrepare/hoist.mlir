@@ -130,3 +130,26 @@ func.func private @returned(%x: tensor<4x8xf32>, %s: tensor<8xf32> {tenon.param}
   %2 = tenon.tanh %0 : tensor<8xf32>
   return %1, %0, %2 : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Autocast: parameters of every shape are cast once a version of them, the input with each call.
+// CHECK-LABEL: func.func @autocast_prepare(
+// CHECK-SAME:    %{{.*}}: tensor<8x16xf32> {tenon.param}, %{{.*}}: tensor<8xf32> {tenon.param}, %{{.*}}: tensor<4x1xf32> {tenon.param}, %{{.*}}: tensor<f32> {tenon.param})
+// CHECK-SAME:    -> (tensor<8x16xbf16>, tensor<8xbf16>, tensor<4x1xbf16>, tensor<bf16>)
+// CHECK-COUNT-4: tenon.cast
+// CHECK-LABEL: func.func @autocast_run(
+// CHECK-NEXT:    %[[X:.*]] = tenon.cast %{{.*}} : tensor<4x16xf32> -> tensor<4x16xbf16>
+// CHECK-NOT:     tenon.cast
+func.func @autocast(%x: tensor<4x16xf32>, %w: tensor<8x16xf32> {tenon.param}, %b: tensor<8xf32> {tenon.param},
+                    %c: tensor<4x1xf32> {tenon.param}, %s: tensor<f32> {tenon.param}) -> tensor<4x8xbf16> {
+  %x16 = tenon.cast %x : tensor<4x16xf32> -> tensor<4x16xbf16>
+  %w16 = tenon.cast %w : tensor<8x16xf32> -> tensor<8x16xbf16>
+  %b16 = tenon.cast %b : tensor<8xf32> -> tensor<8xbf16>
+  %c16 = tenon.cast %c : tensor<4x1xf32> -> tensor<4x1xbf16>
+  %s16 = tenon.cast %s : tensor<f32> -> tensor<bf16>
+  %0 = tenon.linear %x16, %w16, %b16 : (tensor<4x16xbf16>, tensor<8x16xbf16>, tensor<8xbf16>) -> tensor<4x8xbf16>
+  %1 = tenon.mul %0, %c16 : tensor<4x8xbf16>, tensor<4x1xbf16>
+  %2 = tenon.add %1, %s16 : tensor<4x8xbf16>, tensor<bf16>
+  return %2 : tensor<4x8xbf16>
+}

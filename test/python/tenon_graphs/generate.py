@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random graphs, the same for the same seed.
 
-One or two linears; chains and DAGs of every epilogue op with operands of every shape on either
-side; values read twice and returned; residuals from inputs and from other linears. Values stay
-bounded, and nothing is divided by what may be near zero, so that rounding errors stay small.
+One or two linears, some of operands that are cast; chains and DAGs of every epilogue op with
+operands of every shape on either side; values read twice and returned; residuals from inputs and
+from other linears. Values stay bounded, and nothing is divided by what may be near zero, so that
+rounding errors stay small.
 """
 
 from __future__ import annotations
@@ -70,9 +71,16 @@ class Generator:
             return self.emit("tanh", [result], 1.0, result)
         return result
 
-    def linear(self, x: Value, features: int, w: Value | None = None) -> Value:
-        w = w or self.input((features, x.shape[1]), "weight", x.dtype)
-        operands = [x, w]
+    def cast(self, x: Value, dtype: str | None = None) -> Value:
+        return self.emit("cast", [x], x.magnitude, x, dtype=dtype or self.rng.choice(["f32", "f16", "bf16"]))
+
+    def linear(self, x: Value, features: int) -> Value:
+        narrow = None
+        if x.dtype != "f64" and self.chance(0.12):  # autocast
+            narrow = self.rng.choice(["f16", "bf16"])
+            x = self.cast(x, narrow)
+        w = self.input((features, x.shape[1]), "weight", "f32" if narrow else x.dtype)
+        operands = [x, self.cast(w, narrow) if narrow else w]
         if self.chance(0.6):
             dtype = x.dtype if x.dtype == "f64" or self.chance(0.8) else "f32"
             operands.append(self.input((features,), dtype=dtype))
@@ -109,6 +117,8 @@ class Generator:
             return self.unary(value)
         if not positive and self.chance(0.1):
             return self.emit("mul", [value], 2.0, value, scalar=self.draw_scalar())
+        if value.dtype != "f64" and self.chance(0.1):
+            return self.cast(value)
         return value
 
     def binary(self, x: Value) -> Value:
@@ -164,8 +174,8 @@ class Generator:
         fitting = [v for v in self.produced if v.shape == x.shape]
         if fitting and self.chance(0.15):
             x = self.rng.choice(fitting)
-        makers = [self.unary, self.binary, self.batch_norm_inference, self.batch_norm_training]
-        weights = [35, 48, 6, 11 if self.graph.extents[x.shape[0]] > 1 else 0]
+        makers = [self.unary, self.binary, self.batch_norm_inference, self.batch_norm_training, self.cast]
+        weights = [32, 45, 6, 11 if self.graph.extents[x.shape[0]] > 1 else 0, 6 if x.dtype != "f64" else 0]
         result = self.rng.choices(makers, weights)[0](x)
         self.produced.append(result)
         return result

@@ -9,7 +9,8 @@ and element by element, and adds the op's own:
   what rounding x and w to that type costs.
 - a function errs by OPERATION u of its value; where it is a difference of nearly equal numbers
   (gelu at negative x), of its input.
-- a result of f16 or bf16 is rounded once. Inside a fused op it need not be; the bound allows both.
+- a result of f16 or bf16 is rounded once, that of a cast too. Inside a fused op it need not be; the
+  bound allows both.
 - sums of training batch norm err by (8 + sqrt(M)) u of the mean magnitude.
 
 An op that the compiler drops or repeats, or a rounding of f32 values to 16 bits, lands far outside
@@ -62,6 +63,8 @@ def _function(op: Op, x: np.ndarray) -> tuple[np.ndarray, float]:
     match op.kind:
         case "relu":
             return np.maximum(x, 0.0), 1.0
+        case "cast":
+            return x, 1.0
         case "leaky_relu":
             return np.where(x > 0.0, x, slope * x), max(1.0, abs(slope))
         case "gelu":
@@ -94,7 +97,7 @@ class Oracle:
 
     def unary(self, x: Bounded) -> Bounded:
         value, slope = _function(self.op, x.value)
-        if self.op.kind in ("relu", "clamp"):
+        if self.op.kind in ("relu", "clamp", "cast"):
             own = abs(value) * (self.u if self.op.kind == "clamp" else 0.0)
         else:
             own = OPERATION * self.u * (abs(x.value) if self.op.kind == "gelu" else abs(value))

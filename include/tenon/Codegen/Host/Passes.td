@@ -96,8 +96,8 @@ def TenonReference : Pass<"tenon-reference", "::mlir::ModuleOp"> {
   let description = [{
     Each public function `@f` becomes `@f_reference`: it takes the same inputs,
     widens them to f64, computes in f64 and gives f64 results. What a model
-    computes is checked against it (`tenon-run --check`). Precision contracts are
-    dropped: f64 satisfies all of them.
+    computes is checked against it (`tenon-run --check`). Precision contracts
+    and casts are dropped: f64 satisfies all of them.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
