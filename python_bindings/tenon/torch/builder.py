@@ -42,6 +42,8 @@ class Builder:
     def __init__(self, precision: str | None) -> None:
         """Take the precision of float32 products."""
         self.lines: list[str] = []
+        self.origin = ""  # what the ops to come are made from
+        self.origins: list[str] = []  # of each line
         self.location = ""  # a trailing `loc(...)` of the ops to come
         self.name = "v"  # what values are named after
         self._precision = precision
@@ -118,6 +120,7 @@ class Builder:
         self, x: Value, mean: Value, variance: Value, weight: Value | None, bias: Value | None, eps: float
     ) -> Value:
         """Append batch norm with given statistics, each `[N]`."""
+        _check_norm(x, mean, variance, weight, bias)
         affine = f"{_group('weight', weight)}{_group('bias', bias)}"
         types = ", ".join(type_of(v) for v in (x, mean, variance, weight, bias) if v)
         text = (
@@ -136,6 +139,7 @@ class Builder:
         momentum: float,
     ) -> list[Value]:
         """Append batch norm with the batch's statistics; gives the result and new running statistics."""
+        _check_norm(x, weight, bias, *(running or ()))
         groups = f"{_group('weight', weight)}{_group('bias', bias)}"
         if running:
             groups += f" running({running[0].name}, {running[1].name})"
@@ -152,15 +156,27 @@ class Builder:
             statistics = "%" + self.fresh(f"{self.name}_statistics")
             names += [f"{statistics}#0", f"{statistics}#1"]
             target = f"{names[0]}, {statistics}:2"
-        self.lines.append(f"{target} = {text}{self.location}")
+        self._emit(f"{target} = {text}")
         return [Value(name, v.dtype, v.shape) for name, v in zip(names, results, strict=True)]
 
     def _append(self, text: str, dtype: torch.dtype, shape: Shape) -> Value:
         if not is_expressible(shape):
             raise UnsupportedError("only the number of rows may be dynamic, and no static extent may be 0")
         name = "%" + self.fresh(self.name)
-        self.lines.append(f"{name} = {text}{self.location}")
+        self._emit(f"{name} = {text}")
         return Value(name, dtype, shape)
+
+    def _emit(self, text: str) -> None:
+        self.lines.append(text + self.location)
+        self.origins.append(self.origin)
+
+
+def _check_norm(x: Value, *vectors: Value | None) -> None:
+    for v in vectors:
+        if v and v.shape != x.shape[1:]:
+            raise UnsupportedError("one of its operands is not a vector of the features")
+        if v and (v.dtype == torch.float64) != (x.dtype == torch.float64):
+            raise UnsupportedError("it mixes float64 with another dtype")
 
 
 def _group(name: str, value: Value | None) -> str:

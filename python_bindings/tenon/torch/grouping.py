@@ -10,9 +10,9 @@ from collections.abc import Iterable
 import torch
 from torch import fx
 
-from tenon.torch.shapes import Extent, rows_of, torch_shape
+from tenon.torch.shapes import Extent, extent, rows_of
 from tenon.torch.views import dtype_of
-from tenon.torch.words import Word, norm_of
+from tenon.torch.words import Word, first_result, norm_of
 
 
 @dataclasses.dataclass(eq=False)
@@ -82,10 +82,8 @@ class Grouping:
             for group in sources:  # one, that of the batch norm
                 self._join(node, [group])
             return
-        value = node.meta["val"]
-        tensor = value if isinstance(value, torch.Tensor) else value[0]
-        shape = torch_shape(node) or torch_shape(word.operands[0])
-        rows, device = rows_of(shape), tensor.device
+        tensor = first_result(node)
+        rows, device = rows_of([extent(d) for d in tensor.shape]), tensor.device
         fitting = [g for g in sources if g.rows == rows and g.device == device]
         # Joining all of them may close a cycle that joining one does not.
         for choice in ([fitting] if len(fitting) > 1 else []) + [[g] for g in reversed(fitting)]:

@@ -49,6 +49,7 @@ class Function:
     results: list[Output]
     signature: str
     body: list[str]
+    origins: list[str]
 
     def source(self, name: str) -> str:
         """Return the text of a module with this function, called `name`."""
@@ -81,8 +82,8 @@ class Importer(Lowering):
             if node.args[1] in results:
                 self.values[node] = results[node.args[1]]
             return
-        outer = self.name, self.location
-        self.name, self.location = _short_name(node), _location(node)
+        outer = self.name, self.location, self.origin
+        self.name, self.location, self.origin = _short_name(node), _location(node), node.name
         self._find_roles(node)
         start = len(self.lines)
         result = lower(self, node)
@@ -93,7 +94,7 @@ class Importer(Lowering):
         else:
             self.values[node] = result
         self.kinds += re.findall(r"= tenon\.(\w+)", "\n".join(self.lines[start:]))[-1:]
-        self.name, self.location = outer
+        self.name, self.location, self.origin = outer
 
     def value(self, node: fx.Node, shape: Shape, transpose: bool = False) -> Value:
         """Return a node's value: computed here, or an argument."""
@@ -129,7 +130,7 @@ class Importer(Lowering):
         types = ", ".join(type_of(result.value) for result in results)
         signature = f"({', '.join(arguments_text)})\n    -> ({types})"
         body = [*self.lines, f"return {', '.join(r.value.name for r in results)} : {types}"]
-        return Function(self.kinds, nodes, inputs, outputs, list(results), signature, body)
+        return Function(self.kinds, nodes, inputs, outputs, list(results), signature, body, self.origins)
 
     def _find_roles(self, node: fx.Node) -> None:
         for role, argument in arguments(node).items():

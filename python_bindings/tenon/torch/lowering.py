@@ -10,7 +10,7 @@ import torch
 from torch import fx
 
 from tenon.torch.builder import TYPES, Builder, Operand, UnsupportedError, Value
-from tenon.torch.shapes import Shape, as_matrix, flatten, torch_shape
+from tenon.torch.shapes import Shape, as_matrix, flatten, is_expressible, torch_shape
 from tenon.torch.views import arguments, cast_source, dtype_of, op_name, replay, strip, view_source
 
 _UNIFORM = {"zeros": 0.0, "zeros_like": 0.0, "ones": 1.0, "ones_like": 1.0, "new_zeros": 0.0, "new_ones": 1.0}
@@ -69,7 +69,7 @@ class Lowering(Builder):
             raise UnsupportedError("one of its numbers is not known before the call")
         if dtype not in TYPES:
             raise UnsupportedError(f"one of its operands is of type {str(dtype).removeprefix('torch.')}")
-        return self.value(node, as_matrix(shape) if len(shape) < rank else flatten(shape))
+        return self._checked_value(node, as_matrix(shape) if len(shape) < rank else flatten(shape))
 
     def optional_tensor(self, argument: Any) -> Value | None:
         """Return a tensor that an op may be given."""
@@ -82,9 +82,17 @@ class Lowering(Builder):
             raise UnsupportedError(
                 "its second matrix [K, N] is not a parameter, and would have to be transposed in each call"
             )
-        value = self.value(weight.source, weight.shape, weight.transpose)
+        value = self._checked_value(weight.source, weight.shape, weight.transpose)
         for dtype in weight.casts:
             value = self.cast(value, dtype)
+        return value
+
+    def _checked_value(self, node: fx.Node, shape: Shape, transpose: bool = False) -> Value:
+        if not is_expressible(shape):
+            raise UnsupportedError("one of its operands has an extent of 0, or a dynamic one that is not the rows")
+        value = self.value(node, shape, transpose)
+        if as_matrix(value.shape) != as_matrix(shape):
+            raise UnsupportedError("one of its operands is used in two shapes")
         return value
 
 

@@ -91,7 +91,7 @@ _BINARY = {"true_divide": "div", "maximum": "max", "minimum": "min", "clamp_min"
 
 @rule(ELEMENTWISE, "clamp", "hardtanh", "relu6")
 def _clamp(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    x = b.operand(given["self"])
+    x = b.tensor(given["self"])
     low, high = (given.get(name, given.get(f"{name}_val")) for name in ("min", "max"))
     if _kind(node) == "relu6":
         low, high = 0, 6
@@ -112,12 +112,12 @@ def clamp(b: Lowering, x: Value, low: float, high: float) -> Value:
 
 @rule(ELEMENTWISE, "relu", "silu", "mish", "sigmoid", "tanh")
 def _activation(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    return b.unary(_kind(node), b.operand(given["self"]))
+    return b.unary(_kind(node), b.tensor(given["self"]))
 
 
 @rule(ELEMENTWISE, "gelu")
 def _gelu(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    return b.unary("gelu", b.operand(given["self"]), "approximate<tanh>" if given["approximate"] == "tanh" else "")
+    return b.unary("gelu", b.tensor(given["self"]), "approximate<tanh>" if given["approximate"] == "tanh" else "")
 
 
 @rule(ELEMENTWISE, "leaky_relu")
@@ -125,12 +125,12 @@ def _leaky_relu(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     slope = b.number(given["negative_slope"])
     if not math.isfinite(slope):
         raise UnsupportedError("its slope is not finite")
-    return b.unary("leaky_relu", b.operand(given["self"]), f"{{negative_slope = {constant(slope)}}}")
+    return b.unary("leaky_relu", b.tensor(given["self"]), f"{{negative_slope = {constant(slope)}}}")
 
 
 @rule(ELEMENTWISE, "threshold")
 def _threshold(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    threshold, x = b.number(given["threshold"]), b.operand(given["self"])
+    threshold, x = b.number(given["threshold"]), b.tensor(given["self"])
     if threshold != b.number(given["value"]):
         raise UnsupportedError("it jumps at its threshold")
     return b.unary("relu", x) if threshold == 0 else b.binary("max", x, threshold)
@@ -138,7 +138,7 @@ def _threshold(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 
 @rule(ELEMENTWISE, "hardsigmoid", "hardswish")
 def _hardsigmoid(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    x = b.widen(b.operand(given["self"]))
+    x = b.widen(b.tensor(given["self"]))
     y = clamp(b, b.binary("add", x, 3.0), 0.0, 6.0)
     y = b.binary("mul", x, y) if _kind(node) == "hardswish" else y
     return b.cast(b.binary("div", y, 6.0), dtype_of(node))
@@ -146,7 +146,7 @@ def _hardsigmoid(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 
 @rule(ELEMENTWISE, "neg", "abs", "square", "reciprocal")
 def _arithmetic(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    x, kind = b.operand(given["self"]), _kind(node)
+    x, kind = b.tensor(given["self"]), _kind(node)
     if kind == "neg":
         return b.binary("mul", x, -1.0)
     if kind == "abs":
@@ -156,7 +156,7 @@ def _arithmetic(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 
 @rule(ELEMENTWISE, "pow")
 def _pow(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    exponent, x = b.number(given["exponent"]), b.operand(given["self"])
+    exponent, x = b.number(given["exponent"]), b.tensor(given["self"])
     if exponent == 2:
         return b.binary("mul", x, x)
     if exponent == 3:

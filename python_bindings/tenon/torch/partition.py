@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tenon.torch.builder import UnsupportedError
 from tenon.torch.grouping import Group, Grouping, describe, is_worthwhile
@@ -34,22 +35,24 @@ def partition(gm: fx.GraphModule, parameters: set[str], precision: str | None = 
         and what follows them is in their `missed`, and all of it in `missed_of(gm)`.
 
     """
-    words, reasons = find_words(gm.graph, parameters)
-    grouping = Grouping(gm.graph, words, reasons)
-    functions = _import_groups(grouping, parameters, precision)
-    missed = _find_missed(gm.graph, grouping)
-    partitions = []
-    names: set[str] = set()
-    replaced: dict[fx.Node, fx.Node] = {}
-    members = set(grouping.group_of)
-    for group, function in functions:
-        name = _unique_name(function.kinds, names)
-        node = replace_group(gm.graph, function, name, replaced)
-        behind = [m for n, m in missed.items() if _is_behind(n, set(group.members))]
-        partitions.append(Partition(node, name, function.source(name), function.inputs, function.outputs, behind))
-    sweep(gm.graph, members, [part.node for part in partitions])
-    sort_graph(gm.graph)
-    gm.recompile()
+    # AOTAutograd has a fake mode on, in which a constant has no value.
+    with unset_fake_temporarily():
+        words, reasons = find_words(gm.graph, parameters)
+        grouping = Grouping(gm.graph, words, reasons)
+        functions = _import_groups(grouping, parameters, precision)
+        missed = _find_missed(gm.graph, grouping)
+        behind = {g: [m for n, m in missed.items() if _is_behind(n, set(g.members))] for g, _ in functions}
+        names: set[str] = set()
+        replaced: dict[fx.Node, fx.Node] = {}
+        partitions = []
+        for group, function in functions:
+            name = _unique_name(function.kinds, names)
+            node = replace_group(gm.graph, function, name, replaced)
+            source, inputs, outputs = function.source(name), function.inputs, function.outputs
+            partitions.append(Partition(node, name, source, inputs, outputs, behind[group], function.origins))
+        sweep(gm.graph, set(grouping.group_of), [part.node for part in partitions])
+        sort_graph(gm.graph)
+        gm.recompile()
     gm.meta[_MISSED] = list(missed.values())
     return partitions
 

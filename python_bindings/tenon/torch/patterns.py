@@ -9,7 +9,7 @@ its factors and terms does not matter.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 from torch import fx
@@ -176,13 +176,14 @@ def _number(argument: object) -> float | None:
     return float(argument) if isinstance(argument, int | float) else None
 
 
-def _algebra(node: fx.Node, depth: int = 0) -> Iterator[fx.Node]:
-    """Yield a node and those that it is a polynomial of."""
-    node = strip(node)
-    yield node
-    if op_name(node) in _ALGEBRA and depth < _MAX_DEPTH:
-        for argument in node.all_input_nodes:
-            yield from _algebra(argument, depth + 1)
+def _algebra(node: fx.Node) -> list[fx.Node]:
+    """Return a node and those that it is a sum, product or power of, outermost first."""
+    found, level = {}, [strip(node)]
+    for _ in range(_MAX_DEPTH):
+        found.update(dict.fromkeys(level))
+        below = [strip(n) for inner in level if op_name(inner) in _ALGEBRA for n in inner.all_input_nodes]
+        level = [n for n in dict.fromkeys(below) if n not in found]
+    return list(found)
 
 
 def polynomial(node: fx.Node, *variables: fx.Node) -> Polynomial | None:

@@ -32,6 +32,16 @@ def torch_shape(node: fx.Node) -> Shape | None:
     return tuple(extent(d) for d in value.shape) if isinstance(value, torch.Tensor) else None
 
 
+def is_row_major(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor is contiguous, without a guard on dynamic extents."""
+    expected: Extent = 1
+    for size, stride in reversed(list(zip(tensor.shape, tensor.stride(), strict=True))):
+        if extent(size) != 1 and extent(stride) != expected:
+            return False
+        expected = product([expected, extent(size)])
+    return True
+
+
 def flatten(shape: Shape) -> Shape:
     """Return Tenon's shape of a tensor: all dimensions but the last become rows."""
     return shape if len(shape) < 3 else (product(shape[:-1]), shape[-1])

@@ -93,6 +93,7 @@ class Partition:
         inputs: the function's arguments, in the order of `node.args`.
         outputs: the function's results.
         missed: what stayed with PyTorch behind this partition's linear layers.
+        origins: the node that each op of the function was made from, in their order.
 
     """
 
@@ -102,3 +103,4 @@ class Partition:
     inputs: list[TensorSpec]
     outputs: list[OutputSpec]
     missed: list[Missed]
+    origins: list[str]

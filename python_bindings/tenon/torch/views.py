@@ -119,7 +119,7 @@ def replay(node: fx.Node, tensor: torch.Tensor) -> torch.Tensor | None:
     name = base_name(node)
     if name not in _RESHAPES | _PERMUTATIONS | {"expand"}:
         return tensor if view_source(node) is not None else None
-    rest = {k: v for k, v in arguments(node).items() if k not in ("self", "memory_format")}
+    rest = {k: v for k, v in arguments(node).items() if k not in ("self", "implicit", "memory_format")}
     if any(isinstance(a, fx.Node) for a in tree_leaves(rest)):
         return None
     if name in ("view", "reshape", "_unsafe_view"):

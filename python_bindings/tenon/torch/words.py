@@ -15,7 +15,7 @@ from tenon.torch.lowering import Lowering
 from tenon.torch.norms import BatchNorm, is_batch_norm, lower_batch_norm
 from tenon.torch.ops import ELEMENTWISE, LINEAR
 from tenon.torch.patterns import match
-from tenon.torch.shapes import Shape, as_matrix, flatten, torch_shape
+from tenon.torch.shapes import Shape, as_matrix, flatten, is_row_major, torch_shape
 from tenon.torch.views import arguments, cast_source, dtype_of, is_view, op_name
 
 # Products that have no rule: a linear layer all the same, for the report.
@@ -113,9 +113,11 @@ def find_words(graph: fx.Graph, parameters: set[str]) -> tuple[dict[fx.Node, Wor
 def _try(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> Word:
     trial = _Trial(parameters)
     lower(trial, node)
-    device = node.meta["val"].device if isinstance(node.meta["val"], torch.Tensor) else None
-    if device and any(o.meta["val"].device != device for o in trial.operands):
+    result = first_result(node)
+    if any(o.meta["val"].device != result.device for o in trial.operands):
         raise UnsupportedError("one of its operands is on another device")
+    if not is_row_major(result):
+        raise UnsupportedError("PyTorch lays its result out as it does an operand that is not contiguous")
     is_linear = op_name(node) in LINEAR
     is_elementwise = not is_linear and not is_batch_norm(node)
     prepared = is_elementwise and all(_is_prepared(o, parameters, words) for o in trial.operands)
@@ -134,11 +136,17 @@ def is_parameter(node: fx.Node, parameters: set[str]) -> bool:
     return node.op == "placeholder" and node.name in parameters and all(isinstance(d, int) for d in shape or ())
 
 
-def is_of_interest(node: fx.Node) -> bool:
-    """Tell whether a node that PyTorch keeps belongs into a report of what was missed."""
+def first_result(node: fx.Node) -> torch.Tensor | None:
+    """Return a node's fake tensor, or the first of several; None if it gives none."""
     value = node.meta.get("val")
     first = value[0] if isinstance(value, tuple | list) and value else value
-    if not op_name(node) or not isinstance(first, torch.Tensor) or not first.is_floating_point() or is_view(node):
+    return first if isinstance(first, torch.Tensor) else None
+
+
+def is_of_interest(node: fx.Node) -> bool:
+    """Tell whether a node that PyTorch keeps belongs into a report of what was missed."""
+    result = first_result(node)
+    if not op_name(node) or result is None or not result.is_floating_point() or is_view(node):
         return False
     name = op_name(node)
     known = name in LINEAR or name in ELEMENTWISE or name in _OTHER_PRODUCTS or is_batch_norm(node)

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How graphs are cut: what goes together, what stays with PyTorch and why, and what calls take and give."""
+
+import operator
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import torch.nn.functional as F  # noqa: E402
+from tenon.torch.partition import InputDim, InputRows, missed_of, partition  # noqa: E402
+from torch import fx  # noqa: E402
+from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
+from torch_support import Cut, assert_as_eager, parameter, verify  # noqa: E402
+
+M, K, N = 6, 8, 4
+
+
+def inputs_and_weights(count):
+    return torch.randn(M, K), *(parameter(K, K) for _ in range(count))
+
+
+def check(function, *inputs):
+    cut = Cut(function, *inputs)
+    assert_as_eager(cut, function, *inputs)
+    return cut
+
+
+def test_cut_around_what_has_no_word():
+    def function(x, w, v):
+        y = torch.exp(F.relu(F.linear(x, w)))
+        return F.silu(F.linear(y, v)) * 2
+
+    cut = check(function, *inputs_and_weights(2))
+    assert len(cut.partitions) == 2 and cut.kept == ["exp"]
+    assert [(m.op, m.reason) for m in cut.missed] == [("aten.exp", "Tenon has no word for aten.exp.")]
+    assert cut.missed[0].where.startswith(f"{__file__}:")
+    assert cut.partitions[0].missed == cut.missed and cut.partitions[1].missed == []
+
+
+def test_two_linears_in_a_chain():
+    cut = check(lambda x, w, v: F.linear(F.relu(F.linear(x, w)), v), *inputs_and_weights(2))
+    assert cut.ops == ["linear", "relu", "linear"]
+
+
+def test_gate():
+    cut = check(lambda x, w, v, u: F.linear(F.silu(F.linear(x, w)) * F.linear(x, v), u), *inputs_and_weights(3))
+    assert cut.ops == ["linear", "silu", "linear", "mul", "linear"]
+
+
+def test_independent_linears_are_two_calls():
+    cut = check(lambda x, w, v: (F.relu(F.linear(x, w)), F.relu(F.linear(x, v))), *inputs_and_weights(2))
+    assert [p.name for p in cut.partitions] == ["linear_relu", "linear_relu_2"]
+
+
+@pytest.mark.parametrize("function", [lambda x, w: F.linear(x, w), lambda x, w: torch.softmax(F.linear(x, w), -1)])
+def test_linear_alone_stays(function):
+    cut = check(function, *inputs_and_weights(1))
+    assert cut.partitions == [] and "mm" in cut.kept
+    assert [m.op for m in cut.missed] == ["aten.mm"]
+    assert "be fused with it" in cut.missed[0].reason
+
+
+def test_no_call_waits_for_itself():
+    def function(x, w):
+        y = F.linear(x, w)
+        return F.relu(y) * torch.cumsum(y, 0)
+
+    cut = check(function, *inputs_and_weights(1))
+    assert cut.ops == ["linear", "relu"] and sorted(cut.kept) == ["cumsum", "mul"]
+    assert [m.reason for m in cut.missed if m.op == "aten.mul"] == [
+        "Taking it would make a call wait for its own result, through ops of PyTorch's."
+    ]
+
+
+def test_no_two_calls_wait_for_each_other():
+    def function(x, w, v):
+        a, b = F.relu(F.linear(x, w)), F.relu(F.linear(x, v))
+        return a + torch.cumsum(b, 0), b + torch.cumsum(a, 0)
+
+    cut = check(function, *inputs_and_weights(2))
+    assert len(cut.partitions) == 2
+
+
+def test_cycle_through_another_call():
+    def function(x, w, v, u):
+        a = F.relu(F.linear(x, w))
+        b = torch.cumsum(F.relu(F.linear(torch.cumsum(a, 1), v)), 1)
+        return F.linear(a, u) * 2 + b
+
+    check(function, *inputs_and_weights(3))
+
+
+def test_residual_and_extra_results():
+    def function(x, w, r):
+        y = F.linear(x, w)
+        z = y * 2
+        return F.relu(z + r), z, y
+
+    cut = check(function, *inputs_and_weights(1), torch.randn(M, K))
+    assert len(cut.partitions[0].outputs) == 3 and cut.kept == []
+
+
+def test_same_result_twice_and_input_returned():
+    def function(x, w):
+        y = F.relu(F.linear(x, w))
+        return y, y, x
+
+    cut = check(function, *inputs_and_weights(1))
+    assert len(cut.partitions[0].outputs) == 1
+
+
+def test_view_and_its_base_are_one_result():
+    def function(x, w):
+        y = F.relu(F.linear(x, w))
+        return y, y.view(2, 3, K)
+
+    cut = check(function, *inputs_and_weights(1))
+    assert len(cut.partitions[0].outputs) == 1 and cut.kept == ["view"]
+
+
+def test_shared_weight():
+    cut = check(lambda x, w: F.relu(F.linear(F.relu(F.linear(x, w)), w)), *inputs_and_weights(1))
+    assert len(cut.partitions[0].inputs) == 2
+
+
+def test_weight_as_it_is_and_transposed():
+    cut = check(lambda x, w: F.relu(F.relu(F.linear(x, w)) @ w), *inputs_and_weights(1))
+    assert [spec.transpose for spec in cut.partitions[0].inputs] == [False, False, True]
+
+
+def test_parameters_alone_are_prepared():
+    def function(x, w, s):
+        return F.relu(F.linear(x, w * s.abs()) * (s + 1))
+
+    cut = check(function, torch.randn(M, K), parameter(K, K), parameter(K))
+    assert cut.kept == []
+    assert [spec.parameter for spec in cut.partitions[0].inputs] == [False, True, True]
+
+
+def test_ops_on_activations_before_a_linear_stay():
+    cut = check(lambda x, w: F.relu(F.linear(torch.tanh(x), w)), *inputs_and_weights(1))
+    assert cut.kept == ["tanh"] and cut.ops == ["linear", "relu"] and cut.missed == []
+
+
+def test_cast_that_others_need_stays():
+    def function(x, w):
+        half = x.to(torch.bfloat16)
+        return F.relu(F.linear(half, w.to(torch.bfloat16))), half
+
+    cut = check(function, *inputs_and_weights(1))
+    assert cut.kept == ["_to_copy"] and cut.ops == ["cast", "linear", "relu"]
+
+
+def test_broadcast_over_some_rows_stays():
+    def function(x, w, r):
+        return F.relu(F.linear(x, w)) + r
+
+    cut = check(function, torch.randn(2, 3, K), parameter(K, K), torch.randn(3, K))
+    assert cut.kept == ["add"]
+    assert "leading dimensions" in cut.missed[0].reason
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (K,), (1, K), (1, 1, K), (2, 3, 1), (2, 3, K), (1, 1, 1)])
+def test_operands_of_three_dimensions(shape):
+    cut = check(lambda x, w, r: F.linear(x, w) * r, torch.randn(2, 3, K), parameter(K, K), torch.randn(shape))
+    assert cut.kept == [] and cut.ops == ["linear", "mul"]
+
+
+def test_more_rows_than_the_linear_stays():
+    cut = check(lambda x, w, r: F.relu(F.linear(x, w)) + r, torch.randn(1, K), parameter(K, K), torch.randn(5, K))
+    assert cut.kept == ["add"]
+
+
+def test_result_with_strides_of_an_operand_stays():
+    cut = check(lambda x, w, r: r.t() + F.relu(F.linear(x, w)), *inputs_and_weights(1), torch.randn(K, M))
+    assert cut.kept[-1] == "add" and "not contiguous" in cut.missed[0].reason
+
+
+def test_integers_stay():
+    cut = check(lambda x, w, i: F.relu(F.linear(x, w)) * i, *inputs_and_weights(1), torch.arange(K))
+    assert cut.kept == ["mul"] and "int64" in cut.missed[0].reason
+
+
+def test_non_contiguous_inputs():
+    def function(x, w, r):
+        return F.relu(F.linear(x.t(), w) + r[:, ::2])
+
+    check(function, torch.randn(K, M), parameter(K, K), torch.randn(M, 2 * K))
+
+
+def test_shapes_of_results():
+    def function(x, w):
+        return F.relu(F.linear(x, w)), F.silu(F.linear(x.flatten(0, 1), w)), F.relu(F.linear(x, w)).view(-1, 2, K // 2)
+
+    cut = Cut(function, torch.randn(2, 3, K), parameter(K, K), dynamic=True)
+    shapes = [output.shape for part in cut.partitions for output in part.outputs]
+    position = next(i for i, spec in enumerate(cut.partitions[0].inputs) if spec.shape == (None, K))
+    assert (InputDim(position, 0), 3, K) in shapes
+    assert (InputRows(position), K) in shapes
+    assert_as_eager(cut, function, torch.randn(5, 3, K), parameter(K, K))
+
+
+def test_input_changed_in_place():
+    def function(x, w):
+        x.add_(F.relu(F.linear(x, w)))
+        return x * 2
+
+    x, w = inputs_and_weights(1)
+    cut, kept = Cut(function, x.clone(), w), x.clone()
+    compiled, eager = cut(x, w), function(kept, w)
+    torch.testing.assert_close(compiled, eager)
+    torch.testing.assert_close(x, kept)
+    assert cut.kept == ["copy_"]
+
+
+# Batch norm
+
+
+def batch_norm(training, **options):
+    norm = torch.nn.BatchNorm1d(K, **options).requires_grad_(False)
+    return norm.train(training)
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("tracked", [False, True])
+def test_batch_norm(training, affine, tracked):
+    import copy
+
+    norm = batch_norm(training, affine=affine, track_running_stats=tracked, momentum=0.3)
+    eager = copy.deepcopy(norm)
+    x, w = inputs_and_weights(1)
+    cut = Cut(lambda x, w: F.relu(norm(F.linear(x, w) * 2)), x, w)
+    expected = eager(F.linear(x, w) * 2).relu()
+    assert set(cut.kept) <= {"add", "copy_"} and cut.missed == []  # num_batches_tracked
+    uses_batch = training or not tracked
+    assert ("batch_norm_training" if uses_batch else "batch_norm_inference") in cut.ops
+    in_place = [output.in_place for output in cut.partitions[0].outputs if output.in_place is not None]
+    assert len(in_place) == (2 if training and tracked else 0)
+    for name, buffer in norm.named_buffers():
+        torch.testing.assert_close(buffer, dict(eager.named_buffers())[name], msg=name)
+    if not training:
+        torch.testing.assert_close(cut(x, w), expected)
+
+
+def test_batch_norm_called_twice():
+    import copy
+
+    norm = batch_norm(True)
+    eager = copy.deepcopy(norm)
+    x, w = inputs_and_weights(1)
+
+    def function(module):
+        return lambda x, w: module(module(F.linear(x, w)) * 2)
+
+    cut = Cut(function(norm), x, w)
+    torch.testing.assert_close(function(eager)(x, w), function(copy.deepcopy(eager))(x, w))
+    assert cut.ops.count("batch_norm_training") == 2
+    for name, buffer in norm.named_buffers():
+        torch.testing.assert_close(buffer, dict(eager.named_buffers())[name], msg=name)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_batch_norm_of_16_bits_with_float32_parameters(dtype):
+    norm = batch_norm(False)
+
+    def function(x, w):
+        return norm(F.linear(x, w))
+
+    inputs = torch.randn(M, K, dtype=dtype), parameter(K, K, dtype=dtype)
+    assert "batch_norm_inference" in check(function, *inputs).ops
+
+
+def test_batch_norm_over_channels_stays():
+    norm = batch_norm(False)
+    cut = check(lambda x, w: norm(F.linear(x, w).view(3, K, 2)), *inputs_and_weights(1))
+    assert cut.partitions == []
+    assert any("not the last of two" in m.reason for m in cut.missed)
+
+
+AFFINE = ("input", "weight", "bias", "running_mean", "running_var")
+# Every op that a batch norm may arrive as on a device, and the arguments behind those of AFFINE.
+NORMS = {
+    "_native_batch_norm_legit_functional.default": (True, 0.1, 1e-5),
+    "_native_batch_norm_legit.default": (True, 0.1, 1e-5),
+    "_native_batch_norm_legit_no_training.default": (0.1, 1e-5),
+    "native_batch_norm.default": (True, 0.1, 1e-5),
+    "cudnn_batch_norm.default": (True, 0.1, 1e-5),
+    "_batch_norm_with_update.default": (0.1, 1e-5),
+    "_batch_norm_with_update_functional.default": (0.1, 1e-5),
+    "_batch_norm_no_update.default": (0.1, 1e-5),
+    "_batch_norm_impl_index.default": (True, 0.1, 1e-5, True),
+    "batch_norm.default": (True, 0.1, 1e-5, True),
+}
+
+
+def graph_of_norm(op, rest, device, use_saved=False):
+    """Return `norm(x @ w.t())` as a graph that nobody traced."""
+    mode, graph = FakeTensorMode(), fx.Graph()
+
+    def placeholder(name, *shape):
+        node = graph.placeholder(name)
+        with mode:
+            node.meta["val"] = torch.empty(shape, device=device)
+        return node
+
+    def call(target, *arguments):
+        node = graph.call_function(target, arguments)
+        with mode:
+            node.meta["val"] = torch.empty(M, K, device=device) if target is not torch.ops.aten.t.default else None
+        return node
+
+    x, w = placeholder("x", M, K), placeholder("w", K, K)
+    vectors = [placeholder(name, K) for name in AFFINE[1:]]
+    transposed = call(torch.ops.aten.t.default, w)
+    with mode:
+        transposed.meta["val"] = w.meta["val"].t()
+    norm = call(op, call(torch.ops.aten.mm.default, x, transposed), *vectors, *rest)
+    results = [norm]
+    if op is not torch.ops.aten.batch_norm.default:
+        norm.meta["val"] = (norm.meta["val"], *(v.meta["val"] for v in vectors))
+        results = [call(operator.getitem, norm, 0)]
+        if use_saved:
+            results.append(call(operator.getitem, norm, 1))
+            results[1].meta["val"] = vectors[0].meta["val"]
+    graph.output(tuple(results))
+    return fx.GraphModule(torch.nn.Module(), graph)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("name", NORMS)
+def test_every_batch_norm_op(name, device):
+    packet, _, overload = name.partition(".")
+    op = getattr(getattr(torch.ops.aten, packet), overload)
+    gm = graph_of_norm(op, NORMS[name], device)
+    (part,) = partition(gm, {"w"})
+    verify(part.source)
+    training = NORMS[name][0] is True or "with_update" in name
+    assert ("batch_norm_training" if training else "batch_norm_inference") in part.source
+    writes = training and "functional" not in name
+    assert len([o for o in part.outputs if o.in_place is not None]) == (2 if writes else 0)
+    assert all(not isinstance(n.target, torch._ops.OpOverload) for n in gm.graph.nodes)
+
+
+def test_batch_norm_whose_saved_statistics_are_used_stays():
+    gm = graph_of_norm(torch.ops.aten.native_batch_norm.default, (True, 0.1, 1e-5), "cpu", use_saved=True)
+    assert partition(gm, {"w"}) == []
+    assert any("saves for a backward pass" in m.reason for m in missed_of(gm))
