@@ -18,10 +18,10 @@ GOOD = """func.func @forward(%x: tensor<4x6xf32>, %w: tensor<3x6xf32>) -> tensor
 
 def test_syntax_error_has_its_place():
     with pytest.raises(tenon.CompileError) as raised:
-        tenon.compile(GOOD.replace("return", "retrun"), "cpu")
+        tenon.compile(GOOD.replace("return", "returns"), "cpu")
     (error,) = raised.value.diagnostics
     assert (error.severity, error.file, error.line, error.column) == ("error", "<string>", 3, 3)
-    assert "retrun" in error.message and str(raised.value).startswith("<string>:3:3: error: ")
+    assert "returns" in error.message and str(raised.value).startswith("<string>:3:3: error: ")
 
 
 def test_verifier_error_names_the_file_and_has_notes(tmp_path):
