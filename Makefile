@@ -6,7 +6,7 @@
 PRESET ?= dev
 BUILD := $(if $(filter dev,$(PRESET)),build,build-$(PRESET))
 
-.PHONY: help setup build demo test gpu-test format lint tidy docs clean
+.PHONY: help setup build demo test gpu-test wheel format lint tidy docs clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -28,6 +28,9 @@ test: build ## Run every test that needs no GPU
 
 gpu-test: build ## Run the tests that need an NVIDIA GPU
 	@scripts/run_tests.py $(BUILD) --gpu
+
+wheel: build ## Pack the Python package into dist/*.whl
+	@.deps/venv/bin/python scripts/build_wheel.py $(BUILD) dist
 
 format: setup ## Format C++ and Python
 	@git ls-files -co --exclude-standard '*.h' '*.c' '*.cpp' | xargs -r clang-format-22 -i

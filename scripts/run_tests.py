@@ -156,7 +156,9 @@ def run_pytest(build: Path, scratch: Path, args: argparse.Namespace) -> Result |
     command = [str(venv if venv.exists() else sys.executable), "-m", "pytest", "-q", f"--junitxml={report}"]
     command += ["-k", args.filter] if args.filter else []
     command += ["-m", "gpu" if args.gpu else "not gpu", str(tests)]
-    reason = run(command, args.limit, env={**os.environ, "TENON_BUILD": str(build)})
+    # The package of this build, before one that is installed.
+    path = os.pathsep.join(filter(None, [str(build / "python"), os.environ.get("PYTHONPATH")]))
+    reason = run(command, args.limit, env={**os.environ, "TENON_BUILD": str(build), "PYTHONPATH": path})
     # pytest's exit code 5 says that no test was selected.
     return died(parse_junit(read(report)), "" if reason == "exit code 5" else reason)
 
