@@ -1,0 +1,217 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sends each call of an optimized module to code that was compiled for its kind."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import operator
+import threading
+import types
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import fx, nn
+from torch.utils import _pytree as pytree
+
+import tenon
+from tenon.torch.arguments import Arguments, take_apart
+from tenon.torch.backend import tenon_backend
+from tenon.torch.entry import Dims, Entry, kind_of
+from tenon.torch.guards import TENSOR_TYPES, guard_tree, is_plain_context
+from tenon.torch.options import Options
+from tenon.torch.purity import Scan
+from tenon.torch.reads import Impure
+
+_log = logging.getLogger("tenon.torch")
+_MOST_ENTRIES = 8
+# From a warning here to the caller: forward, and Module.__call__'s two functions.
+_FRAMES_TO_CALLER = 7
+
+_Found = tuple[Entry, tuple[torch.Tensor, ...]]
+
+
+class NeedsGradientError(Exception):
+    """A tensor that forward reads requires a gradient."""
+
+
+class _Tree:
+    """One state of the module's tree and the calls compiled for it, the latest first."""
+
+    def __init__(self, scan: Scan) -> None:
+        self.guard = guard_tree(scan.reads)
+        self.signature = scan.reads.signature()
+        self.modules = scan.modules
+        self.entries: tuple[Entry, ...] = ()
+
+    def has(self, modules: Sequence[nn.Module]) -> bool:
+        """Tell whether the tree is made of these modules, or some were replaced for good."""
+        return len(modules) == len(self.modules) and all(map(operator.is_, modules, self.modules))
+
+
+class Dispatcher:
+    """Runs an optimized module.
+
+    Attributes:
+        original: the module as it was given.
+        dynamic, options: as `tenon.torch.optimize` got them.
+        declined: why calls of a new kind go through `torch.compile`; None if they do not.
+
+    """
+
+    def __init__(self, original: nn.Module, dynamic: bool | None, options: Options) -> None:
+        """Start with nothing compiled."""
+        self.original = original
+        self.dynamic = dynamic
+        self.options = options
+        self.declined: str | None = None
+        self._trees: tuple[_Tree, ...] = ()
+        self._compiled: Callable[..., Any] | None = None
+        self._lock = threading.RLock()
+        self._warned = False
+
+    def __call__(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call the module."""
+        if not is_plain_context():
+            return self._run_original(*args, **kwargs)
+        if not kwargs:
+            found = self._find(len(args), args)
+            if found is not None:
+                entry, tensors = found
+                return entry(tensors) if entry.fuses else self._run_original(*args)
+        return self._call_general(args, kwargs)
+
+    def _find(self, structure: Any, given: Sequence[Any]) -> _Found | None:
+        """Return what was compiled for a call, and the tensors to call it with."""
+        for tree in self._trees:
+            read = tree.guard()
+            if read is None:
+                continue
+            tensors = (*read, *given)
+            for entry in tree.entries:
+                if entry.admits(structure, tensors):
+                    if entry is not tree.entries[0]:
+                        tree.entries = (entry, *(other for other in tree.entries if other is not entry))
+                    return entry, tensors
+        return None
+
+    def _call_general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call with arguments of any form, and compile where the kind is new."""
+        leaves = pytree.tree_leaves((args, kwargs))
+        if any(isinstance(leaf, torch.Tensor | fx.Proxy) and type(leaf) not in TENSOR_TYPES for leaf in leaves):
+            return self._run_original(*args, **kwargs)
+        if torch.is_grad_enabled() and _needs_gradient((*leaves, *self.original.parameters())):
+            return self._run_with_gradient(args, kwargs)
+        try:
+            arguments = take_apart(args, kwargs)
+        except Impure as error:
+            _log.info("%s", error)
+            return self._run_compiled(args, kwargs)
+        return self._call_new(arguments, args, kwargs)
+
+    def _call_new(self, arguments: Arguments, args: tuple, kwargs: dict[str, Any]) -> Any:
+        found = self._find(arguments.structure, arguments.tensors)
+        if found is None and self.declined is None:
+            try:
+                with self._lock:
+                    found = self._find(arguments.structure, arguments.tensors) or self._compile(arguments)
+            except tenon.TenonError:
+                raise
+            except NeedsGradientError:
+                return self._run_with_gradient(args, kwargs)
+            except Impure as error:
+                self._decline(str(error))
+            except Exception as error:
+                # What is wrong with the call itself, PyTorch says.
+                result = self._run_original(*args, **kwargs)
+                self._decline(f"{type(error).__name__}: {error}")
+                return result
+        if found is None:
+            return self._run_compiled(args, kwargs)
+        entry, tensors = found
+        return entry(tensors) if entry.fuses else self._run_original(*args, **kwargs)
+
+    def _compile(self, arguments: Arguments) -> _Found:
+        """Compile for calls like this one, unless only the guards were out of date."""
+        scan = Scan(self.original)
+        read = scan.reads.present_tensors()
+        if torch.is_grad_enabled() and _needs_gradient(read):
+            raise NeedsGradientError
+        trees = [tree for tree in self._trees if tree.has(scan.modules)]
+        tree = next((tree for tree in trees if tree.signature == scan.reads.signature()), None)
+        if tree is None:
+            tree = _Tree(scan)
+            trees.insert(0, tree)
+        tree.guard = guard_tree(scan.reads)
+        tensors = (*read, *arguments.tensors)
+        entry = next((entry for entry in tree.entries if entry.admits(arguments.structure, tensors)), None)
+        if entry is None:
+            if sum(len(tree.entries) for tree in trees) == _MOST_ENTRIES:
+                raise Impure(f"it was called in more than {_MOST_ENTRIES} ways")
+            entry = self._make_entry(scan, tree, arguments)
+            tree.entries = (entry, *tree.entries)
+        self._trees = tuple(trees)
+        return entry, tensors
+
+    def _make_entry(self, scan: Scan, tree: _Tree, arguments: Arguments) -> Entry:
+        dynamic = self._choose_dynamic(tree, arguments)
+        if any(dynamic):
+            try:
+                return Entry(scan, arguments, dynamic, self.options)
+            except Exception as error:
+                _log.info("tenon: no dynamic extents: %s", error)
+        return Entry(scan, arguments, (frozenset(),) * len(arguments.tensors), self.options)
+
+    def _choose_dynamic(self, tree: _Tree, arguments: Arguments) -> Dims:
+        """Return the extents to leave open: those seen to vary, or the batch's if so asked."""
+        tensors = arguments.tensors
+        varying: list[set[int]] = [set() for _ in tensors]
+        if self.dynamic:
+            varying = [{0} for _ in tensors]
+        elif self.dynamic is None:
+            kind = kind_of(arguments)
+            for shapes in (entry.shapes for entry in tree.entries if entry.kind == kind):
+                for dims, tensor, shape in zip(varying, tensors, shapes, strict=True):
+                    dims.update(d for d, n in enumerate(tensor.shape) if n != shape[d])
+        # PyTorch's symbolic extents are at least 2.
+        return tuple(
+            frozenset(d for d in dims if t.dim() > 1 and t.shape[d] > 1 and t.is_contiguous())
+            for dims, t in zip(varying, tensors, strict=True)
+        )
+
+    # === PyTorch's own ways ========================================================
+
+    def _run_original(self, *args: Any, **kwargs: Any) -> Any:
+        return type(self.original).forward(self.original, *args, **kwargs)
+
+    def _run_with_gradient(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"tenon: a gradient may be needed, so PyTorch runs {type(self.original).__name__} itself. Call it "
+                "under torch.no_grad() or torch.inference_mode(), or requires_grad_(False), to have it compiled.",
+                stacklevel=_FRAMES_TO_CALLER,
+            )
+        return self._run_original(*args, **kwargs)
+
+    def _decline(self, reason: str) -> None:
+        _log.info("tenon: %s goes through torch.compile: %s", type(self.original).__name__, reason)
+        self.declined = reason
+
+    def _run_compiled(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if self._compiled is None:
+            # Dynamo limits recompilations by code object, so it gets the class's own forward.
+            self._compiled = torch.compile(
+                types.MethodType(type(self.original).forward, self.original),
+                backend=tenon_backend,
+                dynamic=self.dynamic,
+                options=dataclasses.asdict(self.options),
+            )
+        return self._compiled(*args, **kwargs)
+
+
+def _needs_gradient(values: Iterable[Any]) -> bool:
+    return any(isinstance(value, torch.Tensor) and value.requires_grad for value in values)
