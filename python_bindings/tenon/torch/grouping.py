@@ -11,7 +11,6 @@ import torch
 from torch import fx
 
 from tenon.torch.shapes import Extent, extent, rows_of
-from tenon.torch.views import dtype_of
 from tenon.torch.words import Word, first_result, norm_of
 
 
@@ -46,11 +45,12 @@ class Grouping:
         """Return the groups, each once, in the order of their first nodes."""
         return list(dict.fromkeys(self.group_of.values()))
 
-    def dissolve(self, group: Group, reason: str) -> None:
+    def dissolve(self, group: Group, reason: str | None = None) -> None:
         """Leave a group's nodes to PyTorch."""
         for node in group.members:
             del self.group_of[node]
-            self.reasons.setdefault(node, reason)
+            if reason:
+                self.reasons[node] = reason
 
     def inputs_of(self, node: fx.Node) -> Iterable[fx.Node]:
         """Return the nodes that a node needs: as a member of a group, or as PyTorch runs it."""
@@ -134,10 +134,3 @@ def is_worthwhile(group: Group, words: dict[fx.Node, Word], live: set[fx.Node]) 
     members = [m for m in group.members if m in live]
     fused = [m for m in members if not words[m].is_linear and norm_of(m) is None]
     return len(fused) > 0 and any(words[m].is_linear for m in members)
-
-
-def describe(group: Group, reasons: dict[fx.Node, str]) -> str:
-    """Return why a group that is not worthwhile is not taken."""
-    last = max((m for m in group.members), key=lambda m: len(m.users))
-    users = [u for u in last.users if u in reasons and dtype_of(u) is not None]
-    return "no op that follows can be fused with it" if users else "nothing follows that could be fused with it"

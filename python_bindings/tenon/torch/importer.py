@@ -104,7 +104,9 @@ class Importer(Lowering):
             return self.values[node]
         key = (node, shape, transpose)
         if key not in self._arguments:
-            name = self._roles.get(node, "x") if _NAMELESS.fullmatch(node.name) else node.name
+            # Layers of the same code are to have the same text, whatever their nodes are called.
+            is_named = node.op == "placeholder" and not _NAMELESS.fullmatch(node.name)
+            name = node.name if is_named else self._roles.get(node, "x")
             self._arguments[key] = Value(f"%{self.fresh(_identifier(name))}", dtype_of(node), shape)
         return self._arguments[key]
 

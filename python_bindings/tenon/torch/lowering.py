@@ -57,7 +57,10 @@ class Lowering(Builder):
             argument = uniform_value(argument)
         if not isinstance(argument, int | float):
             raise UnsupportedError("one of its numbers is not known before the call")
-        return float(argument)
+        try:
+            return float(argument)
+        except OverflowError:
+            raise UnsupportedError("one of its numbers is too large for float64") from None
 
     def tensor(self, argument: Any, rank: int = 0) -> Value:
         """Return a tensor that an op is given; with rank 2, a vector is a matrix of one row."""

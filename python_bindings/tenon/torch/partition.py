@@ -8,12 +8,13 @@ from torch import fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tenon.torch.builder import UnsupportedError
-from tenon.torch.grouping import Group, Grouping, describe, is_worthwhile
-from tenon.torch.importer import Function, Importer, import_group, source_line
+from tenon.torch.grouping import Group, Grouping, is_worthwhile
+from tenon.torch.importer import Function, Importer, import_group
+from tenon.torch.missed import find_missed, takes_from
 from tenon.torch.rewrite import replace_group, sort_graph, sweep
 from tenon.torch.specs import InputDim, InputRows, Missed, OutputSpec, Partition, TensorSpec
-from tenon.torch.views import cast_source, op_name, strip
-from tenon.torch.words import find_words, is_of_interest, is_product
+from tenon.torch.views import cast_source
+from tenon.torch.words import find_words
 
 __all__ = ["InputDim", "InputRows", "Missed", "OutputSpec", "Partition", "TensorSpec", "missed_of", "partition"]
 
@@ -40,16 +41,16 @@ def partition(gm: fx.GraphModule, parameters: set[str], precision: str | None = 
         words, reasons = find_words(gm.graph, parameters)
         grouping = Grouping(gm.graph, words, reasons)
         functions = _import_groups(grouping, parameters, precision)
-        missed = _find_missed(gm.graph, grouping)
-        behind = {g: [m for n, m in missed.items() if _is_behind(n, set(g.members))] for g, _ in functions}
-        names: set[str] = set()
+        missed = find_missed(gm.graph, grouping)
+        behind = {g: [m for n, m in missed.items() if takes_from(n, g.members)] for g, _ in functions}
+        sources: dict[str, str] = {}
         replaced: dict[fx.Node, fx.Node] = {}
         partitions = []
         for group, function in functions:
-            name = _unique_name(function.kinds, names)
+            name = _name_function(function, sources)
             node = replace_group(gm.graph, function, name, replaced)
-            source, inputs, outputs = function.source(name), function.inputs, function.outputs
-            partitions.append(Partition(node, name, source, inputs, outputs, behind[group], function.origins))
+            inputs, outputs, origins = function.inputs, function.outputs, function.origins
+            partitions.append(Partition(node, name, sources[name], inputs, outputs, behind[group], origins))
         sweep(gm.graph, set(grouping.group_of), [part.node for part in partitions])
         sort_graph(gm.graph)
         gm.recompile()
@@ -66,65 +67,41 @@ def _import_groups(grouping: Grouping, parameters: set[str], precision: str | No
     """Lower every group that is worth it, and dissolve the others."""
     while True:
         live = grouping.live_nodes()
-        takers = grouping.takers(live)
-        functions = []
-        for group in grouping.groups():
-            reason = None if is_worthwhile(group, grouping.words, live) else describe(group, grouping.reasons)
-            if reason is None:
-                try:
-                    importer = Importer(_inlined(group, grouping, takers), parameters, precision)
-                    functions.append((group, import_group(importer, group.members, live, takers)))
-                except UnsupportedError as error:
-                    reason = str(error)
-            if reason is not None:
-                grouping.dissolve(group, reason)
-                break  # what was dead may be needed now
-        else:
-            return functions
+        unfit = {g: None for g in grouping.groups() if not is_worthwhile(g, grouping.words, live)}
+        if not unfit:
+            functions = _lower_groups(grouping, live, parameters, precision)
+            unfit = {group: result for group, result in functions.items() if isinstance(result, str)}
+            if not unfit:
+                return list(functions.items())
+        for group, reason in unfit.items():
+            grouping.dissolve(group, reason)  # what was dead may be needed now
 
 
-def _inlined(group: Group, grouping: Grouping, takers: dict[fx.Node, list[fx.Node]]) -> set[fx.Node]:
-    """Return nodes outside that are lowered with a group: what its parameters need, and casts of its own inputs."""
-    members = set(group.members)
-    inlined = {node for node, word in grouping.words.items() if word.is_prepared}
-    for node in grouping.words:
-        if cast_source(node) is not None and node not in grouping.group_of:
-            users = takers.get(node, [])
-            if users and all(user in members for user in users):
-                inlined.add(node)
-    return inlined
+def _lower_groups(
+    grouping: Grouping, live: set[fx.Node], parameters: set[str], precision: str | None
+) -> dict[Group, Function | str]:
+    """Return each group's function, or the reason why it has none."""
+    takers = grouping.takers(live)
+    prepared = {node for node, word in grouping.words.items() if word.is_prepared}
+    casts = [n for n in grouping.words if cast_source(n) is not None and n not in grouping.group_of and n in takers]
+    functions: dict[Group, Function | str] = {}
+    for group in grouping.groups():
+        members = set(group.members)
+        own_casts = {node for node in casts if members.issuperset(takers[node])}
+        try:
+            importer = Importer(prepared | own_casts, parameters, precision)
+            functions[group] = import_group(importer, group.members, live, takers)
+        except UnsupportedError as error:
+            functions[group] = str(error)
+    return functions
 
 
-def _find_missed(graph: fx.Graph, grouping: Grouping) -> dict[fx.Node, Missed]:
-    live = grouping.live_nodes()
-    behind: set[fx.Node] = set()
-    missed = {}
-    for node in graph.nodes:
-        if is_product(node) or any(n in behind for n in node.all_input_nodes):
-            behind.add(node)
-        taken = node in grouping.group_of or (node in grouping.words and grouping.words[node].is_prepared)
-        if node in behind and node in live and not taken and is_of_interest(node):
-            line = source_line(node)
-            reason = grouping.reasons.get(node, "no linear layer whose call it could join comes before it")
-            where = f"{line[0]}:{line[1]}" if line else None
-            missed[node] = Missed(node.name, op_name(node), _sentence(reason), where)
-    return missed
-
-
-def _sentence(reason: str) -> str:
-    return f"{reason[0].upper()}{reason[1:]}."
-
-
-def _is_behind(node: fx.Node, members: set[fx.Node]) -> bool:
-    """Tell whether a node takes a member's value, through views."""
-    return any(strip(n) in members or n in members for n in node.all_input_nodes)
-
-
-def _unique_name(kinds: list[str], names: set[str]) -> str:
-    base = "_".join(kinds[:6])
+def _name_function(function: Function, sources: dict[str, str]) -> str:
+    """Return a name that says what the function does; functions with the same text have one name."""
+    base = "_".join(function.kinds[:6])
     name, number = base, 1
-    while name in names:
+    while sources.get(name, function.source(name)) != function.source(name):
         number += 1
         name = f"{base}_{number}"
-    names.add(name)
+    sources[name] = function.source(name)
     return name

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
-import sympy
 import torch
 from torch import fx
 
 from tenon.torch.specs import Dim, InputDim, InputRows
 
-# Number, or an expression in the symbols of the graph's dynamic extents.
-Extent = int | sympy.Expr
+# Number, or an expression of sympy's in the symbols of the graph's dynamic extents.
+Extent = Any
 Shape = tuple[Extent, ...]
 
 
@@ -55,7 +55,7 @@ def rows_of(shape: Shape) -> Extent:
 def product(extents: Sequence[Extent]) -> Extent:
     """Return the product of extents."""
     result = math.prod(extents)
-    return int(result) if isinstance(result, sympy.Expr) and result.is_Integer else result
+    return int(result) if not isinstance(result, int) and result.is_Integer else result
 
 
 def as_matrix(shape: Shape) -> Shape:

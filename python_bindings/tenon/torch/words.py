@@ -18,9 +18,6 @@ from tenon.torch.patterns import match
 from tenon.torch.shapes import Shape, as_matrix, flatten, is_row_major, torch_shape
 from tenon.torch.views import arguments, cast_source, dtype_of, is_view, op_name
 
-# Products that have no rule: a linear layer all the same, for the report.
-_OTHER_PRODUCTS = {"aten.baddbmm", "aten.mv", "aten.addmv", "aten.dot", "aten.addbmm", "aten.bilinear"}
-
 
 @dataclasses.dataclass(frozen=True)
 class Word:
@@ -116,6 +113,8 @@ def _try(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> Wor
     result = first_result(node)
     if any(o.meta["val"].device != result.device for o in trial.operands):
         raise UnsupportedError("one of its operands is on another device")
+    if result.device.type not in ("cpu", "cuda"):
+        raise UnsupportedError(f"Tenon has no code for a device of type {result.device.type}")
     if not is_row_major(result):
         raise UnsupportedError("PyTorch lays its result out as it does an operand that is not contiguous")
     is_linear = op_name(node) in LINEAR
@@ -141,18 +140,3 @@ def first_result(node: fx.Node) -> torch.Tensor | None:
     value = node.meta.get("val")
     first = value[0] if isinstance(value, tuple | list) and value else value
     return first if isinstance(first, torch.Tensor) else None
-
-
-def is_of_interest(node: fx.Node) -> bool:
-    """Tell whether a node that PyTorch keeps belongs into a report of what was missed."""
-    result = first_result(node)
-    if not op_name(node) or result is None or not result.is_floating_point() or is_view(node):
-        return False
-    name = op_name(node)
-    known = name in LINEAR or name in ELEMENTWISE or name in _OTHER_PRODUCTS or is_batch_norm(node)
-    return known or cast_source(node) is not None or torch.Tag.pointwise in node.target.tags
-
-
-def is_product(node: fx.Node) -> bool:
-    """Tell whether a node is a linear layer or another matrix product."""
-    return op_name(node) in LINEAR or op_name(node) in _OTHER_PRODUCTS
