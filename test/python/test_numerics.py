@@ -117,7 +117,7 @@ def is_chain(graph: Graph) -> bool:
     values = [v for op in graph.ops for v in op.results]
     return (
         len(graph.ops) >= 3
-        and sum(op.kind == "linear" for op in graph.ops) == 1
+        and [op.kind == "linear" for op in graph.ops] == [True] + [False] * (len(graph.ops) - 1)
         and all(len(v.shape) == 2 and v.dtype == graph.ops[0].results[0].dtype for v in values)
         and graph.ops[0].results[0].dtype != "f32"
         and all(before.results[0] in after.operands for before, after in zip(graph.ops, graph.ops[1:], strict=False))
@@ -128,7 +128,7 @@ def is_chain(graph: Graph) -> bool:
 def test_bounds_notice_mistakes():
     """An op left out, or f32 values rounded to 16 bits, exceeds a bound wherever it changes a result at all."""
     dropped, rounded = [], []
-    for seed in range(100):
+    for seed in range(140):
         graph = random_graph(seed, dtype="f32")
         inputs = draw_inputs(graph)
         expected = evaluate(graph, inputs)

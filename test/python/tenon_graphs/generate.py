@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random graphs, the same for the same seed.
 
-One or two linears, some of operands that are cast; chains and DAGs of every epilogue op with
-operands of every shape on either side; values read twice and returned; residuals from inputs and
-from other linears. Values stay bounded, and nothing is divided by what may be near zero, so that
-rounding errors stay small.
+None to two linears, some of operands that are cast or computed; chains and DAGs of every epilogue
+op with operands of every shape on either side; values read twice and returned; residuals from
+inputs and from other linears. Values stay bounded, and nothing is divided by what may be near zero,
+so that rounding errors stay small.
 """
 
 from __future__ import annotations
@@ -191,7 +191,12 @@ class Generator:
     def make(self) -> Graph:
         features, depth = self.rng.choice(FEATURES), self.rng.choice(FEATURES)
         x = self.input(("m", depth), dtype=self.dtype)
-        y = self.chain(self.linear(x, features), 7)
+        if self.chance(0.12):
+            x = self.chain(x, 3)
+        if self.chance(0.05):  # no product comes first
+            features, y = depth, self.chain(x, 7)
+        else:
+            y = self.chain(self.linear(x, features), 7)
         layout = self.rng.choices(["one", "stacked", "parallel", "independent"], [60, 18, 15, 7])[0]
         if layout == "stacked":
             y = self.chain(self.linear(y, self.rng.choice(FEATURES)), 4)

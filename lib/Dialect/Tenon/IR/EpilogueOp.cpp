@@ -273,11 +273,13 @@ struct EpilogueBufferization
       buffers.push_back(*buffer);
     }
     ValueRange all(buffers);
+    // The region stays on tensors. All is made behind the rewriter's back:
+    // bufferization asks that every op it has seen loses its tensors, and takes
+    // a new op for an old one whose address it has.
+    OpBuilder builder(op);
     auto replacement = EpilogueOp::create(
-        rewriter, op->getLoc(), all.take_front(epilogue.getInputs().size()),
+        builder, op->getLoc(), all.take_front(epilogue.getInputs().size()),
         all.take_back(epilogue.getOutputs().size()));
-    // The region stays on tensors. It is copied behind the rewriter's back:
-    // bufferization asks that every op it has seen loses its tensors.
     IRMapping mapping;
     epilogue.getEpilogue().cloneInto(&replacement.getEpilogue(), mapping);
     bufferization::replaceOpWithBufferizedValues(

@@ -98,8 +98,7 @@ LogicalResult CastOp::verify() {
            << "; a model's f64 tensors stay f64, so convert outside of it";
   // cast-C2
   if (from.getShape() != to.getShape())
-    return emitOpError("keeps the shape, but is from ")
-           << from << " to " << to;
+    return emitOpError("keeps the shape, but is from ") << from << " to " << to;
   return success();
 }
 

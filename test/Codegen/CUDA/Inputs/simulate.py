@@ -177,10 +177,44 @@ func.func @map(%y: memref<?x{n}xf32>, %b: memref<{n}xf32>, %c: memref<?x1xf32>, 
         check(f"{name}, {m}x{n}, scalar", silu, np.array([1.5 / (1 + np.exp(-1.5))]), 1e-6)
 
 
+def first_operands(m: int, n: int, t: str) -> None:
+    """Repeated tensors as first operands, between casts from `t` to f32 and back."""
+    kernels = Kernels(
+        f"first_{m}_{n}_{t}",
+        f"""
+func.func @map(%y: memref<?x{n}x{t}>, %b: memref<{n}xf32>, %c: memref<?x1x{t}>, %s: memref<f32>,
+               %z: memref<?x{n}xf32>) {{
+  tenon.epilogue ins(%a = %y: memref<?x{n}x{t}>, %bb = %b: memref<{n}xf32>, %cc = %c: memref<?x1x{t}>,
+                     %ss = %s: memref<f32>)
+      outs(%y: memref<?x{n}x{t}>, %z: memref<?x{n}xf32>) {{
+    %0 = tenon.cast %a : tensor<?x{n}x{t}> -> tensor<?x{n}xf32>
+    %1 = tenon.sub %bb, %0 : tensor<{n}xf32>, tensor<?x{n}xf32>
+    %2 = tenon.cast %cc : tensor<?x1x{t}> -> tensor<?x1xf32>
+    %3 = tenon.div %2, %1 : tensor<?x1xf32>, tensor<?x{n}xf32>
+    %4 = tenon.sub %ss, %3 : tensor<f32>, tensor<?x{n}xf32>
+    %5 = tenon.cast %4 : tensor<?x{n}xf32> -> tensor<?x{n}x{t}>
+    tenon.yield %5, %4 : tensor<?x{n}x{t}>, tensor<?x{n}xf32>
+  }}
+  return
+}}""",
+    )
+    random = np.random.default_rng(n)
+    for name in kernels.names():
+        matrix, column = (guarded(random.uniform(-1, 1, shape).astype(DTYPES[t])) for shape in [(m, n), (m, 1)])
+        bias, scalar = guarded(random.uniform(2, 3, n).astype(np.float32)), guarded(np.full((1,), 1.5, np.float32))
+        wide = guarded(np.zeros((m, n), np.float32))
+        expected = scalar - column.astype(np.float64) / (bias - matrix.astype(np.float64))
+        kernels.launch(name, [matrix, bias, column, scalar, matrix, wide], m, 2, n)
+        check(f"{name}, {m}x{n} {t}, wide", wide, expected, 1e-6)
+        check(f"{name}, {m}x{n} {t}, rounded", matrix, wide.astype(DTYPES[t]).astype(np.float64), 0)
+
+
 WORK.mkdir(parents=True, exist_ok=True)
 for case in [(300, 64, "f32", 1e-5), (37, 40, "f32", 1e-5), (1000, 7, "f32", 1e-5), (2, 256, "f16", 4e-3),
              (700, 264, "f16", 4e-3), (130, 6, "f64", 1e-12), (513, 1, "f32", 1e-5)]:  # fmt: skip
     batch_norm(*case)
 for case in [(37, 24), (1, 7), (300, 1030)]:
     broadcasting(*case)
+for case in [(37, 24, "f16"), (5, 7, "f16"), (1, 1032, "f16"), (37, 24, "f32")]:
+    first_operands(*case)
 print("all right")

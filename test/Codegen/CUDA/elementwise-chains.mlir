@@ -1,0 +1,43 @@
+// Chains of elementwise ops and batch norms without a product in front, on activations and on
+// parameters, become kernels.
+// RUN: tenon-compile %s --target=sm_90a --stop-after=cuda-kernels | FileCheck %s
+
+// One kernel for what is computed at the end, one for what is returned on the way.
+// CHECK-LABEL: func.func @chain
+// CHECK: gpu.launch_func @kernels::@chain_map_v8
+// CHECK: gpu.launch_func @kernels::@chain_map_v8_1
+func.func @chain(%x: tensor<?x8xbf16>, %c: tensor<?x1xbf16>, %s: tensor<bf16>) -> (tensor<?x8xbf16>, tensor<?x8xbf16>) {
+  %0 = tenon.sub %s, %x : tensor<bf16>, tensor<?x8xbf16>
+  %1 = tenon.div %c, %0 : tensor<?x1xbf16>, tensor<?x8xbf16>
+  %2 = tenon.relu %1 : tensor<?x8xbf16>
+  %3 = tenon.silu %2 : tensor<?x8xbf16>
+  return %1, %3 : tensor<?x8xbf16>, tensor<?x8xbf16>
+}
+
+// Bufferization once took a new epilogue for an op that it had seen.
+// CHECK-LABEL: func.func @batch_norm
+// CHECK: gpu.launch_func @kernels::@batch_norm_reduce
+// CHECK: gpu.launch_func @kernels::@batch_norm_map
+// CHECK: gpu.launch_func @kernels::@batch_norm_map
+// CHECK: blaslt.run
+func.func @batch_norm(%x: tensor<?x8xbf16>, %s: tensor<8xbf16>, %w: tensor<8x8xbf16>)
+    -> (tensor<?x8xbf16>, tensor<8xbf16>, tensor<8xbf16>) {
+  %0, %1, %2 = tenon.batch_norm_training %x running(%s, %s)
+      : (tensor<?x8xbf16>, tensor<8xbf16>, tensor<8xbf16>) -> (tensor<?x8xbf16>, tensor<8xbf16>, tensor<8xbf16>)
+  %3 = tenon.leaky_relu %0 : tensor<?x8xbf16>
+  %4 = tenon.linear %3, %w : (tensor<?x8xbf16>, tensor<8x8xbf16>) -> (tensor<?x8xbf16>)
+  return %4, %1, %2 : tensor<?x8xbf16>, tensor<8xbf16>, tensor<8xbf16>
+}
+
+// A weight is scaled by row, cast and used, in prepare.
+// CHECK-LABEL: func.func @parameters_prepare
+// CHECK: gpu.launch_func @kernels::@parameters_prepare_map_v4
+// CHECK-LABEL: func.func @parameters_run
+// CHECK-NOT: gpu.launch_func
+func.func @parameters(%x: tensor<?x8xbf16>, %w: tensor<16x8xf32> {tenon.param}, %s: tensor<16x1xf32> {tenon.param}) -> tensor<?x16xbf16> {
+  %0 = tenon.tanh %s : tensor<16x1xf32>
+  %1 = tenon.mul %0, %w : tensor<16x1xf32>, tensor<16x8xf32>
+  %2 = tenon.cast %1 : tensor<16x8xf32> -> tensor<16x8xbf16>
+  %3 = tenon.linear %x, %2 : (tensor<?x8xbf16>, tensor<16x8xbf16>) -> tensor<?x16xbf16>
+  return %3 : tensor<?x16xbf16>
+}
