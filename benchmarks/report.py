@@ -2,26 +2,28 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: RUF001
-"""Writes docs/Performance.md and its chart from benchmarks/results/library.json.
+"""Writes docs/Performance.md, docs/TorchPerformance.md and their charts from benchmarks/results.
 
-Every figure of that page comes from the result file; none is typed by hand.
-Needs matplotlib.
+Every figure of those pages comes from library.json, torch.json, torch_host.json and
+torch_first_call.json there; none is typed by hand. Needs matplotlib.
 
-Usage: report.py [RESULT.json]
+Usage: report.py
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
+import plot_torch
 from matplotlib import pyplot as plt
+from report_torch import full_page, read_reports, section
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks/results"
 ELEMENT_BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
 KINDS = ("single", "burst", "sustained")
 PEERS = {
@@ -121,15 +123,16 @@ def draw(cases: list[dict], path: Path) -> None:
 
 
 def main() -> None:
-    """Write the page and the chart."""
-    source = Path(sys.argv[1] if sys.argv[1:] else ROOT / "benchmarks/results/library.json")
+    """Write the pages and the charts."""
+    source = RESULTS / "library.json"
     report = json.loads(source.read_text())
+    reports = read_reports(RESULTS)
     cases, rate = report["cases"], report["copy_bytes_per_second"]
     draw(cases, ROOT / "docs/performance.svg")
     page = [
         "# Performance",
         "",
-        f"Written by `benchmarks/report.py` from `{source.resolve().relative_to(ROOT)}`; "
+        f"Written by `benchmarks/report.py` from `{source.relative_to(ROOT)}`; "
         f"{report['device']}, PyTorch {report['torch']}, copy rate {rate / 1e12:.2f} TB/s.",
         "Milliseconds are medians; all peers run in turn in one process on the same random data. "
         "*single*: one call from idle; *burst*: ten calls back to back from idle; *sustained*: ten calls "
@@ -152,7 +155,11 @@ def main() -> None:
         "",
         *overhead_rows(cases),
         "",
+        *(section(reports) if "torch" in reports else []),
     ]
+    if "torch" in reports:
+        plot_torch.draw(reports["torch"], ROOT / "docs")
+        (ROOT / "docs/TorchPerformance.md").write_text(full_page(reports["torch"]))
     (ROOT / "docs/Performance.md").write_text("\n".join(page))
 
 

@@ -3,8 +3,10 @@
 """Make build/gpu-bundle: all that the GPU tests and benchmarks need on a machine without a compiler.
 
 Holds models compiled for sm_80 and sm_90a (random graphs, the examples, the benchmark's), the
-runtime, tenon-run, the tests and the benchmarks' scripts, laid out as in a checkout. The machine
-needs Python 3.11 or later with torch, numpy and pytest. run.sh there runs the tests.
+runtime, tenon-run, the wheel that `make wheel` put into dist, the tests and the benchmarks' scripts,
+laid out as in a checkout. The machine needs Python 3.11 or later with torch, numpy and pytest, and
+for the wheel CUDA's ptxas and fatbinary. There, run.sh runs the tests, and bench_torch.sh measures
+PyTorch models.
 """
 
 import argparse
@@ -19,14 +21,14 @@ from tenon_graphs.execute import TENON_COMPILE, tool  # noqa: E402
 from tenon_graphs.graph import Graph  # noqa: E402
 from tenon_graphs.modules import GPU_TARGETS, compile_modules, has_statistics, modules  # noqa: E402
 
-LIMIT_MIB = 50
-FILES = [
+LIMIT_MIB = 60
+PATTERNS = [
     "pyproject.toml",
-    "benchmarks/bench_gpu.py",
-    "benchmarks/tenon_model.py",
-    "test/python/conftest.py",
-    "test/python/test_calls.py",
-    "test/python/test_gpu.py",
+    "benchmarks/*.py",
+    "examples/*.py",
+    "test/python/*.py",
+    "test/python/tenon_graphs/*.py",
+    "test/python/torch_models/*.py",
 ]
 # Examples whose float64 reference takes no more than seconds on a CPU, with the extents they leave open.
 SMALL_EXAMPLES = {
@@ -46,6 +48,7 @@ RUN = """\
 set -uo pipefail
 cd "$(dirname "$0")"
 export TENON_BUILD=$PWD TENON_GPU_MODELS=$PWD/models PYTHONDONTWRITEBYTECODE=1
+{install}
 failed=0
 
 try() {{ # command...
@@ -74,17 +77,40 @@ fi
 exit $failed
 """
 
+# Behind the bundle's folder, so that no test or benchmark finds the package elsewhere.
+INSTALL = """\
+site=$(mktemp -d) || exit
+trap 'rm -rf "$site"' EXIT
+python3 -m pip install -q --no-index --no-deps --target="$site" dist/*.whl || exit
+export PYTHONPATH=$site PATH=$site/bin:$PATH TENON_CACHE_DIR=$site/cache
+python3 -c "import torch._dynamo; torch._dynamo.lookup_backend('tenon')" || exit # its entry point"""
+
+BENCH_TORCH = """\
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Installs the wheel and measures PyTorch models: bench_torch.sh RESULTS_DIR [BUDGET_S]
+
+set -uo pipefail
+results=$(realpath "$1")
+cd "$(dirname "$0")"
+{install}
+set -x
+python3 benchmarks/bench_host.py --output "$results/torch_host.json"
+python3 benchmarks/bench_first_call.py --output "$results/torch_first_call.json"
+python3 benchmarks/bench_torch.py --workers 8 --budget-s "${{2:-300}}" --output "$results/torch.json"
+"""
+
 
 def copy_files(bundle: Path, build: Path) -> None:
-    """Copy what needs no compilation."""
-    for name in FILES:
-        (bundle / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(SOURCE / name, bundle / name)
-    shutil.copytree(
-        SOURCE / "test/python/tenon_graphs",
-        bundle / "test/python/tenon_graphs",
-        ignore=shutil.ignore_patterns("__pycache__"),
-    )
+    """Copy what needs no compilation; exit where there is not one wheel."""
+    wheels = sorted((SOURCE / "dist").glob("*.whl"))
+    if len(wheels) != 1:
+        sys.exit(f"gpu_bundle.py: error: expected one wheel in dist, but found {len(wheels)}; run 'make wheel'")
+    for path in [*(path for pattern in PATTERNS for path in SOURCE.glob(pattern)), *wheels]:
+        target = bundle / path.relative_to(SOURCE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
     for name in ("lib/libtenon_runtime.so.0", "bin/tenon-run"):
         (bundle / name).parent.mkdir(exist_ok=True)
         shutil.copy(build / name, bundle / name)
@@ -100,27 +126,31 @@ def quoted_calls(graphs: list[Graph]) -> str:
     return " ".join(f'"{arguments(graph)}"' for graph in graphs)
 
 
-def write_run(bundle: Path) -> None:
+def write_script(path: Path, text: str) -> None:
+    """Write a shell script."""
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def write_run(path: Path) -> None:
     """Write run.sh, which sanitizes a call of each kind of graph."""
     graphs = modules()["graphs0"]
     reducing = [g for g in graphs if has_statistics(g)][:3]
     rest = [g for g in graphs if g not in reducing]
     others = [next(g for g in rest if g.inputs[0].dtype == dtype) for dtype in ("f32", "f16", "bf16", "f64")]
-    script = bundle / "run.sh"
-    script.write_text(
-        RUN.format(
-            examples=" ".join(f'"{name}.so{dims}"' for name, dims in SMALL_EXAMPLES.items()),
-            functions=quoted_calls([*reducing, *others]),
-            reducing=quoted_calls(reducing),
-        )
+    text = RUN.format(
+        install=INSTALL,
+        examples=" ".join(f'"{name}.so{dims}"' for name, dims in SMALL_EXAMPLES.items()),
+        functions=quoted_calls([*reducing, *others]),
+        reducing=quoted_calls(reducing),
     )
-    script.chmod(0o755)
+    write_script(path, text)
 
 
 def compile_models(bundle: Path, build: Path) -> None:
     """Compile the random graphs, the examples and the benchmark's models."""
     compile_modules(bundle / "models", GPU_TARGETS)
-    (bundle / "examples").mkdir()
+    (bundle / "examples").mkdir(exist_ok=True)
     for source in sorted((SOURCE / "examples").glob("*.mlir")):
         flags = ["--reference"] if source.stem in SMALL_EXAMPLES else []
         tool(TENON_COMPILE, source, GPU_TARGETS, *flags, "-o", bundle / "examples" / f"{source.stem}.so")
@@ -137,11 +167,13 @@ def main() -> int:
     shutil.rmtree(bundle, ignore_errors=True)
     copy_files(bundle, build)
     compile_models(bundle, build)
-    write_run(bundle)
+    write_run(bundle / "run.sh")
+    write_script(bundle / "bench_torch.sh", BENCH_TORCH.format(install=INSTALL))
     size = sum(path.stat().st_size for path in bundle.rglob("*") if path.is_file()) / 2**20
     subprocess.run(["du", "-sh", *sorted(bundle.iterdir())], check=False)
     print(f"{bundle}: {size:.1f} MiB; there: ./run.sh, and for the benchmarks:")
     print("  python3 benchmarks/bench_gpu.py bench lib/libtenon_runtime.so.0 results.json")
+    print("  ./bench_torch.sh RESULTS_DIR")
     if size > LIMIT_MIB:
         print(f"gpu_bundle.py: error: larger than {LIMIT_MIB} MiB", file=sys.stderr)
         return 1
