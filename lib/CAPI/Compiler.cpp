@@ -16,6 +16,7 @@
 #include "tenon/Pipelines/WriteFile.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
