@@ -237,6 +237,7 @@ def test_changes_are_seen(change, scaled, x):
         before = optimized(x)
     change(model)
     with torch.no_grad():
+        assert_same(optimized(x), Scaled.forward(model, x))  # a call of a new kind is PyTorch's own
         got = optimized(x)
         assert_same(got, Scaled.forward(model, x))
         assert torch.equal(got, before) == (change in (set_type, tie))

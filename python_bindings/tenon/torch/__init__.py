@@ -10,10 +10,36 @@
 * `refresh`: for parameters that were changed behind PyTorch's back.
 """
 
-from tenon.torch.aot import aot_compile, export
-from tenon.torch.explain import explain
-from tenon.torch.module import optimize
-from tenon.torch.options import Options
-from tenon.torch.parameters import refresh
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tenon.torch.aot import aot_compile, export
+    from tenon.torch.explain import explain
+    from tenon.torch.module import optimize
+    from tenon.torch.options import Options
+    from tenon.torch.parameters import refresh
 
 __all__ = ["Options", "aot_compile", "explain", "export", "optimize", "refresh"]
+
+_HOMES = {
+    "Options": "options",
+    "aot_compile": "aot",
+    "explain": "explain",
+    "export": "aot",
+    "optimize": "module",
+    "refresh": "parameters",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: what torch.export needs takes seconds on some machines."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"tenon.torch.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -56,7 +56,7 @@ def tenon_backend(
         # AOTAutograd leaves out inputs that are given twice; then none is known to be
         # a parameter, which costs time and no correctness.
         known = parameters if len(inputs) == len(example_inputs) else set()
-        calls = compile_graph(aten, inputs, known, options)
+        calls = compile_graph(aten, known, options)
         fused.extend(calls)
         replay = replayed(aten, inputs, static_inputs(), calls) if mode == "reduce-overhead" and calls else None
         return replay or aten.forward
@@ -67,18 +67,12 @@ def tenon_backend(
     return compiled
 
 
-def compile_graph(
-    graph: fx.GraphModule,
-    inputs: Sequence[Any],
-    parameters: set[int],
-    options: Options,
-) -> list[FusedCall]:
+def compile_graph(graph: fx.GraphModule, parameters: set[int], options: Options) -> list[FusedCall]:
     """Compile what Tenon can fuse of a functional ATen graph.
 
     Args:
         graph: the graph, rewritten in place; mutations of inputs are copies at its end.
-        inputs: fake tensors and sizes, one for each placeholder.
-        parameters: which inputs change rarely, and are told by their versions.
+        parameters: which of its inputs change rarely, and are told by their versions.
         options: how to compile.
 
     Returns:

@@ -9,8 +9,6 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch._dynamo.backends.common import aot_autograd
-from torch._functorch.aot_autograd import make_boxed_func
 
 # Takes the graph and fake inputs, gives a function of the flat inputs.
 Compiler = Callable[[fx.GraphModule, Sequence[Any]], Callable[..., Sequence[Any]]]
@@ -32,6 +30,9 @@ def capture_inference(module: torch.nn.Module, inputs: Sequence[Any], compiler: 
         a function of the same inputs as `module`, to be called without gradients.
 
     """
+    # Imported where they are needed: with Dynamo, that takes seconds on some machines.
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._functorch.aot_autograd import make_boxed_func
 
     def boxed(graph: fx.GraphModule, fakes: Sequence[Any]) -> Callable[..., Any]:
         return make_boxed_func(compiler(graph, fakes))

@@ -18,13 +18,14 @@ from torch import fx, nn
 from torch.utils import _pytree as pytree
 
 import tenon
-from tenon.torch.arguments import Arguments, take_apart
-from tenon.torch.backend import tenon_backend
+from tenon.torch.arguments import Arguments, take_apart, take_result_apart
+from tenon.torch.backend import compile_graph, tenon_backend
 from tenon.torch.entry import Dims, Entry, kind_of
 from tenon.torch.guards import TENSOR_TYPES, guard_tree, is_plain_context
 from tenon.torch.options import Options
 from tenon.torch.purity import Scan
 from tenon.torch.reads import Impure
+from tenon.torch.record import CannotRepeatError, Recorder
 
 _log = logging.getLogger("tenon.torch")
 _MOST_ENTRIES = 8
@@ -115,55 +116,82 @@ class Dispatcher:
     def _call_new(self, arguments: Arguments, args: tuple, kwargs: dict[str, Any]) -> Any:
         found = self._find(arguments.structure, arguments.tensors)
         if found is None and self.declined is None:
-            try:
-                with self._lock:
-                    found = self._find(arguments.structure, arguments.tensors) or self._compile(arguments)
-            except tenon.TenonError:
-                raise
-            except NeedsGradientError:
-                return self._run_with_gradient(args, kwargs)
-            except Impure as error:
-                self._decline(str(error))
-            except Exception as error:
-                # What is wrong with the call itself, PyTorch says.
-                result = self._run_original(*args, **kwargs)
-                self._decline(f"{type(error).__name__}: {error}")
-                return result
+            with self._lock:
+                found = self._find(arguments.structure, arguments.tensors)
+                if found is None and self.declined is None:
+                    return self._call_and_compile(arguments, args, kwargs)
         if found is None:
             return self._run_compiled(args, kwargs)
         entry, tensors = found
         return entry(tensors) if entry.fuses else self._run_original(*args, **kwargs)
 
-    def _compile(self, arguments: Arguments) -> _Found:
-        """Compile for calls like this one, unless only the guards were out of date."""
-        scan = Scan(self.original)
-        read = scan.reads.present_tensors()
-        if torch.is_grad_enabled() and _needs_gradient(read):
-            raise NeedsGradientError
+    def _call_and_compile(self, arguments: Arguments, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Make a call of a new kind, and compile for others like it."""
+        try:
+            scan = Scan(self.original)
+            if torch.is_grad_enabled() and _needs_gradient(scan.reads.present_tensors()):
+                return self._run_with_gradient(args, kwargs)
+            tree = self._find_tree(scan)
+            tensors = (*scan.reads.present_tensors(), *arguments.tensors)
+            entry = next((entry for entry in tree.entries if entry.admits(arguments.structure, tensors)), None)
+            entry = entry or self._trace(scan, tree, arguments)
+            unfinished = None if entry else Entry(scan, arguments)
+        except Impure as error:
+            self._decline(str(error))
+            return self._run_compiled(args, kwargs)
+        if unfinished:
+            return self._record(unfinished, tree, args, kwargs)
+        return entry(tensors) if entry.fuses else self._run_original(*args, **kwargs)
+
+    def _find_tree(self, scan: Scan) -> _Tree:
+        """Return the tree in its present state, with guards that are up to date."""
         trees = [tree for tree in self._trees if tree.has(scan.modules)]
         tree = next((tree for tree in trees if tree.signature == scan.reads.signature()), None)
         if tree is None:
             tree = _Tree(scan)
             trees.insert(0, tree)
+        if sum(len(tree.entries) for tree in trees) == _MOST_ENTRIES:
+            raise Impure(f"it was called in more than {_MOST_ENTRIES} ways")
         tree.guard = guard_tree(scan.reads)
-        tensors = (*read, *arguments.tensors)
-        entry = next((entry for entry in tree.entries if entry.admits(arguments.structure, tensors)), None)
-        if entry is None:
-            if sum(len(tree.entries) for tree in trees) == _MOST_ENTRIES:
-                raise Impure(f"it was called in more than {_MOST_ENTRIES} ways")
-            entry = self._make_entry(scan, tree, arguments)
-            tree.entries = (entry, *tree.entries)
         self._trees = tuple(trees)
-        return entry, tensors
+        return tree
 
-    def _make_entry(self, scan: Scan, tree: _Tree, arguments: Arguments) -> Entry:
+    def _trace(self, scan: Scan, tree: _Tree, arguments: Arguments) -> Entry | None:
+        """Compile for dynamic extents, if there are to be any and that is possible."""
         dynamic = self._choose_dynamic(tree, arguments)
-        if any(dynamic):
-            try:
-                return Entry(scan, arguments, dynamic, self.options)
-            except Exception as error:
-                _log.info("tenon: no dynamic extents: %s", error)
-        return Entry(scan, arguments, (frozenset(),) * len(arguments.tensors), self.options)
+        if not any(dynamic):
+            return None
+        # Imported where it is needed: with Dynamo, that takes seconds on some machines.
+        from tenon.torch.symbolic import compile_symbolic
+
+        entry = Entry(scan, arguments, dynamic)
+        try:
+            compile_symbolic(entry, scan, arguments, self.options)
+        except tenon.TenonError:
+            raise
+        except Exception as error:
+            _log.info("tenon: no dynamic extents: %s", error)
+            return None
+        tree.entries = (entry, *tree.entries)
+        return entry
+
+    def _record(self, entry: Entry, tree: _Tree, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Make the call, as PyTorch makes it, and compile what it did."""
+        recorder = Recorder(entry.tensors)
+        with recorder:
+            result = self._run_original(*args, **kwargs)
+        try:
+            results, rebuild = take_result_apart(result)
+            graph = recorder.finish(results)
+            if any(i >= entry.sources for i in recorder.changed):
+                raise Impure("forward writes to its arguments")  # which another time may overlap
+        except (Impure, CannotRepeatError) as error:
+            self._decline(str(error))
+        else:
+            fused = compile_graph(graph, entry.parameters, self.options)
+            entry.complete(graph.forward if fused else None, rebuild)
+            tree.entries = (entry, *tree.entries)
+        return result
 
     def _choose_dynamic(self, tree: _Tree, arguments: Arguments) -> Dims:
         """Return the extents to leave open: those seen to vary, or the batch's if so asked."""

@@ -9,10 +9,9 @@ again must know that Python would do the same again.
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -26,49 +25,17 @@ _READS_VALUES = {aten._local_scalar_dense.default, aten.equal.default, aten.is_n
 _NAMESPACES_OF_QUERIES = ("prim",)
 
 
-@dataclasses.dataclass
-class Recording:
-    """One call, written down.
-
-    Attributes:
-        result: what the call returned.
-        graph: from the inputs to the flat list of the result's tensors, with changes of
-            inputs as `aten.copy_` at its end; None where the call cannot be repeated.
-        reason: why there is no graph.
-        structure: of the result, whose leaves are tensors and constants.
-        leaves: for each leaf the number of the graph's output, or the constant itself.
-
-    """
-
-    result: Any
-    graph: fx.GraphModule | None = None
-    reason: str = ""
-    structure: pytree.TreeSpec | None = None
-    leaves: list[tuple[bool, Any]] = dataclasses.field(default_factory=list)
+class CannotRepeatError(Exception):
+    """A call that a graph of ATen ops would not do again; the message says why."""
 
 
-def record(function: Callable[[], Any], inputs: Sequence[torch.Tensor]) -> Recording:
-    """Call `function` and write down what it does with `inputs`, all distinct tensors."""
-    recorder = _Recorder(inputs)
-    with recorder:
-        result = function()
-    recording = Recording(result, reason=recorder.reason)
-    if not recorder.reason:
-        try:
-            recorder.finish(recording)
-        except _CannotRepeatError as error:
-            recording.reason = str(error)
-    return recording
+class Recorder(TorchDispatchMode):
+    """Writes down what happens to tensors inside of `with recorder`."""
 
-
-class _CannotRepeatError(Exception):
-    pass
-
-
-class _Recorder(TorchDispatchMode):
     def __init__(self, inputs: Sequence[torch.Tensor]) -> None:
+        """Take the tensors, all distinct, that the graph will be called with."""
         super().__init__()
-        self.reason = ""
+        self._reason = ""
         self._graph = fx.Graph()
         # Tensors are told by their address, as long as they live.
         self._tensors: dict[int, weakref.ref[torch.Tensor]] = {}
@@ -81,11 +48,33 @@ class _Recorder(TorchDispatchMode):
             self._placeholders.append(node)
             self._know(tensor, node)
 
+    @property
+    def changed(self) -> set[int]:
+        """Which inputs were written to."""
+        return set(self._changed)
+
+    def finish(self, results: Sequence[torch.Tensor]) -> fx.GraphModule:
+        """Return the graph, from the inputs to `results`, with changes of inputs as `aten.copy_` at its end.
+
+        Raises:
+            CannotRepeatError: something happened that a graph does not express.
+
+        """
+        if self._reason:
+            raise CannotRepeatError(self._reason)
+        outputs = tuple(map(self._node_of, results))
+        for i, tensor in self._changed.items():
+            node = self._graph.call_function(aten.copy_.default, (self._placeholders[i], self._nodes[tensor]))
+            node.meta["val"] = self._placeholders[i].meta["val"]
+        self._graph.output(outputs)
+        self._graph.eliminate_dead_code(_changes_something)
+        return fx.GraphModule({}, self._graph)
+
     def _know(self, tensor: torch.Tensor, node: fx.Node) -> None:
         key = id(tensor)
         self._tensors[key] = weakref.ref(tensor, lambda _: self._forget(key))
         self._nodes[key] = node
-        node.meta["val"] = _stand_in(tensor)
+        node.meta["val"] = _StandIn(tensor)
 
     def _forget(self, key: int) -> None:
         self._tensors.pop(key, None)
@@ -94,24 +83,27 @@ class _Recorder(TorchDispatchMode):
     def _node_of(self, tensor: torch.Tensor) -> fx.Node:
         node = self._nodes.get(id(tensor))
         if node is None:
-            raise _CannotRepeatError("it uses a tensor that is neither an input nor a parameter or buffer")
+            raise CannotRepeatError("it uses a tensor that is neither an input nor a parameter or buffer")
         return node
 
     def dispatch(self, function: Any, args: tuple, kwargs: dict) -> Any:
         """Run an op, and write it down as long as that is possible."""
+        if torch._C._dispatch_has_kernel_for_dispatch_key(function.name(), "CompositeImplicitAutograd"):
+            with self:  # PyTorch has done this before, but in inference mode
+                return function._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
         result = function(*args, **kwargs)
-        if not self.reason and function.namespace not in _NAMESPACES_OF_QUERIES:
+        if not self._reason and function.namespace not in _NAMESPACES_OF_QUERIES:
             try:
                 self._write(function, args, kwargs, result)
-            except _CannotRepeatError as error:
-                self.reason = str(error)
+            except CannotRepeatError as error:
+                self._reason = str(error)
         return result
 
     def _write(self, op: Any, args: tuple, kwargs: dict, result: Any) -> None:
         if torch.Tag.nondeterministic_seeded in op.tags:
-            raise _CannotRepeatError(f"{op} is random")
+            raise CannotRepeatError(f"{op} is random")
         if op in _READS_VALUES:
-            raise _CannotRepeatError(f"{op} brings a tensor's value into Python")
+            raise CannotRepeatError(f"{op} brings a tensor's value into Python")
         target, changed = (_functional(op, args), args[0]) if op._schema.is_mutable else (op, None)
         if changed is not None:
             self._check_alone(changed)
@@ -125,12 +117,12 @@ class _Recorder(TorchDispatchMode):
         elif isinstance(result, torch.Tensor):
             self._know(result, node)
         elif isinstance(result, tuple | list):
-            node.meta["val"] = [_stand_in(t) if isinstance(t, torch.Tensor) else t for t in result]
+            node.meta["val"] = [_StandIn(t) if isinstance(t, torch.Tensor) else t for t in result]
             for i, tensor in enumerate(result):
                 if isinstance(tensor, torch.Tensor):
                     self._know(tensor, self._graph.call_function(operator.getitem, (node, i)))
         else:
-            raise _CannotRepeatError(f"{op} gives Python something other than tensors")
+            raise CannotRepeatError(f"{op} gives Python something other than tensors")
 
     def _check_alone(self, changed: torch.Tensor) -> None:
         """Refuse a change in place that other tensors would see."""
@@ -138,32 +130,16 @@ class _Recorder(TorchDispatchMode):
         for reference in list(self._tensors.values()):
             tensor = reference()
             if tensor is not None and tensor is not changed and tensor.untyped_storage()._cdata == storage:
-                raise _CannotRepeatError("it changes a tensor in place that has views")
-
-    def finish(self, recording: Recording) -> None:
-        """Complete the graph with changes of inputs and the result."""
-        leaves, recording.structure = pytree.tree_flatten(recording.result)
-        outputs = []
-        for leaf in leaves:
-            is_tensor = isinstance(leaf, torch.Tensor)
-            recording.leaves.append((is_tensor, len(outputs) if is_tensor else leaf))
-            if is_tensor:
-                outputs.append(self._node_of(leaf))
-        for i, tensor in self._changed.items():
-            node = self._graph.call_function(aten.copy_.default, (self._placeholders[i], self._nodes[tensor]))
-            node.meta["val"] = self._placeholders[i].meta["val"]
-        self._graph.output(tuple(outputs))
-        self._graph.eliminate_dead_code(lambda node: _changes_something(node))
-        recording.graph = fx.GraphModule({}, self._graph)
+                raise CannotRepeatError("it changes a tensor in place that has views")
 
 
 # Assigned and not defined in the class: TorchDispatchMode wraps what the class defines
 # so that Dynamo skips it, which imports Dynamo.
-def _dispatch(self: _Recorder, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+def _dispatch(self: Recorder, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
     return self.dispatch(function, args, kwargs or {})
 
 
-_Recorder.__torch_dispatch__ = _dispatch
+Recorder.__torch_dispatch__ = _dispatch
 
 
 def _changes_something(node: fx.Node) -> bool:
@@ -182,12 +158,18 @@ def _functional(op: Any, args: tuple) -> Any:
     packet = getattr(aten, name.removesuffix("_"), None) if name.endswith("_") and name[-2] != "_" else None
     plain = getattr(packet, op._overloadname, None)
     if plain is None or writes != [True] + [False] * (len(writes) - 1):
-        raise _CannotRepeatError(f"{op} changes a tensor in a way that is not known")
+        raise CannotRepeatError(f"{op} changes a tensor in a way that is not known")
     if len({a.dtype for a in args if isinstance(a, torch.Tensor)}) > 1:
-        raise _CannotRepeatError(f"{op} converts between types in place")
+        raise CannotRepeatError(f"{op} converts between types in place")
     return plain
 
 
-def _stand_in(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a tensor of the same shape, dtype and device that takes no memory."""
-    return tensor.new_empty(1).expand(tensor.shape) if tensor.dim() else tensor.new_empty(())
+class _StandIn(torch.Tensor):
+    """A tensor without memory that tells another's shape, strides, dtype and device."""
+
+    @staticmethod
+    def __new__(cls: type[_StandIn], tensor: torch.Tensor) -> _StandIn:
+        make = torch.Tensor._make_wrapper_subclass
+        return make(cls, tensor.shape, strides=tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+
+    __torch_dispatch__ = None  # nothing is computed with it

@@ -1,0 +1,138 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The recorder of one call: what it writes down, and what it refuses to."""
+
+import copy
+import subprocess
+import sys
+
+import pytest
+import torch
+from tenon.torch.in_place import restore_in_place
+from tenon.torch.record import CannotRepeatError, Recorder
+from torch import nn
+
+
+def run(function, inputs):
+    """Record a call of a function that returns a tensor or a tuple of them."""
+    recorder = Recorder(inputs)
+    with torch.no_grad(), recorder:
+        result = function(*inputs)
+    return recorder, (result,) if isinstance(result, torch.Tensor) else result
+
+
+def replay(function, *inputs):
+    """Record a call on copies of the inputs, replay on other copies, and compare all there is."""
+    first, second = copy.deepcopy(inputs), copy.deepcopy(inputs)
+    recorder, results = run(function, first)
+    graph = recorder.finish(results)
+    with torch.no_grad():
+        outputs = graph(*second)
+    torch.testing.assert_close(list(outputs), list(results), rtol=0, atol=0)
+    torch.testing.assert_close(list(second), list(first), rtol=0, atol=0)
+    return graph
+
+
+def x(*shape):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def test_linear_and_views():
+    replay(lambda a, w, b: torch.nn.functional.linear(a, w, b).relu().view(-1), x(2, 3, 8), x(4, 8), x(4))
+
+
+def test_change_of_an_intermediate():
+    graph = replay(lambda a: (a * 2).relu_().add_(1), x(3, 4))
+    assert not any(n.op == "call_function" and n.target._schema.is_mutable for n in graph.graph.nodes)
+
+
+def test_change_of_an_input_is_a_copy_at_the_end():
+    graph = replay(lambda a, b: (a.mul_(2) + b, a - 1), x(3, 4), x(3, 4))
+    *_, last, _ = graph.graph.nodes
+    assert last.target is torch.ops.aten.copy_.default
+
+
+def test_input_and_result_given_twice():
+    replay(lambda a: (a, a + 1, a), x(3))
+
+
+def test_training_batch_norm_changes_its_statistics():
+    norm = nn.BatchNorm1d(4)
+    parameters = dict(norm.named_parameters()) | dict(norm.named_buffers())
+    names = list(parameters)
+
+    def call(a, *values):
+        return torch.func.functional_call(norm, dict(zip(names, values, strict=True)), (a,))
+
+    replay(call, x(6, 4), *(p.detach() for p in parameters.values()))
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda a: torch.nn.functional.dropout(a, 0.5), "random"),
+        (lambda a: a * a.sum().item(), "value into Python"),
+        (lambda a: a + torch.ones(3).requires_grad_(False).clone() * torch.tensor(2.0), "neither an input"),
+        (lambda a: (a.view(3, 1), a.mul_(2))[1], "views"),
+        (lambda a: torch.add(a, 1, out=torch.empty(3)), "in a way that is not known"),
+    ],
+)
+def test_refuses(function, reason):
+    recorder, results = run(function, [x(3)])
+    with pytest.raises(CannotRepeatError, match=reason):
+        recorder.finish(results)
+
+
+def test_refuses_to_convert_in_place():
+    recorder, results = run(lambda a, b: a.clone().add_(b), [x(3).half(), x(3)])
+    with pytest.raises(CannotRepeatError, match="converts"):
+        recorder.finish(results)
+
+
+def test_stand_ins_tell_device_dtype_shape_and_strides():
+    recorder, results = run(lambda a: a.t() + 1, [x(3, 4).bfloat16()])
+    *_, last, _ = recorder.finish(results).graph.nodes
+    value = last.meta["val"]
+    assert (value.shape, value.stride(), value.dtype) == ((4, 3), (1, 4), torch.bfloat16)
+    assert value.device == torch.device("cpu")
+
+
+def test_a_refused_call_still_happens_once():
+    a = torch.ones(3)
+    with torch.no_grad(), Recorder([a]):
+        assert (a.add_(1), a.sum().item())[1] == 6.0
+    assert a.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_it_does_not_import_dynamo():
+    """Whose import takes longer than everything else at a first call."""
+    code = """
+import sys, torch, tenon.torch
+model = tenon.torch.optimize(torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.GELU()))
+with torch.no_grad():
+    model(torch.randn(3, 8))
+assert type(model)._tenon.declined is None
+assert "torch._dynamo" not in sys.modules and "sympy" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_restore_in_place():
+    def step(count, a):
+        count.add_(1)
+        a.add_(count)
+        return a * 2
+
+    graph = replay(step, torch.tensor(3.0), x(4))
+    expected = graph(count := torch.tensor(3.0), a := x(4))
+    restore_in_place(graph.graph)
+    graph.recompile()
+    again = graph(count2 := torch.tensor(3.0), a2 := x(4))
+    torch.testing.assert_close([*again, count2, a2], [*expected, count, a], rtol=0, atol=0)
+
+
+def test_restore_in_place_turns_a_counter_into_one_op():
+    recorder, _ = run(lambda count: count.add_(1), [torch.tensor(3)])
+    graph = recorder.finish([])
+    restore_in_place(graph.graph)
+    assert [n.target for n in graph.graph.nodes if n.op == "call_function"] == [torch.ops.aten.add_.Tensor]
