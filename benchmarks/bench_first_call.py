@@ -25,8 +25,8 @@ from pathlib import Path
 FRONT_ENDS = ("optimize", "compile-tenon", "compile-eager")
 # Front end, model, cold processes, and warm ones behind each of these.
 PLAN = (
-    ("optimize", "linear_leaky_relu", 2, 2),
-    ("optimize", "linear_scale_batch_norm_1024", 2, 2),
+    ("optimize", "linear_leaky_relu", 2, 1),
+    ("optimize", "linear_scale_batch_norm_1024", 2, 1),
     ("compile-tenon", "linear_leaky_relu", 1, 1),
     ("compile-eager", "linear_leaky_relu", 1, 0),
 )
