@@ -150,6 +150,25 @@ def test_weight_as_it_is_and_transposed():
     assert [spec.transpose for spec in cut.partitions[0].inputs] == [False, False, True]
 
 
+def test_weight_that_a_later_op_computes():
+    def function(x, w, v):
+        y = F.relu(F.linear(x, w))
+        return F.relu(F.linear(y, F.relu(F.linear(v, w))))
+
+    cut = check(function, torch.randn(M, K), parameter(K, K), torch.randn(N, K))
+    assert [p.name for p in cut.partitions] == ["linear_relu", "linear_relu_linear_relu"]  # in the order of the calls
+
+
+def test_activation_as_its_own_weight():
+    cut = check(lambda x, w: (lambda y: F.relu(F.linear(y, y)))(F.relu(F.linear(x, w))), *inputs_and_weights(1))
+    assert len(cut.partitions) == 2
+
+
+def test_nothing_but_parameters():
+    cut = check(lambda q, w: F.relu(F.linear(q, w)), parameter(M, K), parameter(K, K))
+    assert [spec.parameter for spec in cut.partitions[0].inputs] == [True, True]
+
+
 def test_parameters_alone_are_prepared():
     def function(x, w, s):
         return F.relu(F.linear(x, w * s.abs()) * (s + 1))

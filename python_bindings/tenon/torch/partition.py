@@ -48,14 +48,15 @@ def partition(gm: fx.GraphModule, parameters: set[str], precision: str | None = 
         partitions = []
         for group, function in functions:
             name = _name_function(function, sources)
-            node = replace_group(gm.graph, function, name, replaced)
+            node = replace_group(gm.graph, group.members[0], function, name, replaced)
             inputs, outputs, origins = function.inputs, function.outputs, function.origins
             partitions.append(Partition(node, name, sources[name], inputs, outputs, behind[group], origins))
         sweep(gm.graph, set(grouping.group_of), [part.node for part in partitions])
         sort_graph(gm.graph)
         gm.recompile()
     gm.meta[_MISSED] = list(missed.values())
-    return partitions
+    order = {node: i for i, node in enumerate(gm.graph.nodes)}
+    return sorted(partitions, key=lambda part: order[part.node])
 
 
 def missed_of(gm: fx.GraphModule) -> list[Missed]:

@@ -20,17 +20,23 @@ def fused(*tensors: Any) -> Any:
     raise NotImplementedError("tenon: this graph was cut but not compiled")
 
 
-def replace_group(graph: fx.Graph, function: Function, name: str, replaced: dict[fx.Node, fx.Node]) -> fx.Node:
-    """Insert the call of a function behind its arguments, and have its results used.
+def replace_group(
+    graph: fx.Graph, first: fx.Node, function: Function, name: str, replaced: dict[fx.Node, fx.Node]
+) -> fx.Node:
+    """Insert the call of a function and have its results used.
 
-    `replaced` has the results of earlier calls by the nodes that they stand for.
+    Args:
+        graph: where to insert it.
+        first: the first of the nodes that it stands for; it stands there, or behind its last argument.
+        function: what is called.
+        name: of the call.
+        replaced: the results of earlier calls, by the nodes that they stand for; this call's are added.
+
     """
     order = {node: i for i, node in enumerate(graph.nodes)}
     arguments = tuple(replaced.get(node, node) for node in function.arguments)
-    after = max(arguments, key=order.__getitem__)
-    if after.op == "placeholder":
-        after = graph.find_nodes(op="placeholder", sort=True)[-1]
-    with graph.inserting_after(after):
+    last = max(arguments, key=order.__getitem__)
+    with graph.inserting_before(first) if order[last] < order[first] else graph.inserting_after(last):
         call = graph.call_function(fused, arguments)
     call._rename(name)
     call.meta["val"] = tuple((r.node or r.in_place).meta["val"] for r in function.results)
