@@ -14,6 +14,9 @@
  * synchronises with the GPU, and may be captured in a CUDA graph once
  * `tenonModelLoad` has been called for the device.
  *
+ * A model may hold its parameters' values: its functions then take activations
+ * alone. They are loaded with the kernels, into memory of the model's own.
+ *
  * Every function is safe to call from several threads at once.
  *
 \*===----------------------------------------------------------------------===*/
@@ -71,8 +74,9 @@ void tenonModelClose(TenonModel *model);
 /** The manifest, JSON text: functions, tensors, architectures, kernels. */
 const char *tenonModelManifest(const TenonModel *model);
 
-/** Loads kernels and creates library handles on `device`, so that the first
- *  call there costs nothing and may be captured in a graph. */
+/** Loads kernels and packed parameters and creates library handles on `device`,
+ *  so that the first call there costs nothing and may be captured in a graph.
+ *  Waits for the device where there are packed parameters. */
 TenonStatus tenonModelLoad(TenonModel *model, DLDevice device);
 
 /** Finds a function by name. */

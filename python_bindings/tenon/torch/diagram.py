@@ -72,18 +72,18 @@ class _Graph:
                 key = f"layer{number}.{i}"
                 owner |= dict.fromkeys(kernel.nodes, key)
                 does = [self._steps[n].op for n in kernel.nodes]
-                lines = [kernel.name, *_wrapped(does, 40)]
+                lines = [kernel.name, *_wrapped(does, 38)]
                 if i == len(layer.kernels) - 1 and layer.bytes_saved:
                     lines.append(f"saves {format_bytes(layer.bytes_saved)}")
                 boxes[key] = Box(self._prefix + key, tuple(lines), numbered(number - 1), str(number))
         owner |= dict.fromkeys(self._prepared, "prepare")
         if self._prepared:
             does = [self._steps[n].op for n in self._report.prepared]
-            boxes["prepare"] = Box(self._prefix + "prepare", ("prepare function", *_wrapped(does, 40)), "prepare")
+            boxes["prepare"] = Box(self._prefix + "prepare", ("prepare function", *_wrapped(does, 38)), "prepare")
         for step in self._shown():
             if owner[step.name] == step.name:
                 box = self._box(step)
-                why = _wrapped(self._report.reason(step).split(" "), 40, "") if step.kind == "op" else []
+                why = _wrapped(self._report.reason(step).split(" "), 38, "") if step.kind == "op" else []
                 boxes[step.name] = dataclasses.replace(box, lines=(*box.lines, *why))
         edges = []
         for step in self._shown():

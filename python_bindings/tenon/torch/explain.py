@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch._dynamo
 from torch import fx
 
 from tenon.torch.call import FusedCall
@@ -131,7 +132,8 @@ def _report(
         targets.append(options.targets_for(tensors[0].device)[0] if tensors else "cpu")
     reasons = {node.name: _why(node, reason) for node, reason in find_words(aten.graph, names)[1].items()}
     partitions = partition(aten, names, options.linear_precision())
-    return Report(steps, partitions, missed_of(aten), reasons, targets[0])
+    remaining = {node.name for node in aten.graph.nodes}
+    return Report(steps, partitions, missed_of(aten), reasons, remaining, targets[0])
 
 
 def _why(node: fx.Node, reason: str) -> str:
@@ -142,10 +144,12 @@ def _why(node: fx.Node, reason: str) -> str:
 
 @contextlib.contextmanager
 def _unchanged(model: Any) -> Iterator[None]:
-    """Put a module's buffers, the random state and Dynamo's limit on recompilations back afterwards."""
+    """Put a module's buffers, the random state and Dynamo's limits back afterwards."""
     buffers = list(model.buffers()) if isinstance(model, torch.nn.Module) else []
     before = [buffer.detach().clone() for buffer in buffers]
-    with torch.random.fork_rng():
+    # Each explanation is one more compilation of the same code.
+    unlimited = torch._dynamo.config.patch(recompile_limit=1 << 30, accumulated_recompile_limit=1 << 30)
+    with torch.random.fork_rng(), unlimited:
         try:
             yield
         finally:

@@ -22,7 +22,6 @@ from tenon.torch.views import is_view, op_name
 
 Row = tuple[str, ...]
 _NOT_BEHIND = "No linear layer whose call it could join comes before it."
-_FREE = {"aten.t", "aten.permute", "aten.transpose", "aten.copy_"}
 _HEADER: Row = ("", "runs as", "does the work of", "saves", "")
 
 
@@ -56,11 +55,26 @@ class Report:
     partitions: list[Partition]
     missed: list[Missed]
     reasons: dict[str, str]  # by node, why Tenon has no word for it
+    remaining: set[str]  # nodes of the graph after it was cut
     target: str
 
     def __post_init__(self) -> None:
         """Ask the compiler about each partition."""
         self.parts: list[Layers] = [layers_of(part, self.target) for part in self.partitions]
+        self._add_parts_of_patterns()
+
+    def _add_parts_of_patterns(self) -> None:
+        """Enter nodes that became one op with the node that reads them, as the sigmoid of x * sigmoid(x)."""
+        lists = [kernel.nodes for layer in self.layers for kernel in layer.kernels]
+        lists += [part.prepared for part in self.parts]
+        place = {node: nodes for nodes in lists for node in nodes}
+        for step in reversed(self.steps):
+            if step.kind != "op" or step.name in place or step.name in self.remaining:
+                continue
+            readers = [s.name for s in self.steps if step.name in s.sources and s.name in place]
+            if readers:
+                place[step.name] = place[readers[0]]
+                place[step.name].insert(place[step.name].index(readers[0]), step.name)
 
     @property
     def layers(self) -> list[Layer]:
@@ -74,8 +88,7 @@ class Report:
 
     def left(self) -> list[Step]:
         """Return the ops that PyTorch runs."""
-        taken = {node for part in self.partitions for node in part.origins}
-        return [step for step in self.steps if step.kind == "op" and step.name not in taken]
+        return [step for step in self.steps if step.kind == "op" and step.name in self.remaining]
 
     def reason(self, step: Step) -> str:
         """Return why PyTorch runs an op."""
@@ -126,7 +139,7 @@ def _kind(node: fx.Node, parameters: set[str]) -> str:
         is_matrix = isinstance(value, torch.Tensor) and value.dim() > 1
         return "input" if is_matrix and node.name not in parameters else "parameter"
     # Views; and copies to the graph's inputs, which stand for ops that work in place.
-    is_free = not op_name(node) or is_view(node) or op_name(node) in _FREE
+    is_free = not op_name(node) or node.target.is_view or is_view(node) or op_name(node) == "aten.copy_"
     return "view" if is_free else "op"
 
 
