@@ -6,6 +6,8 @@
 // CHECK-NEXT: y0: float32 [5, 32], {{.*}} (tolerance 1e-05): ok
 // RUN: env TMPDIR=%t tenon-run %s --dim m=5 --check --function=halves | FileCheck %s --check-prefix=HALVES
 // HALVES: y0: float16 [5, 32], {{.*}} (tolerance 0.002): ok
+// RUN: env TMPDIR=%t tenon-run %s --dim m=5 --check --function=autocast | FileCheck %s --check-prefix=AUTOCAST
+// AUTOCAST: y0: float32 [5, 32], {{.*}} (tolerance 0.02): ok
 // RUN: env TMPDIR=%t tenon-run %s --manifest | FileCheck %s --check-prefix=MANIFEST
 // MANIFEST: entry scaled(x, w)
 // MANIFEST-NOT: reference
@@ -34,4 +36,13 @@ func.func @halves(%x: tensor<?x64xf16>, %w: tensor<32x64xf16> {tenon.param}) -> 
   %0 = tenon.linear %x, %w : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
   %1 = tenon.relu %0 : tensor<?x32xf16>
   return %1 : tensor<?x32xf16>
+}
+
+// What is cast to 16 bits on the way is no more precise than that.
+func.func @autocast(%x: tensor<?x64xf32>, %w: tensor<32x64xf32> {tenon.param}) -> tensor<?x32xf32> {
+  %0 = tenon.cast %x : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %1 = tenon.cast %w : tensor<32x64xf32> -> tensor<32x64xbf16>
+  %2 = tenon.linear %0, %1 : (tensor<?x64xbf16>, tensor<32x64xbf16>) -> tensor<?x32xbf16>
+  %3 = tenon.cast %2 : tensor<?x32xbf16> -> tensor<?x32xf32>
+  return %3 : tensor<?x32xf32>
 }
