@@ -298,6 +298,24 @@ def test_several_inputs_and_results(tmp_path):
     assert torch.equal(b, inputs[2])
 
 
+def test_nested_inputs_numbers_and_a_rest():
+    class Nested(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l = nn.Linear(4, 4)
+
+        def forward(self, given, factor, *rest):
+            return F.relu(self.l(given["a"])) * factor + rest[0] + rest[1]
+
+    module, a, b, c = Nested(), torch.randn(1, 4), torch.randn(1, 4), torch.randn(4)
+    text = tt.export(module, ({"a": a}, 3, b, c), dynamic_batch=True)
+    shapes = [shape for _, shape, is_param in arguments_of(text) if not is_param]
+    assert shapes == ["?x4xf32", "?x4xf32", "4xf32"]
+    a, b = torch.randn(5, 4), torch.randn(5, 4)
+    y = tenon.compile(text, target="cpu")(a, b, c, *(p.detach() for p in module.parameters()))
+    assert_same(y, module({"a": a}, 3, b, c).detach())
+
+
 # Packed parameters
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, TensorArgument
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from tenon.errors import UnsupportedError
 from tenon.torch import builder
@@ -55,10 +55,12 @@ def _capture(model: torch.nn.Module, inputs: tuple[Any, ...], dynamic_batch: boo
     if dynamic_batch:
         batch = torch.export.Dim("batch", min=2)  # PyTorch's tracing knows no 1 that could be more
         inputs = tree_map(lambda t: _at_least_two_rows(t) if _has_rows(t) else t, inputs)
-        shapes = (tree_map(lambda t: {0: batch} if _has_rows(t) else None, inputs),)
+        shapes = torch.export.ShapesCollection()
+        for tensor in filter(_has_rows, tree_leaves(inputs)):
+            shapes[tensor] = {0: batch}
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own
-        program = torch.export.export(model, inputs, dynamic_shapes=shapes and shapes[0], strict=False)
+        program = torch.export.export(model, inputs, dynamic_shapes=shapes, strict=False)
         return program.run_decompositions({})
 
 
