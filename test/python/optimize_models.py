@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models of test_torch_optimize.py; a module of their own, so that they can be pickled and patched."""
+"""Models and checks of test_torch_optimize*.py; models have a module of their own to be pickled and patched."""
 
 import torch
 import torch.nn.functional as F
@@ -175,3 +175,25 @@ class Sharing(nn.Module):
     def forward(self, x):
         y = F.silu(self.linear(x))
         return x, x.view(-1), y, y
+
+
+def dispatcher(module):
+    """Return what runs an optimized module."""
+    return type(module)._tenon
+
+
+def entries(module):
+    """Return for how many kinds of calls an optimized module was compiled."""
+    return sum(len(tree.entries) for tree in dispatcher(module)._trees)
+
+
+def assert_same(got, expected):
+    """Compare, but for roundings."""
+    torch.testing.assert_close(got, expected, rtol=2e-5, atol=2e-6)
+
+
+def assert_follows(optimized, model, *args, **kwargs):
+    """Check that a call gives what the original gives, and that forward was not declined."""
+    with torch.no_grad():
+        assert_same(optimized(*args, **kwargs), type(model).forward(model, *args, **kwargs))
+    assert dispatcher(optimized).declined is None

@@ -55,14 +55,15 @@ _TORCH_HOMES = (torch._C._nn, torch._C._special, torch._C._linalg, torch._C._fft
 _TORCH_SOURCES = (vars(nn.functional), vars(torch.functional))
 _TORCH_REFUSED = {"asarray", "from_file", "from_numpy", "frombuffer", "is_inference"}
 
-# Of tensors, what leaves the graph, looks behind it or depends on autograd's state.
+# Of tensors: what leaves the graph, looks behind it, depends on autograd's state or changes a shape in place.
 _TENSOR_REFUSED = {
-    "apply_", "as_subclass", "backward", "const_data_ptr", "data", "data_ptr", "detach_", "grad", "grad_dtype",
-    "grad_fn", "is_inference", "is_leaf", "is_pinned", "is_set_to", "is_shared", "item", "map2_", "map_",
-    "module_load", "name", "names", "numpy", "output_nr", "pin_memory", "record_stream", "register_hook",
+    "apply_", "as_strided_", "as_subclass", "backward", "const_data_ptr", "data", "data_ptr", "detach_", "grad",
+    "grad_dtype", "grad_fn", "is_inference", "is_leaf", "is_pinned", "is_set_to", "is_shared", "item", "map2_",
+    "map_", "module_load", "name", "names", "numpy", "output_nr", "pin_memory", "record_stream", "register_hook",
     "register_post_accumulate_grad_hook", "reinforce", "rename", "rename_", "requires_grad", "requires_grad_",
     "resize", "resize_", "resize_as", "resize_as_", "resize_as_sparse_", "retain_grad", "retains_grad", "set_",
-    "share_memory_", "storage", "storage_offset", "storage_type", "tolist", "untyped_storage", "volatile",
+    "share_memory_", "squeeze_", "storage", "storage_offset", "storage_type", "swapaxes_", "swapdims_", "t_",
+    "tolist", "transpose_", "unsqueeze_", "untyped_storage", "volatile",
 }  # fmt: skip
 CHANGING = frozenset({"append", "clear", "extend", "insert", "pop", "remove", "reverse", "setdefault", "update"})
 VALUE_ATTRIBUTES = (
@@ -76,7 +77,7 @@ def is_pure_function(function: Any) -> bool:
     """Tell whether a function of PyTorch or math only computes a result."""
     if isinstance(function, BuiltinFunctionType):
         name = function.__name__
-        if name.startswith("_") or name in _TORCH_REFUSED:
+        if name.startswith("_") or name in _TORCH_REFUSED or name in _TENSOR_REFUSED:
             return False
         home = function.__self__
         return any(home is h for h in _TORCH_HOMES) or getattr(torch._C._VariableFunctions, name, None) is function

@@ -43,8 +43,10 @@ def result_of(scan: Scan, function: FunctionType, owner: nn.Module | None) -> Ab
     tree = tree_of(function)
     if tree is None:
         raise Impure(f"the source of {function.__qualname__} is not known")
-    for attribute in ("__code__", "__defaults__", "__kwdefaults__"):
-        scan.reads.attribute(function, attribute)
+    scan.reads.attribute(function, "__code__")
+    for attribute in ("__defaults__", "__kwdefaults__"):
+        if getattr(function, attribute):  # else all arguments are given
+            scan.reads.attribute(function, attribute)
     defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
     code = function.__code__
     if not all(map(is_plain, defaults)) or (owner is not None and not code.co_argcount):
@@ -211,6 +213,8 @@ class _Body:
 
     def _attribute(self, node: ast.Attribute) -> Abstract:
         base = self.kind(node.value)
+        if node.attr.startswith("__"):
+            raise Impure(f"{node.attr} is private, or Python's own")  # the name in the code may be another
         if isinstance(base, Known):
             return self.scan.resolve(base.value, node.attr)
         if base is VALUE and node.attr in VALUE_ATTRIBUTES:

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import operator
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -29,8 +30,8 @@ from tenon.torch.record import CannotRepeatError, Recorder
 
 _log = logging.getLogger("tenon.torch")
 _MOST_ENTRIES = 8
-# From a warning here to the caller: forward, and Module.__call__'s two functions.
-_FRAMES_TO_CALLER = 7
+# From a warning here to the caller, through forward and Module.__call__.
+_FRAMES_TO_CALLER = 8
 
 _Found = tuple[Entry, tuple[torch.Tensor, ...]]
 
@@ -101,28 +102,27 @@ class Dispatcher:
 
     def _call_general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Call with arguments of any form, and compile where the kind is new."""
+        arguments = found = None
+        with contextlib.suppress(Impure):
+            arguments = take_apart(args, kwargs)
+            found = self._find(arguments.structure, arguments.tensors)
+        return self._call(*found, args, kwargs) if found else self._call_new(arguments, args, kwargs)
+
+    def _call_new(self, arguments: Arguments | None, args: tuple, kwargs: dict[str, Any]) -> Any:
         leaves = pytree.tree_leaves((args, kwargs))
         if any(isinstance(leaf, torch.Tensor | fx.Proxy) and type(leaf) not in TENSOR_TYPES for leaf in leaves):
             return self._run_original(*args, **kwargs)
         if torch.is_grad_enabled() and _needs_gradient((*leaves, *self.original.parameters())):
             return self._run_with_gradient(args, kwargs)
-        try:
-            arguments = take_apart(args, kwargs)
-        except Impure as error:
-            _log.info("%s", error)
+        if arguments is None or self.declined is not None:
             return self._run_compiled(args, kwargs)
-        return self._call_new(arguments, args, kwargs)
+        with self._lock:
+            found = self._find(arguments.structure, arguments.tensors)
+            if found is None and self.declined is None:
+                return self._call_and_compile(arguments, args, kwargs)
+        return self._call(*found, args, kwargs) if found else self._run_compiled(args, kwargs)
 
-    def _call_new(self, arguments: Arguments, args: tuple, kwargs: dict[str, Any]) -> Any:
-        found = self._find(arguments.structure, arguments.tensors)
-        if found is None and self.declined is None:
-            with self._lock:
-                found = self._find(arguments.structure, arguments.tensors)
-                if found is None and self.declined is None:
-                    return self._call_and_compile(arguments, args, kwargs)
-        if found is None:
-            return self._run_compiled(args, kwargs)
-        entry, tensors = found
+    def _call(self, entry: Entry, tensors: Sequence[torch.Tensor], args: tuple, kwargs: dict[str, Any]) -> Any:
         return entry(tensors) if entry.fuses else self._run_original(*args, **kwargs)
 
     def _call_and_compile(self, arguments: Arguments, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -134,6 +134,8 @@ class Dispatcher:
             tree = self._find_tree(scan)
             tensors = (*scan.reads.present_tensors(), *arguments.tensors)
             entry = next((entry for entry in tree.entries if entry.admits(arguments.structure, tensors)), None)
+            if entry is None and sum(len(tree.entries) for tree in self._trees) == _MOST_ENTRIES:
+                raise Impure(f"it was called in more than {_MOST_ENTRIES} ways")
             entry = entry or self._trace(scan, tree, arguments)
             unfinished = None if entry else Entry(scan, arguments)
         except Impure as error:
@@ -141,7 +143,7 @@ class Dispatcher:
             return self._run_compiled(args, kwargs)
         if unfinished:
             return self._record(unfinished, tree, args, kwargs)
-        return entry(tensors) if entry.fuses else self._run_original(*args, **kwargs)
+        return self._call(entry, tensors, args, kwargs)
 
     def _find_tree(self, scan: Scan) -> _Tree:
         """Return the tree in its present state, with guards that are up to date."""
@@ -150,8 +152,6 @@ class Dispatcher:
         if tree is None:
             tree = _Tree(scan)
             trees.insert(0, tree)
-        if sum(len(tree.entries) for tree in trees) == _MOST_ENTRIES:
-            raise Impure(f"it was called in more than {_MOST_ENTRIES} ways")
         tree.guard = guard_tree(scan.reads)
         self._trees = tuple(trees)
         return tree
@@ -178,7 +178,7 @@ class Dispatcher:
     def _record(self, entry: Entry, tree: _Tree, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make the call, as PyTorch makes it, and compile what it did."""
         recorder = Recorder(entry.tensors)
-        with recorder:
+        with _no_autocast_cache(), recorder:
             result = self._run_original(*args, **kwargs)
         try:
             results, rebuild = take_result_apart(result)
@@ -239,6 +239,17 @@ class Dispatcher:
                 options=dataclasses.asdict(self.options),
             )
         return self._compiled(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def _no_autocast_cache() -> Iterator[None]:
+    """Have autocast convert parameters anew, so that the conversions are seen."""
+    enabled = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(False)
+    try:
+        yield
+    finally:
+        torch.set_autocast_cache_enabled(enabled)
 
 
 def _needs_gradient(values: Iterable[Any]) -> bool:

@@ -74,9 +74,12 @@ def original_of(module: nn.Module) -> nn.Module:
 
 
 def _make_forward(base: type[nn.Module], dispatcher: Dispatcher) -> Any:
+    state = vars(dispatcher.original)
+
     @functools.wraps(base.forward)
     def forward(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        if torch.compiler.is_compiling():  # a compiler sees the original
+        # A compiler sees the original; and replicas, as DataParallel makes them, have other state.
+        if torch.compiler.is_compiling() or self.__dict__ is not state:
             return base.forward(self, *args, **kwargs)
         return dispatcher(args, kwargs)
 

@@ -57,7 +57,7 @@ class Scan:
             if getattr(class_of(module), protocol, None) is not getattr(nn.Module, protocol, None):
                 raise Impure(f"{name} has a {protocol} of its own")
         for base in cls.__mro__[:-1]:
-            reads.size(vars(base))  # a new name there may hide what is read below
+            reads.names(base)  # a new name there may hide what is read below
         for registry in ("_parameters", "_buffers", "_modules"):
             reads.item(own, registry)
         reads.size(own["_modules"])
@@ -69,6 +69,8 @@ class Scan:
         if module is not self.root:
             self._scan_hooks(module)
         forward = self._class_attribute(module, "forward")
+        if not isinstance(_find(class_of(module), "forward"), FunctionType):
+            raise Impure(f"forward of {name} is no method")
         if forward is not nn.Module.forward and self.call(forward, module) is not VALUE:
             raise Impure(f"forward of {name} returns modules")
 
@@ -134,8 +136,9 @@ class Scan:
 
     def _class_attribute(self, module: nn.Module, name: str) -> Any:
         cls = class_of(module)
-        if isinstance(_find(cls, name), property | classmethod):
-            raise Impure(f"{cls.__name__}.{name} is a property or class method")
+        found = _find(cls, name)
+        if hasattr(type(found), "__get__") and not isinstance(found, FunctionType | staticmethod):
+            raise Impure(f"{cls.__name__}.{name} is a property or another descriptor")
         return self.reads.attribute(cls, name)
 
     def container(self, value: Abstract) -> nn.Module:

@@ -52,7 +52,7 @@ class Reads:
         items: entries of dictionaries, as (dictionary, key, value).
         absent: keys that a dictionary must not get, as (dictionary, key).
         attributes: attributes of objects, as (object, name, value).
-        sizes: lengths of mappings, as (mapping, length).
+        sizes: lengths of mappings, as (mapping, length); by the class where it is a class's.
         tensors: where tensors are found, as (dictionary, key); not their values.
 
     """
@@ -82,6 +82,11 @@ class Reads:
     def size(self, mapping: Mapping) -> None:
         """Record how many entries a mapping has."""
         self.sizes[id(mapping)] = (mapping, len(mapping))
+
+    def names(self, cls: type) -> None:
+        """Record that a class has no more names than now; vars() makes an object each time."""
+        if id(cls) not in self.sizes:
+            self.sizes[id(cls)] = (vars(cls), len(vars(cls)))
 
     def tensor(self, dictionary: dict, key: str) -> None:
         """Record where a tensor is."""

@@ -104,6 +104,8 @@ class Recorder(TorchDispatchMode):
             raise CannotRepeatError(f"{op} is random")
         if op in _READS_VALUES:
             raise CannotRepeatError(f"{op} brings a tensor's value into Python")
+        if torch.Tag.dynamic_output_shape in op.tags and not _indexes_by_position(op, args):
+            raise CannotRepeatError(f"{op} gives a shape that depends on values")
         target, changed = (_functional(op, args), args[0]) if op._schema.is_mutable else (op, None)
         if changed is not None:
             self._check_alone(changed)
@@ -162,6 +164,12 @@ def _functional(op: Any, args: tuple) -> Any:
     if len({a.dtype for a in args if isinstance(a, torch.Tensor)}) > 1:
         raise CannotRepeatError(f"{op} converts between types in place")
     return plain
+
+
+def _indexes_by_position(op: Any, args: tuple) -> bool:
+    """Tell whether an op is an indexing without masks, whose result's shape is known."""
+    masks = (torch.bool, torch.uint8)
+    return op is aten.index.Tensor and all(index is None or index.dtype not in masks for index in args[1])
 
 
 class _StandIn(torch.Tensor):
