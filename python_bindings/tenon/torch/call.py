@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from tenon.torch.launch import Launch, stream_getter
+from tenon.torch.launch import Allocate, Launch, allocator, stream_getter
 from tenon.torch.prepare import Prepare
 from tenon.torch.specs import InputDim, InputRows
 
@@ -65,7 +65,8 @@ class _BoundCall:
         entry = executable.manifest["entries"][0]
         self._run = Launch(executable, entry["run"], index)
         self._stream = stream_getter(index)
-        self._outputs = [_allocator(spec, self._run.device) for spec in partition.outputs]
+        allocate = allocator(index)
+        self._outputs = [_maker(spec, allocate) for spec in partition.outputs]
         self._in_place = [
             (position, spec.in_place) for position, spec in enumerate(partition.outputs) if spec.in_place is not None
         ]
@@ -76,19 +77,20 @@ class _BoundCall:
             self._prepare = Prepare(specs, entry["inputs"], prepare)
         self._sources = self._find_sources(partition, entry["inputs"])
 
-    def _find_sources(self, partition: Partition, names: list[str]) -> list[tuple[bool, int]]:
-        """Return for each input of the run function whether it is prepared, and which."""
+    def _find_sources(self, partition: Partition, names: list[str]) -> list[int]:
+        """Return where each input of the run function is among the call's inputs and what was prepared."""
+        inputs = len(partition.inputs)
         parameters = [i for i, spec in enumerate(partition.inputs) if spec.parameter]
         position = {name: i for i, name in enumerate(names)}
-        sources, results = [], len(parameters)
+        sources, results = [], inputs + len(parameters)
         for tensor in self._run.description["inputs"]:
             if tensor["role"] == "prepared":
-                sources.append((True, results))
+                sources.append(results)
                 results += 1
-            elif self._prepare and position[tensor["name"]] in parameters:
-                sources.append((True, parameters.index(position[tensor["name"]])))
             else:
-                sources.append((False, position[tensor["name"]]))
+                source = position[tensor["name"]]
+                taken = self._prepare and source in parameters
+                sources.append(inputs + parameters.index(source) if taken else source)
         return sources
 
     def prepare(self, inputs: Sequence[torch.Tensor | None]) -> None:
@@ -97,32 +99,32 @@ class _BoundCall:
 
     def __call__(self, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         stream = self._stream()
-        prepared = self._prepare(inputs, stream) if self._prepare else ()
-        tensors = [prepared[i] if is_prepared else inputs[i] for is_prepared, i in self._sources]
-        tensors = [t if t.is_contiguous() else t.contiguous() for t in tensors]
-        results = tuple([allocate(inputs) for allocate in self._outputs])
-        self._run.into([*tensors, *results], self._run.extents(tensors), stream)
+        known = (*inputs, *self._prepare(inputs, stream)) if self._prepare else inputs
+        tensors = [known[i] for i in self._sources]
+        if not all(map(torch.Tensor.is_contiguous, tensors)):
+            tensors = [t.contiguous() for t in tensors]
+        results = tuple([make(inputs) for make in self._outputs])
+        self._run(tensors, results, stream)
         for position, source in self._in_place:
             if results[position] is not inputs[source]:
                 inputs[source].copy_(results[position])
         return results
 
 
-def _allocator(spec: OutputSpec, device: torch.device) -> Callable[[Sequence[torch.Tensor]], torch.Tensor]:
+def _maker(spec: OutputSpec, allocate: Allocate) -> Callable[[Sequence[torch.Tensor]], torch.Tensor]:
     """Return a function of the inputs that gives a tensor for an output."""
     if spec.in_place is not None:
         position = spec.in_place
 
         def reuse(inputs: Sequence[torch.Tensor]) -> torch.Tensor:
             statistic = inputs[position]
-            return statistic if statistic.is_contiguous() else torch.empty_like(statistic)
+            return statistic if statistic.is_contiguous() else torch.empty_like(statistic).contiguous()
 
         return reuse
-    dtype = spec.dtype
-    if all(isinstance(d, int) for d in spec.shape):
-        shape = spec.shape
-        return lambda inputs: torch.empty(shape, dtype=dtype, device=device)
-    return lambda inputs: torch.empty(_resolve(spec, inputs), dtype=dtype, device=device)
+    shape, dtype = spec.shape, spec.dtype
+    if all(isinstance(d, int) for d in shape):
+        return lambda inputs: allocate(shape, dtype)
+    return lambda inputs: allocate(_resolve(spec, inputs), dtype)
 
 
 def _resolve(spec: OutputSpec, inputs: Sequence[torch.Tensor]) -> list[int]:

@@ -73,8 +73,9 @@ class Prepare:
                 tensors.append(old[i].copy_(view) if reuse else view.contiguous())
         if not self._function:
             return tensors
-        inputs = [tensors[i] for i in self._inputs]
-        return tensors + self._function(inputs, stream, old[len(tensors) :] if old else None)
+        results = old[len(tensors) :] if old else self._function.make_outputs()
+        self._function([tensors[i] for i in self._inputs], results, stream)
+        return tensors + results
 
 
 class _Prepared:
