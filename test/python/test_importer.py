@@ -93,9 +93,8 @@ PATTERNS = {
     "leaky_relu_max_reversed": (lambda y: torch.max(y / 4, y), ["leaky_relu"]),
     "leaky_relu_where": (lambda y: torch.where(y > 0, y, 0.1 * y), ["leaky_relu"]),
     "leaky_relu_where_le": (lambda y: torch.where(y <= 0, y * -2, y), ["leaky_relu"]),
-    "relu_where": (lambda y: torch.where(y > 0, y, 0.0), ["relu"]),
-    "relu_where_zeros": (lambda y: torch.where(y > 0, y, torch.zeros_like(y)), ["relu"]),
     "relu_where_lt": (lambda y: torch.where(y < 0, 0.0, y), ["relu"]),
+    "relu_where_zeros": (lambda y: torch.where(y <= 0, torch.zeros_like(y), y), ["relu"]),
     "pattern_of_scaled": (lambda y: (y * 3) * torch.sigmoid(y * 3), ["mul", "mul", "sigmoid", "mul"]),
     "pattern_of_named": (lambda y: (lambda z: z * torch.sigmoid(z))(y * 3), ["mul", "silu"]),
 }
@@ -112,6 +111,7 @@ NO_PATTERNS = {
     "max_zero_slope": (lambda y: torch.maximum(y, 0.0 * y), "leaky_relu"),
     "where_other_bound": (lambda y: torch.where(y > 1, y, 0.1 * y), "leaky_relu"),
     "where_swapped": (lambda y: torch.where(y > 0, 0.1 * y, y), "leaky_relu"),
+    "where_makes_0_of_nan": (lambda y: torch.where(y > 0, y, 0.0), "relu"),
     "where_constant": (lambda y: torch.where(y > 0, y, 1.0), "relu"),
 }
 

@@ -69,6 +69,7 @@ def test_inside_the_model(around, front_end):
     comparison = Comparison(Regions(), front_end)
     with around():
         eager = comparison.eager(torch.ones(5, 32))
+        comparison.compiled(torch.ones(5, 32))
         got = comparison.compiled(torch.ones(5, 32))
     assert [t.dtype for t in got] == [t.dtype for t in eager] == [torch.bfloat16, torch.float32, torch.bfloat16]
     check(comparison, (torch.randn(9, 32),), around)

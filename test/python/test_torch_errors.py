@@ -114,11 +114,11 @@ def test_mode():
         torch.compile(model.build(), backend="tenon", mode="max-autotune")(*model.inputs())
 
 
-def test_target_without_machine():
-    """Compiled for a GPU and called on the CPU: the message names the target and the device."""
+def test_target_of_another_machine():
+    """A model for a GPU that is not here is compiled, and runs on the CPU."""
     model = MODELS["linear_leaky_relu"]
-    with pytest.raises(Exception, match=r"(?is)cpu"):
-        torch.compile(model.build(), backend="tenon", options={"target": "sm_80"})(*model.inputs())
+    comparison = Comparison(model.build(), FRONT_ENDS["compile"], options={"target": "sm_80"})
+    comparison.step(*model.inputs())
 
 
 def test_public_functions_check_their_arguments():
@@ -131,4 +131,4 @@ def test_public_functions_check_their_arguments():
         tenon.compile("func.func @f(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {\n  return %y : tensor<4x4xf32>\n}\n")
     (diagnostic,) = raised.value.diagnostics[:1]
     assert diagnostic.line == 2
-    assert "%y" in diagnostic.message
+    assert "undeclared" in diagnostic.message

@@ -41,7 +41,10 @@ def run_at_once(works):
 
 
 def test_threads_share_a_model(front_end):
-    """Four threads call one model, from its first call on; each gets what it gets alone."""
+    """Four threads call one model, from its first call on; each gets what it gets alone.
+
+    That is the same bits once the model is compiled; the call that compiles it may be PyTorch's own.
+    """
     model = MODELS["two_linears"]
     module = model.build()
     compiled = front_end(module)
@@ -60,7 +63,9 @@ def test_threads_share_a_model(front_end):
         for given, got in zip(inputs, results, strict=True):
             expected = compiled(*given)
             torch.testing.assert_close(expected, module(*given), rtol=1e-5, atol=1e-5)
-            assert all(torch.equal(result, expected) for result in got)
+            for result in got:
+                torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-5)
+            assert all(torch.equal(result, expected) for result in got[10:])
 
 
 def test_weights_change_while_others_call():
@@ -92,7 +97,7 @@ def test_second_process_compiles_nothing(tmp_path, monkeypatch):
             y = torch.compile(module, backend="tenon")(torch.randn(5, 24))
         torch.save(y, sys.argv[1])
         statistics = tenon.cache.statistics()
-        print(statistics.hits, statistics.misses)
+        print(statistics.hits, statistics.compiled)
     """)
     counts = []
     for name in ("first", "second"):

@@ -81,7 +81,7 @@ def _match_maximum(node: fx.Node) -> Match | None:
 
 
 def _match_where(node: fx.Node) -> Match | None:
-    """Match `where(x > 0, x, a * x)` and `where(x > 0, x, 0)`, which is relu for all but NaN."""
+    """Match `where(x > 0, x, a * x)` and `where(x < 0, 0, x)`; `where(x > 0, x, 0)` makes 0 of NaN, so is no relu."""
     given = arguments(node)
     condition, chosen, other = given["condition"], given.get("self"), given.get("other")
     comparison = op_name(condition)
@@ -95,7 +95,7 @@ def _match_where(node: fx.Node) -> Match | None:
     if strip(condition.args[0]) is not x:
         return None
     if _number(other) == 0:
-        return Match("relu", x)
+        return Match("relu", x) if comparison in ("aten.le", "aten.lt") else None
     slope = _multiple(other, x)
     return _leaky_relu(x, slope) if slope is not None and math.isfinite(slope) else None
 

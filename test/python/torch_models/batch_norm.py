@@ -34,7 +34,9 @@ OPTIONS = {
 }
 
 for name, options in OPTIONS.items():
-    register(f"bn_train_{name}", fused=1, training=True)(partial(Normalised, options))
+    # A cumulative mean has a momentum that PyTorch reads from a tensor: that is left to PyTorch.
+    fused = 0 if name == "cumulative" else 1
+    register(f"bn_train_{name}", fused=fused, calls=fused, training=True)(partial(Normalised, options))
 for name in ("plain", "not_affine", "not_tracking", "large_eps"):
     register(f"bn_eval_{name}", fused=1)(partial(Normalised, OPTIONS[name]))
 

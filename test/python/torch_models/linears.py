@@ -84,7 +84,7 @@ class MatmulPlain(Weights):
         return F.relu(torch.matmul(x, self.weight) + self.bias)
 
 
-@register("linear_alone", fused=0)
+@register("linear_alone", fused=0, calls=0)
 class LinearAlone(nn.Module):
     """A linear layer with nothing behind it, which PyTorch runs as well as Tenon would."""
 

@@ -72,7 +72,7 @@ class RecommenderMLP(nn.Module):
         return self.layers(torch.log1p(F.relu(x)))
 
 
-@register("projection_head", fused=1, training=True)
+@register("projection_head", fused=2, training=True)
 class ProjectionHead(nn.Module):
     """The head of contrastive learning: layer, batch norm, relu, layer, unit length."""
 
@@ -85,7 +85,7 @@ class ProjectionHead(nn.Module):
         return F.normalize(self.second(F.relu(self.bn(self.first(x)))), dim=-1)
 
 
-@register("low_rank_adapter", fused=1)
+@register("low_rank_adapter", fused=3)
 class LowRankAdapter(nn.Module):
     """A frozen layer plus a product of two thin matrices, scaled."""
 
@@ -98,7 +98,7 @@ class LowRankAdapter(nn.Module):
         return self.frozen(x) + 2.0 * self.up(self.down(x))
 
 
-@register("policy", fused=3)
+@register("policy", fused=4)
 class Policy(nn.Module):
     """Actor and critic on one trunk, with a bounded action."""
 

@@ -21,13 +21,15 @@ def one_matrix(batch: int, width: int) -> tuple[Shape, ...]:
 class Model:
     """One model of the zoo.
 
-    `fused` is the number of linears that Tenon takes, each with all ops behind it that the dialect has;
-    the other linears are PyTorch's. `real` is the batch and the width at which a benchmark is of interest.
+    `fused` is the number of linears that Tenon takes, each with all ops behind it that the dialect has, and
+    `calls` the number of compiled calls that they are spread over; the rest is PyTorch's. `real` is the batch
+    and the width at which a benchmark is of interest.
     """
 
     name: str
     make: Callable[[int], nn.Module]
     fused: int
+    calls: int = 1
     shapes: Callable[[int, int], tuple[Shape, ...]] = one_matrix
     training: bool = False
     dtype: torch.dtype = torch.float32

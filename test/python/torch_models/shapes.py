@@ -109,7 +109,7 @@ class InPlaceOnBuffer(nn.Module):
         return F.relu(self.linear(x) * self.calls)
 
 
-@register("layer_norm_between", fused=2)
+@register("layer_norm_between", fused=2, calls=2)
 class LayerNormBetween(nn.Module):
     """A layer norm, which is not Tenon's, between two layers."""
 
@@ -122,9 +122,9 @@ class LayerNormBetween(nn.Module):
         return F.relu(self.second(self.norm(F.relu(self.first(x)))))
 
 
-@register("softmax_head", fused=1)
+@register("softmax_head", fused=2)
 class SoftmaxHead(nn.Module):
-    """A classifier; softmax is not Tenon's, and the layer ahead of it has nothing to fuse."""
+    """A classifier, whose softmax is not Tenon's."""
 
     def __init__(self, width):
         super().__init__()
@@ -147,4 +147,4 @@ class Dropout(nn.Module):
 
 
 register("dropout_eval", fused=2)(Dropout)
-register("dropout_train", fused=2, training=True, random=True)(Dropout)
+register("dropout_train", fused=2, calls=2, training=True, random=True)(Dropout)

@@ -39,7 +39,7 @@ class ThreeLinears(nn.Module):
         return self.layers(x)
 
 
-@register("siblings", fused=2)
+@register("siblings", fused=2, calls=2)
 class Siblings(nn.Module):
     """Two layers that read one input and end apart."""
 
@@ -166,7 +166,7 @@ class Diamond(nn.Module):
         return torch.tanh(self.left(stem)) + torch.sigmoid(self.right(stem)) * stem
 
 
-@register("cut_in_the_middle", fused=2)
+@register("cut_in_the_middle", fused=2, calls=2)
 class CutInTheMiddle(nn.Module):
     """An op that is not in the dialect between two layers."""
 
