@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -42,17 +42,23 @@ def bare_call(call: Callable, inputs: tuple) -> Step:
     from tenon.torch.launch import Launch
 
     made, kept = [], []
-    original = Launch.into
+    original = Launch.__call__
 
-    def record(self: Launch, tensors: list[torch.Tensor], extents: tuple[int, ...], stream: int) -> None:
-        size = self._launcher.workspace_bytes(extents)
-        workspace = torch.empty(size + 256, dtype=torch.uint8, device=inputs[0].device)
-        kept.append((tensors, workspace))  # the pointers must stay good
-        address = -(-workspace.data_ptr() // 256) * 256 if size else 0
-        made.append((self._launcher, ([t.data_ptr() for t in tensors], extents, address, size, stream)))
-        original(self, tensors, extents, stream)
+    def record(self: Launch, tensors: list[torch.Tensor], results: Sequence[torch.Tensor], stream: int) -> None:
+        launcher = self._launcher
 
-    with mock.patch.object(Launch, "into", record):
+        def spy(pointers: list[int], extents: tuple[int, ...], address: int, size: int, stream: int) -> None:
+            workspace = torch.empty(size + 256, dtype=torch.uint8, device=inputs[0].device)
+            kept.append((tensors, results, workspace))  # the pointers must stay good
+            aligned = -(-workspace.data_ptr() // 256) * 256 if size else 0
+            made.append((launcher, (pointers, extents, aligned, size, stream)))
+            launcher(pointers, extents, address, size, stream)
+
+        spy.workspace_bytes = launcher.workspace_bytes
+        with mock.patch.object(self, "_launcher", spy):
+            original(self, tensors, results, stream)
+
+    with mock.patch.object(Launch, "__call__", record):
         call(*inputs)
     if not made:
         raise RuntimeError("the model made no call of Tenon's")

@@ -78,8 +78,8 @@ def allocator(index: int) -> Allocate:
         if current() != index:
             return torch.empty(shape, dtype=dtype, device=device)
         if len(shape) == 2:
-            return quick(shape, (shape[1], 1), dtype)
-        return quick(shape, [math.prod(shape[d + 1 :]) for d in range(len(shape))], dtype)
+            return quick(tuple(shape), (shape[1], 1), dtype)
+        return quick(tuple(shape), tuple([math.prod(shape[d + 1 :]) for d in range(len(shape))]), dtype)
 
     return allocate
 
