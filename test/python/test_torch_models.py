@@ -7,7 +7,6 @@ torch = pytest.importorskip("torch")
 from torch_models import MODELS  # noqa: E402
 from torch_models.check import FRONT_ENDS, Comparison  # noqa: E402
 
-
 # In the ops that optimize records, the second batch norm writes the statistics that the first one wrote.
 NOT_FUSED = {("optimize", "bn_shared"): pytest.mark.xfail(reason="statistics written twice", strict=True)}
 
