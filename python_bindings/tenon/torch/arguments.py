@@ -67,6 +67,8 @@ def take_result_apart(result: Any) -> tuple[list[torch.Tensor], Callable[[Sequen
     """
     if isinstance(result, torch.Tensor):
         return [result], lambda tensors: tensors[0]
+    if type(result) in (tuple, list) and all(isinstance(element, torch.Tensor) for element in result):
+        return list(result), type(result)
     leaves, spec = pytree.tree_flatten(result)
     tensors, constants = _separate(leaves)
     for leaf in constants.values():

@@ -11,6 +11,7 @@ import operator
 import threading
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -74,6 +75,7 @@ class Dispatcher:
         self._compiled: Callable[..., Any] | None = None
         self._lock = threading.RLock()
         self._warned = False
+        self._trained: Callable[[], torch.Tensor | None] = _nothing  # a parameter that requires a gradient
 
     def __call__(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Call the module."""
@@ -102,6 +104,9 @@ class Dispatcher:
 
     def _call_general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Call with arguments of any form, and compile where the kind is new."""
+        trained = self._trained()
+        if trained is not None and trained.requires_grad and torch.is_grad_enabled():
+            return self._run_original(*args, **kwargs)  # as quickly as it can be known
         arguments = found = None
         with contextlib.suppress(Impure):
             arguments = take_apart(args, kwargs)
@@ -112,8 +117,11 @@ class Dispatcher:
         leaves = pytree.tree_leaves((args, kwargs))
         if any(isinstance(leaf, torch.Tensor | fx.Proxy) and type(leaf) not in TENSOR_TYPES for leaf in leaves):
             return self._run_original(*args, **kwargs)
-        if torch.is_grad_enabled() and _needs_gradient((*leaves, *self.original.parameters())):
-            return self._run_with_gradient(args, kwargs)
+        if torch.is_grad_enabled():
+            trained = next((p for p in self.original.parameters() if p.requires_grad), None)
+            self._trained = weakref.ref(trained) if trained is not None else _nothing
+            if trained is not None or _needs_gradient(leaves):
+                return self._run_with_gradient(args, kwargs)
         if arguments is None or self.declined is not None:
             return self._run_compiled(args, kwargs)
         with self._lock:
@@ -239,6 +247,10 @@ class Dispatcher:
                 options=dataclasses.asdict(self.options),
             )
         return self._compiled(*args, **kwargs)
+
+
+def _nothing() -> None:
+    """Stand for a reference to an object that is gone."""
 
 
 @contextlib.contextmanager
