@@ -7,14 +7,8 @@ torch = pytest.importorskip("torch")
 from torch_models import MODELS  # noqa: E402
 from torch_models.check import FRONT_ENDS, Comparison  # noqa: E402
 
-# In the ops that optimize records, the second batch norm writes the statistics that the first one wrote.
-NOT_FUSED = {("optimize", "bn_shared"): pytest.mark.xfail(reason="statistics written twice", strict=True)}
-
-
-@pytest.mark.parametrize(
-    ("front_end", "name"),
-    [pytest.param(f, n, marks=NOT_FUSED.get((f, n), ())) for f in FRONT_ENDS for n in MODELS],
-)
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("front_end", FRONT_ENDS)
 def test_model(front_end, name, compiled):
     """Results, inputs, buffers and random numbers are eager's in four calls; the expected linears are fused."""
     model = MODELS[name]

@@ -67,7 +67,7 @@ class Recorder(TorchDispatchMode):
             node = self._graph.call_function(aten.copy_.default, (self._placeholders[i], self._nodes[tensor]))
             node.meta["val"] = self._placeholders[i].meta["val"]
         self._graph.output(outputs)
-        self._graph.eliminate_dead_code(_changes_something)
+        self._graph.eliminate_dead_code(lambda n: n.op in ("placeholder", "output") or n.target is aten.copy_.default)
         return fx.GraphModule({}, self._graph)
 
     def _know(self, tensor: torch.Tensor, node: fx.Node) -> None:
@@ -106,17 +106,23 @@ class Recorder(TorchDispatchMode):
             raise CannotRepeatError(f"{op} brings a tensor's value into Python")
         if torch.Tag.dynamic_output_shape in op.tags and not _indexes_by_position(op, args):
             raise CannotRepeatError(f"{op} gives a shape that depends on values")
-        target, changed = (_functional(op, args), args[0]) if op._schema.is_mutable else (op, None)
-        if changed is not None:
-            self._check_alone(changed)
+        if _updates_statistics(op, args):
+            # The older forms change the running statistics without saying so.
+            result, changed = (*result[:3], *args[3:5]), args[3:5]
+            op, args = aten._native_batch_norm_legit_functional.default, (*args[:5], True, *args[-2:])
+        elif op._schema.is_mutable:
+            op, result, changed = _functional(op, args), args[0], args[:1]
+        else:
+            changed = ()
+        for tensor in changed:
+            self._check_alone(tensor)
         node_args, node_kwargs = pytree.tree_map_only(torch.Tensor, self._node_of, (args, kwargs))
-        node = self._graph.call_function(target, node_args, node_kwargs)
-        if changed is not None:
-            self._know(changed, node)
-            for i, tensor in enumerate(self._inputs):
-                if tensor is changed:
-                    self._changed[i] = id(changed)
-        elif isinstance(result, torch.Tensor):
+        self._know_result(self._graph.call_function(op, node_args, node_kwargs), result)
+        for tensor in changed:
+            self._changed |= {i: id(tensor) for i, own in enumerate(self._inputs) if own is tensor}
+
+    def _know_result(self, node: fx.Node, result: Any) -> None:
+        if isinstance(result, torch.Tensor):
             self._know(result, node)
         elif isinstance(result, tuple | list):
             node.meta["val"] = [_StandIn(t) if isinstance(t, torch.Tensor) else t for t in result]
@@ -124,7 +130,7 @@ class Recorder(TorchDispatchMode):
                 if isinstance(tensor, torch.Tensor):
                     self._know(tensor, self._graph.call_function(operator.getitem, (node, i)))
         else:
-            raise CannotRepeatError(f"{op} gives Python something other than tensors")
+            raise CannotRepeatError(f"{node.target} gives Python something other than tensors")
 
     def _check_alone(self, changed: torch.Tensor) -> None:
         """Refuse a change in place that other tensors would see."""
@@ -144,13 +150,13 @@ def _dispatch(self: Recorder, function: Any, types: Any, args: tuple = (), kwarg
 Recorder.__torch_dispatch__ = _dispatch
 
 
-def _changes_something(node: fx.Node) -> bool:
-    """Tell whether a node must stay, even if nothing uses it."""
-    if node.op in ("placeholder", "output"):
+def _updates_statistics(op: Any, args: tuple) -> bool:
+    """Tell whether this is a training batch norm with running statistics, in any of PyTorch's forms."""
+    name = op._schema.name.removeprefix("aten::")
+    if name == "_batch_norm_with_update":
         return True
-    # Batch norm's older forms change the running statistics without saying so.
-    name = getattr(node.target, "_schema", None) and node.target._schema.name
-    return node.target is aten.copy_.default or (name is not None and name.endswith("batch_norm"))
+    forms = ("native_batch_norm", "cudnn_batch_norm", "miopen_batch_norm", "_native_batch_norm_legit")
+    return name in forms and op._overloadname == "default" and args[3] is not None and bool(args[5])
 
 
 def _functional(op: Any, args: tuple) -> Any:

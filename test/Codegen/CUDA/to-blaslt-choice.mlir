@@ -168,6 +168,24 @@ func.func @no_fuse_exact_gelu(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> te
 
 // -----
 
+// cuBLASLt's tanh is an approximation, good enough for bf16 alone.
+
+// CHECK-LABEL: @no_fuse_gelu_tanh_of_f32
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 : f32 -> f32
+// CHECK: tenon.epilogue
+// CHECK: return
+func.func @no_fuse_gelu_tanh_of_f32(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{'tenon.gelu' cannot come at its place}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>) -> tensor<?x32xf32> {
+    %1 = tenon.gelu %acc approximate<tanh> : tensor<?x32xf32>
+    tenon.yield %1 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @no_fuse_bias_of_another_type
 // CHECK: blaslt.plan n = 32, k = 64, compute = f32 : bf16 -> bf16
 // CHECK: tenon.epilogue
