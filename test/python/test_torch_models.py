@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch")
 from torch_models import MODELS  # noqa: E402
 from torch_models.check import FRONT_ENDS, Comparison  # noqa: E402
 
+
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("front_end", FRONT_ENDS)
 def test_model(front_end, name, compiled):

@@ -90,8 +90,7 @@ private:
     auto gelu = dyn_cast<GeluOp>(user);
     // cuBLASLt's tanh is the hardware's approximation: on an H200 its error in
     // f32 was found to be beyond what a product in fp32 may have.
-    bool isTanh = gelu &&
-                  gelu.getApproximate() == GeluApproximation::Tanh &&
+    bool isTanh = gelu && gelu.getApproximate() == GeluApproximation::Tanh &&
                   type.getElementType().isBF16();
     if ((!isa<ReluOp>(user) && !isTanh) || !advance(Part::Activation))
       return false;
