@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -99,9 +100,12 @@ def run_case(case: Case, device: str) -> dict:
     for name, backend in (("compile-tenon", "tenon"), ("guards", does_nothing)):
         compiled = torch.compile(case.build(device), backend=backend)
         steps[name] = lambda compiled=compiled: compiled(*inputs)
-    us = {name: host_us(step, device) for name, step in steps.items()}
+    samples = host_us(steps, device)
+    us = {name: statistics.median(times) for name, times in samples.items()}
+    rounds = zip(samples["tenon"], samples["bare"], samples["remainder"], strict=True)
+    overhead = statistics.median(tenon - bare - rest for tenon, bare, rest in rounds)
     facts = {"model": case.model, "precision": case.precision, "batch": case.batch, "width": case.width}
-    return facts | {"us": us, "overhead_us": us["tenon"] - us["bare"] - us["remainder"]}
+    return facts | {"us": us, "overhead_us": overhead}
 
 
 def main() -> None:

@@ -81,19 +81,23 @@ def summary(samples: list[float]) -> dict[str, float]:
     return {"median": statistics.median(samples), "min": min(samples), "rounds": len(samples)}
 
 
-def host_us(step: Step, device: str, calls: int = 500, rounds: int = 15) -> float:
-    """Return microseconds of host time a call, the device's work not waited for: median of rounds."""
-    for _ in range(20):
-        step()
-    times = []
-    for _ in range(rounds):
-        synchronize(device)
-        begin = time.perf_counter()
-        for _ in range(calls):
-            step()
-        times.append((time.perf_counter() - begin) / calls * 1e6)
+def host_us(steps: dict[str, Step], device: str, calls: int = 200, rounds: int = 25) -> dict[str, list[float]]:
+    """Return each step's host time in microseconds a call, one figure a round, taken in turn.
+
+    The device's work is not waited for. A host's speed drifts: compare within rounds.
+    """
+    samples: dict[str, list[float]] = {name: [] for name in steps}
+    for number in range(rounds + 1):  # the first one warms up
+        for name, step in steps.items():
+            synchronize(device)
+            begin = time.perf_counter()
+            for _ in range(calls):
+                step()
+            taken = time.perf_counter() - begin
+            if number:
+                samples[name].append(taken * 1e6 / calls)
     synchronize(device)
-    return statistics.median(times)
+    return samples
 
 
 @contextmanager
