@@ -121,7 +121,7 @@ def check(program, front_end, training, batch, dtype):
 
 
 SETTINGS = hypothesis.settings(
-    max_examples=100,
+    max_examples=60,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(hypothesis.HealthCheck),
