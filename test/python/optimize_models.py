@@ -165,6 +165,33 @@ class Appending(nn.Module):
         return torch.cat(parts)
 
 
+class Hidden(nn.Module):
+    """A private attribute, and one whose name is what a reader of the source sees."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+        setattr(self, "__scale", 1.0)
+        self.change(2.0)
+
+    def change(self, scale):
+        self.__scale = scale
+
+    def forward(self, x):
+        return torch.relu(self.linear(x)) * self.__scale
+
+
+class Distances(nn.Module):
+    """An op that autocast leaves in float32, and that is made of products."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x)), torch.cdist(x, x)
+
+
 class Sharing(nn.Module):
     """Results that share memory with the argument and with each other."""
 

@@ -148,6 +148,18 @@ def test_switch_between_training_and_evaluation(x):
     assert entries(optimized) == 2
 
 
+def test_tied_parameters_part(x):
+    model = Branch().eval()
+    model.layers[0].weight = model.layers[1].weight
+    optimized = optimize(model)
+    assert_follows(optimized, model, x)
+    for layer in model.layers:  # each in turn, whichever stands for both
+        layer.weight = nn.Parameter(torch.randn(8, 8))
+        assert_follows(optimized, model, x)
+    model.layers[0].weight = model.layers[1].weight
+    assert_follows(optimized, model, x)
+
+
 def test_dropout_draws_as_eager_does(scaled, x):
     model, optimized = scaled
     train(model)

@@ -12,6 +12,7 @@ from optimize_models import (  # noqa: E402
     Appending,
     Branch,
     Counting,
+    Hidden,
     Logging,
     Printing,
     Scaled,
@@ -129,6 +130,15 @@ def test_each_call_is_as_in_eager(name, dynamic):
             torch.manual_seed(1)
             assert_same(got, eager(x))
             assert_same(model.state, eager.state)
+
+
+@torch.no_grad()
+def test_private_attributes(x):
+    model = Hidden().eval()
+    optimized = optimize(model)
+    for scale in (2.0, 3.0, 3.0):
+        model.change(scale)
+        assert_same(optimized(x), model(x))
 
 
 @torch.no_grad()

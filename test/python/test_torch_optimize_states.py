@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tenon.torch")
-from optimize_models import Chain, Scaled, assert_follows, assert_same, dispatcher, entries  # noqa: E402
+from optimize_models import Chain, Distances, Scaled, assert_follows, assert_same, dispatcher, entries  # noqa: E402
 from tenon.torch import optimize  # noqa: E402
 
 
@@ -78,6 +78,18 @@ def test_autocast(scaled, x):
     assert entries(optimized) == 3
 
 
+def test_autocast_ends_at_the_graph():
+    model = Distances().eval()
+    optimized = optimize(model)
+    x = torch.randn(30, 8)
+    with torch.no_grad(), torch.autocast("cpu"):
+        for _ in range(2):
+            got, expected = optimized(x), model(x)
+            assert [t.dtype for t in got] == [torch.bfloat16, torch.float32]
+            assert_same(got[1], expected[1])
+    assert dispatcher(optimized).declined is None
+
+
 def test_batches_within_one_autocast(scaled):
     """Autocast keeps the weights that it converted, in which no later recording would know the parameter."""
     model = scaled[0]
@@ -93,13 +105,14 @@ def test_batches_within_one_autocast(scaled):
 def test_default_dtype_and_precision(scaled, x):
     model, optimized = scaled
     assert_follows(optimized, model, x)
-    torch.set_float32_matmul_precision("high")
     try:
-        with torch.no_grad():
-            torch.testing.assert_close(optimized(x), model(x), rtol=1e-2, atol=1e-2)
+        for precision in ("high", "medium", "high"):
+            torch.set_float32_matmul_precision(precision)
+            with torch.no_grad():
+                torch.testing.assert_close(optimized(x), model(x), rtol=1e-2, atol=1e-2)
     finally:
         torch.set_float32_matmul_precision("highest")
-    assert entries(optimized) == 2
+    assert entries(optimized) == 3
 
 
 def test_transforms_of_functions(scaled, x):

@@ -13,7 +13,6 @@ from torch._C import _len_torch_dispatch_stack as dispatch_modes
 from torch._C import _len_torch_function_stack as function_modes
 from torch._C._dynamo.guards import GlobalStateGuard, TensorGuards
 from torch.autograd import forward_ad
-from torch.compiler import is_compiling
 
 from tenon._native import Guard
 from tenon.torch.reads import Reads
@@ -24,10 +23,12 @@ TENSOR_TYPES = frozenset({torch.Tensor, torch.nn.Parameter})
 
 
 def is_plain_context() -> bool:
-    """Tell whether a call is only that: nothing records, transforms or traces it."""
+    """Tell whether a call is only that: nothing records, transforms or traces it.
+
+    A compiler is not asked for: `forward` did that.
+    """
     return not (
-        is_compiling()
-        or function_modes()
+        function_modes()
         or dispatch_modes()
         or _interpreters() is not None
         or forward_ad._current_level >= 0
