@@ -58,6 +58,10 @@ FusedLinearOp convertToFused(LinearOp linear, RewriterBase &rewriter);
 LogicalResult fuseIntoProduct(Operation *consumer, StringRef patternName,
                               RewriterBase &rewriter);
 
+/// Moves elementwise ops that compute a full operand of `fused`, and nothing
+/// else, into its region.
+void fuseOperands(FusedLinearOp fused, RewriterBase &rewriter);
+
 /// How a remark names a product: by its line, where that is known.
 std::string describeProduct(Operation *product);
 
@@ -66,6 +70,7 @@ std::string describeProduct(Operation *product);
 void remarkFusedBias(LinearOp linear);
 void remarkFused(Operation *consumer, Operation *product,
                  StringRef patternName);
+void remarkFusedOperand(Operation *producer, FusedLinearOp fused);
 /// Reports each consumer that is still outside at the end of fusion, with the
 /// reason and the bytes still spent.
 void remarkMissedFusions(Operation *function);

@@ -56,6 +56,9 @@ def TenonFuseEpilogue : Pass<"tenon-fuse-epilogue", "::mlir::ModuleOp"> {
       without side effects that do not depend on it: these move up;
     - it reads no per-column result (`[N]`) of the same fused op.
 
+    An elementwise op that computes an operand of the product's shape, for this
+    epilogue alone, joins too: a residual that is scaled, converted or activated.
+
     An op that could join two products joins the later one in the block. A linear
     without bias and without such an op stays a `tenon.linear`. Dead ops are
     removed.

@@ -53,6 +53,8 @@ struct FuseEpiloguePass : tenon::impl::TenonFuseEpilogueBase<FuseEpiloguePass> {
                    ? WalkResult::skip()
                    : WalkResult::advance();
       });
+      function->walk(
+          [&](FusedLinearOp fused) { fuseOperands(fused, rewriter); });
       remarkMissedFusions(function);
     });
   }

@@ -35,6 +35,14 @@ struct Traffic {
 };
 } // namespace
 
+/// Bytes of a value, `times` over.
+static Traffic getTraffic(Value value, unsigned times) {
+  auto type = cast<RankedTensorType>(value.getType());
+  uint64_t row = type.getElementTypeBitWidth() / 8 * type.getDimSize(1);
+  bool perRow = type.isDynamicDim(0);
+  return {times * row * (perRow ? 1 : type.getDimSize(0)), perRow};
+}
+
 /// Bytes that pass between `product` and `consumer` unless they are fused: one
 /// read of each [M, N] value, and one write where nothing else reads it.
 static Traffic getTrafficBetween(Operation *product, Operation *consumer) {
@@ -44,14 +52,10 @@ static Traffic getTrafficBetween(Operation *product, Operation *consumer) {
   for (Value value : values) {
     if (value.getDefiningOp() != product || !isFullResult(value))
       continue;
-    auto type = cast<RankedTensorType>(value.getType());
-    uint64_t bytes = type.getElementTypeBitWidth() / 8 * type.getDimSize(1);
-    traffic.perRow = type.isDynamicDim(0);
-    if (!traffic.perRow)
-      bytes *= type.getDimSize(0);
     bool shared = llvm::any_of(
         value.getUsers(), [&](Operation *user) { return user != consumer; });
-    traffic.bytes += bytes * (shared ? 1 : 2);
+    Traffic part = getTraffic(value, shared ? 1 : 2);
+    traffic = {traffic.bytes + part.bytes, part.perRow};
   }
   return traffic;
 }
@@ -79,6 +83,15 @@ void tenon::remarkFused(Operation *consumer, Operation *product,
       << remark::add("{0} fused into {1}",
                      consumer->getName().getStringRef().str(),
                      describeProduct(product))
+      << remark::metric(saved.metricName("Saved"), saved.bytes);
+}
+
+void tenon::remarkFusedOperand(Operation *producer, FusedLinearOp fused) {
+  Traffic saved = getTraffic(producer->getResult(0), 2);
+  remark::passed(producer->getLoc(), optionsFor(producer, "FuseOperand"))
+      << remark::add("{0} of an operand fused into {1}",
+                     producer->getName().getStringRef().str(),
+                     describeProduct(fused))
       << remark::metric(saved.metricName("Saved"), saved.bytes);
 }
 

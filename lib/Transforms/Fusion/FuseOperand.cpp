@@ -1,0 +1,69 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Moves what computes an epilogue's operand into the epilogue: a residual that
+// is scaled, converted or activated is then read once, and never written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Transforms/Fusion.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Whether `producer` computes a value of the product's shape for `fused`
+/// alone. Smaller ones cost nothing where they are, and may depend on
+/// parameters alone.
+static bool isOwnProducer(Operation *producer, FusedLinearOp fused) {
+  if (!isa_and_nonnull<ElementwiseEpilogueOp>(producer) ||
+      producer->getBlock() != fused->getBlock())
+    return false;
+  Value result = producer->getResult(0);
+  return result.hasOneUse() &&
+         cast<RankedTensorType>(result.getType()).getShape() ==
+             getAccumulatorType(fused).getShape();
+}
+
+/// Puts `producer`, which gives epilogue operand number `index`, in front of
+/// what is in the region.
+static void moveIn(Operation *producer, FusedLinearOp fused, unsigned index,
+                   RewriterBase &rewriter) {
+  Block *body = fused.getBody();
+  SmallVector<Value> operands(fused.getEpilogueOperands());
+  IRMapping mapping;
+  for (Value operand : producer->getOperands()) {
+    auto known = llvm::find(operands, operand);
+    unsigned position = known - operands.begin();
+    if (known == operands.end()) {
+      operands.push_back(operand);
+      body->addArgument(operand.getType(), operand.getLoc());
+    }
+    mapping.map(operand, body->getArgument(position + 1));
+  }
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(body);
+  Operation *inner = rewriter.clone(*producer, mapping);
+  rewriter.replaceAllUsesWith(body->getArgument(index + 1),
+                              inner->getResult(0));
+  body->eraseArgument(index + 1);
+  operands.erase(operands.begin() + index);
+  rewriter.modifyOpInPlace(
+      fused, [&] { fused.getEpilogueOperandsMutable().assign(operands); });
+  rewriter.eraseOp(producer);
+}
+
+void tenon::fuseOperands(FusedLinearOp fused, RewriterBase &rewriter) {
+  for (unsigned index = 0; index < fused.getEpilogueOperands().size();) {
+    Operation *producer = fused.getEpilogueOperands()[index].getDefiningOp();
+    if (!isOwnProducer(producer, fused)) {
+      ++index;
+      continue;
+    }
+    remarkFusedOperand(producer, fused);
+    moveIn(producer, fused, index, rewriter); // the operand is gone
+  }
+}
