@@ -136,3 +136,37 @@ def test_restore_in_place_turns_a_counter_into_one_op():
     graph = recorder.finish([])
     restore_in_place(graph.graph)
     assert [n.target for n in graph.graph.nodes if n.op == "call_function"] == [torch.ops.aten.add_.Tensor]
+
+
+def test_restore_in_place_of_an_input_that_is_used_on():
+    recorder, results = run(lambda a: a.mul_(2).relu(), [x(4)])
+    graph = recorder.finish(results)
+    expected = graph(first := x(4))
+    restore_in_place(graph.graph)
+    graph.recompile()
+    torch.testing.assert_close([*graph(second := x(4)), second], [*expected, first], rtol=0, atol=0)
+    targets = [n.target for n in graph.graph.nodes if n.op == "call_function"]
+    assert targets == [torch.ops.aten.mul_.Tensor, torch.ops.aten.relu.default]
+
+
+@pytest.mark.parametrize("after", [lambda a, old: old + a, lambda a, old: a * old.sum()])
+def test_restore_in_place_keeps_an_old_value_that_is_needed(after):
+    def step(a):
+        old = a + 0
+        a.mul_(2)
+        return after(a, old)
+
+    replay(step, x(4))
+    graph = torch.fx.symbolic_trace(lambda a: a)  # by hand: the old value is read behind the op
+    nodes = graph.graph
+    (a,) = nodes.find_nodes(op="placeholder")
+    a.meta["val"] = x(4)
+    with nodes.inserting_after(a):
+        doubled = nodes.call_function(torch.ops.aten.mul.Tensor, (a, 2))
+    doubled.meta["val"] = x(4)
+    with nodes.inserting_before(nodes.output_node()):
+        late = nodes.call_function(torch.ops.aten.add.Tensor, (a, doubled))
+        nodes.call_function(torch.ops.aten.copy_.default, (a, doubled))
+    nodes.output_node().args = ((late,),)
+    restore_in_place(nodes)
+    assert doubled in nodes.nodes

@@ -1,6 +1,6 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Turns `buffer.copy_(op(buffer, ...))` back into `buffer.op_(...)`."""
+"""Turns `value = op(buffer, ...)` with `buffer.copy_(value)` back into `buffer.op_(...)`."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ aten = torch.ops.aten
 
 
 def restore_in_place(graph: fx.Graph) -> None:
-    """Undo what making a graph functional did to counters, such as batch norm's.
+    """Undo what making a graph functional did to counters, such as batch norm's, and to inputs.
 
-    A copy at the end of the graph and the op behind it, which has no other use, become
-    one op: one kernel in place of two.
+    Where nothing needs the old value behind the op, the op writes to the buffer itself,
+    and the copy at the end of the graph goes: one kernel in place of two.
     """
     for copy in graph.find_nodes(op="call_function", target=aten.copy_.default):
         buffer, value = copy.args[:2]
         target = _in_place_form(value)
         if target is None or buffer.op != "placeholder" or value.args[0] is not buffer:
             continue
-        if set(value.users) != {copy} or not _is_last_use(buffer, value, copy):
+        if any(user not in (value, copy) and (value < user or _is_view(user)) for user in buffer.users):
             continue
         if buffer.meta["val"].dtype != value.meta["val"].dtype or buffer.meta["val"].shape != value.meta["val"].shape:
             continue
-        with graph.inserting_before(copy):
-            graph.call_function(target, value.args, value.kwargs).meta.update(copy.meta)
+        with graph.inserting_before(value):
+            changed = graph.call_function(target, value.args, value.kwargs)
+        changed.meta.update(value.meta)
+        value.replace_all_uses_with(changed)
         graph.erase_node(copy)
         graph.erase_node(value)
 
@@ -41,6 +43,7 @@ def _in_place_form(value: Any) -> Any:
     return getattr(packet, value.target._overloadname, None)
 
 
-def _is_last_use(buffer: fx.Node, value: fx.Node, copy: fx.Node) -> bool:
-    """Tell whether nothing between the two nodes or behind them needs the old value."""
-    return all(user in (value, copy) or user < value for user in buffer.users)
+def _is_view(node: fx.Node) -> bool:
+    """Tell whether a node's result shares memory with what it takes."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and any(result.alias_info is not None for result in schema.returns)
