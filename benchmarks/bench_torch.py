@@ -4,7 +4,7 @@
 """Times the zoo of PyTorch models: eager, tenon.torch.optimize, and for some torch.compile.
 
 All contenders run in turn in this process on the same random data, under no_grad. A time
-is the median, over rounds, of a burst of ten calls back to back from idle. Errors are
+is the median, over rounds, of a burst of calls back to back, ten or more. Errors are
 against float64, over whole results. A line a case goes to stderr, tables to stdout.
 
 Needs the package `tenon`: installed, or in PYTHONPATH as build/python. Exits 1 where a

@@ -160,7 +160,7 @@ def _title(figure: Figure, text: str, report: dict) -> None:
     """Put a title and where it was measured at the top left, and leave room for them."""
     inches = figure.get_figheight()
     figure.text(0.01, 1 - 0.12 / inches, text, fontsize=13, fontweight="bold", va="top")
-    under = f"{report['device']}, PyTorch {report['torch']}, {report['date']}; medians of bursts of ten calls"
+    under = f"{report['device']}, PyTorch {report['torch']}, {report['date']}; medians of bursts of ten calls or more"
     figure.text(0.01, 1 - 0.38 / inches, under, fontsize=8, va="top", color=PALE)
     figure.tight_layout(rect=(0, 0, 1, 1 - 0.55 / inches))
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import statistics
 import time
@@ -13,7 +14,9 @@ from contextlib import contextmanager
 import torch
 
 Step = Callable[[], object]
-BURST = 10  # calls back to back
+BURST = 10  # calls back to back, at least
+# A burst takes this long at least, or most of it would be the host's waking up.
+BURST_S = 0.006
 FEWEST_ROUNDS, MOST_ROUNDS = 9, 30
 # Contenders this near to each other get CLOSE_ROUNDS times as many rounds.
 CLOSE, CLOSE_ROUNDS = 0.06, 3
@@ -45,7 +48,7 @@ def burst(step: Step, device: str, calls: int = BURST) -> float:
 
 
 def time_in_turn(steps: dict[str, Step], device: str, limit_s: float) -> dict[str, list[float]]:
-    """Return each contender's bursts in milliseconds a call, one a round, taken in turn.
+    """Return each contender's bursts in milliseconds a call, one a round, taken in turn; all of as many calls.
 
     The first of `steps` is the one that others are compared with. The number of rounds
     depends on what they take, and on how close the others are to the first.
@@ -55,10 +58,13 @@ def time_in_turn(steps: dict[str, Step], device: str, limit_s: float) -> dict[st
             step()
     samples: dict[str, list[float]] = {name: [] for name in steps}
 
+    fastest = min(burst(step, device) for step in steps.values())
+    calls = max(BURST, math.ceil(BURST_S * 1e3 / fastest))
+
     def play(rounds: int) -> None:
         for _ in range(rounds):
             for name, step in steps.items():
-                samples[name].append(burst(step, device))
+                samples[name].append(burst(step, device, calls))
 
     begin = time.perf_counter()
     play(1)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import tenon.torch
 import torch
 from tenon.torch.in_place import restore_in_place
 from tenon.torch.record import CannotRepeatError, Recorder
@@ -170,3 +171,24 @@ def test_restore_in_place_keeps_an_old_value_that_is_needed(after):
     nodes.output_node().args = ((late,),)
     restore_in_place(nodes)
     assert doubled in nodes.nodes
+
+
+def test_functions_that_modes_take_apart_stay_whole():
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.linear = torch.nn.RMSNorm(8), torch.nn.Linear(8, 8)
+
+        def forward(self, a):
+            y = torch.nn.functional.gelu(self.linear(self.norm(a)))
+            return a + torch.nn.functional.scaled_dot_product_attention(y, y, y)
+
+    block = Block()
+    optimized = tenon.torch.optimize(block)
+    with torch.no_grad():
+        for _ in range(2):
+            torch.testing.assert_close(optimized(x(2, 3, 8)), block(x(2, 3, 8)))
+    (entry,) = type(optimized)._tenon._trees[0].entries
+    targets = [n.target for n in entry._run.__self__.graph.nodes]
+    assert torch.nn.functional.rms_norm in targets
+    assert torch.nn.functional.scaled_dot_product_attention in targets

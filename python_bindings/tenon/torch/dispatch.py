@@ -28,6 +28,7 @@ from tenon.torch.options import Options
 from tenon.torch.purity import Scan
 from tenon.torch.reads import Impure
 from tenon.torch.record import CannotRepeatError, Recorder
+from tenon.torch.whole import WholeFunctions
 
 _log = logging.getLogger("tenon.torch")
 _MOST_ENTRIES = 8
@@ -186,7 +187,7 @@ class Dispatcher:
     def _record(self, entry: Entry, tree: _Tree, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make the call, as PyTorch makes it, and compile what it did."""
         recorder = Recorder(entry.tensors)
-        with _no_autocast_cache(), recorder:
+        with _no_autocast_cache(), recorder, WholeFunctions(recorder):
             result = self._run_original(*args, **kwargs)
         try:
             results, rebuild = take_result_apart(result)

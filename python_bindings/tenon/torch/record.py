@@ -99,6 +99,16 @@ class Recorder(TorchDispatchMode):
                 self._reason = str(error)
         return result
 
+    def write(self, function: Any, args: tuple, kwargs: dict, result: Any) -> None:
+        """Write down a function that changes nothing and whose result is `result`."""
+        if self._reason:
+            return
+        try:
+            node_args, node_kwargs = pytree.tree_map_only(torch.Tensor, self._node_of, (args, kwargs))
+            self._know_result(self._graph.call_function(function, node_args, node_kwargs), result)
+        except CannotRepeatError as error:
+            self._reason = str(error)
+
     def _write(self, op: Any, args: tuple, kwargs: dict, result: Any) -> None:
         if torch.Tag.nondeterministic_seeded in op.tags:
             raise CannotRepeatError(f"{op} is random")
