@@ -69,8 +69,8 @@ def section(reports: dict[str, dict]) -> list[str]:
         "",
         f"{origin(report)}. The models are those of `test/python/torch_models`; every case is in "
         "[TorchPerformance.md](TorchPerformance.md). Contenders run in turn in one process, on the same random "
-        "data, under `no_grad`: milliseconds are medians of bursts of ten calls or more, at least 6 ms, back to back from idle. Errors "
-        "are against float64, over whole results.",
+        "data, under `no_grad`: milliseconds are medians of bursts of calls back to back from idle, ten or for "
+        "6 ms. Errors are against float64, over whole results.",
         "",
         "![Speed-up over eager, by model and precision](torch_performance.svg)",
         "",

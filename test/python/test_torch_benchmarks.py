@@ -85,14 +85,21 @@ def test_nan_is_an_error():
 def test_contenders_take_turns(monkeypatch):
     order = []
     steps = {"eager": lambda: order.append("e"), "tenon": lambda: order.append("t")}
-    monkeypatch.setattr(torch_timing, "burst", lambda step, device: step() or {"e": 1.0, "t": 2.0}[order[-1]])
+    monkeypatch.setattr(torch_timing, "burst", lambda step, *_: step() or {"e": 1.0, "t": 2.0}[order[-1]])
     samples = torch_timing.time_in_turn(steps, "cpu", limit_s=0.0)
-    assert "".join(order) == "eeettt" + "et" * torch_timing.FEWEST_ROUNDS
+    assert "".join(order) == "eeettt" + "et" * (1 + torch_timing.FEWEST_ROUNDS)
     assert torch_timing.summary(samples["tenon"]) == {"median": 2.0, "min": 2.0, "rounds": torch_timing.FEWEST_ROUNDS}
 
 
+def test_short_calls_make_long_bursts(monkeypatch):
+    calls = []
+    monkeypatch.setattr(torch_timing, "burst", lambda step, device, count=10: calls.append(count) or 0.01)
+    torch_timing.time_in_turn({"eager": int, "tenon": int}, "cpu", limit_s=0.0)
+    assert set(calls[2:]) == {600}  # 6 ms
+
+
 def test_close_contenders_get_more_rounds(monkeypatch):
-    monkeypatch.setattr(torch_timing, "burst", lambda step, device: step())
+    monkeypatch.setattr(torch_timing, "burst", lambda step, *_: step())
     samples = torch_timing.time_in_turn({"eager": lambda: 1.0, "tenon": lambda: 1.05}, "cpu", limit_s=0.0)
     assert len(samples["eager"]) == torch_timing.CLOSE_ROUNDS * torch_timing.FEWEST_ROUNDS
 
@@ -195,7 +202,7 @@ def test_trial_of_bench_host(tmp_path):
     run_script("bench_host.py", "--cases", "^linear_leaky_relu-fp32", "--output", tmp_path / "host.json")
     (result,) = json.loads((tmp_path / "host.json").read_text())["cases"]
     assert 0 < result["us"]["bare"] < result["us"]["tenon"]
-    assert result["overhead_us"] == result["us"]["tenon"] - result["us"]["bare"] - result["us"]["remainder"]
+    assert 0 < result["overhead_us"] < result["us"]["tenon"]
 
 
 def test_trial_of_bench_first_call(tmp_path):
