@@ -8,6 +8,7 @@ import ast
 import builtins
 import inspect
 from collections.abc import Iterable
+from functools import partial
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,8 @@ def result_of(scan: Scan, function: FunctionType, owner: nn.Module | None) -> Ab
     for attribute in ("__defaults__", "__kwdefaults__"):
         if getattr(function, attribute):  # else all arguments are given
             scan.reads.attribute(function, attribute)
+    if function.__kwdefaults__:
+        scan.reads.all_items(function.__kwdefaults__)
     defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
     code = function.__code__
     if not all(map(is_plain, defaults)) or (owner is not None and not code.co_argcount):
@@ -61,10 +64,14 @@ def result_of(scan: Scan, function: FunctionType, owner: nn.Module | None) -> Ab
     try:
         while before != body.env:  # until loops bring nothing new
             before = dict(body.env)
-            body.statements(tree.body)
+            body.statements([_returning(tree.body)] if isinstance(tree, ast.Lambda) else tree.body)
     except Impure as error:
         raise error.at(f"{code.co_filename}:{body.line}") from None
     return body.result or VALUE
+
+
+def _returning(value: ast.expr) -> ast.Return:
+    return ast.copy_location(ast.Return(value), value)
 
 
 class _Body:
@@ -141,11 +148,22 @@ class _Body:
 
     def _augassign(self, node: ast.AugAssign) -> None:
         self.value(node.value)
+        if isinstance(node.target, ast.Attribute):
+            self.change_buffer(node.target, node.op)
+            return
         self.scan.changes = True
         if isinstance(node.target, ast.Name):
             self.value(ast.copy_location(ast.Name(node.target.id, ast.Load()), node))
         else:
             self.bind(node.target, VALUE)
+
+    def change_buffer(self, target: ast.Attribute, op: ast.operator) -> None:
+        """Follow `self.buffer += ...`, which changes a tensor and then sets the attribute to the same tensor."""
+        module = known_module(self.kind(target.value))
+        in_place = isinstance(op, ast.Add | ast.Sub | ast.Mult | ast.Div)
+        self._attribute(target)
+        if module is None or not in_place or not self.scan.is_buffer(module, target.attr):
+            raise Impure(f"assigns to what may outlive the call ({ast.unparse(target)})")
 
     def bind(self, target: ast.expr, kind: Abstract) -> None:
         """Follow an assignment."""
@@ -307,6 +325,8 @@ class _Body:
         if callee is VALUE and isinstance(node.func, ast.Attribute):
             return VALUE  # a method of a tensor, or of a container
         function = callee.value if isinstance(callee, Known) else None
+        if type(function) is partial:
+            function = self.scan.function_of(function)
         if is_pure_function(function) or any(function is f for f in (*BUILTINS, torch.finfo, torch.iinfo, torch.Size)):
             return VALUE
         if isinstance(function, FunctionType):

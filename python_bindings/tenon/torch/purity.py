@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -95,6 +96,21 @@ class Scan:
             raise Impure(f"{function.__qualname__} calls itself")
         return result
 
+    def function_of(self, value: partial) -> Any:
+        """Return what a functools.partial calls; raise Impure unless its own arguments are constants."""
+        for name in ("func", "args", "keywords"):
+            self.reads.attribute(value, name)
+        self.reads.all_items(value.keywords)
+        if not all(map(is_plain, (*value.args, *value.keywords.values()))):
+            raise Impure("a functools.partial has an argument that may change")
+        return self.function_of(value.func) if type(value.func) is partial else value.func
+
+    def is_buffer(self, module: nn.Module, name: str) -> bool:
+        """Tell whether an attribute that was resolved is a buffer, so that setting it to itself changes nothing."""
+        buffers = vars(module)["_buffers"]
+        plain = self.reads.attribute(class_of(module), "__setattr__") is nn.Module.__setattr__
+        return plain and (id(buffers), name) in self.reads.tensors and type(buffers[name]) is torch.Tensor
+
     def resolve(self, owner: Any, name: str) -> Abstract:
         """Return the attribute `name` of a known object."""
         if isinstance(owner, nn.Module):
@@ -156,7 +172,7 @@ class Scan:
         """Return the kind of an object that was found, which is no submodule."""
         if is_plain(value):
             return VALUE
-        if isinstance(value, ModuleType | FunctionType | BuiltinFunctionType):
+        if isinstance(value, ModuleType | FunctionType | BuiltinFunctionType) or type(value) is partial:
             return Known(value)
         if isinstance(value, type) and (
             issubclass(value, Exception | nn.Module) or value in (*CLASSES, *BUILTINS, *ITERATION)

@@ -69,6 +69,12 @@ class Reads:
         self.items[id(dictionary), key] = (dictionary, key, value)
         return value
 
+    def all_items(self, dictionary: dict) -> None:
+        """Record the entries of a dictionary, and that it has no other."""
+        self.size(dictionary)
+        for key in dictionary:
+            self.item(dictionary, key)
+
     def no_item(self, dictionary: dict, key: str) -> None:
         """Record that there is no such entry."""
         self.absent[id(dictionary), key] = (dictionary, key)
