@@ -16,7 +16,6 @@ from optimize_models import (  # noqa: E402
     Logging,
     Printing,
     Scaled,
-    WritesArgument,
     assert_follows,
     assert_same,
     dispatcher,
@@ -70,19 +69,6 @@ def test_control_flow_on_shapes():
     optimized = optimize(model)
     for batch in (8, 9, 3, 2, 12, 5, 6, 1):
         assert_follows(optimized, model, torch.randn(batch, 8))
-
-
-def test_writes_to_arguments(x):
-    model = WritesArgument().eval()
-    optimized = optimize(model)
-    given, expected = x.clone(), x.clone()
-    with torch.no_grad():
-        assert_same(optimized(given), model(expected))
-        assert_same(given, expected)
-        whole = torch.randn(5, 8)
-        expected = model(whole.clone()[1:])
-        assert_same(optimized(whole[1:]), expected)
-    assert "writes to its arguments" in dispatcher(optimized).declined
 
 
 def test_changes_of_containers(x):

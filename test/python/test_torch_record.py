@@ -53,6 +53,27 @@ def test_change_of_an_input_is_a_copy_at_the_end():
     assert last.target is torch.ops.aten.copy_.default
 
 
+def test_changed_input_is_the_result_itself():
+    graph = replay(lambda a: (a.mul_(2), a + 1), x(3, 4))
+    first, _ = graph(a := x(3, 4))
+    assert first is a
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_native_dropout_draws_what_eager_draws(used):
+    def drop(a):
+        first = torch.native_dropout(a, 0.5, True)[0]
+        return torch.native_dropout(first if used else a, 0.25, True)
+
+    recorder, results = run(drop, [a := x(64)])
+    graph = recorder.finish(results)
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        expected = [*drop(a), torch.rand(3)]
+        torch.manual_seed(seed)
+        torch.testing.assert_close([*graph(a), torch.rand(3)], expected, rtol=0, atol=0)
+
+
 def test_input_and_result_given_twice():
     replay(lambda a: (a, a + 1, a), x(3))
 
@@ -75,6 +96,9 @@ def test_training_batch_norm_changes_its_statistics():
         (lambda a: a * a.sum().item(), "value into Python"),
         (lambda a: a + torch.ones(3).requires_grad_(False).clone() * torch.tensor(2.0), "neither an input"),
         (lambda a: (a.view(3, 1), a.mul_(2))[1], "views"),
+        (lambda a: a.mul_(2).view(3, 1), "result is a view"),
+        (lambda a: torch.native_dropout(a, 0.5, True)[0] + torch.rand(3), "rand.default is random"),
+        (lambda a: a.clone().bernoulli_(0.5), "random"),
         (lambda a: torch.add(a, 1, out=torch.empty(3)), "in a way that is not known"),
     ],
 )
@@ -192,3 +216,16 @@ def test_functions_that_modes_take_apart_stay_whole():
     targets = [n.target for n in entry._run.__self__.graph.nodes]
     assert torch.nn.functional.rms_norm in targets
     assert torch.nn.functional.scaled_dot_product_attention in targets
+
+
+def test_restore_in_place_of_a_copy_that_is_a_result():
+    """As AOTAutograd writes a graph that returns what it changed."""
+    recorder, _ = run(lambda count: count.add_(1), [torch.tensor(3)])
+    graph = recorder.finish([])
+    *_, copied, output = graph.graph.nodes
+    output.args = ((copied,),)
+    restore_in_place(graph.graph)
+    graph.recompile()
+    (result,) = graph(count := torch.tensor(3))
+    assert result is count
+    assert count == 4

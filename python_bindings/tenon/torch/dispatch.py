@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import logging
 import operator
+import sys
 import threading
 import types
 import warnings
@@ -23,7 +24,7 @@ import tenon
 from tenon.torch.arguments import Arguments, take_apart, take_result_apart
 from tenon.torch.backend import compile_graph, tenon_backend
 from tenon.torch.entry import Dims, Entry, kind_of
-from tenon.torch.guards import TENSOR_TYPES, guard_tree, is_plain_context
+from tenon.torch.guards import TENSOR_TYPES, guard_apart, guard_tree, is_plain_context
 from tenon.torch.options import Options
 from tenon.torch.purity import Scan
 from tenon.torch.reads import Impure
@@ -34,6 +35,9 @@ _log = logging.getLogger("tenon.torch")
 _MOST_ENTRIES = 8
 # From a warning here to the caller, through forward and Module.__call__.
 _FRAMES_TO_CALLER = 8
+
+# After so many calls in a row with nothing to fuse, so many are PyTorch's without a look.
+_MOST_UNFUSED, _IDLE = 8, 256
 
 _Found = tuple[Entry, tuple[torch.Tensor, ...]]
 
@@ -76,17 +80,22 @@ class Dispatcher:
         self._compiled: Callable[..., Any] | None = None
         self._lock = threading.RLock()
         self._warned = False
+        self._unfused = 0  # calls in a row with nothing to fuse
+        self._idle = 0  # calls to come that are not looked at
         self._trained: Callable[[], torch.Tensor | None] = _nothing  # a parameter that requires a gradient
 
     def __call__(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Call the module."""
+        if self._idle > 0:
+            self._idle -= 1
+            return type(self.original).forward(self.original, *args, **kwargs)
         if not is_plain_context():
             return self._run_original(*args, **kwargs)
         if not kwargs:
             found = self._find(len(args), args)
             if found is not None:
                 entry, tensors = found
-                return entry(tensors) if entry.fuses else self._run_original(*args)
+                return entry(tensors) if entry.suits(tensors) else self._run_unfused(args, kwargs)
         return self._call_general(args, kwargs)
 
     def _find(self, structure: Any, given: Sequence[Any]) -> _Found | None:
@@ -115,6 +124,7 @@ class Dispatcher:
         return self._call(*found, args, kwargs) if found else self._call_new(arguments, args, kwargs)
 
     def _call_new(self, arguments: Arguments | None, args: tuple, kwargs: dict[str, Any]) -> Any:
+        self._unfused = 0
         leaves = pytree.tree_leaves((args, kwargs))
         if any(isinstance(leaf, torch.Tensor | fx.Proxy) and type(leaf) not in TENSOR_TYPES for leaf in leaves):
             return self._run_original(*args, **kwargs)
@@ -132,7 +142,7 @@ class Dispatcher:
         return self._call(*found, args, kwargs) if found else self._run_compiled(args, kwargs)
 
     def _call(self, entry: Entry, tensors: Sequence[torch.Tensor], args: tuple, kwargs: dict[str, Any]) -> Any:
-        return entry(tensors) if entry.fuses else self._run_original(*args, **kwargs)
+        return entry(tensors) if entry.suits(tensors) else self._run_unfused(args, kwargs)
 
     def _call_and_compile(self, arguments: Arguments, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make a call of a new kind, and compile for others like it."""
@@ -192,13 +202,15 @@ class Dispatcher:
         try:
             results, rebuild = take_result_apart(result)
             graph = recorder.finish(results)
-            if any(i >= entry.sources for i in recorder.changed):
-                raise Impure("forward writes to its arguments")  # which another time may overlap
+            changed = recorder.changed
+            apart = guard_apart(entry.tensors, entry.dynamic, changed) if changed else None
+            if apart and not apart(entry.tensors):
+                return result  # no graph tells what that does
         except (Impure, CannotRepeatError) as error:
             self._decline(str(error))
         else:
             fused = compile_graph(graph, entry.parameters, self.options)
-            entry.complete(graph.forward if fused else None, rebuild)
+            entry.complete(graph.forward if fused else None, rebuild, apart=apart)
             tree.entries = (entry, *tree.entries)
         return result
 
@@ -224,6 +236,17 @@ class Dispatcher:
     def _run_original(self, *args: Any, **kwargs: Any) -> Any:
         return type(self.original).forward(self.original, *args, **kwargs)
 
+    def _run_unfused(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call where nothing is to be fused; where that goes on, stop looking for a while."""
+        self._unfused += 1
+        if self._unfused >= _MOST_UNFUSED:
+            self._unfused = 0
+            self._idle = 0 if self._any_fuses() else _IDLE
+        return self._run_original(*args, **kwargs)
+
+    def _any_fuses(self) -> bool:
+        return any(entry.fuses for tree in self._trees for entry in tree.entries)
+
     def _run_with_gradient(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if not self._warned:
             self._warned = True
@@ -239,15 +262,38 @@ class Dispatcher:
         self.declined = reason
 
     def _run_compiled(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        if self._compiled is None:
-            # Dynamo limits recompilations by code object, so it gets the class's own forward.
-            self._compiled = torch.compile(
-                types.MethodType(type(self.original).forward, self.original),
-                backend=tenon_backend,
-                dynamic=self.dynamic,
-                options=dataclasses.asdict(self.options),
-            )
-        return self._compiled(*args, **kwargs)
+        if self._compiled is not None:
+            return self._compiled(*args, **kwargs)
+        # Dynamo limits recompilations by code object, so it gets the class's own forward.
+        compiled = torch.compile(
+            types.MethodType(type(self.original).forward, self.original),
+            backend=_count_graphs,
+            dynamic=self.dynamic,
+            options=dataclasses.asdict(self.options),
+        )
+        graphs, fused = _counts.graphs, _counts.fused
+        result = compiled(*args, **kwargs)
+        useless = _counts.graphs > graphs and _counts.fused == fused
+        self._compiled = self._run_original if useless else compiled
+        if useless and not self._any_fuses():
+            self._idle = sys.maxsize  # for good
+        return result
+
+
+class _Counts(threading.local):
+    """How many graphs Dynamo had this thread compile, and in how many something was fused."""
+
+    graphs = fused = 0
+
+
+_counts = _Counts()
+
+
+def _count_graphs(graph: fx.GraphModule, inputs: Sequence[Any], **options: Any) -> Callable[..., Any]:
+    compiled = tenon_backend(graph, inputs, **options)
+    _counts.graphs += 1
+    _counts.fused += compiled != graph.forward
+    return compiled
 
 
 def _nothing() -> None:

@@ -28,6 +28,7 @@ class Entry:
         dynamic: which of their extents are free.
         kind: equal for calls that differ in extents and strides at most.
         shapes: shapes of the arguments that it was captured with.
+        fuses: whether there is anything that PyTorch would not run as well by itself.
 
     """
 
@@ -53,12 +54,15 @@ class Entry:
         self._run: Callable[..., Sequence[torch.Tensor]] | None = None
         self._rebuild: Callable[[Sequence[torch.Tensor]], Any] = tuple
         self._extents: Callable[[Sequence[torch.Tensor]], bool] | None = None
+        self._apart: Callable[[Sequence[torch.Tensor]], bool] | None = None
+        self.fuses = False
 
     def complete(
         self,
         run: Callable[..., Sequence[torch.Tensor]] | None,
         rebuild: Callable[[Sequence[torch.Tensor]], Any],
         extents: Callable[[Sequence[torch.Tensor]], bool] | None = None,
+        apart: Callable[[Sequence[torch.Tensor]], bool] | None = None,
     ) -> None:
         """Take the compiled function of `tensors`, and let go of them.
 
@@ -66,9 +70,11 @@ class Entry:
             run: None where there is nothing to fuse.
             rebuild: from its results to those of forward.
             extents: tells whether dynamic extents are such as capture took for granted.
+            apart: tells whether nothing that it writes to shares memory; None if it writes to nothing.
 
         """
-        self._run, self._rebuild, self._extents = run, rebuild, extents
+        self._run, self._rebuild, self._extents, self._apart = run, rebuild, extents, apart
+        self.fuses = run is not None
         self.tensors = ()
 
     def admits(self, structure: Any, tensors: Sequence[torch.Tensor]) -> bool:
@@ -90,10 +96,9 @@ class Entry:
         with torch._C._DisableAutocast():  # its casts are in the graph
             return self._rebuild(self._run(*tensors))
 
-    @property
-    def fuses(self) -> bool:
-        """Whether there is anything that PyTorch would not run as well by itself."""
-        return self._run is not None
+    def suits(self, tensors: Sequence[torch.Tensor]) -> bool:
+        """Tell whether a call that it admits runs here, and not as PyTorch runs it."""
+        return self.fuses and (self._apart is None or self._apart(tensors))
 
 
 def kind_of(arguments: Arguments) -> tuple[Any, ...]:

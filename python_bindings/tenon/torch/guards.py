@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import torch
 from torch._C import _functorch
@@ -15,9 +15,11 @@ from torch._C._dynamo.guards import GlobalStateGuard, TensorGuards
 from torch.autograd import forward_ad
 
 from tenon._native import Guard
-from tenon.torch.reads import Reads
+from tenon.torch.reads import Impure, Reads
 
 _interpreters = _functorch.peek_interpreter_stack
+# Of how many calls it is remembered where their tensors were.
+_MOST_KNOWN = 64
 # Tensors that are nothing else: subclasses may give operations a meaning of their own.
 TENSOR_TYPES = frozenset({torch.Tensor, torch.nn.Parameter})
 
@@ -68,6 +70,58 @@ def guard_tree(reads: Reads) -> Guard:
         sizes=reads.sizes.values(),
         results=results,
     )
+
+
+def guard_apart(
+    tensors: Sequence[torch.Tensor], dynamic: Sequence[frozenset[int]], changed: Collection[int]
+) -> Callable[[Sequence[torch.Tensor]], bool]:
+    """Return a function that tells whether none of `changed` shares memory with another tensor.
+
+    Its tensors must be like these, as `guard_tensors` tells.
+
+    Raises:
+        Impure: a tensor is changed that may share memory with itself, or one has none to compare.
+
+    """
+    if any(t.layout is not torch.strided or t.is_conj() or t.is_neg() for t in tensors):
+        raise Impure("it changes tensors in place and has one with a layout of its own")
+    if any(torch._debug_has_internal_overlap(tensors[i]) for i in changed):
+        raise Impure("it changes a tensor in place whose elements may share memory")
+    spans = [_span(t) for t in tensors]
+    extents = [i for i, free in enumerate(dynamic) if free]  # these are contiguous
+    known: set[tuple[int, ...]] = set()
+
+    def apart(tensors: Sequence[torch.Tensor]) -> bool:
+        begins = tuple(map(torch.Tensor.data_ptr, tensors))
+        key = (*begins, *[tensors[i].nbytes for i in extents]) if extents else begins
+        if key in known:
+            return True
+        now = [t.nbytes if free else span for t, free, span in zip(tensors, dynamic, spans, strict=True)]
+        if _any_overlap(begins, now, changed):
+            return False
+        if len(known) == _MOST_KNOWN:
+            known.clear()
+        known.add(key)
+        return True
+
+    return apart
+
+
+def _span(tensor: torch.Tensor) -> int:
+    """Return how many bytes from a tensor's first element to its last one's end."""
+    last = sum((n - 1) * stride for n, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return (last + 1) * tensor.itemsize if tensor.numel() else 0
+
+
+def _any_overlap(begins: Sequence[int], spans: Sequence[int], changed: Collection[int]) -> bool:
+    end = end_of_changed = 0
+    for begin, i in sorted((begin, i) for i, begin in enumerate(begins) if spans[i]):
+        if begin < (end if i in changed else end_of_changed):
+            return True
+        end = max(end, begin + spans[i])
+        if i in changed:
+            end_of_changed = max(end_of_changed, begin + spans[i])
+    return False
 
 
 def guard_tensors(tensors: Sequence[torch.Tensor], dynamic: Sequence[frozenset[int]]) -> Callable[..., bool]:

@@ -31,6 +31,7 @@ def restore_in_place(graph: fx.Graph) -> None:
             changed = graph.call_function(target, value.args, value.kwargs)
         changed.meta.update(value.meta)
         value.replace_all_uses_with(changed)
+        copy.replace_all_uses_with(changed)  # AOTAutograd has graphs return copies
         graph.erase_node(copy)
         graph.erase_node(value)
 

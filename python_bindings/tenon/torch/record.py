@@ -25,6 +25,11 @@ _READS_VALUES = {aten._local_scalar_dense.default, aten.equal.default, aten.is_n
 _NAMESPACES_OF_QUERIES = ("prim",)
 
 
+# Random ops that draw the same numbers when they are called again, and those that stay without a use.
+_RANDOM = {aten.native_dropout.default}
+_KEPT = {aten.copy_.default, *_RANDOM}
+
+
 class CannotRepeatError(Exception):
     """A call that a graph of ATen ops would not do again; the message says why."""
 
@@ -62,12 +67,12 @@ class Recorder(TorchDispatchMode):
         """
         if self._reason:
             raise CannotRepeatError(self._reason)
-        outputs = tuple(map(self._node_of, results))
+        outputs = tuple(map(self._result_of, results))
         for i, tensor in self._changed.items():
             node = self._graph.call_function(aten.copy_.default, (self._placeholders[i], self._nodes[tensor]))
             node.meta["val"] = self._placeholders[i].meta["val"]
         self._graph.output(outputs)
-        self._graph.eliminate_dead_code(lambda n: n.op in ("placeholder", "output") or n.target is aten.copy_.default)
+        self._graph.eliminate_dead_code(lambda n: n.op in ("placeholder", "output") or n.target in _KEPT)
         return fx.GraphModule({}, self._graph)
 
     def _know(self, tensor: torch.Tensor, node: fx.Node) -> None:
@@ -85,6 +90,15 @@ class Recorder(TorchDispatchMode):
         if node is None:
             raise CannotRepeatError("it uses a tensor that is neither an input nor a parameter or buffer")
         return node
+
+    def _result_of(self, tensor: torch.Tensor) -> fx.Node:
+        for i in self._changed:
+            own = self._inputs[i]
+            if tensor is own:
+                return self._placeholders[i]  # which has its new values by then
+            if tensor.untyped_storage()._cdata == own.untyped_storage()._cdata:
+                raise CannotRepeatError("a result is a view of a tensor that it changes in place")
+        return self._node_of(tensor)
 
     def dispatch(self, function: Any, args: tuple, kwargs: dict) -> Any:
         """Run an op, and write it down as long as that is possible."""
@@ -110,7 +124,7 @@ class Recorder(TorchDispatchMode):
             self._reason = str(error)
 
     def _write(self, op: Any, args: tuple, kwargs: dict, result: Any) -> None:
-        if torch.Tag.nondeterministic_seeded in op.tags:
+        if torch.Tag.nondeterministic_seeded in op.tags and op not in _RANDOM:
             raise CannotRepeatError(f"{op} is random")
         if op in _READS_VALUES:
             raise CannotRepeatError(f"{op} brings a tensor's value into Python")

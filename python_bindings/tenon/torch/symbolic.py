@@ -16,6 +16,7 @@ from tenon.torch.arguments import Arguments, take_result_apart
 from tenon.torch.backend import compile_graph
 from tenon.torch.capture import capture_inference
 from tenon.torch.entry import Dims, Entry
+from tenon.torch.guards import guard_apart
 from tenon.torch.options import Options
 from tenon.torch.purity import Scan, class_of
 from tenon.torch.reads import Impure
@@ -36,15 +37,19 @@ def compile_symbolic(entry: Entry, scan: Scan, arguments: Arguments, options: Op
     inputs, env = _make_fake(entry.tensors, entry.dynamic)
     forward = _FlatForward(scan, arguments, entry.sources)
     compiled: list[Callable[..., Any]] = []
+    apart: list[Callable[..., bool] | None] = []
 
     def compiler(graph: fx.GraphModule, fakes: Sequence[Any]) -> Callable[..., Any]:
-        forward.check(graph, len(inputs))
+        changed = forward.check(graph, len(inputs))
+        apart.append(guard_apart(entry.tensors, entry.dynamic, changed) if changed else None)
         if compile_graph(graph, entry.parameters, options):
             compiled.append(graph.forward)
         return graph.forward
 
     capture_inference(forward, inputs, compiler)
-    entry.complete(compiled[0] if compiled else None, forward.rebuild, _guard_extents(env, inputs, entry.dynamic))
+    entry.complete(
+        compiled[0] if compiled else None, forward.rebuild, _guard_extents(env, inputs, entry.dynamic), *apart
+    )
 
 
 class _FlatForward(nn.Module):
@@ -70,15 +75,17 @@ class _FlatForward(nn.Module):
         self._results = len(results)
         return results
 
-    def check(self, graph: fx.GraphModule, inputs: int) -> None:
-        """Raise Impure unless calling the graph is all that there is to do."""
+    def check(self, graph: fx.GraphModule, inputs: int) -> set[int]:
+        """Return which inputs it writes to; raise Impure unless calling the graph is all that there is to do."""
         placeholders = graph.graph.find_nodes(op="placeholder")
         results = graph.graph.output_node().args[0]
         if len(placeholders) != inputs or len(results) != self._results:
             raise Impure("inputs or results that share memory")
-        for node in graph.graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default):
-            if node.args[0] in placeholders[self._sources :]:
-                raise Impure("forward writes to its arguments")
+        copies = graph.graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default)
+        changed = {placeholders.index(node.args[0]) for node in copies}
+        if any(i >= self._sources for i in changed):
+            raise Impure("forward writes to its arguments")
+        return changed
 
 
 def _stand_in(scan: Scan, tensors: Sequence[torch.Tensor]) -> nn.Module:
