@@ -125,18 +125,6 @@ class Printing(nn.Module):
         return self.linear(x).relu()
 
 
-class WritesArgument(nn.Module):
-    """Changes its argument in place."""
-
-    def __init__(self):
-        super().__init__()
-        self.linear = nn.Linear(8, 8)
-
-    def forward(self, x):
-        x.mul_(2.0)
-        return self.linear(x).relu()
-
-
 class Nested(nn.Module):
     """Containers in and out."""
 
