@@ -40,7 +40,7 @@ def cases(device: str) -> list[Case]:
 
 def bare_call(call: Callable, inputs: tuple) -> Step:
     """Return a function that repeats the C calls that `call` makes, and nothing else."""
-    from tenon.torch.launch import Launch
+    from tenon.torch.calls.launch import Launch
 
     made, kept = [], []
     original = Launch.__call__

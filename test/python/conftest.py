@@ -84,7 +84,7 @@ class Compiled:
 @pytest.fixture
 def compiled(monkeypatch):
     """Record the partitions that are compiled during a test."""
-    call = pytest.importorskip("tenon.torch.call")
+    call = pytest.importorskip("tenon.torch.calls.call")
     record, init = Compiled(), call.FusedCall.__init__
 
     def recording(self, partition, *args, **kwargs):

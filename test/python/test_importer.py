@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from tenon.torch.builder import constant  # noqa: E402
+from tenon.torch.fusion.builder import constant  # noqa: E402
 from torch_support import Cut, assert_as_eager, parameter, verify  # noqa: E402
 
 M, K, N = 6, 8, 4
@@ -35,7 +35,7 @@ WORDS = {
     "minimum": (torch.minimum, ["min"]),
     "maximum": (torch.maximum, ["max"]),
     "neg": (lambda y, v: -y, ["mul"]),
-    "abs": (lambda y, v: y.abs(), ["mul", "max"]),
+    "abs": (lambda y, v: y.abs(), ["mul", "max", "add"]),
     "square": (lambda y, v: y.square(), ["mul"]),
     "cube": (lambda y, v: y**3, ["mul", "mul"]),
     "relu": (lambda y, v: F.relu(y), ["relu"]),
@@ -51,12 +51,15 @@ WORDS = {
     "clamp": (lambda y, v: y.clamp(-0.5, 0.25), ["clamp"]),
     "clamp_min": (lambda y, v: y.clamp_min(-0.5), ["max"]),
     "clamp_max": (lambda y, v: y.clamp(max=0.5), ["clamp"]),
-    "clamp_tensor": (lambda y, v: y.clamp(-v.abs(), v.abs()), ["mul", "max", "mul", "max", "mul", "max", "min"]),
+    "clamp_tensor": (
+        lambda y, v: y.clamp(-v.abs(), v.abs()),
+        ["mul", "max", "add", "mul", "max", "add", "mul", "max", "min"],
+    ),
     "clamp_tensor_min": (lambda y, v: torch.clamp(y, min=v), ["max"]),
     "hardtanh": (lambda y, v: F.hardtanh(y, -0.3, 0.3), ["clamp"]),
     "hardsigmoid": (lambda y, v: F.hardsigmoid(y), ["add", "clamp", "div"]),
     "hardswish": (lambda y, v: F.hardswish(y), ["add", "clamp", "mul", "div"]),
-    "softsign": (lambda y, v: F.softsign(y), ["mul", "max", "add", "div"]),
+    "softsign": (lambda y, v: F.softsign(y), ["mul", "max", "add", "add", "div"]),
     "tanhshrink": (lambda y, v: F.tanhshrink(y), ["tanh", "sub"]),
     "threshold": (lambda y, v: F.threshold(y, 0.25, 0.25), ["max"]),
     "threshold_relu": (lambda y, v: F.threshold(y, 0.0, 0.0), ["relu"]),

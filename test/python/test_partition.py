@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402
-from tenon.torch.partition import InputDim, InputRows, missed_of, partition  # noqa: E402
+from tenon.torch.fusion.partition import InputDim, InputRows, missed_of, partition  # noqa: E402
 from torch import fx  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 from torch_support import Cut, assert_as_eager, parameter, verify  # noqa: E402

@@ -12,7 +12,7 @@ import torch.nn.functional as F  # noqa: E402
 from optimize_functions import FUNCTIONS, REFUSED, make_scaled  # noqa: E402
 from optimize_models import assert_follows, assert_same, dispatcher  # noqa: E402
 from tenon.torch import optimize  # noqa: E402
-from tenon.torch.sources import tree_of  # noqa: E402
+from tenon.torch.modules.sources import tree_of  # noqa: E402
 from torch import nn  # noqa: E402
 
 

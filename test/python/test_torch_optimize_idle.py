@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("tenon.torch")
 from optimize_models import Counting, assert_same, dispatcher, entries  # noqa: E402
 from tenon.torch import optimize  # noqa: E402
-from tenon.torch.dispatch import _IDLE, _MOST_UNFUSED  # noqa: E402
+from tenon.torch.modules.dispatch import _IDLE, _MOST_UNFUSED  # noqa: E402
 from torch import nn  # noqa: E402
 
 
@@ -48,7 +48,7 @@ def x():
 @pytest.fixture
 def looks(monkeypatch):
     """Count the searches for what was compiled."""
-    from tenon.torch.dispatch import Dispatcher
+    from tenon.torch.modules.dispatch import Dispatcher
 
     counted, find = [], Dispatcher._find
 

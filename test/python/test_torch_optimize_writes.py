@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("tenon.torch")
 from optimize_models import assert_same, dispatcher, entries  # noqa: E402
 from tenon.torch import optimize  # noqa: E402
-from tenon.torch.guards import guard_apart  # noqa: E402
-from tenon.torch.reads import Impure  # noqa: E402
+from tenon.torch.modules.guards import guard_apart  # noqa: E402
+from tenon.torch.modules.reads import Impure  # noqa: E402
 from torch import nn  # noqa: E402
 
 

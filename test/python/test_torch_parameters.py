@@ -222,7 +222,7 @@ def test_buffers_change(front_end):
 @pytest.fixture
 def preparations(monkeypatch):
     """Count how often parameters are prepared."""
-    from tenon.torch.prepare import Prepare
+    from tenon.torch.calls.prepare import Prepare
 
     count, make = [], Prepare._make
     monkeypatch.setattr(Prepare, "_make", lambda self, *args: count.append(self) or make(self, *args))

@@ -9,8 +9,8 @@ import sys
 import pytest
 import tenon.torch
 import torch
-from tenon.torch.in_place import restore_in_place
-from tenon.torch.record import CannotRepeatError, Recorder
+from tenon.torch.calls.in_place import restore_in_place
+from tenon.torch.modules.record import CannotRepeatError, Recorder
 from torch import nn
 
 

@@ -39,6 +39,41 @@ WAYS = {
 }
 
 
+# Values and side effects
+
+
+class ReturnsItsInput(nn.Module):
+    """Writes to its input and returns it, besides what is fused."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return F.relu(self.linear(x)), x.mul_(2)
+
+
+@torch.no_grad()
+def test_input_written_and_returned(front_end):
+    model = ReturnsItsInput()
+    compiled = front_end(model)
+    for _ in range(3):
+        ours, theirs = torch.ones(4, 8), torch.ones(4, 8)
+        results = compiled(ours)
+        torch.testing.assert_close(results, model(theirs))
+        torch.testing.assert_close(ours, theirs)
+        assert results[1].data_ptr() == ours.data_ptr()
+
+
+@torch.no_grad()
+def test_absolute_value_of_zero_is_positive(front_end):
+    model = nn.Sequential(nn.Linear(8, 8), nn.Softsign()).requires_grad_(False)
+    model[0].weight.zero_()
+    model[0].bias.copy_(torch.tensor([0.0, -0.0] * 4))
+    model[1].forward = lambda y: 1 / y.abs()
+    torch.testing.assert_close(front_end(model)(torch.ones(4, 8)), torch.full((4, 8), torch.inf))
+
+
 # Batches
 
 

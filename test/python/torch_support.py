@@ -10,9 +10,9 @@ from typing import Any
 
 import tenon
 import torch
-from tenon.torch.call import FusedCall
+from tenon.torch.calls.call import FusedCall
 from tenon.torch.capture import capture_inference
-from tenon.torch.partition import Missed, Partition, missed_of, partition
+from tenon.torch.fusion.partition import Missed, Partition, missed_of, partition
 from tenon_graphs.execute import TENON_OPT
 from torch import fx
 

@@ -14,21 +14,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tenon.torch.aot import aot_compile, export
-    from tenon.torch.explain import explain
-    from tenon.torch.module import optimize
+    from tenon.torch.ahead_of_time.aot import aot_compile, export
+    from tenon.torch.calls.parameters import refresh
+    from tenon.torch.explanation.explain import explain
+    from tenon.torch.modules.module import optimize
     from tenon.torch.options import Options
-    from tenon.torch.parameters import refresh
 
 __all__ = ["Options", "aot_compile", "explain", "export", "optimize", "refresh"]
 
 _HOMES = {
     "Options": "options",
-    "aot_compile": "aot",
-    "explain": "explain",
-    "export": "aot",
-    "optimize": "module",
-    "refresh": "parameters",
+    "aot_compile": "ahead_of_time.aot",
+    "explain": "explanation.explain",
+    "export": "ahead_of_time.aot",
+    "optimize": "modules.module",
+    "refresh": "calls.parameters",
 }
 
 

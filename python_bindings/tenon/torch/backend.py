@@ -14,13 +14,13 @@ import torch
 from torch import fx
 
 import tenon
-from tenon.torch.call import FusedCall
+from tenon.torch.calls.call import FusedCall
+from tenon.torch.calls.graphs import replayed
+from tenon.torch.calls.in_place import restore_in_place
 from tenon.torch.capture import capture_inference, static_inputs
-from tenon.torch.graphs import replayed
-from tenon.torch.in_place import restore_in_place
+from tenon.torch.fusion.partition import partition
+from tenon.torch.fusion.specs import Partition
 from tenon.torch.options import Options
-from tenon.torch.partition import partition
-from tenon.torch.specs import Partition
 
 
 def tenon_backend(
@@ -98,7 +98,7 @@ def _compile_partition(part: Partition, options: Options) -> tenon.Executable:
 
 
 def _print_report(calls: Sequence[FusedCall]) -> None:
-    from tenon.torch.explain import format_table
+    from tenon.torch.explanation.explain import format_table
 
     print(format_table(calls), file=sys.stderr)
 

@@ -1,0 +1,116 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`tenon.torch.export` and `tenon.torch.aot_compile`: models for use without Python."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tenon import compiler
+from tenon.executable import Executable
+from tenon.torch.ahead_of_time import safetensors
+from tenon.torch.ahead_of_time.exporter import Exported, export_program
+from tenon.torch.options import Options
+
+
+def export(
+    model: torch.nn.Module,
+    example_inputs: Sequence[Any],
+    dynamic_batch: bool = False,
+    *,
+    precision: str | None = None,
+) -> str:
+    """Return a model as MLIR text: a function @forward of `tenon` ops.
+
+    Its arguments are the model's inputs, named as in `forward`, then the parameters and buffers
+    that it uses, in the order of its state_dict and with its names (`bn.weight` becomes
+    `bn_weight`), marked `tenon.param`. A buffer that the model changes, such as the running
+    statistics of training batch norm, is an input without that mark, and its new value is the
+    result `NAME_new`; num_batches_tracked is the caller's to count. The other results are called
+    `y`, or `y0`, `y1`. Tensors have at most two dimensions: of one with more, all but the last
+    become rows. A matrix of shape [K, N] that an input is multiplied by as it is (`x @ w`) is
+    passed transposed, as [N, K].
+
+    Args:
+        model: exported as it is, in training mode or not.
+        example_inputs: the model's positional arguments, tensors of the dtypes and shapes to come.
+        dynamic_batch: whether the first dimension of every input of two or more is free, the same
+            in all.
+        precision: of float32 products: "fp32", "tf32", "bf16" or "fp16"; by default as
+            torch.get_float32_matmul_precision() says.
+
+    Raises:
+        tenon.UnsupportedError: Tenon has no word for some ops, which the message lists.
+        Exception: whatever torch.export raises for a model that it cannot capture.
+
+    """
+    return _export(model, example_inputs, dynamic_batch, precision).text
+
+
+def aot_compile(
+    model: torch.nn.Module,
+    example_inputs: Sequence[Any],
+    path: str | os.PathLike[str],
+    *,
+    dynamic_batch: bool = False,
+    target: str | Sequence[str] | None = None,
+    pack_parameters: bool = True,
+    precision: str | None = None,
+    name: str | None = None,
+    allow_rounding_changes: bool = False,
+    fold_weights: bool = False,
+    reference: bool = False,
+) -> Executable:
+    """Compile a model to the shared object `path` and the C header beside it, as tenon-compile does.
+
+    Args:
+        model: as for `export`.
+        example_inputs: as for `export`.
+        path: of the shared object, such as "libmodel.so".
+        dynamic_batch: as for `export`.
+        target: "cpu" or GPU architectures such as "sm_90a", one or several; by default this machine's GPU.
+        pack_parameters: whether the file holds the parameters' values, so that its function takes
+            the inputs alone. Otherwise the caller gives the parameters in each call, or once to
+            the prepare function if there is one.
+        precision: as for `export`.
+        name: with which the C functions' names begin; by default the file's name without "lib".
+        allow_rounding_changes: as for `tenon.compile`.
+        fold_weights: as for `tenon.compile`.
+        reference: as for `tenon.compile`.
+
+    Returns:
+        the model, loaded from `path`. It takes and gives tensors as `export` describes them.
+
+    Raises:
+        tenon.UnsupportedError: Tenon has no word for some ops, which the message lists.
+        tenon.CompileError: an option is not right, or a file could not be written.
+
+    """
+    exported = _export(model, example_inputs, dynamic_batch, precision)
+    with tempfile.TemporaryDirectory(prefix="tenon-") as folder:
+        parameters = Path(folder, "parameters.safetensors")
+        if pack_parameters:
+            safetensors.write(parameters, exported.parameters)
+        remarks = compiler.build(
+            exported.text,
+            path,
+            target,
+            parameters=parameters if pack_parameters and exported.parameters else "",
+            name=name or Path(path).stem.removeprefix("lib") or "model",
+            allow_rounding_changes=allow_rounding_changes,
+            fold_weights=fold_weights,
+            reference=reference,
+        )
+    return Executable(path, remarks)
+
+
+def _export(
+    model: torch.nn.Module, example_inputs: Sequence[Any], dynamic_batch: bool, precision: str | None
+) -> Exported:
+    return export_program(model, example_inputs, dynamic_batch, Options(precision=precision).linear_precision())

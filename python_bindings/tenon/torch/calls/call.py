@@ -1,0 +1,139 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs a compiled partition of a graph on PyTorch's tensors."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from tenon.torch.calls.launch import Allocate, Launch, allocator, stream_getter
+from tenon.torch.calls.prepare import Prepare
+from tenon.torch.fusion.specs import InputDim, InputRows
+
+if TYPE_CHECKING:
+    from tenon import Executable
+    from tenon.torch.fusion.specs import OutputSpec, Partition
+
+
+class FusedCall:
+    """A partition that was compiled: takes its inputs, gives a tuple of its outputs.
+
+    The inputs' dtypes, devices and static extents are as the partition's specs say:
+    whoever calls has checked that. Strides are free.
+    """
+
+    def __init__(self, partition: Partition, executable: Executable) -> None:
+        """Take a partition and the model compiled from its source."""
+        self.partition = partition
+        self.executable = executable
+        self.__name__ = partition.name  # fx prints it
+        self._bound: dict[int, _BoundCall] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Run on the inputs' device, on its current stream."""
+        index = inputs[0].get_device()
+        bound = self._bound.get(index)
+        return (bound or self._bind(index))(inputs)
+
+    def prepare(self, inputs: Sequence[torch.Tensor | None]) -> None:
+        """Bring what is made of the parameters up to date, ahead of a call.
+
+        Inputs that are not known yet are None; without all parameters nothing happens.
+        """
+        parameters = [t for t, spec in zip(inputs, self.partition.inputs, strict=True) if spec.parameter]
+        if parameters and all(t is not None for t in parameters):
+            index = parameters[0].get_device()
+            (self._bound.get(index) or self._bind(index)).prepare(inputs)
+
+    def _bind(self, index: int) -> _BoundCall:
+        with self._lock:
+            if index not in self._bound:
+                self._bound[index] = _BoundCall(self.partition, self.executable, index)
+            return self._bound[index]
+
+
+class _BoundCall:
+    """A fused call on one device: `index` of a CUDA device, -1 for the CPU."""
+
+    def __init__(self, partition: Partition, executable: Executable, index: int) -> None:
+        entry = executable.manifest["entries"][0]
+        self._run = Launch(executable, entry["run"], index)
+        self._stream = stream_getter(index)
+        allocate = allocator(index)
+        self._outputs = [_maker(spec, allocate) for spec in partition.outputs]
+        self._in_place = [
+            (position, spec.in_place) for position, spec in enumerate(partition.outputs) if spec.in_place is not None
+        ]
+        specs = partition.inputs
+        prepare = Launch(executable, entry["prepare"], index) if "prepare" in entry else None
+        self._prepare = None
+        if prepare or any(spec.transpose for spec in specs):
+            self._prepare = Prepare(specs, entry["inputs"], prepare)
+        self._sources = self._find_sources(partition, entry["inputs"])
+
+    def _find_sources(self, partition: Partition, names: list[str]) -> list[int]:
+        """Return where each input of the run function is among the call's inputs and what was prepared."""
+        inputs = len(partition.inputs)
+        parameters = [i for i, spec in enumerate(partition.inputs) if spec.parameter]
+        position = {name: i for i, name in enumerate(names)}
+        sources, results = [], inputs + len(parameters)
+        for tensor in self._run.description["inputs"]:
+            if tensor["role"] == "prepared":
+                sources.append(results)
+                results += 1
+            else:
+                source = position[tensor["name"]]
+                taken = self._prepare and source in parameters
+                sources.append(inputs + parameters.index(source) if taken else source)
+        return sources
+
+    def prepare(self, inputs: Sequence[torch.Tensor | None]) -> None:
+        if self._prepare:
+            self._prepare(inputs, self._stream())
+
+    def __call__(self, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        stream = self._stream()
+        known = (*inputs, *self._prepare(inputs, stream)) if self._prepare else inputs
+        tensors = [known[i] for i in self._sources]
+        if not all(map(torch.Tensor.is_contiguous, tensors)):
+            tensors = [t.contiguous() for t in tensors]
+        results = tuple([make(inputs) for make in self._outputs])
+        self._run(tensors, results, stream)
+        for position, source in self._in_place:
+            if results[position] is not inputs[source]:
+                inputs[source].copy_(results[position])
+        return results
+
+
+def _maker(spec: OutputSpec, allocate: Allocate) -> Callable[[Sequence[torch.Tensor]], torch.Tensor]:
+    """Return a function of the inputs that gives a tensor for an output."""
+    if spec.in_place is not None:
+        position = spec.in_place
+
+        def reuse(inputs: Sequence[torch.Tensor]) -> torch.Tensor:
+            statistic = inputs[position]
+            return statistic if statistic.is_contiguous() else torch.empty_like(statistic).contiguous()
+
+        return reuse
+    shape, dtype = spec.shape, spec.dtype
+    if all(isinstance(d, int) for d in shape):
+        return lambda inputs: allocate(shape, dtype)
+    return lambda inputs: allocate(_resolve(spec, inputs), dtype)
+
+
+def _resolve(spec: OutputSpec, inputs: Sequence[torch.Tensor]) -> list[int]:
+    shape = []
+    for dim in spec.shape:
+        if isinstance(dim, InputDim):
+            shape.append(inputs[dim.input].shape[dim.dim])
+        elif isinstance(dim, InputRows):
+            shape.append(math.prod(inputs[dim.input].shape[:-1]))
+        else:
+            shape.append(dim)
+    return shape

@@ -1,0 +1,109 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a model makes of its parameters, made once a version of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from tenon.torch.calls.launch import Launch
+from tenon.torch.calls.parameters import Version
+
+if TYPE_CHECKING:
+    from tenon.torch.fusion.specs import TensorSpec
+
+# Sets of parameters that one compiled graph keeps prepared at once, such as those
+# of the layers that share a module's code.
+_MAX_KEPT = 64
+
+
+class Prepare:
+    """A partition's parameters on one device, made ready for its run function.
+
+    A call gives one list: the parameters as the run function takes them, transposed
+    where the partition asks for that, then the results of the prepare function. They
+    are kept for each set of parameters, and made anew, in the same memory, when those
+    have changed: a CUDA graph that was captured before sees the new values too.
+    """
+
+    def __init__(self, specs: Sequence[TensorSpec], names: Sequence[str], function: Launch | None) -> None:
+        """Take the partition's inputs with their names, and the prepare function if there is one."""
+        self._parameters = [i for i, spec in enumerate(specs) if spec.parameter]
+        inputs = function.description["inputs"] if function else []
+        self._inputs = [self._parameters.index(names.index(tensor["name"])) for tensor in inputs]
+        self._transposed = [specs[i].transpose for i in self._parameters]
+        self._function = function
+        self._kept: list[_Prepared] = []  # the one used last comes first
+        self._lock = threading.Lock()
+
+    def __call__(self, inputs: Sequence[torch.Tensor], stream: int) -> list[torch.Tensor]:
+        """Return the tensors made of the parameters among `inputs`, for use on `stream`."""
+        parameters = [inputs[i] for i in self._parameters]
+        kept = self._kept
+        if kept and kept[0].version.holds(parameters):
+            return kept[0].tensors_on(stream)
+        with self._lock:
+            return self._update(parameters, stream)
+
+    def _update(self, parameters: list[torch.Tensor], stream: int) -> list[torch.Tensor]:
+        alive = [p for p in self._kept if not p.version.is_dead()]
+        found = next((p for p in alive if p.version.is_of(parameters)), None)
+        if found and found.version.holds(parameters):
+            tensors = found.tensors_on(stream)
+        elif parameters[0].is_cuda and torch.cuda.is_current_stream_capturing():
+            # Captured work is done at each replay, and not now: it is for this graph alone.
+            return self._make(parameters, stream, None)
+        else:
+            tensors = self._make(parameters, stream, found.reclaim(stream) if found else None)
+            found = _Prepared(tensors, parameters, stream)
+            alive = [p for p in alive if not p.version.is_of(parameters)]
+        self._kept = [found, *(p for p in alive if p is not found)][:_MAX_KEPT]
+        return tensors
+
+    def _make(self, parameters: list[torch.Tensor], stream: int, old: list[torch.Tensor] | None) -> list[torch.Tensor]:
+        with torch.no_grad():
+            tensors = []
+            for i, (parameter, transposed) in enumerate(zip(parameters, self._transposed, strict=True)):
+                view = parameter.detach().t() if transposed else parameter.detach()
+                reuse = old is not None and not view.is_contiguous() and old[i].shape == view.shape
+                tensors.append(old[i].copy_(view) if reuse else view.contiguous())
+        if not self._function:
+            return tensors
+        results = old[len(tensors) :] if old else self._function.make_outputs()
+        self._function([tensors[i] for i in self._inputs], results, stream)
+        return tensors + results
+
+
+class _Prepared:
+    """Tensors made of one version of the parameters."""
+
+    def __init__(self, tensors: list[torch.Tensor], parameters: Sequence[torch.Tensor], stream: int) -> None:
+        self.version = Version(parameters)
+        self._tensors = tensors
+        self._streams = {stream}
+        self._made = torch.cuda.current_stream(parameters[0].device).record_event() if parameters[0].is_cuda else None
+
+    def tensors_on(self, stream: int) -> list[torch.Tensor]:
+        """Return the tensors; work put on `stream` from now on finds them made."""
+        if stream not in self._streams:
+            # A capture cannot wait for what is outside of it; torch.cuda.graph has waited.
+            if torch.cuda.is_current_stream_capturing():
+                return self._tensors
+            current = torch.cuda.current_stream(self._tensors[0].device)
+            current.wait_event(self._made)
+            for tensor in self._tensors:
+                tensor.record_stream(current)
+            self._streams.add(stream)
+        return self._tensors
+
+    def reclaim(self, stream: int) -> list[torch.Tensor]:
+        """Return the tensors to be overwritten by work on `stream`, when no other stream reads them."""
+        tensors = self.tensors_on(stream)
+        for other in self._streams - {stream}:
+            device = tensors[0].device
+            torch.cuda.current_stream(device).wait_stream(torch.cuda.ExternalStream(other, device))
+        return tensors

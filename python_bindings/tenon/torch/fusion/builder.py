@@ -1,0 +1,201 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes the ops of a function as MLIR text."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from tenon.torch.fusion.shapes import Extent, Shape, broadcast, is_expressible
+
+TYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.float64: "f64"}
+_BITS = {torch.float32: 32, torch.float16: 16, torch.bfloat16: 16, torch.float64: 64}
+
+
+class UnsupportedError(Exception):
+    """Tenon has no word for an op; the message is the reason, a sentence."""
+
+
+class Value(NamedTuple):
+    """A tensor in the function: its name with the percent sign, and its type."""
+
+    name: str
+    dtype: torch.dtype
+    shape: Shape
+
+
+Operand = Value | float
+
+
+class Builder:
+    """Appends ops to `lines`; each method returns the op's result.
+
+    A rounding that PyTorch does not have is avoided: what PyTorch computes in one op and
+    Tenon in several is computed in float32 (see `widen`).
+    """
+
+    def __init__(self, precision: str | None) -> None:
+        """Take the precision of float32 products."""
+        self.lines: list[str] = []
+        self.origin = ""  # what the ops to come are made from
+        self.origins: list[str] = []  # of each line
+        self.location = ""  # a trailing `loc(...)` of the ops to come
+        self.name = "v"  # what values are named after
+        self._precision = precision
+        self._names: set[str] = set()
+
+    def fresh(self, name: str) -> str:
+        """Return a name that no other value has, made of `name`."""
+        unique, number = name, 0
+        while unique in self._names:
+            unique, number = f"{name}_{number}", number + 1
+        self._names.add(unique)
+        return unique
+
+    def unary(self, op: str, x: Value, attributes: str = "") -> Value:
+        """Append an op whose result has its operand's type."""
+        text = f"tenon.{op} {x.name}{attributes and ' ' + attributes} : {type_of(x)}"
+        return self._append(text, x.dtype, x.shape)
+
+    def cast(self, x: Value, dtype: torch.dtype) -> Value:
+        """Convert to another dtype; nothing where it has it."""
+        if x.dtype == dtype:
+            return x
+        if torch.float64 in (x.dtype, dtype):
+            raise UnsupportedError("Tenon has no cast from or to float64")
+        result = Value("", dtype, x.shape)
+        return self._append(f"tenon.cast {x.name} : {type_of(x)} -> {type_of(result)}", dtype, x.shape)
+
+    def widen(self, x: Value) -> Value:
+        """Convert 16 bits to float32, in which PyTorch computes as well."""
+        return self.cast(x, torch.float32) if _BITS[x.dtype] == 16 else x
+
+    def binary(self, op: str, x: Operand, y: Operand) -> Value:
+        """Append add, sub, mul, div, min or max; the result has the first tensor's dtype."""
+        if not isinstance(x, Value) and not isinstance(y, Value):
+            raise UnsupportedError("it computes with numbers alone")
+        if not isinstance(y, Value):
+            return self._append(f"tenon.{op} {x.name}, {constant(y)} : {type_of(x)}", x.dtype, x.shape)
+        if not isinstance(x, Value):
+            return self._append(f"tenon.{op} {constant(x)}, {y.name} : {type_of(y)}", y.dtype, y.shape)
+        if (x.dtype == torch.float64) != (y.dtype == torch.float64):
+            raise UnsupportedError("it mixes float64 with another dtype")
+        shape = broadcast(x.shape, y.shape)
+        if shape is None:
+            raise UnsupportedError("it broadcasts over some of the leading dimensions only")
+        return self._append(f"tenon.{op} {x.name}, {y.name} : {type_of(x)}, {type_of(y)}", x.dtype, shape)
+
+    def promoted(self, op: str, x: Operand, y: Operand, dtype: torch.dtype) -> Value:
+        """Append a binary op whose result has `dtype`, as PyTorch's promotion chose it."""
+        commutes = op not in ("sub", "div")
+        if commutes and isinstance(x, Value) and isinstance(y, Value) and x.dtype != dtype == y.dtype:
+            x, y = y, x
+        elif isinstance(x, Value) and x.dtype != dtype:
+            x = self.widen(x)
+        elif isinstance(y, Value) and not isinstance(x, Value) and y.dtype != dtype:
+            y = self.widen(y)
+        return self.cast(self.binary(op, x, y), dtype)
+
+    def linear(self, x: Value, w: Value, bias: Value | None = None, dtype: torch.dtype | None = None) -> Value:
+        """Append a linear layer of x `[M, K]` and w `[N, K]`; the result is `[M, N]`."""
+        if x.dtype != w.dtype:
+            raise UnsupportedError("its two matrices have different dtypes")
+        if len(x.shape) != 2 or len(w.shape) != 2 or x.shape[1] != w.shape[1]:
+            raise UnsupportedError("it is not a product of an activation [M, K] with a weight [N, K]")
+        if not isinstance(w.shape[0], int):
+            raise UnsupportedError("its weight has a dynamic shape")
+        operands = [x, w] if bias is None else [x, w, bias]
+        precise = f" precision<{self._precision}>" if self._precision and x.dtype == torch.float32 else ""
+        result = Value("", dtype or x.dtype, (x.shape[0], w.shape[0]))
+        names, types = ", ".join(v.name for v in operands), ", ".join(map(type_of, operands))
+        text = f"tenon.linear {names}{precise} : ({types}) -> {type_of(result)}"
+        return self._append(text, result.dtype, result.shape)
+
+    def batch_norm_inference(
+        self, x: Value, mean: Value, variance: Value, weight: Value | None, bias: Value | None, eps: float
+    ) -> Value:
+        """Append batch norm with given statistics, each `[N]`."""
+        _check_norm(x, mean, variance, weight, bias)
+        affine = f"{_group('weight', weight)}{_group('bias', bias)}"
+        types = ", ".join(type_of(v) for v in (x, mean, variance, weight, bias) if v)
+        text = (
+            f"tenon.batch_norm_inference {x.name} stats({mean.name}, {variance.name}){affine} "
+            f"{{eps = {constant(eps)}}} : {types}"
+        )
+        return self._append(text, x.dtype, x.shape)
+
+    def batch_norm_training(
+        self,
+        x: Value,
+        weight: Value | None,
+        bias: Value | None,
+        running: tuple[Value, Value] | None,
+        eps: float,
+        momentum: float,
+    ) -> list[Value]:
+        """Append batch norm with the batch's statistics; gives the result and new running statistics."""
+        _check_norm(x, weight, bias, *(running or ()))
+        groups = f"{_group('weight', weight)}{_group('bias', bias)}"
+        if running:
+            groups += f" running({running[0].name}, {running[1].name})"
+        operands = [x, *(v for v in (weight, bias, *(running or ())) if v)]
+        results = [x, *(running or ())]
+        types = type_of(x) if not running else f"({', '.join(map(type_of, results))})"
+        text = (
+            f"tenon.batch_norm_training {x.name}{groups} {{eps = {constant(eps)}, momentum = {constant(momentum)}}} : "
+            f"({', '.join(map(type_of, operands))}) -> {types}"
+        )
+        names = ["%" + self.fresh(self.name)]
+        target = names[0]
+        if running:
+            statistics = "%" + self.fresh(f"{self.name}_statistics")
+            names += [f"{statistics}#0", f"{statistics}#1"]
+            target = f"{names[0]}, {statistics}:2"
+        self._emit(f"{target} = {text}")
+        return [Value(name, v.dtype, v.shape) for name, v in zip(names, results, strict=True)]
+
+    def _append(self, text: str, dtype: torch.dtype, shape: Shape) -> Value:
+        if not is_expressible(shape):
+            raise UnsupportedError("only the number of rows may be dynamic, and no static extent may be 0")
+        name = "%" + self.fresh(self.name)
+        self._emit(f"{name} = {text}")
+        return Value(name, dtype, shape)
+
+    def _emit(self, text: str) -> None:
+        self.lines.append(text + self.location)
+        self.origins.append(self.origin)
+
+
+def _check_norm(x: Value, *vectors: Value | None) -> None:
+    for v in vectors:
+        if v and v.shape != x.shape[1:]:
+            raise UnsupportedError("one of its operands is not a vector of the features")
+        if v and (v.dtype == torch.float64) != (x.dtype == torch.float64):
+            raise UnsupportedError("it mixes float64 with another dtype")
+
+
+def _group(name: str, value: Value | None) -> str:
+    return f" {name}({value.name})" if value else ""
+
+
+def shape_text(shape: Sequence[Extent]) -> str:
+    """Return a shape as in a tensor type, such as `?x64x`."""
+    return "".join(f"{d}x" if isinstance(d, int) else "?x" for d in shape)
+
+
+def type_of(value: Value) -> str:
+    """Return a value's type, such as `tensor<?x64xf32>`."""
+    return f"tensor<{shape_text(value.shape)}{TYPES[value.dtype]}>"
+
+
+def constant(number: float) -> str:
+    """Return an f64 constant that reads back as exactly this number."""
+    if not math.isfinite(number):
+        return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
+    mantissa, e, exponent = repr(float(number)).partition("e")
+    return mantissa + ("" if "." in mantissa else ".0") + e + exponent

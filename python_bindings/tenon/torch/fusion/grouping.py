@@ -1,0 +1,136 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which nodes go together: linear layers with what follows them, as one call each."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+import torch
+from torch import fx
+
+from tenon.torch.fusion.shapes import Extent, extent, rows_of
+from tenon.torch.fusion.words import Word, first_result, norm_of
+
+
+@dataclasses.dataclass(eq=False)
+class Group:
+    """Nodes that become one call: they share their rows and their device."""
+
+    members: list[fx.Node]
+    rows: Extent
+    device: torch.device
+
+
+class Grouping:
+    """The groups of a graph.
+
+    A group takes a node if one of the node's operands is in it, so that each member is
+    behind a linear layer. No path leaves a group and comes back: neither through nodes
+    that are in none, nor through other groups.
+    """
+
+    def __init__(self, graph: fx.Graph, words: dict[fx.Node, Word], reasons: dict[fx.Node, str]) -> None:
+        """Group the nodes of `words`; what is left out enters `reasons`."""
+        self.words, self.reasons = words, reasons
+        self.group_of: dict[fx.Node, Group] = {}
+        self._nodes = list(graph.nodes)
+        self._order = {node: i for i, node in enumerate(self._nodes)}
+        for node in self._nodes:
+            if node in words and not words[node].is_prepared:
+                self._place(node)
+
+    def groups(self) -> list[Group]:
+        """Return the groups, each once, in the order of their first nodes."""
+        return list(dict.fromkeys(self.group_of.values()))
+
+    def dissolve(self, group: Group, reason: str | None = None) -> None:
+        """Leave a group's nodes to PyTorch."""
+        for node in group.members:
+            del self.group_of[node]
+            if reason:
+                self.reasons[node] = reason
+
+    def inputs_of(self, node: fx.Node) -> Iterable[fx.Node]:
+        """Return the nodes that a node needs: as a member of a group, or as PyTorch runs it."""
+        return self.words[node].operands if node in self.group_of else node.all_input_nodes
+
+    def live_nodes(self) -> set[fx.Node]:
+        """Return the nodes that something needs, through groups and outside them."""
+        live: set[fx.Node] = set()
+        for node in reversed(self._nodes):
+            if node.op == "output" or node.is_impure() or node in live:
+                live.add(node)
+                live.update(self.inputs_of(node))
+        return live
+
+    def takers(self, live: set[fx.Node]) -> dict[fx.Node, list[fx.Node]]:
+        """Return for each node the live nodes that take its value; members of groups take it through views."""
+        takers: dict[fx.Node, list[fx.Node]] = {}
+        for node in self._nodes:
+            if node in live:
+                for source in self.inputs_of(node):
+                    takers.setdefault(source, []).append(node)
+        return takers
+
+    def _place(self, node: fx.Node) -> None:
+        word = self.words[node]
+        sources = [self.group_of[o] for o in word.operands if o in self.group_of and o not in word.weights]
+        sources = list(dict.fromkeys(sources))
+        if norm_of(node) is not None:
+            for group in sources:  # one, that of the batch norm
+                self._join(node, [group])
+            return
+        tensor = first_result(node)
+        rows, device = rows_of([extent(d) for d in tensor.shape]), tensor.device
+        fitting = [g for g in sources if g.rows == rows and g.device == device]
+        # Joining all of them may close a cycle that joining one does not.
+        for choice in ([fitting] if len(fitting) > 1 else []) + [[g] for g in reversed(fitting)]:
+            if not self._closes_cycle(node, choice):
+                self._join(node, choice)
+                return
+        if word.is_linear:
+            self.group_of[node] = Group([node], rows, device)
+        elif fitting:
+            self.reasons[node] = "taking it would make a call wait for its own result, through ops of PyTorch's"
+        elif sources:
+            self.reasons[node] = "it has another number of rows than the linear layer before it"
+
+    def _join(self, node: fx.Node, groups: list[Group]) -> None:
+        first = groups[0]
+        for other in groups[1:]:
+            first.members.extend(other.members)
+        first.members.append(node)
+        first.members.sort(key=self._order.__getitem__)
+        for member in first.members:
+            self.group_of[member] = first
+
+    def _closes_cycle(self, node: fx.Node, groups: list[Group]) -> bool:
+        """Tell whether something outside needs these groups and is needed by them, once `node` joins."""
+        inside = {member for group in groups for member in group.members}
+        # Within one group there is no such path but through what the new node needs.
+        members = [node] if len(groups) == 1 else [node, *inside]
+        stack = [o for m in members for o in self.words[m].operands if o not in inside and o is not node]
+        seen: set[fx.Node] = set()
+        while stack:
+            current = stack.pop()
+            if current in inside:
+                return True
+            if current in seen:
+                continue
+            group = self.group_of.get(current)
+            for other in group.members if group else [current]:
+                seen.add(other)
+                stack.extend(self.inputs_of(other))
+        return False
+
+
+def is_worthwhile(group: Group, words: dict[fx.Node, Word], live: set[fx.Node]) -> bool:
+    """Tell whether a group has a linear layer and something fused behind it.
+
+    A linear layer alone is as well called by PyTorch.
+    """
+    members = [m for m in group.members if m in live]
+    fused = [m for m in members if not words[m].is_linear and norm_of(m) is None]
+    return len(fused) > 0 and any(words[m].is_linear for m in members)

@@ -1,0 +1,192 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From one node to Tenon's ops: what the rules in ops.py and norms.py are given."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import fx
+
+from tenon.torch.fusion.builder import TYPES, Builder, Operand, UnsupportedError, Value
+from tenon.torch.fusion.shapes import Shape, as_matrix, flatten, is_expressible, torch_shape
+from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, replay, strip, view_source
+
+_UNIFORM = {"zeros": 0.0, "zeros_like": 0.0, "ones": 1.0, "ones_like": 1.0, "new_zeros": 0.0, "new_ones": 1.0}
+
+
+class Weight(NamedTuple):
+    """Where a linear layer's weight `[N, K]` comes from.
+
+    Attributes:
+        source: the node that has its elements.
+        shape: `[N, K]`.
+        casts: the dtypes that it goes through.
+        transpose: whether the source is `[K, N]`, a matrix to be transposed beforehand.
+
+    """
+
+    source: fx.Node
+    shape: Shape
+    casts: list[torch.dtype]
+    transpose: bool
+
+
+class Lowering(Builder):
+    """A builder that knows the nodes whose values its operands are."""
+
+    def __init__(self, parameters: set[str], precision: str | None) -> None:
+        """Take the names of the placeholders that are parameters."""
+        super().__init__(precision)
+        self.parameters = parameters
+
+    def value(self, node: fx.Node, shape: Shape, transpose: bool = False) -> Value:
+        """Return the value of a node that no view is between; `shape` is what Tenon sees."""
+        raise NotImplementedError
+
+    def operand(self, argument: Any) -> Operand:
+        """Return a number or a tensor that an op is given."""
+        if isinstance(argument, fx.Node) and uniform_value(argument) is None:
+            return self.tensor(argument)
+        return self.number(argument)
+
+    def number(self, argument: Any) -> float:
+        """Return a number that is known now."""
+        if isinstance(argument, fx.Node):
+            argument = uniform_value(argument)
+        if not isinstance(argument, int | float):
+            raise UnsupportedError("one of its numbers is not known before the call")
+        try:
+            return float(argument)
+        except OverflowError:
+            raise UnsupportedError("one of its numbers is too large for float64") from None
+
+    def tensor(self, argument: Any, rank: int = 0) -> Value:
+        """Return a tensor that an op is given; with rank 2, a vector is a matrix of one row."""
+        if not isinstance(argument, fx.Node):
+            raise UnsupportedError("one of its operands is not a tensor")
+        node = strip(argument)
+        shape, dtype = torch_shape(node), dtype_of(node)
+        if shape is None:
+            raise UnsupportedError("one of its numbers is not known before the call")
+        if dtype not in TYPES:
+            raise UnsupportedError(f"one of its operands is of type {str(dtype).removeprefix('torch.')}")
+        return self._checked_value(node, as_matrix(shape) if len(shape) < rank else flatten(shape))
+
+    def optional_tensor(self, argument: Any) -> Value | None:
+        """Return a tensor that an op may be given."""
+        return None if argument is None else self.tensor(argument)
+
+    def weight(self, argument: fx.Node, is_transposed: bool) -> Value:
+        """Return the weight `[N, K]` of a linear layer, given as that or, transposed, as `[K, N]`."""
+        weight = find_weight(argument, is_transposed)
+        if weight.transpose and weight.source.name not in self.parameters:
+            raise UnsupportedError(
+                "its second matrix [K, N] is not a parameter, and would have to be transposed in each call"
+            )
+        value = self._checked_value(weight.source, weight.shape, weight.transpose)
+        for dtype in weight.casts:
+            value = self.cast(value, dtype)
+        return value
+
+    def _checked_value(self, node: fx.Node, shape: Shape, transpose: bool = False) -> Value:
+        if not is_expressible(shape):
+            raise UnsupportedError("one of its operands has an extent of 0, or a dynamic one that is not the rows")
+        value = self.value(node, shape, transpose)
+        if as_matrix(value.shape) != as_matrix(shape):
+            raise UnsupportedError("one of its operands is used in two shapes")
+        return value
+
+
+def uniform_value(node: fx.Node) -> float | None:
+    """Return the number that all elements of a tensor are, if the graph tells."""
+    name = op_name(node).partition(".")[2]
+    if name in _UNIFORM and dtype_of(node) in TYPES:
+        return _UNIFORM[name]
+    if name in ("full", "full_like", "new_full", "scalar_tensor"):
+        given = arguments(node)
+        number = given.get("fill_value", given.get("s"))
+        if isinstance(number, int | float) and dtype_of(node) in TYPES:
+            return torch.tensor(float(number), dtype=dtype_of(node), device="cpu").item()
+        return None
+    if name in ("lift_fresh", "lift_fresh_copy"):
+        return _literal(node.args[0])
+    source = view_source(node) or (cast_source(node) if op_name(node) else None)
+    return uniform_value(source) if isinstance(source, fx.Node) else None
+
+
+def _literal(node: fx.Node) -> float | None:
+    """Return the number in `torch.tensor(number)`, which tracing keeps as an attribute."""
+    if node.op != "get_attr":
+        return None
+    tensor = getattr(node.graph.owning_module, node.target, None)
+    tensor = getattr(tensor, "constant", None) if hasattr(tensor, "fake_mode") else tensor
+    is_known = isinstance(tensor, torch.Tensor) and tensor.dim() == 0 and tensor.device.type == "cpu"
+    return float(tensor.item()) if is_known and not tensor.is_complex() else None
+
+
+def find_weight(node: fx.Node, is_transposed: bool) -> Weight:
+    """Return where a linear layer's weight comes from, looking through views and casts.
+
+    Args:
+        node: what the layer is given: `[N, K]`, or `[..., K, N]` where it is transposed.
+        is_transposed: whether it is.
+
+    Raises:
+        UnsupportedError: it is not a matrix of static shape, in either orientation.
+
+    """
+    shape = torch_shape(node)
+    if len(shape) < 2 or not all(isinstance(d, int) for d in shape):
+        raise UnsupportedError("its second operand is not a matrix of static shape")
+    chain = [node]
+    while (source := _weight_source(chain[-1])) is not None and isinstance(source, fx.Node):
+        chain.append(source)
+    n, k = (shape[-1], shape[-2]) if is_transposed else (shape[-2], shape[-1])
+    for i in reversed(range(len(chain))):
+        orientation = _orientation(chain[i], chain[:i], is_transposed)
+        is_base = i == len(chain) - 1
+        if orientation == "direct" or (orientation == "plain" and is_base and len(torch_shape(chain[i])) == 2):
+            casts = [dtype_of(c) for c in reversed(chain[:i]) if cast_source(c) is not None]
+            return Weight(chain[i], (n, k), casts, orientation == "plain")
+    raise UnsupportedError("its second operand is not a matrix, or one that is repeated")
+
+
+def _weight_source(node: fx.Node) -> fx.Node | None:
+    source = view_source(node) or cast_source(node) if op_name(node) else None
+    if source is not None:
+        return source
+    is_view = op_name(node) and torch_shape(node) is not None and _replays(node)
+    return node.args[0] if is_view else None
+
+
+def _replays(node: fx.Node) -> bool:
+    source = node.args[0] if node.args else None
+    shape = torch_shape(source) if isinstance(source, fx.Node) else None
+    if shape is None or not all(isinstance(d, int) for d in shape):
+        return False
+    return replay(node, torch.empty(shape, device="meta")) is not None
+
+
+def _orientation(base: fx.Node, views: list[fx.Node], is_transposed: bool) -> str | None:
+    """Tell how a contiguous base lies as the weight `[N, K]`: "direct", or "plain" for `[K, N]`."""
+    shape = torch_shape(base)
+    if shape is None or not all(isinstance(d, int) for d in shape):
+        return None
+    tensor = torch.empty(shape, device="meta")
+    size = tensor.numel()
+    for view in reversed(views):
+        if cast_source(view) is None:
+            tensor = replay(view, tensor)
+            if tensor is None:
+                return None
+    matrix = tensor.transpose(-1, -2) if is_transposed else tensor
+    n, k = matrix.shape[-2:]
+    leading = zip(matrix.shape[:-2], matrix.stride()[:-2], strict=True)
+    if size != n * k or any(d != 1 and stride != 0 for d, stride in leading):
+        return None
+    lies = matrix.stride()[-2:]
+    if (n == 1 or lies[0] == k) and (k == 1 or lies[1] == 1):
+        return "direct"
+    return "plain" if (n == 1 or lies[0] == 1) and (k == 1 or lies[1] == n) else None

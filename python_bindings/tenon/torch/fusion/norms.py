@@ -1,0 +1,98 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Batch norm in Tenon's words; PyTorch has one op for it on each device, and more."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import fx
+
+from tenon.torch.fusion.builder import UnsupportedError, Value
+from tenon.torch.fusion.lowering import Lowering
+from tenon.torch.fusion.shapes import torch_shape
+from tenon.torch.fusion.views import arguments, op_name
+
+
+class _Form(NamedTuple):
+    """What tells one op from another: when it takes the batch's statistics, and where new running ones go."""
+
+    training: bool | None  # None: as its argument says
+    new_statistics: tuple[int, int] | None  # numbers of the results; None: written in place
+
+
+# Results after the first that are not new running statistics are saved for a backward pass.
+_FORMS = {
+    "aten._native_batch_norm_legit_functional": _Form(None, (3, 4)),
+    "aten._native_batch_norm_legit": _Form(None, None),
+    "aten._native_batch_norm_legit_no_training": _Form(False, None),
+    "aten.native_batch_norm": _Form(None, None),
+    "aten.cudnn_batch_norm": _Form(None, None),
+    "aten.batch_norm": _Form(None, None),
+    "aten._batch_norm_impl_index": _Form(None, None),
+    "aten._batch_norm_with_update": _Form(True, None),
+    "aten.batch_norm_with_update": _Form(True, None),
+    "aten._batch_norm_with_update_functional": _Form(True, (4, 5)),
+    "aten._batch_norm_no_update": _Form(False, None),
+}
+
+
+class BatchNorm(NamedTuple):
+    """Values of a batch norm: by result number, and those written in place, by placeholder."""
+
+    results: dict[int, Value]
+    in_place: list[tuple[fx.Node, Value]]
+
+
+def is_batch_norm(node: fx.Node) -> bool:
+    """Tell whether a node is one of the ops."""
+    return op_name(node) in _FORMS
+
+
+def lower_batch_norm(b: Lowering, node: fx.Node) -> BatchNorm:
+    """Append a batch norm of `[M, N]` over M.
+
+    Raises:
+        UnsupportedError: Tenon has no such batch norm.
+
+    """
+    form, given = _FORMS[op_name(node)], arguments(node)
+    mean, variance = given.get("running_mean"), given.get("running_var")
+    training = form.training if form.training is not None else given["training"]
+    training = training or mean is None
+    eps = b.number(given.get("eps", given.get("epsilon")))
+    momentum = b.number(given.get("momentum", given.get("exponential_average_factor")))
+    shape = torch_shape(given["input"])
+    if len(shape) != 2:
+        raise UnsupportedError("it normalises a dimension that is not the last of two")
+    x = b.tensor(given["input"])
+    weight, bias = b.optional_tensor(given["weight"]), b.optional_tensor(given["bias"])
+    if not training:
+        y = b.batch_norm_inference(x, b.tensor(mean), b.tensor(variance), weight, bias, eps)
+        return _checked(node, BatchNorm({0: y}, []))
+    if shape[0] == 1:
+        raise UnsupportedError("PyTorch refuses to train it on a batch of one")
+    running = None if mean is None else (b.tensor(mean), b.tensor(variance))
+    y, *statistics = b.batch_norm_training(x, weight, bias, running, eps, momentum)
+    if form.new_statistics:
+        results = dict(zip(form.new_statistics, statistics, strict=False))
+        return _checked(node, BatchNorm({0: y} | results, []))
+    if running:
+        _check_written(node, mean, variance)
+    return _checked(node, BatchNorm({0: y}, list(zip((mean, variance), statistics, strict=False))))
+
+
+def _checked(node: fx.Node, norm: BatchNorm) -> BatchNorm:
+    """Check that no result is used that Tenon does not give."""
+    if op_name(node) == "aten.batch_norm":
+        return norm
+    for user in node.users:
+        if user.users and user.args[1] not in norm.results:
+            raise UnsupportedError("the statistics that it saves for a backward pass are used")
+    return norm
+
+
+def _check_written(node: fx.Node, *statistics: fx.Node) -> None:
+    for statistic in statistics:
+        if statistic.op != "placeholder" or list(statistic.users) != [node]:
+            raise UnsupportedError("running statistics that it writes in place are used elsewhere")

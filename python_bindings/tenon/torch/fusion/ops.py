@@ -1,0 +1,179 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PyTorch's ops in Tenon's words: one rule for each ATen op."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from torch import fx
+
+from tenon.torch.fusion.builder import Operand, UnsupportedError, Value, constant
+from tenon.torch.fusion.lowering import Lowering
+from tenon.torch.fusion.views import dtype_of
+
+# Takes the node and its arguments by name.
+Rule = Callable[[Lowering, fx.Node, dict[str, Any]], Value]
+LINEAR: dict[str, Rule] = {}
+ELEMENTWISE: dict[str, Rule] = {}
+
+
+def rule(table: dict[str, Rule], *names: str) -> Callable[[Rule], Rule]:
+    """Enter a function into a table as the rule of some ATen ops."""
+
+    def enter(function: Rule) -> Rule:
+        table.update({f"aten.{name}": function for name in names})
+        return function
+
+    return enter
+
+
+@rule(LINEAR, "linear")
+def _linear(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    x, w = b.tensor(given["input"], rank=2), b.weight(given["weight"], is_transposed=False)
+    return _add_bias(b, node, x, w, given["bias"])
+
+
+@rule(LINEAR, "addmm")
+def _addmm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    alpha, beta = b.number(given["alpha"]), b.number(given["beta"])
+    x, w = b.tensor(given["mat1"], rank=2), b.weight(given["mat2"], is_transposed=True)
+    if alpha == beta == 1:
+        return _add_bias(b, node, x, w, given["self"])
+    y = b.linear(x, w)
+    if alpha != 1:
+        y = b.binary("mul", y, alpha)
+    return y if beta == 0 else b.binary("add", y, _scaled(b, b.operand(given["self"]), beta))
+
+
+@rule(LINEAR, "mm", "bmm", "matmul")
+def _matmul(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    left, right = given["self"], given.get("mat2", given.get("other"))
+    return b.linear(b.tensor(left, rank=2), b.weight(right, is_transposed=True), dtype=dtype_of(node))
+
+
+def _add_bias(b: Lowering, node: fx.Node, x: Value, w: Value, bias: fx.Node | None) -> Value:
+    if bias is None:
+        return b.linear(x, w)
+    addend = b.operand(bias)
+    if isinstance(addend, Value) and addend.shape == w.shape[:1]:
+        return b.linear(x, w, addend)
+    return b.promoted("add", b.linear(x, w), addend, dtype_of(node))
+
+
+@rule(ELEMENTWISE, "add", "sub")
+def _add(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    other = _scaled(b, b.operand(given["other"]), b.number(given.get("alpha", 1)))
+    return b.promoted(_kind(node), b.operand(given["self"]), other, dtype_of(node))
+
+
+@rule(ELEMENTWISE, "rsub")
+def _rsub(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    subtrahend = _scaled(b, b.operand(given["self"]), b.number(given.get("alpha", 1)))
+    return b.promoted("sub", b.operand(given["other"]), subtrahend, dtype_of(node))
+
+
+@rule(ELEMENTWISE, "mul", "div", "true_divide", "maximum", "minimum", "max", "min", "clamp_min", "clamp_max")
+def _binary(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    if given.get("rounding_mode") is not None:
+        raise UnsupportedError("it rounds its quotient")
+    operands = list(given.values())[:2]
+    if len(operands) < 2 or isinstance(operands[1], bool):
+        raise UnsupportedError("it is a reduction")
+    x, y = (b.operand(operand) for operand in operands)
+    return b.promoted(_BINARY.get(_kind(node), _kind(node)), x, y, dtype_of(node))
+
+
+_BINARY = {"true_divide": "div", "maximum": "max", "minimum": "min", "clamp_min": "max", "clamp_max": "min"}
+
+
+@rule(ELEMENTWISE, "clamp", "hardtanh", "relu6")
+def _clamp(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    x = b.tensor(given["self"])
+    low, high = (given.get(name, given.get(f"{name}_val")) for name in ("min", "max"))
+    if _kind(node) == "relu6":
+        low, high = 0, 6
+    if isinstance(low, fx.Node) or isinstance(high, fx.Node) or dtype_of(node) != x.dtype:
+        y = x if low is None else b.promoted("max", x, b.operand(low), dtype_of(node))
+        return y if high is None else b.promoted("min", y, b.operand(high), dtype_of(node))
+    return clamp(b, x, -math.inf if low is None else b.number(low), math.inf if high is None else b.number(high))
+
+
+def clamp(b: Lowering, x: Value, low: float, high: float) -> Value:
+    """Return x within two numbers, of which each may be infinite."""
+    if math.isnan(low) or math.isnan(high):
+        raise UnsupportedError("a bound is NaN")
+    bounds = [f"min = {constant(low)} : f64"] if low != -math.inf else []
+    bounds += [f"max = {constant(high)} : f64"] if high != math.inf else []
+    return b.unary("clamp", x, f"{{{', '.join(bounds)}}}") if bounds else x
+
+
+@rule(ELEMENTWISE, "relu", "silu", "mish", "sigmoid", "tanh")
+def _activation(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    return b.unary(_kind(node), b.tensor(given["self"]))
+
+
+@rule(ELEMENTWISE, "gelu")
+def _gelu(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    return b.unary("gelu", b.tensor(given["self"]), "approximate<tanh>" if given["approximate"] == "tanh" else "")
+
+
+@rule(ELEMENTWISE, "leaky_relu")
+def _leaky_relu(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    slope = b.number(given["negative_slope"])
+    if not math.isfinite(slope):
+        raise UnsupportedError("its slope is not finite")
+    return b.unary("leaky_relu", b.tensor(given["self"]), f"{{negative_slope = {constant(slope)}}}")
+
+
+@rule(ELEMENTWISE, "threshold")
+def _threshold(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    threshold, x = b.number(given["threshold"]), b.tensor(given["self"])
+    if threshold != b.number(given["value"]):
+        raise UnsupportedError("it jumps at its threshold")
+    return b.unary("relu", x) if threshold == 0 else b.binary("max", x, threshold)
+
+
+@rule(ELEMENTWISE, "hardsigmoid", "hardswish")
+def _hardsigmoid(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    x = b.widen(b.tensor(given["self"]))
+    y = clamp(b, b.binary("add", x, 3.0), 0.0, 6.0)
+    y = b.binary("mul", x, y) if _kind(node) == "hardswish" else y
+    return b.cast(b.binary("div", y, 6.0), dtype_of(node))
+
+
+@rule(ELEMENTWISE, "neg", "abs", "square", "reciprocal")
+def _arithmetic(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    x, kind = b.tensor(given["self"]), _kind(node)
+    if kind == "neg":
+        return b.binary("mul", x, -1.0)
+    if kind == "abs":
+        # Of two zeros either may be the maximum; -0.0 + 0.0 is 0.0.
+        return b.binary("add", b.binary("max", x, b.binary("mul", x, -1.0)), 0.0)
+    return b.binary("mul", x, x) if kind == "square" else b.binary("div", 1.0, x)
+
+
+@rule(ELEMENTWISE, "pow")
+def _pow(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    exponent, x = b.number(given["exponent"]), b.tensor(given["self"])
+    if exponent == 2:
+        return b.binary("mul", x, x)
+    if exponent == 3:
+        wide = b.widen(x)
+        return b.cast(b.binary("mul", b.binary("mul", wide, wide), wide), dtype_of(node))
+    if exponent == -1:
+        return b.binary("div", 1.0, x)
+    raise UnsupportedError(f"Tenon has no power of {exponent:g}")
+
+
+def _kind(node: fx.Node) -> str:
+    return node.target._opname
+
+
+def _scaled(b: Lowering, x: Operand, factor: float) -> Operand:
+    """Return a factor times a number or tensor, with no rounding that PyTorch does not have."""
+    if factor == 1:
+        return x
+    return b.binary("mul", b.widen(x), factor) if isinstance(x, Value) else x * factor

@@ -1,0 +1,108 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Cuts a graph of ATen ops into calls of compiled code and what stays with PyTorch."""
+
+from __future__ import annotations
+
+from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+
+from tenon.torch.fusion.builder import UnsupportedError
+from tenon.torch.fusion.grouping import Group, Grouping, is_worthwhile
+from tenon.torch.fusion.importer import Function, Importer, import_group
+from tenon.torch.fusion.missed import find_missed, takes_from
+from tenon.torch.fusion.rewrite import replace_group, sort_graph, sweep
+from tenon.torch.fusion.specs import InputDim, InputRows, Missed, OutputSpec, Partition, TensorSpec
+from tenon.torch.fusion.views import cast_source
+from tenon.torch.fusion.words import find_words
+
+__all__ = ["InputDim", "InputRows", "Missed", "OutputSpec", "Partition", "TensorSpec", "missed_of", "partition"]
+
+_MISSED = "tenon_missed"
+
+
+def partition(gm: fx.GraphModule, parameters: set[str], precision: str | None = None) -> list[Partition]:
+    """Replace what Tenon can fuse by one call each, and leave the rest as it is.
+
+    Args:
+        gm: functional ATen ops whose nodes have fake tensors as `meta["val"]`; copies to
+            placeholders may stand at the end. Rewritten in place.
+        parameters: names of the placeholders whose values change rarely.
+        precision: of float32 products: "fp32", "tf32", "bf16", "fp16", or None for what
+            the dialect takes by default.
+
+    Returns:
+        the partitions in the order of their calls. What was not taken of linear layers
+        and what follows them is in their `missed`, and all of it in `missed_of(gm)`.
+
+    """
+    # AOTAutograd has a fake mode on, in which a constant has no value.
+    with unset_fake_temporarily():
+        words, reasons = find_words(gm.graph, parameters)
+        grouping = Grouping(gm.graph, words, reasons)
+        functions = _import_groups(grouping, parameters, precision)
+        missed = find_missed(gm.graph, grouping)
+        behind = {g: [m for n, m in missed.items() if takes_from(n, g.members)] for g, _ in functions}
+        sources: dict[str, str] = {}
+        replaced: dict[fx.Node, fx.Node] = {}
+        partitions = []
+        for group, function in functions:
+            name = _name_function(function, sources)
+            node = replace_group(gm.graph, group.members[0], function, name, replaced)
+            inputs, outputs, origins = function.inputs, function.outputs, function.origins
+            partitions.append(Partition(node, name, sources[name], inputs, outputs, behind[group], origins))
+        sweep(gm.graph, set(grouping.group_of), [part.node for part in partitions])
+        sort_graph(gm.graph)
+        gm.recompile()
+    gm.meta[_MISSED] = list(missed.values())
+    order = {node: i for i, node in enumerate(gm.graph.nodes)}
+    return sorted(partitions, key=lambda part: order[part.node])
+
+
+def missed_of(gm: fx.GraphModule) -> list[Missed]:
+    """Return what `partition` left to PyTorch of linear layers and what follows them."""
+    return gm.meta.get(_MISSED, [])
+
+
+def _import_groups(grouping: Grouping, parameters: set[str], precision: str | None) -> list[tuple[Group, Function]]:
+    """Lower every group that is worth it, and dissolve the others."""
+    while True:
+        live = grouping.live_nodes()
+        unfit = {g: None for g in grouping.groups() if not is_worthwhile(g, grouping.words, live)}
+        if not unfit:
+            functions = _lower_groups(grouping, live, parameters, precision)
+            unfit = {group: result for group, result in functions.items() if isinstance(result, str)}
+            if not unfit:
+                return list(functions.items())
+        for group, reason in unfit.items():
+            grouping.dissolve(group, reason)  # what was dead may be needed now
+
+
+def _lower_groups(
+    grouping: Grouping, live: set[fx.Node], parameters: set[str], precision: str | None
+) -> dict[Group, Function | str]:
+    """Return each group's function, or the reason why it has none."""
+    takers = grouping.takers(live)
+    prepared = {node for node, word in grouping.words.items() if word.is_prepared}
+    casts = [n for n in grouping.words if cast_source(n) is not None and n not in grouping.group_of and n in takers]
+    functions: dict[Group, Function | str] = {}
+    for group in grouping.groups():
+        members = set(group.members)
+        own_casts = {node for node in casts if members.issuperset(takers[node])}
+        try:
+            importer = Importer(prepared | own_casts, parameters, precision)
+            functions[group] = import_group(importer, group.members, live, takers)
+        except UnsupportedError as error:
+            functions[group] = str(error)
+    return functions
+
+
+def _name_function(function: Function, sources: dict[str, str]) -> str:
+    """Return a name that says what the function does; functions with the same text have one name."""
+    base = "_".join(function.kinds[:6])
+    name, number = base, 1
+    while sources.get(name, function.source(name)) != function.source(name):
+        number += 1
+        name = f"{base}_{number}"
+    sources[name] = function.source(name)
+    return name

@@ -1,0 +1,142 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which nodes of a graph Tenon has words for, and what they are made from."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+
+import torch
+from torch import fx
+
+from tenon.torch.fusion.builder import TYPES, UnsupportedError, Value
+from tenon.torch.fusion.lowering import Lowering
+from tenon.torch.fusion.norms import BatchNorm, is_batch_norm, lower_batch_norm
+from tenon.torch.fusion.ops import ELEMENTWISE, LINEAR
+from tenon.torch.fusion.patterns import match
+from tenon.torch.fusion.shapes import Shape, as_matrix, flatten, is_row_major, torch_shape
+from tenon.torch.fusion.views import arguments, cast_source, dtype_of, is_view, op_name
+
+
+@dataclasses.dataclass(frozen=True)
+class Word:
+    """A node that Tenon can express.
+
+    Attributes:
+        operands: the nodes whose values it takes, seen through views and chains.
+        weights: those of them that are weights of linear layers.
+        is_linear: whether it is a linear layer.
+        is_prepared: whether it depends on parameters alone, and is elementwise.
+
+    """
+
+    operands: tuple[fx.Node, ...]
+    weights: frozenset[fx.Node]
+    is_linear: bool
+    is_prepared: bool
+
+
+def lower(b: Lowering, node: fx.Node) -> Value | BatchNorm:
+    """Append what a node computes.
+
+    Raises:
+        UnsupportedError: Tenon has no word for it.
+
+    """
+    name = op_name(node)
+    if is_batch_norm(node):
+        return lower_batch_norm(b, node)
+    if dtype_of(node) not in TYPES:
+        raise UnsupportedError("its result is not a tensor of floating-point numbers that Tenon has")
+    found = match(node)
+    source = cast_source(node) if name else None
+    table = LINEAR if name in LINEAR else ELEMENTWISE
+    if found:
+        value = b.unary(found.op, b.tensor(found.x), found.attributes)
+    elif source is not None:
+        value = b.cast(b.tensor(source), dtype_of(node))
+    elif name in table:
+        value = table[name](b, node, arguments(node))
+    else:
+        raise UnsupportedError(f"Tenon has no word for {name or node.op}")
+    if value.dtype != dtype_of(node) or as_matrix(value.shape) != as_matrix(flatten(torch_shape(node))):
+        raise UnsupportedError("it broadcasts or promotes its operands in a way that Tenon does not")
+    return value
+
+
+def norm_of(node: fx.Node) -> fx.Node | None:
+    """Return the batch norm that a node is a result of."""
+    is_result = node.target is operator.getitem and isinstance(node.args[0], fx.Node)
+    return node.args[0] if is_result and is_batch_norm(node.args[0]) else None
+
+
+class _Trial(Lowering):
+    """Lowers one node on its own, to see what it takes."""
+
+    def __init__(self, parameters: set[str]) -> None:
+        super().__init__(parameters, None)
+        self.operands: list[fx.Node] = []
+        self.weights: set[fx.Node] = set()
+
+    def value(self, node: fx.Node, shape: Shape, transpose: bool = False) -> Value:
+        self.operands.append(node)
+        return Value(f"%{node.name}", dtype_of(node), shape)
+
+    def weight(self, argument: fx.Node, is_transposed: bool) -> Value:
+        value = super().weight(argument, is_transposed)
+        self.weights.add(self.operands[-1])
+        return value
+
+
+def find_words(graph: fx.Graph, parameters: set[str]) -> tuple[dict[fx.Node, Word], dict[fx.Node, str]]:
+    """Return the nodes that Tenon can express, and why it cannot express the others."""
+    words: dict[fx.Node, Word] = {}
+    reasons: dict[fx.Node, str] = {}
+    for node in graph.nodes:
+        if node.op != "call_function" or is_view(node):
+            continue
+        norm = norm_of(node)
+        if norm is not None and norm in words:
+            words[node] = Word((norm,), frozenset(), False, False)
+        elif op_name(node):
+            try:
+                words[node] = _try(node, parameters, words)
+            except UnsupportedError as error:
+                reasons[node] = str(error)
+    return words, reasons
+
+
+def _try(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> Word:
+    trial = _Trial(parameters)
+    lower(trial, node)
+    result = first_result(node)
+    if any(o.meta["val"].device != result.device for o in trial.operands):
+        raise UnsupportedError("one of its operands is on another device")
+    if result.device.type not in ("cpu", "cuda"):
+        raise UnsupportedError(f"Tenon has no code for a device of type {result.device.type}")
+    if not is_row_major(result):
+        raise UnsupportedError("PyTorch lays its result out as it does an operand that is not contiguous")
+    is_linear = op_name(node) in LINEAR
+    is_elementwise = not is_linear and not is_batch_norm(node)
+    prepared = is_elementwise and all(_is_prepared(o, parameters, words) for o in trial.operands)
+    return Word(tuple(dict.fromkeys(trial.operands)), frozenset(trial.weights), is_linear, prepared)
+
+
+def _is_prepared(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> bool:
+    if node in words:
+        return words[node].is_prepared
+    return is_parameter(node, parameters)
+
+
+def is_parameter(node: fx.Node, parameters: set[str]) -> bool:
+    """Tell whether a node is a parameter, of static shape."""
+    shape = torch_shape(node)
+    return node.op == "placeholder" and node.name in parameters and all(isinstance(d, int) for d in shape or ())
+
+
+def first_result(node: fx.Node) -> torch.Tensor | None:
+    """Return a node's fake tensor, or the first of several; None if it gives none."""
+    value = node.meta.get("val")
+    first = value[0] if isinstance(value, tuple | list) and value else value
+    return first if isinstance(first, torch.Tensor) else None

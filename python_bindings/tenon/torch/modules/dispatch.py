@@ -1,0 +1,315 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sends each call of an optimized module to code that was compiled for its kind."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+import operator
+import sys
+import threading
+import types
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import fx, nn
+from torch.utils import _pytree as pytree
+
+import tenon
+from tenon.torch.backend import compile_graph, tenon_backend
+from tenon.torch.modules.arguments import Arguments, take_apart, take_result_apart
+from tenon.torch.modules.entry import Dims, Entry, kind_of
+from tenon.torch.modules.guards import TENSOR_TYPES, guard_apart, guard_tree, is_plain_context
+from tenon.torch.modules.purity import Scan
+from tenon.torch.modules.reads import Impure
+from tenon.torch.modules.record import CannotRepeatError, Recorder
+from tenon.torch.modules.whole import WholeFunctions
+from tenon.torch.options import Options
+
+_log = logging.getLogger("tenon.torch")
+_MOST_ENTRIES = 8
+# From a warning here to the caller, through forward and Module.__call__.
+_FRAMES_TO_CALLER = 8
+
+# After so many calls in a row with nothing to fuse, so many are PyTorch's without a look.
+_MOST_UNFUSED, _IDLE = 8, 256
+
+_Found = tuple[Entry, tuple[torch.Tensor, ...]]
+
+
+class NeedsGradientError(Exception):
+    """A tensor that forward reads requires a gradient."""
+
+
+class _Tree:
+    """One state of the module's tree and the calls compiled for it, the latest first."""
+
+    def __init__(self, scan: Scan) -> None:
+        self.guard = guard_tree(scan.reads)
+        self.signature = scan.reads.signature()
+        self.modules = scan.modules
+        self.entries: tuple[Entry, ...] = ()
+
+    def has(self, modules: Sequence[nn.Module]) -> bool:
+        """Tell whether the tree is made of these modules, or some were replaced for good."""
+        return len(modules) == len(self.modules) and all(map(operator.is_, modules, self.modules))
+
+
+class Dispatcher:
+    """Runs an optimized module.
+
+    Attributes:
+        original: the module as it was given.
+        dynamic, options: as `tenon.torch.optimize` got them.
+        declined: why calls of a new kind go through `torch.compile`; None if they do not.
+
+    """
+
+    def __init__(self, original: nn.Module, dynamic: bool | None, options: Options) -> None:
+        """Start with nothing compiled."""
+        self.original = original
+        self.dynamic = dynamic
+        self.options = options
+        self.declined: str | None = None
+        self._trees: tuple[_Tree, ...] = ()
+        self._compiled: Callable[..., Any] | None = None
+        self._lock = threading.RLock()
+        self._warned = False
+        self._unfused = 0  # calls in a row with nothing to fuse
+        self._idle = 0  # calls to come that are not looked at
+        self._trained: Callable[[], torch.Tensor | None] = _nothing  # a parameter that requires a gradient
+
+    def __call__(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call the module."""
+        if self._idle > 0:
+            self._idle -= 1
+            return type(self.original).forward(self.original, *args, **kwargs)
+        if not is_plain_context():
+            return self._run_original(*args, **kwargs)
+        if not kwargs:
+            found = self._find(len(args), args)
+            if found is not None:
+                entry, tensors = found
+                return entry(tensors) if entry.suits(tensors) else self._run_unfused(args, kwargs)
+        return self._call_general(args, kwargs)
+
+    def _find(self, structure: Any, given: Sequence[Any]) -> _Found | None:
+        """Return what was compiled for a call, and the tensors to call it with."""
+        for tree in self._trees:
+            read = tree.guard()
+            if read is None:
+                continue
+            tensors = (*read, *given)
+            for entry in tree.entries:
+                if entry.admits(structure, tensors):
+                    if entry is not tree.entries[0]:
+                        tree.entries = (entry, *(other for other in tree.entries if other is not entry))
+                    return entry, tensors
+        return None
+
+    def _call_general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call with arguments of any form, and compile where the kind is new."""
+        trained = self._trained()
+        if trained is not None and trained.requires_grad and torch.is_grad_enabled():
+            return self._run_original(*args, **kwargs)  # as quickly as it can be known
+        arguments = found = None
+        with contextlib.suppress(Impure):
+            arguments = take_apart(args, kwargs)
+            found = self._find(arguments.structure, arguments.tensors)
+        return self._call(*found, args, kwargs) if found else self._call_new(arguments, args, kwargs)
+
+    def _call_new(self, arguments: Arguments | None, args: tuple, kwargs: dict[str, Any]) -> Any:
+        self._unfused = 0
+        leaves = pytree.tree_leaves((args, kwargs))
+        if any(isinstance(leaf, torch.Tensor | fx.Proxy) and type(leaf) not in TENSOR_TYPES for leaf in leaves):
+            return self._run_original(*args, **kwargs)
+        if torch.is_grad_enabled():
+            trained = next((p for p in self.original.parameters() if p.requires_grad), None)
+            self._trained = weakref.ref(trained) if trained is not None else _nothing
+            if trained is not None or _needs_gradient(leaves):
+                return self._run_with_gradient(args, kwargs)
+        if arguments is None or self.declined is not None:
+            return self._run_compiled(args, kwargs)
+        with self._lock:
+            found = self._find(arguments.structure, arguments.tensors)
+            if found is None and self.declined is None:
+                return self._call_and_compile(arguments, args, kwargs)
+        return self._call(*found, args, kwargs) if found else self._run_compiled(args, kwargs)
+
+    def _call(self, entry: Entry, tensors: Sequence[torch.Tensor], args: tuple, kwargs: dict[str, Any]) -> Any:
+        return entry(tensors) if entry.suits(tensors) else self._run_unfused(args, kwargs)
+
+    def _call_and_compile(self, arguments: Arguments, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Make a call of a new kind, and compile for others like it."""
+        try:
+            scan = Scan(self.original)
+            if torch.is_grad_enabled() and _needs_gradient(scan.reads.present_tensors()):
+                return self._run_with_gradient(args, kwargs)
+            tree = self._find_tree(scan)
+            tensors = (*scan.reads.present_tensors(), *arguments.tensors)
+            entry = next((entry for entry in tree.entries if entry.admits(arguments.structure, tensors)), None)
+            if entry is None and sum(len(tree.entries) for tree in self._trees) == _MOST_ENTRIES:
+                raise Impure(f"it was called in more than {_MOST_ENTRIES} ways")
+            entry = entry or self._trace(scan, tree, arguments)
+            unfinished = None if entry else Entry(scan, arguments)
+        except Impure as error:
+            self._decline(str(error))
+            return self._run_compiled(args, kwargs)
+        if unfinished:
+            return self._record(unfinished, tree, args, kwargs)
+        return self._call(entry, tensors, args, kwargs)
+
+    def _find_tree(self, scan: Scan) -> _Tree:
+        """Return the tree in its present state, with guards that are up to date."""
+        trees = [tree for tree in self._trees if tree.has(scan.modules)]
+        tree = next((tree for tree in trees if tree.signature == scan.reads.signature()), None)
+        if tree is None:
+            tree = _Tree(scan)
+            trees.insert(0, tree)
+        tree.guard = guard_tree(scan.reads)
+        self._trees = tuple(trees)
+        return tree
+
+    def _trace(self, scan: Scan, tree: _Tree, arguments: Arguments) -> Entry | None:
+        """Compile for dynamic extents, if there are to be any and that is possible."""
+        dynamic = self._choose_dynamic(tree, arguments)
+        if not any(dynamic):
+            return None
+        # Imported where it is needed: with Dynamo, that takes seconds on some machines.
+        from tenon.torch.modules.symbolic import compile_symbolic
+
+        entry = Entry(scan, arguments, dynamic)
+        try:
+            compile_symbolic(entry, scan, arguments, self.options)
+        except tenon.TenonError:
+            raise
+        except Exception as error:
+            _log.info("tenon: no dynamic extents: %s", error)
+            return None
+        tree.entries = (entry, *tree.entries)
+        return entry
+
+    def _record(self, entry: Entry, tree: _Tree, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Make the call, as PyTorch makes it, and compile what it did."""
+        recorder = Recorder(entry.tensors)
+        with _no_autocast_cache(), recorder, WholeFunctions(recorder):
+            result = self._run_original(*args, **kwargs)
+        try:
+            results, rebuild = take_result_apart(result)
+            graph = recorder.finish(results)
+            changed = recorder.changed
+            apart = guard_apart(entry.tensors, entry.dynamic, changed) if changed else None
+            if apart and not apart(entry.tensors):
+                return result  # no graph tells what that does
+        except (Impure, CannotRepeatError) as error:
+            self._decline(str(error))
+        else:
+            fused = compile_graph(graph, entry.parameters, self.options)
+            entry.complete(graph.forward if fused else None, rebuild, apart=apart)
+            tree.entries = (entry, *tree.entries)
+        return result
+
+    def _choose_dynamic(self, tree: _Tree, arguments: Arguments) -> Dims:
+        """Return the extents to leave open: those seen to vary, or the batch's if so asked."""
+        tensors = arguments.tensors
+        varying: list[set[int]] = [set() for _ in tensors]
+        if self.dynamic:
+            varying = [{0} for _ in tensors]
+        elif self.dynamic is None:
+            kind = kind_of(arguments)
+            for shapes in (entry.shapes for entry in tree.entries if entry.kind == kind):
+                for dims, tensor, shape in zip(varying, tensors, shapes, strict=True):
+                    dims.update(d for d, n in enumerate(tensor.shape) if n != shape[d])
+        # PyTorch's symbolic extents are at least 2.
+        return tuple(
+            frozenset(d for d in dims if t.dim() > 1 and t.shape[d] > 1 and t.is_contiguous())
+            for dims, t in zip(varying, tensors, strict=True)
+        )
+
+    # === PyTorch's own ways ========================================================
+
+    def _run_original(self, *args: Any, **kwargs: Any) -> Any:
+        return type(self.original).forward(self.original, *args, **kwargs)
+
+    def _run_unfused(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call where nothing is to be fused; where that goes on, stop looking for a while."""
+        self._unfused += 1
+        if self._unfused >= _MOST_UNFUSED:
+            self._unfused = 0
+            self._idle = 0 if self._any_fuses() else _IDLE
+        return self._run_original(*args, **kwargs)
+
+    def _any_fuses(self) -> bool:
+        return any(entry.fuses for tree in self._trees for entry in tree.entries)
+
+    def _run_with_gradient(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"tenon: a gradient may be needed, so PyTorch runs {type(self.original).__name__} itself. Call it "
+                "under torch.no_grad() or torch.inference_mode(), or requires_grad_(False), to have it compiled.",
+                stacklevel=_FRAMES_TO_CALLER,
+            )
+        return self._run_original(*args, **kwargs)
+
+    def _decline(self, reason: str) -> None:
+        _log.info("tenon: %s goes through torch.compile: %s", type(self.original).__name__, reason)
+        self.declined = reason
+
+    def _run_compiled(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if self._compiled is not None:
+            return self._compiled(*args, **kwargs)
+        # Dynamo limits recompilations by code object, so it gets the class's own forward.
+        compiled = torch.compile(
+            types.MethodType(type(self.original).forward, self.original),
+            backend=_count_graphs,
+            dynamic=self.dynamic,
+            options=dataclasses.asdict(self.options),
+        )
+        graphs, fused = _counts.graphs, _counts.fused
+        result = compiled(*args, **kwargs)
+        useless = _counts.graphs > graphs and _counts.fused == fused
+        self._compiled = self._run_original if useless else compiled
+        if useless and not self._any_fuses():
+            self._idle = sys.maxsize  # for good
+        return result
+
+
+class _Counts(threading.local):
+    """How many graphs Dynamo had this thread compile, and in how many something was fused."""
+
+    graphs = fused = 0
+
+
+_counts = _Counts()
+
+
+def _count_graphs(graph: fx.GraphModule, inputs: Sequence[Any], **options: Any) -> Callable[..., Any]:
+    compiled = tenon_backend(graph, inputs, **options)
+    _counts.graphs += 1
+    _counts.fused += compiled != graph.forward
+    return compiled
+
+
+def _nothing() -> None:
+    """Stand for a reference to an object that is gone."""
+
+
+@contextlib.contextmanager
+def _no_autocast_cache() -> Iterator[None]:
+    """Have autocast convert parameters anew, so that the conversions are seen."""
+    enabled = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(False)
+    try:
+        yield
+    finally:
+        torch.set_autocast_cache_enabled(enabled)
+
+
+def _needs_gradient(values: Iterable[Any]) -> bool:
+    return any(isinstance(value, torch.Tensor) and value.requires_grad for value in values)
