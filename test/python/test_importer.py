@@ -53,7 +53,7 @@ WORDS = {
     "clamp_max": (lambda y, v: y.clamp(max=0.5), ["clamp"]),
     "clamp_tensor": (
         lambda y, v: y.clamp(-v.abs(), v.abs()),
-        ["mul", "max", "add", "mul", "max", "add", "mul", "max", "min"],
+        ["mul", "max", "add", "mul", "max", "mul", "max", "add", "min"],
     ),
     "clamp_tensor_min": (lambda y, v: torch.clamp(y, min=v), ["max"]),
     "hardtanh": (lambda y, v: F.hardtanh(y, -0.3, 0.3), ["clamp"]),

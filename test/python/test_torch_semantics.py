@@ -74,6 +74,33 @@ def test_absolute_value_of_zero_is_positive(front_end):
     torch.testing.assert_close(front_end(model)(torch.ones(4, 8)), torch.full((4, 8), torch.inf))
 
 
+class PlainAndTransposed(nn.Module):
+    """Takes a weight as it is, and one that is transposed beforehand."""
+
+    def __init__(self, weight):
+        super().__init__()
+        self.weight = nn.Parameter(weight)
+
+    def forward(self, x):
+        return F.relu(F.linear(x, self.weight)) * F.gelu(x @ self.weight)
+
+
+@pytest.mark.parametrize("negated", ["input", "weight"])
+@torch.no_grad()
+def test_lazily_negated(negated, front_end):
+    """`z.conj().imag` shares z's memory, and its elements are negated when they are read."""
+    x, weight = (torch.randn(n, 8, dtype=torch.complex64) for n in (5, 8))
+    x, weight = (z.conj().imag if name == negated else z.imag for z, name in ((x, "input"), (weight, "weight")))
+    x, weight = (t if t.is_neg() else t.contiguous() for t in (x, weight))
+    model = PlainAndTransposed(weight)
+    compiled = front_end(model)
+    for _ in range(2):
+        torch.testing.assert_close(compiled(x), model(x))
+    contiguous = torch._neg_view(torch.randn(5, 8))
+    for _ in range(2):
+        torch.testing.assert_close(compiled(contiguous), model(contiguous))
+
+
 # Batches
 
 

@@ -101,8 +101,8 @@ class _BoundCall:
         stream = self._stream()
         known = (*inputs, *self._prepare(inputs, stream)) if self._prepare else inputs
         tensors = [known[i] for i in self._sources]
-        if not all(map(torch.Tensor.is_contiguous, tensors)):
-            tensors = [t.contiguous() for t in tensors]
+        if not all(map(torch.Tensor.is_contiguous, tensors)) or any(map(torch.Tensor.is_neg, tensors)):
+            tensors = [t.contiguous().resolve_neg() for t in tensors]  # as z.conj().imag, negated when it is read
         results = tuple([make(inputs) for make in self._outputs])
         self._run(tensors, results, stream)
         for position, source in self._in_place:
@@ -118,7 +118,8 @@ def _maker(spec: OutputSpec, allocate: Allocate) -> Callable[[Sequence[torch.Ten
 
         def reuse(inputs: Sequence[torch.Tensor]) -> torch.Tensor:
             statistic = inputs[position]
-            return statistic if statistic.is_contiguous() else torch.empty_like(statistic).contiguous()
+            is_plain = statistic.is_contiguous() and not statistic.is_neg()
+            return statistic if is_plain else torch.empty_like(statistic, memory_format=torch.contiguous_format)
 
         return reuse
     shape, dtype = spec.shape, spec.dtype

@@ -70,7 +70,7 @@ class Prepare:
             for i, (parameter, transposed) in enumerate(zip(parameters, self._transposed, strict=True)):
                 view = parameter.detach().t() if transposed else parameter.detach()
                 reuse = old is not None and not view.is_contiguous() and old[i].shape == view.shape
-                tensors.append(old[i].copy_(view) if reuse else view.contiguous())
+                tensors.append(old[i].copy_(view) if reuse else view.contiguous().resolve_neg())
         if not self._function:
             return tensors
         results = old[len(tensors) :] if old else self._function.make_outputs()
