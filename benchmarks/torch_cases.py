@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -85,7 +86,11 @@ def fixes_types(model: Model) -> bool:
 
 def all_cases() -> list[Case]:
     """Return every case, the most telling first, since a budget of time may cut off the rest."""
-    return _first_of_each_name([*_founders(), *_compared(), *_zoo(), *_swept()])
+    compared = list(_compared())  # the slowest to measure
+    names = {case.name for case in compared}
+    bf16, others = (list(cases) for cases in _zoo())
+    first = [*_founders(), *(case for case in bf16 if case.name not in names)]
+    return _first_of_each_name([*first, *compared, *others, *_swept()])
 
 
 def trial_cases() -> list[Case]:
@@ -116,14 +121,15 @@ def _compared() -> Iterator[Case]:
     yield from (_at_real_size(name, "bf16", compare=True) for name in COMPARED)
 
 
-def _zoo() -> Iterator[Case]:
+def _zoo() -> tuple[Iterator[Case], Iterator[Case]]:
+    """Return the models in bf16 or their own types, at real sizes and at a small batch, and in the other precisions."""
     free = [name for name, model in MODELS.items() if not fixes_types(model)]
     own = [(name, OWN_PRECISION[model.dtype]) for name, model in MODELS.items() if fixes_types(model)]
     cases = [(name, "bf16") for name in free] + own
-    yield from (_at_real_size(*case) for case in cases)
-    yield from (Case(name, precision, SMALL_BATCH, MODELS[name].real[1]) for name, precision in cases)
-    for precision in ("tf32", "fp32"):
-        yield from (_at_real_size(name, precision) for name in free)
+    real = (_at_real_size(*case) for case in cases)
+    small = (Case(name, precision, SMALL_BATCH, MODELS[name].real[1]) for name, precision in cases)
+    others = (_at_real_size(name, precision) for precision in ("tf32", "fp32") for name in free)
+    return chain(real, small), others
 
 
 def _swept() -> Iterator[Case]:
