@@ -28,7 +28,6 @@ from tenon.torch.modules.guards import TENSOR_TYPES, guard_apart, guard_tree, is
 from tenon.torch.modules.purity import Scan
 from tenon.torch.modules.reads import Impure
 from tenon.torch.modules.record import CannotRepeatError, Recorder
-from tenon.torch.modules.whole import WholeFunctions
 from tenon.torch.options import Options
 
 _log = logging.getLogger("tenon.torch")
@@ -197,7 +196,8 @@ class Dispatcher:
     def _record(self, entry: Entry, tree: _Tree, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make the call, as PyTorch makes it, and compile what it did."""
         recorder = Recorder(entry.tensors)
-        with _no_autocast_cache(), recorder, WholeFunctions(recorder):
+        # Below autograd, composite ops reach the recorder whole.
+        with _no_autocast_cache(), torch._C._AutoDispatchBelowAutograd(), recorder:
             result = self._run_original(*args, **kwargs)
         try:
             results, rebuild = take_result_apart(result)

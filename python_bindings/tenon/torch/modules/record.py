@@ -20,6 +20,8 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 aten = torch.ops.aten
+# PyTorch has a kernel for each, and takes it apart where a mode is active, as a recorder is.
+_WHOLE = {aten.rms_norm.default, aten.scaled_dot_product_attention.default}
 _READS_VALUES = {aten._local_scalar_dense.default, aten.equal.default, aten.is_nonzero.default}
 # Ops without a tensor in or out, by which PyTorch asks a tensor what it is.
 _NAMESPACES_OF_QUERIES = ("prim",)
@@ -102,8 +104,9 @@ class Recorder(TorchDispatchMode):
 
     def dispatch(self, function: Any, args: tuple, kwargs: dict) -> Any:
         """Run an op, and write it down as long as that is possible."""
-        if torch._C._dispatch_has_kernel_for_dispatch_key(function.name(), "CompositeImplicitAutograd"):
-            with self:  # PyTorch has done this before, but in inference mode
+        composite = torch._C._dispatch_has_kernel_for_dispatch_key(function.name(), "CompositeImplicitAutograd")
+        if composite and not _stays_whole(function, args, kwargs):
+            with self:
                 return function._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
         result = function(*args, **kwargs)
         if not self._reason and function.namespace not in _NAMESPACES_OF_QUERIES:
@@ -113,18 +116,8 @@ class Recorder(TorchDispatchMode):
                 self._reason = str(error)
         return result
 
-    def write(self, function: Any, args: tuple, kwargs: dict, result: Any) -> None:
-        """Write down a function that changes nothing and whose result is `result`."""
-        if self._reason:
-            return
-        try:
-            node_args, node_kwargs = pytree.tree_map_only(torch.Tensor, self._node_of, (args, kwargs))
-            self._know_result(self._graph.call_function(function, node_args, node_kwargs), result)
-        except CannotRepeatError as error:
-            self._reason = str(error)
-
     def _write(self, op: Any, args: tuple, kwargs: dict, result: Any) -> None:
-        if torch.Tag.nondeterministic_seeded in op.tags and op not in _RANDOM:
+        if torch.Tag.nondeterministic_seeded in op.tags and op not in _RANDOM and op not in _WHOLE:
             raise CannotRepeatError(f"{op} is random")
         if op in _READS_VALUES:
             raise CannotRepeatError(f"{op} brings a tensor's value into Python")
@@ -172,6 +165,12 @@ def _dispatch(self: Recorder, function: Any, types: Any, args: tuple = (), kwarg
 
 
 Recorder.__torch_dispatch__ = _dispatch
+
+
+def _stays_whole(op: Any, args: tuple, kwargs: dict) -> bool:
+    """Tell whether a composite op is written down as it is."""
+    dropout = kwargs.get("dropout_p", args[4] if len(args) > 4 else 0.0)
+    return op in _WHOLE and not (op is aten.scaled_dot_product_attention.default and dropout)
 
 
 def _updates_statistics(op: Any, args: tuple) -> bool:
