@@ -64,7 +64,8 @@ def compared_models(cases: list[dict]) -> dict[str, dict[str, dict]]:
     """Return, by model and then precision, the cases of models that torch.compile was timed with."""
     models = dict.fromkeys(case["model"] for case in cases if "compile" in case["time_over_eager"])
     largest: dict[str, dict[str, dict]] = {model: {} for model in models}
-    for case in cases:  # the first of a model and precision is the one at its real size
+    # The first of a model and precision is the one at its real size.
+    for case in sorted(cases, key=lambda case: "compile" not in case["time_over_eager"]):
         if case["model"] in models:
             largest[case["model"]].setdefault(case["precision"], case)
     return largest
