@@ -171,8 +171,9 @@ def test_boxes_do_not_overlap_and_lie_in_the_picture():
 
 def test_files_are_written(tmp_path):
     explanation = tt.explain(Chain(), torch.randn(16, 64), options=GPU)
-    assert explanation.to_svg(tmp_path / "a.svg") == (tmp_path / "a.svg").read_text()
-    page = explanation.to_html(tmp_path / "a.html")
+    assert explanation.to_svg(tmp_path / "a.svg") is None and explanation.to_html(tmp_path / "a.html") is None
+    assert explanation.to_svg() == (tmp_path / "a.svg").read_text()
+    page = explanation.to_html()
     assert page == (tmp_path / "a.html").read_text()
     ElementTree.fromstring(page.partition("\n")[2])  # XHTML, but for the doctype
     HTMLParser().feed(page)
@@ -214,6 +215,28 @@ def test_options_are_checked():
         tt.explain(Chain(), torch.randn(16, 64), options={"tile": 3})
     with pytest.raises(ValueError, match="sm_12"):
         tt.explain(Chain(), torch.randn(16, 64), options={"target": "sm_12"})
+    with pytest.raises(TypeError, match=r'options is a mapping such as {"precision": "tf32"}, not str'):
+        tt.explain(Chain(), torch.randn(16, 64), options="tf32")
+
+
+def test_inputs_are_given_one_by_one():
+    with pytest.raises(TypeError, match=r"cannot be called with one tuple; pass its inputs to explain one by one"):
+        tt.explain(Chain(), (torch.randn(16, 64),))
+    module = Chain()
+    assert len(tt.explain(lambda pair: module(pair[0]) + pair[1], (torch.randn(16, 64), 1.0)).reports[0].layers) == 1
+
+
+def test_number_that_is_a_tensor():
+    module = nn.Linear(64, 32)
+    explanation = tt.explain(lambda x: torch.relu(module(x) * torch.tensor(2.0)), torch.randn(16, 64), options=GPU)
+    assert [row[:2] for row in rows(explanation)][1] == ["epilogue kernel", "mul, relu"]
+    assert not explanation.reports[0].left()
+
+
+def test_compiled_module_is_explained_as_its_original():
+    module, x = Chain(), torch.randn(16, 64)
+    compiled = torch.compile(module, backend="tenon")
+    assert tt.explain(compiled, x, options=GPU).table == tt.explain(module, x, options=GPU).table
 
 
 def test_verbose_prints_the_table(capfd):
@@ -224,6 +247,7 @@ def test_verbose_prints_the_table(capfd):
     printed = capfd.readouterr().err
     assert re.search(r"runs as +does the work of +saves", printed)
     assert "CPU code" in printed and "leaky_relu" in printed
+    assert tt.explain(Chain(), torch.randn(16, 64)).table.startswith("Chain on cpu: 3 ops")  # still the function
 
 
 @pytest.mark.parametrize("name", sorted(MODELS)[::6])

@@ -50,9 +50,12 @@ class Options:
 
     @classmethod
     def of(cls, options: Options | Mapping[str, Any] | None) -> Options:
-        """Return options made of a mapping; an unknown name raises ValueError."""
+        """Return options made of a mapping; an unknown name raises ValueError, what is no mapping TypeError."""
         if isinstance(options, Options):
             return options
+        if not isinstance(options, Mapping | None):
+            example = '{"precision": "tf32"}'
+            raise TypeError(f"tenon: options is a mapping such as {example}, not {type(options).__name__}")
         names = [field.name for field in dataclasses.fields(cls)]
         for name in options or {}:
             _check("option", name, names)

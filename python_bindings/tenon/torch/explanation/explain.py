@@ -15,6 +15,7 @@ from typing import Any
 import torch
 import torch._dynamo
 from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tenon.torch.calls.call import FusedCall
 from tenon.torch.capture import capture_inference
@@ -54,12 +55,12 @@ class Explanation:
 
     __repr__ = __str__
 
-    def to_svg(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the picture of the graph before and after as SVG, and write it to `path` if there is one."""
+    def to_svg(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Write the picture of the graph before and after to `path`, as SVG; without one, return it."""
         return _written(diagram(self.name, self.target, self.reports), path)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return a page with the picture and the table, and write it to `path` if there is one."""
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Write a page with the picture and the table to `path`; without one, return it."""
         page = (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
             f"<title>{escape(self.name)}, explained by Tenon</title></head>\n"
@@ -88,6 +89,7 @@ def explain(
         options: as for torch.compile; see `tenon.torch.Options`.
 
     Raises:
+        TypeError: the inputs are given as a tuple, which the model does not take.
         ValueError: an option that is not known.
 
     """
@@ -107,7 +109,8 @@ def explain(
 
         return capture_inference(graph, example_inputs, compiler)
 
-    with torch.no_grad(), _unchanged(model):
+    model = getattr(model, "_orig_mod", model)  # what torch.compile was given
+    with torch.no_grad(), _unchanged(model), _one_by_one(inputs):
         torch.compile(model, backend=backend, dynamic=False)(*inputs)
     name = type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "model")
     return Explanation(name, targets[0], reports)
@@ -130,7 +133,9 @@ def _report(
     if not targets:
         tensors = [node.meta["val"] for node in placeholders if isinstance(node.meta.get("val"), torch.Tensor)]
         targets.append(options.targets_for(tensors[0].device)[0] if tensors else "cpu")
-    reasons = {node.name: _why(node, reason) for node, reason in find_words(aten.graph, names)[1].items()}
+    with unset_fake_temporarily():  # as in `partition`: under a fake mode, a constant has no value
+        words = find_words(aten.graph, names)
+    reasons = {node.name: _why(node, reason) for node, reason in words[1].items()}
     partitions = partition(aten, names, options.linear_precision())
     remaining = {node.name for node in aten.graph.nodes}
     return Report(steps, partitions, missed_of(aten), reasons, remaining, targets[0])
@@ -158,7 +163,25 @@ def _unchanged(model: Any) -> Iterator[None]:
                     buffer.copy_(value)
 
 
-def _written(text: str, path: str | os.PathLike[str] | None) -> str:
-    if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
-    return text
+@contextlib.contextmanager
+def _one_by_one(inputs: Sequence[Any]) -> Iterator[None]:
+    """Say what is wrong where a call with one tuple fails, but not where Tenon does."""
+    try:
+        yield
+    except torch._dynamo.exc.BackendCompilerFailed:
+        raise
+    except Exception as error:
+        if len(inputs) != 1 or not isinstance(inputs[0], tuple | list):
+            raise
+        kind = type(inputs[0]).__name__
+        raise TypeError(
+            f"tenon: the model cannot be called with one {kind}; pass its inputs to explain one by one: "
+            "explain(model, x, y), not explain(model, (x, y))"
+        ) from error
+
+
+def _written(text: str, path: str | os.PathLike[str] | None) -> str | None:
+    if path is None:
+        return text
+    Path(path).write_text(text, encoding="utf-8")
+    return None
