@@ -15,6 +15,9 @@ install(TARGETS ${_shipped}
   LIBRARY DESTINATION tenon/lib COMPONENT python NAMELINK_SKIP
   RUNTIME DESTINATION tenon/bin COMPONENT python)
 
+install(FILES ${TENON_C_HEADERS} DESTINATION tenon/include/tenon-c COMPONENT python)
+install(FILES ${TENON_DLPACK_HEADER} ${TENON_DLPACK_NOTICE} DESTINATION tenon/include/dlpack COMPONENT python)
+
 # Licences of what is linked in.
 file(GLOB _licences ${nanobind_dir}/../nanobind-*.dist-info/licenses/LICENSE)
 install(FILES ${_licences} DESTINATION tenon/licenses RENAME nanobind.txt COMPONENT python)

@@ -24,6 +24,7 @@ from tenon.errors import (
     UnsupportedError,
 )
 from tenon.executable import Entry, Executable, Prepared
+from tenon.paths import get_include, get_library_dir
 
 __version__ = _version("tenon")
 
@@ -42,6 +43,8 @@ __all__ = [
     "cache",
     "compile",
     "errors",
+    "get_include",
+    "get_library_dir",
     "load",
     "lower",
 ]
