@@ -57,6 +57,7 @@ def compile(
     Raises:
         CompileError: the model or an option is not right; its `diagnostics` say where and why.
         NotFoundError: there is no such file.
+        TypeError: `mlir` is neither text nor a path, such as a PyTorch model.
 
     """
     options: Options = {
@@ -118,6 +119,12 @@ def load(path: str | os.PathLike[str]) -> Executable:
     return Executable(path)
 
 
+def identifier_of(text: str) -> str:
+    """Return the C identifier that tenon-compile makes of a file's name; of none, "model"."""
+    name = re.sub("[^0-9A-Za-z]", "_", text) or "model"
+    return f"_{name}" if name[0].isdigit() else name
+
+
 @dataclass(frozen=True)
 class Source:
     """A model's text, and what diagnostics call the file."""
@@ -130,6 +137,12 @@ class Source:
         """Return text as it is, and what a path leads to."""
         if isinstance(mlir, str) and ("\n" in mlir or "func.func" in mlir):
             return cls(mlir, "<string>")
+        if not isinstance(mlir, str | os.PathLike):
+            raise TypeError(
+                f"a model is MLIR text or the path of a file with it, but got an object of {type(mlir).__name__}; "
+                "a PyTorch model is made faster by tenon.torch.optimize, and compiled to a file by "
+                "tenon.torch.aot_compile"
+            )
         path = os.fspath(mlir)
         try:
             return cls(Path(path).read_text(encoding="utf-8"), path)
@@ -139,10 +152,7 @@ class Source:
     @property
     def stem(self) -> str:
         """The C identifier that the model is called by default."""
-        if self.name == "<string>":
-            return "model"
-        stem = re.sub("[^0-9A-Za-z]", "_", Path(self.name).stem)
-        return f"_{stem}" if stem[0].isdigit() else stem
+        return "model" if self.name == "<string>" else identifier_of(Path(self.name).stem)
 
 
 def _facts(source: Source, target: str | Sequence[str] | None, options: Options) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from tenon.arrays import Adapter, View, adapter_of
 from tenon.errors import ArgumentError, NotFoundError, Remark
 from tenon.files import copy_whole, open_model
 from tenon.function import Arguments, Function, TensorSpec
+
+_Specs = Sequence[tuple[int, TensorSpec]]  # with positions, from 1 on
 
 
 class Prepared:
@@ -23,11 +25,11 @@ class Prepared:
         """Keep what `entry` prepared."""
         self._entry, self._parameters, self._prepared = entry, parameters, prepared
 
-    def __call__(self, *activations: Any) -> Any:
+    def __call__(self, /, *activations: Any, **named: Any) -> Any:
         """Run with one array for each of the entry's `activations`; else as Entry.__call__."""
         entry = self._entry
         arguments = self._parameters.copy()
-        adapter = entry._add(arguments, entry._activations, activations)
+        adapter = entry._add(arguments, entry._activations, activations, named)
         return entry._run(arguments, self._prepared, adapter)
 
 
@@ -60,37 +62,40 @@ class Entry:
         outputs = ", ".join(f"{spec.name}: {spec}" for spec in self.outputs)
         return f"<tenon entry {self.name}({inputs}) -> ({outputs})>"
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, /, *inputs: Any, **named: Any) -> Any:
         """Prepare the parameters and run.
 
-        Takes one array for each of `self.inputs`, of its dtype and shape, all on one device: NumPy,
-        PyTorch, CuPy, JAX, or on the CPU anything with `__dlpack__`. What is not contiguous is copied.
+        Takes one array for each of `self.inputs`, in order or by name, of its dtype and shape, all on
+        one device: NumPy, PyTorch, CuPy, JAX, or on the CPU anything with `__dlpack__`. What is not
+        contiguous is copied.
         Returns a new array, or a tuple where there are several outputs, of the kind of the first input.
         On a GPU the work is put on the caller's current stream, and the call does not wait for it.
 
         Raises:
-            ArgumentError: an argument's kind, device, dtype or shape is wrong, or their number.
+            ArgumentError: an argument's kind, device, dtype or shape is wrong, or their number or a name.
             UnsupportedError: the model has no code for that device.
             DeviceError: the GPU reported an error.
 
         """
         arguments = Arguments(self.name)
-        adapter = self._add(arguments, self._inputs, inputs)
+        adapter = self._add(arguments, self._inputs, inputs, named)
         return self._run(arguments, self._prepare(arguments, adapter), adapter)
 
-    def prepare(self, *parameters: Any) -> Prepared:
+    def prepare(self, /, *parameters: Any, **named: Any) -> Prepared:
         """Prepare one version of the parameters, for any number of calls.
 
-        Takes one array for each of `self.parameters`. What depends on them alone is computed here;
+        Takes one array for each of `self.parameters`, in order or by name. What depends on them alone is computed here;
         those that the model also uses as they are stay referenced. On a GPU the work is put on the
         caller's current stream, where calls belong as well. Raises as `__call__` does.
         """
         arguments = Arguments(self.name)
-        adapter = self._add(arguments, self._parameters, parameters)
+        adapter = self._add(arguments, self._parameters, parameters, named)
         return Prepared(self, arguments, self._prepare(arguments, adapter))
 
-    def _add(self, arguments: Arguments, specs: Sequence[tuple[int, TensorSpec]], arrays: Sequence[Any]) -> Adapter:
+    def _add(self, arguments: Arguments, specs: _Specs, arrays: Sequence[Any], named: Mapping[str, Any]) -> Adapter:
         """Check and add arrays; return the adapter of the first, to whose kind results belong."""
+        if named:
+            arrays = self._in_order(specs, arrays, named)
         if len(arrays) != len(specs):
             names = ", ".join(spec.name for _, spec in specs)
             raise ArgumentError(f"{self.name}(): expected {len(specs)} arguments ({names}), but got {len(arrays)}")
@@ -98,6 +103,18 @@ class Entry:
         for (position, spec), array, adapter in zip(specs, arrays, adapters, strict=True):
             arguments.add(spec, position, array, adapter)
         return adapters[0] if adapters else adapter_of(None)
+
+    def _in_order(self, specs: _Specs, arrays: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """Return all arrays by position."""
+        names = [spec.name for _, spec in specs]
+        takes = f"it takes {', '.join(names) or 'none'}"
+        if unknown := [name for name in named if name not in names]:
+            raise ArgumentError(f"{self.name}(): there is no argument '{unknown[0]}'; {takes}")
+        if twice := [name for name in names[: len(arrays)] if name in named]:
+            raise ArgumentError(f"{self.name}(): argument '{twice[0]}' is given both by position and by name")
+        if missing := [name for name in names[len(arrays) :] if name not in named]:
+            raise ArgumentError(f"{self.name}(): argument '{missing[0]}' is missing; {takes}")
+        return [*arrays, *(named[name] for name in names[len(arrays) :])]
 
     def _prepare(self, arguments: Arguments, adapter: Adapter) -> list[View]:
         return self._prepare_function.run(arguments, [], adapter) if self._prepare_function else []
@@ -153,14 +170,14 @@ class Executable:
             raise NotFoundError(f"model '{self.name}' has no entry '{name}'; it has: {', '.join(self.entries)}")
         return self.entries[name]
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, /, *inputs: Any, **named: Any) -> Any:
         """Call the only entry; see Entry.__call__."""
         if len(self.entries) != 1:
             raise ArgumentError(
                 f"model '{self.name}' has several entries ({', '.join(self.entries)}); "
                 f"call one of them, as in executable['{next(iter(self.entries))}'](...)"
             )
-        return next(iter(self.entries.values()))(*inputs)
+        return next(iter(self.entries.values()))(*inputs, **named)
 
     def load(self, device_type: int, device_id: int = 0) -> None:
         """Load kernels on a device (DLPack's type: 1 CPU, 2 CUDA) now rather than at the first call there."""

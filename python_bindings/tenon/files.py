@@ -16,7 +16,10 @@ from tenon.errors import NotFoundError
 
 def copy_whole(source: Path, target: Path) -> None:
     """Copy a file to `target` in one step: nobody sees a part of it."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+    except OSError as error:  # names the temporary file
+        raise OSError(error.errno, f"cannot write {target.name}: {error.strerror}", str(target.parent)) from None
     try:
         with os.fdopen(handle, "wb") as output, source.open("rb") as content:
             shutil.copyfileobj(content, output)
@@ -25,6 +28,20 @@ def copy_whole(source: Path, target: Path) -> None:
     except BaseException:
         Path(temporary).unlink()
         raise
+
+
+def _check_kind(real: Path, path: Path) -> None:
+    """Raise NotFoundError for a file that the dynamic loader would call a bad library."""
+    try:
+        with real.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        raise NotFoundError(f"cannot open model '{path}': {error.strerror}") from error
+    if magic != b"\x7fELF":
+        raise NotFoundError(
+            f"'{path}' is not a compiled model: it is no shared object; make one with tenon.compile(...).save "
+            "or tenon-compile -o"
+        )
 
 
 _opened: dict[str, tuple[int, ...]] = {}  # the file that was first opened at a path
@@ -40,6 +57,7 @@ def open_model(path: Path) -> _native.Model:
     real = path.resolve()
     if not real.is_file():
         raise NotFoundError(f"cannot open model '{path}': there is no such file")
+    _check_kind(real, path)
     status = real.stat()
     identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     with _lock:

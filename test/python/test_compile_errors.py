@@ -69,12 +69,21 @@ def test_no_such_source(tmp_path):
         tenon.compile(tmp_path)
 
 
+def test_a_pytorch_model_is_no_source():
+    nn = pytest.importorskip("torch").nn
+    remedy = r"an object of Linear; .*tenon\.torch\.optimize.*tenon\.torch\.aot_compile"
+    for function in (tenon.compile, tenon.lower):
+        with pytest.raises(TypeError, match=remedy):
+            function(nn.Linear(2, 2))
+
+
 def test_load_refuses_what_is_no_model(tmp_path):
     with pytest.raises(tenon.NotFoundError, match="no such file"):
         tenon.load(tmp_path / "libgone.so")
     (tmp_path / "text.so").write_text("hello")
-    with pytest.raises(tenon.NotFoundError, match=r"text\.so"):
+    with pytest.raises(tenon.NotFoundError, match="is not a compiled model: it is no shared object") as raised:
         tenon.load(tmp_path / "text.so")
+    assert str(raised.value).count("text.so") == 1
     with pytest.raises(tenon.NotFoundError, match="not a compiled model"):
         tenon.load(tenon._native.__file__)
     exe = tenon.compile(GOOD, "cpu")
@@ -85,8 +94,9 @@ def test_load_refuses_what_is_no_model(tmp_path):
 
 def test_save_where_it_cannot(tmp_path):
     exe = tenon.compile(GOOD, "cpu")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError) as raised:
         exe.save(tmp_path / "no" / "libmodel.so")
+    assert str(raised.value) == f"[Errno 2] cannot write libmodel.so: No such file or directory: '{tmp_path / 'no'}'"
     with pytest.raises(tenon.ArgumentError, match=r"name the shared object libmodel\.so"):
         exe.save(tmp_path / "model.h")
     assert list(tmp_path.iterdir()) == []

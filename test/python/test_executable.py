@@ -151,6 +151,31 @@ def test_prepare_of_a_model_that_prepares_nothing():
     check(entry.prepare(w, b)(x), mlp(*double([x, w, b])))
 
 
+def test_arguments_by_name():
+    exe = tenon.compile(F32, "cpu")
+    entry = exe["forward"]
+    x, w, b = tensors(entry)
+    expected = exe(x, w, b)
+    for result in (exe(x, b=b, w=w), entry(w=w, x=x, b=b), entry.prepare(b=b, w=w)(x=x), entry.prepare(w, b=b)(x)):
+        assert torch.equal(result, expected)
+
+
+@pytest.mark.parametrize(
+    ("count", "names", "message"),
+    [
+        (1, "wq", r"forward\(\): there is no argument 'q'; it takes x, w, b"),
+        (2, "wb", "argument 'w' is given both by position and by name"),
+        (1, "b", "argument 'w' is missing; it takes x, w, b"),
+        (3, "b", "argument 'b' is given both"),
+    ],
+)
+def test_wrong_arguments_by_name(count, names, message):
+    exe = tenon.compile(F32, "cpu")
+    inputs = tensors(exe["forward"])
+    with pytest.raises(tenon.ArgumentError, match=message):
+        exe(*inputs[:count], **dict.fromkeys(names, inputs[0]))
+
+
 def test_several_entries():
     exe = tenon.compile(F32 + F32.replace("@forward", "@other").replace("0.1", "0.5"), "cpu")
     inputs = tensors(exe["other"])
@@ -217,6 +242,22 @@ def test_load_on_a_device():
     exe.load(1)
     with pytest.raises(tenon.TenonError):
         exe.load(2, 63)
+
+
+def test_folders_for_c_programs():
+    include, library = Path(tenon.get_include()), Path(tenon.get_library_dir())
+    headers = ("tenon-c/Model.h", "tenon-c/Compiler.h", "dlpack/dlpack.h", "dlpack/NOTICE")
+    assert [header for header in headers if not (include / header).is_file()] == []
+    assert (library / "libtenon_runtime.so.0").is_file()
+
+
+def test_tenon_torch_without_pytorch():
+    command = "import sys; sys.modules['torch'] = None\n{}"
+    for use in ("import tenon.torch", "import tenon; tenon.torch.optimize"):
+        env = {"PYTHONPATH": ":".join(sys.path)}
+        result = subprocess.run([sys.executable, "-c", command.format(use)], env=env, capture_output=True, text=True)
+        last = result.stderr.strip().splitlines()[-1]
+        assert last.endswith("Error: tenon.torch needs PyTorch 2.11 or later: pip install torch"), result.stderr
 
 
 def test_importing_tenon_does_not_import_torch():

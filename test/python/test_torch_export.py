@@ -198,6 +198,20 @@ def test_text_is_what_tenon_opt_prints_again(founder, dynamic):
     assert tenon.lower(text, stage="fuse").count("tenon.fused_linear") == 1
 
 
+def test_one_input_may_stand_alone(founder, tmp_path):
+    x = torch.randn(8, 24)
+    assert tt.export(founder, x) == tt.export(founder, (x,))
+    run_and_compare(tt.aot_compile(founder, x, tmp_path / "libf.so", target="cpu"), founder, (x,))
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("lib-my model.so", "_my_model"), ("2layers.so", "_2layers"), ("lib.so", "model")]
+)
+def test_name_is_made_of_the_files(file, name, tmp_path):
+    module, x = nn.Sequential(nn.Linear(8, 8), nn.ReLU()), torch.randn(2, 8)
+    assert tt.aot_compile(module, x, tmp_path / file, target="cpu").name == name
+
+
 def test_precision_is_as_asked_and_by_default_as_torch_says():
     module, x = nn.Sequential(nn.Linear(8, 8), nn.ReLU()), (torch.randn(2, 8),)
     assert "precision<bf16>" in tt.export(module, x, precision="bf16")
@@ -389,9 +403,9 @@ def test_program_in_c_gives_activations_alone(fold, tmp_path):
     module, x = Founder("eval").eval(), torch.randn(3, 24)
     tt.aot_compile(module, (x,), tmp_path / "libmodel.so", dynamic_batch=True, target="cpu", fold_weights=fold)
     (tmp_path / "main.c").write_text(CALLER)
-    runtime = Path(tenon.__file__).parent / "lib/libtenon_runtime.so.0"
-    shutil.copy(runtime, tmp_path)
-    command = [compiler, "-std=c11", "main.c", "libmodel.so", f"-I{ROOT}/include", "-I.", "libtenon_runtime.so.0"]
+    include, library = tenon.get_include(), tenon.get_library_dir()
+    command = [compiler, "-std=c11", "main.c", "libmodel.so", f"-I{include}", f"-L{library}", f"-Wl,-rpath,{library}"]
+    command += ["-l:libtenon_runtime.so.0"]
     command += os.environ.get("TENON_TEST_CFLAGS", "").split()
     subprocess.run([*command, "-Wl,-rpath,$ORIGIN", "-o", "main"], cwd=tmp_path, check=True)
     numbers = "\n".join(str(v) for v in x.flatten().tolist())

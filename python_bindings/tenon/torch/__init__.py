@@ -11,7 +11,11 @@
 """
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
+
+if importlib.util.find_spec("torch") is None:
+    raise ModuleNotFoundError("tenon.torch needs PyTorch 2.11 or later: pip install torch", name="torch")
 
 if TYPE_CHECKING:
     from tenon.torch.ahead_of_time.aot import aot_compile, export

@@ -21,7 +21,7 @@ from tenon.torch.options import Options
 
 def export(
     model: torch.nn.Module,
-    example_inputs: Sequence[Any],
+    example_inputs: Sequence[Any] | torch.Tensor,
     dynamic_batch: bool = False,
     *,
     precision: str | None = None,
@@ -39,7 +39,8 @@ def export(
 
     Args:
         model: exported as it is, in training mode or not.
-        example_inputs: the model's positional arguments, tensors of the dtypes and shapes to come.
+        example_inputs: the model's positional arguments, tensors of the dtypes and shapes to come; a
+            tensor alone is the only one.
         dynamic_batch: whether the first dimension of every input of two or more is free, the same
             in all.
         precision: of float32 products: "fp32", "tf32", "bf16" or "fp16"; by default as
@@ -55,7 +56,7 @@ def export(
 
 def aot_compile(
     model: torch.nn.Module,
-    example_inputs: Sequence[Any],
+    example_inputs: Sequence[Any] | torch.Tensor,
     path: str | os.PathLike[str],
     *,
     dynamic_batch: bool = False,
@@ -79,7 +80,8 @@ def aot_compile(
             the inputs alone. Otherwise the caller gives the parameters in each call, or once to
             the prepare function if there is one.
         precision: as for `export`.
-        name: with which the C functions' names begin; by default the file's name without "lib".
+        name: with which the C functions' names begin; by default the file's name without "lib",
+            with underscores for what C's names cannot have. Programs look for `lib<name>.so`.
         allow_rounding_changes: as for `tenon.compile`.
         fold_weights: as for `tenon.compile`.
         reference: as for `tenon.compile`.
@@ -102,7 +104,7 @@ def aot_compile(
             path,
             target,
             parameters=parameters if pack_parameters and exported.parameters else "",
-            name=name or Path(path).stem.removeprefix("lib") or "model",
+            name=name or compiler.identifier_of(Path(path).stem.removeprefix("lib")),
             allow_rounding_changes=allow_rounding_changes,
             fold_weights=fold_weights,
             reference=reference,
@@ -111,6 +113,7 @@ def aot_compile(
 
 
 def _export(
-    model: torch.nn.Module, example_inputs: Sequence[Any], dynamic_batch: bool, precision: str | None
+    model: torch.nn.Module, example_inputs: Sequence[Any] | torch.Tensor, dynamic_batch: bool, precision: str | None
 ) -> Exported:
-    return export_program(model, example_inputs, dynamic_batch, Options(precision=precision).linear_precision())
+    inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else example_inputs
+    return export_program(model, inputs, dynamic_batch, Options(precision=precision).linear_precision())
