@@ -137,7 +137,8 @@ def test_graph_breaks_give_one_report_each():
     assert "Graph 1 of 2" in explanation.table and "Graph 2 of 2" in explanation.table
     assert [len(report.layers) for report in explanation.reports] == [1, 1]
     badges = {text for text in texts(explanation.to_svg()) if text.isdigit()}
-    assert badges == {"1", "2"}
+    assert badges == {"1", "2"} and re.search(r"(?m)^2  cuBLASLt", explanation.table)
+    assert texts(explanation.to_svg()).count("Graph 2 of 2") == 2  # before and after
 
 
 def test_picture_has_a_box_an_op_and_a_box_a_kernel():
@@ -151,13 +152,43 @@ def test_picture_has_a_box_an_op_and_a_box_a_kernel():
     for kernel in ("cuBLASLt product", "epilogue kernel", "epilogue: reduce, map", "prepare function"):
         assert kernel in after and kernel not in before
     meanings = texts(svg)
-    for meaning in ("layer 1, fused", "layer 2, fused", "once a version of the parameters", "left to PyTorch"):
+    for meaning in ("layer 1", "layer 2", "once a version of the parameters", "left to PyTorch"):
         assert meaning in meanings
 
 
+def test_legend_has_every_layer_by_its_number():
+    drawn = []
+    for depth in (1, 8, 40):
+        model = nn.Sequential(*(m for _ in range(depth) for m in (nn.Linear(16, 16), nn.ReLU())))
+        drawn.append([t for t in texts(tt.explain(model, torch.randn(4, 16), options=GPU).to_svg()) if "layer" in t])
+    assert drawn[0] == ["layer 1"]
+    assert drawn[1] == ["layers 1, 7", "layers 2, 8", "layer 3", "layer 4", "layer 5", "layer 6"]
+    assert drawn[2][3] == "layers 4, 10, 16, ..., 40" and len(drawn[2]) == 6
+
+
+def test_source_is_the_users_not_tenons():
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = tt.optimize(nn.Sequential(nn.Linear(64, 32), nn.ReLU()))
+
+        def forward(self, x):
+            return self.inner(x)
+
+    line = f"test_torch_explain.py:{Outer.forward.__code__.co_firstlineno + 1}"
+    assert rows(tt.explain(Outer(), torch.randn(16, 64), options=GPU))[0][-1] == line
+
+
 def test_boxes_do_not_overlap_and_lie_in_the_picture():
-    for model in (Mixed(), MODELS["deep_mlp"].build(width=32) if "deep_mlp" in MODELS else Chain()):
-        x = torch.randn(16, 32 if not isinstance(model, Chain) else 64)
+    chain = Chain()
+
+    def broken(x):
+        y = chain(x)
+        torch._dynamo.graph_break()
+        return F.relu(F.linear(y, torch.ones(8, 32)) + 1)
+
+    for model in (Mixed(), chain, broken):
+        x = torch.randn(16, 32 if isinstance(model, Mixed) else 64)
         root = ElementTree.fromstring(tt.explain(model, x, options=GPU).to_svg())
         groups = root.iter("{http://www.w3.org/2000/svg}g")
         rects = [g.find("{http://www.w3.org/2000/svg}rect").attrib for g in groups]
@@ -246,8 +277,31 @@ def test_verbose_prints_the_table(capfd):
         module(torch.randn(16, 64))
     printed = capfd.readouterr().err
     assert re.search(r"runs as +does the work of +saves", printed)
-    assert "CPU code" in printed and "leaky_relu" in printed
+    assert printed.startswith("tenon: a graph with 1 fused call: linear_mul_leaky_relu\n")
+    assert "CPU code" in printed
     assert tt.explain(Chain(), torch.randn(16, 64)).table.startswith("Chain on cpu: 3 ops")  # still the function
+
+
+@pytest.mark.parametrize("front_end", ["compile", "optimize"])
+def test_verbose_has_the_words_of_explain(capfd, front_end):
+    class Twice(Mixed):
+        def forward(self, x):
+            return F.gelu(self.down(F.gelu(self.up(x))) * 2.0) + x
+
+    module, x, options = Twice(), torch.randn(16, 32), {"verbose": True}
+    if front_end == "compile":
+        torch._dynamo.reset()
+        call = torch.compile(module, backend="tenon", options=options)
+    else:
+        call = tt.optimize(module, options=options)
+    with torch.no_grad():
+        call(x)
+    printed = [line.rstrip() for line in capfd.readouterr().err.splitlines()]
+    explained = tt.explain(module, x).table.splitlines()
+    does = [re.search(r"linear.*", line)[0] for line in explained[4:]]
+    if front_end == "optimize":  # which has no lines of the user's code
+        does = [re.sub(r" +test_torch_explain.py:\d+", "", line) for line in does]
+    assert does and [re.search(r"linear.*", line)[0] for line in printed[4:]] == does
 
 
 @pytest.mark.parametrize("name", sorted(MODELS)[::6])

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from tenon.torch.explanation.picture import Box, Panel, draw, numbered
+from tenon.torch.explanation.picture import Box, Drawing, Panel, draw, numbered
 from tenon.torch.explanation.report import Report, Step, format_bytes, summary
 
 
@@ -17,18 +17,23 @@ def diagram(name: str, target: str, reports: Sequence[Report]) -> str:
     number = 0
     for graph in graphs:
         number = graph.number_layers(number)
-    before = Panel("Before: PyTorch, a kernel an op", *_joined([g.before() for g in graphs]))
-    after = Panel("After: Tenon, a box a step", *_joined([g.after() for g in graphs]))
-    used = [colour for graph in graphs for colour in graph.colours()]
-    legend = [(colour, meaning) for colour, meaning in dict(used).items()]
-    return draw(f"{name} on {target}", summary(reports), [before, after], legend)
+    before = Panel("Before: PyTorch, a kernel an op", [g.before() for g in graphs])
+    after = Panel("After: Tenon, a box a step", [g.after() for g in graphs])
+    return draw(f"{name} on {target}", summary(reports), [before, after], _legend(reports, number))
 
 
-Drawn = tuple[list[Box], list[tuple[str, str]]]
-
-
-def _joined(drawn: Sequence[Drawn]) -> Drawn:
-    return [box for boxes, _ in drawn for box in boxes], [edge for _, edges in drawn for edge in edges]
+def _legend(reports: Sequence[Report], layers: int) -> list[tuple[str, str]]:
+    """Return the colours used and what they mean; layers share them, so each has the numbers of several."""
+    sharing: dict[str, list[str]] = {}
+    for number in range(layers):
+        sharing.setdefault(numbered(number), []).append(str(number + 1))
+    legend = []
+    for colour, numbers in sharing.items():
+        listed = [*numbers[:3], "...", numbers[-1]] if len(numbers) > 5 else numbers
+        legend.append((colour, f"layer{'s' if len(numbers) > 1 else ''} {', '.join(listed)}"))
+    if any(report.prepared for report in reports):
+        legend.append(("prepare", "once a version of the parameters"))
+    return [*legend, *([("plain", "left to PyTorch")] if any(report.left() for report in reports) else [])]
 
 
 class _Graph:
@@ -50,20 +55,13 @@ class _Graph:
                 self._layer_of |= dict.fromkeys(kernel.nodes, start)
         return start
 
-    def colours(self) -> list[tuple[str, str]]:
-        """Return the colours used and what they mean."""
-        colours = [(numbered(n - 1), f"layer {n}, fused") for n in self._numbers[:6]]
-        if self._prepared:
-            colours.append(("prepare", "once a version of the parameters"))
-        return [*colours, *([("plain", "left to PyTorch")] if self._report.left() else [])]
-
-    def before(self) -> Drawn:
+    def before(self) -> Drawing:
         """Return the graph as it was captured, without views."""
         boxes = [self._box(step) for step in self._shown()]
         edges = [(source, step.name) for step in self._shown() for source in self._sources(step)]
-        return boxes, [(self._prefix + a, self._prefix + b) for a, b in edges]
+        return Drawing(boxes, [(self._prefix + a, self._prefix + b) for a, b in edges])
 
-    def after(self) -> Drawn:
+    def after(self) -> Drawing:
         """Return the same graph with each kernel as one box."""
         owner: dict[str, str] = {step.name: step.name for step in self._shown()}
         boxes: dict[str, Box] = {}
@@ -95,7 +93,7 @@ class _Graph:
         ]
         edges = list(dict.fromkeys(edges))
         ordered = [boxes[key] for key in _sorted(list(boxes), edges)]
-        return ordered, [(self._prefix + a, self._prefix + b) for a, b in edges]
+        return Drawing(ordered, [(self._prefix + a, self._prefix + b) for a, b in edges])
 
     def _box(self, step: Step) -> Box:
         key = self._prefix + step.name

@@ -20,7 +20,16 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from tenon.torch.calls.call import FusedCall
 from tenon.torch.capture import capture_inference
 from tenon.torch.explanation.diagram import diagram
-from tenon.torch.explanation.report import Report, Step, format_rows, read_steps, rows_of_calls, sentence, summary
+from tenon.torch.explanation.report import (
+    Report,
+    Step,
+    count,
+    format_rows,
+    read_steps,
+    rows_of_calls,
+    sentence,
+    summary,
+)
 from tenon.torch.fusion.partition import missed_of, partition
 from tenon.torch.fusion.views import op_name
 from tenon.torch.fusion.words import find_words
@@ -43,10 +52,12 @@ class Explanation:
 
     def _table(self) -> str:
         parts = [f"{self.name} on {self.target}: {summary(self.reports)}"]
+        layers = 0
         for number, report in enumerate(self.reports, 1):
             if len(self.reports) > 1:
                 parts.append(f"Graph {number} of {len(self.reports)}")
-            parts.append(format_rows(report.rows()))
+            parts.append(format_rows(report.rows(layers)))
+            layers += len(report.layers)
         return "\n\n".join(part for part in parts if part)
 
     def __str__(self) -> str:
@@ -118,7 +129,10 @@ def explain(
 
 def format_table(calls: Sequence[FusedCall]) -> str:
     """Return as text what became of a graph's partitions, once they are compiled."""
-    return format_rows(rows_of_calls(calls))
+    title = f"tenon: a graph with {count(len(calls), 'fused call')}"
+    if not calls:
+        return title
+    return f"{title}: {', '.join(call.partition.name for call in calls)}\n\n{format_rows(rows_of_calls(calls))}"
 
 
 def _report(

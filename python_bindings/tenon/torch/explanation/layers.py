@@ -5,8 +5,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 
@@ -17,6 +20,7 @@ from tenon.torch.fusion.specs import Partition
 
 _OP = re.compile(r"^\s*([^=]+?) = tenon\.(\w+) (.*)$")
 _VALUE = re.compile(r"%\w+")
+_LOCATION = re.compile(r' loc\(("(?:[^"\\]|\\.)*"):(\d+):\d+\)$')
 
 
 @dataclasses.dataclass
@@ -47,11 +51,17 @@ class Layer:
 
 @dataclasses.dataclass
 class Layers:
-    """A partition's layers, what is computed once for each version of the parameters, and what was not fused."""
+    """A partition's layers, what is computed once for each version of the parameters, and what was not fused.
+
+    `ops` and `where` have, by node, what it does and the file and line of the user's code,
+    as far as the function's text tells.
+    """
 
     layers: list[Layer]
     prepared: list[str]
     missed: list[tuple[str, str]]  # node and reason
+    ops: dict[str, str]
+    where: dict[str, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +70,7 @@ class _Line:
 
     node: str
     kind: str
-    results: frozenset[str]
+    results: tuple[str, ...]
     operands: frozenset[str]
 
 
@@ -102,7 +112,7 @@ class _Reader:
         self._rows = _rows(part)
         self._layer_of: dict[str, Layer] = {}  # by value
         self._constant = {v for v, mark in re.findall(r"(%\w+): tensor<[^>]*>( \{tenon.param\})?", signature) if mark}
-        self._result = Layers([], [], [])
+        self._result = Layers([], [], [], _ops(self._lines), _places(part))
         self._linears: dict[int, Layer] = {}
 
     def read(self) -> Layers:
@@ -110,7 +120,7 @@ class _Reader:
             if line.kind == "linear":
                 self._add_linear(number, line)
             elif line.operands <= self._constant:
-                self._constant |= line.results
+                self._constant.update(line.results)
                 self._result.prepared.append(line.node)
             else:
                 self._add(number, line)
@@ -160,8 +170,20 @@ class _Reader:
 def _read_line(node: str, line: str) -> _Line:
     found = _OP.match(line)
     if not found:
-        return _Line(node, "", frozenset(), frozenset())
-    return _Line(node, found[2], frozenset(_VALUE.findall(found[1])), frozenset(_VALUE.findall(found[3])))
+        return _Line(node, "", (), frozenset())
+    return _Line(node, found[2], tuple(_VALUE.findall(found[1])), frozenset(_VALUE.findall(found[3])))
+
+
+def _ops(lines: Sequence[_Line]) -> dict[str, str]:
+    """Return what nodes do: the importer names values after it, with numbers where names would be equal."""
+    return {line.node: re.sub(r"_\d+$", "", line.results[0][1:]) for line in lines if line.results}
+
+
+def _places(part: Partition) -> dict[str, str]:
+    """Return where nodes come from in the user's code."""
+    body = part.source.splitlines()[-len(part.origins) - 2 : -2]
+    found = [(node, _LOCATION.search(line)) for node, line in zip(part.origins, body, strict=True)]
+    return {node: f"{Path(json.loads(place[1])).name}:{place[2]}" for node, place in found if place}
 
 
 def _saved(remark: Remark, rows: int) -> int:

@@ -10,7 +10,7 @@ from html import escape
 
 _WIDTH, _GAP, _MARGIN, _ROW = 292, 28, 36, 34  # of boxes, between them, around all, between rows
 _LINE, _PAD = 17, 10  # height of a line of text, inside a box above and below
-_TOP = 126  # where panels begin
+_TOP, _HEADING = 126, 22  # where graphs begin; height of a heading above each
 _SANS = "font-family=\"Inter, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif\""
 _MONO = "font-family=\"'JetBrains Mono', 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace\""
 _INK, _FAINT, _PAPER = "#1f2430", "#667085", "#ffffff"
@@ -45,12 +45,19 @@ class Box:
 
 
 @dataclasses.dataclass(frozen=True)
-class Panel:
+class Drawing:
     """A graph: boxes in an order in which each comes after what it reads, and edges between their keys."""
 
-    title: str
     boxes: Sequence[Box]
     edges: Sequence[tuple[str, str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Panel:
+    """Graphs below each other."""
+
+    title: str
+    graphs: Sequence[Drawing]
 
 
 @dataclasses.dataclass
@@ -66,17 +73,26 @@ class _Placed:
 
 
 def draw(title: str, subtitle: str, panels: Sequence[Panel], legend: Sequence[tuple[str, str]]) -> str:
-    """Return an SVG image of panels side by side; `legend` has colours and what they mean."""
+    """Return an SVG image of panels side by side; `legend` has colours and what they mean.
+
+    All panels have the same number of graphs; those of the same number begin at the same height.
+    """
     parts: list[str] = []
-    left, bottom = float(_MARGIN), 0.0
-    for panel in panels:
-        placed = _place(panel, left)
-        right = max((p.x + _WIDTH for p in placed.values()), default=left + _WIDTH)
-        lanes = _edges(panel, placed, right, parts)
-        parts += [_box(p) for p in placed.values()]
-        parts.insert(0, _text(left, _TOP - 24, panel.title, 15, weight=600))
-        bottom = max([bottom, *(p.y + p.height for p in placed.values())])
-        left = max(right + 14 * lanes, left + 8.2 * len(panel.title)) + 2.2 * _MARGIN
+    grid = [[_place(graph) for graph in panel.graphs] for panel in panels]
+    tops, bottom = _tops(grid)
+    left = float(_MARGIN)
+    for panel, column in zip(panels, grid, strict=True):
+        parts.append(_text(left, _TOP - 24, panel.title, 15, weight=600))
+        end = left + max(_WIDTH, 8.2 * len(panel.title))
+        for number, (graph, placed, top) in enumerate(zip(panel.graphs, column, tops, strict=True), 1):
+            if len(tops) > 1:
+                parts.append(_text(left, top - 12, f"Graph {number} of {len(tops)}", 13, weight=600, fill=_FAINT))
+            for p in placed.values():
+                p.x, p.y = p.x + left, p.y + top
+            right = max((p.x + _WIDTH for p in placed.values()), default=left)
+            end = max(end, right + 14 * _edges(graph, placed, right, parts))
+            parts += [_box(p) for p in placed.values()]
+        left = end + 2.2 * _MARGIN
     width = max(left - 1.2 * _MARGIN, 9 * len(title) + 2 * _MARGIN, 6.8 * len(subtitle) + 2 * _MARGIN)
     head = [_text(_MARGIN, 42, title, 20, weight=700), _text(_MARGIN, 65, subtitle, 13, fill=_FAINT)]
     foot, height = _legend(legend, bottom + 38, width)
@@ -95,24 +111,36 @@ def draw(title: str, subtitle: str, panels: Sequence[Panel], legend: Sequence[tu
     )
 
 
-def _place(panel: Panel, left: float) -> dict[str, _Placed]:
-    """Give each box a row below all that it reads, and a column near the first of them."""
-    sources: dict[str, list[str]] = {box.key: [] for box in panel.boxes}
-    for source, target in panel.edges:
+def _tops(grid: Sequence[Sequence[dict[str, _Placed]]]) -> tuple[list[float], float]:
+    """Return the height at which each graph begins, below its heading if there are several, and where the last ends."""
+    tops, y = [], float(_TOP)
+    count = max((len(column) for column in grid), default=0)
+    for number in range(count):
+        y += _HEADING if count > 1 else 0
+        tops.append(y)
+        y += max((p.y + p.height for column in grid for p in column[number].values()), default=0)
+        y += _ROW if number + 1 < count else 0
+    return tops, y
+
+
+def _place(graph: Drawing) -> dict[str, _Placed]:
+    """Give each box a row below all that it reads, and a column near the first of them; the corner is 0, 0."""
+    sources: dict[str, list[str]] = {box.key: [] for box in graph.boxes}
+    for source, target in graph.edges:
         sources[target].append(source)
-    row_of = _rows(panel, sources)
+    row_of = _rows(graph, sources)
     placed: dict[str, _Placed] = {}
     taken_in: dict[int, set[float]] = {}
     # What reads something first, so that the main way is a straight line down the left side.
-    for box in sorted(panel.boxes, key=lambda box: (row_of[box.key], not sources[box.key] and row_of[box.key] > 0)):
+    for box in sorted(graph.boxes, key=lambda box: (row_of[box.key], not sources[box.key] and row_of[box.key] > 0)):
         row, above = row_of[box.key], [placed[s] for s in sources[box.key]]
-        wanted = max(above, key=lambda p: p.row).x if above else left
+        wanted = max(above, key=lambda p: p.row).x if above else 0.0
         taken = taken_in.setdefault(row, set())
         while wanted in taken:
             wanted += _WIDTH + _GAP
         taken.add(wanted)
         placed[box.key] = _Placed(box, wanted, 0, row)
-    y = float(_TOP)
+    y = 0.0
     for row in sorted(taken_in):
         members = [p for p in placed.values() if p.row == row]
         for p in members:
@@ -121,23 +149,23 @@ def _place(panel: Panel, left: float) -> dict[str, _Placed]:
     return placed
 
 
-def _rows(panel: Panel, sources: dict[str, list[str]]) -> dict[str, int]:
+def _rows(graph: Drawing, sources: dict[str, list[str]]) -> dict[str, int]:
     """Return each box's row: below all that it reads; what reads nothing, right above what reads it, or last."""
     rows: dict[str, int] = {}
-    for box in panel.boxes:
+    for box in graph.boxes:
         rows[box.key] = 1 + max((rows[s] for s in sources[box.key]), default=-1)
     last = max(rows.values(), default=0)
-    for box in panel.boxes:
-        readers = [rows[b] for a, b in panel.edges if a == box.key]
+    for box in graph.boxes:
+        readers = [rows[b] for a, b in graph.edges if a == box.key]
         if not sources[box.key]:
             rows[box.key] = min(readers) - 1 if readers else last
     return rows
 
 
-def _edges(panel: Panel, placed: dict[str, _Placed], right: float, parts: list[str]) -> int:
+def _edges(graph: Drawing, placed: dict[str, _Placed], right: float, parts: list[str]) -> int:
     """Draw arrows; those that pass a row run beside all boxes, in lanes, whose number is returned."""
     lanes = 0
-    for source, target in dict.fromkeys(panel.edges):
+    for source, target in dict.fromkeys(graph.edges):
         a, b = placed[source], placed[target]
         if b.row == a.row + 1:
             x1, y1, x2, y2 = a.x + _WIDTH / 2, a.y + a.height, b.x + _WIDTH / 2, b.y

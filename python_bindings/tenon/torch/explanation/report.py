@@ -18,7 +18,7 @@ from tenon.torch.fusion.importer import source_line
 from tenon.torch.fusion.norms import is_batch_norm
 from tenon.torch.fusion.ops import LINEAR
 from tenon.torch.fusion.partition import Missed, Partition
-from tenon.torch.fusion.views import is_view, op_name
+from tenon.torch.fusion.views import cast_source, is_view, op_name
 
 Row = tuple[str, ...]
 _NOT_BEHIND = "No linear layer whose call it could join comes before it."
@@ -95,10 +95,10 @@ class Report:
         behind = {missed.node: missed.reason for missed in self.missed}
         return behind.get(step.name) or self.reasons.get(step.name, _NOT_BEHIND)
 
-    def rows(self) -> list[Row]:
-        """Return the table's rows."""
+    def rows(self, number: int = 0) -> list[Row]:
+        """Return the table's rows; layers are numbered from `number` + 1."""
         steps = {step.name: step for step in self.steps}
-        rows = _rows(self.parts, {n: s.op for n, s in steps.items()}, {n: s.where for n, s in steps.items()})
+        rows = _rows(self.parts, {n: s.op for n, s in steps.items()}, {n: s.where for n, s in steps.items()}, number)
         for step in self.left():
             rows.append(("", "PyTorch", step.op, "", step.where))
             rows.append(("", f"  {self.reason(step)}"))
@@ -130,6 +130,8 @@ def _op(node: fx.Node) -> str:
     """Return what a node does, in a word that PyTorch's users know."""
     if is_batch_norm(node):
         return "batch_norm"
+    if op_name(node) and cast_source(node) is not None:
+        return "cast"
     return "linear" if op_name(node) in LINEAR else op_name(node).partition(".")[2]
 
 
@@ -154,17 +156,18 @@ def _type(value: object) -> str:
 def rows_of_calls(calls: Sequence[FusedCall]) -> list[Row]:
     """Return the table's rows from compiled partitions alone."""
     parts = [layers_of(call.partition, call.executable.targets[-1]) for call in calls]
-    rows = _rows(parts, {}, {})
+    ops = {node: op for part in parts for node, op in part.ops.items()}
+    rows = _rows(parts, ops, {node: place for part in parts for node, place in part.where.items()})
     for missed in dict.fromkeys(missed for call in calls for missed in call.partition.missed):
         path, _, line = (missed.where or "").rpartition(":")
-        rows.append(("", "PyTorch", missed.op.partition(".")[2], "", f"{Path(path).name}:{line}" if path else ""))
+        op = "linear" if missed.op in LINEAR else missed.op.partition(".")[2]
+        rows.append(("", "PyTorch", op, "", f"{Path(path).name}:{line}" if path else ""))
         rows.append(("", f"  {missed.reason}"))
     return rows
 
 
-def _rows(parts: Sequence[Layers], ops: dict[str, str], where: dict[str, str]) -> list[Row]:
+def _rows(parts: Sequence[Layers], ops: dict[str, str], where: dict[str, str], number: int = 0) -> list[Row]:
     rows: list[Row] = []
-    number = 0
     for part in parts:
         if part.prepared:
             does = ", ".join(ops.get(node, node) for node in part.prepared)

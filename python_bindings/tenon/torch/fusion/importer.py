@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import torch
 from torch import fx
 
+import tenon
 from tenon.torch.fusion.builder import UnsupportedError, Value, type_of
 from tenon.torch.fusion.lowering import Lowering
 from tenon.torch.fusion.norms import BatchNorm, is_batch_norm
@@ -22,7 +24,7 @@ from tenon.torch.fusion.specs import OutputSpec, TensorSpec
 from tenon.torch.fusion.views import arguments, base_name, cast_source, dtype_of, op_name, strip, view_source
 from tenon.torch.fusion.words import is_parameter, lower, norm_of
 
-_TORCH = str(Path(torch.__file__).parent)
+_LIBRARIES = tuple(f"{Path(library.__file__).parent}{os.sep}" for library in (torch, tenon))
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 # Names that tell nothing, and what an op calls its operands.
 _NAMELESS = re.compile(r"(arg|primals_|y)\d+(_\d+)?")
@@ -185,7 +187,7 @@ def _result(node: fx.Node, users: list[fx.Node], takers: dict[fx.Node, list[fx.N
 def source_line(node: fx.Node) -> tuple[str, int] | None:
     """Return the file and line of the user's code that a node comes from."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    own = [(file, int(line)) for file, line in frames if not file.startswith(_TORCH)]
+    own = [(file, int(line)) for file, line in frames if not file.startswith(_LIBRARIES)]
     return own[-1] if own else None
 
 
