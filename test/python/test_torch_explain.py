@@ -313,3 +313,8 @@ def test_zoo_model_is_explained(name):
     products = sum(kernel.name.startswith("cuBLASLt") for layer in layers for kernel in layer.kernels)
     assert products == model.fused
     ElementTree.fromstring(explanation.to_svg())
+
+
+def test_a_model_that_computes_nothing():
+    with pytest.raises(ValueError, match="nothing to explain"):
+        tt.explain(lambda x: x, torch.ones(2))

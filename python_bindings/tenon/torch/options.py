@@ -42,8 +42,11 @@ class Options:
         if self.precision is not None:
             _check("precision", self.precision, PRECISIONS)
         _check("strategy", self.strategy, STRATEGIES)
-        targets = [self.target] if isinstance(self.target, str) else self.target or []
-        for target in targets:
+        if self.target is not None and not (isinstance(self.target, Sequence) and self.target):
+            raise ValueError(
+                f"tenon: option target={self.target!r} is neither a name such as 'sm_90a' nor a list of them"
+            )
+        for target in [self.target] if isinstance(self.target, str) else self.target or []:
             _check("target", target, ("cpu", *known_targets()))
         if not isinstance(self.verbose, bool):
             raise ValueError(f"tenon: option verbose={self.verbose!r} is not a bool")

@@ -101,7 +101,7 @@ def explain(
 
     Raises:
         TypeError: the inputs are given as a tuple, which the model does not take.
-        ValueError: an option that is not known.
+        ValueError: an option that is not known, or a model that computes nothing.
 
     """
     options = Options.of(options)
@@ -123,6 +123,8 @@ def explain(
     model = getattr(model, "_orig_mod", model)  # what torch.compile was given
     with torch.no_grad(), _unchanged(model), _one_by_one(inputs):
         torch.compile(model, backend=backend, dynamic=False)(*inputs)
+    if not reports:
+        raise ValueError("tenon: there is nothing to explain: the model computes nothing with tensors")
     name = type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "model")
     return Explanation(name, targets[0], reports)
 
