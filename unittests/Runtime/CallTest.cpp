@@ -58,7 +58,7 @@ TEST(Call, AnOutputMayBeAnInput) {
 }
 
 TEST(Call, TheCountSeesTheLibrary) {
-  if (TENON_TEST_UNDER_TSAN)
+  if (TENON_TEST_UNDER_SANITIZER)
     GTEST_SKIP();
   TestModel model(threeTensors(), {{keep, nullptr, nullptr, nullptr}});
   TenonModel *other;

@@ -8,7 +8,6 @@
 #include "TestSupport.h"
 
 #include <cstdlib>
-#include <new>
 
 using namespace tenon::test;
 
@@ -20,25 +19,12 @@ static thread_local int64_t allocations = 0;
 
 int64_t tenon::test::allocationCount() { return allocations; }
 
-#if !TENON_TEST_UNDER_TSAN
-// The shared library's calls bind to these too.
-void *operator new(size_t bytes) {
+#if !TENON_TEST_UNDER_SANITIZER
+// The library has an operator new of its own, linked in; it ends here too.
+extern "C" void *__libc_malloc(size_t bytes);
+extern "C" void *malloc(size_t bytes) {
   ++allocations;
-  if (void *memory = malloc(bytes ? bytes : 1))
-    return memory;
-  abort();
-}
-void *operator new[](size_t bytes) { return operator new(bytes); }
-void *operator new(size_t bytes, const std::nothrow_t &) noexcept {
-  ++allocations;
-  return malloc(bytes ? bytes : 1);
-}
-void operator delete(void *memory) noexcept { free(memory); }
-void operator delete[](void *memory) noexcept { free(memory); }
-void operator delete(void *memory, size_t) noexcept { free(memory); }
-void operator delete[](void *memory, size_t) noexcept { free(memory); }
-void operator delete(void *memory, const std::nothrow_t &) noexcept {
-  free(memory);
+  return __libc_malloc(bytes);
 }
 #endif
 

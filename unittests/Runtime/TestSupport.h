@@ -75,16 +75,22 @@ TenonStatus run(TenonFunction *function, std::vector<DLTensor *> inputs,
 /// Does the thread's last message contain `text`?
 testing::AssertionResult lastErrorHas(const std::string &text);
 
-// ThreadSanitizer has an operator new of its own, and no threads after a fork.
+// ThreadSanitizer has no threads after a fork.
 #define TENON_TEST_UNDER_TSAN 0
+// Sanitizers have a malloc of their own.
+#define TENON_TEST_UNDER_SANITIZER 0
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #undef TENON_TEST_UNDER_TSAN
 #define TENON_TEST_UNDER_TSAN 1
 #endif
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#undef TENON_TEST_UNDER_SANITIZER
+#define TENON_TEST_UNDER_SANITIZER 1
+#endif
 #endif
 
-/// Calls of operator new in this thread so far; always 0 under TSan.
+/// Calls of malloc in this thread so far; always 0 under sanitizers.
 int64_t allocationCount();
 
 } // namespace tenon::test
