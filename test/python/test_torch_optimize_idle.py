@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tenon.torch.optimize: where there is nothing to fuse, a call is PyTorch's own and is not looked at."""
 
+import copy
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -114,5 +116,30 @@ def test_torch_compile_that_fuses_stays(x, compiled):
             module(x)
     assert compiled.linears >= 1
     assert all(dispatcher(module)._idle == 0 for module in optimized)
-    assert all(dispatcher(module)._compiled != dispatcher(module)._run_original for module in optimized)
+    assert all(dispatcher(m)._run_original not in dispatcher(m)._compiled.values() for m in optimized)
     assert model.counter == 6
+
+
+class Cumulative(nn.Module):
+    """In training mode, PyTorch's graph breaks between its layers: the factor is a counter's value."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(8, 8), nn.BatchNorm1d(8, momentum=None)
+
+    def forward(self, x):
+        return nn.functional.relu(self.norm(self.linear(x)))
+
+
+@torch.no_grad()
+def test_evaluation_fuses_where_training_does_not(x, compiled):
+    torch._dynamo.reset()
+    model = Cumulative()
+    optimized, eager = optimize(model), copy.deepcopy(model)
+    for training in (True, False):
+        optimized.train(training)
+        eager.train(training)
+        for _ in range(2 if training else _IDLE + 9):
+            assert_same(optimized(x), eager(x))
+        assert compiled.linears == (not training)
+    assert_same(model.state_dict(), eager.state_dict())

@@ -8,7 +8,6 @@ import contextlib
 import dataclasses
 import logging
 import operator
-import sys
 import threading
 import types
 import warnings
@@ -65,7 +64,6 @@ class Dispatcher:
     Attributes:
         original: the module as it was given.
         dynamic, options: as `tenon.torch.optimize` got them.
-        declined: why calls of a new kind go through `torch.compile`; None if they do not.
 
     """
 
@@ -74,14 +72,19 @@ class Dispatcher:
         self.original = original
         self.dynamic = dynamic
         self.options = options
-        self.declined: str | None = None
+        self._declined: dict[bool, str] = {}  # by whether the module is in training mode
         self._trees: tuple[_Tree, ...] = ()
-        self._compiled: Callable[..., Any] | None = None
+        self._compiled: dict[bool, Callable[..., Any]] = {}  # likewise
         self._lock = threading.RLock()
         self._warned = False
         self._unfused = 0  # calls in a row with nothing to fuse
         self._idle = 0  # calls to come that are not looked at
         self._trained: Callable[[], torch.Tensor | None] = _nothing  # a parameter that requires a gradient
+
+    @property
+    def declined(self) -> str | None:
+        """Why calls of a new kind go through `torch.compile`, in the module's present mode; None if they do not."""
+        return self._declined.get(self.original.training)
 
     def __call__(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Call the module."""
@@ -259,11 +262,12 @@ class Dispatcher:
 
     def _decline(self, reason: str) -> None:
         _log.info("tenon: %s goes through torch.compile: %s", type(self.original).__name__, reason)
-        self.declined = reason
+        self._declined[self.original.training] = reason
 
     def _run_compiled(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        if self._compiled is not None:
-            return self._compiled(*args, **kwargs)
+        training = self.original.training
+        if training in self._compiled:
+            return self._compiled[training](*args, **kwargs)
         # Dynamo limits recompilations by code object, so it gets the class's own forward.
         compiled = torch.compile(
             types.MethodType(type(self.original).forward, self.original),
@@ -274,9 +278,9 @@ class Dispatcher:
         graphs, fused = _counts.graphs, _counts.fused
         result = compiled(*args, **kwargs)
         useless = _counts.graphs > graphs and _counts.fused == fused
-        self._compiled = self._run_original if useless else compiled
+        self._compiled[training] = self._run_original if useless else compiled
         if useless and not self._any_fuses():
-            self._idle = sys.maxsize  # for good
+            self._idle = _IDLE
         return result
 
 
