@@ -22,7 +22,6 @@ import tempfile
 import time
 from pathlib import Path
 
-FRONT_ENDS = ("optimize", "compile-tenon", "compile-eager")
 # Front end, model, cold processes, and warm ones behind each of these.
 PLAN = (
     ("optimize", "linear_leaky_relu", 2, 1),

@@ -20,12 +20,12 @@ import json
 import re
 import statistics
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
 from tenon_model import Call, Model
 from torch.nn import functional
+from torch_timing import Step, elapsed
 
 DTYPE = {
     "fp32": torch.float32,
@@ -34,7 +34,6 @@ DTYPE = {
     "fp16": torch.float16,
 }
 Tensors = dict[str, torch.Tensor]
-Step = Callable[[], object]
 
 
 def make_inputs(case: dict) -> Tensors:
@@ -83,17 +82,6 @@ def errors(got: torch.Tensor, expected: torch.Tensor) -> dict[str, float]:
         "max": difference.abs().max().item(),
         "rms": difference.square().mean().sqrt().item(),
     }
-
-
-def elapsed(step: Step, calls: int) -> float:
-    """Milliseconds a call of `calls` calls, between two events."""
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    for _ in range(calls):
-        step()
-    end.record()
-    end.synchronize()
-    return start.elapsed_time(end) / calls
 
 
 def load(step: Step, milliseconds: float) -> None:

@@ -29,6 +29,17 @@ def synchronize(device: str) -> None:
         torch.cuda.synchronize()
 
 
+def elapsed(step: Step, calls: int) -> float:
+    """Return milliseconds a call of `calls` calls on the GPU, between two events."""
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    for _ in range(calls):
+        step()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end) / calls
+
+
 def burst(step: Step, device: str, calls: int = BURST) -> float:
     """Return milliseconds a call of `calls` calls back to back from idle."""
     synchronize(device)
@@ -38,13 +49,7 @@ def burst(step: Step, device: str, calls: int = BURST) -> float:
         for _ in range(calls):
             step()
         return (time.perf_counter() - begin) * 1e3 / calls
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    for _ in range(calls):
-        step()
-    end.record()
-    end.synchronize()
-    return start.elapsed_time(end) / calls
+    return elapsed(step, calls)
 
 
 def time_in_turn(steps: dict[str, Step], device: str, limit_s: float) -> dict[str, list[float]]:

@@ -22,7 +22,6 @@ from tenon.errors import ArgumentError, UnsupportedError
 
 Device = tuple[int, int]  # DLPack's device type and number
 ALIGNMENT = 256  # of workspaces
-BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
 
 @dataclass(slots=True)

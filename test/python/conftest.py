@@ -93,3 +93,27 @@ def compiled(monkeypatch):
 
     monkeypatch.setattr(call.FusedCall, "__init__", recording)
     return record
+
+
+@pytest.fixture(params=["compile", "optimize"])
+def front_end(request):
+    """Give each way to have a module compiled."""
+    from torch_models.check import FRONT_ENDS
+
+    return FRONT_ENDS[request.param]
+
+
+@pytest.fixture
+def x():
+    """Give an input of the models in optimize_models.py."""
+    return pytest.importorskip("torch").randn(4, 8)
+
+
+@pytest.fixture
+def scaled():
+    """Give a model and its optimized form."""
+    from optimize_models import Scaled
+    from tenon.torch import optimize
+
+    model = Scaled().eval()
+    return model, optimize(model)

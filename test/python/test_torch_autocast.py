@@ -10,7 +10,7 @@ pytest.importorskip("tenon.torch")
 import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 from torch_models import MODELS  # noqa: E402
-from torch_models.check import FRONT_ENDS, Comparison, assert_as_eager, observe  # noqa: E402
+from torch_models.check import Comparison, assert_as_eager, observe  # noqa: E402
 
 NAMES = ["linear_leaky_relu", "two_linears", "per_feature", "residual", "gate", "bn_train_plain", "bn_eval_plain"]
 DTYPES = [torch.bfloat16, torch.float16]
@@ -20,11 +20,6 @@ DTYPES = [torch.bfloat16, torch.float16]
 def no_grad():
     with torch.no_grad():
         yield
-
-
-@pytest.fixture(params=FRONT_ENDS)
-def front_end(request):
-    return FRONT_ENDS[request.param]
 
 
 def check(comparison, inputs, around):

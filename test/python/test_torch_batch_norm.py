@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("tenon.torch")
 from torch import nn  # noqa: E402
 from torch_models import MODELS  # noqa: E402
-from torch_models.check import FRONT_ENDS, Comparison  # noqa: E402
+from torch_models.check import Comparison  # noqa: E402
 
 TRAINING = [name for name, model in MODELS.items() if name.startswith(("bn_", "two_bn")) and model.training]
 
@@ -16,11 +16,6 @@ TRAINING = [name for name, model in MODELS.items() if name.startswith(("bn_", "t
 def no_grad():
     with torch.no_grad():
         yield
-
-
-@pytest.fixture(params=FRONT_ENDS)
-def front_end(request):
-    return FRONT_ENDS[request.param]
 
 
 def compare(name, front_end):

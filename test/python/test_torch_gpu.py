@@ -39,11 +39,6 @@ def no_grad():
         yield
 
 
-@pytest.fixture(params=FRONT_ENDS)
-def front_end(request):
-    return FRONT_ENDS[request.param]
-
-
 @contextlib.contextmanager
 def matmul_precision(setting):
     before = torch.get_float32_matmul_precision()

@@ -28,17 +28,6 @@ from tenon.torch import optimize  # noqa: E402
 from torch import nn  # noqa: E402
 
 
-@pytest.fixture
-def x():
-    return torch.randn(4, 8)
-
-
-@pytest.fixture
-def scaled():
-    model = Scaled().eval()
-    return model, optimize(model)
-
-
 def test_is_an_instance_of_its_class(scaled, x):
     model, optimized = scaled
     assert isinstance(optimized, Scaled)

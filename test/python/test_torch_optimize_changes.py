@@ -14,17 +14,6 @@ from tenon.torch import optimize  # noqa: E402
 from torch import nn  # noqa: E402
 
 
-@pytest.fixture
-def x():
-    return torch.randn(4, 8)
-
-
-@pytest.fixture
-def scaled():
-    model = Scaled().eval()
-    return model, optimize(model)
-
-
 def test_repeated_calls_use_what_was_compiled(scaled, x, compiled):
     model, optimized = scaled
     for _ in range(3):

@@ -28,11 +28,6 @@ class Activated(nn.Module):
         return self.function(torch.relu(self.linear(x)))
 
 
-@pytest.fixture
-def x():
-    return torch.randn(4, 8)
-
-
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_attribute_is_followed(name, x):
     model = Activated(FUNCTIONS[name]).eval()

@@ -43,11 +43,6 @@ class Unproved(Plain):
 
 
 @pytest.fixture
-def x():
-    return torch.randn(4, 8)
-
-
-@pytest.fixture
 def looks(monkeypatch):
     """Count the searches for what was compiled."""
     from tenon.torch.modules.dispatch import Dispatcher

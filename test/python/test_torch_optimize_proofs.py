@@ -15,24 +15,12 @@ from optimize_models import (  # noqa: E402
     Hidden,
     Logging,
     Printing,
-    Scaled,
     assert_follows,
     assert_same,
     dispatcher,
     entries,
 )
 from tenon.torch import optimize  # noqa: E402
-
-
-@pytest.fixture
-def x():
-    return torch.randn(4, 8)
-
-
-@pytest.fixture
-def scaled():
-    model = Scaled().eval()
-    return model, optimize(model)
 
 
 @pytest.mark.parametrize("make", [Counting, Logging])

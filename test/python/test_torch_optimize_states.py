@@ -13,17 +13,6 @@ from optimize_models import Chain, Distances, Scaled, assert_follows, assert_sam
 from tenon.torch import optimize  # noqa: E402
 
 
-@pytest.fixture
-def x():
-    return torch.randn(4, 8)
-
-
-@pytest.fixture
-def scaled():
-    model = Scaled().eval()
-    return model, optimize(model)
-
-
 def test_gradients_are_pytorchs_with_one_warning(x):
     model = Chain()
     optimized, eager = optimize(model), copy.deepcopy(model)

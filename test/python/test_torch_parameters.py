@@ -9,15 +9,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("tenon.torch")
 from torch import nn  # noqa: E402
 from torch_models import MODELS  # noqa: E402
-from torch_models.check import FRONT_ENDS, Comparison  # noqa: E402
+from torch_models.check import Comparison  # noqa: E402
 
 # Of these, the compiled models prepare something: weights transposed or folded, and operands made ahead.
 NAMES = ["matmul_plain", "linear_scale_batch_norm_1024"]
-
-
-@pytest.fixture(params=FRONT_ENDS)
-def front_end(request):
-    return FRONT_ENDS[request.param]
 
 
 @pytest.fixture(params=NAMES)

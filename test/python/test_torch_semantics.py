@@ -13,14 +13,9 @@ import tenon.torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 from torch_models import MODELS, activations  # noqa: E402
-from torch_models.check import FRONT_ENDS, Comparison, assert_close, compile_with_torch  # noqa: E402
+from torch_models.check import Comparison, assert_close, compile_with_torch  # noqa: E402
 
 BATCHED = ["linear_leaky_relu", "per_row", "residual", "two_linears", "three_dim", "bn_train_plain", "bn_eval_plain"]
-
-
-@pytest.fixture(params=FRONT_ENDS)
-def front_end(request):
-    return FRONT_ENDS[request.param]
 
 
 def compare(name, front_end=compile_with_torch, **options):

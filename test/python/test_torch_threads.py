@@ -11,12 +11,6 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("tenon.torch")
 from torch_models import MODELS  # noqa: E402
-from torch_models.check import FRONT_ENDS  # noqa: E402
-
-
-@pytest.fixture(params=FRONT_ENDS)
-def front_end(request):
-    return FRONT_ENDS[request.param]
 
 
 def run_at_once(works):

@@ -111,8 +111,12 @@ def needs_gradient(inputs: Sequence[Any]) -> bool:
 @functools.cache
 def warn_of_gradient() -> None:
     """Say once that gradients mean PyTorch's own path."""
-    warnings.warn(
-        "tenon: a gradient may be needed, so PyTorch runs this model itself. Call it under torch.no_grad() or "
-        "torch.inference_mode(), or with requires_grad=False parameters, to have it compiled.",
-        stacklevel=3,
+    warnings.warn(gradient_warning("this model"), stacklevel=3)
+
+
+def gradient_warning(model: str) -> str:
+    """Return what is said of a model that PyTorch runs, as a gradient may be needed."""
+    return (
+        f"tenon: a gradient may be needed, so PyTorch runs {model} itself. Call it under torch.no_grad() or "
+        "torch.inference_mode(), or requires_grad_(False), to have it compiled."
     )

@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tenon import device as devices
+from tenon.arrays import ALIGNMENT
 
 if TYPE_CHECKING:
     from tenon import Executable
-
-# What the runtime wants of workspace; memory on a GPU is aligned so, on the CPU maybe not.
-_ALIGNMENT = 256
 
 Allocate = Callable[[Sequence[int], torch.dtype], torch.Tensor]
 
@@ -36,7 +34,7 @@ class Launch:
         self.description: dict[str, Any] = next(f for f in executable.manifest["functions"] if f["name"] == name)
         self._extents = self._find_symbols()
         self._allocate = allocator(index)
-        self._padding = _ALIGNMENT if index < 0 else 0
+        self._padding = ALIGNMENT if index < 0 else 0  # memory on a GPU is aligned so
 
     def _find_symbols(self) -> list[tuple[int, int]]:
         """Return an input, and the product of its static extents, for each symbol."""
@@ -55,7 +53,7 @@ class Launch:
         if size:
             # Freed at once, but PyTorch gives it out again only behind this call's work.
             workspace = self._allocate((size + self._padding,), torch.uint8)
-            address = -(-workspace.data_ptr() // _ALIGNMENT) * _ALIGNMENT
+            address = -(-workspace.data_ptr() // ALIGNMENT) * ALIGNMENT
         pointers = [t.data_ptr() for t in inputs]
         pointers += [t.data_ptr() for t in outputs]
         self._launcher(pointers, extents, address, size, stream)

@@ -12,7 +12,7 @@ import threading
 import types
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ from torch import fx, nn
 from torch.utils import _pytree as pytree
 
 import tenon
-from tenon.torch.backend import compile_graph, tenon_backend
+from tenon.torch.backend import compile_graph, gradient_warning, needs_gradient, tenon_backend
 from tenon.torch.modules.arguments import Arguments, take_apart, take_result_apart
 from tenon.torch.modules.entry import Dims, Entry, kind_of
 from tenon.torch.modules.guards import TENSOR_TYPES, guard_apart, guard_tree, is_plain_context
@@ -38,10 +38,6 @@ _FRAMES_TO_CALLER = 8
 _MOST_UNFUSED, _IDLE = 8, 256
 
 _Found = tuple[Entry, tuple[torch.Tensor, ...]]
-
-
-class NeedsGradientError(Exception):
-    """A tensor that forward reads requires a gradient."""
 
 
 class _Tree:
@@ -133,7 +129,7 @@ class Dispatcher:
         if torch.is_grad_enabled():
             trained = next((p for p in self.original.parameters() if p.requires_grad), None)
             self._trained = weakref.ref(trained) if trained is not None else _nothing
-            if trained is not None or _needs_gradient(leaves):
+            if trained is not None or needs_gradient(leaves):
                 return self._run_with_gradient(args, kwargs)
         if arguments is None or self.declined is not None:
             return self._run_compiled(args, kwargs)
@@ -150,7 +146,7 @@ class Dispatcher:
         """Make a call of a new kind, and compile for others like it."""
         try:
             scan = Scan(self.original)
-            if torch.is_grad_enabled() and _needs_gradient(scan.reads.present_tensors()):
+            if needs_gradient(scan.reads.present_tensors()):
                 return self._run_with_gradient(args, kwargs)
             tree = self._find_tree(scan)
             tensors = (*scan.reads.present_tensors(), *arguments.tensors)
@@ -253,11 +249,7 @@ class Dispatcher:
     def _run_with_gradient(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if not self._warned:
             self._warned = True
-            warnings.warn(
-                f"tenon: a gradient may be needed, so PyTorch runs {type(self.original).__name__} itself. Call it "
-                "under torch.no_grad() or torch.inference_mode(), or requires_grad_(False), to have it compiled.",
-                stacklevel=_FRAMES_TO_CALLER,
-            )
+            warnings.warn(gradient_warning(type(self.original).__name__), stacklevel=_FRAMES_TO_CALLER)
         return self._run_original(*args, **kwargs)
 
     def _decline(self, reason: str) -> None:
@@ -313,7 +305,3 @@ def _no_autocast_cache() -> Iterator[None]:
         yield
     finally:
         torch.set_autocast_cache_enabled(enabled)
-
-
-def _needs_gradient(values: Iterable[Any]) -> bool:
-    return any(isinstance(value, torch.Tensor) and value.requires_grad for value in values)
