@@ -13,6 +13,17 @@ include "mlir/Pass/PassBase.td"
 // The passes run on modules, not on functions in parallel: MLIR's remark engine
 // has no lock.
 
+def TenonToTiled : Pass<"tenon-to-tiled", "::mlir::ModuleOp"> {
+  let summary = "Turn linear layers of strategy tiled into tenon.tiled_linear";
+  let description = [{
+    TODO
+  }];
+  let dependentDialects = [
+    "::mlir::bufferization::BufferizationDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::tenon::TenonDialect",
+  ];
+}
+
 def TenonToBlasLt : Pass<"tenon-to-blaslt", "::mlir::ModuleOp"> {
   let summary = "Turn linear layers into cuBLASLt products";
   let description = [{

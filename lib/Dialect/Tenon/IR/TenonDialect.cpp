@@ -57,8 +57,56 @@ static void printGeluApproximation(AsmPrinter &printer,
   printer << stringifyEnum(value);
 }
 
+static ParseResult parseStrategy(AsmParser &parser, Strategy &value) {
+  return parseEnum(parser, value, "a strategy; expected library or tiled");
+}
+
+static void printStrategy(AsmPrinter &printer, Strategy value) {
+  printer << stringifyEnum(value);
+}
+
+static ParseResult parseKernelFamily(AsmParser &parser, KernelFamily &value) {
+  return parseEnum(parser, value, "a family of kernels; expected mma_sync");
+}
+
+static void printKernelFamily(AsmPrinter &printer, KernelFamily value) {
+  printer << stringifyEnum(value);
+}
+
+/// Extents as in a shape, `128x256x64`.
+static ParseResult parseExtents(AsmParser &parser,
+                                SmallVector<int64_t> &extents) {
+  return parser.parseDimensionList(extents, /*allowDynamic=*/false,
+                                   /*withTrailingX=*/false);
+}
+
+static void printExtents(AsmPrinter &printer, ArrayRef<int64_t> extents) {
+  llvm::interleave(extents, printer, "x");
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "tenon/Dialect/Tenon/IR/TenonAttrs.cpp.inc"
+
+LogicalResult
+ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                     KernelFamily /*family*/, ArrayRef<int64_t> tile,
+                     ArrayRef<int64_t> warps, int64_t stages, int64_t swizzle,
+                     int64_t raster, int64_t blocks, bool /*streamK*/) {
+  // schedule-C1
+  if (tile.size() != 3)
+    return emitError() << "tile must be M x N x K, but has " << tile.size()
+                       << " extents";
+  // schedule-C2
+  if (warps.size() != 2)
+    return emitError() << "warps must be along M x N, but have " << warps.size()
+                       << " extents";
+  auto isPositive = [](int64_t value) { return value > 0; };
+  // schedule-C3
+  if (!llvm::all_of(tile, isPositive) || !llvm::all_of(warps, isPositive) ||
+      !llvm::all_of(ArrayRef{stages, swizzle, raster, blocks}, isPositive))
+    return emitError() << "every number of a schedule must be positive";
+  return success();
+}
 
 void TenonDialect::initialize() {
   addAttributes<

@@ -61,4 +61,81 @@ def Tenon_GeluApproximationAttr : EnumAttr<Tenon_Dialect,
   let assemblyFormat = "`<` custom<GeluApproximation>($value) `>`";
 }
 
+def Tenon_Strategy : I32EnumAttr<"Strategy", "how a linear layer is computed", [
+      I32EnumAttrCase<"Library", 0, "library">,
+      I32EnumAttrCase<"Tiled", 1, "tiled">]> {
+  let cppNamespace = "::mlir::tenon";
+  let genSpecializedAttr = 0;
+}
+
+def Tenon_StrategyAttr : EnumAttr<Tenon_Dialect, Tenon_Strategy, "strategy"> {
+  let summary = "How a linear layer is computed";
+  let description = [{
+    `library`: a cuBLASLt product, and an epilogue kernel for what cuBLASLt cannot
+    do. `tiled`: one kernel made from a `#tenon.schedule`. Written on a linear
+    layer as `tenon.strategy`, by hand or by `--tenon-select-strategy`.
+
+    Example:
+
+    ```mlir
+    %y = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<library>}
+        : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
+    ```
+  }];
+  let assemblyFormat = "`<` custom<Strategy>($value) `>`";
+}
+
+def Tenon_KernelFamily : I32EnumAttr<"KernelFamily",
+    "the matrix instruction that a tiled kernel is built on", [
+      I32EnumAttrCase<"MmaSync", 0, "mma_sync">]> {
+  let cppNamespace = "::mlir::tenon";
+  let genSpecializedAttr = 0;
+}
+
+def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
+  let mnemonic = "schedule";
+  let summary = "How a tiled kernel divides a product";
+  let description = [{
+    | field      | meaning |
+    |------------|---------|
+    | family     | `mma_sync`: sm_80's cp.async, ldmatrix and mma.sync |
+    | `tile`     | what a thread block computes at a time, M x N x K in elements |
+    | `warps`    | warps of a block along M and N, each with an equal part of the tile |
+    | `stages`   | tiles of K in flight in shared memory |
+    | `swizzle`  | bytes of a row in shared memory, over which 16-byte chunks are permuted: K's extent in bytes |
+    | `raster`   | row tiles in a group; blocks walk through a group column by column, so that they share rows of w in L2 |
+    | `blocks`   | thread blocks at once on a multiprocessor |
+    | `stream_k` | whether tiles that do not fill a wave of blocks are divided along K |
+
+    Which schedules a target and an element type can take: `verifySchedule`
+    (Target/Schedule.h).
+
+    Example:
+
+    ```mlir
+    #tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4, stages = 3,
+                    swizzle = 128, raster = 8, blocks = 1, stream_k = true>
+    ```
+
+    Errors: an extent that is not positive; another number of extents.
+  }];
+  let parameters = (ins "KernelFamily":$family,
+                        ArrayRefParameter<"int64_t">:$tile,
+                        ArrayRefParameter<"int64_t">:$warps,
+                        "int64_t":$stages, "int64_t":$swizzle,
+                        "int64_t":$raster, "int64_t":$blocks,
+                        DefaultValuedParameter<"bool", "false">:$streamK);
+  let assemblyFormat = [{
+    `<` custom<KernelFamily>($family) `,` `tile` `=` custom<Extents>($tile)
+    `,` `warps` `=` custom<Extents>($warps) `,` `stages` `=` $stages
+    `,` `swizzle` `=` $swizzle `,` `raster` `=` $raster `,` `blocks` `=` $blocks
+    (`,` `stream_k` `=` $streamK^)? `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getNumWarps() const { return getWarps()[0] * getWarps()[1]; }
+    int64_t getNumThreads() const { return 32 * getNumWarps(); }
+  }];
+}
+
 #endif // TENON_DIALECT_TENON_IR_TENONATTRS_TD

@@ -48,6 +48,13 @@ def Tenon_Dialect : Dialect {
     static constexpr llvm::StringLiteral kPrepareAttr = "tenon.prepare";
     /// On a module: the names of its GPU kernels, by kernel number (array).
     static constexpr llvm::StringLiteral kKernelsAttr = "tenon.kernels";
+    /// On a linear layer: how it is computed (#tenon.strategy).
+    static constexpr llvm::StringLiteral kStrategyAttr = "tenon.strategy";
+    /// On a linear layer: how its tiled kernel works (#tenon.schedule).
+    static constexpr llvm::StringLiteral kScheduleAttr = "tenon.schedule";
+    /// On a gpu.launch_func: the grid is the work's extent, of which the runtime
+    /// launches what is resident at once (unit attribute).
+    static constexpr llvm::StringLiteral kPersistentAttr = "tenon.persistent";
   }];
 }
 

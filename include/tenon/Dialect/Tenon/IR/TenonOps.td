@@ -12,7 +12,7 @@ include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "tenon/Dialect/Tenon/IR/TenonBatchNormOps.td"
 include "tenon/Dialect/Tenon/IR/TenonElementwiseOps.td"
-include "tenon/Dialect/Tenon/IR/TenonEpilogueOp.td"
+include "tenon/Dialect/Tenon/IR/TenonTiledLinearOp.td"
 
 //===----------------------------------------------------------------------===//
 // linear
@@ -118,7 +118,7 @@ def Tenon_FusedLinearOp : Tenon_Op<"fused_linear", [
 }
 
 def Tenon_YieldOp : Tenon_Op<"yield", [Terminator, ReturnLike,
-                                       ParentOneOf<["FusedLinearOp", "EpilogueOp"]>]> {
+                                       ParentOneOf<["FusedLinearOp", "EpilogueOp", "TiledLinearOp"]>]> {
   let summary = "Ends a fused op's region with its results";
   let description = [{
     Requires one operand for each result of the parent, of its type. Gives
