@@ -22,24 +22,28 @@ TenonStatus DeviceState::failCuda(CUresult result, const char *what) const {
               what, error.name, error.text, remedy);
 }
 
-TenonStatus DeviceState::failNoBinary(CUresult result) const {
+std::string DeviceState::architecture(bool withVariant) const {
   int major = 0, minor = 0;
   driver.cuDeviceGetAttribute(
       &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
   driver.cuDeviceGetAttribute(
       &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  // From Hopper on, the fast instructions are in the "a" variants.
+  const char *suffix = withVariant && major >= 9 ? "a" : "";
+  return "sm_" + std::to_string(major) + std::to_string(minor) + suffix;
+}
+
+TenonStatus DeviceState::failNoBinary(CUresult result) const {
   char gpu[256] = "unknown";
   driver.cuDeviceGetName(gpu, sizeof(gpu), device);
-  // From Hopper on, the fast instructions are in the "a" variants.
-  const char *suffix = major >= 9 ? "a" : "";
   CudaErrorText error(driver, result);
   return fail(TENON_UNSUPPORTED,
-              "model '%s' has no code for GPU %d (%s, sm_%d%d): it was "
-              "compiled for %s; compile it with tenon-compile "
-              "--target=sm_%d%d%s (%s)",
-              manifest.name.c_str(), ordinal, gpu, major, minor,
-              cudaTargetsText(manifest).c_str(), major, minor, suffix,
-              error.name);
+              "model '%s' has no code for GPU %d (%s, %s): it was compiled for "
+              "%s; compile it with tenon-compile --target=%s (%s)",
+              manifest.name.c_str(), ordinal, gpu,
+              architecture(/*withVariant=*/false).c_str(),
+              cudaTargetsText(manifest).c_str(),
+              architecture(/*withVariant=*/true).c_str(), error.name);
 }
 
 TenonStatus DeviceState::retain() {
@@ -53,6 +57,9 @@ TenonStatus DeviceState::retain() {
                 ordinal, count);
   if (CUresult result = driver.cuDeviceGet(&device, ordinal))
     return failCuda(result, "cuDeviceGet");
+  if (CUresult result = driver.cuDeviceGetAttribute(
+          &multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device))
+    return failCuda(result, "cuDeviceGetAttribute");
   if (CUresult result = driver.cuDevicePrimaryCtxRetain(&context, device)) {
     context = nullptr;
     return failCuda(result, "cuDevicePrimaryCtxRetain");
@@ -150,6 +157,32 @@ CUresult DeviceState::raiseSharedLimit(Kernel &kernel, int32_t bytes) {
   if (result == CUDA_SUCCESS)
     kernel.dynamicSharedLimit = bytes;
   return result;
+}
+
+CUresult DeviceState::residentBlocks(Kernel &kernel, int32_t threads,
+                                     int32_t bytes, int64_t &blocks) {
+  uint64_t question =
+      static_cast<uint64_t>(bytes) << 16 | static_cast<uint64_t>(threads);
+  uint64_t known = kernel.occupancy.load(std::memory_order_relaxed);
+  if (known >> 16 != question) {
+    int answer = 0;
+    if (CUresult result = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            &answer, kernel.function, threads, static_cast<size_t>(bytes)))
+      return result;
+    known = question << 16 | static_cast<uint64_t>(answer);
+    kernel.occupancy.store(known, std::memory_order_relaxed);
+  }
+  blocks = static_cast<int64_t>(known & 0xffff) * multiprocessors;
+  return CUDA_SUCCESS;
+}
+
+int32_t DeviceState::maxDynamicShared(const Kernel &kernel) const {
+  int limit = 0, used = 0;
+  driver.cuDeviceGetAttribute(
+      &limit, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device);
+  driver.cuFuncGetAttribute(&used, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+                            kernel.function);
+  return limit - used;
 }
 
 TenonStatus DeviceState::create(const Manifest &manifest,

@@ -29,6 +29,10 @@ struct Kernel {
   CUfunction function = nullptr;
   /// What CUDA lets a launch ask for now; raised by the first that needs more.
   std::atomic<int32_t> dynamicSharedLimit{0};
+  /// The last answer of `residentBlocks`: bytes of shared memory, threads of a
+  /// block and blocks a multiprocessor, from high bits to low. In one word, so
+  /// that calls read it without a lock.
+  std::atomic<uint64_t> occupancy{0};
 };
 
 class DeviceState {
@@ -45,6 +49,18 @@ public:
 
   /// Lets `kernel` be launched with that much dynamic shared memory.
   CUresult raiseSharedLimit(Kernel &kernel, int32_t bytes);
+
+  /// How many blocks of that many threads and bytes of dynamic shared memory
+  /// are on the device at once. The driver is asked once. It counts what a
+  /// launch may ask for now, so raise the limit before.
+  CUresult residentBlocks(Kernel &kernel, int32_t threads, int32_t bytes,
+                          int64_t &blocks);
+
+  /// Bytes of dynamic shared memory that a block can have at most.
+  int32_t maxDynamicShared(const Kernel &kernel) const;
+
+  /// "sm_90"; with the variant "sm_90a", which is what to compile for.
+  std::string architecture(bool withVariant) const;
 
   /// The handle; models without library calls never need libcublasLt, so that
   /// it is missing is an error only here.
@@ -69,6 +85,7 @@ private:
   TenonStatus failNoBinary(CUresult result) const;
 
   CUdevice device = 0;
+  int32_t multiprocessors = 0;
   CUmodule module = nullptr;
   std::atomic<cublasLtHandle_t> handle{nullptr};
   std::mutex mutex; ///< guards the handle's creation and shared limits

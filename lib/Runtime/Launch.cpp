@@ -7,7 +7,9 @@
 
 #include "Call.h"
 
+#include <algorithm>
 #include <cinttypes>
+#include <random>
 
 using namespace tenon::runtime;
 
@@ -51,9 +53,9 @@ static TenonStatus failLaunch(const TenonCall &call, int32_t index,
       call.device->ordinal, shapeText(shape).c_str(), error.name, error.text);
 }
 
-static TenonStatus launch(TenonCall &call, int32_t index,
-                          const LaunchShape &shape, void **arguments) {
-  DeviceState &device = *call.device;
+static TenonStatus checkLaunch(const TenonCall &call, int32_t index,
+                               const LaunchShape &shape) {
+  const DeviceState &device = *call.device;
   if (index < 0 || static_cast<size_t>(index) >= device.kernels.size())
     return fail(TENON_NOT_FOUND,
                 "%s: model '%s' has no kernel number %d, only %zu; compile it "
@@ -67,23 +69,111 @@ static TenonStatus launch(TenonCall &call, int32_t index,
                 call.function.name.c_str(),
                 device.manifest.kernels[index].c_str(),
                 shapeText(shape).c_str());
-  const int64_t *grid = shape.grid, *block = shape.block;
-  if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
-    return TENON_OK;
-  Kernel &kernel = device.kernels[index];
+  return TENON_OK;
+}
+
+static CUresult allowShared(DeviceState &device, Kernel &kernel,
+                            const LaunchShape &shape) {
   auto bytes = static_cast<int32_t>(shape.sharedBytes);
-  CUresult result = CUDA_SUCCESS;
-  if (bytes > kernel.dynamicSharedLimit.load(std::memory_order_relaxed))
-    result = device.raiseSharedLimit(kernel, bytes);
+  if (bytes <= kernel.dynamicSharedLimit.load(std::memory_order_relaxed))
+    return CUDA_SUCCESS;
+  return device.raiseSharedLimit(kernel, bytes);
+}
+
+static CUresult enqueue(const TenonCall &call, const Kernel &kernel,
+                        const LaunchShape &shape, void **arguments) {
+  const int64_t *grid = shape.grid, *block = shape.block;
+  return call.device->driver.cuLaunchKernel(
+      kernel.function, static_cast<unsigned>(grid[0]),
+      static_cast<unsigned>(grid[1]), static_cast<unsigned>(grid[2]),
+      static_cast<unsigned>(block[0]), static_cast<unsigned>(block[1]),
+      static_cast<unsigned>(block[2]), static_cast<unsigned>(shape.sharedBytes),
+      call.stream, arguments, nullptr);
+}
+
+static TenonStatus launch(TenonCall &call, int32_t index,
+                          const LaunchShape &shape, void **arguments) {
+  if (TenonStatus status = checkLaunch(call, index, shape))
+    return status;
+  if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0)
+    return TENON_OK;
+  Kernel &kernel = call.device->kernels[index];
+  CUresult result = allowShared(*call.device, kernel, shape);
   if (!result)
-    result = device.driver.cuLaunchKernel(
-        kernel.function, static_cast<unsigned>(grid[0]),
-        static_cast<unsigned>(grid[1]), static_cast<unsigned>(grid[2]),
-        static_cast<unsigned>(block[0]), static_cast<unsigned>(block[1]),
-        static_cast<unsigned>(block[2]), static_cast<unsigned>(bytes),
-        call.stream, arguments, nullptr);
+    result = enqueue(call, kernel, shape, arguments);
   return result ? failLaunch(call, index, shape, result) : TENON_OK;
 }
+
+//===----------------------------------------------------------------------===//
+// Persistent launches
+//===----------------------------------------------------------------------===//
+
+/// Numbers that do not repeat in a process: splitmix64 of a counter, which maps
+/// 64 bits one to one. It starts at random, since a workspace can hold what an
+/// earlier process left.
+static int64_t nextToken() {
+  static std::atomic<uint64_t> counter{[] {
+    std::random_device random;
+    return static_cast<uint64_t>(random()) << 32 | random();
+  }()};
+  uint64_t token;
+  do { // one of all the numbers gives 0
+    token = counter.fetch_add(1, std::memory_order_relaxed);
+    token = (token ^ token >> 30) * 0xbf58476d1ce4e5b9;
+    token = (token ^ token >> 27) * 0x94d049bb133111eb;
+    token ^= token >> 31;
+  } while (token == 0);
+  return static_cast<int64_t>(token);
+}
+
+/// Such as code for sm_80 on sm_86, which has less shared memory.
+static TenonStatus failNoRoom(const TenonCall &call, int32_t index,
+                              const LaunchShape &shape) {
+  const DeviceState &device = *call.device;
+  return fail(TENON_UNSUPPORTED,
+              "%s: kernel '%s' does not fit GPU %d: no multiprocessor has room "
+              "for a block of %" PRId64 " threads with %" PRId64
+              " bytes of dynamic shared memory (%d at most); compile the model "
+              "for it with tenon-compile --target=%s",
+              call.function.name.c_str(),
+              device.manifest.kernels[index].c_str(), device.ordinal,
+              shape.block[0], shape.sharedBytes,
+              device.maxDynamicShared(device.kernels[index]),
+              device.architecture(/*withVariant=*/true).c_str());
+}
+
+/// `shape` is that of the largest grid; what is resident bounds it.
+static TenonStatus launchPersistent(TenonCall &call, int32_t index,
+                                    LaunchShape shape, void **arguments,
+                                    int64_t *token) {
+  if (TenonStatus status = checkLaunch(call, index, shape))
+    return status;
+  if (shape.grid[0] == 0)
+    return TENON_OK;
+  DeviceState &device = *call.device;
+  Kernel &kernel = device.kernels[index];
+  CUresult result = allowShared(device, kernel, shape);
+  if (result == CUDA_ERROR_INVALID_VALUE)
+    return failNoRoom(call, index, shape);
+  int64_t resident = 0;
+  if (!result)
+    result = device.residentBlocks(kernel, static_cast<int32_t>(shape.block[0]),
+                                   static_cast<int32_t>(shape.sharedBytes),
+                                   resident);
+  if (result)
+    return failLaunch(call, index, shape, result);
+  if (resident == 0)
+    return failNoRoom(call, index, shape);
+  shape.grid[0] = std::min(shape.grid[0], resident);
+  if (token)
+    *token = nextToken();
+  result = enqueue(call, kernel, shape, arguments);
+  return result ? failLaunch(call, index, shape, result) : TENON_OK;
+}
+
+//===----------------------------------------------------------------------===//
+// The interface
+//===----------------------------------------------------------------------===//
 
 void tenonLaunchKernel(TenonCall *call, int32_t kernel, int64_t gridX,
                        int64_t gridY, int64_t gridZ, int64_t blockX,
@@ -94,5 +184,17 @@ void tenonLaunchKernel(TenonCall *call, int32_t kernel, int64_t gridX,
         *call, kernel,
         {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, dynamicSharedBytes},
         arguments);
+  });
+}
+
+void tenonLaunchPersistent(TenonCall *call, int32_t kernel, int64_t work,
+                           int64_t maxBlocks, int64_t blockX,
+                           int64_t dynamicSharedBytes, void **arguments,
+                           int64_t *token) {
+  inCall(call, "a kernel launch", [&] {
+    return launchPersistent(
+        *call, kernel,
+        {{std::min(work, maxBlocks), 1, 1}, {blockX, 1, 1}, dynamicSharedBytes},
+        arguments, token);
   });
 }

@@ -152,6 +152,13 @@ TEST(Call, GpuRequestsFromCpuCodeAreErrors) {
   Tensor x({1}), y({1});
   EXPECT_FAILS(run(model.function("f"), {&x.dl}, {&y.dl}), TENON_UNSUPPORTED,
                "f: the model's CPU code asked for a kernel launch");
+  auto launchPersistent = [](TenonCall *call, void **, void *) {
+    tenonLaunchPersistent(call, 0, 1, 1, 1, 0, nullptr, nullptr);
+  };
+  TestModel other(vectorToVector(),
+                  {{launchPersistent, nullptr, nullptr, nullptr}});
+  EXPECT_FAILS(run(other.function("f"), {&x.dl}, {&y.dl}), TENON_UNSUPPORTED,
+               "f: the model's CPU code asked for a kernel launch");
 }
 
 TEST(Image, RunsByNumber) {

@@ -7,6 +7,7 @@
 
 #include "Fakes.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,10 @@ void fake::reset() {
   s.missingKernel = "";
   s.staticShared = 0;
   s.cluster = 0;
+  s.multiprocessors = 4;
+  s.threads = 2048;
+  s.occupancyResult = CUDA_SUCCESS;
+  s.occupancyQueries = 0;
   s.memoryBytes = 1 << 20;
   s.heuristicStatus = CUBLAS_STATUS_SUCCESS;
   s.heuristicCount = 1;
@@ -84,10 +89,18 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice) {
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                               CUdevice) {
-  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
-               ? theState.major
-               : theState.minor;
-  return CUDA_SUCCESS;
+  switch (attribute) {
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+    return *value = theState.major, CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+    return *value = theState.minor, CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+    return *value = theState.multiprocessors, CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+    return *value = fake::kBlockSharedBytes, CUDA_SUCCESS;
+  default:
+    return CUDA_ERROR_INVALID_VALUE;
+  }
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
@@ -153,11 +166,30 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute,
                             CUfunction function) {
   auto *known = reinterpret_cast<fake::Function *>(function);
-  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-               ? known->dynamicSharedLimit
-           : attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH
-               ? known->cluster
-               : 0;
+  *value =
+      attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+          ? known->dynamicSharedLimit
+      : attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH ? known->cluster
+      : attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? theState.staticShared
+                                                         : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
+                                                     CUfunction function,
+                                                     int threads,
+                                                     size_t sharedBytes) {
+  auto *known = reinterpret_cast<fake::Function *>(function);
+  std::lock_guard<std::mutex> lock(theState.mutex);
+  ++theState.occupancyQueries;
+  if (theState.occupancyResult)
+    return theState.occupancyResult;
+  int bytes = static_cast<int>(sharedBytes);
+  *blocks = theState.threads / threads;
+  if (bytes > known->dynamicSharedLimit)
+    *blocks = 0;
+  else if (bytes)
+    *blocks = std::min(*blocks, fake::kSharedBytes / bytes);
   return CUDA_SUCCESS;
 }
 
@@ -167,7 +199,7 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   ++theState.attributeSets;
   if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
     known->nonPortableCluster = value;
-  else if (value > 227 * 1024)
+  else if (value > fake::kBlockSharedBytes - theState.staticShared)
     return CUDA_ERROR_INVALID_VALUE;
   else
     known->dynamicSharedLimit = value;
@@ -185,6 +217,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
   if (reinterpret_cast<CUcontext>(known->context) != fake::currentContext())
     return CUDA_ERROR_INVALID_CONTEXT;
   if (static_cast<int>(sharedBytes) > known->dynamicSharedLimit)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (!gridX || !gridY || !gridZ)
     return CUDA_ERROR_INVALID_VALUE;
   // The driver copies the values too: the caller's memory is gone afterwards.
   void *firstArgument =

@@ -73,6 +73,8 @@ struct Matmul {
 
 inline constexpr int kMaxRecords = 4096;
 inline constexpr int kMaxDevices = 8;
+/// Of a multiprocessor, and of a block on it at most.
+inline constexpr int kSharedBytes = 228 * 1024, kBlockSharedBytes = 227 * 1024;
 
 /// What the fakes shall do, and what they were asked.
 struct State {
@@ -83,6 +85,8 @@ struct State {
   CUresult initResult, loadResult, launchResult;
   const char *missingKernel;
   int staticShared, cluster;
+  int multiprocessors, threads; ///< that one has room for
+  CUresult occupancyResult;
   size_t memoryBytes; ///< of the largest allocation that works
   cublasStatus_t heuristicStatus;
   int heuristicCount;
@@ -93,6 +97,7 @@ struct State {
   Heuristic heuristics[kMaxRecords];
   Matmul matmuls[kMaxRecords];
   int allocations, liveAllocations, synchronisations, attributeSets;
+  int occupancyQueries;
   int pushes, pops, moduleLoads, moduleUnloads, handles;
   int retained[kMaxDevices];
   Context contexts[kMaxDevices];

@@ -78,6 +78,23 @@ void tenonLaunchKernel(TenonCall *call, int32_t kernel, int64_t gridX,
                        int64_t blockY, int64_t blockZ,
                        int64_t dynamicSharedBytes, void **arguments);
 
+/// Launches as many thread blocks of a kernel as there are pieces of `work`, at
+/// most `maxBlocks` (1 or more), and at most as many as are resident on the
+/// device at once. The blocks share the work: the kernel reads from its grid,
+/// [blocks, 1, 1], how many they are. Other work on the device can hold blocks
+/// back, so a block may wait only for blocks of lower numbers. `work` = 0 is a
+/// no-op; a kernel of which no block fits the device is an error.
+///
+/// `token`, if not null, is the slot of one of the arguments. It receives a
+/// number that no other launch of the process has, is not 0, and is unlikely to
+/// lie in memory by chance. The kernel marks with it what it has finished, in a
+/// workspace that may hold anything before, and clears its marks before it
+/// ends: a replayed CUDA graph brings the same number again.
+void tenonLaunchPersistent(TenonCall *call, int32_t kernel, int64_t work,
+                           int64_t maxBlocks, int64_t blockX,
+                           int64_t dynamicSharedBytes, void **arguments,
+                           int64_t *token);
+
 /// Element types of a plan.
 enum TenonDType : int32_t {
   kTenonF32 = 0,
