@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DestinationStyle.h"
+
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
@@ -63,20 +65,7 @@ void EpilogueOp::getEffects(
 //===----------------------------------------------------------------------===//
 
 LogicalResult EpilogueOp::verify() {
-  bool onMemRefs = llvm::all_of(getOperandTypes(), llvm::IsaPred<MemRefType>);
-  if (!isOnTensors() && !onMemRefs)
-    return emitOpError("takes tensors or memrefs, not both: operands are (")
-           << getOperandTypes() << ")";
-  if (getOutputs().empty())
-    return emitOpError("needs at least one output");
-  if (isOnTensors() && getResultTypes() != getOutputs().getTypes())
-    return emitOpError("gives its outputs' types: expected (")
-           << getOutputs().getTypes() << "), but has (" << getResultTypes()
-           << ")";
-  if (onMemRefs && getNumResults() != 0)
-    return emitOpError("on memrefs gives no results, but has (")
-           << getResultTypes() << ")";
-  return success();
+  return tenon::detail::verifyDestinations(*this, getOutputs());
 }
 
 /// Whether an op maps elements to elements, or is a constant that is the same
@@ -107,16 +96,7 @@ LogicalResult EpilogueOp::verifyRegions() {
       return op.emitOpError("cannot be in an epilogue: it is neither "
                             "elementwise, nor a reduction of the tenon "
                             "dialect, nor a splat constant");
-  SmallVector<Type> expected =
-      llvm::map_to_vector(getOutputs().getTypes(), [](Type type) -> Type {
-        return getTensorType(type);
-      });
-  if (getYield().getOperandTypes() != TypeRange(expected))
-    return getYield().emitOpError("must give one value for each output: "
-                                  "expected (")
-           << expected << "), but yields (" << getYield().getOperandTypes()
-           << ")";
-  return success();
+  return tenon::detail::verifyEpilogueYield(getYield(), getOutputs());
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,14 +108,11 @@ void EpilogueOp::print(OpAsmPrinter &printer) {
   llvm::interleaveComma(llvm::zip(getInputs(), getBody()->getArguments()),
                         printer, [&](auto pair) {
                           auto [input, argument] = pair;
-                          printer << argument << " = " << input << ": "
-                                  << input.getType();
+                          tenon::detail::printEpilogueInput(printer, argument,
+                                                            input);
                         });
-  printer << ") outs(";
-  llvm::interleaveComma(getOutputs(), printer, [&](Value output) {
-    printer << output << ": " << output.getType();
-  });
   printer << ")";
+  tenon::detail::printEpilogueOutputs(printer, getOutputs());
   printer.printOptionalArrowTypeList(getResultTypes());
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
                                            {"operandSegmentSizes"});
@@ -143,43 +120,15 @@ void EpilogueOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getEpilogue(), /*printEntryBlockArgs=*/false);
 }
 
-/// Parses `%arg = %input: type` and resolves the input.
-static ParseResult parseInput(OpAsmParser &parser,
-                              SmallVectorImpl<OpAsmParser::Argument> &arguments,
-                              SmallVectorImpl<Value> &inputs) {
-  OpAsmParser::UnresolvedOperand operand;
-  Type type;
-  SMLoc loc;
-  OpAsmParser::Argument &argument = arguments.emplace_back();
-  if (parser.parseArgument(argument) || parser.parseEqual() ||
-      parser.parseOperand(operand) || parser.getCurrentLocation(&loc) ||
-      parser.parseColonType(type) ||
-      parser.resolveOperand(operand, type, inputs))
-    return failure();
-  if (!isa<RankedTensorType, MemRefType>(type))
-    return parser.emitError(loc) << "expected a ranked tensor or memref, but "
-                                    "got "
-                                 << type;
-  argument.type = EpilogueOp::getTensorType(type);
-  return success();
-}
-
 ParseResult EpilogueOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<Value> inputs, outputs;
-  auto input = [&] { return parseInput(parser, arguments, inputs); };
-  auto output = [&]() -> ParseResult {
-    OpAsmParser::UnresolvedOperand operand;
-    Type type;
-    if (parser.parseOperand(operand) || parser.parseColonType(type))
-      return failure();
-    return parser.resolveOperand(operand, type, outputs);
+  auto input = [&] {
+    return tenon::detail::parseEpilogueInput(parser, arguments, inputs);
   };
-  using Delimiter = OpAsmParser::Delimiter;
   if (parser.parseKeyword("ins") ||
-      parser.parseCommaSeparatedList(Delimiter::Paren, input) ||
-      parser.parseKeyword("outs") ||
-      parser.parseCommaSeparatedList(Delimiter::Paren, output) ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, input) ||
+      tenon::detail::parseEpilogueOutputs(parser, outputs) ||
       parser.parseOptionalArrowTypeList(result.types) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
@@ -264,15 +213,11 @@ struct EpilogueBufferization
     auto epilogue = cast<EpilogueOp>(op);
     if (!epilogue.isOnTensors())
       return success();
-    SmallVector<Value> buffers;
-    for (Value operand : op->getOperands()) {
-      FailureOr<Value> buffer =
-          bufferization::getBuffer(rewriter, operand, options, state);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
-    ValueRange all(buffers);
+    FailureOr<SmallVector<Value>> buffers =
+        tenon::detail::getOperandBuffers(op, rewriter, options, state);
+    if (failed(buffers))
+      return failure();
+    ValueRange all(*buffers);
     // The region stays on tensors. All is made behind the rewriter's back:
     // bufferization asks that every op it has seen loses its tensors, and takes
     // a new op for an old one whose address it has.
@@ -291,4 +236,5 @@ struct EpilogueBufferization
 
 void tenon::detail::attachEpilogueBufferization(MLIRContext &context) {
   EpilogueOp::attachInterface<EpilogueBufferization>(context);
+  attachTiledLinearBufferization(context);
 }

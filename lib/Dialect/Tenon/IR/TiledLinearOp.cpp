@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The tiled linear op: verification, assembly, bufferization.
+// The tiled linear op: building, verification, assembly.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "DestinationStyle.h"
 
-#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -44,15 +44,195 @@ YieldOp TiledLinearOp::getYield() {
   return cast<YieldOp>(getBody()->getTerminator());
 }
 
+SmallVector<int64_t> TiledLinearOp::getProductShape() {
+  return {cast<ShapedType>(getX().getType()).getDimSize(0),
+          cast<ShapedType>(getW().getType()).getDimSize(0)};
+}
+
 bool TiledLinearOp::isOnTensors() { return isa<TensorType>(getX().getType()); }
 
 void TiledLinearOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
-        &effects) {}
+        &effects) {
+  if (isOnTensors())
+    return;
+  auto *resource = SideEffects::DefaultResource::get();
+  for (OpOperand &operand : (*this)->getOpOperands())
+    if (!isDpsInit(&operand))
+      effects.emplace_back(MemoryEffects::Read::get(), &operand, resource);
+  for (OpOperand &output : getOutputsMutable())
+    effects.emplace_back(MemoryEffects::Write::get(), &output, resource);
+  for (OpOperand &workspace : getWorkspaceMutable())
+    effects.emplace_back(MemoryEffects::Write::get(), &workspace, resource);
+}
 
-LogicalResult TiledLinearOp::verify() { return success(); }
-LogicalResult TiledLinearOp::verifyRegions() { return success(); }
-void TiledLinearOp::print(OpAsmPrinter &printer) {}
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+LogicalResult TiledLinearOp::verify() {
+  if (failed(tenon::detail::verifyDestinations(*this, getOutputs())))
+    return failure();
+  auto x = cast<ShapedType>(getX().getType());
+  auto w = cast<ShapedType>(getW().getType());
+  Type element = x.getElementType();
+  if (!(element.isF16() || element.isBF16() || element.isF32()) ||
+      w.getElementType() != element)
+    return emitOpError("multiplies x and w of one element type, f16, bf16 or "
+                       "f32, but x is ")
+           << x << " and w is " << w;
+  if (x.getRank() != 2 || w.getRank() != 2 || !w.hasStaticShape() ||
+      x.getDimSize(1) != w.getDimSize(1))
+    return emitOpError("needs x [M, K] and w [N, K], with N and K known and "
+                       "one K, but x is ")
+           << x << " and w is " << w;
+  if (getSchedule().getStreamK() != static_cast<bool>(getWorkspace()))
+    return emitOpError("needs a workspace exactly where its schedule has "
+                       "stream_k, but has ")
+           << (getWorkspace() ? "one without" : "none with") << " stream_k";
+  return success();
+}
+
+/// Whether an op maps elements to elements, or is a constant that is the same
+/// everywhere.
+static bool canBeInEpilogue(Operation &op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue());
+  return isa<ElementwiseEpilogueOp>(op);
+}
+
+/// Checks that the region's arguments stand for the product and the inputs.
+static LogicalResult verifyArguments(TiledLinearOp op) {
+  Block *body = op.getBody();
+  if (body->getNumArguments() != op.getInputs().size() + 1)
+    return op.emitOpError("region must take the product and one argument for "
+                          "each input: expected ")
+           << op.getInputs().size() + 1 << " arguments, but it has "
+           << body->getNumArguments();
+  auto x = cast<ShapedType>(op.getX().getType());
+  auto product =
+      RankedTensorType::get(op.getProductShape(), x.getElementType());
+  Type accumulator = op.getAccumulator().getType();
+  if (accumulator != product &&
+      accumulator != product.clone(Float32Type::get(op.getContext())))
+    return op.emitOpError("the product argument must be [M, N] of x's element "
+                          "type or f32: expected ")
+           << product << ", but it is " << accumulator;
+  for (auto [input, argument] :
+       llvm::zip(op.getInputs(), body->getArguments().drop_front()))
+    if (EpilogueOp::getTensorType(input.getType()) != argument.getType())
+      return op.emitOpError("argument #")
+             << argument.getArgNumber() << " stands for an input of type "
+             << input.getType() << ", but is " << argument.getType();
+  return success();
+}
+
+LogicalResult TiledLinearOp::verifyRegions() {
+  if (failed(verifyArguments(*this)))
+    return failure();
+  for (Operation &op : getBody()->without_terminator())
+    if (!canBeInEpilogue(op))
+      return op.emitOpError("cannot be in a tiled epilogue: it is neither an "
+                            "elementwise op of the tenon dialect nor a splat "
+                            "constant");
+  SmallVector<int64_t> shape = getProductShape();
+  for (Value output : getOutputs())
+    if (cast<ShapedType>(output.getType()).getShape() != ArrayRef(shape))
+      return emitOpError("writes outputs of the product's shape, ")
+             << EpilogueOp::getTensorType(getAccumulator().getType())
+             << ", but one is " << output.getType();
+  return tenon::detail::verifyEpilogueYield(getYield(), getOutputs());
+}
+
+//===----------------------------------------------------------------------===//
+// Assembly
+//===----------------------------------------------------------------------===//
+
+void TiledLinearOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getX() << ", " << getW() << " : " << getX().getType()
+          << ", " << getW().getType() << " epilogue(";
+  printer.printRegionArgument(getAccumulator());
+  for (auto [input, argument] :
+       llvm::zip(getInputs(), getBody()->getArguments().drop_front())) {
+    printer << ", ";
+    tenon::detail::printEpilogueInput(printer, argument, input);
+  }
+  printer << ")";
+  tenon::detail::printEpilogueOutputs(printer, getOutputs());
+  if (Value workspace = getWorkspace())
+    printer << " workspace(" << workspace << ": " << workspace.getType() << ")";
+  printer << " schedule";
+  printer.printStrippedAttrOrType(getSchedule());
+  printer.printOptionalArrowTypeList(getResultTypes());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {"operandSegmentSizes", "schedule"});
+  printer << ' ';
+  printer.printRegion(getEpilogue(), /*printEntryBlockArgs=*/false);
+}
+
+/// Parses `%x, %w : type, type`.
+static ParseResult parseFactors(OpAsmParser &parser,
+                                SmallVectorImpl<Value> &operands) {
+  OpAsmParser::UnresolvedOperand x, w;
+  Type xType, wType;
+  return failure(parser.parseOperand(x) || parser.parseComma() ||
+                 parser.parseOperand(w) || parser.parseColonType(xType) ||
+                 parser.parseComma() || parser.parseType(wType) ||
+                 parser.resolveOperand(x, xType, operands) ||
+                 parser.resolveOperand(w, wType, operands));
+}
+
+/// Parses `epilogue(%acc: type, %arg = %input: type, ...)`.
+static ParseResult
+parseArguments(OpAsmParser &parser,
+               SmallVectorImpl<OpAsmParser::Argument> &arguments,
+               SmallVectorImpl<Value> &inputs) {
+  if (parser.parseKeyword("epilogue") || parser.parseLParen() ||
+      parser.parseArgument(arguments.emplace_back(), /*allowType=*/true))
+    return failure();
+  while (succeeded(parser.parseOptionalComma()))
+    if (tenon::detail::parseEpilogueInput(parser, arguments, inputs))
+      return failure();
+  return parser.parseRParen();
+}
+
+/// Parses `workspace(%ws: type)` if it is there.
+static ParseResult parseWorkspace(OpAsmParser &parser,
+                                  SmallVectorImpl<Value> &workspace) {
+  if (failed(parser.parseOptionalKeyword("workspace")))
+    return success();
+  OpAsmParser::UnresolvedOperand operand;
+  Type type;
+  return failure(parser.parseLParen() || parser.parseOperand(operand) ||
+                 parser.parseColonType(type) ||
+                 parser.resolveOperand(operand, type, workspace) ||
+                 parser.parseRParen());
+}
+
 ParseResult TiledLinearOp::parse(OpAsmParser &parser, OperationState &result) {
-  return failure();
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<Value> inputs, outputs, workspace;
+  if (parseFactors(parser, result.operands) ||
+      parseArguments(parser, arguments, inputs) ||
+      tenon::detail::parseEpilogueOutputs(parser, outputs) ||
+      parseWorkspace(parser, workspace) || parser.parseKeyword("schedule"))
+    return failure();
+  auto schedule =
+      dyn_cast_or_null<ScheduleAttr>(ScheduleAttr::parse(parser, Type()));
+  if (!schedule || parser.parseOptionalArrowTypeList(result.types) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  result.addOperands(inputs);
+  result.addOperands(outputs);
+  result.addOperands(workspace);
+  auto &properties = result.getOrAddProperties<Properties>();
+  properties.schedule = schedule;
+  properties.operandSegmentSizes = {1, 1, static_cast<int32_t>(inputs.size()),
+                                    static_cast<int32_t>(outputs.size()),
+                                    static_cast<int32_t>(workspace.size())};
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, arguments))
+    return failure();
+  ensureTerminator(*body, parser.getBuilder(), result.location);
+  return success();
 }

@@ -51,7 +51,8 @@ LogicalResult inferBroadcast(std::optional<Location> loc, StringRef opName,
 ParseResult parseBinary(OpAsmParser &parser, OperationState &result);
 void printBinary(OpAsmPrinter &printer, Operation *op);
 LogicalResult verifyBinary(Operation *op);
-// Lets one-shot bufferization see `tenon.epilogue`; called by the dialect.
+// Lets one-shot bufferization see `tenon.epilogue` and `tenon.tiled_linear`;
+// called by the dialect.
 void attachEpilogueBufferization(MLIRContext &context);
 } // namespace detail
 

@@ -19,37 +19,46 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "A linear layer and its epilogue as one tiled kernel";
   let description = [{
-    What a `tenon.fused_linear` becomes when its strategy is `tiled`: x, w and the
-    epilogue's operands in memory, results written to `outs`. The region's first
-    argument is the product `x w^T`, accumulated in f32; the others stand for the
-    inputs, and are tensors also where these are memrefs. Products of f32 are
-    rounded to tf32: x by the kernel, w before (`tenon.round_tf32`). A schedule
-    with `stream_k` keeps partial tiles in the workspace.
+    A linear layer whose strategy is `tiled`, with x, w and the epilogue's operands
+    in memory and its results written to `outs`. The region's first argument is the
+    product `x w^T`, accumulated in f32; the others stand for the inputs, and are
+    tensors also where these are memrefs; it yields one value for each output.
+    16-bit values inside it, the product included, stay in f32. Operands of f32 are
+    multiplied as tf32: the kernel rounds x, and w is expected to be rounded
+    (`tenon.round_tf32`).
+
+    The schedule says how the kernel divides the product. With `stream_k`, blocks
+    that share a tile hand partial sums over in the workspace, scratch that all
+    layers of a function may share; Target/Schedule.h has its size. An input
+    `[M, N]` may be the buffer of an output; x, w and all other inputs may not.
 
     On tensors it gives one result for each output; on memrefs none. One kernel
     comes of it (`--tenon-emit-kernels`).
 
-    Requires: all operands tensors or all memrefs; x `[M, K]`, w `[N, K]` of f16,
-    bf16 or f32; in the region ops that implement `ElementwiseEpilogueOp`; a
-    workspace with `stream_k`.
+    Requires: all operands tensors or all memrefs; x `[M, K]`, w `[N, K]` of one
+    type, f16, bf16 or f32, and w static; a product argument `[M, N]` of x's type
+    or f32; outputs `[M, N]`; in the region ops that implement
+    `ElementwiseEpilogueOp` and splat constants; a workspace exactly with
+    `stream_k`.
 
     Example:
 
     ```mlir
     %1 = tenon.tiled_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
         epilogue(%acc: tensor<?x32xf32>, %bias = %b: tensor<32xf32>)
-        outs(%0: tensor<?x32xbf16>) workspace(%ws: tensor<1024xi8>)
+        outs(%0: tensor<?x32xbf16>) workspace(%ws: tensor<3147264xi8>)
         schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>
         -> tensor<?x32xbf16> {
       %2 = tenon.add %acc, %bias : tensor<?x32xf32>, tensor<32xf32>
-      %3 = tenon.cast %2 : tensor<?x32xf32> to tensor<?x32xbf16>
+      %3 = tenon.cast %2 : tensor<?x32xf32> -> tensor<?x32xbf16>
       tenon.yield %3 : tensor<?x32xbf16>
     }
     ```
 
     Errors: tensors mixed with memrefs; x and w of other shapes or types; an
-    argument or a yielded value that differs from its operand or output; an op
-    that cannot be in the epilogue; `stream_k` without a workspace.
+    argument or a yielded value that differs from its operand or output; an output
+    of another shape than the product; an op that cannot be in the epilogue;
+    `stream_k` without a workspace, or the reverse.
   }];
   let arguments = (ins Tenon_TensorOrMemRef:$x, Tenon_TensorOrMemRef:$w,
                        Variadic<Tenon_TensorOrMemRef>:$inputs,
@@ -72,6 +81,8 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
   let extraClassDeclaration = [{
     YieldOp getYield();
     bool isOnTensors();
+    /// [M, N], where M may be dynamic.
+    SmallVector<int64_t> getProductShape();
     /// The region's first argument, the product.
     BlockArgument getAccumulator() { return getBody()->getArgument(0); }
     MutableOperandRange getDpsInitsMutable() { return getOutputsMutable(); }

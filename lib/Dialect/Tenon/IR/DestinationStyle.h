@@ -1,0 +1,54 @@
+//===- DestinationStyle.h - What ops with outputs share ---------*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verification, assembly and bufferization that `tenon.epilogue` and
+// `tenon.tiled_linear` have in common: inputs that the region's arguments stand
+// for, outputs, and results where the outputs are tensors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_DIALECT_TENON_IR_DESTINATIONSTYLE_H
+#define TENON_LIB_DIALECT_TENON_IR_DESTINATIONSTYLE_H
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+
+namespace mlir::tenon::detail {
+
+/// Parses `%arg = %input: type` and resolves the input.
+ParseResult
+parseEpilogueInput(OpAsmParser &parser,
+                   SmallVectorImpl<OpAsmParser::Argument> &arguments,
+                   SmallVectorImpl<Value> &inputs);
+void printEpilogueInput(OpAsmPrinter &printer, BlockArgument argument,
+                        Value input);
+
+/// Parses `outs(%output: type, ...)` and resolves the outputs.
+ParseResult parseEpilogueOutputs(OpAsmParser &parser,
+                                 SmallVectorImpl<Value> &outputs);
+void printEpilogueOutputs(OpAsmPrinter &printer, ValueRange outputs);
+
+/// Checks that the operands are all tensors or all memrefs, that there is an
+/// output, and that the results are the outputs that are tensors.
+LogicalResult verifyDestinations(Operation *op, ValueRange outputs);
+
+/// Checks that the region's yield gives one value for each output.
+LogicalResult verifyEpilogueYield(YieldOp yield, ValueRange outputs);
+
+/// The buffers of an op's operands, in their order.
+FailureOr<SmallVector<Value>>
+getOperandBuffers(Operation *op, RewriterBase &rewriter,
+                  const bufferization::BufferizationOptions &options,
+                  bufferization::BufferizationState &state);
+
+/// Lets one-shot bufferization see `tenon.tiled_linear`.
+void attachTiledLinearBufferization(MLIRContext &context);
+
+} // namespace mlir::tenon::detail
+
+#endif // TENON_LIB_DIALECT_TENON_IR_DESTINATIONSTYLE_H

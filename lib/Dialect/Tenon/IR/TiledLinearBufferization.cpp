@@ -1,0 +1,80 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How `tenon.tiled_linear` moves from tensors to buffers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DestinationStyle.h"
+
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+struct TiledLinearBufferization
+    : bufferization::DstBufferizableOpInterfaceExternalModel<
+          TiledLinearBufferization, TiledLinearOp> {
+  /// The workspace holds nothing that anyone reads after the kernel, so that
+  /// all layers may share it without copies.
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const bufferization::AnalysisState &) const {
+    auto tiled = cast<TiledLinearOp>(op);
+    return !tiled.isDpsInit(&operand) && operand.get() != tiled.getWorkspace();
+  }
+
+  /// A thread reads an input [M, N] at an element before it writes the outputs
+  /// there. What is read by many threads (x, w, a bias) must not be
+  /// overwritten.
+  bool bufferizesToElementwiseAccess(Operation *op,
+                                     const bufferization::AnalysisState &,
+                                     ArrayRef<OpOperand *> operands) const {
+    auto tiled = cast<TiledLinearOp>(op);
+    SmallVector<int64_t> shape = tiled.getProductShape();
+    auto [begin, size] = tiled.getODSOperandIndexAndLength(2);
+    return llvm::all_of(
+        operands, [&, begin = begin, size = size](OpOperand *operand) {
+          if (tiled.isDpsInit(operand))
+            return true;
+          unsigned number = operand->getOperandNumber();
+          return number >= begin && number < begin + size &&
+                 cast<ShapedType>(operand->get().getType()).getShape() ==
+                     ArrayRef(shape);
+        });
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const bufferization::BufferizationOptions &options,
+                          bufferization::BufferizationState &state) const {
+    auto tiled = cast<TiledLinearOp>(op);
+    if (!tiled.isOnTensors())
+      return success();
+    FailureOr<SmallVector<Value>> buffers =
+        tenon::detail::getOperandBuffers(op, rewriter, options, state);
+    if (failed(buffers))
+      return failure();
+    ValueRange all(*buffers);
+    ValueRange inputs = all.slice(2, tiled.getInputs().size());
+    ValueRange outputs =
+        all.slice(2 + inputs.size(), tiled.getOutputs().size());
+    // Made behind the rewriter's back, as for `tenon.epilogue`.
+    OpBuilder builder(op);
+    auto replacement = TiledLinearOp::create(
+        builder, op->getLoc(), all[0], all[1], inputs, outputs,
+        tiled.getWorkspace() ? all.back() : Value(), tiled.getSchedule());
+    IRMapping mapping;
+    tiled.getEpilogue().cloneInto(&replacement.getEpilogue(), mapping);
+    bufferization::replaceOpWithBufferizedValues(rewriter, op, outputs);
+    return success();
+  }
+};
+} // namespace
+
+void tenon::detail::attachTiledLinearBufferization(MLIRContext &context) {
+  TiledLinearOp::attachInterface<TiledLinearBufferization>(context);
+}

@@ -1,0 +1,276 @@
+// RUN: tenon-opt %s --split-input-file --verify-diagnostics
+
+func.func @mixed(%x: tensor<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
+  // expected-error @below {{takes tensors or memrefs, not both: operands are ('tensor<4x64xf16>', 'memref<8x64xf16>', 'memref<4x8xf16>')}}
+  tenon.tiled_linear %x, %w : tensor<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @no_output(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
+  // expected-error @below {{needs at least one output}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs()
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield
+  }
+  return
+}
+
+// -----
+
+func.func @result_type(%x: tensor<4x64xf16>, %w: tensor<8x64xf16>, %o: tensor<4x8xf16>) {
+  // expected-error @below {{gives its outputs' types: expected ('tensor<4x8xf16>'), but has ()}}
+  tenon.tiled_linear %x, %w : tensor<4x64xf16>, tensor<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: tensor<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @result_on_memrefs(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
+  // expected-error @below {{on memrefs gives no results, but has ('tensor<4x8xf16>')}}
+  %0 = tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> -> tensor<4x8xf16> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @f64(%x: memref<4x64xf64>, %w: memref<8x64xf64>, %o: memref<4x8xf64>) {
+  // expected-error @below {{multiplies x and w of one element type, f16, bf16 or f32, but x is 'memref<4x64xf64>' and w is 'memref<8x64xf64>'}}
+  tenon.tiled_linear %x, %w : memref<4x64xf64>, memref<8x64xf64>
+      epilogue(%acc: tensor<4x8xf64>) outs(%o: memref<4x8xf64>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf64>
+  }
+  return
+}
+
+// -----
+
+func.func @element_types(%x: memref<4x64xf16>, %w: memref<8x64xbf16>, %o: memref<4x8xf16>) {
+  // expected-error @below {{multiplies x and w of one element type, f16, bf16 or f32, but x is 'memref<4x64xf16>' and w is 'memref<8x64xbf16>'}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xbf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @k(%x: memref<4x64xf16>, %w: memref<8x32xf16>, %o: memref<4x8xf16>) {
+  // expected-error @below {{needs x [M, K] and w [N, K], with N and K known and one K, but x is 'memref<4x64xf16>' and w is 'memref<8x32xf16>'}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x32xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @rank_of_x(%x: memref<64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
+  // expected-error @below {{needs x [M, K] and w [N, K], with N and K known and one K, but x is 'memref<64xf16>' and w is 'memref<8x64xf16>'}}
+  tenon.tiled_linear %x, %w : memref<64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @rank_of_w(%x: memref<4x64xf16>, %w: memref<64xf16>, %o: memref<4x8xf16>) {
+  // expected-error @below {{needs x [M, K] and w [N, K], with N and K known and one K, but x is 'memref<4x64xf16>' and w is 'memref<64xf16>'}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @dynamic_n(%x: memref<4x64xf16>, %w: memref<?x64xf16>, %o: memref<4x8xf16>) {
+  // expected-error @below {{needs x [M, K] and w [N, K], with N and K known and one K, but x is 'memref<4x64xf16>' and w is 'memref<?x64xf16>'}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<?x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @no_workspace(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
+  // expected-error @below {{needs a workspace exactly where its schedule has stream_k, but has none with stream_k}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @workspace(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>, %ws: memref<64xi8>) {
+  // expected-error @below {{needs a workspace exactly where its schedule has stream_k, but has one without stream_k}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>) workspace(%ws: memref<64xi8>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @product_shape(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
+  // expected-error @below {{the product argument must be [M, N] of x's element type or f32: expected 'tensor<4x8xf16>', but it is 'tensor<8x4xf16>'}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<8x4xf16>) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<8x4xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @product_type(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
+  // expected-error @below {{the product argument must be [M, N] of x's element type or f32: expected 'tensor<4x8xf16>', but it is 'tensor<4x8xbf16>'}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xbf16>) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xbf16>
+  }
+  return
+}
+
+// -----
+
+func.func @argument_count(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
+  // expected-error @below {{region must take the product and one argument for each input: expected 1 arguments, but it has 0}}
+  "tenon.tiled_linear"(%x, %w, %o) <{operandSegmentSizes = array<i32: 1, 1, 0, 1, 0>, schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>}> ({
+    "tenon.yield"() : () -> ()
+  }) : (memref<4x64xf16>, memref<8x64xf16>, memref<4x8xf16>) -> ()
+  return
+}
+
+// -----
+
+func.func @argument(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
+  // expected-error @below {{argument #1 stands for an input of type 'memref<4x8xf16>', but is 'tensor<8xf16>'}}
+  "tenon.tiled_linear"(%x, %w, %o, %o) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>, schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>}> ({
+  ^bb0(%acc: tensor<4x8xf16>, %r: tensor<8xf16>):
+    "tenon.yield"(%acc) : (tensor<4x8xf16>) -> ()
+  }) : (memref<4x64xf16>, memref<8x64xf16>, memref<4x8xf16>, memref<4x8xf16>) -> ()
+  return
+}
+
+// -----
+
+func.func @reduction(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>, %s: memref<8xf16>) {
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>, %m = %s: memref<8xf16>) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    // expected-error @below {{cannot be in a tiled epilogue: it is neither an elementwise op of the tenon dialect nor a splat constant}}
+    %0:3 = tenon.batch_norm_training %acc running(%m, %m)
+        : (tensor<4x8xf16>, tensor<8xf16>, tensor<8xf16>) -> (tensor<4x8xf16>, tensor<8xf16>, tensor<8xf16>)
+    tenon.yield %0#0 : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @other_dialect(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    // expected-error @below {{cannot be in a tiled epilogue: it is neither an elementwise op of the tenon dialect nor a splat constant}}
+    %0 = math.exp %acc : tensor<4x8xf16>
+    tenon.yield %0 : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @not_a_splat(%x: memref<2x64xf16>, %w: memref<1x64xf16>, %o: memref<2x1xf16>) {
+  tenon.tiled_linear %x, %w : memref<2x64xf16>, memref<1x64xf16>
+      epilogue(%acc: tensor<2x1xf16>) outs(%o: memref<2x1xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    // expected-error @below {{cannot be in a tiled epilogue: it is neither an elementwise op of the tenon dialect nor a splat constant}}
+    %0 = arith.constant dense<[[1.0], [2.0]]> : tensor<2x1xf16>
+    tenon.yield %0 : tensor<2x1xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @output_shape(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<8xf16>) {
+  // expected-error @below {{writes outputs of the product's shape, 'tensor<4x8xf16>', but one is 'memref<8xf16>'}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>, %b = %o: memref<8xf16>) outs(%o: memref<8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %b : tensor<8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @yield(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf32>) {
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    // expected-error @below {{must give one value for each output: expected ('tensor<4x8xf32>'), but yields ('tensor<4x8xf16>')}}
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @not_shaped(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>, %s: f32) {
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      // expected-error @below {{expected a ranked tensor or memref, but got 'f32'}}
+      epilogue(%acc: tensor<4x8xf16>, %a = %s: f32) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @no_schedule(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
+      // expected-error @below {{expected 'schedule'}}
+      {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
