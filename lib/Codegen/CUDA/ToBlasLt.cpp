@@ -201,7 +201,7 @@ struct ToBlasLt : tenon::impl::TenonToBlasLtBase<ToBlasLt> {
       function.walk([&](LinearOp op) { converter.convert(op); });
       function.walk([&](FusedLinearOp op) { converter.convert(op); });
       WalkResult result = function.walk<WalkOrder::PreOrder>([&](Block *block) {
-        if (isa<EpilogueOp>(block->getParentOp()))
+        if (isa<EpilogueOp, TiledLinearOp>(block->getParentOp()))
           return WalkResult::skip();
         return WalkResult(wrapElementwise(*block, rewriter));
       });

@@ -16,7 +16,47 @@ include "mlir/Pass/PassBase.td"
 def TenonToTiled : Pass<"tenon-to-tiled", "::mlir::ModuleOp"> {
   let summary = "Turn linear layers of strategy tiled into tenon.tiled_linear";
   let description = [{
-    TODO
+    A `tenon.linear` or `tenon.fused_linear` of strategy `tiled` becomes one
+    `tenon.tiled_linear` with its schedule: the region as it is, a bias as an
+    `add`, new tensors for the results. Layers whose schedules have `stream_k` and
+    need workspaces of one size share it within a function. Layers of another
+    strategy, or of none, stay for `--tenon-to-blaslt`. Before:
+
+    ```mlir
+    func.func @relu(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<?x32xbf16> {
+      %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
+          epilogue(%acc: tensor<?x32xbf16>) -> tensor<?x32xbf16>
+          attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>,
+                      tenon.strategy = #tenon.strategy<tiled>} {
+        %1 = tenon.relu %acc : tensor<?x32xbf16>
+        tenon.yield %1 : tensor<?x32xbf16>
+      }
+      return %0 : tensor<?x32xbf16>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @relu(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<?x32xbf16> {
+      %ws = bufferization.alloc_tensor() : tensor<1574400xi8>
+      %c0 = arith.constant 0 : index
+      %m = tensor.dim %x, %c0 : tensor<?x64xbf16>
+      %init = tensor.empty(%m) : tensor<?x32xbf16>
+      %0 = tenon.tiled_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
+          epilogue(%acc: tensor<?x32xbf16>) outs(%init: tensor<?x32xbf16>) workspace(%ws: tensor<1574400xi8>)
+          schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>
+          -> tensor<?x32xbf16> {
+        %1 = tenon.relu %acc : tensor<?x32xbf16>
+        tenon.yield %1 : tensor<?x32xbf16>
+      }
+      return %0 : tensor<?x32xbf16>
+    }
+    ```
+
+    Strategy `tiled` without a schedule is an error, and so is f32 of a precision
+    other than `tf32`: `--tenon-select-strategy` writes the one and casts the
+    operands for the other.
   }];
   let dependentDialects = [
     "::mlir::bufferization::BufferizationDialect",
