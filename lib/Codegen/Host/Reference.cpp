@@ -49,10 +49,10 @@ static void widenFunction(func::FuncOp function) {
   function.walk([&](Operation *op) {
     if (op == function)
       return;
-    // In exact arithmetic it changes nothing, and there is none of f64.
-    if (auto cast = dyn_cast<CastOp>(op)) {
-      cast.replaceAllUsesWith(cast.getInput());
-      cast.erase();
+    // In exact arithmetic they change nothing, and there is none of f64.
+    if (isa<CastOp, RoundTf32Op>(op)) {
+      op->replaceAllUsesWith(op->getOperands());
+      op->erase();
       return;
     }
     for (Value result : op->getResults())

@@ -93,12 +93,28 @@ func.func @leaky_relu(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
 // CHECK-LABEL: func.func @gelu(
 // CHECK: linalg.generic
 // CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
-// CHECK: math.erf {{.*}} : f32
-// CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: %[[BOUNDED:.*]] = arith.minnumf %[[WIDE]], %{{.*}} : f32
+// CHECK: %[[T:.*]] = math.absf %[[BOUNDED]] : f32
+// CHECK-COUNT-8: arith.addf {{.*}} fastmath<contract> : f32
+// CHECK: %[[TAIL:.*]] = math.exp2 %{{.*}} : f32
+// CHECK: %[[POSITIVE:.*]] = arith.maximumf %[[WIDE]], %{{.*}} : f32
+// CHECK: %[[PRODUCT:.*]] = arith.mulf %[[T]], %[[TAIL]] fastmath<contract> : f32
+// CHECK: %[[GELU:.*]] = arith.subf %[[POSITIVE]], %[[PRODUCT]] fastmath<contract> : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %[[GELU]] : f32 to f16
 // CHECK: linalg.yield %[[ROUNDED]] : f16
 func.func @gelu(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
   %0 = tenon.gelu %x : tensor<?x8xf16>
   return %0 : tensor<?x8xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @gelu_f64(
+// CHECK-NOT: math.exp2
+// CHECK: math.erf {{.*}} : f64
+func.func @gelu_f64(%x: tensor<?x8xf64>) -> tensor<?x8xf64> {
+  %0 = tenon.gelu %x : tensor<?x8xf64>
+  return %0 : tensor<?x8xf64>
 }
 
 // CHECK-LABEL: func.func @gelu_tanh(
@@ -242,4 +258,24 @@ func.func @cast_chain(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = tenon.cast %x : tensor<8xf32> -> tensor<8xbf16>
   %1 = tenon.cast %0 : tensor<8xbf16> -> tensor<8xf32>
   return %1 : tensor<8xf32>
+}
+
+// -----
+
+// Half of the last bit kept is added, and the lower bits are cut off. NaN stays NaN.
+
+// CHECK-LABEL: func.func @round_tf32(
+// CHECK: linalg.generic
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[X:.*]] : f32 to i32
+// CHECK: %[[HALF:.*]] = arith.constant 4096 : i32
+// CHECK: %[[SUM:.*]] = arith.addi %[[BITS]], %[[HALF]]
+// CHECK: %[[MASK:.*]] = arith.constant -8192 : i32
+// CHECK: %[[CUT:.*]] = arith.andi %[[SUM]], %[[MASK]]
+// CHECK: %[[ROUNDED:.*]] = arith.bitcast %[[CUT]] : i32 to f32
+// CHECK: %[[ISNAN:.*]] = arith.cmpf uno, %[[X]], %[[X]]
+// CHECK: %[[NAN:.*]] = arith.constant 0x7FC00000 : f32
+// CHECK: arith.select %[[ISNAN]], %[[NAN]], %[[ROUNDED]]
+func.func @round_tf32(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %0 = tenon.round_tf32 %x : tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
 }

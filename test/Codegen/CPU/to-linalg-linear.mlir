@@ -58,3 +58,16 @@ func.func @linear_tf32(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x
   %0 = tenon.linear %x, %w precision<tf32> : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
   return %0 : tensor<8x32xf32>
 }
+
+// -----
+
+// How a GPU computes a layer is nothing to the CPU.
+
+// CHECK-LABEL: func.func @strategy(
+// CHECK: linalg.matmul
+func.func @strategy(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) -> tensor<?x4xf32> {
+  %0 = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync,
+      tile = 64x128x64, warps = 2x4, stages = 4, swizzle = 128, raster = 8, blocks = 1>}
+      : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}

@@ -43,3 +43,12 @@ func.func @cast(%x: tensor<4x8xf32>, %w: tensor<16x8xbf16>) -> tensor<4x16xf32> 
   }
   return %1 : tensor<4x16xf32>
 }
+
+// CHECK-LABEL: func.func @round_tf32_reference(
+// CHECK-NOT:     tenon.round_tf32
+// CHECK:         %[[XD:.*]] = arith.extf
+// CHECK:         return %[[XD]] : tensor<8xf64>
+func.func @round_tf32(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = tenon.round_tf32 %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

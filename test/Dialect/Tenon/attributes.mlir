@@ -1,4 +1,4 @@
-// The dialect's attributes on functions, their arguments and results, and modules.
+// The dialect's attributes on functions, their arguments and results, modules, layers and launches.
 // RUN: tenon-opt %s --split-input-file --verify-diagnostics | FileCheck %s
 
 // CHECK: module attributes {tenon.kernels = ["forward_0", "forward_1"]}
@@ -22,6 +22,44 @@ module attributes {tenon.kernels = ["forward_0", "forward_1"]} {
 // CHECK: @bufferized(%arg0: memref<4x8xf32> {tenon.param}, %arg1: tensor<f32> {tenon.param})
 func.func @bufferized(%w: memref<4x8xf32> {tenon.param}, %s: tensor<f32> {tenon.param}) {
   return
+}
+
+// -----
+
+// CHECK-LABEL: @strategies
+func.func @strategies(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
+  // CHECK: tenon.linear {{.*}} {tenon.strategy = #tenon.strategy<library>}
+  %0 = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<library>} : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  // CHECK: tenon.fused_linear
+  // CHECK-SAME: tenon.schedule = #tenon.schedule<mma_sync, tile = 64x128x32, warps = 2x4, stages = 4, swizzle = 64, raster = 8, blocks = 2, stream_k = true>
+  // CHECK-SAME: tenon.strategy = #tenon.strategy<tiled>
+  %1 = tenon.fused_linear %x, %w : tensor<?x8xf16>, tensor<4x8xf16> epilogue(%acc: tensor<?x4xf16>) -> tensor<?x4xf16>
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x128x32,
+                  warps = 2x4, stages = 4, swizzle = 64, raster = 8, blocks = 2, stream_k = true>} {
+    %2 = tenon.relu %acc : tensor<?x4xf16>
+    tenon.yield %2 : tensor<?x4xf16>
+  }
+  // Without stream-K nothing is written.
+  // CHECK: blocks = 1>}
+  %3 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 16x128x64, warps = 1x4, stages = 3, swizzle = 128, raster = 8, blocks = 1>}
+      : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  return
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    gpu.func @k() kernel {
+      gpu.return
+    }
+  }
+  // CHECK-LABEL: @persistent
+  // CHECK: gpu.launch_func {{.*}} {tenon.persistent = 192 : i64}
+  func.func @persistent(%n: index) {
+    gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.persistent = 192}
+    return
+  }
 }
 
 // -----
@@ -126,3 +164,105 @@ func.func @param_function() attributes {tenon.param} {
 func.func @kernels_function() attributes {tenon.kernels = ["a"]} {
   return
 }
+
+// -----
+
+// attributes-C9: a strategy is a layer's
+func.func @strategy_elsewhere(%x: tensor<4xf32>) {
+  // expected-error @below {{'tenon.relu' op 'tenon.strategy' is not an attribute of this op}}
+  %0 = tenon.relu %x {tenon.strategy = #tenon.strategy<tiled>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// attributes-C9: only a launch is persistent
+// expected-error @below {{'func.func' op 'tenon.persistent' is not an attribute of this op}}
+func.func @persistent_function() attributes {tenon.persistent} {
+  return
+}
+
+// -----
+
+// attributes-C10
+func.func @strategy_string(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
+  // expected-error @below {{'tenon.linear' op 'tenon.strategy' must be a strategy, such as #tenon.strategy<tiled>, but is "tiled"}}
+  %0 = tenon.linear %x, %w {tenon.strategy = "tiled"} : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  return
+}
+
+// -----
+
+// attributes-C11
+func.func @schedule_strategy(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
+  // expected-error @below {{'tenon.linear' op 'tenon.schedule' must be a schedule, #tenon.schedule<mma_sync, ...>, but is #tenon.strategy<tiled>}}
+  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.strategy<tiled>} : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  return
+}
+
+// -----
+
+// attributes-C12
+gpu.module @kernels {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @persistent_mark(%n: index) {
+  // expected-error @below {{'gpu.launch_func' op 'tenon.persistent' must be the number, a positive i64, of thread blocks at most, but is unit}}
+  gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.persistent}
+  return
+}
+
+// -----
+
+// attributes-C12: zero
+gpu.module @kernels {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @persistent_zero(%n: index) {
+  // expected-error @below {{'gpu.launch_func' op 'tenon.persistent' must be the number, a positive i64, of thread blocks at most, but is 0 : i64}}
+  gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.persistent = 0}
+  return
+}
+
+// -----
+
+// schedule-C1
+// expected-error @below {{tile must be M x N x K, but has 2 extents}}
+#schedule = #tenon.schedule<mma_sync, tile = 64x128, warps = 2x4, stages = 3, swizzle = 128, raster = 8, blocks = 1>
+
+// -----
+
+// schedule-C2
+// expected-error @below {{warps must be along M x N, but have 1 extents}}
+#schedule = #tenon.schedule<mma_sync, tile = 64x128x64, warps = 8, stages = 3, swizzle = 128, raster = 8, blocks = 1>
+
+// -----
+
+// schedule-C3
+// expected-error @below {{every number of a schedule must be positive}}
+#schedule = #tenon.schedule<mma_sync, tile = 64x128x64, warps = 2x4, stages = 0, swizzle = 128, raster = 8, blocks = 1>
+
+// -----
+
+// schedule-C3: an extent
+// expected-error @below {{every number of a schedule must be positive}}
+#schedule = #tenon.schedule<mma_sync, tile = 64x0x64, warps = 2x4, stages = 3, swizzle = 128, raster = 8, blocks = 1>
+
+// -----
+
+// Parser: strategy
+func.func @strategy_keyword(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
+  // expected-error @below {{'fast' is not a strategy; expected library or tiled}}
+  %0 = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<fast>} : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  return
+}
+
+// -----
+
+// Parser: family of kernels
+// expected-error @below {{'wmma' is not a family of kernels; expected mma_sync}}
+#schedule = #tenon.schedule<wmma, tile = 64x128x64, warps = 2x4, stages = 3, swizzle = 128, raster = 8, blocks = 1>

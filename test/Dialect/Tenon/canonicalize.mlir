@@ -485,3 +485,27 @@ func.func @no_fused_to_linear(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>, %r: tens
   }
   return %0, %1 : tensor<?x4xf32>, tensor<?x4xf32>
 }
+
+// -----
+
+// What is written on the op stays.
+// CHECK-LABEL: @fused_to_linear_attributes
+func.func @fused_to_linear_attributes(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) -> tensor<?x4xf16> {
+  // CHECK: tenon.linear {{.*}} {tenon.strategy = #tenon.strategy<library>}
+  %0 = tenon.fused_linear %x, %w : tensor<?x8xf16>, tensor<4x8xf16> epilogue(%acc: tensor<?x4xf16>) -> tensor<?x4xf16>
+      attributes {tenon.strategy = #tenon.strategy<library>} {
+    tenon.yield %acc : tensor<?x4xf16>
+  }
+  return %0 : tensor<?x4xf16>
+}
+
+// -----
+
+// CHECK-LABEL: @round_tf32_twice
+func.func @round_tf32_twice(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK-NEXT: %[[R:.*]] = tenon.round_tf32
+  // CHECK-NEXT: return %[[R]]
+  %0 = tenon.round_tf32 %x : tensor<8xf32>
+  %1 = tenon.round_tf32 %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

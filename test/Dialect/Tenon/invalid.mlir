@@ -409,6 +409,15 @@ func.func @clamp_max(%x: tensor<?x4xf32>) {
 
 // -----
 
+// round_tf32-C1
+func.func @round_tf32_bf16(%x: tensor<4xbf16>) {
+  // expected-error @below {{'tenon.round_tf32' op rounds f32, but is given 'tensor<4xbf16>'; remove it: 16 bits are exact in tf32, and f64 is never rounded}}
+  %0 = tenon.round_tf32 %x : tensor<4xbf16>
+  return
+}
+
+// -----
+
 // cast-C1: from f64
 func.func @cast_from_f64(%x: tensor<?x4xf64>) {
   // expected-error @below {{'tenon.cast' op converts between f32, f16 and bf16, but is from 'tensor<?x4xf64>' to 'tensor<?x4xf32>'; a model's f64 tensors stay f64, so convert outside of it}}
@@ -807,6 +816,6 @@ func.func @fused_linear_no_epilogue(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>) {
 
 // yield-C1
 func.func @yield_parent(%x: tensor<?x8xf32>) {
-  // expected-error @below {{'tenon.yield' op expects parent op to be one of 'tenon.fused_linear, tenon.epilogue'}}
+  // expected-error @below {{'tenon.yield' op expects parent op to be one of 'tenon.fused_linear, tenon.epilogue, tenon.tiled_linear'}}
   tenon.yield %x : tensor<?x8xf32>
 }

@@ -105,6 +105,8 @@ func.func @unary(%x: tensor<?x8xf32>) {
   %9 = tenon.clamp %x {min = -1.0} : tensor<?x8xf32>
   // CHECK: tenon.clamp %{{.*}} {max = 6.000000e+00 : f64, min = 0.000000e+00 : f64} : tensor<?x8xf32>
   %10 = tenon.clamp %x {min = 0.0, max = 6.0} : tensor<?x8xf32>
+  // CHECK: tenon.round_tf32 %{{.*}} : tensor<?x8xf32>
+  %11 = tenon.round_tf32 %x : tensor<?x8xf32>
   return
 }
 

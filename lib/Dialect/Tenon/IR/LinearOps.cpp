@@ -327,9 +327,11 @@ struct DropEmptyEpilogue : OpRewritePattern<FusedLinearOp> {
     if (op.getNumResults() != 1 ||
         op.getYield().getValues()[0] != op.getAccumulator())
       return failure();
-    rewriter.replaceOpWithNewOp<LinearOp>(op, op.getResultTypes()[0], op.getX(),
-                                          op.getW(), /*bias=*/Value(),
-                                          op.getPrecisionAttr());
+    DictionaryAttr attributes = op->getDiscardableAttrDictionary();
+    auto linear = rewriter.replaceOpWithNewOp<LinearOp>(
+        op, op.getResultTypes()[0], op.getX(), op.getW(), /*bias=*/Value(),
+        op.getPrecisionAttr());
+    linear->setDiscardableAttrs(attributes);
     return success();
   }
 };

@@ -87,11 +87,12 @@ static void printExtents(AsmPrinter &printer, ArrayRef<int64_t> extents) {
 #define GET_ATTRDEF_CLASSES
 #include "tenon/Dialect/Tenon/IR/TenonAttrs.cpp.inc"
 
-LogicalResult
-ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     KernelFamily /*family*/, ArrayRef<int64_t> tile,
-                     ArrayRef<int64_t> warps, int64_t stages, int64_t swizzle,
-                     int64_t raster, int64_t blocks, bool /*streamK*/) {
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   KernelFamily /*family*/,
+                                   ArrayRef<int64_t> tile,
+                                   ArrayRef<int64_t> warps, int64_t stages,
+                                   int64_t swizzle, int64_t raster,
+                                   int64_t blocks, bool /*streamK*/) {
   // schedule-C1
   if (tile.size() != 3)
     return emitError() << "tile must be M x N x K, but has " << tile.size()
@@ -142,12 +143,15 @@ bool tenon::detail::hasSupportedShape(RankedTensorType type) {
   return true;
 }
 
-static LogicalResult verifyNameAttr(Operation *op, NamedAttribute attribute) {
-  // attributes-C1
-  if (isa<StringAttr>(attribute.getValue()))
+/// Checks that the value of `attribute` is an AttrT; `expected` says what that
+/// is.
+template <typename AttrT>
+static LogicalResult verifyValue(Operation *op, NamedAttribute attribute,
+                                 StringRef expected) {
+  if (isa<AttrT>(attribute.getValue()))
     return success();
   return op->emitOpError() << "'" << attribute.getName().getValue()
-                           << "' must be a string, but is "
+                           << "' must be " << expected << ", but is "
                            << attribute.getValue();
 }
 
@@ -156,8 +160,9 @@ LogicalResult TenonDialect::verifyRegionArgAttribute(Operation *op,
                                                      unsigned argIndex,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName().getValue();
+  // attributes-C1
   if (name == kNameAttr)
-    return verifyNameAttr(op, attribute);
+    return verifyValue<StringAttr>(op, attribute, "a string");
   // attributes-C2
   if (name == kPreparedAttr) {
     if (auto index = dyn_cast<IntegerAttr>(attribute.getValue());
@@ -194,9 +199,10 @@ LogicalResult TenonDialect::verifyRegionArgAttribute(Operation *op,
 LogicalResult TenonDialect::verifyRegionResultAttribute(
     Operation *op, unsigned /*regionIndex*/, unsigned /*resultIndex*/,
     NamedAttribute attribute) {
-  // attributes-C6
+  // attributes-C1
   if (attribute.getName() == kNameAttr)
-    return verifyNameAttr(op, attribute);
+    return verifyValue<StringAttr>(op, attribute, "a string");
+  // attributes-C6
   return op->emitOpError() << "'" << attribute.getName().getValue()
                            << "' is not an attribute of a result; only "
                               "'tenon.name' is";
@@ -206,13 +212,9 @@ LogicalResult TenonDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName().getValue();
   // attributes-C7
-  if (name == kPrepareAttr && isa<FunctionOpInterface>(op)) {
-    if (isa<FlatSymbolRefAttr>(attribute.getValue()))
-      return success();
-    return op->emitOpError("'tenon.prepare' must be the symbol of a function, "
-                           "but is ")
-           << attribute.getValue();
-  }
+  if (name == kPrepareAttr && isa<FunctionOpInterface>(op))
+    return verifyValue<FlatSymbolRefAttr>(op, attribute,
+                                          "the symbol of a function");
   // attributes-C8
   if (name == kKernelsAttr && isa<ModuleOp>(op)) {
     auto names = dyn_cast<ArrayAttr>(attribute.getValue());
@@ -220,6 +222,26 @@ LogicalResult TenonDialect::verifyOperationAttribute(Operation *op,
       return success();
     return op->emitOpError("'tenon.kernels' must be an array of strings, but "
                            "is ")
+           << attribute.getValue();
+  }
+  if (isa<LinearOp, FusedLinearOp>(op)) {
+    // attributes-C10
+    if (name == kStrategyAttr)
+      return verifyValue<StrategyAttr>(
+          op, attribute, "a strategy, such as #tenon.strategy<tiled>");
+    // attributes-C11
+    if (name == kScheduleAttr)
+      return verifyValue<ScheduleAttr>(
+          op, attribute, "a schedule, #tenon.schedule<mma_sync, ...>");
+  }
+  // attributes-C12; the dialect of the launch is none that this one knows.
+  if (name == kPersistentAttr &&
+      op->getName().getStringRef() == "gpu.launch_func") {
+    if (auto blocks = dyn_cast<IntegerAttr>(attribute.getValue());
+        blocks && blocks.getType().isSignlessInteger(64) && blocks.getInt() > 0)
+      return success();
+    return op->emitOpError("'tenon.persistent' must be the number, a positive "
+                           "i64, of thread blocks at most, but is ")
            << attribute.getValue();
   }
   // attributes-C9

@@ -76,6 +76,20 @@ LogicalResult ClampOp::verify() {
   return success();
 }
 
+/// What is rounded already stays as it is.
+OpFoldResult RoundTf32Op::fold(FoldAdaptor) {
+  return getInput().getDefiningOp<RoundTf32Op>() ? getInput() : Value();
+}
+
+LogicalResult RoundTf32Op::verify() {
+  // round_tf32-C1
+  if (getType().getElementType().isF32())
+    return success();
+  return emitOpError("rounds f32, but is given ")
+         << getInput().getType()
+         << "; remove it: 16 bits are exact in tf32, and f64 is never rounded";
+}
+
 /// A cast of a widening cast is one cast: the inner one is exact.
 OpFoldResult CastOp::fold(FoldAdaptor) {
   if (getInput().getType() == getType())
@@ -125,18 +139,47 @@ Value LeakyReluOp::emitScalar(OpBuilder &builder, Location loc,
   return e.select(e.greater(x, e.constant(0.0)), x, e.mul(x, slope));
 }
 
+/// log2 of Phi(-t), the normal distribution's lower tail, for t >= 0: the
+/// coefficients that scripts/fit_gelu.py prints. The last is negative, so that
+/// the tail goes on to 0 beyond the range of the fit.
+static constexpr float kLog2Tail[] = {
+    -1.0f,           -1.15110588f,     -0.459199637f,    -0.0525308698f,
+    0.00712690409f,  -0.000196377674f, -0.000156814596f, 3.21381667e-05f,
+    -2.13713702e-06f};
+
+/// max(x, 0) - |x| Phi(-|x|): the tail needs one exp2, and the subtraction
+/// cancels nothing.
+static Value emitExactGelu(ScalarEmitter &e, Value x) {
+  // Phi(-16) is 0 in f32. Infinity must not come to the product with it, where
+  // it would make NaN, as -infinity shall.
+  Value t = math::AbsFOp::create(
+      e.builder, e.loc,
+      arith::MinNumFOp::create(e.builder, e.loc, x, e.constant(16.0)));
+  Value power = e.constant(std::rbegin(kLog2Tail)[0]);
+  for (float coefficient : llvm::drop_begin(llvm::reverse(kLog2Tail)))
+    power = e.add(e.mul(power, t), e.constant(coefficient));
+  Value tail = math::Exp2Op::create(e.builder, e.loc, power);
+  // Not 0.0: gelu(-0.0) is -0.0.
+  Value positive =
+      arith::MaximumFOp::create(e.builder, e.loc, x, e.constant(-0.0));
+  return e.sub(positive, e.mul(t, tail));
+}
+
 Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
                          ValueRange operands) {
   ScalarEmitter e = emitterFor(builder, loc, operands);
   Value x = operands[0];
+  bool exact = getApproximate() == GeluApproximation::None;
+  if (exact && x.getType().isF32())
+    return emitExactGelu(e, x);
   Value inner;
-  if (getApproximate() == GeluApproximation::Tanh) {
+  if (exact) {
+    inner = math::ErfOp::create(builder, loc, e.mul(x, e.constant(M_SQRT1_2)));
+  } else {
     // sqrt(2 / pi) (x + 0.044715 x^3)
     Value square = e.mul(x, x);
     Value polynomial = e.add(e.mul(e.mul(square, x), e.constant(0.044715)), x);
     inner = e.tanh(e.mul(polynomial, e.constant(M_2_SQRTPI * M_SQRT1_2)));
-  } else {
-    inner = math::ErfOp::create(builder, loc, e.mul(x, e.constant(M_SQRT1_2)));
   }
   return e.mul(e.mul(x, e.constant(0.5)), e.add(inner, e.constant(1.0)));
 }
@@ -181,6 +224,26 @@ Value ClampOp::emitScalar(OpBuilder &builder, Location loc,
   Value high = e.constant(getMax().convertToDouble());
   Value bounded = arith::MaximumFOp::create(builder, loc, operands[0], low);
   return arith::MinimumFOp::create(builder, loc, bounded, high);
+}
+
+/// Half of the last bit kept is added to the magnitude, of which the lower bits
+/// are then cut off: a carry goes into the exponent, up to infinity.
+Value RoundTf32Op::emitScalar(OpBuilder &builder, Location loc,
+                              ValueRange operands) {
+  ScalarEmitter e = emitterFor(builder, loc, operands);
+  Value x = operands[0];
+  auto integer = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI32IntegerAttr(value));
+  };
+  Value bits = arith::BitcastOp::create(builder, loc, builder.getI32Type(), x);
+  Value sum = arith::AddIOp::create(builder, loc, bits, integer(1 << 12));
+  Value cut = arith::AndIOp::create(builder, loc, sum, integer(-(1 << 13)));
+  Value rounded = arith::BitcastOp::create(builder, loc, e.type, cut);
+  // A NaN's payload may be in the lower bits alone, or overflow into the sign.
+  Value isNaN =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, x, x);
+  return e.select(isNaN, e.constant(std::nan("")), rounded);
 }
 
 /// Scalars are in the compute type; what is stored is rounded there.

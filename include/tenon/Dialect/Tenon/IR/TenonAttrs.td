@@ -107,8 +107,8 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `blocks`   | thread blocks at once on a multiprocessor |
     | `stream_k` | whether tiles that do not fill a wave of blocks are divided along K |
 
-    Which schedules a target and an element type can take: `verifySchedule`
-    (Target/Schedule.h).
+    Which schedules a target and an element type can take is checked where they
+    are known (`findProblem`, Target/Schedule.h).
 
     Example:
 

@@ -150,6 +150,10 @@ def Tenon_GeluOp : Tenon_UnaryOp<"gelu"> {
     `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`, which cuBLASLt can
     apply by itself.
 
+    Of f32, f16 and bf16 the exact gelu is computed as `max(x, 0) - |x| 2^p(|x|)`
+    with a polynomial p, without erf: fewer instructions, and accurate where x is
+    negative and `1 + erf` cancels.
+
     Source: Hendrycks and Gimpel, arXiv 1606.08415.
 
     Example:
@@ -249,6 +253,29 @@ def Tenon_ClampOp : Tenon_UnaryOp<"clamp"> {
           "std::numeric_limits<double>::infinity()">:$max);
   let hasFolder = 1;
   let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
+}
+
+def Tenon_RoundTf32Op : Tenon_UnaryOp<"round_tf32"> {
+  let summary = "Rounds f32 to the 10 bits of mantissa of tf32";
+  let description = [{
+    To nearest, ties away from zero, as PTX's `cvt.rna.tf32.f32`. What is too
+    large becomes infinite; infinities stay, and NaN stays NaN. Tensor cores drop
+    the lower bits of what they are given; operands that are rounded before lose
+    half as much. `--tenon-select-strategy` rounds the weights of tiled layers of
+    precision `tf32` with it.
+
+    Requires an f32 tensor of rank 0 to 2; gives one of the same type.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.round_tf32 %w : tensor<32x64xf32>
+    ```
+
+    Errors: another element type.
+  }];
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 
