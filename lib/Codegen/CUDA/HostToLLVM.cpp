@@ -176,19 +176,52 @@ struct LaunchToLLVM : ConvertOpToLLVMPattern<gpu::LaunchFuncOp> {
     if (failed(number))
       return op.emitOpError("launches a kernel that the module's '")
              << TenonDialect::kKernelsAttr << "' does not list";
-    Value zero =
-        LLVM::ConstantOp::create(rewriter, loc, rewriter.getI64IntegerAttr(0));
+    auto maxBlocks =
+        op->getAttrOfType<IntegerAttr>(TenonDialect::kPersistentAttr);
+    if (maxBlocks && !endsInToken(op))
+      return op.emitOpError("is persistent, so its last argument must be an "
+                            "i64, the launch's token");
     Value kernel = LLVM::ConstantOp::create(
         rewriter, loc, rewriter.getI32IntegerAttr(*number));
-    return callRuntime(
-        rewriter, op, "tenonLaunchKernel",
-        {kernel, adaptor.getGridSizeX(), adaptor.getGridSizeY(),
-         adaptor.getGridSizeZ(), adaptor.getBlockSizeX(),
-         adaptor.getBlockSizeY(), adaptor.getBlockSizeZ(), zero,
-         storeArguments(op, adaptor.getKernelOperands(), rewriter)});
+    Value sharedBytes = getSharedBytes(adaptor, rewriter, loc);
+    Arguments arguments =
+        storeArguments(op, adaptor.getKernelOperands(), rewriter);
+    if (!maxBlocks)
+      return callRuntime(rewriter, op, "tenonLaunchKernel",
+                         {kernel, adaptor.getGridSizeX(),
+                          adaptor.getGridSizeY(), adaptor.getGridSizeZ(),
+                          adaptor.getBlockSizeX(), adaptor.getBlockSizeY(),
+                          adaptor.getBlockSizeZ(), sharedBytes,
+                          arguments.addresses});
+    return callRuntime(rewriter, op, "tenonLaunchPersistent",
+                       {kernel, adaptor.getGridSizeX(),
+                        LLVM::ConstantOp::create(rewriter, loc, maxBlocks),
+                        adaptor.getBlockSizeX(), sharedBytes,
+                        arguments.addresses, arguments.lastSlot});
   }
 
 private:
+  struct Arguments {
+    Value addresses; ///< what cuLaunchKernel takes
+    Value lastSlot;  ///< where the last argument's value is
+  };
+
+  static bool endsInToken(gpu::LaunchFuncOp op) {
+    auto operands = op.getKernelOperands();
+    return !operands.empty() && operands.back().getType().isInteger(64);
+  }
+
+  /// Bytes of dynamic shared memory, 0 where none are given.
+  static Value getSharedBytes(OpAdaptor adaptor,
+                              ConversionPatternRewriter &rewriter,
+                              Location loc) {
+    Value bytes = adaptor.getDynamicSharedMemorySize();
+    if (!bytes)
+      return LLVM::ConstantOp::create(rewriter, loc,
+                                      rewriter.getI64IntegerAttr(0));
+    return LLVM::ZExtOp::create(rewriter, loc, rewriter.getI64Type(), bytes);
+  }
+
   static FailureOr<int64_t> getNumber(gpu::LaunchFuncOp op) {
     auto kernels = op->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
         TenonDialect::kKernelsAttr);
@@ -202,8 +235,8 @@ private:
 
   /// Puts the kernel's arguments on the stack, and an array of their addresses,
   /// as cuLaunchKernel wants them: bare pointers and scalars.
-  Value storeArguments(gpu::LaunchFuncOp op, ValueRange operands,
-                       ConversionPatternRewriter &rewriter) const {
+  Arguments storeArguments(gpu::LaunchFuncOp op, ValueRange operands,
+                           ConversionPatternRewriter &rewriter) const {
     Location loc = op.getLoc();
     SmallVector<Value> values;
     for (auto [original, value] : llvm::zip(op.getKernelOperands(), operands))
@@ -216,18 +249,19 @@ private:
     auto pointer = LLVM::LLVMPointerType::get(getContext());
     auto array = LLVM::LLVMArrayType::get(pointer, values.size());
     Value slots = allocateOnStack(op, type, rewriter);
-    Value addresses = allocateOnStack(op, array, rewriter);
+    Arguments result{allocateOnStack(op, array, rewriter), Value()};
     for (auto [index, value] : llvm::enumerate(values)) {
       int32_t field = index;
       Value slot = LLVM::GEPOp::create(rewriter, loc, pointer, type, slots,
                                        ArrayRef<LLVM::GEPArg>{0, field});
       LLVM::StoreOp::create(rewriter, loc, value, slot);
       Value entry =
-          LLVM::GEPOp::create(rewriter, loc, pointer, array, addresses,
+          LLVM::GEPOp::create(rewriter, loc, pointer, array, result.addresses,
                               ArrayRef<LLVM::GEPArg>{0, field});
       LLVM::StoreOp::create(rewriter, loc, slot, entry);
+      result.lastSlot = slot;
     }
-    return addresses;
+    return result;
   }
 
   /// At the function's entry, so that a launch in a loop does not grow the

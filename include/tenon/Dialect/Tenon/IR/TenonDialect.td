@@ -52,8 +52,10 @@ def Tenon_Dialect : Dialect {
     static constexpr llvm::StringLiteral kStrategyAttr = "tenon.strategy";
     /// On a linear layer: how its tiled kernel works (#tenon.schedule).
     static constexpr llvm::StringLiteral kScheduleAttr = "tenon.schedule";
-    /// On a gpu.launch_func: the grid is the work's extent, of which the runtime
-    /// launches what is resident at once (unit attribute).
+    /// On a gpu.launch_func: the grid along x is the pieces of work; the runtime
+    /// launches as many thread blocks as are resident at once, this number of
+    /// them at most (i64). The kernel's last argument, an i64, is the launch's
+    /// token (tenonLaunchPersistent in Runtime.h).
     static constexpr llvm::StringLiteral kPersistentAttr = "tenon.persistent";
   }];
 }

@@ -1,0 +1,65 @@
+// RUN: tenon-opt %s --split-input-file --verify-diagnostics --tenon-host-to-llvm | FileCheck %s --implicit-check-not=gpu.launch_func
+
+module attributes {gpu.container_module, tenon.kernels = ["other", "tiled"]} {
+  gpu.module @kernels {
+    gpu.func @tiled(%x: !llvm.ptr, %m: i64, %token: i64) kernel {
+      gpu.return
+    }
+  }
+
+  // The token's slot, the last argument's, is in the array of addresses and
+  // given on its own.
+  // CHECK-LABEL: llvm.func @persistent(
+  // CHECK-SAME: %[[CALL:[^:]*]]: !llvm.ptr, %[[X:[^:]*]]: !llvm.ptr, %[[M:[^:]*]]: i64, %[[WORK:[^:]*]]: i64
+  // CHECK-DAG: %[[ADDRESSES:.*]] = llvm.alloca %{{.*}} x !llvm.array<3 x ptr>
+  // CHECK-DAG: %[[SLOTS:.*]] = llvm.alloca %{{.*}} x !llvm.struct<(ptr, i64, i64)>
+  // CHECK-DAG: %[[THREADS:.*]] = llvm.mlir.constant(256 : index) : i64
+  // CHECK-DAG: %[[SHARED32:.*]] = llvm.mlir.constant(164000 : i32) : i32
+  // CHECK-DAG: %[[KERNEL:.*]] = llvm.mlir.constant(1 : i32) : i32
+  // CHECK: %[[SHARED:.*]] = llvm.zext %[[SHARED32]] : i32 to i64
+  // CHECK: %[[SLOT:.*]] = llvm.getelementptr %[[SLOTS]][0, 2]
+  // CHECK: llvm.store %{{.*}}, %[[SLOT]] : i64, !llvm.ptr
+  // CHECK: %[[ENTRY:.*]] = llvm.getelementptr %[[ADDRESSES]][0, 2]
+  // CHECK: llvm.store %[[SLOT]], %[[ENTRY]] : !llvm.ptr, !llvm.ptr
+  // CHECK: %[[MAX:.*]] = llvm.mlir.constant(384 : i64) : i64
+  // CHECK: llvm.call @tenonLaunchPersistent(%[[CALL]], %[[KERNEL]], %[[WORK]], %[[MAX]], %[[THREADS]], %[[SHARED]], %[[ADDRESSES]], %[[SLOT]]) : (!llvm.ptr, i32, i64, i64, i64, i64, !llvm.ptr, !llvm.ptr) -> ()
+  func.func @persistent(%call: !llvm.ptr, %x: !llvm.ptr, %m: i64, %work: index) {
+    %one = arith.constant 1 : index
+    %threads = arith.constant 256 : index
+    %shared = arith.constant 164000 : i32
+    %token = arith.constant 0 : i64
+    gpu.launch_func @kernels::@tiled blocks in (%work, %one, %one) threads in (%threads, %one, %one)
+        dynamic_shared_memory_size %shared args(%x : !llvm.ptr, %m : i64, %token : i64)
+        {tenon.persistent = 384 : i64}
+    return
+  }
+
+  // CHECK-LABEL: llvm.func @plain(
+  // CHECK-SAME: %[[CALL:[^:]*]]: !llvm.ptr
+  // CHECK: %[[SHARED:.*]] = llvm.zext %{{.*}} : i32 to i64
+  // CHECK: llvm.call @tenonLaunchKernel(%[[CALL]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[SHARED]], %{{[^,]*}}) : (!llvm.ptr, i32, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr) -> ()
+  func.func @plain(%call: !llvm.ptr, %x: !llvm.ptr, %m: i64, %shared: i32) {
+    %one = arith.constant 1 : index
+    gpu.launch_func @kernels::@tiled blocks in (%one, %one, %one) threads in (%one, %one, %one)
+        dynamic_shared_memory_size %shared args(%x : !llvm.ptr, %m : i64, %m : i64)
+    return
+  }
+}
+
+// -----
+
+module attributes {gpu.container_module, tenon.kernels = ["tiled"]} {
+  gpu.module @kernels {
+    gpu.func @tiled(%x: !llvm.ptr) kernel {
+      gpu.return
+    }
+  }
+  func.func @no_token(%call: !llvm.ptr, %x: !llvm.ptr) {
+    %one = arith.constant 1 : index
+    // expected-error @below {{is persistent, so its last argument must be an i64, the launch's token}}
+    // expected-error @below {{failed to legalize}}
+    gpu.launch_func @kernels::@tiled blocks in (%one, %one, %one) threads in (%one, %one, %one)
+        args(%x : !llvm.ptr) {tenon.persistent = 384 : i64}
+    return
+  }
+}
