@@ -11,8 +11,11 @@
 
 #include "tenon/Target/Schedule.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
+using llvm::formatv;
 
 int64_t tenon::getSharedBytes(ScheduleAttr schedule) {
   ArrayRef<int64_t> tile = schedule.getTile();
@@ -31,7 +34,117 @@ int64_t tenon::getWorkspaceBytes(ScheduleAttr schedule) {
   return getMaxBlocks(schedule) * (8 + tile[0] * tile[1] * 4);
 }
 
+//===----------------------------------------------------------------------===//
+// What can run
+//===----------------------------------------------------------------------===//
+
+// Numbers are as large as a user likes, so products are compared by division.
+
+/// Registers of a thread beside its accumulators: fragments, addresses, loops.
+static constexpr int64_t kOtherRegisters = 100;
+/// What the hardware allows of a block, on every target.
+static constexpr int64_t kMaxWarps = 32;
+/// Elements of a warp's part of the tile: with more than 128 accumulators and
+/// the fragments, a thread would need more than its 255 registers.
+static constexpr int64_t kMaxWarpElements = 32 * 128;
+
+/// The tile of a warp must be made of whole products of mma.sync.
+static std::string findWarpProblem(ScheduleAttr schedule) {
+  ArrayRef<int64_t> tile = schedule.getTile(), warps = schedule.getWarps();
+  if (warps[0] > kMaxWarps / warps[1])
+    return formatv("a block has at most {0} warps, not {1}x{2}", kMaxWarps,
+                   warps[0], warps[1]);
+  int64_t m = tile[0] / warps[0], n = tile[1] / warps[1];
+  if (tile[0] % warps[0] != 0 || m % 16 != 0)
+    return formatv("M of the tile, {0}, must be a multiple of 16 for each of "
+                   "the {1} warps along it",
+                   tile[0], warps[0]);
+  if (tile[1] % warps[1] != 0 || n % 32 != 0)
+    return formatv("N of the tile, {0}, must be a multiple of 32 for each of "
+                   "the {1} warps along it",
+                   tile[1], warps[1]);
+  if (m > kMaxWarpElements / n)
+    return formatv("a warp's part of the tile, {0}x{1}, has more than the {2} "
+                   "elements that fit its registers; use more warps or a "
+                   "smaller tile",
+                   m, n, kMaxWarpElements);
+  return "";
+}
+
+/// A block copies whole rows of the tiles of x and w, all threads at once.
+static std::string findCopyProblem(ScheduleAttr schedule) {
+  int64_t threads = schedule.getNumThreads();
+  int64_t rows = threads * 16 / schedule.getSwizzle();
+  for (auto [extent, name] :
+       llvm::zip(schedule.getTile().take_front(2), StringRef("MN")))
+    if (extent % rows != 0)
+      return formatv("{0} threads copy {1} rows at a time, of which {2} of the "
+                     "tile, {3}, must be a multiple; use fewer warps or a "
+                     "larger tile",
+                     threads, rows, name, extent);
+  return "";
+}
+
+static std::string findShapeProblem(ScheduleAttr schedule, Type elementType) {
+  if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
+    return formatv("mma_sync multiplies f16, bf16 and f32 (as tf32), not {0}",
+                   elementType);
+  if (schedule.getSwizzle() != 64 && schedule.getSwizzle() != 128)
+    return formatv("swizzle must be 64 or 128 bytes, not {0}",
+                   schedule.getSwizzle());
+  int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
+  int64_t extent = schedule.getSwizzle() / bytes;
+  if (schedule.getTile()[2] != extent)
+    return formatv(
+        "K of the tile must be the {0} elements of {1} that swizzle, "
+        "{2} bytes, holds, not {3}",
+        extent, elementType, schedule.getSwizzle(), schedule.getTile()[2]);
+  if (schedule.getStages() < 3)
+    return formatv("mma_sync needs at least 3 stages, not {0}",
+                   schedule.getStages());
+  return "";
+}
+
+/// What the blocks of a multiprocessor use together.
+static std::string findResourceProblem(ScheduleAttr schedule,
+                                       const TargetSpec &target) {
+  ArrayRef<int64_t> tile = schedule.getTile();
+  int64_t blocks = schedule.getBlocks();
+  int64_t stageBytes = (tile[0] + tile[1]) * schedule.getSwizzle();
+  int64_t left = target.sharedBytesPerBlock -
+                 schedule.getNumWarps() * kStagingBytesPerWarp;
+  if (schedule.getStages() > left / stageBytes)
+    return formatv("{0} stages of {1} bytes do not fit the {2} bytes of shared "
+                   "memory that {3} leaves them; use fewer stages or a smaller "
+                   "tile",
+                   schedule.getStages(), stageBytes, left, target.name);
+  int64_t bytes = getSharedBytes(schedule) + kReservedSharedBytes;
+  if (blocks > target.sharedBytesPerMultiprocessor / bytes)
+    return formatv("{0} blocks of {1} bytes of shared memory do not fit the "
+                   "{2} of a multiprocessor of {3}; use fewer blocks",
+                   blocks, bytes, target.sharedBytesPerMultiprocessor,
+                   target.name);
+  int64_t threads = schedule.getNumThreads() * blocks;
+  int64_t needed =
+      tile[0] * tile[1] / schedule.getNumThreads() + kOtherRegisters;
+  // A thread gets a multiple of 8.
+  int64_t given = target.registersPerMultiprocessor / threads / 8 * 8;
+  if (needed > given)
+    return formatv("a thread needs about {0} registers, but {1} threads leave "
+                   "it {2} on {3}; use fewer warps or blocks, or a smaller "
+                   "tile",
+                   needed, threads, given, target.name);
+  return "";
+}
+
 std::string tenon::findProblem(ScheduleAttr schedule, Type elementType,
                                const TargetSpec &target) {
-  return "";
+  if (!target.hasMmaSync)
+    return formatv("{0} has no mma.sync", target.name);
+  std::string problem = findShapeProblem(schedule, elementType);
+  if (problem.empty())
+    problem = findWarpProblem(schedule);
+  if (problem.empty())
+    problem = findCopyProblem(schedule);
+  return problem.empty() ? findResourceProblem(schedule, target) : problem;
 }

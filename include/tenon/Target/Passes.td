@@ -13,7 +13,56 @@ include "mlir/Pass/PassBase.td"
 def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
   let summary = "Choose how each linear layer is computed";
   let description = [{
-    TODO
+    Writes `tenon.strategy`, and for tiled layers `tenon.schedule`, on every
+    `tenon.linear` and `tenon.fused_linear`. One choice is made for all targets,
+    since the layer becomes one kernel that is compiled for each. Without targets
+    the pass does nothing.
+
+    | a layer | becomes |
+    |---------|---------|
+    | with `tenon.strategy` or `tenon.schedule` on it | what they say; a schedule alone means `tiled` |
+    | of f64, or of f32 and precision `fp32` | `library` |
+    | with a reduction in its epilogue | `library` |
+    | with a result that is the same for all rows, unless M is 1 | `library` |
+    | any other, with `strategy=tiled` | `tiled` |
+    | any other, with `strategy=auto` | `tiled` if that is predicted to be faster on every target |
+
+    For `auto` two times are compared: that of the best schedule (operations at
+    the rate of mma.sync, waves of tiles, the tile's efficiency, bytes of memory)
+    and that of the library (operations at cuBLAS's rate; one more pass over the
+    product where cuBLASLt's own epilogue cannot compute the rest). A dynamic M is
+    taken for 1024 rows, and the kernel's stream-K for granted.
+
+    Operands of tiled layers are made to fit the kernel: w of precision `tf32` is
+    rounded by `tenon.round_tf32`; x and w of precision `bf16` or `fp16` are cast,
+    which leaves the product f32. What is done to parameters moves to prepare, so
+    the pass comes before `--tenon-hoist-prepare`. Run again, it changes nothing.
+
+    Before:
+
+    ```mlir
+    %y = tenon.linear %x, %w precision<tf32>
+        : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    ```
+
+    After, with `targets=sm_80 strategy=tiled`:
+
+    ```mlir
+    %0 = tenon.round_tf32 %w : tensor<4096x4096xf32>
+    %y = tenon.linear %x, %0 precision<tf32> {
+        tenon.schedule = #tenon.schedule<mma_sync, tile = 128x256x32, warps = 2x4,
+            stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>,
+        tenon.strategy = #tenon.strategy<tiled>}
+        : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    ```
+
+    A remark of category `tenon-select-strategy` says for each layer what was
+    chosen and why: an analysis with the predicted times, or, where the layer
+    cannot be tiled, a missed one with what to do about it.
+
+    Errors: an unknown target or strategy; a text that is no schedule; a schedule
+    together with strategy `library`; a schedule that a target or the layer's
+    element type cannot have; `tiled` written on a layer that cannot be tiled.
   }];
   let options = [
     ListOption<"targets", "targets", "std::string",
@@ -22,7 +71,8 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
            "auto, or the strategy of every layer that can have it: library, "
            "tiled">,
     Option<"schedule", "schedule", "std::string", "\"\"",
-           "the schedule of every tiled layer, as in #tenon.schedule<...>">,
+           "the schedule of every tiled layer, as within "
+           "#tenon.schedule<...>; empty: one is chosen for each">,
   ];
   let dependentDialects = ["::mlir::tenon::TenonDialect"];
 }

@@ -26,7 +26,30 @@ struct TargetSpec {
   llvm::StringLiteral ptxFeature;
   /// Whether PTX for it runs on later GPUs too.
   bool portable;
+  /// Whether kernels of family mma_sync run on it.
+  bool hasMmaSync;
+  /// Bytes of shared memory that a block may ask for, and that a multiprocessor
+  /// has for all of its blocks, kReservedSharedBytes a block included.
+  int64_t sharedBytesPerBlock, sharedBytesPerMultiprocessor;
+  /// 32-bit registers of a multiprocessor.
+  int64_t registersPerMultiprocessor;
+
+  // What the choice of strategy reckons with: a usual GPU of the architecture.
+  /// Multiprocessors.
+  int64_t multiprocessors;
+  /// Bytes a second between memory and multiprocessors.
+  double memoryRate;
+  /// Operations a second of mma.sync, a product and a sum counted as two.
+  struct Rates {
+    double bits16; ///< f16 and bf16, accumulated in f32
+    double tf32;
+  } mmaSyncRate;
+  /// The same, of cuBLAS's large products.
+  Rates libraryRate;
 };
+
+/// Bytes of shared memory that the driver keeps for each resident block.
+inline constexpr int64_t kReservedSharedBytes = 1024;
 
 /// Null if the architecture is not known.
 const TargetSpec *lookupTarget(llvm::StringRef name);

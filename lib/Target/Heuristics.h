@@ -1,0 +1,69 @@
+//===- Heuristics.h - Predicted times and chosen schedules ------*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_TARGET_HEURISTICS_H
+#define TENON_LIB_TARGET_HEURISTICS_H
+
+#include "tenon/Target/Schedule.h"
+
+namespace mlir::tenon {
+
+/// What the prediction of times knows of a layer.
+struct LayerProblem {
+  int64_t m; ///< kAssumedRows where it is dynamic
+  int64_t n, k;
+  bool isDynamic;
+  /// Of x and w, as the model has them and as a tiled kernel reads them.
+  Type libraryType, tiledType;
+  /// Bytes of the bare product, as the library writes it.
+  double productBytes = 0;
+  /// Bytes of the epilogue's operands and of the results.
+  double epilogueBytes = 0;
+  /// Bytes read and written in each call to give x and w the tiled type.
+  double fitBytes = 0;
+  /// Whether the library's own epilogue computes the whole layer.
+  bool libraryDoesAll = true;
+};
+
+/// The batch that a dynamic M is taken for.
+inline constexpr int64_t kAssumedRows = 1024;
+/// Seconds from a kernel's end to the next one's start.
+inline constexpr double kLaunchSeconds = 2e-6;
+
+/// Seconds that cuBLASLt and an epilogue kernel take.
+double predictLibrary(const LayerProblem &problem, const TargetSpec &target);
+
+/// What a schedule comes to on one target.
+struct Prediction {
+  const TargetSpec *target;
+  double waves;            ///< tiles, in rounds of all resident blocks
+  double seconds, library; ///< predicted, of the kernel and of the library
+};
+
+/// A schedule that all targets can take, and what it comes to on each.
+struct ScheduleChoice {
+  ScheduleAttr schedule;
+  SmallVector<Prediction> predictions;
+
+  /// The largest ratio of the kernel's time to the library's.
+  double getWorstRatio() const;
+};
+
+/// Predicts a given schedule of family mma_sync.
+ScheduleChoice predictMmaSync(const LayerProblem &problem,
+                              ScheduleAttr schedule,
+                              ArrayRef<const TargetSpec *> targets);
+
+/// The schedule of family mma_sync whose worst ratio is the least; nothing if
+/// no schedule runs on all targets.
+std::optional<ScheduleChoice>
+chooseMmaSync(const LayerProblem &problem,
+              ArrayRef<const TargetSpec *> targets);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_TARGET_HEURISTICS_H

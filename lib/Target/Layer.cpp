@@ -1,0 +1,159 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What there is to know of a layer: whether it can be tiled, what it moves.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Layer.h"
+
+#include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+Layer::Layer(LinearOp op)
+    : op(op), x(op.getX()), w(op.getW()), precision(op.getPrecision()),
+      product(op.getType()) {}
+
+Layer::Layer(FusedLinearOp op)
+    : op(op), x(op.getX()), w(op.getW()), precision(op.getPrecision()),
+      product(cast<RankedTensorType>(op.getAccumulator().getType())) {}
+
+Type tenon::getTiledInputType(const Layer &layer) {
+  MLIRContext *context = layer.op->getContext();
+  if (layer.precision == Precision::BF16)
+    return BFloat16Type::get(context);
+  if (layer.precision == Precision::FP16)
+    return Float16Type::get(context);
+  return layer.getInputType();
+}
+
+//===----------------------------------------------------------------------===//
+// Obstacles
+//===----------------------------------------------------------------------===//
+
+std::optional<TiledObstacle> tenon::findTiledObstacle(const Layer &layer) {
+  if (layer.getInputType().isF64())
+    return TiledObstacle{"no tiled kernel multiplies f64", ""};
+  if (layer.getInputType().isF32() &&
+      layer.precision.value_or(Precision::FP32) == Precision::FP32)
+    return TiledObstacle{
+        "no tiled kernel is as accurate as precision fp32 asks",
+        "if less is enough, write precision<tf32>, <bf16> or <fp16> on the "
+        "layer"};
+  if (layer.op->getNumRegions() == 0)
+    return std::nullopt;
+  for (Operation &op : layer.op->getRegion(0).front())
+    if (isa<ReductionEpilogueOp>(op))
+      return TiledObstacle{("'" + op.getName().getStringRef() +
+                            "' needs all rows, of which a tile has but some")
+                               .str(),
+                           ""};
+  if (layer.product.getDimSize(0) == 1)
+    return std::nullopt;
+  for (auto [index, type] : llvm::enumerate(layer.op->getResultTypes()))
+    if (!EpiloguePlan::variesByRow(type))
+      return TiledObstacle{
+          llvm::formatv("result #{0} is the same for all rows, and no tile "
+                        "would write it where there are none",
+                        index),
+          "compute it outside of the layer"};
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// The problem
+//===----------------------------------------------------------------------===//
+
+static double getBytes(RankedTensorType type) {
+  double bytes = type.getElementTypeBitWidth() / 8;
+  for (int64_t extent : type.getShape())
+    bytes *= ShapedType::isDynamic(extent) ? kAssumedRows : extent;
+  return bytes;
+}
+
+/// What cuBLASLt computes of an epilogue beside the product, roughly: in which
+/// order is left out here.
+static bool canLibraryDo(Operation &op, RankedTensorType product) {
+  if (isa<YieldOp, ReluOp>(op))
+    return true;
+  if (auto mul = dyn_cast<MulOp>(op))
+    return mul.getScalarAttr() != nullptr;
+  if (auto gelu = dyn_cast<GeluOp>(op))
+    return gelu.getApproximate() == GeluApproximation::Tanh &&
+           product.getElementType().isBF16();
+  auto add = dyn_cast<AddOp>(op);
+  return add && add.getOther() && op.getResult(0).getType() == product;
+}
+
+static bool canLibraryDoAll(const Layer &layer) {
+  if (auto linear = dyn_cast<LinearOp>(layer.op))
+    return !linear.getBias() || linear.getBias().getType().getElementType() ==
+                                    layer.product.getElementType();
+  return layer.op->getNumResults() == 1 &&
+         llvm::all_of(layer.op->getRegion(0).front(), [&](Operation &op) {
+           return canLibraryDo(op, layer.product);
+         });
+}
+
+static bool isParameter(BlockArgument argument) {
+  auto function =
+      dyn_cast_or_null<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return function && argument.getOwner()->isEntryBlock() &&
+         (function.getArgAttr(argument.getArgNumber(),
+                              TenonDialect::kParamAttr) ||
+          function.getArgAttr(argument.getArgNumber(),
+                              TenonDialect::kPreparedAttr));
+}
+
+/// Whether `value` depends on parameters alone: then what is made of it is
+/// computed once a version of them.
+static bool dependsOnParameters(Value value) {
+  SmallVector<Value> worklist{value};
+  SmallPtrSet<Value, 8> seen;
+  while (!worklist.empty()) {
+    Value next = worklist.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (Operation *producer = next.getDefiningOp())
+      llvm::append_range(worklist, producer->getOperands());
+    else if (!isParameter(cast<BlockArgument>(next)))
+      return false;
+  }
+  return true;
+}
+
+LayerProblem tenon::describeProblem(const Layer &layer) {
+  auto x = cast<RankedTensorType>(layer.x.getType());
+  auto w = cast<RankedTensorType>(layer.w.getType());
+  LayerProblem problem;
+  problem.isDynamic = x.isDynamicDim(0);
+  problem.m = problem.isDynamic ? kAssumedRows : x.getDimSize(0);
+  problem.n = w.getDimSize(0);
+  problem.k = w.getDimSize(1);
+  problem.libraryType = layer.getInputType();
+  problem.tiledType = getTiledInputType(layer);
+  problem.productBytes = getBytes(layer.product);
+  for (Value operand : layer.op->getOperands().drop_front(2))
+    problem.epilogueBytes +=
+        getBytes(cast<RankedTensorType>(operand.getType()));
+  for (Type type : layer.op->getResultTypes())
+    problem.epilogueBytes += getBytes(cast<RankedTensorType>(type));
+  problem.libraryDoesAll = canLibraryDoAll(layer);
+  double tiledBits = problem.tiledType.getIntOrFloatBitWidth();
+  double ratio = tiledBits / problem.libraryType.getIntOrFloatBitWidth();
+  if (ratio != 1)
+    problem.fitBytes += (1 + ratio) * getBytes(x);
+  if (problem.libraryType.isF32() && !dependsOnParameters(layer.w))
+    problem.fitBytes += (1 + ratio) * getBytes(w);
+  return problem;
+}

@@ -1,0 +1,42 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Predicts times of the library, with which those of kernels are compared.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Heuristics.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+double tenon::predictLibrary(const LayerProblem &problem,
+                             const TargetSpec &target) {
+  // f32 of precision bf16 or fp16 is read as f32 all the same.
+  bool isF32 = problem.libraryType.isF32();
+  double rate = isF32 ? target.libraryRate.tf32 : target.libraryRate.bits16;
+  double operandBytes =
+      static_cast<double>(problem.m + problem.n) * problem.k * (isF32 ? 4 : 2);
+  double written =
+      problem.libraryDoesAll ? problem.epilogueBytes : problem.productBytes;
+  double operations = 2.0 * problem.m * problem.n * problem.k;
+  double seconds =
+      kLaunchSeconds +
+      std::max(operations / rate, (operandBytes + written) / target.memoryRate);
+  if (!problem.libraryDoesAll)
+    seconds +=
+        (problem.productBytes + problem.epilogueBytes) / target.memoryRate +
+        kLaunchSeconds;
+  return seconds;
+}
+
+double ScheduleChoice::getWorstRatio() const {
+  double worst = 0;
+  for (const Prediction &prediction : predictions)
+    worst = std::max(worst, prediction.seconds / prediction.library);
+  return worst;
+}

@@ -1,0 +1,109 @@
+// What the predicted times come to. Each layer is asked about for an Ampere GPU, for Hopper, and for both.
+// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_80 --remarks-filter=tenon-select-strategy -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=SM80
+// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a --remarks-filter=tenon-select-strategy -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=SM90
+// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_80,sm_90a --remarks-filter=tenon-select-strategy -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=BOTH
+// RUN: tenon-opt %s --tenon-select-strategy | FileCheck %s --check-prefix=NONE
+
+// Without targets nothing is chosen.
+// NONE-NOT: tenon.strategy
+
+// A bare product is what a library is best at.
+// SM80: Function=bare {{.*}}sm_80: 4.74 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
+// SM90: Function=bare {{.*}}sm_90a: 3.88 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
+// BOTH: Function=bare {{.*}}sm_80: 4.74 waves, {{.*}}, sm_90a: 3.88 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
+func.func @bare(%x: tensor<4096x4096xf16>, %w: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
+  %0 = tenon.linear %x, %w : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
+  return %0 : tensor<4096x4096xf16>
+}
+
+// An epilogue that cuBLASLt has is as good as none.
+// SM80: Function=library_epilogue {{.*}}M = 16384{{.*}}Remark="library: tiled is not predicted faster on every target"
+// SM90: Function=library_epilogue {{.*}}M = 16384{{.*}}Remark="library: tiled is not predicted faster on every target"
+// BOTH: Function=library_epilogue {{.*}}M = 16384{{.*}}Remark="library: tiled is not predicted faster on every target"
+func.func @library_epilogue(%x: tensor<16384x4096xf16>, %w: tensor<4096x4096xf16>, %b: tensor<4096xf16>) -> tensor<16384x4096xf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<16384x4096xf16>, tensor<4096x4096xf16>
+      epilogue(%acc: tensor<16384x4096xf16>, %b_ = %b: tensor<4096xf16>) -> tensor<16384x4096xf16> {
+    %1 = tenon.add %acc, %b_ : tensor<16384x4096xf16>, tensor<4096xf16>
+    %2 = tenon.relu %1 : tensor<16384x4096xf16>
+    tenon.yield %2 : tensor<16384x4096xf16>
+  }
+  return %0 : tensor<16384x4096xf16>
+}
+
+// One that it has not costs the library a pass over the product.
+// SM80: Function=own_epilogue {{.*}}M = 16384{{.*}}Remark="tiled: predicted faster on every target"
+// SM90: Function=own_epilogue {{.*}}M = 16384{{.*}}Remark="library: tiled is not predicted faster on every target"
+// BOTH: Function=own_epilogue {{.*}}M = 16384{{.*}}Remark="library: tiled is not predicted faster on every target"
+func.func @own_epilogue(%x: tensor<16384x1024xf16>, %w: tensor<4096x1024xf16>) -> tensor<16384x4096xf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<16384x1024xf16>, tensor<4096x1024xf16>
+      epilogue(%acc: tensor<16384x4096xf16>) -> tensor<16384x4096xf16> {
+    %1 = tenon.leaky_relu %acc : tensor<16384x4096xf16>
+    tenon.yield %1 : tensor<16384x4096xf16>
+  }
+  return %0 : tensor<16384x4096xf16>
+}
+
+// Both read w at the rate of memory; the library needs one more kernel.
+// SM80: Function=one_row {{.*}}tiles of 16x128x64{{.*}}Remark="tiled: predicted faster on every target"
+// SM90: Function=one_row {{.*}}tiles of 16x128x64{{.*}}Remark="tiled: predicted faster on every target"
+// BOTH: Function=one_row {{.*}}tiles of 16x128x64{{.*}}Remark="tiled: predicted faster on every target"
+func.func @one_row(%x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<1x4096xbf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<1x4096xbf16>, tensor<4096x4096xbf16>
+      epilogue(%acc: tensor<1x4096xbf16>) -> tensor<1x4096xbf16> {
+    %1 = tenon.silu %acc : tensor<1x4096xbf16>
+    tenon.yield %1 : tensor<1x4096xbf16>
+  }
+  return %0 : tensor<1x4096xbf16>
+}
+
+// A dynamic batch is taken for 1024 rows, and its last wave for one that is not full.
+// SM80: Function=dynamic {{.*}}stream-K; M = 1024{{.*}}Remark="library: tiled is not predicted faster on every target"
+// SM90: Function=dynamic {{.*}}sm_90a: 1.94 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
+// BOTH: Function=dynamic {{.*}}sm_80: 2.37 waves, {{.*}}, sm_90a: 1.94 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
+func.func @dynamic(%x: tensor<?x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> tensor<?x8192xf32> {
+  %0 = tenon.linear %x, %w precision<tf32> : (tensor<?x8192xf32>, tensor<8192x8192xf32>) -> tensor<?x8192xf32>
+  return %0 : tensor<?x8192xf32>
+}
+
+// What depends on parameters alone is rounded once a version of them.
+// SM80: Function=parameters {{.*}}M = 16,{{.*}}Remark="tiled: predicted faster on every target"
+// SM90: Function=parameters {{.*}}M = 16,{{.*}}Remark="tiled: predicted faster on every target"
+// BOTH: Function=parameters {{.*}}M = 16,{{.*}}Remark="tiled: predicted faster on every target"
+func.func @parameters(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32> {tenon.param}, %s: tensor<4096x1xf32> {tenon.param}) -> tensor<16x4096xf32> {
+  %scaled = tenon.mul %w, %s : tensor<4096x4096xf32>, tensor<4096x1xf32>
+  %0 = tenon.fused_linear %x, %scaled precision<tf32> : tensor<16x4096xf32>, tensor<4096x4096xf32>
+      epilogue(%acc: tensor<16x4096xf32>) -> tensor<16x4096xf32> {
+    %1 = tenon.leaky_relu %acc : tensor<16x4096xf32>
+    tenon.yield %1 : tensor<16x4096xf32>
+  }
+  return %0 : tensor<16x4096xf32>
+}
+
+// Weights that change with each call are rounded in each, which is not worth it.
+// SM80: Function=weights_of_the_call {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted faster on every target"
+// SM90: Function=weights_of_the_call {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted faster on every target"
+// BOTH: Function=weights_of_the_call {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted faster on every target"
+func.func @weights_of_the_call(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<16x4096xf32> {
+  %0 = tenon.fused_linear %x, %w precision<tf32> : tensor<16x4096xf32>, tensor<4096x4096xf32>
+      epilogue(%acc: tensor<16x4096xf32>) -> tensor<16x4096xf32> {
+    %1 = tenon.leaky_relu %acc : tensor<16x4096xf32>
+    tenon.yield %1 : tensor<16x4096xf32>
+  }
+  return %0 : tensor<16x4096xf32>
+}
+
+// Full waves need no stream-K.
+// SM80: Function=full_waves {{.*}}bytes of shared memory; M = 13824, sm_80: 16.00 waves{{.*}}Remark="tiled: predicted faster on every target"
+// SM90: Function=full_waves {{.*}}stream-K; M = 13824, sm_90a: 13.09 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
+// BOTH: Function=full_waves {{.*}}stream-K; M = 13824, sm_80: 16.00 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
+func.func @full_waves(%x: tensor<13824x1024xf16>, %w: tensor<4096x1024xf16>) -> tensor<13824x4096xf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<13824x1024xf16>, tensor<4096x1024xf16>
+      epilogue(%acc: tensor<13824x4096xf16>) -> tensor<13824x4096xf16> {
+    %1 = tenon.leaky_relu %acc : tensor<13824x4096xf16>
+    tenon.yield %1 : tensor<13824x4096xf16>
+  }
+  return %0 : tensor<13824x4096xf16>
+}

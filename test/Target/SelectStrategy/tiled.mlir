@@ -1,0 +1,181 @@
+// Which layers are tiled, and what their operands become.
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_80 strategy=tiled" --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_80 strategy=tiled" --split-input-file \
+// RUN:   --remarks-filter=tenon-select-strategy --verify-diagnostics -o /dev/null
+// Run again, the pass changes nothing.
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_80 strategy=tiled" --split-input-file -o %t.once
+// RUN: tenon-opt %t.once --tenon-select-strategy="targets=sm_80" --split-input-file | diff %t.once -
+
+// CHECK-LABEL: @f16
+// CHECK-NOT: tenon.cast
+// CHECK: tenon.linear %{{.*}} {tenon.schedule = #tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, tenon.strategy = #tenon.strategy<tiled>}
+func.func @f16(%x: tensor<1024x8192xf16>, %w: tensor<8192x8192xf16>) -> tensor<1024x8192xf16> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w : (tensor<1024x8192xf16>, tensor<8192x8192xf16>) -> tensor<1024x8192xf16>
+  return %0 : tensor<1024x8192xf16>
+}
+
+// -----
+
+// CHECK-LABEL: @bf16_to_f32
+// CHECK: tenon.fused_linear {{.*}} -> tensor<?x32xf32> attributes {{.*}}#tenon.strategy<tiled>
+func.func @bf16_to_f32(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %b: tensor<32xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
+      epilogue(%acc: tensor<?x32xf32>, %b_ = %b: tensor<32xf32>) -> tensor<?x32xf32> {
+    %1 = tenon.add %acc, %b_ : tensor<?x32xf32>, tensor<32xf32>
+    tenon.yield %1 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// w is rounded, x is the kernel's to round, and the contract stays.
+// CHECK-LABEL: @tf32
+// CHECK-SAME: (%[[X:.*]]: tensor<?x64xf32>, %[[W:.*]]: tensor<32x64xf32>)
+// CHECK-NEXT: %[[R:.*]] = tenon.round_tf32 %[[W]] : tensor<32x64xf32>
+// CHECK-NEXT: tenon.linear %[[X]], %[[R]] precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = {{[0-9]+x[0-9]+}}x32,
+func.func @tf32(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w precision<tf32> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// Weights that are rounded already are not rounded twice.
+// CHECK-LABEL: @tf32_rounded
+// CHECK-COUNT-1: tenon.round_tf32
+// CHECK-NOT: tenon.round_tf32
+func.func @tf32_rounded(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
+  %0 = tenon.round_tf32 %w : tensor<32x64xf32>
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %1 = tenon.linear %x, %0 precision<tf32> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  return %1 : tensor<?x32xf32>
+}
+
+// -----
+
+// Both operands are cast; the product and the bias stay f32, and the contract goes.
+// CHECK-LABEL: @precision_bf16
+// CHECK-SAME: (%[[X:.*]]: tensor<?x64xf32>, %[[W:.*]]: tensor<32x64xf32>, %[[B:.*]]: tensor<32xf32>)
+// CHECK-NEXT: %[[XC:.*]] = tenon.cast %[[X]] : tensor<?x64xf32> -> tensor<?x64xbf16>
+// CHECK-NEXT: %[[WC:.*]] = tenon.cast %[[W]] : tensor<32x64xf32> -> tensor<32x64xbf16>
+// CHECK-NEXT: tenon.linear %[[XC]], %[[WC]], %[[B]] {
+// CHECK-SAME: (tensor<?x64xbf16>, tensor<32x64xbf16>, tensor<32xf32>) -> tensor<?x32xf32>
+func.func @precision_bf16(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w, %b precision<bf16> : (tensor<?x64xf32>, tensor<32x64xf32>, tensor<32xf32>) -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @precision_fp16
+// CHECK: tenon.cast %{{.*}} : tensor<?x64xf32> -> tensor<?x64xf16>
+// CHECK: tenon.fused_linear %{{.*}} : tensor<?x64xf16>, tensor<32x64xf16> epilogue(%{{.*}}: tensor<?x32xf32>) -> tensor<?x32xf32> attributes
+func.func @precision_fp16(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.fused_linear %x, %w precision<fp16> : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>) -> tensor<?x32xf32> {
+    %1 = tenon.relu %acc : tensor<?x32xf32>
+    tenon.yield %1 : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// Any extents will do.
+// CHECK-LABEL: @ragged
+// CHECK: #tenon.strategy<tiled>
+func.func @ragged(%x: tensor<129x97xf16>, %w: tensor<33x97xf16>) -> tensor<129x33xf16> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w : (tensor<129x97xf16>, tensor<33x97xf16>) -> tensor<129x33xf16>
+  return %0 : tensor<129x33xf16>
+}
+
+// -----
+
+// With one row every result varies by it: rows are no matter.
+// CHECK-LABEL: @one_row
+// CHECK: tile = 16x128x64{{.*}}stream_k = true>, tenon.strategy = #tenon.strategy<tiled>
+func.func @one_row(%x: tensor<1x4096xf16>, %w: tensor<4096x4096xf16>, %b: tensor<4096xf16>) -> (tensor<1x4096xf16>, tensor<4096xf16>) {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0:2 = tenon.fused_linear %x, %w : tensor<1x4096xf16>, tensor<4096x4096xf16>
+      epilogue(%acc: tensor<1x4096xf16>, %b_ = %b: tensor<4096xf16>) -> (tensor<1x4096xf16>, tensor<4096xf16>) {
+    %1 = tenon.relu %acc : tensor<1x4096xf16>
+    %2 = tenon.relu %b_ : tensor<4096xf16>
+    tenon.yield %1, %2 : tensor<1x4096xf16>, tensor<4096xf16>
+  }
+  return %0#0, %0#1 : tensor<1x4096xf16>, tensor<4096xf16>
+}
+
+// -----
+
+// Several results and any elementwise epilogue.
+// CHECK-LABEL: @several_results
+// CHECK: #tenon.strategy<tiled>
+func.func @several_results(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x1xf32>) -> (tensor<?x32xf16>, tensor<?x32xf32>) {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0:2 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>, %r_ = %r: tensor<?x1xf32>) -> (tensor<?x32xf16>, tensor<?x32xf32>) {
+    %1 = tenon.div %acc, %r_ : tensor<?x32xf16>, tensor<?x1xf32>
+    %2 = tenon.cast %1 : tensor<?x32xf16> -> tensor<?x32xf32>
+    %3 = tenon.tanh %2 : tensor<?x32xf32>
+    tenon.yield %1, %3 : tensor<?x32xf16>, tensor<?x32xf32>
+  }
+  return %0#0, %0#1 : tensor<?x32xf16>, tensor<?x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @no_tiled_f64
+// CHECK: tenon.linear {{.*}} {tenon.strategy = #tenon.strategy<library>}
+func.func @no_tiled_f64(%x: tensor<?x64xf64>, %w: tensor<32x64xf64>) -> tensor<?x32xf64> {
+  // expected-remark @below {{Reason="no tiled kernel multiplies f64", Remark="library: the layer cannot be tiled"}}
+  %0 = tenon.linear %x, %w : (tensor<?x64xf64>, tensor<32x64xf64>) -> tensor<?x32xf64>
+  return %0 : tensor<?x32xf64>
+}
+
+// -----
+
+// CHECK-LABEL: @no_tiled_fp32
+// CHECK-COUNT-2: {tenon.strategy = #tenon.strategy<library>}
+func.func @no_tiled_fp32(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
+  // expected-remark @below {{Reason="no tiled kernel is as accurate as precision fp32 asks", Remark="library: the layer cannot be tiled", Suggestion="if less is enough, write precision<tf32>, <bf16> or <fp16> on the layer"}}
+  %0 = tenon.linear %x, %w : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  // expected-remark @below {{Reason="no tiled kernel is as accurate as precision fp32 asks"}}
+  %1 = tenon.linear %x, %w precision<fp32> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  return %0, %1 : tensor<?x32xf32>, tensor<?x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @no_tiled_reduction
+// CHECK: {tenon.strategy = #tenon.strategy<library>}
+func.func @no_tiled_reduction(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
+  // expected-remark @below {{Reason="'tenon.batch_norm_training' needs all rows, of which a tile has but some"}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>) -> tensor<?x32xf16> {
+    %1 = tenon.batch_norm_training %acc : (tensor<?x32xf16>) -> tensor<?x32xf16>
+    tenon.yield %1 : tensor<?x32xf16>
+  }
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
+// CHECK-LABEL: @no_tiled_result_of_features
+// CHECK: attributes {tenon.strategy = #tenon.strategy<library>}
+func.func @no_tiled_result_of_features(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %b: tensor<32xf16>) -> (tensor<?x32xf16>, tensor<32xf16>) {
+  // expected-remark @below {{Reason="result #1 is the same for all rows, and no tile would write it where there are none", Remark="library: the layer cannot be tiled", Suggestion="compute it outside of the layer"}}
+  %0:2 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>, %b_ = %b: tensor<32xf16>) -> (tensor<?x32xf16>, tensor<32xf16>) {
+    %1 = tenon.relu %b_ : tensor<32xf16>
+    %2 = tenon.add %acc, %1 : tensor<?x32xf16>, tensor<32xf16>
+    tenon.yield %2, %1 : tensor<?x32xf16>, tensor<32xf16>
+  }
+  return %0#0, %0#1 : tensor<?x32xf16>, tensor<32xf16>
+}

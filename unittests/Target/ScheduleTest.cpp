@@ -1,0 +1,153 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a schedule asks of a target, sentence by sentence.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Target/Schedule.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+class ScheduleTest : public testing::Test {
+protected:
+  ScheduleTest() { context.loadDialect<TenonDialect>(); }
+
+  ScheduleAttr parse(StringRef text) {
+    std::string attribute = ("#tenon.schedule<mma_sync, " + text + ">").str();
+    return cast<ScheduleAttr>(parseAttribute(attribute, &context));
+  }
+
+  std::string find(StringRef text, StringRef type = "bf16",
+                   StringRef target = "sm_80") {
+    return findProblem(parse(text), parseType(type, &context),
+                       *lookupTarget(target));
+  }
+
+  MLIRContext context;
+};
+
+/// The largest tile, for each width of elements.
+constexpr const char *k16Bits = "tile = 128x256x64, warps = 2x4, stages = 3, "
+                                "swizzle = 128, raster = 8, blocks = 1";
+constexpr const char *kTf32 = "tile = 256x128x32, warps = 4x2, stages = 3, "
+                              "swizzle = 128, raster = 8, blocks = 1";
+} // namespace
+
+TEST_F(ScheduleTest, Runs) {
+  for (StringRef target : {"sm_80", "sm_90", "sm_90a"}) {
+    EXPECT_EQ(find(k16Bits, "bf16", target), "");
+    EXPECT_EQ(find(k16Bits, "f16", target), "");
+    EXPECT_EQ(find(kTf32, "f32", target), "");
+  }
+  for (StringRef target : {"sm_86", "sm_89"})
+    EXPECT_EQ(find("tile = 128x256x32, warps = 2x4, stages = 3, swizzle = 64, "
+                   "raster = 8, blocks = 1",
+                   "f16", target),
+              "");
+}
+
+TEST_F(ScheduleTest, Family) {
+  TargetSpec spec = *lookupTarget("sm_80");
+  spec.hasMmaSync = false;
+  EXPECT_EQ(findProblem(parse(k16Bits), Float16Type::get(&context), spec),
+            "sm_80 has no mma.sync");
+}
+
+TEST_F(ScheduleTest, Shape) {
+  EXPECT_EQ(find(k16Bits, "f64"),
+            "mma_sync multiplies f16, bf16 and f32 (as tf32), not f64");
+  EXPECT_EQ(find("tile = 128x256x16, warps = 2x4, stages = 3, swizzle = 32, "
+                 "raster = 8, blocks = 1"),
+            "swizzle must be 64 or 128 bytes, not 32");
+  EXPECT_EQ(find(k16Bits, "f32"),
+            "K of the tile must be the 32 elements of f32 that swizzle, 128 "
+            "bytes, holds, not 64");
+  EXPECT_EQ(find("tile = 128x128x64, warps = 2x4, stages = 2, swizzle = 128, "
+                 "raster = 8, blocks = 1"),
+            "mma_sync needs at least 3 stages, not 2");
+}
+
+TEST_F(ScheduleTest, Warps) {
+  EXPECT_EQ(find("tile = 512x512x64, warps = 8x8, stages = 3, swizzle = 128, "
+                 "raster = 8, blocks = 1"),
+            "a block has at most 32 warps, not 8x8");
+  // 40 is a multiple of neither 3 nor, for each of 2 warps, of 16.
+  for (const char *warps : {"3x2", "2x2"})
+    EXPECT_EQ(find((Twine("tile = 40x64x64, warps = ") + warps +
+                    ", stages = 3, swizzle = 128, raster = 8, blocks = 1")
+                       .str()),
+              std::string("M of the tile, 40, must be a multiple of 16 for "
+                          "each of the ") +
+                  warps[0] + " warps along it");
+  EXPECT_EQ(find("tile = 64x48x64, warps = 1x2, stages = 3, swizzle = 128, "
+                 "raster = 8, blocks = 1"),
+            "N of the tile, 48, must be a multiple of 32 for each of the 2 "
+            "warps along it");
+  EXPECT_EQ(
+      find("tile = 128x256x64, warps = 2x2, stages = 3, swizzle = 128, "
+           "raster = 8, blocks = 1"),
+      "a warp's part of the tile, 64x128, has more than the 4096 elements "
+      "that fit its registers; use more warps or a smaller tile");
+}
+
+TEST_F(ScheduleTest, Copies) {
+  EXPECT_EQ(find("tile = 16x256x64, warps = 1x8, stages = 3, swizzle = 128, "
+                 "raster = 8, blocks = 1"),
+            "256 threads copy 32 rows at a time, of which M of the tile, 16, "
+            "must be a multiple; use fewer warps or a larger tile");
+  EXPECT_EQ(find("tile = 128x32x32, warps = 8x1, stages = 3, swizzle = 64, "
+                 "raster = 8, blocks = 1"),
+            "256 threads copy 64 rows at a time, of which N of the tile, 32, "
+            "must be a multiple; use fewer warps or a larger tile");
+}
+
+TEST_F(ScheduleTest, Resources) {
+  EXPECT_EQ(find(k16Bits, "f16", "sm_86"),
+            "3 stages of 49152 bytes do not fit the 84992 bytes of shared "
+            "memory that sm_86 leaves them; use fewer stages or a smaller "
+            "tile");
+  EXPECT_EQ(find("tile = 128x128x64, warps = 2x4, stages = 3, swizzle = 128, "
+                 "raster = 8, blocks = 2"),
+            "2 blocks of 115712 bytes of shared memory do not fit the 167936 "
+            "of a multiprocessor of sm_80; use fewer blocks");
+  EXPECT_EQ(find("tile = 128x256x32, warps = 4x4, stages = 3, swizzle = 64, "
+                 "raster = 8, blocks = 1"),
+            "a thread needs about 164 registers, but 512 threads leave it 128 "
+            "on sm_80; use fewer warps or blocks, or a smaller tile");
+}
+
+/// Numbers whose products do not fit an i64.
+TEST_F(ScheduleTest, HugeNumbers) {
+  const std::string huge = "4611686018427387904";
+  for (std::string text :
+       {"tile = " + huge + "x" + huge + "x64, warps = 2x4, stages = 3, " +
+            "swizzle = 128, raster = 8, blocks = 1",
+        "tile = 128x128x64, warps = " + huge + "x" + huge + ", stages = 3, " +
+            "swizzle = 128, raster = 8, blocks = 1",
+        "tile = 128x128x64, warps = 2x4, stages = " + huge +
+            ", swizzle = 128, raster = 8, blocks = 1",
+        "tile = 128x128x64, warps = 2x4, stages = 3, swizzle = 128, raster = "
+        "8, blocks = " +
+            huge})
+    EXPECT_NE(find(text), "") << text;
+}
+
+TEST_F(ScheduleTest, Bytes) {
+  ScheduleAttr plain = parse(k16Bits);
+  EXPECT_EQ(getSharedBytes(plain), 3 * 384 * 128 + 8 * kStagingBytesPerWarp);
+  EXPECT_EQ(getWorkspaceBytes(plain), 0);
+  ScheduleAttr streamK = parse((Twine(k16Bits) + ", stream_k = true").str());
+  EXPECT_EQ(getWorkspaceBytes(streamK),
+            getMaxBlocks(streamK) * (8 + 128 * 256 * 4));
+}
