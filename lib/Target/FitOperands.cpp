@@ -14,18 +14,33 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
+/// What `OpTy` makes of `value` as a tensor of `type`: an op that is there for
+/// another layer already, or a new one.
+template <typename OpTy>
+static Value apply(RankedTensorType type, Value value, const Layer &layer,
+                   OpBuilder &builder) {
+  for (Operation *user : value.getUsers())
+    if (isa<OpTy>(user) && user->getResultTypes()[0] == type &&
+        user->getBlock() == layer.op->getBlock() &&
+        user->isBeforeInBlock(layer.op))
+      return user->getResult(0);
+  return OpTy::create(builder, layer.op->getLoc(), type, value);
+}
+
 /// The tensor cores cut off what tf32 has no bits for. The kernel rounds x in
 /// registers; w is rounded here, which is part of prepare if w is a parameter.
 static Value roundWeights(const Layer &layer, OpBuilder &builder) {
   if (layer.w.getDefiningOp<RoundTf32Op>())
     return layer.w;
-  return RoundTf32Op::create(builder, layer.op->getLoc(), layer.w);
+  return apply<RoundTf32Op>(cast<RankedTensorType>(layer.w.getType()), layer.w,
+                            layer, builder);
 }
 
-static Value castTo(Type elementType, Value value, OpBuilder &builder,
-                    Location loc) {
+static Value castToTiledType(Value value, const Layer &layer,
+                             OpBuilder &builder) {
   auto type = cast<RankedTensorType>(value.getType());
-  return CastOp::create(builder, loc, type.clone(elementType), value);
+  return apply<CastOp>(type.clone(getTiledInputType(layer)), value, layer,
+                       builder);
 }
 
 void tenon::fitOperands(const Layer &layer, OpBuilder &builder) {
@@ -36,11 +51,9 @@ void tenon::fitOperands(const Layer &layer, OpBuilder &builder) {
     layer.op->setOperand(1, roundWeights(layer, builder));
     return;
   }
-  Type type = getTiledInputType(layer);
-  Location loc = layer.op->getLoc();
   layer.op->setOperands(0, 2,
-                        {castTo(type, layer.x, builder, loc),
-                         castTo(type, layer.w, builder, loc)});
+                        {castToTiledType(layer.x, layer, builder),
+                         castToTiledType(layer.w, layer, builder)});
   // It is a contract on products of f32; those of 16 bits keep this one.
   if (auto linear = dyn_cast<LinearOp>(layer.op))
     linear.removePrecisionAttr();

@@ -17,10 +17,20 @@ using namespace mlir;
 using namespace mlir::tenon;
 using llvm::formatv;
 
-int64_t tenon::getSharedBytes(ScheduleAttr schedule) {
+/// Bytes of shared memory that the warps use beside the stages.
+static int64_t getWarpBytes(ScheduleAttr schedule) {
+  return schedule.getNumWarps() * (kStagingBytesPerWarp + kScalarBytesPerWarp);
+}
+
+/// Bytes of a stage: rows of x's tile and of w's.
+static int64_t getStageBytes(ScheduleAttr schedule) {
   ArrayRef<int64_t> tile = schedule.getTile();
-  return schedule.getStages() * (tile[0] + tile[1]) * schedule.getSwizzle() +
-         schedule.getNumWarps() * kStagingBytesPerWarp;
+  return (tile[0] + tile[1]) * schedule.getSwizzle();
+}
+
+int64_t tenon::getSharedBytes(ScheduleAttr schedule) {
+  return schedule.getStages() * getStageBytes(schedule) +
+         getWarpBytes(schedule);
 }
 
 int64_t tenon::getMaxBlocks(ScheduleAttr schedule) {
@@ -110,9 +120,8 @@ static std::string findResourceProblem(ScheduleAttr schedule,
                                        const TargetSpec &target) {
   ArrayRef<int64_t> tile = schedule.getTile();
   int64_t blocks = schedule.getBlocks();
-  int64_t stageBytes = (tile[0] + tile[1]) * schedule.getSwizzle();
-  int64_t left = target.sharedBytesPerBlock -
-                 schedule.getNumWarps() * kStagingBytesPerWarp;
+  int64_t stageBytes = getStageBytes(schedule);
+  int64_t left = target.sharedBytesPerBlock - getWarpBytes(schedule);
   if (schedule.getStages() > left / stageBytes)
     return formatv("{0} stages of {1} bytes do not fit the {2} bytes of shared "
                    "memory that {3} leaves them; use fewer stages or a smaller "

@@ -113,14 +113,20 @@ TEST_F(ScheduleTest, Copies) {
 }
 
 TEST_F(ScheduleTest, Resources) {
+  int64_t stages = 3 * 384 * 128;
+  int64_t left = lookupTarget("sm_86")->sharedBytesPerBlock -
+                 (getSharedBytes(parse(k16Bits)) - stages);
   EXPECT_EQ(find(k16Bits, "f16", "sm_86"),
-            "3 stages of 49152 bytes do not fit the 84992 bytes of shared "
-            "memory that sm_86 leaves them; use fewer stages or a smaller "
-            "tile");
-  EXPECT_EQ(find("tile = 128x128x64, warps = 2x4, stages = 3, swizzle = 128, "
-                 "raster = 8, blocks = 2"),
-            "2 blocks of 115712 bytes of shared memory do not fit the 167936 "
-            "of a multiprocessor of sm_80; use fewer blocks");
+            "3 stages of 49152 bytes do not fit the " + std::to_string(left) +
+                " bytes of shared memory that sm_86 leaves them; use fewer "
+                "stages or a smaller tile");
+  const char *twoBlocks = "tile = 128x128x64, warps = 2x4, stages = 3, swizzle "
+                          "= 128, raster = 8, blocks = 2";
+  int64_t bytes = getSharedBytes(parse(twoBlocks)) + kReservedSharedBytes;
+  EXPECT_EQ(find(twoBlocks),
+            "2 blocks of " + std::to_string(bytes) +
+                " bytes of shared memory do not fit the 167936 of a "
+                "multiprocessor of sm_80; use fewer blocks");
   EXPECT_EQ(find("tile = 128x256x32, warps = 4x4, stages = 3, swizzle = 64, "
                  "raster = 8, blocks = 1"),
             "a thread needs about 164 registers, but 512 threads leave it 128 "
@@ -145,7 +151,8 @@ TEST_F(ScheduleTest, HugeNumbers) {
 
 TEST_F(ScheduleTest, Bytes) {
   ScheduleAttr plain = parse(k16Bits);
-  EXPECT_EQ(getSharedBytes(plain), 3 * 384 * 128 + 8 * kStagingBytesPerWarp);
+  EXPECT_EQ(getSharedBytes(plain) - 3 * 384 * 128,
+            8 * (kStagingBytesPerWarp + kScalarBytesPerWarp));
   EXPECT_EQ(getWorkspaceBytes(plain), 0);
   ScheduleAttr streamK = parse((Twine(k16Bits) + ", stream_k = true").str());
   EXPECT_EQ(getWorkspaceBytes(streamK),

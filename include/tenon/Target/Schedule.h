@@ -18,8 +18,9 @@
 namespace mlir::tenon {
 
 /// Bytes of shared memory through which each warp turns its accumulators into
-/// rows.
+/// rows, and in which it keeps what is the same for all of its threads.
 inline constexpr int64_t kStagingBytesPerWarp = 2048;
+inline constexpr int64_t kScalarBytesPerWarp = 64;
 /// Multiprocessors that a launch uses at most: more than any GPU has, since
 /// each block has a place for a partial tile in the workspace.
 inline constexpr int64_t kMaxMultiprocessors = 192;

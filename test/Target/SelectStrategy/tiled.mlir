@@ -87,6 +87,34 @@ func.func @precision_fp16(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor
 
 // -----
 
+// Layers that share an operand share its cast, or its rounding.
+// CHECK-LABEL: @shared_operands
+// CHECK-SAME: (%[[X:.*]]: tensor<?x64xf32>, %[[W:.*]]: tensor<32x64xf32>)
+// CHECK-NEXT: %[[XC:.*]] = tenon.cast %[[X]]
+// CHECK-NEXT: %[[WC:.*]] = tenon.cast %[[W]]
+// CHECK-NEXT: tenon.linear %[[XC]], %[[WC]] {
+// CHECK-NEXT: tenon.linear %[[XC]], %[[WC]] {
+// CHECK-NEXT: %[[R:.*]] = tenon.round_tf32 %[[W]]
+// CHECK-NEXT: tenon.linear %[[X]], %[[R]] precision<tf32>
+// CHECK-NEXT: tenon.linear %[[X]], %[[R]] precision<tf32>
+// Another type is another cast.
+// CHECK-NEXT: tenon.cast %[[X]] : tensor<?x64xf32> -> tensor<?x64xf16>
+func.func @shared_operands(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w precision<bf16> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %1 = tenon.linear %x, %w precision<bf16> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %2 = tenon.linear %x, %w precision<tf32> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %3 = tenon.linear %x, %w precision<tf32> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %4 = tenon.linear %x, %w precision<fp16> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  return
+}
+
+// -----
+
 // Any extents will do.
 // CHECK-LABEL: @ragged
 // CHECK: #tenon.strategy<tiled>
