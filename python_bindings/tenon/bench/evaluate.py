@@ -1,0 +1,147 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a problem computes: in PyTorch as a user writes it, and in float64 with how far off a result may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from tenon.bench.epilogue import Epilogue, Op
+from tenon.bench.source import Problem
+
+TORCH = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+Tensors = dict[str, torch.Tensor]
+
+# How far a product may be off, in norms of a row of x and of w: a multiple of what rounding both to tf32 gives
+# at random, and f32 accumulation on units that truncate. A lost step along K is far beyond it.
+TF32_ROUNDING, TF32_DEVIATIONS = 2.0**-10, 8.0
+ACCUMULATION = 2.0**-23
+# Of f32 arithmetic and its approximations of tanh, erf and exp, relative to what goes in and comes out.
+F32_ARITHMETIC = 2.0**-21
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "min": lambda a, b: _extreme(torch.minimum, a, b),
+    "max": lambda a, b: _extreme(torch.maximum, a, b),
+    "relu": functional.relu,
+    "silu": functional.silu,
+    "mish": functional.mish,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "leaky_relu": functional.leaky_relu,
+    "clamp": torch.clamp,
+    "cast": lambda a: a,
+}
+
+
+def _extreme(choose: Callable[..., torch.Tensor], a: Any, b: Any) -> torch.Tensor:
+    """Apply torch.minimum or maximum, which take no numbers."""
+    tensor = a if isinstance(a, torch.Tensor) else b
+    return choose(*(v if isinstance(v, torch.Tensor) else tensor.new_tensor(v) for v in (a, b)))
+
+
+def _apply(op: Op, arguments: list[Any]) -> torch.Tensor:
+    if op.name == "gelu":
+        return functional.gelu(arguments[0], approximate=op.approximate)
+    result: torch.Tensor = _FUNCTIONS[op.name](*arguments, **op.attributes)
+    return result
+
+
+def make_inputs(problem: Problem, device: str) -> Tensors:
+    """Return random data: x in [0, 1), the weight as PyTorch initialises it, operands in [-1, 1)."""
+    generator = torch.Generator(device).manual_seed(1)
+    bounds = {"x": (0.0, 1.0), "weight": (-(problem.k**-0.5), problem.k**-0.5)}
+    made = {}
+    for name, kind in problem.inputs.items():
+        low, high = bounds.get(name, (-1.0, 1.0))
+        values = torch.rand(problem.shape_of(kind), device=device, generator=generator)
+        made[name] = values.mul_(high - low).add_(low).to(TORCH[problem.element_of(kind)])
+    return made
+
+
+def eager_model(problem: Problem) -> Callable[[Tensors], torch.Tensor]:
+    """Return the model as PyTorch runs it; a first addition of [N] to the product is the linear layer's bias."""
+    ops = problem.epilogue.ops
+    bias = ops[0].arguments[1] if ops and _is_bias(problem, ops[0]) else None
+    rest = ops[1:] if bias else ops
+
+    def model(tensors: Tensors) -> torch.Tensor:
+        values = dict(tensors)
+        product = functional.linear(tensors["x"], tensors["weight"], tensors[str(bias)] if bias else None)
+        values[ops[0].result if bias else "acc"] = product.to(TORCH[problem.product])
+        for op in rest:
+            result = _apply(op, [values[a] if isinstance(a, str) else a for a in op.arguments])
+            values[op.result] = result.to(TORCH[problem.element_of(op.type)])
+        return values[problem.epilogue.result].to(TORCH[problem.output])
+
+    return model
+
+
+def _is_bias(problem: Problem, op: Op) -> bool:
+    later = problem.epilogue.ops[1:]
+    return (
+        op.name == "add"
+        and op.arguments[0] == "acc"
+        and op.arguments[1] in problem.epilogue.operands
+        and op.types[1].shape == ("N",)
+        and problem.element_of(op.types[1]) == problem.element == problem.product
+        and not any("acc" in other.arguments for other in later)
+    )
+
+
+def product_tolerance(problem: Problem, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    """Return how far each element of x w^T may be off; x and w are in float64."""
+    k = math.sqrt(problem.k)
+    factor = ACCUMULATION * k + (TF32_DEVIATIONS * TF32_ROUNDING / k if problem.dtype == "tf32" else 0.0)
+    return factor * x.norm(dim=1)[:, None] * w.norm(dim=1)
+
+
+def exact_epilogue(epilogue: Epilogue, product: torch.Tensor, operands: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    """Return the epilogue of a product in float64; operands are in float64 too."""
+    values: dict[str, torch.Tensor] = {**operands, "acc": product}
+    for op in epilogue.ops:
+        values[op.result] = _apply(op, [values[a] if isinstance(a, str) else a for a in op.arguments])
+    return values[epilogue.result]
+
+
+def tolerance(
+    problem: Problem, product: torch.Tensor, error: torch.Tensor, operands: Mapping[str, torch.Tensor]
+) -> torch.Tensor:
+    """Return how far each result may be off when products are by `error`.
+
+    Every value may be rounded to its type: Tenon and PyTorch differ in which they round. An error
+    passes through an op as the op changes when an argument does.
+    """
+    values: dict[str, torch.Tensor] = {**operands, "acc": product}
+    errors = {"acc": error + _rounding(problem.product, product)}
+    for op in problem.epilogue.ops:
+        arguments = [values[a] if isinstance(a, str) else a for a in op.arguments]
+        result = _apply(op, arguments)
+        total = _rounding(problem.element_of(op.type), result) + F32_ARITHMETIC * result.abs()
+        for i, name in enumerate(op.arguments):
+            if not isinstance(name, str):
+                continue
+            total = total + F32_ARITHMETIC * arguments[i].abs()
+            if name in errors:
+                low, high = (
+                    (_apply(op, [*arguments[:i], shifted, *arguments[i + 1 :]]) - result).abs()
+                    for shifted in (arguments[i] - errors[name], arguments[i] + errors[name])
+                )
+                total = total + torch.maximum(low, high)
+        values[op.result], errors[op.result] = result, total
+    last = problem.epilogue.result
+    return errors[last] + _rounding(problem.output, values[last])
+
+
+def _rounding(element: str, values: torch.Tensor) -> torch.Tensor:
+    """Return what rounding to a type changes at most."""
+    facts = torch.finfo(TORCH[element])
+    return values.abs() * (facts.eps / 2) + facts.smallest_normal * facts.eps

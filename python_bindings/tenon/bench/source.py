@@ -1,0 +1,75 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The models that are measured, as MLIR."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tenon.bench.epilogue import Epilogue, Type
+
+# The element type of x and w, and the contract on a product of f32.
+DTYPES = {"f16": ("f16", ""), "bf16": ("bf16", ""), "tf32": ("f32", " precision<tf32>"), "fp32": ("f32", "")}
+OUTPUTS = ("f32", "f16", "bf16")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A linear layer with its epilogue, at one size and type."""
+
+    epilogue: Epilogue
+    m: int
+    n: int
+    k: int
+    dtype: str  # of DTYPES
+    output: str  # of OUTPUTS
+    dynamic_m: bool = False
+
+    @property
+    def element(self) -> str:
+        """Give the element type of x and w, T of the epilogue."""
+        return DTYPES[self.dtype][0]
+
+    @property
+    def product(self) -> str:
+        """Give that of the product, A of the epilogue: the output's where tenon.linear can give it, else f32."""
+        return self.output if self.output in (self.element, "f32") else "f32"
+
+    def element_of(self, kind: Type) -> str:
+        """Return a type's element type."""
+        return {"T": self.element, "A": self.product}.get(kind.element, kind.element)
+
+    def shape_of(self, kind: Type) -> tuple[int, ...]:
+        """Return a type's extents."""
+        return tuple({"M": self.m, "N": self.n, "K": self.k, "1": 1}[letter] for letter in kind.shape)
+
+    def spell(self, kind: Type) -> str:
+        """Write a type as MLIR has it."""
+        extents = {"M": "?" if self.dynamic_m else str(self.m), "N": str(self.n), "K": str(self.k), "1": "1"}
+        return f"tensor<{'x'.join([*(extents[letter] for letter in kind.shape), self.element_of(kind)])}>"
+
+    @property
+    def inputs(self) -> dict[str, Type]:
+        """Give all inputs in order."""
+        return {"x": Type(("M", "K"), "T"), "weight": Type(("N", "K"), "T"), **self.epilogue.operands}
+
+    def mlir(self) -> str:
+        """Write the model. What has an extent M is an activation, the rest are parameters."""
+        spell, last = self.spell, self.epilogue.type
+        arguments = ", ".join(
+            f"%{name}: {spell(kind)}{'' if 'M' in kind.shape else ' {tenon.param}'}"
+            for name, kind in self.inputs.items()
+        )
+        x, weight, acc = (
+            spell(Type(shape, e)) for shape, e in ((("M", "K"), "T"), (("N", "K"), "T"), (("M", "N"), "A"))
+        )
+        body = [f"%acc = tenon.linear %x, %weight{DTYPES[self.dtype][1]} : ({x}, {weight}) -> {acc}"]
+        body += [re.sub("tensor<[^<>]*>", lambda t: spell(Type.read(t[0])), line) for line in self.epilogue.lines]
+        result = f"%{self.epilogue.result}"
+        y = spell(Type(("M", "N"), self.output))
+        if self.element_of(last) != self.output:
+            body.append(f"%y = tenon.cast {result} : {spell(last)} -> {y}")
+            result = "%y"
+        lines = "\n".join(f"  {line}" for line in [*body, f"return {result} : {y}"])
+        return f'func.func @forward({arguments})\n    -> ({y} {{tenon.name = "y"}}) {{\n{lines}\n}}\n'

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""tenon-bench: configurations, and what is said of those that are wrong; epilogues and the models made of them."""
+
+import json
+from pathlib import Path
+
+import pytest
+import tenon
+from tenon.bench.config import ConfigError, read_cases, read_config
+from tenon.bench.epilogue import NAMED, EpilogueError, read_epilogue
+from tenon.bench.source import DTYPES, Problem
+
+CONFIGS = Path(__file__).parents[2] / "benchmarks" / "configs"
+SCHEDULE = (
+    "#tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4, stages = 3, swizzle = 128, raster = 8, blocks = 1>"
+)
+
+
+def config(**changes):
+    return {"models": ["bias"], "shapes": [[4, 16, 8]], "dtypes": ["bf16"]} | changes
+
+
+def test_cases_are_products():
+    cases = read_cases(
+        config(models=["none", "bias"], shapes=[[[1, 3], 16, [8, 7]], [2, 2, 2]], dtypes=["f16", "tf32"])
+    )
+    assert len(cases) == len({case.name for case in cases}) == 2 * 5 * 2
+    assert "bias-tf32-3x16x7" in {case.name for case in cases}
+
+
+def test_contenders_in_turn():
+    schedules = [SCHEDULE, {"schedule": SCHEDULE.replace("raster = 8", "raster = 4"), "dtypes": ["bf16"]}]
+    options = {"strategies": ["tiled", "library"], "schedules": schedules, "peers": ["cublas", "eager"]}
+    f16, bf16 = read_cases(config(dtypes=["f16", "bf16"], **options))
+    names = ["cublas", "eager", "tiled", "library", "tiled-128x256x64-2x4-3"]
+    assert [c.name for c in f16.contenders] == names
+    assert [c.name for c in bf16.contenders] == [*names, f"{names[-1]}#2"]
+    assert dict(f16.contenders[-1].options) == {"strategy": "tiled", "schedule": SCHEDULE[16:-1]}
+    assert [c.tenon for c in f16.contenders] == [False, False, True, True, True]
+
+
+def test_groups_override():
+    groups = [{"output": "f32"}, {"shapes": [[5, 5, 5]], "flush": True, "dynamic_m": True, "repeat": 3}]
+    first, second = read_cases(config(groups=groups, target="sm_80"))
+    assert (first.name, first.problem.output, first.repeat) == ("bias-bf16-to-f32-4x16x8", "f32", 30)
+    assert (second.name, second.repeat, second.target) == ("bias-bf16-5x5x5-dynamic-flushed", 3, "sm_80")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": []}, "model is no key; the keys here are dtypes, dynamic_m,"),
+        ({"models": []}, "models should be a list of one or more"),
+        ({"models": ["bias_rel"]}, r"models\[0\]: there is no model 'bias_rel'; use none, bias,"),
+        ({"models": [3]}, r"models\[0\] should be an object, in braces, but is 3"),
+        ({"models": [{"name": "bias", "epilogue": ""}]}, r"models\[0\]\.name: give a word of its own"),
+        ({"models": [{"name": "mine"}]}, r"models\[0\]\.epilogue: give MLIR text, or a list"),
+        ({"models": [{"name": "mine", "epilogue": ["%0 = x"]}]}, r"models\[0\]\.epilogue: '%0 = x' is no op; write"),
+        ({"shapes": [[4, 16]]}, r"shapes\[0\]: \[4, 16\] is no shape; write \[M, N, K\]"),
+        ({"shapes": [[4, 16, 0]]}, r"shapes\[0\]: .* each from 1 on"),
+        ({"shapes": [[True, 16, 1]]}, r"shapes\[0\]: .* is no shape"),
+        ({"shapes": [[[], 16, 1]]}, r"shapes\[0\]: .* is no shape"),
+        ({"dtypes": ["bf16", "f8"]}, r'dtypes\[1\]: there is no "f8"; use f16, bf16, tf32, fp32'),
+        ({"strategies": ["fast"]}, r'strategies\[0\]: there is no "fast"; use library, tiled, auto'),
+        ({"peers": "cublas"}, "peers should be a list, in brackets"),
+        ({"strategies": [], "peers": []}, "strategies: nothing runs bf16; give a strategy"),
+        ({"schedules": ["mma_sync"]}, r'schedules\[0\]: write "#tenon.schedule<mma_sync, tile'),
+        ({"schedules": [{"schedule": SCHEDULE, "dtypes": ["x"]}]}, r'schedules\[0\]\.dtypes\[0\]: there is no "x"'),
+        ({"output": "f64"}, 'output: there is no "f64"; use same, f32, f16, bf16'),
+        ({"dynamic_m": 1}, "dynamic_m should be true or false, but is 1"),
+        ({"repeat": -1}, "repeat should be a number of rounds, or 0 for no timing, but is -1"),
+        ({"repeat": True}, "repeat should be a number of rounds"),
+        ({"target": "sm_70"}, 'target: there is no "sm_70"; use sm_80'),
+        ({"groups": [{"colour": 1}]}, r"groups\[0\]\.colour is no key"),
+        ({"groups": [{"models": ["no"]}]}, r"groups\[0\]\.models\[0\]: there is no model 'no'"),
+        ({"groups": [{}, {"repeat": 1}]}, r"groups\[1\]\.models: bias-bf16-4x16x8 is in two groups"),
+    ],
+)
+def test_errors_name_key_and_remedy(changes, message):
+    with pytest.raises(ConfigError, match=f"^{message}"):
+        read_cases(config(**changes))
+
+
+def test_needed_keys():
+    with pytest.raises(ConfigError, match="^dtypes is missing; give a list of one dtype or more"):
+        read_cases({"models": ["bias"], "shapes": [[1, 1, 1]]})
+
+
+def test_files(tmp_path):
+    with pytest.raises(ConfigError, match="cannot read .*: No such file"):
+        read_config(tmp_path / "gone.json")
+    (tmp_path / "bad.json").write_text('{"models": [}')
+    with pytest.raises(ConfigError, match="is no JSON: .* line 1 column 13"):
+        read_config(tmp_path / "bad.json")
+    (tmp_path / "list.json").write_text("[]")
+    with pytest.raises(ConfigError, match="the configuration should be an object"):
+        read_config(tmp_path / "list.json")
+
+
+def test_configurations_of_the_repository():
+    cases = {path.stem: read_config(path)[1] for path in CONFIGS.glob("*.json")}
+    assert {"bf16-1024x8192x8192", "tf32-16384x4096x4096"} <= {
+        case.name.removeprefix("bias_mul2_leaky_relu-") for case in cases["sm80"]
+    }
+    extents = [{getattr(case.problem, letter) for case in cases["sm80_ragged"]} for letter in "mnk"]
+    assert [min(e) for e in extents] == [1, 1, 1] and all(case.repeat == 0 for case in cases["sm80_ragged"])
+
+
+# Epilogues
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["%0 = tenon.softmax %acc : tensor<MxNxA>"], "tenon.softmax is not known here; use add, sub"),
+        (["%0 = tenon.relu %acc : tensor<4x4xf32>"], "'tensor<4x4xf32>' is no type; write tensor<MxNxA>"),
+        (["%0 = tenon.relu %acc, %acc : tensor<MxNxA>"], "'%acc, %acc' should be 1 of %value or number"),
+        (["%0 = tenon.add 1.0, 2.0 : tensor<MxNxA>"], "with one %value at least"),
+        (["%0 = tenon.add %acc, %b : tensor<MxNxA>"], r"there should be 2 type\(s\) after the colon"),
+        (["%0 = tenon.mul %acc, 1.2.3 : tensor<MxNxA>"], "'1.2.3' is no number"),
+        (["%0 = tenon.relu %acc : tensor<MxNxf32>"], "%acc has the type tensor<MxNxA> elsewhere"),
+        (
+            ["%0 = tenon.relu %acc {slope = 1.0} : tensor<MxNxA>"],
+            "'slope = 1.0' is no attribute of tenon.relu, .* none",
+        ),
+        (["%acc = tenon.relu %acc : tensor<MxNxA>"], "%acc is there already"),
+        (["%0 = tenon.add %acc, %1 : tensor<MxNxA>, tensor<NxT>"], "an operand cannot be called %1"),
+        (["%0 = tenon.add %acc, %x : tensor<MxNxA>, tensor<NxT>"], "other than x, weight, y, acc"),
+        (["%0 = tenon.relu %b : tensor<NxT>"], "the last op gives tensor<NxT>; it must give"),
+    ],
+)
+def test_epilogue_errors(lines, message):
+    with pytest.raises(EpilogueError, match=message):
+        read_epilogue("mine", tuple(lines))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("output", ["f32", "f16", "bf16"])
+def test_models_are_valid(dtype, output):
+    """Tenon reads each named model: static and dynamic M, all types of results."""
+    for i, (name, lines) in enumerate(NAMED.items()):
+        source = Problem(read_epilogue(name, lines), 5, 6, 7, dtype, output, dynamic_m=i % 2 == 0).mlir()
+        assert "tenon.linear" in tenon.lower(source, "simplify") + source
+        assert ("tensor<?x7x" in source, "tensor<5x7x" in source) == (i % 2 == 0, i % 2 == 1)
+
+
+def test_mlir_of_a_model():
+    lines = (
+        "%0 = tenon.add %acc, %bias : tensor<MxNxA>, tensor<NxT>",
+        "%1 = tenon.gelu %0 approximate<tanh> : tensor<MxNxA>",
+    )
+    source = Problem(read_epilogue("mine", lines), 5, 6, 7, "tf32", "bf16").mlir()
+    assert source == (
+        "func.func @forward(%x: tensor<5x7xf32>, %weight: tensor<6x7xf32> {tenon.param}, "
+        "%bias: tensor<6xf32> {tenon.param})\n"
+        '    -> (tensor<5x6xbf16> {tenon.name = "y"}) {\n'
+        "  %acc = tenon.linear %x, %weight precision<tf32> : (tensor<5x7xf32>, tensor<6x7xf32>) -> tensor<5x6xf32>\n"
+        "  %0 = tenon.add %acc, %bias : tensor<5x6xf32>, tensor<6xf32>\n"
+        "  %1 = tenon.gelu %0 approximate<tanh> : tensor<5x6xf32>\n"
+        "  %y = tenon.cast %1 : tensor<5x6xf32> -> tensor<5x6xbf16>\n"
+        "  return %y : tensor<5x6xbf16>\n}\n"
+    )
+
+
+def test_examples_of_the_guide():
+    """The configurations in docs/Benchmarking.md are right, and its messages are those that are given."""
+    guide = (CONFIGS.parents[1] / "docs" / "Benchmarking.md").read_text()
+    blocks = [block.partition("```")[0] for block in guide.split("```json\n")[1:]]
+    assert blocks and all(read_cases(json.loads(block)) for block in blocks)
+    rows = [row.split(" | ") for row in guide.splitlines() if row.startswith("| `{")]
+    assert len(rows) > 10
+    for wrong, message in rows:
+        with pytest.raises(ConfigError) as raised:
+            read_cases(config() | json.loads(wrong.strip("| `")))
+        assert str(raised.value).startswith(message.strip("| `").removesuffix("..."))
