@@ -9,7 +9,9 @@ ten calls back to back from idle; `sustained`, ten calls after 100 ms of the
 peer's own load. Errors are against float64, over the whole output.
 
 Usage: bench_gpu.py MODELS_DIR RUNTIME.so RESULT.json [--cases REGEX]
-MODELS_DIR holds what compile_models.py made: cases.json and the models.
+MODELS_DIR holds what compile_models.py made: cases.json and the models. Needs
+the package `tenon`. tenon-bench (docs/Benchmarking.md) measures other layers,
+and other strategies, without host time in the figures.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ import time
 from pathlib import Path
 
 import torch
+from tenon.bench.timing import Step, copy_rate, elapsed
 from tenon_model import Call, Model
 from torch.nn import functional
-from torch_timing import Step, elapsed
 
 DTYPE = {
     "fp32": torch.float32,
@@ -112,14 +114,6 @@ def time_all(peers: dict[str, Step], rounds: int) -> dict[str, dict[str, float]]
     return {name: {kind: statistics.median(times) for kind, times in kinds.items()} for name, kinds in samples.items()}
 
 
-def copy_rate() -> float:
-    """Bytes read and written a second by a large device-to-device copy."""
-    source = torch.rand(1 << 29, device="cuda")
-    target = torch.empty_like(source)
-    times = [elapsed(lambda: target.copy_(source), 1) for _ in range(12)]
-    return 2 * source.numel() * 4 / (statistics.median(times) * 1e-3)
-
-
 def host_time(step: Step, calls: int = 200) -> float:
     """Microseconds of host time a call, the GPU keeping up."""
     times = []
@@ -141,10 +135,9 @@ def tenon_step(model: Model, tensors: Tensors) -> Call:
         names = [i["name"] for i in model.functions[entry["prepare"]]["inputs"]]
         call = model.bind(entry["prepare"], [tensors[n] for n in names])
         prepared = call()
-    inputs = [
-        prepared[int(i["prepared"])] if i["role"] == "prepared" else tensors[i["name"]]
-        for i in model.functions[entry["run"]]["inputs"]
-    ]
+    queue = iter(prepared)
+    run = model.functions[entry["run"]]
+    inputs = [next(queue) if i["role"] == "prepared" else tensors[i["name"]] for i in run["inputs"]]
     return model.bind(entry["run"], inputs)
 
 

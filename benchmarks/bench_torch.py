@@ -15,19 +15,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import re
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from datetime import UTC, datetime
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 import torch
+from tenon.bench.results import environment
 from torch import nn
 from torch_cases import MODELS, Case, all_cases, trial_cases
 from torch_errors import errors, observe, observe_exact, scale
@@ -60,16 +59,9 @@ CONTENDERS: dict[str, Callable[[nn.Module], Step]] = {
 
 def versions(device: str) -> dict[str, str]:
     """Return where and with what the figures were measured."""
-    import tenon
-
-    return {
-        "device": torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "cuda": str(torch.version.cuda),
-        "tenon": tenon.__version__,
-        "date": datetime.now(UTC).date().isoformat(),
-    }
+    facts = environment(device)
+    names = ("device", "python", "torch", "cuda", "tenon")
+    return {name: str(facts[name]) for name in names} | {"date": facts["date"].partition("T")[0]}
 
 
 class Contenders:

@@ -8,12 +8,12 @@ import math
 import signal
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+from tenon.bench.timing import Step, elapsed
 
-Step = Callable[[], object]
 BURST = 10  # calls back to back, at least
 # A burst takes this long at least, or most of it would be the host's waking up.
 BURST_S = 0.006
@@ -27,17 +27,6 @@ def synchronize(device: str) -> None:
     """Wait until the device has done all work."""
     if device == "cuda":
         torch.cuda.synchronize()
-
-
-def elapsed(step: Step, calls: int) -> float:
-    """Return milliseconds a call of `calls` calls on the GPU, between two events."""
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    for _ in range(calls):
-        step()
-    end.record()
-    end.synchronize()
-    return start.elapsed_time(end) / calls
 
 
 def burst(step: Step, device: str, calls: int = BURST) -> float:
