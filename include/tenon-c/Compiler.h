@@ -67,6 +67,12 @@ typedef struct TenonCompileOptions {
   /** A safetensors file whose values, by name, are packed into the model as its
    *  parameters; its functions then take activations alone. Null: none. */
   const char *parameters;
+  /** How linear layers are computed on the GPU targets: "library" (cuBLASLt),
+   *  "tiled" (one kernel) where a layer can have it, or null: "auto". */
+  const char *strategy;
+  /** The schedule of every tiled layer, as within #tenon.schedule<...>; null:
+   *  one is chosen for each. */
+  const char *schedule;
 } TenonCompileOptions;
 
 /** Compiles the `sourceBytes` bytes of MLIR at `source` (text or bytecode),

@@ -69,6 +69,10 @@ static CompileOptions convert(const TenonCompileOptions &given) {
   options.reference = given.reference;
   if (given.parameters)
     options.parameters = given.parameters;
+  if (given.strategy)
+    options.strategy = given.strategy;
+  if (given.schedule)
+    options.schedule = given.schedule;
   return options;
 }
 

@@ -16,7 +16,6 @@
 #include "tenon/Codegen/Host/Passes.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Pipelines/Pipelines.h"
-#include "tenon/Target/TargetSpec.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
@@ -25,21 +24,6 @@
 
 using namespace mlir;
 using namespace mlir::tenon;
-
-std::string tenon::findProblem(const CompileOptions &options) {
-  if (!isIdentifier(options.name))
-    return "name='" + options.name +
-           "' is not a C identifier, which C functions' names begin with";
-  if (!llvm::is_contained({"x86-64-v2", "x86-64-v3", "x86-64-v4"},
-                          options.cpuLevel))
-    return "cpu=" + options.cpuLevel +
-           " is not a level; expected x86-64-v2, x86-64-v3 or x86-64-v4";
-  for (const std::string &target : options.cudaTargets)
-    if (!lookupTarget(target))
-      return "target=" + target + " is not known; expected cpu or " +
-             listTargets();
-  return "";
-}
 
 //===----------------------------------------------------------------------===//
 // Stages
@@ -59,6 +43,11 @@ static void simplify(OpPassManager &pm, const CompileOptions &options) {
   buildSimplifyStage(pm, options.allowRoundingChanges, options.foldWeights);
 }
 
+static void selectStrategy(OpPassManager &pm, const CompileOptions &options) {
+  buildStrategyStage(pm, options.cudaTargets, options.strategy,
+                     options.schedule);
+}
+
 /// A stage that has no options.
 template <void (*buildStage)(OpPassManager &)>
 static void plain(OpPassManager &pm, const CompileOptions & /*options*/) {
@@ -70,6 +59,9 @@ static const StageImpl kStages[] = {
     {{"fuse", "linear layers fused with what follows"},
      Device::Any,
      plain<buildFuseStage>},
+    {{"strategy", "how each linear layer is computed on the GPU targets"},
+     Device::Any,
+     selectStrategy},
     {{"prepare", "what depends on parameters alone, hoisted"},
      Device::Any,
      plain<buildPrepareStage>},
@@ -83,7 +75,7 @@ static const StageImpl kStages[] = {
      Device::CPU,
      plain<buildCPUHostStage>},
     {{"cpu-llvm", "LLVM dialect"}, Device::CPU, plain<buildCPULLVMStage>},
-    {{"cuda-blaslt", "cuBLASLt products and epilogues"},
+    {{"cuda-blaslt", "tiled kernels, cuBLASLt products and epilogues"},
      Device::CUDA,
      plain<buildCUDABlasLtStage>},
     {{"cuda-buffers", "the same on buffers"},

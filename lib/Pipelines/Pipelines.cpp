@@ -14,6 +14,7 @@
 #include "tenon/Codegen/CPU/Passes.h"
 #include "tenon/Codegen/CUDA/Passes.h"
 #include "tenon/Codegen/Host/Passes.h"
+#include "tenon/Target/Passes.h"
 #include "tenon/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -42,6 +43,15 @@ void tenon::buildSimplifyStage(OpPassManager &pm, bool allowRoundingChanges,
 void tenon::buildFuseStage(OpPassManager &pm) {
   pm.addPass(createTenonFuseEpilogue());
   clean(pm);
+}
+
+void tenon::buildStrategyStage(OpPassManager &pm, ArrayRef<std::string> targets,
+                               StringRef strategy, StringRef schedule) {
+  TenonSelectStrategyOptions options;
+  options.targets.assign(targets.begin(), targets.end());
+  options.strategy = strategy.str();
+  options.schedule = schedule.str();
+  pm.addPass(createTenonSelectStrategy(options));
 }
 
 void tenon::buildPrepareStage(OpPassManager &pm) {
@@ -78,6 +88,7 @@ static void buildHostLLVM(OpPassManager &pm) {
 void tenon::buildCPULLVMStage(OpPassManager &pm) { buildHostLLVM(pm); }
 
 void tenon::buildCUDABlasLtStage(OpPassManager &pm) {
+  pm.addPass(createTenonToTiled());
   pm.addPass(createTenonToBlasLt());
   clean(pm);
 }
@@ -99,34 +110,63 @@ void tenon::buildCUDAHostStage(OpPassManager &pm) {
 
 void tenon::buildCUDALLVMStage(OpPassManager &pm) { buildHostLLVM(pm); }
 
+static void buildTensorPipeline(OpPassManager &pm) {
+  tenon::buildSimplifyStage(pm);
+  tenon::buildFuseStage(pm);
+  tenon::buildPrepareStage(pm);
+}
+
+static void buildCPUPipeline(OpPassManager &pm) {
+  buildTensorPipeline(pm);
+  tenon::buildCPULinalgStage(pm);
+  tenon::buildCPUBuffersStage(pm);
+  tenon::buildCPUHostStage(pm);
+  tenon::buildCPULLVMStage(pm);
+}
+
+namespace {
+struct CUDAPipelineOptions : PassPipelineOptions<CUDAPipelineOptions> {
+  ListOption<std::string> targets{
+      *this, "targets",
+      llvm::cl::desc("GPU architectures to choose strategies for, as "
+                     "sm_80,sm_90a; none: layers on which no strategy is "
+                     "written go to the library")};
+  Option<std::string> strategy{
+      *this, "strategy",
+      llvm::cl::desc("Strategy of every layer that can have it: auto, library "
+                     "or tiled"),
+      llvm::cl::init("auto")};
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("Schedule of every tiled layer, as within "
+                     "#tenon.schedule<...>")};
+};
+} // namespace
+
+static void buildCUDAPipeline(OpPassManager &pm,
+                              const CUDAPipelineOptions &options) {
+  tenon::buildSimplifyStage(pm);
+  tenon::buildFuseStage(pm);
+  tenon::buildStrategyStage(pm, llvm::to_vector(options.targets),
+                            options.strategy, options.schedule);
+  tenon::buildPrepareStage(pm);
+  tenon::buildCUDABlasLtStage(pm);
+  tenon::buildCUDABuffersStage(pm);
+  tenon::buildCUDAKernelsStage(pm);
+  tenon::buildCUDAHostStage(pm);
+  tenon::buildCUDALLVMStage(pm);
+}
+
 void tenon::registerPipelines() {
-  auto tensor = [](OpPassManager &pm) {
-    buildSimplifyStage(pm);
-    buildFuseStage(pm);
-    buildPrepareStage(pm);
-  };
   static PassPipelineRegistration<> tensorPipeline(
       "tenon-tensor-pipeline",
       "Simplify, fuse and hoist: tenon ops to tenon ops, for any target",
-      tensor);
+      buildTensorPipeline);
   static PassPipelineRegistration<> cpuPipeline(
       "tenon-cpu-pipeline", "Tenon ops to the LLVM dialect, for the CPU",
-      [=](OpPassManager &pm) {
-        tensor(pm);
-        buildCPULinalgStage(pm);
-        buildCPUBuffersStage(pm);
-        buildCPUHostStage(pm);
-        buildCPULLVMStage(pm);
-      });
-  static PassPipelineRegistration<> cudaPipeline(
+      buildCPUPipeline);
+  static PassPipelineRegistration<CUDAPipelineOptions> cudaPipeline(
       "tenon-cuda-pipeline",
       "Tenon ops to kernels and host code in the LLVM dialect, for the GPU",
-      [=](OpPassManager &pm) {
-        tensor(pm);
-        buildCUDABlasLtStage(pm);
-        buildCUDABuffersStage(pm);
-        buildCUDAKernelsStage(pm);
-        buildCUDAHostStage(pm);
-        buildCUDALLVMStage(pm);
-      });
+      buildCUDAPipeline);
 }

@@ -82,6 +82,19 @@ struct Flags {
       cl::desc("Multiply scales that are parameters into the weights, in the "
                "model's prepare function; rounding changes"),
       cl::cat(category)};
+  cl::opt<std::string> strategy{
+      "strategy", cl::init("auto"),
+      cl::desc("How linear layers are computed on the GPU targets: library "
+               "(cuBLASLt), tiled (one kernel) where a layer can have it, or "
+               "auto (default). --remarks-filter=tenon-select-strategy says "
+               "what was chosen and why"),
+      cl::value_desc("auto|library|tiled"), cl::cat(category)};
+  cl::opt<std::string> schedule{
+      "schedule",
+      cl::desc("Schedule of every tiled layer, as within #tenon.schedule<...>: "
+               "'mma_sync, tile = 128x256x64, ...'. Default: one is chosen for "
+               "each"),
+      cl::value_desc("schedule"), cl::cat(category)};
   // Named and meant as mlir-opt's.
   cl::opt<std::string> remarksAll{
       "remarks-filter", cl::desc("Show all remarks whose category matches"),
@@ -201,6 +214,8 @@ static CompileFlags convert(const Flags &given) {
   flags.options.reference = given.reference;
   flags.options.allowRoundingChanges = given.allowRounding;
   flags.options.foldWeights = given.foldWeights;
+  flags.options.strategy = given.strategy;
+  flags.options.schedule = given.schedule;
   for (const std::string &target : given.targets)
     if (target != "cpu" &&
         !llvm::is_contained(flags.options.cudaTargets, target))

@@ -17,6 +17,10 @@ static DLTensor matrix(float *data, int64_t *shape, int32_t dimensions) {
   return {data, {kDLCPU, 0}, dimensions, {kDLFloat, 32, 1}, shape, nullptr, 0};
 }
 
+static const char *const kSchedule =
+    "mma_sync, tile = 64x128x32, warps = 2x2, stages = 3, swizzle = 128, "
+    "raster = 4, blocks = 1";
+
 /// The one error of `outcome`.
 static Given errorOf(const Outcome &outcome) {
   EXPECT_EQ(outcome.status, TENON_INVALID_ARGUMENT);
@@ -111,6 +115,18 @@ TEST(Compile, RefusesOptionsByName) {
   EXPECT_EQ(messageFor(target).find("target=sm_12 is not known"), 0u);
   targets.numTargets = 1;
   EXPECT_EQ(messageFor(targets), "the list of targets is null");
+  TenonCompileOptions strategy = {}, schedule = {}, both = {};
+  strategy.strategy = "magic";
+  EXPECT_EQ(messageFor(strategy),
+            "strategy=magic is not known; expected auto, library or tiled");
+  schedule.schedule = "wgmma";
+  EXPECT_EQ(messageFor(schedule).find(
+                "schedule=wgmma is not a schedule: 'wgmma' is not a family"),
+            0u);
+  both.strategy = "library";
+  both.schedule = kSchedule;
+  EXPECT_NE(messageFor(both).find("strategy=library leaves none"),
+            std::string::npos);
 }
 
 TEST(Compile, LeavesNothingWhereItCannotWrite) {
@@ -157,10 +173,29 @@ TEST(Lower, StopsAfterAStage) {
             std::string::npos);
 }
 
+TEST(Lower, TakesAStrategyAndASchedule) {
+  std::string source = kModel;
+  source.insert(source.find("\n      : (tensor<?x2xf32>"), " precision<tf32>");
+  const char *targets[] = {"sm_80"};
+  TenonCompileOptions options = {};
+  options.targets = targets;
+  options.numTargets = 1;
+  options.strategy = "tiled";
+  options.schedule = kSchedule;
+  Outcome tiled = lower(source, "strategy", options);
+  ASSERT_EQ(tiled.status, TENON_OK);
+  EXPECT_NE(tiled.text.find("#tenon.strategy<tiled>"), std::string::npos);
+  EXPECT_NE(tiled.text.find("tile = 64x128x32"), std::string::npos);
+  options.strategy = "library";
+  options.schedule = nullptr;
+  Outcome library = lower(source, "strategy", options);
+  EXPECT_NE(library.text.find("#tenon.strategy<library>"), std::string::npos);
+}
+
 TEST(Lower, RefusesOtherStages) {
   EXPECT_EQ(errorOf(lower(kModel, "melt"))
                 .message.find("stage=melt is not known; expected simplify, "
-                              "fuse, prepare"),
+                              "fuse, strategy, prepare"),
             0u);
   EXPECT_EQ(errorOf(lower(kModel, nullptr)).message.find("stage= is not"), 0u);
 }

@@ -42,6 +42,12 @@ struct CompileOptions {
   /// then brings itself: its functions take activations alone. "": callers
   /// give the parameters.
   std::string parameters;
+  /// How linear layers are computed on the GPU targets: "library", "tiled"
+  /// where a layer can have it, or "auto".
+  std::string strategy = "auto";
+  /// The schedule of every tiled layer, as within #tenon.schedule<...>. "": one
+  /// is chosen for each.
+  std::string schedule;
   /// Adds to each function `F` a function `F_reference`, on the CPU in float64.
   bool reference = false;
 };

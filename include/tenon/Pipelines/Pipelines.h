@@ -12,7 +12,9 @@
 #ifndef TENON_PIPELINES_PIPELINES_H
 #define TENON_PIPELINES_PIPELINES_H
 
-#include "llvm/ADT/StringRef.h"
+#include "mlir/Support/LLVM.h"
+
+#include <string>
 
 namespace mlir {
 class OpPassManager;
@@ -20,10 +22,13 @@ class OpPassManager;
 
 namespace mlir::tenon {
 
-/// Tensor ops, for any target: simplify, fuse, hoist.
+/// Tensor ops: simplify, fuse, choose strategies, hoist. The choice is that for
+/// `targets`, GPU architectures; without any, none is made.
 void buildSimplifyStage(OpPassManager &pm, bool allowRoundingChanges = false,
                         bool foldWeights = false);
 void buildFuseStage(OpPassManager &pm);
+void buildStrategyStage(OpPassManager &pm, ArrayRef<std::string> targets,
+                        StringRef strategy, StringRef schedule);
 void buildPrepareStage(OpPassManager &pm);
 
 /// CPU: tensor ops to linalg, to buffers, to entries, to the LLVM dialect.
@@ -32,8 +37,8 @@ void buildCPUBuffersStage(OpPassManager &pm);
 void buildCPUHostStage(OpPassManager &pm);
 void buildCPULLVMStage(OpPassManager &pm);
 
-/// CUDA: tensor ops to cuBLASLt and epilogues, to buffers, to kernels, to
-/// entries, to the LLVM dialect; the kernels stay in a gpu.module.
+/// CUDA: tensor ops to tiled kernels, cuBLASLt and epilogues, to buffers, to
+/// kernels, to entries, to the LLVM dialect; the kernels stay in a gpu.module.
 void buildCUDABlasLtStage(OpPassManager &pm);
 void buildCUDABuffersStage(OpPassManager &pm);
 void buildCUDAKernelsStage(OpPassManager &pm);
@@ -41,7 +46,8 @@ void buildCUDAHostStage(OpPassManager &pm);
 void buildCUDALLVMStage(OpPassManager &pm);
 
 /// Registers `--tenon-tensor-pipeline`, `--tenon-cpu-pipeline` and
-/// `--tenon-cuda-pipeline`, each from tenon ops on.
+/// `--tenon-cuda-pipeline`, each from tenon ops on. The last takes the targets,
+/// strategy and schedule as options.
 void registerPipelines();
 
 } // namespace mlir::tenon
