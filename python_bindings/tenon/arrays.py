@@ -22,6 +22,7 @@ from tenon.errors import ArgumentError, UnsupportedError
 
 Device = tuple[int, int]  # DLPack's device type and number
 ALIGNMENT = 256  # of workspaces
+_BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
 
 @dataclass(slots=True)
@@ -53,9 +54,14 @@ class Adapter:
 
     def workspace(self, size: int, device: Device) -> View:
         """Return at least `size` bytes, aligned to 256."""
-        memory = self.empty([math.ceil((size + ALIGNMENT) / 8)], "float64", device)
+        memory = self.empty([math.ceil((size + ALIGNMENT) / 4)], "float32", device)  # JAX halves float64
         memory.pointer += -memory.pointer % ALIGNMENT
         return memory
+
+    def hidden(self, shape: Sequence[int], dtype: str, device: Device) -> View:
+        """Return memory of a tensor that the caller does not see: the library need not know its dtype."""
+        memory = self.workspace(math.prod(shape) * _BYTES[dtype], device)
+        return View(memory.array, memory.pointer, dtype, tuple(shape), device)
 
     def stream(self, device: Device) -> int:
         """Return the caller's current stream as a CUstream, 0 on the CPU."""

@@ -117,7 +117,8 @@ class Entry:
         return [*arrays, *(named[name] for name in names[len(arrays) :])]
 
     def _prepare(self, arguments: Arguments, adapter: Adapter) -> list[View]:
-        return self._prepare_function.run(arguments, [], adapter) if self._prepare_function else []
+        function = self._prepare_function
+        return function.run(arguments, [], adapter, hidden=True) if function else []
 
     def _run(self, arguments: Arguments, prepared: Sequence[View], adapter: Adapter) -> Any:
         outputs = self._function.run(arguments, prepared, adapter)

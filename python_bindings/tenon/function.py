@@ -112,18 +112,22 @@ class Function:
             self._launchers[device] = self._function.launcher(*device)
         return self._launchers[device]
 
-    def run(self, arguments: Arguments, prepared: Sequence[View], adapter: Adapter) -> list[View]:
+    def run(
+        self, arguments: Arguments, prepared: Sequence[View], adapter: Adapter, *, hidden: bool = False
+    ) -> list[View]:
         """Enqueue a call on the caller's stream and return its outputs.
 
-        Inputs are taken from `arguments` by name, prepared ones from `prepared` in order.
+        Inputs are taken from `arguments` by name, prepared ones from `prepared` in order. Outputs that
+        are `hidden` from the caller need not be arrays of the library's.
         """
+        allocate = adapter.hidden if hidden else adapter.empty
         device, extents = arguments.device, arguments.extents
         queue = iter(prepared)
         inputs = [next(queue) if spec.role == "prepared" else arguments.views[spec.name] for spec in self.inputs]
         outputs = []
         for spec in self.outputs:
             shape = [extents[extent] if isinstance(extent, str) else extent for extent in spec.shape]
-            outputs.append(adapter.empty(shape, spec.dtype, device))
+            outputs.append(allocate(shape, spec.dtype, device))
         launcher = self._launcher(device)
         values = [extents[symbol] for symbol in launcher.symbols]
         size = launcher.workspace_bytes(values)
