@@ -108,7 +108,7 @@ struct Options {
   std::vector<std::string> targets;
   std::string cpu;
   bool allowRoundingChanges, foldWeights, reference, remarks;
-  std::string parameters;
+  std::string parameters, strategy, schedule;
 
   /// A view of these options; `pointers` becomes part of it.
   TenonCompileOptions toC(std::vector<const char *> &pointers) const {
@@ -122,7 +122,9 @@ struct Options {
             .foldWeights = foldWeights,
             .reference = reference,
             .remarks = remarks,
-            .parameters = parameters.c_str()};
+            .parameters = parameters.c_str(),
+            .strategy = strategy.c_str(),
+            .schedule = schedule.c_str()};
   }
 };
 
@@ -183,10 +185,11 @@ static std::pair<std::string, nb::list> lower(const std::string &source,
 static void bindOptions(nb::module_ &module) {
   nb::class_<Options>(module, "Options", "How to compile.")
       .def(nb::init<std::string, std::vector<std::string>, std::string, bool,
-                    bool, bool, bool, std::string>(),
+                    bool, bool, bool, std::string, std::string, std::string>(),
            nb::kw_only(), "name"_a, "targets"_a, "cpu"_a,
            "allow_rounding_changes"_a, "fold_weights"_a, "reference"_a,
-           "remarks"_a, "parameters"_a = "");
+           "remarks"_a, "parameters"_a = "", "strategy"_a = "auto",
+           "schedule"_a = "");
 }
 
 void tenon::python::bindCompiler(nb::module_ &module) {

@@ -24,6 +24,8 @@ class Options:
         reference: bool,
         remarks: bool,
         parameters: str = "",
+        strategy: str = "auto",
+        schedule: str = "",
     ) -> None: ...
 
 @final

@@ -28,6 +28,8 @@ class Options(TypedDict, total=False):
     fold_weights: bool
     reference: bool
     cpu: str
+    strategy: str
+    schedule: str
 
 
 def compile(
@@ -39,6 +41,8 @@ def compile(
     fold_weights: bool = False,
     reference: bool = False,
     cpu: str = "x86-64-v3",
+    strategy: str = "auto",
+    schedule: str = "",
 ) -> Executable:
     """Compile a model of tenon ops, or take it from the cache.
 
@@ -53,6 +57,11 @@ def compile(
         fold_weights: multiply scales that are parameters into the weights, in the prepare function.
         reference: add a float64 reference of each function, on the CPU.
         cpu: level of x86-64 that the CPU code may use: "x86-64-v2", "x86-64-v3" or "x86-64-v4".
+        strategy: how linear layers are computed on the GPU: "library" by cuBLASLt, "tiled" by one kernel
+            each where a layer can have it, or "auto". `Executable.remarks` of category
+            "tenon-select-strategy" say what was chosen and why.
+        schedule: of every tiled layer, as within #tenon.schedule<...>: "mma_sync, tile = 128x256x64, ...".
+            Default: one is chosen for each.
 
     Raises:
         CompileError: the model or an option is not right; its `diagnostics` say where and why.
@@ -66,6 +75,8 @@ def compile(
         "fold_weights": fold_weights,
         "reference": reference,
         "cpu": cpu,
+        "strategy": strategy,
+        "schedule": schedule,
     }
     source = Source.read(mlir)
     facts = _facts(source, target, options)
@@ -165,6 +176,8 @@ def _facts(source: Source, target: str | Sequence[str] | None, options: Options)
         "allow_rounding_changes": options.get("allow_rounding_changes", False),
         "fold_weights": options.get("fold_weights", False),
         "reference": options.get("reference", False),
+        "strategy": options.get("strategy", "auto"),
+        "schedule": options.get("schedule", ""),
     }
 
 

@@ -50,6 +50,8 @@ def test_the_exception_survives_pickling():
         ({"target": ["cpu", "gfx90a"]}, "gfx90a"),
         ({"target": "cpu", "name": "1st"}, "1st"),
         ({"target": "cpu", "cpu": "pentium"}, "pentium"),
+        ({"target": "cpu", "strategy": "magic"}, "strategy=magic is not known; expected auto, library or tiled"),
+        ({"target": "cpu", "schedule": "tile = 1"}, r"schedule=tile = 1 is not a schedule: .* such as mma_sync, tile"),
     ],
 )
 def test_wrong_options(options, message):

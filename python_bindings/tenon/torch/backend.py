@@ -88,19 +88,19 @@ def compile_graph(graph: fx.GraphModule, parameters: set[int], options: Options)
     restore_in_place(graph.graph)
     graph.recompile()
     if options.verbose:
-        _print_report(calls)
+        _print_report(calls, options)
     return calls
 
 
 def _compile_partition(part: Partition, options: Options) -> tenon.Executable:
     device = next(arg.meta["val"].device for arg in part.node.args)
-    return tenon.compile(part.source, target=options.targets_for(device), name=part.name)
+    return tenon.compile(part.source, options.targets_for(device), name=part.name, strategy=options.strategy)
 
 
-def _print_report(calls: Sequence[FusedCall]) -> None:
+def _print_report(calls: Sequence[FusedCall], options: Options) -> None:
     from tenon.torch.explanation.explain import format_table
 
-    print(format_table(calls), file=sys.stderr)
+    print(format_table(calls, options.strategy), file=sys.stderr)
 
 
 def needs_gradient(inputs: Sequence[Any]) -> bool:

@@ -13,7 +13,7 @@ import torch
 from tenon.device import best_target, known_targets
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
-STRATEGIES = ("auto", "library")
+STRATEGIES = ("auto", "library", "tiled")
 # torch.get_float32_matmul_precision() -> Tenon's precision (docs/Spec.md, linear-R3).
 _OF_TORCH = {"highest": "fp32", "high": "tf32", "medium": "bf16"}
 
@@ -25,7 +25,8 @@ class Options:
     Attributes:
         precision: how accurate a product of float32 tensors must be: "fp32", "tf32",
             "bf16" or "fp16". None: as torch.get_float32_matmul_precision() says.
-        strategy: how products are computed: "auto", or "library" for cuBLASLt.
+        strategy: how linear layers are computed on a GPU: "library" by cuBLASLt, "tiled" by one
+            kernel each where a layer can have it, or "auto".
         target: "cpu", or GPU architectures such as "sm_90a". None: the device of
             the tensors.
         verbose: print to stderr what was fused and what was not.

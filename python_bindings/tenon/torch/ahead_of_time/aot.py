@@ -67,6 +67,8 @@ def aot_compile(
     allow_rounding_changes: bool = False,
     fold_weights: bool = False,
     reference: bool = False,
+    strategy: str = "auto",
+    schedule: str = "",
 ) -> Executable:
     """Compile a model to the shared object `path` and the C header beside it, as tenon-compile does.
 
@@ -85,6 +87,8 @@ def aot_compile(
         allow_rounding_changes: as for `tenon.compile`.
         fold_weights: as for `tenon.compile`.
         reference: as for `tenon.compile`.
+        strategy: as for `tenon.compile`.
+        schedule: as for `tenon.compile`.
 
     Returns:
         the model, loaded from `path`. It takes and gives tensors as `export` describes them.
@@ -108,6 +112,8 @@ def aot_compile(
             allow_rounding_changes=allow_rounding_changes,
             fold_weights=fold_weights,
             reference=reference,
+            strategy=strategy,
+            schedule=schedule,
         )
     return Executable(path, remarks)
 

@@ -126,15 +126,16 @@ def explain(
     if not reports:
         raise ValueError("tenon: there is nothing to explain: the model computes nothing with tensors")
     name = type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "model")
-    return Explanation(name, targets[0], reports)
+    return Explanation(name, ", ".join(targets), reports)
 
 
-def format_table(calls: Sequence[FusedCall]) -> str:
-    """Return as text what became of a graph's partitions, once they are compiled."""
+def format_table(calls: Sequence[FusedCall], strategy: str) -> str:
+    """Return as text what became of a graph's partitions, once they are compiled with a strategy."""
     title = f"tenon: a graph with {count(len(calls), 'fused call')}"
     if not calls:
         return title
-    return f"{title}: {', '.join(call.partition.name for call in calls)}\n\n{format_rows(rows_of_calls(calls))}"
+    names = ", ".join(call.partition.name for call in calls)
+    return f"{title}: {names}\n\n{format_rows(rows_of_calls(calls, strategy))}"
 
 
 def _report(
@@ -148,13 +149,13 @@ def _report(
     steps: list[Step] = read_steps(aten.graph, names)
     if not targets:
         tensors = [node.meta["val"] for node in placeholders if isinstance(node.meta.get("val"), torch.Tensor)]
-        targets.append(options.targets_for(tensors[0].device)[0] if tensors else "cpu")
+        targets.extend(options.targets_for(tensors[0].device) if tensors else ["cpu"])
     with unset_fake_temporarily():  # as in `partition`: under a fake mode, a constant has no value
         words = find_words(aten.graph, names)
     reasons = {node.name: _why(node, reason) for node, reason in words[1].items()}
     partitions = partition(aten, names, options.linear_precision())
     remaining = {node.name for node in aten.graph.nodes}
-    return Report(steps, partitions, missed_of(aten), reasons, remaining, targets[0])
+    return Report(steps, partitions, missed_of(aten), reasons, remaining, targets, options.strategy)
 
 
 def _why(node: fx.Node, reason: str) -> str:

@@ -37,7 +37,8 @@ class Layer:
 
     Attributes:
         kernels: in the order in which they run.
-        strategy: how the product is computed.
+        strategy: how it is computed: "library", "tiled", "CPU loops", or "own pass" without a product.
+        choice: why it has that strategy, "" where there was no choice.
         reason: why it takes more than one kernel, "" if it does not.
         bytes_saved: of memory traffic that PyTorch would have had in the same call.
 
@@ -45,6 +46,7 @@ class Layer:
 
     kernels: list[Kernel]
     strategy: str = "library"
+    choice: str = ""
     reason: str = ""
     bytes_saved: int = 0
 
@@ -74,41 +76,47 @@ class _Line:
     operands: frozenset[str]
 
 
-def layers_of(part: Partition, target: str) -> Layers:
-    """Return what becomes of a partition on a target: "cpu" or a GPU architecture, which need not be here."""
+def layers_of(part: Partition, targets: Sequence[str], strategy: str) -> Layers:
+    """Return what becomes of a partition on the GPU architectures among targets, or else on the CPU.
+
+    The GPUs need not be here; `strategy` is that of the options.
+    """
+    gpus = [target for target in targets if target != "cpu"]
     source = without_locations(part.source)
     first = len(source.splitlines()) - len(part.origins) - 1  # the line of the first op, from 1
-    remarks = _lower(part.name, source, target)
+    remarks = _lower(part.name, source, gpus, strategy)
     by_line: dict[int, list[Remark]] = {}
     for remark in remarks:
         by_line.setdefault(remark.line - first, []).append(remark)
-    return _Reader(part, source, first, by_line, target).read()
+    return _Reader(part, source, first, by_line, bool(gpus)).read()
 
 
-def _lower(name: str, source: str, target: str) -> list[Remark]:
-    is_gpu = target != "cpu"
+def _lower(name: str, source: str, gpus: Sequence[str], strategy: str) -> list[Remark]:
     options = _native.Options(
         name=name,
-        targets=[target] if is_gpu else [],
+        targets=gpus,
         cpu="x86-64-v3",
         allow_rounding_changes=False,
         fold_weights=False,
         reference=False,
         remarks=True,
+        strategy=strategy,
     )
-    _, records = _native.lower(source, name, "cuda-blaslt" if is_gpu else "prepare", options)
+    _, records = _native.lower(source, name, "cuda-blaslt" if gpus else "prepare", options)
     return read_records(records)[1]
 
 
 class _Reader:
     """Goes through a partition's ops with the remarks on each."""
 
-    def __init__(self, part: Partition, source: str, first: int, by_line: dict[int, list[Remark]], target: str) -> None:
+    def __init__(
+        self, part: Partition, source: str, first: int, by_line: dict[int, list[Remark]], on_gpu: bool
+    ) -> None:
         text = source.splitlines()
         body = text[first - 1 : first - 1 + len(part.origins)]
         signature = " ".join(text[: first - 1])
         self._lines = [_read_line(node, line) for node, line in zip(part.origins, body, strict=True)]
-        self._first, self._remarks, self._target = first, by_line, target
+        self._first, self._remarks, self._on_gpu = first, by_line, on_gpu
         self._rows = _rows(part)
         self._layer_of: dict[str, Layer] = {}  # by value
         self._constant = {v for v, mark in re.findall(r"(%\w+): tensor<[^>]*>( \{tenon.param\})?", signature) if mark}
@@ -133,9 +141,13 @@ class _Reader:
 
     def _add_linear(self, number: int, line: _Line) -> None:
         layer = Layer([Kernel("cuBLASLt product", [line.node]), Kernel("epilogue kernel")])
-        if self._target == "cpu":
+        if not self._on_gpu:
             layer = Layer([Kernel("CPU code", [line.node])], strategy="CPU loops")
         for remark in self._remarks.get(number, []):
+            if remark.category == "tenon-select-strategy":
+                layer.strategy, layer.choice = remark.message.partition(":")[0], _choice(remark)
+                if layer.strategy == "tiled":
+                    layer.kernels = [Kernel("tiled kernel", [line.node])]
             if remark.category == "tenon-to-blaslt":
                 layer.reason = remark.arguments.get("Reason", "")
                 if not layer.reason:
@@ -158,13 +170,19 @@ class _Reader:
                 self._result.missed.append((line.node, f"{reason[:1].upper()}{reason[1:]}."))
                 layer = None
         if layer is None:
-            layer = Layer([Kernel("epilogue kernel" if self._target != "cpu" else "CPU code")], strategy="own pass")
+            layer = Layer([Kernel("epilogue kernel" if self._on_gpu else "CPU code")], strategy="own pass")
             self._result.layers.append(layer)
         kernel = layer.kernels[-1]
         kernel.nodes.append(line.node)
-        if fused and line.kind == "batch_norm_training" and self._target != "cpu":
+        if fused and line.kind == "batch_norm_training" and self._on_gpu:
             kernel.name = "epilogue: reduce, map"
         self._layer_of |= dict.fromkeys(line.results, layer)
+
+
+def _choice(remark: Remark) -> str:
+    """Return "library: the layer cannot be tiled (why)"."""
+    reason = remark.arguments.get("Reason", "")
+    return remark.message + (f" ({reason})" if reason else "")
 
 
 def _read_line(node: str, line: str) -> _Line:

@@ -49,18 +49,19 @@ class Step:
 
 @dataclasses.dataclass
 class Report:
-    """A captured graph, and what became of it on a target."""
+    """A captured graph, and what became of it on targets, by the strategy of the options."""
 
     steps: list[Step]
     partitions: list[Partition]
     missed: list[Missed]
     reasons: dict[str, str]  # by node, why Tenon has no word for it
     remaining: set[str]  # nodes of the graph after it was cut
-    target: str
+    targets: list[str]
+    strategy: str
 
     def __post_init__(self) -> None:
         """Ask the compiler about each partition."""
-        self.parts: list[Layers] = [layers_of(part, self.target) for part in self.partitions]
+        self.parts: list[Layers] = [layers_of(part, self.targets, self.strategy) for part in self.partitions]
         self._add_parts_of_patterns()
 
     def _add_parts_of_patterns(self) -> None:
@@ -153,9 +154,9 @@ def _type(value: object) -> str:
     return f"{str(value.dtype).removeprefix('torch.')} [{', '.join(str(hint(d)) for d in value.shape)}]"
 
 
-def rows_of_calls(calls: Sequence[FusedCall]) -> list[Row]:
-    """Return the table's rows from compiled partitions alone."""
-    parts = [layers_of(call.partition, call.executable.targets[-1]) for call in calls]
+def rows_of_calls(calls: Sequence[FusedCall], strategy: str) -> list[Row]:
+    """Return the table's rows from partitions alone that were compiled with a strategy."""
+    parts = [layers_of(call.partition, call.executable.targets, strategy) for call in calls]
     ops = {node: op for part in parts for node, op in part.ops.items()}
     rows = _rows(parts, ops, {node: place for part in parts for node, place in part.where.items()})
     for missed in dict.fromkeys(missed for call in calls for missed in call.partition.missed):
@@ -179,8 +180,7 @@ def _rows(parts: Sequence[Layers], ops: dict[str, str], where: dict[str, str], n
                 first = i == 0
                 saved = format_bytes(layer.bytes_saved) if first else ""
                 rows.append((str(number) if first else "", kernel.name, does, saved, where.get(kernel.nodes[0], "")))
-            if layer.reason:
-                rows.append(("", f"  {layer.reason}"))
+            rows += [("", f"  {why}") for why in (layer.choice, layer.reason) if why]
         rows += [("", f"  {ops.get(node, node)}: {reason}") for node, reason in part.missed]
     return rows
 

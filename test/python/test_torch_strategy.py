@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The option `strategy`: how it reaches the compiler, and what explain says of the choice."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import tenon.torch as tt  # noqa: E402
+from tenon import compiler  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+M, K, N = 512, 256, 384
+
+
+class Chain(nn.Module):
+    """A linear layer, and what cuBLASLt cannot do behind it."""
+
+    def __init__(self, dtype=torch.float16):
+        super().__init__()
+        self.gemm = nn.Linear(K, N, dtype=dtype)
+
+    def forward(self, x):
+        return F.mish(self.gemm(x) * 2.0)
+
+
+class Normed(Chain):
+    """A reduction behind the layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(N, dtype=torch.float16)
+
+    def forward(self, x):
+        return F.relu(self.norm(self.gemm(x)))
+
+
+def explained(model, **options):
+    """Return the table and the only layer of a model on sm_80."""
+    x = torch.randn(M, K, dtype=model.gemm.weight.dtype)
+    explanation = tt.explain(model, x, options={"target": "sm_80", **options})
+    (layer,) = explanation.reports[0].layers
+    return explanation.table, layer
+
+
+@pytest.fixture
+def precision():
+    before = torch.get_float32_matmul_precision()
+    yield torch.set_float32_matmul_precision
+    torch.set_float32_matmul_precision(before)
+
+
+def test_a_tiled_layer_is_one_kernel():
+    table, layer = explained(Chain(), strategy="tiled")
+    assert layer.strategy == "tiled" and layer.reason == ""
+    assert [kernel.name for kernel in layer.kernels] == ["tiled kernel"]
+    assert "tiled kernel  linear, mul, mish" in table and "cuBLASLt" not in table
+    assert layer.choice.startswith("tiled: strategy=tiled (tiles of ") and layer.choice in table
+
+
+def test_library_is_forced_too():
+    table, layer = explained(Chain(), strategy="library")
+    assert (layer.strategy, layer.choice) == ("library", "library: strategy=library")
+    assert [kernel.name for kernel in layer.kernels] == ["cuBLASLt product", "epilogue kernel"]
+    assert layer.choice in table and layer.reason in table
+
+
+def test_auto_says_why():
+    _, layer = explained(Chain())
+    assert layer.choice.startswith(f"{layer.strategy}: ") and "sm_80" in layer.choice
+
+
+def test_what_cannot_be_tiled_says_why():
+    _, layer = explained(Normed().train(), strategy="tiled")
+    assert layer.strategy == "library"
+    assert layer.choice.startswith("library: the layer cannot be tiled (") and "batch_norm" in layer.choice
+
+
+@pytest.mark.parametrize(
+    ("asked", "strategy"), [("highest", "library"), ("high", "tiled"), ("medium", "tiled")], ids=str
+)
+def test_precision_of_torch_decides_what_can_be_tiled(precision, asked, strategy):
+    precision(asked)
+    assert explained(Chain(torch.float32), strategy="tiled")[1].strategy == strategy
+
+
+def test_every_target_is_explained():
+    _, layer = explained(Chain(), strategy="tiled", target=["sm_80", "sm_90a"])
+    assert "sm_80" in layer.choice and "sm_90a" in layer.choice
+
+
+def calls_compile(model, options):
+    torch._dynamo.reset()
+    return torch.compile(model, backend="tenon", options=options)
+
+
+def calls_optimize(model, options):
+    return tt.optimize(model, options=options)
+
+
+@pytest.mark.parametrize("front_end", [calls_compile, calls_optimize])
+def test_each_strategy_has_its_entry_in_the_cache(front_end, tmp_path, monkeypatch):
+    monkeypatch.setenv("TENON_CACHE_DIR", str(tmp_path))
+    for entries, strategy in enumerate(["auto", "library", "tiled", "auto"], 1):
+        model = front_end(Chain(torch.float32), {"strategy": strategy})
+        with torch.no_grad():
+            for _ in range(2):  # optimize's first call is PyTorch's own
+                model(torch.randn(4, K))
+        assert len([path for path in tmp_path.iterdir() if path.is_dir()]) == min(entries, 3)
+
+
+def test_aot_compile_passes_it_on(tmp_path, monkeypatch):
+    given = {}
+    monkeypatch.setattr(compiler, "_build", lambda source, facts, *rest: given.update(facts) or [])
+    monkeypatch.setattr("tenon.torch.ahead_of_time.aot.Executable", lambda *_: None)
+    schedule = "mma_sync,tile=64x128x64,warps=2x2,stages=3,swizzle=128,raster=4,blocks=1"
+    x = torch.randn(4, K, dtype=torch.float16)
+    tt.aot_compile(Chain(), x, tmp_path / "libc.so", target="sm_80", strategy="tiled", schedule=schedule)
+    assert (given["strategy"], given["schedule"]) == ("tiled", schedule)
