@@ -1,0 +1,48 @@
+//===- StrategySelector.h - The decision about a layer ----------*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_TARGET_STRATEGYSELECTOR_H
+#define TENON_LIB_TARGET_STRATEGYSELECTOR_H
+
+#include "Layer.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace mlir::tenon {
+
+/// What is asked of the choice.
+struct StrategyRequest {
+  SmallVector<const TargetSpec *> targets;
+  std::optional<Strategy> strategy; ///< none: auto
+  ScheduleAttr schedule;            ///< null: one is chosen for each layer
+};
+
+/// Decides about one layer, and says why.
+class StrategySelector {
+public:
+  StrategySelector(const Layer &layer, const StrategyRequest &request);
+
+  LogicalResult run();
+
+private:
+  LogicalResult tile();
+  LogicalResult reject(const TiledObstacle &obstacle);
+  LogicalResult checkSchedule();
+  void setLibrary();
+  void setTiled(const ScheduleChoice &choice);
+  remark::RemarkOpts getOptions();
+
+  const Layer &layer;
+  Operation *op;
+  const StrategyRequest &request;
+  /// What is written on the layer, and its schedule or the request's.
+  std::optional<Strategy> written;
+  ScheduleAttr schedule;
+};
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_TARGET_STRATEGYSELECTOR_H
