@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
-from bench_support import Clock  # noqa: E402
+from bench_support import Clock, case  # noqa: E402
 from tenon.bench import cli, measure, results, timing  # noqa: E402
 from tenon.bench.calls import Call, TenonCall  # noqa: E402
+from tenon.bench.compilation import compile_all  # noqa: E402
+from tenon.bench.table import who  # noqa: E402
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -31,6 +33,18 @@ def test_dry_run(tmp_path, capsys):
     out = capsys.readouterr().out.splitlines()
     assert out[0] == "bias-f16-4x16x8-dynamic: cublas, library"
     assert out[-1] == "2 cases, 1 compilations, 0 contenders do not compile"
+
+
+def test_strategy_that_was_chosen():
+    """A product of precision fp32 is not tiled; report and table say so."""
+    made = [case(dtypes=[dtype], strategies=["tiled"]) for dtype in ("bf16", "fp32")]
+    compiled = compile_all(made, "sm_80", lambda items, total: items)
+    entries = [
+        measure.describe(made_case.contenders[-1], c) for made_case, c in zip(made, compiled.values(), strict=True)
+    ]
+    assert [entry["strategy"] for entry in entries] == ["tiled", "library"]
+    assert [who(entry) for entry in entries] == ["tiled", "tiled (library)"]
+    assert "fp32" in entries[1]["remarks"][0] and entries[0]["kernels"]
 
 
 def test_dry_run_tells_what_does_not_compile(tmp_path, capsys):

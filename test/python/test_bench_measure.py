@@ -77,6 +77,12 @@ def test_prepared_parameters():
     assert measure.wrong(run(made)) == [] and "failed" not in run(made)["contenders"][-1]
 
 
+def test_operands_that_are_no_names_in_c():
+    lines = ["%0 = tenon.add %acc, %stream : tensor<MxNxA>, tensor<NxT>"]
+    result = run(case(models=[{"name": "mine", "epilogue": lines}]))
+    assert result["contenders"][-1]["within_tolerance"]
+
+
 def test_no_timing():
     result = run(case(repeat=0))
     assert all("times" not in c and "max_error" in c for c in result["contenders"])

@@ -37,12 +37,13 @@ class TenonCall(Call):
     """A compiled model, its parameters prepared; results and workspace lie where they are."""
 
     def __init__(self, executable: Executable, tensors: Tensors) -> None:
-        """Load the model on the device of `tensors`."""
+        """Load the model on the device of `tensors`, which are in the order of its arguments."""
         x = tensors["x"]
         self._device = (devices.CUDA, x.device.index or 0) if x.is_cuda else (devices.CPU, 0)
         self._executable = executable
         executable.load(*self._device)
         entry = executable.manifest["entries"][0]
+        tensors = dict(zip(entry["inputs"], tensors.values(), strict=True))  # C's names
         prepared: list[torch.Tensor] = []
         if "prepare" in entry:
             prepare = self._bind(entry["prepare"], tensors, [])

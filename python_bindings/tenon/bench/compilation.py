@@ -26,10 +26,19 @@ class Compiled:
     failed: str = ""
 
     @property
+    def _choices(self) -> list[tenon.Remark]:
+        remarks = self.executable.remarks if self.executable else []
+        return [remark for remark in remarks if remark.category == SELECTION]
+
+    @property
     def remarks(self) -> list[str]:
         """Return what the compiler said on the choice of the strategy."""
-        remarks = self.executable.remarks if self.executable else []
-        return [str(remark) for remark in remarks if remark.category == SELECTION]
+        return [": ".join([r.message, *filter(None, [r.arguments.get("Reason")])]) for r in self._choices]
+
+    @property
+    def strategy(self) -> str | None:
+        """Return the strategy that was chosen: "tiled" becomes "library" where a layer cannot be tiled."""
+        return next((r.message.partition(":")[0] for r in self._choices), None)
 
 
 @dataclass(frozen=True)

@@ -129,6 +129,7 @@ def describe(contender: Contender, compiled: Compiled | None) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": contender.name, "tenon": contender.tenon}
     if compiled:
         entry |= {"options": dict(contender.options), "compile_s": compiled.seconds, "remarks": compiled.remarks}
+        entry["strategy"] = compiled.strategy
         entry["kernels"] = compiled.executable.kernels if compiled.executable else []
     return entry
 

@@ -23,7 +23,7 @@ def row(name: str, contender: dict[str, Any]) -> tuple[str, ...]:
     return (
         number(contender.get("worst_time_over_cublas"), ".3f"),
         name,
-        contender["name"],
+        who(contender),
         *(number(times.get(method, {}).get("median_ms"), ".4f") for method in ("single", "burst", "sustained")),
         number(contender.get("burst_tflop_per_s"), ".1f"),
         number(contender.get("w_bytes_over_copy_rate"), ".3f"),
@@ -32,6 +32,12 @@ def row(name: str, contender: dict[str, Any]) -> tuple[str, ...]:
         number(contender.get("rms_error_over_cublas"), ".2f"),
         verdict(contender),
     )
+
+
+def who(contender: dict[str, Any]) -> str:
+    """Return a contender's name, with the strategy that was chosen where that is another."""
+    taken = contender.get("strategy")
+    return contender["name"] if not taken or contender["name"].startswith(taken) else f"{contender['name']} ({taken})"
 
 
 def verdict(contender: dict[str, Any]) -> str:
