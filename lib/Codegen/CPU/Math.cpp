@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// --tenon-cpu-math: upstream's polynomials for f32, libm for the rest.
+// --tenon-cpu-math: polynomials for f32, most of them upstream's; libm for the
+// rest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +14,11 @@
 
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <cmath>
 
 namespace mlir::tenon {
 #define GEN_PASS_DEF_TENONCPUMATH
@@ -40,13 +44,75 @@ struct SplitFma : OpRewritePattern<math::FmaOp> {
   }
 };
 
+Value constant(ImplicitLocOpBuilder &b, Type type, TypedAttr value) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    value = DenseElementsAttr::get(vector, value);
+  return arith::ConstantOp::create(b, value);
+}
+
+/// 2^x = 2^n 2^f with n the integer nearest to x. Upstream has exp2 only by way
+/// of exp, which is slower and less accurate.
+struct InlineExp2 : OpRewritePattern<math::Exp2Op> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::Exp2Op op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!getElementTypeOrSelf(type).isF32())
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto number = [&](double value) {
+      return constant(b, type, b.getF32FloatAttr(value));
+    };
+    // From n = -127 an exponent of 0 results, and from 128 that of infinity.
+    Value x = arith::MaximumFOp::create(b, op.getOperand(), number(-127.0));
+    x = arith::MinimumFOp::create(b, x, number(128.0));
+    // This sum has no place for a fraction. Its last bits are n + 127.
+    Value shift = number(0x1.8p23 + 127.0);
+    Value sum = arith::AddFOp::create(b, x, shift);
+    Value f = arith::SubFOp::create(b, x, arith::SubFOp::create(b, sum, shift));
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, fraction(b, f, number),
+                                               powerOfTwo(b, sum));
+    return success();
+  }
+
+private:
+  /// 2^f by Taylor's series, which is right to 1e-8 for |f| <= 1/2.
+  static Value fraction(ImplicitLocOpBuilder &b, Value f,
+                        function_ref<Value(double)> number) {
+    constexpr int kTerms = 8;
+    double coefficients[kTerms] = {1.0};
+    for (int i = 1; i != kTerms; ++i)
+      coefficients[i] = coefficients[i - 1] * M_LN2 / i;
+    auto contract = arith::FastMathFlags::contract;
+    Value result = number(coefficients[kTerms - 1]);
+    for (double coefficient : llvm::drop_begin(llvm::reverse(coefficients))) {
+      result = arith::MulFOp::create(b, result, f, contract);
+      result = arith::AddFOp::create(b, result, number(coefficient), contract);
+    }
+    return result;
+  }
+
+  /// The float whose exponent's bits are the last bits of `sum`.
+  static Value powerOfTwo(ImplicitLocOpBuilder &b, Value sum) {
+    Type type = sum.getType();
+    Type integer = b.getI32Type();
+    if (auto vector = dyn_cast<VectorType>(type))
+      integer = vector.clone(integer);
+    Value bits = arith::BitcastOp::create(b, integer, sum);
+    Value places = constant(b, integer, b.getI32IntegerAttr(23));
+    Value exponent = arith::ShLIOp::create(b, bits, places);
+    return arith::BitcastOp::create(b, type, exponent);
+  }
+};
+
 struct CPUMathPass : tenon::impl::TenonCPUMathBase<CPUMathPass> {
   void runOnOperation() override {
     RewritePatternSet inlined(&getContext());
     populateMathPolynomialApproximationPatterns(inlined, [](StringRef name) {
       return llvm::is_contained({"math.exp", "math.tanh", "math.erf"}, name);
     });
-    inlined.add<SplitFma>(&getContext());
+    inlined.add<InlineExp2, SplitFma>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(inlined))))
       return signalPassFailure();
     // Of what is left, LLVM has intrinsics for all but these.

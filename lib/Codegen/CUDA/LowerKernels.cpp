@@ -44,6 +44,24 @@ struct SqrtToLLVM : OpConversionPattern<math::SqrtOp> {
   }
 };
 
+/// The GPU's instruction alone, which flushes subnormal results to 0; to keep
+/// them, libdevice's function takes three more.
+struct Exp2ToNVVM : OpConversionPattern<math::Exp2Op> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(math::Exp2Op op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type type = adaptor.getOperand().getType();
+    if (!type.isF32())
+      return failure();
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, type, rewriter.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"),
+        adaptor.getOperand());
+    return success();
+  }
+};
+
 struct LowerKernels : tenon::impl::TenonLowerKernelsBase<LowerKernels> {
   void runOnOperation() override {
     if (failed(lowerLoops()) || failed(lowerToLLVM()))
@@ -67,7 +85,8 @@ private:
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
     populateLibDeviceConversionPatterns(converter, patterns);
-    patterns.add<SqrtToLLVM>(converter, &getContext(), /*benefit=*/2);
+    patterns.add<SqrtToLLVM, Exp2ToNVVM>(converter, &getContext(),
+                                         /*benefit=*/2);
     LLVMConversionTarget target(getContext());
     target.addLegalOp<gpu::GPUModuleOp>();
     target.addLegalDialect<NVVM::NVVMDialect>();

@@ -11,7 +11,8 @@ func.func @f32_in_line(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.exp %x : vector<8xf32>
   %1 = math.erf %0 : vector<8xf32>
   %2 = math.tanh %1 : vector<8xf32>
-  return %2 : vector<8xf32>
+  %3 = math.exp2 %2 : vector<8xf32>
+  return %3 : vector<8xf32>
 }
 
 // -----

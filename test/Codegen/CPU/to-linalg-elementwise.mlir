@@ -93,7 +93,7 @@ func.func @leaky_relu(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
 // CHECK-LABEL: func.func @gelu(
 // CHECK: linalg.generic
 // CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
-// CHECK: %[[BOUNDED:.*]] = arith.minnumf %[[WIDE]], %{{.*}} : f32
+// CHECK: %[[BOUNDED:.*]] = arith.minimumf %[[WIDE]], %{{.*}} : f32
 // CHECK: %[[T:.*]] = math.absf %[[BOUNDED]] : f32
 // CHECK-COUNT-8: arith.addf {{.*}} fastmath<contract> : f32
 // CHECK: %[[TAIL:.*]] = math.exp2 %{{.*}} : f32

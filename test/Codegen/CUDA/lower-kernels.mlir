@@ -14,6 +14,9 @@ gpu.module @kernels {
     // Not libdevice's, which is approximate.
     // CHECK: llvm.intr.sqrt(%{{.*}}) : (f32) -> f32
     %4 = math.sqrt %3 : f32
-    llvm.return %4 : f32
+    // Not libdevice's, which takes three more instructions.
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%{{.*}}) : (f32) -> f32
+    %5 = math.exp2 %4 : f32
+    llvm.return %5 : f32
   }
 }

@@ -150,11 +150,12 @@ def TenonCPULoops : Pass<"tenon-cpu-loops", "::mlir::func::FuncOp"> {
 }
 
 def TenonCPUMath : Pass<"tenon-cpu-math", "::mlir::ModuleOp"> {
-  let summary = "Compute exp, tanh and erf of f32 in line; call libm for f64";
+  let summary = "Compute exp, exp2, tanh and erf of f32 in line; call libm for f64";
   let description = [{
     exp, tanh and erf of f32 become upstream's polynomials, which run on vectors:
     tanh and erf are within 5 units in the last place, exp is within 2 where it is
-    neither subnormal nor beyond exp(88.37), which it makes 0 and infinity. erf and
+    neither subnormal nor beyond exp(88.37), which it makes 0 and infinity. exp2 of f32
+    is computed likewise, and is 0 up to -126.5 and infinity from 127.5 on. erf and
     tanh of f64 become calls of libm, element by element.
 
     ```mlir

@@ -150,18 +150,17 @@ static constexpr float kLog2Tail[] = {
 /// max(x, 0) - |x| Phi(-|x|): the tail needs one exp2, and the subtraction
 /// cancels nothing.
 static Value emitExactGelu(ScalarEmitter &e, Value x) {
-  // Phi(-16) is 0 in f32. Infinity must not come to the product with it, where
-  // it would make NaN, as -infinity shall.
+  // Phi(-16) is 0 in f32. The bound keeps +infinity away from that 0, times
+  // which it is NaN. -infinity gives NaN so, as gelu-R1 demands.
   Value t = math::AbsFOp::create(
       e.builder, e.loc,
-      arith::MinNumFOp::create(e.builder, e.loc, x, e.constant(16.0)));
+      arith::MinimumFOp::create(e.builder, e.loc, x, e.constant(16.0)));
   Value power = e.constant(std::rbegin(kLog2Tail)[0]);
   for (float coefficient : llvm::drop_begin(llvm::reverse(kLog2Tail)))
     power = e.add(e.mul(power, t), e.constant(coefficient));
   Value tail = math::Exp2Op::create(e.builder, e.loc, power);
-  // Not 0.0: gelu(-0.0) is -0.0.
   Value positive =
-      arith::MaximumFOp::create(e.builder, e.loc, x, e.constant(-0.0));
+      arith::MaximumFOp::create(e.builder, e.loc, x, e.constant(0.0));
   return e.sub(positive, e.mul(t, tail));
 }
 

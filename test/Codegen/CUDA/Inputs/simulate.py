@@ -9,6 +9,7 @@ are checked where there is no GPU; races between blocks and speed are not.
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 import subprocess
 import sys
@@ -55,6 +56,7 @@ class Kernels:
             (r" addrspace\(\d\)", ""),
             (r"@llvm\.nvvm\.read\.ptx\.sreg\.tid\.x", "@simTid"),
             (r"@llvm\.nvvm\.read\.ptx\.sreg\.ctaid\.x", "@simCtaid"),
+            (r"@llvm\.nvvm\.ex2\.approx\.ftz\.f32", "@exp2f"),
             (r"@llvm\.nvvm\.barrier[\w.]*\([^)]*\)", "@simBarrier()"),
         ]:
             ir = re.sub(pattern, replacement, ir)
@@ -155,7 +157,8 @@ func.func @map(%y: memref<?x{n}xf32>, %b: memref<{n}xf32>, %c: memref<?x1xf32>, 
     %5 = tenon.mul %bb, 2.0 : tensor<{n}xf32>
     %6 = tenon.tanh %cc : tensor<?x1xf32>
     %7 = tenon.silu %ss : tensor<f32>
-    tenon.yield %4, %5, %6, %7 : {y}, tensor<{n}xf32>, tensor<?x1xf32>, tensor<f32>
+    %8 = tenon.gelu %6 : tensor<?x1xf32>
+    tenon.yield %4, %5, %8, %7 : {y}, tensor<{n}xf32>, tensor<?x1xf32>, tensor<f32>
   }}
   return
 }}""",
@@ -167,13 +170,14 @@ func.func @map(%y: memref<?x{n}xf32>, %b: memref<{n}xf32>, %c: memref<?x1xf32>, 
         )
         residual = guarded(random.standard_normal((m, n)).astype(np.float16))
         scalar = guarded(np.full((1,), 1.5, np.float32))
-        doubled, tanh, silu = (guarded(np.zeros(shape, np.float32)) for shape in [(n,), (m, 1), (1,)])
+        doubled, gelu, silu = (guarded(np.zeros(shape, np.float32)) for shape in [(n,), (m, 1), (1,)])
         expected = np.maximum(((matrix.astype(np.float64) + bias) * column + residual) * 1.5, 0)
-        operands = [matrix, bias, column, residual, scalar, matrix, doubled, tanh, silu]
+        operands = [matrix, bias, column, residual, scalar, matrix, doubled, gelu, silu]
         kernels.launch(name, operands, m, 2, n)
         check(f"{name}, {m}x{n}, matrix", matrix, expected, 1e-5)
         check(f"{name}, {m}x{n}, features", doubled, 2 * bias.astype(np.float64), 0)
-        check(f"{name}, {m}x{n}, rows", tanh, np.tanh(column.astype(np.float64)), 1e-6)
+        expected = [[0.5 * z * math.erfc(-z * math.sqrt(0.5))] for z in np.tanh(column.astype(np.float64)).ravel()]
+        check(f"{name}, {m}x{n}, rows", gelu, np.array(expected), 1e-6)
         check(f"{name}, {m}x{n}, scalar", silu, np.array([1.5 / (1 + np.exp(-1.5))]), 1e-6)
 
 

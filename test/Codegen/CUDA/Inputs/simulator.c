@@ -23,6 +23,7 @@ int simCtaid(void) { return currentBlock; }
 void simBarrier(void) { pthread_barrier_wait(&barrier); }
 float __nv_expf(float x) { return expf(x); }
 float __nv_tanhf(float x) { return tanhf(x); }
+float __nv_fabsf(float x) { return fabsf(x); }
 double __nv_exp(double x) { return exp(x); }
 double __nv_erf(double x) { return erf(x); }
 
