@@ -128,10 +128,20 @@ void ElementEmitter::beginRows(ArrayRef<Value> newRows,
   rows.assign(newRows.begin(), newRows.end());
   varying.clear();
   // All loads come first, so that they are in flight together.
+  for (unsigned row = 0; row != rows.size(); ++row)
+    loadRow(row, operands);
+}
+
+void ElementEmitter::loadRow(unsigned row, ArrayRef<BlockArgument> operands) {
   for (BlockArgument operand : operands)
     if (EpiloguePlan::variesByRow(operand.getType()))
-      for (unsigned row = 0; row != rows.size(); ++row)
-        load(operand, row);
+      load(operand, row);
+}
+
+void ElementEmitter::set(BlockArgument argument, unsigned row, unsigned lane,
+                         Value value) {
+  bool byRow = EpiloguePlan::variesByRow(argument.getType());
+  (byRow ? varying : invariant)[{argument, byRow ? row : 0, lane}] = value;
 }
 
 Value ElementEmitter::get(Value tensor, unsigned row, unsigned lane) {

@@ -35,7 +35,13 @@ public:
   void emitRowInvariant(const EpiloguePhase &phase);
 
   /// From here on, row number i is `rows[i]`; loads `operands` there.
-  void beginRows(ArrayRef<Value> rows, ArrayRef<BlockArgument> operands);
+  void beginRows(ArrayRef<Value> rows, ArrayRef<BlockArgument> operands = {});
+
+  /// Emits, here, the loads of `operands` that row number `row` needs.
+  void loadRow(unsigned row, ArrayRef<BlockArgument> operands);
+
+  /// Gives the value of an argument that is in a register.
+  void set(BlockArgument argument, unsigned row, unsigned lane, Value value);
 
   /// The value of `tensor` at a row and lane, in its compute type.
   Value get(Value tensor, unsigned row, unsigned lane);

@@ -10,7 +10,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "EpilogueKernels.h"
+#include "HostValues.h"
 #include "ReductionEmitter.h"
+#include "Tiled/TiledKernel.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
 
@@ -77,7 +79,6 @@ private:
   void allocateStates(ArrayRef<KernelGeometry> geometries);
   Value createM();
   Value createGroups(const KernelGeometry &geometry);
-  Value createIsAligned();
   Value i64(int64_t value) {
     return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
   }
@@ -105,8 +106,7 @@ Value EpilogueLowering::createM() {
     auto type = cast<MemRefType>(operand.getType());
     return type.getRank() == 2 && type.isDynamicDim(0);
   });
-  return arith::IndexCastOp::create(b, b.getI64Type(),
-                                    memref::DimOp::create(b, source, 0));
+  return createRowCount(b, source);
 }
 
 /// How many groups of blocks share the tiles.
@@ -133,22 +133,6 @@ Value EpilogueLowering::createGroups(const KernelGeometry &geometry) {
   return groups;
 }
 
-/// Whether every operand is aligned to 16 bytes.
-Value EpilogueLowering::createIsAligned() {
-  Value bits;
-  llvm::SmallDenseSet<Value, 4> seen;
-  for (Value operand : op.getOperands()) {
-    if (!seen.insert(operand).second)
-      continue;
-    Value pointer = arith::IndexCastOp::create(
-        b, b.getI64Type(),
-        memref::ExtractAlignedPointerAsIndexOp::create(b, operand));
-    bits = bits ? arith::OrIOp::create(b, bits, pointer) : pointer;
-  }
-  Value low = arith::AndIOp::create(b, bits, i64(15));
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, i64(0));
-}
-
 void EpilogueLowering::allocateStates(ArrayRef<KernelGeometry> geometries) {
   int64_t groups = 0;
   for (const KernelGeometry &geometry : geometries)
@@ -163,12 +147,8 @@ void EpilogueLowering::allocateStates(ArrayRef<KernelGeometry> geometries) {
 
 std::string EpilogueLowering::nameKernel(StringRef kind, unsigned lanes) {
   auto function = op->getParentOfType<FunctionOpInterface>();
-  std::string base =
-      (function.getName() + "_" + kind + "_v" + std::to_string(lanes)).str();
-  std::string name = base;
-  for (unsigned i = 1; module.lookupSymbol(name); ++i)
-    name = base + "_" + std::to_string(i);
-  return name;
+  return makeKernelName(
+      module, (function.getName() + "_" + kind + "_v" + Twine(lanes)).str());
 }
 
 LLVM::LLVMFuncOp EpilogueLowering::emitKernel(const EpiloguePhase &phase,
@@ -232,7 +212,7 @@ void EpilogueLowering::run() {
   if (lanes == 1) {
     launchPhases(narrow);
   } else {
-    auto branch = scf::IfOp::create(b, createIsAligned(),
+    auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
                                     /*withElseRegion=*/true);
     b.setInsertionPointToStart(branch.thenBlock());
     launchPhases(wide);
@@ -244,11 +224,26 @@ void EpilogueLowering::run() {
 
 namespace {
 struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
+  static LogicalResult lower(Operation *op, gpu::GPUModuleOp module,
+                             SmallVectorImpl<Attribute> &kernels) {
+    if (auto tiled = dyn_cast<TiledLinearOp>(op))
+      return lowerTiledLinear(tiled, module, kernels);
+    auto epilogue = cast<EpilogueOp>(op);
+    FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*epilogue.getBody());
+    if (failed(plan) || failed(check(epilogue, *plan)))
+      return failure();
+    EpilogueLowering(epilogue, std::move(*plan), module, kernels).run();
+    return success();
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SmallVector<EpilogueOp> epilogues;
-    module.walk([&](EpilogueOp op) { epilogues.push_back(op); });
-    if (epilogues.empty())
+    SmallVector<Operation *> ops;
+    module.walk([&](Operation *op) {
+      if (isa<EpilogueOp, TiledLinearOp>(op))
+        ops.push_back(op);
+    });
+    if (ops.empty())
       return;
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto kernelModule =
@@ -256,12 +251,9 @@ struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
     module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
                     builder.getUnitAttr());
     SmallVector<Attribute> kernels;
-    for (EpilogueOp op : epilogues) {
-      FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
-      if (failed(plan) || failed(check(op, *plan)))
+    for (Operation *op : ops)
+      if (failed(lower(op, kernelModule, kernels)))
         return signalPassFailure();
-      EpilogueLowering(op, std::move(*plan), kernelModule, kernels).run();
-    }
     module->setAttr(TenonDialect::kKernelsAttr, builder.getArrayAttr(kernels));
   }
 };

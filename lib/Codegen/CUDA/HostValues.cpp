@@ -1,0 +1,54 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Builds what the host computes before it launches a kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostValues.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+Value tenon::createRowCount(ImplicitLocOpBuilder &b, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(0))
+    return arith::ConstantOp::create(b,
+                                     b.getI64IntegerAttr(type.getDimSize(0)));
+  return arith::IndexCastOp::create(b, b.getI64Type(),
+                                    memref::DimOp::create(b, memref, 0));
+}
+
+Value tenon::createIsAligned(ImplicitLocOpBuilder &b, ValueRange memrefs) {
+  Value bits;
+  llvm::SmallDenseSet<Value, 4> seen;
+  for (Value memref : memrefs) {
+    if (!seen.insert(memref).second)
+      continue;
+    Value pointer = arith::IndexCastOp::create(
+        b, b.getI64Type(),
+        memref::ExtractAlignedPointerAsIndexOp::create(b, memref));
+    bits = bits ? arith::OrIOp::create(b, bits, pointer) : pointer;
+  }
+  auto i64 = [&](int64_t value) {
+    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+  };
+  Value low = arith::AndIOp::create(b, bits, i64(15));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, i64(0));
+}
+
+std::string tenon::makeKernelName(gpu::GPUModuleOp module, StringRef base) {
+  std::string name = base.str();
+  for (unsigned i = 1; module.lookupSymbol(name); ++i)
+    name = (base + "_" + Twine(i)).str();
+  return name;
+}

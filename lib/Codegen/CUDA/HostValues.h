@@ -1,0 +1,31 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the host computes before it launches a kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_HOSTVALUES_H
+#define TENON_LIB_CODEGEN_CUDA_HOSTVALUES_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::tenon {
+
+/// The extent of `memref`'s first dimension, an i64.
+Value createRowCount(ImplicitLocOpBuilder &b, Value memref);
+
+/// Whether every memref of `memrefs` is aligned to 16 bytes.
+Value createIsAligned(ImplicitLocOpBuilder &b, ValueRange memrefs);
+
+/// `base`, or `base` with a number where `module` has that name already.
+std::string makeKernelName(gpu::GPUModuleOp module, StringRef base);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_HOSTVALUES_H

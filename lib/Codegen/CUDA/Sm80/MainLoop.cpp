@@ -1,0 +1,201 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits the main loop of an sm_80 kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MainLoop.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// What an iteration hands to the next, all of it in registers.
+struct MainLoop::Carried {
+  SmallVector<Value> accumulators, fragments; ///< fragments: of k-step 0
+  Value readStage, writeStage;                ///< byte offsets in shared memory
+  SmallVector<Value> sources;                 ///< of copies, one K tile behind
+
+  SmallVector<Value> pack() const {
+    SmallVector<Value> values(accumulators);
+    llvm::append_range(values, fragments);
+    values.append({readStage, writeStage});
+    llvm::append_range(values, sources);
+    return values;
+  }
+  /// The same with other values.
+  Carried unpack(ValueRange values) const {
+    Carried other;
+    auto take = [&](unsigned count) {
+      ValueRange taken = values.take_front(count);
+      values = values.drop_front(count);
+      return llvm::to_vector(taken);
+    };
+    other.accumulators = take(accumulators.size());
+    other.fragments = take(fragments.size());
+    other.readStage = take(1)[0];
+    other.writeStage = take(1)[0];
+    other.sources = take(sources.size());
+    return other;
+  }
+};
+
+/// What the k-steps of an iteration share.
+struct MainLoop::Step {
+  Value read, nextRead;     ///< stages multiplied now and next
+  Value target;             ///< of copies
+  Value isReal, validBytes; ///< whether there is a stage to copy
+  unsigned copied = 0;
+};
+
+MainLoop::MainLoop(TiledFrame &frame)
+    : frame(frame), b(frame.b), copies(frame), product(frame) {}
+
+void MainLoop::start(const WorkItem &item, Value isReal) {
+  const TileGeometry &geometry = frame.geometry;
+  SmallVector<Value> sources = copies.getSources(item, item.kBegin);
+  for (int64_t stage = 0; stage != geometry.stages - 1; ++stage) {
+    Value real = b.toI32(b.both(isReal, b.less(b.i32(stage), item.kCount)));
+    Value valid = copies.getValidBytes(b.add(item.kBegin, stage));
+    Value target = copies.getTarget(b.i32(stage * geometry.stageBytes()));
+    for (auto [index, source] : llvm::enumerate(sources))
+      copies.copy(index, target, b.offset(source, stage * geometry.rowBytes),
+                  real, valid);
+    copies.commit();
+  }
+}
+
+/// The fragments of stage 0's first k-step.
+SmallVector<Value> MainLoop::loadFirst() {
+  SmallVector<SmallVector<Value>> loaded;
+  for (unsigned i = 0; i != product.numLoads(); ++i)
+    loaded.push_back(product.load(frame.shared, 0, i));
+  SmallVector<Value> registers = product.order(loaded);
+  for (auto [index, value] : llvm::enumerate(registers))
+    value = product.round(value, index);
+  return registers;
+}
+
+MainLoop::Carried MainLoop::begin(const WorkItem &item) {
+  const TileGeometry &geometry = frame.geometry;
+  Carried carried;
+  carried.accumulators.assign(product.numAccumulators(), b.f32(0));
+  carried.fragments = loadFirst();
+  carried.readStage = b.i32(0);
+  carried.writeStage = b.i32((geometry.stages - 1) * geometry.stageBytes());
+  // One opaque pointer a copy, advanced before each use: where LLVM or ptxas
+  // derive them from one base, each addition waits until the copy before it has
+  // read its address.
+  Value kTile = b.add(item.kBegin, geometry.stages - 2);
+  for (Value source : copies.getSources(item, kTile))
+    carried.sources.push_back(
+        b.ptx(source.getType(), "mov.b64 $0, $1;", "=l,l", source));
+  return carried;
+}
+
+SmallVector<Value> MainLoop::run(const WorkItem &item) {
+  copies.wait(frame.geometry.stages - 2);
+  frame.barrier();
+  Carried first = begin(item);
+  auto loop =
+      scf::ForOp::create(b, b.i32(0), item.kCount, b.i32(1), first.pack());
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Carried last = advance(item, loop.getInductionVar(),
+                           first.unpack(loop.getRegionIterArgs()));
+    scf::YieldOp::create(b, last.pack());
+  }
+  return first.unpack(loop.getResults()).accumulators;
+}
+
+Value MainLoop::getNextStage(Value stage) {
+  int64_t bytes = frame.geometry.stageBytes();
+  Value next = b.add(stage, bytes);
+  return b.select(b.equal(next, frame.geometry.stages * bytes), b.i32(0), next);
+}
+
+MainLoop::Carried MainLoop::advance(const WorkItem &item, Value kTile,
+                                    Carried carried) {
+  const TileGeometry &geometry = frame.geometry;
+  Value copied = b.add(kTile, geometry.stages - 1);
+  Value nextRead = getNextStage(carried.readStage);
+  Value nextWrite = getNextStage(carried.writeStage);
+  // After the last stage there is none to load from. What is loaded then is not
+  // used, but must not lie where the next turn's first copies go.
+  Value isLast = b.equal(b.add(kTile, 1), item.kCount);
+  Value loadedStage = b.select(
+      isLast, b.i32((geometry.stages - 1) * geometry.stageBytes()), nextRead);
+  Step context;
+  context.isReal = b.toI32(b.less(copied, item.kCount));
+  context.validBytes = copies.getValidBytes(b.add(item.kBegin, copied));
+  context.read = b.offset(frame.shared, carried.readStage);
+  context.nextRead = b.offset(frame.shared, loadedStage);
+  context.target = copies.getTarget(carried.writeStage);
+  for (unsigned step = 0; step != product.numSteps(); ++step)
+    emitStep(step, carried, context);
+  carried.readStage = nextRead;
+  carried.writeStage = nextWrite;
+  return carried;
+}
+
+/// The next stage's copies up to what is due at `time` of `total`.
+void MainLoop::copyUntil(unsigned time, unsigned total, Carried &carried,
+                         Step &context) {
+  unsigned count = copies.getCount();
+  while (context.copied != count && context.copied * total <= time * count) {
+    Value &source = carried.sources[context.copied];
+    source = b.ptx(source.getType(),
+                   "add.s64 $0, $1, " +
+                       std::to_string(frame.geometry.rowBytes) + ";",
+                   "=l,l", source);
+    copies.copy(context.copied++, context.target, source, context.isReal,
+                context.validBytes);
+  }
+}
+
+/// One k-step's products; beside them the next one's loads and a share of the
+/// next stage's copies, which are spread over all k-steps but the last.
+void MainLoop::emitStep(unsigned step, Carried &carried, Step &context) {
+  unsigned steps = product.numSteps(), products = product.numProducts();
+  bool isLastStep = step + 1 == steps;
+  Value stage = isLastStep ? context.nextRead : context.read;
+  SmallVector<SmallVector<Value>> loaded;
+  SmallVector<Value> registers;
+  unsigned rounded = 0;
+  auto loadUntil = [&](unsigned count) {
+    while (loaded.size() < std::min(count, product.numLoads()))
+      loaded.push_back(
+          product.load(stage, isLastStep ? 0 : step + 1, loaded.size()));
+    if (registers.empty() && loaded.size() == product.numLoads())
+      registers = product.order(loaded);
+  };
+  auto roundUntil = [&](unsigned count) {
+    for (; rounded < std::min<unsigned>(count, registers.size()); ++rounded)
+      registers[rounded] = product.round(registers[rounded], rounded);
+  };
+  // Measured: fragments that must be rounded are best loaded at once and
+  // rounded in the second half; others are loaded in the first quarter.
+  unsigned loadTime = product.mustRound() ? 1 : std::max(1u, products / 4);
+  product.multiply(carried.accumulators, carried.fragments, [&](unsigned i) {
+    if (!isLastStep)
+      copyUntil(step * products + i, (steps - 1) * products, carried, context);
+    loadUntil(llvm::divideCeil(product.numLoads() * (i + 1), loadTime));
+    if (i >= products / 2)
+      roundUntil(
+          llvm::divideCeil(product.numRegisters() * (i + 1 - products / 2),
+                           products - products / 2));
+  });
+  roundUntil(product.numRegisters());
+  carried.fragments = registers;
+  if (step + 2 == steps) {
+    copyUntil(1, 1, carried, context); // all that are left
+    copies.commit();
+    copies.wait(frame.geometry.stages - 2);
+    frame.barrier();
+  }
+}

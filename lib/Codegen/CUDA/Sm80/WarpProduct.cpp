@@ -1,0 +1,123 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loads fragments with ldmatrix and multiplies them with mma.sync.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpProduct.h"
+
+#include "TileCopy.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+WarpProduct::WarpProduct(TiledFrame &frame) : frame(frame), b(frame.b) {
+  const TileGeometry &geometry = frame.geometry;
+  Value lane = frame.lane;
+  // The rows and 16-byte chunks whose addresses the lanes give to ldmatrix.x4:
+  // of x two 8-row halves by two chunks, of w two 8-column blocks by two.
+  Value rowOfX = b.add(frame.warpRow, b.bitAnd(lane, 15));
+  Value chunkOfX = b.shiftRight(lane, 4);
+  Value rowOfW =
+      b.add(frame.warpColumn,
+            b.bitOr(b.bitAnd(lane, 7), b.shiftLeft(b.shiftRight(lane, 4), 3)));
+  Value chunkOfW = b.bitAnd(b.shiftRight(lane, 3), 1);
+  auto getOffset = [&](Value row, Value chunk) {
+    Value place = b.bitXor(chunk, getSwizzle(b, geometry, row));
+    return b.add(b.mul(row, geometry.rowBytes), b.shiftLeft(place, 4));
+  };
+  offsetOfX = getOffset(rowOfX, chunkOfX);
+  offsetOfW =
+      b.add(getOffset(rowOfW, chunkOfW), geometry.tileM * geometry.rowBytes);
+}
+
+SmallVector<Value> WarpProduct::load(Value stage, unsigned step,
+                                     unsigned index) {
+  unsigned loadsOfW = columnBlocks() / 2;
+  bool isW = index < loadsOfW;
+  unsigned block = isW ? index : index - loadsOfW;
+  // Stages begin at multiples of a row, so the swizzle's exclusive or may be
+  // applied to the whole address: no register for each k-step's offset.
+  Value address = b.toAddress(b.offset(stage, isW ? offsetOfW : offsetOfX));
+  Value pointer =
+      b.offset(LLVM::IntToPtrOp::create(b, stage.getType(),
+                                        b.bitXor(address, 32 * step)),
+               block * 16 * frame.geometry.rowBytes);
+  SmallVector<Type> types(4, b.getI32Type());
+  auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+  Value loaded = NVVM::LdMatrixOp::create(
+      b, type, pointer, /*num=*/4, NVVM::MMALayout::row,
+      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+      NVVM::LdStMatrixEltType::B16);
+  SmallVector<Value> registers;
+  for (int64_t i = 0; i != 4; ++i)
+    registers.push_back(LLVM::ExtractValueOp::create(b, loaded, i));
+  return registers;
+}
+
+SmallVector<Value> WarpProduct::order(ArrayRef<SmallVector<Value>> loaded) {
+  unsigned loadsOfW = columnBlocks() / 2;
+  SmallVector<Value> registers;
+  for (ArrayRef<Value> four : loaded.drop_front(loadsOfW))
+    llvm::append_range(registers, four);
+  for (ArrayRef<Value> four : loaded.take_front(loadsOfW))
+    llvm::append_range(registers, four);
+  return registers;
+}
+
+Value WarpProduct::round(Value value, unsigned registerIndex) {
+  if (!mustRound() || registerIndex >= numRegistersOfX())
+    return value;
+  return b.ptx(b.getI32Type(), "cvt.rna.tf32.f32 $0, $1;", "=r,r", value);
+}
+
+void WarpProduct::multiply(SmallVectorImpl<Value> &accumulators,
+                           ArrayRef<Value> registers,
+                           llvm::function_ref<void(unsigned)> before) {
+  MutableArrayRef<Value> all(accumulators);
+  unsigned number = 0;
+  for (unsigned row = 0; row != rowBlocks(); ++row)
+    for (unsigned i = 0; i != columnBlocks(); ++i) {
+      before(number++);
+      // To and fro, so that neighbours in time share a fragment.
+      unsigned column = row % 2 == 0 ? i : columnBlocks() - 1 - i;
+      multiplyBlock(all.slice((row * columnBlocks() + column) * 4, 4),
+                    registers.slice(row * 4, 4),
+                    registers.slice(numRegistersOfX() + column * 2, 2));
+    }
+}
+
+/// mma.sync takes f16 as pairs, and other types as bits.
+SmallVector<Value> WarpProduct::toOperands(ValueRange registers) {
+  if (!frame.geometry.elementType.isF16())
+    return llvm::to_vector(registers);
+  auto pair = VectorType::get(2, b.getF16Type());
+  return llvm::map_to_vector(registers, [&](Value value) -> Value {
+    return LLVM::BitcastOp::create(b, pair, value);
+  });
+}
+
+void WarpProduct::multiplyBlock(MutableArrayRef<Value> accumulators,
+                                ValueRange x, ValueRange w) {
+  Type element = frame.geometry.elementType;
+  NVVM::MMATypes type = element.isF16()    ? NVVM::MMATypes::f16
+                        : element.isBF16() ? NVVM::MMATypes::bf16
+                                           : NVVM::MMATypes::tf32;
+  int64_t k = 32 / frame.geometry.elementBytes;
+  SmallVector<Type> types(4, b.getF32Type());
+  Value product = NVVM::MmaOp::create(
+      b, LLVM::LLVMStructType::getLiteral(b.getContext(), types), toOperands(x),
+      toOperands(w), ValueRange(ArrayRef<Value>(accumulators)), {16, 8, k},
+      /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
+      std::array{type, type},
+      std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  for (auto [i, accumulator] : llvm::enumerate(accumulators))
+    accumulator = LLVM::ExtractValueOp::create(b, product, int64_t(i));
+}

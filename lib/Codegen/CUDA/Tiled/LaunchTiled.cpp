@@ -1,0 +1,125 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The host's part of a tiled layer: its launch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TiledKernel.h"
+
+#include "../ElementEmitter.h"
+#include "../HostValues.h"
+
+#include "tenon/Target/Schedule.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// K tiles that a block computes at least where tiles are divided: fewer are
+/// not worth a block's start.
+static constexpr int64_t kMinKTiles = 4;
+
+namespace {
+/// Replaces one layer by launches; adds its kernels to `module`.
+class TiledLowering {
+public:
+  TiledLowering(TiledLinearOp op, gpu::GPUModuleOp module,
+                SmallVectorImpl<Attribute> &kernels)
+      : op(op), module(module), kernels(kernels), b(op.getLoc(), op) {}
+
+  void run();
+
+private:
+  void emitAndLaunch(StringRef kind, const TileGeometry &geometry);
+  Value createWork(const TileGeometry &geometry);
+  Value i64(int64_t value) {
+    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+  }
+
+  TiledLinearOp op;
+  gpu::GPUModuleOp module;
+  SmallVectorImpl<Attribute> &kernels;
+  ImplicitLocOpBuilder b;
+  Value m;
+};
+} // namespace
+
+/// How many blocks have something to do.
+Value TiledLowering::createWork(const TileGeometry &geometry) {
+  Value tiles = arith::MulIOp::create(b, emitCeilDiv(b, m, i64(geometry.tileM)),
+                                      i64(geometry.columnTiles()));
+  int64_t parts = 1;
+  if (geometry.schedule.getStreamK())
+    parts = std::max<int64_t>(1, geometry.kTiles() / kMinKTiles);
+  return arith::MulIOp::create(b, tiles, i64(parts));
+}
+
+void TiledLowering::emitAndLaunch(StringRef kind,
+                                  const TileGeometry &geometry) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  std::string name =
+      makeKernelName(module, (function.getName() + "_" + kind).str());
+  kernels.push_back(b.getStringAttr(name));
+  LLVM::LLVMFuncOp kernel = emitTiledKernel(module, name, op, geometry);
+  SmallVector<Value> arguments(op.getOperands());
+  arguments.append({m, /*token=*/i64(0)});
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value blocks =
+      arith::IndexCastOp::create(b, b.getIndexType(), createWork(geometry));
+  Value threads = arith::ConstantIndexOp::create(b, geometry.threads());
+  Value shared = arith::ConstantOp::create(
+      b, b.getI32IntegerAttr(getSharedBytes(geometry.schedule)));
+  auto launch = gpu::LaunchFuncOp::create(
+      b, b.getLoc(),
+      SymbolRefAttr::get(module.getNameAttr(),
+                         {FlatSymbolRefAttr::get(kernel.getNameAttr())}),
+      gpu::KernelDim3{blocks, one, one}, gpu::KernelDim3{threads, one, one},
+      shared, arguments);
+  launch->setAttr(TenonDialect::kPersistentAttr,
+                  b.getI64IntegerAttr(getMaxBlocks(geometry.schedule)));
+}
+
+/// Small tiles, for a kernel that may take its operands element by element: it
+/// keeps more in registers, and is short to compile.
+static ScheduleAttr getUnalignedSchedule(ScheduleAttr schedule) {
+  return ScheduleAttr::get(schedule.getContext(), schedule.getFamily(),
+                           {64, 64, schedule.getTile()[2]}, {2, 2},
+                           /*stages=*/3, schedule.getSwizzle(),
+                           schedule.getRaster(), /*blocks=*/2,
+                           /*streamK=*/false);
+}
+
+void TiledLowering::run() {
+  m = createRowCount(b, op.getX());
+  TileGeometry aligned(op, op.getSchedule(), /*isAligned=*/true);
+  TileGeometry unaligned(op, getUnalignedSchedule(op.getSchedule()),
+                         /*isAligned=*/false);
+  if (aligned.copyBytes == unaligned.copyBytes && aligned.lanes == 1) {
+    emitAndLaunch("tiled_unaligned", unaligned);
+    return op.erase();
+  }
+  auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
+                                  /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emitAndLaunch("tiled", aligned);
+  b.setInsertionPointToStart(branch.elseBlock());
+  emitAndLaunch("tiled_unaligned", unaligned);
+  op.erase();
+}
+
+LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
+                                      SmallVectorImpl<Attribute> &kernels) {
+  if (op.isOnTensors())
+    return op.emitOpError("is on tensors; bufferize first");
+  TiledLowering(op, module, kernels).run();
+  return success();
+}

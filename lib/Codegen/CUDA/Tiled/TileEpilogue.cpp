@@ -1,0 +1,154 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turns accumulators into rows, finishes them and stores them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileEpilogue.h"
+
+#include "../ElementEmitter.h"
+#include "StagedRows.h"
+#include "StoreLanes.h"
+
+#include "tenon/Target/Schedule.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+/// A warp's rows of a tile, in a group of columns that it turns together.
+class ColumnGroup {
+public:
+  ColumnGroup(TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
+              const WorkItem &item, unsigned group);
+
+  void emit(ValueRange accumulators);
+
+private:
+  unsigned getFirstRow(unsigned step) {
+    return step * frame.geometry.rowsPerStep();
+  }
+  unsigned stepsPerPass() {
+    return TileGeometry::kPassRows / frame.geometry.rowsPerStep();
+  }
+  void prefetch(unsigned pass);
+  void finish(unsigned step, ArrayRef<Value> elements);
+  SmallVector<Value> getLanes(Value value, unsigned step);
+
+  TiledFrame &frame;
+  KernelBuilder &b;
+  TiledLinearOp op;
+  const EpiloguePhase &phase;
+  StagedRows staged;
+  SmallVector<BlockArgument> operands; ///< but for the accumulator
+  unsigned numSteps;
+  Value column, columnInRange; ///< the thread's first; null if always in range
+  SmallVector<Value> rows, clampedRows; ///< the thread's, by step
+  std::unique_ptr<ElementEmitter> emitter;
+};
+} // namespace
+
+ColumnGroup::ColumnGroup(TiledFrame &frame, TiledLinearOp op,
+                         const EpiloguePhase &phase, const WorkItem &item,
+                         unsigned group)
+    : frame(frame), b(frame.b), op(op), phase(phase), staged(frame, group) {
+  const TileGeometry &geometry = frame.geometry;
+  for (BlockArgument operand : phase.operands)
+    if (operand != op.getAccumulator())
+      operands.push_back(operand);
+  // Rows beyond M of a matrix that is smaller than a warp's part are not even
+  // computed.
+  int64_t rowsOfWarp = geometry.warpM();
+  if (!ShapedType::isDynamic(geometry.m))
+    rowsOfWarp = std::min(rowsOfWarp, geometry.m);
+  numSteps = llvm::divideCeil(rowsOfWarp, geometry.rowsPerStep());
+
+  Value inGroup =
+      b.mul(b.rem(frame.lane, geometry.threadsPerRow()), geometry.lanes);
+  column = b.add(b.add(item.column, frame.warpColumn),
+                 b.add(inGroup, group * geometry.passColumns()));
+  if (geometry.hasRaggedColumns()) {
+    columnInRange = b.less(column, geometry.n);
+    column = b.min(column, b.i32(geometry.n - geometry.lanes));
+  }
+  column = b.toI64(column);
+  Value first = b.add(b.add(item.row, frame.warpRow),
+                      b.div(frame.lane, geometry.threadsPerRow()));
+  for (unsigned step = 0; step != numSteps; ++step) {
+    Value row = b.add(first, getFirstRow(step));
+    rows.push_back(row);
+    if (geometry.hasRaggedRows())
+      row = b.min(row, b.sub(frame.m, 1));
+    clampedRows.push_back(b.toI64(row));
+  }
+  emitter = std::make_unique<ElementEmitter>(b, frame.operands, column,
+                                             geometry.lanes);
+}
+
+/// The loads of a pass's rows.
+void ColumnGroup::prefetch(unsigned pass) {
+  unsigned end = std::min(numSteps, (pass + 1) * stepsPerPass());
+  for (unsigned step = pass * stepsPerPass(); step < end; ++step)
+    emitter->loadRow(step, operands);
+}
+
+void ColumnGroup::emit(ValueRange accumulators) {
+  emitter->emitRowInvariant(phase);
+  emitter->beginRows(clampedRows);
+  prefetch(0);
+  for (unsigned step = 0; step != numSteps; ++step) {
+    unsigned pass = step / stepsPerPass();
+    if (step % stepsPerPass() == 0) {
+      // The next pass's loads run while this one is turned and finished.
+      prefetch(pass + 1);
+      frame.syncWarp();
+      staged.store(accumulators, pass);
+      frame.syncWarp();
+    }
+    finish(step, staged.load(step % stepsPerPass()));
+  }
+}
+
+SmallVector<Value> ColumnGroup::getLanes(Value value, unsigned step) {
+  SmallVector<Value> lanes;
+  for (unsigned lane = 0; lane != frame.geometry.lanes; ++lane)
+    lanes.push_back(emitter->get(value, step, lane));
+  return lanes;
+}
+
+/// Computes the results at a row's elements, and stores them.
+void ColumnGroup::finish(unsigned step, ArrayRef<Value> elements) {
+  const TileGeometry &geometry = frame.geometry;
+  for (auto [lane, element] : llvm::enumerate(elements))
+    emitter->set(op.getAccumulator(), step, lane, element);
+  Value inRange = columnInRange;
+  if (geometry.hasRaggedRows()) {
+    Value rowInRange = b.less(rows[step], frame.m);
+    inRange = inRange ? b.both(inRange, rowInRange) : rowInRange;
+  }
+  Value place = b.add(b.mul(clampedRows[step], geometry.n), column);
+  SmallVector<SmallVector<Value>> results;
+  for (Value value : op.getYield().getValues())
+    results.push_back(getLanes(value, step));
+  for (auto [value, output, lanes] :
+       llvm::zip(op.getYield().getValues(), frame.outputs, results))
+    emitStoreLanes(b, output, place, getElementTypeOrSelf(value.getType()),
+                   lanes, inRange);
+}
+
+void tenon::emitTileEpilogue(TiledFrame &frame, TiledLinearOp op,
+                             const WorkItem &item, ValueRange accumulators) {
+  // The region has no reductions, so its plan is one phase.
+  FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
+  const EpiloguePhase &phase = plan->getPhases().back();
+  unsigned groups = frame.geometry.warpN() / frame.geometry.passColumns();
+  for (unsigned group = 0; group != groups; ++group)
+    ColumnGroup(frame, op, phase, item, group).emit(accumulators);
+}

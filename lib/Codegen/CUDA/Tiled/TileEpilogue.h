@@ -1,0 +1,32 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The epilogue of a tile: from accumulators to the results in memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_TILEEPILOGUE_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_TILEEPILOGUE_H
+
+#include "WorkPartition.h"
+
+namespace mlir::tenon {
+
+/// Emits the op's region on a tile's accumulators, and the stores of its
+/// results. `accumulators` are in blocks of 16 rows by 8 columns, as mma.sync
+/// leaves them (Sm80/WarpProduct.h).
+///
+/// Each warp turns its accumulators, 8 rows at a time, through its own 2 KB of
+/// shared memory, so that a thread has neighbouring elements of a row: whole
+/// 16-byte accesses to [M, N] tensors, and operands with one value a feature
+/// loaded once for all rows. No warp waits for another.
+void emitTileEpilogue(TiledFrame &frame, TiledLinearOp op, const WorkItem &item,
+                      ValueRange accumulators);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_TILEEPILOGUE_H

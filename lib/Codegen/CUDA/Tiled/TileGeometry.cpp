@@ -1,0 +1,56 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Derives a tiled kernel's numbers from its op.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileGeometry.h"
+
+#include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Bytes of an element of the narrowest [M, N] tensor that the epilogue reads
+/// or writes.
+static unsigned getNarrowestBytes(TiledLinearOp op) {
+  unsigned bytes = 4;
+  auto visit = [&](Type type) {
+    if (EpiloguePlan::variesByColumn(type) &&
+        cast<RankedTensorType>(type).getRank() == 2)
+      bytes = std::min(bytes,
+                       getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8);
+  };
+  for (BlockArgument argument : op.getBody()->getArguments().drop_front())
+    visit(argument.getType());
+  llvm::for_each(op.getYield().getOperandTypes(), visit);
+  return bytes;
+}
+
+TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
+                           bool isAligned)
+    : schedule(schedule) {
+  auto x = cast<ShapedType>(op.getX().getType());
+  m = x.getDimSize(0);
+  n = cast<ShapedType>(op.getW().getType()).getDimSize(0);
+  k = x.getDimSize(1);
+  elementType = x.getElementType();
+  elementBytes = elementType.getIntOrFloatBitWidth() / 8;
+  ArrayRef<int64_t> tile = schedule.getTile(), warps = schedule.getWarps();
+  tileM = tile[0], tileN = tile[1], tileK = tile[2];
+  warpsM = warps[0], warpsN = warps[1];
+  stages = schedule.getStages();
+  rowBytes = schedule.getSwizzle();
+  copyBytes =
+      isAligned ? std::gcd<int64_t>(16, k * elementBytes) : elementBytes;
+  lanes = isAligned ? std::gcd<int64_t>(n, 16 / getNarrowestBytes(op)) : 1;
+}

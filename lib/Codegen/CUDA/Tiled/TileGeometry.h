@@ -1,0 +1,72 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How a tiled kernel's threads divide a tile.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_TILEGEOMETRY_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_TILEGEOMETRY_H
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+namespace mlir::tenon {
+
+/// The numbers of a tiled kernel that are known when it is built: the product's
+/// N and K, its schedule, and what follows from them.
+struct TileGeometry {
+  /// `isAligned`: every pointer is a multiple of 16 bytes.
+  TileGeometry(TiledLinearOp op, ScheduleAttr schedule, bool isAligned);
+
+  int64_t m; ///< ShapedType::kDynamic where it is not known
+  int64_t n, k;
+  Type elementType; ///< of x and w
+  unsigned elementBytes;
+  ScheduleAttr schedule;
+  int64_t tileM, tileN, tileK, warpsM, warpsN, stages, rowBytes;
+  /// Bytes of x and w copied at a time, 16 at most.
+  unsigned copyBytes;
+  /// Neighbouring elements of a row that a thread finishes at a time: 16 bytes
+  /// of the narrowest matrix, or as many as divide N.
+  unsigned lanes;
+
+  int64_t threads() const { return 32 * warpsM * warpsN; }
+  int64_t warpM() const { return tileM / warpsM; }
+  int64_t warpN() const { return tileN / warpsN; }
+
+  // Along N and K.
+  int64_t columnTiles() const { return llvm::divideCeil(n, tileN); }
+  int64_t kTiles() const { return llvm::divideCeil(k, tileK); }
+  bool hasKTail() const { return k % tileK != 0; }
+
+  // Copies: rows of `rowBytes` in chunks of 16 bytes; the block's threads take
+  // `rowsPerCopy` rows at a time.
+  int64_t chunksPerRow() const { return rowBytes / 16; }
+  int64_t rowsPerCopy() const { return threads() / chunksPerRow(); }
+  int64_t copiesOfX() const { return tileM / rowsPerCopy(); }
+  int64_t copiesOfW() const { return tileN / rowsPerCopy(); }
+  int64_t stageBytes() const { return (tileM + tileN) * rowBytes; }
+
+  // The epilogue: a warp turns 8 rows by `passColumns` columns at a time.
+  static constexpr int64_t kPassRows = 8;
+  int64_t passColumns() const {
+    return std::min({warpN(), int64_t(64), int64_t(32) * lanes});
+  }
+  int64_t threadsPerRow() const { return passColumns() / lanes; }
+  int64_t rowsPerStep() const { return 32 / threadsPerRow(); }
+  int64_t stagingOffset() const { return stages * stageBytes(); }
+
+  /// Whether rows or columns of a tile may lie beyond M or N.
+  bool hasRaggedRows() const {
+    return ShapedType::isDynamic(m) || m % tileM != 0;
+  }
+  bool hasRaggedColumns() const { return n % tileN != 0; }
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_TILEGEOMETRY_H

@@ -1,0 +1,90 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tiled kernel while it is built: its arguments, and where its thread stands.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_TILEDFRAME_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_TILEDFRAME_H
+
+#include "../KernelBuilder.h"
+#include "TileGeometry.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::tenon {
+
+class TiledFrame;
+
+/// A number that a warp keeps in shared memory: registers are scarce in the
+/// main loop, and ptxas would rather spill an accumulator.
+class KeptScalar {
+public:
+  KeptScalar() = default;
+  KeptScalar(TiledFrame &frame, unsigned index) : frame(&frame), index(index) {}
+
+  /// Volatile, so that no register carries it from one to the other.
+  void store(Value value);
+  Value load();
+
+private:
+  TiledFrame *frame = nullptr;
+  unsigned index = 0;
+};
+
+/// Opens a kernel. Its arguments are, in order: x, w, the epilogue's operands,
+/// the outputs, the workspace (with stream-K), M and the launch's token, both
+/// i64.
+class TiledFrame {
+public:
+  TiledFrame(gpu::GPUModuleOp module, StringRef name, TiledLinearOp op,
+             const TileGeometry &geometry);
+  /// Ends the kernel.
+  void close() { LLVM::ReturnOp::create(b, ValueRange()); }
+
+  LLVM::LLVMFuncOp getFunction() { return function; }
+
+  /// Finds out anew where the thread stands. What follows is then computed from
+  /// registers that were not live before, rather than kept through a main loop
+  /// that has none to spare.
+  void computePlace();
+
+  void barrier();
+  void syncWarp();
+  /// A place for an i32 that is the same in all threads of a warp. What one
+  /// lane stores the others see after syncWarp.
+  KeptScalar keep();
+  /// Emits `body` where `condition` holds.
+  void emitIf(Value condition, llvm::function_ref<void()> body);
+
+  KernelBuilder b;
+  TileGeometry geometry;
+  DenseMap<Value, Value> operands; ///< of the region's arguments
+  SmallVector<Value> outputs;
+  Value x, w, workspace;
+  Value m;                         // i32
+  Value token;                     // i64
+  Value thread, lane, block, grid; // i32; grid: number of blocks
+  Value warpRow, warpColumn; // i32; the warp's first row, column of a tile
+  Value warp;                // i32
+  Value shared;              ///< dynamic shared memory
+
+private:
+  friend class KeptScalar;
+  void takeArguments(TiledLinearOp op);
+  Value getSharedMemory(gpu::GPUModuleOp module);
+
+  LLVM::LLVMFuncOp function;
+  Value scalars; ///< the warp's
+  unsigned numScalars = 0;
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_TILEDFRAME_H

@@ -1,0 +1,124 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Divides the tiles among the blocks of a launch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WorkPartition.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+WorkPartition::WorkPartition(TiledFrame &frame) : frame(frame), b(frame.b) {
+  const TileGeometry &geometry = frame.geometry;
+  Value rows = b.ceilDiv(frame.m, geometry.tileM);
+  Value tiles = b.mul(rows, geometry.columnTiles());
+  SmallVector<std::pair<KeptScalar *, Value>> kept{{&rowTiles, rows}};
+  // Tiles b, b + grid, ...; without stream-K the grid has no more blocks than
+  // there are tiles.
+  auto countTurns = [&](Value tiles) {
+    return b.div(b.sub(b.add(b.sub(tiles, frame.block), frame.grid), 1),
+                 frame.grid);
+  };
+  Value turns;
+  if (geometry.schedule.getStreamK()) {
+    Value numStreamed = chooseStreamed(tiles);
+    Value others = b.sub(tiles, numStreamed);
+    turns = b.select(b.less(frame.block, others), countTurns(others), b.i32(0));
+    turns = b.add(turns, divideStream(numStreamed, kept));
+  } else {
+    turns = countTurns(tiles);
+  }
+  kept.push_back({&count, turns});
+  for (auto [place, value] : kept)
+    *place = frame.keep();
+  frame.emitIf(b.equal(frame.lane, 0), [&] {
+    for (auto [place, value] : kept)
+      place->store(value);
+  });
+  frame.syncWarp();
+}
+
+/// How many tiles are streamed: the last, incomplete wave and one before it, if
+/// more than 1 in 25 places for tiles would stay empty; less is not worth a
+/// partial tile written and read.
+Value WorkPartition::chooseStreamed(Value tiles) {
+  Value waves = b.div(tiles, frame.grid), rest = b.rem(tiles, frame.grid);
+  Value empty = b.sub(frame.grid, rest);
+  Value places = b.mul(b.add(waves, 1), frame.grid);
+  Value isWorth =
+      b.both(b.less(places, b.mul(empty, 25)), b.less(b.i32(0), rest));
+  return b.select(isWorth, b.min(tiles, b.add(rest, frame.grid)), b.i32(0));
+}
+
+/// Gives the number of tiles of which the block has a part.
+Value WorkPartition::divideStream(
+    Value numStreamed, SmallVectorImpl<std::pair<KeptScalar *, Value>> &kept) {
+  int64_t kTiles = frame.geometry.kTiles();
+  Value length = b.mul(numStreamed, kTiles);
+  Value base = b.div(length, frame.grid), extra = b.rem(length, frame.grid);
+  Value first = b.add(b.mul(frame.block, base), b.min(frame.block, extra));
+  Value last = b.add(b.add(first, base), b.toI32(b.less(frame.block, extra)));
+  Value parts =
+      b.add(b.sub(b.div(b.sub(last, 1), kTiles), b.div(first, kTiles)), 1);
+  parts = b.select(b.less(first, last), parts, b.i32(0));
+  kept.append({{&streamed, numStreamed},
+               {&rangeBase, base},
+               {&rangeExtra, extra},
+               {&begin, first},
+               {&end, last},
+               {&pieces, parts}});
+  return parts;
+}
+
+Value WorkPartition::getRangeLength(Value block) {
+  return b.add(rangeBase.load(), b.toI32(b.less(block, rangeExtra.load())));
+}
+
+WorkItem WorkPartition::getItem(Value turn) {
+  if (frame.geometry.schedule.getStreamK())
+    return getPiece(turn);
+  WorkItem item;
+  item.kBegin = b.i32(0);
+  item.kCount = b.i32(frame.geometry.kTiles());
+  setOrigin(b.add(frame.block, b.mul(turn, frame.grid)), item);
+  return item;
+}
+
+WorkItem WorkPartition::getPiece(Value turn) {
+  int64_t kTiles = frame.geometry.kTiles();
+  WorkItem item;
+  Value first = begin.load(), last = end.load(), parts = pieces.load();
+  // From the range's end to its beginning.
+  Value piece = b.sub(b.div(b.sub(last, 1), kTiles), turn);
+  Value front = b.mul(piece, kTiles);
+  Value pieceBegin = b.sub(b.maxSigned(first, front), front);
+  Value pieceEnd = b.minSigned(b.sub(last, front), b.i32(kTiles));
+  // After it, whole tiles.
+  Value whole = b.add(b.add(streamed.load(), frame.block),
+                      b.mul(b.sub(turn, parts), frame.grid));
+  Value isStreamed = b.less(turn, parts);
+  item.kBegin = b.select(isStreamed, pieceBegin, b.i32(0));
+  item.kCount =
+      b.select(isStreamed, b.sub(pieceEnd, pieceBegin), b.i32(kTiles));
+  setOrigin(b.select(isStreamed, piece, whole), item);
+  return item;
+}
+
+/// The place of a tile's number in [M, N]: groups of `raster` row tiles, row by
+/// row within a column, so that blocks at work together share rows of x and w.
+void WorkPartition::setOrigin(Value tile, WorkItem &item) {
+  const TileGeometry &geometry = frame.geometry;
+  int64_t raster = geometry.schedule.getRaster();
+  int64_t perGroup = geometry.columnTiles() * raster;
+  Value firstRow = b.mul(b.div(tile, perGroup), raster);
+  Value inGroup = b.rem(tile, perGroup);
+  Value rows = b.min(b.sub(rowTiles.load(), firstRow), b.i32(raster));
+  item.row = b.mul(b.add(firstRow, b.rem(inGroup, rows)), geometry.tileM);
+  item.column = b.mul(b.div(inGroup, rows), geometry.tileN);
+}

@@ -1,0 +1,67 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which parts of the product a thread block computes, in which order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WORKPARTITION_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_WORKPARTITION_H
+
+#include "TiledFrame.h"
+
+namespace mlir::tenon {
+
+/// A turn of a block: a tile's product over K tiles [kBegin, kBegin + kCount).
+/// All i32.
+struct WorkItem {
+  Value row, column; ///< the tile's first
+  Value kBegin, kCount;
+};
+
+/// Divides the tiles among the blocks of the launch.
+///
+/// Without stream-K block b takes tiles b, b + grid, b + 2 grid, ... With it,
+/// the tiles that would not fill a wave, and a wave more where there is one,
+/// are first laid end to end and cut into equal ranges of K tiles, one a block;
+/// the others follow tile by tile. A block walks its range from the end to the
+/// beginning. So it first meets the tile that it shares with the next block, of
+/// which it computes the front and leaves it in the workspace, and last the
+/// tile that it shares with the block before it, whose front is done by then.
+/// It waits for blocks of lower numbers alone, which started before it, so
+/// nothing deadlocks. Source of the idea: Osama et al., "Stream-K", arXiv
+/// 2301.03598.
+class WorkPartition {
+public:
+  explicit WorkPartition(TiledFrame &frame);
+
+  /// How many turns the block has, i32.
+  Value getCount() { return count.load(); }
+  /// What the block does in turn number `turn`.
+  WorkItem getItem(Value turn);
+  /// The K tiles in the range of `block`.
+  Value getRangeLength(Value block);
+
+private:
+  Value chooseStreamed(Value tiles);
+  Value divideStream(Value numStreamed,
+                     SmallVectorImpl<std::pair<KeptScalar *, Value>> &kept);
+  WorkItem getPiece(Value turn);
+  void setOrigin(Value tile, WorkItem &item);
+
+  TiledFrame &frame;
+  KernelBuilder &b;
+  KeptScalar rowTiles, count;
+  // With stream-K: how many tiles are streamed, and K tiles in a block's range
+  // (quotient and remainder); this block's range, and the tiles it has a part
+  // of.
+  KeptScalar streamed, rangeBase, rangeExtra, begin, end, pieces;
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_WORKPARTITION_H
