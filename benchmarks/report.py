@@ -4,8 +4,9 @@
 # ruff: noqa: RUF001
 """Writes docs/Performance.md, docs/TorchPerformance.md and their charts from benchmarks/results.
 
-Every figure of those pages comes from library.json, torch.json, torch_host.json and
-torch_first_call.json there; none is typed by hand. Needs matplotlib.
+Every figure of those pages comes from there (library.json; sm80.json, sm80_ragged.json and
+triton_mma.json; torch.json, torch_host.json and torch_first_call.json); none is typed by hand.
+Needs matplotlib.
 
 Usage: report.py
 """
@@ -19,6 +20,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import plot_torch
+import report_tiled
 from matplotlib import pyplot as plt
 from report_torch import full_page, read_reports, section
 
@@ -119,14 +121,16 @@ def draw(cases: list[dict], path: Path) -> None:
     panels[0].set_ylabel("time / cuBLAS's bare product")
     panels[0].legend(fontsize=7, loc="lower left")
     figure.tight_layout()
-    figure.savefig(path)
+    with plt.rc_context({"svg.hashsalt": "tenon"}):  # the same file each time
+        figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
 
 
 def main() -> None:
     """Write the pages and the charts."""
     source = RESULTS / "library.json"
     report = json.loads(source.read_text())
-    reports = read_reports(RESULTS)
+    reports, tiled = read_reports(RESULTS), report_tiled.read_tiled(RESULTS)
     cases, rate = report["cases"], report["copy_bytes_per_second"]
     draw(cases, ROOT / "docs/performance.svg")
     page = [
@@ -155,6 +159,7 @@ def main() -> None:
         "",
         *overhead_rows(cases),
         "",
+        *(report_tiled.section(tiled, ROOT / "docs") if "sm80" in tiled else []),
         *(section(reports) if "torch" in reports else []),
     ]
     if "torch" in reports:
