@@ -180,10 +180,25 @@ def ragged_table(report: dict) -> list[str]:
             by_dtype.setdefault(case["dtype"], []).append(tiled)
     rows = []
     for dtype, results in by_dtype.items():
+        tiled = sum(r.get("strategy") == "tiled" for r in results)
         correct, same = (sum(bool(r.get(key)) for r in results) for key in ("within_tolerance", "same_bits"))
         largest = max(r.get("worst_error_over_tolerance", float("inf")) for r in results)
-        rows.append(f"{dtype} | {len(results)} | {correct} | {same} | {largest:.2f}")
-    return markdown("precision | shapes | right | same bits twice | largest error over its tolerance", rows)
+        rows.append(f"{dtype} | {len(results)} | {tiled} | {correct} | {same} | {largest:.2f}")
+    return markdown("precision | shapes | tiled | right | same bits twice | largest error over its tolerance", rows)
+
+
+def complaints(report: dict) -> list[str]:
+    """Return a line for each tiled kernel that was not made, not timed or not right."""
+    lines = []
+    for case in report["cases"]:
+        tiled = contenders(case).get("tiled", {"failed": "no such contender"})
+        if "failed" in tiled:
+            lines.append(f"- {case['name']}: {tiled['failed'].splitlines()[0]}")
+        elif tiled["strategy"] != "tiled":
+            lines.append(f"- {case['name']}: left to the strategy {tiled['strategy']}")
+        elif not (tiled["within_tolerance"] and tiled["same_bits"]):
+            lines.append(f"- {case['name']}: {'other bits each time' if tiled['within_tolerance'] else 'wrong'}")
+    return ["Not as they should be:", "", *lines, ""] if lines else []
 
 
 def draw_charts(reports: dict[str, dict], folder: Path) -> list[str]:
@@ -220,6 +235,7 @@ def section(reports: dict[str, dict], folder: Path) -> list[str]:
         "",
         *time_table(report),
         "",
+        *complaints(report),
         "### What the long epilogue costs",
         "",
         f"`{LONG}` over `{SHORT}`: a GELU, a residual of the product's shape and a clamp more. Microseconds are of "
