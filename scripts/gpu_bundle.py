@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Make build/gpu-bundle: all that the GPU tests and benchmarks need on a machine without a compiler.
+"""Make build/gpu-bundle: all that the GPU tests and benchmarks need on a machine without a build.
 
 Holds models compiled for sm_80 and sm_90a (random graphs, the examples, the benchmark's), the
-runtime, tenon-run, the wheel that `make wheel` put into dist, the tests and the benchmarks' scripts,
-laid out as in a checkout. The machine needs Python 3.11 or later with torch, numpy and pytest, and
-for the wheel CUDA's ptxas and fatbinary. There, run.sh runs the tests, and bench_torch.sh measures
-PyTorch models.
+runtime, tenon-run, the wheel that `make wheel` put into dist, the tests and the benchmarks' scripts
+and configurations, laid out as in a checkout. The machine needs Python 3.11 or later with torch,
+numpy and pytest, and for the wheel, which compiles the tests of tiled kernels there, CUDA's ptxas
+and fatbinary; with compute-sanitizer, memory accesses are checked. There, run.sh runs the tests,
+bench.sh runs tenon-bench, and bench_torch.sh measures PyTorch models.
 """
 
 import argparse
@@ -18,13 +19,14 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(SOURCE / "test/python"))
 from tenon_graphs.execute import TENON_COMPILE, tool  # noqa: E402
-from tenon_graphs.graph import Graph  # noqa: E402
-from tenon_graphs.modules import GPU_TARGETS, compile_modules, has_statistics, modules  # noqa: E402
+from tenon_graphs.modules import GPU_TARGETS, compile_modules  # noqa: E402
 
 LIMIT_MIB = 60
 PATTERNS = [
     "pyproject.toml",
     "benchmarks/*.py",
+    "benchmarks/configs/*.json",
+    "benchmarks/peers/*.py",
     "examples/*.py",
     "test/python/*.py",
     "test/python/tenon_graphs/*.py",
@@ -43,37 +45,52 @@ RUN = """\
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Runs the GPU tests of this bundle; arguments go to pytest. Exits 1 if one failed.
+# Runs the GPU tests of this bundle. Exits 1 if one failed.
+#
+#   run.sh                                      everything
+#   run.sh -k stream_k                          tests by name
+#   run.sh test/python/test_tiled_values_gpu.py -s
+#
+# Arguments go to pytest, and nothing but pytest runs then.
 
 set -uo pipefail
-cd "$(dirname "$0")"
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here"
 export TENON_BUILD=$PWD TENON_GPU_MODELS=$PWD/models PYTHONDONTWRITEBYTECODE=1
 {install}
 failed=0
 
-try() {{ # command...
-  "$@" > /tmp/gpu-bundle.log 2>&1 && return
-  failed=1
-  echo "FAILED: $*"
-  tail -40 /tmp/gpu-bundle.log
+tests() {{ # seconds pytest-argument...
+  local seconds=$1 begun=$SECONDS
+  shift
+  timeout --kill-after=10 "$seconds" python3 -m pytest -q -p no:cacheprovider -m gpu "$@"
+  case $? in
+    0 | 5) ;; # 5: no test was selected
+    124 | 137) failed=1; echo "FAILED: not done after $seconds s: $*" ;;
+    *) failed=1 ;;
+  esac
+  echo "$((SECONDS - begun)) s: pytest $*"
 }}
 
-python3 -m pytest -q -p no:cacheprovider -m gpu test/python "$@" || failed=1
-for call in {examples}; do # unquoted: a name and perhaps an option
-  try bin/tenon-run examples/$call --target=cuda --check
-done
-if command -v compute-sanitizer > /dev/null; then
-  for call in {functions}; do
-    try compute-sanitizer --tool memcheck --error-exitcode 1 \\
-      bin/tenon-run models/graphs0.so --target=cuda --function $call
-  done
-  for call in {reducing}; do
-    try compute-sanitizer --tool racecheck --error-exitcode 1 \\
-      bin/tenon-run models/graphs0.so --target=cuda --function $call
-  done
-else
-  echo "compute-sanitizer is not on the PATH: memory accesses were not checked"
+if [ $# -gt 0 ]; then
+  tests 570 "$@"
+  exit $failed
 fi
+
+# In processes of their own: after a bad access or a deadlock nothing else runs in that process.
+tiled=(test/python/test_tiled_*gpu.py test/python/test_sanitizer_gpu.py)
+for file in "${{tiled[@]}}"; do
+  tests 120 "$file"
+done
+tests 240 test/python "${{tiled[@]/#/--ignore=}}"
+
+for call in {examples}; do # unquoted: a name and perhaps an option
+  if ! bin/tenon-run examples/$call --target=cuda --check > /tmp/gpu-bundle.log 2>&1; then
+    failed=1
+    echo "FAILED: tenon-run examples/$call"
+    tail -40 /tmp/gpu-bundle.log
+  fi
+done
 exit $failed
 """
 
@@ -81,9 +98,21 @@ exit $failed
 INSTALL = """\
 site=$(mktemp -d) || exit
 trap 'rm -rf "$site"' EXIT
-python3 -m pip install -q --no-index --no-deps --target="$site" dist/*.whl || exit
+python3 -m pip install -q --no-index --no-deps --target="$site" "$here"/dist/*.whl || exit
 export PYTHONPATH=$site PATH=$site/bin:$PATH TENON_CACHE_DIR=$site/cache
 python3 -c "import torch._dynamo; torch._dynamo.lookup_backend('tenon')" || exit # its entry point"""
+
+BENCH = """\
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Installs the wheel and runs tenon-bench: bench.sh benchmarks/configs/sm80.json -o RESULTS.json --table
+
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+{install}
+python3 -m tenon.bench "$@"
+"""
 
 BENCH_TORCH = """\
 #!/usr/bin/env bash
@@ -93,7 +122,8 @@ BENCH_TORCH = """\
 
 set -uo pipefail
 results=$(realpath "$1")
-cd "$(dirname "$0")"
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here"
 {install}
 set -x
 python3 benchmarks/bench_host.py --output "$results/torch_host.json"
@@ -116,35 +146,18 @@ def copy_files(bundle: Path, build: Path) -> None:
         shutil.copy(build / name, bundle / name)
 
 
-def quoted_calls(graphs: list[Graph]) -> str:
-    """Spell tenon-run's arguments for functions, at sizes where blocks have a remainder."""
-
-    def arguments(graph: Graph) -> str:
-        names = ["m", "m1"][: len(graph.extents)] if graph.dynamic else []  # the manifest's names
-        return " ".join([graph.name, *(f"--dim {name}=130" for name in names)])
-
-    return " ".join(f'"{arguments(graph)}"' for graph in graphs)
-
-
 def write_script(path: Path, text: str) -> None:
     """Write a shell script."""
     path.write_text(text)
     path.chmod(0o755)
 
 
-def write_run(path: Path) -> None:
-    """Write run.sh, which sanitizes a call of each kind of graph."""
-    graphs = modules()["graphs0"]
-    reducing = [g for g in graphs if has_statistics(g)][:3]
-    rest = [g for g in graphs if g not in reducing]
-    others = [next(g for g in rest if g.inputs[0].dtype == dtype) for dtype in ("f32", "f16", "bf16", "f64")]
-    text = RUN.format(
-        install=INSTALL,
-        examples=" ".join(f'"{name}.so{dims}"' for name, dims in SMALL_EXAMPLES.items()),
-        functions=quoted_calls([*reducing, *others]),
-        reducing=quoted_calls(reducing),
-    )
-    write_script(path, text)
+def write_scripts(bundle: Path) -> None:
+    """Write what is run there."""
+    examples = " ".join(f'"{name}.so{dims}"' for name, dims in SMALL_EXAMPLES.items())
+    write_script(bundle / "run.sh", RUN.format(install=INSTALL, examples=examples))
+    write_script(bundle / "bench.sh", BENCH.format(install=INSTALL))
+    write_script(bundle / "bench_torch.sh", BENCH_TORCH.format(install=INSTALL))
 
 
 def compile_models(bundle: Path, build: Path) -> None:
@@ -167,12 +180,12 @@ def main() -> int:
     shutil.rmtree(bundle, ignore_errors=True)
     copy_files(bundle, build)
     compile_models(bundle, build)
-    write_run(bundle / "run.sh")
-    write_script(bundle / "bench_torch.sh", BENCH_TORCH.format(install=INSTALL))
+    write_scripts(bundle)
     size = sum(path.stat().st_size for path in bundle.rglob("*") if path.is_file()) / 2**20
     subprocess.run(["du", "-sh", *sorted(bundle.iterdir())], check=False)
     print(f"{bundle}: {size:.1f} MiB; there: ./run.sh, and for the benchmarks:")
     print("  python3 benchmarks/bench_gpu.py bench lib/libtenon_runtime.so.0 results.json")
+    print("  ./bench.sh benchmarks/configs/sm80.json -o results.json --table")
     print("  ./bench_torch.sh RESULTS_DIR")
     if size > LIMIT_MIB:
         print(f"gpu_bundle.py: error: larger than {LIMIT_MIB} MiB", file=sys.stderr)

@@ -22,6 +22,7 @@ BUILD = Path(os.environ.get("TENON_BUILD", SOURCE / "build"))
 RUNTIME = BUILD / "lib" / "libtenon_runtime.so.0"
 TENON_COMPILE = BUILD / "bin" / "tenon-compile"
 TENON_OPT = BUILD / "bin" / "tenon-opt"
+TENON_RUN = BUILD / "bin" / "tenon-run"
 
 
 def tool(*command: object) -> str:
@@ -54,7 +55,7 @@ def bind(model: Model, name: str, tensors: list, memory: Guarded | None = None) 
     if memory is None:
         return model.bind(name, tensors)
     outputs = [
-        memory.allocate(shape, entry["dtype"], tensors[0])
+        memory.allocate(shape, entry["dtype"], tensors[0], f"{name}.{entry['name']}")
         for shape, entry in zip(model.output_shapes(name, tensors), model.functions[name]["outputs"], strict=True)
     ]
     workspace = memory.allocate_bytes(model.workspace_size(name, tensors), tensors[0])

@@ -25,7 +25,8 @@ BINARY = ["add", "sub", "mul", "div", "min", "max"]
 class Generator:
     """Makes one graph."""
 
-    def __init__(self, name: str, seed: object, dtype: str) -> None:
+    def __init__(self, name: str, seed: object, dtype: str, features: list[int]) -> None:
+        self.features = features
         self.rng = random.Random(f"{seed}")
         self.dtype = dtype
         self.graph = Graph(name, {"m": self.rng.choice(BATCHES)}, dynamic=self.chance(0.5))
@@ -189,7 +190,7 @@ class Generator:
     # The graph
 
     def make(self) -> Graph:
-        features, depth = self.rng.choice(FEATURES), self.rng.choice(FEATURES)
+        features, depth = self.rng.choice(self.features), self.rng.choice(self.features)
         x = self.input(("m", depth), dtype=self.dtype)
         if self.chance(0.12):
             x = self.chain(x, 3)
@@ -199,7 +200,7 @@ class Generator:
             y = self.chain(self.linear(x, features), 7)
         layout = self.rng.choices(["one", "stacked", "parallel", "independent"], [60, 18, 15, 7])[0]
         if layout == "stacked":
-            y = self.chain(self.linear(y, self.rng.choice(FEATURES)), 4)
+            y = self.chain(self.linear(y, self.rng.choice(self.features)), 4)
         elif layout == "parallel":
             z = self.chain(self.linear(x, features), 2)
             if (y.dtype == "f64") == (z.dtype == "f64"):
@@ -216,7 +217,7 @@ class Generator:
         return self.graph
 
 
-def random_graph(seed: object, name: str = "", dtype: str = "") -> Graph:
-    """Return the graph of a seed; its element type, if not given, is drawn too."""
+def random_graph(seed: object, name: str = "", dtype: str = "", features: list[int] = FEATURES) -> Graph:
+    """Return the graph of a seed; its element type, if not given, is drawn too, and N and K from `features`."""
     dtype = dtype or random.Random(f"dtype {seed}").choices(DTYPES, [40, 22, 22, 16])[0]
-    return Generator(name or f"g{seed}", seed, dtype).make()
+    return Generator(name or f"g{seed}", seed, dtype, features).make()

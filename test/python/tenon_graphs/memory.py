@@ -20,10 +20,14 @@ GUARD = 1024  # bytes on either side
 
 
 class Guarded:
-    """Allocates the tensors of a call. `shift`: elements by which they miss an aligned address."""
+    """Allocates the tensors of a call.
 
-    def __init__(self, shift: int = 0) -> None:
-        self.shift = shift
+    `shift`: elements by which they miss an aligned address. `shifts`: bytes by which those named do; an output
+    is called FUNCTION.OUTPUT.
+    """
+
+    def __init__(self, shift: int = 0, shifts: dict[str, int] | None = None) -> None:
+        self.shift, self.shifts = shift, shifts or {}
         self.blocks: list[tuple[Tensor, int, int]] = []
         self.copies: list[tuple[Tensor, Tensor]] = []
 
@@ -33,10 +37,11 @@ class Guarded:
         self.blocks.append((memory, start, size))
         return memory, start
 
-    def allocate(self, shape: Sequence[int], dtype: str, like: Tensor) -> Tensor:
+    def allocate(self, shape: Sequence[int], dtype: str, like: Tensor, name: str = "") -> Tensor:
         """Return a tensor of NaNs."""
         width = DTYPES[dtype][2] // 8
-        memory, start = self.cut(int(np.prod(shape, dtype=np.int64)) * width, like, self.shift * width)
+        shift = self.shifts.get(name, self.shift * width)
+        memory, start = self.cut(int(np.prod(shape, dtype=np.int64)) * width, like, shift)
         return carve(memory, start, shape, dtype)
 
     def allocate_bytes(self, size: int, like: Tensor) -> Tensor:
@@ -49,7 +54,7 @@ class Guarded:
         result = {}
         for name, tensor in tensors.items():
             dtype = str(tensor.dtype).removeprefix("torch.").replace("uint16", "bfloat16")
-            result[name] = self.allocate(tuple(tensor.shape), dtype, tensor)
+            result[name] = self.allocate(tuple(tensor.shape), dtype, tensor, name)
             result[name][...] = tensor
             self.copies.append((tensor, result[name]))
         return result

@@ -84,8 +84,8 @@ def compile_modules(folder: Path, *flags: str, only: str = "") -> None:
             compile_graphs(graphs, folder / name, *flags)
 
 
-def open_module(name: str, device: str, scratch: Path) -> tuple[list[Graph], Model]:
-    """Open a module: from $TENON_GPU_MODELS, or compiled here for the CPU or for GPUs."""
+def compiled_module(name: str, device: str, scratch: Path) -> tuple[list[Graph], Path]:
+    """Return a module's graphs and shared object: in $TENON_GPU_MODELS, or compiled here for the CPU or for GPUs."""
     graphs = modules()[name]
     ahead = os.environ.get("TENON_GPU_MODELS") if device == "cuda" else None
     folder = Path(ahead or scratch)
@@ -94,4 +94,10 @@ def open_module(name: str, device: str, scratch: Path) -> tuple[list[Graph], Mod
     written = (folder / f"{name}.mlir").read_text()
     again = write_module(graphs, scratch / f"{name}-again.mlir").read_text()
     assert written == again, f"{folder} was made by another version of the generator; make it again"
-    return graphs, open_model(folder / f"{name}.so")
+    return graphs, folder / f"{name}.so"
+
+
+def open_module(name: str, device: str, scratch: Path) -> tuple[list[Graph], Model]:
+    """Open a module."""
+    graphs, path = compiled_module(name, device, scratch)
+    return graphs, open_model(path)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""compute-sanitizer finds nothing in a call of each kind of kernel: memory out of bounds, races in shared memory."""
+
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytest.importorskip("tenon", reason="the package compiles the layers")
+from tenon_graphs.execute import TENON_RUN
+from tenon_graphs.modules import compiled_module, has_statistics, modules
+from tenon_graphs.tiled import compile_tiled, operand_graph
+
+pytestmark = pytest.mark.gpu
+SANITIZER = shutil.which("compute-sanitizer")
+# What each tool says in the end where it found nothing.
+TOOLS = {"memcheck": "ERROR SUMMARY: 0 errors", "racecheck": "RACECHECK SUMMARY: 0 hazards"}
+LIMIT_S = 60
+STREAM_K = "mma_sync,tile=64x64x{k},warps=2x2,stages=3,swizzle=128,raster=8,blocks=1,stream_k=true"
+# Kind, N, K, M, schedule.
+TILED = {
+    "aligned": ("bf16", 136, 200, 100, ""),
+    "ragged": ("f16", 201, 100, 67, ""),
+    "unaligned": ("bf16", 65, 33, 70, ""),
+    "stream_k": ("f16", 128, 1032, 65, STREAM_K.format(k=64)),
+    "one_row": ("tf32", 72, 136, 1, ""),
+    "tf32_stream_k": ("tf32", 128, 520, 40, STREAM_K.format(k=32)),
+}
+
+
+@pytest.fixture(scope="module")
+def sanitizer():
+    """Give the command."""
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("torch sees no GPU")
+    if not SANITIZER:
+        pytest.skip("compute-sanitizer is not on the PATH: memory accesses were not checked")
+    return SANITIZER
+
+
+def sanitize(sanitizer, tool, library, name, dims):
+    """Run a function under a tool; fail where that reports anything or takes too long."""
+    command = [sanitizer, "--tool", tool, "--error-exitcode", "1", TENON_RUN, library, "--target=cuda"]
+    command += ["--function", name, *(word for dim in dims for word in ("--dim", dim))]
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+    text = done.stdout + done.stderr
+    if "Device not supported" in text:  # by some virtual machines
+        pytest.skip("compute-sanitizer does not support this machine's GPU: memory accesses were not checked")
+    assert done.returncode == 0 and TOOLS[tool] in text, text[-6000:]
+
+
+@pytest.fixture(scope="module")
+def tiled(sanitizer, tmp_path_factory):
+    """Give models of one layer with operands of every shape, compiled at once."""
+    folder = tmp_path_factory.mktemp("sanitizer")
+
+    def compile_case(item):
+        name, (kind, n, k, _, schedule) = item
+        graph = operand_graph(kind, "f32", "f16", n, k)
+        compiled = compile_tiled([graph], folder / name, "cuda", schedule)
+        assert (compiled.tiled, compiled.library) == (1, 0)
+        return name, (folder / f"{name}.so", graph.name)
+
+    with ThreadPoolExecutor(len(TILED)) as pool:
+        return dict(pool.map(compile_case, TILED.items()))
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("case", list(TILED))
+def test_tiled_kernels(sanitizer, tiled, case, tool):
+    library, name = tiled[case]
+    sanitize(sanitizer, tool, library, name, [f"m={TILED[case][3]}"])
+
+
+def other_graphs():
+    """Return random graphs for each tool, by name: with statistics, whose kernels share memory, and of each type."""
+    graphs = modules()["graphs0"]
+    reducing = [g for g in graphs if has_statistics(g)][:3]
+    rest = [g for g in graphs if g not in reducing]
+    others = [next(g for g in rest if g.inputs[0].dtype == dtype) for dtype in ("f32", "f16", "bf16", "f64")]
+    return [("memcheck", g) for g in reducing + others] + [("racecheck", g) for g in reducing]
+
+
+@pytest.fixture(scope="module")
+def random_model(sanitizer, tmp_path_factory):
+    return compiled_module("graphs0", "cuda", tmp_path_factory.mktemp("graphs0"))[1]
+
+
+@pytest.mark.parametrize(("tool", "graph"), [pytest.param(t, g, id=f"{t}-{g.name}") for t, g in other_graphs()])
+def test_other_kernels(sanitizer, random_model, tool, graph):
+    names = ["m", "m1"][: len(graph.extents)] if graph.dynamic else []  # the manifest's
+    sanitize(sanitizer, tool, random_model, graph.name, [f"{name}=130" for name in names])
