@@ -122,7 +122,7 @@ def TenonToBlasLt : Pass<"tenon-to-blaslt", "::mlir::ModuleOp"> {
 }
 
 def TenonEmitKernels : Pass<"tenon-emit-kernels", "::mlir::ModuleOp"> {
-  let summary = "Turn tenon.epilogue on memrefs into GPU kernels";
+  let summary = "Turn tenon.epilogue and tenon.tiled_linear on memrefs into GPU kernels";
   let description = [{
     Each `tenon.epilogue` becomes one kernel, and one more for each reduction in
     it, in `gpu.module @kernels`, with the launches in the op's place. Each
@@ -162,6 +162,53 @@ def TenonEmitKernels : Pass<"tenon-emit-kernels", "::mlir::ModuleOp"> {
       }
     }
     ```
+
+    Each `tenon.tiled_linear` becomes one kernel that multiplies, computes the
+    epilogue on the product and stores the results, by the op's schedule. It has
+    what its shape and schedule need and no more: copies of up to 16 bytes, as
+    wide as K allows; zeros beyond K where K does not fill its tiles; predicated
+    stores where M or N do not; an exchange of partial sums with `stream_k`. It
+    exists twice too: the one for pointers that are not aligned has tiles of
+    64x64 and no stream-K. Where N and K allow no access of more than an element,
+    only that one is left, and nothing to choose. Before:
+
+    ```mlir
+    func.func @layer(%x: memref<?x64xbf16>, %w: memref<32x64xbf16>, %y: memref<?x32xbf16>) {
+      tenon.tiled_linear %x, %w : memref<?x64xbf16>, memref<32x64xbf16>
+          epilogue(%acc: tensor<?x32xbf16>) outs(%y: memref<?x32xbf16>)
+          schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3,
+                   swizzle = 128, raster = 8, blocks = 1> {
+        %0 = tenon.relu %acc : tensor<?x32xbf16>
+        tenon.yield %0 : tensor<?x32xbf16>
+      }
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @layer(%x: memref<?x64xbf16>, %w: memref<32x64xbf16>, %y: memref<?x32xbf16>) {
+      ...
+      scf.if %aligned {
+        gpu.launch_func @kernels::@layer_tiled blocks in (%work, %c1, %c1)
+            threads in (%threads, %c1, %c1) dynamic_shared_memory_size %bytes
+            args(%x : memref<?x64xbf16>, %w : memref<32x64xbf16>, %y : memref<?x32xbf16>,
+                 %m : i64, %token : i64) {tenon.persistent = 192 : i64}
+      } else {
+        ...
+      }
+      return
+    }
+    ```
+
+    The arguments are x, w, the epilogue's inputs, the outputs, the workspace if
+    there is one, M, and a token that the runtime makes different for each launch.
+    `tenon.persistent` is the number of blocks at most; `--tenon-host-to-llvm`
+    makes of such a launch a call that starts no more than are resident at once.
+
+    Errors: an op on tensors; for `tenon.epilogue` also memrefs that are not
+    contiguous, and a dynamic or empty dimension but the first.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
