@@ -19,6 +19,7 @@
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -78,7 +79,8 @@ static void buildHostLLVM(OpPassManager &pm) {
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
-  pm.addPass(arith::createArithExpandOpsPass()); // ceildivsi, of launch grids
+  // ceildivsi, of launch grids; kernels keep their ops, which GPUs have.
+  pm.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass());
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(tenon::createTenonHostToLLVM());
   pm.addPass(createReconcileUnrealizedCastsPass());

@@ -74,10 +74,7 @@ SmallVector<Value> MainLoop::loadFirst() {
   SmallVector<SmallVector<Value>> loaded;
   for (unsigned i = 0; i != product.numLoads(); ++i)
     loaded.push_back(product.load(frame.shared, 0, i));
-  SmallVector<Value> registers = product.order(loaded);
-  for (auto [index, value] : llvm::enumerate(registers))
-    value = product.round(value, index);
-  return registers;
+  return product.order(loaded);
 }
 
 MainLoop::Carried MainLoop::begin(const WorkItem &item) {
@@ -165,33 +162,19 @@ void MainLoop::emitStep(unsigned step, Carried &carried, Step &context) {
   bool isLastStep = step + 1 == steps;
   Value stage = isLastStep ? context.nextRead : context.read;
   SmallVector<SmallVector<Value>> loaded;
-  SmallVector<Value> registers;
-  unsigned rounded = 0;
   auto loadUntil = [&](unsigned count) {
     while (loaded.size() < std::min(count, product.numLoads()))
       loaded.push_back(
           product.load(stage, isLastStep ? 0 : step + 1, loaded.size()));
-    if (registers.empty() && loaded.size() == product.numLoads())
-      registers = product.order(loaded);
   };
-  auto roundUntil = [&](unsigned count) {
-    for (; rounded < std::min<unsigned>(count, registers.size()); ++rounded)
-      registers[rounded] = product.round(registers[rounded], rounded);
-  };
-  // Measured: fragments that must be rounded are best loaded at once and
-  // rounded in the second half; others are loaded in the first quarter.
-  unsigned loadTime = product.mustRound() ? 1 : std::max(1u, products / 4);
+  // Loads are spread over the first quarter of the products.
+  unsigned loadTime = std::max(1u, products / 4);
   product.multiply(carried.accumulators, carried.fragments, [&](unsigned i) {
     if (!isLastStep)
       copyUntil(step * products + i, (steps - 1) * products, carried, context);
     loadUntil(llvm::divideCeil(product.numLoads() * (i + 1), loadTime));
-    if (i >= products / 2)
-      roundUntil(
-          llvm::divideCeil(product.numRegisters() * (i + 1 - products / 2),
-                           products - products / 2));
   });
-  roundUntil(product.numRegisters());
-  carried.fragments = registers;
+  carried.fragments = product.order(loaded);
   if (step + 2 == steps) {
     copyUntil(1, 1, carried, context); // all that are left
     copies.commit();

@@ -72,12 +72,6 @@ SmallVector<Value> WarpProduct::order(ArrayRef<SmallVector<Value>> loaded) {
   return registers;
 }
 
-Value WarpProduct::round(Value value, unsigned registerIndex) {
-  if (!mustRound() || registerIndex >= numRegistersOfX())
-    return value;
-  return b.ptx(b.getI32Type(), "cvt.rna.tf32.f32 $0, $1;", "=r,r", value);
-}
-
 void WarpProduct::multiply(SmallVectorImpl<Value> &accumulators,
                            ArrayRef<Value> registers,
                            llvm::function_ref<void(unsigned)> before) {

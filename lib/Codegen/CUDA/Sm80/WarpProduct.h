@@ -44,11 +44,6 @@ public:
   SmallVector<Value> load(Value stage, unsigned step, unsigned index);
   /// Puts what the loads gave into the order x, w.
   SmallVector<Value> order(ArrayRef<SmallVector<Value>> loaded);
-  /// Whether x is f32 and must be rounded to tf32.
-  bool mustRound() const { return frame.geometry.elementType.isF32(); }
-  /// Rounds a register of x to tf32; gives others as they are.
-  Value round(Value value, unsigned registerIndex);
-
   /// All products of a k-step. Before product number i, `before(i)` emits what
   /// is to run beside it.
   void multiply(SmallVectorImpl<Value> &accumulators, ArrayRef<Value> registers,

@@ -143,6 +143,33 @@ void ColumnGroup::finish(unsigned step, ArrayRef<Value> elements) {
                    lanes, inRange);
 }
 
+void tenon::emitPrefetch(TiledFrame &frame, TiledLinearOp op,
+                         const WorkItem &item) {
+  KernelBuilder &b = frame.b;
+  const TileGeometry &geometry = frame.geometry;
+  constexpr int64_t lineBytes = 128;
+  for (BlockArgument operand : op.getBody()->getArguments().drop_front()) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    if (!EpiloguePlan::variesByRow(type) || !EpiloguePlan::variesByColumn(type))
+      continue;
+    int64_t bytes = type.getElementTypeBitWidth() / 8;
+    int64_t linesPerRow = llvm::divideCeil(geometry.tileN * bytes, lineBytes);
+    int64_t lines = linesPerRow * geometry.tileM;
+    for (int64_t first = 0; first < lines; first += geometry.threads()) {
+      Value line = b.add(frame.thread, first);
+      // Lines beyond the matrix are its last row or column again.
+      Value row =
+          b.min(b.add(item.row, b.div(line, linesPerRow)), b.sub(frame.m, 1));
+      Value column = b.add(item.column,
+                           b.mul(b.rem(line, linesPerRow), lineBytes / bytes));
+      column = b.min(column, b.i32(geometry.n - 1));
+      Value offset = b.add(b.mul(b.toI64(row), geometry.n), b.toI64(column));
+      b.ptx("prefetch.global.L2 [$0];", "l",
+            b.offset(frame.operands.at(operand), b.mul(offset, bytes)));
+    }
+  }
+}
+
 void tenon::emitTileEpilogue(TiledFrame &frame, TiledLinearOp op,
                              const WorkItem &item, ValueRange accumulators) {
   // The region has no reductions, so its plan is one phase.

@@ -16,6 +16,10 @@
 
 namespace mlir::tenon {
 
+/// Asks for the item's part of the epilogue's [M, N] operands, so that they are
+/// in L2 when the main loop is over.
+void emitPrefetch(TiledFrame &frame, TiledLinearOp op, const WorkItem &item);
+
 /// Emits the op's region on a tile's accumulators, and the stores of its
 /// results. `accumulators` are in blocks of 16 rows by 8 columns, as mma.sync
 /// leaves them (Sm80/WarpProduct.h).

@@ -84,6 +84,7 @@ void Turns::emit() {
 
 void Turns::emitTurn() {
   frame.computePlace();
+  emitPrefetch(frame, op, getItem());
   SmallVector<Value> accumulators = MainLoop(frame).run(getItem());
   // The next turn's first stages are on their way while this one ends.
   frame.computePlace();

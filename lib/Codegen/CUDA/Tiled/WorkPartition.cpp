@@ -56,14 +56,29 @@ Value WorkPartition::chooseStreamed(Value tiles) {
   return b.select(isWorth, b.min(tiles, b.add(rest, frame.grid)), b.i32(0));
 }
 
+/// How many blocks share the stream: all of them, or, where that leaves out no
+/// more than 1 in 16, a multiple of the tiles, so that no range reaches into
+/// two.
+Value WorkPartition::chooseBlocks(Value numStreamed) {
+  Value isNone = b.equal(numStreamed, 0);
+  Value rest = b.rem(frame.grid, b.select(isNone, b.i32(1), numStreamed));
+  Value isEven = b.both(b.less(b.mul(rest, 16), frame.grid),
+                        b.less(numStreamed, frame.grid));
+  return b.select(isEven, b.sub(frame.grid, rest), frame.grid);
+}
+
 /// Gives the number of tiles of which the block has a part.
 Value WorkPartition::divideStream(
     Value numStreamed, SmallVectorImpl<std::pair<KeptScalar *, Value>> &kept) {
   int64_t kTiles = frame.geometry.kTiles();
   Value length = b.mul(numStreamed, kTiles);
-  Value base = b.div(length, frame.grid), extra = b.rem(length, frame.grid);
+  Value blocks = chooseBlocks(numStreamed);
+  Value base = b.div(length, blocks), extra = b.rem(length, blocks);
+  // Blocks beyond `blocks` have the empty range at the end.
   Value first = b.add(b.mul(frame.block, base), b.min(frame.block, extra));
   Value last = b.add(b.add(first, base), b.toI32(b.less(frame.block, extra)));
+  first = b.min(first, length);
+  last = b.min(last, length);
   Value parts =
       b.add(b.sub(b.div(b.sub(last, 1), kTiles), b.div(first, kTiles)), 1);
   parts = b.select(b.less(first, last), parts, b.i32(0));

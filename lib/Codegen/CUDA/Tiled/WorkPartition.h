@@ -48,6 +48,7 @@ public:
 
 private:
   Value chooseStreamed(Value tiles);
+  Value chooseBlocks(Value numStreamed);
   Value divideStream(Value numStreamed,
                      SmallVectorImpl<std::pair<KeptScalar *, Value>> &kept);
   WorkItem getPiece(Value turn);
