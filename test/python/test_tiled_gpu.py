@@ -13,7 +13,7 @@ from tenon_graphs.graph import draw_inputs
 from tenon_graphs.memory import Guarded
 from tenon_graphs.modules import modules, with_batch
 from tenon_graphs.oracle import evaluate
-from tenon_graphs.tiled import compile_in_parts, operand_graphs, random_graphs, shuffled_precisions
+from tenon_graphs.tiled import compile_in_parts, operand_graphs, random_graphs, shuffled_precisions, static_graphs
 
 BATCHES = [1, 3, 127, 128, 129, 1000]
 
@@ -69,13 +69,25 @@ def test_random_layers_of_dynamic_batch(tiled, device, rows):
     check_all(tiled, device, rows)
 
 
-@pytest.mark.gpu
-@pytest.mark.parametrize("number", [0, 40, 80, 120])
-def test_random_graphs(number, tmp_path):
-    """Graphs with whatever else there is: layers that cannot be tiled, batch norm, casts."""
+@pytest.fixture
+def gpu():
     torch = pytest.importorskip("torch", reason="torch allocates the GPU's tensors")
     if not torch.cuda.is_available():
-        pytest.skip("torch sees no GPU; test_numerics.py has these graphs on the CPU")
-    parts = compile_in_parts(shuffled_precisions(modules()[f"graphs{number}"]), tmp_path, "cuda")
+        pytest.skip("torch sees no GPU")
+    return "cuda"
+
+
+@pytest.mark.gpu
+def test_static_batch(gpu, tmp_path):
+    parts = compile_in_parts(static_graphs(), tmp_path, gpu)
+    assert not any(part.library for part in parts)
+    check_all(parts, gpu)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("number", [0, 40, 80, 120])
+def test_random_graphs(gpu, number, tmp_path):
+    """Graphs with whatever else there is: layers that cannot be tiled, batch norm, casts."""
+    parts = compile_in_parts(shuffled_precisions(modules()[f"graphs{number}"]), tmp_path, gpu)
     assert sum(part.tiled for part in parts) >= 15
-    check_all(parts, "cuda")
+    check_all(parts, gpu)

@@ -10,7 +10,8 @@ import os
 import random
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 from tenon_model import Model
@@ -90,6 +91,15 @@ def operand_graphs() -> list[Graph]:
     for i, (kind, operand) in enumerate(pairs):
         output = OPERANDS[(i + i // len(OPERANDS)) % len(OPERANDS)]
         graphs.append(operand_graph(kind, operand, output, *shapes[i % len(shapes)]))
+    return graphs
+
+
+def static_graphs() -> list[Graph]:
+    """Return graphs of operands of every shape whose M the compiler sees: one row, less than a tile, a multiple."""
+    graphs = []
+    for i, (kind, rows) in enumerate(product(KINDS, [1, 67, 256])):
+        graph = operand_graph(kind, OPERANDS[i % 3], OPERANDS[i // 3 % 3], *[(136, 72), (65, 33)][i % 2])
+        graphs.append(replace(graph, name=f"{graph.name}_{rows}", extents={"m": rows}, dynamic=False))
     return graphs
 
 
