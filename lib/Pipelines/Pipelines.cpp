@@ -53,6 +53,9 @@ void tenon::buildStrategyStage(OpPassManager &pm, ArrayRef<std::string> targets,
   options.strategy = strategy.str();
   options.schedule = schedule.str();
   pm.addPass(createTenonSelectStrategy(options));
+  // What x is rounded or cast by joins the layer that computes it.
+  if (!targets.empty())
+    buildFuseStage(pm);
 }
 
 void tenon::buildPrepareStage(OpPassManager &pm) {

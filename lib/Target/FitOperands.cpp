@@ -14,46 +14,54 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// What `OpTy` makes of `value` as a tensor of `type`: an op that is there for
-/// another layer already, or a new one.
-template <typename OpTy>
-static Value apply(RankedTensorType type, Value value, const Layer &layer,
-                   OpBuilder &builder) {
-  for (Operation *user : value.getUsers())
-    if (isa<OpTy>(user) && user->getResultTypes()[0] == type &&
+/// Whether `value` holds numbers of tf32: rounded by an op of its own, or at
+/// the end of the epilogue that computes it.
+static bool isRounded(Value value) {
+  if (auto fused = value.getDefiningOp<FusedLinearOp>())
+    value =
+        fused.getYield().getValues()[cast<OpResult>(value).getResultNumber()];
+  return isa_and_nonnull<RoundTf32Op>(value.getDefiningOp());
+}
+
+static RankedTensorType getTiledType(Value operand, const Layer &layer) {
+  return cast<RankedTensorType>(operand.getType())
+      .clone(getTiledInputType(layer));
+}
+
+Value tenon::findFitting(Value operand, const Layer &layer) {
+  RankedTensorType type = getTiledType(operand, layer);
+  bool isTf32 = type.getElementType().isF32();
+  if (isTf32 ? isRounded(operand) : operand.getType() == type)
+    return operand;
+  for (Operation *user : operand.getUsers())
+    if ((isTf32 ? isa<RoundTf32Op>(user) : isa<CastOp>(user)) &&
+        user->getResultTypes()[0] == type &&
         user->getBlock() == layer.op->getBlock() &&
         user->isBeforeInBlock(layer.op))
       return user->getResult(0);
-  return OpTy::create(builder, layer.op->getLoc(), type, value);
+  return {};
 }
 
-/// The tensor cores cut off what tf32 has no bits for. The kernel rounds x in
-/// registers; w is rounded here, which is part of prepare if w is a parameter.
-static Value roundWeights(const Layer &layer, OpBuilder &builder) {
-  if (layer.w.getDefiningOp<RoundTf32Op>())
-    return layer.w;
-  return apply<RoundTf32Op>(cast<RankedTensorType>(layer.w.getType()), layer.w,
-                            layer, builder);
-}
-
-static Value castToTiledType(Value value, const Layer &layer,
-                             OpBuilder &builder) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return apply<CastOp>(type.clone(getTiledInputType(layer)), value, layer,
-                       builder);
+/// The tensor cores cut off what tf32 has no bits for, so operands are rounded
+/// before. In the kernel that would cost more: x is read there once for each
+/// column of tiles, here once, or not at all where a layer computes it.
+static Value fit(Value operand, const Layer &layer, OpBuilder &builder) {
+  if (Value fitting = findFitting(operand, layer))
+    return fitting;
+  RankedTensorType type = getTiledType(operand, layer);
+  if (type.getElementType().isF32())
+    return RoundTf32Op::create(builder, layer.op->getLoc(), type, operand);
+  return CastOp::create(builder, layer.op->getLoc(), type, operand);
 }
 
 void tenon::fitOperands(const Layer &layer, OpBuilder &builder) {
   if (!layer.getInputType().isF32())
     return;
   builder.setInsertionPoint(layer.op);
-  if (layer.precision == Precision::TF32) {
-    layer.op->setOperand(1, roundWeights(layer, builder));
+  Value x = fit(layer.x, layer, builder);
+  layer.op->setOperands(0, 2, {x, fit(layer.w, layer, builder)});
+  if (layer.precision == Precision::TF32)
     return;
-  }
-  layer.op->setOperands(0, 2,
-                        {castToTiledType(layer.x, layer, builder),
-                         castToTiledType(layer.w, layer, builder)});
   // It is a contract on products of f32; those of 16 bits keep this one.
   if (auto linear = dyn_cast<LinearOp>(layer.op))
     linear.removePrecisionAttr();

@@ -16,14 +16,14 @@ namespace mlir::tenon {
 struct LayerProblem {
   int64_t m; ///< kAssumedRows where it is dynamic
   int64_t n, k;
-  bool isDynamic;
   /// Of x and w, as the model has them and as a tiled kernel reads them.
   Type libraryType, tiledType;
   /// Bytes of the bare product, as the library writes it.
   double productBytes = 0;
   /// Bytes of the epilogue's operands and of the results.
   double epilogueBytes = 0;
-  /// Bytes read and written in each call to give x and w the tiled type.
+  /// Bytes read and written in each call to round x and w, or to give them the
+  /// tiled type.
   double fitBytes = 0;
   /// Whether the library's own epilogue computes the whole layer.
   bool libraryDoesAll = true;

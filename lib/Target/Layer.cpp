@@ -132,12 +132,21 @@ static bool dependsOnParameters(Value value) {
   return true;
 }
 
+/// Bytes that each call reads and writes to make `operand` fit the kernel. What
+/// a layer computes is rounded or cast in its epilogue.
+static double getFitBytes(Value operand, const Layer &layer) {
+  if (findFitting(operand, layer) || dependsOnParameters(operand) ||
+      isa_and_nonnull<LinearOp, FusedLinearOp>(operand.getDefiningOp()))
+    return 0;
+  auto type = cast<RankedTensorType>(operand.getType());
+  return getBytes(type) + getBytes(type.clone(getTiledInputType(layer)));
+}
+
 LayerProblem tenon::describeProblem(const Layer &layer) {
   auto x = cast<RankedTensorType>(layer.x.getType());
   auto w = cast<RankedTensorType>(layer.w.getType());
   LayerProblem problem;
-  problem.isDynamic = x.isDynamicDim(0);
-  problem.m = problem.isDynamic ? kAssumedRows : x.getDimSize(0);
+  problem.m = x.isDynamicDim(0) ? kAssumedRows : x.getDimSize(0);
   problem.n = w.getDimSize(0);
   problem.k = w.getDimSize(1);
   problem.libraryType = layer.getInputType();
@@ -149,11 +158,6 @@ LayerProblem tenon::describeProblem(const Layer &layer) {
   for (Type type : layer.op->getResultTypes())
     problem.epilogueBytes += getBytes(cast<RankedTensorType>(type));
   problem.libraryDoesAll = canLibraryDoAll(layer);
-  double tiledBits = problem.tiledType.getIntOrFloatBitWidth();
-  double ratio = tiledBits / problem.libraryType.getIntOrFloatBitWidth();
-  if (ratio != 1)
-    problem.fitBytes += (1 + ratio) * getBytes(x);
-  if (problem.libraryType.isF32() && !dependsOnParameters(layer.w))
-    problem.fitBytes += (1 + ratio) * getBytes(w);
+  problem.fitBytes = getFitBytes(layer.x, layer) + getFitBytes(layer.w, layer);
   return problem;
 }

@@ -42,8 +42,12 @@ Type getTiledInputType(const Layer &layer);
 /// What the prediction of times needs to know of a layer that can be tiled.
 LayerProblem describeProblem(const Layer &layer);
 
-/// Makes the operands fit a tiled kernel: rounds w to tf32, or casts x and w to
-/// 16 bits, as the precision allows. Changes nothing that fits already.
+/// What a tiled kernel can read for `operand`, x or w: itself, or what was made
+/// of it for a layer before; null if there is none yet.
+Value findFitting(Value operand, const Layer &layer);
+
+/// Makes the operands fit a tiled kernel: rounds x and w to tf32, or casts them
+/// to 16 bits, as the precision allows. Changes nothing that fits already.
 void fitOperands(const Layer &layer, OpBuilder &builder);
 
 } // namespace mlir::tenon

@@ -28,15 +28,19 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | any other, with `strategy=auto` | `tiled` if that is predicted to be faster on every target |
 
     For `auto` two times are compared: that of the best schedule (operations at
-    the rate of mma.sync, waves of tiles, the tile's efficiency, bytes of memory)
+    the rate of mma.sync, waves of tiles, the tile's efficiency, bytes of memory,
+    those of rounding or casting x and w in each call among them)
     and that of the library (operations at cuBLAS's rate; one more pass over the
     product where cuBLASLt's own epilogue cannot compute the rest). A dynamic M is
-    taken for 1024 rows, and the kernel's stream-K for granted.
+    taken for 1024 rows.
 
-    Operands of tiled layers are made to fit the kernel: w of precision `tf32` is
-    rounded by `tenon.round_tf32`; x and w of precision `bf16` or `fp16` are cast,
-    which leaves the product f32. What is done to parameters moves to prepare, so
-    the pass comes before `--tenon-hoist-prepare`. Run again, it changes nothing.
+    Operands of tiled layers are made to fit the kernel: x and w of precision
+    `tf32` are rounded by `tenon.round_tf32`; those of precision `bf16` or `fp16`
+    are cast, which leaves the product f32. Layers that read the same operand share
+    what is made of it. What is done to parameters moves to prepare, so the pass
+    comes before `--tenon-hoist-prepare`; what is done to another layer's result
+    joins its epilogue, by `--tenon-fuse-epilogue` once more. Run again, it changes
+    nothing.
 
     Before:
 
@@ -48,10 +52,11 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     After, with `targets=sm_80 strategy=tiled`:
 
     ```mlir
-    %0 = tenon.round_tf32 %w : tensor<4096x4096xf32>
-    %y = tenon.linear %x, %0 precision<tf32> {
+    %0 = tenon.round_tf32 %x : tensor<4096x4096xf32>
+    %1 = tenon.round_tf32 %w : tensor<4096x4096xf32>
+    %y = tenon.linear %0, %1 precision<tf32> {
         tenon.schedule = #tenon.schedule<mma_sync, tile = 128x256x32, warps = 2x4,
-            stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>,
+            stages = 3, swizzle = 128, raster = 16, blocks = 1, stream_k = true>,
         tenon.strategy = #tenon.strategy<tiled>}
         : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
     ```

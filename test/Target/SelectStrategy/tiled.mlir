@@ -8,7 +8,7 @@
 
 // CHECK-LABEL: @f16
 // CHECK-NOT: tenon.cast
-// CHECK: tenon.linear %{{.*}} {tenon.schedule = #tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, tenon.strategy = #tenon.strategy<tiled>}
+// CHECK: tenon.linear %{{.*}} {tenon.schedule = #tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4, stages = 3, swizzle = 128, raster = 16, blocks = 1, stream_k = true>, tenon.strategy = #tenon.strategy<tiled>}
 func.func @f16(%x: tensor<1024x8192xf16>, %w: tensor<8192x8192xf16>) -> tensor<1024x8192xf16> {
   // expected-remark @below {{tiled: strategy=tiled}}
   %0 = tenon.linear %x, %w : (tensor<1024x8192xf16>, tensor<8192x8192xf16>) -> tensor<1024x8192xf16>
@@ -31,11 +31,12 @@ func.func @bf16_to_f32(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %b: tensor
 
 // -----
 
-// w is rounded, x is the kernel's to round, and the contract stays.
+// Both operands are rounded, and the contract stays.
 // CHECK-LABEL: @tf32
 // CHECK-SAME: (%[[X:.*]]: tensor<?x64xf32>, %[[W:.*]]: tensor<32x64xf32>)
-// CHECK-NEXT: %[[R:.*]] = tenon.round_tf32 %[[W]] : tensor<32x64xf32>
-// CHECK-NEXT: tenon.linear %[[X]], %[[R]] precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = {{[0-9]+x[0-9]+}}x32,
+// CHECK-NEXT: %[[XR:.*]] = tenon.round_tf32 %[[X]] : tensor<?x64xf32>
+// CHECK-NEXT: %[[WR:.*]] = tenon.round_tf32 %[[W]] : tensor<32x64xf32>
+// CHECK-NEXT: tenon.linear %[[XR]], %[[WR]] precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = {{[0-9]+x[0-9]+}}x32,
 func.func @tf32(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
   // expected-remark @below {{tiled: strategy=tiled}}
   %0 = tenon.linear %x, %w precision<tf32> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
@@ -44,15 +45,45 @@ func.func @tf32(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32>
 
 // -----
 
-// Weights that are rounded already are not rounded twice.
+// What is rounded already is not rounded twice: by an op, or at the end of another layer's epilogue.
 // CHECK-LABEL: @tf32_rounded
-// CHECK-COUNT-1: tenon.round_tf32
+// CHECK-COUNT-4: tenon.round_tf32
 // CHECK-NOT: tenon.round_tf32
-func.func @tf32_rounded(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
-  %0 = tenon.round_tf32 %w : tensor<32x64xf32>
+// CHECK: tenon.linear %{{.*}}#1, %{{.*}} precision<tf32>
+// CHECK-NOT: tenon.round_tf32
+// CHECK: return
+func.func @tf32_rounded(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %v: tensor<16x32xf32>) -> (tensor<?x32xf32>, tensor<?x16xf32>) {
+  %0 = tenon.round_tf32 %x : tensor<?x64xf32>
+  %1 = tenon.round_tf32 %w : tensor<32x64xf32>
+  // expected-remark @below {{library: written on the layer}}
+  %2:2 = tenon.fused_linear %0, %1 precision<tf32> : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) attributes {tenon.strategy = #tenon.strategy<library>} {
+    %5 = tenon.round_tf32 %acc : tensor<?x32xf32>
+    tenon.yield %acc, %5 : tensor<?x32xf32>, tensor<?x32xf32>
+  }
+  %3 = tenon.round_tf32 %v : tensor<16x32xf32>
   // expected-remark @below {{tiled: strategy=tiled}}
-  %1 = tenon.linear %x, %0 precision<tf32> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
-  return %1 : tensor<?x32xf32>
+  %4 = tenon.linear %2#1, %3 precision<tf32> : (tensor<?x32xf32>, tensor<16x32xf32>) -> tensor<?x16xf32>
+  return %2#0, %4 : tensor<?x32xf32>, tensor<?x16xf32>
+}
+
+// -----
+
+// Another result of that epilogue is not rounded.
+// CHECK-LABEL: @tf32_other_result
+// CHECK: %[[Y:.*]]:2 = tenon.fused_linear
+// CHECK: %[[R:.*]] = tenon.round_tf32 %[[Y]]#0
+// CHECK: tenon.linear %[[R]], %{{.*}} precision<tf32>
+func.func @tf32_other_result(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %v: tensor<16x32xf32>) -> (tensor<?x32xf32>, tensor<?x16xf32>) {
+  // expected-remark @below {{library: written on the layer}}
+  %0:2 = tenon.fused_linear %x, %w precision<tf32> : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) attributes {tenon.strategy = #tenon.strategy<library>} {
+    %2 = tenon.round_tf32 %acc : tensor<?x32xf32>
+    tenon.yield %acc, %2 : tensor<?x32xf32>, tensor<?x32xf32>
+  }
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %1 = tenon.linear %0#0, %v precision<tf32> : (tensor<?x32xf32>, tensor<16x32xf32>) -> tensor<?x16xf32>
+  return %0#1, %1 : tensor<?x32xf32>, tensor<?x16xf32>
 }
 
 // -----
@@ -94,9 +125,10 @@ func.func @precision_fp16(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor
 // CHECK-NEXT: %[[WC:.*]] = tenon.cast %[[W]]
 // CHECK-NEXT: tenon.linear %[[XC]], %[[WC]] {
 // CHECK-NEXT: tenon.linear %[[XC]], %[[WC]] {
-// CHECK-NEXT: %[[R:.*]] = tenon.round_tf32 %[[W]]
-// CHECK-NEXT: tenon.linear %[[X]], %[[R]] precision<tf32>
-// CHECK-NEXT: tenon.linear %[[X]], %[[R]] precision<tf32>
+// CHECK-NEXT: %[[XR:.*]] = tenon.round_tf32 %[[X]]
+// CHECK-NEXT: %[[WR:.*]] = tenon.round_tf32 %[[W]]
+// CHECK-NEXT: tenon.linear %[[XR]], %[[WR]] precision<tf32>
+// CHECK-NEXT: tenon.linear %[[XR]], %[[WR]] precision<tf32>
 // Another type is another cast.
 // CHECK-NEXT: tenon.cast %[[X]] : tensor<?x64xf32> -> tensor<?x64xf16>
 func.func @shared_operands(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) {

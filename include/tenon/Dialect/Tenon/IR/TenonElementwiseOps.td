@@ -262,7 +262,7 @@ def Tenon_RoundTf32Op : Tenon_UnaryOp<"round_tf32"> {
     To nearest, ties away from zero, as PTX's `cvt.rna.tf32.f32`. What is too
     large becomes infinite; infinities stay, and NaN stays NaN. Tensor cores drop
     the lower bits of what they are given; operands that are rounded before lose
-    half as much. `--tenon-select-strategy` rounds the weights of tiled layers of
+    half as much. `--tenon-select-strategy` rounds x and w of tiled layers of
     precision `tf32` with it.
 
     Requires an f32 tensor of rank 0 to 2; gives one of the same type.
