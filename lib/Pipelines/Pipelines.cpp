@@ -54,8 +54,10 @@ void tenon::buildStrategyStage(OpPassManager &pm, ArrayRef<std::string> targets,
   options.schedule = schedule.str();
   pm.addPass(createTenonSelectStrategy(options));
   // What x is rounded or cast by joins the layer that computes it.
-  if (!targets.empty())
-    buildFuseStage(pm);
+  if (targets.empty())
+    return;
+  pm.addPass(createTenonFuseEpilogue({/*remarkMissed=*/false}));
+  clean(pm);
 }
 
 void tenon::buildPrepareStage(OpPassManager &pm) {

@@ -146,14 +146,17 @@ static std::string findResourceProblem(ScheduleAttr schedule,
   return "";
 }
 
+std::string tenon::findProblem(ScheduleAttr schedule, Type elementType) {
+  std::string problem = findShapeProblem(schedule, elementType);
+  if (problem.empty())
+    problem = findWarpProblem(schedule);
+  return problem.empty() ? findCopyProblem(schedule) : problem;
+}
+
 std::string tenon::findProblem(ScheduleAttr schedule, Type elementType,
                                const TargetSpec &target) {
   if (!target.hasMmaSync)
     return formatv("{0} has no mma.sync", target.name);
-  std::string problem = findShapeProblem(schedule, elementType);
-  if (problem.empty())
-    problem = findWarpProblem(schedule);
-  if (problem.empty())
-    problem = findCopyProblem(schedule);
+  std::string problem = findProblem(schedule, elementType);
   return problem.empty() ? findResourceProblem(schedule, target) : problem;
 }

@@ -125,6 +125,16 @@ static constexpr Candidate kCandidates[] = {
 static constexpr int64_t kStages[] = {4, 3};
 static constexpr int64_t kRaster = 16;
 
+/// Whether the accumulators leave registers enough: rows that are not multiples
+/// of 16 bytes are copied in parts, and finished and stored in parts too.
+static bool fitsRegisters(const LayerProblem &problem,
+                          const Candidate &candidate) {
+  int64_t accumulators =
+      candidate.m * candidate.n / (32 * candidate.warpsM * candidate.warpsN);
+  int64_t rowBytes = problem.k * problem.tiledType.getIntOrFloatBitWidth() / 8;
+  return accumulators <= 64 || (rowBytes % 16 == 0 && problem.n % 4 == 0);
+}
+
 /// The schedule of a candidate with rows of `swizzle` bytes; null if a target
 /// cannot take it. It always has stream-K: the kernel sees at the launch
 /// whether there is an incomplete wave to divide, and pays nothing where there
@@ -155,6 +165,8 @@ tenon::chooseMmaSync(const LayerProblem &problem,
   std::optional<ScheduleChoice> best;
   for (int64_t swizzle : {128, 64})
     for (const Candidate &candidate : kCandidates) {
+      if (!fitsRegisters(problem, candidate))
+        continue;
       ScheduleAttr schedule =
           buildSchedule(problem.tiledType, candidate, swizzle, targets);
       if (!schedule)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models of strategy tiled, compiled end to end where there is no GPU: what comes out, and how long it takes."""
 
+import re
 import resource
 
 import pytest
@@ -50,9 +51,17 @@ def test_a_layer_and_its_epilogue_become_one_kernel(m, n, k, element, precision)
         expected = expected[1:]
     kernels = [kernel for kernel in executable.kernels if "_prepare_" not in kernel]
     assert [kernel for kernel in kernels if "_map_" not in kernel] == expected
-    # Beside the layer x is cast, where the precision asks for it, and nothing else.
-    assert any("_map_" in kernel for kernel in kernels) == (precision in ("bf16", "fp16"))
+    # Beside the layer x of f32 is rounded or cast, and nothing else.
+    assert any("_map_" in kernel for kernel in kernels) == (element == "f32")
     assert not [remark.message for remark in executable.remarks if remark.category == "tenon-kernels"]
+
+
+def test_operands_of_tf32_come_rounded():
+    """A tiled kernel multiplies what it loads, and the tensor cores would cut off what tf32 has no bits for."""
+    text = tenon.lower(source("?", 64, 64, "f32", "tf32"), "strategy", "sm_80", strategy="tiled")
+    rounded = set(re.findall(r"(%\w+) = tenon\.round_tf32", text))
+    x, w = re.search(r"tenon\.\w*linear (%\w+), (%\w+)", text).groups()
+    assert {x, w} <= rounded
 
 
 def processor_seconds():

@@ -35,6 +35,10 @@ int64_t getSharedBytes(ScheduleAttr schedule);
 /// for each; 0 without stream-K.
 int64_t getWorkspaceBytes(ScheduleAttr schedule);
 
+/// Says why no target can run `schedule` on inputs of `elementType`; "" if one
+/// may.
+std::string findProblem(ScheduleAttr schedule, Type elementType);
+
 /// Says in a sentence why `target` cannot run `schedule` on inputs of
 /// `elementType`, f32 as tf32; "" if it can.
 std::string findProblem(ScheduleAttr schedule, Type elementType,

@@ -69,6 +69,10 @@ def TenonFuseEpilogue : Pass<"tenon-fuse-epilogue", "::mlir::ModuleOp"> {
     `BytesSpent`; for dynamic M the bytes of one row, `BytesSavedPerRow`,
     `BytesSpentPerRow`).
   }];
+  let options = [
+    Option<"remarkMissed", "remark-missed", "bool", "true",
+           "say why an op was not fused; not needed where the pass ran before">,
+  ];
   let dependentDialects = ["::mlir::tenon::TenonDialect"];
 }
 

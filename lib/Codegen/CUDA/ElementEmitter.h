@@ -35,7 +35,10 @@ public:
   void emitRowInvariant(const EpiloguePhase &phase);
 
   /// From here on, row number i is `rows[i]`; loads `operands` there.
-  void beginRows(ArrayRef<Value> rows, ArrayRef<BlockArgument> operands = {});
+  void beginRows(ArrayRef<Value> rows, ArrayRef<BlockArgument> operands);
+
+  /// From here on, the next row number is `row`.
+  void addRow(Value row) { rows.push_back(row); }
 
   /// Emits, here, the loads of `operands` that row number `row` needs.
   void loadRow(unsigned row, ArrayRef<BlockArgument> operands);

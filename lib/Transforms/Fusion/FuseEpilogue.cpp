@@ -28,6 +28,8 @@ using namespace mlir::tenon;
 
 namespace {
 struct FuseEpiloguePass : tenon::impl::TenonFuseEpilogueBase<FuseEpiloguePass> {
+  using Base::Base;
+
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
     populateFuseBiasPatterns(set);
@@ -55,7 +57,8 @@ struct FuseEpiloguePass : tenon::impl::TenonFuseEpilogueBase<FuseEpiloguePass> {
       });
       function->walk(
           [&](FusedLinearOp fused) { fuseOperands(fused, rewriter); });
-      remarkMissedFusions(function);
+      if (remarkMissed)
+        remarkMissedFusions(function);
     });
   }
 

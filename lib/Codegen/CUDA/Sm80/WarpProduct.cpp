@@ -80,7 +80,7 @@ void WarpProduct::multiply(SmallVectorImpl<Value> &accumulators,
   for (unsigned row = 0; row != rowBlocks(); ++row)
     for (unsigned i = 0; i != columnBlocks(); ++i) {
       before(number++);
-      // To and fro, so that neighbours in time share a fragment.
+      // Back and forth, so that neighbours in time share a fragment.
       unsigned column = row % 2 == 0 ? i : columnBlocks() - 1 - i;
       multiplyBlock(all.slice((row * columnBlocks() + column) * 4, 4),
                     registers.slice(row * 4, 4),

@@ -120,6 +120,17 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
                                       SmallVectorImpl<Attribute> &kernels) {
   if (op.isOnTensors())
     return op.emitOpError("is on tensors; bufferize first");
+  for (Value operand : op.getOperands()) {
+    auto type = cast<MemRefType>(operand.getType());
+    if (!type.areTrailingDimsContiguous(type.getRank()))
+      return op.emitOpError("needs contiguous memrefs, but has ") << type;
+  }
+  auto w = cast<MemRefType>(op.getW().getType());
+  if (w.getNumElements() == 0)
+    return op.emitOpError("has nothing to multiply: w is ") << w;
+  std::string problem = findProblem(op.getSchedule(), w.getElementType());
+  if (!problem.empty())
+    return op.emitOpError("cannot have this schedule: ") << problem;
   TiledLowering(op, module, kernels).run();
   return success();
 }

@@ -43,8 +43,8 @@ static void emitStore(KernelBuilder &b, Value pointer, ValueRange words,
 
 /// The bits of neighbouring elements as words of 32 bits, or of one element of
 /// 16 bits.
-static SmallVector<Value> toWords(KernelBuilder &b, Type elementType,
-                                  ArrayRef<Value> elements) {
+static SmallVector<Value> getWords(KernelBuilder &b, Type elementType,
+                                   ArrayRef<Value> elements) {
   SmallVector<Value> words;
   if (elementType.getIntOrFloatBitWidth() == 32) {
     for (Value element : elements)
@@ -70,7 +70,7 @@ void tenon::emitStoreLanes(KernelBuilder &b, Value pointer, Value offset,
       values, [&](Value value) { return castFloat(b, value, elementType); });
   Value address = LLVM::GEPOp::create(b, pointer.getType(), elementType,
                                       pointer, ArrayRef<LLVM::GEPArg>{offset});
-  SmallVector<Value> words = toWords(b, elementType, elements);
+  SmallVector<Value> words = getWords(b, elementType, elements);
   for (unsigned i = 0; i < words.size(); i += 4)
     emitStore(b, b.offset(address, 4 * i),
               ValueRange(words).slice(i, std::min<size_t>(4, words.size() - i)),

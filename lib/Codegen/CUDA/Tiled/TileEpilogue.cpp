@@ -50,6 +50,7 @@ private:
   SmallVector<BlockArgument> operands; ///< but for the accumulator
   unsigned numSteps;
   Value column, columnInRange; ///< the thread's first; null if always in range
+  Value firstRow;              ///< the thread's
   SmallVector<Value> rows, clampedRows; ///< the thread's, by step
   std::unique_ptr<ElementEmitter> emitter;
 };
@@ -79,29 +80,32 @@ ColumnGroup::ColumnGroup(TiledFrame &frame, TiledLinearOp op,
     column = b.min(column, b.i32(geometry.n - geometry.lanes));
   }
   column = b.toI64(column);
-  Value first = b.add(b.add(item.row, frame.warpRow),
-                      b.div(frame.lane, geometry.threadsPerRow()));
-  for (unsigned step = 0; step != numSteps; ++step) {
-    Value row = b.add(first, getFirstRow(step));
-    rows.push_back(row);
-    if (geometry.hasRaggedRows())
-      row = b.min(row, b.sub(frame.m, 1));
-    clampedRows.push_back(b.toI64(row));
-  }
+  firstRow = b.add(b.add(item.row, frame.warpRow),
+                   b.div(frame.lane, geometry.threadsPerRow()));
   emitter = std::make_unique<ElementEmitter>(b, frame.operands, column,
                                              geometry.lanes);
 }
 
-/// The loads of a pass's rows.
+/// The places of a pass's rows, and the loads from them.
 void ColumnGroup::prefetch(unsigned pass) {
+  const TileGeometry &geometry = frame.geometry;
   unsigned end = std::min(numSteps, (pass + 1) * stepsPerPass());
-  for (unsigned step = pass * stepsPerPass(); step < end; ++step)
+  for (unsigned step = pass * stepsPerPass(); step < end; ++step) {
+    Value row = b.add(firstRow, getFirstRow(step));
+    rows.push_back(row);
+    if (geometry.hasRaggedRows())
+      row = b.min(row, b.sub(frame.m, 1));
+    clampedRows.push_back(b.toI64(row));
+    emitter->addRow(clampedRows.back());
     emitter->loadRow(step, operands);
+  }
 }
 
 void ColumnGroup::emit(ValueRange accumulators) {
-  emitter->emitRowInvariant(phase);
-  emitter->beginRows(clampedRows);
+  // Of a matrix of one row everything is the same in all rows, the accumulators
+  // too, which are not there yet.
+  if (frame.geometry.m != 1)
+    emitter->emitRowInvariant(phase);
   prefetch(0);
   for (unsigned step = 0; step != numSteps; ++step) {
     unsigned pass = step / stepsPerPass();
@@ -176,6 +180,9 @@ void tenon::emitTileEpilogue(TiledFrame &frame, TiledLinearOp op,
   FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
   const EpiloguePhase &phase = plan->getPhases().back();
   unsigned groups = frame.geometry.warpN() / frame.geometry.passColumns();
-  for (unsigned group = 0; group != groups; ++group)
+  for (unsigned group = 0; group != groups; ++group) {
+    // Else LLVM would keep the offsets of all rows from one group to the next.
+    frame.computePlace();
     ColumnGroup(frame, op, phase, item, group).emit(accumulators);
+  }
 }
