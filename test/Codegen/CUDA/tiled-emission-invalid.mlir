@@ -9,3 +9,88 @@ func.func @tensors(%x: tensor<4x64xf16>, %w: tensor<8x64xf16>, %y: tensor<4x8xf1
   }
   return %0 : tensor<4x8xf16>
 }
+
+// -----
+
+func.func @strided_x(%x: memref<4x64xf16, strided<[128, 1]>>, %w: memref<8x64xf16>, %y: memref<4x8xf16>) {
+  // expected-error @below {{needs contiguous memrefs, but has 'memref<4x64xf16, strided<[128, 1]>>'}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16, strided<[128, 1]>>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%y: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @strided_input(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %b: memref<8xf32, strided<[2]>>, %y: memref<4x8xf16>) {
+  // expected-error @below {{needs contiguous memrefs, but has 'memref<8xf32, strided<[2]>>'}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>, %bias = %b: memref<8xf32, strided<[2]>>) outs(%y: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    %0 = tenon.add %acc, %bias : tensor<4x8xf16>, tensor<8xf32>
+    tenon.yield %0 : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @strided_output(%x: memref<?x64xf16>, %w: memref<8x64xf16>, %y: memref<?x8xf16, strided<[?, 1], offset: ?>>) {
+  // expected-error @below {{needs contiguous memrefs, but has 'memref<?x8xf16, strided<[?, 1], offset: ?>>'}}
+  tenon.tiled_linear %x, %w : memref<?x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<?x8xf16>) outs(%y: memref<?x8xf16, strided<[?, 1], offset: ?>>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<?x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @no_products(%x: memref<4x0xf16>, %w: memref<8x0xf16>, %y: memref<4x8xf16>) {
+  // expected-error @below {{has nothing to multiply: w is 'memref<8x0xf16>'}}
+  tenon.tiled_linear %x, %w : memref<4x0xf16>, memref<8x0xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%y: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @schedule_of_another_type(%x: memref<4x64xf32>, %w: memref<8x64xf32>, %y: memref<4x8xf32>) {
+  // expected-error @below {{cannot have this schedule: K of the tile must be the 32 elements of f32 that swizzle, 128 bytes, holds, not 64}}
+  tenon.tiled_linear %x, %w : memref<4x64xf32>, memref<8x64xf32>
+      epilogue(%acc: tensor<4x8xf32>) outs(%y: memref<4x8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @too_many_warps(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %y: memref<4x8xf16>) {
+  // expected-error @below {{cannot have this schedule: M of the tile, 64, must be a multiple of 16 for each of the 8 warps along it}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%y: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 8x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @rows_that_threads_do_not_share(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %y: memref<4x8xf16>) {
+  // expected-error @below {{cannot have this schedule: 256 threads copy 32 rows at a time, of which M of the tile, 16, must be a multiple}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%y: memref<4x8xf16>)
+      schedule<mma_sync, tile = 16x256x64, warps = 1x8, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
