@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Layers that cover what --tenon-select-strategy makes of tiled layers: schedules, element types, epilogues, shapes.
 
-The schedules are those that it chooses over a grid of shapes. The full product would take an hour to assemble, so:
+A layer has the schedule that it chooses for it, so that no kernel is here that no user gets. It chooses for a grid
+of layers, of which the full product would take an hour to assemble, so:
 
 - each schedule meets each element type, on the first target that chooses it;
-- epilogues and shapes take turns, so that each meets each type, though not each pair of them;
-- tiles that leave a thread no register to spare meet, for each type, each epilogue and each shape on sm_80, and the
-  narrow shapes, which need most, on sm_90.
+- epilogues and kinds of shapes take turns, so that each meets each type, though not each pair of them;
+- tiles that leave a thread few registers to spare meet, for each type, each kind of shapes that has them on sm_80,
+  and those that need most on sm_90, where ptxas makes other code.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -21,11 +23,23 @@ TARGETS = ("sm_80", "sm_86", "sm_90")
 # Types of x and w, and of the result.
 TYPES = (("bf16", "bf16"), ("f16", "f16"), ("f32", "f32"), ("bf16", "f32"))
 EPILOGUES = ("bias", "leaky", "gelu", "row", "two")
-# M, N, K: those of which rows of K are multiples of 8, 4 and 2 bytes of bf16, and rows of N too or less.
-NARROW_SHAPES = (("?", 1001, 1004), (100, 1002, 1002), ("?", 1008, 1003))
-SHAPES = (("?", 1024, 1024), ("?", 1000, 1000), (512, 1024, 2048), *NARROW_SHAPES)
-# Registers of a thread for accumulators from which on none are to spare.
-MANY_ACCUMULATORS = 128
+# Kinds of shapes, those that need most registers last: the Ms, and by how much N and K are smaller than the whole
+# tiles below. A kernel's code depends on whether it knows M, and on what rows of K and of N are multiples of: of bf16,
+# rows of K here are of 16, 8, 4 and 2 bytes, and rows of N too.
+KINDS = (
+    (tuple(2**i for i in range(15)), 0, 0),
+    (("?",), 0, 0),
+    (("?",), 24, 24),
+    (("?",), 20, 24),
+    (("?",), 23, 20),
+    ((17, 45, 100, 190, 1000, 9000), 22, 22),
+    (("?",), 16, 21),
+)
+NS = (32, 64, 128, 256, 512, 768, 1024, 2048, 4096, 8192, 16384)
+KS = (64, 128, 1024, 8192, 65536)
+# Accumulators of a thread from which on few registers are to spare, and how many kinds of shapes they then meet.
+MANY_ACCUMULATORS = 64
+KINDS_OF_MANY = {"sm_80": len(KINDS), "sm_86": 1, "sm_90": 3}
 
 
 @dataclass(frozen=True)
@@ -48,23 +62,35 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Case:
-    """A layer to assemble."""
+class Layer:
+    """A layer, and which of the kinds its shape is."""
 
-    target: str
-    schedule: Schedule
     types: tuple[str, str]
     epilogue: str
+    kind: int
     shape: tuple[int | str, int, int]
 
     @property
     def name(self) -> str:
-        """Return the function's name, which says what the case is."""
+        """Return the function's name, which says what the layer is."""
+        shape = "x".join("m" if extent == "?" else str(extent) for extent in self.shape)
+        return f"{'_'.join(self.types)}_{self.epilogue}_{shape}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer to assemble, with the schedule that it gets on a target."""
+
+    target: str
+    schedule: Schedule
+    layer: Layer
+
+    @property
+    def name(self) -> str:
+        """Return the function's name."""
         field = self.schedule.field
         stream = "_streamk" if "stream_k" in self.schedule.text else ""
-        shape = "x".join("m" if extent == "?" else str(extent) for extent in self.shape)
-        tile = f"{field('tile')}_w{field('warps')}_s{field('stages')}"
-        return f"{'_'.join(self.types)}_{tile}{stream}_{self.epilogue}_{shape}"
+        return f"{self.layer.name}_{field('tile')}_w{field('warps')}_s{field('stages')}{stream}"
 
 
 def run(arguments: list[str], source: str) -> tuple[str, str]:
@@ -75,36 +101,43 @@ def run(arguments: list[str], source: str) -> tuple[str, str]:
     return result.stdout, result.stderr
 
 
-def linear(m: int | str, n: int, k: int, element: str, attributes: str = "") -> str:
-    """Return a product of x and w."""
-    precision = " precision<tf32>" if element == "f32" else ""
-    types = f"tensor<{m}x{k}x{element}>, tensor<{n}x{k}x{element}>"
-    return f"%acc = tenon.linear %x, %w{precision} {attributes} : ({types}) -> tensor<{m}x{n}x{element}>"
-
-
-def find_schedules(target: str, element: str) -> dict[str, Schedule]:
-    """Return the schedules that are chosen for some shape, by their text."""
-    ms = ["?", *(2**i for i in range(15)), 17, 48, 96, 192, 384]
-    source = "\n".join(
-        f"func.func @f{m if m != '?' else 'm'}_{n}_{k}(%x: tensor<{m}x{k}x{element}>, %w: tensor<{n}x{k}x{element}>) "
-        f"-> tensor<{m}x{n}x{element}> {{ {linear(m, n, k, element)} return %acc : tensor<{m}x{n}x{element}> }}"
+def list_layers(types: tuple[str, str]) -> list[Layer]:
+    """Return the grid of layers of `types`, whose epilogues take turns."""
+    epilogues = itertools.cycle(EPILOGUES)
+    return [
+        Layer(types, next(epilogues), kind, (m, n - less_n, k - less_k))
+        for kind, (ms, less_n, less_k) in enumerate(KINDS)
+        for k in KS
         for m in ms
-        for n in (1, 7, 32, 64, 96, 128, 256, 384, 512, 768, 1000, 1024, 2048, 4096, 8192, 16384)
-        for k in (1, 64, 100, 1024, 8192, 65536)
-    )
-    options = [f"--tenon-select-strategy=targets={target} strategy=tiled", "--remarks-filter=tenon-select-strategy"]
-    text, remarks = run(options, source)
-    chosen = re.findall(r"#tenon\.schedule<([^>]*)>", text)
-    shared = re.findall(r"(\d+) bytes of shared memory", remarks)
-    return {text: Schedule(text, int(size)) for text, size in zip(chosen, shared, strict=True)}
+        for n in NS
+    ]
 
 
-def choose_turns(target: str, schedule: Schedule) -> range:
-    """Return how many epilogues and shapes a schedule meets with one type."""
-    if schedule.accumulators < MANY_ACCUMULATORS or "stream_k" not in schedule.text:
-        return range(1)
-    is_whole_row = schedule.field("swizzle") == "128"
-    return range(len(SHAPES) if target == "sm_80" and is_whole_row else 1)
+def find_schedules(target: str, types: tuple[str, str]) -> dict[Schedule, list[Layer]]:
+    """Return the schedules that are chosen for some layer of `types`, each with its layers."""
+    layers = {layer.name: layer for layer in list_layers(types)}
+    source = "".join(write_layer(layer, name) for name, layer in layers.items())
+    select = f"--tenon-select-strategy=targets={target} strategy=tiled"
+    text, remarks = run(["--tenon-fuse-epilogue", select, "--remarks-filter=tenon-select-strategy"], source)
+    names, chosen = re.findall(r"func\.func @(\w+)", text), re.findall(r"#tenon\.schedule<([^>]*)>", text)
+    shared = dict(re.findall(r"Function=(\w+) .* (\d+) bytes of shared memory", remarks))
+    schedules: dict[Schedule, list[Layer]] = {}
+    for name, schedule in zip(names, chosen, strict=True):
+        schedules.setdefault(Schedule(schedule, int(shared[name])), []).append(layers[name])
+    return schedules
+
+
+def choose_layers(target: str, schedule: Schedule, layers: list[Layer], turn: int) -> list[Layer]:
+    """Return those of `layers` that `schedule` meets: of one kind, in turn, or the last kinds; epilogues take turns."""
+    kinds = sorted({layer.kind for layer in layers})
+    has_many = schedule.accumulators >= MANY_ACCUMULATORS
+    kinds = kinds[-KINDS_OF_MANY[target] :] if has_many else [kinds[turn % len(kinds)]]
+    chosen = []
+    for kind in kinds:
+        wanted = turn + kind
+        of_kind = [layer for layer in layers if layer.kind == kind]
+        chosen.append(min(of_kind, key=lambda layer: (EPILOGUES.index(layer.epilogue) - wanted) % len(EPILOGUES)))
+    return chosen
 
 
 def choose_cases() -> list[Case]:
@@ -112,24 +145,19 @@ def choose_cases() -> list[Case]:
     cases, seen = [], set()
     for target in TARGETS:
         for number, types in enumerate(TYPES):
-            for place, schedule in enumerate(find_schedules(target, types[0]).values()):
+            for place, (schedule, layers) in enumerate(find_schedules(target, types).items()):
                 is_new = (types, schedule) not in seen
-                has_many = schedule.accumulators >= MANY_ACCUMULATORS and "stream_k" in schedule.text
-                if not is_new and not (has_many and target == "sm_90"):
-                    continue
                 seen.add((types, schedule))
-                for turn in choose_turns(target, schedule):
-                    epilogue = EPILOGUES[(number + place + turn) % len(EPILOGUES)]
-                    shape = SHAPES[(3 * number + place + turn) % len(SHAPES)]
-                    if not is_new:
-                        shape = NARROW_SHAPES[(number + place) % len(NARROW_SHAPES)]
-                    cases.append(Case(target, schedule, types, epilogue, shape))
+                has_many = schedule.accumulators >= MANY_ACCUMULATORS
+                if is_new or (has_many and target == "sm_90"):
+                    chosen = choose_layers(target, schedule, layers, 3 * number + place)
+                    cases += [Case(target, schedule, layer) for layer in chosen]
     return cases
 
 
-def write_layer(case: Case) -> str:
-    """Return a function with the case's layer."""
-    (m, n, k), (element, result) = case.shape, case.types
+def write_layer(layer: Layer, name: str, attributes: str = "") -> str:
+    """Return a function with `layer`, whose product has `attributes`."""
+    (m, n, k), (element, result) = layer.shape, layer.types
     acc, value = f"tensor<{m}x{n}x{element}>", f"tensor<{m}x{n}x{result}>"
     bias, row = f"tensor<{n}xf32>", f"tensor<{m}x1xf32>"
     widen = f"%wide = tenon.cast %acc : {acc} -> {value}" if element != result else ""
@@ -154,9 +182,16 @@ def write_layer(case: Case) -> str:
         ),
         "row": (f"%row: {row}", "%0", [f"%0 = tenon.mul {y}, %row : {value}, {row}"]),
         "two": (f"%bias: {bias}", "%0, %1", [add, f"%1 = tenon.silu %0 : {value}"]),
-    }[case.epilogue]
+    }[layer.epilogue]
     types = ", ".join([value] * len(results.split(",")))
-    attributes = f"{{tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<{case.schedule.text}>}}"
-    body = "\n".join(["", linear(m, n, k, element, attributes), widen, *ops, f"return {results} : {types}"])
-    arguments = f"%x: tensor<{m}x{k}x{element}>, %w: tensor<{n}x{k}x{element}>, {operands}"
-    return f"func.func @{case.name}({arguments}) -> ({types}) {{{body}\n}}\n"
+    precision = " precision<tf32>" if element == "f32" else ""
+    x, w = f"tensor<{m}x{k}x{element}>", f"tensor<{n}x{k}x{element}>"
+    product = f"%acc = tenon.linear %x, %w{precision} {attributes} : ({x}, {w}) -> {acc}"
+    body = "\n".join(["", product, widen, *ops, f"return {results} : {types}"])
+    return f"func.func @{name}(%x: {x}, %w: {w}, {operands}) -> ({types}) {{{body}\n}}\n"
+
+
+def write_case(case: Case) -> str:
+    """Return a function with the case's layer and schedule."""
+    schedule = f"tenon.schedule = #tenon.schedule<{case.schedule.text}>"
+    return write_layer(case.layer, case.name, f"{{tenon.strategy = #tenon.strategy<tiled>, {schedule}}}")

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tiled_cases import TARGETS, Case, choose_cases, run, write_layer
+from tiled_cases import TARGETS, Case, choose_cases, run, write_case
 
 BUDGET = Path(__file__).with_suffix(".json")
 KERNELS_AT_A_TIME = 8
@@ -45,7 +45,7 @@ class Kernel:
     def key(self) -> str:
         """Return its place in the budget."""
         tile = "unaligned" if self.is_unaligned else self.case.schedule.field("tile")
-        return f"{tile} {self.case.types[0]}"
+        return f"{tile} {self.case.layer.types[0]}"
 
 
 def keep_kernels(text: str, names: set[str]) -> str:
@@ -91,7 +91,7 @@ def inspect(kernel: Kernel, emitted: str, assembled: str) -> None:
 def assemble(cases: list[Case], unaligned: set[Case]) -> list[Kernel]:
     """Return the kernels of `cases`, which have one target; for unaligned pointers those of `unaligned` alone."""
     passes = ["--tenon-fuse-epilogue", "--tenon-to-tiled", "--tenon-bufferize", "--tenon-emit-kernels"]
-    text, _ = run([*passes, "--canonicalize", "--cse"], "".join(map(write_layer, cases)))
+    text, _ = run([*passes, "--canonicalize", "--cse"], "".join(map(write_case, cases)))
     kernels = [Kernel(case, f"{case.name}_tiled") for case in cases]
     kernels += [Kernel(case, f"{case.name}_tiled_unaligned") for case in cases if case in unaligned]
     kept = keep_kernels(text, {kernel.name for kernel in kernels})
@@ -104,7 +104,7 @@ def assemble(cases: list[Case], unaligned: set[Case]) -> list[Kernel]:
 def assemble_all() -> list[Kernel]:
     """Assemble all cases, some at a time, large ones first: no processor is left alone with them."""
     cases = sorted(choose_cases(), key=lambda case: -case.schedule.accumulators)
-    unaligned = {(case.types, case.epilogue): case for case in cases if case.target == "sm_80"}
+    unaligned = {(case.layer.types, case.layer.epilogue): case for case in cases if case.target == "sm_80"}
     groups = []
     for target in TARGETS:
         own = [case for case in cases if case.target == target]
