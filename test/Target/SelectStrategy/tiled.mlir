@@ -17,6 +17,57 @@ func.func @f16(%x: tensor<1024x8192xf16>, %w: tensor<8192x8192xf16>) -> tensor<1
 
 // -----
 
+// Rows of K that are not multiples of 16 bytes, or N not one of 4: accumulators leave registers for what these take.
+// CHECK-LABEL: @registers_for_n_of_4
+// CHECK: tile = 128x256x64, warps = 2x4,
+func.func @registers_for_n_of_4(%x: tensor<4096x4104xbf16>, %w: tensor<4092x4104xbf16>) -> tensor<4096x4092xbf16> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w : (tensor<4096x4104xbf16>, tensor<4092x4104xbf16>) -> tensor<4096x4092xbf16>
+  return %0 : tensor<4096x4092xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @few_registers_for_k
+// CHECK: tile = 128x128x64, warps = 2x4,
+func.func @few_registers_for_k(%x: tensor<4096x4100xbf16>, %w: tensor<4092x4100xbf16>) -> tensor<4096x4092xbf16> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w : (tensor<4096x4100xbf16>, tensor<4092x4100xbf16>) -> tensor<4096x4092xbf16>
+  return %0 : tensor<4096x4092xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @few_registers_for_n
+// CHECK: tile = 128x128x64, warps = 2x4,
+func.func @few_registers_for_n(%x: tensor<4096x4104xbf16>, %w: tensor<4090x4104xbf16>) -> tensor<4096x4090xbf16> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w : (tensor<4096x4104xbf16>, tensor<4090x4104xbf16>) -> tensor<4096x4090xbf16>
+  return %0 : tensor<4096x4090xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @registers_for_k_of_4_words
+// CHECK: tile = 128x256x32, warps = 2x4,
+func.func @registers_for_k_of_4_words(%x: tensor<4096x4100xf32>, %w: tensor<4096x4100xf32>) -> tensor<4096x4096xf32> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w precision<tf32> : (tensor<4096x4100xf32>, tensor<4096x4100xf32>) -> tensor<4096x4096xf32>
+  return %0 : tensor<4096x4096xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @few_registers_for_k_of_2_words
+// CHECK: tile = 128x128x32, warps = 2x4,
+func.func @few_registers_for_k_of_2_words(%x: tensor<4096x4098xf32>, %w: tensor<4096x4098xf32>) -> tensor<4096x4096xf32> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w precision<tf32> : (tensor<4096x4098xf32>, tensor<4096x4098xf32>) -> tensor<4096x4096xf32>
+  return %0 : tensor<4096x4096xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @bf16_to_f32
 // CHECK: tenon.fused_linear {{.*}} -> tensor<?x32xf32> attributes {{.*}}#tenon.strategy<tiled>
 func.func @bf16_to_f32(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %b: tensor<32xf32>) -> tensor<?x32xf32> {
