@@ -74,6 +74,11 @@ static double predictProducts(const LayerProblem &problem,
          partialBytes / target.memoryRate;
 }
 
+/// What a kernel takes besides products and memory: to fill the stages, to turn
+/// the accumulators, to exchange partial tiles. Small layers on an H200 took 1
+/// to 6 us more than was predicted without it (benchmarks/results/auto.json).
+static constexpr double kTurnSeconds = 4e-6;
+
 static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
                             const TargetSpec &target) {
   double products = predictProducts(problem, schedule, target);
@@ -84,7 +89,7 @@ static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
   // fitted to M = 128 with N = K = 16384 and 32768 on an H200, where both take
   // about as long. Predictions there are within 3 % of what was measured for
   // tiles of 128x256, and 9 % above it for 128x128.
-  double seconds = kLaunchSeconds + std::max(products, memory) +
+  double seconds = kLaunchSeconds + kTurnSeconds + std::max(products, memory) +
                    std::min(products, memory) / 12;
   if (problem.fitBytes != 0)
     seconds += problem.fitBytes / target.memoryRate + kLaunchSeconds;

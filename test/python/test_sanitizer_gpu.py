@@ -76,8 +76,11 @@ def test_tiled_kernels(sanitizer, tiled, case, tool):
 
 
 def other_graphs():
-    """Return random graphs for each tool, by name: with statistics, whose kernels share memory, and of each type."""
-    graphs = modules()["graphs0"]
+    """Return random graphs for each tool, by name: with statistics, whose kernels share memory, and of each type.
+
+    Of static shapes: tenon-run then knows every extent. The tiled models above have a dynamic one.
+    """
+    graphs = [g for g in modules()["graphs0"] if not g.dynamic]
     reducing = [g for g in graphs if has_statistics(g)][:3]
     rest = [g for g in graphs if g not in reducing]
     others = [next(g for g in rest if g.inputs[0].dtype == dtype) for dtype in ("f32", "f16", "bf16", "f64")]
@@ -91,5 +94,4 @@ def random_model(sanitizer, tmp_path_factory):
 
 @pytest.mark.parametrize(("tool", "graph"), [pytest.param(t, g, id=f"{t}-{g.name}") for t, g in other_graphs()])
 def test_other_kernels(sanitizer, random_model, tool, graph):
-    names = ["m", "m1"][: len(graph.extents)] if graph.dynamic else []  # the manifest's
-    sanitize(sanitizer, tool, random_model, graph.name, [f"{name}=130" for name in names])
+    sanitize(sanitizer, tool, random_model, graph.name, [])

@@ -11,18 +11,18 @@
 // NONE-NOT: tenon.strategy
 
 // A bare product is what a library is best at.
-// SM80: Function=bare {{.*}}sm_80: 4.74 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
-// SM90: Function=bare {{.*}}sm_90a: 3.88 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
-// BOTH: Function=bare {{.*}}sm_80: 4.74 waves, {{.*}}, sm_90a: 3.88 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
+// SM80: Function=bare {{.*}}sm_80: 4.74 waves{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// SM90: Function=bare {{.*}}sm_90a: 3.88 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// BOTH: Function=bare {{.*}}sm_80: 4.74 waves, {{.*}}, sm_90a: 3.88 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @bare(%x: tensor<4096x4096xf16>, %w: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
   %0 = tenon.linear %x, %w : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
   return %0 : tensor<4096x4096xf16>
 }
 
 // An epilogue that cuBLASLt has is as good as none.
-// SM80: Function=library_epilogue {{.*}}M = 16384{{.*}}Remark="library: tiled is not predicted faster on every target"
-// SM90: Function=library_epilogue {{.*}}M = 16384{{.*}}Remark="library: tiled is not predicted faster on every target"
-// BOTH: Function=library_epilogue {{.*}}M = 16384{{.*}}Remark="library: tiled is not predicted faster on every target"
+// SM80: Function=library_epilogue {{.*}}M = 16384{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// SM90: Function=library_epilogue {{.*}}M = 16384{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// BOTH: Function=library_epilogue {{.*}}M = 16384{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @library_epilogue(%x: tensor<16384x4096xf16>, %w: tensor<4096x4096xf16>, %b: tensor<4096xf16>) -> tensor<16384x4096xf16> {
   %0 = tenon.fused_linear %x, %w : tensor<16384x4096xf16>, tensor<4096x4096xf16>
       epilogue(%acc: tensor<16384x4096xf16>, %b_ = %b: tensor<4096xf16>) -> tensor<16384x4096xf16> {
@@ -34,9 +34,9 @@ func.func @library_epilogue(%x: tensor<16384x4096xf16>, %w: tensor<4096x4096xf16
 }
 
 // One that it has not costs the library a pass over the product.
-// SM80: Function=own_epilogue {{.*}}M = 16384{{.*}}Remark="tiled: predicted faster on every target"
-// SM90: Function=own_epilogue {{.*}}M = 16384{{.*}}Remark="library: tiled is not predicted faster on every target"
-// BOTH: Function=own_epilogue {{.*}}M = 16384{{.*}}Remark="library: tiled is not predicted faster on every target"
+// SM80: Function=own_epilogue {{.*}}M = 16384{{.*}}Remark="tiled: predicted much faster on every target"
+// SM90: Function=own_epilogue {{.*}}M = 16384{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// BOTH: Function=own_epilogue {{.*}}M = 16384{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @own_epilogue(%x: tensor<16384x1024xf16>, %w: tensor<4096x1024xf16>) -> tensor<16384x4096xf16> {
   %0 = tenon.fused_linear %x, %w : tensor<16384x1024xf16>, tensor<4096x1024xf16>
       epilogue(%acc: tensor<16384x4096xf16>) -> tensor<16384x4096xf16> {
@@ -46,10 +46,10 @@ func.func @own_epilogue(%x: tensor<16384x1024xf16>, %w: tensor<4096x1024xf16>) -
   return %0 : tensor<16384x4096xf16>
 }
 
-// Both read w at the rate of memory; the library needs one more kernel.
-// SM80: Function=one_row {{.*}}tiles of 16x128x64{{.*}}Remark="tiled: predicted faster on every target"
-// SM90: Function=one_row {{.*}}tiles of 16x128x64{{.*}}Remark="tiled: predicted faster on every target"
-// BOTH: Function=one_row {{.*}}tiles of 16x128x64{{.*}}Remark="tiled: predicted faster on every target"
+// Both read w at the rate of memory; what a tiled kernel saves it takes for its start.
+// SM80: Function=one_row {{.*}}tiles of 16x128x64{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// SM90: Function=one_row {{.*}}tiles of 16x128x64{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// BOTH: Function=one_row {{.*}}tiles of 16x128x64{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @one_row(%x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<1x4096xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<1x4096xbf16>, tensor<4096x4096xbf16>
       epilogue(%acc: tensor<1x4096xbf16>) -> tensor<1x4096xbf16> {
@@ -60,18 +60,18 @@ func.func @one_row(%x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tenso
 }
 
 // A dynamic batch is taken for 1024 rows.
-// SM80: Function=dynamic {{.*}}stream-K; M = 1024{{.*}}Remark="library: tiled is not predicted faster on every target"
-// SM90: Function=dynamic {{.*}}sm_90a: 1.94 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
-// BOTH: Function=dynamic {{.*}}sm_80: 2.37 waves, {{.*}}, sm_90a: 1.94 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
+// SM80: Function=dynamic {{.*}}stream-K; M = 1024{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// SM90: Function=dynamic {{.*}}sm_90a: 1.94 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// BOTH: Function=dynamic {{.*}}sm_80: 2.37 waves, {{.*}}, sm_90a: 1.94 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @dynamic(%x: tensor<?x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> tensor<?x8192xf32> {
   %0 = tenon.linear %x, %w precision<tf32> : (tensor<?x8192xf32>, tensor<8192x8192xf32>) -> tensor<?x8192xf32>
   return %0 : tensor<?x8192xf32>
 }
 
-// What depends on parameters alone is rounded once a version of them.
-// SM80: Function=parameters {{.*}}M = 64,{{.*}}Remark="tiled: predicted faster on every target"
-// SM90: Function=parameters {{.*}}M = 64,{{.*}}Remark="tiled: predicted faster on every target"
-// BOTH: Function=parameters {{.*}}M = 64,{{.*}}Remark="tiled: predicted faster on every target"
+// What depends on parameters alone is rounded once a version of them, which costs nothing in a call.
+// SM80: Function=parameters {{.*}}M = 64,{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// SM90: Function=parameters {{.*}}M = 64,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// BOTH: Function=parameters {{.*}}M = 64,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @parameters(%x: tensor<64x1024xf32>, %w: tensor<16384x1024xf32> {tenon.param}, %s: tensor<16384x1xf32> {tenon.param}) -> tensor<64x16384xf32> {
   %scaled = tenon.mul %w, %s : tensor<16384x1024xf32>, tensor<16384x1xf32>
   %0 = tenon.fused_linear %x, %scaled precision<tf32> : tensor<64x1024xf32>, tensor<16384x1024xf32>
@@ -83,9 +83,9 @@ func.func @parameters(%x: tensor<64x1024xf32>, %w: tensor<16384x1024xf32> {tenon
 }
 
 // x is rounded in each call, by one more kernel.
-// SM80: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted faster on every target"
-// SM90: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted faster on every target"
-// BOTH: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted faster on every target"
+// SM80: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// SM90: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// BOTH: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @x_of_the_call(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32> {tenon.param}) -> tensor<16x4096xf32> {
   %0 = tenon.fused_linear %x, %w precision<tf32> : tensor<16x4096xf32>, tensor<4096x4096xf32>
       epilogue(%acc: tensor<16x4096xf32>) -> tensor<16x4096xf32> {
@@ -96,9 +96,9 @@ func.func @x_of_the_call(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32> {ten
 }
 
 // The epilogue of the layer that computes x rounds it too.
-// SM80: Function=x_of_a_layer {{.*}}M = 16,{{.*}}Remark="tiled: predicted faster on every target"
-// SM90: Function=x_of_a_layer {{.*}}M = 16,{{.*}}Remark="tiled: predicted faster on every target"
-// BOTH: Function=x_of_a_layer {{.*}}M = 16,{{.*}}Remark="tiled: predicted faster on every target"
+// SM80: Function=x_of_a_layer {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// SM90: Function=x_of_a_layer {{.*}}M = 16,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// BOTH: Function=x_of_a_layer {{.*}}M = 16,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @x_of_a_layer(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32> {tenon.param}) -> tensor<16x4096xf32> {
   %0 = tenon.linear %x, %w : (tensor<16x4096xf32>, tensor<4096x4096xf32>) -> tensor<16x4096xf32>
   %1 = tenon.fused_linear %0, %w precision<tf32> : tensor<16x4096xf32>, tensor<4096x4096xf32>
@@ -118,9 +118,9 @@ func.func @few_rows(%x: tensor<128x16384xbf16>, %w: tensor<16384x16384xbf16>) ->
 }
 
 // Weights that change with each call are rounded in each, which is not worth it.
-// SM80: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: tiled is not predicted faster on every target"
-// SM90: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: tiled is not predicted faster on every target"
-// BOTH: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: tiled is not predicted faster on every target"
+// SM80: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// SM90: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// BOTH: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @weights_of_the_call(%x: tensor<64x1024xf32>, %w: tensor<16384x1024xf32>) -> tensor<64x16384xf32> {
   %0 = tenon.fused_linear %x, %w precision<tf32> : tensor<64x1024xf32>, tensor<16384x1024xf32>
       epilogue(%acc: tensor<64x16384xf32>) -> tensor<64x16384xf32> {
@@ -131,9 +131,9 @@ func.func @weights_of_the_call(%x: tensor<64x1024xf32>, %w: tensor<16384x1024xf3
 }
 
 // Stream-K is there for full waves too: the kernel sees at the launch that it has nothing to divide.
-// SM80: Function=full_waves {{.*}}stream-K; M = 13824, sm_80: 16.00 waves{{.*}}Remark="tiled: predicted faster on every target"
-// SM90: Function=full_waves {{.*}}stream-K; M = 13824, sm_90a: 13.09 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
-// BOTH: Function=full_waves {{.*}}stream-K; M = 13824, sm_80: 16.00 waves{{.*}}Remark="library: tiled is not predicted faster on every target"
+// SM80: Function=full_waves {{.*}}stream-K; M = 13824, sm_80: 16.00 waves{{.*}}Remark="tiled: predicted much faster on every target"
+// SM90: Function=full_waves {{.*}}stream-K; M = 13824, sm_90a: 13.09 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// BOTH: Function=full_waves {{.*}}stream-K; M = 13824, sm_80: 16.00 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @full_waves(%x: tensor<13824x1024xf16>, %w: tensor<4096x1024xf16>) -> tensor<13824x4096xf16> {
   %0 = tenon.fused_linear %x, %w : tensor<13824x1024xf16>, tensor<4096x1024xf16>
       epilogue(%acc: tensor<13824x4096xf16>) -> tensor<13824x4096xf16> {
