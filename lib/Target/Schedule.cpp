@@ -85,6 +85,11 @@ static std::string findWarpProblem(ScheduleAttr schedule) {
 static std::string findCopyProblem(ScheduleAttr schedule) {
   int64_t threads = schedule.getNumThreads();
   int64_t rows = threads * 16 / schedule.getSwizzle();
+  // The swizzle repeats every 8 rows, and all copies of a thread swizzle alike.
+  if (rows % 8 != 0)
+    return formatv("{0} threads copy {1} rows at a time, which must be a "
+                   "multiple of 8; use an even number of warps",
+                   threads, rows);
   for (auto [extent, name] :
        llvm::zip(schedule.getTile().take_front(2), StringRef("MN")))
     if (extent % rows != 0)

@@ -23,7 +23,7 @@ using namespace mlir::tenon;
 static constexpr double kWorthwhileRatio = 0.9;
 
 /// A target on which cuBLAS has a faster instruction than mma.sync; null if
-/// there is none. Measured on an H200 (benchmarks/results/auto.json), no layer
+/// there is none. In bursts on an H200 (benchmarks/results/auto.json) no layer
 /// was faster tiled, whatever was predicted.
 static const TargetSpec *
 findFasterLibrary(ArrayRef<const TargetSpec *> targets) {

@@ -102,6 +102,14 @@ TEST_F(ScheduleTest, Warps) {
 }
 
 TEST_F(ScheduleTest, Copies) {
+  EXPECT_EQ(find("tile = 64x64x64, warps = 1x1, stages = 3, swizzle = 128, "
+                 "raster = 8, blocks = 1"),
+            "32 threads copy 4 rows at a time, which must be a multiple of 8; "
+            "use an even number of warps");
+  EXPECT_EQ(find("tile = 96x96x64, warps = 3x1, stages = 3, swizzle = 128, "
+                 "raster = 8, blocks = 1"),
+            "96 threads copy 12 rows at a time, which must be a multiple of 8; "
+            "use an even number of warps");
   EXPECT_EQ(find("tile = 16x256x64, warps = 1x8, stages = 3, swizzle = 128, "
                  "raster = 8, blocks = 1"),
             "256 threads copy 32 rows at a time, of which M of the tile, 16, "

@@ -25,7 +25,8 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | with a reduction in its epilogue | `library` |
     | with a result that is the same for all rows, unless M is 1 | `library` |
     | any other, with `strategy=tiled` | `tiled` |
-    | any other, with `strategy=auto` | `tiled` if that is predicted to be faster on every target |
+    | any other, with `strategy=auto`, and a target whose library has a faster instruction than mma.sync (sm_90, sm_90a) | `library` |
+    | any other, with `strategy=auto` | `tiled` if that is predicted to take at most 0.9 of the library's time on every target |
 
     For `auto` two times are compared: that of the best schedule (operations at
     the rate of mma.sync, waves of tiles, the tile's efficiency, bytes of memory,

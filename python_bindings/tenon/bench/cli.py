@@ -164,7 +164,7 @@ def main(arguments: list[str] | None = None) -> int:
         check_gpu()
         check_output(options.output)
     found = device.default_target()
-    target = DRY_TARGET if found == "cpu" else found
+    target = options.target or (DRY_TARGET if found == "cpu" else found)
     begin = time.perf_counter()
     compiled = compile_all(cases, target, functools.partial(progress, what="compiling"))
     if options.dry_run:

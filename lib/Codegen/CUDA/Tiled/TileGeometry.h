@@ -54,7 +54,7 @@ struct TileGeometry {
   // The epilogue: a warp turns 8 rows by `passColumns` columns at a time.
   static constexpr int64_t kPassRows = 8;
   int64_t passColumns() const {
-    return std::min({warpN(), int64_t(64), int64_t(32) * lanes});
+    return warpN() % 64 == 0 ? std::min<int64_t>(64, 32 * lanes) : 32;
   }
   int64_t threadsPerRow() const { return passColumns() / lanes; }
   int64_t rowsPerStep() const { return 32 / threadsPerRow(); }
