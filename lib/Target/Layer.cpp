@@ -41,6 +41,9 @@ Type tenon::getTiledInputType(const Layer &layer) {
 // Obstacles
 //===----------------------------------------------------------------------===//
 
+/// Leaves a bit for the sum of two.
+static constexpr int64_t kMaxExtent = int64_t(1) << 30;
+
 std::optional<TiledObstacle> tenon::findTiledObstacle(const Layer &layer) {
   if (layer.getInputType().isF64())
     return TiledObstacle{"no tiled kernel multiplies f64", ""};
@@ -50,6 +53,15 @@ std::optional<TiledObstacle> tenon::findTiledObstacle(const Layer &layer) {
         "no tiled kernel is as accurate as precision fp32 asks",
         "if less is enough, write precision<tf32>, <bf16> or <fp16> on the "
         "layer"};
+  for (int64_t extent :
+       {layer.product.getDimSize(0), layer.product.getDimSize(1),
+        cast<RankedTensorType>(layer.w.getType()).getDimSize(1)})
+    if (extent > kMaxExtent)
+      return TiledObstacle{
+          llvm::formatv("a tiled kernel counts rows, columns and K in 32 bits, "
+                        "too few for {0}",
+                        extent),
+          ""};
   if (layer.op->getNumRegions() == 0)
     return std::nullopt;
   for (Operation &op : layer.op->getRegion(0).front())
@@ -58,13 +70,11 @@ std::optional<TiledObstacle> tenon::findTiledObstacle(const Layer &layer) {
                             "' needs all rows, of which a tile has but some")
                                .str(),
                            ""};
-  if (layer.product.getDimSize(0) == 1)
-    return std::nullopt;
   for (auto [index, type] : llvm::enumerate(layer.op->getResultTypes()))
-    if (!EpiloguePlan::variesByRow(type))
+    if (cast<RankedTensorType>(type).getShape() != layer.product.getShape())
       return TiledObstacle{
-          llvm::formatv("result #{0} is the same for all rows, and no tile "
-                        "would write it where there are none",
+          llvm::formatv("result #{0} is not of the product's shape, and a tile "
+                        "writes nothing else",
                         index),
           "compute it outside of the layer"};
   return std::nullopt;

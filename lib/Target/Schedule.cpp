@@ -100,6 +100,9 @@ static std::string findCopyProblem(ScheduleAttr schedule) {
   return "";
 }
 
+/// More than any GPU has multiprocessors to walk through a group with.
+static constexpr int64_t kMaxRaster = 256;
+
 static std::string findShapeProblem(ScheduleAttr schedule, Type elementType) {
   if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
     return formatv("mma_sync multiplies f16, bf16 and f32 (as tf32), not {0}",
@@ -114,6 +117,9 @@ static std::string findShapeProblem(ScheduleAttr schedule, Type elementType) {
         "K of the tile must be the {0} elements of {1} that swizzle, "
         "{2} bytes, holds, not {3}",
         extent, elementType, schedule.getSwizzle(), schedule.getTile()[2]);
+  if (schedule.getRaster() > kMaxRaster)
+    return formatv("raster must be at most {0} row tiles, not {1}", kMaxRaster,
+                   schedule.getRaster());
   if (schedule.getStages() < 3)
     return formatv("mma_sync needs at least 3 stages, not {0}",
                    schedule.getStages());

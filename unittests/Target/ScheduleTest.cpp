@@ -101,6 +101,12 @@ TEST_F(ScheduleTest, Warps) {
       "that fit its registers; use more warps or a smaller tile");
 }
 
+TEST_F(ScheduleTest, Raster) {
+  EXPECT_EQ(find("tile = 128x256x64, warps = 2x4, stages = 3, swizzle = 128, "
+                 "raster = 4294967296, blocks = 1"),
+            "raster must be at most 256 row tiles, not 4294967296");
+}
+
 TEST_F(ScheduleTest, Copies) {
   EXPECT_EQ(find("tile = 64x64x64, warps = 1x1, stages = 3, swizzle = 128, "
                  "raster = 8, blocks = 1"),

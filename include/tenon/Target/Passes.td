@@ -23,7 +23,7 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | with `tenon.strategy` or `tenon.schedule` on it | what they say; a schedule alone means `tiled` |
     | of f64, or of f32 and precision `fp32` | `library` |
     | with a reduction in its epilogue | `library` |
-    | with a result that is the same for all rows, unless M is 1 | `library` |
+    | with a result that is not of the product's shape, or an extent of more than 2^30 | `library` |
     | any other, with `strategy=tiled` | `tiled` |
     | any other, with `strategy=auto`, and a target whose library has a faster instruction than mma.sync (sm_90, sm_90a) | `library` |
     | any other, with `strategy=auto` | `tiled` if that is predicted to take at most 0.9 of the library's time on every target |

@@ -21,12 +21,14 @@
 // CHECK: scf.if %[[ALIGNED]]
 // CHECK: %[[ROWS:.*]] = arith.divui %{{.*}}, %c128_i64
 // CHECK: %[[WORK:.*]] = arith.muli %[[ROWS]], %c16_i64
-// CHECK: %[[BLOCKS:.*]] = arith.index_cast %[[WORK]]
+// CHECK: %[[FITS:.*]] = arith.select %{{.*}}, %[[WORK]], %c-1_i64
+// CHECK: %[[BLOCKS:.*]] = arith.index_cast %[[FITS]]
 // CHECK: gpu.launch_func @kernels::@layer_tiled blocks in (%[[BLOCKS]], %c1, %c1) threads in (%c[[#THREADS:]], %c1, %c1) dynamic_shared_memory_size %c{{[1-9][0-9]*}}_i32 args(%[[X]] : {{.*}}, %[[W]] : {{.*}}, %[[B]] : {{.*}}, %[[Y]] : {{.*}}, %[[Z]] : {{.*}}, %[[WS]] : {{.*}}, %[[M]] : i64, %c0_i64 : i64) {tenon.persistent = 192 : i64}
 // CHECK: else
 // CHECK: %[[ROWS:.*]] = arith.divui %{{.*}}, %c64_i64
 // CHECK: %[[WORK:.*]] = arith.muli %[[ROWS]], %c4_i64
-// CHECK: %[[BLOCKS:.*]] = arith.index_cast %[[WORK]]
+// CHECK: %[[FITS:.*]] = arith.select %{{.*}}, %[[WORK]], %c-1_i64
+// CHECK: %[[BLOCKS:.*]] = arith.index_cast %[[FITS]]
 // CHECK: gpu.launch_func @kernels::@layer_tiled_unaligned blocks in (%[[BLOCKS]], %c1, %c1) threads in (%c[[#UNALIGNED:]], %c1, %c1) dynamic_shared_memory_size %c{{[1-9][0-9]*}}_i32 args(%[[X]] : {{.*}}, %[[W]] : {{.*}}, %[[B]] : {{.*}}, %[[Y]] : {{.*}}, %[[Z]] : {{.*}}, %[[WS]] : {{.*}}, %[[M]] : i64, %c0_i64 : i64) {tenon.persistent = 384 : i64}
 // CHECK-LABEL: llvm.func @layer_tiled(
 // CHECK-SAME: !llvm.ptr<1>, %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: i64, %{{[^:]*}}: i64) attributes {gpu.kernel, nvvm.kernel, nvvm.minctasm = 1 : i32, nvvm.reqntid = array<i32: [[#THREADS]]>}

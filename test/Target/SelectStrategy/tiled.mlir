@@ -209,11 +209,26 @@ func.func @ragged(%x: tensor<129x97xf16>, %w: tensor<33x97xf16>) -> tensor<129x3
 
 // -----
 
-// With one row every result varies by it: rows are no matter.
+// One row takes the smallest tile.
 // CHECK-LABEL: @one_row
 // CHECK: tile = 16x128x64{{.*}}stream_k = true>, tenon.strategy = #tenon.strategy<tiled>
-func.func @one_row(%x: tensor<1x4096xf16>, %w: tensor<4096x4096xf16>, %b: tensor<4096xf16>) -> (tensor<1x4096xf16>, tensor<4096xf16>) {
+func.func @one_row(%x: tensor<1x4096xf16>, %w: tensor<4096x4096xf16>, %b: tensor<4096xf16>) -> tensor<1x4096xf16> {
   // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.fused_linear %x, %w : tensor<1x4096xf16>, tensor<4096x4096xf16>
+      epilogue(%acc: tensor<1x4096xf16>, %b_ = %b: tensor<4096xf16>) -> tensor<1x4096xf16> {
+    %1 = tenon.add %acc, %b_ : tensor<1x4096xf16>, tensor<4096xf16>
+    tenon.yield %1 : tensor<1x4096xf16>
+  }
+  return %0 : tensor<1x4096xf16>
+}
+
+// -----
+
+// A result of one value a feature is no row of the product, though there is but one.
+// CHECK-LABEL: @no_tiled_one_row_features
+// CHECK: #tenon.strategy<library>
+func.func @no_tiled_one_row_features(%x: tensor<1x4096xf16>, %w: tensor<4096x4096xf16>, %b: tensor<4096xf16>) -> (tensor<1x4096xf16>, tensor<4096xf16>) {
+  // expected-remark @below {{result #1 is not of the product's shape}}
   %0:2 = tenon.fused_linear %x, %w : tensor<1x4096xf16>, tensor<4096x4096xf16>
       epilogue(%acc: tensor<1x4096xf16>, %b_ = %b: tensor<4096xf16>) -> (tensor<1x4096xf16>, tensor<4096xf16>) {
     %1 = tenon.relu %acc : tensor<1x4096xf16>
@@ -281,7 +296,7 @@ func.func @no_tiled_reduction(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> te
 // CHECK-LABEL: @no_tiled_result_of_features
 // CHECK: attributes {tenon.strategy = #tenon.strategy<library>}
 func.func @no_tiled_result_of_features(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %b: tensor<32xf16>) -> (tensor<?x32xf16>, tensor<32xf16>) {
-  // expected-remark @below {{Reason="result #1 is the same for all rows, and no tile would write it where there are none", Remark="library: the layer cannot be tiled", Suggestion="compute it outside of the layer"}}
+  // expected-remark @below {{Reason="result #1 is not of the product's shape, and a tile writes nothing else", Remark="library: the layer cannot be tiled", Suggestion="compute it outside of the layer"}}
   %0:2 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
       epilogue(%acc: tensor<?x32xf16>, %b_ = %b: tensor<32xf16>) -> (tensor<?x32xf16>, tensor<32xf16>) {
     %1 = tenon.relu %b_ : tensor<32xf16>
@@ -289,4 +304,26 @@ func.func @no_tiled_result_of_features(%x: tensor<?x64xf16>, %w: tensor<32x64xf1
     tenon.yield %2, %1 : tensor<?x32xf16>, tensor<32xf16>
   }
   return %0#0, %0#1 : tensor<?x32xf16>, tensor<32xf16>
+}
+
+// -----
+
+// One value a row is not what a tile writes, though it differs from row to row.
+func.func @no_tiled_row_result(%x: tensor<64x64xf16>, %w: tensor<32x64xf16>, %r: tensor<64x1xf16>) -> (tensor<64x32xf16>, tensor<64x1xf16>) {
+  // expected-remark @below {{result #1 is not of the product's shape}}
+  %0:2 = tenon.fused_linear %x, %w : tensor<64x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<64x32xf16>, %r_ = %r: tensor<64x1xf16>) -> (tensor<64x32xf16>, tensor<64x1xf16>) {
+    %1 = tenon.mul %acc, %r_ : tensor<64x32xf16>, tensor<64x1xf16>
+    %2 = tenon.relu %r_ : tensor<64x1xf16>
+    tenon.yield %1, %2 : tensor<64x32xf16>, tensor<64x1xf16>
+  }
+  return %0#0, %0#1 : tensor<64x32xf16>, tensor<64x1xf16>
+}
+
+// -----
+
+func.func @no_tiled_extent(%x: tensor<4294967301x1xf16>, %w: tensor<1x1xf16>) -> tensor<4294967301x1xf16> {
+  // expected-remark @below {{a tiled kernel counts rows, columns and K in 32 bits, too few for 4294967301}}
+  %0 = tenon.linear %x, %w : (tensor<4294967301x1xf16>, tensor<1x1xf16>) -> tensor<4294967301x1xf16>
+  return %0 : tensor<4294967301x1xf16>
 }

@@ -27,6 +27,8 @@ using namespace mlir::tenon;
 /// K tiles that a block computes at least where tiles are divided: fewer are
 /// not worth a block's start.
 static constexpr int64_t kMinKTiles = 4;
+/// Rows of a batch at most; static extents are limited where tiled is chosen.
+static constexpr int64_t kMaxRows = int64_t(1) << 30;
 
 namespace {
 /// Replaces one layer by launches; adds its kernels to `module`.
@@ -60,7 +62,13 @@ Value TiledLowering::createWork(const TileGeometry &geometry) {
   int64_t parts = 1;
   if (geometry.schedule.getStreamK())
     parts = std::max<int64_t>(1, geometry.kTiles() / kMinKTiles);
-  return arith::MulIOp::create(b, tiles, i64(parts));
+  Value work = arith::MulIOp::create(b, tiles, i64(parts));
+  if (!ShapedType::isDynamic(geometry.m))
+    return work;
+  // The kernel counts rows in 32 bits; the runtime refuses a negative grid.
+  Value fits =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, m, i64(kMaxRows));
+  return arith::SelectOp::create(b, fits, work, i64(-1));
 }
 
 void TiledLowering::emitAndLaunch(StringRef kind,
