@@ -139,6 +139,7 @@ def test_words_compute_what_eager_does(dtype):
         y = F.linear(x, w)
         return tuple(WORDS[name][0](y, v) for name in names)
 
+    torch.manual_seed(0)  # a word divides by y: one that is nearly 0 magnifies the product's rounding without bound
     v = torch.nn.Parameter(1 + torch.rand(N).to(dtype), requires_grad=False)
     inputs = torch.randn(M, K, dtype=dtype), parameter(N, K, dtype=dtype), v
     cut = Cut(every_word, *inputs)
