@@ -41,9 +41,6 @@ Type tenon::getTiledInputType(const Layer &layer) {
 // Obstacles
 //===----------------------------------------------------------------------===//
 
-/// Leaves a bit for the sum of two.
-static constexpr int64_t kMaxExtent = int64_t(1) << 30;
-
 std::optional<TiledObstacle> tenon::findTiledObstacle(const Layer &layer) {
   if (layer.getInputType().isF64())
     return TiledObstacle{"no tiled kernel multiplies f64", ""};

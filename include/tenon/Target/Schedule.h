@@ -25,6 +25,10 @@ inline constexpr int64_t kScalarBytesPerWarp = 64;
 /// each block has a place for a partial tile in the workspace.
 inline constexpr int64_t kMaxMultiprocessors = 192;
 
+/// M, N and K at most: kernels count in 32 bits, and one is left for the sum of
+/// two.
+inline constexpr int64_t kMaxExtent = int64_t(1) << 30;
+
 /// Thread blocks of one launch at most.
 int64_t getMaxBlocks(ScheduleAttr schedule);
 

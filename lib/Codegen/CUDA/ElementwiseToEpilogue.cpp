@@ -14,6 +14,7 @@
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -32,6 +33,15 @@ Value tenon::createEmpty(OpBuilder &builder, Location loc,
     extents.push_back(tensor::DimOp::create(builder, loc, source, 0));
   }
   return tensor::EmptyOp::create(builder, loc, type, extents);
+}
+
+Value tenon::createWorkspace(OpBuilder &builder, FunctionOpInterface function,
+                             int64_t bytes) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&function.getFunctionBody().front());
+  return bufferization::AllocTensorOp::create(
+      builder, function.getLoc(),
+      RankedTensorType::get(bytes, builder.getI8Type()), ValueRange());
 }
 
 static bool isFloatTensor(Type type) {

@@ -10,12 +10,18 @@
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::tenon {
 
 /// A new tensor of `type`. A dynamic M is that of one of `sources`.
 Value createEmpty(OpBuilder &builder, Location loc, RankedTensorType type,
                   ValueRange sources);
+
+/// A tensor of `bytes` i8 at the start of `function`, in which kernels may
+/// leave anything.
+Value createWorkspace(OpBuilder &builder, FunctionOpInterface function,
+                      int64_t bytes);
 
 /// Puts what is left of elementwise ops, reductions and constants in `block`
 /// into `tenon.epilogue` ops. Fails, with a message, on a constant that is not

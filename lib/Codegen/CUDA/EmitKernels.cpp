@@ -35,13 +35,8 @@ using namespace mlir::tenon;
 //===----------------------------------------------------------------------===//
 
 static LogicalResult check(EpilogueOp op, const EpiloguePlan &plan) {
-  if (op.isOnTensors())
-    return op.emitOpError("is on tensors; bufferize first");
-  for (Value operand : op.getOperands()) {
-    auto type = cast<MemRefType>(operand.getType());
-    if (!type.areTrailingDimsContiguous(type.getRank()))
-      return op.emitOpError("needs contiguous memrefs, but has ") << type;
-  }
+  if (failed(checkBuffers(op)))
+    return failure();
   if (ShapedType::isDynamic(plan.getShape()[1]))
     return op.emitOpError("only the first dimension may be dynamic, but the "
                           "last one is");

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Builds what the host computes before it launches a kernel.
+// Checks and builds what the host needs before it launches a kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,17 @@
 
 using namespace mlir;
 using namespace mlir::tenon;
+
+LogicalResult tenon::checkBuffers(Operation *op) {
+  if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>))
+    return op->emitOpError("is on tensors; bufferize first");
+  for (Value operand : op->getOperands()) {
+    auto type = cast<MemRefType>(operand.getType());
+    if (!type.areTrailingDimsContiguous(type.getRank()))
+      return op->emitOpError("needs contiguous memrefs, but has ") << type;
+  }
+  return success();
+}
 
 Value tenon::createRowCount(ImplicitLocOpBuilder &b, Value memref) {
   auto type = cast<MemRefType>(memref.getType());

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the host computes before it launches a kernel.
+// What the host checks and computes before it launches a kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,10 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::tenon {
+
+/// Checks that all operands of `op` are contiguous memrefs, which is what
+/// kernels take.
+LogicalResult checkBuffers(Operation *op);
 
 /// The extent of `memref`'s first dimension, an i64.
 Value createRowCount(ImplicitLocOpBuilder &b, Value memref);

@@ -11,6 +11,8 @@
 
 #include "KernelFrame.h"
 
+#include "KernelFunction.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -20,32 +22,17 @@ KernelFrame::KernelFrame(gpu::GPUModuleOp module, StringRef name, Location loc,
                          const KernelGeometry &geometry,
                          const EpiloguePhase &phase, unsigned numOutputs)
     : b(loc, module.getContext()), geometry(geometry), module(module) {
-  auto pointer = LLVM::LLVMPointerType::get(
-      b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Global));
   unsigned numPointers = phase.operands.size() + numOutputs +
                          phase.finished.size() + (phase.reduction ? 1 : 0);
-  SmallVector<Type> types(numPointers, pointer);
-  types.append(2, b.getI64Type());
-  b.setInsertionPointToEnd(module.getBody());
-  function = LLVM::LLVMFuncOp::create(
-      b, name,
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                  types));
-  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
-                    b.getUnitAttr());
-  function->setAttr(
-      NVVM::NVVMDialect::getReqntidAttrName(),
-      b.getDenseI32ArrayAttr({static_cast<int32_t>(geometry.threads())}));
+  function =
+      createKernelFunction(b, module, name, numPointers, geometry.threads());
   // The grids of reductions are made for two blocks at once on a
   // multiprocessor; dropped where registers do not suffice
   // (CompileKernels.cpp).
   if (phase.reduction || !phase.finished.empty())
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       b.getI32IntegerAttr(2));
-  Block *entry = function.addEntryBlock(b);
-  b.setInsertionPointToStart(entry);
-  ValueRange arguments = entry->getArguments();
+  ValueRange arguments = function.getArguments();
   auto take = [&](unsigned count) {
     ValueRange taken = arguments.take_front(count);
     arguments = arguments.drop_front(count);
@@ -116,10 +103,7 @@ Value KernelFrame::allocateShared(Type elementType, int64_t count) {
 }
 
 void KernelFrame::emitIf(Value condition, llvm::function_ref<void()> body) {
-  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  body();
+  tenon::emitIf(b, condition, body);
 }
 
 SmallVector<Value> KernelFrame::getRows(Value tile, unsigned count) {

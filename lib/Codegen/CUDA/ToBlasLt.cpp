@@ -17,7 +17,6 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::tenon {
 #define GEN_PASS_DEF_TENONTOBLASLT
@@ -52,14 +51,8 @@ private:
 } // namespace
 
 Value FunctionConverter::getWorkspace() {
-  if (workspace)
-    return workspace;
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointToStart(&function.getFunctionBody().front());
-  auto type =
-      RankedTensorType::get(blaslt::kWorkspaceBytes, rewriter.getI8Type());
-  workspace = bufferization::AllocTensorOp::create(rewriter, function.getLoc(),
-                                                   type, ValueRange());
+  if (!workspace)
+    workspace = createWorkspace(rewriter, function, blaslt::kWorkspaceBytes);
   return workspace;
 }
 

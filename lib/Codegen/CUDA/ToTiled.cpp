@@ -16,7 +16,6 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Target/Schedule.h"
 
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::tenon {
@@ -58,13 +57,8 @@ Value FunctionConverter::getWorkspace(ScheduleAttr schedule) {
   if (bytes == 0)
     return Value();
   Value &workspace = workspaces[bytes];
-  if (workspace)
-    return workspace;
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointToStart(&function.getFunctionBody().front());
-  workspace = bufferization::AllocTensorOp::create(
-      rewriter, function.getLoc(),
-      RankedTensorType::get(bytes, rewriter.getI8Type()), ValueRange());
+  if (!workspace)
+    workspace = createWorkspace(rewriter, function, bytes);
   return workspace;
 }
 

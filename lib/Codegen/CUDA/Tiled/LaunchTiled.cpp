@@ -18,7 +18,6 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -27,8 +26,6 @@ using namespace mlir::tenon;
 /// K tiles that a block computes at least where tiles are divided: fewer are
 /// not worth a block's start.
 static constexpr int64_t kMinKTiles = 4;
-/// Rows of a batch at most; static extents are limited where tiled is chosen.
-static constexpr int64_t kMaxRows = int64_t(1) << 30;
 
 namespace {
 /// Replaces one layer by launches; adds its kernels to `module`.
@@ -65,9 +62,10 @@ Value TiledLowering::createWork(const TileGeometry &geometry) {
   Value work = arith::MulIOp::create(b, tiles, i64(parts));
   if (!ShapedType::isDynamic(geometry.m))
     return work;
-  // The kernel counts rows in 32 bits; the runtime refuses a negative grid.
+  // Static extents are limited where tiled is chosen. The runtime refuses a
+  // negative grid.
   Value fits =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, m, i64(kMaxRows));
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, m, i64(kMaxExtent));
   return arith::SelectOp::create(b, fits, work, i64(-1));
 }
 
@@ -126,13 +124,8 @@ void TiledLowering::run() {
 
 LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
                                       SmallVectorImpl<Attribute> &kernels) {
-  if (op.isOnTensors())
-    return op.emitOpError("is on tensors; bufferize first");
-  for (Value operand : op.getOperands()) {
-    auto type = cast<MemRefType>(operand.getType());
-    if (!type.areTrailingDimsContiguous(type.getRank()))
-      return op.emitOpError("needs contiguous memrefs, but has ") << type;
-  }
+  if (failed(checkBuffers(op)))
+    return failure();
   auto w = cast<MemRefType>(op.getW().getType());
   if (w.getNumElements() == 0)
     return op.emitOpError("has nothing to multiply: w is ") << w;

@@ -15,8 +15,6 @@
 #include "StagedRows.h"
 #include "StoreLanes.h"
 
-#include "tenon/Target/Schedule.h"
-
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;

@@ -11,6 +11,8 @@
 
 #include "TiledFrame.h"
 
+#include "../KernelFunction.h"
+
 #include "tenon/Target/Schedule.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -18,8 +20,6 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-static constexpr auto kGlobal =
-    static_cast<unsigned>(NVVM::NVVMMemorySpace::Global);
 static constexpr auto kShared =
     static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared);
 
@@ -28,24 +28,10 @@ TiledFrame::TiledFrame(gpu::GPUModuleOp module, StringRef name,
     : b(op.getLoc(), module.getContext()), geometry(geometry) {
   unsigned numPointers = 2 + op.getInputs().size() + op.getOutputs().size() +
                          (op.getWorkspace() ? 1 : 0);
-  SmallVector<Type> types(numPointers,
-                          LLVM::LLVMPointerType::get(b.getContext(), kGlobal));
-  types.append(2, b.getI64Type());
-  b.setInsertionPointToEnd(module.getBody());
-  function = LLVM::LLVMFuncOp::create(
-      b, name,
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                  types));
-  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
-                    b.getUnitAttr());
-  function->setAttr(
-      NVVM::NVVMDialect::getReqntidAttrName(),
-      b.getDenseI32ArrayAttr({static_cast<int32_t>(geometry.threads())}));
+  function =
+      createKernelFunction(b, module, name, numPointers, geometry.threads());
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     b.getI32IntegerAttr(geometry.schedule.getBlocks()));
-  Block *entry = function.addEntryBlock(b);
-  b.setInsertionPointToStart(entry);
   shared = getSharedMemory(module);
   takeArguments(op);
   computePlace();
@@ -128,8 +114,5 @@ void TiledFrame::barrier() { NVVM::Barrier0Op::create(b); }
 void TiledFrame::syncWarp() { NVVM::SyncWarpOp::create(b, b.i32(-1)); }
 
 void TiledFrame::emitIf(Value condition, llvm::function_ref<void()> body) {
-  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  body();
+  tenon::emitIf(b, condition, body);
 }
