@@ -155,7 +155,8 @@ static ScheduleAttr buildSchedule(Type type, const Candidate &candidate,
       continue;
     auto schedule = ScheduleAttr::get(type.getContext(), KernelFamily::MmaSync,
                                       tile, warps, stages, swizzle, kRaster,
-                                      /*blocks=*/1, /*streamK=*/true);
+                                      /*blocks=*/1, /*streamK=*/true,
+                                      /*cluster=*/{}, /*pingPong=*/false);
     if (llvm::all_of(targets, [&](const TargetSpec *target) {
           return findProblem(schedule, type, *target).empty();
         }))

@@ -97,11 +97,12 @@ void TiledLowering::emitAndLaunch(StringRef kind,
 /// Small tiles, for a kernel that may take its operands element by element: it
 /// keeps more in registers, and is short to compile.
 static ScheduleAttr getUnalignedSchedule(ScheduleAttr schedule) {
-  return ScheduleAttr::get(schedule.getContext(), schedule.getFamily(),
+  return ScheduleAttr::get(schedule.getContext(), KernelFamily::MmaSync,
                            {64, 64, schedule.getTile()[2]}, {2, 2},
                            /*stages=*/3, schedule.getSwizzle(),
                            schedule.getRaster(), /*blocks=*/2,
-                           /*streamK=*/false);
+                           /*streamK=*/false, /*cluster=*/{},
+                           /*pingPong=*/false);
 }
 
 void TiledLowering::run() {

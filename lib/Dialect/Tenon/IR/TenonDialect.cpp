@@ -66,7 +66,7 @@ static void printStrategy(AsmPrinter &printer, Strategy value) {
 }
 
 static ParseResult parseKernelFamily(AsmParser &parser, KernelFamily &value) {
-  return parseEnum(parser, value, "a family of kernels; expected mma_sync");
+  return parseEnum(parser, value, "a family of kernels; expected mma_sync or wgmma");
 }
 
 static void printKernelFamily(AsmPrinter &printer, KernelFamily value) {
@@ -92,7 +92,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> tile,
                                    ArrayRef<int64_t> warps, int64_t stages,
                                    int64_t swizzle, int64_t raster,
-                                   int64_t blocks, bool /*streamK*/) {
+                                   int64_t blocks, bool /*streamK*/,
+                                   ArrayRef<int64_t> cluster,
+                                   bool /*pingPong*/) {
   // schedule-C1
   if (tile.size() != 3)
     return emitError() << "tile must be M x N x K, but has " << tile.size()
@@ -101,9 +103,14 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (warps.size() != 2)
     return emitError() << "warps must be along M x N, but have " << warps.size()
                        << " extents";
+  // schedule-C4
+  if (!cluster.empty() && cluster.size() != 2)
+    return emitError() << "cluster must be along M x N, but has "
+                       << cluster.size() << " extents";
   auto isPositive = [](int64_t value) { return value > 0; };
   // schedule-C3
   if (!llvm::all_of(tile, isPositive) || !llvm::all_of(warps, isPositive) ||
+      !llvm::all_of(cluster, isPositive) ||
       !llvm::all_of(ArrayRef{stages, swizzle, raster, blocks}, isPositive))
     return emitError() << "every number of a schedule must be positive";
   return success();

@@ -87,7 +87,8 @@ def Tenon_StrategyAttr : EnumAttr<Tenon_Dialect, Tenon_Strategy, "strategy"> {
 
 def Tenon_KernelFamily : I32EnumAttr<"KernelFamily",
     "the matrix instruction that a tiled kernel is built on", [
-      I32EnumAttrCase<"MmaSync", 0, "mma_sync">]> {
+      I32EnumAttrCase<"MmaSync", 0, "mma_sync">,
+      I32EnumAttrCase<"Wgmma", 1, "wgmma">]> {
   let cppNamespace = "::mlir::tenon";
   let genSpecializedAttr = 0;
 }
@@ -98,14 +99,16 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
   let description = [{
     | field      | meaning |
     |------------|---------|
-    | family     | `mma_sync`: sm_80's cp.async, ldmatrix and mma.sync |
+    | family     | `mma_sync`: sm_80's cp.async, ldmatrix and mma.sync; `wgmma`: sm_90a's TMA and wgmma, with warps that copy beside those that multiply |
     | `tile`     | what a thread block computes at a time, M x N x K in elements |
-    | `warps`    | warps of a block along M and N, each with an equal part of the tile |
+    | `warps`    | warps along M and N that multiply a tile, each with an equal part of it |
     | `stages`   | tiles of K in flight in shared memory |
     | `swizzle`  | bytes of a row in shared memory, over which 16-byte chunks are permuted: K's extent in bytes |
     | `raster`   | row tiles in a group; blocks walk through a group column by column, so that they share rows of w in L2 |
     | `blocks`   | thread blocks at once on a multiprocessor |
     | `stream_k` | whether tiles that do not fill a wave of blocks are divided along K |
+    | `cluster`  | neighbouring tiles along M and N whose blocks share copies of w and x; none: 1x1 |
+    | `ping_pong`| whether two groups of such warps take tiles in turn, so that one multiplies while the other finishes |
 
     Which schedules a target and an element type can take is checked where they
     are known (`findProblem`, Target/Schedule.h).
@@ -124,17 +127,30 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
                         ArrayRefParameter<"int64_t">:$warps,
                         "int64_t":$stages, "int64_t":$swizzle,
                         "int64_t":$raster, "int64_t":$blocks,
-                        DefaultValuedParameter<"bool", "false">:$streamK);
+                        DefaultValuedParameter<"bool", "false">:$streamK,
+                        OptionalArrayRefParameter<"int64_t">:$cluster,
+                        DefaultValuedParameter<"bool", "false">:$pingPong);
   let assemblyFormat = [{
     `<` custom<KernelFamily>($family) `,` `tile` `=` custom<Extents>($tile)
     `,` `warps` `=` custom<Extents>($warps) `,` `stages` `=` $stages
     `,` `swizzle` `=` $swizzle `,` `raster` `=` $raster `,` `blocks` `=` $blocks
-    (`,` `stream_k` `=` $streamK^)? `>`
+    (`,` `stream_k` `=` $streamK^)?
+    (`,` `cluster` `=` custom<Extents>($cluster)^)?
+    (`,` `ping_pong` `=` $pingPong^)? `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// Warps that multiply one tile, and their threads.
     int64_t getNumWarps() const { return getWarps()[0] * getWarps()[1]; }
     int64_t getNumThreads() const { return 32 * getNumWarps(); }
+    /// Tiles along M and N of a cluster, and its blocks.
+    int64_t getClusterM() const {
+      return getCluster().empty() ? 1 : getCluster()[0];
+    }
+    int64_t getClusterN() const {
+      return getCluster().empty() ? 1 : getCluster()[1];
+    }
+    int64_t getClusterBlocks() const { return getClusterM() * getClusterN(); }
   }];
 }
 
