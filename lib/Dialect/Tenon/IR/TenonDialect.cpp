@@ -84,6 +84,57 @@ static void printExtents(AsmPrinter &printer, ArrayRef<int64_t> extents) {
   llvm::interleave(extents, printer, "x");
 }
 
+static ParseResult parseFlag(AsmParser &parser, bool &value) {
+  FailureOr<bool> parsed = FieldParser<bool>::parse(parser);
+  if (failed(parsed))
+    return failure();
+  value = *parsed;
+  return success();
+}
+
+/// A schedule's blocks, and what it may leave out, in any order.
+static ParseResult parseBlocksAndOptions(AsmParser &parser, int64_t &blocks,
+                                         bool &streamK,
+                                         SmallVector<int64_t> &cluster,
+                                         bool &pingPong) {
+  if (parser.parseInteger(blocks))
+    return failure();
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef name;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name) || parser.parseEqual())
+      return failure();
+    ParseResult result = failure();
+    if (name == "stream_k")
+      result = parseFlag(parser, streamK);
+    else if (name == "cluster")
+      result = parseExtents(parser, cluster);
+    else if (name == "ping_pong")
+      result = parseFlag(parser, pingPong);
+    else
+      return parser.emitError(loc, "expected stream_k, cluster or ping_pong, "
+                                   "but found ")
+             << name;
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
+static void printBlocksAndOptions(AsmPrinter &printer, int64_t blocks,
+                                  bool streamK, ArrayRef<int64_t> cluster,
+                                  bool pingPong) {
+  printer << blocks;
+  if (streamK)
+    printer << ", stream_k = true";
+  if (!cluster.empty()) {
+    printer << ", cluster = ";
+    printExtents(printer, cluster);
+  }
+  if (pingPong)
+    printer << ", ping_pong = true";
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "tenon/Dialect/Tenon/IR/TenonAttrs.cpp.inc"
 

@@ -133,10 +133,8 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
   let assemblyFormat = [{
     `<` custom<KernelFamily>($family) `,` `tile` `=` custom<Extents>($tile)
     `,` `warps` `=` custom<Extents>($warps) `,` `stages` `=` $stages
-    `,` `swizzle` `=` $swizzle `,` `raster` `=` $raster `,` `blocks` `=` $blocks
-    (`,` `stream_k` `=` $streamK^)?
-    (`,` `cluster` `=` custom<Extents>($cluster)^)?
-    (`,` `ping_pong` `=` $pingPong^)? `>`
+    `,` `swizzle` `=` $swizzle `,` `raster` `=` $raster `,` `blocks` `=`
+    custom<BlocksAndOptions>($blocks, $streamK, $cluster, $pingPong) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
