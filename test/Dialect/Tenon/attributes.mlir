@@ -43,6 +43,15 @@ func.func @strategies(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
   // CHECK: blocks = 1>}
   %3 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 16x128x64, warps = 1x4, stages = 3, swizzle = 128, raster = 8, blocks = 1>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  // What may be left out is read in any order.
+  // CHECK: #tenon.schedule<wgmma, tile = 64x256x64, warps = 4x1, stages = 5, swizzle = 128, raster = 16, blocks = 1, stream_k = true, cluster = 2x1, ping_pong = true>
+  %4 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 64x256x64, warps = 4x1, stages = 5, swizzle = 128, raster = 16, blocks = 1,
+                                                             ping_pong = true, cluster = 2x1, stream_k = true>}
+      : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  // CHECK: blocks = 1, cluster = 1x2>
+  %5 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1,
+                                                             cluster = 1x2>}
+      : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   return
 }
 
@@ -254,6 +263,24 @@ func.func @persistent_zero(%n: index) {
 
 // -----
 
+// schedule-C3: of a cluster
+// expected-error @below {{every number of a schedule must be positive}}
+#schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, cluster = 0x1>
+
+// -----
+
+// schedule-C4
+// expected-error @below {{cluster must be along M x N, but has 1 extents}}
+#schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, cluster = 2>
+
+// -----
+
+// Parser: an option of a schedule
+// expected-error @below {{expected stream_k, cluster or ping_pong, but found split_k}}
+#schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, split_k = true>
+
+// -----
+
 // Parser: strategy
 func.func @strategy_keyword(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
   // expected-error @below {{'fast' is not a strategy; expected library or tiled}}
@@ -264,5 +291,5 @@ func.func @strategy_keyword(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
 // -----
 
 // Parser: family of kernels
-// expected-error @below {{'wmma' is not a family of kernels; expected mma_sync}}
+// expected-error @below {{'wmma' is not a family of kernels; expected mma_sync or wgmma}}
 #schedule = #tenon.schedule<wmma, tile = 64x128x64, warps = 2x4, stages = 3, swizzle = 128, raster = 8, blocks = 1>
