@@ -5,14 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The dialect itself: registration, and checks of its discardable attributes.
+// The dialect itself: registration, and the text and checks of its attributes.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/IR/DialectImplementation.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -66,7 +65,8 @@ static void printStrategy(AsmPrinter &printer, Strategy value) {
 }
 
 static ParseResult parseKernelFamily(AsmParser &parser, KernelFamily &value) {
-  return parseEnum(parser, value, "a family of kernels; expected mma_sync or wgmma");
+  return parseEnum(parser, value,
+                   "a family of kernels; expected mma_sync or wgmma");
 }
 
 static void printKernelFamily(AsmPrinter &printer, KernelFamily value) {
@@ -138,14 +138,12 @@ static void printBlocksAndOptions(AsmPrinter &printer, int64_t blocks,
 #define GET_ATTRDEF_CLASSES
 #include "tenon/Dialect/Tenon/IR/TenonAttrs.cpp.inc"
 
-LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   KernelFamily /*family*/,
-                                   ArrayRef<int64_t> tile,
-                                   ArrayRef<int64_t> warps, int64_t stages,
-                                   int64_t swizzle, int64_t raster,
-                                   int64_t blocks, bool /*streamK*/,
-                                   ArrayRef<int64_t> cluster,
-                                   bool /*pingPong*/) {
+LogicalResult
+ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                     KernelFamily /*family*/, ArrayRef<int64_t> tile,
+                     ArrayRef<int64_t> warps, int64_t stages, int64_t swizzle,
+                     int64_t raster, int64_t blocks, bool /*streamK*/,
+                     ArrayRef<int64_t> cluster, bool /*pingPong*/) {
   // schedule-C1
   if (tile.size() != 3)
     return emitError() << "tile must be M x N x K, but has " << tile.size()
@@ -154,16 +152,36 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (warps.size() != 2)
     return emitError() << "warps must be along M x N, but have " << warps.size()
                        << " extents";
-  // schedule-C4
-  if (!cluster.empty() && cluster.size() != 2)
-    return emitError() << "cluster must be along M x N, but has "
-                       << cluster.size() << " extents";
   auto isPositive = [](int64_t value) { return value > 0; };
   // schedule-C3
   if (!llvm::all_of(tile, isPositive) || !llvm::all_of(warps, isPositive) ||
       !llvm::all_of(cluster, isPositive) ||
       !llvm::all_of(ArrayRef{stages, swizzle, raster, blocks}, isPositive))
     return emitError() << "every number of a schedule must be positive";
+  // schedule-C4
+  if (!cluster.empty() && cluster.size() != 2)
+    return emitError() << "cluster must be along M x N, but has "
+                       << cluster.size() << " extents";
+  return success();
+}
+
+LogicalResult
+TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      ArrayRef<int64_t> box, int64_t swizzle,
+                      bool /*roundsTf32*/) {
+  // tensor_map-C1
+  if (box.size() != 2)
+    return emitError() << "box must be rows x columns, but has " << box.size()
+                       << " extents";
+  // tensor_map-C2
+  for (int64_t extent : box)
+    if (extent < 1 || extent > 256)
+      return emitError() << "an extent of a box must be 1 to 256, but is "
+                         << extent;
+  // tensor_map-C3
+  if (!llvm::is_contained({32, 64, 128}, swizzle))
+    return emitError() << "swizzle must be 32, 64 or 128 bytes, but is "
+                       << swizzle;
   return success();
 }
 
@@ -199,110 +217,4 @@ bool tenon::detail::hasSupportedShape(RankedTensorType type) {
       return false;
   }
   return true;
-}
-
-/// Checks that the value of `attribute` is an AttrT; `expected` says what that
-/// is.
-template <typename AttrT>
-static LogicalResult verifyValue(Operation *op, NamedAttribute attribute,
-                                 StringRef expected) {
-  if (isa<AttrT>(attribute.getValue()))
-    return success();
-  return op->emitOpError() << "'" << attribute.getName().getValue()
-                           << "' must be " << expected << ", but is "
-                           << attribute.getValue();
-}
-
-LogicalResult TenonDialect::verifyRegionArgAttribute(Operation *op,
-                                                     unsigned /*regionIndex*/,
-                                                     unsigned argIndex,
-                                                     NamedAttribute attribute) {
-  StringRef name = attribute.getName().getValue();
-  // attributes-C1
-  if (name == kNameAttr)
-    return verifyValue<StringAttr>(op, attribute, "a string");
-  // attributes-C2
-  if (name == kPreparedAttr) {
-    if (auto index = dyn_cast<IntegerAttr>(attribute.getValue());
-        index && index.getType().isSignlessInteger(64) && index.getInt() >= 0)
-      return success();
-    return op->emitOpError() << "'tenon.prepared' of argument #" << argIndex
-                             << " must be the number, an i64, of a result of "
-                                "the function's prepare, but is "
-                             << attribute.getValue();
-  }
-  // attributes-C3
-  if (name != kParamAttr)
-    return op->emitOpError()
-           << "'" << name << "' is not an attribute of an argument; expected "
-           << "'tenon.param', 'tenon.name' or 'tenon.prepared'";
-  // attributes-C4
-  if (!isa<UnitAttr>(attribute.getValue()))
-    return op->emitOpError()
-           << "'tenon.param' of argument #" << argIndex
-           << " is a mark and takes no value, but is " << attribute.getValue();
-  // Only functions have attributes of arguments.
-  auto function = cast<FunctionOpInterface>(op);
-  // attributes-C5; the tensor becomes a memref when it is bufferized.
-  auto type = dyn_cast<ShapedType>(function.getArgumentTypes()[argIndex]);
-  if (isa_and_nonnull<RankedTensorType, MemRefType>(type) &&
-      type.hasStaticShape())
-    return success();
-  return op->emitOpError() << "argument #" << argIndex
-                           << " is marked 'tenon.param' and must be a "
-                              "statically shaped tensor, but is "
-                           << function.getArgumentTypes()[argIndex];
-}
-
-LogicalResult TenonDialect::verifyRegionResultAttribute(
-    Operation *op, unsigned /*regionIndex*/, unsigned /*resultIndex*/,
-    NamedAttribute attribute) {
-  // attributes-C1
-  if (attribute.getName() == kNameAttr)
-    return verifyValue<StringAttr>(op, attribute, "a string");
-  // attributes-C6
-  return op->emitOpError() << "'" << attribute.getName().getValue()
-                           << "' is not an attribute of a result; only "
-                              "'tenon.name' is";
-}
-
-LogicalResult TenonDialect::verifyOperationAttribute(Operation *op,
-                                                     NamedAttribute attribute) {
-  StringRef name = attribute.getName().getValue();
-  // attributes-C7
-  if (name == kPrepareAttr && isa<FunctionOpInterface>(op))
-    return verifyValue<FlatSymbolRefAttr>(op, attribute,
-                                          "the symbol of a function");
-  // attributes-C8
-  if (name == kKernelsAttr && isa<ModuleOp>(op)) {
-    auto names = dyn_cast<ArrayAttr>(attribute.getValue());
-    if (names && llvm::all_of(names, llvm::IsaPred<StringAttr>))
-      return success();
-    return op->emitOpError("'tenon.kernels' must be an array of strings, but "
-                           "is ")
-           << attribute.getValue();
-  }
-  if (isa<LinearOp, FusedLinearOp>(op)) {
-    // attributes-C10
-    if (name == kStrategyAttr)
-      return verifyValue<StrategyAttr>(
-          op, attribute, "a strategy, such as #tenon.strategy<tiled>");
-    // attributes-C11
-    if (name == kScheduleAttr)
-      return verifyValue<ScheduleAttr>(
-          op, attribute, "a schedule, #tenon.schedule<mma_sync, ...>");
-  }
-  // attributes-C12; the dialect of the launch is none that this one knows.
-  if (name == kPersistentAttr &&
-      op->getName().getStringRef() == "gpu.launch_func") {
-    if (auto blocks = dyn_cast<IntegerAttr>(attribute.getValue());
-        blocks && blocks.getType().isSignlessInteger(64) && blocks.getInt() > 0)
-      return success();
-    return op->emitOpError("'tenon.persistent' must be the number, a positive "
-                           "i64, of thread blocks at most, but is ")
-           << attribute.getValue();
-  }
-  // attributes-C9
-  return op->emitOpError() << "'" << attribute.getName().getValue()
-                           << "' is not an attribute of this op";
 }

@@ -99,7 +99,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
   let description = [{
     | field      | meaning |
     |------------|---------|
-    | family     | `mma_sync`: sm_80's cp.async, ldmatrix and mma.sync; `wgmma`: sm_90a's TMA and wgmma, with warps that copy beside those that multiply |
+    | `family`   | `mma_sync`: sm_80's cp.async, ldmatrix and mma.sync; `wgmma`: sm_90a's TMA and wgmma, with warps that copy beside those that multiply |
     | `tile`     | what a thread block computes at a time, M x N x K in elements |
     | `warps`    | warps along M and N that multiply a tile, each with an equal part of it |
     | `stages`   | tiles of K in flight in shared memory |
@@ -108,7 +108,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `blocks`   | thread blocks at once on a multiprocessor |
     | `stream_k` | whether tiles that do not fill a wave of blocks are divided along K |
     | `cluster`  | neighbouring tiles along M and N whose blocks share copies of w and x; none: 1x1 |
-    | `ping_pong`| whether two groups of such warps take tiles in turn, so that one multiplies while the other finishes |
+    | `ping_pong` | whether two groups of such warps take tiles in turn, so that one multiplies while the other finishes |
 
     Which schedules a target and an element type can take is checked where they
     are known (`findProblem`, Target/Schedule.h).
@@ -150,6 +150,37 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     }
     int64_t getClusterBlocks() const { return getClusterM() * getClusterN(); }
   }];
+}
+
+def Tenon_TensorMapAttr : AttrDef<Tenon_Dialect, "TensorMap"> {
+  let mnemonic = "tensor_map";
+  let summary = "What one TMA copy moves of a matrix";
+  let description = [{
+    | field         | meaning |
+    |---------------|---------|
+    | `box`         | rows x columns, in elements, of a row-major matrix that one copy moves; what lies outside of the matrix arrives as zeros |
+    | `swizzle`     | bytes of a row in shared memory, over which 16-byte chunks are permuted: 32, 64 or 128 |
+    | `rounds_tf32` | whether f32 elements are rounded to tf32 as they are copied |
+
+    A `gpu.launch_func` names the maps of its first operands in
+    `tenon.tensor_maps`; `--tenon-host-to-llvm` has the runtime encode them.
+
+    Example:
+
+    ```mlir
+    #tenon.tensor_map<box = 128x32, swizzle = 128, rounds_tf32 = true>
+    ```
+
+    Errors: another number of extents; an extent that is not between 1 and 256;
+    another swizzle.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$box, "int64_t":$swizzle,
+                        DefaultValuedParameter<"bool", "false">:$roundsTf32);
+  let assemblyFormat = [{
+    `<` `box` `=` custom<Extents>($box) `,` `swizzle` `=` $swizzle
+    (`,` `rounds_tf32` `=` $roundsTf32^)? `>`
+  }];
+  let genVerifyDecl = 1;
 }
 
 #endif // TENON_DIALECT_TENON_IR_TENONATTRS_TD

@@ -57,6 +57,17 @@ def Tenon_Dialect : Dialect {
     /// them at most (i64). The kernel's last argument, an i64, is the launch's
     /// token (tenonLaunchPersistent in Runtime.h).
     static constexpr llvm::StringLiteral kPersistentAttr = "tenon.persistent";
+    /// On a persistent gpu.launch_func: how many blocks a cluster has (i64,
+    /// 1 to 8). The grid is whole clusters.
+    static constexpr llvm::StringLiteral kClusterAttr = "tenon.cluster";
+    /// On a persistent gpu.launch_func: the kernel itself waits for what ran
+    /// before it on the stream, so it may start earlier (unit attribute).
+    static constexpr llvm::StringLiteral kWaitsItselfAttr =
+        "tenon.waits_itself";
+    /// On a gpu.launch_func: the maps through which the kernel reads its first
+    /// operands, matrices all (array of #tenon.tensor_map).
+    static constexpr llvm::StringLiteral kTensorMapsAttr =
+        "tenon.tensor_maps";
   }];
 }
 
