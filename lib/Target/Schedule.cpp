@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Target/Schedule.h"
+#include "FamilyChecks.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -17,24 +17,47 @@ using namespace mlir;
 using namespace mlir::tenon;
 using llvm::formatv;
 
-/// Bytes of shared memory that the warps use beside the stages.
-static int64_t getWarpBytes(ScheduleAttr schedule) {
-  return schedule.getNumWarps() * (kStagingBytesPerWarp + kScalarBytesPerWarp);
+static bool isWgmma(ScheduleAttr schedule) {
+  return schedule.getFamily() == KernelFamily::Wgmma;
 }
 
-/// Bytes of a stage: rows of x's tile and of w's.
-static int64_t getStageBytes(ScheduleAttr schedule) {
+//===----------------------------------------------------------------------===//
+// Threads, blocks and bytes
+//===----------------------------------------------------------------------===//
+
+int64_t tenon::getConsumerWarpgroups(ScheduleAttr schedule) {
+  int64_t ofTile = schedule.getNumThreads() / kWarpgroupThreads;
+  return schedule.getPingPong() ? 2 * ofTile : ofTile;
+}
+
+int64_t tenon::getBlockThreads(ScheduleAttr schedule) {
+  if (!isWgmma(schedule))
+    return schedule.getNumThreads();
+  return kWarpgroupThreads * (1 + getConsumerWarpgroups(schedule));
+}
+
+int64_t tenon::getMaxBlocks(ScheduleAttr schedule) {
+  int64_t cluster = schedule.getClusterBlocks();
+  return kMaxMultiprocessors * schedule.getBlocks() / cluster * cluster;
+}
+
+int64_t tenon::getStageBytes(ScheduleAttr schedule) {
   ArrayRef<int64_t> tile = schedule.getTile();
   return (tile[0] + tile[1]) * schedule.getSwizzle();
 }
 
-int64_t tenon::getSharedBytes(ScheduleAttr schedule) {
-  return schedule.getStages() * getStageBytes(schedule) +
-         getWarpBytes(schedule);
+/// Bytes of shared memory that a block uses beside the stages.
+static int64_t getOtherBytes(ScheduleAttr schedule) {
+  int64_t scalars = getBlockThreads(schedule) / 32 * kScalarBytesPerWarp;
+  if (!isWgmma(schedule))
+    return scalars + schedule.getNumWarps() * kStagingBytesPerWarp;
+  return scalars + kBarrierBytes +
+         getConsumerWarpgroups(schedule) * kWarpgroupEpilogueBytes;
 }
 
-int64_t tenon::getMaxBlocks(ScheduleAttr schedule) {
-  return kMaxMultiprocessors * schedule.getBlocks();
+int64_t tenon::getSharedBytes(ScheduleAttr schedule) {
+  return schedule.getStages() * getStageBytes(schedule) +
+         getOtherBytes(schedule);
 }
 
 int64_t tenon::getWorkspaceBytes(ScheduleAttr schedule) {
@@ -45,71 +68,16 @@ int64_t tenon::getWorkspaceBytes(ScheduleAttr schedule) {
 }
 
 //===----------------------------------------------------------------------===//
-// What can run
+// What all families ask
 //===----------------------------------------------------------------------===//
-
-// Numbers are as large as a user likes, so products are compared by division.
-
-/// Registers of a thread beside its accumulators: fragments, addresses, loops.
-static constexpr int64_t kOtherRegisters = 100;
-/// What the hardware allows of a block, on every target.
-static constexpr int64_t kMaxWarps = 32;
-/// Elements of a warp's part of the tile: with more than 128 accumulators and
-/// the fragments, a thread would need more than its 255 registers.
-static constexpr int64_t kMaxWarpElements = 32 * 128;
-
-/// The tile of a warp must be made of whole products of mma.sync.
-static std::string findWarpProblem(ScheduleAttr schedule) {
-  ArrayRef<int64_t> tile = schedule.getTile(), warps = schedule.getWarps();
-  if (warps[0] > kMaxWarps / warps[1])
-    return formatv("a block has at most {0} warps, not {1}x{2}", kMaxWarps,
-                   warps[0], warps[1]);
-  int64_t m = tile[0] / warps[0], n = tile[1] / warps[1];
-  if (tile[0] % warps[0] != 0 || m % 16 != 0)
-    return formatv("M of the tile, {0}, must be a multiple of 16 for each of "
-                   "the {1} warps along it",
-                   tile[0], warps[0]);
-  if (tile[1] % warps[1] != 0 || n % 32 != 0)
-    return formatv("N of the tile, {0}, must be a multiple of 32 for each of "
-                   "the {1} warps along it",
-                   tile[1], warps[1]);
-  if (m > kMaxWarpElements / n)
-    return formatv("a warp's part of the tile, {0}x{1}, has more than the {2} "
-                   "elements that fit its registers; use more warps or a "
-                   "smaller tile",
-                   m, n, kMaxWarpElements);
-  return "";
-}
-
-/// A block copies whole rows of the tiles of x and w, all threads at once.
-static std::string findCopyProblem(ScheduleAttr schedule) {
-  int64_t threads = schedule.getNumThreads();
-  int64_t rows = threads * 16 / schedule.getSwizzle();
-  // The swizzle repeats every 8 rows, and all copies of a thread swizzle alike.
-  if (rows % 8 != 0)
-    return formatv("{0} threads copy {1} rows at a time, which must be a "
-                   "multiple of 8; use an even number of warps",
-                   threads, rows);
-  for (auto [extent, name] :
-       llvm::zip(schedule.getTile().take_front(2), StringRef("MN")))
-    if (extent % rows != 0)
-      return formatv("{0} threads copy {1} rows at a time, of which {2} of the "
-                     "tile, {3}, must be a multiple; use fewer warps or a "
-                     "larger tile",
-                     threads, rows, name, extent);
-  return "";
-}
 
 /// More than any GPU has multiprocessors to walk through a group with.
 static constexpr int64_t kMaxRaster = 256;
 
-static std::string findShapeProblem(ScheduleAttr schedule, Type elementType) {
+std::string tenon::findShapeProblem(ScheduleAttr schedule, Type elementType) {
   if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
-    return formatv("mma_sync multiplies f16, bf16 and f32 (as tf32), not {0}",
-                   elementType);
-  if (schedule.getSwizzle() != 64 && schedule.getSwizzle() != 128)
-    return formatv("swizzle must be 64 or 128 bytes, not {0}",
-                   schedule.getSwizzle());
+    return formatv("{0} multiplies f16, bf16 and f32 (as tf32), not {1}",
+                   stringifyKernelFamily(schedule.getFamily()), elementType);
   int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
   int64_t extent = schedule.getSwizzle() / bytes;
   if (schedule.getTile()[2] != extent)
@@ -120,54 +88,48 @@ static std::string findShapeProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getRaster() > kMaxRaster)
     return formatv("raster must be at most {0} row tiles, not {1}", kMaxRaster,
                    schedule.getRaster());
-  if (schedule.getStages() < 3)
-    return formatv("mma_sync needs at least 3 stages, not {0}",
-                   schedule.getStages());
   return "";
 }
 
-/// What the blocks of a multiprocessor use together.
-static std::string findResourceProblem(ScheduleAttr schedule,
-                                       const TargetSpec &target) {
-  ArrayRef<int64_t> tile = schedule.getTile();
-  int64_t blocks = schedule.getBlocks();
+std::string tenon::findSharedProblem(ScheduleAttr schedule,
+                                     const TargetSpec &target) {
   int64_t stageBytes = getStageBytes(schedule);
-  int64_t left = target.sharedBytesPerBlock - getWarpBytes(schedule);
+  int64_t left = target.sharedBytesPerBlock - getOtherBytes(schedule);
   if (schedule.getStages() > left / stageBytes)
     return formatv("{0} stages of {1} bytes do not fit the {2} bytes of shared "
                    "memory that {3} leaves them; use fewer stages or a smaller "
                    "tile",
                    schedule.getStages(), stageBytes, left, target.name);
-  int64_t bytes = getSharedBytes(schedule) + kReservedSharedBytes;
-  if (blocks > target.sharedBytesPerMultiprocessor / bytes)
-    return formatv("{0} blocks of {1} bytes of shared memory do not fit the "
-                   "{2} of a multiprocessor of {3}; use fewer blocks",
-                   blocks, bytes, target.sharedBytesPerMultiprocessor,
-                   target.name);
-  int64_t threads = schedule.getNumThreads() * blocks;
-  int64_t needed =
-      tile[0] * tile[1] / schedule.getNumThreads() + kOtherRegisters;
-  // A thread gets a multiple of 8.
-  int64_t given = target.registersPerMultiprocessor / threads / 8 * 8;
-  if (needed > given)
-    return formatv("a thread needs about {0} registers, but {1} threads leave "
-                   "it {2} on {3}; use fewer warps or blocks, or a smaller "
-                   "tile",
-                   needed, threads, given, target.name);
   return "";
 }
 
+//===----------------------------------------------------------------------===//
+// What can run
+//===----------------------------------------------------------------------===//
+
 std::string tenon::findProblem(ScheduleAttr schedule, Type elementType) {
-  std::string problem = findShapeProblem(schedule, elementType);
-  if (problem.empty())
-    problem = findWarpProblem(schedule);
-  return problem.empty() ? findCopyProblem(schedule) : problem;
+  return isWgmma(schedule) ? findWgmmaProblem(schedule, elementType)
+                           : findMmaSyncProblem(schedule, elementType);
 }
 
 std::string tenon::findProblem(ScheduleAttr schedule, Type elementType,
                                const TargetSpec &target) {
-  if (!target.hasMmaSync)
-    return formatv("{0} has no mma.sync", target.name);
   std::string problem = findProblem(schedule, elementType);
-  return problem.empty() ? findResourceProblem(schedule, target) : problem;
+  if (!problem.empty())
+    return problem;
+  return isWgmma(schedule) ? findWgmmaProblem(schedule, target)
+                           : findMmaSyncProblem(schedule, target);
+}
+
+std::string tenon::findExtentProblem(ScheduleAttr schedule, Type elementType,
+                                     int64_t k) {
+  if (!isWgmma(schedule))
+    return "";
+  int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
+  if (k * bytes % 16 == 0)
+    return "";
+  return formatv("TMA copies rows of multiples of 16 bytes, and K, {0} "
+                 "elements of {1}, is {2}; pad K to {3}, or take a mma_sync "
+                 "schedule",
+                 k, elementType, k * bytes, llvm::alignTo(k, 16 / bytes));
 }

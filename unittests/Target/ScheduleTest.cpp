@@ -5,13 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a schedule asks of a target, sentence by sentence.
+// What a schedule of family mma_sync asks of a target, sentence by sentence.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Target/Schedule.h"
-
-#include "mlir/AsmParser/AsmParser.h"
+#include "ScheduleParser.h"
 
 #include <gtest/gtest.h>
 
@@ -19,22 +17,14 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 namespace {
-class ScheduleTest : public testing::Test {
+class ScheduleTest : public testing::Test, protected ScheduleParser {
 protected:
-  ScheduleTest() { context.loadDialect<TenonDialect>(); }
-
-  ScheduleAttr parse(StringRef text) {
-    std::string attribute = ("#tenon.schedule<mma_sync, " + text + ">").str();
-    return cast<ScheduleAttr>(parseAttribute(attribute, &context));
-  }
+  ScheduleTest() : ScheduleParser("mma_sync") {}
 
   std::string find(StringRef text, StringRef type = "bf16",
                    StringRef target = "sm_80") {
-    return findProblem(parse(text), parseType(type, &context),
-                       *lookupTarget(target));
+    return ScheduleParser::find(text, type, target);
   }
-
-  MLIRContext context;
 };
 
 /// The largest tile, for each width of elements.
@@ -76,6 +66,13 @@ TEST_F(ScheduleTest, Shape) {
   EXPECT_EQ(find("tile = 128x128x64, warps = 2x4, stages = 2, swizzle = 128, "
                  "raster = 8, blocks = 1"),
             "mma_sync needs at least 3 stages, not 2");
+}
+
+TEST_F(ScheduleTest, OptionsOfWgmma) {
+  for (StringRef option : {"cluster = 2x1", "ping_pong = true"})
+    EXPECT_EQ(find((Twine(k16Bits) + ", " + option).str()),
+              "mma_sync has neither clusters nor ping_pong; leave both out");
+  EXPECT_EQ(find((Twine(k16Bits) + ", cluster = 1x1").str()), "");
 }
 
 TEST_F(ScheduleTest, Warps) {
@@ -167,6 +164,8 @@ TEST_F(ScheduleTest, Bytes) {
   ScheduleAttr plain = parse(k16Bits);
   EXPECT_EQ(getSharedBytes(plain) - 3 * 384 * 128,
             8 * (kStagingBytesPerWarp + kScalarBytesPerWarp));
+  EXPECT_EQ(getBlockThreads(plain), 256);
+  EXPECT_EQ(findExtentProblem(plain, BFloat16Type::get(&context), 1001), "");
   EXPECT_EQ(getWorkspaceBytes(plain), 0);
   ScheduleAttr streamK = parse((Twine(k16Bits) + ", stream_k = true").str());
   EXPECT_EQ(getWorkspaceBytes(streamK),

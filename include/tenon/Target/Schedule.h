@@ -17,10 +17,19 @@
 
 namespace mlir::tenon {
 
-/// Bytes of shared memory through which each warp turns its accumulators into
-/// rows, and in which it keeps what is the same for all of its threads.
+/// Bytes of shared memory through which each warp of a mma_sync kernel turns
+/// its accumulators into rows.
 inline constexpr int64_t kStagingBytesPerWarp = 2048;
+/// Bytes in which each warp of a block keeps what is the same for all of its
+/// threads.
 inline constexpr int64_t kScalarBytesPerWarp = 64;
+/// Bytes of shared memory through which each consumer warpgroup of a wgmma
+/// kernel turns its accumulators into rows.
+inline constexpr int64_t kWarpgroupEpilogueBytes = 16384;
+/// Bytes for the barriers of a wgmma kernel.
+inline constexpr int64_t kBarrierBytes = 1024;
+/// Threads of a warpgroup, which issue a wgmma together.
+inline constexpr int64_t kWarpgroupThreads = 128;
 /// Multiprocessors that a launch uses at most: more than any GPU has, since
 /// each block has a place for a partial tile in the workspace.
 inline constexpr int64_t kMaxMultiprocessors = 192;
@@ -29,8 +38,19 @@ inline constexpr int64_t kMaxMultiprocessors = 192;
 /// two.
 inline constexpr int64_t kMaxExtent = int64_t(1) << 30;
 
-/// Thread blocks of one launch at most.
+/// Warpgroups of a wgmma kernel's block that multiply: those of a tile, and as
+/// many more with ping-pong. One that copies comes to them.
+int64_t getConsumerWarpgroups(ScheduleAttr schedule);
+
+/// Threads of a block: those that multiply, and in a wgmma kernel the warpgroup
+/// that copies.
+int64_t getBlockThreads(ScheduleAttr schedule);
+
+/// Thread blocks of one launch at most: whole clusters.
 int64_t getMaxBlocks(ScheduleAttr schedule);
+
+/// Bytes of a stage: rows of x's tile and of w's.
+int64_t getStageBytes(ScheduleAttr schedule);
 
 /// Bytes of shared memory that a block uses.
 int64_t getSharedBytes(ScheduleAttr schedule);
@@ -47,6 +67,11 @@ std::string findProblem(ScheduleAttr schedule, Type elementType);
 /// `elementType`, f32 as tf32; "" if it can.
 std::string findProblem(ScheduleAttr schedule, Type elementType,
                         const TargetSpec &target);
+
+/// Says why `schedule` cannot multiply inputs of `elementType` with this K; ""
+/// if it can. TMA copies matrices whose rows are multiples of 16 bytes.
+std::string findExtentProblem(ScheduleAttr schedule, Type elementType,
+                              int64_t k);
 
 } // namespace mlir::tenon
 

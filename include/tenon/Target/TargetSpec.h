@@ -28,6 +28,8 @@ struct TargetSpec {
   bool portable;
   /// Whether kernels of family mma_sync run on it.
   bool hasMmaSync;
+  /// Whether kernels of family wgmma run on it.
+  bool hasWgmma;
   /// Bytes of shared memory that a block may ask for, and that a multiprocessor
   /// has for all of its blocks, kReservedSharedBytes a block included.
   int64_t sharedBytesPerBlock, sharedBytesPerMultiprocessor;
@@ -44,6 +46,8 @@ struct TargetSpec {
     double bits16; ///< f16 and bf16, accumulated in f32
     double tf32;
   } mmaSyncRate;
+  /// The same of wgmma; 0 without.
+  Rates wgmmaRate;
   /// The same, of cuBLAS's large products.
   Rates libraryRate;
 };

@@ -1,0 +1,103 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a schedule of family wgmma asks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FamilyChecks.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+using llvm::formatv;
+
+/// Accumulators of a thread at most: the rest of its 232 registers holds
+/// addresses, loops and what an epilogue computes with.
+static constexpr int64_t kMaxAccumulators = 192;
+/// Rows of one wgmma.
+static constexpr int64_t kWgmmaRows = 64;
+
+/// Warps along M, one or two warpgroups of them.
+static std::string findWarpProblem(ScheduleAttr schedule) {
+  ArrayRef<int64_t> warps = schedule.getWarps();
+  if ((warps[0] != 4 && warps[0] != 8) || warps[1] != 1)
+    return formatv("wgmma needs warps = 4x1, one warpgroup a tile, or 8x1, "
+                   "two, not {0}x{1}",
+                   warps[0], warps[1]);
+  if (schedule.getPingPong() && warps[0] != 4)
+    return "with ping_pong each tile has one warpgroup; write warps = 4x1, or "
+           "leave out ping_pong";
+  return "";
+}
+
+/// The rows and columns of each warpgroup are one or two wgmmas.
+static std::string findTileProblem(ScheduleAttr schedule) {
+  int64_t m = schedule.getTile()[0], n = schedule.getTile()[1];
+  int64_t warpgroups = schedule.getNumThreads() / kWarpgroupThreads;
+  int64_t rows = kWgmmaRows * warpgroups;
+  if (m != rows && m != 2 * rows)
+    return formatv("M of the tile must be {0} or {1} with {2} warps along it, "
+                   "not {3}",
+                   rows, 2 * rows, schedule.getWarps()[0], m);
+  if (n % 8 != 0 || n > 256)
+    return formatv("N of the tile must be a multiple of 8 up to 256, not {0}",
+                   n);
+  int64_t accumulators = m / rows * n / 2;
+  if (accumulators > kMaxAccumulators)
+    return formatv("a tile of {0}x{1} gives a thread {2} accumulators, more "
+                   "than the {3} that its registers hold; use {4} or a "
+                   "smaller tile",
+                   m, n, accumulators, kMaxAccumulators,
+                   schedule.getPingPong() || warpgroups == 2
+                       ? "M = " + std::to_string(rows)
+                       : "warps = 8x1");
+  return "";
+}
+
+/// Blocks of a cluster each copy half of the rows that they share, in whole
+/// periods of the swizzle.
+static std::string findClusterProblem(ScheduleAttr schedule) {
+  int64_t m = schedule.getClusterM(), n = schedule.getClusterN();
+  if (m > 2 || n > 2 || (m == 2 && n == 2))
+    return formatv("cluster must be 1x1, 2x1 or 1x2, not {0}x{1}", m, n);
+  if (m == 2 && schedule.getTile()[1] % 16 != 0)
+    return formatv("with cluster = 2x1 N of the tile must be a multiple of 16, "
+                   "half of its rows of w for each block, not {0}; use another "
+                   "N, or cluster = 1x2",
+                   schedule.getTile()[1]);
+  return "";
+}
+
+std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
+  if (schedule.getSwizzle() != 128)
+    return formatv("wgmma needs swizzle = 128, not {0}", schedule.getSwizzle());
+  std::string problem = findShapeProblem(schedule, elementType);
+  if (!problem.empty())
+    return problem;
+  if (schedule.getStages() < 2)
+    return formatv("wgmma needs at least 2 stages, not {0}",
+                   schedule.getStages());
+  if (schedule.getBlocks() != 1)
+    return formatv("a multiprocessor has one block of a wgmma kernel; write "
+                   "blocks = 1, not {0}",
+                   schedule.getBlocks());
+  problem = findWarpProblem(schedule);
+  if (problem.empty())
+    problem = findTileProblem(schedule);
+  return problem.empty() ? findClusterProblem(schedule) : problem;
+}
+
+std::string tenon::findWgmmaProblem(ScheduleAttr schedule,
+                                    const TargetSpec &target) {
+  if (!target.hasWgmma)
+    return formatv("{0} has no wgmma; take a mma_sync schedule, or compile for "
+                   "sm_90a alone",
+                   target.name);
+  return findSharedProblem(schedule, target);
+}

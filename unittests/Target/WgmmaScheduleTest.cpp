@@ -1,0 +1,184 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a schedule of family wgmma asks of a target, sentence by sentence.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScheduleParser.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+class WgmmaScheduleTest : public testing::Test, protected ScheduleParser {
+protected:
+  WgmmaScheduleTest() : ScheduleParser("wgmma") {}
+
+  std::string find(StringRef text, StringRef type = "bf16",
+                   StringRef target = "sm_90a") {
+    return ScheduleParser::find(text, type, target);
+  }
+
+  /// A schedule of bf16 with the usual numbers where none are given.
+  static std::string write(StringRef tile, StringRef warps,
+                           StringRef options = "", int stages = 3) {
+    return ("tile = " + tile + "x64, warps = " + warps +
+            ", stages = " + Twine(stages) +
+            ", swizzle = 128, raster = 16, blocks = 1" + options)
+        .str();
+  }
+};
+} // namespace
+
+TEST_F(WgmmaScheduleTest, Runs) {
+  for (StringRef tile : {"128x256", "256x128", "256x192", "128x8"})
+    for (StringRef type : {"bf16", "f16"})
+      EXPECT_EQ(find(write(tile, "8x1"), type), "");
+  for (StringRef tile : {"64x8", "64x256", "128x128", "128x192", "64x104"})
+    for (StringRef options : {"", ", ping_pong = true", ", stream_k = true",
+                              ", cluster = 1x1", ", cluster = 1x2"})
+      EXPECT_EQ(find(write(tile, "4x1", options)), "")
+          << tile.str() << options.str();
+  EXPECT_EQ(find(write("128x256", "8x1", ", cluster = 2x1, stream_k = true")),
+            "");
+  EXPECT_EQ(find("tile = 128x256x32, warps = 8x1, stages = 2, swizzle = 128, "
+                 "raster = 16, blocks = 1",
+                 "f32"),
+            "");
+}
+
+TEST_F(WgmmaScheduleTest, Family) {
+  for (StringRef target : {"sm_80", "sm_86", "sm_89", "sm_90"})
+    EXPECT_EQ(find(write("128x256", "8x1"), "bf16", target),
+              (target + " has no wgmma; take a mma_sync schedule, or compile "
+                        "for sm_90a alone")
+                  .str());
+}
+
+TEST_F(WgmmaScheduleTest, Shape) {
+  EXPECT_EQ(find(write("128x256", "8x1"), "f64"),
+            "wgmma multiplies f16, bf16 and f32 (as tf32), not f64");
+  EXPECT_EQ(find(write("128x256", "8x1"), "f32"),
+            "K of the tile must be the 32 elements of f32 that swizzle, 128 "
+            "bytes, holds, not 64");
+  EXPECT_EQ(find("tile = 128x256x32, warps = 8x1, stages = 3, swizzle = 64, "
+                 "raster = 16, blocks = 1"),
+            "wgmma needs swizzle = 128, not 64");
+  EXPECT_EQ(find("tile = 128x256x64, warps = 8x1, stages = 3, swizzle = 128, "
+                 "raster = 257, blocks = 1"),
+            "raster must be at most 256 row tiles, not 257");
+  EXPECT_EQ(find(write("128x256", "8x1", "", /*stages=*/1)),
+            "wgmma needs at least 2 stages, not 1");
+  EXPECT_EQ(find("tile = 64x64x64, warps = 4x1, stages = 3, swizzle = 128, "
+                 "raster = 16, blocks = 2"),
+            "a multiprocessor has one block of a wgmma kernel; write blocks = "
+            "1, not 2");
+}
+
+TEST_F(WgmmaScheduleTest, Warps) {
+  for (StringRef warps : {"2x4", "16x1", "4x2"})
+    EXPECT_EQ(find(write("128x256", warps)),
+              ("wgmma needs warps = 4x1, one warpgroup a tile, or 8x1, two, "
+               "not " +
+               warps)
+                  .str());
+  EXPECT_EQ(find(write("128x128", "8x1", ", ping_pong = true")),
+            "with ping_pong each tile has one warpgroup; write warps = 4x1, or "
+            "leave out ping_pong");
+}
+
+TEST_F(WgmmaScheduleTest, Tile) {
+  EXPECT_EQ(find(write("192x128", "4x1")),
+            "M of the tile must be 64 or 128 with 4 warps along it, not 192");
+  EXPECT_EQ(find(write("64x128", "8x1")),
+            "M of the tile must be 128 or 256 with 8 warps along it, not 64");
+  for (StringRef n : {"100", "264"})
+    EXPECT_EQ(
+        find(write(("64x" + n).str(), "4x1")),
+        ("N of the tile must be a multiple of 8 up to 256, not " + n).str());
+  EXPECT_EQ(find(write("128x200", "4x1")),
+            "a tile of 128x200 gives a thread 200 accumulators, more than the "
+            "192 that its registers hold; use warps = 8x1 or a smaller tile");
+  EXPECT_EQ(find(write("256x256", "8x1")),
+            "a tile of 256x256 gives a thread 256 accumulators, more than the "
+            "192 that its registers hold; use M = 128 or a smaller tile");
+  EXPECT_EQ(find(write("128x256", "4x1", ", ping_pong = true")),
+            "a tile of 128x256 gives a thread 256 accumulators, more than the "
+            "192 that its registers hold; use M = 64 or a smaller tile");
+}
+
+TEST_F(WgmmaScheduleTest, Cluster) {
+  for (StringRef cluster : {"2x2", "4x1", "1x3", "4611686018427387904x4"})
+    EXPECT_EQ(find(write("128x256", "8x1", (", cluster = " + cluster).str())),
+              ("cluster must be 1x1, 2x1 or 1x2, not " + cluster).str());
+  EXPECT_EQ(find(write("128x104", "8x1", ", cluster = 2x1")),
+            "with cluster = 2x1 N of the tile must be a multiple of 16, half "
+            "of its rows of w for each block, not 104; use another N, or "
+            "cluster = 1x2");
+}
+
+TEST_F(WgmmaScheduleTest, SharedMemory) {
+  EXPECT_EQ(find(write("128x256", "8x1", "", /*stages=*/4)), "");
+  EXPECT_EQ(find(write("128x256", "8x1", "", /*stages=*/5)),
+            "5 stages of 49152 bytes do not fit the 197888 bytes of shared "
+            "memory that sm_90a leaves them; use fewer stages or a smaller "
+            "tile");
+}
+
+/// Numbers whose products do not fit an i64.
+TEST_F(WgmmaScheduleTest, HugeNumbers) {
+  const std::string huge = "4611686018427387904";
+  for (std::string text :
+       {write(huge + "x" + huge, "8x1"), write("128x256", huge + "x" + huge),
+        "tile = 128x256x64, warps = 8x1, stages = " + huge +
+            ", swizzle = 128, raster = 16, blocks = 1",
+        "tile = 128x256x64, warps = 8x1, stages = 3, swizzle = 128, raster = "
+        "16, blocks = " +
+            huge})
+    EXPECT_NE(find(text), "") << text;
+}
+
+/// A row of K must be a multiple of 16 bytes.
+TEST_F(WgmmaScheduleTest, Extent) {
+  ScheduleAttr schedule = parse(write("128x256", "8x1"));
+  Type bf16 = BFloat16Type::get(&context), f32 = Float32Type::get(&context);
+  EXPECT_EQ(findExtentProblem(schedule, bf16, 1000), "");
+  EXPECT_EQ(findExtentProblem(schedule, f32, 1004), "");
+  EXPECT_EQ(findExtentProblem(schedule, bf16, 1004),
+            "TMA copies rows of multiples of 16 bytes, and K, 1004 elements of "
+            "bf16, is 2008; pad K to 1008, or take a mma_sync schedule");
+  EXPECT_EQ(findExtentProblem(schedule, f32, 1001),
+            "TMA copies rows of multiples of 16 bytes, and K, 1001 elements of "
+            "f32, is 4004; pad K to 1004, or take a mma_sync schedule");
+}
+
+TEST_F(WgmmaScheduleTest, Bytes) {
+  ScheduleAttr cooperative = parse(write("128x256", "8x1"));
+  EXPECT_EQ(getConsumerWarpgroups(cooperative), 2);
+  EXPECT_EQ(getBlockThreads(cooperative), 384);
+  EXPECT_EQ(getSharedBytes(cooperative),
+            3 * 384 * 128 + 2 * kWarpgroupEpilogueBytes +
+                12 * kScalarBytesPerWarp + kBarrierBytes);
+  EXPECT_EQ(getWorkspaceBytes(cooperative), 0);
+
+  ScheduleAttr single = parse(write("128x128", "4x1"));
+  EXPECT_EQ(getBlockThreads(single), 256);
+  EXPECT_EQ(getSharedBytes(single), 3 * 256 * 128 + kWarpgroupEpilogueBytes +
+                                        8 * kScalarBytesPerWarp +
+                                        kBarrierBytes);
+
+  ScheduleAttr pingPong = parse(write(
+      "64x256", "4x1", ", stream_k = true, cluster = 2x1, ping_pong = true"));
+  EXPECT_EQ(getConsumerWarpgroups(pingPong), 2);
+  EXPECT_EQ(getBlockThreads(pingPong), 384);
+  EXPECT_EQ(getMaxBlocks(pingPong), kMaxMultiprocessors);
+  EXPECT_EQ(getWorkspaceBytes(pingPong),
+            kMaxMultiprocessors * (8 + 64 * 256 * 4));
+}
