@@ -104,6 +104,23 @@ def test_configurations_of_the_repository():
     }
     extents = [{getattr(case.problem, letter) for case in cases["sm80_ragged"]} for letter in "mnk"]
     assert [min(e) for e in extents] == [1, 1, 1] and all(case.repeat == 0 for case in cases["sm80_ragged"])
+    for name in ("sm90a", "sm90a_compile", "sm90a_tune"):
+        assert {case.problem.dtype for case in cases[name]} == {"f16", "bf16", "tf32"}
+
+
+def test_sweep():
+    """The sweep of sm_90a has the range that is asked for, odd sizes among them, and fits a GPU's memory."""
+    cases = read_config(CONFIGS / "sm90a_sweep.json")[1]
+    assert len(cases) >= 64
+    assert all([c.name for c in case.contenders] == ["cublas", "tiled", "auto"] for case in cases)
+    spans = {letter: [getattr(case.problem, letter) for case in cases] for letter in "mnk"}
+    ends = {letter: (min(span), max(span)) for letter, span in spans.items()}
+    assert ends == {"m": (1, 32768), "n": (64, 32768), "k": (64, 32768)}
+    assert all(any(extent % 2 for extent in span) for span in spans.values())
+    for case in cases:  # x and w as they are made, three results of each contender, float64 blocks
+        p = case.problem
+        made = 4 * max(p.m, p.n) * p.k + 4 * (p.m + p.n) * p.k
+        assert made + 9 * 4 * p.m * p.n + 12 * 8 * 4096**2 < 20e9, case.name
 
 
 # Epilogues

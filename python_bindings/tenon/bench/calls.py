@@ -136,7 +136,8 @@ def make_call(contender: Contender, problem: Problem, tensors: Tensors, executab
     model = eager_model(problem)
     if contender.name == "compile":
         # Without its own CUDA graphs: every contender is timed in one of ours.
-        model = torch.compile(model, mode="max-autotune-no-cudagraphs", dynamic=problem.dynamic_m)
+        dynamic = problem.dynamic_m
+        model = torch.compile(model, mode="max-autotune-no-cudagraphs", fullgraph=True, dynamic=dynamic)
     return ModelCall(model, tensors)
 
 
