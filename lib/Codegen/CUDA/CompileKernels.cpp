@@ -16,6 +16,7 @@
 
 #include "tenon/Codegen/CUDA/Passes.h"
 
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -54,6 +55,8 @@ static FailureOr<SmallString<0>> createBitcode(ModuleOp module) {
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createTenonLowerKernels());
+  // Ops that LLVM has no intrinsic for become inline PTX.
+  passes.addPass(createConvertNVVMToLLVMPass());
   if (failed(passes.run(*kernels)))
     return failure();
   llvm::LLVMContext context;

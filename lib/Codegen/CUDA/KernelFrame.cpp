@@ -24,8 +24,8 @@ KernelFrame::KernelFrame(gpu::GPUModuleOp module, StringRef name, Location loc,
     : b(loc, module.getContext()), geometry(geometry), module(module) {
   unsigned numPointers = phase.operands.size() + numOutputs +
                          phase.finished.size() + (phase.reduction ? 1 : 0);
-  function =
-      createKernelFunction(b, module, name, numPointers, geometry.threads());
+  function = createKernelFunction(b, module, name, /*numTensorMaps=*/0,
+                                  numPointers, geometry.threads());
   // The grids of reductions are made for two blocks at once on a
   // multiprocessor; dropped where registers do not suffice
   // (CompileKernels.cpp).

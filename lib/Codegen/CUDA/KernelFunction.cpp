@@ -16,14 +16,28 @@
 
 using namespace mlir;
 
-LLVM::LLVMFuncOp tenon::createKernelFunction(ImplicitLocOpBuilder &b,
-                                             gpu::GPUModuleOp module,
-                                             StringRef name,
-                                             unsigned numPointers,
-                                             int64_t threads) {
+/// A tensor map is a parameter of 128 bytes, of which the kernel takes the
+/// address.
+static void makeTensorMap(ImplicitLocOpBuilder &b, LLVM::LLVMFuncOp function,
+                          unsigned index) {
+  auto set = [&](StringRef name, Attribute value) {
+    function.setArgAttr(index, name, value);
+  };
+  set(LLVM::LLVMDialect::getByValAttrName(),
+      TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), 128)));
+  set(LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
+  set(NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
+}
+
+LLVM::LLVMFuncOp
+tenon::createKernelFunction(ImplicitLocOpBuilder &b, gpu::GPUModuleOp module,
+                            StringRef name, unsigned numTensorMaps,
+                            unsigned numPointers, int64_t threads) {
   auto pointer = LLVM::LLVMPointerType::get(
       b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Global));
-  SmallVector<Type> types(numPointers, pointer);
+  SmallVector<Type> types(numTensorMaps,
+                          LLVM::LLVMPointerType::get(b.getContext()));
+  types.append(numPointers, pointer);
   types.append(2, b.getI64Type());
   b.setInsertionPointToEnd(module.getBody());
   auto function = LLVM::LLVMFuncOp::create(
@@ -35,6 +49,8 @@ LLVM::LLVMFuncOp tenon::createKernelFunction(ImplicitLocOpBuilder &b,
                     b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                     b.getDenseI32ArrayAttr({static_cast<int32_t>(threads)}));
+  for (unsigned i = 0; i != numTensorMaps; ++i)
+    makeTensorMap(b, function, i);
   b.setInsertionPointToStart(function.addEntryBlock(b));
   return function;
 }

@@ -18,10 +18,12 @@
 
 namespace mlir::tenon {
 
-/// A kernel for blocks of `threads` threads; its arguments are `numPointers`
-/// pointers to global memory and two i64. The builder is then in its body.
+/// A kernel for blocks of `threads` threads; its arguments are `numTensorMaps`
+/// tensor maps, `numPointers` pointers to global memory and two i64. The
+/// builder is then in its body.
 LLVM::LLVMFuncOp createKernelFunction(ImplicitLocOpBuilder &b,
                                       gpu::GPUModuleOp module, StringRef name,
+                                      unsigned numTensorMaps,
                                       unsigned numPointers, int64_t threads);
 
 /// Emits `body` where `condition` holds.

@@ -13,6 +13,7 @@
 
 #include "../ElementEmitter.h"
 #include "../HostValues.h"
+#include "../Sm90/TensorMaps.h"
 
 #include "tenon/Target/Schedule.h"
 
@@ -54,8 +55,9 @@ private:
 
 /// How many blocks have something to do.
 Value TiledLowering::createWork(const TileGeometry &geometry) {
-  Value tiles = arith::MulIOp::create(b, emitCeilDiv(b, m, i64(geometry.tileM)),
-                                      i64(geometry.columnTiles()));
+  Value tiles = arith::MulIOp::create(
+      b, emitCeilDiv(b, m, i64(geometry.unitM())),
+      i64(geometry.columnUnits() * geometry.clusterBlocks()));
   int64_t parts = 1;
   if (geometry.schedule.getStreamK())
     parts = std::max<int64_t>(1, geometry.kTiles() / kMinKTiles);
@@ -76,12 +78,18 @@ void TiledLowering::emitAndLaunch(StringRef kind,
       makeKernelName(module, (function.getName() + "_" + kind).str());
   kernels.push_back(b.getStringAttr(name));
   LLVM::LLVMFuncOp kernel = emitTiledKernel(module, name, op, geometry);
-  SmallVector<Value> arguments(op.getOperands());
+  SmallVector<Value> arguments;
+  SmallVector<Attribute> maps;
+  for (const TensorMapUse &use : getTensorMaps(op, geometry)) {
+    arguments.push_back(use.matrix);
+    maps.push_back(use.map);
+  }
+  llvm::append_range(arguments, op.getOperands());
   arguments.append({m, /*token=*/i64(0)});
   Value one = arith::ConstantIndexOp::create(b, 1);
   Value blocks =
       arith::IndexCastOp::create(b, b.getIndexType(), createWork(geometry));
-  Value threads = arith::ConstantIndexOp::create(b, geometry.threads());
+  Value threads = arith::ConstantIndexOp::create(b, geometry.blockThreads());
   Value shared = arith::ConstantOp::create(
       b, b.getI32IntegerAttr(getSharedBytes(geometry.schedule)));
   auto launch = gpu::LaunchFuncOp::create(
@@ -92,6 +100,13 @@ void TiledLowering::emitAndLaunch(StringRef kind,
       shared, arguments);
   launch->setAttr(TenonDialect::kPersistentAttr,
                   b.getI64IntegerAttr(getMaxBlocks(geometry.schedule)));
+  if (!geometry.isWgmma())
+    return;
+  launch->setAttr(TenonDialect::kTensorMapsAttr, b.getArrayAttr(maps));
+  launch->setAttr(TenonDialect::kWaitsItselfAttr, b.getUnitAttr());
+  if (geometry.clusterBlocks() != 1)
+    launch->setAttr(TenonDialect::kClusterAttr,
+                    b.getI64IntegerAttr(geometry.clusterBlocks()));
 }
 
 /// Small tiles, for a kernel that may take its operands element by element: it

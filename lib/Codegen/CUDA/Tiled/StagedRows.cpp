@@ -20,8 +20,8 @@ using namespace mlir::tenon;
 
 StagedRows::StagedRows(TiledFrame &frame, unsigned group)
     : frame(frame), b(frame.b), group(group) {
-  memory = b.offset(b.offset(frame.shared, frame.geometry.stagingOffset()),
-                    b.mul(frame.warp, kStagingBytesPerWarp));
+  memory = b.offset(b.offset(frame.shared, frame.geometry.epilogueOffset()),
+                    b.mul(frame.tileWarp, kStagingBytesPerWarp));
 }
 
 Value StagedRows::getSwizzle(Value row) {
@@ -47,6 +47,8 @@ void StagedRows::store(ValueRange accumulators, unsigned pass) {
   Value half = b.bitAnd(b.shiftRight(frame.lane, 1), 1);
   Value inChunk = b.shiftLeft(b.bitAnd(frame.lane, 1), 3);
   for (unsigned block = 0; block != blocks; ++block) {
+    if (group * blocks + block == columnBlocks)
+      break; // the last group may be narrower
     unsigned index =
         (pass / 2 * columnBlocks + group * blocks + block) * 4 + pass % 2 * 2;
     Value values =

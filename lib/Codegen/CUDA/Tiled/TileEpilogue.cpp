@@ -30,9 +30,7 @@ public:
   void emit(ValueRange accumulators);
 
 private:
-  unsigned getFirstRow(unsigned step) {
-    return step * frame.geometry.rowsPerStep();
-  }
+  unsigned getFirstRow(unsigned step);
   unsigned stepsPerPass() {
     return TileGeometry::kPassRows / frame.geometry.rowsPerStep();
   }
@@ -77,11 +75,26 @@ ColumnGroup::ColumnGroup(TiledFrame &frame, TiledLinearOp op,
     columnInRange = b.less(column, geometry.n);
     column = b.min(column, b.i32(geometry.n - geometry.lanes));
   }
+  // The last group may be narrower than the others.
+  int64_t width = geometry.warpN() - group * geometry.passColumns();
+  if (width < geometry.passColumns()) {
+    Value inGroupRange = b.less(inGroup, width);
+    columnInRange =
+        columnInRange ? b.both(columnInRange, inGroupRange) : inGroupRange;
+    column = b.min(column, b.i32(geometry.n - geometry.lanes));
+  }
   column = b.toI64(column);
   firstRow = b.add(b.add(item.row, frame.warpRow),
                    b.div(frame.lane, geometry.threadsPerRow()));
   emitter = std::make_unique<ElementEmitter>(b, frame.operands, column,
                                              geometry.lanes);
+}
+
+/// The first row of a step, relative to the thread's first.
+unsigned ColumnGroup::getFirstRow(unsigned step) {
+  const TileGeometry &geometry = frame.geometry;
+  unsigned row = step * geometry.rowsPerStep();
+  return row / 16 * geometry.rowBlockStride() + row % 16;
 }
 
 /// The places of a pass's rows, and the loads from them.
@@ -177,7 +190,8 @@ void tenon::emitTileEpilogue(TiledFrame &frame, TiledLinearOp op,
   // The region has no reductions, so its plan is one phase.
   FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
   const EpiloguePhase &phase = plan->getPhases().back();
-  unsigned groups = frame.geometry.warpN() / frame.geometry.passColumns();
+  unsigned groups =
+      llvm::divideCeil(frame.geometry.warpN(), frame.geometry.passColumns());
   for (unsigned group = 0; group != groups; ++group) {
     // Else LLVM would keep the offsets of all rows from one group to the next.
     frame.computePlace();

@@ -48,6 +48,7 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
   ArrayRef<int64_t> tile = schedule.getTile(), warps = schedule.getWarps();
   tileM = tile[0], tileN = tile[1], tileK = tile[2];
   warpsM = warps[0], warpsN = warps[1];
+  clusterM = schedule.getClusterM(), clusterN = schedule.getClusterN();
   stages = schedule.getStages();
   rowBytes = schedule.getSwizzle();
   copyBytes =

@@ -13,6 +13,7 @@
 #define TENON_LIB_CODEGEN_CUDA_TILED_TILEGEOMETRY_H
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "tenon/Target/Schedule.h"
 
 namespace mlir::tenon {
 
@@ -28,18 +29,32 @@ struct TileGeometry {
   unsigned elementBytes;
   ScheduleAttr schedule;
   int64_t tileM, tileN, tileK, warpsM, warpsN, stages, rowBytes;
+  int64_t clusterM,
+      clusterN; ///< tiles of a cluster, whose blocks work together
   /// Bytes of x and w copied at a time, 16 at most.
   unsigned copyBytes;
   /// Neighbouring elements of a row that a thread finishes at a time: 16 bytes
   /// of the narrowest matrix, or as many as divide N.
   unsigned lanes;
 
+  bool isWgmma() const { return schedule.getFamily() == KernelFamily::Wgmma; }
+  /// Those that multiply a tile. A wgmma kernel has others beside them.
   int64_t threads() const { return 32 * warpsM * warpsN; }
+  int64_t blockThreads() const { return getBlockThreads(schedule); }
   int64_t warpM() const { return tileM / warpsM; }
   int64_t warpN() const { return tileN / warpsN; }
 
+  /// Rows from one of a warp's blocks of 16 to its next: the four warps of a
+  /// warpgroup share a wgmma of 64 rows.
+  int64_t rowBlockStride() const { return isWgmma() ? 64 : 16; }
+
+  // A cluster takes `clusterM` by `clusterN` tiles at a time.
+  int64_t clusterBlocks() const { return clusterM * clusterN; }
+  int64_t unitM() const { return tileM * clusterM; }
+  int64_t unitN() const { return tileN * clusterN; }
+
   // Along N and K.
-  int64_t columnTiles() const { return llvm::divideCeil(n, tileN); }
+  int64_t columnUnits() const { return llvm::divideCeil(n, unitN()); }
   int64_t kTiles() const { return llvm::divideCeil(k, tileK); }
   bool hasKTail() const { return k % tileK != 0; }
 
@@ -58,7 +73,18 @@ struct TileGeometry {
   }
   int64_t threadsPerRow() const { return passColumns() / lanes; }
   int64_t rowsPerStep() const { return 32 / threadsPerRow(); }
-  int64_t stagingOffset() const { return stages * stageBytes(); }
+
+  // Shared memory, by offset.
+  int64_t epilogueOffset() const { return stages * stageBytes(); }
+  int64_t scalarsOffset() const {
+    int64_t bytes =
+        isWgmma() ? getConsumerWarpgroups(schedule) * kWarpgroupEpilogueBytes
+                  : schedule.getNumWarps() * kStagingBytesPerWarp;
+    return epilogueOffset() + bytes;
+  }
+  int64_t barriersOffset() const {
+    return scalarsOffset() + blockThreads() / 32 * kScalarBytesPerWarp;
+  }
 
   /// Whether rows or columns of a tile may lie beyond M or N.
   bool hasRaggedRows() const {

@@ -24,21 +24,22 @@ static constexpr auto kShared =
     static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared);
 
 TiledFrame::TiledFrame(gpu::GPUModuleOp module, StringRef name,
-                       TiledLinearOp op, const TileGeometry &geometry)
+                       TiledLinearOp op, const TileGeometry &geometry,
+                       unsigned numTensorMaps)
     : b(op.getLoc(), module.getContext()), geometry(geometry) {
   unsigned numPointers = 2 + op.getInputs().size() + op.getOutputs().size() +
                          (op.getWorkspace() ? 1 : 0);
-  function =
-      createKernelFunction(b, module, name, numPointers, geometry.threads());
+  function = createKernelFunction(b, module, name, numTensorMaps, numPointers,
+                                  geometry.blockThreads());
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     b.getI32IntegerAttr(geometry.schedule.getBlocks()));
   shared = getSharedMemory(module);
-  takeArguments(op);
+  takeArguments(op, numTensorMaps);
   computePlace();
 }
 
 /// The block's dynamic shared memory: an external array without a size, aligned
-/// for the widest access; PTX knows no other way to name it.
+/// for TMA's swizzle; PTX knows no other way to name it.
 Value TiledFrame::getSharedMemory(gpu::GPUModuleOp module) {
   constexpr llvm::StringLiteral name = "tenon_dynamic_shared";
   auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
@@ -48,18 +49,19 @@ Value TiledFrame::getSharedMemory(gpu::GPUModuleOp module) {
     global = LLVM::GlobalOp::create(
         b, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
         LLVM::Linkage::External, name, /*value=*/Attribute(),
-        /*alignment=*/128, kShared);
+        /*alignment=*/1024, kShared);
   }
   return LLVM::AddressOfOp::create(b, global);
 }
 
-void TiledFrame::takeArguments(TiledLinearOp op) {
+void TiledFrame::takeArguments(TiledLinearOp op, unsigned numTensorMaps) {
   ValueRange arguments = function.getArguments();
   auto take = [&](unsigned count) {
     ValueRange taken = arguments.take_front(count);
     arguments = arguments.drop_front(count);
     return taken;
   };
+  tensorMaps = take(numTensorMaps);
   x = take(1)[0];
   w = take(1)[0];
   for (auto [argument, pointer] :
@@ -76,19 +78,38 @@ void TiledFrame::takeArguments(TiledLinearOp op) {
 void TiledFrame::computePlace() {
   // To LLVM each reading may differ, so it cannot reuse an earlier one's.
   thread = b.ptxRead(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
-  block = NVVM::BlockIdXOp::create(b, b.getI32Type());
-  grid = NVVM::GridDimXOp::create(b, b.getI32Type());
+  unit = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  units = NVVM::GridDimXOp::create(b, b.getI32Type());
+  rank = b.rem(unit, geometry.clusterBlocks());
+  unit = b.div(unit, geometry.clusterBlocks());
+  units = b.div(units, geometry.clusterBlocks());
   lane = b.bitAnd(thread, 31);
   // Through a shuffle, so that ptxas knows it to be the same in a warp.
   warp = NVVM::ShflOp::create(b, b.getI32Type(), b.i32(-1),
                               b.shiftRight(thread, 5), b.i32(0), b.i32(31),
                               NVVM::ShflKind::idx, UnitAttr());
+  scalars = b.offset(b.offset(shared, geometry.scalarsOffset()),
+                     b.mul(warp, kScalarBytesPerWarp));
+  if (geometry.isWgmma())
+    return computeWarpgroupPlace();
+  tileWarp = warp;
   warpRow = b.mul(b.rem(warp, geometry.warpsM), geometry.warpM());
   warpColumn = b.mul(b.div(warp, geometry.warpsM), geometry.warpN());
-  int64_t offset = geometry.stagingOffset() +
-                   geometry.schedule.getNumWarps() * kStagingBytesPerWarp;
-  scalars =
-      b.offset(b.offset(shared, offset), b.mul(warp, kScalarBytesPerWarp));
+}
+
+/// Of a wgmma kernel, whose first warpgroup copies. A tile's rows are divided
+/// among its warpgroups, and every 64 of these among four warps.
+void TiledFrame::computeWarpgroupPlace() {
+  warpgroup = b.shiftRight(warp, 2);
+  tileWarp = b.sub(warp, 4);
+  thread = b.sub(thread, kWarpgroupThreads);
+  warpRow = b.mul(b.bitAnd(warp, 3), 16);
+  if (geometry.schedule.getPingPong())
+    thread = b.bitAnd(thread, kWarpgroupThreads - 1);
+  else
+    warpRow = b.add(warpRow, b.mul(b.sub(warpgroup, 1),
+                                   geometry.tileM * 4 / geometry.warpsM));
+  warpColumn = b.i32(0);
 }
 
 void KeptScalar::store(Value value) {
@@ -109,7 +130,16 @@ KeptScalar TiledFrame::keep() {
   return KeptScalar(*this, numScalars++);
 }
 
-void TiledFrame::barrier() { NVVM::Barrier0Op::create(b); }
+void TiledFrame::barrier() {
+  if (!geometry.isWgmma()) {
+    NVVM::Barrier0Op::create(b);
+    return;
+  }
+  // Barrier 0 is that of the whole block.
+  Value id = geometry.schedule.getPingPong() ? warpgroup : b.i32(1);
+  b.ptx("bar.sync $0, " + std::to_string(geometry.threads()) + ";",
+        "r,~{memory}", id);
+}
 
 void TiledFrame::syncWarp() { NVVM::SyncWarpOp::create(b, b.i32(-1)); }
 

@@ -38,13 +38,13 @@ private:
   unsigned index = 0;
 };
 
-/// Opens a kernel. Its arguments are, in order: x, w, the epilogue's operands,
-/// the outputs, the workspace (with stream-K), M and the launch's token, both
-/// i64.
+/// Opens a kernel. Its arguments are, in order: tensor maps (of a wgmma kernel,
+/// Sm90/TensorMaps.h), x, w, the epilogue's operands, the outputs, the
+/// workspace (with stream-K), M and the launch's token, both i64.
 class TiledFrame {
 public:
   TiledFrame(gpu::GPUModuleOp module, StringRef name, TiledLinearOp op,
-             const TileGeometry &geometry);
+             const TileGeometry &geometry, unsigned numTensorMaps);
   /// Ends the kernel.
   void close() { LLVM::ReturnOp::create(b, ValueRange()); }
 
@@ -55,6 +55,7 @@ public:
   /// that has none to spare.
   void computePlace();
 
+  /// Of the threads that multiply a tile.
   void barrier();
   void syncWarp();
   /// A place for an i32 that is the same in all threads of a warp. What one
@@ -67,17 +68,24 @@ public:
   TileGeometry geometry;
   DenseMap<Value, Value> operands; ///< of the region's arguments
   SmallVector<Value> outputs;
+  SmallVector<Value> tensorMaps;
   Value x, w, workspace;
-  Value m;                         // i32
-  Value token;                     // i64
-  Value thread, lane, block, grid; // i32; grid: number of blocks
-  Value warpRow, warpColumn; // i32; the warp's first row, column of a tile
-  Value warp;                // i32
+  Value m;     // i32
+  Value token; // i64
+  // i32. What works on tiles together is a cluster of blocks, or a block.
+  Value unit, units;         ///< number of this one, how many there are
+  Value rank;                ///< of the block in its cluster
+  Value thread;              ///< among those that multiply a tile
+  Value lane, warp;          ///< warp: of the block
+  Value tileWarp;            ///< among all that multiply
+  Value warpgroup;           ///< of the block; of wgmma kernels
+  Value warpRow, warpColumn; ///< the warp's first row, column of a tile
   Value shared;              ///< dynamic shared memory
 
 private:
   friend class KeptScalar;
-  void takeArguments(TiledLinearOp op);
+  void takeArguments(TiledLinearOp op, unsigned numTensorMaps);
+  void computeWarpgroupPlace();
   Value getSharedMemory(gpu::GPUModuleOp module);
 
   LLVM::LLVMFuncOp function;

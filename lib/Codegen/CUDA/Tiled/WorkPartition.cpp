@@ -16,20 +16,20 @@ using namespace mlir::tenon;
 
 WorkPartition::WorkPartition(TiledFrame &frame) : frame(frame), b(frame.b) {
   const TileGeometry &geometry = frame.geometry;
-  Value rows = b.ceilDiv(frame.m, geometry.tileM);
-  Value tiles = b.mul(rows, geometry.columnTiles());
-  SmallVector<std::pair<KeptScalar *, Value>> kept{{&rowTiles, rows}};
+  Value rows = b.ceilDiv(frame.m, geometry.unitM());
+  Value tiles = b.mul(rows, geometry.columnUnits());
+  SmallVector<std::pair<KeptScalar *, Value>> kept{{&rowUnits, rows}};
   // Tiles b, b + grid, ...; without stream-K the grid has no more blocks than
   // there are tiles.
   auto countTurns = [&](Value tiles) {
-    return b.div(b.sub(b.add(b.sub(tiles, frame.block), frame.grid), 1),
-                 frame.grid);
+    return b.div(b.sub(b.add(b.sub(tiles, frame.unit), frame.units), 1),
+                 frame.units);
   };
   Value turns;
   if (geometry.schedule.getStreamK()) {
     Value numStreamed = chooseStreamed(tiles);
     Value others = b.sub(tiles, numStreamed);
-    turns = b.select(b.less(frame.block, others), countTurns(others), b.i32(0));
+    turns = b.select(b.less(frame.unit, others), countTurns(others), b.i32(0));
     turns = b.add(turns, divideStream(numStreamed, kept));
   } else {
     turns = countTurns(tiles);
@@ -48,12 +48,12 @@ WorkPartition::WorkPartition(TiledFrame &frame) : frame(frame), b(frame.b) {
 /// more than 1 in 25 places for tiles would stay empty; less is not worth a
 /// partial tile written and read.
 Value WorkPartition::chooseStreamed(Value tiles) {
-  Value waves = b.div(tiles, frame.grid), rest = b.rem(tiles, frame.grid);
-  Value empty = b.sub(frame.grid, rest);
-  Value places = b.mul(b.add(waves, 1), frame.grid);
+  Value waves = b.div(tiles, frame.units), rest = b.rem(tiles, frame.units);
+  Value empty = b.sub(frame.units, rest);
+  Value places = b.mul(b.add(waves, 1), frame.units);
   Value isWorth =
       b.both(b.less(places, b.mul(empty, 25)), b.less(b.i32(0), rest));
-  return b.select(isWorth, b.min(tiles, b.add(rest, frame.grid)), b.i32(0));
+  return b.select(isWorth, b.min(tiles, b.add(rest, frame.units)), b.i32(0));
 }
 
 /// How many blocks share the stream: all of them, or, where that leaves out no
@@ -61,10 +61,10 @@ Value WorkPartition::chooseStreamed(Value tiles) {
 /// two.
 Value WorkPartition::chooseBlocks(Value numStreamed) {
   Value isNone = b.equal(numStreamed, 0);
-  Value rest = b.rem(frame.grid, b.select(isNone, b.i32(1), numStreamed));
-  Value isEven = b.both(b.less(b.mul(rest, 16), frame.grid),
-                        b.less(numStreamed, frame.grid));
-  return b.select(isEven, b.sub(frame.grid, rest), frame.grid);
+  Value rest = b.rem(frame.units, b.select(isNone, b.i32(1), numStreamed));
+  Value isEven = b.both(b.less(b.mul(rest, 16), frame.units),
+                        b.less(numStreamed, frame.units));
+  return b.select(isEven, b.sub(frame.units, rest), frame.units);
 }
 
 /// Gives the number of tiles of which the block has a part.
@@ -75,8 +75,8 @@ Value WorkPartition::divideStream(
   Value blocks = chooseBlocks(numStreamed);
   Value base = b.div(length, blocks), extra = b.rem(length, blocks);
   // Blocks beyond `blocks` have the empty range at the end.
-  Value first = b.add(b.mul(frame.block, base), b.min(frame.block, extra));
-  Value last = b.add(b.add(first, base), b.toI32(b.less(frame.block, extra)));
+  Value first = b.add(b.mul(frame.unit, base), b.min(frame.unit, extra));
+  Value last = b.add(b.add(first, base), b.toI32(b.less(frame.unit, extra)));
   first = b.min(first, length);
   last = b.min(last, length);
   Value parts =
@@ -101,7 +101,7 @@ WorkItem WorkPartition::getItem(Value turn) {
   WorkItem item;
   item.kBegin = b.i32(0);
   item.kCount = b.i32(frame.geometry.kTiles());
-  setOrigin(b.add(frame.block, b.mul(turn, frame.grid)), item);
+  setOrigin(b.add(frame.unit, b.mul(turn, frame.units)), item);
   return item;
 }
 
@@ -115,8 +115,8 @@ WorkItem WorkPartition::getPiece(Value turn) {
   Value pieceBegin = b.sub(b.maxSigned(first, front), front);
   Value pieceEnd = b.minSigned(b.sub(last, front), b.i32(kTiles));
   // After it, whole tiles.
-  Value whole = b.add(b.add(streamed.load(), frame.block),
-                      b.mul(b.sub(turn, parts), frame.grid));
+  Value whole = b.add(b.add(streamed.load(), frame.unit),
+                      b.mul(b.sub(turn, parts), frame.units));
   Value isStreamed = b.less(turn, parts);
   item.kBegin = b.select(isStreamed, pieceBegin, b.i32(0));
   item.kCount =
@@ -130,10 +130,15 @@ WorkItem WorkPartition::getPiece(Value turn) {
 void WorkPartition::setOrigin(Value tile, WorkItem &item) {
   const TileGeometry &geometry = frame.geometry;
   int64_t raster = geometry.schedule.getRaster();
-  int64_t perGroup = geometry.columnTiles() * raster;
+  int64_t perGroup = geometry.columnUnits() * raster;
   Value firstRow = b.mul(b.div(tile, perGroup), raster);
   Value inGroup = b.rem(tile, perGroup);
-  Value rows = b.min(b.sub(rowTiles.load(), firstRow), b.i32(raster));
-  item.row = b.mul(b.add(firstRow, b.rem(inGroup, rows)), geometry.tileM);
-  item.column = b.mul(b.div(inGroup, rows), geometry.tileN);
+  Value rows = b.min(b.sub(rowUnits.load(), firstRow), b.i32(raster));
+  item.row = b.mul(b.add(firstRow, b.rem(inGroup, rows)), geometry.unitM());
+  item.column = b.mul(b.div(inGroup, rows), geometry.unitN());
+  // A block's own tile of its cluster's.
+  item.row = b.add(item.row,
+                   b.mul(b.rem(frame.rank, geometry.clusterM), geometry.tileM));
+  item.column = b.add(
+      item.column, b.mul(b.div(frame.rank, geometry.clusterM), geometry.tileN));
 }

@@ -23,7 +23,9 @@ struct WorkItem {
   Value kBegin, kCount;
 };
 
-/// Divides the tiles among the blocks of the launch.
+/// Divides the tiles among the blocks of the launch. Where blocks form
+/// clusters, read "cluster" for "block" below, and for "tile" the tiles that a
+/// cluster takes at a time: neighbours, one for each of its blocks.
 ///
 /// Without stream-K block b takes tiles b, b + grid, b + 2 grid, ... With it,
 /// the tiles that would not fill a wave, and a wave more where there is one,
@@ -43,8 +45,8 @@ public:
   Value getCount() { return count.load(); }
   /// What the block does in turn number `turn`.
   WorkItem getItem(Value turn);
-  /// The K tiles in the range of `block`.
-  Value getRangeLength(Value block);
+  /// The K tiles in the range of `unit`.
+  Value getRangeLength(Value unit);
 
 private:
   Value chooseStreamed(Value tiles);
@@ -56,7 +58,7 @@ private:
 
   TiledFrame &frame;
   KernelBuilder &b;
-  KeptScalar rowTiles, count;
+  KeptScalar rowUnits, count;
   // With stream-K: how many tiles are streamed, and K tiles in a block's range
   // (quotient and remainder); this block's range, and the tiles it has a part
   // of.

@@ -1,0 +1,90 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits the copying thread's loops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Producer.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Copies a tile's rows that lie at `row`, K from `column` on; of several
+/// `parts`, this block's own, to all blocks.
+void Producer::copyRows(Value map, Value target, Value barrier, Value column,
+                        Value row, int64_t rows, Value part, int64_t parts) {
+  Value mask;
+  if (parts != 1) {
+    int64_t partRows = rows / parts;
+    row = b.add(row, b.mul(part, partRows));
+    target = b.offset(target, b.mul(part, partRows * frame.geometry.rowBytes));
+    mask = arith::ConstantOp::create(
+        b, b.getI16IntegerAttr(static_cast<int16_t>((1 << parts) - 1)));
+  }
+  auto cluster = LLVM::LLVMPointerType::get(
+      b.getContext(),
+      static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      b, LLVM::AddrSpaceCastOp::create(b, cluster, target), map,
+      ValueRange{column, row}, barrier, /*im2colOffsets=*/ValueRange(), mask,
+      /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+      /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+}
+
+void Producer::copyStage(const WorkItem &item, Value kTile, Value stage) {
+  const TileGeometry &geometry = frame.geometry;
+  ring.expectBytes(stage);
+  Value column = b.mul(b.add(item.kBegin, kTile), geometry.tileK);
+  Value memory = ring.getMemory(stage), barrier = ring.getFullBarrier(stage);
+  // A cluster lies along M or along N.
+  copyRows(frame.tensorMaps[0], memory, barrier, column, item.row,
+           geometry.tileM, frame.rank, geometry.clusterN);
+  copyRows(frame.tensorMaps[1],
+           b.offset(memory, geometry.tileM * geometry.rowBytes), barrier,
+           column, item.column, geometry.tileN, frame.rank, geometry.clusterM);
+}
+
+RingPosition Producer::copyTurn(const WorkItem &item,
+                                const RingPosition &first) {
+  auto loop = scf::ForOp::create(b, b.i32(0), item.kCount, b.i32(1),
+                                 ValueRange{first.stage, first.parity});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  RingPosition position{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+  ring.waitEmpty(position);
+  copyStage(item, loop.getInductionVar(), position.stage);
+  RingPosition next = ring.getNext(position);
+  scf::YieldOp::create(b, ValueRange{next.stage, next.parity});
+  return {loop.getResult(0), loop.getResult(1)};
+}
+
+/// Until every stage has been released by all blocks of the cluster, so that
+/// none of them reaches for the barriers of a block that has ended.
+void Producer::waitForAll(RingPosition position) {
+  for (int64_t stage = 0; stage != frame.geometry.stages; ++stage) {
+    ring.waitEmpty(position);
+    position = ring.getNext(position);
+  }
+}
+
+void Producer::emit() {
+  RingPosition first{b.i32(0), b.i32(0)};
+  auto loop = scf::ForOp::create(b, b.i32(0), partition.getCount(), b.i32(1),
+                                 ValueRange{first.stage, first.parity});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    RingPosition position{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+    position = copyTurn(partition.getItem(loop.getInductionVar()), position);
+    scf::YieldOp::create(b, ValueRange{position.stage, position.parity});
+  }
+  if (frame.geometry.clusterBlocks() != 1)
+    waitForAll({loop.getResult(0), loop.getResult(1)});
+}

@@ -1,0 +1,30 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lists a wgmma kernel's tensor maps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorMaps.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+SmallVector<TensorMapUse> tenon::getTensorMaps(TiledLinearOp op,
+                                               const TileGeometry &geometry) {
+  if (!geometry.isWgmma())
+    return {};
+  // The blocks of a cluster that need the same rows copy an equal part of them
+  // each. f32 is rounded to tf32 on the way: wgmma would cut it off.
+  auto getMap = [&](int64_t rows) {
+    return TensorMapAttr::get(op.getContext(), {rows, geometry.tileK},
+                              geometry.rowBytes,
+                              /*roundsTf32=*/geometry.elementType.isF32());
+  };
+  return {{op.getX(), getMap(geometry.tileM / geometry.clusterN)},
+          {op.getW(), getMap(geometry.tileN / geometry.clusterM)}};
+}

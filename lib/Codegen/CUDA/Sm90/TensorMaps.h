@@ -1,0 +1,32 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which matrices a wgmma kernel reaches through tensor maps.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_SM90_TENSORMAPS_H
+#define TENON_LIB_CODEGEN_CUDA_SM90_TENSORMAPS_H
+
+#include "../Tiled/TileGeometry.h"
+
+namespace mlir::tenon {
+
+/// A matrix, and the part of it that one copy moves.
+struct TensorMapUse {
+  Value matrix; ///< an operand of the op
+  TensorMapAttr map;
+};
+
+/// The tensor maps of a kernel, in the order of its first arguments: x, w, and
+/// those of the epilogue (TmaEpilogue.h).
+SmallVector<TensorMapUse> getTensorMaps(TiledLinearOp op,
+                                        const TileGeometry &geometry);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_SM90_TENSORMAPS_H

@@ -1,0 +1,198 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Puts a wgmma kernel together: start, copying and multiplying warps, end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpSpecialized.h"
+
+#include "../KernelFunction.h"
+#include "../Tiled/TileEnd.h"
+#include "../Tiled/TileEpilogue.h"
+#include "Consumer.h"
+#include "Producer.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+// With two multiplying warpgroups the copying one leaves them its registers: of
+// a multiprocessor's 65536 each of 384 threads has 168 at the start.
+static constexpr uint32_t kProducerRegisters = 40, kConsumerRegisters = 232;
+
+/// Named barriers 0 to 2 are TiledFrame's; these two pass the tensor cores from
+/// one warpgroup to the other.
+static constexpr int64_t kFirstOrderBarrier = 3;
+
+namespace {
+/// The turns of the warps that multiply.
+class ConsumerTurns {
+public:
+  ConsumerTurns(TiledFrame &frame, WorkPartition &partition, TiledLinearOp op)
+      : frame(frame), b(frame.b), partition(partition), op(op), turn(frame),
+        passed(frame.keep()),
+        isPingPong(frame.geometry.schedule.getPingPong()) {}
+
+  void emit();
+
+private:
+  void emitFirst();
+  void emitTurn();
+  void storePassed(Value count);
+  void takeOrder();
+  void passOrder();
+
+  TiledFrame &frame;
+  KernelBuilder &b;
+  WorkPartition &partition;
+  TiledLinearOp op;
+  KeptTurn turn;
+  KeptScalar passed; ///< stages before the turn's first
+  bool isPingPong;
+};
+} // namespace
+
+void ConsumerTurns::storePassed(Value count) {
+  frame.emitIf(b.equal(frame.lane, 0), [&] { passed.store(count); });
+}
+
+/// The warpgroup's first turn. With ping-pong the second warpgroup begins with
+/// turn 1, when the first has started its products.
+void ConsumerTurns::emitFirst() {
+  Value first = b.i32(0), before = b.i32(0);
+  if (isPingPong) {
+    Value isSecond = b.equal(frame.warpgroup, 2);
+    first = b.toI32(isSecond);
+    before = b.select(isSecond, partition.getItem(b.i32(0)).kCount, b.i32(0));
+    frame.emitIf(isSecond, [&] { passOrder(); });
+  }
+  storePassed(before);
+  turn.store(first, partition.getItem(first));
+}
+
+/// Waits until the other warpgroup has started all products of its turn. Stages
+/// arrive in the order of turns, so this also keeps both in the same round of
+/// the ring, which a barrier's parity cannot tell apart.
+void ConsumerTurns::takeOrder() {
+  if (isPingPong)
+    b.ptx("bar.sync $0, 256;", "r,~{memory}",
+          b.add(frame.warpgroup, kFirstOrderBarrier - 1));
+}
+
+void ConsumerTurns::passOrder() {
+  if (isPingPong)
+    b.ptx("bar.arrive $0, 256;", "r,~{memory}",
+          b.sub(b.i32(kFirstOrderBarrier + 2), frame.warpgroup));
+}
+
+void ConsumerTurns::emitTurn() {
+  frame.computePlace();
+  emitPrefetch(frame, op, turn.getItem());
+  takeOrder();
+  SmallVector<Value> accumulators =
+      Consumer(frame).run(turn.getItem(), passed.load(), [&] { passOrder(); });
+  frame.computePlace();
+  emitTileEnd(frame, partition, turn, accumulators, [&](ValueRange sums) {
+    emitTileEpilogue(frame, op, turn.getItem(), sums);
+  });
+  frame.computePlace();
+  Value next = b.add(turn.getNumber(), 1);
+  Value count = b.add(passed.load(), turn.getItem().kCount);
+  if (isPingPong) {
+    count = b.add(count, partition.getItem(next).kCount);
+    next = b.add(next, 1);
+  }
+  frame.syncWarp(); // all lanes have read what is stored now
+  storePassed(count);
+  turn.store(next, partition.getItem(next));
+}
+
+void ConsumerTurns::emit() {
+  emitFirst();
+  auto isLeft = [&](OpBuilder &builder, Location, ValueRange) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(builder.getInsertionBlock(),
+                        builder.getInsertionPoint());
+    scf::ConditionOp::create(b, b.less(turn.getNumber(), partition.getCount()),
+                             ValueRange());
+  };
+  auto emitBody = [&](OpBuilder &builder, Location, ValueRange) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(builder.getInsertionBlock(),
+                        builder.getInsertionPoint());
+    emitTurn();
+    scf::YieldOp::create(b);
+  };
+  scf::WhileOp::create(b, TypeRange(), ValueRange(), isLeft, emitBody);
+}
+
+/// A barrier for all threads of the cluster, or of the block.
+static void emitClusterBarrier(TiledFrame &frame) {
+  KernelBuilder &b = frame.b;
+  if (frame.geometry.clusterBlocks() == 1) {
+    NVVM::Barrier0Op::create(b);
+    return;
+  }
+  NVVM::ClusterArriveOp::create(b, b.getUnitAttr());
+  NVVM::ClusterWaitOp::create(b, b.getUnitAttr());
+}
+
+/// Everything that needs no memory that an earlier kernel writes; then waits
+/// for earlier kernels, and lets later ones begin the same.
+static void emitStart(TiledFrame &frame) {
+  KernelBuilder &b = frame.b;
+  Value isFirst = b.both(b.equal(frame.warp, 0), b.equal(frame.lane, 0));
+  frame.emitIf(isFirst, [&] {
+    StageRing(frame).initialize();
+    NVVM::FenceMbarrierInitOp::create(b);
+    for (Value map : frame.tensorMaps)
+      b.ptx("prefetch.tensormap [$0];", "l", map);
+  });
+  emitClusterBarrier(frame);
+  NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
+  NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
+}
+
+static void emitProducer(TiledFrame &frame, WorkPartition &partition) {
+  KernelBuilder &b = frame.b;
+  if (getConsumerWarpgroups(frame.geometry.schedule) == 2)
+    NVVM::SetMaxRegisterOp::create(b, kProducerRegisters,
+                                   NVVM::SetMaxRegisterAction::decrease);
+  frame.emitIf(b.equal(frame.warp, 0), [&] {
+    Value isElected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+    frame.emitIf(isElected, [&] { Producer(frame, partition).emit(); });
+  });
+}
+
+void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
+  KernelBuilder &b = frame.b;
+  const TileGeometry &geometry = frame.geometry;
+  if (geometry.clusterBlocks() != 1)
+    frame.getFunction()->setAttr(
+        NVVM::NVVMDialect::getClusterDimAttrName(),
+        b.getDenseI32ArrayAttr(
+            {static_cast<int32_t>(geometry.clusterBlocks()), 1, 1}));
+  emitStart(frame);
+  WorkPartition partition(frame);
+  ConsumerTurns turns(frame, partition, op);
+  auto branch = scf::IfOp::create(b, b.equal(frame.warpgroup, 0),
+                                  /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    emitProducer(frame, partition);
+    b.setInsertionPointToStart(branch.elseBlock());
+    if (getConsumerWarpgroups(geometry.schedule) == 2)
+      NVVM::SetMaxRegisterOp::create(b, kConsumerRegisters,
+                                     NVVM::SetMaxRegisterAction::increase);
+    turns.emit();
+  }
+  if (geometry.clusterBlocks() != 1)
+    emitClusterBarrier(frame);
+}

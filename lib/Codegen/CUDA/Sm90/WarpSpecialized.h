@@ -1,0 +1,27 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A wgmma kernel: warps that copy beside warps that multiply and finish.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_SM90_WARPSPECIALIZED_H
+#define TENON_LIB_CODEGEN_CUDA_SM90_WARPSPECIALIZED_H
+
+#include "../Tiled/TiledFrame.h"
+
+namespace mlir::tenon {
+
+/// Emits the kernel's body. One thread of the first warpgroup copies
+/// (Producer.h). The others multiply, all together on one tile, or with
+/// ping-pong in turn: then one warpgroup finishes its tile while the other
+/// multiplies the next.
+void emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_SM90_WARPSPECIALIZED_H

@@ -1,0 +1,125 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits wgmma, and the waits for it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpgroupProduct.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Rows of one wgmma, and bytes of K.
+static constexpr int64_t kRows = 64, kStepBytes = 32;
+
+WarpgroupProduct::WarpgroupProduct(TiledFrame &frame)
+    : frame(frame), b(frame.b) {
+  const TileGeometry &geometry = frame.geometry;
+  // warpRow is the warp's own; its warpgroup's first is a multiple of 64.
+  Value firstRow = b.bitAnd(frame.warpRow, ~(kRows - 1));
+  firstOfX =
+      getDescriptor(b.offset(frame.shared, b.mul(firstRow, geometry.rowBytes)));
+  firstOfW =
+      getDescriptor(b.offset(frame.shared, geometry.tileM * geometry.rowBytes));
+}
+
+unsigned WarpgroupProduct::rowBlocks() const {
+  return frame.geometry.warpM() / 16;
+}
+
+Type WarpgroupProduct::getBlockType() {
+  SmallVector<Type> types(frame.geometry.tileN / 2, b.getF32Type());
+  return LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+}
+
+SmallVector<Value> WarpgroupProduct::getUndefined() {
+  // Zeros would become moves, one a register.
+  Value undefined = LLVM::UndefOp::create(b, getBlockType());
+  return SmallVector<Value>(rowBlocks(), undefined);
+}
+
+/// How wgmma finds rows of 128 bytes, swizzled, 8 of them 1024 bytes apart
+/// (PTX ISA, "Matrix descriptor": addresses and strides in units of 16 bytes).
+Value WarpgroupProduct::getDescriptor(Value memory) {
+  constexpr int64_t swizzle128 = int64_t(1) << 62;
+  constexpr int64_t stride = int64_t(1024 / 16) << 32;
+  constexpr int64_t leading = int64_t(1) << 16; // not used with this swizzle
+  Value address = b.bitAnd(b.shiftRight(b.toAddress(memory), 4), 0x3fff);
+  return b.bitOr(b.toI64(address), b.i64(swizzle128 | stride | leading));
+}
+
+Value WarpgroupProduct::multiplyBlock(Value block, Value x, Value w,
+                                      bool replaces) {
+  const TileGeometry &geometry = frame.geometry;
+  MLIRContext *context = b.getContext();
+  NVVM::WGMMATypes type = geometry.elementType.isF16() ? NVVM::WGMMATypes::f16
+                          : geometry.elementType.isBF16()
+                              ? NVVM::WGMMATypes::bf16
+                              : NVVM::WGMMATypes::tf32;
+  auto shape = NVVM::MMAShapeAttr::get(context, kRows, geometry.tileN,
+                                       kStepBytes / geometry.elementBytes);
+  return NVVM::WgmmaMmaAsyncOp::create(
+      b, getBlockType(), block, x, w, shape, type, type, NVVM::WGMMATypes::f32,
+      replaces ? NVVM::WGMMAScaleOut::zero : NVVM::WGMMAScaleOut::one,
+      NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row,
+      NVVM::MMALayout::col, /*satfinite=*/NVVM::MMAIntOverflowAttr());
+}
+
+SmallVector<Value> WarpgroupProduct::multiply(ValueRange blocks, Value stage,
+                                              bool replaces) {
+  const TileGeometry &geometry = frame.geometry;
+  Value offset = b.toI64(b.mul(stage, geometry.stageBytes() / 16));
+  Value x = b.add(firstOfX, offset), w = b.add(firstOfW, offset);
+  SmallVector<Value> results(blocks);
+  NVVM::WgmmaFenceAlignedOp::create(b);
+  for (int64_t step = 0; step != geometry.rowBytes / kStepBytes; ++step)
+    for (unsigned i = 0; i != rowBlocks(); ++i) {
+      int64_t inStep = step * kStepBytes / 16;
+      int64_t inX = inStep + i * kRows * geometry.rowBytes / 16;
+      results[i] = multiplyBlock(results[i], b.add(x, inX), b.add(w, inStep),
+                                 replaces && step == 0);
+    }
+  NVVM::WgmmaGroupSyncAlignedOp::create(b);
+  return results;
+}
+
+/// `block` after `text`: without the dependence its registers could be read
+/// before.
+Value WarpgroupProduct::tie(Value block, StringRef text) {
+  unsigned count = frame.geometry.tileN / 2;
+  SmallVector<Value> registers;
+  std::string constraints;
+  for (int64_t i = 0; i != count; ++i) {
+    registers.push_back(LLVM::ExtractValueOp::create(b, block, i));
+    constraints += i ? ",=f" : "=f";
+  }
+  for (unsigned i = 0; i != count; ++i)
+    constraints += "," + std::to_string(i);
+  return b.ptxRead(getBlockType(), text, constraints, registers);
+}
+
+SmallVector<Value> WarpgroupProduct::wait(ValueRange blocks, unsigned pending) {
+  std::string text =
+      "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";";
+  SmallVector<Value> results;
+  for (Value block : blocks) {
+    results.push_back(tie(block, text));
+    text.clear(); // waiting once is enough
+  }
+  return results;
+}
+
+SmallVector<Value> WarpgroupProduct::getAccumulators(ValueRange blocks) {
+  SmallVector<Value> accumulators;
+  for (Value block : blocks)
+    for (int64_t i = 0; i != frame.geometry.tileN / 2; ++i)
+      accumulators.push_back(LLVM::ExtractValueOp::create(b, block, i));
+  return accumulators;
+}

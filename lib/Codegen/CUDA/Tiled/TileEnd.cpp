@@ -1,0 +1,58 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits what becomes of a turn's accumulators.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileEnd.h"
+
+#include "PartialTiles.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+KeptTurn::KeptTurn(TiledFrame &frame) : frame(frame) {
+  for (KeptScalar *scalar : {&number, &row, &column, &kBegin, &kCount})
+    *scalar = frame.keep();
+}
+
+void KeptTurn::store(Value newNumber, const WorkItem &item) {
+  frame.syncWarp(); // all lanes have read the turn before
+  frame.emitIf(frame.b.equal(frame.lane, 0), [&] {
+    number.store(newNumber);
+    row.store(item.row);
+    column.store(item.column);
+    kBegin.store(item.kBegin);
+    kCount.store(item.kCount);
+  });
+  frame.syncWarp();
+}
+
+WorkItem KeptTurn::getItem() {
+  return {row.load(), column.load(), kBegin.load(), kCount.load()};
+}
+
+void tenon::emitTileEnd(TiledFrame &frame, WorkPartition &partition,
+                        KeptTurn &turn, ValueRange accumulators,
+                        llvm::function_ref<void(ValueRange)> finish) {
+  if (!frame.geometry.schedule.getStreamK())
+    return finish(accumulators);
+  KernelBuilder &b = frame.b;
+  WorkItem item = turn.getItem();
+  Value end = b.add(item.kBegin, item.kCount);
+  auto branch = scf::IfOp::create(b, b.equal(end, frame.geometry.kTiles()),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> sums = emitGather(frame, partition, item, accumulators);
+  frame.computePlace();
+  finish(sums);
+  b.setInsertionPointToStart(branch.elseBlock());
+  frame.computePlace();
+  emitPublish(frame, accumulators);
+}

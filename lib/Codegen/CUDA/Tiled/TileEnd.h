@@ -1,0 +1,42 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What becomes of a turn's accumulators.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_TILEEND_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_TILEEND_H
+
+#include "WorkPartition.h"
+
+namespace mlir::tenon {
+
+/// The turn at hand, kept in shared memory until its main loop is over.
+class KeptTurn {
+public:
+  explicit KeptTurn(TiledFrame &frame);
+
+  /// All lanes of the warp call it, with the same values.
+  void store(Value number, const WorkItem &item);
+  Value getNumber() { return number.load(); }
+  WorkItem getItem();
+
+private:
+  TiledFrame &frame;
+  KeptScalar number, row, column, kBegin, kCount;
+};
+
+/// A tile's front goes to the workspace; its end is completed with what other
+/// blocks left there, and given to `finish`.
+void emitTileEnd(TiledFrame &frame, WorkPartition &partition, KeptTurn &turn,
+                 ValueRange accumulators,
+                 llvm::function_ref<void(ValueRange)> finish);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_TILEEND_H
