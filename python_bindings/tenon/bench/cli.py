@@ -15,11 +15,13 @@ from typing import Any, NoReturn
 
 import tenon
 from tenon import device
+from tenon.bench import tune
 from tenon.bench.compilation import Compiled, Job, compile_all, job_of
 from tenon.bench.config import Case, ConfigError, read_config
 from tenon.bench.contender import Contender
 from tenon.bench.progress import progress
 from tenon.bench.table import first_line, table
+from tenon.bench.tuned_table import TableError, read_table
 
 DRY_TARGET = "sm_80"  # where there is no GPU
 WRONG, MISUSED = 1, 2  # exit codes
@@ -44,15 +46,41 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "--target", metavar="ARCH", help="compile for sm_80, ..., instead of the configuration's or this GPU"
     )
     parser.add_argument("--dry-run", action="store_true", help="compile and list the cases; needs no GPU")
+    parser.add_argument(
+        "--tune",
+        type=Path,
+        metavar="TABLE.inc",
+        help="measure schedules for sm_90a, and write the best of each case there",
+    )
+    parser.add_argument(
+        "--candidates", type=int, metavar="N", help=f"schedules that --tune measures of a case (default: {tune.MOST})"
+    )
+    parser.add_argument("--tune-seconds", type=float, metavar="S", help="begin no case that would end later than that")
     parser.add_argument("--version", action="version", version=f"%(prog)s {tenon.__version__}")
     options = parser.parse_args(arguments)
     if not options.dry_run and not options.output:
         parser.error("where should the report go? give -o RESULTS.json, or --dry-run")
     if options.repeat is not None and options.repeat < 0:
         parser.error("--repeat should be a number of rounds, or 0 for no timing")
+    check_tuning(parser, options)
     if options.target and options.target not in device.known_targets():
         parser.error(f"--target: there is no '{options.target}'; use {', '.join(device.known_targets())}")
     return options
+
+
+def check_tuning(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Check what belongs to --tune."""
+    for name in ("candidates", "tune_seconds"):
+        value = getattr(options, name)
+        option = f"--{name.replace('_', '-')}"
+        if value is not None and not options.tune:
+            parser.error(f"{option} belongs to --tune TABLE.inc")
+        if value is not None and value <= 0:
+            parser.error(f"{option} should be more than 0")
+    if options.tune and options.target not in (None, tune.TARGET):
+        parser.error(f"--tune is for {tune.TARGET}; leave out --target")
+    if options.tune and options.repeat == 0:
+        parser.error("--tune needs timing; give --repeat of 1 or more")
 
 
 def misused(problem: str) -> NoReturn:
@@ -85,10 +113,10 @@ def check_gpu() -> None:
         misused("PyTorch sees no GPU; --dry-run compiles the cases without one")
 
 
-def check_output(path: Path) -> None:
-    """Exit where the report could not be written after all the work."""
+def check_output(option: str, path: Path) -> None:
+    """Exit where a file could not be written after all the work."""
     if not path.parent.is_dir():
-        misused(f"-o: there is no folder '{path.parent}'; make it first")
+        misused(f"{option}: there is no folder '{path.parent}'; make it first")
 
 
 Made = dict[Contender, Compiled]
@@ -114,9 +142,7 @@ def list_cases(cases: list[Case], compiled: dict[Job, Compiled], target: str) ->
 
 def measure(cases: list[Case], compiled: dict[Job, Compiled], target: str, report: dict[str, Any], path: Path) -> None:
     """Measure the cases and write the report after each."""
-    import torch
-
-    from tenon.bench.measure import release, run_case
+    from tenon.bench.measure import check_alive, release, run_case
     from tenon.bench.results import environment, write_whole
     from tenon.bench.timing import Gpu, copy_rate
 
@@ -126,13 +152,7 @@ def measure(cases: list[Case], compiled: dict[Job, Compiled], target: str, repor
         made = made_for(case, compiled, target)
         report["cases"].append(run_case(case, made, "cuda", report["copy_bytes_per_s"], Gpu))
         write_whole(path, report)
-        try:
-            torch.cuda.synchronize()
-        except RuntimeError as error:  # after a bad memory access nothing runs in this process any more
-            raise SystemExit(
-                f"tenon-bench: error: the GPU was lost at {case.name}: {first_line(str(error))}; "
-                "the report ends there. Go on with --filter"
-            ) from error
+        check_alive(case.name)
         release()
 
 
@@ -152,6 +172,28 @@ def summarize(report: dict[str, Any], options: argparse.Namespace) -> int:
     return WRONG if count else 0
 
 
+def run_tuning(config: Any, cases: list[Case], options: argparse.Namespace) -> int:
+    """Tune the cases."""
+    planned, notes = tune.plan(cases, options.candidates or tune.MOST)
+    for note in notes:
+        print(note)
+    if not planned:
+        misused("--tune: no case is left; see above")
+    if untimed := next((case.name for case in planned if not case.repeat), None):
+        misused(f"--tune: {untimed} is not timed; set repeat, or give --repeat of 1 or more")
+    if options.dry_run:
+        return tune.list_candidates(planned)
+    if (found := device.default_target()) != tune.TARGET:
+        misused(f"--tune measures kernels of {tune.TARGET}, but this GPU takes {found}; --dry-run compiles them")
+    try:
+        read_table(options.tune)
+    except TableError as error:
+        misused(f"--tune: {error}")
+    report = {"config": config}
+    tune.tune(planned, report, options.output, options.tune, options.tune_seconds)
+    return tune.summarize(report, len(planned), options.tune, options.table)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command."""
     options = parse(arguments)
@@ -162,7 +204,10 @@ def main(arguments: list[str] | None = None) -> int:
     cases = select(cases, options)
     if not options.dry_run:
         check_gpu()
-        check_output(options.output)
+        check_output("-o", options.output)
+    if options.tune:
+        check_output("--tune", options.tune)
+        return run_tuning(config, cases, options)
     found = device.default_target()
     target = options.target or (DRY_TARGET if found == "cpu" else found)
     begin = time.perf_counter()

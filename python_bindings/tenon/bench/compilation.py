@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 import tenon
@@ -83,3 +86,54 @@ def compile_all(
             pool.shutdown(cancel_futures=True)
             raise
         return {job: future.result() for future, job in futures.items()}
+
+
+class Ahead:
+    """Compiles in processes of low priority while others are measured, in the order in which it is given.
+
+    What a process compiles lands in the cache, where this one finds it. A crash of the compiler is a failure
+    of the model that it was compiling, and of no other.
+    """
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        """Begin."""
+        self._pool = _processes(max(1, (os.cpu_count() or 2) - 1))
+        self._futures: dict[Job, Future[tuple[str, float]]] = {}
+        for job in dict.fromkeys(jobs):
+            self._futures[job] = self._pool.submit(_compile_for_cache, job)
+
+    def get(self, job: Job) -> Compiled:
+        """Wait for a model."""
+        try:
+            failed, seconds = self._futures[job].result()
+        except BrokenProcessPool:  # by this model or another
+            failed, seconds = _compile_alone(job)
+        if failed:
+            return Compiled(None, seconds, failed)
+        return dataclasses.replace(job.run(), seconds=seconds)
+
+    def __enter__(self) -> Ahead:
+        """Return this."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Drop what has not begun."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _processes(count: int) -> ProcessPoolExecutor:
+    # Not forked: this process has threads, and maybe a GPU.
+    return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), os.nice, (10,))
+
+
+def _compile_for_cache(job: Job) -> tuple[str, float]:
+    made = job.run()
+    return made.failed, made.seconds
+
+
+def _compile_alone(job: Job) -> tuple[str, float]:
+    with _processes(1) as pool:
+        try:
+            return pool.submit(_compile_for_cache, job).result()
+        except BrokenProcessPool:
+            return "the compiler crashed; run tenon-compile with this schedule to see where", 0.0

@@ -31,6 +31,11 @@ def of_strategy(strategy: str) -> Contender:
     return Contender(strategy, tenon=True, options=(("strategy", strategy),))
 
 
+def is_candidate(contender: Contender) -> bool:
+    """Tell whether a contender is a schedule, of which --tune chooses one."""
+    return "schedule" in dict(contender.options)
+
+
 def of_schedules(schedules: Sequence[str]) -> list[Contender]:
     """Return Tenon with each schedule, named by what differs most between schedules."""
     found: dict[str, Contender] = {}

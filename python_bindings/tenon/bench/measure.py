@@ -169,6 +169,17 @@ def release() -> None:
         torch.cuda.empty_cache()
 
 
+def check_alive(case: str) -> None:
+    """Exit where nothing runs in this process any more, as after a bad memory access."""
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError as error:
+        raise SystemExit(
+            f"tenon-bench: error: the GPU was lost at {case}: {str(error).splitlines()[0]}; "
+            "the report ends there. Go on with --filter"
+        ) from error
+
+
 def wrong(case: dict[str, Any]) -> list[str]:
     """Name Tenon's contenders whose results are wrong, or differ from run to run."""
     good = {True, None}  # None: it failed before

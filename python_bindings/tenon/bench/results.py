@@ -5,16 +5,15 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import shutil
 import subprocess
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import tenon
+from tenon.bench.files import write_text_whole
 
 
 def environment(device: str) -> dict[str, Any]:
@@ -55,14 +54,5 @@ def _ask(*command: str) -> str | None:
 
 
 def write_whole(path: Path, report: dict[str, Any]) -> None:
-    """Write a report as JSON in one step: who is killed while writing leaves the one before."""
-    text = json.dumps(report, indent=1, allow_nan=False) + "\n"
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    """Write a report as JSON in one step."""
+    write_text_whole(path, json.dumps(report, indent=1, allow_nan=False) + "\n")

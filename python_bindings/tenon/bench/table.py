@@ -49,7 +49,7 @@ def verdict(contender: dict[str, Any]) -> str:
         words.append("NOT REPEATABLE" if contender["tenon"] else "not repeatable")
     if "failed" in contender:
         words.append(f"FAILED {first_line(contender['failed'])}")
-    return ", ".join(words) or "correct"
+    return ", ".join(words) or ("chosen" if contender.get("chosen") else "correct")
 
 
 def first_line(text: str) -> str:

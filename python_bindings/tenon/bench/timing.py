@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import torch
@@ -116,13 +116,17 @@ class Gpu:
 
 
 def time_in_turn(
-    steps: dict[str, Step], bench: Bench, rounds: int, attempt: Callable[[str, Callable[[], None]], bool]
+    steps: dict[str, Step],
+    bench: Bench,
+    rounds: int,
+    attempt: Callable[[str, Callable[[], None]], bool],
+    methods: Sequence[str] = METHODS,
 ) -> dict[str, dict[str, list[float]]]:
     """Return each contender's samples of each method in milliseconds a call, one a round, taken in turn.
 
     `attempt` does what may fail and tells whether it did not; a contender that fails gets no more turns.
     """
-    samples: dict[str, dict[str, list[float]]] = {name: {method: [] for method in METHODS} for name in steps}
+    samples: dict[str, dict[str, list[float]]] = {name: {method: [] for method in methods} for name in steps}
     left = {name: step for name, step in steps.items() if attempt(name, lambda step=step: bench.capture(step))}
 
     def play(turn: Callable[[Step, dict[str, list[float]]], None]) -> None:
@@ -132,8 +136,9 @@ def time_in_turn(
 
     def from_idle(step: Step, taken: dict[str, list[float]]) -> None:
         for method, calls in (("single", 1), ("burst", BURST)):
-            bench.idle()
-            taken[method].append(bench.time(step, calls, hold=True))
+            if method in methods:
+                bench.idle()
+                taken[method].append(bench.time(step, calls, hold=True))
 
     def under_load(step: Step, taken: dict[str, list[float]]) -> None:
         bench.load(step)
@@ -141,7 +146,7 @@ def time_in_turn(
 
     for _ in range(rounds):
         play(from_idle)
-    for _ in range(sustained_rounds(rounds)):
+    for _ in range(sustained_rounds(rounds) if "sustained" in methods else 0):
         play(under_load)
     return {name: samples[name] for name in left}
 

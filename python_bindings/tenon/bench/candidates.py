@@ -1,0 +1,196 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The schedules of family wgmma that are worth measuring for a problem, the likely ones first.
+
+The order comes from a rough count of clocks. It only decides what is measured when not all is, and
+which of two equally fast schedules is taken.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tenon.bench.source import Problem
+
+MULTIPROCESSORS = 132  # of an H100 or H200 as SXM modules
+SHARED_BYTES = 232448  # of a block at most
+ROW_BYTES = 128  # of K in a stage
+WARPGROUP_BYTES, WARP_BYTES, BARRIER_BYTES = 16384, 64, 1024  # shared memory beside the stages
+MAX_STAGES = 12
+MAX_ACCUMULATORS = 192  # of a thread
+ALONE_ACCUMULATORS = 128  # of one where no other warpgroup's products hide what a large tile waits for
+TMA_BYTES = 16  # rows of x and w must be multiples of it
+RASTERS = (8, 16, 4, 32)  # the first is taken where nothing is known
+FIXED_N = (256, 192, 128, 96, 64)
+MAX_WAVES = 8  # that tiles are made to fill
+CLUSTERS = ((2, 1), (1, 2), (1, 1))
+
+# For the order alone: products a clock of a multiprocessor in 16 bits, bytes that L2 and memory give it a
+# clock, clocks of a light epilogue for each row of 128 accumulators' columns, and of a tile's start.
+PRODUCTS, L2_BYTES, MEMORY_BYTES = 1900.0, 40.0, 18.0
+EPILOGUE_CLOCKS, HEAVY_FACTOR, TILE_CLOCKS = 0.08, 3.0, 700.0
+# What a raster that is not the first, and the exchange of partial tiles, count for.
+RASTER_FACTOR, EXCHANGE_WAVES = 1.012, 0.15
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A schedule of family wgmma; `tile` is M x N."""
+
+    tile: tuple[int, int]
+    warpgroups: int  # that multiply one tile
+    ping_pong: bool
+    cluster: tuple[int, int]
+    stages: int
+    raster: int
+    stream_k: bool
+
+    def text(self, dtype: str) -> str:
+        """Return what stands within #tenon.schedule<...> for a dtype of x and w."""
+        facts = [
+            "wgmma",
+            f"tile = {self.tile[0]}x{self.tile[1]}x{step_of(dtype)}",
+            f"warps = {4 * self.warpgroups}x1",
+            f"stages = {self.stages}",
+            f"swizzle = {ROW_BYTES}",
+            f"raster = {self.raster}",
+            "blocks = 1",
+        ]
+        facts += ["stream_k = true"] if self.stream_k else []
+        facts += [f"cluster = {self.cluster[0]}x{self.cluster[1]}"] if self.cluster != (1, 1) else []
+        facts += ["ping_pong = true"] if self.ping_pong else []
+        return ", ".join(facts)
+
+    @property
+    def name(self) -> str:
+        """Return it in short."""
+        form = "pp" if self.ping_pong else f"{4 * self.warpgroups}x1"
+        marks = [f"{self.tile[0]}x{self.tile[1]}", form, f"s{self.stages}", f"r{self.raster}"]
+        marks += [f"c{self.cluster[0]}x{self.cluster[1]}"] if self.cluster != (1, 1) else []
+        return "-".join([*marks, "k"] if self.stream_k else marks)
+
+    @property
+    def consumers(self) -> int:
+        """Give the warpgroups of a block that multiply."""
+        return 2 if self.ping_pong else self.warpgroups
+
+    @property
+    def most_stages(self) -> int:
+        """Give the stages that fit shared memory beside everything else."""
+        beside = self.consumers * WARPGROUP_BYTES + 4 * (self.consumers + 1) * WARP_BYTES + BARRIER_BYTES
+        return min(MAX_STAGES, (SHARED_BYTES - beside) // (sum(self.tile) * ROW_BYTES))
+
+    @property
+    def accumulators(self) -> int:
+        """Give those of a thread."""
+        return self.tile[0] // (64 * self.warpgroups) * self.tile[1] // 2
+
+
+def step_of(dtype: str) -> int:
+    """Return the elements of K in a stage."""
+    return ROW_BYTES // element_bytes(dtype)
+
+
+def element_bytes(dtype: str) -> int:
+    """Return the bytes of an element of x and w."""
+    return 4 if dtype == "tf32" else 2
+
+
+def why_none(problem: Problem) -> str:
+    """Say why a problem has no candidates; "" if it has."""
+    if problem.dtype == "fp32":
+        return "products of precision fp32 are not tiled"
+    if problem.dynamic_m:
+        return "its M is dynamic; the table is of fixed M"
+    if problem.k * element_bytes(problem.dtype) % TMA_BYTES:
+        return f"rows of K = {problem.k} are no multiple of {TMA_BYTES} bytes, which TMA needs"
+    return ""
+
+
+def is_heavy(problem: Problem) -> bool:
+    """Tell whether the epilogue computes an exp, erf or tanh, or reads an operand of the product's shape."""
+    ops = {op.name for op in problem.epilogue.ops}
+    slow = ops & {"gelu", "silu", "mish", "sigmoid", "tanh"}
+    return bool(slow) or any(kind.shape == ("M", "N") for kind in problem.epilogue.operands.values())
+
+
+def candidates(problem: Problem) -> list[Candidate]:
+    """Return the schedules for a problem, each once, those that should be fast first."""
+    if why_none(problem):
+        return []
+    found = {candidate: estimate(candidate, problem) for candidate in _variants(problem)}
+    return sorted(found, key=lambda c: found[c])  # stable: of equal ones the earlier
+
+
+def _variants(problem: Problem) -> Iterator[Candidate]:
+    for base, cluster in itertools.product(_forms(problem), CLUSTERS):
+        shaped = replace(base, cluster=cluster)
+        if not _fits(shaped, problem):
+            continue
+        for raster in _rasters(shaped, problem):
+            one = replace(shaped, stages=shaped.most_stages, raster=raster)
+            yield one
+            if _waves(one, problem) % 1:
+                yield replace(one, stream_k=True)
+
+
+def _forms(problem: Problem) -> Iterator[Candidate]:
+    """Yield tiles with how many warpgroups have one: two together, one alone, or two in turn."""
+    plain = Candidate((128, 256), 2, False, (1, 1), 2, RASTERS[0], False)
+    for warpgroups, ping_pong, rows in ((2, False, 1), (2, False, 2), (1, True, 1), (1, True, 2), (1, False, 1)):
+        m = 64 * warpgroups * rows
+        for n in _widths(problem, m):
+            candidate = replace(plain, tile=(m, n), warpgroups=warpgroups, ping_pong=ping_pong)
+            limit = MAX_ACCUMULATORS if ping_pong else ALONE_ACCUMULATORS
+            if candidate.accumulators <= limit:
+                yield candidate
+
+
+def _widths(problem: Problem, m: int) -> list[int]:
+    """Return N of tiles: common ones, and the narrowest with which the tiles need so many waves and no more."""
+    rows = math.ceil(problem.m / m)
+    whole = []
+    for waves in range(1, MAX_WAVES + 1):
+        if columns := waves * MULTIPROCESSORS // rows:
+            whole.append(math.ceil(problem.n / columns / 16) * 16)
+    widest = math.ceil(problem.n / 8) * 8
+    return [n for n in dict.fromkeys([*FIXED_N, *whole, widest]) if 64 <= n <= 256 or n == widest < 64]
+
+
+def _fits(candidate: Candidate, problem: Problem) -> bool:
+    m, n = candidate.cluster
+    enough = problem.m > (m - 1) * candidate.tile[0] and problem.n > (n - 1) * candidate.tile[1]
+    return enough and candidate.most_stages >= 2 and not (m == 2 and candidate.tile[1] % 16)
+
+
+def _rasters(candidate: Candidate, problem: Problem) -> tuple[int, ...]:
+    """Return the groups of row tiles that differ: one group is as good as another that holds all rows."""
+    rows = math.ceil(problem.m / candidate.tile[0])
+    return tuple(r for i, r in enumerate(RASTERS) if i == 0 or min(r, rows) != min(RASTERS[0], rows))
+
+
+def _waves(candidate: Candidate, problem: Problem) -> float:
+    """Return clusters of tiles over those that run at once."""
+    (m, n), (cluster_m, cluster_n) = candidate.tile, candidate.cluster
+    tiles = math.ceil(math.ceil(problem.m / m) / cluster_m) * math.ceil(math.ceil(problem.n / n) / cluster_n)
+    return tiles / (MULTIPROCESSORS // (cluster_m * cluster_n))
+
+
+def estimate(candidate: Candidate, problem: Problem) -> float:
+    """Return roughly the clocks that a problem takes."""
+    (m, n), (cluster_m, cluster_n) = candidate.tile, candidate.cluster
+    steps = math.ceil(problem.k / step_of(problem.dtype))
+    products = m * n * 64 / PRODUCTS  # tf32: half the rate, half the elements
+    copies = (m / cluster_n + n / cluster_m) * ROW_BYTES / L2_BYTES
+    weight = n / cluster_m * ROW_BYTES / MEMORY_BYTES if problem.m <= m * cluster_m else 0.0
+    main = steps * (max(products, copies, weight) + 0.1 * min(products, copies))
+    finish = m * n * EPILOGUE_CLOCKS * (HEAVY_FACTOR if is_heavy(problem) else 1.0)
+    tile = main + TILE_CLOCKS + (0.2 * finish if candidate.ping_pong else finish)
+    waves = _waves(candidate, problem)
+    rounds = waves + EXCHANGE_WAVES if candidate.stream_k else math.ceil(waves)
+    if candidate.ping_pong and not candidate.stream_k and rounds == 1:
+        tile += 0.8 * finish  # nothing hides the last tile's epilogue
+    return rounds * tile * RASTER_FACTOR ** RASTERS.index(candidate.raster)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""tenon-bench --tune: the schedules that are measured, which one is taken, and the table of them."""
+
+import dataclasses
+
+import pytest
+import tenon
+from tenon.bench.candidates import MAX_STAGES, candidates, estimate, is_heavy, why_none
+from tenon.bench.choice import FINALISTS, choose, finalists
+from tenon.bench.epilogue import NAMED, read_epilogue
+from tenon.bench.source import Problem
+from tenon.bench.tuned_table import HEADER, Key, Line, TableError, key_of, read_table, update_table
+
+
+def problem(m=1024, n=8192, k=8192, dtype="bf16", model="bias_relu", dynamic=False):
+    return Problem(read_epilogue(model, NAMED[model]), m, n, k, dtype, "f32" if dtype == "tf32" else dtype, dynamic)
+
+
+def schedule(given, text):
+    """Have the compiler take a schedule; return the IR with the strategy."""
+    return tenon.lower(given.mlir(), "strategy", "sm_90a", strategy="tiled", schedule=text)
+
+
+# Candidates
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "tf32"])
+@pytest.mark.parametrize("shape", [(1, 8, 8), (128, 32768, 8192), (1024, 8192, 8192), (5000, 5000, 5000)])
+def test_the_compiler_takes_every_candidate(dtype, shape):
+    given = problem(*shape, dtype)
+    found = candidates(given)
+    assert found and len({c.text(dtype) for c in found}) == len({c.name for c in found}) == len(found)
+    for candidate in found[::7]:
+        assert f"#tenon.schedule<{candidate.text(dtype).split(', stream_k')[0]}" in schedule(
+            given, candidate.text(dtype)
+        ).replace("\n", " ")
+
+
+def test_stages_are_as_many_as_fit():
+    found = candidates(problem())
+    assert all(2 <= c.stages == c.most_stages <= MAX_STAGES for c in found)
+    for one in {(c.tile, c.consumers): c for c in found if c.stages < MAX_STAGES}.values():
+        with pytest.raises(tenon.CompileError, match="shared memory"):
+            schedule(problem(), dataclasses.replace(one, stages=one.stages + 1).text("bf16"))
+
+
+def test_likely_ones_come_first():
+    first = candidates(problem())[0]
+    assert (first.tile, first.cluster, first.ping_pong, first.stages) == ((128, 256), (2, 1), False, 4)
+    heavy = candidates(problem(16384, 4096, 4096, model="bias_gelu_residual_clamp"))[0]
+    assert heavy.ping_pong  # an epilogue that is long beside the products hides under the next tile's
+    times = [estimate(c, problem()) for c in candidates(problem())]
+    assert times == sorted(times)
+    assert candidates(problem()) == candidates(problem())
+
+
+def test_all_forms_and_choices_are_there():
+    found = candidates(problem(8192, 8192, 8192))[:200]
+    forms = {(c.warpgroups, c.ping_pong) for c in candidates(problem(200, 4096, 4096))}
+    assert forms == {(2, False), (1, True), (1, False)}
+    assert {c.cluster for c in found} == {(1, 1), (2, 1), (1, 2)}
+    assert {c.raster for c in found} == {4, 8, 16, 32} and {c.stream_k for c in found} == {False, True}
+
+
+def test_widths_fill_waves():
+    """With 176 columns each, 8 x 47 tiles are 2.85 waves of 132; with 192, 2.6 and as many rounds."""
+    assert {c.tile for c in candidates(problem())} >= {(128, 176), (128, 256)}
+
+
+def test_no_choice_without_a_difference():
+    found = candidates(problem(64, 4096, 4096))
+    assert {c.raster for c in found} == {8}  # of one row of tiles all groups are alike
+    assert not any(c.cluster == (2, 1) and c.tile[0] >= 64 for c in found)
+    whole = [c for c in candidates(problem(1024, 132 * 16, 64)) if c.tile == (128, 128) and c.cluster == (1, 1)]
+    assert whole and not any(c.stream_k for c in whole if (8 * -(-132 * 16 // 128)) % 132 == 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (problem(dtype="fp32"), "precision fp32"),
+        (problem(k=1001), "no multiple of 16 bytes"),
+        (problem(k=1002, dtype="tf32"), "no multiple of 16 bytes"),
+        (problem(dynamic=True), "M is dynamic"),
+    ],
+)
+def test_problems_without_candidates(given, why):
+    assert why in why_none(given) and candidates(given) == []
+
+
+def test_weight_of_an_epilogue():
+    assert [name for name in NAMED if is_heavy(problem(model=name))] == [
+        "bias_gelu",
+        "bias_silu",
+        "bias_gelu_residual_clamp",
+    ]
+    residual = read_epilogue("mine", ("%0 = tenon.add %acc, %r : tensor<MxNxA>, tensor<MxNxT>",))
+    assert is_heavy(dataclasses.replace(problem(), epilogue=residual))
+
+
+# The choice
+
+
+def test_ties_go_to_the_earlier():
+    assert choose({"a": 1.009, "b": 1.0, "c": 1.002}) == "a"
+    assert choose({"a": 1.011, "b": 1.009, "c": 1.0}) == "b"
+    assert choose({}) is None
+
+
+def test_two_tunings_agree():
+    """Noise of less than a tie changes nothing."""
+    first = {"a": 1.0, "b": 1.003, "c": 1.05}
+    second = {"a": 1.004, "b": 0.999, "c": 1.04}
+    assert choose(first) == choose(second) == "a"
+    many = {f"c{i}": 1.0 + 0.004 * (i % 2) for i in range(10)}
+    others = {f"c{i}": 1.004 - 0.004 * (i % 2) for i in range(10)}
+    assert finalists(many) == finalists(others) == [f"c{i}" for i in range(FINALISTS)]
+
+
+def test_finalists_are_the_fastest_in_order():
+    times = {f"c{i}": 2.0 - 0.1 * i for i in range(10)}
+    assert finalists(times) == [f"c{i}" for i in range(4, 10)]
+    assert finalists({"a": 1.0}) == ["a"] and finalists({}) == []
+
+
+# The table
+
+KEY = Key("BF16", "Light", 8192, 8192, 1024)
+TEXT = "wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, cluster = 2x1"
+
+
+def test_table_is_written_and_read(tmp_path):
+    path = tmp_path / "Sm90Tuned.inc"
+    update_table(path, {KEY: Line(TEXT, "0.981")})
+    assert path.read_text() == f'{HEADER}TUNED(BF16, 1024, 8192, 8192, Light, "{TEXT}") // 0.981\n'
+    assert read_table(path) == (HEADER, {KEY: Line(TEXT, "0.981")}, "")
+
+
+def test_other_lines_stay(tmp_path):
+    path = tmp_path / "Sm90Tuned.inc"
+    kept = 'TUNED(F16, 1, 2, 3, Heavy, "wgmma, tile = 64x64x64")\n'
+    path.write_text(
+        f'// Ours.\n#ifndef TUNED\n#endif\n\n{kept}TUNED(BF16, 1024,\n  8192, 8192, Light, "old")\n\n#undef TUNED\n'
+    )
+    update_table(path, {KEY: Line("new")})
+    line = 'TUNED(BF16, 1024, 8192, 8192, Light, "new")\n'
+    assert path.read_text() == f"// Ours.\n#ifndef TUNED\n#endif\n\n{line}{kept}\n#undef TUNED\n"
+    path.write_text("// Nothing yet.\n#undef TUNED\n")
+    update_table(path, {KEY: Line("new")})
+    assert path.read_text() == f"// Nothing yet.\n{line}#undef TUNED\n"
+
+
+def test_lines_are_in_order(tmp_path):
+    keys = [
+        key_of(problem(*shape, dtype)) for dtype in ("f16", "bf16") for shape in ((9, 8, 16), (2, 16, 8), (1, 8, 16))
+    ]
+    update_table(tmp_path / "t.inc", {key: Line("x") for key in keys})
+    lines = [line for line in (tmp_path / "t.inc").read_text().splitlines() if line.startswith("TUNED")]
+    assert [line[6:].split(", Light")[0] for line in lines] == [
+        f"{dtype}, {shape}" for dtype in ("BF16", "F16") for shape in ("1, 8, 16", "9, 8, 16", "2, 16, 8")
+    ]
+
+
+def test_tables_that_cannot_be_read(tmp_path):
+    path = tmp_path / "t.inc"
+    path.write_text('TUNED(F16, 1, 2, 3, Heavy, "a")\nint x;\nTUNED(F16, 1, 2, 4, Heavy, "a")\n')
+    with pytest.raises(TableError, match="t.inc' has 'int x;' among its lines; put it above or below"):
+        update_table(path, {})
+    with pytest.raises(TableError, match="cannot read"):
+        read_table(tmp_path)
+
+
+def test_keys():
+    assert key_of(problem(2, 16, 8, "tf32", "bias_gelu")) == Key("TF32", "Heavy", 16, 8, 2)
