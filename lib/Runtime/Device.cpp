@@ -84,22 +84,6 @@ TenonStatus DeviceState::loadKernel(size_t index) {
                                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                 kernel.function) == CUDA_SUCCESS)
     kernel.dynamicSharedLimit = limit;
-  // Clusters above 8 blocks need a word of consent. Drivers and GPUs that know
-  // no clusters fail the query, which is the same as none.
-  int size = 1;
-  for (auto attribute : {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
-                         CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
-                         CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH}) {
-    int extent = 0;
-    if (!driver.cuFuncGetAttribute(&extent, attribute, kernel.function) &&
-        extent > 0)
-      size *= extent;
-  }
-  if (size > 8)
-    if (CUresult result = driver.cuFuncSetAttribute(
-            kernel.function,
-            CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1))
-      return failCuda(result, "allowing a cluster of more than 8 blocks");
   return TENON_OK;
 }
 
@@ -159,20 +143,45 @@ CUresult DeviceState::raiseSharedLimit(Kernel &kernel, int32_t bytes) {
   return result;
 }
 
-CUresult DeviceState::residentBlocks(Kernel &kernel, int32_t threads,
-                                     int32_t bytes, int64_t &blocks) {
-  uint64_t question =
-      static_cast<uint64_t>(bytes) << 16 | static_cast<uint64_t>(threads);
+CUresult DeviceState::askResidentBlocks(const Kernel &kernel,
+                                        const LaunchShape &shape,
+                                        int64_t &blocks) const {
+  int count = 0;
+  if (shape.clusterBlocks == 1) {
+    CUresult result = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        &count, kernel.function, static_cast<int>(shape.block[0]),
+        static_cast<size_t>(shape.sharedBytes));
+    blocks = static_cast<int64_t>(count) * multiprocessors;
+    return result;
+  }
+  LaunchShape oneCluster = shape;
+  oneCluster.grid[0] = shape.clusterBlocks;
+  LaunchConfig config(oneCluster, /*stream=*/nullptr);
+  CUresult result =
+      driver.cuOccupancyMaxActiveClusters(&count, kernel.function, &config);
+  if (result == CUDA_ERROR_INVALID_CLUSTER_SIZE) { // none on this GPU
+    count = 0;
+    result = CUDA_SUCCESS;
+  }
+  blocks = static_cast<int64_t>(count) * shape.clusterBlocks;
+  return result;
+}
+
+CUresult DeviceState::residentBlocks(Kernel &kernel, const LaunchShape &shape,
+                                     int64_t &blocks) {
+  // A block's threads are 1024 at most, a cluster's blocks 8.
+  uint64_t question = static_cast<uint64_t>(shape.sharedBytes) << 16 |
+                      static_cast<uint64_t>(shape.clusterBlocks) << 12 |
+                      static_cast<uint64_t>(shape.block[0]);
   uint64_t known = kernel.occupancy.load(std::memory_order_relaxed);
   if (known >> 16 != question) {
-    int answer = 0;
-    if (CUresult result = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-            &answer, kernel.function, threads, static_cast<size_t>(bytes)))
+    int64_t answer = 0;
+    if (CUresult result = askResidentBlocks(kernel, shape, answer))
       return result;
     known = question << 16 | static_cast<uint64_t>(answer);
     kernel.occupancy.store(known, std::memory_order_relaxed);
   }
-  blocks = static_cast<int64_t>(known & 0xffff) * multiprocessors;
+  blocks = static_cast<int64_t>(known & 0xffff);
   return CUDA_SUCCESS;
 }
 

@@ -29,10 +29,26 @@ struct Kernel {
   CUfunction function = nullptr;
   /// What CUDA lets a launch ask for now; raised by the first that needs more.
   std::atomic<int32_t> dynamicSharedLimit{0};
-  /// The last answer of `residentBlocks`: bytes of shared memory, threads of a
-  /// block and blocks a multiprocessor, from high bits to low. In one word, so
-  /// that calls read it without a lock.
+  /// The last question to `residentBlocks` and its answer in blocks, 16 bits.
+  /// In one word, so that calls read it without a lock.
   std::atomic<uint64_t> occupancy{0};
+};
+
+/// What a launch asks of a kernel.
+struct LaunchShape {
+  int64_t grid[3], block[3];
+  int64_t sharedBytes;
+  int32_t clusterBlocks = 1; ///< along x; 1: no clusters
+  bool waitsItself = false;  ///< for what ran before it on the stream
+};
+
+/// The driver's form of a shape, with what does not fit cuLaunchKernel.
+struct LaunchConfig : CUlaunchConfig {
+  LaunchConfig(const LaunchShape &shape, CUstream stream);
+  LaunchConfig(const LaunchConfig &) = delete;
+
+private:
+  CUlaunchAttribute storage[2];
 };
 
 class DeviceState {
@@ -50,10 +66,10 @@ public:
   /// Lets `kernel` be launched with that much dynamic shared memory.
   CUresult raiseSharedLimit(Kernel &kernel, int32_t bytes);
 
-  /// How many blocks of that many threads and bytes of dynamic shared memory
-  /// are on the device at once. The driver is asked once. It counts what a
+  /// How many blocks of that shape, in whole clusters, are on the device at
+  /// once; its grid does not matter. The driver is asked once. It counts what a
   /// launch may ask for now, so raise the limit before.
-  CUresult residentBlocks(Kernel &kernel, int32_t threads, int32_t bytes,
+  CUresult residentBlocks(Kernel &kernel, const LaunchShape &shape,
                           int64_t &blocks);
 
   /// Bytes of dynamic shared memory that a block can have at most.
@@ -83,6 +99,8 @@ private:
   TenonStatus loadKernel(size_t index);
   TenonStatus createBlasLt();
   TenonStatus failNoBinary(CUresult result) const;
+  CUresult askResidentBlocks(const Kernel &kernel, const LaunchShape &shape,
+                             int64_t &blocks) const;
 
   CUdevice device = 0;
   int32_t multiprocessors = 0;

@@ -13,14 +13,29 @@
 
 using namespace tenon::runtime;
 
-namespace {
-
-struct LaunchShape {
-  int64_t grid[3], block[3];
-  int64_t sharedBytes;
-};
-
-} // namespace
+LaunchConfig::LaunchConfig(const LaunchShape &shape, CUstream stream)
+    : CUlaunchConfig() {
+  gridDimX = static_cast<unsigned>(shape.grid[0]);
+  gridDimY = static_cast<unsigned>(shape.grid[1]);
+  gridDimZ = static_cast<unsigned>(shape.grid[2]);
+  blockDimX = static_cast<unsigned>(shape.block[0]);
+  blockDimY = static_cast<unsigned>(shape.block[1]);
+  blockDimZ = static_cast<unsigned>(shape.block[2]);
+  sharedMemBytes = static_cast<unsigned>(shape.sharedBytes);
+  hStream = stream;
+  attrs = storage;
+  if (shape.clusterBlocks > 1) {
+    CUlaunchAttribute &attribute = storage[numAttrs++] = {};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim = {static_cast<unsigned>(shape.clusterBlocks), 1,
+                                  1};
+  }
+  if (shape.waitsItself) {
+    CUlaunchAttribute &attribute = storage[numAttrs++] = {};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+  }
+}
 
 /// The driver takes 32 bits, so too large an extent would be cut, not refused.
 static bool fits(const LaunchShape &shape) {
@@ -40,7 +55,10 @@ static std::string shapeText(const LaunchShape &shape) {
            " bytes of dynamic shared memory",
            shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
            shape.block[1], shape.block[2], shape.sharedBytes);
-  return text;
+  if (shape.clusterBlocks == 1)
+    return text;
+  return std::string(text) + ", clusters of " +
+         std::to_string(shape.clusterBlocks);
 }
 
 static TenonStatus failLaunch(const TenonCall &call, int32_t index,
@@ -82,13 +100,15 @@ static CUresult allowShared(DeviceState &device, Kernel &kernel,
 
 static CUresult enqueue(const TenonCall &call, const Kernel &kernel,
                         const LaunchShape &shape, void **arguments) {
-  const int64_t *grid = shape.grid, *block = shape.block;
-  return call.device->driver.cuLaunchKernel(
-      kernel.function, static_cast<unsigned>(grid[0]),
-      static_cast<unsigned>(grid[1]), static_cast<unsigned>(grid[2]),
-      static_cast<unsigned>(block[0]), static_cast<unsigned>(block[1]),
-      static_cast<unsigned>(block[2]), static_cast<unsigned>(shape.sharedBytes),
-      call.stream, arguments, nullptr);
+  const Driver &driver = call.device->driver;
+  LaunchConfig config(shape, call.stream);
+  if (config.numAttrs)
+    return driver.cuLaunchKernelEx(&config, kernel.function, arguments,
+                                   nullptr);
+  return driver.cuLaunchKernel(
+      kernel.function, config.gridDimX, config.gridDimY, config.gridDimZ,
+      config.blockDimX, config.blockDimY, config.blockDimZ,
+      config.sharedMemBytes, config.hStream, arguments, nullptr);
 }
 
 static TenonStatus launch(TenonCall &call, int32_t index,
@@ -130,16 +150,29 @@ static int64_t nextToken() {
 static TenonStatus failNoRoom(const TenonCall &call, int32_t index,
                               const LaunchShape &shape) {
   const DeviceState &device = *call.device;
+  char group[64] = "no multiprocessor has room for";
+  if (shape.clusterBlocks > 1)
+    snprintf(group, sizeof(group), "it has no room for a cluster of %d times",
+             shape.clusterBlocks);
   return fail(TENON_UNSUPPORTED,
-              "%s: kernel '%s' does not fit GPU %d: no multiprocessor has room "
-              "for a block of %" PRId64 " threads with %" PRId64
+              "%s: kernel '%s' does not fit GPU %d: %s a block of %" PRId64
+              " threads with %" PRId64
               " bytes of dynamic shared memory (%d at most); compile the model "
               "for it with tenon-compile --target=%s",
               call.function.name.c_str(),
-              device.manifest.kernels[index].c_str(), device.ordinal,
+              device.manifest.kernels[index].c_str(), device.ordinal, group,
               shape.block[0], shape.sharedBytes,
               device.maxDynamicShared(device.kernels[index]),
               device.architecture(/*withVariant=*/true).c_str());
+}
+
+/// The blocks that have work, `maxBlocks` at most, in whole clusters.
+static int64_t largestGrid(int64_t work, const TenonPersistentKernel &kernel) {
+  int64_t cluster = kernel.clusterBlocks;
+  int64_t blocks =
+      std::min(work, kernel.maxBlocks - kernel.maxBlocks % cluster);
+  int64_t rest = blocks % cluster;
+  return rest > 0 ? blocks + cluster - rest : blocks;
 }
 
 /// `shape` is that of the largest grid; what is resident bounds it.
@@ -157,9 +190,7 @@ static TenonStatus launchPersistent(TenonCall &call, int32_t index,
     return failNoRoom(call, index, shape);
   int64_t resident = 0;
   if (!result)
-    result = device.residentBlocks(kernel, static_cast<int32_t>(shape.block[0]),
-                                   static_cast<int32_t>(shape.sharedBytes),
-                                   resident);
+    result = device.residentBlocks(kernel, shape, resident);
   if (result)
     return failLaunch(call, index, shape, result);
   if (resident == 0)
@@ -187,14 +218,17 @@ void tenonLaunchKernel(TenonCall *call, int32_t kernel, int64_t gridX,
   });
 }
 
-void tenonLaunchPersistent(TenonCall *call, int32_t kernel, int64_t work,
-                           int64_t maxBlocks, int64_t blockX,
+void tenonLaunchPersistent(TenonCall *call, const TenonPersistentKernel *kernel,
+                           int64_t work, int64_t blockX,
                            int64_t dynamicSharedBytes, void **arguments,
                            int64_t *token) {
   inCall(call, "a kernel launch", [&] {
-    return launchPersistent(
-        *call, kernel,
-        {{std::min(work, maxBlocks), 1, 1}, {blockX, 1, 1}, dynamicSharedBytes},
-        arguments, token);
+    return launchPersistent(*call, kernel->kernel,
+                            {{largestGrid(work, *kernel), 1, 1},
+                             {blockX, 1, 1},
+                             dynamicSharedBytes,
+                             kernel->clusterBlocks,
+                             kernel->waitsItself != 0},
+                            arguments, token);
   });
 }

@@ -153,7 +153,8 @@ TEST(Call, GpuRequestsFromCpuCodeAreErrors) {
   EXPECT_FAILS(run(model.function("f"), {&x.dl}, {&y.dl}), TENON_UNSUPPORTED,
                "f: the model's CPU code asked for a kernel launch");
   auto launchPersistent = [](TenonCall *call, void **, void *) {
-    tenonLaunchPersistent(call, 0, 1, 1, 1, 0, nullptr, nullptr);
+    TenonPersistentKernel kernel{0, 1, 1, 0, 0};
+    tenonLaunchPersistent(call, &kernel, 1, 1, 0, nullptr, nullptr);
   };
   TestModel other(vectorToVector(),
                   {{launchPersistent, nullptr, nullptr, nullptr}});

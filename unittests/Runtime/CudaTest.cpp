@@ -139,12 +139,6 @@ TEST_F(Cuda, CountsStaticSharedMemoryToo) {
   EXPECT_EQ(gpu.attributeSets, 1);
 }
 
-TEST_F(Cuda, AllowsLargeClusters) {
-  gpu.cluster = 16;
-  ASSERT_WORKS(call());
-  EXPECT_TRUE(gpu.launches[0].function->nonPortableCluster);
-}
-
 TEST_F(Cuda, AnEmptyGridIsNoLaunch) {
   script.grid[1] = 0;
   x.dl.shape[0] = y.dl.shape[0] = 0;

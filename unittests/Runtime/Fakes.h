@@ -30,8 +30,6 @@ struct Function {
   char name[64];
   Context *context;
   int dynamicSharedLimit;
-  int cluster;
-  bool nonPortableCluster;
 };
 
 struct Launch {
@@ -39,7 +37,17 @@ struct Launch {
   unsigned grid[3], block[3], sharedBytes;
   CUstream stream;
   void *firstArgument; ///< taken for a pointer
+  unsigned cluster;    ///< 0: the launch has none
+  bool waitsItself;    ///< programmatic stream serialization
 };
+
+/// An encoded tensor map is its arguments.
+struct TensorMap {
+  uint64_t base, extents[2], stride;
+  uint32_t box[2], steps[2];
+  uint32_t type, rank, interleave, swizzle, promotion, fill;
+};
+static_assert(sizeof(TensorMap) <= sizeof(CUtensorMap));
 
 struct Layout {
   uint64_t magic, type, rows, columns, ld;
@@ -84,20 +92,22 @@ struct State {
   int major, minor;
   CUresult initResult, loadResult, launchResult;
   const char *missingKernel;
-  int staticShared, cluster;
+  int staticShared;
   int multiprocessors, threads; ///< that one has room for
-  CUresult occupancyResult;
+  /// Of neighbouring multiprocessors, that a cluster may lie on.
+  int processorsOfGroup;
+  CUresult occupancyResult, encodeResult;
   size_t memoryBytes; ///< of the largest allocation that works
   cublasStatus_t heuristicStatus;
   int heuristicCount;
   // Records.
-  int numFunctions, numLaunches, numHeuristics, numMatmuls;
+  int numFunctions, numLaunches, numHeuristics, numMatmuls, numMaps;
   Function functions[kMaxRecords];
   Launch launches[kMaxRecords];
   Heuristic heuristics[kMaxRecords];
   Matmul matmuls[kMaxRecords];
   int allocations, liveAllocations, synchronisations, attributeSets;
-  int occupancyQueries;
+  int occupancyQueries, extendedLaunches;
   int pushes, pops, moduleLoads, moduleUnloads, handles;
   int retained[kMaxDevices];
   Context contexts[kMaxDevices];

@@ -19,7 +19,7 @@
 
 extern "C" {
 
-enum { kTenonImageVersion = 2 };
+enum { kTenonImageVersion = 3 };
 
 /// One call in flight: stream, workspace and device. Made by the runtime,
 /// passed through generated code untouched. The first error is kept in it and
@@ -78,30 +78,64 @@ void tenonLaunchKernel(TenonCall *call, int32_t kernel, int64_t gridX,
                        int64_t blockY, int64_t blockZ,
                        int64_t dynamicSharedBytes, void **arguments);
 
+/// How a persistent kernel is launched. A constant of the model.
+typedef struct TenonPersistentKernel {
+  int32_t kernel;        ///< its number in the manifest's list
+  int32_t clusterBlocks; ///< 1 to 8; 1: no clusters
+  int64_t maxBlocks;     ///< clusterBlocks or more
+  int32_t waitsItself;   ///< whether the kernel waits for what ran before it
+                         ///< on the stream (griddepcontrol.wait)
+  int32_t reserved;      ///< 0
+} TenonPersistentKernel;
+
 /// Launches as many thread blocks of a kernel as there are pieces of `work`, at
-/// most `maxBlocks` (1 or more), and at most as many as are resident on the
-/// device at once. The blocks share the work: the kernel reads from its grid,
-/// [blocks, 1, 1], how many they are. Other work on the device can hold blocks
-/// back, so a block may wait only for blocks of lower numbers. `work` = 0 is a
-/// no-op; a kernel of which no block fits the device is an error.
+/// most `maxBlocks`, and at most as many as are resident on the device at once.
+/// The blocks share the work: the kernel reads from its grid, [blocks, 1, 1],
+/// how many they are. Other work on the device can hold blocks back, so a block
+/// may wait only for blocks of lower numbers. With clusters, neighbouring
+/// blocks along x, these start together, and the grid is whole clusters: work
+/// counts blocks all the same, and those of the last cluster may have none.
+/// `work` = 0 is a no-op; a kernel of which no block or cluster fits the device
+/// is an error. One that waits itself may start before what ran before it on
+/// the stream has ended.
 ///
 /// `token`, if not null, is the slot of one of the arguments. It receives a
 /// number that no other launch of the process has, is not 0, and is unlikely to
 /// lie in memory by chance. The kernel marks with it what it has finished, in a
 /// workspace that may hold anything before, and clears its marks before it
 /// ends: a replayed CUDA graph brings the same number again.
-void tenonLaunchPersistent(TenonCall *call, int32_t kernel, int64_t work,
-                           int64_t maxBlocks, int64_t blockX,
+void tenonLaunchPersistent(TenonCall *call, const TenonPersistentKernel *kernel,
+                           int64_t work, int64_t blockX,
                            int64_t dynamicSharedBytes, void **arguments,
                            int64_t *token);
 
-/// Element types of a plan.
+/// Element types of plans and tensor maps.
 enum TenonDType : int32_t {
   kTenonF32 = 0,
   kTenonF16 = 1,
   kTenonBF16 = 2,
   kTenonF64 = 3,
 };
+/// What one TMA copy moves of a row-major matrix. A constant of the model.
+typedef struct TenonTensorMap {
+  TenonDType type;      ///< f32, f16 or bf16
+  int32_t roundsTf32;   ///< whether f32 is rounded to tf32 as it is copied
+  int32_t boxRows;      ///< 1 to 256
+  int32_t boxColumns;   ///< 1 to 256; `swizzleBytes` at most
+  int32_t swizzleBytes; ///< 32, 64 or 128
+} TenonTensorMap;
+
+/// Bytes of an encoded tensor map, and what its address is a multiple of.
+enum : int64_t { kTenonTensorMapBytes = 128, kTenonTensorMapAlignment = 128 };
+
+/// Writes the tensor map of a contiguous matrix to `slot`: what a kernel takes
+/// by value. `base` and a row's bytes must be multiples of 16. Nothing is
+/// written for a matrix without rows, of which no kernel is launched. Takes
+/// less than a microsecond and touches no state, so nothing is cached.
+void tenonEncodeTensorMap(TenonCall *call, const TenonTensorMap *map,
+                          const void *base, int64_t rows, int64_t columns,
+                          void *slot);
+
 /// How the product is computed; `kTenonComputeF32` is SGEMM for f32 inputs and
 /// fp32 accumulation for 16-bit ones.
 enum TenonCompute : int32_t {

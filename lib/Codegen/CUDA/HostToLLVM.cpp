@@ -5,18 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Products and launches become calls of the runtime.
+// Products become calls of the runtime; so do launches (LaunchToLLVM.cpp).
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Codegen/CUDA/HostToLLVM.h"
 
+#include "RuntimeCalls.h"
+
 #include "tenon/Dialect/BlasLt/IR/BlasLt.h"
-#include "tenon/Dialect/Tenon/IR/Tenon.h"
-#include "tenon/Runtime/Runtime.h"
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -30,46 +29,81 @@ static_assert(blaslt::kWorkspaceBytes == kTenonBlasLtWorkspaceBytes);
 // Shared
 //===----------------------------------------------------------------------===//
 
-LogicalResult tenon::callRuntime(ConversionPatternRewriter &rewriter,
-                                 Operation *op, StringRef name,
-                                 ArrayRef<Value> arguments) {
+LogicalResult tenon::createRuntimeCall(OpBuilder &b, Operation *op,
+                                       StringRef name,
+                                       ArrayRef<Value> arguments) {
   SmallVector<Value> operands{
       op->getParentOfType<FunctionOpInterface>().getArgument(0)};
   llvm::append_range(operands, arguments);
   FailureOr<LLVM::LLVMFuncOp> function =
-      LLVM::lookupOrCreateFn(rewriter, op->getParentOfType<ModuleOp>(), name,
+      LLVM::lookupOrCreateFn(b, op->getParentOfType<ModuleOp>(), name,
                              llvm::to_vector(ValueRange(operands).getTypes()),
                              LLVM::LLVMVoidType::get(op->getContext()));
   if (failed(function))
     return failure();
-  LLVM::CallOp::create(rewriter, op->getLoc(), *function, operands);
+  LLVM::CallOp::create(b, op->getLoc(), *function, operands);
+  return success();
+}
+
+LogicalResult tenon::callRuntime(ConversionPatternRewriter &rewriter,
+                                 Operation *op, StringRef name,
+                                 ArrayRef<Value> arguments) {
+  if (failed(createRuntimeCall(rewriter, op, name, arguments)))
+    return failure();
   rewriter.eraseOp(op);
   return success();
 }
 
-/// The address of a memref's first element; null for an absent one.
-static Value getAddress(ConversionPatternRewriter &rewriter, Location loc,
+Value tenon::getAddress(OpBuilder &b, Location loc,
                         const LLVMTypeConverter &converter, Value original,
                         Value descriptor) {
-  auto pointer = LLVM::LLVMPointerType::get(rewriter.getContext());
   if (!original)
-    return LLVM::ZeroOp::create(rewriter, loc, pointer);
+    return LLVM::ZeroOp::create(b, loc,
+                                LLVM::LLVMPointerType::get(b.getContext()));
   return MemRefDescriptor(descriptor)
-      .bufferPtr(rewriter, loc, converter,
-                 cast<MemRefType>(original.getType()));
+      .bufferPtr(b, loc, converter, cast<MemRefType>(original.getType()));
 }
 
-//===----------------------------------------------------------------------===//
-// blaslt
-//===----------------------------------------------------------------------===//
+Value tenon::createConstantStruct(OpBuilder &b, Operation *op, StringRef prefix,
+                                  ArrayRef<Attribute> fields) {
+  auto module = op->getParentOfType<ModuleOp>();
+  Location loc = op->getLoc();
+  std::string name;
+  for (unsigned i = 0; name.empty() || module.lookupSymbol(name); ++i)
+    name = (prefix + Twine(i)).str();
+  auto type = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), llvm::map_to_vector(fields, [](Attribute field) {
+        return cast<TypedAttr>(field).getType();
+      }));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    auto global = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true,
+                                         LLVM::Linkage::Internal, name,
+                                         /*value=*/Attribute());
+    b.createBlock(&global.getInitializerRegion());
+    Value value = LLVM::UndefOp::create(b, loc, type);
+    for (auto [index, field] : llvm::enumerate(fields))
+      value = LLVM::InsertValueOp::create(
+          b, loc, value,
+          LLVM::ConstantOp::create(b, loc, cast<TypedAttr>(field)), index);
+    LLVM::ReturnOp::create(b, loc, value);
+  }
+  return LLVM::AddressOfOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext()), name);
+}
 
-static TenonDType getDType(Type type) {
+TenonDType tenon::getDType(Type type) {
   if (type.isF16())
     return kTenonF16;
   if (type.isBF16())
     return kTenonBF16;
   return type.isF64() ? kTenonF64 : kTenonF32;
 }
+
+//===----------------------------------------------------------------------===//
+// blaslt
+//===----------------------------------------------------------------------===//
 
 static_assert(int(blaslt::Compute::F32) == kTenonComputeF32 &&
               int(blaslt::Compute::TF32) == kTenonComputeTF32 &&
@@ -87,34 +121,8 @@ struct PlanToLLVM : ConvertOpToLLVMPattern<blaslt::PlanOp> {
   LogicalResult
   matchAndRewrite(blaslt::PlanOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    auto module = op->getParentOfType<ModuleOp>();
-    Location loc = op.getLoc();
-    std::string name;
-    for (unsigned i = 0; name.empty() || module.lookupSymbol(name); ++i)
-      name = "tenon_plan_" + std::to_string(i);
-    SmallVector<Attribute> fields = getFields(op, rewriter);
-    auto type = LLVM::LLVMStructType::getLiteral(
-        getContext(), llvm::map_to_vector(fields, [](Attribute field) {
-          return cast<TypedAttr>(field).getType();
-        }));
-    {
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPointToStart(module.getBody());
-      auto global = LLVM::GlobalOp::create(rewriter, loc, type,
-                                           /*isConstant=*/true,
-                                           LLVM::Linkage::Internal, name,
-                                           /*value=*/Attribute());
-      rewriter.createBlock(&global.getInitializerRegion());
-      Value plan = LLVM::UndefOp::create(rewriter, loc, type);
-      for (auto [index, field] : llvm::enumerate(fields))
-        plan = LLVM::InsertValueOp::create(
-            rewriter, loc, plan,
-            LLVM::ConstantOp::create(rewriter, loc, cast<TypedAttr>(field)),
-            index);
-      LLVM::ReturnOp::create(rewriter, loc, plan);
-    }
-    rewriter.replaceOpWithNewOp<LLVM::AddressOfOp>(
-        op, LLVM::LLVMPointerType::get(getContext()), name);
+    rewriter.replaceOp(op, createConstantStruct(rewriter, op, "tenon_plan_",
+                                                getFields(op, rewriter)));
     return success();
   }
 
@@ -160,124 +168,6 @@ struct RunToLLVM : ConvertOpToLLVMPattern<blaslt::RunOp> {
                         address(op.getWorkspace(), adaptor.getWorkspace())});
   }
 };
-
-//===----------------------------------------------------------------------===//
-// gpu.launch_func
-//===----------------------------------------------------------------------===//
-
-struct LaunchToLLVM : ConvertOpToLLVMPattern<gpu::LaunchFuncOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
-
-  LogicalResult
-  matchAndRewrite(gpu::LaunchFuncOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    FailureOr<int64_t> number = getNumber(op);
-    if (failed(number))
-      return op.emitOpError("launches a kernel that the module's '")
-             << TenonDialect::kKernelsAttr << "' does not list";
-    auto maxBlocks =
-        op->getAttrOfType<IntegerAttr>(TenonDialect::kPersistentAttr);
-    if (maxBlocks && !endsInToken(op))
-      return op.emitOpError("is persistent, so its last argument must be an "
-                            "i64, the launch's token");
-    Value kernel = LLVM::ConstantOp::create(
-        rewriter, loc, rewriter.getI32IntegerAttr(*number));
-    Value sharedBytes = getSharedBytes(adaptor, rewriter, loc);
-    Arguments arguments =
-        storeArguments(op, adaptor.getKernelOperands(), rewriter);
-    if (!maxBlocks)
-      return callRuntime(rewriter, op, "tenonLaunchKernel",
-                         {kernel, adaptor.getGridSizeX(),
-                          adaptor.getGridSizeY(), adaptor.getGridSizeZ(),
-                          adaptor.getBlockSizeX(), adaptor.getBlockSizeY(),
-                          adaptor.getBlockSizeZ(), sharedBytes,
-                          arguments.addresses});
-    return callRuntime(rewriter, op, "tenonLaunchPersistent",
-                       {kernel, adaptor.getGridSizeX(),
-                        LLVM::ConstantOp::create(rewriter, loc, maxBlocks),
-                        adaptor.getBlockSizeX(), sharedBytes,
-                        arguments.addresses, arguments.lastSlot});
-  }
-
-private:
-  struct Arguments {
-    Value addresses; ///< what cuLaunchKernel takes
-    Value lastSlot;  ///< where the last argument's value is
-  };
-
-  static bool endsInToken(gpu::LaunchFuncOp op) {
-    auto operands = op.getKernelOperands();
-    return !operands.empty() && operands.back().getType().isInteger(64);
-  }
-
-  /// Bytes of dynamic shared memory, 0 where none are given.
-  static Value getSharedBytes(OpAdaptor adaptor,
-                              ConversionPatternRewriter &rewriter,
-                              Location loc) {
-    Value bytes = adaptor.getDynamicSharedMemorySize();
-    if (!bytes)
-      return LLVM::ConstantOp::create(rewriter, loc,
-                                      rewriter.getI64IntegerAttr(0));
-    return LLVM::ZExtOp::create(rewriter, loc, rewriter.getI64Type(), bytes);
-  }
-
-  static FailureOr<int64_t> getNumber(gpu::LaunchFuncOp op) {
-    auto kernels = op->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
-        TenonDialect::kKernelsAttr);
-    if (!kernels)
-      return failure();
-    auto *found = llvm::find(kernels, op.getKernelName());
-    if (found == kernels.end())
-      return failure();
-    return found - kernels.begin();
-  }
-
-  /// Puts the kernel's arguments on the stack, and an array of their addresses,
-  /// as cuLaunchKernel wants them: bare pointers and scalars.
-  Arguments storeArguments(gpu::LaunchFuncOp op, ValueRange operands,
-                           ConversionPatternRewriter &rewriter) const {
-    Location loc = op.getLoc();
-    SmallVector<Value> values;
-    for (auto [original, value] : llvm::zip(op.getKernelOperands(), operands))
-      values.push_back(
-          isa<MemRefType>(original.getType())
-              ? getAddress(rewriter, loc, *getTypeConverter(), original, value)
-              : value);
-    auto type = LLVM::LLVMStructType::getLiteral(
-        getContext(), llvm::to_vector(ValueRange(values).getTypes()));
-    auto pointer = LLVM::LLVMPointerType::get(getContext());
-    auto array = LLVM::LLVMArrayType::get(pointer, values.size());
-    Value slots = allocateOnStack(op, type, rewriter);
-    Arguments result{allocateOnStack(op, array, rewriter), Value()};
-    for (auto [index, value] : llvm::enumerate(values)) {
-      int32_t field = index;
-      Value slot = LLVM::GEPOp::create(rewriter, loc, pointer, type, slots,
-                                       ArrayRef<LLVM::GEPArg>{0, field});
-      LLVM::StoreOp::create(rewriter, loc, value, slot);
-      Value entry =
-          LLVM::GEPOp::create(rewriter, loc, pointer, array, result.addresses,
-                              ArrayRef<LLVM::GEPArg>{0, field});
-      LLVM::StoreOp::create(rewriter, loc, slot, entry);
-      result.lastSlot = slot;
-    }
-    return result;
-  }
-
-  /// At the function's entry, so that a launch in a loop does not grow the
-  /// stack.
-  Value allocateOnStack(gpu::LaunchFuncOp op, Type type,
-                        ConversionPatternRewriter &rewriter) const {
-    OpBuilder::InsertionGuard guard(rewriter);
-    auto function = op->getParentOfType<FunctionOpInterface>();
-    rewriter.setInsertionPointToStart(&function.getFunctionBody().front());
-    Value one = LLVM::ConstantOp::create(rewriter, op.getLoc(),
-                                         rewriter.getI64IntegerAttr(1));
-    return LLVM::AllocaOp::create(rewriter, op.getLoc(),
-                                  LLVM::LLVMPointerType::get(getContext()),
-                                  type, one);
-  }
-};
 } // namespace
 
 void tenon::populateCudaHostToLLVMPatterns(LLVMTypeConverter &converter,
@@ -285,5 +175,6 @@ void tenon::populateCudaHostToLLVMPatterns(LLVMTypeConverter &converter,
   converter.addConversion([](blaslt::PlanType type) -> Type {
     return LLVM::LLVMPointerType::get(type.getContext());
   });
-  patterns.add<PlanToLLVM, RunToLLVM, LaunchToLLVM>(converter);
+  patterns.add<PlanToLLVM, RunToLLVM>(converter);
+  populateLaunchToLLVMPatterns(converter, patterns);
 }

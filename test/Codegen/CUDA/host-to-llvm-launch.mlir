@@ -9,20 +9,41 @@ module attributes {gpu.container_module, tenon.kernels = ["other", "tiled"]} {
 
   // The token's slot, the last argument's, is in the array of addresses and
   // given on its own.
+  // Number of the kernel, blocks of a cluster, blocks at most, whether it waits itself.
+  // CHECK: llvm.mlir.global internal constant @[[KERNEL:tenon_persistent_[0-9]+]]() {{.*}} : !llvm.struct<(i32, i32, i64, i32, i32)> {
+  // CHECK: llvm.mlir.constant(1 : i32) : i32
+  // CHECK-NEXT: llvm.insertvalue {{.*}}[0]
+  // CHECK-NEXT: llvm.mlir.constant(2 : i32) : i32
+  // CHECK-NEXT: llvm.insertvalue {{.*}}[1]
+  // CHECK-NEXT: llvm.mlir.constant(192 : i64) : i64
+  // CHECK-NEXT: llvm.insertvalue {{.*}}[2]
+  // CHECK-NEXT: llvm.mlir.constant(1 : i32) : i32
+  // CHECK-NEXT: llvm.insertvalue {{.*}}[3]
+  // CHECK-NEXT: llvm.mlir.constant(0 : i32) : i32
+  // CHECK-NEXT: llvm.insertvalue {{.*}}[4]
+  // CHECK: llvm.mlir.global internal constant @[[PLAIN:tenon_persistent_[0-9]+]]()
+  // CHECK: llvm.mlir.constant(1 : i32) : i32
+  // CHECK-NEXT: llvm.insertvalue {{.*}}[0]
+  // CHECK-NEXT: llvm.mlir.constant(1 : i32) : i32
+  // CHECK-NEXT: llvm.insertvalue {{.*}}[1]
+  // CHECK-NEXT: llvm.mlir.constant(384 : i64) : i64
+  // CHECK-NEXT: llvm.insertvalue {{.*}}[2]
+  // CHECK-NEXT: llvm.mlir.constant(0 : i32) : i32
+  // CHECK-NEXT: llvm.insertvalue {{.*}}[3]
+
   // CHECK-LABEL: llvm.func @persistent(
   // CHECK-SAME: %[[CALL:[^:]*]]: !llvm.ptr, %[[X:[^:]*]]: !llvm.ptr, %[[M:[^:]*]]: i64, %[[WORK:[^:]*]]: i64
   // CHECK-DAG: %[[ADDRESSES:.*]] = llvm.alloca %{{.*}} x !llvm.array<3 x ptr>
   // CHECK-DAG: %[[SLOTS:.*]] = llvm.alloca %{{.*}} x !llvm.struct<(ptr, i64, i64)>
   // CHECK-DAG: %[[THREADS:.*]] = llvm.mlir.constant(256 : index) : i64
   // CHECK-DAG: %[[SHARED32:.*]] = llvm.mlir.constant(164000 : i32) : i32
-  // CHECK-DAG: %[[KERNEL:.*]] = llvm.mlir.constant(1 : i32) : i32
   // CHECK: %[[SHARED:.*]] = llvm.zext %[[SHARED32]] : i32 to i64
   // CHECK: %[[SLOT:.*]] = llvm.getelementptr %[[SLOTS]][0, 2]
   // CHECK: llvm.store %{{.*}}, %[[SLOT]] : i64, !llvm.ptr
   // CHECK: %[[ENTRY:.*]] = llvm.getelementptr %[[ADDRESSES]][0, 2]
   // CHECK: llvm.store %[[SLOT]], %[[ENTRY]] : !llvm.ptr, !llvm.ptr
-  // CHECK: %[[MAX:.*]] = llvm.mlir.constant(384 : i64) : i64
-  // CHECK: llvm.call @tenonLaunchPersistent(%[[CALL]], %[[KERNEL]], %[[WORK]], %[[MAX]], %[[THREADS]], %[[SHARED]], %[[ADDRESSES]], %[[SLOT]]) : (!llvm.ptr, i32, i64, i64, i64, i64, !llvm.ptr, !llvm.ptr) -> ()
+  // CHECK: %[[CONSTANT:.*]] = llvm.mlir.addressof @[[PLAIN]]
+  // CHECK: llvm.call @tenonLaunchPersistent(%[[CALL]], %[[CONSTANT]], %[[WORK]], %[[THREADS]], %[[SHARED]], %[[ADDRESSES]], %[[SLOT]]) : (!llvm.ptr, !llvm.ptr, i64, i64, i64, !llvm.ptr, !llvm.ptr) -> ()
   func.func @persistent(%call: !llvm.ptr, %x: !llvm.ptr, %m: i64, %work: index) {
     %one = arith.constant 1 : index
     %threads = arith.constant 256 : index
@@ -31,6 +52,17 @@ module attributes {gpu.container_module, tenon.kernels = ["other", "tiled"]} {
     gpu.launch_func @kernels::@tiled blocks in (%work, %one, %one) threads in (%threads, %one, %one)
         dynamic_shared_memory_size %shared args(%x : !llvm.ptr, %m : i64, %token : i64)
         {tenon.persistent = 384 : i64}
+    return
+  }
+
+  // CHECK-LABEL: llvm.func @clusters(
+  // CHECK: %[[CONSTANT:.*]] = llvm.mlir.addressof @[[KERNEL]]
+  // CHECK: llvm.call @tenonLaunchPersistent(%{{[^,]*}}, %[[CONSTANT]],
+  func.func @clusters(%call: !llvm.ptr, %x: !llvm.ptr, %m: i64, %work: index) {
+    %one = arith.constant 1 : index
+    gpu.launch_func @kernels::@tiled blocks in (%work, %one, %one) threads in (%one, %one, %one)
+        args(%x : !llvm.ptr, %m : i64, %m : i64)
+        {tenon.persistent = 192 : i64, tenon.cluster = 2 : i64, tenon.waits_itself}
     return
   }
 

@@ -67,6 +67,13 @@ module attributes {gpu.container_module} {
   // CHECK: gpu.launch_func {{.*}} {tenon.persistent = 192 : i64}
   func.func @persistent(%n: index) {
     gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.persistent = 192}
+    // CHECK: {tenon.cluster = 2 : i64, tenon.persistent = 192 : i64, tenon.waits_itself}
+    gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n)
+        {tenon.persistent = 192, tenon.cluster = 2, tenon.waits_itself}
+    // CHECK: {tenon.tensor_maps = [#tenon.tensor_map<box = 128x64, swizzle = 128>, #tenon.tensor_map<box = 256x8, swizzle = 32, rounds_tf32 = true>]}
+    gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n)
+        {tenon.tensor_maps = [#tenon.tensor_map<box = 128x64, swizzle = 128, rounds_tf32 = false>,
+                              #tenon.tensor_map<box = 256x8, swizzle = 32, rounds_tf32 = true>]}
     return
   }
 }
@@ -236,6 +243,128 @@ func.func @persistent_zero(%n: index) {
   gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.persistent = 0}
   return
 }
+
+// -----
+
+// attributes-C13
+gpu.module @kernels {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @maps_of_schedules(%n: index) {
+  // expected-error @below {{'gpu.launch_func' op 'tenon.tensor_maps' must be an array of #tenon.tensor_map, one for each of the first operands, but is [#tenon.strategy<tiled>]}}
+  gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.tensor_maps = [#tenon.strategy<tiled>]}
+  return
+}
+
+// -----
+
+// attributes-C13: none
+gpu.module @kernels {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @maps_none(%n: index) {
+  // expected-error @below {{'tenon.tensor_maps' must be an array of #tenon.tensor_map, one for each of the first operands, but is []}}
+  gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.tensor_maps = []}
+  return
+}
+
+// -----
+
+// attributes-C14
+gpu.module @kernels {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @cluster_not_persistent(%n: index) {
+  // expected-error @below {{'gpu.launch_func' op 'tenon.cluster' is for persistent launches; give it 'tenon.persistent' too}}
+  gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.cluster = 2}
+  return
+}
+
+// -----
+
+// attributes-C14
+gpu.module @kernels {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @waits_not_persistent(%n: index) {
+  // expected-error @below {{'gpu.launch_func' op 'tenon.waits_itself' is for persistent launches; give it 'tenon.persistent' too}}
+  gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.waits_itself}
+  return
+}
+
+// -----
+
+// attributes-C15
+gpu.module @kernels {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @cluster_large(%n: index) {
+  // expected-error @below {{'gpu.launch_func' op 'tenon.cluster' must be the number, an i64 from 1 to 8 and at most 'tenon.persistent', of a cluster's blocks, but is 16 : i64}}
+  gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.persistent = 192, tenon.cluster = 16}
+  return
+}
+
+// -----
+
+// attributes-C15: more than there are
+gpu.module @kernels {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @cluster_beyond_persistent(%n: index) {
+  // expected-error @below {{of a cluster's blocks, but is 2 : i64}}
+  gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.persistent = 1, tenon.cluster = 2}
+  return
+}
+
+// -----
+
+// attributes-C16
+gpu.module @kernels {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @waits_value(%n: index) {
+  // expected-error @below {{'gpu.launch_func' op 'tenon.waits_itself' is a mark and takes no value, but is false}}
+  gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.persistent = 192, tenon.waits_itself = false}
+  return
+}
+
+// -----
+
+// tensor_map-C1
+// expected-error @below {{box must be rows x columns, but has 3 extents}}
+#map = #tenon.tensor_map<box = 1x128x64, swizzle = 128>
+
+// -----
+
+// tensor_map-C2
+// expected-error @below {{an extent of a box must be 1 to 256, but is 257}}
+#map = #tenon.tensor_map<box = 257x64, swizzle = 128>
+
+// -----
+
+// tensor_map-C2: zero
+// expected-error @below {{an extent of a box must be 1 to 256, but is 0}}
+#map = #tenon.tensor_map<box = 128x0, swizzle = 128>
+
+// -----
+
+// tensor_map-C3
+// expected-error @below {{swizzle must be 32, 64 or 128 bytes, but is 16}}
+#map = #tenon.tensor_map<box = 128x64, swizzle = 16>
 
 // -----
 

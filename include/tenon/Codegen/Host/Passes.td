@@ -87,6 +87,27 @@ def TenonHostToLLVM : Pass<"tenon-host-to-llvm", "::mlir::ModuleOp"> {
     ```mlir
     llvm.call @tenonCopy(%call, %b_ptr, %a_ptr, %bytes) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
     ```
+
+    A launch's arguments are laid on the stack. One with `tenon.persistent` becomes
+    `tenonLaunchPersistent`, which `tenon.cluster` and `tenon.waits_itself` reach in a
+    constant; a memref that has an entry in `tenon.tensor_maps` becomes 128 bytes,
+    which the runtime fills before the launch:
+
+    ```mlir
+    gpu.launch_func @kernels::@k blocks in (%work, %c1, %c1) threads in (%c384, %c1, %c1)
+        args(%x : memref<?x64xbf16>, %y : memref<?x32xbf16>, %token : i64)
+        {tenon.persistent = 192 : i64, tenon.cluster = 2 : i64,
+         tenon.tensor_maps = [#tenon.tensor_map<box = 128x64, swizzle = 128>]}
+    ```
+    becomes
+    ```mlir
+    llvm.call @tenonEncodeTensorMap(%call, %map, %x_ptr, %rows, %columns, %slot) : ...
+    ...
+    llvm.call @tenonLaunchPersistent(%call, %kernel, %work, %threads, %bytes, %args, %token_slot) : ...
+    ```
+
+    Errors: a launch of a kernel that `tenon.kernels` does not list; a persistent
+    one without a token; a memref that its tensor map cannot describe.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

@@ -114,14 +114,17 @@ static LogicalResult verifyOfLaunch(Operation *op, NamedAttribute attribute) {
            << attribute.getValue();
   }
   // attributes-C14
-  if (!op->hasAttr(TenonDialect::kPersistentAttr))
+  auto maxBlocks =
+      op->getAttrOfType<IntegerAttr>(TenonDialect::kPersistentAttr);
+  if (!maxBlocks)
     return op->emitOpError() << "'" << name
                              << "' is for persistent launches; give it "
                                 "'tenon.persistent' too";
   // attributes-C15
   if (name == TenonDialect::kClusterAttr)
-    return verifyCount(op, attribute, /*max=*/8,
-                       "an i64 from 1 to 8, of a cluster's blocks");
+    return verifyCount(op, attribute, std::min<int64_t>(8, maxBlocks.getInt()),
+                       "an i64 from 1 to 8 and at most 'tenon.persistent', of "
+                       "a cluster's blocks");
   // attributes-C16
   if (isa<UnitAttr>(attribute.getValue()))
     return success();

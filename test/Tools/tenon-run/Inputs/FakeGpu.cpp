@@ -85,6 +85,22 @@ CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned,
                         void **) {
   return CUDA_SUCCESS;
 }
+CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction,
+                                      const CUlaunchConfig *) {
+  return *clusters = 1, CUDA_SUCCESS;
+}
+CUresult cuLaunchKernelEx(const CUlaunchConfig *, CUfunction, void **,
+                          void **) {
+  return CUDA_SUCCESS;
+}
+CUresult cuTensorMapEncodeTiled(CUtensorMap *, CUtensorMapDataType, cuuint32_t,
+                                void *, const cuuint64_t *, const cuuint64_t *,
+                                const cuuint32_t *, const cuuint32_t *,
+                                CUtensorMapInterleave, CUtensorMapSwizzle,
+                                CUtensorMapL2promotion,
+                                CUtensorMapFloatOOBfill) {
+  return CUDA_SUCCESS;
+}
 CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes) {
   *memory = reinterpret_cast<CUdeviceptr>(
       aligned_alloc(256, (bytes / 256 + 1) * 256));
