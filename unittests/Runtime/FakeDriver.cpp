@@ -7,7 +7,6 @@
 
 #include "Fakes.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -49,66 +48,6 @@ static thread_local int depth = 0;
 
 CUcontext fake::currentContext() {
   return reinterpret_cast<CUcontext>(depth ? stack[depth - 1] : nullptr);
-}
-
-/// Of a kernel that one multiprocessor has room for.
-static int countBlocks(CUfunction function, int threads, size_t sharedBytes) {
-  auto *known = reinterpret_cast<fake::Function *>(function);
-  int bytes = static_cast<int>(sharedBytes);
-  int blocks = theState.threads / threads;
-  if (bytes > known->dynamicSharedLimit)
-    return 0;
-  return bytes ? std::min(blocks, fake::kSharedBytes / bytes) : blocks;
-}
-
-/// 0 without the attribute.
-static unsigned clusterOf(const CUlaunchConfig &config) {
-  for (unsigned i = 0; i < config.numAttrs; ++i)
-    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-      return config.attrs[i].value.clusterDim.x *
-             config.attrs[i].value.clusterDim.y *
-             config.attrs[i].value.clusterDim.z;
-  return 0;
-}
-
-static bool waitsItself(const CUlaunchConfig &config) {
-  for (unsigned i = 0; i < config.numAttrs; ++i)
-    if (config.attrs[i].id ==
-        CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
-      return config.attrs[i].value.programmaticStreamSerializationAllowed == 1;
-  return false;
-}
-
-/// Both ways to launch.
-static CUresult record(CUfunction function, const CUlaunchConfig &config,
-                       void **arguments) {
-  auto *known = reinterpret_cast<fake::Function *>(function);
-  std::lock_guard<std::mutex> lock(theState.mutex);
-  if (theState.launchResult)
-    return theState.launchResult;
-  if (reinterpret_cast<CUcontext>(known->context) != fake::currentContext())
-    return CUDA_ERROR_INVALID_CONTEXT;
-  if (static_cast<int>(config.sharedMemBytes) > known->dynamicSharedLimit)
-    return CUDA_ERROR_INVALID_VALUE;
-  if (!config.gridDimX || !config.gridDimY || !config.gridDimZ)
-    return CUDA_ERROR_INVALID_VALUE;
-  unsigned cluster = clusterOf(config);
-  if (cluster && config.gridDimX % cluster)
-    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-  // The driver copies the values too: the caller's memory is gone afterwards.
-  void *firstArgument =
-      arguments ? *static_cast<void **>(arguments[0]) : nullptr;
-  if (theState.numLaunches < fake::kMaxRecords)
-    theState.launches[theState.numLaunches++] = {
-        known,
-        {config.gridDimX, config.gridDimY, config.gridDimZ},
-        {config.blockDimX, config.blockDimY, config.blockDimZ},
-        config.sharedMemBytes,
-        config.hStream,
-        firstArgument,
-        cluster,
-        waitsItself(config)};
-  return CUDA_SUCCESS;
 }
 
 extern "C" {
@@ -233,29 +172,6 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute,
   return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
-                                                     CUfunction function,
-                                                     int threads,
-                                                     size_t sharedBytes) {
-  std::lock_guard<std::mutex> lock(theState.mutex);
-  ++theState.occupancyQueries;
-  *blocks = countBlocks(function, threads, sharedBytes);
-  return theState.occupancyResult;
-}
-
-CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
-                                      const CUlaunchConfig *config) {
-  std::lock_guard<std::mutex> lock(theState.mutex);
-  ++theState.occupancyQueries;
-  unsigned cluster = clusterOf(*config);
-  if (config->gridDimX % cluster)
-    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-  int blocks = countBlocks(function, config->blockDimX, config->sharedMemBytes);
-  *clusters = blocks * theState.processorsOfGroup / cluster *
-              (theState.multiprocessors / theState.processorsOfGroup);
-  return theState.occupancyResult;
-}
-
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
                             int value) {
   auto *known = reinterpret_cast<fake::Function *>(function);
@@ -263,47 +179,6 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   if (value > fake::kBlockSharedBytes - theState.staticShared)
     return CUDA_ERROR_INVALID_VALUE;
   known->dynamicSharedLimit = value;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
-                        unsigned gridZ, unsigned blockX, unsigned blockY,
-                        unsigned blockZ, unsigned sharedBytes, CUstream stream,
-                        void **arguments, void **) {
-  return record(function,
-                {gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes,
-                 stream, nullptr, 0},
-                arguments);
-}
-
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
-                          void **arguments, void **) {
-  ++theState.extendedLaunches;
-  return record(function, *config, arguments);
-}
-
-CUresult cuTensorMapEncodeTiled(
-    CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *base,
-    const cuuint64_t *extents, const cuuint64_t *strides, const cuuint32_t *box,
-    const cuuint32_t *steps, CUtensorMapInterleave interleave,
-    CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
-    CUtensorMapFloatOOBfill fill) {
-  std::lock_guard<std::mutex> lock(theState.mutex);
-  if (theState.encodeResult)
-    return theState.encodeResult;
-  ++theState.numMaps;
-  fake::TensorMap made = {reinterpret_cast<uint64_t>(base),
-                          {extents[0], extents[1]},
-                          strides[0],
-                          {box[0], box[1]},
-                          {steps[0], steps[1]},
-                          static_cast<uint32_t>(type),
-                          rank,
-                          static_cast<uint32_t>(interleave),
-                          static_cast<uint32_t>(swizzle),
-                          static_cast<uint32_t>(promotion),
-                          static_cast<uint32_t>(fill)};
-  memcpy(map, &made, sizeof(made));
   return CUDA_SUCCESS;
 }
 

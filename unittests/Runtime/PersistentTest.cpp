@@ -5,65 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Fakes.h"
-#include "TestSupport.h"
+#include "PersistentTest.h"
 
 #include <atomic>
 #include <set>
 #include <thread>
 
 using namespace tenon::test;
-
-namespace {
-
-/// What the model's GPU code does in the current test.
-struct Script {
-  int64_t work = 1 << 20, maxBlocks = 1 << 20, threads = 256, sharedBytes = 0;
-  int32_t kernel = 0, clusterBlocks = 1, waitsItself = 0;
-  bool hasToken = true;
-};
-thread_local Script script;
-
-/// What the slot of the token holds before.
-constexpr int64_t kOld = 12345;
-
-void gpuCode(TenonCall *call, void **, void *) {
-  int64_t slot = kOld;
-  void *arguments[] = {&slot};
-  TenonPersistentKernel kernel{script.kernel, script.clusterBlocks,
-                               script.maxBlocks, script.waitsItself, 0};
-  tenonLaunchPersistent(call, &kernel, script.work, script.threads,
-                        script.sharedBytes, arguments,
-                        script.hasToken ? &slot : nullptr);
-}
-
-class Persistent : public testing::Test {
-protected:
-  Persistent() {
-    fake::reset();
-    script = Script();
-    std::string tensors = R"({"name":"x","dtype":"float32","shape":["m"]})";
-    std::string results = R"({"name":"y","dtype":"float32","shape":["m"]})";
-    made = std::make_unique<TestModel>(
-        oneFunction(tensors, results,
-                    R"("cuda":["sm_80"],"kernels":["first","second"])"),
-        std::vector<TenonFunctionImage>{{nullptr, nullptr, gpuCode, nullptr}},
-        /*hasGpuCode=*/true);
-    function = made->function("f");
-  }
-  TenonStatus call() { return run(function, {&x.dl}, {&y.dl}); }
-  const fake::Launch &last() { return gpu.launches[gpu.numLaunches - 1]; }
-  int64_t lastToken() {
-    return reinterpret_cast<int64_t>(last().firstArgument);
-  }
-
-  std::unique_ptr<TestModel> made;
-  TenonFunction *function;
-  Tensor x{{4}, kGpu0}, y{{4}, kGpu0};
-  fake::State &gpu = fake::state();
-};
-
-} // namespace
 
 TEST_F(Persistent, TheSmallestBoundIsTheGrid) {
   ASSERT_WORKS(call());
@@ -224,107 +172,4 @@ TEST_F(Persistent, PassesOnTheDriversErrors) {
   gpu.launchResult = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   EXPECT_FAILS(call(), TENON_DEVICE_ERROR, "with grid (32, 1, 1)");
   EXPECT_EQ(gpu.occupancyQueries, 2); // the failed one was not kept
-}
-
-//===----------------------------------------------------------------------===//
-// Clusters, and kernels that wait themselves
-//===----------------------------------------------------------------------===//
-
-TEST_F(Persistent, PlainLaunchesHaveNoAttributes) {
-  ASSERT_WORKS(call());
-  EXPECT_EQ(gpu.extendedLaunches, 0);
-  EXPECT_EQ(last().cluster, 0u);
-  EXPECT_FALSE(last().waitsItself);
-}
-
-TEST_F(Persistent, AClusterIsAnAttributeOfTheLaunch) {
-  script.clusterBlocks = 2;
-  script.sharedBytes = 100 * 1024;
-  ASSERT_WORKS(call());
-  EXPECT_EQ(last().cluster, 2u);
-  EXPECT_FALSE(last().waitsItself);
-  EXPECT_EQ(last().grid[0], 4u * 2);
-  EXPECT_EQ(last().grid[1] * last().grid[2], 1u);
-  EXPECT_EQ(last().block[0], 256u);
-  EXPECT_EQ(last().sharedBytes, 100u * 1024);
-  EXPECT_EQ(last().function->dynamicSharedLimit, 100 * 1024);
-}
-
-TEST_F(Persistent, TheGridIsWholeClusters) {
-  script.clusterBlocks = 2;
-  script.work = 5; // one block too few: the last cluster is whole all the same
-  ASSERT_WORKS(call());
-  EXPECT_EQ(last().grid[0], 6u);
-  script.work = 1;
-  ASSERT_WORKS(call());
-  EXPECT_EQ(last().grid[0], 2u);
-  script.work = 100;
-  script.maxBlocks = 7;
-  ASSERT_WORKS(call());
-  EXPECT_EQ(last().grid[0], 6u);
-  script.work = int64_t(1) << 40;
-  script.maxBlocks = 1 << 20;
-  ASSERT_WORKS(call());
-  EXPECT_EQ(last().grid[0], 32u);
-}
-
-TEST_F(Persistent, ClustersThatAreResidentAreTheBound) {
-  // Groups of three multiprocessors with a block each: one cluster a group.
-  gpu.multiprocessors = 6;
-  gpu.processorsOfGroup = 3;
-  gpu.threads = 256;
-  script.clusterBlocks = 2;
-  ASSERT_WORKS(call());
-  EXPECT_EQ(last().grid[0], 4u);
-  ASSERT_WORKS(call());
-  EXPECT_EQ(gpu.occupancyQueries, 1);
-  // The answer for clusters is none for single blocks.
-  script.clusterBlocks = 1;
-  ASSERT_WORKS(call());
-  EXPECT_EQ(last().grid[0], 6u);
-  EXPECT_EQ(gpu.occupancyQueries, 2);
-}
-
-TEST_F(Persistent, NoWorkIsNoClusterEither) {
-  script.clusterBlocks = 2;
-  script.work = 0;
-  EXPECT_WORKS(call());
-  EXPECT_EQ(gpu.numLaunches, 0);
-  script.work = -1;
-  EXPECT_FAILS(call(), TENON_INVALID_ARGUMENT, "grid (-1, 1, 1)");
-}
-
-TEST_F(Persistent, SaysThatAClusterDoesNotFit) {
-  gpu.threads = 256;
-  script.clusterBlocks = 8; // of four multiprocessors with room for one
-  EXPECT_FAILS(call(), TENON_UNSUPPORTED,
-               "f: kernel 'first' does not fit GPU 0: it has no room for a "
-               "cluster of 8 times a block of 256 threads with 0 bytes of "
-               "dynamic shared memory (232448 at most); compile the model for "
-               "it with tenon-compile --target=sm_90a");
-  // A GPU that has no clusters refuses to count them.
-  gpu.occupancyResult = CUDA_ERROR_INVALID_CLUSTER_SIZE;
-  script.clusterBlocks = 2;
-  EXPECT_FAILS(call(), TENON_UNSUPPORTED, "a cluster of 2 times a block");
-  EXPECT_EQ(gpu.numLaunches, 0);
-}
-
-TEST_F(Persistent, ALaunchsErrorNamesItsClusters) {
-  script.clusterBlocks = 2;
-  gpu.launchResult = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-  EXPECT_FAILS(call(), TENON_DEVICE_ERROR,
-               "0 bytes of dynamic shared memory, clusters of 2: "
-               "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
-}
-
-TEST_F(Persistent, AKernelThatWaitsItselfMayStartEarly) {
-  script.waitsItself = 1;
-  ASSERT_WORKS(call());
-  EXPECT_TRUE(last().waitsItself);
-  EXPECT_EQ(last().cluster, 0u);
-  EXPECT_EQ(last().grid[0], 32u);
-  script.clusterBlocks = 2;
-  ASSERT_WORKS(call());
-  EXPECT_TRUE(last().waitsItself);
-  EXPECT_EQ(last().cluster, 2u);
 }
