@@ -4,8 +4,9 @@
 # ruff: noqa: RUF001
 """Writes docs/Performance.md, docs/TorchPerformance.md and their charts from benchmarks/results.
 
-Every figure of those pages comes from there (library.json; sm80.json, sm80_ragged.json and
-triton_mma.json; torch.json, torch_host.json and torch_first_call.json); none is typed by hand.
+Every figure of those pages comes from there (library.json; sm90a.json, sm90a_sweep.json and
+sm90a_compile.json; sm80.json, sm80_ragged.json and triton_mma.json; torch.json, torch_host.json and
+torch_first_call.json); none is typed by hand.
 Needs matplotlib.
 
 Usage: report.py
@@ -20,6 +21,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import plot_torch
+import report_sm90a
 import report_tiled
 from matplotlib import pyplot as plt
 from report_torch import full_page, read_reports, section
@@ -131,6 +133,7 @@ def main() -> None:
     source = RESULTS / "library.json"
     report = json.loads(source.read_text())
     reports, tiled = read_reports(RESULTS), report_tiled.read_tiled(RESULTS)
+    sm90a = report_sm90a.read_sm90a(RESULTS)
     cases, rate = report["cases"], report["copy_bytes_per_second"]
     draw(cases, ROOT / "docs/performance.svg")
     page = [
@@ -159,6 +162,7 @@ def main() -> None:
         "",
         *overhead_rows(cases),
         "",
+        *(report_sm90a.section(sm90a, ROOT / "docs") if "sm90a" in sm90a else []),
         *(report_tiled.section(tiled, ROOT / "docs") if "sm80" in tiled else []),
         *(section(reports) if "torch" in reports else []),
     ]

@@ -1,0 +1,154 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: RUF001
+"""The section of docs/Performance.md on tiled kernels for sm_90a, and its charts.
+
+From the reports of tenon-bench (configs/sm90a.json, configs/sm90a_sweep.json,
+configs/sm90a_compile.json), as far as they are there; report.py calls it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import plot_bench
+import report_sweep
+from report_tiled import (
+    BOUND_BY_W,
+    LONG,
+    SHORT,
+    TIMINGS,
+    bound_by_w,
+    burst,
+    complaints,
+    contenders,
+    epilogue_table,
+    error_table,
+    extents,
+    ratios,
+    timed,
+)
+from torch_tables import markdown
+
+MODEL = "bias_mul2_leaky_relu"
+# The ratio to cuBLAS's bare product that is asked for, by M, N, K: in 16 bits and in tf32.
+GOALS = {
+    (1024, 8192, 8192): (1.00, 1.00),
+    (16384, 4096, 4096): (1.00, 1.00),
+    (8192, 8192, 8192): (1.01, 1.02),
+    (4096, 4096, 4096): (1.00, 1.02),
+}
+
+
+def read_sm90a(folder: Path) -> dict[str, dict]:
+    """Return the reports that are there, by file name."""
+    names = ("sm90a", "sm90a_sweep", "sm90a_compile")
+    return {n: json.loads((folder / f"{n}.json").read_text()) for n in names if (folder / f"{n}.json").exists()}
+
+
+def goal(case: dict) -> float | None:
+    """Return the ratio that is asked for, None where none is."""
+    found = GOALS.get((case["m"], case["n"], case["k"])) if case["model"] == MODEL else None
+    return found[case["dtype"] == "tf32"] if found else None
+
+
+def gains(ours: dict, peer: dict) -> list[float]:
+    """Return a peer's time over ours, in each way of timing."""
+    return [peer["times"][timing]["median_ms"] / ours["times"][timing]["median_ms"] for timing in TIMINGS]
+
+
+def time_table(report: dict) -> list[str]:
+    """One row a case: ratios to cuBLAS's bare product, and what eager takes at least of Tenon's time."""
+    rows = []
+    for case, cublas, eager, tiled in timed(report):
+        asked, worst = goal(case), tiled["worst_time_over_cublas"]
+        verdict = "– | –" if asked is None else f"{asked:.2f} | {'yes' if worst <= asked else 'no'}"
+        rows.append(
+            f"{case['model']} | {extents(case)} | {case['dtype']} | {burst(cublas):.4f} | {burst(tiled):.4f} "
+            f"| {tiled['burst_tflop_per_s']:.0f} | {ratios(tiled)} | **{worst:.3f}** | {verdict} "
+            f"| {min(gains(tiled, eager)):.2f}× | {tiled['rms_error_over_cublas'] or 0:.2f}"
+        )
+    return markdown(
+        "model | M×N×K | precision | cuBLAS product, burst ms | tiled, burst ms | TFLOP/s | tiled / cuBLAS: single "
+        "| burst | sustained | worst | asked for | met | faster than eager, at least | rms error / cuBLAS's",
+        rows,
+    )
+
+
+def compile_table(report: dict) -> list[str]:
+    """One row a case: torch.compile's time over Tenon's."""
+    rows = []
+    for case in report["cases"]:
+        found = contenders(case)
+        tiled, peer = found.get("tiled", {}), found.get("compile", {})
+        if "times" in tiled and "times" in peer:
+            cells = [f"{burst(tiled):.4f}", f"{burst(peer):.4f}", *(f"{gain:.2f}×" for gain in gains(tiled, peer))]
+            rows.append(f"{case['model']} | {extents(case)} | {case['dtype']} | " + " | ".join(cells))
+    return markdown(
+        "model | M×N×K | precision | tiled, burst ms | torch.compile, burst ms | tiled faster by: single | burst "
+        "| sustained",
+        rows,
+    )
+
+
+def draw_charts(report: dict, folder: Path) -> list[str]:
+    """Write a chart for each precision; return the lines that show them."""
+    lines = []
+    for dtype in dict.fromkeys(case["dtype"] for case in report["cases"]):
+        path = folder / f"sm90a_{dtype}.svg"
+        plot_bench.draw(report, path, f"-{dtype}-")
+        lines += [f"![Tiled kernels for sm_90a in {dtype}: time over cuBLAS's bare product]({path.name})", ""]
+    return lines
+
+
+def section(reports: dict[str, dict], folder: Path) -> list[str]:
+    """Return the section of docs/Performance.md; its charts go to `folder`."""
+    report = reports["sm90a"]
+    facts, rate = report["environment"], report["copy_bytes_per_s"]
+    lines = [
+        f"## Tiled kernels for sm_90a on an {facts['device']}",
+        "",
+        f"From `benchmarks/results/sm90a.json`; {facts['device']}, driver {facts['driver']}, CUDA {facts['cuda']}, "
+        f"PyTorch {facts['torch']}, {facts['date'][:10]}, copy rate {rate / 1e12:.2f} TB/s. Every layer is forced to "
+        "strategy `tiled`, whose kernels use TMA and `wgmma` here. How times are taken and results checked: "
+        "[Benchmarking.md](Benchmarking.md#how-times-are-taken). Ratios are of medians, over cuBLAS's product without "
+        "an epilogue; below 1 is faster. What is asked for is asked of the worst of the three ways of timing.",
+        "",
+        *draw_charts(report, folder),
+        *time_table(report),
+        "",
+        *complaints(report),
+        "### What the long epilogue costs on sm_90a",
+        "",
+        f"`{LONG}` over `{SHORT}`: a GELU, a residual of the product's shape and a clamp more. Microseconds are of "
+        "bursts; the percentages are of the kernel's whole time. The two were timed one after the other.",
+        "",
+        *epilogue_table(report),
+        "",
+        "### Bound by the weight on sm_90a",
+        "",
+        f"Cases in which cuBLAS reads w at more than {BOUND_BY_W:.0%} of the copy rate: w's bytes over a burst's time, "
+        "over that rate. A copy both reads and writes.",
+        "",
+        *bound_by_w(report),
+        "",
+        "### Errors of tiled kernels for sm_90a",
+        "",
+        "Against float64, max / rms. cuBLAS's product is rounded to x's type, then given an exact epilogue and rounded "
+        "once more.",
+        "",
+        *error_table(report),
+        "",
+    ]
+    if "sm90a_compile" in reports:
+        lines += [
+            "### Beside torch.compile on sm_90a",
+            "",
+            "Max-autotune, the whole model, its own CUDA graphs left out since every contender is timed in one; from "
+            "`benchmarks/results/sm90a_compile.json`.",
+            "",
+            *compile_table(reports["sm90a_compile"]),
+            "",
+        ]
+    return lines + (report_sweep.section(reports["sm90a_sweep"]) if "sm90a_sweep" in reports else [])

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: RUF001
+"""The page that is made of tenon-bench's reports on sm_90a, from small reports."""
+
+import copy
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+import plot_bench  # noqa: E402
+import report_sm90a  # noqa: E402
+import report_sweep  # noqa: E402
+from bench_support import case, run  # noqa: E402
+
+FACTS = {"device": "a GPU", "driver": "1", "cuda": "13.0", "torch": "2.11", "date": "2026-01-02T"}
+
+
+def ratio(contender, value, **changes):
+    """Give a contender's times and their ratios to cuBLAS."""
+    contender["times"] = {t: {"median_ms": value * (1.5 if t == "single" else 1.0)} for t in report_sm90a.TIMINGS}
+    contender["time_over_cublas"] = {"single": value - 0.1, "burst": value - 0.2, "sustained": value}
+    contender["worst_time_over_cublas"] = value
+    contender.update(changes)
+
+
+def report(values, peers=("cublas", "eager"), **changes):
+    """Make a report of one case for each of `values`, the shape and the ratios of the contenders after cuBLAS."""
+    made = run(case(models=["bias_mul2_leaky_relu"], strategies=["tiled", "auto"], peers=list(peers)))
+    cases = []
+    for (m, n, k), *rest in values:
+        one = copy.deepcopy(made) | {"m": m, "n": n, "k": k, "name": f"bias_mul2_leaky_relu-bf16-{m}x{n}x{k}"}
+        for contender, value in zip(one["contenders"][1:], rest, strict=True):
+            ratio(contender, value, strategy="tiled")
+        cases.append(one | changes)
+    return {"environment": FACTS, "copy_bytes_per_s": 4e12, "cases": cases}
+
+
+def cells(row):
+    return [cell.strip() for cell in row.strip("|").split(" | ")]
+
+
+def test_table_tells_what_is_met():
+    found = report(
+        [((1024, 8192, 8192), 1.5, 1.0, 1.0), ((8192, 8192, 8192), 1.8, 1.011, 1.0), ((5, 6, 7), 2.0, 3.0, 3.0)]
+    )
+    header, _, *rows = map(cells, report_sm90a.time_table(found))
+    at = {name: i for i, name in enumerate(header)}
+    worst, asked, met = (at[name] for name in ("worst", "asked for", "met"))
+    assert [row[worst] for row in rows] == ["**1.000**", "**1.011**", "**3.000**"]
+    assert [(row[asked], row[met]) for row in rows] == [("1.00", "yes"), ("1.01", "no"), ("–", "–")]
+    assert [row[at["faster than eager, at least"]] for row in rows] == ["1.50×", "1.78×", "0.67×"]
+
+
+def test_compile_is_compared_in_each_way():
+    found = report([((1024, 8192, 8192), 2.0, 1.0, 1.0)])
+    found["cases"][0]["contenders"][1]["name"] = "compile"
+    (row,) = report_sm90a.compile_table(found)[2:]
+    assert cells(row)[-3:] == ["2.00×", "2.00×", "2.00×"]
+
+
+def sweep():
+    found = report([((1, 64, 64), 2.0, 1.0), ((7, 64, 64), 0.5, 0.5), ((9, 64, 64), 0.8, 1.2)], peers=["cublas"])
+    for i in (0, 2):
+        found["cases"][i]["contenders"][2]["strategy"] = "library"
+    found["cases"][0]["contenders"][1]["remarks"] = ["tiled: strategy=tiled: wgmma"]
+    return found
+
+
+def test_means_of_the_sweep():
+    found = sweep()
+    dtype, count, tiled, mean, bursts, forced, largest = cells(report_sweep.mean_table(found)[-1])
+    assert (dtype, count, tiled) == ("all", "3", "1")
+    assert mean == f"**{(1.0 * 0.5 * 1.2) ** (1 / 3):.3f}**" and forced == f"{(2.0 * 0.5 * 0.8) ** (1 / 3):.3f}"
+    assert bursts == f"{(0.8 * 0.3 * 1.0) ** (1 / 3):.3f}"
+    assert largest == "0.50 (bias_mul2_leaky_relu-bf16-7x64x64)"
+
+
+def test_sweep_shows_where_the_choice_was_wrong():
+    lost = report_sweep.lost_table(sweep())
+    assert [cells(row)[0] for row in lost[2:]] == ["9×64×64"]
+    assert report_sweep.lost_table(report([((7, 64, 64), 0.5, 0.5)], peers=["cublas"])) == ["None."]
+    shown = [cells(row)[2] for row in report_sweep.sweep_table(sweep())[2:]]
+    assert shown == ["2.000", "0.500 (mma_sync)", "0.800 (mma_sync)"]
+
+
+def test_wrong_results_are_named():
+    found = sweep()
+    assert report_sweep.wrong(found) == ["Every result is right, and the same twice."]
+    found["cases"][0]["contenders"][1]["within_tolerance"] = False
+    found["cases"][1]["contenders"][2]["failed"] = "RuntimeError: no\nmore"
+    assert report_sweep.wrong(found)[2:] == [
+        "- bias_mul2_leaky_relu-bf16-1x64x64, tiled: wrong",
+        "- bias_mul2_leaky_relu-bf16-7x64x64, auto: RuntimeError: no",
+    ]
+
+
+def test_section_is_of_the_reports_that_are_there(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(plot_bench, "draw", lambda report, path, pattern: drawn.append(path.name))
+    full = report([((1024, 8192, 8192), 1.5, 1.0, 1.0)])
+    alone = "\n".join(report_sm90a.section({"sm90a": full}, tmp_path))
+    assert drawn == ["sm90a_bf16.svg"] and "A sweep of shapes" not in alone and "torch.compile" not in alone
+    every = {"sm90a": full, "sm90a_compile": full, "sm90a_sweep": sweep()}
+    text = "\n".join(report_sm90a.section(every, tmp_path))
+    assert "### A sweep of shapes" in text and "### Beside torch.compile" in text
+    assert report_sm90a.read_sm90a(tmp_path) == {}
