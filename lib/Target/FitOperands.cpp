@@ -43,8 +43,9 @@ Value tenon::findFitting(Value operand, const Layer &layer) {
 }
 
 /// The tensor cores cut off what tf32 has no bits for, so operands are rounded
-/// before. In the kernel that would cost more: x is read there once for each
-/// column of tiles, here once, or not at all where a layer computes it.
+/// before mma.sync. In the kernel that would cost more: x is read there once
+/// for each column of tiles, here once, or not at all where a layer computes
+/// it.
 static Value fit(Value operand, const Layer &layer, OpBuilder &builder) {
   if (Value fitting = findFitting(operand, layer))
     return fitting;
@@ -54,8 +55,11 @@ static Value fit(Value operand, const Layer &layer, OpBuilder &builder) {
   return CastOp::create(builder, layer.op->getLoc(), type, operand);
 }
 
-void tenon::fitOperands(const Layer &layer, OpBuilder &builder) {
-  if (!layer.getInputType().isF32())
+void tenon::fitOperands(const Layer &layer, KernelFamily family,
+                        OpBuilder &builder) {
+  // TMA rounds to tf32 as it copies for wgmma.
+  if (!layer.getInputType().isF32() ||
+      (layer.precision == Precision::TF32 && family == KernelFamily::Wgmma))
     return;
   builder.setInsertionPoint(layer.op);
   Value x = fit(layer.x, layer, builder);

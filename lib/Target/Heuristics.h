@@ -9,12 +9,14 @@
 #define TENON_LIB_TARGET_HEURISTICS_H
 
 #include "tenon/Target/Schedule.h"
+#include "tenon/Target/TunedSchedules.h"
 
 namespace mlir::tenon {
 
 /// What the prediction of times knows of a layer.
 struct LayerProblem {
   int64_t m; ///< kAssumedRows where it is dynamic
+  bool hasDynamicRows = false;
   int64_t n, k;
   /// Of x and w, as the model has them and as a tiled kernel reads them.
   Type libraryType, tiledType;
@@ -22,8 +24,9 @@ struct LayerProblem {
   double productBytes = 0;
   /// Bytes of the epilogue's operands and of the results.
   double epilogueBytes = 0;
+  EpilogueClass epilogue = EpilogueClass::Light;
   /// Bytes read and written in each call to round x and w, or to give them the
-  /// tiled type.
+  /// tiled type. Kernels of family wgmma round as they copy.
   double fitBytes = 0;
   /// Whether the library's own epilogue computes the whole layer.
   bool libraryDoesAll = true;
@@ -48,21 +51,34 @@ struct Prediction {
 struct ScheduleChoice {
   ScheduleAttr schedule;
   SmallVector<Prediction> predictions;
+  bool isTuned = false; ///< from the table of measured schedules
 
   /// The largest ratio of the kernel's time to the library's.
   double getWorstRatio() const;
 };
 
-/// Predicts a given schedule of family mma_sync.
-ScheduleChoice predictMmaSync(const LayerProblem &problem,
-                              ScheduleAttr schedule,
-                              ArrayRef<const TargetSpec *> targets);
+/// Predicts a given schedule, of any family.
+ScheduleChoice predictSchedule(const LayerProblem &problem,
+                               ScheduleAttr schedule,
+                               ArrayRef<const TargetSpec *> targets);
+
+/// What a schedule of family mma_sync, or wgmma, comes to.
+Prediction predictMmaSync(const LayerProblem &problem, ScheduleAttr schedule,
+                          const TargetSpec &target);
+Prediction predictWgmma(const LayerProblem &problem, ScheduleAttr schedule,
+                        const TargetSpec &target);
 
 /// The schedule of family mma_sync whose worst ratio is the least; nothing if
 /// no schedule runs on all targets.
 std::optional<ScheduleChoice>
 chooseMmaSync(const LayerProblem &problem,
               ArrayRef<const TargetSpec *> targets);
+
+/// The schedule of family wgmma for targets that all have it: one of `table`
+/// where the layer is there, or else one whose worst ratio is about the least.
+ScheduleChoice chooseWgmma(const LayerProblem &problem,
+                           ArrayRef<const TargetSpec *> targets,
+                           ArrayRef<TunedSchedule> table);
 
 } // namespace mlir::tenon
 

@@ -88,6 +88,23 @@ static double getBytes(RankedTensorType type) {
   return bytes;
 }
 
+/// Whether an op is built on exp, erf or tanh.
+static bool isHeavyOp(Operation &op) {
+  return isa<GeluOp, SiluOp, MishOp, SigmoidOp, TanhOp>(op);
+}
+
+static EpilogueClass classifyEpilogue(const Layer &layer) {
+  auto isProduct = [&](Value operand) {
+    return cast<RankedTensorType>(operand.getType()).getShape() ==
+           layer.product.getShape();
+  };
+  bool isHeavy =
+      llvm::any_of(layer.op->getOperands().drop_front(2), isProduct) ||
+      (layer.op->getNumRegions() != 0 &&
+       llvm::any_of(layer.op->getRegion(0).front(), isHeavyOp));
+  return isHeavy ? EpilogueClass::Heavy : EpilogueClass::Light;
+}
+
 /// What cuBLASLt computes of an epilogue beside the product, roughly: in which
 /// order is left out here.
 static bool canLibraryDo(Operation &op, RankedTensorType product) {
@@ -153,7 +170,8 @@ LayerProblem tenon::describeProblem(const Layer &layer) {
   auto x = cast<RankedTensorType>(layer.x.getType());
   auto w = cast<RankedTensorType>(layer.w.getType());
   LayerProblem problem;
-  problem.m = x.isDynamicDim(0) ? kAssumedRows : x.getDimSize(0);
+  problem.hasDynamicRows = x.isDynamicDim(0);
+  problem.m = problem.hasDynamicRows ? kAssumedRows : x.getDimSize(0);
   problem.n = w.getDimSize(0);
   problem.k = w.getDimSize(1);
   problem.libraryType = layer.getInputType();
@@ -164,6 +182,7 @@ LayerProblem tenon::describeProblem(const Layer &layer) {
         getBytes(cast<RankedTensorType>(operand.getType()));
   for (Type type : layer.op->getResultTypes())
     problem.epilogueBytes += getBytes(cast<RankedTensorType>(type));
+  problem.epilogue = classifyEpilogue(layer);
   problem.libraryDoesAll = canLibraryDoAll(layer);
   problem.fitBytes = getFitBytes(layer.x, layer) + getFitBytes(layer.w, layer);
   return problem;

@@ -46,9 +46,10 @@ LayerProblem describeProblem(const Layer &layer);
 /// of it for a layer before; null if there is none yet.
 Value findFitting(Value operand, const Layer &layer);
 
-/// Makes the operands fit a tiled kernel: rounds x and w to tf32, or casts them
-/// to 16 bits, as the precision allows. Changes nothing that fits already.
-void fitOperands(const Layer &layer, OpBuilder &builder);
+/// Makes the operands fit a tiled kernel: casts x and w to 16 bits, or rounds
+/// them to tf32 for a family that does not, as the precision allows. Changes
+/// nothing that fits already.
+void fitOperands(const Layer &layer, KernelFamily family, OpBuilder &builder);
 
 } // namespace mlir::tenon
 

@@ -33,10 +33,3 @@ double tenon::predictLibrary(const LayerProblem &problem,
         kLaunchSeconds;
   return seconds;
 }
-
-double ScheduleChoice::getWorstRatio() const {
-  double worst = 0;
-  for (const Prediction &prediction : predictions)
-    worst = std::max(worst, prediction.seconds / prediction.library);
-  return worst;
-}

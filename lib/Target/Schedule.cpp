@@ -121,15 +121,14 @@ std::string tenon::findProblem(ScheduleAttr schedule, Type elementType,
                            : findMmaSyncProblem(schedule, target);
 }
 
-std::string tenon::findExtentProblem(ScheduleAttr schedule, Type elementType,
+std::string tenon::findExtentProblem(KernelFamily family, Type elementType,
                                      int64_t k) {
-  if (!isWgmma(schedule))
+  if (family != KernelFamily::Wgmma)
     return "";
   int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
   if (k * bytes % 16 == 0)
     return "";
-  return formatv("TMA copies rows of multiples of 16 bytes, and K, {0} "
-                 "elements of {1}, is {2}; pad K to {3}, or take a mma_sync "
-                 "schedule",
+  return formatv("TMA copies rows of multiples of 16 bytes, but K = {0} of {1} "
+                 "has {2}; pad K to {3}",
                  k, elementType, k * bytes, llvm::alignTo(k, 16 / bytes));
 }

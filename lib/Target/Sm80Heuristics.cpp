@@ -96,16 +96,12 @@ static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
   return seconds;
 }
 
-ScheduleChoice tenon::predictMmaSync(const LayerProblem &problem,
-                                     ScheduleAttr schedule,
-                                     ArrayRef<const TargetSpec *> targets) {
-  ScheduleChoice choice{schedule, {}};
-  for (const TargetSpec *target : targets)
-    choice.predictions.push_back(
-        {target, getTiles(problem, schedule) / getResident(schedule, *target),
-         predictKernel(problem, schedule, *target),
-         predictLibrary(problem, *target)});
-  return choice;
+Prediction tenon::predictMmaSync(const LayerProblem &problem,
+                                 ScheduleAttr schedule,
+                                 const TargetSpec &target) {
+  return {&target, getTiles(problem, schedule) / getResident(schedule, target),
+          predictKernel(problem, schedule, target),
+          predictLibrary(problem, target)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,7 +173,7 @@ tenon::chooseMmaSync(const LayerProblem &problem,
           buildSchedule(problem.tiledType, candidate, swizzle, targets);
       if (!schedule)
         continue;
-      ScheduleChoice choice = predictMmaSync(problem, schedule, targets);
+      ScheduleChoice choice = predictSchedule(problem, schedule, targets);
       if (!best || choice.getWorstRatio() < best->getWorstRatio())
         best = std::move(choice);
     }

@@ -17,10 +17,12 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// What tiled must be predicted to take of the library's time. The prediction
-/// was off by more than this for some of the layers in
+/// What tiled must be predicted to take of the library's time, for mma_sync.
+/// The prediction was off by more than this for some of the layers in
 /// benchmarks/results/auto.json, and the library is the known quantity.
-static constexpr double kWorthwhileRatio = 0.9;
+static constexpr double kMmaSyncRatio = 0.9;
+/// The same for wgmma: 0, so none is taken, until its kernels are measured.
+static constexpr double kWgmmaRatio = 0;
 
 /// A target on which cuBLAS has a faster instruction than mma.sync; null if
 /// there is none. In bursts on an H200 (benchmarks/results/auto.json) no layer
@@ -67,11 +69,22 @@ static std::string describeTimes(const ScheduleChoice &choice,
   return text;
 }
 
-static std::string describeSchedule(ScheduleAttr schedule) {
+/// "wgmma, tiles of 128x256x64 by 8x1 warps, cluster 2x1, 4 stages, ...".
+static std::string describeSchedule(const ScheduleChoice &choice) {
+  ScheduleAttr schedule = choice.schedule;
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "tiles of ";
+  bool isWgmma = schedule.getFamily() == KernelFamily::Wgmma;
+  os << (choice.isTuned ? "tuned: " : "") << (isWgmma ? "wgmma, " : "")
+     << "tiles of ";
   llvm::interleave(schedule.getTile(), os, "x");
+  if (isWgmma)
+    os << " by " << schedule.getWarps()[0] << " warps";
+  if (schedule.getPingPong())
+    os << ", ping-pong";
+  if (schedule.getClusterBlocks() != 1)
+    os << ", clusters of " << schedule.getClusterM() << "x"
+       << schedule.getClusterN();
   os << ", " << schedule.getStages() << " stages, " << getSharedBytes(schedule)
      << " bytes of shared memory"
      << (schedule.getStreamK() ? ", stream-K" : "");
@@ -92,51 +105,84 @@ void StrategySelector::setTiled(const ScheduleChoice &choice) {
               StrategyAttr::get(op->getContext(), Strategy::Tiled));
   op->setAttr(TenonDialect::kScheduleAttr, choice.schedule);
   OpBuilder builder(op->getContext());
-  fitOperands(layer, builder);
+  fitOperands(layer, choice.schedule.getFamily(), builder);
 }
 
-LogicalResult StrategySelector::checkSchedule() {
+LogicalResult StrategySelector::checkSchedule(int64_t k) {
+  Type type = getTiledInputType(layer);
   for (const TargetSpec *target : request.targets) {
-    std::string problem =
-        findProblem(schedule, getTiledInputType(layer), *target);
+    std::string problem = findProblem(schedule, type, *target);
     if (!problem.empty())
       return op->emitOpError("cannot have the schedule ")
              << schedule << " on " << target->name << ": " << problem;
   }
-  return success();
+  std::string problem = findExtentProblem(schedule.getFamily(), type, k);
+  if (problem.empty())
+    return success();
+  return op->emitOpError("cannot have the schedule ")
+         << schedule << ": " << problem << ", or take a mma_sync schedule";
+}
+
+/// The schedule that is asked for, or the best one; nothing if none runs on all
+/// targets.
+std::optional<ScheduleChoice>
+StrategySelector::choose(const LayerProblem &problem) {
+  if (schedule)
+    return predictSchedule(problem, schedule, request.targets);
+  if (llvm::all_of(request.targets,
+                   [](const TargetSpec *target) { return target->hasWgmma; })) {
+    wgmmaProblem =
+        findExtentProblem(KernelFamily::Wgmma, problem.tiledType, problem.k);
+    if (wgmmaProblem.empty())
+      return chooseWgmma(problem, request.targets, getSm90TunedSchedules());
+  }
+  return chooseMmaSync(problem, request.targets);
+}
+
+/// Whether `auto` tiles the layer, and why.
+std::pair<bool, std::string>
+StrategySelector::weigh(const ScheduleChoice &choice) {
+  double ratio = choice.getWorstRatio();
+  if (choice.schedule.getFamily() == KernelFamily::Wgmma) {
+    bool isTiled = ratio <= kWgmmaRatio;
+    return {isTiled,
+            llvm::formatv("tiled is {0}predicted to take at most {1:F2} of the "
+                          "library's time",
+                          isTiled ? "" : "not ", kWgmmaRatio)
+                .str()};
+  }
+  if (const TargetSpec *target = findFasterLibrary(request.targets))
+    return {false, ("on " + target->name +
+                    " the library multiplies with a faster instruction than "
+                    "mma.sync")
+                       .str()};
+  if (ratio > kMmaSyncRatio)
+    return {false, "tiled is not predicted much faster on every target"};
+  return {true, "predicted much faster on every target"};
 }
 
 /// For a layer that can be tiled: whether it is, and how.
 LogicalResult StrategySelector::tile() {
+  LayerProblem problem = describeProblem(layer);
   if (!schedule)
     schedule = request.schedule;
-  if (schedule && failed(checkSchedule()))
+  if (schedule && failed(checkSchedule(problem.k)))
     return failure();
-  LayerProblem problem = describeProblem(layer);
-  std::optional<ScheduleChoice> choice =
-      schedule ? predictMmaSync(problem, schedule, request.targets)
-               : chooseMmaSync(problem, request.targets);
+  std::optional<ScheduleChoice> choice = choose(problem);
   if (!choice)
     return reject({"no schedule runs on all of the targets",
                    "compile for fewer targets at a time"});
   bool isTiled = true;
-  std::string reason = "predicted much faster on every target";
-  if (written) {
-    reason = "written on the layer";
-  } else if (request.strategy) {
+  std::string reason = "written on the layer";
+  if (!written && request.strategy)
     reason = "strategy=tiled";
-  } else if (const TargetSpec *target = findFasterLibrary(request.targets)) {
-    isTiled = false;
-    reason = ("on " + target->name +
-              " the library multiplies with a faster instruction than mma.sync")
-                 .str();
-  } else if (choice->getWorstRatio() > kWorthwhileRatio) {
-    isTiled = false;
-    reason = "tiled is not predicted much faster on every target";
-  }
+  else if (!written)
+    std::tie(isTiled, reason) = weigh(*choice);
+  std::string noWgmma =
+      wgmmaProblem.empty() ? "" : "mma_sync, since " + wgmmaProblem + "; ";
   remark::analysis(op->getLoc(), getOptions())
       << remark::add("{0}: {1}", isTiled ? "tiled" : "library", reason)
-      << remark::reason("{0}; {1}", describeSchedule(choice->schedule),
+      << remark::reason("{0}{1}; {2}", noWgmma, describeSchedule(*choice),
                         describeTimes(*choice, problem));
   if (isTiled)
     setTiled(*choice);

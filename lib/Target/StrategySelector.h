@@ -30,8 +30,10 @@ public:
 
 private:
   LogicalResult tile();
+  std::optional<ScheduleChoice> choose(const LayerProblem &problem);
+  std::pair<bool, std::string> weigh(const ScheduleChoice &choice);
   LogicalResult reject(const TiledObstacle &obstacle);
-  LogicalResult checkSchedule();
+  LogicalResult checkSchedule(int64_t k);
   void setLibrary();
   void setTiled(const ScheduleChoice &choice);
   remark::RemarkOpts getOptions();
@@ -42,6 +44,9 @@ private:
   /// What is written on the layer, and its schedule or the request's.
   std::optional<Strategy> written;
   ScheduleAttr schedule;
+  /// Why a layer that would multiply with wgmma takes mma_sync; "" if it does
+  /// not.
+  std::string wgmmaProblem;
 };
 } // namespace mlir::tenon
 

@@ -147,16 +147,16 @@ TEST_F(WgmmaScheduleTest, HugeNumbers) {
 
 /// A row of K must be a multiple of 16 bytes.
 TEST_F(WgmmaScheduleTest, Extent) {
-  ScheduleAttr schedule = parse(write("128x256", "8x1"));
   Type bf16 = BFloat16Type::get(&context), f32 = Float32Type::get(&context);
-  EXPECT_EQ(findExtentProblem(schedule, bf16, 1000), "");
-  EXPECT_EQ(findExtentProblem(schedule, f32, 1004), "");
-  EXPECT_EQ(findExtentProblem(schedule, bf16, 1004),
-            "TMA copies rows of multiples of 16 bytes, and K, 1004 elements of "
-            "bf16, is 2008; pad K to 1008, or take a mma_sync schedule");
-  EXPECT_EQ(findExtentProblem(schedule, f32, 1001),
-            "TMA copies rows of multiples of 16 bytes, and K, 1001 elements of "
-            "f32, is 4004; pad K to 1004, or take a mma_sync schedule");
+  EXPECT_EQ(findExtentProblem(KernelFamily::Wgmma, bf16, 1000), "");
+  EXPECT_EQ(findExtentProblem(KernelFamily::Wgmma, f32, 1004), "");
+  EXPECT_EQ(findExtentProblem(KernelFamily::Wgmma, bf16, 1004),
+            "TMA copies rows of multiples of 16 bytes, but K = 1004 of bf16 "
+            "has 2008; pad K to 1008");
+  EXPECT_EQ(findExtentProblem(KernelFamily::Wgmma, f32, 1001),
+            "TMA copies rows of multiples of 16 bytes, but K = 1001 of f32 has "
+            "4004; pad K to 1004");
+  EXPECT_EQ(findExtentProblem(KernelFamily::MmaSync, bf16, 1001), "");
 }
 
 TEST_F(WgmmaScheduleTest, Bytes) {

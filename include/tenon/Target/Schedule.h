@@ -68,10 +68,9 @@ std::string findProblem(ScheduleAttr schedule, Type elementType);
 std::string findProblem(ScheduleAttr schedule, Type elementType,
                         const TargetSpec &target);
 
-/// Says why `schedule` cannot multiply inputs of `elementType` with this K; ""
-/// if it can. TMA copies matrices whose rows are multiples of 16 bytes.
-std::string findExtentProblem(ScheduleAttr schedule, Type elementType,
-                              int64_t k);
+/// Says why kernels of `family` cannot multiply inputs of `elementType` with
+/// this K; "" if they can.
+std::string findExtentProblem(KernelFamily family, Type elementType, int64_t k);
 
 } // namespace mlir::tenon
 

@@ -1,7 +1,8 @@
-// What the predicted times come to. Each layer is asked about for an Ampere GPU, for Hopper, and for both.
+// What the predicted times come to. Each layer is asked about for an Ampere GPU, for Hopper with
+// kernels of family mma_sync, and for both. wgmma.mlir has kernels of that family.
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_80 --remarks-filter=tenon-select-strategy -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=SM80
-// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a --remarks-filter=tenon-select-strategy -o /dev/null 2>&1 \
+// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90 --remarks-filter=tenon-select-strategy -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=SM90
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_80,sm_90a --remarks-filter=tenon-select-strategy -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=BOTH
@@ -12,7 +13,7 @@
 
 // A bare product is what a library is best at.
 // SM80: Function=bare {{.*}}sm_80: 4.74 waves{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=bare {{.*}}sm_90a: 3.88 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM90: Function=bare {{.*}}sm_90: 3.88 waves{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
 // BOTH: Function=bare {{.*}}sm_80: 4.74 waves, {{.*}}, sm_90a: 3.88 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @bare(%x: tensor<4096x4096xf16>, %w: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
   %0 = tenon.linear %x, %w : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
@@ -21,7 +22,7 @@ func.func @bare(%x: tensor<4096x4096xf16>, %w: tensor<4096x4096xf16>) -> tensor<
 
 // An epilogue that cuBLASLt has is as good as none.
 // SM80: Function=library_epilogue {{.*}}M = 16384{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=library_epilogue {{.*}}M = 16384{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM90: Function=library_epilogue {{.*}}M = 16384{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
 // BOTH: Function=library_epilogue {{.*}}M = 16384{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @library_epilogue(%x: tensor<16384x4096xf16>, %w: tensor<4096x4096xf16>, %b: tensor<4096xf16>) -> tensor<16384x4096xf16> {
   %0 = tenon.fused_linear %x, %w : tensor<16384x4096xf16>, tensor<4096x4096xf16>
@@ -35,7 +36,7 @@ func.func @library_epilogue(%x: tensor<16384x4096xf16>, %w: tensor<4096x4096xf16
 
 // One that it has not costs the library a pass over the product.
 // SM80: Function=own_epilogue {{.*}}M = 16384{{.*}}Remark="tiled: predicted much faster on every target"
-// SM90: Function=own_epilogue {{.*}}M = 16384{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM90: Function=own_epilogue {{.*}}M = 16384{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
 // BOTH: Function=own_epilogue {{.*}}M = 16384{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @own_epilogue(%x: tensor<16384x1024xf16>, %w: tensor<4096x1024xf16>) -> tensor<16384x4096xf16> {
   %0 = tenon.fused_linear %x, %w : tensor<16384x1024xf16>, tensor<4096x1024xf16>
@@ -48,7 +49,7 @@ func.func @own_epilogue(%x: tensor<16384x1024xf16>, %w: tensor<4096x1024xf16>) -
 
 // Both read w at the rate of memory; what a tiled kernel saves it takes for its start.
 // SM80: Function=one_row {{.*}}tiles of 16x128x64{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=one_row {{.*}}tiles of 16x128x64{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM90: Function=one_row {{.*}}tiles of 16x128x64{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
 // BOTH: Function=one_row {{.*}}tiles of 16x128x64{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @one_row(%x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<1x4096xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<1x4096xbf16>, tensor<4096x4096xbf16>
@@ -61,7 +62,7 @@ func.func @one_row(%x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tenso
 
 // A dynamic batch is taken for 1024 rows.
 // SM80: Function=dynamic {{.*}}stream-K; M = 1024{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=dynamic {{.*}}sm_90a: 1.94 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM90: Function=dynamic {{.*}}sm_90: 1.94 waves{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
 // BOTH: Function=dynamic {{.*}}sm_80: 2.37 waves, {{.*}}, sm_90a: 1.94 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @dynamic(%x: tensor<?x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> tensor<?x8192xf32> {
   %0 = tenon.linear %x, %w precision<tf32> : (tensor<?x8192xf32>, tensor<8192x8192xf32>) -> tensor<?x8192xf32>
@@ -70,7 +71,7 @@ func.func @dynamic(%x: tensor<?x8192xf32>, %w: tensor<8192x8192xf32> {tenon.para
 
 // What depends on parameters alone is rounded once a version of them, which costs nothing in a call.
 // SM80: Function=parameters {{.*}}M = 64,{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=parameters {{.*}}M = 64,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM90: Function=parameters {{.*}}M = 64,{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
 // BOTH: Function=parameters {{.*}}M = 64,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @parameters(%x: tensor<64x1024xf32>, %w: tensor<16384x1024xf32> {tenon.param}, %s: tensor<16384x1xf32> {tenon.param}) -> tensor<64x16384xf32> {
   %scaled = tenon.mul %w, %s : tensor<16384x1024xf32>, tensor<16384x1xf32>
@@ -84,7 +85,7 @@ func.func @parameters(%x: tensor<64x1024xf32>, %w: tensor<16384x1024xf32> {tenon
 
 // x is rounded in each call, by one more kernel.
 // SM80: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM90: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
 // BOTH: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @x_of_the_call(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32> {tenon.param}) -> tensor<16x4096xf32> {
   %0 = tenon.fused_linear %x, %w precision<tf32> : tensor<16x4096xf32>, tensor<4096x4096xf32>
@@ -97,7 +98,7 @@ func.func @x_of_the_call(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32> {ten
 
 // The epilogue of the layer that computes x rounds it too.
 // SM80: Function=x_of_a_layer {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=x_of_a_layer {{.*}}M = 16,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM90: Function=x_of_a_layer {{.*}}M = 16,{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
 // BOTH: Function=x_of_a_layer {{.*}}M = 16,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @x_of_a_layer(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32> {tenon.param}) -> tensor<16x4096xf32> {
   %0 = tenon.linear %x, %w : (tensor<16x4096xf32>, tensor<4096x4096xf32>) -> tensor<16x4096xf32>
@@ -111,7 +112,7 @@ func.func @x_of_a_layer(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32> {teno
 
 // Products and memory take about as long, half of the multiprocessors' places are empty, and the largest tile is best
 // nevertheless, as measured on an H200 (benchmarks/results/sm80_few_rows.json).
-// SM90: Function=few_rows {{.*}}tiles of 128x256x64, {{.*}}M = 128, sm_90a: 0.48 waves
+// SM90: Function=few_rows {{.*}}tiles of 128x256x64, {{.*}}M = 128, sm_90: 0.48 waves
 func.func @few_rows(%x: tensor<128x16384xbf16>, %w: tensor<16384x16384xbf16>) -> tensor<128x16384xbf16> {
   %0 = tenon.linear %x, %w : (tensor<128x16384xbf16>, tensor<16384x16384xbf16>) -> tensor<128x16384xbf16>
   return %0 : tensor<128x16384xbf16>
@@ -119,7 +120,7 @@ func.func @few_rows(%x: tensor<128x16384xbf16>, %w: tensor<16384x16384xbf16>) ->
 
 // Weights that change with each call are rounded in each, which is not worth it.
 // SM80: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM90: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
 // BOTH: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @weights_of_the_call(%x: tensor<64x1024xf32>, %w: tensor<16384x1024xf32>) -> tensor<64x16384xf32> {
   %0 = tenon.fused_linear %x, %w precision<tf32> : tensor<64x1024xf32>, tensor<16384x1024xf32>
@@ -132,7 +133,7 @@ func.func @weights_of_the_call(%x: tensor<64x1024xf32>, %w: tensor<16384x1024xf3
 
 // Stream-K is there for full waves too: the kernel sees at the launch that it has nothing to divide.
 // SM80: Function=full_waves {{.*}}stream-K; M = 13824, sm_80: 16.00 waves{{.*}}Remark="tiled: predicted much faster on every target"
-// SM90: Function=full_waves {{.*}}stream-K; M = 13824, sm_90a: 13.09 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM90: Function=full_waves {{.*}}stream-K; M = 13824, sm_90: 13.09 waves{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
 // BOTH: Function=full_waves {{.*}}stream-K; M = 13824, sm_80: 16.00 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @full_waves(%x: tensor<13824x1024xf16>, %w: tensor<4096x1024xf16>) -> tensor<13824x4096xf16> {
   %0 = tenon.fused_linear %x, %w : tensor<13824x1024xf16>, tensor<4096x1024xf16>

@@ -1,0 +1,133 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses schedules of family wgmma.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Heuristics.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+/// A tile's rows, and the warpgroups that multiply it.
+struct Form {
+  int64_t m, warps;
+  bool pingPong;
+};
+} // namespace
+
+// What is expected to be best comes first: of two that are predicted about the
+// same time, the first is taken.
+static constexpr Form kForms[] = {
+    {128, 8, false}, {256, 8, false}, {128, 4, false},
+    {64, 4, false},  {64, 4, true},   {128, 4, true},
+};
+/// Columns of a tile: after the usual ones those with which tiles fill whole
+/// waves more often.
+static constexpr int64_t kColumns[] = {256, 128, 192, 64,  224, 160, 96, 240,
+                                       208, 176, 144, 112, 80,  48,  32};
+static constexpr int64_t kClusters[][2] = {{2, 1}, {1, 1}, {1, 2}};
+static constexpr int64_t kMaxStages = 12;
+/// Rows of a group of tiles: with them, blocks that run at once read about as
+/// many rows of x as of w.
+static constexpr int64_t kRasterRows = 2048;
+/// What counts as the same time.
+static constexpr double kSameTime = 0.98;
+/// Accumulators of a thread at most where no other warpgroup's products hide
+/// what a large tile waits for.
+static constexpr int64_t kMaxAccumulators = 128;
+
+/// Whether a cluster has more than one tile to share copies between.
+static bool fillsCluster(const LayerProblem &problem, const Form &form,
+                         int64_t columns, ArrayRef<int64_t> cluster) {
+  return problem.m > (cluster[0] - 1) * form.m &&
+         problem.n > (cluster[1] - 1) * columns;
+}
+
+/// The schedule with as many stages as fit all targets; null if none do.
+static ScheduleAttr buildSchedule(Type type, const Form &form, int64_t columns,
+                                  ArrayRef<int64_t> cluster, bool streamK,
+                                  ArrayRef<const TargetSpec *> targets) {
+  int64_t swizzle = 128;
+  int64_t tile[] = {form.m, columns,
+                    swizzle * 8 / type.getIntOrFloatBitWidth()};
+  if (cluster[0] * cluster[1] == 1)
+    cluster = {};
+  auto build = [&](int64_t stages) {
+    return ScheduleAttr::get(type.getContext(), KernelFamily::Wgmma, tile,
+                             {form.warps, 1}, stages, swizzle,
+                             kRasterRows / form.m, /*blocks=*/1, streamK,
+                             cluster, form.pingPong);
+  };
+  ScheduleAttr schedule = build(2);
+  int64_t otherBytes = getSharedBytes(schedule) - 2 * getStageBytes(schedule);
+  int64_t stages = kMaxStages;
+  for (const TargetSpec *target : targets)
+    stages = std::min(stages, (target->sharedBytesPerBlock - otherBytes) /
+                                  getStageBytes(schedule));
+  schedule = build(stages);
+  return findProblem(schedule, type).empty() ? schedule : ScheduleAttr();
+}
+
+/// Schedules of one tile. Stream-K is for waves that are not whole, which they
+/// may be or not where M is dynamic.
+static void addCandidates(const LayerProblem &problem, const Form &form,
+                          int64_t columns, ArrayRef<const TargetSpec *> targets,
+                          SmallVectorImpl<ScheduleAttr> &candidates) {
+  int64_t accumulators = form.m / 16 * columns / form.warps / 2;
+  if (!form.pingPong && accumulators > kMaxAccumulators)
+    return;
+  for (const int64_t (&cluster)[2] : kClusters)
+    for (bool streamK : {false, true}) {
+      if (!fillsCluster(problem, form, columns, cluster) ||
+          (problem.hasDynamicRows && !streamK))
+        continue;
+      if (ScheduleAttr schedule = buildSchedule(
+              problem.tiledType, form, columns, cluster, streamK, targets))
+        candidates.push_back(schedule);
+    }
+}
+
+static ScheduleChoice predictBest(const LayerProblem &problem,
+                                  ArrayRef<const TargetSpec *> targets) {
+  SmallVector<ScheduleAttr> candidates;
+  for (int64_t columns : kColumns)
+    for (const Form &form : kForms)
+      addCandidates(problem, form, columns, targets, candidates);
+  ScheduleChoice best;
+  for (ScheduleAttr schedule : candidates) {
+    ScheduleChoice choice = predictSchedule(problem, schedule, targets);
+    if (!best.schedule ||
+        choice.getWorstRatio() < kSameTime * best.getWorstRatio())
+      best = std::move(choice);
+  }
+  return best;
+}
+
+ScheduleChoice tenon::chooseWgmma(const LayerProblem &problem,
+                                  ArrayRef<const TargetSpec *> targets,
+                                  ArrayRef<TunedSchedule> table) {
+  ScheduleChoice best = predictBest(problem, targets);
+  const TunedSchedule *line =
+      problem.hasDynamicRows
+          ? nullptr
+          : findTuned(table, problem.tiledType, problem.m, problem.n, problem.k,
+                      problem.epilogue);
+  ScheduleAttr schedule =
+      line ? line->parse(problem.tiledType.getContext()) : ScheduleAttr();
+  if (!schedule)
+    return best;
+  ScheduleChoice tuned = predictSchedule(problem, schedule, targets);
+  tuned.isTuned = true;
+  // What measured best for another M may need one more wave here.
+  if (line->m != problem.m &&
+      best.getWorstRatio() < kSameTime * tuned.getWorstRatio())
+    return best;
+  return tuned;
+}

@@ -1,0 +1,37 @@
+// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a --split-input-file --verify-diagnostics
+// RUN: not tenon-opt %s --tenon-select-strategy=targets=sm_80,sm_90a --split-input-file 2>&1 | FileCheck %s
+
+// The targets that have no wgmma are named.
+// CHECK: error: 'tenon.linear' op cannot have the schedule #tenon.schedule<wgmma, {{.*}}> on sm_80: sm_80 has no wgmma; take a mma_sync schedule, or compile for sm_90a alone
+func.func @targets(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
+  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16,
+      blocks = 1, cluster = 2x1>} : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
+func.func @shape(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{on sm_90a: M of the tile must be 128 or 256 with 8 warps along it, not 64}}
+  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 64x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16,
+      blocks = 1>} : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
+func.func @shared_memory(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{on sm_90a: 5 stages of 49152 bytes do not fit the 197888 bytes of shared memory that sm_90a leaves them; use fewer stages or a smaller tile}}
+  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 5, swizzle = 128, raster = 16,
+      blocks = 1>} : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
+func.func @rows_of_odd_bytes(%x: tensor<?x65xf32>, %w: tensor<32x65xf32>) -> tensor<?x32xf32> {
+  // expected-error @below {{blocks = 1>: TMA copies rows of multiples of 16 bytes, but K = 65 of f32 has 260; pad K to 68, or take a mma_sync schedule}}
+  %0 = tenon.linear %x, %w precision<tf32> {tenon.schedule = #tenon.schedule<wgmma, tile = 128x256x32, warps = 8x1, stages = 4, swizzle = 128, raster = 16,
+      blocks = 1>} : (tensor<?x65xf32>, tensor<32x65xf32>) -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
+}

@@ -1,0 +1,16 @@
+// A schedule that is written is kept, of either family; mma_sync's operands alone are rounded.
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a" | FileCheck %s
+
+// CHECK-LABEL: @written
+// CHECK-SAME: (%[[X:.*]]: tensor<?x64xf32>, %[[W:.*]]: tensor<32x64xf32>)
+// CHECK-NEXT: tenon.linear %[[X]], %[[W]] precision<tf32> {tenon.schedule = #tenon.schedule<wgmma, tile = 64x104x32, warps = 4x1, stages = 2, swizzle = 128, raster = 3, blocks = 1, cluster = 1x2, ping_pong = true>
+// CHECK-NEXT: %[[XR:.*]] = tenon.round_tf32 %[[X]]
+// CHECK-NEXT: %[[WR:.*]] = tenon.round_tf32 %[[W]]
+// CHECK-NEXT: tenon.linear %[[XR]], %[[WR]] precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync,
+func.func @written(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
+  %0 = tenon.linear %x, %w precision<tf32> {tenon.schedule = #tenon.schedule<wgmma, tile = 64x104x32, warps = 4x1, stages = 2, swizzle = 128, raster = 3, blocks = 1,
+      cluster = 1x2, ping_pong = true>} : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  %1 = tenon.linear %x, %w precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x16, warps = 2x2, stages = 5, swizzle = 64, raster = 3, blocks = 1>}
+      : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  return %0, %1 : tensor<?x32xf32>, tensor<?x32xf32>
+}

@@ -1,0 +1,97 @@
+// Layers of sm_90a alone multiply with wgmma, where they can.
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled" --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled" --split-input-file \
+// RUN:   --remarks-filter=tenon-select-strategy --verify-diagnostics -o /dev/null
+// Run again, the pass changes nothing.
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled" --split-input-file -o %t.once
+// RUN: tenon-opt %t.once --tenon-select-strategy="targets=sm_90a" --split-input-file | diff %t.once -
+// On several targets, or one without wgmma, mma_sync is what all have.
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_80,sm_90a strategy=tiled" --split-input-file \
+// RUN:   | FileCheck %s --check-prefix=OTHERS --implicit-check-not='schedule<wgmma'
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90 strategy=tiled" --split-input-file \
+// RUN:   | FileCheck %s --check-prefix=OTHERS --implicit-check-not='schedule<wgmma'
+// auto leaves them to the library yet.
+// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a --split-input-file | FileCheck %s --check-prefix=AUTO --implicit-check-not='strategy<tiled>'
+// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a --split-input-file --remarks-filter=tenon-select-strategy -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=WHY
+
+// The largest tile where there is work for it, in clusters that share w.
+// CHECK-LABEL: @large
+// CHECK: #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, {{.*}}cluster = 2x1>, tenon.strategy = #tenon.strategy<tiled>
+// OTHERS: #tenon.schedule<mma_sync, tile = 128x256x64
+// AUTO: #tenon.strategy<library>
+// WHY: Reason="wgmma, tiles of 128x256x64 by 8 warps, clusters of 2x1, 4 stages, 231168 bytes of shared memory{{.*}}; M = 8192, sm_90a: 15.52 waves, {{[0-9.]+}} us tiled, {{[0-9.]+}} us by the library", Remark="library: tiled is not predicted to take at most 0.00 of the library's time"
+func.func @large(%x: tensor<8192x8192xbf16>, %w: tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w : (tensor<8192x8192xbf16>, tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16>
+  return %0 : tensor<8192x8192xbf16>
+}
+
+// -----
+
+// The tensor map rounds to tf32, so nothing is rounded before.
+// CHECK-LABEL: @tf32
+// CHECK-SAME: (%[[X:.*]]: tensor<?x8192xf32>, %[[W:.*]]: tensor<8192x8192xf32>)
+// CHECK-NEXT: tenon.linear %[[X]], %[[W]] precision<tf32> {tenon.schedule = #tenon.schedule<wgmma, tile = {{[0-9]+x[0-9]+}}x32,
+// OTHERS: tenon.round_tf32
+// OTHERS: #tenon.schedule<mma_sync,
+func.func @tf32(%x: tensor<?x8192xf32>, %w: tensor<8192x8192xf32>) -> tensor<?x8192xf32> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w precision<tf32> : (tensor<?x8192xf32>, tensor<8192x8192xf32>) -> tensor<?x8192xf32>
+  return %0 : tensor<?x8192xf32>
+}
+
+// -----
+
+// Operands of f32 that are multiplied in 16 bits are cast nevertheless.
+// CHECK-LABEL: @precision_bf16
+// CHECK: tenon.cast %{{.*}} : tensor<?x64xf32> -> tensor<?x64xbf16>
+// CHECK: tenon.cast %{{.*}} : tensor<32x64xf32> -> tensor<32x64xbf16>
+// CHECK-NEXT: tenon.linear %{{.*}} {tenon.schedule = #tenon.schedule<wgmma, tile = {{[0-9]+x[0-9]+}}x64,
+func.func @precision_bf16(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w precision<bf16> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// Stream-K for a batch that may be anything, and none where all waves are whole: 132 tiles of 128x256.
+// CHECK-LABEL: @waves
+// CHECK: stream_k = true
+// CHECK-NOT: stream_k = true
+func.func @waves(%x: tensor<?x4096xf16>, %z: tensor<16896x4096xf16>, %w: tensor<256x4096xf16>) -> (tensor<?x256xf16>, tensor<16896x256xf16>) {
+  // expected-remark @below {{stream-K; M = 1024, }}
+  %0 = tenon.linear %x, %w : (tensor<?x4096xf16>, tensor<256x4096xf16>) -> tensor<?x256xf16>
+  // expected-remark @below {{231168 bytes of shared memory; M = 16896, sm_90a: 1.00 waves}}
+  %1 = tenon.linear %z, %w : (tensor<16896x4096xf16>, tensor<256x4096xf16>) -> tensor<16896x256xf16>
+  return %0, %1 : tensor<?x256xf16>, tensor<16896x256xf16>
+}
+
+// -----
+
+// Heavy epilogues are hidden under the products of another tile.
+// CHECK-LABEL: @heavy
+// CHECK: ping_pong = true
+func.func @heavy(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>) -> tensor<16384x4096xbf16> {
+  // expected-remark @below {{, ping-pong, clusters of}}
+  %0 = tenon.fused_linear %x, %w : tensor<16384x2048xbf16>, tensor<4096x2048xbf16>
+      epilogue(%acc: tensor<16384x4096xbf16>) -> tensor<16384x4096xbf16> {
+    %1 = tenon.gelu %acc : tensor<16384x4096xbf16>
+    tenon.yield %1 : tensor<16384x4096xbf16>
+  }
+  return %0 : tensor<16384x4096xbf16>
+}
+
+// -----
+
+// TMA cannot copy rows of 2002 bytes; mma.sync's kernels can.
+// CHECK-LABEL: @rows_of_odd_bytes
+// CHECK: #tenon.schedule<mma_sync,
+// AUTO-LABEL: @rows_of_odd_bytes
+// AUTO: #tenon.strategy<library>
+func.func @rows_of_odd_bytes(%x: tensor<64x1001xf16>, %w: tensor<32x1001xf16>) -> tensor<64x32xf16> {
+  // expected-remark @below {{Reason="mma_sync, since TMA copies rows of multiples of 16 bytes, but K = 1001 of f16 has 2002; pad K to 1008; tiles of}}
+  %0 = tenon.linear %x, %w : (tensor<64x1001xf16>, tensor<32x1001xf16>) -> tensor<64x32xf16>
+  return %0 : tensor<64x32xf16>
+}

@@ -1,0 +1,163 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The table of measured schedules, and what comes before what is predicted.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../lib/Target/Heuristics.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+class TunedSchedulesTest : public testing::Test {
+protected:
+  TunedSchedulesTest() { context.loadDialect<TenonDialect>(); }
+
+  Type getType(TunedSchedule::InputType type) {
+    if (type == TunedSchedule::F16)
+      return Float16Type::get(&context);
+    if (type == TunedSchedule::BF16)
+      return BFloat16Type::get(&context);
+    return Float32Type::get(&context);
+  }
+
+  /// A layer of bf16 with as many rows as columns.
+  LayerProblem getProblem(int64_t m, bool hasDynamicRows = false) {
+    LayerProblem problem;
+    problem.m = m;
+    problem.n = problem.k = 4096;
+    problem.hasDynamicRows = hasDynamicRows;
+    problem.libraryType = problem.tiledType = getType(TunedSchedule::BF16);
+    problem.epilogueBytes = static_cast<double>(2 * m * 4096);
+    problem.productBytes = problem.epilogueBytes;
+    return problem;
+  }
+
+  ScheduleChoice choose(const LayerProblem &problem,
+                        ArrayRef<TunedSchedule> table) {
+    return chooseWgmma(problem, {target}, table);
+  }
+
+  MLIRContext context;
+  const TargetSpec *target = lookupTarget("sm_90a");
+};
+
+constexpr llvm::StringLiteral
+    kSlow("wgmma, tile = 64x8x64, warps = 4x1, stages = 2, swizzle = 128, "
+          "raster = 1, blocks = 1");
+constexpr llvm::StringLiteral
+    kFast("wgmma, tile = 128x256x64, warps = 8x1, stages = 3, swizzle = 128, "
+          "raster = 16, blocks = 1, stream_k = true, cluster = 2x1");
+
+constexpr TunedSchedule getLine(int64_t m, llvm::StringLiteral schedule) {
+  return {TunedSchedule::BF16, m, 4096, 4096, EpilogueClass::Light, schedule};
+}
+} // namespace
+
+/// Every line of the committed table can run, and is the only one of its layer.
+TEST_F(TunedSchedulesTest, CommittedTable) {
+  ArrayRef<TunedSchedule> table = getSm90TunedSchedules();
+  for (const TunedSchedule &line : table) {
+    SCOPED_TRACE(line.schedule.str());
+    ScheduleAttr schedule = line.parse(&context);
+    ASSERT_TRUE(schedule);
+    EXPECT_EQ(schedule.getFamily(), KernelFamily::Wgmma);
+    Type type = getType(line.type);
+    EXPECT_EQ(findProblem(schedule, type, *target), "");
+    EXPECT_EQ(findExtentProblem(KernelFamily::Wgmma, type, line.k), "");
+    EXPECT_EQ(findTuned(table, type, line.m, line.n, line.k, line.epilogue),
+              &line)
+        << "an earlier line is for the same layer";
+  }
+}
+
+TEST_F(TunedSchedulesTest, Lookup) {
+  const TunedSchedule table[] = {
+      getLine(1000, kFast),
+      getLine(1250, kFast),
+      {TunedSchedule::BF16, 1000, 4096, 4096, EpilogueClass::Heavy, kFast},
+      {TunedSchedule::TF32, 1000, 4096, 4096, EpilogueClass::Light, kFast},
+      {TunedSchedule::BF16, 1000, 2048, 4096, EpilogueClass::Light, kFast},
+      {TunedSchedule::BF16, 1000, 4096, 2048, EpilogueClass::Light, kFast},
+  };
+  auto find = [&](TunedSchedule::InputType type, int64_t m, int64_t n,
+                  int64_t k, EpilogueClass epilogue) -> ptrdiff_t {
+    const TunedSchedule *line =
+        findTuned(table, getType(type), m, n, k, epilogue);
+    return line ? line - table : -1;
+  };
+  EpilogueClass light = EpilogueClass::Light, heavy = EpilogueClass::Heavy;
+  EXPECT_EQ(find(TunedSchedule::BF16, 1000, 4096, 4096, light), 0);
+  EXPECT_EQ(find(TunedSchedule::BF16, 1000, 4096, 4096, heavy), 2);
+  EXPECT_EQ(find(TunedSchedule::TF32, 1000, 4096, 4096, light), 3);
+  EXPECT_EQ(find(TunedSchedule::F16, 1000, 4096, 4096, light), -1);
+  EXPECT_EQ(find(TunedSchedule::BF16, 1000, 2048, 4096, light), 4);
+  EXPECT_EQ(find(TunedSchedule::BF16, 1000, 4096, 2048, light), 5);
+  EXPECT_EQ(find(TunedSchedule::BF16, 1000, 2048, 2048, light), -1);
+  // The nearest M in ratio, at most a quarter away.
+  EXPECT_EQ(find(TunedSchedule::BF16, 800, 4096, 4096, light), 0);
+  EXPECT_EQ(find(TunedSchedule::BF16, 799, 4096, 4096, light), -1);
+  EXPECT_EQ(find(TunedSchedule::BF16, 1118, 4096, 4096, light), 0);
+  EXPECT_EQ(find(TunedSchedule::BF16, 1119, 4096, 4096, light), 1);
+  EXPECT_EQ(find(TunedSchedule::BF16, 1562, 4096, 4096, light), 1);
+  EXPECT_EQ(find(TunedSchedule::BF16, 1563, 4096, 4096, light), -1);
+}
+
+/// Of two lines that are as near the earlier one counts.
+TEST_F(TunedSchedulesTest, Ties) {
+  const TunedSchedule table[] = {getLine(900, kFast), getLine(900, kSlow)};
+  EXPECT_EQ(findTuned(table, getType(TunedSchedule::BF16), 1000, 4096, 4096,
+                      EpilogueClass::Light),
+            table);
+}
+
+/// What was measured for the layer outranks what is predicted.
+TEST_F(TunedSchedulesTest, MeasuredFirst) {
+  ScheduleChoice predicted = choose(getProblem(4096), {});
+  EXPECT_FALSE(predicted.isTuned);
+  TunedSchedule line = getLine(4096, kSlow);
+  ScheduleChoice tuned = choose(getProblem(4096), line);
+  EXPECT_TRUE(tuned.isTuned);
+  EXPECT_EQ(tuned.schedule, line.parse(&context));
+  EXPECT_GT(tuned.getWorstRatio(), predicted.getWorstRatio());
+}
+
+/// What was measured for another M counts where it is not predicted slower.
+TEST_F(TunedSchedulesTest, MeasuredNearby) {
+  EXPECT_TRUE(choose(getProblem(4096), getLine(4200, kFast)).isTuned);
+  EXPECT_FALSE(choose(getProblem(4096), getLine(4200, kSlow)).isTuned);
+}
+
+/// A schedule for one M may be bad for another.
+TEST_F(TunedSchedulesTest, DynamicRows) {
+  ScheduleChoice choice =
+      choose(getProblem(4096, /*hasDynamicRows=*/true), getLine(4096, kFast));
+  EXPECT_FALSE(choice.isTuned);
+  EXPECT_TRUE(choice.schedule.getStreamK());
+}
+
+/// Whatever is predicted best can run.
+TEST_F(TunedSchedulesTest, PredictedRuns) {
+  for (TunedSchedule::InputType type :
+       {TunedSchedule::BF16, TunedSchedule::TF32})
+    for (EpilogueClass epilogue : {EpilogueClass::Light, EpilogueClass::Heavy})
+      for (int64_t m : {1, 63, 129, 1024, 16384, 1 << 30})
+        for (int64_t n : {1, 8, 264, 4096, 1 << 30}) {
+          LayerProblem problem = getProblem(m);
+          problem.n = n;
+          problem.libraryType = problem.tiledType = getType(type);
+          problem.epilogue = epilogue;
+          ScheduleChoice choice = choose(problem, {});
+          EXPECT_EQ(findProblem(choice.schedule, problem.tiledType, *target),
+                    "");
+          EXPECT_GT(choice.getWorstRatio(), 0);
+        }
+}
