@@ -57,8 +57,12 @@ SmallVector<Value> WarpProduct::load(Value stage, unsigned step,
       NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
       NVVM::LdStMatrixEltType::B16);
   SmallVector<Value> registers;
-  for (int64_t i = 0; i != 4; ++i)
+  for (int64_t i = 0; i != 4; ++i) {
     registers.push_back(LLVM::ExtractValueOp::create(b, loaded, i));
+    if (frame.geometry.roundsTf32)
+      registers.back() = b.ptx(b.getI32Type(), "cvt.rna.tf32.f32 $0, $1;",
+                               "=r,r", registers.back());
+  }
   return registers;
 }
 

@@ -54,4 +54,7 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
   copyBytes =
       isAligned ? std::gcd<int64_t>(16, k * elementBytes) : elementBytes;
   lanes = isAligned ? std::gcd<int64_t>(n, 16 / getNarrowestBytes(op)) : 1;
+  // In the place of a wgmma kernel that TMA cannot serve.
+  roundsTf32 = elementType.isF32() && !isWgmma() &&
+               op.getSchedule().getFamily() == KernelFamily::Wgmma;
 }
