@@ -74,7 +74,7 @@ def family(tiled: dict) -> str:
     """Mark what a forced tiled kernel was not: of wgmma, or tiled at all."""
     if tiled["strategy"] != "tiled":
         return f" ({tiled['strategy']})"
-    return "" if any("wgmma" in remark for remark in tiled["remarks"]) else " (mma_sync)"
+    return "" if any("wgmma, tiles of" in remark for remark in tiled["remarks"]) else " (mma_sync)"
 
 
 def lost_table(report: dict) -> list[str]:

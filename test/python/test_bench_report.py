@@ -65,7 +65,10 @@ def sweep():
     found = report([((1, 64, 64), 2.0, 1.0), ((7, 64, 64), 0.5, 0.5), ((9, 64, 64), 0.8, 1.2)], peers=["cublas"])
     for i in (0, 2):
         found["cases"][i]["contenders"][2]["strategy"] = "library"
-    found["cases"][0]["contenders"][1]["remarks"] = ["tiled: strategy=tiled: wgmma"]
+    found["cases"][0]["contenders"][1]["remarks"] = ["tiled: strategy=tiled: wgmma, tiles of 64x64x64 by 4x1 warps"]
+    found["cases"][1]["contenders"][1]["remarks"] = [
+        "tiled: strategy=tiled: mma_sync, since wgmma needs more; tiles of"
+    ]
     return found
 
 
