@@ -25,19 +25,29 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | with a reduction in its epilogue | `library` |
     | with a result that is not of the product's shape, or an extent of more than 2^30 | `library` |
     | any other, with `strategy=tiled` | `tiled` |
+    | any other, with `strategy=auto` and kernels of family `wgmma` | `library`, until those kernels have been measured |
     | any other, with `strategy=auto`, and a target whose library has a faster instruction than mma.sync (sm_90, sm_90a) | `library` |
     | any other, with `strategy=auto` | `tiled` if that is predicted to take at most 0.9 of the library's time on every target |
 
+    Kernels are of family `wgmma` where all targets have it (sm_90a alone) and rows
+    of K are multiples of 16 bytes, which TMA asks for; of family `mma_sync`
+    everywhere else. A schedule that is given may be of either family.
+
     For `auto` two times are compared: that of the best schedule (operations at
-    the rate of mma.sync, waves of tiles, the tile's efficiency, bytes of memory,
-    those of rounding or casting x and w in each call among them)
-    and that of the library (operations at cuBLAS's rate; one more pass over the
-    product where cuBLASLt's own epilogue cannot compute the rest). A dynamic M is
-    taken for 1024 rows.
+    the rate of the family's instruction, waves of tiles, the tile's efficiency,
+    bytes of memory, those of rounding or casting x and w in each call among them;
+    for `wgmma` also bytes from L2, and epilogues that no other tile's products
+    hide) and that of the library (operations at cuBLAS's rate; one more pass over
+    the product where cuBLASLt's own epilogue cannot compute the rest). A dynamic M
+    is taken for 1024 rows. Of two schedules of family `wgmma` that are predicted
+    about the same time, the one that is tried first is taken, and schedules that
+    were measured come before all that are predicted: `lib/Target/Sm90Tuned.inc`
+    has them for an input type, M, N, K and how much the epilogue computes.
 
     Operands of tiled layers are made to fit the kernel: x and w of precision
-    `tf32` are rounded by `tenon.round_tf32`; those of precision `bf16` or `fp16`
-    are cast, which leaves the product f32. Layers that read the same operand share
+    `tf32` are rounded by `tenon.round_tf32` for `mma_sync` (for `wgmma`, TMA rounds
+    as it copies); those of precision `bf16` or `fp16` are cast, which leaves the
+    product f32. Layers that read the same operand share
     what is made of it. What is done to parameters moves to prepare, so the pass
     comes before `--tenon-hoist-prepare`; what is done to another layer's result
     joins its epilogue, by `--tenon-fuse-epilogue` once more. Run again, it changes
@@ -67,8 +77,9 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     cannot be tiled, a missed one with what to do about it.
 
     Errors: an unknown target or strategy; a text that is no schedule; a schedule
-    together with strategy `library`; a schedule that a target or the layer's
-    element type cannot have; `tiled` written on a layer that cannot be tiled.
+    together with strategy `library`; a schedule that a target, the layer's
+    element type or its K cannot have; `tiled` written on a layer that cannot be
+    tiled.
   }];
   let options = [
     ListOption<"targets", "targets", "std::string",

@@ -24,8 +24,9 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     product `x w^T`, accumulated in f32; the others stand for the inputs, and are
     tensors also where these are memrefs; it yields one value for each output.
     16-bit values inside it, the product included, stay in f32. Operands of f32 are
-    multiplied as tf32, and expected to be rounded to it (`tenon.round_tf32`): of
-    others the kernel drops the lower bits.
+    multiplied as tf32. A schedule of family `wgmma` rounds them to it as it copies
+    them; for one of family `mma_sync` they are expected to be rounded
+    (`tenon.round_tf32`): of others the kernel drops the lower bits.
 
     The schedule says how the kernel divides the product. With `stream_k`, blocks
     that share a tile hand partial sums over in the workspace, scratch that all
