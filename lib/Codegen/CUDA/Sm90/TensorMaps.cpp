@@ -11,6 +11,8 @@
 
 #include "TensorMaps.h"
 
+#include "EpilogueSubtiles.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -25,6 +27,12 @@ SmallVector<TensorMapUse> tenon::getTensorMaps(TiledLinearOp op,
                               geometry.rowBytes,
                               /*roundsTf32=*/geometry.elementType.isF32());
   };
-  return {{op.getX(), getMap(geometry.tileM / geometry.clusterN)},
-          {op.getW(), getMap(geometry.tileN / geometry.clusterM)}};
+  SmallVector<TensorMapUse> uses{
+      {op.getX(), getMap(geometry.tileM / geometry.clusterN)},
+      {op.getW(), getMap(geometry.tileN / geometry.clusterM)}};
+  if (auto subtiles = EpilogueSubtiles::choose(op, geometry))
+    for (const auto &tensors : {subtiles->operands, subtiles->results})
+      for (const SubtileTensor &tensor : tensors)
+        uses.push_back({tensor.matrix, subtiles->getMap(tensor)});
+  return uses;
 }

@@ -23,7 +23,8 @@ struct TensorMapUse {
 };
 
 /// The tensor maps of a kernel, in the order of its first arguments: x, w, and
-/// those of the epilogue (TmaEpilogue.h).
+/// where TmaEpilogue.h finishes its tiles, the epilogue's [M, N] operands and
+/// the results.
 SmallVector<TensorMapUse> getTensorMaps(TiledLinearOp op,
                                         const TileGeometry &geometry);
 

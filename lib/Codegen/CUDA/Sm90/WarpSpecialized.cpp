@@ -16,6 +16,7 @@
 #include "../Tiled/TileEpilogue.h"
 #include "Consumer.h"
 #include "Producer.h"
+#include "TmaEpilogue.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -26,17 +27,19 @@ using namespace mlir::tenon;
 // a multiprocessor's 65536 each of 384 threads has 168 at the start.
 static constexpr uint32_t kProducerRegisters = 40, kConsumerRegisters = 232;
 
-/// Named barriers 0 to 2 are TiledFrame's; these two pass the tensor cores from
-/// one warpgroup to the other.
+/// Named barriers 0 to 2, 5 and 6 are TiledFrame's; these two pass the tensor
+/// cores from one warpgroup to the other.
 static constexpr int64_t kFirstOrderBarrier = 3;
 
 namespace {
 /// The turns of the warps that multiply.
 class ConsumerTurns {
 public:
-  ConsumerTurns(TiledFrame &frame, WorkPartition &partition, TiledLinearOp op)
-      : frame(frame), b(frame.b), partition(partition), op(op), turn(frame),
-        passed(frame.keep()),
+  /// `tma`: null if the epilogue is not through TMA.
+  ConsumerTurns(TiledFrame &frame, WorkPartition &partition, TiledLinearOp op,
+                TmaEpilogue *tma)
+      : frame(frame), b(frame.b), partition(partition), op(op), tma(tma),
+        turn(frame), passed(frame.keep()),
         isPingPong(frame.geometry.schedule.getPingPong()) {}
 
   void emit();
@@ -44,6 +47,8 @@ public:
 private:
   void emitFirst();
   void emitTurn();
+  void prefetch();
+  void finishTile(ValueRange accumulators);
   void storePassed(Value count);
   void takeOrder();
   void passOrder();
@@ -52,6 +57,7 @@ private:
   KernelBuilder &b;
   WorkPartition &partition;
   TiledLinearOp op;
+  TmaEpilogue *tma;
   KeptTurn turn;
   KeptScalar passed; ///< stages before the turn's first
   bool isPingPong;
@@ -91,16 +97,29 @@ void ConsumerTurns::passOrder() {
           b.sub(b.i32(kFirstOrderBarrier + 2), frame.warpgroup));
 }
 
+void ConsumerTurns::prefetch() {
+  if (tma)
+    tma->copies.prefetch(turn.getItem());
+  else
+    emitPrefetch(frame, op, turn.getItem());
+}
+
+void ConsumerTurns::finishTile(ValueRange accumulators) {
+  if (tma)
+    tma->emit(turn.getItem(), accumulators);
+  else
+    emitTileEpilogue(frame, op, turn.getItem(), accumulators);
+}
+
 void ConsumerTurns::emitTurn() {
   frame.computePlace();
-  emitPrefetch(frame, op, turn.getItem());
+  prefetch();
   takeOrder();
   SmallVector<Value> accumulators =
       Consumer(frame).run(turn.getItem(), passed.load(), [&] { passOrder(); });
   frame.computePlace();
-  emitTileEnd(frame, partition, turn, accumulators, [&](ValueRange sums) {
-    emitTileEpilogue(frame, op, turn.getItem(), sums);
-  });
+  emitTileEnd(frame, partition, turn, accumulators,
+              [&](ValueRange sums) { finishTile(sums); });
   frame.computePlace();
   Value next = b.add(turn.getNumber(), 1);
   Value count = b.add(passed.load(), turn.getItem().kCount);
@@ -115,6 +134,8 @@ void ConsumerTurns::emitTurn() {
 
 void ConsumerTurns::emit() {
   emitFirst();
+  if (tma)
+    tma->copies.start();
   auto isLeft = [&](OpBuilder &builder, Location, ValueRange) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(builder.getInsertionBlock(),
@@ -130,6 +151,8 @@ void ConsumerTurns::emit() {
     scf::YieldOp::create(b);
   };
   scf::WhileOp::create(b, TypeRange(), ValueRange(), isLeft, emitBody);
+  if (tma)
+    tma->copies.finish();
 }
 
 /// A barrier for all threads of the cluster, or of the block.
@@ -145,11 +168,13 @@ static void emitClusterBarrier(TiledFrame &frame) {
 
 /// Everything that needs no memory that an earlier kernel writes; then waits
 /// for earlier kernels, and lets later ones begin the same.
-static void emitStart(TiledFrame &frame) {
+static void emitStart(TiledFrame &frame, TmaEpilogue *tma) {
   KernelBuilder &b = frame.b;
   Value isFirst = b.both(b.equal(frame.warp, 0), b.equal(frame.lane, 0));
   frame.emitIf(isFirst, [&] {
     StageRing(frame).initialize();
+    if (tma)
+      tma->copies.initialize();
     NVVM::FenceMbarrierInitOp::create(b);
     for (Value map : frame.tensorMaps)
       b.ptx("prefetch.tensormap [$0];", "l", map);
@@ -178,9 +203,12 @@ void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
         NVVM::NVVMDialect::getClusterDimAttrName(),
         b.getDenseI32ArrayAttr(
             {static_cast<int32_t>(geometry.clusterBlocks()), 1, 1}));
-  emitStart(frame);
+  std::unique_ptr<TmaEpilogue> tma;
+  if (auto subtiles = EpilogueSubtiles::choose(op, geometry))
+    tma = std::make_unique<TmaEpilogue>(frame, op, std::move(*subtiles));
+  emitStart(frame, tma.get());
   WorkPartition partition(frame);
-  ConsumerTurns turns(frame, partition, op);
+  ConsumerTurns turns(frame, partition, op, tma.get());
   auto branch = scf::IfOp::create(b, b.equal(frame.warpgroup, 0),
                                   /*withElseRegion=*/true);
   {

@@ -141,6 +141,12 @@ void TiledFrame::barrier() {
         "r,~{memory}", id);
 }
 
+void TiledFrame::warpgroupBarrier() {
+  // Barriers 3 and 4 are WarpSpecialized.cpp's.
+  b.ptx("bar.sync $0, " + std::to_string(kWarpgroupThreads) + ";",
+        "r,~{memory}", b.add(warpgroup, 4));
+}
+
 void TiledFrame::syncWarp() { NVVM::SyncWarpOp::create(b, b.i32(-1)); }
 
 void TiledFrame::emitIf(Value condition, llvm::function_ref<void()> body) {

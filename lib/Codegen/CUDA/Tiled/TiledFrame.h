@@ -57,6 +57,8 @@ public:
 
   /// Of the threads that multiply a tile.
   void barrier();
+  /// Of those of a warpgroup that multiplies, in a wgmma kernel.
+  void warpgroupBarrier();
   void syncWarp();
   /// A place for an i32 that is the same in all threads of a warp. What one
   /// lane stores the others see after syncWarp.

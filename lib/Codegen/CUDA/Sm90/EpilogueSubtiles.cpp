@@ -1,0 +1,81 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses the width of subtiles.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EpilogueSubtiles.h"
+
+#include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+static bool isMatrix(Type type) {
+  return EpiloguePlan::variesByRow(type) && EpiloguePlan::variesByColumn(type);
+}
+
+/// Whether TMA can move parts of such a tensor.
+static bool canMove(Type type, const TileGeometry &geometry) {
+  Type element = cast<RankedTensorType>(type).getElementType();
+  if (!element.isF32() && !element.isF16() && !element.isBF16())
+    return false;
+  return geometry.n * element.getIntOrFloatBitWidth() / 8 % 16 == 0;
+}
+
+/// Gives every tensor its buffers for subtiles of `width` columns. False if
+/// they do not fit, or no swizzle is as wide as their rows.
+bool EpilogueSubtiles::place(int64_t width, const TileGeometry &geometry) {
+  if (geometry.tileN % width != 0)
+    return false;
+  columns = width;
+  perRow = geometry.tileN / width;
+  int64_t offset = 0;
+  for (SmallVector<SubtileTensor> *tensors : {&operands, &results})
+    for (SubtileTensor &tensor : *tensors) {
+      tensor.rowBytes = width * tensor.elementBytes();
+      tensor.offset = offset;
+      offset += 2 * getBufferBytes(tensor);
+      if (!llvm::is_contained({32, 64, 128}, tensor.rowBytes))
+        return false;
+    }
+  return offset <= kWarpgroupEpilogueBytes;
+}
+
+std::optional<EpilogueSubtiles>
+EpilogueSubtiles::choose(TiledLinearOp op, const TileGeometry &geometry) {
+  if (!geometry.isWgmma())
+    return std::nullopt;
+  EpilogueSubtiles subtiles;
+  auto add = [&](SmallVector<SubtileTensor> &tensors, Value matrix,
+                 Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    tensors.push_back({matrix, value, type.getElementType(), /*rowBytes=*/0,
+                       /*offset=*/0});
+    return canMove(type, geometry);
+  };
+  for (auto [argument, matrix] :
+       llvm::zip(op.getBody()->getArguments().drop_front(), op.getInputs()))
+    if (isMatrix(argument.getType()) &&
+        !add(subtiles.operands, matrix, argument))
+      return std::nullopt;
+  for (auto [value, matrix] :
+       llvm::zip(op.getYield().getValues(), op.getOutputs()))
+    if (!isMatrix(value.getType()) || !add(subtiles.results, matrix, value))
+      return std::nullopt;
+  subtiles.rowBlocks = geometry.warpM() / 16;
+  for (int64_t width : {64, 32, 16, 8})
+    if (subtiles.place(width, geometry))
+      return subtiles;
+  return std::nullopt;
+}
+
+TensorMapAttr EpilogueSubtiles::getMap(const SubtileTensor &tensor) const {
+  return TensorMapAttr::get(tensor.matrix.getContext(), {kRows, columns},
+                            tensor.rowBytes, /*roundsTf32=*/false);
+}

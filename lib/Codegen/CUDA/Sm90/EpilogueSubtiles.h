@@ -1,0 +1,67 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How an epilogue's [M, N] tensors pass through shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_SM90_EPILOGUESUBTILES_H
+#define TENON_LIB_CODEGEN_CUDA_SM90_EPILOGUESUBTILES_H
+
+#include "../Tiled/TileGeometry.h"
+
+#include <optional>
+
+namespace mlir::tenon {
+
+/// An [M, N] operand or result of the epilogue.
+struct SubtileTensor {
+  Value matrix; ///< an operand of the op
+  Value value;  ///< the region's argument, or what it yields
+  Type elementType;
+  int64_t rowBytes; ///< of a subtile
+  int64_t offset;   ///< of the first buffer in its warpgroup's memory
+
+  int64_t elementBytes() const {
+    return elementType.getIntOrFloatBitWidth() / 8;
+  }
+};
+
+/// A warpgroup finishes its part of a tile in subtiles of 64 rows by `columns`
+/// columns, along N first. Each [M, N] tensor has two buffers of this size in
+/// the warpgroup's epilogue memory, which take subtiles in turn: one is on its
+/// way while the other is computed. A buffer's rows lie as TMA's swizzle of
+/// `rowBytes` has them.
+struct EpilogueSubtiles {
+  static constexpr int64_t kRows = 64;
+
+  /// The widest subtiles that fit. None if the results have to be stored in
+  /// another way: TMA needs rows of multiples of 16 bytes, in tensors of f32,
+  /// f16 or bf16, and its narrowest swizzle rows of 32 bytes of a subtile.
+  static std::optional<EpilogueSubtiles> choose(TiledLinearOp op,
+                                                const TileGeometry &geometry);
+
+  /// What a copy moves of `tensor`.
+  TensorMapAttr getMap(const SubtileTensor &tensor) const;
+  int64_t getBufferBytes(const SubtileTensor &tensor) const {
+    return kRows * tensor.rowBytes;
+  }
+  /// Of a warpgroup in a tile.
+  int64_t getCount() const { return rowBlocks * perRow; }
+
+  int64_t columns;
+  int64_t rowBlocks; ///< of 64 rows, that a warpgroup has of a tile
+  int64_t perRow;    ///< subtiles side by side in a tile
+  SmallVector<SubtileTensor> operands, results;
+
+private:
+  bool place(int64_t columns, const TileGeometry &geometry);
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_SM90_EPILOGUESUBTILES_H

@@ -1,0 +1,207 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits TMA loads and stores, and the waits for them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SubtileCopies.h"
+
+#include "Mbarrier.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Tensor maps of x and w come before the epilogue's.
+static constexpr unsigned kFirstMap = 2;
+
+SubtileCopies::SubtileCopies(TiledFrame &frame, EpilogueSubtiles subtiles)
+    : subtiles(std::move(subtiles)), frame(frame), b(frame.b) {
+  if (!this->subtiles.operands.empty())
+    finished = frame.keep();
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+Value SubtileCopies::getRow(const WorkItem &item, int64_t number) {
+  constexpr int64_t rows = EpilogueSubtiles::kRows;
+  // warpRow is the warp's own; its warpgroup's first is a multiple of 64.
+  return b.add(b.add(item.row, b.bitAnd(frame.warpRow, ~(rows - 1))),
+               number / subtiles.perRow * rows);
+}
+
+Value SubtileCopies::getColumn(const WorkItem &item, int64_t number) {
+  return b.add(item.column, number % subtiles.perRow * subtiles.columns);
+}
+
+Value SubtileCopies::getBuffer(const SubtileTensor &tensor, int64_t number) {
+  Value memory =
+      b.offset(b.offset(frame.shared, frame.geometry.epilogueOffset()),
+               b.mul(b.sub(frame.warpgroup, 1), kWarpgroupEpilogueBytes));
+  return b.offset(memory,
+                  tensor.offset + number % 2 * subtiles.getBufferBytes(tensor));
+}
+
+/// The barriers come after those of the stages, two a warpgroup.
+Value SubtileCopies::getBarrier(Value warpgroup, int64_t number) {
+  const TileGeometry &geometry = frame.geometry;
+  Value first =
+      b.offset(frame.shared, geometry.barriersOffset() + 16 * geometry.stages);
+  return b.offset(b.offset(first, b.mul(b.sub(warpgroup, 1), 16)),
+                  8 * (number % 2));
+}
+
+//===----------------------------------------------------------------------===//
+// The leader
+//===----------------------------------------------------------------------===//
+
+/// `condition` is the same in all threads of the warpgroup.
+void SubtileCopies::emitIfLeader(Value condition,
+                                 llvm::function_ref<void()> body) {
+  Value isFirst = b.equal(b.bitAnd(frame.warp, 3), 0);
+  frame.emitIf(condition ? b.both(isFirst, condition) : isFirst, [&] {
+    // The same thread each time: it waits for the stores that it has issued.
+    Value isElected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+    frame.emitIf(isElected, body);
+  });
+}
+
+void SubtileCopies::issueLoads(const WorkItem &item, int64_t number) {
+  Value barrier = getBarrier(frame.warpgroup, number);
+  int64_t bytes = 0;
+  for (const SubtileTensor &operand : subtiles.operands)
+    bytes += subtiles.getBufferBytes(operand);
+  emitExpectBytes(b, barrier, bytes);
+  SmallVector<Value> place{getColumn(item, number), getRow(item, number)};
+  auto cluster = LLVM::LLVMPointerType::get(
+      b.getContext(),
+      static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
+  for (auto [index, operand] : llvm::enumerate(subtiles.operands)) {
+    Value buffer =
+        LLVM::AddrSpaceCastOp::create(b, cluster, getBuffer(operand, number));
+    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+        b, buffer, frame.tensorMaps[kFirstMap + index], place, barrier,
+        /*im2colOffsets=*/ValueRange(), /*multicastMask=*/Value(),
+        /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+        /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+  }
+}
+
+void SubtileCopies::issuePrefetches(const WorkItem &item, int64_t number) {
+  SmallVector<Value> place{getColumn(item, number), getRow(item, number)};
+  for (unsigned index = 0; index != subtiles.operands.size(); ++index)
+    NVVM::CpAsyncBulkTensorPrefetchOp::create(
+        b, frame.tensorMaps[kFirstMap + index], place,
+        /*im2colOffsets=*/ValueRange(), NVVM::TMALoadMode::TILE,
+        /*l2CacheHint=*/Value());
+}
+
+void SubtileCopies::issueStores(const WorkItem &item, int64_t number) {
+  SmallVector<Value> place{getColumn(item, number), getRow(item, number)};
+  unsigned first = kFirstMap + subtiles.operands.size();
+  for (auto [index, result] : llvm::enumerate(subtiles.results))
+    NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+        b, frame.tensorMaps[first + index], getBuffer(result, number), place,
+        /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE,
+        /*predicate=*/Value());
+  NVVM::CpAsyncBulkCommitGroupOp::create(b);
+}
+
+//===----------------------------------------------------------------------===//
+// The warpgroup
+//===----------------------------------------------------------------------===//
+
+void SubtileCopies::initialize() {
+  if (subtiles.operands.empty())
+    return;
+  int64_t warpgroups = getConsumerWarpgroups(frame.geometry.schedule);
+  for (int64_t warpgroup = 1; warpgroup <= warpgroups; ++warpgroup)
+    for (int64_t buffer = 0; buffer != 2; ++buffer)
+      emitBarrierInit(b, getBarrier(b.i32(warpgroup), buffer), 1);
+}
+
+void SubtileCopies::start() {
+  if (subtiles.operands.empty())
+    return;
+  frame.emitIf(b.equal(frame.lane, 0), [&] { finished.store(b.i32(0)); });
+  frame.syncWarp();
+}
+
+void SubtileCopies::prefetch(const WorkItem &item) {
+  if (subtiles.operands.empty())
+    return;
+  Value endsTile;
+  // No one waits for the operands of a part that is handed over.
+  if (frame.geometry.schedule.getStreamK())
+    endsTile =
+        b.equal(b.add(item.kBegin, item.kCount), frame.geometry.kTiles());
+  emitIfLeader(endsTile, [&] {
+    for (int64_t number = 0; number != subtiles.getCount(); ++number)
+      if (number < 2)
+        issueLoads(item, number);
+      else
+        issuePrefetches(item, number);
+  });
+}
+
+void SubtileCopies::waitForBuffers() {
+  emitIfLeader(Value(), [&] {
+    NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0),
+                                         /*read=*/b.getUnitAttr());
+  });
+  frame.warpgroupBarrier();
+}
+
+void SubtileCopies::beginTile() {
+  // With an odd number of subtiles the tile before has ended in the same buffer
+  // that this one begins with.
+  if (subtiles.getCount() % 2 == 1)
+    waitForBuffers();
+}
+
+void SubtileCopies::waitForOperands(int64_t number) {
+  if (subtiles.operands.empty())
+    return;
+  // How often the buffer is loaded for a tile, and was for this one.
+  int64_t loads = (subtiles.getCount() + 1 - number % 2) / 2;
+  Value parity = b.i32(number / 2 % 2);
+  if (loads % 2 == 1)
+    parity = b.bitXor(finished.load(), parity);
+  emitBarrierWait(b, getBarrier(frame.warpgroup, number), parity);
+}
+
+void SubtileCopies::store(const WorkItem &item, int64_t number) {
+  // What was written in the usual way, TMA is to read.
+  b.ptx("fence.proxy.async.shared::cta;", "~{memory}", {});
+  waitForBuffers();
+  emitIfLeader(Value(), [&] {
+    issueStores(item, number);
+    if (!subtiles.operands.empty() && number + 2 < subtiles.getCount())
+      issueLoads(item, number + 2);
+  });
+}
+
+void SubtileCopies::endTile() {
+  if (subtiles.operands.empty())
+    return;
+  Value next = b.bitXor(finished.load(), 1);
+  frame.syncWarp(); // all lanes have read it
+  frame.emitIf(b.equal(frame.lane, 0), [&] { finished.store(next); });
+  frame.syncWarp();
+}
+
+void SubtileCopies::finish() {
+  frame.computePlace();
+  emitIfLeader(Value(), [&] {
+    NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0),
+                                         /*read=*/UnitAttr());
+  });
+}

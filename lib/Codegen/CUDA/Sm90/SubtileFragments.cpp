@@ -1,0 +1,120 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits ldmatrix and stmatrix, or accesses of two f32, at swizzled places.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SubtileFragments.h"
+
+#include "../ElementEmitter.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Which 16-byte chunk of a row lies first: of every 128 bytes of the buffer,
+/// TMA's swizzle permutes the chunks of a row in its own way.
+static Value getSwizzle(KernelBuilder &b, int64_t rowBytes, Value row) {
+  return b.bitAnd(b.shiftRight(row, llvm::Log2_64(128 / rowBytes)),
+                  rowBytes / 16 - 1);
+}
+
+SubtileFragments::SubtileFragments(TiledFrame &frame,
+                                   const SubtileTensor &tensor, Value memory)
+    : b(frame.b), tensor(tensor) {
+  Value lane = frame.lane;
+  // To ldmatrix and stmatrix a lane gives the address of 8 elements: lanes 0 to
+  // 15 of 16 rows, the others of the next chunk of the same rows.
+  Value row = isNarrow() ? b.bitAnd(lane, 15) : b.shiftRight(lane, 2);
+  Value chunk =
+      isNarrow() ? b.shiftRight(lane, 4) : b.bitAnd(b.shiftRight(lane, 1), 1);
+  Value place =
+      b.shiftLeft(b.bitXor(chunk, getSwizzle(b, tensor.rowBytes, row)), 4);
+  if (!isNarrow())
+    place = b.bitOr(place, b.shiftLeft(b.bitAnd(lane, 1), 3));
+  Value rowOfWarp = b.shiftLeft(b.bitAnd(frame.warp, 3), 4);
+  first = b.add(b.toAddress(memory),
+                b.add(b.mul(b.add(rowOfWarp, row), tensor.rowBytes), place));
+}
+
+/// What lies `byte` bytes, a multiple of two chunks, behind the first block.
+Value SubtileFragments::getPointer(int64_t byte) {
+  auto type = LLVM::LLVMPointerType::get(
+      b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
+  return LLVM::IntToPtrOp::create(b, type, b.bitXor(first, byte));
+}
+
+/// Two blocks of 16 bits: in each the upper 8 rows, then the lower.
+void SubtileFragments::loadMatrices(unsigned pair,
+                                    SmallVectorImpl<Value> &elements) {
+  auto type = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), SmallVector<Type>(4, b.getI32Type()));
+  Value loaded = NVVM::LdMatrixOp::create(
+      b, type, getPointer(32 * pair), /*num=*/4, NVVM::MMALayout::row,
+      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+      NVVM::LdStMatrixEltType::B16);
+  for (int64_t i = 0; i != 4; ++i) {
+    Value both =
+        LLVM::BitcastOp::create(b, VectorType::get(2, tensor.elementType),
+                                LLVM::ExtractValueOp::create(b, loaded, i));
+    for (int64_t j = 0; j != 2; ++j)
+      elements.push_back(
+          castFloat(b, vector::ExtractOp::create(b, both, j), b.getF32Type()));
+  }
+}
+
+/// A block of f32: a row of the upper 8, and the one 8 below.
+void SubtileFragments::loadPairs(unsigned block,
+                                 SmallVectorImpl<Value> &elements) {
+  auto type = VectorType::get(2, b.getF32Type());
+  Value pointer = getPointer(32 * block);
+  for (int64_t row : {0, 8}) {
+    Value loaded =
+        LLVM::LoadOp::create(b, type, b.offset(pointer, row * tensor.rowBytes),
+                             /*alignment=*/8);
+    for (int64_t j = 0; j != 2; ++j)
+      elements.push_back(vector::ExtractOp::create(b, loaded, j));
+  }
+}
+
+SmallVector<Value> SubtileFragments::load() {
+  SmallVector<Value> elements;
+  for (unsigned i = 0; i != tensor.rowBytes / 32; ++i)
+    if (isNarrow())
+      loadMatrices(i, elements);
+    else
+      loadPairs(i, elements);
+  return elements;
+}
+
+void SubtileFragments::store(unsigned block, ArrayRef<Value> elements) {
+  auto type = VectorType::get(2, tensor.elementType);
+  for (unsigned i = 0; i != 4; i += 2) {
+    SmallVector<Value> both;
+    for (Value element : elements.slice(i, 2))
+      both.push_back(castFloat(b, element, tensor.elementType));
+    Value pair = vector::FromElementsOp::create(b, type, both);
+    if (isNarrow()) {
+      words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
+      continue;
+    }
+    Value pointer = b.offset(getPointer(32 * block), i * 4 * tensor.rowBytes);
+    LLVM::StoreOp::create(b, pair, pointer, /*alignment=*/8);
+  }
+  if (words.size() != 4)
+    return;
+  NVVM::StMatrixOp::create(b, getPointer(32 * (block / 2)), words,
+                           NVVM::MMALayout::row,
+                           NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+                           NVVM::LdStMatrixEltType::B16);
+  words.clear();
+}

@@ -1,0 +1,157 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits the epilogue's region on fragments.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TmaEpilogue.h"
+
+#include "SubtileFragments.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// A thread's elements of a block of 8 columns: two rows of two.
+static constexpr unsigned kRows = 2, kLanes = 2, kElements = kRows * kLanes;
+
+TmaEpilogue::TmaEpilogue(TiledFrame &frame, TiledLinearOp op,
+                         EpilogueSubtiles subtiles)
+    : copies(frame, std::move(subtiles)), frame(frame), b(frame.b), op(op),
+      plan(*EpiloguePlan::get(*op.getBody())) {
+  // The region has no reductions, so its plan is one phase.
+  for (BlockArgument operand : plan.getPhases().back().operands)
+    if (EpiloguePlan::variesByRow(operand.getType()) &&
+        !EpiloguePlan::variesByColumn(operand.getType()))
+      perRow.push_back(operand);
+  // Enough for loads to arrive in time, where accumulators leave registers for
+  // them.
+  int64_t rowBlocks = copies.subtiles.rowBlocks;
+  int64_t numAccumulators = rowBlocks * frame.geometry.tileN / 2;
+  blocksAhead = numAccumulators <= 128 ? 8 : 2;
+  emitters.resize(rowBlocks * frame.geometry.tileN / 8);
+}
+
+/// Loads what is the same in all rows of a block of the tile.
+void TmaEpilogue::prepareBlock(const WorkItem &item, int64_t block) {
+  if (block >= static_cast<int64_t>(emitters.size()))
+    return;
+  int64_t inTile = block % (frame.geometry.tileN / 8) * 8;
+  Value inBlock = b.shiftLeft(b.bitAnd(frame.lane, 3), 1);
+  Value column = b.add(b.add(item.column, inBlock), inTile);
+  if (frame.geometry.hasRaggedColumns())
+    column = b.min(column, b.i32(frame.geometry.n - kLanes));
+  emitters[block] = std::make_unique<ElementEmitter>(b, frame.operands,
+                                                     b.toI64(column), kLanes);
+  emitters[block]->emitRowInvariant(plan.getPhases().back());
+}
+
+/// A subtile while it is computed.
+class TmaEpilogue::Subtile {
+public:
+  Subtile(TmaEpilogue &epilogue, const WorkItem &item, int64_t number);
+
+  void load();
+  void emitBlock(unsigned block, ElementEmitter &emitter,
+                 ValueRange accumulators);
+
+private:
+  TmaEpilogue &epilogue;
+  KernelBuilder &b;
+  const EpilogueSubtiles &subtiles;
+  int64_t number;
+  SmallVector<Value> rows;
+  SmallVector<SmallVector<Value>> ofRows;     ///< perRow's values
+  SmallVector<SmallVector<Value>> ofOperands; ///< all elements of the thread
+  SmallVector<SubtileFragments> results;
+};
+
+TmaEpilogue::Subtile::Subtile(TmaEpilogue &epilogue, const WorkItem &item,
+                              int64_t number)
+    : epilogue(epilogue), b(epilogue.b), subtiles(epilogue.copies.subtiles),
+      number(number) {
+  TiledFrame &frame = epilogue.frame;
+  Value row = b.add(epilogue.copies.getRow(item, number),
+                    b.add(b.shiftLeft(b.bitAnd(frame.warp, 3), 4),
+                          b.shiftRight(frame.lane, 2)));
+  for (unsigned i = 0; i != kRows; ++i) {
+    Value clamped = b.add(row, 8 * i);
+    if (frame.geometry.hasRaggedRows())
+      clamped = b.min(clamped, b.sub(frame.m, 1));
+    rows.push_back(b.toI64(clamped));
+  }
+  for (const SubtileTensor &result : subtiles.results)
+    results.emplace_back(frame, result,
+                         epilogue.copies.getBuffer(result, number));
+}
+
+/// Loads the operands that differ from row to row.
+void TmaEpilogue::Subtile::load() {
+  ElementEmitter loader(b, epilogue.frame.operands, /*column=*/Value(),
+                        /*lanes=*/1);
+  loader.beginRows(rows, epilogue.perRow);
+  for (BlockArgument operand : epilogue.perRow) {
+    SmallVector<Value> &values = ofRows.emplace_back();
+    for (unsigned row = 0; row != kRows; ++row)
+      values.push_back(loader.get(operand, row, /*lane=*/0));
+  }
+  epilogue.copies.waitForOperands(number);
+  for (const SubtileTensor &operand : subtiles.operands)
+    ofOperands.push_back(
+        SubtileFragments(epilogue.frame, operand,
+                         epilogue.copies.getBuffer(operand, number))
+            .load());
+}
+
+/// Computes a block of the subtile, and writes its results.
+void TmaEpilogue::Subtile::emitBlock(unsigned block, ElementEmitter &emitter,
+                                     ValueRange accumulators) {
+  for (auto [operand, values] : llvm::zip(epilogue.perRow, ofRows))
+    for (unsigned row = 0; row != kRows; ++row)
+      emitter.set(operand, row, /*lane=*/0, values[row]);
+  auto setElements = [&](Value argument, ValueRange elements) {
+    for (auto [index, element] : llvm::enumerate(elements))
+      emitter.set(cast<BlockArgument>(argument), index / kLanes, index % kLanes,
+                  element);
+  };
+  setElements(epilogue.op.getAccumulator(), accumulators);
+  for (auto [operand, elements] : llvm::zip(subtiles.operands, ofOperands))
+    setElements(operand.value,
+                ValueRange(elements).slice(block * kElements, kElements));
+  for (auto [index, result] : llvm::enumerate(subtiles.results)) {
+    SmallVector<Value> elements;
+    for (unsigned i = 0; i != kElements; ++i)
+      elements.push_back(emitter.get(result.value, i / kLanes, i % kLanes));
+    results[index].store(block, elements);
+  }
+}
+
+void TmaEpilogue::emitSubtile(const WorkItem &item, int64_t number,
+                              ValueRange accumulators) {
+  // Else LLVM would keep the places of all subtiles from one to the next.
+  frame.computePlace();
+  int64_t blocks = copies.subtiles.columns / 8;
+  Subtile subtile(*this, item, number);
+  subtile.load();
+  for (int64_t i = 0; i != blocks; ++i) {
+    int64_t block = number * blocks + i;
+    prepareBlock(item, block + blocksAhead);
+    subtile.emitBlock(i, *emitters[block],
+                      accumulators.slice(block * kElements, kElements));
+    emitters[block].reset();
+  }
+  copies.store(item, number);
+}
+
+void TmaEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
+  for (int64_t block = 0; block != blocksAhead; ++block)
+    prepareBlock(item, block);
+  copies.beginTile();
+  for (int64_t i = 0; i != copies.subtiles.getCount(); ++i)
+    emitSubtile(item, i, accumulators);
+  copies.endTile();
+}

@@ -1,0 +1,54 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The epilogue of a wgmma kernel's tile, through TMA.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_SM90_TMAEPILOGUE_H
+#define TENON_LIB_CODEGEN_CUDA_SM90_TMAEPILOGUE_H
+
+#include "../ElementEmitter.h"
+#include "SubtileCopies.h"
+
+namespace mlir::tenon {
+
+/// Finishes tiles on the accumulators as they are: every warpgroup computes its
+/// part subtile by subtile (EpilogueSubtiles.h), and TMA moves what has M x N
+/// elements. It leaves out what lies beyond M or N.
+///
+/// An operand may be the buffer of a result: each subtile is loaded before it
+/// is stored, and belongs to one warpgroup.
+class TmaEpilogue {
+public:
+  TmaEpilogue(TiledFrame &frame, TiledLinearOp op, EpilogueSubtiles subtiles);
+
+  /// Finishes a tile. `accumulators` are as WarpgroupProduct gives them.
+  void emit(const WorkItem &item, ValueRange accumulators);
+
+  SubtileCopies copies;
+
+private:
+  class Subtile;
+  void prepareBlock(const WorkItem &item, int64_t block);
+  void emitSubtile(const WorkItem &item, int64_t number,
+                   ValueRange accumulators);
+
+  TiledFrame &frame;
+  KernelBuilder &b;
+  TiledLinearOp op;
+  EpiloguePlan plan;
+  SmallVector<BlockArgument> perRow; ///< operands with one value a row
+  /// Blocks of 8 columns whose operands are loaded ahead.
+  int64_t blocksAhead;
+  /// Of the blocks of the tile that are in work, by number.
+  SmallVector<std::unique_ptr<ElementEmitter>> emitters;
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_SM90_TMAEPILOGUE_H
