@@ -85,6 +85,37 @@ func.func @heavy(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>) -> ten
 
 // -----
 
+// So are operands of the product's shape.
+// CHECK-LABEL: @residual
+// CHECK: ping_pong = true
+func.func @residual(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>, %r: tensor<16384x4096xbf16>) -> tensor<16384x4096xbf16> {
+  // expected-remark @below {{, ping-pong, clusters of}}
+  %0 = tenon.fused_linear %x, %w : tensor<16384x2048xbf16>, tensor<4096x2048xbf16>
+      epilogue(%acc: tensor<16384x4096xbf16>, %r_ = %r: tensor<16384x4096xbf16>) -> tensor<16384x4096xbf16> {
+    %1 = tenon.add %acc, %r_ : tensor<16384x4096xbf16>, tensor<16384x4096xbf16>
+    tenon.yield %1 : tensor<16384x4096xbf16>
+  }
+  return %0 : tensor<16384x4096xbf16>
+}
+
+// -----
+
+// A bias and what costs a few instructions are not worth smaller tiles.
+// CHECK-LABEL: @light
+// CHECK-NOT: ping_pong
+func.func @light(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>, %b: tensor<4096xbf16>) -> tensor<16384x4096xbf16> {
+  // expected-remark @below {{tiles of 128x256x64 by 8 warps, clusters of}}
+  %0 = tenon.fused_linear %x, %w : tensor<16384x2048xbf16>, tensor<4096x2048xbf16>
+      epilogue(%acc: tensor<16384x4096xbf16>, %b_ = %b: tensor<4096xbf16>) -> tensor<16384x4096xbf16> {
+    %1 = tenon.add %acc, %b_ : tensor<16384x4096xbf16>, tensor<4096xbf16>
+    %2 = tenon.leaky_relu %1 : tensor<16384x4096xbf16>
+    tenon.yield %2 : tensor<16384x4096xbf16>
+  }
+  return %0 : tensor<16384x4096xbf16>
+}
+
+// -----
+
 // TMA cannot copy rows of 2002 bytes; mma.sync's kernels can.
 // CHECK-LABEL: @rows_of_odd_bytes
 // CHECK: #tenon.schedule<mma_sync,
