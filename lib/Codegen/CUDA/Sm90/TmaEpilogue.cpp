@@ -42,11 +42,14 @@ void TmaEpilogue::prepareBlock(const WorkItem &item, int64_t block) {
     return;
   int64_t inTile = block % (frame.geometry.tileN / 8) * 8;
   Value inBlock = b.shiftLeft(b.bitAnd(frame.lane, 3), 1);
-  Value column = b.add(b.add(item.column, inBlock), inTile);
+  Value column = b.add(item.column, inBlock);
   if (frame.geometry.hasRaggedColumns())
-    column = b.min(column, b.i32(frame.geometry.n - kLanes));
-  emitters[block] = std::make_unique<ElementEmitter>(b, frame.operands,
-                                                     b.toI64(column), kLanes);
+    column =
+        b.toI64(b.min(b.add(column, inTile), b.i32(frame.geometry.n - kLanes)));
+  else // so that what is constant becomes part of the load
+    column = b.add(b.toI64(column), inTile);
+  emitters[block] =
+      std::make_unique<ElementEmitter>(b, frame.operands, column, kLanes);
   emitters[block]->emitRowInvariant(plan.getPhases().back());
 }
 
@@ -147,9 +150,12 @@ void TmaEpilogue::emitSubtile(const WorkItem &item, int64_t number,
   copies.store(item, number);
 }
 
-void TmaEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
+void TmaEpilogue::prepare(const WorkItem &item) {
   for (int64_t block = 0; block != blocksAhead; ++block)
     prepareBlock(item, block);
+}
+
+void TmaEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
   copies.beginTile();
   for (int64_t i = 0; i != copies.subtiles.getCount(); ++i)
     emitSubtile(item, i, accumulators);

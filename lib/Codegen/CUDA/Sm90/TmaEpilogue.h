@@ -27,6 +27,9 @@ class TmaEpilogue {
 public:
   TmaEpilogue(TiledFrame &frame, TiledLinearOp op, EpilogueSubtiles subtiles);
 
+  /// While the last products of a turn are computed: loads the first of the
+  /// operands that have one value a feature.
+  void prepare(const WorkItem &item);
   /// Finishes a tile. `accumulators` are as WarpgroupProduct gives them.
   void emit(const WorkItem &item, ValueRange accumulators);
 

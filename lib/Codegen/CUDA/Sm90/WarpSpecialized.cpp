@@ -116,7 +116,11 @@ void ConsumerTurns::emitTurn() {
   prefetch();
   takeOrder();
   SmallVector<Value> accumulators =
-      Consumer(frame).run(turn.getItem(), passed.load(), [&] { passOrder(); });
+      Consumer(frame).run(turn.getItem(), passed.load(), [&] {
+        passOrder();
+        if (tma)
+          tma->prepare(turn.getItem());
+      });
   frame.computePlace();
   emitTileEnd(frame, partition, turn, accumulators,
               [&](ValueRange sums) { finishTile(sums); });
