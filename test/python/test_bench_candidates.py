@@ -55,7 +55,7 @@ def test_likely_ones_come_first():
 
 
 def test_all_forms_and_choices_are_there():
-    found = candidates(problem(8192, 8192, 8192))[:200]
+    found = candidates(problem(8192, 8192, 8192))[:250]
     forms = {(c.warpgroups, c.ping_pong) for c in candidates(problem(200, 4096, 4096))}
     assert forms == {(2, False), (1, True), (1, False)}
     assert {c.cluster for c in found} == {(1, 1), (2, 1), (1, 2)}

@@ -33,7 +33,7 @@ CLUSTERS = ((2, 1), (1, 2), (1, 1))
 PRODUCTS, L2_BYTES, MEMORY_BYTES = 1900.0, 40.0, 18.0
 EPILOGUE_CLOCKS, HEAVY_FACTOR, TILE_CLOCKS = 0.08, 3.0, 700.0
 # What a raster that is not the first, and the exchange of partial tiles, count for.
-RASTER_FACTOR, EXCHANGE_WAVES = 1.012, 0.15
+RASTER_FACTOR, EXCHANGE_WAVES = 1.02, 0.15
 
 
 @dataclass(frozen=True)
