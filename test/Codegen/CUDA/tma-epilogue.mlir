@@ -1,0 +1,160 @@
+// The epilogue of a wgmma kernel: what has M x N elements is moved by TMA in subtiles, where TMA can.
+// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+
+// A tensor map for each, after those of x and w: the residual's, then the
+// result's, in subtiles of 64 rows by as many columns as have room twice.
+// CHECK-LABEL: func.func @layer(
+// CHECK-SAME: %[[X:[^:]*]]: memref<?x1024xbf16>, %[[W:[^:]*]]: memref<256x1024xbf16>, %[[B:[^:]*]]: memref<256xf32>, %[[R:[^:]*]]: memref<?x256xbf16>, %[[Y:[^:]*]]: memref<?x256xbf16>
+// CHECK: gpu.launch_func @kernels::@layer_tiled {{.*}} args(%[[X]] : {{[^,]*}}, %[[W]] : {{[^,]*}}, %[[R]] : {{[^,]*}}, %[[Y]] : {{[^,]*}}, %[[X]] : {{[^,]*}}, %[[W]] : {{[^,]*}}, %[[B]] : {{[^,]*}}, %[[R]] : {{[^,]*}}, %[[Y]] : {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 128x64, swizzle = 128>, #tenon.tensor_map<box = 96x64, swizzle = 128>, #tenon.tensor_map<box = 64x32, swizzle = 64>, #tenon.tensor_map<box = 64x32, swizzle = 64>]
+// CHECK: llvm.func @layer_tiled(%[[XMAP:[^:]*]]: {{[^}]*}}}, %[[WMAP:[^:]*]]: {{[^}]*}}}, %[[RMAP:[^:]*]]: {{[^}]*}}}, %[[YMAP:[^:]*]]: {{[^}]*}}},
+// Four barriers of the residual, two a warpgroup, come after those of 4 stages.
+// CHECK-COUNT-12: nvvm.mbarrier.init
+// CHECK-NOT: nvvm.mbarrier.init
+// The first two of three subtiles are loaded before the main loop, the third is
+// on its way to L2.
+// CHECK: cp.async.bulk.tensor.shared.cluster.global {{.*}}, %[[WMAP]],
+// CHECK: scf.while
+// CHECK: nvvm.elect.sync
+// CHECK: mbarrier.arrive.expect_tx{{.*}} %c4096_i32
+// CHECK: cp.async.bulk.tensor.shared.cluster.global {{.*}}, %[[RMAP]], {{.*}} box[%[[COLUMN:.*]], %[[ROW:.*]]]
+// CHECK: %[[COLUMN1:.*]] = arith.addi %[[COLUMN]], %c32_i32
+// CHECK: cp.async.bulk.tensor.shared.cluster.global {{.*}}, %[[RMAP]], {{.*}} box[%[[COLUMN1]], %[[ROW]]]
+// CHECK: %[[COLUMN2:.*]] = arith.addi %[[COLUMN]], %c64_i32
+// CHECK: nvvm.cp.async.bulk.tensor.prefetch %[[RMAP]], box[%[[COLUMN2]], %[[ROW]]]
+// CHECK-NOT: prefetch
+// CHECK: nvvm.wgmma.mma_async
+// The bias is on its way before the last products are there.
+// CHECK: llvm.load {{.*}} : !llvm.ptr<1> -> vector<2xf32>
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// The tile before has ended in the first buffer too, of three subtiles: it must
+// be read by now.
+// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK: "bar.sync $0, 128;"
+// The first buffer is loaded twice for every tile, so parities are known.
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-COUNT-2: nvvm.ldmatrix {{.*}} num = 4
+// CHECK-NOT: nvvm.ldmatrix
+// CHECK-COUNT-2: nvvm.stmatrix
+// CHECK-NOT: nvvm.stmatrix
+// CHECK: fence.proxy.async.shared::cta
+// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK: "bar.sync $0, 128;"
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]], {{.*}} box[
+// CHECK: nvvm.cp.async.bulk.commit.group
+// CHECK: cp.async.bulk.tensor.shared.cluster.global {{.*}}, %[[RMAP]],
+// The second once: the parity depends on how many tiles were before.
+// CHECK: %[[FINISHED:.*]] = llvm.load volatile
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[FINISHED]],
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]],
+// CHECK-NOT: cp.async.bulk.tensor.shared.cluster.global
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]],
+// Nothing else is stored to global memory, and nothing left behind.
+// CHECK-NOT: cp.async.bulk.tensor
+// CHECK: nvvm.cp.async.bulk.wait_group 0{{$}}
+// CHECK-NOT: !llvm.ptr<1>
+// CHECK: llvm.func @layer_tiled_unaligned(
+func.func @layer(%x: memref<?x1024xbf16>, %w: memref<256x1024xbf16>, %b: memref<256xf32>, %r: memref<?x256xbf16>, %y: memref<?x256xbf16>) {
+  tenon.tiled_linear %x, %w : memref<?x1024xbf16>, memref<256x1024xbf16>
+      epilogue(%acc: tensor<?x256xf32>, %bias = %b: memref<256xf32>, %res = %r: memref<?x256xbf16>) outs(%y: memref<?x256xbf16>)
+      schedule<wgmma, tile = 128x96x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    %0 = tenon.add %acc, %bias : tensor<?x256xf32>, tensor<256xf32>
+    %1 = tenon.add %0, %res : tensor<?x256xf32>, tensor<?x256xbf16>
+    %2 = tenon.cast %1 : tensor<?x256xf32> -> tensor<?x256xbf16>
+    tenon.yield %2 : tensor<?x256xbf16>
+  }
+  return
+}
+
+// -----
+
+// As wide as they fit twice into 16 KB of each warpgroup, and as TMA's swizzle
+// allows: rows of 128 bytes at most. One tensor: 64 columns of 16 bits, 32 of
+// 32.
+// CHECK-LABEL: func.func @widths
+// CHECK: launch_func {{.*}}@widths_tiled {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
+// CHECK: launch_func {{.*}}@widths_tiled_1 {{.*}}rounds_tf32 = true>, #tenon.tensor_map<box = 64x32, swizzle = 128>]
+// Three of 16 and 32 bits; 136 columns are no multiple of more than 8.
+// CHECK: launch_func {{.*}}@widths_tiled_2 {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x16, swizzle = 32>, #tenon.tensor_map<box = 64x16, swizzle = 32>, #tenon.tensor_map<box = 64x16, swizzle = 64>]
+// CHECK: launch_func {{.*}}@widths_tiled_3 {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x8, swizzle = 32>]
+// f32 is written two elements at a time.
+// CHECK: llvm.func @widths_tiled_1(
+// CHECK: llvm.store {{.*}} {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<3>
+// CHECK: fence.proxy.async.shared::cta
+// CHECK: llvm.func @widths_tiled_unaligned_1(
+func.func @widths(%x: memref<512x1024xf16>, %w: memref<544x1024xf16>, %v: memref<512x1024xf32>, %u: memref<544x1024xf32>, %r: memref<512x544xf16>, %y: memref<512x544xf16>, %z: memref<512x544xf32>) {
+  tenon.tiled_linear %x, %w : memref<512x1024xf16>, memref<544x1024xf16>
+      epilogue(%acc: tensor<512x544xf16>) outs(%y: memref<512x544xf16>)
+      schedule<wgmma, tile = 128x128x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<512x544xf16>
+  }
+  tenon.tiled_linear %v, %u : memref<512x1024xf32>, memref<544x1024xf32>
+      epilogue(%acc: tensor<512x544xf32>) outs(%z: memref<512x544xf32>)
+      schedule<wgmma, tile = 128x128x32, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<512x544xf32>
+  }
+  tenon.tiled_linear %x, %w : memref<512x1024xf16>, memref<544x1024xf16>
+      epilogue(%acc: tensor<512x544xf32>, %res = %r: memref<512x544xf16>) outs(%y: memref<512x544xf16>, %z: memref<512x544xf32>)
+      schedule<wgmma, tile = 128x128x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    %0 = tenon.add %acc, %res : tensor<512x544xf32>, tensor<512x544xf16>
+    %1 = tenon.cast %0 : tensor<512x544xf32> -> tensor<512x544xf16>
+    tenon.yield %1, %0 : tensor<512x544xf16>, tensor<512x544xf32>
+  }
+  tenon.tiled_linear %x, %w : memref<512x1024xf16>, memref<544x1024xf16>
+      epilogue(%acc: tensor<512x544xf32>) outs(%z: memref<512x544xf32>)
+      schedule<wgmma, tile = 128x136x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<512x544xf32>
+  }
+  return
+}
+
+// -----
+
+// A turn that leaves its sums to another block must not load operands: no one
+// would wait for them.
+// CHECK: llvm.func @stream_k_tiled(
+// CHECK: scf.while
+// CHECK: %[[ENDS:.*]] = arith.cmpi eq, %{{.*}}, %c16_i32
+// CHECK: %[[LOADS:.*]] = arith.andi %{{.*}}, %[[ENDS]]
+// CHECK-NEXT: scf.if %[[LOADS]]
+// CHECK: mbarrier.arrive.expect_tx
+func.func @stream_k(%x: memref<512x1024xf16>, %w: memref<512x1024xf16>, %r: memref<512x512xf16>, %y: memref<512x512xf16>, %ws: memref<12584448xi8>) {
+  tenon.tiled_linear %x, %w : memref<512x1024xf16>, memref<512x1024xf16>
+      epilogue(%acc: tensor<512x512xf16>, %res = %r: memref<512x512xf16>) outs(%y: memref<512x512xf16>) workspace(%ws: memref<12584448xi8>)
+      schedule<wgmma, tile = 128x128x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, stream_k = true> {
+    %0 = tenon.add %acc, %res : tensor<512x512xf16>, tensor<512x512xf16>
+    tenon.yield %0 : tensor<512x512xf16>
+  }
+  return
+}
+
+// -----
+
+// What TMA cannot move is stored by the threads: rows of 200 bytes; 40 columns
+// in parts of 16 bytes, which no swizzle has; a matrix of one row, which has
+// nothing that differs from row to row.
+// CHECK-LABEL: func.func @by_threads
+// CHECK: tensor_maps = [#tenon.tensor_map<box = 128x64, swizzle = 128>, #tenon.tensor_map<box = 32x64, swizzle = 128>]
+// CHECK: tensor_maps = [#tenon.tensor_map<box = 128x64, swizzle = 128>, #tenon.tensor_map<box = 40x64, swizzle = 128>]
+// CHECK: tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
+// CHECK: llvm.func @by_threads_tiled(
+// CHECK-NOT: global.shared.cta
+// CHECK: st.global
+func.func @by_threads(%x: memref<512x64xf16>, %w: memref<100x64xf16>, %v: memref<120x64xf16>, %y: memref<512x100xf16>, %z: memref<512x120xf16>, %one: memref<1x64xf16>, %row: memref<1x120xf16>) {
+  tenon.tiled_linear %x, %w : memref<512x64xf16>, memref<100x64xf16>
+      epilogue(%acc: tensor<512x100xf16>) outs(%y: memref<512x100xf16>)
+      schedule<wgmma, tile = 128x32x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<512x100xf16>
+  }
+  tenon.tiled_linear %x, %v : memref<512x64xf16>, memref<120x64xf16>
+      epilogue(%acc: tensor<512x120xf16>) outs(%z: memref<512x120xf16>)
+      schedule<wgmma, tile = 128x40x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<512x120xf16>
+  }
+  tenon.tiled_linear %one, %v : memref<1x64xf16>, memref<120x64xf16>
+      epilogue(%acc: tensor<1x120xf16>) outs(%row: memref<1x120xf16>)
+      schedule<wgmma, tile = 64x64x64, warps = 4x1, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<1x120xf16>
+  }
+  return
+}
