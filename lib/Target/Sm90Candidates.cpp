@@ -27,6 +27,7 @@ struct Form {
 static constexpr Form kForms[] = {
     {128, 8, false}, {256, 8, false}, {128, 4, false},
     {64, 4, false},  {64, 4, true},   {128, 4, true},
+    {192, 4, true},
 };
 /// Columns of a tile: after the usual ones those with which tiles fill whole
 /// waves more often.

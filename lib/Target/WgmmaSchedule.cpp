@@ -20,6 +20,8 @@ using llvm::formatv;
 /// Accumulators of a thread at most: the rest of its 232 registers holds
 /// addresses, loops and what an epilogue computes with.
 static constexpr int64_t kMaxAccumulators = 192;
+/// Rows that one copy by TMA moves at most.
+static constexpr int64_t kMaxTileRows = 256;
 /// Rows of one wgmma.
 static constexpr int64_t kWgmmaRows = 64;
 
@@ -36,15 +38,16 @@ static std::string findWarpProblem(ScheduleAttr schedule) {
   return "";
 }
 
-/// The rows and columns of each warpgroup are one or two wgmmas.
+/// The rows of each warpgroup are one to three wgmmas.
 static std::string findTileProblem(ScheduleAttr schedule) {
   int64_t m = schedule.getTile()[0], n = schedule.getTile()[1];
   int64_t warpgroups = schedule.getNumThreads() / kWarpgroupThreads;
   int64_t rows = kWgmmaRows * warpgroups;
-  if (m != rows && m != 2 * rows)
-    return formatv("M of the tile must be {0} or {1} with {2} warps along it, "
-                   "not {3}",
-                   rows, 2 * rows, schedule.getWarps()[0], m);
+  int64_t maxRows = std::min(3 * rows, kMaxTileRows);
+  if (m % rows != 0 || m > maxRows)
+    return formatv("M of the tile must be a multiple of {0} up to {1} with {2} "
+                   "warps along it, not {3}",
+                   rows, maxRows / rows * rows, schedule.getWarps()[0], m);
   if (n % 8 != 0 || n > 256)
     return formatv("N of the tile must be a multiple of 8 up to 256, not {0}",
                    n);

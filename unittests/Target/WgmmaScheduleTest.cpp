@@ -95,10 +95,12 @@ TEST_F(WgmmaScheduleTest, Warps) {
 }
 
 TEST_F(WgmmaScheduleTest, Tile) {
-  EXPECT_EQ(find(write("192x128", "4x1")),
-            "M of the tile must be 64 or 128 with 4 warps along it, not 192");
+  EXPECT_EQ(find(write("256x128", "4x1")),
+            "M of the tile must be a multiple of 64 up to 192 with 4 warps "
+            "along it, not 256");
   EXPECT_EQ(find(write("64x128", "8x1")),
-            "M of the tile must be 128 or 256 with 8 warps along it, not 64");
+            "M of the tile must be a multiple of 128 up to 256 with 8 warps "
+            "along it, not 64");
   for (StringRef n : {"100", "264"})
     EXPECT_EQ(
         find(write(("64x" + n).str(), "4x1")),

@@ -12,7 +12,7 @@ func.func @targets(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf
 // -----
 
 func.func @shape(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
-  // expected-error @below {{on sm_90a: M of the tile must be 128 or 256 with 8 warps along it, not 64}}
+  // expected-error @below {{on sm_90a: M of the tile must be a multiple of 128 up to 256 with 8 warps along it, not 64}}
   %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 64x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16,
       blocks = 1>} : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
   return %0 : tensor<?x32xf16>
