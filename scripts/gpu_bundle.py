@@ -48,7 +48,7 @@ RUN = """\
 # Runs the GPU tests of this bundle. Exits 1 if one failed.
 #
 #   run.sh                                      everything
-#   run.sh -k stream_k                          tests by name
+#   run.sh -k wgmma                             tests by name
 #   run.sh test/python/test_tiled_values_gpu.py -s
 #
 # Arguments go to pytest, and nothing but pytest runs then.
@@ -76,20 +76,27 @@ if [ $# -gt 0 ]; then
 fi
 
 # In processes of their own: after a bad access or a deadlock nothing else runs in that process. Most of their
-# time goes into compilation, so they run at once; but test_tiled_stream_k_gpu.py needs the GPU to itself.
-alone=test/python/test_tiled_stream_k_gpu.py
-own=() started=()
-for file in test/python/test_tiled_*gpu.py test/python/test_sanitizer_gpu.py; do
-  own+=("$file")
-  [ "$file" = $alone ] && continue
-  tests 180 "$file" > "$site/$(basename "$file").log" 2>&1 &
-  started+=($!)
+# time goes into compilation, so they run at once; but two files need the GPU to themselves.
+alone=(test/python/test_tiled_stream_k_gpu.py test/python/test_wgmma_chain_gpu.py)
+own=(test/python/test_tiled_*gpu.py test/python/test_wgmma_*gpu.py test/python/test_sanitizer_gpu.py)
+families=("not wgmma" wgmma)
+started=()
+for file in "${{own[@]}}"; do
+  [[ " ${{alone[*]}} " == *" $file "* ]] && continue
+  for family in "${{families[@]}}"; do
+    tests 180 "$file" -k "$family" > "$site/$(basename "$file") $family.log" 2>&1 &
+    started+=($!)
+  done
 done
 for process in "${{started[@]}}"; do
   wait "$process" || failed=1
 done
 cat "$site"/*.log
-tests 120 $alone || failed=1
+for file in "${{alone[@]}}"; do
+  for family in "${{families[@]}}"; do
+    tests 120 "$file" -k "$family" || failed=1
+  done
+done
 tests 240 test/python "${{own[@]/#/--ignore=}}" || failed=1
 
 for call in {examples}; do # unquoted: a name and perhaps an option

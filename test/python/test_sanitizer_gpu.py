@@ -8,24 +8,30 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 pytest.importorskip("tenon", reason="the package compiles the layers")
+from tenon_graphs.devices import require_hopper
 from tenon_graphs.execute import TENON_RUN
 from tenon_graphs.modules import compiled_module, has_statistics, modules
 from tenon_graphs.tiled import compile_tiled, operand_graph
+from tenon_graphs.wgmma import SCHEDULES, compile_wgmma
 
 pytestmark = pytest.mark.gpu
 SANITIZER = shutil.which("compute-sanitizer")
 # What each tool says in the end where it found nothing.
 TOOLS = {"memcheck": "ERROR SUMMARY: 0 errors", "racecheck": "RACECHECK SUMMARY: 0 hazards"}
 LIMIT_S = 60
-STREAM_K = "mma_sync,tile=64x64x{k},warps=2x2,stages=3,swizzle=128,raster=8,blocks=1,stream_k=true"
-# Kind, N, K, M, schedule.
+MMA_SYNC = "mma_sync,tile=64x64x{k},warps=2x2,stages=3,swizzle=128,raster=8,blocks=1,stream_k=true"
+# Kind, N, K, M, schedule: its text, or the name of one of family wgmma.
 TILED = {
     "aligned": ("bf16", 136, 200, 100, ""),
     "ragged": ("f16", 201, 100, 67, ""),
     "unaligned": ("bf16", 65, 33, 70, ""),
-    "stream_k": ("f16", 128, 1032, 65, STREAM_K.format(k=64)),
+    "stream_k": ("f16", 128, 1032, 65, MMA_SYNC.format(k=64)),
     "one_row": ("tf32", 72, 136, 1, ""),
-    "tf32_stream_k": ("tf32", 128, 520, 40, STREAM_K.format(k=32)),
+    "tf32_stream_k": ("tf32", 128, 520, 40, MMA_SYNC.format(k=32)),
+    "wgmma": ("bf16", 264, 200, 100, "wgmma_128x256"),
+    "wgmma_stream_k": ("f16", 136, 1032, 65, "wgmma_64x64_stream_k"),
+    "wgmma_ping_pong": ("bf16", 520, 136, 129, "wgmma_64x256_ping_pong_stream_k"),
+    "wgmma_clusters": ("tf32", 257, 264, 150, "wgmma_128x256_2x1_stream_k"),
 }
 
 
@@ -52,25 +58,32 @@ def sanitize(sanitizer, tool, library, name, dims):
     assert done.returncode == 0 and TOOLS[tool] in text, text[-6000:]
 
 
+def compile_case(name, folder):
+    """Compile a layer with operands of every shape; return the shared object and the function's name."""
+    kind, n, k, _, schedule = TILED[name]
+    graph = operand_graph(kind, "f32", "f16", n, k)
+    if schedule in SCHEDULES:
+        compile_wgmma([graph], folder / name, "cpu", kind, schedule)
+    else:
+        compiled = compile_tiled([graph], folder / name, "cpu", schedule)
+        assert (compiled.tiled, compiled.library) == (1, 0)
+    return folder / f"{name}.so", graph.name
+
+
 @pytest.fixture(scope="module")
 def tiled(sanitizer, tmp_path_factory):
-    """Give models of one layer with operands of every shape, compiled at once."""
+    """Give all models, compiled at once."""
     folder = tmp_path_factory.mktemp("sanitizer")
-
-    def compile_case(item):
-        name, (kind, n, k, _, schedule) = item
-        graph = operand_graph(kind, "f32", "f16", n, k)
-        compiled = compile_tiled([graph], folder / name, "cuda", schedule)
-        assert (compiled.tiled, compiled.library) == (1, 0)
-        return name, (folder / f"{name}.so", graph.name)
-
     with ThreadPoolExecutor(len(TILED)) as pool:
-        return dict(pool.map(compile_case, TILED.items()))
+        made = pool.map(lambda name: compile_case(name, folder), TILED)
+        return dict(zip(TILED, made, strict=True))
 
 
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("case", list(TILED))
 def test_tiled_kernels(sanitizer, tiled, case, tool):
+    if TILED[case][4] in SCHEDULES:
+        require_hopper()
     library, name = tiled[case]
     sanitize(sanitizer, tool, library, name, [f"m={TILED[case][3]}"])
 

@@ -4,29 +4,54 @@
 On the CPU the same models run without the kernels, but with the operands that were rounded or cast for them.
 """
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 pytest.importorskip("tenon", reason="the package compiles the graphs")
-from tenon_graphs.devices import assert_same_bits, to_device, to_host
+from tenon_graphs import wgmma
+from tenon_graphs.devices import assert_same_bits, require_gpu, require_hopper, to_device, to_host
 from tenon_graphs.execute import bind_entry, describe_misses
 from tenon_graphs.graph import draw_inputs
 from tenon_graphs.memory import Guarded
 from tenon_graphs.modules import modules, with_batch
 from tenon_graphs.oracle import evaluate
-from tenon_graphs.tiled import compile_in_parts, operand_graphs, random_graphs, shuffled_precisions, static_graphs
+from tenon_graphs.tiled import (
+    TARGET,
+    compile_in_parts,
+    operand_graphs,
+    random_graphs,
+    shuffled_precisions,
+    static_graphs,
+)
 
 BATCHES = [1, 3, 127, 128, 129, 1000]
+# Device, and the target that chooses the family of kernels.
+PLACES = [
+    pytest.param(("cpu", TARGET), id="cpu"),
+    pytest.param(("cuda", TARGET), id="cuda", marks=pytest.mark.gpu),
+    pytest.param(("cuda", wgmma.TARGET), id="wgmma", marks=pytest.mark.gpu),
+]
+
+
+@pytest.fixture(scope="module", params=PLACES)
+def place(request):
+    device, target = request.param
+    if device == "cuda":
+        require_hopper() if target == wgmma.TARGET else require_gpu()
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def operands(device, tmp_path_factory):
-    return compile_in_parts(operand_graphs(), tmp_path_factory.mktemp("operands"), device)
+def operands(place, tmp_path_factory):
+    return compile_in_parts(operand_graphs(), tmp_path_factory.mktemp("operands"), *place)
 
 
 @pytest.fixture(scope="module")
-def tiled(device, tmp_path_factory):
-    graphs = random_graphs() if device == "cuda" else random_graphs()[::3]
-    return compile_in_parts(graphs, tmp_path_factory.mktemp("tiled"), device)
+def tiled(place, tmp_path_factory):
+    graphs = random_graphs() if place[0] == "cuda" else random_graphs()[::3]
+    return compile_in_parts(graphs, tmp_path_factory.mktemp("tiled"), *place)
 
 
 def check(graph, model, device, rounds_product=False):
@@ -50,44 +75,69 @@ def check_all(parts, device, rows=None):
     assert not any(misses), f"{sum(map(bool, misses))} of {len(misses)}\n" + "\n".join(filter(None, misses))
 
 
-def test_every_layer_is_tiled(operands, tiled):
-    assert sum(part.tiled for part in operands) == sum(len(part.graphs) for part in operands)
+def has_whole_chunks(graph):
+    """Tell whether x's rows are multiples of 16 bytes as the kernel reads them, which TMA asks for."""
+    layer = graph.ops[0]
+    return layer.operands[0].shape[1] % (4 if layer.attributes.get("precision") == "tf32" else 8) == 0
+
+
+def test_every_layer_is_tiled(operands, tiled, place):
+    graphs = [graph for part in operands for graph in part.graphs]
+    assert sum(part.tiled for part in operands) == len(graphs)
     assert not any(part.library for part in operands + tiled)
+    expected = sum(map(has_whole_chunks, graphs)) if place[1] == wgmma.TARGET else 0
+    assert sum(part.wgmma for part in operands) == expected
 
 
 @pytest.mark.parametrize("rows", [*BATCHES, 0])
-def test_operands_and_results_of_every_type(operands, device, rows):
-    check_all(operands, device, rows)
+def test_operands_and_results_of_every_type(operands, place, rows):
+    check_all(operands, place[0], rows)
 
 
-def test_random_layers(tiled, device):
-    check_all(tiled, device)
+def test_random_layers(tiled, place):
+    check_all(tiled, place[0])
 
 
 @pytest.mark.parametrize("rows", BATCHES)
-def test_random_layers_of_dynamic_batch(tiled, device, rows):
-    check_all(tiled, device, rows)
+def test_random_layers_of_dynamic_batch(tiled, place, rows):
+    check_all(tiled, place[0], rows)
 
 
-@pytest.fixture
-def gpu():
-    torch = pytest.importorskip("torch", reason="torch allocates the GPU's tensors")
-    if not torch.cuda.is_available():
-        pytest.skip("torch sees no GPU")
-    return "cuda"
+def compile_scheduled(number, folder, device):
+    """Compile graphs whose layers have the schedule of a number."""
+    name = list(wgmma.SCHEDULES)[number]
+    kind, graphs = wgmma.scheduled_graphs(number)
+    return wgmma.compile_wgmma(graphs, folder / name, device, kind, name)
+
+
+@pytest.fixture(scope="module")
+def scheduled(tmp_path_factory):
+    """Give models of each schedule, compiled at once."""
+    require_hopper()
+    folder = tmp_path_factory.mktemp("scheduled")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda i: compile_scheduled(i, folder, "cuda"), range(len(wgmma.SCHEDULES))))
 
 
 @pytest.mark.gpu
-def test_static_batch(gpu, tmp_path):
-    parts = compile_in_parts(static_graphs(), tmp_path, gpu)
+@pytest.mark.parametrize("rows", [1, 65, 300, 0])
+def test_operands_and_results_of_wgmma_schedules(scheduled, rows):
+    check_all(scheduled, "cuda", rows)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("place", PLACES[1:], indirect=True)
+def test_static_batch(place, tmp_path):
+    parts = compile_in_parts(static_graphs(), tmp_path, *place)
     assert not any(part.library for part in parts)
-    check_all(parts, gpu)
+    check_all(parts, "cuda")
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("place", PLACES[1:], indirect=True)
 @pytest.mark.parametrize("number", [0, 40, 80, 120])
-def test_random_graphs(gpu, number, tmp_path):
+def test_random_graphs(place, number, tmp_path):
     """Graphs with whatever else there is: layers that cannot be tiled, batch norm, casts."""
-    parts = compile_in_parts(shuffled_precisions(modules()[f"graphs{number}"]), tmp_path, gpu)
+    parts = compile_in_parts(shuffled_precisions(modules()[f"graphs{number}"]), tmp_path, *place)
     assert sum(part.tiled for part in parts) >= 15
-    check_all(parts, gpu)
+    check_all(parts, "cuda")

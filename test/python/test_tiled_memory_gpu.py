@@ -6,10 +6,12 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("tenon", reason="the package compiles the layers")
 from cuda_driver import LonelyMemory  # noqa: E402
+from tenon_graphs import wgmma  # noqa: E402
+from tenon_graphs.devices import require_hopper  # noqa: E402
 from tenon_graphs.dtypes import BYTES  # noqa: E402
 from tenon_graphs.execute import bind_entry  # noqa: E402
 from tenon_graphs.memory import Guarded  # noqa: E402
-from tenon_graphs.tiled import KINDS, compile_tiled  # noqa: E402
+from tenon_graphs.tiled import KINDS, TARGET, compile_tiled  # noqa: E402
 from tiled_layers import Layer  # noqa: E402
 
 pytestmark = [
@@ -18,17 +20,44 @@ pytestmark = [
 ]
 # Rows of whole 16-byte chunks that end within a tile; rows of none; less than a tile.
 SHAPES = [(264, 200), (257, 199), (8, 16), (3, 1)]
+# The same, but all rows of K are for TMA.
+WGMMA_SHAPES = [(264, 200), (257, 72), (8, 16), (3, 8)]
+# Kind, and the schedule of wgmma: "" for the one that is chosen.
+WGMMA = [
+    ("bf16", ""),
+    ("tf32", ""),
+    ("f16", "wgmma_128x256_2x1_stream_k"),
+    ("tf32", "wgmma_256x128_1x2_stream_k"),
+    ("bf16", "wgmma_64x256_ping_pong_stream_k"),
+    ("f16", "wgmma_64x40"),
+]
+CASES = [(kind, None) for kind in KINDS] + WGMMA
 ROWS = [1, 129]
 TENSORS = ["x", "w", "bias", "residual", "y"]
 
 
-@pytest.fixture(scope="module", params=list(KINDS))
+def compile_case(kind, schedule, stem, device):
+    """Return layers of a kind, and their model."""
+    if schedule:
+        made = [Layer(kind, n, k) for n, k in WGMMA_SHAPES]
+        return made, wgmma.compile_wgmma([layer.graph() for layer in made], stem, device, kind, schedule).model
+    made = [Layer(kind, n, k) for n, k in SHAPES]
+    target = TARGET if schedule is None else wgmma.TARGET
+    compiled = compile_tiled([layer.graph() for layer in made], stem, device, target=target)
+    assert (compiled.library, compiled.wgmma) == (0, 0 if schedule is None else 2)
+    return made, compiled.model
+
+
+def id_of(case):
+    return case[0] if case[1] is None else f"{case[0]}-{case[1] or 'wgmma'}"
+
+
+@pytest.fixture(scope="module", params=CASES, ids=id_of)
 def layers(request, tmp_path_factory):
     """Give layers of a kind, and their model."""
-    made = [Layer(request.param, n, k) for n, k in SHAPES]
-    compiled = compile_tiled([layer.graph() for layer in made], tmp_path_factory.mktemp("memory") / "layers", "cuda")
-    assert compiled.library == 0
-    return made, compiled.model
+    if request.param[1] is not None:
+        require_hopper()
+    return compile_case(*request.param, tmp_path_factory.mktemp("memory") / "layers", "cuda")
 
 
 def name_of(model, layer, tensor):

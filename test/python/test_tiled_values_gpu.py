@@ -5,8 +5,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tenon", reason="the package compiles the layers")
+from tenon_graphs import wgmma  # noqa: E402
+from tenon_graphs.devices import require_hopper  # noqa: E402
 from tenon_graphs.execute import bind_entry  # noqa: E402
-from tenon_graphs.tiled import KINDS, compile_tiled  # noqa: E402
+from tenon_graphs.tiled import KINDS, TARGET, compile_tiled  # noqa: E402
 from tiled_layers import TORCH, Layer  # noqa: E402
 
 pytestmark = [
@@ -21,6 +23,12 @@ PATTERNS = {
     "bf16": [0x7FC0, 0x7FFF, 0xFFFF, 0x7F81, 0xFF81, 0x7F80, 0xFF80],
 }
 ROUNDED = ["f16", "bf16", "tf32"]
+SCHEDULED = [
+    ("bf16", "wgmma_64x40"),
+    ("f16", "wgmma_128x256_2x1_stream_k"),
+    ("tf32", "wgmma_256x128_1x2_stream_k"),
+    ("tf32", "wgmma_64x256_ping_pong_stream_k"),
+]
 M, N, K = 1024, 4096, 4096
 
 
@@ -54,16 +62,44 @@ def assert_same_class(layer, got, expected, what):
             )
 
 
+@pytest.fixture(params=["mma_sync", "wgmma"])
+def target(request):
+    """Give the target that has a family of kernels."""
+    if request.param == "mma_sync":
+        return TARGET
+    require_hopper()
+    return wgmma.TARGET
+
+
+def layers_with_special_values(kind):
+    """Return layers; the rows of K = 131 are not for TMA."""
+    return [Layer(kind, n, k, bare) for n, k in [(72, 136), (65, 131), (300, 1024)] for bare in (True, False)]
+
+
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_nan_and_infinity(kind, tmp_path):
+def test_nan_and_infinity(kind, target, tmp_path):
     """They come out where float64 has them: in no other row or column, and none is lost."""
-    layers = [Layer(kind, n, k, bare) for n, k in [(72, 136), (65, 131), (300, 1024)] for bare in (True, False)]
-    compiled = compile_tiled([layer.graph() for layer in layers], tmp_path / "layers", "cuda")
-    assert compiled.library == 0
+    layers = layers_with_special_values(kind)
+    graphs = [layer.graph() for layer in layers]
+    compiled = compile_tiled(graphs, tmp_path / "layers", "cuda", target=target)
+    assert (compiled.library, compiled.wgmma) == (0, 4 if target == wgmma.TARGET else 0)
+    assert_special_values(layers, compiled.model)
+
+
+@pytest.mark.parametrize(("kind", "schedule"), SCHEDULED)
+def test_nan_and_infinity_by_schedule(kind, schedule, tmp_path):
+    require_hopper()
+    layers = [layer for layer in layers_with_special_values(kind) if layer.k % 8 == 0]
+    graphs = [layer.graph() for layer in layers]
+    compiled = wgmma.compile_wgmma(graphs, tmp_path / "layers", "cuda", kind, schedule)
+    assert_special_values(layers, compiled.model)
+
+
+def assert_special_values(layers, model):
     for layer in layers:
         for m in (1, 64, 133):
             for placed, tensors in special_cases(layer, m):
-                (got,) = bind_entry(compiled.model, layer.name, tensors)()
+                (got,) = bind_entry(model, layer.name, tensors)()
                 expected, error = layer.exact(tensors)
                 what = f"M = {m}, special values in {placed}"
                 assert_same_class(layer, got, expected, what)
@@ -81,10 +117,10 @@ def tf32_in_torch():
 
 
 @pytest.mark.parametrize("kind", ROUNDED)
-def test_errors_beside_those_of_torch(kind, tf32_in_torch, tmp_path):
+def test_errors_beside_those_of_torch(kind, target, tf32_in_torch, tmp_path):
     """The largest error and the rms are at most 1.05 of torch.matmul's, on uniform and on normal data."""
     layer = Layer(kind, N, K, bare=True)
-    model = compile_tiled([layer.graph()], tmp_path / "layer", "cuda").model
+    model = compile_tiled([layer.graph()], tmp_path / "layer", "cuda", target=target).model
     generator = torch.Generator("cuda").manual_seed(0)
     worse = []
     for data in (torch.rand, torch.randn):

@@ -6,9 +6,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 if TYPE_CHECKING:
     from tenon_model import Tensor
+
+
+def require_gpu() -> None:
+    """Skip the test where there is no GPU."""
+    torch = pytest.importorskip("torch", reason="torch allocates the GPU's tensors")
+    if not torch.cuda.is_available():
+        pytest.skip("torch sees no GPU")
+
+
+def require_hopper() -> None:
+    """Skip the test where no code for sm_90a runs."""
+    require_gpu()
+    import torch
+
+    if torch.cuda.get_device_capability() != (9, 0):
+        pytest.skip("kernels of family wgmma run on GPUs of compute capability 9.0 alone")
 
 
 def to_gpu(stored: np.ndarray, number: int = 0) -> Tensor:

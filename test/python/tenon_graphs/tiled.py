@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Graphs whose layers a tiled kernel can compute, and their compilation by strategy `tiled`.
 
-They are compiled with the Python package where the tests run, for sm_80, whose PTX later GPUs run too.
+They are compiled with the Python package where the tests run: for sm_80, whose PTX later GPUs run too, or for
+sm_90a, where a layer is of family wgmma if its rows of K are whole chunks of 16 bytes.
 """
 
 from __future__ import annotations
@@ -115,29 +116,35 @@ def shuffled_precisions(graphs: list[Graph]) -> list[Graph]:
 
 @dataclass
 class Tiled:
-    """A model, its graphs, and how many of their layers became tiled kernels and calls of the library."""
+    """A model, its graphs, and how many of their layers became tiled kernels, those of wgmma, and library calls."""
 
     graphs: list[Graph]
     model: Model
     tiled: int
+    wgmma: int
     library: int
 
 
-def compile_tiled(graphs: Sequence[Graph], stem: Path, device: str, schedule: str = "") -> Tiled:
+def compile_tiled(graphs: Sequence[Graph], stem: Path, device: str, schedule: str = "", target: str = TARGET) -> Tiled:
     """Compile graphs to one model, and open it."""
     from tenon import compiler
 
     source, output = write_module(graphs, stem.with_suffix(".mlir")), stem.with_suffix(".so")
-    remarks = compiler.build(source, output, TARGET, strategy="tiled", schedule=schedule)
-    chosen = [r.message.partition(":")[0] for r in remarks if r.category == "tenon-select-strategy"]
+    remarks = compiler.build(source, output, target, strategy="tiled", schedule=schedule)
+    remarks = [remark for remark in remarks if remark.category == "tenon-select-strategy"]
+    chosen = [remark.message.partition(":")[0] for remark in remarks]
+    wgmma = sum("wgmma, tiles of" in remark.arguments.get("Reason", "") for remark in remarks)
     model = open_model(output)
     if device == "cuda":
         model.load()
-    return Tiled(list(graphs), model, chosen.count("tiled"), chosen.count("library"))
+    return Tiled(list(graphs), model, chosen.count("tiled"), wgmma, chosen.count("library"))
 
 
-def compile_in_parts(graphs: Sequence[Graph], folder: Path, device: str) -> list[Tiled]:
+def compile_in_parts(graphs: Sequence[Graph], folder: Path, device: str, target: str = TARGET) -> list[Tiled]:
     """Compile many graphs at once, some to a model; the compiler works without Python's lock."""
     parts = [graphs[i : i + GRAPHS_PER_MODULE] for i in range(0, len(graphs), GRAPHS_PER_MODULE)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda i: compile_tiled(parts[i], folder / f"part{i}", device), range(len(parts))))
+        jobs = [
+            pool.submit(compile_tiled, part, folder / f"part{i}", device, target=target) for i, part in enumerate(parts)
+        ]
+        return [job.result() for job in jobs]
