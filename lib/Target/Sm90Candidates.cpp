@@ -25,9 +25,8 @@ struct Form {
 // What is expected to be best comes first: of two that are predicted about the
 // same time, the first is taken.
 static constexpr Form kForms[] = {
-    {128, 8, false}, {256, 8, false}, {128, 4, false},
-    {64, 4, false},  {64, 4, true},   {128, 4, true},
-    {192, 4, true},
+    {128, 8, false}, {256, 8, false}, {128, 4, false}, {64, 4, false},
+    {64, 4, true},   {128, 4, true},  {192, 4, true},
 };
 /// Columns of a tile: after the usual ones those with which tiles fill whole
 /// waves more often.

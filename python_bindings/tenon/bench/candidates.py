@@ -141,7 +141,12 @@ def _forms(problem: Problem) -> Iterator[Candidate]:
     """Yield tiles with how many warpgroups have one: two together, one alone, or two in turn."""
     plain = Candidate((128, 256), 2, False, (1, 1), 2, RASTERS[0], False)
     for warpgroups, ping_pong, rows in (
-        (2, False, 1), (2, False, 2), (1, True, 1), (1, True, 2), (1, True, 3), (1, False, 1)
+        (2, False, 1),
+        (2, False, 2),
+        (1, True, 1),
+        (1, True, 2),
+        (1, True, 3),
+        (1, False, 1),
     ):
         m = 64 * warpgroups * rows
         for n in _widths(problem, m):

@@ -94,3 +94,15 @@ func.func @rows_that_threads_do_not_share(%x: memref<4x64xf16>, %w: memref<8x64x
   }
   return
 }
+
+// -----
+
+func.func @k_beyond_tma(%x: memref<64x68xbf16>, %w: memref<64x68xbf16>, %y: memref<64x64xbf16>) {
+  // expected-error @below {{cannot have this schedule: TMA copies rows of multiples of 16 bytes, but K = 68 of bf16 has 136; pad K to 72}}
+  tenon.tiled_linear %x, %w : memref<64x68xbf16>, memref<64x68xbf16>
+      epilogue(%acc: tensor<64x64xbf16>) outs(%y: memref<64x64xbf16>)
+      schedule<wgmma, tile = 64x64x64, warps = 4x1, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<64x64xbf16>
+  }
+  return
+}

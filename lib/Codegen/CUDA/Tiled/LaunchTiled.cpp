@@ -145,7 +145,11 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
   auto w = cast<MemRefType>(op.getW().getType());
   if (w.getNumElements() == 0)
     return op.emitOpError("has nothing to multiply: w is ") << w;
-  std::string problem = findProblem(op.getSchedule(), w.getElementType());
+  ScheduleAttr schedule = op.getSchedule();
+  std::string problem = findProblem(schedule, w.getElementType());
+  if (problem.empty())
+    problem = findExtentProblem(schedule.getFamily(), w.getElementType(),
+                                w.getDimSize(1));
   if (!problem.empty())
     return op.emitOpError("cannot have this schedule: ") << problem;
   TiledLowering(op, module, kernels).run();

@@ -36,8 +36,8 @@ struct TileGeometry {
   /// Neighbouring elements of a row that a thread finishes at a time: 16 bytes
   /// of the narrowest matrix, or as many as divide N.
   unsigned lanes;
-  /// Whether f32 is rounded to tf32 as it is multiplied. Elsewhere it is before:
-  /// by an op of its own, or by TMA.
+  /// Whether f32 is rounded to tf32 as it is multiplied. Elsewhere it is
+  /// before: by an op of its own, or by TMA.
   bool roundsTf32;
 
   bool isWgmma() const { return schedule.getFamily() == KernelFamily::Wgmma; }
