@@ -29,10 +29,12 @@ TmaEpilogue::TmaEpilogue(TiledFrame &frame, TiledLinearOp op,
         !EpiloguePlan::variesByColumn(operand.getType()))
       perRow.push_back(operand);
   // Enough for loads to arrive in time, where accumulators leave registers for
-  // them.
+  // them. There are more with ping-pong alone, where another warpgroup has
+  // something to do meanwhile.
   int64_t rowBlocks = copies.subtiles.rowBlocks;
   int64_t numAccumulators = rowBlocks * frame.geometry.tileN / 2;
-  blocksAhead = numAccumulators <= 128 ? 8 : 2;
+  hasRoom = numAccumulators <= 128;
+  blocksAhead = hasRoom ? 8 : 2;
   emitters.resize(rowBlocks * frame.geometry.tileN / 8);
 }
 
@@ -150,12 +152,19 @@ void TmaEpilogue::emitSubtile(const WorkItem &item, int64_t number,
   copies.store(item, number);
 }
 
-void TmaEpilogue::prepare(const WorkItem &item) {
+void TmaEpilogue::prepareFirst(const WorkItem &item) {
   for (int64_t block = 0; block != blocksAhead; ++block)
     prepareBlock(item, block);
 }
 
+void TmaEpilogue::prepare(const WorkItem &item) {
+  if (hasRoom)
+    prepareFirst(item);
+}
+
 void TmaEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
+  if (!hasRoom)
+    prepareFirst(item);
   copies.beginTile();
   for (int64_t i = 0; i != copies.subtiles.getCount(); ++i)
     emitSubtile(item, i, accumulators);

@@ -28,7 +28,7 @@ public:
   TmaEpilogue(TiledFrame &frame, TiledLinearOp op, EpilogueSubtiles subtiles);
 
   /// While the last products of a turn are computed: loads the first of the
-  /// operands that have one value a feature.
+  /// operands that have one value a feature, if there are registers for them.
   void prepare(const WorkItem &item);
   /// Finishes a tile. `accumulators` are as WarpgroupProduct gives them.
   void emit(const WorkItem &item, ValueRange accumulators);
@@ -37,6 +37,7 @@ public:
 
 private:
   class Subtile;
+  void prepareFirst(const WorkItem &item);
   void prepareBlock(const WorkItem &item, int64_t block);
   void emitSubtile(const WorkItem &item, int64_t number,
                    ValueRange accumulators);
@@ -46,6 +47,7 @@ private:
   TiledLinearOp op;
   EpiloguePlan plan;
   SmallVector<BlockArgument> perRow; ///< operands with one value a row
+  bool hasRoom;                      ///< for operands beside the accumulators
   /// Blocks of 8 columns whose operands are loaded ahead.
   int64_t blocksAhead;
   /// Of the blocks of the tile that are in work, by number.
