@@ -79,7 +79,7 @@ void TiledFrame::computePlace() {
   // To LLVM each reading may differ, so it cannot reuse an earlier one's.
   thread = b.ptxRead(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
   unit = NVVM::BlockIdXOp::create(b, b.getI32Type());
-  units = NVVM::GridDimXOp::create(b, b.getI32Type());
+  units = b.ptxRead(b.getI32Type(), "mov.u32 $0, %nctaid.x;", "=r", {});
   rank = b.rem(unit, geometry.clusterBlocks());
   unit = b.div(unit, geometry.clusterBlocks());
   units = b.div(units, geometry.clusterBlocks());

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Assembles wgmma kernels that leave a thread few registers, with each epilogue, and holds them against their limits.
+
+Fails where tiled_resources.py would, but for a budget of registers: the blocks' threads get all there are. Schedules
+are written out, since those that need most need not be chosen for any layer of a test.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from tiled_cases import EPILOGUES, Case, Layer, Schedule
+from tiled_resources import assemble
+
+TARGET = "sm_90a"
+SHARED_BYTES = 232448  # that a block may have
+# Types of x and w and of the result, the tile, and what else is to be said. 168 columns are subtiles of 8 alone.
+SCHEDULES = (
+    (("bf16", "bf16"), "128x256x64", "8x1", "cluster = 2x1"),
+    (("f32", "f32"), "128x256x32", "8x1", "stream_k = true, cluster = 2x1"),
+    (("f32", "f32"), "256x128x32", "8x1", "stream_k = true, cluster = 1x2"),
+    (("bf16", "bf16"), "128x192x64", "4x1", "cluster = 2x1, ping_pong = true"),
+    (("bf16", "f32"), "128x192x64", "4x1", "stream_k = true, ping_pong = true"),
+    (("f16", "f16"), "192x128x64", "4x1", "stream_k = true, ping_pong = true"),
+    (("f16", "f16"), "64x256x64", "4x1", "stream_k = true, ping_pong = true"),
+    (("bf16", "f32"), "128x168x64", "8x1", "stream_k = true"),
+)
+# M, N and K: tiles that fit, and tiles beyond M and N.
+SHAPES = ((4096, 4032, 4096), ("?", 4040, 4096))
+# TMA cannot store its rows of 16-bit elements. The largest tiles, those with ping-pong, would spill.
+SHAPE_BY_THREADS = ("?", 4036, 4096)
+
+
+def list_cases() -> list[list[Case]]:
+    """Return the kernels of each schedule, which are assembled together."""
+    groups = []
+    for types, tile, warps, options in SCHEDULES:
+        text = f"wgmma, tile = {tile}, warps = {warps}, stages = 4, swizzle = 128, raster = 8, blocks = 1, {options}"
+        schedule = Schedule(text, SHARED_BYTES)
+        shapes = SHAPES if "ping_pong" in options else (*SHAPES, SHAPE_BY_THREADS)
+        layers = [Layer(types, epilogue, 0, shape) for epilogue in EPILOGUES for shape in shapes]
+        groups.append([Case(TARGET, schedule, layer) for layer in layers])
+    return groups
+
+
+def main() -> None:
+    """Check all kernels."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        groups = pool.map(lambda cases: assemble(cases, set()), list_cases())
+        kernels = [kernel for group in groups for kernel in group]
+    failures = [f"{kernel.name} {what}" for kernel in kernels for what in kernel.failures]
+    print("\n".join([*failures, f"{len(kernels)} kernels, {len(failures)} failures"]))
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
