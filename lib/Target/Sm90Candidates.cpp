@@ -42,6 +42,9 @@ static constexpr double kSameTime = 0.98;
 /// Accumulators of a thread at most where no other warpgroup's products hide
 /// what a large tile waits for.
 static constexpr int64_t kMaxAccumulators = 128;
+/// Where TMA cannot store the results: elements that are finished one by one
+/// take registers.
+static constexpr int64_t kMaxUnalignedAccumulators = 64;
 
 /// Whether a cluster has more than one tile to share copies between.
 static bool fillsCluster(const LayerProblem &problem, const Form &form,
@@ -82,6 +85,8 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
                           SmallVectorImpl<ScheduleAttr> &candidates) {
   int64_t accumulators = form.m / 16 * columns / form.warps / 2;
   if (!form.pingPong && accumulators > kMaxAccumulators)
+    return;
+  if (problem.n % 8 != 0 && accumulators > kMaxUnalignedAccumulators)
     return;
   for (const int64_t (&cluster)[2] : kClusters)
     for (bool streamK : {false, true}) {

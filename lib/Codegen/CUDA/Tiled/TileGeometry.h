@@ -89,11 +89,12 @@ struct TileGeometry {
     return scalarsOffset() + blockThreads() / 32 * kScalarBytesPerWarp;
   }
 
-  /// Whether rows or columns of a tile may lie beyond M or N.
+  /// Whether rows or columns of a tile may lie beyond M or N: all of them may,
+  /// where a cluster takes more tiles than there are.
   bool hasRaggedRows() const {
-    return ShapedType::isDynamic(m) || m % tileM != 0;
+    return ShapedType::isDynamic(m) || m % unitM() != 0;
   }
-  bool hasRaggedColumns() const { return n % tileN != 0; }
+  bool hasRaggedColumns() const { return n % unitN() != 0; }
 };
 
 } // namespace mlir::tenon
