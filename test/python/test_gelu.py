@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exact gelu of float32: its error everywhere, its special values, and where its coefficients come from."""
+"""Exact gelu of 32 and 16 bits: its error everywhere, its special values, and where its coefficients come from."""
 
 import math
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,26 +17,56 @@ import tenon  # noqa: E402
 ROOT = Path(__file__).parents[2]
 # A last dimension that is no multiple of a vector: the remainder is computed as well.
 COLUMNS = 1021
+# gelu-R2, the second bound
+RELATIVE_ERROR = 2.0**-10
+# gelu-R3: the error, in parts of the value or of the floor below which it is
+BOUNDS_16_BITS = {"f16": (2.0**-13, 2.0**-14), "bf16": (2.0**-11, 2.0**-27)}
 SOURCE = f"""
 func.func @forward(%x: tensor<?x{COLUMNS}xf32>) -> tensor<?x{COLUMNS}xf32> {{
   %0 = tenon.gelu %x : tensor<?x{COLUMNS}xf32>
   return %0 : tensor<?x{COLUMNS}xf32>
 }}
 """
-# gelu-R2, the second bound
-RELATIVE_ERROR = 2.0**-10
+
+
+def source_16_bits(dtype: str) -> str:
+    """Return a gelu of `dtype` between casts, which are left out within the fused op: its value before rounding."""
+    wide, narrow = f"tensor<?x{COLUMNS}xf32>", f"tensor<?x{COLUMNS}x{dtype}>"
+    return f"""
+func.func @forward(%x: {wide}, %w: tensor<{COLUMNS}x1xf32>, %zero: tensor<?x1xf32>) -> {wide} {{
+  %p = tenon.linear %zero, %w : (tensor<?x1xf32>, tensor<{COLUMNS}x1xf32>) -> {wide}
+  %0 = tenon.add %p, %x : {wide}, {wide}
+  %1 = tenon.cast %0 : {wide} -> {narrow}
+  %2 = tenon.gelu %1 : {narrow}
+  %3 = tenon.cast %2 : {narrow} -> {wide}
+  return %3 : {wide}
+}}
+"""
+
+
+def padded(x: np.ndarray) -> torch.Tensor:
+    rows = np.zeros(-(-x.size // COLUMNS) * COLUMNS, np.float32)
+    rows[: x.size] = x
+    return torch.from_numpy(rows.reshape(-1, COLUMNS))
 
 
 @pytest.fixture(scope="module")
-def gelu():
+def gelu() -> Callable:
     compiled = tenon.compile(SOURCE, "cpu")
+    return lambda x: compiled(padded(x)).numpy().ravel()[: x.size]
+
+
+@pytest.fixture(scope="module", params=BOUNDS_16_BITS)
+def gelu_16_bits(request) -> tuple[Callable, float, float]:
+    """Return the function, its error, and its floor."""
+    compiled = tenon.compile(source_16_bits(request.param), "cpu")
 
     def call(x: np.ndarray) -> np.ndarray:
-        padded = np.zeros(-(-x.size // COLUMNS) * COLUMNS, np.float32)
-        padded[: x.size] = x
-        return compiled(torch.from_numpy(padded.reshape(-1, COLUMNS))).numpy().ravel()[: x.size]
+        rows = padded(x)
+        zeros = torch.zeros(rows.shape[0], 1)
+        return compiled(rows, torch.zeros(COLUMNS, 1), zeros).numpy().ravel()[: x.size]
 
-    return call
+    return call, *BOUNDS_16_BITS[request.param]
 
 
 def dense() -> np.ndarray:
@@ -45,10 +76,13 @@ def dense() -> np.ndarray:
     return np.concatenate([x, -x])
 
 
+def reference(x: np.ndarray) -> np.ndarray:
+    return np.array([0.5 * v * math.erfc(-v * math.sqrt(0.5)) for v in x.astype(np.float64).tolist()])
+
+
 def test_error(gelu):
     x = dense()
-    wide = x.astype(np.float64)
-    exact = np.array([0.5 * v * math.erfc(-v * math.sqrt(0.5)) for v in wide.tolist()])
+    wide, exact = x.astype(np.float64), reference(x)
     error = abs(gelu(x) - exact)
     # What float32 offers by the definition, which is within gelu-R2's first bound.
     y = torch.from_numpy(x)
@@ -59,7 +93,26 @@ def test_error(gelu):
     assert (error[tail] / abs(exact[tail])).max() < RELATIVE_ERROR
 
 
+def test_error_16_bits(gelu_16_bits):
+    function, bound, floor = gelu_16_bits
+    x = dense()
+    result, exact = function(x), reference(x)
+    relative = abs(result - exact) / np.maximum(abs(exact), floor)
+    assert relative.max() < bound
+    # That is the value before rounding, and of the polynomial of fewer terms.
+    assert relative.max() > bound / 4
+    assert len(np.unique(result)) > 2**16
+
+
 def test_special_values(gelu):
+    check_special_values(gelu)
+
+
+def test_special_values_16_bits(gelu_16_bits):
+    check_special_values(gelu_16_bits[0])
+
+
+def check_special_values(function: Callable) -> None:
     largest = np.finfo(np.float32).max
     pairs = [
         (0.0, 0.0),
@@ -75,14 +128,16 @@ def test_special_values(gelu):
         (-1e-42, -5e-43),
     ]
     x, expected = np.array(pairs, np.float32).T
-    np.testing.assert_array_equal(gelu(x), expected)
+    np.testing.assert_array_equal(function(x), expected)
 
 
 def test_coefficients():
-    text = (ROOT / "lib/Dialect/Tenon/IR/UnaryOps.cpp").read_text()
-    written = re.search(r"kLog2Tail\[\] = \{([^}]*)\}", text).group(1)
+    text = (ROOT / "lib/Dialect/Tenon/IR/Activations.cpp").read_text()
+    written = dict(re.findall(r"(kLog2Tail\w*)\[\] = \{([^}]*)\}", text))
     command = [sys.executable, ROOT / "scripts/fit_gelu.py"]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert np.array_equal(
-        np.array([c.strip().rstrip("f") for c in written.split(",")], np.float32), np.array(printed.split(), np.float32)
-    )
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    printed = dict(re.findall(r"^(k\w+): (.*)$", output, re.MULTILINE))
+    assert written.keys() == printed.keys()
+    for name, coefficients in written.items():
+        table = np.array([c.strip().rstrip("f") for c in coefficients.split(",")], np.float32)
+        assert np.array_equal(table, np.array(printed[name].split(), np.float32)), name

@@ -101,7 +101,7 @@ def test_op_by_op_against_oracle(dtype, tmp_path):
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 def test_fused_rounds_once(dtype, tmp_path):
     """A chain that fuses as a whole keeps f32 between its ops: nearly every element is the right one."""
-    graphs = [g for g in (random_graph(f"once {i}", f"o{i}", dtype) for i in range(500)) if is_chain(g)][:20]
+    graphs = [g for g in (random_graph(f"once {i}", f"o{i}", dtype) for i in range(1000)) if is_chain(g)][:20]
     assert len(graphs) == 20
     model = open_model(compile_graphs(graphs, tmp_path / "once"))
     for graph in graphs:
@@ -113,7 +113,10 @@ def test_fused_rounds_once(dtype, tmp_path):
 
 
 def is_chain(graph: Graph) -> bool:
-    """Tell whether a graph is a linear and a chain of at least two more ops, all of one 16-bit type."""
+    """Tell whether a graph is a linear and a chain of at least two more ops, all of one 16-bit type.
+
+    None is an exact gelu, which by gelu-R3 may err by a quarter of a rounding; the oracle bounds it.
+    """
     values = [v for op in graph.ops for v in op.results]
     return (
         len(graph.ops) >= 3
@@ -122,6 +125,7 @@ def is_chain(graph: Graph) -> bool:
         and graph.ops[0].results[0].dtype != "f32"
         and all(before.results[0] in after.operands for before, after in zip(graph.ops, graph.ops[1:], strict=False))
         and graph.returns == graph.ops[-1].results[:1]
+        and all(op.kind != "gelu" or op.attributes["tanh"] for op in graph.ops)
     )
 
 

@@ -95,7 +95,8 @@ func.func @leaky_relu(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
 // CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
 // CHECK: %[[BOUNDED:.*]] = arith.minimumf %[[WIDE]], %{{.*}} : f32
 // CHECK: %[[T:.*]] = math.absf %[[BOUNDED]] : f32
-// CHECK-COUNT-8: arith.addf {{.*}} fastmath<contract> : f32
+// CHECK-COUNT-5: arith.addf {{.*}} fastmath<contract> : f32
+// CHECK-NOT: arith.addf
 // CHECK: %[[TAIL:.*]] = math.exp2 %{{.*}} : f32
 // CHECK: %[[POSITIVE:.*]] = arith.maximumf %[[WIDE]], %{{.*}} : f32
 // CHECK: %[[PRODUCT:.*]] = arith.mulf %[[T]], %[[TAIL]] fastmath<contract> : f32
@@ -105,6 +106,35 @@ func.func @leaky_relu(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
 func.func @gelu(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
   %0 = tenon.gelu %x : tensor<?x8xf16>
   return %0 : tensor<?x8xf16>
+}
+
+// -----
+
+// The type of the result decides how many terms the polynomial has, and which.
+// CHECK-LABEL: func.func @gelu_types(
+// CHECK: linalg.generic
+// CHECK: arith.constant -3.28543072E-4 : f32
+// CHECK-COUNT-5: arith.addf {{.*}} : f32
+// CHECK-NOT: arith.addf
+// CHECK: math.exp2
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+// CHECK: linalg.generic
+// CHECK: arith.constant -2.09494174E-4 : f32
+// CHECK-COUNT-5: arith.addf {{.*}} : f32
+// CHECK-NOT: arith.addf
+// CHECK: math.exp2
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK: linalg.generic
+// CHECK: arith.constant -2.13713702E-6 : f32
+// CHECK-COUNT-8: arith.addf {{.*}} : f32
+// CHECK-NOT: arith.addf
+// CHECK: math.exp2
+func.func @gelu_types(%x: tensor<?x8xf16>, %y: tensor<?x8xbf16>, %z: tensor<?x8xf32>)
+    -> (tensor<?x8xf16>, tensor<?x8xbf16>, tensor<?x8xf32>) {
+  %0 = tenon.gelu %x : tensor<?x8xf16>
+  %1 = tenon.gelu %y : tensor<?x8xbf16>
+  %2 = tenon.gelu %z : tensor<?x8xf32>
+  return %0, %1, %2 : tensor<?x8xf16>, tensor<?x8xbf16>, tensor<?x8xf32>
 }
 
 // -----

@@ -8,7 +8,7 @@ and element by element, and adds the op's own:
   of a long sum are random, and its blocks are shorter still. `precision<tf32>` and the like add
   what rounding x and w to that type costs.
 - a function errs by OPERATION u of its value; where it is a difference of nearly equal numbers
-  (gelu at negative x), of its input.
+  (gelu at negative x), of its input. Of 16 bits, the exact gelu errs by GELU_16_BITS (Spec's gelu-R3) more.
 - a result of f16 or bf16 is rounded once, that of a cast too. Inside a fused op it need not be; the
   bound allows both.
 - sums of training batch norm err by (8 + sqrt(M)) u of the mean magnitude.
@@ -30,6 +30,8 @@ from .graph import Graph, Op, Value
 
 # Error of exp, tanh, erf and what is made of them, in units of u: MLIR's polynomials err by some 4.
 OPERATION = 12.0
+# Of the exact gelu of 16 bits: a part of its value, and the least value of which it is one.
+GELU_16_BITS = {"f16": (2.0**-13, 2.0**-14), "bf16": (2.0**-11, 2.0**-27)}
 # What one operand of a product loses, relatively; tensor cores cut tf32 off rather than round it.
 PRECISION = {"fp32": 0.0, "tf32": 2.0**-10, "bf16": 2.0**-8, "fp16": 2.0**-11}
 
@@ -101,7 +103,16 @@ class Oracle:
             own = abs(value) * (self.u if self.op.kind == "clamp" else 0.0)
         else:
             own = OPERATION * self.u * (abs(x.value) if self.op.kind == "gelu" else abs(value))
+            own = own + self.shortened(value)
         return Bounded(value, slope * x.error + own)
+
+    def shortened(self, value: np.ndarray) -> np.ndarray | float:
+        """Return by how much a function may err more because its result is of 16 bits."""
+        dtype = self.op.results[0].dtype
+        if self.op.kind == "gelu" and not self.op.attributes["tanh"] and dtype in GELU_16_BITS:
+            part, floor = GELU_16_BITS[dtype]
+            return part * np.maximum(abs(value), floor)
+        return 0.0
 
     def binary(self, a: Bounded, b: Bounded) -> Bounded:
         size_a, size_b = abs(a.value), abs(b.value)

@@ -24,6 +24,12 @@ struct ScalarEmitter {
   Location loc;
   Type type;
 
+  ScalarEmitter(OpBuilder &builder, Location loc, Type type)
+      : builder(builder), loc(loc), type(type) {}
+  /// In the type of an op's operands.
+  ScalarEmitter(OpBuilder &builder, Location loc, ValueRange operands)
+      : ScalarEmitter(builder, loc, operands[0].getType()) {}
+
   static constexpr auto kContract = arith::FastMathFlags::contract;
 
   Value constant(double value) {
@@ -42,6 +48,7 @@ struct ScalarEmitter {
   Value div(Value a, Value b) {
     return arith::DivFOp::create(builder, loc, a, b);
   }
+  Value exp2(Value a) { return math::Exp2Op::create(builder, loc, a); }
   Value exp(Value a) { return math::ExpOp::create(builder, loc, a); }
   Value tanh(Value a) { return math::TanhOp::create(builder, loc, a); }
   Value greater(Value a, Value b) {

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Unary elementwise ops: folding, verification, emission.
+// Unary elementwise ops: folding, verification, and emission of those without a
+// transcendental function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -120,105 +121,23 @@ LogicalResult CastOp::verify() {
 // Emission
 //===----------------------------------------------------------------------===//
 
-static ScalarEmitter emitterFor(OpBuilder &builder, Location loc,
-                                ValueRange operands) {
-  return {builder, loc, operands[0].getType()};
-}
-
 Value ReluOp::emitScalar(OpBuilder &builder, Location loc,
                          ValueRange operands) {
-  ScalarEmitter e = emitterFor(builder, loc, operands);
+  ScalarEmitter e(builder, loc, operands);
   return arith::MaximumFOp::create(builder, loc, operands[0], e.constant(0.0));
 }
 
 Value LeakyReluOp::emitScalar(OpBuilder &builder, Location loc,
                               ValueRange operands) {
-  ScalarEmitter e = emitterFor(builder, loc, operands);
+  ScalarEmitter e(builder, loc, operands);
   Value slope = e.constant(getNegativeSlope().convertToDouble());
   Value x = operands[0];
   return e.select(e.greater(x, e.constant(0.0)), x, e.mul(x, slope));
 }
 
-/// log2 of Phi(-t), the normal distribution's lower tail, for t >= 0: the
-/// coefficients that scripts/fit_gelu.py prints. The last is negative, so that
-/// the tail goes on to 0 beyond the range of the fit.
-static constexpr float kLog2Tail[] = {
-    -1.0f,           -1.15110588f,     -0.459199637f,    -0.0525308698f,
-    0.00712690409f,  -0.000196377674f, -0.000156814596f, 3.21381667e-05f,
-    -2.13713702e-06f};
-
-/// max(x, 0) - |x| Phi(-|x|): the tail needs one exp2, and the subtraction
-/// cancels nothing.
-static Value emitExactGelu(ScalarEmitter &e, Value x) {
-  // Phi(-16) is 0 in f32. The bound keeps +infinity away from that 0, times
-  // which it is NaN. -infinity gives NaN so, as gelu-R1 demands.
-  Value t = math::AbsFOp::create(
-      e.builder, e.loc,
-      arith::MinimumFOp::create(e.builder, e.loc, x, e.constant(16.0)));
-  Value power = e.constant(std::rbegin(kLog2Tail)[0]);
-  for (float coefficient : llvm::drop_begin(llvm::reverse(kLog2Tail)))
-    power = e.add(e.mul(power, t), e.constant(coefficient));
-  Value tail = math::Exp2Op::create(e.builder, e.loc, power);
-  Value positive =
-      arith::MaximumFOp::create(e.builder, e.loc, x, e.constant(0.0));
-  return e.sub(positive, e.mul(t, tail));
-}
-
-Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
-                         ValueRange operands) {
-  ScalarEmitter e = emitterFor(builder, loc, operands);
-  Value x = operands[0];
-  bool exact = getApproximate() == GeluApproximation::None;
-  if (exact && x.getType().isF32())
-    return emitExactGelu(e, x);
-  Value inner;
-  if (exact) {
-    inner = math::ErfOp::create(builder, loc, e.mul(x, e.constant(M_SQRT1_2)));
-  } else {
-    // sqrt(2 / pi) (x + 0.044715 x^3)
-    Value square = e.mul(x, x);
-    Value polynomial = e.add(e.mul(e.mul(square, x), e.constant(0.044715)), x);
-    inner = e.tanh(e.mul(polynomial, e.constant(M_2_SQRTPI * M_SQRT1_2)));
-  }
-  return e.mul(e.mul(x, e.constant(0.5)), e.add(inner, e.constant(1.0)));
-}
-
-Value SiluOp::emitScalar(OpBuilder &builder, Location loc,
-                         ValueRange operands) {
-  ScalarEmitter e = emitterFor(builder, loc, operands);
-  // x / (1 + exp(-x)), not x * sigmoid(x): one rounding less.
-  Value negated = arith::NegFOp::create(builder, loc, operands[0]);
-  return e.div(operands[0], e.add(e.constant(1.0), e.exp(negated)));
-}
-
-Value MishOp::emitScalar(OpBuilder &builder, Location loc,
-                         ValueRange operands) {
-  ScalarEmitter e = emitterFor(builder, loc, operands);
-  Value x = operands[0];
-  // tanh(log(1 + e)) = n / (n + 2), n = e (e + 2): no cancellation for small e.
-  Value exponential = e.exp(x);
-  Value n = e.mul(exponential, e.add(exponential, e.constant(2.0)));
-  Value ratio = e.div(n, e.add(n, e.constant(2.0)));
-  // e overflows further out, where the ratio is 1 to the last bit.
-  return e.select(e.greater(x, e.constant(20.0)), x, e.mul(x, ratio));
-}
-
-Value SigmoidOp::emitScalar(OpBuilder &builder, Location loc,
-                            ValueRange operands) {
-  ScalarEmitter e = emitterFor(builder, loc, operands);
-  // exp overflows to infinity for very negative x, which gives 0.
-  Value negated = arith::NegFOp::create(builder, loc, operands[0]);
-  return e.div(e.constant(1.0), e.add(e.constant(1.0), e.exp(negated)));
-}
-
-Value TanhOp::emitScalar(OpBuilder &builder, Location loc,
-                         ValueRange operands) {
-  return emitterFor(builder, loc, operands).tanh(operands[0]);
-}
-
 Value ClampOp::emitScalar(OpBuilder &builder, Location loc,
                           ValueRange operands) {
-  ScalarEmitter e = emitterFor(builder, loc, operands);
+  ScalarEmitter e(builder, loc, operands);
   Value low = e.constant(getMin().convertToDouble());
   Value high = e.constant(getMax().convertToDouble());
   Value bounded = arith::MaximumFOp::create(builder, loc, operands[0], low);
@@ -229,7 +148,7 @@ Value ClampOp::emitScalar(OpBuilder &builder, Location loc,
 /// are then cut off: a carry goes into the exponent, up to infinity.
 Value RoundTf32Op::emitScalar(OpBuilder &builder, Location loc,
                               ValueRange operands) {
-  ScalarEmitter e = emitterFor(builder, loc, operands);
+  ScalarEmitter e(builder, loc, operands);
   Value x = operands[0];
   auto integer = [&](int32_t value) -> Value {
     return arith::ConstantOp::create(builder, loc,

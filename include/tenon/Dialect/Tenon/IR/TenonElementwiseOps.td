@@ -152,7 +152,8 @@ def Tenon_GeluOp : Tenon_UnaryOp<"gelu"> {
 
     Of f32, f16 and bf16 the exact gelu is computed as `max(x, 0) - |x| 2^p(|x|)`
     with a polynomial p, without erf: fewer instructions, and accurate where x is
-    negative and `1 + erf` cancels.
+    negative and `1 + erf` cancels. p has fewer terms where the result is f16 or
+    bf16: they add a quarter of a rounding to that type.
 
     Source: Hendrycks and Gimpel, arXiv 1606.08415.
 
