@@ -46,18 +46,30 @@ int64_t tenon::getStageBytes(ScheduleAttr schedule) {
   return (tile[0] + tile[1]) * schedule.getSwizzle();
 }
 
-/// Bytes of shared memory that a block uses beside the stages.
-static int64_t getOtherBytes(ScheduleAttr schedule) {
+/// Bytes of shared memory that a block uses beside stages and epilogue.
+static int64_t getUsualBytes(ScheduleAttr schedule) {
   int64_t scalars = getBlockThreads(schedule) / 32 * kScalarBytesPerWarp;
+  return isWgmma(schedule) ? scalars + kBarrierBytes : scalars;
+}
+
+int64_t tenon::getWarpgroupEpilogueBytes(ScheduleAttr schedule) {
+  int64_t warpgroups = getConsumerWarpgroups(schedule);
+  int64_t left = lookupTarget("sm_90a")->sharedBytesPerBlock -
+                 getUsualBytes(schedule) - warpgroups * kWarpgroupEpilogueBytes;
+  bool fits = schedule.getStages() <= left / getStageBytes(schedule);
+  return schedule.getPingPong() && !fits ? kPingPongEpilogueBytes
+                                         : kWarpgroupEpilogueBytes;
+}
+
+static int64_t getEpilogueBytes(ScheduleAttr schedule) {
   if (!isWgmma(schedule))
-    return scalars + schedule.getNumWarps() * kStagingBytesPerWarp;
-  return scalars + kBarrierBytes +
-         getConsumerWarpgroups(schedule) * kWarpgroupEpilogueBytes;
+    return schedule.getNumWarps() * kStagingBytesPerWarp;
+  return getConsumerWarpgroups(schedule) * getWarpgroupEpilogueBytes(schedule);
 }
 
 int64_t tenon::getSharedBytes(ScheduleAttr schedule) {
   return schedule.getStages() * getStageBytes(schedule) +
-         getOtherBytes(schedule);
+         getUsualBytes(schedule) + getEpilogueBytes(schedule);
 }
 
 int64_t tenon::getWorkspaceBytes(ScheduleAttr schedule) {
@@ -94,7 +106,8 @@ std::string tenon::findShapeProblem(ScheduleAttr schedule, Type elementType) {
 std::string tenon::findSharedProblem(ScheduleAttr schedule,
                                      const TargetSpec &target) {
   int64_t stageBytes = getStageBytes(schedule);
-  int64_t left = target.sharedBytesPerBlock - getOtherBytes(schedule);
+  int64_t left = target.sharedBytesPerBlock - getUsualBytes(schedule) -
+                 getEpilogueBytes(schedule);
   if (schedule.getStages() > left / stageBytes)
     return formatv("{0} stages of {1} bytes do not fit the {2} bytes of shared "
                    "memory that {3} leaves them; use fewer stages or a smaller "

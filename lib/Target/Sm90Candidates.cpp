@@ -53,11 +53,14 @@ static bool fillsCluster(const LayerProblem &problem, const Form &form,
          problem.n > (cluster[1] - 1) * columns;
 }
 
-/// The schedule with as many stages as fit all targets; null if none do.
-static ScheduleAttr buildSchedule(Type type, const Form &form, int64_t columns,
-                                  ArrayRef<int64_t> cluster, bool streamK,
+/// The schedule with as many stages as fit all targets; null if none do. With
+/// ping-pong a light epilogue does with less memory, for one stage more.
+static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
+                                  int64_t columns, ArrayRef<int64_t> cluster,
+                                  bool streamK,
                                   ArrayRef<const TargetSpec *> targets) {
   int64_t swizzle = 128;
+  Type type = problem.tiledType;
   int64_t tile[] = {form.m, columns,
                     swizzle * 8 / type.getIntOrFloatBitWidth()};
   if (cluster[0] * cluster[1] == 1)
@@ -74,7 +77,14 @@ static ScheduleAttr buildSchedule(Type type, const Form &form, int64_t columns,
   for (const TargetSpec *target : targets)
     stages = std::min(stages, (target->sharedBytesPerBlock - otherBytes) /
                                   getStageBytes(schedule));
-  schedule = build(stages);
+  ScheduleAttr larger = build(stages + 1);
+  bool fits = llvm::all_of(targets, [&](const TargetSpec *target) {
+    return findProblem(larger, type, *target).empty();
+  });
+  schedule =
+      fits && problem.epilogue == EpilogueClass::Light && stages < kMaxStages
+          ? larger
+          : build(stages);
   return findProblem(schedule, type).empty() ? schedule : ScheduleAttr();
 }
 
@@ -93,8 +103,8 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
       if (!fillsCluster(problem, form, columns, cluster) ||
           (problem.hasDynamicRows && !streamK))
         continue;
-      if (ScheduleAttr schedule = buildSchedule(
-              problem.tiledType, form, columns, cluster, streamK, targets))
+      if (ScheduleAttr schedule =
+              buildSchedule(problem, form, columns, cluster, streamK, targets))
         candidates.push_back(schedule);
     }
 }

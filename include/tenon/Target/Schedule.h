@@ -26,6 +26,9 @@ inline constexpr int64_t kScalarBytesPerWarp = 64;
 /// Bytes of shared memory through which each consumer warpgroup of a wgmma
 /// kernel turns its accumulators into rows.
 inline constexpr int64_t kWarpgroupEpilogueBytes = 16384;
+/// The same with ping-pong where the stages leave no more: the epilogue has time
+/// there, and a fifth stage of 192x128 fits.
+inline constexpr int64_t kPingPongEpilogueBytes = 12288;
 /// Bytes for the barriers of a wgmma kernel.
 inline constexpr int64_t kBarrierBytes = 1024;
 /// Threads of a warpgroup, which issue a wgmma together.
@@ -41,6 +44,9 @@ inline constexpr int64_t kMaxExtent = int64_t(1) << 30;
 /// Warpgroups of a wgmma kernel's block that multiply: those of a tile, and as
 /// many more with ping-pong. One that copies comes to them.
 int64_t getConsumerWarpgroups(ScheduleAttr schedule);
+
+/// Bytes of shared memory that each of them has for its epilogue.
+int64_t getWarpgroupEpilogueBytes(ScheduleAttr schedule);
 
 /// Threads of a block: those that multiply, and in a wgmma kernel the warpgroup
 /// that copies.

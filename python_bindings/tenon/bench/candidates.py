@@ -18,19 +18,19 @@ from tenon.bench.source import Problem
 MULTIPROCESSORS = 132  # of an H100 or H200 as SXM modules
 SHARED_BYTES = 232448  # of a block at most
 ROW_BYTES = 128  # of K in a stage
-WARPGROUP_BYTES, WARP_BYTES, BARRIER_BYTES = 16384, 64, 1024  # shared memory beside the stages
+WARPGROUP_BYTES, PING_PONG_BYTES, WARP_BYTES, BARRIER_BYTES = 16384, 12288, 64, 1024  # shared memory beside the stages
 MAX_STAGES = 12
 MAX_ACCUMULATORS = 192  # of a thread
 ALONE_ACCUMULATORS = 128  # of one where no other warpgroup's products hide what a large tile waits for
 TMA_BYTES = 16  # rows of x and w must be multiples of it
-RASTERS = (8, 16, 4, 32)  # the first is taken where nothing is known
+RASTERS = (8, 12, 16, 4, 32)  # the first is taken where nothing is known
 FIXED_N = (256, 192, 128, 96, 64)
 MAX_WAVES = 8  # that tiles are made to fill
 CLUSTERS = ((2, 1), (1, 2), (1, 1))
 
 # For the order alone: products a clock of a multiprocessor in 16 bits, bytes that L2 and memory give it a
 # clock, clocks of a light epilogue for each row of 128 accumulators' columns, and of a tile's start.
-PRODUCTS, L2_BYTES, MEMORY_BYTES = 1900.0, 40.0, 18.0
+PRODUCTS, L2_BYTES, MEMORY_BYTES = 1900.0, 56.0, 18.0
 EPILOGUE_CLOCKS, HEAVY_FACTOR, TILE_CLOCKS = 0.08, 3.0, 700.0
 # What a raster that is not the first, and the exchange of partial tiles, count for.
 RASTER_FACTOR, EXCHANGE_WAVES = 1.02, 0.15
@@ -80,7 +80,11 @@ class Candidate:
     @property
     def most_stages(self) -> int:
         """Give the stages that fit shared memory beside everything else."""
-        beside = self.consumers * WARPGROUP_BYTES + 4 * (self.consumers + 1) * WARP_BYTES + BARRIER_BYTES
+        return self.stages_beside(WARPGROUP_BYTES)
+
+    def stages_beside(self, epilogue: int) -> int:
+        """Give the stages that fit beside so many bytes for the epilogue of each warpgroup."""
+        beside = self.consumers * epilogue + 4 * (self.consumers + 1) * WARP_BYTES + BARRIER_BYTES
         return min(MAX_STAGES, (SHARED_BYTES - beside) // (sum(self.tile) * ROW_BYTES))
 
     @property
@@ -131,10 +135,12 @@ def _variants(problem: Problem) -> Iterator[Candidate]:
         if not _fits(shaped, problem):
             continue
         for raster in _rasters(shaped, problem):
-            one = replace(shaped, stages=shaped.most_stages, raster=raster)
-            yield one
-            if _waves(one, problem) % 1:
-                yield replace(one, stream_k=True)
+            stages = {shaped.most_stages, shaped.stages_beside(PING_PONG_BYTES if shaped.ping_pong else WARPGROUP_BYTES)}
+            for count in sorted(stages, reverse=True):
+                one = replace(shaped, stages=count, raster=raster)
+                yield one
+                if _waves(one, problem) % 1:
+                    yield replace(one, stream_k=True)
 
 
 def _forms(problem: Problem) -> Iterator[Candidate]:

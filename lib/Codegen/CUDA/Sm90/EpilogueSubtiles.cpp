@@ -44,7 +44,7 @@ bool EpilogueSubtiles::place(int64_t width, const TileGeometry &geometry) {
       if (!llvm::is_contained({32, 64, 128}, tensor.rowBytes))
         return false;
     }
-  return offset <= kWarpgroupEpilogueBytes;
+  return offset <= getWarpgroupEpilogueBytes(geometry.schedule);
 }
 
 std::optional<EpilogueSubtiles>

@@ -45,7 +45,8 @@ Value SubtileCopies::getColumn(const WorkItem &item, int64_t number) {
 Value SubtileCopies::getBuffer(const SubtileTensor &tensor, int64_t number) {
   Value memory =
       b.offset(b.offset(frame.shared, frame.geometry.epilogueOffset()),
-               b.mul(b.sub(frame.warpgroup, 1), kWarpgroupEpilogueBytes));
+               b.mul(b.sub(frame.warpgroup, 1),
+                     getWarpgroupEpilogueBytes(frame.geometry.schedule)));
   return b.offset(memory,
                   tensor.offset + number % 2 * subtiles.getBufferBytes(tensor));
 }
@@ -95,15 +96,6 @@ void SubtileCopies::issueLoads(const WorkItem &item, int64_t number) {
   }
 }
 
-void SubtileCopies::issuePrefetches(const WorkItem &item, int64_t number) {
-  SmallVector<Value> place{getColumn(item, number), getRow(item, number)};
-  for (unsigned index = 0; index != subtiles.operands.size(); ++index)
-    NVVM::CpAsyncBulkTensorPrefetchOp::create(
-        b, frame.tensorMaps[kFirstMap + index], place,
-        /*im2colOffsets=*/ValueRange(), NVVM::TMALoadMode::TILE,
-        /*l2CacheHint=*/Value());
-}
-
 void SubtileCopies::issueStores(const WorkItem &item, int64_t number) {
   SmallVector<Value> place{getColumn(item, number), getRow(item, number)};
   unsigned first = kFirstMap + subtiles.operands.size();
@@ -135,7 +127,7 @@ void SubtileCopies::start() {
   frame.syncWarp();
 }
 
-void SubtileCopies::prefetch(const WorkItem &item) {
+void SubtileCopies::loadFirst(const WorkItem &item) {
   if (subtiles.operands.empty())
     return;
   Value endsTile;
@@ -144,11 +136,9 @@ void SubtileCopies::prefetch(const WorkItem &item) {
     endsTile =
         b.equal(b.add(item.kBegin, item.kCount), frame.geometry.kTiles());
   emitIfLeader(endsTile, [&] {
-    for (int64_t number = 0; number != subtiles.getCount(); ++number)
-      if (number < 2)
-        issueLoads(item, number);
-      else
-        issuePrefetches(item, number);
+    int64_t count = std::min<int64_t>(2, subtiles.getCount());
+    for (int64_t number = 0; number != count; ++number)
+      issueLoads(item, number);
   });
 }
 

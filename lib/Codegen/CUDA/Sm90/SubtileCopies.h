@@ -35,8 +35,8 @@ public:
   // The threads that multiply. Before their first turn:
   void start();
   /// Before a turn's main loop: has the first operands loaded if the turn ends
-  /// its tile, and the others brought to L2.
-  void prefetch(const WorkItem &item);
+  /// its tile.
+  void loadFirst(const WorkItem &item);
   /// Before the first subtile of a tile is written.
   void beginTile();
   void waitForOperands(int64_t number);
@@ -58,7 +58,6 @@ private:
   Value getBarrier(Value warpgroup, int64_t number);
   void emitIfLeader(Value condition, llvm::function_ref<void()> body);
   void issueLoads(const WorkItem &item, int64_t number);
-  void issuePrefetches(const WorkItem &item, int64_t number);
   void issueStores(const WorkItem &item, int64_t number);
   /// Waits until all results have left their buffers.
   void waitForBuffers();

@@ -98,10 +98,10 @@ void ConsumerTurns::passOrder() {
 }
 
 void ConsumerTurns::prefetch() {
+  // Not by TMA, which moves so many rows a clock and is busy with x and w.
+  emitPrefetch(frame, op, turn.getItem());
   if (tma)
-    tma->copies.prefetch(turn.getItem());
-  else
-    emitPrefetch(frame, op, turn.getItem());
+    tma->copies.loadFirst(turn.getItem());
 }
 
 void ConsumerTurns::finishTile(ValueRange accumulators) {

@@ -80,9 +80,9 @@ struct TileGeometry {
   // Shared memory, by offset.
   int64_t epilogueOffset() const { return stages * stageBytes(); }
   int64_t scalarsOffset() const {
-    int64_t bytes =
-        isWgmma() ? getConsumerWarpgroups(schedule) * kWarpgroupEpilogueBytes
-                  : schedule.getNumWarps() * kStagingBytesPerWarp;
+    int64_t bytes = isWgmma() ? getConsumerWarpgroups(schedule) *
+                                    getWarpgroupEpilogueBytes(schedule)
+                              : schedule.getNumWarps() * kStagingBytesPerWarp;
     return epilogueOffset() + bytes;
   }
   int64_t barriersOffset() const {
