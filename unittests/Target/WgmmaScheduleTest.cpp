@@ -184,3 +184,23 @@ TEST_F(WgmmaScheduleTest, Bytes) {
   EXPECT_EQ(getWorkspaceBytes(pingPong),
             kMaxMultiprocessors * (8 + 64 * 256 * 4));
 }
+
+/// The epilogue of a warpgroup gives way to a stage, with ping-pong alone.
+TEST_F(WgmmaScheduleTest, PingPongEpilogue) {
+  const int64_t others = 12 * kScalarBytesPerWarp + kBarrierBytes;
+  for (StringRef tile : {"192x128", "128x192"}) {
+    ScheduleAttr four = parse(write(tile, "4x1", ", ping_pong = true", 4));
+    EXPECT_EQ(getWarpgroupEpilogueBytes(four), 16384);
+    EXPECT_EQ(getSharedBytes(four), 4 * 320 * 128 + 2 * 16384 + others);
+
+    std::string text = write(tile, "4x1", ", ping_pong = true", 5);
+    EXPECT_EQ(getWarpgroupEpilogueBytes(parse(text)), 12288);
+    EXPECT_EQ(getSharedBytes(parse(text)), 5 * 320 * 128 + 2 * 12288 + others);
+    EXPECT_EQ(find(text), "");
+  }
+  EXPECT_NE(find(write("192x128", "4x1", ", ping_pong = true", 6)), "");
+  // Two warpgroups of one tile keep theirs, and have no fifth stage.
+  EXPECT_EQ(getWarpgroupEpilogueBytes(parse(write("128x192", "8x1", "", 5))),
+            16384);
+  EXPECT_NE(find(write("128x192", "8x1", "", 5)), "");
+}

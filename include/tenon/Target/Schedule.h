@@ -26,8 +26,8 @@ inline constexpr int64_t kScalarBytesPerWarp = 64;
 /// Bytes of shared memory through which each consumer warpgroup of a wgmma
 /// kernel turns its accumulators into rows.
 inline constexpr int64_t kWarpgroupEpilogueBytes = 16384;
-/// The same with ping-pong where the stages leave no more: the epilogue has time
-/// there, and a fifth stage of 192x128 fits.
+/// The same with ping-pong where the stages leave no more: the epilogue has
+/// time there, and a fifth stage of 192x128 fits.
 inline constexpr int64_t kPingPongEpilogueBytes = 12288;
 /// Bytes for the barriers of a wgmma kernel.
 inline constexpr int64_t kBarrierBytes = 1024;

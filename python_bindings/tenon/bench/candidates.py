@@ -135,7 +135,9 @@ def _variants(problem: Problem) -> Iterator[Candidate]:
         if not _fits(shaped, problem):
             continue
         for raster in _rasters(shaped, problem):
-            stages = {shaped.most_stages, shaped.stages_beside(PING_PONG_BYTES if shaped.ping_pong else WARPGROUP_BYTES)}
+            stages = {shaped.most_stages}
+            if shaped.ping_pong:
+                stages.add(shaped.stages_beside(PING_PONG_BYTES))
             for count in sorted(stages, reverse=True):
                 one = replace(shaped, stages=count, raster=raster)
                 yield one
