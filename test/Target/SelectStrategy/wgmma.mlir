@@ -10,7 +10,7 @@
 // RUN:   | FileCheck %s --check-prefix=OTHERS --implicit-check-not='schedule<wgmma'
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90 strategy=tiled" --split-input-file \
 // RUN:   | FileCheck %s --check-prefix=OTHERS --implicit-check-not='schedule<wgmma'
-// auto leaves them to the library yet.
+// auto tiles those that are predicted to take no longer than by the library.
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a --split-input-file | FileCheck %s --check-prefix=AUTO --implicit-check-not='strategy<tiled>'
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a --split-input-file --remarks-filter=tenon-select-strategy -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=WHY
@@ -19,12 +19,13 @@
 // CHECK-LABEL: @large
 // CHECK: #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, {{.*}}cluster = 2x1>, tenon.strategy = #tenon.strategy<tiled>
 // OTHERS: #tenon.schedule<mma_sync, tile = 128x256x64
-// AUTO: #tenon.strategy<library>
-// WHY: Reason="wgmma, tiles of 128x256x64 by 8 warps, clusters of 2x1, 4 stages, 231168 bytes of shared memory{{.*}}; M = 8192, sm_90a: 15.52 waves, {{[0-9.]+}} us tiled, {{[0-9.]+}} us by the library", Remark="library: tiled is not predicted to take at most 0.00 of the library's time"
-func.func @large(%x: tensor<8192x8192xbf16>, %w: tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16> {
+// AUTO-LABEL: @large
+// AUTO: #tenon.schedule<wgmma, {{.*}}tenon.strategy = #tenon.strategy<tiled>
+// WHY: Function=large | Reason="wgmma, tiles of 128x256x64 by 8 warps, clusters of 2x1, 4 stages, 231168 bytes of shared memory{{.*}}; M = 16384, sm_90a: 32.00 waves, {{[0-9.]+}} us tiled, {{[0-9.]+}} us by the library", Remark="tiled: tiled is predicted to take at most 1.00 of the library's time"
+func.func @large(%x: tensor<16384x8192xbf16>, %w: tensor<8448x8192xbf16>) -> tensor<16384x8448xbf16> {
   // expected-remark @below {{tiled: strategy=tiled}}
-  %0 = tenon.linear %x, %w : (tensor<8192x8192xbf16>, tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16>
-  return %0 : tensor<8192x8192xbf16>
+  %0 = tenon.linear %x, %w : (tensor<16384x8192xbf16>, tensor<8448x8192xbf16>) -> tensor<16384x8448xbf16>
+  return %0 : tensor<16384x8448xbf16>
 }
 
 // -----
@@ -43,8 +44,12 @@ func.func @tf32(%x: tensor<?x8192xf32>, %w: tensor<8192x8192xf32>) -> tensor<?x8
 
 // -----
 
-// Operands of f32 that are multiplied in 16 bits are cast nevertheless.
+// Operands of f32 that are multiplied in 16 bits are cast nevertheless. auto leaves
+// a product as small as this to the library.
 // CHECK-LABEL: @precision_bf16
+// AUTO-LABEL: @precision_bf16
+// AUTO: #tenon.strategy<library>
+// WHY: Function=precision_bf16 | {{.*}}Remark="library: tiled is not predicted to take at most 1.00 of the library's time"
 // CHECK: tenon.cast %{{.*}} : tensor<?x64xf32> -> tensor<?x64xbf16>
 // CHECK: tenon.cast %{{.*}} : tensor<32x64xf32> -> tensor<32x64xbf16>
 // CHECK-NEXT: tenon.linear %{{.*}} {tenon.schedule = #tenon.schedule<wgmma, tile = {{[0-9]+x[0-9]+}}x64,
@@ -73,6 +78,9 @@ func.func @waves(%x: tensor<?x4096xf16>, %z: tensor<16896x4096xf16>, %w: tensor<
 // Heavy epilogues are hidden under the products of another tile.
 // CHECK-LABEL: @heavy
 // CHECK: ping_pong = true
+// AUTO-LABEL: @heavy
+// AUTO: #tenon.schedule<wgmma, {{.*}}tenon.strategy = #tenon.strategy<tiled>
+// WHY: Function=heavy | {{.*}}Remark="tiled: tiled is predicted to take at most 1.00 of the library's time"
 func.func @heavy(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>) -> tensor<16384x4096xbf16> {
   // expected-remark @below {{, ping-pong, clusters of}}
   %0 = tenon.fused_linear %x, %w : tensor<16384x2048xbf16>, tensor<4096x2048xbf16>
@@ -103,6 +111,9 @@ func.func @residual(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>, %r:
 // A bias and what costs a few instructions are not worth smaller tiles.
 // CHECK-LABEL: @light
 // CHECK-NOT: ping_pong
+// AUTO-LABEL: @light
+// AUTO: #tenon.schedule<wgmma, {{.*}}tenon.strategy = #tenon.strategy<tiled>
+// WHY: Function=light | {{.*}}Remark="tiled: tiled is predicted to take at most 1.00 of the library's time"
 func.func @light(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>, %b: tensor<4096xbf16>) -> tensor<16384x4096xbf16> {
   // expected-remark @below {{tiles of 128x256x64 by 8 warps, clusters of}}
   %0 = tenon.fused_linear %x, %w : tensor<16384x2048xbf16>, tensor<4096x2048xbf16>
