@@ -13,6 +13,7 @@ import json
 from pathlib import Path
 
 import plot_bench
+import report_ladder
 import report_sweep
 from report_tiled import (
     BOUND_BY_W,
@@ -43,7 +44,7 @@ GOALS = {
 
 def read_sm90a(folder: Path) -> dict[str, dict]:
     """Return the reports that are there, by file name."""
-    names = ("sm90a", "sm90a_sweep", "sm90a_compile")
+    names = ("sm90a", "sm90a_sweep", "sm90a_compile", "sm90a_ladder")
     return {n: json.loads((folder / f"{n}.json").read_text()) for n in names if (folder / f"{n}.json").exists()}
 
 
@@ -151,4 +152,8 @@ def section(reports: dict[str, dict], folder: Path) -> list[str]:
             *compile_table(reports["sm90a_compile"]),
             "",
         ]
-    return lines + (report_sweep.section(reports["sm90a_sweep"]) if "sm90a_sweep" in reports else [])
+    if "sm90a_sweep" in reports:
+        lines += report_sweep.section(reports["sm90a_sweep"])
+    if "sm90a_ladder" in reports:
+        lines += report_ladder.section(reports["sm90a_ladder"])
+    return lines

@@ -32,6 +32,8 @@ static constexpr Form kForms[] = {
 /// waves more often.
 static constexpr int64_t kColumns[] = {256, 128, 192, 64,  224, 160, 96, 240,
                                        208, 176, 144, 112, 80,  48,  32};
+/// Clusters, for tiles that are taller than wide the other way round: what the
+/// blocks share should be the larger part.
 static constexpr int64_t kClusters[][2] = {{2, 1}, {1, 1}, {1, 2}};
 static constexpr int64_t kMaxStages = 12;
 /// Rows of a group of tiles: with them, blocks that run at once read about as
@@ -98,8 +100,11 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
     return;
   if (problem.n % 8 != 0 && accumulators > kMaxUnalignedAccumulators)
     return;
-  for (const int64_t (&cluster)[2] : kClusters)
+  for (const int64_t (&wide)[2] : kClusters)
     for (bool streamK : {false, true}) {
+      int64_t cluster[] = {wide[0], wide[1]};
+      if (form.m > columns)
+        std::swap(cluster[0], cluster[1]);
       if (!fillsCluster(problem, form, columns, cluster) ||
           (problem.hasDynamicRows && !streamK))
         continue;

@@ -26,9 +26,14 @@ static constexpr double kL2Rate = 11e12;
 /// warpgroups; one takes longer.
 static constexpr double kLightSeconds = 4.5e-11, kHeavySeconds = 1.5e-10;
 static constexpr double kOneWarpgroupFactor = 1.5;
-/// What a kernel takes besides products, memory and epilogues: to fill the
-/// stages, to drain them.
-static constexpr double kTurnSeconds = 2.5e-6;
+/// What a kernel takes besides products, memory and epilogues, what each round
+/// of tiles takes, and what it takes to wait for another block's partial tile:
+/// fitted to the small layers of benchmarks/results/sm90a_sweep.json.
+static constexpr double kTurnSeconds = 0.5e-6, kRoundSeconds = 0.3e-6,
+                        kWaitSeconds = 1.5e-6;
+/// How much longer products take whose rows do not begin where lines of memory
+/// do, in the same report.
+static constexpr double kUnalignedFactor = 1.18;
 
 static double ceilDiv(int64_t value, int64_t divisor) {
   return static_cast<double>(llvm::divideCeil(value, divisor));
@@ -68,6 +73,8 @@ static double predictTile(const LayerProblem &problem, ScheduleAttr schedule,
   double bytes = (m / schedule.getClusterN() + n / schedule.getClusterM()) * k *
                  (isTf32 ? 4 : 2);
   double copies = bytes * target.multiprocessors / kL2Rate;
+  if (problem.k * (isTf32 ? 4 : 2) % 128 != 0)
+    products *= kUnalignedFactor;
   return std::max(products, copies) + std::min(products, copies) / 24;
 }
 
@@ -91,7 +98,7 @@ static double predictWaves(const LayerProblem &problem, ScheduleAttr schedule,
   double rounds = std::ceil(waves);
   if (schedule.getPingPong())
     epilogue = std::max(0.0, epilogue - products);
-  double exposed = (rounds - 1) * epilogue;
+  double exposed = (rounds - 1) * (epilogue + kRoundSeconds);
   if (!schedule.getStreamK() || rounds == waves)
     return rounds * products + exposed;
   // A block has a step of K at least.
@@ -112,7 +119,7 @@ static double predictExchange(const LayerProblem &problem,
   parts = std::min(parts, ceilDiv(problem.k, schedule.getTile()[2]));
   ArrayRef<int64_t> tile = schedule.getTile();
   double bytes = 4 * static_cast<double>(tile[0] * tile[1]);
-  return parts * bytes * target.multiprocessors / kL2Rate;
+  return parts * (kWaitSeconds + bytes * target.multiprocessors / kL2Rate);
 }
 
 static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,

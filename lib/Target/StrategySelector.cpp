@@ -21,8 +21,13 @@ using namespace mlir::tenon;
 /// The prediction was off by more than this for some of the layers in
 /// benchmarks/results/auto.json, and the library is the known quantity.
 static constexpr double kMmaSyncRatio = 0.9;
-/// The same for wgmma, whose kernels reach the library's bare product.
-static constexpr double kWgmmaRatio = 1.0;
+/// The same for wgmma where the library needs an epilogue kernel, and where its
+/// own epilogue does all.
+static constexpr double kWgmmaRatio = 1.0, kWgmmaBareRatio = 0.95;
+/// The same for so few rows that reading w is all: the prediction was too low
+/// by up to 2 there (benchmarks/results/sm90a_sweep.json).
+static constexpr double kFewRowsRatio = 0.5;
+static constexpr int64_t kFewRows = 64;
 
 /// A target on which cuBLAS has a faster instruction than mma.sync; null if
 /// there is none. In bursts on an H200 (benchmarks/results/auto.json) no layer
@@ -141,14 +146,18 @@ StrategySelector::choose(const LayerProblem &problem) {
 
 /// Whether `auto` tiles the layer, and why.
 std::pair<bool, std::string>
-StrategySelector::weigh(const ScheduleChoice &choice) {
+StrategySelector::weigh(const LayerProblem &problem,
+                        const ScheduleChoice &choice) {
   double ratio = choice.getWorstRatio();
   if (choice.schedule.getFamily() == KernelFamily::Wgmma) {
-    bool isTiled = ratio <= kWgmmaRatio;
+    double limit = problem.libraryDoesAll ? kWgmmaBareRatio : kWgmmaRatio;
+    if (problem.m < kFewRows && !choice.isTuned)
+      limit = kFewRowsRatio;
+    bool isTiled = ratio <= limit;
     return {isTiled,
             llvm::formatv("tiled is {0}predicted to take at most {1:F2} of the "
                           "library's time",
-                          isTiled ? "" : "not ", kWgmmaRatio)
+                          isTiled ? "" : "not ", limit)
                 .str()};
   }
   if (const TargetSpec *target = findFasterLibrary(request.targets))
@@ -177,7 +186,7 @@ LogicalResult StrategySelector::tile() {
   if (!written && request.strategy)
     reason = "strategy=tiled";
   else if (!written)
-    std::tie(isTiled, reason) = weigh(*choice);
+    std::tie(isTiled, reason) = weigh(problem, *choice);
   std::string noWgmma =
       wgmmaProblem.empty() ? "" : "mma_sync, since " + wgmmaProblem + "; ";
   remark::analysis(op->getLoc(), getOptions())

@@ -31,7 +31,8 @@ public:
 private:
   LogicalResult tile();
   std::optional<ScheduleChoice> choose(const LayerProblem &problem);
-  std::pair<bool, std::string> weigh(const ScheduleChoice &choice);
+  std::pair<bool, std::string> weigh(const LayerProblem &problem,
+                                     const ScheduleChoice &choice);
   LogicalResult reject(const TiledObstacle &obstacle);
   LogicalResult checkSchedule(int64_t k);
   void setLibrary();

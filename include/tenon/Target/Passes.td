@@ -25,7 +25,7 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | with a reduction in its epilogue | `library` |
     | with a result that is not of the product's shape, or an extent of more than 2^30 | `library` |
     | any other, with `strategy=tiled` | `tiled` |
-    | any other, with `strategy=auto` and kernels of family `wgmma` | `tiled` if that is predicted to take no longer than the library |
+    | any other, with `strategy=auto` and kernels of family `wgmma` | `tiled` if that is predicted to take no longer than the library, 0.95 of its time where the library's own epilogue does all, half of it below 64 rows |
     | any other, with `strategy=auto`, and a target whose library has a faster instruction than mma.sync (sm_90, sm_90a) | `library` |
     | any other, with `strategy=auto` | `tiled` if that is predicted to take at most 0.9 of the library's time on every target |
 
