@@ -85,6 +85,8 @@ int64_t tenon::getWorkspaceBytes(ScheduleAttr schedule) {
 
 /// More than any GPU has multiprocessors to walk through a group with.
 static constexpr int64_t kMaxRaster = 256;
+/// More than fit any shared memory; a kernel's code grows with them.
+static constexpr int64_t kMaxStages = 32;
 
 std::string tenon::findShapeProblem(ScheduleAttr schedule, Type elementType) {
   if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
@@ -97,6 +99,9 @@ std::string tenon::findShapeProblem(ScheduleAttr schedule, Type elementType) {
         "K of the tile must be the {0} elements of {1} that swizzle, "
         "{2} bytes, holds, not {3}",
         extent, elementType, schedule.getSwizzle(), schedule.getTile()[2]);
+  if (schedule.getStages() > kMaxStages)
+    return formatv("a block has at most {0} stages, not {1}", kMaxStages,
+                   schedule.getStages());
   if (schedule.getRaster() > kMaxRaster)
     return formatv("raster must be at most {0} row tiles, not {1}", kMaxRaster,
                    schedule.getRaster());

@@ -54,12 +54,8 @@ static std::string findTileProblem(ScheduleAttr schedule) {
   int64_t accumulators = m / rows * n / 2;
   if (accumulators > kMaxAccumulators)
     return formatv("a tile of {0}x{1} gives a thread {2} accumulators, more "
-                   "than the {3} that its registers hold; use {4} or a "
-                   "smaller tile",
-                   m, n, accumulators, kMaxAccumulators,
-                   schedule.getPingPong() || warpgroups == 2
-                       ? "M = " + std::to_string(rows)
-                       : "warps = 8x1");
+                   "than the {3} that its registers hold; use a smaller tile",
+                   m, n, accumulators, kMaxAccumulators);
   return "";
 }
 

@@ -119,9 +119,9 @@ TEST(Compile, RefusesOptionsByName) {
   strategy.strategy = "magic";
   EXPECT_EQ(messageFor(strategy),
             "strategy=magic is not known; expected auto, library or tiled");
-  schedule.schedule = "wgmma";
+  schedule.schedule = "magic";
   EXPECT_EQ(messageFor(schedule).find(
-                "schedule=wgmma is not a schedule: 'wgmma' is not a family"),
+                "schedule=magic is not a schedule: 'magic' is not a family"),
             0u);
   both.strategy = "library";
   both.schedule = kSchedule;

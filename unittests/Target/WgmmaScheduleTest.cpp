@@ -107,13 +107,13 @@ TEST_F(WgmmaScheduleTest, Tile) {
         ("N of the tile must be a multiple of 8 up to 256, not " + n).str());
   EXPECT_EQ(find(write("128x200", "4x1")),
             "a tile of 128x200 gives a thread 200 accumulators, more than the "
-            "192 that its registers hold; use warps = 8x1 or a smaller tile");
+            "192 that its registers hold; use a smaller tile");
   EXPECT_EQ(find(write("256x256", "8x1")),
             "a tile of 256x256 gives a thread 256 accumulators, more than the "
-            "192 that its registers hold; use M = 128 or a smaller tile");
+            "192 that its registers hold; use a smaller tile");
   EXPECT_EQ(find(write("128x256", "4x1", ", ping_pong = true")),
             "a tile of 128x256 gives a thread 256 accumulators, more than the "
-            "192 that its registers hold; use M = 64 or a smaller tile");
+            "192 that its registers hold; use a smaller tile");
 }
 
 TEST_F(WgmmaScheduleTest, Cluster) {

@@ -106,3 +106,15 @@ func.func @k_beyond_tma(%x: memref<64x68xbf16>, %w: memref<64x68xbf16>, %y: memr
   }
   return
 }
+
+// -----
+
+func.func @more_stages_than_any_memory(%x: memref<64x64xbf16>, %w: memref<64x64xbf16>, %y: memref<64x64xbf16>) {
+  // expected-error @below {{cannot have this schedule: a block has at most 32 stages, not 1000000000000000000}}
+  tenon.tiled_linear %x, %w : memref<64x64xbf16>, memref<64x64xbf16>
+      epilogue(%acc: tensor<64x64xbf16>) outs(%y: memref<64x64xbf16>)
+      schedule<wgmma, tile = 64x64x64, warps = 4x1, stages = 1000000000000000000, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<64x64xbf16>
+  }
+  return
+}
