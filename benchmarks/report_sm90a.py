@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import plot_bench
 import report_ladder
 import report_sweep
 from report_tiled import (
@@ -24,6 +23,7 @@ from report_tiled import (
     burst,
     complaints,
     contenders,
+    draw_charts,
     epilogue_table,
     error_table,
     extents,
@@ -93,16 +93,6 @@ def compile_table(report: dict) -> list[str]:
     )
 
 
-def draw_charts(report: dict, folder: Path) -> list[str]:
-    """Write a chart for each precision; return the lines that show them."""
-    lines = []
-    for dtype in dict.fromkeys(case["dtype"] for case in report["cases"]):
-        path = folder / f"sm90a_{dtype}.svg"
-        plot_bench.draw(report, path, f"-{dtype}-")
-        lines += [f"![Tiled kernels for sm_90a in {dtype}: time over cuBLAS's bare product]({path.name})", ""]
-    return lines
-
-
 def section(reports: dict[str, dict], folder: Path) -> list[str]:
     """Return the section of docs/Performance.md; its charts go to `folder`."""
     report = reports["sm90a"]
@@ -116,7 +106,7 @@ def section(reports: dict[str, dict], folder: Path) -> list[str]:
         "[Benchmarking.md](Benchmarking.md#how-times-are-taken). Ratios are of medians, over cuBLAS's product without "
         "an epilogue; below 1 is faster. What is asked for is asked of the worst of the three ways of timing.",
         "",
-        *draw_charts(report, folder),
+        *draw_charts(report, folder / "sm90a", "Tiled kernels for sm_90a"),
         *time_table(report),
         "",
         *complaints(report),

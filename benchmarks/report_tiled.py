@@ -201,15 +201,21 @@ def complaints(report: dict) -> list[str]:
     return ["Not as they should be:", "", *lines, ""] if lines else []
 
 
-def draw_charts(reports: dict[str, dict], folder: Path) -> list[str]:
-    """Write a chart for each precision; return the lines that show them."""
-    report = reports["sm80"]
-    marks = {name: 1 / best[2]["ratio"] for name, best in triton_best(reports.get("triton_mma", {"cases": []})).items()}
+def triton_marks(reports: dict[str, dict]) -> dict[str, dict[str, float]]:
+    """Return what the charts show of Triton."""
+    best = triton_best(reports.get("triton_mma", {"cases": []}))
+    return {"Triton on mma.sync, burst": {name: 1 / found[2]["ratio"] for name, found in best.items()}}
+
+
+def draw_charts(
+    report: dict, prefix: Path, kernels: str, marks: dict[str, dict[str, float]] | None = None
+) -> list[str]:
+    """Write a chart for each precision to `prefix`_PRECISION.svg; return the lines that show them."""
     lines = []
     for dtype in dict.fromkeys(case["dtype"] for case in report["cases"]):
-        path = folder / f"tiled_{dtype}.svg"
-        plot_bench.draw(report, path, f"-{dtype}-", {"Triton on mma.sync, burst": marks})
-        lines += [f"![Tiled kernels in {dtype}: time over cuBLAS's bare product]({path.name})", ""]
+        path = prefix.with_name(f"{prefix.name}_{dtype}.svg")
+        plot_bench.draw(report, path, f"-{dtype}-", marks)
+        lines += [f"![{kernels} in {dtype}: time over cuBLAS's bare product]({path.name})", ""]
     return lines
 
 
@@ -228,7 +234,7 @@ def section(reports: dict[str, dict], folder: Path) -> list[str]:
         "[Benchmarking.md](Benchmarking.md#how-times-are-taken). Ratios are of medians; below 1 is faster than "
         "cuBLAS's product without an epilogue.",
         "",
-        *draw_charts(reports, folder),
+        *draw_charts(report, folder / "tiled", "Tiled kernels", triton_marks(reports)),
         "The worst of the three ways of timing, over cuBLAS:",
         "",
         *summary_table(report),

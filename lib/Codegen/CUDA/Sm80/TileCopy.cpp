@@ -11,23 +11,19 @@
 
 #include "TileCopy.h"
 
+#include "../Tiled/Swizzle.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
-
-Value tenon::getSwizzle(KernelBuilder &b, const TileGeometry &geometry,
-                        Value row) {
-  return geometry.rowBytes == 128 ? b.bitAnd(row, 7)
-                                  : b.bitAnd(b.shiftRight(row, 1), 3);
-}
 
 TileCopy::TileCopy(TiledFrame &frame) : frame(frame), b(frame.b) {
   const TileGeometry &geometry = frame.geometry;
   row = b.div(frame.thread, geometry.chunksPerRow());
   chunk = b.rem(frame.thread, geometry.chunksPerRow());
   // The rows of further copies are a multiple of 8 away, so they swizzle alike.
-  Value place = b.bitXor(chunk, getSwizzle(b, geometry, row));
+  Value place = b.bitXor(chunk, getSwizzle(b, geometry.rowBytes, row));
   target = b.offset(frame.shared, b.add(b.mul(row, geometry.rowBytes),
                                         b.shiftLeft(place, 4)));
   if (!geometry.hasKTail())

@@ -61,9 +61,6 @@ private:
   Value tailBytes;  ///< what is valid of its chunk in the last K tile
 };
 
-/// Chunk `chunk` of row `row` lies at chunk ^ getSwizzle(row).
-Value getSwizzle(KernelBuilder &b, const TileGeometry &geometry, Value row);
-
 } // namespace mlir::tenon
 
 #endif // TENON_LIB_CODEGEN_CUDA_SM80_TILECOPY_H

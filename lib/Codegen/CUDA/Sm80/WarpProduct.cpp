@@ -11,7 +11,7 @@
 
 #include "WarpProduct.h"
 
-#include "TileCopy.h"
+#include "../Tiled/Swizzle.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -30,7 +30,7 @@ WarpProduct::WarpProduct(TiledFrame &frame) : frame(frame), b(frame.b) {
             b.bitOr(b.bitAnd(lane, 7), b.shiftLeft(b.shiftRight(lane, 4), 3)));
   Value chunkOfW = b.bitAnd(b.shiftRight(lane, 3), 1);
   auto getOffset = [&](Value row, Value chunk) {
-    Value place = b.bitXor(chunk, getSwizzle(b, geometry, row));
+    Value place = b.bitXor(chunk, getSwizzle(b, geometry.rowBytes, row));
     return b.add(b.mul(row, geometry.rowBytes), b.shiftLeft(place, 4));
   };
   offsetOfX = getOffset(rowOfX, chunkOfX);

@@ -11,7 +11,7 @@
 
 #include "Producer.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "TensorMaps.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -28,14 +28,7 @@ void Producer::copyRows(Value map, Value target, Value barrier, Value column,
     mask = arith::ConstantOp::create(
         b, b.getI16IntegerAttr(static_cast<int16_t>((1 << parts) - 1)));
   }
-  auto cluster = LLVM::LLVMPointerType::get(
-      b.getContext(),
-      static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
-  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-      b, LLVM::AddrSpaceCastOp::create(b, cluster, target), map,
-      ValueRange{column, row}, barrier, /*im2colOffsets=*/ValueRange(), mask,
-      /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
-      /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+  emitTensorLoad(b, map, column, row, target, barrier, mask);
 }
 
 void Producer::copyStage(const WorkItem &item, Value kTile, Value stage) {

@@ -12,6 +12,7 @@
 #include "SubtileCopies.h"
 
 #include "Mbarrier.h"
+#include "TensorMaps.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -81,19 +82,10 @@ void SubtileCopies::issueLoads(const WorkItem &item, int64_t number) {
   for (const SubtileTensor &operand : subtiles.operands)
     bytes += subtiles.getBufferBytes(operand);
   emitExpectBytes(b, barrier, bytes);
-  SmallVector<Value> place{getColumn(item, number), getRow(item, number)};
-  auto cluster = LLVM::LLVMPointerType::get(
-      b.getContext(),
-      static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
-  for (auto [index, operand] : llvm::enumerate(subtiles.operands)) {
-    Value buffer =
-        LLVM::AddrSpaceCastOp::create(b, cluster, getBuffer(operand, number));
-    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-        b, buffer, frame.tensorMaps[kFirstMap + index], place, barrier,
-        /*im2colOffsets=*/ValueRange(), /*multicastMask=*/Value(),
-        /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
-        /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
-  }
+  Value column = getColumn(item, number), row = getRow(item, number);
+  for (auto [index, operand] : llvm::enumerate(subtiles.operands))
+    emitTensorLoad(b, frame.tensorMaps[kFirstMap + index], column, row,
+                   getBuffer(operand, number), barrier);
 }
 
 void SubtileCopies::issueStores(const WorkItem &item, int64_t number) {

@@ -11,6 +11,8 @@
 
 #include "SubtileFragments.h"
 
+#include "../Tiled/Swizzle.h"
+
 #include "../ElementEmitter.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -20,13 +22,6 @@
 
 using namespace mlir;
 using namespace mlir::tenon;
-
-/// Which 16-byte chunk of a row lies first: of every 128 bytes of the buffer,
-/// TMA's swizzle permutes the chunks of a row in its own way.
-static Value getSwizzle(KernelBuilder &b, int64_t rowBytes, Value row) {
-  return b.bitAnd(b.shiftRight(row, llvm::Log2_64(128 / rowBytes)),
-                  rowBytes / 16 - 1);
-}
 
 SubtileFragments::SubtileFragments(TiledFrame &frame,
                                    const SubtileTensor &tensor, Value memory)

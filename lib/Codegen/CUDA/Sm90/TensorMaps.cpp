@@ -13,6 +13,8 @@
 
 #include "EpilogueSubtiles.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -35,4 +37,16 @@ SmallVector<TensorMapUse> tenon::getTensorMaps(TiledLinearOp op,
       for (const SubtileTensor &tensor : tensors)
         uses.push_back({tensor.matrix, subtiles->getMap(tensor)});
   return uses;
+}
+
+void tenon::emitTensorLoad(KernelBuilder &b, Value map, Value column, Value row,
+                           Value target, Value barrier, Value mask) {
+  auto cluster = LLVM::LLVMPointerType::get(
+      b.getContext(),
+      static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      b, LLVM::AddrSpaceCastOp::create(b, cluster, target), map,
+      ValueRange{column, row}, barrier, /*im2colOffsets=*/ValueRange(), mask,
+      /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+      /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
 }

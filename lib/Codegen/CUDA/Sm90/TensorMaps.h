@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which matrices a wgmma kernel reaches through tensor maps.
+// Which matrices a wgmma kernel reaches through tensor maps, and copies by TMA.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_CODEGEN_CUDA_SM90_TENSORMAPS_H
 #define TENON_LIB_CODEGEN_CUDA_SM90_TENSORMAPS_H
 
+#include "../KernelBuilder.h"
 #include "../Tiled/TileGeometry.h"
 
 namespace mlir::tenon {
@@ -27,6 +28,12 @@ struct TensorMapUse {
 /// the results.
 SmallVector<TensorMapUse> getTensorMaps(TiledLinearOp op,
                                         const TileGeometry &geometry);
+
+/// Copies the box of `map` at a row and column to shared memory; its bytes
+/// arrive at `barrier`. With a mask (i16), in all blocks of the cluster that it
+/// names.
+void emitTensorLoad(KernelBuilder &b, Value map, Value column, Value row,
+                    Value target, Value barrier, Value mask = {});
 
 } // namespace mlir::tenon
 

@@ -140,21 +140,7 @@ void ConsumerTurns::emit() {
   emitFirst();
   if (tma)
     tma->copies.start();
-  auto isLeft = [&](OpBuilder &builder, Location, ValueRange) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(builder.getInsertionBlock(),
-                        builder.getInsertionPoint());
-    scf::ConditionOp::create(b, b.less(turn.getNumber(), partition.getCount()),
-                             ValueRange());
-  };
-  auto emitBody = [&](OpBuilder &builder, Location, ValueRange) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(builder.getInsertionBlock(),
-                        builder.getInsertionPoint());
-    emitTurn();
-    scf::YieldOp::create(b);
-  };
-  scf::WhileOp::create(b, TypeRange(), ValueRange(), isLeft, emitBody);
+  emitTurns(frame, partition, turn, [&] { emitTurn(); });
   if (tma)
     tma->copies.finish();
 }

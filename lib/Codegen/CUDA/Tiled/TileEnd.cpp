@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Emits what becomes of a turn's accumulators.
+// Emits the loop over turns, and what becomes of their accumulators.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +35,31 @@ void KeptTurn::store(Value newNumber, const WorkItem &item) {
 
 WorkItem KeptTurn::getItem() {
   return {row.load(), column.load(), kBegin.load(), kCount.load()};
+}
+
+void tenon::emitTurns(TiledFrame &frame, WorkPartition &partition,
+                      KeptTurn &turn, llvm::function_ref<void()> body) {
+  KernelBuilder &b = frame.b;
+  auto emitIn = [&](OpBuilder &builder, llvm::function_ref<void()> emit) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(builder.getInsertionBlock(),
+                        builder.getInsertionPoint());
+    emit();
+  };
+  scf::WhileOp::create(
+      b, TypeRange(), ValueRange(),
+      [&](OpBuilder &builder, Location, ValueRange) {
+        emitIn(builder, [&] {
+          Value isLeft = b.less(turn.getNumber(), partition.getCount());
+          scf::ConditionOp::create(b, isLeft, ValueRange());
+        });
+      },
+      [&](OpBuilder &builder, Location, ValueRange) {
+        emitIn(builder, [&] {
+          body();
+          scf::YieldOp::create(b);
+        });
+      });
 }
 
 void tenon::emitTileEnd(TiledFrame &frame, WorkPartition &partition,

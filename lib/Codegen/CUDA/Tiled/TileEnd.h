@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What becomes of a turn's accumulators.
+// A block's turns, and what becomes of their accumulators.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +30,10 @@ private:
   TiledFrame &frame;
   KeptScalar number, row, column, kBegin, kCount;
 };
+
+/// Emits `body` for each turn that is left; it stores the next one.
+void emitTurns(TiledFrame &frame, WorkPartition &partition, KeptTurn &turn,
+               llvm::function_ref<void()> body);
 
 /// A tile's front goes to the workspace; its end is completed with what other
 /// blocks left there, and given to `finish`.

@@ -44,21 +44,7 @@ void Turns::emit() {
   WorkItem first = partition.getItem(b.i32(0));
   MainLoop(frame).start(first, b.less(b.i32(0), partition.getCount()));
   turn.store(b.i32(0), first);
-  auto isLeft = [&](OpBuilder &builder, Location, ValueRange) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(builder.getInsertionBlock(),
-                        builder.getInsertionPoint());
-    scf::ConditionOp::create(b, b.less(turn.getNumber(), partition.getCount()),
-                             ValueRange());
-  };
-  auto emitBody = [&](OpBuilder &builder, Location, ValueRange) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(builder.getInsertionBlock(),
-                        builder.getInsertionPoint());
-    emitTurn();
-    scf::YieldOp::create(b);
-  };
-  scf::WhileOp::create(b, TypeRange(), ValueRange(), isLeft, emitBody);
+  emitTurns(frame, partition, turn, [&] { emitTurn(); });
 }
 
 void Turns::emitTurn() {
