@@ -102,7 +102,7 @@ def test_wrong_results_are_named():
 
 def test_section_is_of_the_reports_that_are_there(tmp_path, monkeypatch):
     drawn = []
-    monkeypatch.setattr(plot_bench, "draw", lambda report, path, pattern: drawn.append(path.name))
+    monkeypatch.setattr(plot_bench, "draw", lambda report, path, pattern, marks: drawn.append(path.name))
     full = report([((1024, 8192, 8192), 1.5, 1.0, 1.0)])
     alone = "\n".join(report_sm90a.section({"sm90a": full}, tmp_path))
     assert drawn == ["sm90a_bf16.svg"] and "A sweep of shapes" not in alone and "torch.compile" not in alone
