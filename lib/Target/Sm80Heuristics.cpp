@@ -152,7 +152,8 @@ static ScheduleAttr buildSchedule(Type type, const Candidate &candidate,
     auto schedule = ScheduleAttr::get(type.getContext(), KernelFamily::MmaSync,
                                       tile, warps, stages, swizzle, kRaster,
                                       /*blocks=*/1, /*streamK=*/true,
-                                      /*cluster=*/{}, /*pingPong=*/false);
+                                      /*cluster=*/{}, /*pingPong=*/false,
+                                      ProductMethod::Direct);
     if (llvm::all_of(targets, [&](const TargetSpec *target) {
           return findProblem(schedule, type, *target).empty();
         }))

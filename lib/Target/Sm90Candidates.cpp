@@ -71,7 +71,7 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
     return ScheduleAttr::get(type.getContext(), KernelFamily::Wgmma, tile,
                              {form.warps, 1}, stages, swizzle,
                              kRasterRows / form.m, /*blocks=*/1, streamK,
-                             cluster, form.pingPong);
+                             cluster, form.pingPong, ProductMethod::Direct);
   };
   ScheduleAttr schedule = build(2);
   int64_t otherBytes = getSharedBytes(schedule) - 2 * getStageBytes(schedule);

@@ -71,8 +71,8 @@ TiledLinearOp FunctionConverter::createTiled(OpTy op, ValueRange inputs,
     outputs.push_back(createEmpty(rewriter, op.getLoc(),
                                   cast<RankedTensorType>(type), op.getX()));
   return TiledLinearOp::create(rewriter, op.getLoc(), op.getX(), op.getW(),
-                               inputs, outputs, getWorkspace(schedule),
-                               schedule);
+                               /*factors=*/ValueRange(), inputs, outputs,
+                               getWorkspace(schedule), schedule);
 }
 
 /// A bias becomes an addition to the product.

@@ -14,6 +14,7 @@
 #include "../KernelFunction.h"
 #include "../Tiled/TileEnd.h"
 #include "../Tiled/TileEpilogue.h"
+#include "../Tiled/Unscale.h"
 #include "Consumer.h"
 #include "Producer.h"
 #include "TmaEpilogue.h"
@@ -105,10 +106,12 @@ void ConsumerTurns::prefetch() {
 }
 
 void ConsumerTurns::finishTile(ValueRange accumulators) {
+  WorkItem item = turn.getItem();
+  SmallVector<Value> products = emitUnscale(frame, item, accumulators);
   if (tma)
-    tma->emit(turn.getItem(), accumulators);
+    tma->emit(item, products);
   else
-    emitTileEpilogue(frame, op, turn.getItem(), accumulators);
+    emitTileEpilogue(frame, op, item, products);
 }
 
 void ConsumerTurns::emitTurn() {

@@ -117,7 +117,7 @@ static ScheduleAttr getUnalignedSchedule(ScheduleAttr schedule) {
                            /*stages=*/3, schedule.getSwizzle(),
                            schedule.getRaster(), /*blocks=*/2,
                            /*streamK=*/false, /*cluster=*/{},
-                           /*pingPong=*/false);
+                           /*pingPong=*/false, schedule.getMethod());
 }
 
 void TiledLowering::run() {

@@ -56,5 +56,6 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
   lanes = isAligned ? std::gcd<int64_t>(n, 16 / getNarrowestBytes(op)) : 1;
   // In the place of a wgmma kernel that TMA cannot serve.
   roundsTf32 = elementType.isF32() && !isWgmma() &&
+               schedule.getMethod() == ProductMethod::Direct &&
                op.getSchedule().getFamily() == KernelFamily::Wgmma;
 }

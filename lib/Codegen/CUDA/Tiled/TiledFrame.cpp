@@ -27,8 +27,7 @@ TiledFrame::TiledFrame(gpu::GPUModuleOp module, StringRef name,
                        TiledLinearOp op, const TileGeometry &geometry,
                        unsigned numTensorMaps)
     : b(op.getLoc(), module.getContext()), geometry(geometry) {
-  unsigned numPointers = 2 + op.getInputs().size() + op.getOutputs().size() +
-                         (op.getWorkspace() ? 1 : 0);
+  unsigned numPointers = op->getNumOperands();
   function = createKernelFunction(b, module, name, numTensorMaps, numPointers,
                                   geometry.blockThreads());
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
@@ -64,6 +63,7 @@ void TiledFrame::takeArguments(TiledLinearOp op, unsigned numTensorMaps) {
   tensorMaps = take(numTensorMaps);
   x = take(1)[0];
   w = take(1)[0];
+  factors = take(op.getFactors().size());
   for (auto [argument, pointer] :
        llvm::zip(op.getBody()->getArguments().drop_front(),
                  take(op.getInputs().size())))

@@ -39,8 +39,9 @@ private:
 };
 
 /// Opens a kernel. Its arguments are, in order: tensor maps (of a wgmma kernel,
-/// Sm90/TensorMaps.h), x, w, the epilogue's operands, the outputs, the
-/// workspace (with stream-K), M and the launch's token, both i64.
+/// Sm90/TensorMaps.h), x, w, their factors (if the op has them), the epilogue's
+/// operands, the outputs, the workspace (with stream-K), M and the launch's
+/// token, both i64.
 class TiledFrame {
 public:
   TiledFrame(gpu::GPUModuleOp module, StringRef name, TiledLinearOp op,
@@ -72,6 +73,7 @@ public:
   SmallVector<Value> outputs;
   SmallVector<Value> tensorMaps;
   Value x, w, workspace;
+  SmallVector<Value> factors; ///< of x's rows and of w's, or none
   Value m;     // i32
   Value token; // i64
   // i32. What works on tiles together is a cluster of blocks, or a block.

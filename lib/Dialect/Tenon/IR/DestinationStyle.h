@@ -46,6 +46,9 @@ getOperandBuffers(Operation *op, RewriterBase &rewriter,
                   const bufferization::BufferizationOptions &options,
                   bufferization::BufferizationState &state);
 
+/// Lets one-shot bufferization see `tenon.split`.
+void attachSplitBufferization(MLIRContext &context);
+
 /// Lets one-shot bufferization see `tenon.tiled_linear`.
 void attachTiledLinearBufferization(MLIRContext &context);
 

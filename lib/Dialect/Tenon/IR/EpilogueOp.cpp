@@ -236,5 +236,6 @@ struct EpilogueBufferization
 
 void tenon::detail::attachEpilogueBufferization(MLIRContext &context) {
   EpilogueOp::attachInterface<EpilogueBufferization>(context);
+  attachSplitBufferization(context);
   attachTiledLinearBufferization(context);
 }

@@ -73,6 +73,11 @@ static void printKernelFamily(AsmPrinter &printer, KernelFamily value) {
   printer << stringifyEnum(value);
 }
 
+static ParseResult parseProductMethod(AsmParser &parser, ProductMethod &value) {
+  return parseEnum(parser, value,
+                   "a method; expected direct, fp16, fp16x3 or fma");
+}
+
 /// Extents as in a shape, `128x256x64`.
 static ParseResult parseExtents(AsmParser &parser,
                                 SmallVector<int64_t> &extents) {
@@ -96,7 +101,8 @@ static ParseResult parseFlag(AsmParser &parser, bool &value) {
 static ParseResult parseBlocksAndOptions(AsmParser &parser, int64_t &blocks,
                                          bool &streamK,
                                          SmallVector<int64_t> &cluster,
-                                         bool &pingPong) {
+                                         bool &pingPong,
+                                         ProductMethod &method) {
   if (parser.parseInteger(blocks))
     return failure();
   while (succeeded(parser.parseOptionalComma())) {
@@ -111,9 +117,11 @@ static ParseResult parseBlocksAndOptions(AsmParser &parser, int64_t &blocks,
       result = parseExtents(parser, cluster);
     else if (name == "ping_pong")
       result = parseFlag(parser, pingPong);
+    else if (name == "method")
+      result = parseProductMethod(parser, method);
     else
-      return parser.emitError(loc, "expected stream_k, cluster or ping_pong, "
-                                   "but found ")
+      return parser.emitError(loc, "expected stream_k, cluster, ping_pong or "
+                                   "method, but found ")
              << name;
     if (failed(result))
       return failure();
@@ -123,7 +131,7 @@ static ParseResult parseBlocksAndOptions(AsmParser &parser, int64_t &blocks,
 
 static void printBlocksAndOptions(AsmPrinter &printer, int64_t blocks,
                                   bool streamK, ArrayRef<int64_t> cluster,
-                                  bool pingPong) {
+                                  bool pingPong, ProductMethod method) {
   printer << blocks;
   if (streamK)
     printer << ", stream_k = true";
@@ -133,17 +141,18 @@ static void printBlocksAndOptions(AsmPrinter &printer, int64_t blocks,
   }
   if (pingPong)
     printer << ", ping_pong = true";
+  if (method != ProductMethod::Direct)
+    printer << ", method = " << stringifyProductMethod(method);
 }
 
 #define GET_ATTRDEF_CLASSES
 #include "tenon/Dialect/Tenon/IR/TenonAttrs.cpp.inc"
 
-LogicalResult
-ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     KernelFamily /*family*/, ArrayRef<int64_t> tile,
-                     ArrayRef<int64_t> warps, int64_t stages, int64_t swizzle,
-                     int64_t raster, int64_t blocks, bool /*streamK*/,
-                     ArrayRef<int64_t> cluster, bool /*pingPong*/) {
+LogicalResult ScheduleAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, KernelFamily /*family*/,
+    ArrayRef<int64_t> tile, ArrayRef<int64_t> warps, int64_t stages,
+    int64_t swizzle, int64_t raster, int64_t blocks, bool /*streamK*/,
+    ArrayRef<int64_t> cluster, bool /*pingPong*/, ProductMethod /*method*/) {
   // schedule-C1
   if (tile.size() != 3)
     return emitError() << "tile must be M x N x K, but has " << tile.size()

@@ -21,11 +21,14 @@ struct TiledLinearBufferization
     : bufferization::DstBufferizableOpInterfaceExternalModel<
           TiledLinearBufferization, TiledLinearOp> {
   /// The workspace holds nothing that anyone reads after the kernel, so that
-  /// all layers may share it without copies.
+  /// all layers may share it without copies. Outputs are read where some tiles
+  /// of them are kept.
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const bufferization::AnalysisState &) const {
     auto tiled = cast<TiledLinearOp>(op);
-    return !tiled.isDpsInit(&operand) && operand.get() != tiled.getWorkspace();
+    if (tiled.isDpsInit(&operand))
+      return tiled.isGuarded();
+    return operand.get() != tiled.getWorkspace();
   }
 
   /// A thread reads an input [M, N] at an element before it writes the outputs
@@ -36,7 +39,7 @@ struct TiledLinearBufferization
                                      ArrayRef<OpOperand *> operands) const {
     auto tiled = cast<TiledLinearOp>(op);
     SmallVector<int64_t> shape = tiled.getProductShape();
-    auto [begin, size] = tiled.getODSOperandIndexAndLength(2);
+    auto [begin, size] = tiled.getODSOperandIndexAndLength(3);
     return llvm::all_of(
         operands, [&, begin = begin, size = size](OpOperand *operand) {
           if (tiled.isDpsInit(operand))
@@ -59,13 +62,15 @@ struct TiledLinearBufferization
     if (failed(buffers))
       return failure();
     ValueRange all(*buffers);
-    ValueRange inputs = all.slice(2, tiled.getInputs().size());
-    ValueRange outputs =
-        all.slice(2 + inputs.size(), tiled.getOutputs().size());
+    auto slice = [&](unsigned group) {
+      auto [begin, size] = tiled.getODSOperandIndexAndLength(group);
+      return all.slice(begin, size);
+    };
+    ValueRange outputs = slice(4);
     // Made behind the rewriter's back, as for `tenon.epilogue`.
     OpBuilder builder(op);
     auto replacement = TiledLinearOp::create(
-        builder, op->getLoc(), all[0], all[1], inputs, outputs,
+        builder, op->getLoc(), all[0], all[1], slice(2), slice(3), outputs,
         tiled.getWorkspace() ? all.back() : Value(), tiled.getSchedule());
     IRMapping mapping;
     tiled.getEpilogue().cloneInto(&replacement.getEpilogue(), mapping);

@@ -21,19 +21,22 @@ using namespace mlir::tenon;
 //===----------------------------------------------------------------------===//
 
 void TiledLinearOp::build(OpBuilder & /*builder*/, OperationState &state,
-                          Value x, Value w, ValueRange inputs,
-                          ValueRange outputs, Value workspace,
-                          ScheduleAttr schedule) {
+                          Value x, Value w, ValueRange factors,
+                          ValueRange inputs, ValueRange outputs,
+                          Value workspace, ScheduleAttr schedule) {
   state.addOperands({x, w});
+  state.addOperands(factors);
   state.addOperands(inputs);
   state.addOperands(outputs);
   if (workspace)
     state.addOperands(workspace);
   auto &properties = state.getOrAddProperties<Properties>();
   properties.schedule = schedule;
-  properties.operandSegmentSizes = {1, 1, static_cast<int32_t>(inputs.size()),
-                                    static_cast<int32_t>(outputs.size()),
-                                    workspace ? 1 : 0};
+  auto size = [](ValueRange values) {
+    return static_cast<int32_t>(values.size());
+  };
+  properties.operandSegmentSizes = {
+      1, 1, size(factors), size(inputs), size(outputs), workspace ? 1 : 0};
   for (Type type : outputs.getTypes())
     if (isa<TensorType>(type))
       state.addTypes(type);
@@ -70,6 +73,34 @@ void TiledLinearOp::getEffects(
 // Verification
 //===----------------------------------------------------------------------===//
 
+/// Checks that the schedule's method multiplies such operands.
+static LogicalResult verifyMethod(TiledLinearOp op) {
+  ScheduleAttr schedule = op.getSchedule();
+  StringRef method = stringifyProductMethod(schedule.getMethod());
+  Type element = cast<ShapedType>(op.getX().getType()).getElementType();
+  if ((schedule.isSplit() && !element.isF16()) ||
+      (schedule.getMethod() == ProductMethod::FMA && !element.isF32()))
+    return op.emitOpError("method ")
+           << method << " multiplies "
+           << (schedule.isSplit() ? "the f16 halves of tenon.split" : "f32")
+           << ", but x is " << op.getX().getType();
+  if (op.getFactors().empty() && !schedule.isSplit())
+    return success();
+  if (op.getFactors().size() != 2)
+    return op.emitOpError("method ")
+           << method << " needs the factors of x's and of w's rows, but has "
+           << op.getFactors().size() << " factors";
+  for (auto [factors, extent] :
+       llvm::zip(op.getFactors(), op.getProductShape())) {
+    auto type = cast<ShapedType>(factors.getType());
+    if (!type.getElementType().isF32() ||
+        type.getShape() != ArrayRef<int64_t>{extent, 1})
+      return op.emitOpError("factors must be f32 [M, 1] and [N, 1], but are (")
+             << op.getFactors().getTypes() << ")";
+  }
+  return success();
+}
+
 LogicalResult TiledLinearOp::verify() {
   if (failed(tenon::detail::verifyDestinations(*this, getOutputs())))
     return failure();
@@ -86,6 +117,8 @@ LogicalResult TiledLinearOp::verify() {
     return emitOpError("needs x [M, K] and w [N, K], with N and K known and "
                        "one K, but x is ")
            << x << " and w is " << w;
+  if (failed(verifyMethod(*this)))
+    return failure();
   if (getSchedule().getStreamK() != static_cast<bool>(getWorkspace()))
     return emitOpError("needs a workspace exactly where its schedule has "
                        "stream_k, but has ")
@@ -150,7 +183,11 @@ LogicalResult TiledLinearOp::verifyRegions() {
 
 void TiledLinearOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getX() << ", " << getW() << " : " << getX().getType()
-          << ", " << getW().getType() << " epilogue(";
+          << ", " << getW().getType();
+  if (!getFactors().empty())
+    printer << " factors(" << getFactors() << " : " << getFactors().getTypes()
+            << ")";
+  printer << " epilogue(";
   printer.printRegionArgument(getAccumulator());
   for (auto [input, argument] :
        llvm::zip(getInputs(), getBody()->getArguments().drop_front())) {
@@ -171,8 +208,8 @@ void TiledLinearOp::print(OpAsmPrinter &printer) {
 }
 
 /// Parses `%x, %w : type, type`.
-static ParseResult parseFactors(OpAsmParser &parser,
-                                SmallVectorImpl<Value> &operands) {
+static ParseResult parseMatrices(OpAsmParser &parser,
+                                 SmallVectorImpl<Value> &operands) {
   OpAsmParser::UnresolvedOperand x, w;
   Type xType, wType;
   return failure(parser.parseOperand(x) || parser.parseComma() ||
@@ -180,6 +217,20 @@ static ParseResult parseFactors(OpAsmParser &parser,
                  parser.parseComma() || parser.parseType(wType) ||
                  parser.resolveOperand(x, xType, operands) ||
                  parser.resolveOperand(w, wType, operands));
+}
+
+/// Parses `factors(%x, %w : type, type)` if it is there.
+static ParseResult parseFactors(OpAsmParser &parser,
+                                SmallVectorImpl<Value> &factors) {
+  if (failed(parser.parseOptionalKeyword("factors")))
+    return success();
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> types;
+  SMLoc loc = parser.getCurrentLocation();
+  return failure(parser.parseLParen() || parser.parseOperandList(operands) ||
+                 parser.parseColonTypeList(types) ||
+                 parser.resolveOperands(operands, types, loc, factors) ||
+                 parser.parseRParen());
 }
 
 /// Parses `epilogue(%acc: type, %arg = %input: type, ...)`.
@@ -211,8 +262,8 @@ static ParseResult parseWorkspace(OpAsmParser &parser,
 
 ParseResult TiledLinearOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> arguments;
-  SmallVector<Value> inputs, outputs, workspace;
-  if (parseFactors(parser, result.operands) ||
+  SmallVector<Value> factors, inputs, outputs, workspace;
+  if (parseMatrices(parser, result.operands) || parseFactors(parser, factors) ||
       parseArguments(parser, arguments, inputs) ||
       tenon::detail::parseEpilogueOutputs(parser, outputs) ||
       parseWorkspace(parser, workspace) || parser.parseKeyword("schedule"))
@@ -222,14 +273,15 @@ ParseResult TiledLinearOp::parse(OpAsmParser &parser, OperationState &result) {
   if (!schedule || parser.parseOptionalArrowTypeList(result.types) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
-  result.addOperands(inputs);
-  result.addOperands(outputs);
-  result.addOperands(workspace);
+  SmallVector<int32_t> sizes{1, 1};
+  for (ArrayRef<Value> operands : {ArrayRef(factors), ArrayRef(inputs),
+                                   ArrayRef(outputs), ArrayRef(workspace)}) {
+    result.addOperands(operands);
+    sizes.push_back(static_cast<int32_t>(operands.size()));
+  }
   auto &properties = result.getOrAddProperties<Properties>();
   properties.schedule = schedule;
-  properties.operandSegmentSizes = {1, 1, static_cast<int32_t>(inputs.size()),
-                                    static_cast<int32_t>(outputs.size()),
-                                    static_cast<int32_t>(workspace.size())};
+  llvm::copy(sizes, properties.operandSegmentSizes.begin());
   Region *body = result.addRegion();
   if (parser.parseRegion(*body, arguments))
     return failure();

@@ -93,6 +93,16 @@ def Tenon_KernelFamily : I32EnumAttr<"KernelFamily",
   let genSpecializedAttr = 0;
 }
 
+def Tenon_ProductMethod : I32EnumAttr<"ProductMethod",
+    "how a tiled kernel multiplies numbers", [
+      I32EnumAttrCase<"Direct", 0, "direct">,
+      I32EnumAttrCase<"FP16", 1, "fp16">,
+      I32EnumAttrCase<"FP16x3", 2, "fp16x3">,
+      I32EnumAttrCase<"FMA", 3, "fma">]> {
+  let cppNamespace = "::mlir::tenon";
+  let genSpecializedAttr = 0;
+}
+
 def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
   let mnemonic = "schedule";
   let summary = "How a tiled kernel divides a product";
@@ -109,6 +119,14 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `stream_k` | whether tiles that do not fill a wave of blocks are divided along K |
     | `cluster`  | neighbouring tiles along M and N whose blocks share copies of w and x; none: 1x1 |
     | `ping_pong` | whether two groups of such warps take tiles in turn, so that one multiplies while the other finishes |
+    | `method`   | how numbers are multiplied, if not directly; below |
+
+    | method   | x and w | product |
+    |----------|---------|---------|
+    | `direct` | f16, bf16, or f32 as tf32 | in their type |
+    | `fp16`   | f32 that `tenon.split` rounded to f16, row by row on a scale | one product of f16, with tf32's precision |
+    | `fp16x3` | f32 that `tenon.split` halved | three products of f16, with the precision of fp32 |
+    | `fma`    | f32 | one by one, without tensor cores, as fp32 |
 
     Which schedules a target and an element type can take is checked where they
     are known (`findProblem`, Target/Schedule.h).
@@ -129,12 +147,14 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
                         "int64_t":$raster, "int64_t":$blocks,
                         DefaultValuedParameter<"bool", "false">:$streamK,
                         OptionalArrayRefParameter<"int64_t">:$cluster,
-                        DefaultValuedParameter<"bool", "false">:$pingPong);
+                        DefaultValuedParameter<"bool", "false">:$pingPong,
+                        DefaultValuedParameter<"ProductMethod", "ProductMethod::Direct">:$method);
   let assemblyFormat = [{
     `<` custom<KernelFamily>($family) `,` `tile` `=` custom<Extents>($tile)
     `,` `warps` `=` custom<Extents>($warps) `,` `stages` `=` $stages
     `,` `swizzle` `=` $swizzle `,` `raster` `=` $raster `,` `blocks` `=`
-    custom<BlocksAndOptions>($blocks, $streamK, $cluster, $pingPong) `>`
+    custom<BlocksAndOptions>($blocks, $streamK, $cluster, $pingPong,
+                             $method) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -149,6 +169,11 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
       return getCluster().empty() ? 1 : getCluster()[1];
     }
     int64_t getClusterBlocks() const { return getClusterM() * getClusterN(); }
+    /// Whether x and w are what `tenon.split` gives.
+    bool isSplit() const {
+      return getMethod() == ProductMethod::FP16 ||
+             getMethod() == ProductMethod::FP16x3;
+    }
   }];
 }
 

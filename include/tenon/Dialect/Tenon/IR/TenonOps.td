@@ -12,6 +12,7 @@ include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "tenon/Dialect/Tenon/IR/TenonBatchNormOps.td"
 include "tenon/Dialect/Tenon/IR/TenonElementwiseOps.td"
+include "tenon/Dialect/Tenon/IR/TenonSplitOp.td"
 include "tenon/Dialect/Tenon/IR/TenonTiledLinearOp.td"
 
 //===----------------------------------------------------------------------===//

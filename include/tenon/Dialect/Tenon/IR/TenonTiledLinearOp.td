@@ -26,7 +26,15 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     16-bit values inside it, the product included, stay in f32. Operands of f32 are
     multiplied as tf32. A schedule of family `wgmma` rounds them to it as it copies
     them; for one of family `mma_sync` they are expected to be rounded
-    (`tenon.round_tf32`): of others the kernel drops the lower bits.
+    (`tenon.round_tf32`): of others the kernel drops the lower bits. With method
+    `fma` no tensor core is used, and nothing is rounded.
+
+    With method `fp16` or `fp16x3` x and w are the halves of f32 matrices that
+    `tenon.split` gave, in one part or two, and `factors` theirs: products are
+    multiplied by the squares of both factors, and are as precise as tf32 or fp32.
+    Where a factor is negative that does not hold. With another method `factors`
+    say what is left to do: the outputs hold results already, and tiles none of
+    whose rows of x and w has a negative factor are kept as they are.
 
     The schedule says how the kernel divides the product. With `stream_k`, blocks
     that share a tile hand partial sums over in the workspace, scratch that all
@@ -40,7 +48,7 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     type, f16, bf16 or f32, and w static; a product argument `[M, N]` of x's type
     or f32; outputs `[M, N]`; in the region ops that implement
     `ElementwiseEpilogueOp` and splat constants; a workspace exactly with
-    `stream_k`.
+    `stream_k`; f32 factors `[M, 1]` and `[N, 1]` with method `fp16` or `fp16x3`.
 
     Example:
 
@@ -59,9 +67,12 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     Errors: tensors mixed with memrefs; x and w of other shapes or types; an
     argument or a yielded value that differs from its operand or output; an output
     of another shape than the product; an op that cannot be in the epilogue;
-    `stream_k` without a workspace, or the reverse.
+    `stream_k` without a workspace, or the reverse; factors of another shape or
+    type, or none where the method needs them; element types that the method does
+    not multiply.
   }];
   let arguments = (ins Tenon_TensorOrMemRef:$x, Tenon_TensorOrMemRef:$w,
+                       Variadic<Tenon_TensorOrMemRef>:$factors,
                        Variadic<Tenon_TensorOrMemRef>:$inputs,
                        Variadic<Tenon_TensorOrMemRef>:$outputs,
                        Optional<Tenon_Workspace>:$workspace,
@@ -75,8 +86,8 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
   let builders = [
     // An op with an empty region; its results are the outputs that are tensors.
     OpBuilder<(ins "::mlir::Value":$x, "::mlir::Value":$w,
-                   "::mlir::ValueRange":$inputs, "::mlir::ValueRange":$outputs,
-                   "::mlir::Value":$workspace,
+                   "::mlir::ValueRange":$factors, "::mlir::ValueRange":$inputs, 
+                   "::mlir::ValueRange":$outputs, "::mlir::Value":$workspace,
                    "::mlir::tenon::ScheduleAttr":$schedule)>,
   ];
   let extraClassDeclaration = [{
@@ -86,6 +97,10 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     SmallVector<int64_t> getProductShape();
     /// The region's first argument, the product.
     BlockArgument getAccumulator() { return getBody()->getArgument(0); }
+    /// Whether it replaces but some tiles of its outputs.
+    bool isGuarded() {
+      return !getFactors().empty() && !getSchedule().isSplit();
+    }
     MutableOperandRange getDpsInitsMutable() { return getOutputsMutable(); }
   }];
 }

@@ -1,0 +1,83 @@
+//===- TenonSplitOp.td - f32 as f16 on a scale -------------*- tablegen -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_TENON_IR_TENONSPLITOP_TD
+#define TENON_DIALECT_TENON_IR_TENONSPLITOP_TD
+
+include "tenon/Dialect/Tenon/IR/TenonEpilogueOp.td"
+
+def Tenon_SplitOp : Op<Tenon_Dialect, "split", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Rows of f32 as f16 numbers on a scale, in one or two parts";
+  let description = [{
+    Writes each element of a row as `f^2 (hi + lo)`, or as `f^2 hi`, where hi and
+    lo are f16 and f is the row's factor. What multiplies f16 alone can then
+    multiply f32: `fp16x3` takes both parts, `fp16` the first
+    (`#tenon.schedule`'s methods).
+
+    The factor's magnitude is a power of two, 2^-63 at least, that brings the
+    row's largest magnitude, divided by f^2, into [2^13, 2^15); a row whose
+    largest magnitude is below 2^-113 stays below that. With `v = x / f^2`, which is
+    exact but for underflow, `hi` is v rounded to f16 and `lo` is `v - hi` rounded
+    to f16, both to nearest even.
+
+    A factor is negative where the parts lose digits that f32 keeps: where more
+    than a 64th of the row's elements that are not zero differ from the sum of
+    their parts by more than 2^-22 of themselves (2^-11 with one part), or where
+    an element is infinite or NaN. A row is on
+    a scale of its largest element, so this happens to rows most of whose elements
+    are far below it.
+
+    Halves are `[M, L]`. With one part L is K rounded up to a multiple of 8, and
+    column k is hi of element k. With two, L is 2 K, with K rounded up to a
+    multiple of 32: 32 columns of hi are followed by the 32 of lo of the same
+    elements. Columns beyond K are zero.
+
+    On tensors it gives the halves and the factors `[M, 1]`; on memrefs it writes
+    them to `outs`. One kernel comes of it (`--tenon-emit-kernels`).
+
+    Requires: x `[M, K]` of f32, K static. Gives: f16 halves, f32 factors.
+
+    Example:
+
+    ```mlir
+    %halves, %factors = tenon.split %x
+        : (tensor<?x40xf32>) -> (tensor<?x128xf16>, tensor<?x1xf32>)
+    ```
+
+    Errors: x of another type; halves or factors of another type or extent;
+    tensors mixed with memrefs.
+  }];
+  let arguments = (ins Tenon_TensorOrMemRef:$x,
+                       Variadic<Tenon_TensorOrMemRef>:$outputs);
+  let results = (outs Variadic<Tenon_Tensor>:$results);
+  let assemblyFormat = [{
+    $x (`outs` `(` $outputs^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [
+    // On tensors, in one or two parts.
+    OpBuilder<(ins "::mlir::Value":$x, "unsigned":$parts)>,
+    // On memrefs.
+    OpBuilder<(ins "::mlir::Value":$x, "::mlir::ValueRange":$outputs)>,
+  ];
+  let extraClassDeclaration = [{
+    bool isOnTensors();
+    /// Tensors or memrefs.
+    Value getHalves();
+    Value getFactors();
+    /// 1 or 2.
+    unsigned getParts();
+    /// Columns of the halves of `k` elements a row.
+    static int64_t getNumColumns(int64_t k, unsigned parts);
+    /// Neighbouring columns of hi, before those of lo, with two parts.
+    static constexpr int64_t kPartColumns = 32;
+  }];
+}
+
+#endif // TENON_DIALECT_TENON_IR_TENONSPLITOP_TD

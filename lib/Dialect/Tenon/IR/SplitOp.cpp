@@ -1,0 +1,172 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The split op: building, verification, bufferization.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DestinationStyle.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+//===----------------------------------------------------------------------===//
+// Building, queries
+//===----------------------------------------------------------------------===//
+
+int64_t SplitOp::getNumColumns(int64_t k, unsigned parts) {
+  return parts == 1 ? llvm::alignTo<8>(k) : 2 * llvm::alignTo<kPartColumns>(k);
+}
+
+void SplitOp::build(OpBuilder &builder, OperationState &state, Value x,
+                    unsigned parts) {
+  auto type = cast<RankedTensorType>(x.getType());
+  int64_t m = type.getDimSize(0), k = type.getDimSize(1);
+  state.addOperands(x);
+  state.addTypes({RankedTensorType::get({m, getNumColumns(k, parts)},
+                                        builder.getF16Type()),
+                  RankedTensorType::get({m, 1}, builder.getF32Type())});
+}
+
+void SplitOp::build(OpBuilder & /*builder*/, OperationState &state, Value x,
+                    ValueRange outputs) {
+  state.addOperands(x);
+  state.addOperands(outputs);
+}
+
+bool SplitOp::isOnTensors() { return isa<TensorType>(getX().getType()); }
+
+Value SplitOp::getHalves() {
+  return isOnTensors() ? getResults()[0] : getOutputs()[0];
+}
+
+Value SplitOp::getFactors() {
+  return isOnTensors() ? getResults()[1] : getOutputs()[1];
+}
+
+unsigned SplitOp::getParts() {
+  // Two parts have 64 columns at least, and twice K.
+  int64_t k = cast<ShapedType>(getX().getType()).getDimSize(1);
+  int64_t columns = cast<ShapedType>(getHalves().getType()).getDimSize(1);
+  return columns == getNumColumns(k, 1) ? 1 : 2;
+}
+
+void SplitOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  if (isOnTensors())
+    return;
+  auto *resource = SideEffects::DefaultResource::get();
+  effects.emplace_back(MemoryEffects::Read::get(), &getXMutable(), resource);
+  for (OpOperand &output : getOutputsMutable())
+    effects.emplace_back(MemoryEffects::Write::get(), &output, resource);
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+LogicalResult SplitOp::verify() {
+  TypeRange given = getOutputs().getTypes();
+  bool onTensors = isOnTensors();
+  if (onTensors)
+    given = getResultTypes();
+  else if (getNumResults() != 0)
+    return emitOpError("on memrefs gives no results, but has (")
+           << getResultTypes() << ")";
+  // split-C1
+  if (onTensors != getOutputs().empty() || !llvm::all_of(given, [&](Type type) {
+        return isa<TensorType>(type) == onTensors;
+      }))
+    return emitOpError("takes tensors and gives tensors, or takes memrefs and "
+                       "writes to memrefs: operands are (")
+           << getOperandTypes() << "), results (" << getResultTypes() << ")";
+  auto x = cast<ShapedType>(getX().getType());
+  // split-C2
+  if (x.getRank() != 2 || !x.getElementType().isF32() || x.isDynamicDim(1))
+    return emitOpError("splits x [M, K] of f32, with K known, but x is ") << x;
+  // split-C3
+  if (given.size() != 2)
+    return emitOpError("gives halves and factors, but has (") << given << ")";
+  auto halves = cast<ShapedType>(given[0]),
+       factors = cast<ShapedType>(given[1]);
+  int64_t m = x.getDimSize(0), k = x.getDimSize(1);
+  int64_t columns = halves.getRank() == 2 ? halves.getDimSize(1) : 0;
+  if (!halves.getElementType().isF16() || halves.getRank() != 2 ||
+      halves.getDimSize(0) != m ||
+      (columns != getNumColumns(k, 1) && columns != getNumColumns(k, 2)))
+    return emitOpError("gives halves of f16, [M, ")
+           << getNumColumns(k, 1) << "] in one part or [M, "
+           << getNumColumns(k, 2) << "] in two, of " << x << ", but they are "
+           << halves;
+  // split-C4
+  if (!factors.getElementType().isF32() ||
+      factors.getShape() != ArrayRef<int64_t>{m, 1})
+    return emitOpError("gives factors of f32, [M, 1], of ")
+           << x << ", but they are " << factors;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Bufferization
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Its results get new buffers.
+struct SplitBufferization
+    : bufferization::BufferizableOpInterface::ExternalModel<SplitBufferization,
+                                                            SplitOp> {
+  bool bufferizesToAllocation(Operation *, Value) const { return true; }
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const bufferization::AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const bufferization::AnalysisState &) const {
+    return false;
+  }
+  bufferization::AliasingValueList
+  getAliasingValues(Operation *, OpOperand &,
+                    const bufferization::AnalysisState &) const {
+    return {};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const bufferization::BufferizationOptions &options,
+                          bufferization::BufferizationState &state) const {
+    auto split = cast<SplitOp>(op);
+    if (!split.isOnTensors())
+      return success();
+    FailureOr<Value> x =
+        bufferization::getBuffer(rewriter, split.getX(), options, state);
+    if (failed(x))
+      return failure();
+    SmallVector<Value> extents, buffers;
+    if (cast<MemRefType>(x->getType()).isDynamicDim(0))
+      extents.push_back(memref::DimOp::create(rewriter, op->getLoc(), *x, 0));
+    for (Type type : split.getResultTypes()) {
+      auto tensor = cast<RankedTensorType>(type);
+      FailureOr<Value> buffer = options.createAlloc(
+          rewriter, op->getLoc(),
+          MemRefType::get(tensor.getShape(), tensor.getElementType()), extents);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    SplitOp::create(rewriter, op->getLoc(), *x, buffers);
+    bufferization::replaceOpWithBufferizedValues(rewriter, op, buffers);
+    return success();
+  }
+};
+} // namespace
+
+void tenon::detail::attachSplitBufferization(MLIRContext &context) {
+  SplitOp::attachInterface<SplitBufferization>(context);
+}
