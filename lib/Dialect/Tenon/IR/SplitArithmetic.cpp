@@ -1,0 +1,120 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The arithmetic of tenon.split, as docs/Spec.md defines it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Dialect/Tenon/IR/SplitArithmetic.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+
+namespace {
+/// Scalars, or vectors of the shape of `like`.
+struct Emitter {
+  ImplicitLocOpBuilder b;
+  Type like;
+
+  Emitter(OpBuilder &builder, Location loc, Value like)
+      : b(loc, builder), like(like.getType()) {}
+
+  Type shaped(Type element) {
+    auto vector = dyn_cast<VectorType>(like);
+    return vector ? vector.clone(element) : element;
+  }
+  Value constant(TypedAttr value) {
+    if (auto type = dyn_cast<VectorType>(shaped(value.getType())))
+      value = DenseElementsAttr::get(type, Attribute(value));
+    return arith::ConstantOp::create(b, value);
+  }
+  Value integer(int32_t value) { return constant(b.getI32IntegerAttr(value)); }
+  Value number(float value) { return constant(b.getF32FloatAttr(value)); }
+  Value bits(Value x) {
+    return arith::BitcastOp::create(b, shaped(b.getI32Type()), x);
+  }
+  /// 2^exponent, which is normal.
+  Value powerOfTwo(Value exponent) {
+    Value biased = arith::AddIOp::create(b, exponent, integer(127));
+    Value field = arith::ShLIOp::create(b, biased, integer(23));
+    return arith::BitcastOp::create(b, shaped(b.getF32Type()), field);
+  }
+  /// To nearest even.
+  Value round(Value x) {
+    return arith::TruncFOp::create(b, shaped(b.getF16Type()), x);
+  }
+  Value extend(Value x) {
+    return arith::ExtFOp::create(b, shaped(b.getF32Type()), x);
+  }
+};
+} // namespace
+
+Value tenon::emitMagnitudeBits(OpBuilder &builder, Location loc, Value x) {
+  Emitter e(builder, loc, x);
+  return arith::AndIOp::create(e.b, e.bits(x), e.integer(0x7fffffff));
+}
+
+tenon::SplitScale tenon::emitSplitScale(OpBuilder &builder, Location loc,
+                                        Value largestBits) {
+  Emitter e(builder, loc, largestBits);
+  // The largest magnitude is to be in [2^13, 2^15), and the factor's exponent,
+  // half of this one, whole. 2^126 is the largest power of two that is even.
+  Value exponent = arith::ShRUIOp::create(e.b, largestBits, e.integer(23));
+  Value wanted = arith::SubIOp::create(e.b, e.integer(141), exponent);
+  Value even = arith::AndIOp::create(e.b, wanted, e.integer(-2));
+  Value scale = arith::MinSIOp::create(e.b, even, e.integer(126));
+  Value half = arith::ShRSIOp::create(e.b, scale, e.integer(1));
+  Value factor = arith::SubIOp::create(e.b, e.integer(0), half);
+  return {e.powerOfTwo(scale), e.powerOfTwo(factor)};
+}
+
+tenon::SplitElement tenon::emitSplitElement(OpBuilder &builder, Location loc,
+                                            Value x, Value scale,
+                                            unsigned parts) {
+  Emitter e(builder, loc, x);
+  Value v = arith::MulFOp::create(e.b, x, scale);
+  SplitElement element;
+  element.hi = e.round(v);
+  // Both differences are exact.
+  Value rest = arith::SubFOp::create(e.b, v, e.extend(element.hi));
+  if (parts == 2) {
+    element.lo = e.round(rest);
+    rest = arith::SubFOp::create(e.b, rest, e.extend(element.lo));
+  }
+  // They are never equal unless v is 0, to which an x may have underflowed.
+  Value bound = arith::MulFOp::create(e.b, math::AbsFOp::create(e.b, v),
+                                      e.number(parts == 2 ? 0x1p-22 : 0x1p-11));
+  Value isLost = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OGE,
+                                       math::AbsFOp::create(e.b, rest), bound);
+  Value isNotZero =
+      arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNE, x, e.number(0.0f));
+  Value score =
+      arith::SelectOp::create(e.b, isLost, e.integer(63), e.integer(-1));
+  element.score = arith::SelectOp::create(e.b, isNotZero, score, e.integer(0));
+  return element;
+}
+
+Value tenon::emitRowIsOutside(OpBuilder &builder, Location loc,
+                              Value largestBits, Value totalScore) {
+  Emitter e(builder, loc, largestBits);
+  Value loses = arith::CmpIOp::create(e.b, arith::CmpIPredicate::sgt,
+                                      totalScore, e.integer(0));
+  // An exponent field of 255: infinity or NaN.
+  Value isNotFinite = arith::CmpIOp::create(e.b, arith::CmpIPredicate::sge,
+                                            largestBits, e.integer(0x7f800000));
+  return arith::OrIOp::create(e.b, loses, isNotFinite);
+}
+
+Value tenon::emitSplitFactor(OpBuilder &builder, Location loc, Value factor,
+                             Value isOutside) {
+  Emitter e(builder, loc, factor);
+  return arith::SelectOp::create(e.b, isOutside,
+                                 arith::NegFOp::create(e.b, factor), factor);
+}
