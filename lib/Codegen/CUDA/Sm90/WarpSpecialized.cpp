@@ -14,7 +14,6 @@
 #include "../KernelFunction.h"
 #include "../Tiled/TileEnd.h"
 #include "../Tiled/TileEpilogue.h"
-#include "../Tiled/Unscale.h"
 #include "Consumer.h"
 #include "Producer.h"
 #include "TmaEpilogue.h"
@@ -107,11 +106,10 @@ void ConsumerTurns::prefetch() {
 
 void ConsumerTurns::finishTile(ValueRange accumulators) {
   WorkItem item = turn.getItem();
-  SmallVector<Value> products = emitUnscale(frame, item, accumulators);
   if (tma)
-    tma->emit(item, products);
+    tma->emit(item, accumulators);
   else
-    emitTileEpilogue(frame, op, item, products);
+    emitTileEpilogue(frame, op, item, accumulators);
 }
 
 void ConsumerTurns::emitTurn() {

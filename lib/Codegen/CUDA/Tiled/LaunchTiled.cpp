@@ -14,6 +14,7 @@
 #include "../ElementEmitter.h"
 #include "../HostValues.h"
 #include "../Sm90/TensorMaps.h"
+#include "Unscale.h"
 
 #include "tenon/Target/Schedule.h"
 
@@ -152,6 +153,7 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
                                 w.getDimSize(1));
   if (!problem.empty())
     return op.emitOpError("cannot have this schedule: ") << problem;
+  addUnscale(op);
   TiledLowering(op, module, kernels).run();
   return success();
 }

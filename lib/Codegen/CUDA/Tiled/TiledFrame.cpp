@@ -68,6 +68,11 @@ void TiledFrame::takeArguments(TiledLinearOp op, unsigned numTensorMaps) {
        llvm::zip(op.getBody()->getArguments().drop_front(),
                  take(op.getInputs().size())))
     operands[argument] = pointer;
+  // Unscale.h adds arguments for them.
+  for (auto [argument, pointer] : llvm::zip(
+           op.getBody()->getArguments().drop_front(1 + op.getInputs().size()),
+           factors))
+    operands[argument] = pointer;
   outputs = take(op.getOutputs().size());
   if (op.getWorkspace())
     workspace = take(1)[0];

@@ -16,7 +16,6 @@
 #include "../Sm90/WarpSpecialized.h"
 #include "TileEnd.h"
 #include "TileEpilogue.h"
-#include "Unscale.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -58,8 +57,7 @@ void Turns::emitTurn() {
   MainLoop(frame).start(partition.getItem(next),
                         b.less(next, partition.getCount()));
   emitTileEnd(frame, partition, turn, accumulators, [&](ValueRange sums) {
-    WorkItem item = turn.getItem();
-    emitTileEpilogue(frame, op, item, emitUnscale(frame, item, sums));
+    emitTileEpilogue(frame, op, turn.getItem(), sums);
   });
   frame.computePlace();
   next = b.add(turn.getNumber(), 1);

@@ -8,15 +8,31 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_TILED_UNSCALE_H
 #define TENON_LIB_CODEGEN_CUDA_TILED_UNSCALE_H
 
-#include "WorkPartition.h"
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 namespace mlir::tenon {
 
-/// The accumulators of a tile of split rows as the products that they stand
-/// for: each times the squares of its row's and its column's factor. Others as
-/// they are.
-SmallVector<Value> emitUnscale(TiledFrame &frame, const WorkItem &item,
-                               ValueRange accumulators);
+/// Takes the scale of split rows out of their product: the op's region begins
+/// with that, and sees what the accumulators stand for. The factors become
+/// arguments of the region behind those of the inputs (TiledFrame knows), so
+/// that an epilogue loads them as it does its operands. Nothing happens to an
+/// op whose rows are not split.
+///
+/// Before:
+/// ```mlir
+/// epilogue(%acc: tensor<?x32xf32>) {
+///   tenon.yield %acc : tensor<?x32xf32>
+/// ```
+/// After:
+/// ```mlir
+/// epilogue(%acc: tensor<?x32xf32>, %fx: tensor<?x1xf32>, %fw: tensor<32xf32>)
+/// {
+///   %scale = tenon.mul %fx, %fw : tensor<?x1xf32>, tensor<32xf32>
+///   %0 = tenon.mul %acc, %scale : tensor<?x32xf32>, tensor<?x32xf32>
+///   %product = tenon.mul %0, %scale : tensor<?x32xf32>, tensor<?x32xf32>
+///   tenon.yield %product : tensor<?x32xf32>
+/// ```
+void addUnscale(TiledLinearOp op);
 
 } // namespace mlir::tenon
 
