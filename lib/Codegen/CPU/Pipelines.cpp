@@ -32,6 +32,7 @@ void tenon::buildCPUBufferPipeline(OpPassManager &manager,
                                    unsigned vectorBits) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createTenonCPUMatmul({vectorBits}));
+  functions.addPass(createTenonCPUSplit());
   functions.addPass(createTenonCPULoops({vectorBits}));
   // Parallel loops of one iteration go away here.
   functions.addPass(createCanonicalizerPass());

@@ -97,6 +97,8 @@ struct ToLinalgPass : tenon::impl::TenonToLinalgBase<ToLinalgPass> {
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (!isa_and_nonnull<TenonDialect>(op->getDialect()))
         return WalkResult::advance();
+      if (isa<SplitOp>(op)) // becomes loops, of buffers (Split.cpp)
+        return WalkResult::advance();
       ops.push_back(op);
       return WalkResult::skip(); // a fused_linear's region goes with it
     });

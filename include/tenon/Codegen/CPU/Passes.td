@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def TenonToLinalg : Pass<"tenon-to-linalg", "::mlir::func::FuncOp"> {
-  let summary = "Lower every tenon op to linalg on tensors";
+  let summary = "Lower tenon ops on tensors to linalg";
   let description = [{
     A product becomes a fill and a `linalg.matmul` with w transposed, which
     accumulates in the compute type: f32, or f64 for f64. Elementwise ops become
@@ -20,7 +20,8 @@ def TenonToLinalg : Pass<"tenon-to-linalg", "::mlir::func::FuncOp"> {
     16-bit intermediates stay in f32; an op that stands alone rounds to its type.
     A reduction becomes one pass over the rows with its state in f64, and the map
     that follows it is in f64 too: Welford's rule on columns of large mean and
-    small deviation would lose its digits in f32.
+    small deviation would lose its digits in f32. `tenon.split` stays
+    (`--tenon-cpu-split`).
 
     ```mlir
     %y = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
@@ -103,6 +104,46 @@ def TenonCPUMatmul : Pass<"tenon-cpu-matmul", "::mlir::func::FuncOp"> {
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def TenonCPUSplit : Pass<"tenon-cpu-split", "::mlir::func::FuncOp"> {
+  let summary = "Make parallel, vectorised loops of tenon.split";
+  let description = [{
+    Takes `tenon.split` on buffers with contiguous rows. Rows run in parallel; each
+    is read once for its largest magnitude and once more to be written in parts,
+    8 elements at a time. The last ones are read under a mask, as zeros beyond K.
+
+    ```mlir
+    tenon.split %x outs(%halves, %factors)
+        : (memref<?x40xf32>, memref<?x128xf16>, memref<?x1xf32>) -> ()
+    ```
+    becomes
+    ```mlir
+    scf.parallel (%i) = (%c0) to (%chunks) step (%c1) {
+      scf.for %m = %begin to %end step %c1 {
+        %0 = scf.for %k = %c0 to %c40 step %c8 iter_args(%sum = %zeros) -> (vector<8xi32>) { ... }
+        %largest = vector.reduction <maxsi>, %0 : vector<8xi32> into i32
+        ... // the scale
+        %1 = scf.for %k = %c0 to %c40 step %c8 iter_args(%sum = %zeros) -> (vector<8xi32>) {
+          %2 = vector.load %x[%m, %k] : memref<?x40xf32>, vector<8xf32>
+          ... // the parts and their scores
+          vector.store %hi, %halves[%m, %column] : memref<?x128xf16>, vector<8xf16>
+          vector.store %lo, %halves[%m, %column_32] : memref<?x128xf16>, vector<8xf16>
+        }
+        %score = vector.reduction <add>, %1 : vector<8xi32> into i32
+        ... // the rest of the last 32 columns, and the sign
+        memref.store %factor, %factors[%m, %c0] : memref<?x1xf32>
+      }
+    }
+    ```
+
+    Errors: an op on tensors; buffers whose rows are not contiguous.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];

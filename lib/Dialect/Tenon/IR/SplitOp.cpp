@@ -90,8 +90,10 @@ LogicalResult SplitOp::verify() {
            << getOperandTypes() << "), results (" << getResultTypes() << ")";
   auto x = cast<ShapedType>(getX().getType());
   // split-C2
-  if (x.getRank() != 2 || !x.getElementType().isF32() || x.isDynamicDim(1))
-    return emitOpError("splits x [M, K] of f32, with K known, but x is ") << x;
+  if (x.getRank() != 2 || !x.getElementType().isF32() || x.isDynamicDim(1) ||
+      x.getDimSize(1) < 1 || x.getDimSize(1) > kMaxColumns)
+    return emitOpError("splits x [M, K] of f32, with K from 1 to ")
+           << kMaxColumns << ", but x is " << x;
   // split-C3
   if (given.size() != 2)
     return emitOpError("gives halves and factors, but has (") << given << ")";

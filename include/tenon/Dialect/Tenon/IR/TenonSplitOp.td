@@ -40,7 +40,7 @@ def Tenon_SplitOp : Op<Tenon_Dialect, "split", [
     On tensors it gives the halves and the factors `[M, 1]`; on memrefs it writes
     them to `outs`. One kernel comes of it (`--tenon-emit-kernels`).
 
-    Requires: x `[M, K]` of f32, K static. Gives: f16 halves, f32 factors.
+    Requires: x `[M, K]` of f32, K from 1 to 2^25. Gives: f16 halves, f32 factors.
 
     Example:
 
@@ -49,7 +49,7 @@ def Tenon_SplitOp : Op<Tenon_Dialect, "split", [
         : (tensor<?x40xf32>) -> (tensor<?x128xf16>, tensor<?x1xf32>)
     ```
 
-    Errors: x of another type; halves or factors of another type or extent;
+    Errors: x of another type or extent; halves or factors of another type or extent;
     tensors mixed with memrefs.
   }];
   let arguments = (ins Tenon_TensorOrMemRef:$x,
@@ -77,6 +77,8 @@ def Tenon_SplitOp : Op<Tenon_Dialect, "split", [
     static int64_t getNumColumns(int64_t k, unsigned parts);
     /// Neighbouring columns of hi, before those of lo, with two parts.
     static constexpr int64_t kPartColumns = 32;
+    /// The largest K: that a row's score, of 63 an element, be an i32.
+    static constexpr int64_t kMaxColumns = int64_t{1} << 25;
   }];
 }
 
