@@ -12,6 +12,7 @@
 #include "EpilogueKernels.h"
 #include "HostValues.h"
 #include "ReductionEmitter.h"
+#include "SplitKernel.h"
 #include "Tiled/TiledKernel.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
@@ -223,6 +224,8 @@ struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
                              SmallVectorImpl<Attribute> &kernels) {
     if (auto tiled = dyn_cast<TiledLinearOp>(op))
       return lowerTiledLinear(tiled, module, kernels);
+    if (auto split = dyn_cast<SplitOp>(op))
+      return lowerSplit(split, module, kernels);
     auto epilogue = cast<EpilogueOp>(op);
     FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*epilogue.getBody());
     if (failed(plan) || failed(check(epilogue, *plan)))
@@ -235,7 +238,7 @@ struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
     ModuleOp module = getOperation();
     SmallVector<Operation *> ops;
     module.walk([&](Operation *op) {
-      if (isa<EpilogueOp, TiledLinearOp>(op))
+      if (isa<EpilogueOp, SplitOp, TiledLinearOp>(op))
         ops.push_back(op);
     });
     if (ops.empty())

@@ -1,0 +1,96 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The host's part of a split: how threads cover its rows, and its launch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementEmitter.h"
+#include "HostValues.h"
+#include "SplitKernel.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// What a row's score, a signed i32, can count: 63 an element.
+static constexpr int64_t kMaxColumns = int64_t(1) << 25;
+/// Of a grid, along x.
+static constexpr int64_t kMaxBlocks = std::numeric_limits<int32_t>::max();
+
+static int64_t getK(SplitOp op) {
+  return cast<MemRefType>(op.getX().getType()).getDimSize(1);
+}
+
+SplitGeometry SplitGeometry::get(SplitOp op, unsigned lanes) {
+  SplitGeometry geometry{getK(op), op.getParts(), lanes, /*warps=*/1};
+  // Two blocks of 16 warps fit a multiprocessor, so that one can read while the
+  // other writes.
+  while (geometry.warps != 16 && geometry.columns() > geometry.stepColumns())
+    geometry.warps *= 2;
+  return geometry;
+}
+
+static void launch(ImplicitLocOpBuilder &b, SplitOp op, Value m, unsigned lanes,
+                   gpu::GPUModuleOp module,
+                   SmallVectorImpl<Attribute> &kernels) {
+  SplitGeometry geometry = SplitGeometry::get(op, lanes);
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  std::string name = makeKernelName(
+      module, (function.getName() + "_split_v" + Twine(lanes)).str());
+  LLVM::LLVMFuncOp kernel =
+      emitSplitKernel(module, name, op.getLoc(), geometry);
+  kernels.push_back(b.getStringAttr(name));
+  auto i64 = [&](int64_t value) {
+    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+  };
+  Value groups = arith::MinSIOp::create(
+      b, emitCeilDiv(b, m, i64(geometry.rows())), i64(kMaxBlocks));
+  SmallVector<Value> arguments = llvm::to_vector(op->getOperands());
+  arguments.append({m, groups});
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value threads = arith::ConstantIndexOp::create(b, geometry.threads());
+  gpu::LaunchFuncOp::create(
+      b, b.getLoc(),
+      SymbolRefAttr::get(module.getNameAttr(),
+                         {FlatSymbolRefAttr::get(kernel.getNameAttr())}),
+      gpu::KernelDim3{arith::IndexCastOp::create(b, b.getIndexType(), groups),
+                      one, one},
+      gpu::KernelDim3{threads, one, one}, /*dynamicSharedMemorySize=*/Value(),
+      arguments);
+}
+
+LogicalResult tenon::lowerSplit(SplitOp op, gpu::GPUModuleOp module,
+                                SmallVectorImpl<Attribute> &kernels) {
+  if (failed(checkBuffers(op)))
+    return failure();
+  int64_t k = getK(op);
+  if (k == 0 || k > kMaxColumns)
+    return op.emitOpError("splits rows of 1 to ")
+           << kMaxColumns << " elements on CUDA, but x is "
+           << op.getX().getType();
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Value m = createRowCount(b, op.getX());
+  unsigned lanes = std::gcd<int64_t>(k, 4);
+  if (lanes == 1) {
+    launch(b, op, m, 1, module, kernels);
+  } else {
+    // Factors are stored one by one.
+    Value isAligned = createIsAligned(b, {op.getX(), op.getHalves()});
+    auto branch = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    launch(b, op, m, lanes, module, kernels);
+    b.setInsertionPointToStart(branch.elseBlock());
+    launch(b, op, m, 1, module, kernels);
+  }
+  op.erase();
+  return success();
+}
