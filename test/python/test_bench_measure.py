@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from bench_support import Clock, case, run  # noqa: E402
-from tenon.bench import measure, timing  # noqa: E402
+from tenon.bench import calls, measure, timing  # noqa: E402
 from tenon.bench.calls import Call, ModelCall, ProductCall, TenonCall  # noqa: E402
 from tenon.bench.compilation import compile_all  # noqa: E402
 from tenon.bench.table import table  # noqa: E402
@@ -75,6 +75,29 @@ def test_prepared_parameters():
     (compiled,) = jobs.values()
     assert "prepare" in compiled.executable.manifest["entries"][0]
     assert measure.wrong(run(made)) == [] and "failed" not in run(made)["contenders"][-1]
+
+
+@pytest.mark.parametrize("new_parameters", [False, True])
+def test_parameters_that_are_new_in_every_run(new_parameters, monkeypatch):
+    """Without the key a run launches one function, with it also the one that prepares the parameters."""
+    lines = ["%0 = tenon.mul %scale, 2.0 : tensor<NxT>", "%1 = tenon.mul %acc, %0 : tensor<MxNxA>, tensor<NxT>"]
+    made = case(models=[{"name": "mine", "epilogue": lines}], dtypes=["fp32"], new_parameters=new_parameters, repeat=0)
+    assert made.name.endswith("-new-parameters") == new_parameters
+    launched, run_one = [], calls._Bound.run
+    monkeypatch.setattr(calls._Bound, "run", lambda self, stream: launched.append(run_one(self, stream)))
+    result = run(made)
+    assert len(launched) == 1 + 2 * (2 if new_parameters else 1)  # prepared once, then checked by two runs
+    assert result["new_parameters"] is new_parameters
+    assert result["contenders"][-1]["within_tolerance"] and result["contenders"][-1]["same_bits"]
+
+
+@pytest.mark.parametrize(("peer", "mode"), [("compile", "max-autotune-no-cudagraphs"), ("compile_default", "default")])
+def test_modes_of_torch_compile(peer, mode, monkeypatch):
+    asked = []
+    monkeypatch.setattr(torch, "compile", lambda model, **options: asked.append(options) or model)
+    result = run(case(peers=[peer], repeat=0))
+    assert [options["mode"] for options in asked] == [mode]
+    assert result["contenders"][0]["name"] == peer and result["contenders"][0]["within_tolerance"]
 
 
 def test_operands_that_are_no_names_in_c():

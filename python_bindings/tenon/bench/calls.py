@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tenon import device as devices
+from tenon.bench.config import Case
 from tenon.bench.contender import Contender
 from tenon.bench.evaluate import Tensors, eager_model
 from tenon.bench.source import Problem
 
 if TYPE_CHECKING:
     from tenon import Executable
+
+
+# Without CUDA graphs of its own: every contender is timed in one of ours.
+COMPILE_MODES = {"compile": "max-autotune-no-cudagraphs", "compile_default": "default"}
 
 
 class Call:
@@ -34,9 +39,12 @@ class Call:
 
 
 class TenonCall(Call):
-    """A compiled model, its parameters prepared; results and workspace lie where they are."""
+    """A compiled model; results and workspace lie where they are.
 
-    def __init__(self, executable: Executable, tensors: Tensors) -> None:
+    Its parameters are prepared once, or with `new_parameters` in every run.
+    """
+
+    def __init__(self, executable: Executable, tensors: Tensors, new_parameters: bool) -> None:
         """Load the model on the device of `tensors`, which are in the order of its arguments."""
         x = tensors["x"]
         self._device = (devices.CUDA, x.device.index or 0) if x.is_cuda else (devices.CPU, 0)
@@ -44,13 +52,16 @@ class TenonCall(Call):
         executable.load(*self._device)
         entry = executable.manifest["entries"][0]
         tensors = dict(zip(entry["inputs"], tensors.values(), strict=True))  # C's names
+        self._steps: list[_Bound] = []  # of a run
         prepared: list[torch.Tensor] = []
         if "prepare" in entry:
             prepare = self._bind(entry["prepare"], tensors, [])
             prepare.run(self._stream())
             prepared = prepare.outputs
-        self._run = self._bind(entry["run"], tensors, prepared)
-        (self.result,) = self._run.outputs
+            if new_parameters:
+                self._steps.append(prepare)
+        self._steps.append(self._bind(entry["run"], tensors, prepared))
+        (self.result,) = self._steps[-1].outputs
 
     def _bind(self, name: str, tensors: Tensors, prepared: list[torch.Tensor]) -> _Bound:
         function = next(f for f in self._executable.manifest["functions"] if f["name"] == name)
@@ -63,12 +74,15 @@ class TenonCall(Call):
 
     def __call__(self) -> None:
         """Launch."""
-        self._run.run(self._stream())
+        for step in self._steps:
+            step.run(self._stream())
 
     def poison(self) -> None:
-        """Overwrite the result and the workspace."""
-        self.result.fill_(float("nan"))
-        self._run.workspace.fill_(0xFF)
+        """Overwrite all that a run writes."""
+        for step in self._steps:
+            step.workspace.fill_(0xFF)
+            for output in step.outputs:
+                output.fill_(float("nan"))
 
 
 class _Bound:
@@ -127,17 +141,17 @@ class ModelCall(Call):
         self.result = self._model(self._tensors)
 
 
-def make_call(contender: Contender, problem: Problem, tensors: Tensors, executable: Executable | None) -> Call:
+def make_call(contender: Contender, case: Case, tensors: Tensors, executable: Executable | None) -> Call:
     """Return a contender's call; Tenon's need the executable."""
+    problem = case.problem
     if executable:
-        return TenonCall(executable, tensors)
+        return TenonCall(executable, tensors, case.new_parameters)
     if contender.name == "cublas":
         return ProductCall(problem, tensors)
     model = eager_model(problem)
-    if contender.name == "compile":
-        # Without its own CUDA graphs: every contender is timed in one of ours.
-        dynamic = problem.dynamic_m
-        model = torch.compile(model, mode="max-autotune-no-cudagraphs", fullgraph=True, dynamic=dynamic)
+    if contender.name in COMPILE_MODES:
+        mode = COMPILE_MODES[contender.name]
+        model = torch.compile(model, mode=mode, fullgraph=True, dynamic=problem.dynamic_m)
     return ModelCall(model, tensors)
 
 

@@ -28,6 +28,7 @@ DEFAULTS: dict[str, Any] = {
     "output": "same",
     "dynamic_m": False,
     "flush": False,
+    "new_parameters": False,
     "repeat": 30,
     "target": None,
 }
@@ -46,6 +47,7 @@ class Case:
     contenders: tuple[Contender, ...]
     target: str | None  # None: this machine's GPU
     flush: bool
+    new_parameters: bool  # parameters are prepared in every call
     repeat: int
 
     @property
@@ -54,6 +56,7 @@ class Case:
         p = self.problem
         dtype = p.dtype if p.output == p.element else f"{p.dtype}-to-{p.output}"
         marks = ("-dynamic" if p.dynamic_m else "") + ("-flushed" if self.flush else "")
+        marks += "-new-parameters" if self.new_parameters else ""
         return f"{p.epilogue.name}-{dtype}-{p.m}x{p.n}x{p.k}{marks}"
 
 
@@ -100,13 +103,13 @@ def _group(where: str, group: dict[str, Any]) -> list[Case]:
     ]
     dtypes = _words(f"{where}dtypes", group["dtypes"], tuple(DTYPES))
     output = _word(f"{where}output", group["output"], ("same", *OUTPUTS))
-    dynamic, flush = (_flag(where + key, group[key]) for key in ("dynamic_m", "flush"))
+    dynamic, flush, new = (_flag(where + key, group[key]) for key in ("dynamic_m", "flush", "new_parameters"))
     repeat, target = _repeat(f"{where}repeat", group["repeat"]), _target(f"{where}target", group["target"])
     cases = []
     for epilogue, shape, dtype in itertools.product(epilogues, shapes, dtypes):
         element = DTYPES[dtype][0] if output == "same" else output
         problem = Problem(epilogue, *shape, dtype, element, dynamic)
-        cases.append(Case(problem, _contenders(where, group, dtype), target, flush, repeat))
+        cases.append(Case(problem, _contenders(where, group, dtype), target, flush, new, repeat))
     return cases
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 STRATEGIES = ("library", "tiled", "auto")
-PEERS = ("cublas", "eager", "compile")
+PEERS = ("cublas", "eager", "compile", "compile_default")
 
 
 @dataclass(frozen=True)

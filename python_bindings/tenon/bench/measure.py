@@ -41,7 +41,7 @@ class Trial:
 
     def _make(self, contender: Contender, compiled: Compiled | None) -> None:
         executable = compiled.executable if compiled else None
-        self.calls[contender.name] = make_call(contender, self.case.problem, self.tensors, executable)
+        self.calls[contender.name] = make_call(contender, self.case, self.tensors, executable)
 
     def attempt(self, name: str, action: Callable[[], None]) -> bool:
         """Do something with a contender; what it raises is kept. Tell whether it raised nothing."""
@@ -120,7 +120,8 @@ def header(case: Case) -> dict[str, Any]:
     """Return what a case is."""
     p = case.problem
     facts = {"name": case.name, "model": p.epilogue.name, "dtype": p.dtype, "output": p.output}
-    facts |= {"m": p.m, "n": p.n, "k": p.k, "dynamic_m": p.dynamic_m, "flush": case.flush, "repeat": case.repeat}
+    facts |= {"m": p.m, "n": p.n, "k": p.k, "dynamic_m": p.dynamic_m, "flush": case.flush}
+    facts |= {"new_parameters": case.new_parameters, "repeat": case.repeat}
     return facts
 
 
