@@ -5,6 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tenon", reason="the package compiles the layers")
+from special_values import assert_special_values  # noqa: E402
 from tenon_graphs import wgmma  # noqa: E402
 from tenon_graphs.devices import require_hopper  # noqa: E402
 from tenon_graphs.execute import bind_entry  # noqa: E402
@@ -15,13 +16,6 @@ pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no GPU"),
 ]
-# The last two of each are infinities. A NaN of f32 may have its only bits where tf32 has none, or none to spare
-# for a carry.
-PATTERNS = {
-    "f32": [0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF, 0x7F800001, 0xFF800001, 0xFFC00000, 0x7F801000, 0x7F800000, 0xFF800000],
-    "f16": [0x7E00, 0x7FFF, 0xFFFF, 0x7C01, 0xFC01, 0x7C00, 0xFC00],
-    "bf16": [0x7FC0, 0x7FFF, 0xFFFF, 0x7F81, 0xFF81, 0x7F80, 0xFF80],
-}
 ROUNDED = ["f16", "bf16", "tf32"]
 SCHEDULED = [
     ("bf16", "wgmma_64x40"),
@@ -30,36 +24,6 @@ SCHEDULED = [
     ("tf32", "wgmma_64x256_ping_pong_stream_k"),
 ]
 M, N, K = 1024, 4096, 4096
-
-
-def place(tensor, pattern, row, column):
-    """Write bits into a tensor."""
-    signed = pattern - 2 ** (8 * tensor.element_size()) if pattern >> (8 * tensor.element_size() - 1) else pattern
-    tensor.view({2: torch.int16, 4: torch.int32}[tensor.element_size()])[row, column] = signed
-
-
-def special_cases(layer, m):
-    """Give inputs with each pattern in x, in w and in both, and a zero of w that meets some."""
-    patterns = PATTERNS[layer.dtype]
-    for placed in ("x", "w", "xw"):
-        tensors = layer.draw(m)
-        tensors["w"][-1] = 0.0
-        for name in placed:
-            tensor = tensors[name]
-            for i, pattern in enumerate(patterns[: tensor.shape[0]]):
-                place(tensor, pattern, (5 * i + 1) % tensor.shape[0], (i * 37 + tensor.shape[1] - 1) % tensor.shape[1])
-        yield placed, tensors
-
-
-def assert_same_class(layer, got, expected, what):
-    for name, test in (("NaN", torch.isnan), ("inf", torch.isposinf), ("-inf", torch.isneginf)):
-        wrong = test(got) != test(expected)
-        if bool(wrong.any()):
-            at = tuple(wrong.nonzero()[0].tolist())
-            raise AssertionError(
-                f"{layer.name}, {what}: {int(wrong.sum())} elements are {name} in one of the results only; the first "
-                f"at {at}: got {got[at].item()}, expected {expected[at].item()}"
-            )
 
 
 @pytest.fixture(params=["mma_sync", "wgmma"])
@@ -93,19 +57,6 @@ def test_nan_and_infinity_by_schedule(kind, schedule, tmp_path):
     graphs = [layer.graph() for layer in layers]
     compiled = wgmma.compile_wgmma(graphs, tmp_path / "layers", "cuda", kind, schedule)
     assert_special_values(layers, compiled.model)
-
-
-def assert_special_values(layers, model):
-    for layer in layers:
-        for m in (1, 64, 133):
-            for placed, tensors in special_cases(layer, m):
-                (got,) = bind_entry(model, layer.name, tensors)()
-                expected, error = layer.exact(tensors)
-                what = f"M = {m}, special values in {placed}"
-                assert_same_class(layer, got, expected, what)
-                finite = torch.isfinite(expected)
-                off = (got.double() - expected).abs()[finite] > error[finite]
-                assert not bool(off.any()), f"{layer.name}, {what}: {int(off.sum())} finite elements are off"
 
 
 @pytest.fixture

@@ -31,6 +31,8 @@ KINDS = {
     "f32_by_bf16": ("f32", "bf16"),
     "f32_by_fp16": ("f32", "fp16"),
 }
+# What a layer of these tests can be: also of full f32, which takes two kernels and the splits before them.
+LAYERS = {**KINDS, "fp32": ("f32", None)}
 # Less than a tile, its multiples and neighbours, rows of odd and even numbers of 16-byte chunks.
 FEATURES = [1, 2, 7, 8, 33, 64, 136, 200, 257, 520, 1030]
 OPERANDS = ["f32", "f16", "bf16"]
@@ -39,7 +41,7 @@ GRAPHS_PER_MODULE = 10
 
 def linear(kind: str, x: Value, w: Value, product: Value) -> Op:
     """Return a layer of a kind."""
-    precision = KINDS[kind][1]
+    precision = LAYERS[kind][1]
     return Op("linear", [x, w], [product], {"precision": precision} if precision else {})
 
 
@@ -64,7 +66,7 @@ def random_graphs() -> list[Graph]:
 
 def operand_graph(kind: str, operand: str, output: str, n: int, k: int) -> Graph:
     """Return a layer whose epilogue reads operands of every shape, in a type, and has three results."""
-    dtype = KINDS[kind][0]
+    dtype = LAYERS[kind][0]
     graph = Graph(f"o_{kind}_{operand}_{output}_{n}_{k}", {"m": 1}, dynamic=True)
     x, w = Value("x", ("m", k), dtype), Value("w", (n, k), dtype, "weight", is_param=True)
     shapes = {"scalar": (), "feature": (n,), "line": (1, n), "row": ("m", 1), "full": ("m", n), "one": (1, 1)}
