@@ -58,6 +58,8 @@ class Kernels:
             (r"@llvm\.nvvm\.read\.ptx\.sreg\.ctaid\.x", "@simCtaid"),
             (r"@llvm\.nvvm\.ex2\.approx\.ftz\.f32", "@exp2f"),
             (r"@llvm\.nvvm\.barrier[\w.]*\([^)]*\)", "@simBarrier()"),
+            (r"@llvm\.nvvm\.redux\.sync\.max", "@simReduxMax"),
+            (r"@llvm\.nvvm\.redux\.sync\.add", "@simReduxAdd"),
         ]:
             ir = re.sub(pattern, replacement, ir)
         Path(f"{path}.ll").write_text(ir)
@@ -68,16 +70,23 @@ class Kernels:
         """Return all kernels' names, those of an epilogue's phases in order."""
         return re.findall(r"llvm\.func @(\w+)\(", self.text)
 
+    def threads(self, name: str) -> int:
+        """Return the threads of a kernel's block."""
+        return int(re.search(rf"@{name}\(.*?reqntid = array<i32: (\d+)>", self.text).group(1))
+
     def launch(self, name: str, arrays: list[np.ndarray], m: int, groups: int, columns: int) -> None:
         """Run a kernel with `groups` groups of blocks that cover `columns` columns."""
-        threads = int(re.search(rf"@{name}\(.*?reqntid = array<i32: (\d+)>", self.text).group(1))
+        threads = self.threads(name)
         lanes = int(re.search(r"_v(\d+)", name).group(1))
         limit = 32 if "norm" in name else threads
         across = min(limit, 1 << max(0, (columns // lanes - 1).bit_length()))
-        blocks = groups * -(-columns // (across * lanes))
+        self.launch_blocks(name, arrays, m, groups, groups * -(-columns // (across * lanes)))
+
+    def launch_blocks(self, name: str, arrays: list[np.ndarray], m: int, groups: int, blocks: int) -> None:
+        """Run a kernel in `blocks` blocks."""
         arguments = (ctypes.c_void_p * 14)(*[a.ctypes.data for a in arrays], m, groups)
         kernel = ctypes.cast(getattr(self.library, name), ctypes.c_void_p)
-        self.library.simLaunch(kernel, arguments, blocks, threads)
+        self.library.simLaunch(kernel, arguments, blocks, self.threads(name))
 
 
 def guarded(values: np.ndarray) -> np.ndarray:
@@ -213,12 +222,13 @@ func.func @map(%y: memref<?x{n}x{t}>, %b: memref<{n}xf32>, %c: memref<?x1x{t}>, 
         check(f"{name}, {m}x{n} {t}, rounded", matrix, wide.astype(DTYPES[t]).astype(np.float64), 0)
 
 
-WORK.mkdir(parents=True, exist_ok=True)
-for case in [(300, 64, "f32", 1e-5), (37, 40, "f32", 1e-5), (1000, 7, "f32", 1e-5), (2, 256, "f16", 4e-3),
-             (700, 264, "f16", 4e-3), (130, 6, "f64", 1e-12), (513, 1, "f32", 1e-5)]:  # fmt: skip
-    batch_norm(*case)
-for case in [(37, 24), (1, 7), (300, 1030)]:
-    broadcasting(*case)
-for case in [(37, 24, "f16"), (5, 7, "f16"), (1, 1032, "f16"), (37, 24, "f32")]:
-    first_operands(*case)
-print("all right")
+if __name__ == "__main__":
+    WORK.mkdir(parents=True, exist_ok=True)
+    for case in [(300, 64, "f32", 1e-5), (37, 40, "f32", 1e-5), (1000, 7, "f32", 1e-5), (2, 256, "f16", 4e-3),
+                 (700, 264, "f16", 4e-3), (130, 6, "f64", 1e-12), (513, 1, "f32", 1e-5)]:  # fmt: skip
+        batch_norm(*case)
+    for case in [(37, 24), (1, 7), (300, 1030)]:
+        broadcasting(*case)
+    for case in [(37, 24, "f16"), (5, 7, "f16"), (1, 1032, "f16"), (37, 24, "f32")]:
+        first_operands(*case)
+    print("all right")
