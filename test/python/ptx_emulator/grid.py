@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Blocks, clusters and the order in which their warps run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .memory import (
+    PARAMETER_WINDOW,
+    RANK_SHIFT,
+    SHARED_BASE,
+    SHARED_WINDOW,
+    GlobalMemory,
+    Memory,
+)
+from .operands import decode
+from .program import Kernel, Module, PtxError
+from .unit import Unit, Wait
+
+UNIT_THREADS = 128
+SLICE = 2000  # instructions that a unit executes before the next
+
+
+@dataclass
+class TensorMap:
+    """What TMA knows of a matrix: where it is, its extents, a box of it, and how that lies in shared memory."""
+
+    address: int
+    rows: int
+    columns: int
+    element: np.dtype
+    box: tuple[int, int]
+    swizzle: int
+    rounds_tf32: bool = False
+
+
+class NamedBarrier:
+    """What bar.sync counts."""
+
+    def __init__(self) -> None:
+        self.arrived, self.phase = 0, 0
+        self.votes: list[np.ndarray] = []
+        self.result: list[np.ndarray] = []
+
+
+class Block:
+    """A block's shared memory, barriers and warps."""
+
+    def __init__(self, grid: Grid, index: int) -> None:
+        self.grid, self.index = grid, index
+        self.rank = index % grid.cluster
+        self.shared = Memory("shared", SHARED_BASE, grid.shared_bytes)
+        self.barriers: dict[int, NamedBarrier] = {}
+        self.mbarriers: dict[int, object] = {}
+        self.cluster_arrivals = 0
+        self.units = [
+            Unit(self, first, min(UNIT_THREADS, grid.threads - first)) for first in range(0, grid.threads, UNIT_THREADS)
+        ]
+
+    @property
+    def done(self) -> bool:
+        return not any(unit.groups for unit in self.units)
+
+    def peer(self, rank: int) -> Block:
+        return self.grid.blocks[self.index - self.rank + rank]
+
+    def resolve(self, address: int) -> tuple[Block, int]:
+        """Return the block that a shared::cluster address is in, and the address there."""
+        rank, own = address >> RANK_SHIFT, address & ((1 << RANK_SHIFT) - 1)
+        if rank > self.grid.cluster:
+            raise PtxError(f"shared::cluster address {address:#x} is in no block of the cluster")
+        return (self if rank == 0 else self.peer(rank - 1)), own
+
+    def arrive(self, name: int, threads: int, expected: int) -> NamedBarrier:
+        """Count threads at a named barrier."""
+        barrier = self.barriers.setdefault(name, NamedBarrier())
+        barrier.arrived += threads
+        if barrier.arrived > expected:
+            raise PtxError(f"barrier {name} expects {expected} threads, and {barrier.arrived} came")
+        if barrier.arrived == expected:
+            barrier.arrived, barrier.phase = 0, barrier.phase + 1
+            barrier.result, barrier.votes = barrier.votes, []
+            self.grid.events += 1
+        return barrier
+
+    def cluster_wait(self) -> Wait:
+        """Return the wait until all threads of the cluster have arrived as often as this block's."""
+        blocks = [self.peer(rank) for rank in range(self.grid.cluster)]
+        wanted = -(-self.cluster_arrivals // self.grid.threads) * self.grid.threads
+        return Wait(lambda: all(b.cluster_arrivals >= wanted for b in blocks), "barrier.cluster")
+
+
+class Grid:
+    """One launch."""
+
+    def __init__(self, module: Module, kernel: Kernel, memory: GlobalMemory, blocks: int, threads: int) -> None:
+        self.module, self.kernel, self.memory = module, kernel, memory
+        self.block_count, self.threads, self.cluster = blocks, threads, 1
+        self.dynamic_bytes = 0
+        self.parameters: dict[str, np.ndarray] = {}
+        self.parameter_addresses: dict[str, int] = {}
+        self.maps: dict[int, TensorMap] = {}
+        self.symbols: dict[str, int] = {}
+        self.shared_bytes = 0
+        self.events, self.ticks = 0, 0
+        self.transfers: list[tuple[int, object]] = []  # TMA loads on their way
+        self.random = np.random.default_rng(0)
+        self.blocks: list[Block] = []
+        self.code: list = []
+
+    def place_shared(self) -> None:
+        """Give each shared variable its address; dynamic shared memory comes last."""
+        variables = [
+            v for v in self.module.variables.values() if v.space == "shared" and v.kernel in ("", self.kernel.name)
+        ]
+        at = SHARED_BASE
+        for variable in sorted(variables, key=lambda v: v.size is None):
+            at = -(-at // variable.alignment) * variable.alignment
+            self.symbols[variable.name] = at
+            at += self.dynamic_bytes if variable.size is None else variable.size
+        self.shared_bytes = at - SHARED_BASE
+
+    def set_parameters(self, values: list[np.ndarray | TensorMap]) -> None:
+        """Give each parameter its bytes, or its map."""
+        if len(values) != len(self.kernel.parameters):
+            raise PtxError(f"{self.kernel.name} takes {len(self.kernel.parameters)} arguments, not {len(values)}")
+        address = PARAMETER_WINDOW
+        for (name, size), value in zip(self.kernel.parameters, values, strict=True):
+            self.parameter_addresses[name] = address
+            if isinstance(value, TensorMap):
+                self.maps[address] = value
+            elif value.size != size:
+                raise PtxError(f"argument {name} has {value.size} bytes, not {size}")
+            else:
+                self.parameters[name] = value
+            address += 256
+
+    def run(self) -> None:
+        """Run all blocks to their end."""
+        self.place_shared()
+        self.code = [decode(instruction, self) for instruction in self.kernel.code]
+        if self.threads % 32:
+            raise PtxError(f"blocks of {self.threads} threads are not supported: whole warps are")
+        self.blocks = [Block(self, index) for index in range(self.block_count)]
+        running = list(self.blocks)
+        with np.errstate(all="ignore"):
+            while running:
+                executed = 0
+                for block in running:
+                    for unit in block.units:
+                        if unit.groups:
+                            executed += unit.run(SLICE)
+                            self.tick()
+                if not executed and not self.land_next():
+                    self.fail_stuck(running)
+                running = [block for block in running if not block.done]
+        if self.transfers:
+            raise PtxError(f"{self.kernel.name} ended with {len(self.transfers)} TMA loads on their way")
+
+    def start_transfer(self, land) -> None:
+        """Have `land` called some time later."""
+        self.transfers.append((self.ticks + int(self.random.integers(0, 4)), land))
+
+    def tick(self) -> None:
+        self.ticks += 1
+        due = [transfer for transfer in self.transfers if transfer[0] < self.ticks]
+        if due:
+            self.transfers = [transfer for transfer in self.transfers if transfer[0] >= self.ticks]
+            for _, land in due:
+                land()
+
+    def land_next(self) -> bool:
+        """End the transfer that is due first, as nothing else can happen."""
+        if not self.transfers:
+            return False
+        first = min(range(len(self.transfers)), key=lambda i: self.transfers[i][0])
+        self.transfers.pop(first)[1]()
+        return True
+
+    def fail_stuck(self, running: list[Block]) -> None:
+        lines = [line for block in running for unit in block.units for line in unit.positions()]
+        raise PtxError(f"{self.kernel.name} is stuck:\n  " + "\n  ".join(lines[:40]))
+
+    def generic_shared(self, addresses: np.ndarray) -> np.ndarray:
+        """Tell which generic addresses are in shared memory."""
+        return (addresses >= SHARED_WINDOW) & (addresses < SHARED_WINDOW + (1 << 40))
