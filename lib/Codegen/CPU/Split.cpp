@@ -134,7 +134,8 @@ void SplitRow::emit() {
               [&](Value column) {
                 emitParts(column, zero(builder.getF32Type()), scales);
               });
-  Value isOutside = emitRowIsOutside(builder, loc, largest, score);
+  Value isOutside =
+      emitRowIsOutside(builder, loc, largest, score, op.getParts());
   Value factor = emitSplitFactor(builder, loc, scale.factor, isOutside);
   memref::StoreOp::create(builder, loc, factor, op.getFactors(),
                           ValueRange{row, nest.index(0)});

@@ -286,7 +286,7 @@ Value SplitKernel::reduce(Value value, NVVM::ReduxKind kind) {
 
 void SplitKernel::storeFactor(Value row, Value largest, Value score) {
   emitIf(b, b.equal(thread, 0), [&] {
-    Value isOutside = emitRowIsOutside(b, b.getLoc(), largest, score);
+    Value isOutside = emitRowIsOutside(b, b.getLoc(), largest, score, g.parts);
     Value factor = emitSplitFactor(b, b.getLoc(), scale.factor, isOutside);
     LLVM::StoreOp::create(b, factor, b.offset(factors, b.mul(row, 4)), 4);
     emitIf(b, isOutside, [&] {

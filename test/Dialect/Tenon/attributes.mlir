@@ -52,6 +52,23 @@ func.func @strategies(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
   %5 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1,
                                                              cluster = 1x2>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  // Numbers are multiplied directly, unless a method is given.
+  // CHECK: blocks = 1, method = fp16x3>
+  %6 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x168x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1,
+                                                             method = fp16x3>}
+      : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  // CHECK: blocks = 1, stream_k = true, method = fp16>
+  %7 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1,
+                                                             method = fp16, stream_k = true>}
+      : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  // CHECK: blocks = 1, method = fma>
+  %8 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 16, blocks = 1,
+                                                             method = fma>}
+      : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  // CHECK: blocks = 1>
+  %9 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 16, blocks = 1,
+                                                             method = direct>}
+      : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   return
 }
 
@@ -401,6 +418,12 @@ func.func @waits_value(%n: index) {
 // schedule-C4
 // expected-error @below {{cluster must be along M x N, but has 1 extents}}
 #schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, cluster = 2>
+
+// -----
+
+// Parser: a method
+// expected-error @below {{'bf16x9' is not a method; expected direct, fp16, fp16x3 or fma}}
+#schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, method = bf16x9>
 
 // -----
 

@@ -170,7 +170,7 @@ func.func @product_type(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4
 
 func.func @argument_count(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
   // expected-error @below {{region must take the product and one argument for each input: expected 1 arguments, but it has 0}}
-  "tenon.tiled_linear"(%x, %w, %o) <{operandSegmentSizes = array<i32: 1, 1, 0, 1, 0>, schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>}> ({
+  "tenon.tiled_linear"(%x, %w, %o) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0>, schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>}> ({
     "tenon.yield"() : () -> ()
   }) : (memref<4x64xf16>, memref<8x64xf16>, memref<4x8xf16>) -> ()
   return
@@ -180,7 +180,7 @@ func.func @argument_count(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref
 
 func.func @argument(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
   // expected-error @below {{argument #1 stands for an input of type 'memref<4x8xf16>', but is 'tensor<8xf16>'}}
-  "tenon.tiled_linear"(%x, %w, %o, %o) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>, schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>}> ({
+  "tenon.tiled_linear"(%x, %w, %o, %o) <{operandSegmentSizes = array<i32: 1, 1, 0, 1, 1, 0>, schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>}> ({
   ^bb0(%acc: tensor<4x8xf16>, %r: tensor<8xf16>):
     "tenon.yield"(%acc) : (tensor<4x8xf16>) -> ()
   }) : (memref<4x64xf16>, memref<8x64xf16>, memref<4x8xf16>, memref<4x8xf16>) -> ()
@@ -271,6 +271,121 @@ func.func @no_schedule(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x
       // expected-error @below {{expected 'schedule'}}
       {
     tenon.yield %acc : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @halves_of_f32(%x: memref<4x64xf32>, %w: memref<8x64xf32>, %fx: memref<4x1xf32>, %fw: memref<8x1xf32>, %o: memref<4x8xf32>) {
+  // expected-error @below {{method fp16x3 multiplies the f16 halves of tenon.split, but x is 'memref<4x64xf32>'}}
+  tenon.tiled_linear %x, %w : memref<4x64xf32>, memref<8x64xf32>
+      factors(%fx, %fw : memref<4x1xf32>, memref<8x1xf32>)
+      epilogue(%acc: tensor<4x8xf32>) outs(%o: memref<4x8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3> {
+    tenon.yield %acc : tensor<4x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @halves_of_bf16(%x: memref<4x64xbf16>, %w: memref<8x64xbf16>, %fx: memref<4x1xf32>, %fw: memref<8x1xf32>, %o: memref<4x8xf32>) {
+  // expected-error @below {{method fp16 multiplies the f16 halves of tenon.split, but x is 'memref<4x64xbf16>'}}
+  tenon.tiled_linear %x, %w : memref<4x64xbf16>, memref<8x64xbf16>
+      factors(%fx, %fw : memref<4x1xf32>, memref<8x1xf32>)
+      epilogue(%acc: tensor<4x8xf32>) outs(%o: memref<4x8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16> {
+    tenon.yield %acc : tensor<4x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fma_of_f16(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf32>) {
+  // expected-error @below {{method fma multiplies f32, but x is 'memref<4x64xf16>'}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf32>) outs(%o: memref<4x8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fma> {
+    tenon.yield %acc : tensor<4x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @no_factors(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf32>) {
+  // expected-error @below {{method fp16x3 needs the factors of x's and of w's rows, but has 0 factors}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf32>) outs(%o: memref<4x8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3> {
+    tenon.yield %acc : tensor<4x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @one_factor(%x: memref<4x64xf32>, %w: memref<8x64xf32>, %fx: memref<4x1xf32>, %o: memref<4x8xf32>) {
+  // expected-error @below {{method direct needs the factors of x's and of w's rows, but has 1 factors}}
+  tenon.tiled_linear %x, %w : memref<4x64xf32>, memref<8x64xf32>
+      factors(%fx : memref<4x1xf32>)
+      epilogue(%acc: tensor<4x8xf32>) outs(%o: memref<4x8xf32>)
+      schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<4x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @factors_swapped(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %fx: memref<8x1xf32>, %fw: memref<4x1xf32>, %o: memref<4x8xf32>) {
+  // expected-error @below {{factors must be f32 [M, 1] and [N, 1], but are ('memref<8x1xf32>', 'memref<4x1xf32>')}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      factors(%fx, %fw : memref<8x1xf32>, memref<4x1xf32>)
+      epilogue(%acc: tensor<4x8xf32>) outs(%o: memref<4x8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3> {
+    tenon.yield %acc : tensor<4x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @factors_type(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %fx: memref<4x1xf32>, %fw: memref<8x1xf16>, %o: memref<4x8xf32>) {
+  // expected-error @below {{factors must be f32 [M, 1] and [N, 1], but are ('memref<4x1xf32>', 'memref<8x1xf16>')}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      factors(%fx, %fw : memref<4x1xf32>, memref<8x1xf16>)
+      epilogue(%acc: tensor<4x8xf32>) outs(%o: memref<4x8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3> {
+    tenon.yield %acc : tensor<4x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @factors_rank(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %fx: memref<4xf32>, %fw: memref<8xf32>, %o: memref<4x8xf32>) {
+  // expected-error @below {{factors must be f32 [M, 1] and [N, 1], but are ('memref<4xf32>', 'memref<8xf32>')}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      factors(%fx, %fw : memref<4xf32>, memref<8xf32>)
+      epilogue(%acc: tensor<4x8xf32>) outs(%o: memref<4x8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16> {
+    tenon.yield %acc : tensor<4x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @factors_tensors(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %fx: tensor<4x1xf32>, %fw: tensor<8x1xf32>, %o: memref<4x8xf32>) {
+  // expected-error @below {{takes tensors or memrefs, not both}}
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      factors(%fx, %fw : tensor<4x1xf32>, tensor<8x1xf32>)
+      epilogue(%acc: tensor<4x8xf32>) outs(%o: memref<4x8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16> {
+    tenon.yield %acc : tensor<4x8xf32>
   }
   return
 }

@@ -97,3 +97,57 @@ func.func @w_is_not_output(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tens
   }
   return %0 : tensor<32x32xf32>
 }
+
+// Halves and their factors, which are only read.
+// CHECK-LABEL: @split_numbers
+// CHECK: tenon.tiled_linear %{{.*}}, %{{.*}} : tensor<?x128xf16>, tensor<32x128xf16> factors(%{{.*}}, %{{.*}} : tensor<?x1xf32>, tensor<32x1xf32>) epilogue(%{{.*}}: tensor<?x32xf32>) outs(%{{.*}}: tensor<?x32xf32>) schedule<{{.*}}, method = fp16x3> -> tensor<?x32xf32> {
+// BUFFER-LABEL: @split_numbers
+// BUFFER-NOT: memref.alloc
+// BUFFER-NOT: memref.copy
+// BUFFER: tenon.tiled_linear %{{.*}}, %{{.*}} : memref<?x128xf16>, memref<32x128xf16> factors(%{{.*}}, %{{.*}} : memref<?x1xf32>, memref<32x1xf32>) epilogue(%{{.*}}: tensor<?x32xf32>) outs(%{{.*}}: memref<?x32xf32>) schedule<{{.*}}, method = fp16x3> {
+// BUFFER: return
+func.func @split_numbers(%x: tensor<?x128xf16>, %w: tensor<32x128xf16>, %fx: tensor<?x1xf32>, %fw: tensor<32x1xf32>, %o: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %0 = tenon.tiled_linear %x, %w : tensor<?x128xf16>, tensor<32x128xf16>
+      factors(%fx, %fw : tensor<?x1xf32>, tensor<32x1xf32>)
+      epilogue(%acc: tensor<?x32xf32>) outs(%o: tensor<?x32xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3>
+      -> tensor<?x32xf32> {
+    tenon.yield %acc : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// With method direct or fma factors say which tiles are left to do: results that are there already are kept, so
+// that they are copied where something else reads them too. What a kernel without factors overwrites is not.
+// CHECK-LABEL: @guarded
+// CHECK: factors(%{{.*}}, %{{.*}} : tensor<?x1xf32>, tensor<32x1xf32>) {{.*}} method = fma> -> tensor<?x32xf32>
+// BUFFER-LABEL: @guarded
+// BUFFER-SAME: %[[X:[^:]*]]: memref<?x64xf32>, %{{[^:]*}}: {{[^%]*}}%{{[^:]*}}: {{[^%]*}}%{{[^:]*}}: {{[^%]*}}%[[O:[^:]*]]: memref<?x32xf32>
+// BUFFER: %[[COPY:.*]] = memref.alloc({{.*}}) {{.*}} : memref<?x32xf32>
+// BUFFER: memref.copy %[[O]], %[[COPY]]
+// BUFFER: tenon.tiled_linear {{.*}} outs(%[[COPY]]: memref<?x32xf32>) {{.*}} method = fma>
+// BUFFER: return %[[O]], %[[COPY]]
+func.func @guarded(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %fx: tensor<?x1xf32>, %fw: tensor<32x1xf32>, %o: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
+  %0 = tenon.tiled_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
+      factors(%fx, %fw : tensor<?x1xf32>, tensor<32x1xf32>)
+      epilogue(%acc: tensor<?x32xf32>) outs(%o: tensor<?x32xf32>)
+      schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fma>
+      -> tensor<?x32xf32> {
+    tenon.yield %acc : tensor<?x32xf32>
+  }
+  return %o, %0 : tensor<?x32xf32>, tensor<?x32xf32>
+}
+
+// BUFFER-LABEL: @not_guarded
+// BUFFER: memref.alloc({{.*}}) {{.*}} : memref<?x32xf32>
+// BUFFER-NOT: memref.copy
+// BUFFER: return
+func.func @not_guarded(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %o: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
+  %0 = tenon.tiled_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>) outs(%o: tensor<?x32xf32>)
+      schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fma>
+      -> tensor<?x32xf32> {
+    tenon.yield %acc : tensor<?x32xf32>
+  }
+  return %o, %0 : tensor<?x32xf32>, tensor<?x32xf32>
+}

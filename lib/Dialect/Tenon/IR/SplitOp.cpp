@@ -76,12 +76,12 @@ void SplitOp::getEffects(
 LogicalResult SplitOp::verify() {
   TypeRange given = getOutputs().getTypes();
   bool onTensors = isOnTensors();
+  // split-C1
   if (onTensors)
     given = getResultTypes();
   else if (getNumResults() != 0)
     return emitOpError("on memrefs gives no results, but has (")
            << getResultTypes() << ")";
-  // split-C1
   if (onTensors != getOutputs().empty() || !llvm::all_of(given, [&](Type type) {
         return isa<TensorType>(type) == onTensors;
       }))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 folder = Path(__file__).resolve().parent.parent
 spec = set(re.findall(r"^- (\w+-C\d+):", (folder.parents[2] / "docs/Spec.md").read_text(), re.MULTILINE))
-tests = "".join((folder / name).read_text() for name in ("invalid.mlir", "attributes.mlir"))
+tests = "".join((folder / name).read_text() for name in ("invalid.mlir", "attributes.mlir", "split-invalid.mlir"))
 tested = set(re.findall(r"^// (\w+-C\d+)", tests, re.MULTILINE))
 if untested := sorted(spec - tested):
     print("in docs/Spec.md, but no test names it:", ", ".join(untested))

@@ -53,7 +53,7 @@ SplitElement emitSplitElement(OpBuilder &builder, Location loc, Value x,
 
 /// Whether the row is outside of what the parts can hold (i1).
 Value emitRowIsOutside(OpBuilder &builder, Location loc, Value largestBits,
-                       Value totalScore);
+                       Value totalScore, unsigned parts);
 
 /// The row's factor: its magnitude, negative if the row is outside.
 Value emitSplitFactor(OpBuilder &builder, Location loc, Value factor,

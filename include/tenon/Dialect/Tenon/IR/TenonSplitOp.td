@@ -11,7 +11,7 @@
 include "tenon/Dialect/Tenon/IR/TenonEpilogueOp.td"
 
 def Tenon_SplitOp : Op<Tenon_Dialect, "split", [
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    AlwaysSpeculatable, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Rows of f32 as f16 numbers on a scale, in one or two parts";
   let description = [{
     Writes each element of a row as `f^2 (hi + lo)`, or as `f^2 hi`, where hi and
@@ -21,16 +21,17 @@ def Tenon_SplitOp : Op<Tenon_Dialect, "split", [
 
     The factor's magnitude is a power of two, 2^-63 at least, that brings the
     row's largest magnitude, divided by f^2, into [2^13, 2^15); a row whose
-    largest magnitude is below 2^-113 stays below that. With `v = x / f^2`, which is
-    exact but for underflow, `hi` is v rounded to f16 and `lo` is `v - hi` rounded
-    to f16, both to nearest even.
+    largest magnitude is below 2^-113 stays below that. With `v = x / f^2`, `hi`
+    is v rounded to f16 and `lo` is `v - hi` rounded to f16, both to nearest even.
 
-    A factor is negative where the parts lose digits that f32 keeps: where more
-    than a 64th of the row's elements that are not zero differ from the sum of
-    their parts by more than 2^-22 of themselves (2^-11 with one part), or where
-    an element is infinite or NaN. A row is on
-    a scale of its largest element, so this happens to rows most of whose elements
-    are far below it.
+    A factor is negative where products of the parts could err more than those of
+    f32 (of tf32, with one part). An element loses digits if it differs from the
+    sum of its parts by more than 2^-22 of itself (2^-11 with one part); on a scale
+    of the row's largest element, those far below it do. Of a row with n elements
+    that are not zero, n > 0, l of which lose digits, the factor is negative if
+    `64 (l + 1) > n` with two parts, if `64 l > n` with one, and if an element is
+    infinite or NaN. So with two parts n is at least 64: a sum of fewer products would
+    show that the product of the two lo is left out.
 
     Halves are `[M, L]`. With one part L is K rounded up to a multiple of 8, and
     column k is hi of element k. With two, L is 2 K, with K rounded up to a
