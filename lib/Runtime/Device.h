@@ -78,6 +78,9 @@ public:
   /// "sm_90"; with the variant "sm_90a", which is what to compile for.
   std::string architecture(bool withVariant) const;
 
+  /// Rows that splits could not hold, in all calls so far. Waits for them.
+  TenonStatus countRowsOutside(uint64_t &count) const;
+
   /// The handle; models without library calls never need libcublasLt, so that
   /// it is missing is an error only here.
   TenonStatus blasLtHandle(cublasLtHandle_t &handle);

@@ -30,9 +30,11 @@
   X(cuCtxGetCurrent)                                                           \
   X(cuCtxPushCurrent)                                                          \
   X(cuCtxPopCurrent)                                                           \
+  X(cuCtxSynchronize)                                                          \
   X(cuModuleLoadData)                                                          \
   X(cuModuleUnload)                                                            \
   X(cuModuleGetFunction)                                                       \
+  X(cuModuleGetGlobal)                                                         \
   X(cuFuncGetAttribute)                                                        \
   X(cuFuncSetAttribute)                                                        \
   X(cuLaunchKernel)                                                            \
@@ -44,6 +46,7 @@
   X(cuMemFree)                                                                 \
   X(cuMemcpyHtoDAsync)                                                         \
   X(cuMemcpyDtoDAsync)                                                         \
+  X(cuMemcpyDtoH)                                                              \
   X(cuMemsetD8Async)                                                           \
   X(cuStreamSynchronize)
 

@@ -31,3 +31,9 @@ TenonStatus tenon::runtime::fail(TenonStatus status, const char *format, ...) {
 const char *tenonLastError(void) { return lastError; }
 
 const char *tenonRuntimeVersion(void) { return TENON_VERSION; }
+
+TenonStatus tenon::runtime::failDeviceType(const char *what, DLDevice device) {
+  return fail(TENON_INVALID_ARGUMENT,
+              "%s: device type %d; kDLCPU (1) and kDLCUDA (2) are known", what,
+              static_cast<int>(device.device_type));
+}

@@ -24,6 +24,9 @@ namespace tenon::runtime {
 [[gnu::format(printf, 2, 3)]] TenonStatus fail(TenonStatus status,
                                                const char *format, ...);
 
+/// Says that `what` knows no device of that kind.
+TenonStatus failDeviceType(const char *what, DLDevice device);
+
 /// Runs `function` and turns what it throws into a status, so that nothing
 /// crosses the C boundary.
 template <typename Function> TenonStatus guarded(Function &&function) noexcept {

@@ -56,18 +56,19 @@ static TenonStatus makeModel(const TenonModelImage &image, TenonModel *&model) {
   return TENON_OK;
 }
 
+/// Null where no function of the image was called yet.
+static TenonModel *findModel(const TenonModelImage *image) {
+  Registry &known = registry();
+  std::shared_lock<std::shared_mutex> lock(known.mutex);
+  auto found = known.models.find(image);
+  return found == known.models.end() ? nullptr : found->second.get();
+}
+
 static TenonStatus findFunction(const TenonModelImage *image, int32_t number,
                                 TenonFunction *&function) {
   if (!image)
     return fail(TENON_INVALID_ARGUMENT, "null model image");
-  TenonModel *model = nullptr;
-  {
-    Registry &known = registry();
-    std::shared_lock<std::shared_mutex> lock(known.mutex);
-    auto found = known.models.find(image);
-    if (found != known.models.end())
-      model = found->second.get();
-  }
+  TenonModel *model = findModel(image);
   if (!model)
     if (TenonStatus status = makeModel(*image, model))
       return status;
@@ -102,4 +103,16 @@ TenonStatus tenonImageWorkspaceSize(const TenonModelImage *image,
           guarded([&] { return findFunction(image, function, found); }))
     return status;
   return tenonFunctionWorkspaceSize(found, inputs, numInputs, bytes);
+}
+
+TenonStatus tenonImageCountRowsOutside(const TenonModelImage *image,
+                                       DLDevice device, uint64_t *count) {
+  return guarded([&] {
+    if (!image || !count)
+      return fail(TENON_INVALID_ARGUMENT, "tenonImageCountRowsOutside: null %s",
+                  image ? "count" : "image");
+    *count = 0;
+    const TenonModel *model = findModel(image);
+    return model ? model->countRowsOutside(device, *count) : TENON_OK;
+  });
 }

@@ -223,10 +223,7 @@ TenonStatus tenonModelLoad(TenonModel *model, DLDevice device) {
     if (device.device_type == kDLCPU)
       return loadCpu(*model);
     if (device.device_type != kDLCUDA)
-      return fail(TENON_INVALID_ARGUMENT,
-                  "tenonModelLoad: device type %d; kDLCPU (1) and kDLCUDA (2) "
-                  "are known",
-                  static_cast<int>(device.device_type));
+      return failDeviceType("tenonModelLoad", device);
     DeviceState *state;
     return model->device(device.device_id, state);
   });

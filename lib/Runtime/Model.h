@@ -38,6 +38,9 @@ struct TenonModel {
   /// The state on GPU `ordinal`, made on first need.
   TenonStatus device(int ordinal, tenon::runtime::DeviceState *&state);
 
+  /// See tenonModelCountRowsOutside.
+  TenonStatus countRowsOutside(DLDevice device, uint64_t &count) const;
+
   /// What the model brings itself, loaded on `device` on first need.
   TenonStatus packed(DLDevice device,
                      const tenon::runtime::PackedTensors *&tensors);

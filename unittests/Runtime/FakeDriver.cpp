@@ -22,6 +22,8 @@ void fake::reset() {
   s.major = 9;
   s.minor = 0;
   s.initResult = s.loadResult = s.launchResult = CUDA_SUCCESS;
+  s.globalResult = s.synchroniseResult = s.downloadResult = CUDA_SUCCESS;
+  s.counterBytes = 0;
   s.missingKernel = "";
   s.staticShared = 0;
   s.multiprocessors = 4;
@@ -38,6 +40,7 @@ void fake::reset() {
   s.pushes = s.pops = s.moduleLoads = s.moduleUnloads = s.handles = 0;
   for (int i = 0; i < kMaxDevices; ++i) {
     s.retained[i] = 0;
+    s.counters[i] = 0;
     s.contexts[i].device = i;
   }
 }
@@ -161,6 +164,18 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
   return CUDA_SUCCESS;
 }
 
+CUresult cuModuleGetGlobal(CUdeviceptr *address, size_t *bytes, CUmodule module,
+                           const char *name) {
+  auto *context = reinterpret_cast<fake::Context *>(module);
+  if (theState.globalResult)
+    return theState.globalResult;
+  if (strcmp(name, "tenon_rows_outside") || !theState.counterBytes)
+    return CUDA_ERROR_NOT_FOUND;
+  *address = reinterpret_cast<CUdeviceptr>(&theState.counters[context->device]);
+  *bytes = theState.counterBytes;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute,
                             CUfunction function) {
   auto *known = reinterpret_cast<fake::Function *>(function);
@@ -201,6 +216,15 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr target, const void *source, size_t bytes,
   return CUDA_SUCCESS;
 }
 
+CUresult cuMemcpyDtoH(void *target, CUdeviceptr source, size_t bytes) {
+  if (theState.downloadResult)
+    return theState.downloadResult;
+  if (!fake::currentContext())
+    return CUDA_ERROR_INVALID_CONTEXT;
+  memcpy(target, reinterpret_cast<void *>(source), bytes);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuMemFree(CUdeviceptr memory) {
   --theState.liveAllocations;
   free(reinterpret_cast<void *>(memory));
@@ -231,7 +255,8 @@ CUresult cuStreamSynchronize(CUstream) {
 
 CUresult cuCtxSynchronize() {
   ++theState.synchronisations;
-  return CUDA_SUCCESS;
+  return fake::currentContext() ? theState.synchroniseResult
+                                : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 } // extern "C"

@@ -91,6 +91,10 @@ struct State {
   int deviceCount;
   int major, minor;
   CUresult initResult, loadResult, launchResult;
+  /// Of each device's module, absent where `counterBytes` is 0.
+  uint64_t counters[kMaxDevices];
+  size_t counterBytes;
+  CUresult globalResult, synchroniseResult, downloadResult;
   const char *missingKernel;
   int staticShared;
   int multiprocessors, threads; ///< that one has room for

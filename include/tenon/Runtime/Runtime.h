@@ -78,6 +78,10 @@ void tenonLaunchKernel(TenonCall *call, int32_t kernel, int64_t gridX,
                        int64_t blockY, int64_t blockZ,
                        int64_t dynamicSharedBytes, void **arguments);
 
+/// A global of the kernels' module, an unsigned 64-bit integer that starts at
+/// 0: rows that `tenon.split` could not hold. Absent where there is no such op.
+constexpr char kTenonRowsOutside[] = "tenon_rows_outside";
+
 /// How a persistent kernel is launched. A constant of the model.
 typedef struct TenonPersistentKernel {
   int32_t kernel;        ///< its number in the manifest's list

@@ -62,6 +62,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
 CUresult cuCtxGetCurrent(CUcontext *context) { return give(context); }
 CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
 CUresult cuCtxPushCurrent(CUcontext) { return CUDA_SUCCESS; }
+CUresult cuCtxSynchronize() { return CUDA_SUCCESS; }
 CUresult cuCtxPopCurrent(CUcontext *context) { return give(context); }
 CUresult cuModuleLoadData(CUmodule *module, const void *) {
   return give(module);
@@ -69,6 +70,9 @@ CUresult cuModuleLoadData(CUmodule *module, const void *) {
 CUresult cuModuleUnload(CUmodule) { return CUDA_SUCCESS; }
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule, const char *) {
   return give(function);
+}
+CUresult cuModuleGetGlobal(CUdeviceptr *, size_t *, CUmodule, const char *) {
+  return CUDA_ERROR_NOT_FOUND;
 }
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute, CUfunction) {
   return *value = 0, CUDA_SUCCESS;
@@ -113,6 +117,10 @@ CUresult cuMemFree(CUdeviceptr memory) {
 CUresult cuMemcpyHtoDAsync(CUdeviceptr target, const void *source, size_t bytes,
                            CUstream) {
   memcpy(reinterpret_cast<void *>(target), source, bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyDtoH(void *target, CUdeviceptr source, size_t bytes) {
+  memcpy(target, reinterpret_cast<void *>(source), bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoHAsync(void *target, CUdeviceptr source, size_t bytes,
