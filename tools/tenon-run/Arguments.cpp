@@ -110,6 +110,10 @@ static void addModel(CLI::App &app, Arguments &arguments, Raw &raw) {
                  "cpu, cuda, or cuda:N for GPU number N (default: cuda if\n"
                  "the compiled model has GPU code and a GPU is there)")
       ->type_name("TARGET");
+  app.add_option("--strategy", arguments.strategy,
+                 "How tenon-compile shall have the linear layers of a .mlir\n"
+                 "computed on a GPU: auto (default), library or tiled")
+      ->type_name("STRATEGY");
   app.add_flag("--manifest", arguments.manifest,
                "Print the model's functions, tensors and targets, and exit");
 }

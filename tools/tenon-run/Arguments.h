@@ -24,6 +24,7 @@ struct Arguments {
   std::string function; ///< "" for the default
   std::string target;   ///< "cpu", "cuda" or "" for the default
   int gpu = 0;
+  std::string strategy; ///< "" for tenon-compile's default
   std::map<std::string, std::string> inputs, outputs; ///< files by name
   std::string outputDir;
   std::map<std::string, int64_t> dims;

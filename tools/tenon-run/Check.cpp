@@ -29,6 +29,19 @@ const FunctionInfo &tenon::run::findReference(const ModelInfo &model,
               "tenon-run the .mlir");
 }
 
+std::vector<Tensor> tenon::run::runReference(TenonModel *model,
+                                             const ModelInfo &info,
+                                             const EntryInfo &entry,
+                                             Device &cpu,
+                                             const Tensors &inputs) {
+  note("running the float64 reference on the CPU");
+  EntryInfo referenceEntry{entry.name, "", findReference(info, entry).name,
+                           entry.inputs, ""};
+  Program program(model, info, referenceEntry, cpu, inputs);
+  program.call()();
+  return std::move(program.call().outputs);
+}
+
 //===----------------------------------------------------------------------===//
 // Tolerances
 //===----------------------------------------------------------------------===//
@@ -57,18 +70,7 @@ static double defaultTolerance(const EntryInfo &entry, const Tensors &inputs,
 // Errors
 //===----------------------------------------------------------------------===//
 
-namespace {
-struct Deviation {
-  /// NaN or infinite where one of the counts below is not 0.
-  double max = 0, rms = 0, relative = 0;
-  int64_t nans = 0, infinities = 0; ///< the latter: unlike the reference's
-  bool isWithin(double tolerance) const {
-    return relative <= tolerance; // false for a NaN
-  }
-};
-} // namespace
-
-static Deviation measure(const Tensor &output, const Tensor &reference) {
+Deviation tenon::run::measure(const Tensor &output, const Tensor &reference) {
   Deviation deviation;
   double squares = 0, referenceSquares = 0;
   int64_t compared = 0;
@@ -112,32 +114,30 @@ static void print(const Tensor &output, const Deviation &deviation,
   printf(": %s\n", deviation.isWithin(tolerance) ? "ok" : "FAILED");
 }
 
-int tenon::run::compareWithReference(TenonModel *model, const ModelInfo &info,
-                                     const EntryInfo &entry, Device &cpu,
-                                     const Tensors &inputs,
-                                     const std::vector<Tensor> &outputs,
-                                     std::optional<double> tolerance) {
-  note("running the float64 reference on the CPU");
-  EntryInfo referenceEntry{entry.name, "", findReference(info, entry).name,
-                           entry.inputs, ""};
-  Program program(model, info, referenceEntry, cpu, inputs);
-  Call &reference = program.call();
-  reference();
-  if (reference.outputs.size() != outputs.size())
-    throw Error("the reference of '" + entry.name +
-                "' has other outputs than "
-                "the function; compile the model again");
-  int failures = 0;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const Tensor &wanted = reference.outputs[i];
-    if (wanted.shape != outputs[i].shape)
-      throw Error("output '" + outputs[i].name +
+/// A model of another version may have a reference of another function.
+static void checkShapes(const Comparison &comparison) {
+  const std::string &name = comparison.entry.name;
+  if (comparison.reference.size() != comparison.outputs.size())
+    throw Error("the reference of '" + name +
+                "' has other outputs than the function; compile the model "
+                "again");
+  for (size_t i = 0; i < comparison.outputs.size(); ++i)
+    if (comparison.reference[i].shape != comparison.outputs[i].shape)
+      throw Error("output '" + comparison.outputs[i].name +
                   "' has another shape in the reference; compile the model "
                   "again");
-    Deviation deviation = measure(outputs[i], wanted);
-    double allowed =
-        tolerance.value_or(defaultTolerance(entry, inputs, outputs[i]));
-    print(outputs[i], deviation, allowed);
+}
+
+int tenon::run::printErrors(const Comparison &comparison,
+                            std::optional<double> tolerance) {
+  checkShapes(comparison);
+  int failures = 0;
+  for (size_t i = 0; i < comparison.outputs.size(); ++i) {
+    const Tensor &output = comparison.outputs[i];
+    Deviation deviation = measure(output, comparison.reference[i]);
+    double allowed = tolerance.value_or(
+        defaultTolerance(comparison.entry, comparison.inputs, output));
+    print(output, deviation, allowed);
     failures += !deviation.isWithin(allowed);
   }
   return failures;

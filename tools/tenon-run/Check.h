@@ -20,13 +20,34 @@ namespace tenon::run {
 const FunctionInfo &findReference(const ModelInfo &model,
                                   const EntryInfo &entry);
 
-/// Runs the reference on the CPU on `inputs`, prints one line for each of
-/// `outputs`, tensors on the CPU too, and says how many are too far off.
-int compareWithReference(TenonModel *model, const ModelInfo &info,
-                         const EntryInfo &entry, Device &cpu,
-                         const Tensors &inputs,
-                         const std::vector<Tensor> &outputs,
-                         std::optional<double> tolerance);
+/// Runs the entry's reference on the CPU; gives its outputs.
+std::vector<Tensor> runReference(TenonModel *model, const ModelInfo &info,
+                                 const EntryInfo &entry, Device &cpu,
+                                 const Tensors &inputs);
+
+/// What an entry gave, and what it should have; all tensors are on the CPU.
+struct Comparison {
+  const EntryInfo &entry;
+  const Tensors &inputs;
+  const std::vector<Tensor> &outputs;
+  std::vector<Tensor> reference;
+};
+
+/// How far an output is off.
+struct Deviation {
+  /// NaN or infinite where one of the counts below is not 0.
+  double max = 0, rms = 0, relative = 0;
+  int64_t nans = 0, infinities = 0; ///< the latter: unlike the reference's
+  bool isWithin(double tolerance) const {
+    return relative <= tolerance; // false for a NaN
+  }
+};
+
+/// Of two tensors of one shape on the CPU.
+Deviation measure(const Tensor &output, const Tensor &reference);
+
+/// Prints one line for each output, and says how many are too far off.
+int printErrors(const Comparison &comparison, std::optional<double> tolerance);
 
 } // namespace tenon::run
 

@@ -16,6 +16,7 @@
 #include "Gpu.h"
 #include "Model.h"
 #include "Npy.h"
+#include "Sgemm.h"
 #include "Text.h"
 #include "Timing.h"
 
@@ -34,15 +35,23 @@ using namespace tenon::run;
 namespace {
 struct Opened {
   std::unique_ptr<Device> device;
+  std::string architecture; ///< of a GPU
   ModelHandle model;
   ModelInfo info;
 };
 } // namespace
 
 static ModelHandle openModel(const Arguments &arguments, const Gpu *gpu) {
-  if (!isSource(arguments.model))
+  if (!isSource(arguments.model)) {
+    if (!arguments.strategy.empty())
+      throw Error("--strategy=" + arguments.strategy + ": '" + arguments.model +
+                  "' is compiled already; give tenon-run the .mlir, or "
+                  "tenon-compile the option");
     return openCompiled(arguments.model);
+  }
   std::vector<std::string> options;
+  if (!arguments.strategy.empty())
+    options.push_back("--strategy=" + arguments.strategy);
   if (arguments.check)
     options.push_back("--reference");
   if (gpu)
@@ -66,6 +75,8 @@ static Opened open(const Arguments &arguments) {
   if (arguments.target.empty() && !arguments.manifest &&
       opened.info.hasGpuCode() && hasGpu())
     gpu = makeGpu(0);
+  if (gpu)
+    opened.architecture = gpu->architecture();
   if (gpu)
     opened.device = std::move(gpu);
   else
@@ -134,16 +145,44 @@ static void summarize(const Tensor &output) {
 // Main
 //===----------------------------------------------------------------------===//
 
+/// Compares the products with SGEMM's, where it could have computed them.
+static void reportBesideSgemm(const std::string &source, const Opened &opened,
+                              const Comparison &comparison, Device &cpu) {
+  if (!isSource(source) || opened.device->isCpu() || !couldBeSgemm(comparison))
+    return;
+  try {
+    printBesideSgemm(
+        comparison,
+        runSgemm(comparison, source, opened.architecture, *opened.device, cpu));
+  } catch (const Error &error) { // such as a GPU without cuBLASLt
+    printf("no SGEMM to compare with: %s\n", error.what());
+  }
+}
+
 /// Prints the outputs, or how far they are off, and says how many failed.
 static int report(const Arguments &arguments, const Opened &opened,
                   const EntryInfo &entry, Device &cpu, const Tensors &inputs,
                   const std::vector<Tensor> &outputs) {
-  if (arguments.check)
-    return compareWithReference(opened.model.get(), opened.info, entry, cpu,
-                                inputs, outputs, arguments.tolerance);
+  if (arguments.check) {
+    Comparison comparison{
+        entry, inputs, outputs,
+        runReference(opened.model.get(), opened.info, entry, cpu, inputs)};
+    int failures = printErrors(comparison, arguments.tolerance);
+    reportBesideSgemm(arguments.model, opened, comparison, cpu);
+    return failures;
+  }
   for (const Tensor &output : outputs)
     summarize(output);
   return 0;
+}
+
+/// Of f32 products on tensor cores; most models have none.
+static void reportRowsOutside(TenonModel *model, const Device &device) {
+  uint64_t count;
+  check(tenonModelCountRowsOutside(model, device.id(), &count));
+  if (count)
+    printf("slower path: taken for %llu rows of inputs and weights\n",
+           static_cast<unsigned long long>(count));
 }
 
 static int runEntry(const Arguments &arguments, const Opened &opened) {
@@ -166,6 +205,7 @@ static int runEntry(const Arguments &arguments, const Opened &opened) {
 
   printf("%s on %s\n", entry.name.c_str(), device.name().c_str());
   int failures = report(arguments, opened, entry, *cpu, inputs, outputs);
+  reportRowsOutside(opened.model.get(), device);
   if (arguments.timedCalls)
     timeCalls(program.call(), device, arguments.timedCalls);
   if (failures)

@@ -302,13 +302,24 @@ tenon::describeFunctions(ModuleOp module) {
   return functions;
 }
 
+/// The contract of a product: of f32 it is fp32 unless it says otherwise, and
+/// other types have none but their own.
+template <typename Linear>
+static std::optional<Precision> getContract(Linear linear) {
+  if (std::optional<Precision> precision = linear.getPrecision())
+    return precision;
+  if (linear.getX().getType().getElementType().isF32())
+    return Precision::FP32;
+  return std::nullopt;
+}
+
 /// What `op` may do to the precision of its result, if that is more than to
 /// round to the type of a tensor that the model is given.
 static std::optional<Precision> getPrecision(Operation *op) {
   if (auto linear = dyn_cast<LinearOp>(op))
-    return linear.getPrecision();
+    return getContract(linear);
   if (auto linear = dyn_cast<FusedLinearOp>(op))
-    return linear.getPrecision();
+    return getContract(linear);
   auto cast = dyn_cast<CastOp>(op);
   Type type = cast ? cast.getType().getElementType() : Type();
   if (!cast || type.isF32())

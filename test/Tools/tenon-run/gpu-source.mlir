@@ -3,6 +3,9 @@
 // RUN: tenon-run %s --target=cuda --dim m=1000 --check --time=3 | FileCheck %s
 // CHECK:      forward on GPU 0 (
 // CHECK-NEXT: y0: float32 [1000, 256], {{.*}} (tolerance 1e-05): ok
+// CHECK-NEXT: error against float64 Tenon SGEMM
+// CHECK-NEXT: y0, max {{.*}} (fp32) {{.*}} (fp32)
+// CHECK-NEXT: y0, rms {{.*}} (fp32) {{.*}} (fp32)
 // CHECK-NEXT: GPU time, from idle: median
 // CHECK-NEXT: GPU time, one of ten back to back: median
 // CHECK-NEXT: host time, one of ten back to back: median
