@@ -4,7 +4,7 @@
 """Compiles the benchmark's models for bench_gpu.py, which runs elsewhere.
 
 Writes into a folder: one shared object a case, and cases.json with each case's
-family, precision, shape and seconds of compilation (whole process, to sm_90a).
+family, precision, strategy, shape and seconds of compilation (whole process, to sm_90a).
 
 Usage: compile_models.py FOLDER [--build build] [--targets sm_90a]
 """
@@ -34,16 +34,17 @@ PRECISIONS = {
 
 
 def cases() -> list[dict]:
-    """Return all cases: family, precision and shape."""
+    """Return all cases: family, precision, strategy and shape; fp32 also forced to tiled kernels."""
     result = [
-        {"family": family, "precision": precision, "m": m, "n": n, "k": k}
+        {"family": family, "precision": precision, "strategy": strategy, "m": m, "n": n, "k": k}
         for family, m, n, k in SHAPES
-        for precision in PRECISIONS
+        for precision, strategy in [*((precision, "auto") for precision in PRECISIONS), ("fp32", "tiled")]
     ]
     result.append(
         {
             "family": "leaky_relu",
             "precision": "fp32",
+            "strategy": "auto",
             "m": 128,
             "n": 128,
             "k": 128,
@@ -56,6 +57,8 @@ def cases() -> list[dict]:
 def compile_case(case: dict, folder: Path, build: Path, targets: str) -> None:
     """Compile one case and complete it with its name, model and seconds."""
     case["name"] = "{family}_{precision}_{m}x{n}x{k}".format(**case)
+    if case["strategy"] != "auto":
+        case["name"] += f"_{case['strategy']}"
     source = folder / f"{case['name']}.mlir"
     case["model"] = f"lib{case['name']}.so"
     shape = [f"-{letter}={case[letter]}" for letter in "mnk"]
@@ -64,8 +67,9 @@ def compile_case(case: dict, folder: Path, build: Path, targets: str) -> None:
         check=True,
     )
     start = time.perf_counter()
+    options = [f"--target={targets}", f"--strategy={case['strategy']}"]
     subprocess.run(
-        [build / "bin" / "tenon-compile", source, f"--target={targets}", "-o", folder / case["model"]],
+        [build / "bin" / "tenon-compile", source, *options, "-o", folder / case["model"]],
         check=True,
     )
     case["compile_seconds"] = time.perf_counter() - start

@@ -5,9 +5,9 @@
 """Writes docs/Performance.md, docs/TorchPerformance.md and their charts from benchmarks/results.
 
 Every figure of those pages comes from there (library.json; sm90a.json, sm90a_sweep.json and
-sm90a_compile.json; sm80.json, sm80_ragged.json and triton_mma.json; torch.json, torch_host.json and
+sm90a_compile.json; fp32*.json; sm80.json, sm80_ragged.json and triton_mma.json; torch.json, torch_host.json and
 torch_first_call.json); none is typed by hand.
-Needs matplotlib.
+Needs matplotlib. The tables of docs/Precision.md come from precision.json.
 
 Usage: report.py
 """
@@ -21,6 +21,8 @@ import matplotlib
 
 matplotlib.use("Agg")
 import plot_torch
+import report_fp32
+import report_precision
 import report_sm90a
 import report_tiled
 from matplotlib import pyplot as plt
@@ -54,6 +56,12 @@ def model_name(case: dict) -> str:
     return f"{names[case['family']]}, {case['m']}×{case['n']}×{case['k']}"
 
 
+def precision_name(case: dict) -> str:
+    """Return a case's precision, with the strategy where it was not left to the compiler."""
+    strategy = case.get("strategy", "auto")
+    return case["precision"] if strategy == "auto" else f"{case['precision']}, {strategy}"
+
+
 def time_rows(cases: list[dict], rate: float) -> list[str]:
     """One row a case and way of timing."""
     rows = [
@@ -66,7 +74,7 @@ def time_rows(cases: list[dict], rate: float) -> list[str]:
             ms = {peer: case["ms"].get(peer, {}).get(kind) for peer in PEERS}
             times = " | ".join(f"{t:.4f}" if t else "–" for t in ms.values())
             rows.append(
-                f"| {model_name(case)} | {case['precision']} | {kind} | {times} "
+                f"| {model_name(case)} | {precision_name(case)} | {kind} | {times} "
                 f"| {ms['tenon'] - ms['cublas']:.4f} | {epilogue_budget(case, rate):.4f} |"
             )
     return rows
@@ -82,7 +90,7 @@ def error_rows(cases: list[dict]) -> list[str]:
         for output, ours in case["errors"]["tenon"].items():
             theirs = case["errors"]["eager"][output]
             rows.append(
-                f"| {model_name(case)} | {case['precision']} | {output} | {ours['max']:.2e} "
+                f"| {model_name(case)} | {precision_name(case)} | {output} | {ours['max']:.2e} "
                 f"| {ours['rms']:.2e} | {theirs['max']:.2e} | {theirs['rms']:.2e} |"
             )
     return rows
@@ -97,7 +105,7 @@ def overhead_rows(cases: list[dict]) -> list[str]:
     for case in cases:
         host = case["host_us"]
         rows.append(
-            f"| {model_name(case)} | {case['precision']} | {host['tenon']:.1f} "
+            f"| {model_name(case)} | {precision_name(case)} | {host['tenon']:.1f} "
             f"| {host['eager']:.1f} | {case['compile_seconds']:.2f} |"
         )
     return rows
@@ -118,7 +126,7 @@ def draw(cases: list[dict], path: Path) -> None:
             places = [j + (i + 0.5) * width for j in range(len(shown))]
             axes.bar(places, heights, width, label=PEERS[peer])
         axes.axhline(1, color="black", linewidth=0.8)
-        axes.set_xticks([j + 0.4 for j in range(len(shown))], [c["precision"] for c in shown])
+        axes.set_xticks([j + 0.4 for j in range(len(shown))], [precision_name(c) for c in shown])
         axes.set_title(model, fontsize=9)
     panels[0].set_ylabel("time / cuBLAS's bare product")
     panels[0].legend(fontsize=7, loc="lower left")
@@ -134,6 +142,7 @@ def main() -> None:
     report = json.loads(source.read_text())
     reports, tiled = read_reports(RESULTS), report_tiled.read_tiled(RESULTS)
     sm90a = report_sm90a.read_sm90a(RESULTS)
+    fp32 = report_fp32.read_fp32(RESULTS)
     cases, rate = report["cases"], report["copy_bytes_per_second"]
     draw(cases, ROOT / "docs/performance.svg")
     page = [
@@ -163,6 +172,7 @@ def main() -> None:
         *overhead_rows(cases),
         "",
         *(report_sm90a.section(sm90a, ROOT / "docs") if "sm90a" in sm90a else []),
+        *(report_fp32.section(fp32) if "fp32" in fp32 else []),
         *(report_tiled.section(tiled, ROOT / "docs") if "sm80" in tiled else []),
         *(section(reports) if "torch" in reports else []),
     ]
@@ -170,6 +180,8 @@ def main() -> None:
         plot_torch.draw(reports["torch"], ROOT / "docs")
         (ROOT / "docs/TorchPerformance.md").write_text(full_page(reports["torch"]))
     (ROOT / "docs/Performance.md").write_text("\n".join(page))
+    if report_precision.RESULT.exists():
+        report_precision.main()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ runtime, tenon-run, the wheel that `make wheel` put into dist, the tests and the
 and configurations, laid out as in a checkout. The machine needs Python 3.11 or later with torch,
 numpy and pytest, and for the wheel, which compiles the tests of tiled kernels there, CUDA's ptxas
 and fatbinary; with compute-sanitizer, memory accesses are checked. There, run.sh runs the tests,
-bench.sh runs tenon-bench, and bench_torch.sh measures PyTorch models.
+bench.sh runs tenon-bench, bench_fp32.sh all that is measured of products of f32, and bench_torch.sh
+measures PyTorch models.
 """
 
 import argparse
@@ -27,8 +28,10 @@ PATTERNS = [
     "benchmarks/*.py",
     "benchmarks/configs/*.json",
     "benchmarks/peers/*.py",
+    "docs/Precision.md",
     "examples/*.py",
     "test/python/*.py",
+    "test/python/ptx_emulator/*.py",
     "test/python/tenon_graphs/*.py",
     "test/python/torch_models/*.py",
 ]
@@ -78,7 +81,7 @@ fi
 # In processes of their own: after a bad access or a deadlock nothing else runs in that process. Most of their
 # time goes into compilation, so they run at once; but two files need the GPU to themselves.
 alone=(test/python/test_tiled_stream_k_gpu.py test/python/test_wgmma_chain_gpu.py)
-own=(test/python/test_tiled_*gpu.py test/python/test_wgmma_*gpu.py test/python/test_sanitizer_gpu.py)
+own=(test/python/test_{{tiled,wgmma,split,fp32}}_*gpu.py test/python/test_sanitizer_gpu.py)
 families=("not wgmma" wgmma)
 started=()
 for file in "${{own[@]}}"; do
@@ -129,6 +132,26 @@ here=$(cd "$(dirname "$0")" && pwd)
 python3 -m tenon.bench "$@"
 """
 
+BENCH_FP32 = """\
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Installs the wheel and measures products of f32, errors first: bench_fp32.sh RESULTS_DIR
+
+set -uo pipefail
+results=$(realpath "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here"
+{install}
+set -x
+python3 benchmarks/bench_precision.py "$results/precision.json"
+for config in fp32 fp32_schedules fp32_compile; do
+  python3 -m tenon.bench "benchmarks/configs/$config.json" -o "$results/$config.json" --table
+done
+python3 benchmarks/bench_gpu.py bench lib/libtenon_runtime.so.0 "$results/fp32_models.json" --cases fp32
+python3 benchmarks/profile_kernels.py benchmarks/configs/fp32.json "$results/fp32_kernels.json" --filter fp32
+"""
+
 BENCH_TORCH = """\
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -172,6 +195,7 @@ def write_scripts(bundle: Path) -> None:
     examples = " ".join(f'"{name}.so{dims}"' for name, dims in SMALL_EXAMPLES.items())
     write_script(bundle / "run.sh", RUN.format(install=INSTALL, examples=examples))
     write_script(bundle / "bench.sh", BENCH.format(install=INSTALL))
+    write_script(bundle / "bench_fp32.sh", BENCH_FP32.format(install=INSTALL))
     write_script(bundle / "bench_torch.sh", BENCH_TORCH.format(install=INSTALL))
 
 
@@ -201,6 +225,7 @@ def main() -> int:
     print(f"{bundle}: {size:.1f} MiB; there: ./run.sh, and for the benchmarks:")
     print("  python3 benchmarks/bench_gpu.py bench lib/libtenon_runtime.so.0 results.json")
     print("  ./bench.sh benchmarks/configs/sm80.json -o results.json --table")
+    print("  ./bench_fp32.sh RESULTS_DIR")
     print("  ./bench_torch.sh RESULTS_DIR")
     if size > LIMIT_MIB:
         print(f"gpu_bundle.py: error: larger than {LIMIT_MIB} MiB", file=sys.stderr)

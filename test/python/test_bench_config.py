@@ -68,6 +68,7 @@ def test_groups_override():
         ({"schedules": [{"schedule": SCHEDULE, "dtypes": ["x"]}]}, r'schedules\[0\]\.dtypes\[0\]: there is no "x"'),
         ({"output": "f64"}, 'output: there is no "f64"; use same, f32, f16, bf16'),
         ({"dynamic_m": 1}, "dynamic_m should be true or false, but is 1"),
+        ({"new_parameters": 1}, "new_parameters should be true or false, but is 1"),
         ({"repeat": -1}, "repeat should be a number of rounds, or 0 for no timing, but is -1"),
         ({"repeat": True}, "repeat should be a number of rounds"),
         ({"target": "sm_70"}, 'target: there is no "sm_70"; use sm_80'),
@@ -97,6 +98,17 @@ def test_files(tmp_path):
         read_config(tmp_path / "list.json")
 
 
+def test_names_of_schedules():
+    """What tells two schedules of one tile apart is in the name; a number is where the rest differs."""
+    form = (
+        "#tenon.schedule<wgmma, tile = 128x168x64, warps = 8x1, stages = 5, swizzle = 128, raster = {}, blocks = 1{}>"
+    )
+    options = [(8, ""), (8, ", stream_k = true, cluster = 2x1, method = fp16x3"), (8, ", cluster = 1x2"), (4, "")]
+    (case,) = read_cases(config(strategies=[], peers=[], schedules=[form.format(*option) for option in options]))
+    names = ["", "-c2x1-k-fp16x3", "-c1x2", "#2"]
+    assert [c.name for c in case.contenders] == [f"tiled-128x168x64-8x1-5{name}" for name in names]
+
+
 def test_configurations_of_the_repository():
     cases = {path.stem: read_config(path)[1] for path in CONFIGS.glob("*.json")}
     assert {"bf16-1024x8192x8192", "tf32-16384x4096x4096"} <= {
@@ -104,6 +116,8 @@ def test_configurations_of_the_repository():
     }
     extents = [{getattr(case.problem, letter) for case in cases["sm80_ragged"]} for letter in "mnk"]
     assert [min(e) for e in extents] == [1, 1, 1] and all(case.repeat == 0 for case in cases["sm80_ragged"])
+    assert {case.new_parameters for case in cases["fp32"]} == {case.new_parameters for case in cases["fp32_compile"]}
+    assert {case.problem.m for case in cases["fp32"]} >= {1, 8, 16, 32, 64, 1024}
     for name in ("sm90a", "sm90a_compile", "sm90a_tune"):
         assert {case.problem.dtype for case in cases[name]} == {"f16", "bf16", "tf32"}
 

@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import plot_bench  # noqa: E402
+import report_fp32  # noqa: E402
 import report_sm90a  # noqa: E402
 import report_sweep  # noqa: E402
 from bench_support import case, run  # noqa: E402
@@ -110,3 +111,59 @@ def test_section_is_of_the_reports_that_are_there(tmp_path, monkeypatch):
     text = "\n".join(report_sm90a.section(every, tmp_path))
     assert "### A sweep of shapes" in text and "### Beside torch.compile" in text
     assert report_sm90a.read_sm90a(tmp_path) == {}
+
+
+def fp32_report():
+    made = run(case(models=["bias"], dtypes=["fp32"], strategies=["tiled", "library"], peers=["cublas", "eager"]))
+    new = copy.deepcopy(made) | {"new_parameters": True}
+    for one, value in zip(made["contenders"], (2.0, 2.2, 1.0, 2.1), strict=True):
+        ratio(one, value)
+    for one, value in zip(new["contenders"], (2.0, 2.2, 1.5, 2.1), strict=True):
+        ratio(one, value)
+    return {"environment": FACTS, "copy_bytes_per_s": 4e12, "cases": [made, new]}
+
+
+def test_fp32_beside_eager():
+    header, _, *rows = map(cells, report_fp32.time_table(fp32_report()))
+    assert [(row[0], row[3]) for row in rows] == [
+        ("bias", "tiled"),
+        ("bias", "library"),
+        ("bias, new parameters", "tiled"),
+        ("bias, new parameters", "library"),
+    ]
+    at = header.index("faster than eager: single")
+    assert rows[0][at : at + 3] == ["2.20×"] * 3 and rows[2][at : at + 3] == ["1.47×"] * 3
+
+
+def test_fp32_beside_compile():
+    found = fp32_report()
+    found["cases"][0]["contenders"][1]["name"] = "compile_default"
+    found["cases"][1]["contenders"][1]["name"] = "compile"
+    rows = [cells(row) for row in report_fp32.compile_table(found)[2:]]
+    assert [(row[3], row[-1]) for row in rows] == [("torch.compile", "2.20×"), ("its max-autotune", "1.47×")]
+
+
+def test_fp32_schedules_are_ordered():
+    found = fp32_report()
+    rows = [cells(row) for row in report_fp32.schedule_table(found)[2:]]
+    assert [(row[1], row[6]) for row in rows] == [
+        ("tiled", "1.000"),
+        ("library", "2.100"),
+        ("tiled", "1.500"),
+        ("library", "2.100"),
+    ]
+
+
+def test_fp32_section_is_of_the_reports_that_are_there():
+    found = fp32_report()
+    alone = "\n".join(report_fp32.section({"fp32": found}))
+    assert "### " not in alone and "Not as they should be" not in alone
+    found["cases"][0]["contenders"][2]["same_bits"] = False
+    kernels = {"calls": 20, "cases": [{"name": "a", "contenders": [{"name": "tiled", "kernels_us": {"k": 1.25}}]}]}
+    every = {"fp32": found, "fp32_compile": found, "fp32_schedules": found, "fp32_kernels": kernels}
+    full = "\n".join(report_fp32.section(every))
+    assert (
+        full.count("### ") == 3
+        and full.count("tiled: other bits each time") == 3
+        and "| a | tiled | `k` | 1.2 |" in full
+    )

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 pytest.importorskip("tenon", reason="the package compiles the layers")
+from tenon_graphs import fp32
 from tenon_graphs.devices import require_hopper
 from tenon_graphs.execute import TENON_RUN
 from tenon_graphs.modules import compiled_module, has_statistics, modules
@@ -20,7 +21,7 @@ SANITIZER = shutil.which("compute-sanitizer")
 TOOLS = {"memcheck": "ERROR SUMMARY: 0 errors", "racecheck": "RACECHECK SUMMARY: 0 hazards"}
 LIMIT_S = 60
 MMA_SYNC = "mma_sync,tile=64x64x{k},warps=2x2,stages=3,swizzle=128,raster=8,blocks=1,stream_k=true"
-# Kind, N, K, M, schedule: its text, or the name of one of family wgmma.
+# Kind, N, K, M, schedule: its text, or the name of one of family wgmma or of f32.
 TILED = {
     "aligned": ("bf16", 136, 200, 100, ""),
     "ragged": ("f16", 201, 100, 67, ""),
@@ -32,6 +33,12 @@ TILED = {
     "wgmma_stream_k": ("f16", 136, 1032, 65, "wgmma_64x64_stream_k"),
     "wgmma_ping_pong": ("bf16", 520, 136, 129, "wgmma_64x256_ping_pong_stream_k"),
     "wgmma_clusters": ("tf32", 257, 264, 150, "wgmma_128x256_2x1_stream_k"),
+    "fp32": ("fp32", 136, 131, 70, "mma_sync_128x128"),
+    "fp32_stream_k": ("fp32", 72, 520, 65, "mma_sync_128x64_stream_k"),
+    "fp32_fma": ("fp32", 72, 131, 70, "fma_64x64"),
+    "wgmma_fp32": ("fp32", 257, 200, 150, "wgmma_128x168_stream_k"),
+    "wgmma_fp32_clusters": ("fp32", 400, 520, 130, "wgmma_128x192_2x1"),
+    "wgmma_fp16": ("tf32", 257, 200, 150, "wgmma_fp16_128x256_stream_k"),
 }
 
 
@@ -62,7 +69,9 @@ def compile_case(name, folder):
     """Compile a layer with operands of every shape; return the shared object and the function's name."""
     kind, n, k, _, schedule = TILED[name]
     graph = operand_graph(kind, "f32", "f16", n, k)
-    if schedule in SCHEDULES:
+    if schedule in fp32.SCHEDULES:
+        fp32.compile_fp32([graph], folder / name, "cpu", schedule)
+    elif schedule in SCHEDULES:
         compile_wgmma([graph], folder / name, "cpu", kind, schedule)
     else:
         compiled = compile_tiled([graph], folder / name, "cpu", schedule)
@@ -82,7 +91,7 @@ def tiled(sanitizer, tmp_path_factory):
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("case", list(TILED))
 def test_tiled_kernels(sanitizer, tiled, case, tool):
-    if TILED[case][4] in SCHEDULES:
+    if TILED[case][4].startswith("wgmma_"):
         require_hopper()
     library, name = tiled[case]
     sanitize(sanitizer, tool, library, name, [f"m={TILED[case][3]}"])

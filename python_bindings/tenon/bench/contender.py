@@ -9,6 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 STRATEGIES = ("library", "tiled", "auto")
+# What a schedule's name has of its options, as those of --tune's candidates do.
+MARKS = {
+    "c2x1": r"\bcluster\s*=\s*2x1",
+    "c1x2": r"\bcluster\s*=\s*1x2",
+    "k": r"\bstream_k\s*=\s*true",
+    "pp": r"\bping_pong\s*=\s*true",
+}
 PEERS = ("cublas", "eager", "compile", "compile_default")
 
 
@@ -41,7 +48,9 @@ def of_schedules(schedules: Sequence[str]) -> list[Contender]:
     found: dict[str, Contender] = {}
     for text in dict.fromkeys(schedules):
         facts = [re.search(rf"\b{key}\s*=\s*([\dx]+)", text) for key in ("tile", "warps", "stages")]
-        short = "-".join(["tiled", *(fact[1] for fact in facts if fact)])
+        marks = [mark for mark, pattern in MARKS.items() if re.search(pattern, text)]
+        method = re.search(r"\bmethod\s*=\s*(\w+)", text)
+        short = "-".join(["tiled", *(fact[1] for fact in facts if fact), *marks, *(method.groups() if method else ())])
         others = sum(name == short or name.startswith(f"{short}#") for name in found)
         name = f"{short}#{others + 1}" if others else short
         found[name] = Contender(name, tenon=True, options=(("strategy", "tiled"), ("schedule", text)))

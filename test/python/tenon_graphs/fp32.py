@@ -53,7 +53,7 @@ SPLIT = {
 }
 FMA = {
     "fma_128x128": _schedule(MMA_SYNC, "128x128x32", "2x4", 3, method="fma"),
-    "fma_64x64": _schedule(MMA_SYNC, "64x64x32", "2x2", 2, method="fma"),
+    "fma_64x64": _schedule(MMA_SYNC, "64x64x32", "2x2", 3, method="fma"),
 }
 # Layers of tf32 whose x and w are f16 on a scale.
 FP16 = {

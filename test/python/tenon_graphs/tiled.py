@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -135,7 +136,7 @@ def compile_tiled(graphs: Sequence[Graph], stem: Path, device: str, schedule: st
     remarks = compiler.build(source, output, target, strategy="tiled", schedule=schedule)
     remarks = [remark for remark in remarks if remark.category == "tenon-select-strategy"]
     chosen = [remark.message.partition(":")[0] for remark in remarks]
-    wgmma = sum("wgmma, tiles of" in remark.arguments.get("Reason", "") for remark in remarks)
+    wgmma = sum(bool(re.search(r"wgmma( \w+)?, tiles of", remark.arguments.get("Reason", ""))) for remark in remarks)
     model = open_model(output)
     if device == "cuda":
         model.load()

@@ -1,0 +1,155 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: RUF001
+"""The section of docs/Performance.md on layers of f32 that tiled kernels compute by f16 halves.
+
+From the reports of tenon-bench (configs/fp32.json, fp32_compile.json, fp32_schedules.json) and of
+profile_kernels.py (fp32_kernels.json), as far as they are there; report.py calls it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from report_sm90a import gains
+from report_tiled import TIMINGS, burst, contenders, extents
+from torch_tables import markdown
+
+NAMES = ("fp32", "fp32_compile", "fp32_schedules", "fp32_kernels")
+PEERS = {"compile_default": "torch.compile", "compile": "its max-autotune"}
+
+
+def read_fp32(folder: Path) -> dict[str, dict]:
+    """Return the reports that are there, by file name."""
+    return {n: json.loads((folder / f"{n}.json").read_text()) for n in NAMES if (folder / f"{n}.json").exists()}
+
+
+def label(case: dict) -> str:
+    """Return what a case is, as cells: model, shape and precision."""
+    model = f"{case['model']}, new parameters" if case.get("new_parameters") else case["model"]
+    return f"{model} | {extents(case)} | {case['dtype']}"
+
+
+def gain_cells(ours: dict, peer: dict) -> str:
+    """Write a peer's time over ours in each way of timing."""
+    return " | ".join(f"{gain:.2f}×" for gain in gains(ours, peer))
+
+
+def error(contender: dict) -> str:
+    """Write a contender's largest and rms error."""
+    return f"{contender['max_error']:.1e} / {contender['rms_error']:.1e}"
+
+
+def time_table(report: dict) -> list[str]:
+    """One row a case and way of Tenon's to compute it: times beside eager's, and errors."""
+    rows = []
+    for case in report["cases"]:
+        eager = contenders(case).get("eager", {})
+        for one in case["contenders"]:
+            if one["tenon"] and "times" in one and "times" in eager:
+                rows.append(
+                    f"{label(case)} | {one['name']} | {burst(eager):.4f} | {burst(one):.4f} "
+                    f"| {one['burst_tflop_per_s']:.0f} | {gain_cells(one, eager)} | {error(one)} | {error(eager)}"
+                )
+    return markdown(
+        "model | M×N×K | precision | Tenon by | eager, burst ms | Tenon, burst ms | TFLOP/s "
+        "| faster than eager: single | burst | sustained | error, max / rms | eager's",
+        rows,
+    )
+
+
+def compile_table(report: dict) -> list[str]:
+    """One row a case and mode of torch.compile: its time over the tiled kernels'."""
+    rows = []
+    for case in report["cases"]:
+        found = contenders(case)
+        for name, title in PEERS.items():
+            tiled, peer = found.get("tiled", {}), found.get(name, {})
+            if "times" in tiled and "times" in peer:
+                rows.append(
+                    f"{label(case)} | {title} | {burst(peer):.4f} | {burst(tiled):.4f} | {gain_cells(tiled, peer)}"
+                )
+    return markdown(
+        "model | M×N×K | precision | beside | its burst, ms | tiled, burst ms | tiled faster by: single | burst "
+        "| sustained",
+        rows,
+    )
+
+
+def schedule_table(report: dict) -> list[str]:
+    """One row a case and schedule, the fastest first."""
+    rows = []
+    for case in report["cases"]:
+        timed = [one for one in case["contenders"] if one["tenon"] and "times" in one]
+        for one in sorted(timed, key=lambda one: one["worst_time_over_cublas"]):
+            times = " | ".join(f"{one['times'][timing]['median_ms']:.4f}" for timing in TIMINGS)
+            rows.append(
+                f"{extents(case)} | {one['name'].removeprefix('tiled-')} | {times} | {one['burst_tflop_per_s']:.0f} "
+                f"| {one['worst_time_over_cublas']:.3f} | {error(one)}"
+            )
+    return markdown(
+        "M×N×K | schedule | single, ms | burst | sustained | TFLOP/s | worst / cuBLAS | error, max / rms", rows
+    )
+
+
+def kernel_table(report: dict) -> list[str]:
+    """One row a kernel of a case's contender."""
+    rows = [
+        f"{case['name']} | {one['name']} | `{kernel}` | {microseconds:.1f}"
+        for case in report["cases"]
+        for one in case["contenders"]
+        for kernel, microseconds in one.get("kernels_us", {}).items()
+    ]
+    return markdown("case | Tenon by | kernel | µs a call", rows)
+
+
+def complaints(report: dict) -> list[str]:
+    """Return a line for each of Tenon's contenders that failed or is not right."""
+    lines = []
+    for case in report["cases"]:
+        for one in case["contenders"]:
+            if one["tenon"] and "failed" in one:
+                lines.append(f"- {case['name']}, {one['name']}: {one['failed'].splitlines()[0]}")
+            elif one["tenon"] and not (one["within_tolerance"] and one["same_bits"]):
+                how = "other bits each time" if one["within_tolerance"] else "wrong"
+                lines.append(f"- {case['name']}, {one['name']}: {how}")
+    return ["Not as they should be:", "", *lines, ""] if lines else []
+
+
+def section(reports: dict[str, dict]) -> list[str]:
+    """Return the section."""
+    report = reports["fp32"]
+    facts = report["environment"]
+    lines = [
+        f"## Products of f32 on an {facts['device']}",
+        "",
+        f"From `benchmarks/results/fp32.json`; {facts['device']}, driver {facts['driver']}, CUDA {facts['cuda']}, "
+        f"PyTorch {facts['torch']}, {facts['date'][:10]}, copy rate {report['copy_bytes_per_s'] / 1e12:.2f} TB/s. "
+        "`tiled` computes a product of precision fp32 by f16 halves ([Precision.md](Precision.md)), the split of x and "
+        "the kernel for rows that they do not hold included; *new parameters*: that of w too. Eager is PyTorch with "
+        "`highest` precision for fp32, `high` for tf32. Errors are against float64, of the whole model. How times are "
+        "taken: [Benchmarking.md](Benchmarking.md#how-times-are-taken).",
+        "",
+        *time_table(report),
+        "",
+        *complaints(report),
+    ]
+    for name, title, table in (
+        ("fp32_compile", "Products of f32 beside torch.compile", compile_table),
+        ("fp32_schedules", "Schedules of fp16x3", schedule_table),
+    ):
+        if name in reports:
+            lines += [f"### {title}", "", f"From `benchmarks/results/{name}.json`.", "", *table(reports[name]), ""]
+            lines += complaints(reports[name])
+    if "fp32_kernels" in reports:
+        lines += [
+            "### The kernels of one call",
+            "",
+            f"GPU time of each kernel, the mean of {reports['fp32_kernels']['calls']} calls back to back under "
+            "PyTorch's profiler; from `benchmarks/results/fp32_kernels.json`.",
+            "",
+            *kernel_table(reports["fp32_kernels"]),
+            "",
+        ]
+    return lines
