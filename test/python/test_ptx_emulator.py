@@ -181,9 +181,10 @@ func.func @product(%x: {types[0]}, %w: {types[1]}, %y: {types[2]}) {{
     return request.param, Model(source, request.param, tmp_path_factory.mktemp("product"))
 
 
-def multiply(model):
+def multiply(model, seed=None):
     x, w = (NUMBERS.standard_normal(shape).astype(np.float16) for shape in ((M, K), (N, K)))
     y = model.device.empty((M, N), np.float16)
+    model.device.seed = seed
     model.run("product", x, w, y)
     expected = x.astype(np.float64) @ w.astype(np.float64).T
     return bool((np.abs(model.device.get(y) - expected) <= 2.0**-11 * np.abs(expected) + 1e-3).all())
@@ -200,7 +201,15 @@ def broken(model, pattern, replacement):
 
 @needs_ptxas
 def test_a_product_is_right(product):
-    assert multiply(product[1])
+    assert multiply(product[1]) and multiply(product[1], seed=1)
+
+
+@needs_ptxas
+@pytest.mark.parametrize("product", ["sm_80"], indirect=True)
+def test_barriers_matter_in_random_order(product):
+    without = broken(product[1], r"bar\.sync", "//")
+    assert multiply(without)  # in step
+    assert not all(multiply(without, seed) for seed in range(3))
 
 
 @needs_ptxas

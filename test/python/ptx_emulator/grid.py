@@ -17,10 +17,12 @@ from .memory import (
 )
 from .operands import decode
 from .program import Kernel, Module, PtxError
-from .unit import Unit, Wait
+from .unit import WARP, Unit, Wait
 
 UNIT_THREADS = 128
 SLICE = 2000  # instructions that a unit executes before the next
+# In random order: at most so many, and warps one by one where no instruction needs more.
+SHORT_SLICE = 100
 
 
 @dataclass
@@ -56,7 +58,8 @@ class Block:
         self.mbarriers: dict[int, object] = {}
         self.cluster_arrivals = 0
         self.units = [
-            Unit(self, first, min(UNIT_THREADS, grid.threads - first)) for first in range(0, grid.threads, UNIT_THREADS)
+            Unit(self, first, min(grid.unit_threads, grid.threads - first))
+            for first in range(0, grid.threads, grid.unit_threads)
         ]
 
     @property
@@ -106,7 +109,7 @@ class Grid:
         self.shared_bytes = 0
         self.events, self.ticks = 0, 0
         self.transfers: list[tuple[int, object]] = []  # TMA loads on their way
-        self.random = np.random.default_rng(0)
+        self.random, self.shuffles, self.unit_threads = np.random.default_rng(0), False, UNIT_THREADS
         self.blocks: list[Block] = []
         self.code: list = []
 
@@ -147,17 +150,27 @@ class Grid:
         running = list(self.blocks)
         with np.errstate(all="ignore"):
             while running:
-                executed = 0
-                for block in running:
-                    for unit in block.units:
-                        if unit.groups:
-                            executed += unit.run(SLICE)
-                            self.tick()
+                executed = sum(self.run_slice(unit) for unit in self.order(running))
                 if not executed and not self.land_next():
                     self.fail_stuck(running)
                 running = [block for block in running if not block.done]
         if self.transfers:
             raise PtxError(f"{self.kernel.name} ended with {len(self.transfers)} TMA loads on their way")
+
+    def shuffle(self, seed: int) -> None:
+        """Run warps in random order, each for a short time."""
+        self.random, self.shuffles = np.random.default_rng(seed), True
+        if not any(item.opcode.startswith("wgmma") for item in self.kernel.code):
+            self.unit_threads = WARP
+
+    def order(self, running: list[Block]) -> list[Unit]:
+        units = [unit for block in running for unit in block.units if unit.groups]
+        return [units[i] for i in self.random.permutation(len(units))] if self.shuffles else units
+
+    def run_slice(self, unit: Unit) -> int:
+        executed = unit.run(int(self.random.integers(1, SHORT_SLICE)) if self.shuffles else SLICE)
+        self.tick()
+        return executed
 
     def start_transfer(self, land) -> None:
         """Have `land` called some time later."""

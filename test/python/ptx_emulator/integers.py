@@ -29,13 +29,14 @@ def simple(item: Instruction, grid, dtype: type, function, result_bits: int | No
 
 
 def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Divide toward zero; a division by 0 is an error here, since PTX does not say what it gives."""
-    if np.any(b == 0):
-        raise PtxError("divides by 0")
+    """Divide toward zero; what PTX leaves open, a division by 0, gives all ones."""
+    by_zero, b = b == 0, np.where(b == 0, b.dtype.type(1), b)
     if a.dtype.kind == "u":
-        return a // b
-    quotient = np.abs(a) // np.abs(b)
-    return np.where((a < 0) != (b < 0), -quotient, quotient).astype(a.dtype)
+        quotient = a // b
+    else:
+        quotient = np.abs(a) // np.abs(b)
+        quotient = np.where((a < 0) != (b < 0), -quotient, quotient).astype(a.dtype)
+    return np.where(by_zero, ~a.dtype.type(0), quotient)
 
 
 def remainder(a: np.ndarray, b: np.ndarray) -> np.ndarray:

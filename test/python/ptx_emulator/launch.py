@@ -49,6 +49,7 @@ class Device:
         self.memory = GlobalMemory(memory_bytes)
         self.variables: dict[str, int] = {}
         self.executed = 0
+        self.seed: int | None = None  # of a random order of warps
         for variable in self.module.variables.values():
             if variable.space in ("global", "const"):
                 address = self.memory.allocate(variable.size)
@@ -94,6 +95,8 @@ class Device:
             raise PtxError(f"{name} is for {kernel.threads} threads, and whole clusters")
         grid.cluster, grid.dynamic_bytes = cluster, shared_bytes
         grid.symbols.update(self.variables)
+        if self.seed is not None:
+            grid.shuffle(self.seed)
         grid.set_parameters([self.encode(argument) for argument in arguments])
         grid.run()
         self.executed += sum(unit.executed for block in grid.blocks for unit in block.units)

@@ -164,9 +164,10 @@ class Unit:
         """Run a group until it waits, ends, meets another or has used up its time."""
         self.mask = None if group.count == self.n else group.mask
         others = [g.pc for g in self.groups if g is not group and g.wait is None and g.pc > group.pc]
-        stop, code, pc = min(others, default=1 << 60), self.code, group.pc
+        meeting, code, pc = min(others, default=1 << 60), self.code, group.pc
+        stop = min(meeting, pc + limit - self.executed)
         try:
-            while True:
+            while pc < stop:
                 control = code[pc](self)
                 self.executed += 1
                 if control is None:
@@ -176,16 +177,13 @@ class Unit:
                         self.groups.remove(group)
                         return
                     pc = control
-                    if self.executed >= limit:
-                        group.pc, group.tired = pc, True
-                        return
+                    stop = min(meeting, pc + limit - self.executed)
                 else:
                     group.pc = pc
                     self.control(group, control)
                     return
-                if pc >= stop:
-                    group.pc = pc
-                    return
+            group.pc = pc
+            group.tired = self.executed >= limit
         except Exception as error:
             raise self.describe(pc, error) from error
 
