@@ -181,6 +181,12 @@ class Model:
         device = DLDevice(device_type, device_id)
         self.check(self.lib.tenonModelLoad(self.handle, device))
 
+    def rows_outside(self, device_id: int = 0) -> int:
+        """Return how many rows split products of f32 could not hold so far, on a GPU."""
+        count = ctypes.c_uint64()
+        self.check(self.lib.tenonModelCountRowsOutside(self.handle, DLDevice(CUDA, device_id), ctypes.byref(count)))
+        return count.value
+
     def close(self) -> None:
         """Unload the model; no call may be in flight."""
         self.lib.tenonModelClose(self.handle)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Layers of f32 split into f16, and those multiplied without tensor cores, are right for any M, N and K.
 
-No test here needs rows that the parts cannot hold: those are in test_fp32_guard_gpu.py.
+Rows that the parts cannot hold, among others that they can, are in test_fp32_guard_gpu.py.
 """
 
 import os
@@ -24,8 +24,9 @@ from tiled_layers import Layer, same_bits  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 FEATURES = [8, 40, 777, 1000, 1111]
-# Less than a part's 32 columns, around them, several groups between promotions; rows of no whole 16 bytes.
-DEPTHS = [1, 31, 33, 100, 4104]
+# Fewer elements than a row inside has, so that the guarded kernel computes all; one more than a part's 64 columns have,
+# and many; rows of no whole 16 bytes.
+DEPTHS = [1, 31, 65, 100, 4104]
 # One executable serves them all, in this order.
 ROWS = [129, 1, 1000, 64, 0, 63, 2, 65]
 MEMORY_SHAPES = [(264, 200), (257, 199), (3, 1)]

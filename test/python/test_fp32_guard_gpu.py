@@ -129,17 +129,30 @@ def test_all_rows(case, wide):
     assert same_bits(after, case.run(tensors, alone=True))
 
 
+def is_outside(case, tensors, tiles):
+    """Tell whether the tiles come from the guarded kernel; other rows in them differ between the two."""
+    return same_bits(case.run(tensors)[tiles], case.run(tensors, alone=True)[tiles])
+
+
 def test_few_lost_elements_are_no_reason(case):
-    """Of a row outside more than a 64th of the elements lose digits: at exactly a 64th the first kernel's bits stay."""
+    """A row is outside from one lost element on more than a 64th of them; with two parts, than one less than that."""
     tensors, kept = case.layer.draw(M), K - K % 64
-    row, count, lost = tensors["x"][3], kept // 64, 2.0**-30 * (1.0 + 2.0**-9)
+    row, lost = tensors["x"][3], 2.0**-30 * (1.0 + 2.0**-9)
+    count = kept // 64 - (case.layer.kind == "fp32")
     row[:count], row[count:kept], row[kept:] = lost, 1.0, 0.0
     tiles = tiles_of(case, [3], [])
-    assert not same_bits(case.run(tensors)[tiles], case.run(tensors, alone=True)[tiles])
+    assert not is_outside(case, tensors, tiles)
     row[count] = lost
-    outside = case.run(tensors)
-    assert same_bits(outside[tiles], case.run(tensors, alone=True)[tiles])
-    case.layer.assert_right(outside, tensors, "one lost element more than a 64th")
+    assert is_outside(case, tensors, tiles)
+    case.layer.assert_right(case.run(tensors), tensors, "one lost element too many")
+
+
+@pytest.mark.parametrize("count", [1, 63, 64])
+def test_few_numbers(case, count):
+    """With two parts a row of fewer than 64 numbers is outside: no sum hides what the parts lack."""
+    tensors = case.layer.draw(M)
+    tensors["x"][200, count:] = 0.0
+    assert is_outside(case, tensors, tiles_of(case, [200], [])) == (case.layer.kind == "fp32" and count < 64)
 
 
 def test_scales(case):
@@ -189,3 +202,23 @@ def test_the_device_decides(case):
         assert same_bits(call.outputs[0], case.run(tensors))
         case.layer.assert_right(call.outputs[0], tensors, f"{len(rows)} rows outside")
     assert same_bits(call.outputs[0], before)
+
+
+def test_rows_outside_are_counted(case):
+    """Each call counts x's rows, each preparation w's, each replay of a captured call too."""
+    tensors = case.layer.draw(M)
+    start = case.model.rows_outside()
+    case.run(tensors)
+    assert case.model.rows_outside() == start
+    widen(tensors["x"], ROWS)
+    widen(tensors["w"], COLUMNS)
+    call = bind_entry(case.model, case.layer.name, tensors)
+    assert case.model.rows_outside() == start + len(COLUMNS)
+    call()
+    assert case.model.rows_outside() == start + len(COLUMNS) + len(ROWS)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        call()
+    for _ in range(3):
+        graph.replay()
+    assert case.model.rows_outside() == start + len(COLUMNS) + 4 * len(ROWS)
