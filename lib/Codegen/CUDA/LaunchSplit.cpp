@@ -16,22 +16,18 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// What a row's score, a signed i32, can count: 63 an element.
-static constexpr int64_t kMaxColumns = int64_t(1) << 25;
 /// Of a grid, along x.
 static constexpr int64_t kMaxBlocks = std::numeric_limits<int32_t>::max();
 
-static int64_t getK(SplitOp op) {
-  return cast<MemRefType>(op.getX().getType()).getDimSize(1);
-}
-
 SplitGeometry SplitGeometry::get(SplitOp op, unsigned lanes) {
-  SplitGeometry geometry{getK(op), op.getParts(), lanes, /*warps=*/1};
+  int64_t k = cast<MemRefType>(op.getX().getType()).getDimSize(1);
+  SplitGeometry geometry{k, op.getParts(), lanes, /*warps=*/1};
   // Two blocks of 16 warps fit a multiprocessor, so that one can read while the
   // other writes.
   while (geometry.warps != 16 && geometry.columns() > geometry.stepColumns())
@@ -72,14 +68,10 @@ LogicalResult tenon::lowerSplit(SplitOp op, gpu::GPUModuleOp module,
                                 SmallVectorImpl<Attribute> &kernels) {
   if (failed(checkBuffers(op)))
     return failure();
-  int64_t k = getK(op);
-  if (k == 0 || k > kMaxColumns)
-    return op.emitOpError("splits rows of 1 to ")
-           << kMaxColumns << " elements on CUDA, but x is "
-           << op.getX().getType();
   ImplicitLocOpBuilder b(op.getLoc(), op);
   Value m = createRowCount(b, op.getX());
-  unsigned lanes = std::gcd<int64_t>(k, 4);
+  auto x = cast<MemRefType>(op.getX().getType());
+  unsigned lanes = std::gcd<int64_t>(x.getDimSize(1), 4);
   if (lanes == 1) {
     launch(b, op, m, 1, module, kernels);
   } else {

@@ -15,8 +15,10 @@
 
 #include "KernelBuilder.h"
 #include "KernelFunction.h"
+#include "RowReduction.h"
 
 #include "tenon/Dialect/Tenon/IR/SplitArithmetic.h"
+#include "tenon/Runtime/Runtime.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,15 +27,16 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// The counter of rows outside, one for all kernels of `module`.
+/// The u64 that counts rows outside of what their parts can hold, over all
+/// launches of all kernels of `module`. The runtime reads it by its name.
 static LLVM::GlobalOp getCounter(OpBuilder &builder, gpu::GPUModuleOp module) {
-  if (auto found = module.lookupSymbol<LLVM::GlobalOp>(kRowsOutsideSymbol))
+  if (auto found = module.lookupSymbol<LLVM::GlobalOp>(kTenonRowsOutside))
     return found;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(module.getBody());
   return LLVM::GlobalOp::create(
       builder, module.getLoc(), builder.getI64Type(), /*isConstant=*/false,
-      LLVM::Linkage::External, kRowsOutsideSymbol, builder.getI64IntegerAttr(0),
+      LLVM::Linkage::External, kTenonRowsOutside, builder.getI64IntegerAttr(0),
       /*alignment=*/8, static_cast<unsigned>(NVVM::NVVMMemorySpace::Global));
 }
 
@@ -65,7 +68,6 @@ private:
   Value emitSplit(const Vectors &vectors, ArrayRef<Value> xs, Value score);
   void store(const Vectors &vectors, unsigned index,
              const SplitElement &element);
-  Value reduce(Value vector, NVVM::ReduxKind kind);
   void storeFactor(Value row, Value largest, Value score);
 
   /// `scalar`, or a vector of a thread's lanes.
@@ -79,13 +81,14 @@ private:
   KernelBuilder b;
   const SplitGeometry &g;
   LLVM::LLVMFuncOp function;
-  LLVM::GlobalOp counter, shared;
+  LLVM::GlobalOp counter;
   Value x, halves, factors; ///< the kernel's arguments
   Value thread;             ///< of the row
   Value column;             ///< the thread's first
   Value rowX;               ///< the row's first element
   Value threadX, threadHalves;
-  SplitScale scale;
+  SplitScale scale; ///< the row's
+  std::optional<RowReduction> reduction;
 };
 } // namespace
 
@@ -95,15 +98,6 @@ SplitKernel::SplitKernel(gpu::GPUModuleOp module, StringRef name, Location loc,
   function = createKernelFunction(b, module, name, /*numTensorMaps=*/0,
                                   /*numPointers=*/3, g.threads());
   counter = getCounter(b, module);
-  if (g.warps == 1)
-    return;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(function);
-  shared = LLVM::GlobalOp::create(
-      b, LLVM::LLVMArrayType::get(b.getI32Type(), 2 * g.warps),
-      /*isConstant=*/false, LLVM::Linkage::Internal, (name + "_shared").str(),
-      /*value=*/Attribute(), /*alignment=*/16,
-      static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
 }
 
 LLVM::LLVMFuncOp SplitKernel::emit() {
@@ -118,6 +112,7 @@ LLVM::LLVMFuncOp SplitKernel::emit() {
     thread = b.bitAnd(thread, 31);
   }
   column = b.mul(thread, g.lanes);
+  reduction.emplace(b, function, thread, g.warps);
   // All threads of a row, and all that meet at a barrier, take the same turns.
   scf::ForOp::create(b, first, m, b.mul(groups, g.rows()), ValueRange(),
                      [&](OpBuilder &, Location, Value row, ValueRange) {
@@ -145,7 +140,7 @@ void SplitKernel::emitRow(Value row) {
       [&](Vectors step, Value before) { return emitMax(load(step), before); });
   Vectors rest = getRest();
   SmallVector<Value> kept = load(rest);
-  largest = reduce(emitMax(kept, largest), NVVM::ReduxKind::MAX);
+  largest = reduction->emitMax(emitMax(kept, largest));
   scale = emitSplitScale(b, b.getLoc(), largest);
   Value score = emitSplit(rest, kept, zeros(b.getI32Type()));
   // What was read last is the likeliest to be in L2 still.
@@ -153,7 +148,7 @@ void SplitKernel::emitRow(Value row) {
       forEachStep(/*backwards=*/true, score, [&](Vectors step, Value before) {
         return emitSplit(step, load(step), before);
       });
-  storeFactor(row, largest, reduce(score, NVVM::ReduxKind::ADD));
+  storeFactor(row, largest, reduction->emitSum(score));
 }
 
 //===----------------------------------------------------------------------===//
@@ -253,36 +248,6 @@ void SplitKernel::store(const Vectors &vectors, unsigned index,
 //===----------------------------------------------------------------------===//
 // The row
 //===----------------------------------------------------------------------===//
-
-/// Of all of the row's threads and lanes, to all of its threads. Those of the
-/// maximum and those of the sum have places of their own in shared memory, so
-/// that one barrier each is enough, turn after turn.
-Value SplitKernel::reduce(Value value, NVVM::ReduxKind kind) {
-  bool isSum = kind == NVVM::ReduxKind::ADD;
-  if (g.lanes != 1)
-    value = vector::ReductionOp::create(
-        b, isSum ? vector::CombiningKind::ADD : vector::CombiningKind::MAXSI,
-        value);
-  auto reduceWarp = [&](Value own) -> Value {
-    return NVVM::ReduxOp::create(b, b.getI32Type(), own, kind, b.i32(-1));
-  };
-  value = reduceWarp(value);
-  if (g.warps == 1)
-    return value;
-  Value places =
-      b.offset(LLVM::AddressOfOp::create(b, shared), isSum ? 4 * g.warps : 0);
-  Value lane = b.bitAnd(thread, 31);
-  auto getPlace = [&](Value warp) { return b.offset(places, b.mul(warp, 4)); };
-  emitIf(b, b.equal(lane, 0), [&] {
-    LLVM::StoreOp::create(b, value, getPlace(b.shiftRight(thread, 5)), 4);
-  });
-  NVVM::Barrier0Op::create(b);
-  value = LLVM::LoadOp::create(b, b.getI32Type(),
-                               getPlace(b.bitAnd(lane, g.warps - 1)), 4);
-  if (isSum)
-    value = b.select(b.less(lane, g.warps), value, b.i32(0));
-  return reduceWarp(value);
-}
 
 void SplitKernel::storeFactor(Value row, Value largest, Value score) {
   emitIf(b, b.equal(thread, 0), [&] {

@@ -15,10 +15,6 @@
 
 namespace mlir::tenon {
 
-/// The kernels' u64 that counts rows outside of what their parts can hold, over
-/// all launches. The runtime reads it by this name.
-inline constexpr llvm::StringLiteral kRowsOutsideSymbol = "tenon_rows_outside";
-
 /// How threads cover the rows of x and their padding.
 ///
 /// A row has `warps` warps. Its thread t takes `lanes` neighbouring elements
