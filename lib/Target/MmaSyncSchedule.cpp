@@ -17,13 +17,41 @@ using namespace mlir;
 using namespace mlir::tenon;
 using llvm::formatv;
 
-/// Registers of a thread beside its accumulators: fragments, addresses, loops.
+/// Registers of a thread beside its sums: fragments, addresses, loops.
 static constexpr int64_t kOtherRegisters = 100;
 /// What the hardware allows of a block, on every target.
 static constexpr int64_t kMaxWarps = 32;
-/// Elements of a warp's part of the tile: with more than 128 accumulators and
-/// the fragments, a thread would need more than its 255 registers.
-static constexpr int64_t kMaxWarpElements = 32 * 128;
+/// Sums of a warp: with more than 128 a thread and the fragments, it would need
+/// more than its 255 registers.
+static constexpr int64_t kMaxWarpSums = 32 * 128;
+
+/// Sums of a thread for each element: methods as precise as fp32 add up a few
+/// products at a time, and their sums to the others.
+static int64_t getSumsPerElement(ScheduleAttr schedule) {
+  return schedule.getMethod() == ProductMethod::FP16x3 ||
+                 schedule.getMethod() == ProductMethod::FMA
+             ? 2
+             : 1;
+}
+
+/// Names the method where that is why there are so many.
+static std::string getMethodPhrase(ScheduleAttr schedule) {
+  if (getSumsPerElement(schedule) == 1)
+    return "";
+  return formatv(" with method {0}",
+                 stringifyProductMethod(schedule.getMethod()));
+}
+
+/// Rows of shared memory, which hold tile K elements.
+static std::string findRowProblem(ScheduleAttr schedule) {
+  int64_t swizzle = schedule.getSwizzle();
+  if (swizzle != 64 && swizzle != 128)
+    return formatv("swizzle must be 64 or 128 bytes, not {0}", swizzle);
+  if (swizzle != 128 && getSumsPerElement(schedule) != 1)
+    return formatv("method {0} needs swizzle = 128, not {1}",
+                   stringifyProductMethod(schedule.getMethod()), swizzle);
+  return "";
+}
 
 /// The tile of a warp must be made of whole products of mma.sync.
 static std::string findWarpProblem(ScheduleAttr schedule) {
@@ -40,11 +68,12 @@ static std::string findWarpProblem(ScheduleAttr schedule) {
     return formatv("N of the tile, {0}, must be a multiple of 32 for each of "
                    "the {1} warps along it",
                    tile[1], warps[1]);
-  if (m > kMaxWarpElements / n)
+  int64_t maxElements = kMaxWarpSums / getSumsPerElement(schedule);
+  if (m > maxElements / n)
     return formatv("a warp's part of the tile, {0}x{1}, has more than the {2} "
-                   "elements that fit its registers; use more warps or a "
+                   "elements that fit its registers{3}; use more warps or a "
                    "smaller tile",
-                   m, n, kMaxWarpElements);
+                   m, n, maxElements, getMethodPhrase(schedule));
   return "";
 }
 
@@ -71,10 +100,9 @@ std::string tenon::findMmaSyncProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getClusterM() != 1 || schedule.getClusterN() != 1 ||
       schedule.getPingPong())
     return "mma_sync has neither clusters nor ping_pong; leave both out";
-  if (schedule.getSwizzle() != 64 && schedule.getSwizzle() != 128)
-    return formatv("swizzle must be 64 or 128 bytes, not {0}",
-                   schedule.getSwizzle());
-  std::string problem = findShapeProblem(schedule, elementType);
+  std::string problem = findRowProblem(schedule);
+  if (problem.empty())
+    problem = findShapeProblem(schedule, elementType);
   if (!problem.empty())
     return problem;
   if (schedule.getStages() < 3)
@@ -101,8 +129,9 @@ std::string tenon::findMmaSyncProblem(ScheduleAttr schedule,
                    blocks, bytes, target.sharedBytesPerMultiprocessor,
                    target.name);
   int64_t threads = schedule.getNumThreads() * blocks;
-  int64_t needed =
-      tile[0] * tile[1] / schedule.getNumThreads() + kOtherRegisters;
+  int64_t sums = tile[0] * tile[1] / schedule.getNumThreads() *
+                 getSumsPerElement(schedule);
+  int64_t needed = sums + kOtherRegisters;
   // A thread gets a multiple of 8.
   int64_t given = target.registersPerMultiprocessor / threads / 8 * 8;
   if (needed > given)

@@ -41,14 +41,16 @@ WarpProduct::WarpProduct(TiledFrame &frame) : frame(frame), b(frame.b) {
 SmallVector<Value> WarpProduct::load(Value stage, unsigned step,
                                      unsigned index) {
   unsigned loadsOfW = columnBlocks() / 2;
-  bool isW = index < loadsOfW;
-  unsigned block = isW ? index : index - loadsOfW;
+  unsigned pair = index / numParts(), part = index % numParts();
+  bool isW = pair < loadsOfW;
+  unsigned block = isW ? pair : pair - loadsOfW;
+  unsigned chunks = step + part * numSteps();
   // Stages begin at multiples of a row, so the swizzle's exclusive or may be
   // applied to the whole address: no register for each k-step's offset.
   Value address = b.toAddress(b.offset(stage, isW ? offsetOfW : offsetOfX));
   Value pointer =
       b.offset(LLVM::IntToPtrOp::create(b, stage.getType(),
-                                        b.bitXor(address, 32 * step)),
+                                        b.bitXor(address, 32 * chunks)),
                block * 16 * frame.geometry.rowBytes);
   SmallVector<Type> types(4, b.getI32Type());
   auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
@@ -67,7 +69,7 @@ SmallVector<Value> WarpProduct::load(Value stage, unsigned step,
 }
 
 SmallVector<Value> WarpProduct::order(ArrayRef<SmallVector<Value>> loaded) {
-  unsigned loadsOfW = columnBlocks() / 2;
+  unsigned loadsOfW = columnBlocks() / 2 * numParts();
   SmallVector<Value> registers;
   for (ArrayRef<Value> four : loaded.drop_front(loadsOfW))
     llvm::append_range(registers, four);
@@ -76,20 +78,66 @@ SmallVector<Value> WarpProduct::order(ArrayRef<SmallVector<Value>> loaded) {
   return registers;
 }
 
+/// A block's fragments, in the order of the loads.
+ArrayRef<Value> WarpProduct::getX(ArrayRef<Value> registers, unsigned row,
+                                  unsigned part) {
+  return registers.slice((row * numParts() + part) * 4, 4);
+}
+
+ArrayRef<Value> WarpProduct::getW(ArrayRef<Value> registers, unsigned column,
+                                  unsigned part) {
+  unsigned four = column / 2 * numParts() + part; // of two blocks
+  return registers.slice(numRegistersOfX() + four * 4 + column % 2 * 2, 2);
+}
+
 void WarpProduct::multiply(SmallVectorImpl<Value> &accumulators,
                            ArrayRef<Value> registers,
                            llvm::function_ref<void(unsigned)> before) {
   MutableArrayRef<Value> all(accumulators);
   unsigned number = 0;
+  if (numParts() == 2)
+    return multiplyParts(all, registers, [&] { before(number++); });
   for (unsigned row = 0; row != rowBlocks(); ++row)
     for (unsigned i = 0; i != columnBlocks(); ++i) {
       before(number++);
       // Back and forth, so that neighbours in time share a fragment.
       unsigned column = row % 2 == 0 ? i : columnBlocks() - 1 - i;
       multiplyBlock(all.slice((row * columnBlocks() + column) * 4, 4),
-                    registers.slice(row * 4, 4),
-                    registers.slice(numRegistersOfX() + column * 2, 2));
+                    getX(registers, row, 0), getW(registers, column, 0));
     }
+}
+
+/// Four blocks at a time, whose products do not wait for one another. What they
+/// give is added to the accumulators during the next four's products.
+void WarpProduct::multiplyParts(MutableArrayRef<Value> accumulators,
+                                ArrayRef<Value> registers,
+                                llvm::function_ref<void()> before) {
+  constexpr unsigned kHi = 0, kLo = 1;
+  constexpr std::pair<unsigned, unsigned> kProducts[] = {
+      {kLo, kHi}, {kHi, kLo}, {kHi, kHi}};
+  MutableArrayRef<Value> sums;
+  SmallVector<Value> finished;
+  auto addFinished = [&] {
+    for (auto [sum, partial] : llvm::zip(sums, finished))
+      sum = arith::AddFOp::create(b, sum, partial);
+    finished.clear();
+  };
+  for (unsigned block = 0; block != rowBlocks() * columnBlocks(); block += 4) {
+    unsigned row = block / columnBlocks(), column = block % columnBlocks();
+    SmallVector<Value> partials(16, b.f32(0));
+    for (auto [partOfX, partOfW] : kProducts) {
+      for (unsigned i = 0; i != 4; ++i) {
+        before();
+        multiplyBlock(MutableArrayRef(partials).slice(4 * i, 4),
+                      getX(registers, row, partOfX),
+                      getW(registers, column + i, partOfW));
+      }
+      addFinished();
+    }
+    sums = accumulators.slice(block * 4, 16);
+    finished = std::move(partials);
+  }
+  addFinished();
 }
 
 /// mma.sync takes f16 as pairs, and other types as bits.

@@ -23,6 +23,13 @@ namespace mlir::tenon {
 ///
 /// Accumulators are kept block by block, row blocks outermost, 4 a block: two
 /// neighbours in row lane / 4, two in that row + 8, in columns 2 (lane mod 4).
+///
+/// With method fp16x3 the first half of a row of 128 bytes has the upper parts
+/// of 32 elements, hi, and the second half their lower parts, lo. A k-step is
+/// then 32 bytes of both, and a block three mma.sync: lo hi, hi lo and hi hi,
+/// the small ones first. They start from zero, and ordinary additions add what
+/// they give to the accumulators: those round to nearest, where mma.sync cuts
+/// off.
 class WarpProduct {
 public:
   explicit WarpProduct(TiledFrame &frame);
@@ -30,13 +37,21 @@ public:
   unsigned rowBlocks() const { return frame.geometry.warpM() / 16; }
   unsigned columnBlocks() const { return frame.geometry.warpN() / 8; }
   unsigned numAccumulators() const { return rowBlocks() * columnBlocks() * 4; }
-  unsigned numSteps() const { return frame.geometry.rowBytes / 32; }
-  /// Registers of x's fragments in a k-step, and of x's and w's.
-  unsigned numRegistersOfX() const { return 4 * rowBlocks(); }
-  unsigned numRegisters() const {
-    return numRegistersOfX() + 2 * columnBlocks();
+  /// Parts of an element: hi and lo, or the element as a whole.
+  unsigned numParts() const {
+    return frame.geometry.schedule.getMethod() == ProductMethod::FP16x3 ? 2 : 1;
   }
-  unsigned numProducts() const { return rowBlocks() * columnBlocks(); }
+  unsigned numSteps() const {
+    return frame.geometry.rowBytes / 32 / numParts();
+  }
+  /// Registers of x's fragments in a k-step, and of x's and w's.
+  unsigned numRegistersOfX() const { return 4 * rowBlocks() * numParts(); }
+  unsigned numRegisters() const {
+    return numRegistersOfX() + 2 * columnBlocks() * numParts();
+  }
+  unsigned numProducts() const {
+    return rowBlocks() * columnBlocks() * (numParts() == 2 ? 3 : 1);
+  }
 
   /// The ldmatrix of a k-step, each giving 4 registers. w's come first, since
   /// the first products need all of w's and only one of x's row blocks.
@@ -50,6 +65,12 @@ public:
                 llvm::function_ref<void(unsigned)> before);
 
 private:
+  void multiplyParts(MutableArrayRef<Value> accumulators,
+                     ArrayRef<Value> registers,
+                     llvm::function_ref<void()> before);
+  ArrayRef<Value> getX(ArrayRef<Value> registers, unsigned row, unsigned part);
+  ArrayRef<Value> getW(ArrayRef<Value> registers, unsigned column,
+                       unsigned part);
   void multiplyBlock(MutableArrayRef<Value> accumulators, ValueRange x,
                      ValueRange w);
   SmallVector<Value> toOperands(ValueRange registers);
