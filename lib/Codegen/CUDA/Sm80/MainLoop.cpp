@@ -55,20 +55,6 @@ struct MainLoop::Step {
 MainLoop::MainLoop(TiledFrame &frame)
     : frame(frame), b(frame.b), copies(frame), product(frame) {}
 
-void MainLoop::start(const WorkItem &item, Value isReal) {
-  const TileGeometry &geometry = frame.geometry;
-  SmallVector<Value> sources = copies.getSources(item, item.kBegin);
-  for (int64_t stage = 0; stage != geometry.stages - 1; ++stage) {
-    Value real = b.toI32(b.both(isReal, b.less(b.i32(stage), item.kCount)));
-    Value valid = copies.getValidBytes(b.add(item.kBegin, stage));
-    Value target = copies.getTarget(b.i32(stage * geometry.stageBytes()));
-    for (auto [index, source] : llvm::enumerate(sources))
-      copies.copy(index, target, b.offset(source, stage * geometry.rowBytes),
-                  real, valid);
-    copies.commit();
-  }
-}
-
 /// The fragments of stage 0's first k-step.
 SmallVector<Value> MainLoop::loadFirst() {
   SmallVector<SmallVector<Value>> loaded;
@@ -84,13 +70,8 @@ MainLoop::Carried MainLoop::begin(const WorkItem &item) {
   carried.fragments = loadFirst();
   carried.readStage = b.i32(0);
   carried.writeStage = b.i32((geometry.stages - 1) * geometry.stageBytes());
-  // One opaque pointer a copy, advanced before each use: where LLVM or ptxas
-  // derive them from one base, each addition waits until the copy before it has
-  // read its address.
-  Value kTile = b.add(item.kBegin, geometry.stages - 2);
-  for (Value source : copies.getSources(item, kTile))
-    carried.sources.push_back(
-        b.ptx(source.getType(), "mov.b64 $0, $1;", "=l,l", source));
+  carried.sources =
+      copies.getMovingSources(item, b.add(item.kBegin, geometry.stages - 2));
   return carried;
 }
 
@@ -110,18 +91,12 @@ SmallVector<Value> MainLoop::run(const WorkItem &item) {
   return first.unpack(loop.getResults()).accumulators;
 }
 
-Value MainLoop::getNextStage(Value stage) {
-  int64_t bytes = frame.geometry.stageBytes();
-  Value next = b.add(stage, bytes);
-  return b.select(b.equal(next, frame.geometry.stages * bytes), b.i32(0), next);
-}
-
 MainLoop::Carried MainLoop::advance(const WorkItem &item, Value kTile,
                                     Carried carried) {
   const TileGeometry &geometry = frame.geometry;
   Value copied = b.add(kTile, geometry.stages - 1);
-  Value nextRead = getNextStage(carried.readStage);
-  Value nextWrite = getNextStage(carried.writeStage);
+  Value nextRead = copies.getNextStage(carried.readStage);
+  Value nextWrite = copies.getNextStage(carried.writeStage);
   // After the last stage there is none to load from. What is loaded then is not
   // used, but must not lie where the next turn's first copies go.
   Value isLast = b.equal(b.add(kTile, 1), item.kCount);
@@ -145,13 +120,10 @@ void MainLoop::copyUntil(unsigned time, unsigned total, Carried &carried,
                          Step &context) {
   unsigned count = copies.getCount();
   while (context.copied != count && context.copied * total <= time * count) {
-    Value &source = carried.sources[context.copied];
-    source = b.ptx(source.getType(),
-                   "add.s64 $0, $1, " +
-                       std::to_string(frame.geometry.rowBytes) + ";",
-                   "=l,l", source);
-    copies.copy(context.copied++, context.target, source, context.isReal,
-                context.validBytes);
+    copies.copyNext(context.copied, context.target,
+                    carried.sources[context.copied], context.isReal,
+                    context.validBytes);
+    ++context.copied;
   }
 }
 

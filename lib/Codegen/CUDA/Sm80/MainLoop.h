@@ -28,10 +28,7 @@ class MainLoop {
 public:
   explicit MainLoop(TiledFrame &frame);
 
-  /// Starts the copies of a turn's first stages, where `isReal`. Every warp
-  /// must have left the loop of the turn before, but for its last k-step.
-  void start(const WorkItem &item, Value isReal);
-  /// Multiplies; `start` has been called for `item`.
+  /// Multiplies; TileCopy::start has been called for `item`.
   SmallVector<Value> run(const WorkItem &item);
 
 private:
@@ -44,7 +41,6 @@ private:
   void copyUntil(unsigned time, unsigned total, Carried &carried,
                  Step &context);
   void emitStep(unsigned step, Carried &carried, Step &context);
-  Value getNextStage(Value stage);
 
   TiledFrame &frame;
   KernelBuilder &b;

@@ -56,11 +56,39 @@ SmallVector<Value> TileCopy::getSources(const WorkItem &item, Value kTile) {
   return sources;
 }
 
+SmallVector<Value> TileCopy::getMovingSources(const WorkItem &item,
+                                              Value kTile) {
+  SmallVector<Value> sources = getSources(item, kTile);
+  for (Value &source : sources)
+    source = b.ptx(source.getType(), "mov.b64 $0, $1;", "=l,l", source);
+  return sources;
+}
+
+Value TileCopy::getNextStage(Value stage) {
+  int64_t bytes = frame.geometry.stageBytes();
+  Value next = b.add(stage, bytes);
+  return b.select(b.equal(next, frame.geometry.stages * bytes), b.i32(0), next);
+}
+
 Value TileCopy::getValidBytes(Value kTile) {
   if (!tailBytes)
     return Value();
   return b.select(b.equal(kTile, frame.geometry.kTiles() - 1), tailBytes,
                   b.i32(16));
+}
+
+void TileCopy::start(const WorkItem &item, Value isReal) {
+  const TileGeometry &geometry = frame.geometry;
+  SmallVector<Value> sources = getSources(item, item.kBegin);
+  for (int64_t stage = 0; stage != geometry.stages - 1; ++stage) {
+    Value real = b.toI32(b.both(isReal, b.less(b.i32(stage), item.kCount)));
+    Value valid = getValidBytes(b.add(item.kBegin, stage));
+    Value place = getTarget(b.i32(stage * geometry.stageBytes()));
+    for (auto [index, source] : llvm::enumerate(sources))
+      copy(index, place, b.offset(source, stage * geometry.rowBytes), real,
+           valid);
+    commit();
+  }
 }
 
 void TileCopy::copy(unsigned index, Value target, Value source, Value isReal,
@@ -75,6 +103,15 @@ void TileCopy::copy(unsigned index, Value target, Value source, Value isReal,
     copyParts(address, offset, source, isReal, validBytes);
   else
     copyElements(address, offset, source, isReal, validBytes);
+}
+
+void TileCopy::copyNext(unsigned index, Value target, Value &source,
+                        Value isReal, Value validBytes) {
+  source =
+      b.ptx(source.getType(),
+            "add.s64 $0, $1, " + std::to_string(frame.geometry.rowBytes) + ";",
+            "=l,l", source);
+  copy(index, target, source, isReal, validBytes);
 }
 
 void TileCopy::copyWhole(Value address, int64_t offset, Value source,

@@ -27,11 +27,21 @@ class TileCopy {
 public:
   explicit TileCopy(TiledFrame &frame);
 
+  /// Starts the copies of a turn's first stages, all but one, where `isReal`.
+  /// Every warp must have loaded what it needs of them from the turn before.
+  void start(const WorkItem &item, Value isReal);
+
   unsigned getCount() {
     return frame.geometry.copiesOfX() + frame.geometry.copiesOfW();
   }
   /// Where the copies of a tile begin in global memory, at K tile `kTile`.
   SmallVector<Value> getSources(const WorkItem &item, Value kTile);
+  /// The same for copyNext: one opaque pointer a copy. Where LLVM or ptxas
+  /// derive them from one base, each addition waits until the copy before it
+  /// has read its address.
+  SmallVector<Value> getMovingSources(const WorkItem &item, Value kTile);
+  /// The stage after the one that begins at byte `stage`, round in the ring.
+  Value getNextStage(Value stage);
   /// Where copy 0 goes in a stage that begins at byte `stage` of shared memory;
   /// the others are at constant distances.
   Value getTarget(Value stage) { return b.offset(target, stage); }
@@ -41,6 +51,9 @@ public:
   /// Copy number `index`, from `source`, where `isReal`.
   void copy(unsigned index, Value target, Value source, Value isReal,
             Value validBytes);
+  /// The same from the next K tile, to which `source` moves on.
+  void copyNext(unsigned index, Value target, Value &source, Value isReal,
+                Value validBytes);
   /// Ends a group of copies; waits until all but the last `count` are done.
   void commit();
   void wait(unsigned count);

@@ -41,6 +41,7 @@ struct TileGeometry {
   bool roundsTf32;
 
   bool isWgmma() const { return schedule.getFamily() == KernelFamily::Wgmma; }
+  bool isFma() const { return schedule.getMethod() == ProductMethod::FMA; }
   /// Those that multiply a tile. A wgmma kernel has others beside them.
   int64_t threads() const { return 32 * warpsM * warpsN; }
   int64_t blockThreads() const { return getBlockThreads(schedule); }

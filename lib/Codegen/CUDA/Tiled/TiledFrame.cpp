@@ -80,6 +80,15 @@ void TiledFrame::takeArguments(TiledLinearOp op, unsigned numTensorMaps) {
   token = take(1)[0];
 }
 
+/// Exchanges bits 1 and 2. Lanes of a warp's half then load from 4 rows of x
+/// and 4 of w, and neighbours, or neighbours of neighbours, from one: so shared
+/// memory answers 16 lanes at a time that ask for 16 bytes, rather than 8.
+Value TiledFrame::swapLaneBits(Value number) {
+  Value up = b.shiftLeft(b.bitAnd(number, 2), 1);
+  Value down = b.bitAnd(b.shiftRight(number, 1), 2);
+  return b.bitOr(b.bitAnd(number, 0b11001), b.bitOr(up, down));
+}
+
 void TiledFrame::computePlace() {
   // To LLVM each reading may differ, so it cannot reuse an earlier one's.
   thread = b.ptxRead(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
@@ -89,6 +98,8 @@ void TiledFrame::computePlace() {
   unit = b.div(unit, geometry.clusterBlocks());
   units = b.div(units, geometry.clusterBlocks());
   lane = b.bitAnd(thread, 31);
+  if (geometry.isFma())
+    lane = swapLaneBits(lane);
   // Through a shuffle, so that ptxas knows it to be the same in a warp.
   warp = NVVM::ShflOp::create(b, b.getI32Type(), b.i32(-1),
                               b.shiftRight(thread, 5), b.i32(0), b.i32(31),

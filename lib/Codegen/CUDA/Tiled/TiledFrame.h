@@ -74,13 +74,14 @@ public:
   SmallVector<Value> tensorMaps;
   Value x, w, workspace;
   SmallVector<Value> factors; ///< of x's rows and of w's, or none
-  Value m;     // i32
-  Value token; // i64
+  Value m;                    // i32
+  Value token;                // i64
   // i32. What works on tiles together is a cluster of blocks, or a block.
   Value unit, units;         ///< number of this one, how many there are
   Value rank;                ///< of the block in its cluster
   Value thread;              ///< among those that multiply a tile
-  Value lane, warp;          ///< warp: of the block
+  Value lane;                ///< where its accumulators lie in the warp's part
+  Value warp;                ///< of the block
   Value tileWarp;            ///< among all that multiply
   Value warpgroup;           ///< of the block; of wgmma kernels
   Value warpRow, warpColumn; ///< the warp's first row, column of a tile
@@ -89,6 +90,7 @@ public:
 private:
   friend class KeptScalar;
   void takeArguments(TiledLinearOp op, unsigned numTensorMaps);
+  Value swapLaneBits(Value number);
   void computeWarpgroupPlace();
   Value getSharedMemory(gpu::GPUModuleOp module);
 

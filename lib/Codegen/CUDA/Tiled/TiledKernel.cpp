@@ -11,6 +11,7 @@
 
 #include "TiledKernel.h"
 
+#include "../Sm80/FmaLoop.h"
 #include "../Sm80/MainLoop.h"
 #include "../Sm90/TensorMaps.h"
 #include "../Sm90/WarpSpecialized.h"
@@ -30,6 +31,7 @@ public:
   void emit();
 
 private:
+  SmallVector<Value> multiply();
   void emitTurn();
 
   TiledFrame &frame;
@@ -40,9 +42,15 @@ private:
 };
 } // namespace
 
+SmallVector<Value> Turns::multiply() {
+  if (frame.geometry.isFma())
+    return FmaLoop(frame).run(turn.getItem());
+  return MainLoop(frame).run(turn.getItem());
+}
+
 void Turns::emit() {
   WorkItem first = partition.getItem(b.i32(0));
-  MainLoop(frame).start(first, b.less(b.i32(0), partition.getCount()));
+  TileCopy(frame).start(first, b.less(b.i32(0), partition.getCount()));
   turn.store(b.i32(0), first);
   emitTurns(frame, partition, turn, [&] { emitTurn(); });
 }
@@ -50,11 +58,11 @@ void Turns::emit() {
 void Turns::emitTurn() {
   frame.computePlace();
   emitPrefetch(frame, op, turn.getItem());
-  SmallVector<Value> accumulators = MainLoop(frame).run(turn.getItem());
+  SmallVector<Value> accumulators = multiply();
   // The next turn's first stages are on their way while this one ends.
   frame.computePlace();
   Value next = b.add(turn.getNumber(), 1);
-  MainLoop(frame).start(partition.getItem(next),
+  TileCopy(frame).start(partition.getItem(next),
                         b.less(next, partition.getCount()));
   emitTileEnd(frame, partition, turn, accumulators, [&](ValueRange sums) {
     emitTileEpilogue(frame, op, turn.getItem(), sums);
