@@ -40,7 +40,7 @@ public:
   void run();
 
 private:
-  void emitAndLaunch(StringRef kind, const TileGeometry &geometry);
+  void emitAndLaunch(const TileGeometry &geometry);
   Value createWork(const TileGeometry &geometry);
   Value i64(int64_t value) {
     return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
@@ -72,11 +72,12 @@ Value TiledLowering::createWork(const TileGeometry &geometry) {
   return arith::SelectOp::create(b, fits, work, i64(-1));
 }
 
-void TiledLowering::emitAndLaunch(StringRef kind,
-                                  const TileGeometry &geometry) {
+void TiledLowering::emitAndLaunch(const TileGeometry &geometry) {
   auto function = op->getParentOfType<FunctionOpInterface>();
-  std::string name =
-      makeKernelName(module, (function.getName() + "_" + kind).str());
+  StringRef guard = op.isGuarded() ? "_guard" : "";
+  StringRef kind = geometry.isAligned ? "" : "_unaligned";
+  std::string name = makeKernelName(
+      module, (function.getName() + "_tiled" + guard + kind).str());
   kernels.push_back(b.getStringAttr(name));
   LLVM::LLVMFuncOp kernel = emitTiledKernel(module, name, op, geometry);
   SmallVector<Value> arguments;
@@ -127,16 +128,27 @@ void TiledLowering::run() {
   TileGeometry unaligned(op, getUnalignedSchedule(op.getSchedule()),
                          /*isAligned=*/false);
   if (aligned.copyBytes == unaligned.copyBytes && aligned.lanes == 1) {
-    emitAndLaunch("tiled_unaligned", unaligned);
+    emitAndLaunch(unaligned);
     return op.erase();
   }
   auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
                                   /*withElseRegion=*/true);
   b.setInsertionPointToStart(branch.thenBlock());
-  emitAndLaunch("tiled", aligned);
+  emitAndLaunch(aligned);
   b.setInsertionPointToStart(branch.elseBlock());
-  emitAndLaunch("tiled_unaligned", unaligned);
+  emitAndLaunch(unaligned);
   op.erase();
+}
+
+/// Says why no kernel of this schedule keeps tiles; "" if one does.
+static std::string findGuardProblem(TiledLinearOp op) {
+  ScheduleAttr schedule = op.getSchedule();
+  if (!op.isGuarded() ||
+      (schedule.getFamily() == KernelFamily::MmaSync && !schedule.getStreamK()))
+    return "";
+  return "with factors and method " +
+         stringifyProductMethod(schedule.getMethod()).str() +
+         ", which keep most tiles, it must be mma_sync without stream_k";
 }
 
 LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
@@ -148,6 +160,8 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
     return op.emitOpError("has nothing to multiply: w is ") << w;
   ScheduleAttr schedule = op.getSchedule();
   std::string problem = findProblem(schedule, w.getElementType());
+  if (problem.empty())
+    problem = findGuardProblem(op);
   if (problem.empty())
     problem = findExtentProblem(schedule.getFamily(), w.getElementType(),
                                 w.getDimSize(1));

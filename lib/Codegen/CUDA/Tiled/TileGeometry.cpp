@@ -38,7 +38,7 @@ static unsigned getNarrowestBytes(TiledLinearOp op) {
 
 TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
                            bool isAligned)
-    : schedule(schedule) {
+    : isAligned(isAligned), schedule(schedule) {
   auto x = cast<ShapedType>(op.getX().getType());
   m = x.getDimSize(0);
   n = cast<ShapedType>(op.getW().getType()).getDimSize(0);
@@ -54,8 +54,10 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
   copyBytes =
       isAligned ? std::gcd<int64_t>(16, k * elementBytes) : elementBytes;
   lanes = isAligned ? std::gcd<int64_t>(n, 16 / getNarrowestBytes(op)) : 1;
-  // In the place of a wgmma kernel that TMA cannot serve.
-  roundsTf32 = elementType.isF32() && !isWgmma() &&
-               schedule.getMethod() == ProductMethod::Direct &&
-               op.getSchedule().getFamily() == KernelFamily::Wgmma;
+  // In the place of a wgmma kernel that TMA cannot serve, or beside one that
+  // multiplies what tenon.split made of x and w.
+  roundsTf32 =
+      elementType.isF32() && !isWgmma() &&
+      schedule.getMethod() == ProductMethod::Direct &&
+      (op.getSchedule().getFamily() == KernelFamily::Wgmma || op.isGuarded());
 }

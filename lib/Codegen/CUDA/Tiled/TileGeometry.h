@@ -20,10 +20,10 @@ namespace mlir::tenon {
 /// The numbers of a tiled kernel that are known when it is built: the product's
 /// N and K, its schedule, and what follows from them.
 struct TileGeometry {
-  /// `isAligned`: every pointer is a multiple of 16 bytes.
   TileGeometry(TiledLinearOp op, ScheduleAttr schedule, bool isAligned);
 
-  int64_t m; ///< ShapedType::kDynamic where it is not known
+  bool isAligned; ///< whether every pointer is a multiple of 16 bytes
+  int64_t m;      ///< ShapedType::kDynamic where it is not known
   int64_t n, k;
   Type elementType; ///< of x and w
   unsigned elementBytes;

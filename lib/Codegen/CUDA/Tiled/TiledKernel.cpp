@@ -15,6 +15,7 @@
 #include "../Sm80/MainLoop.h"
 #include "../Sm90/TensorMaps.h"
 #include "../Sm90/WarpSpecialized.h"
+#include "RangeGuard.h"
 #include "TileEnd.h"
 #include "TileEpilogue.h"
 
@@ -29,10 +30,14 @@ public:
       : frame(frame), b(frame.b), op(op), partition(frame), turn(frame) {}
 
   void emit();
+  /// Those with a row that split products do not serve.
+  void emitGuarded();
 
 private:
   SmallVector<Value> multiply();
   void emitTurn();
+  void emitGuardedTurn();
+  void storeNext();
 
   TiledFrame &frame;
   KernelBuilder &b;
@@ -67,9 +72,33 @@ void Turns::emitTurn() {
   emitTileEnd(frame, partition, turn, accumulators, [&](ValueRange sums) {
     emitTileEpilogue(frame, op, turn.getItem(), sums);
   });
+  storeNext();
+}
+
+void Turns::storeNext() {
   frame.computePlace();
-  next = b.add(turn.getNumber(), 1);
+  Value next = b.add(turn.getNumber(), 1);
   turn.store(next, partition.getItem(next));
+}
+
+void Turns::emitGuarded() {
+  frame.emitIf(emitHasRowsOutside(frame), [&] {
+    turn.store(b.i32(0), partition.getItem(b.i32(0)));
+    emitTurns(frame, partition, turn, [&] { emitGuardedTurn(); });
+  });
+}
+
+/// Nothing is copied early: the next turn's tile may have to be kept.
+void Turns::emitGuardedTurn() {
+  frame.computePlace();
+  WorkItem item = turn.getItem();
+  frame.emitIf(emitHasRowsOutside(frame, item), [&] {
+    TileCopy(frame).start(item, b.less(b.i32(0), item.kCount));
+    SmallVector<Value> sums = multiply();
+    frame.computePlace();
+    emitTileEpilogue(frame, op, turn.getItem(), sums);
+  });
+  storeNext();
 }
 
 LLVM::LLVMFuncOp tenon::emitTiledKernel(gpu::GPUModuleOp module, StringRef name,
@@ -79,6 +108,8 @@ LLVM::LLVMFuncOp tenon::emitTiledKernel(gpu::GPUModuleOp module, StringRef name,
                    getTensorMaps(op, geometry).size());
   if (geometry.isWgmma())
     emitWarpSpecialized(frame, op);
+  else if (op.isGuarded())
+    Turns(frame, op).emitGuarded();
   else
     Turns(frame, op).emit();
   frame.close();
