@@ -45,6 +45,16 @@ static void widenConstant(arith::ConstantOp op) {
   }));
 }
 
+/// Finds the ops that f64 has no counterpart of.
+static LogicalResult checkWidens(func::FuncOp function) {
+  WalkResult result = function.walk([](SplitOp op) {
+    op.emitOpError("has no float64 reference, since every bit of its results "
+                   "is that of f32; compile without --reference");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 static void widenFunction(func::FuncOp function) {
   function.walk([&](Operation *op) {
     if (op == function)
@@ -89,6 +99,8 @@ struct TenonReference : tenon::impl::TenonReferenceBase<TenonReference> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isDeclaration() || function.isPrivate())
         continue;
+      if (failed(checkWidens(function)))
+        return signalPassFailure();
       function.setName((function.getName() + "_reference").str());
       widenFunction(function);
     }

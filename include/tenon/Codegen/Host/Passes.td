@@ -134,6 +134,8 @@ def TenonReference : Pass<"tenon-reference", "::mlir::ModuleOp"> {
       return %1 : tensor<?x64xf64>
     }
     ```
+
+    Errors: a `tenon.split`, whose results are defined bit for bit.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
