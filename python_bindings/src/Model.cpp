@@ -56,6 +56,19 @@ public:
     check(status);
   }
 
+  uint64_t rowsOutside(int32_t deviceType, int32_t deviceId) const {
+    uint64_t count = 0;
+    TenonStatus status;
+    {
+      nb::gil_scoped_release unlocked;
+      status = tenonModelCountRowsOutside(
+          model.get(), {static_cast<DLDeviceType>(deviceType), deviceId},
+          &count);
+    }
+    check(status);
+    return count;
+  }
+
   Function function(const std::string &name) const {
     TenonFunction *function;
     check(tenonModelFunction(model.get(), name.c_str(), &function));
@@ -80,6 +93,9 @@ void tenon::python::bindModel(nb::module_ &module) {
       .def_prop_ro("manifest", &Model::manifest, "The manifest, JSON text.")
       .def("load", &Model::load, "device_type"_a, "device_id"_a,
            "Loads kernels on a device, so that calls there may be captured.")
+      .def("rows_outside", &Model::rowsOutside, "device_type"_a, "device_id"_a,
+           "Rows for which the slower path ran on a device so far; waits for "
+           "it.")
       .def("function", &Model::function, "name"_a, "Finds a function by name.");
   nb::class_<Function>(module, "Function", "A function of a model.")
       .def("launcher", &Function::launcher, "device_type"_a, "device_id"_a,

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tenon import device as devices
 from tenon.arrays import Adapter, View, adapter_of
 from tenon.errors import ArgumentError, NotFoundError, Remark
 from tenon.files import copy_whole, open_model
@@ -183,6 +184,16 @@ class Executable:
     def load(self, device_type: int, device_id: int = 0) -> None:
         """Load kernels on a device (DLPack's type: 1 CPU, 2 CUDA) now rather than at the first call there."""
         self.model.load(device_type, device_id)
+
+    def rows_outside(self, device_id: int = 0) -> int:
+        """Count the rows for which the slower path ran on GPU `device_id`, in all calls so far.
+
+        These are rows of x and of w outside what f16 parts can stand for (docs/Precision.md), in tiled f32 products:
+        each tile of the result with such a row is computed once more. Rows of w count each time that they are
+        prepared. Always 0 for models without such products. It waits for the GPU: keep it out of a hot path
+        and of graph captures. Raises DeviceError where the GPU reports an error.
+        """
+        return self.model.rows_outside(devices.CUDA, device_id)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the shared object to `path`, and its C header beside it, as tenon-compile does.

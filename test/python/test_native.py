@@ -110,3 +110,11 @@ def test_the_launcher_keeps_its_model():
 def test_no_such_function():
     with pytest.raises(tenon.NotFoundError, match="no function 'f'; it has: forward"):
         tenon.compile(SOURCE, "cpu").model.function("f")
+
+
+def test_rows_outside_of_a_model_that_never_ran_on_a_gpu():
+    model = tenon.compile(SOURCE, "cpu").model
+    assert model.rows_outside(1, 0) == 0  # the CPU
+    assert model.rows_outside(2, 0) == 0  # no GPU is needed to know that
+    with pytest.raises(tenon.ArgumentError, match="counting the rows outside: device type 8; kDLCPU"):
+        model.rows_outside(8, 0)

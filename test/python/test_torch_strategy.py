@@ -26,9 +26,9 @@ class Chain(nn.Module):
 class Normed(Chain):
     """A reduction behind the layer."""
 
-    def __init__(self):
-        super().__init__()
-        self.norm = nn.BatchNorm1d(N, dtype=torch.float16)
+    def __init__(self, dtype=torch.float16):
+        super().__init__(dtype)
+        self.norm = nn.BatchNorm1d(N, dtype=dtype)
 
     def forward(self, x):
         return F.relu(self.norm(self.gemm(x)))
@@ -76,11 +76,35 @@ def test_what_cannot_be_tiled_says_why():
 
 
 @pytest.mark.parametrize(
-    ("asked", "strategy"), [("highest", "library"), ("high", "tiled"), ("medium", "tiled")], ids=str
+    ("asked", "kernels"),
+    [("highest", ["split of x", "tiled kernel"]), ("high", ["tiled kernel"]), ("medium", ["tiled kernel"])],
+    ids=str,
 )
-def test_precision_of_torch_decides_what_can_be_tiled(precision, asked, strategy):
+def test_precision_of_torch_decides_how_it_is_tiled(precision, asked, kernels):
     precision(asked)
-    assert explained(Chain(torch.float32), strategy="tiled")[1].strategy == strategy
+    table, layer = explained(Chain(torch.float32), strategy="tiled")
+    assert layer.strategy == "tiled"
+    assert [kernel.name for kernel in layer.kernels] == kernels
+    assert ("fp16x3" in layer.choice) == ("rows outside" in layer.reason) == (asked == "highest")
+    assert layer.reason in table
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_a_reduction_behind_split_products_has_kernels_of_its_own(precision, target):
+    precision("highest")
+    table, layer = explained(Normed(torch.float32).train(), strategy="tiled", target=target)
+    assert [kernel.name for kernel in layer.kernels] == ["split of x", "tiled kernel", "epilogue: reduce, map"]
+    assert [len(kernel.nodes) for kernel in layer.kernels[:2]] == [1, 1]  # the product's
+    assert "3 steps of Tenon's" in table
+
+
+def test_layers_that_share_their_input_split_it_once(precision):
+    precision("highest")
+    gated = nn.ModuleList(Chain(torch.float32) for _ in range(2))
+    gated.forward = lambda x: gated[0](x) * gated[1].gemm(x)
+    report = tt.explain(gated, torch.randn(M, K), options={"target": "sm_80", "strategy": "tiled"}).reports[0]
+    kernels = [[kernel.name for kernel in layer.kernels] for layer in report.layers]
+    assert kernels == [["split of x", "tiled kernel"], ["tiled kernel"]]
 
 
 def test_every_target_is_explained():

@@ -7,7 +7,8 @@
 * `optimize`: a module that stands in for another and runs faster;
 * `export`, `aot_compile`: a model as MLIR, or as a shared object for use without Python;
 * `explain`: what is fused, what is not, and why;
-* `refresh`: for parameters that were changed behind PyTorch's back.
+* `refresh`: for parameters that were changed behind PyTorch's back;
+* `rows_outside`: how often float32 products took the slower path.
 """
 
 import importlib
@@ -19,12 +20,13 @@ if importlib.util.find_spec("torch") is None:
 
 if TYPE_CHECKING:
     from tenon.torch.ahead_of_time.aot import aot_compile, export
+    from tenon.torch.calls.call import rows_outside
     from tenon.torch.calls.parameters import refresh
     from tenon.torch.explanation.explain import explain
     from tenon.torch.modules.module import optimize
     from tenon.torch.options import Options
 
-__all__ = ["Options", "aot_compile", "explain", "export", "optimize", "refresh"]
+__all__ = ["Options", "aot_compile", "explain", "export", "optimize", "refresh", "rows_outside"]
 
 _HOMES = {
     "Options": "options",
@@ -33,6 +35,7 @@ _HOMES = {
     "export": "ahead_of_time.aot",
     "optimize": "modules.module",
     "refresh": "calls.parameters",
+    "rows_outside": "calls.call",
 }
 
 

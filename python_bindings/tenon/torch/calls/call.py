@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,23 @@ from tenon.torch.fusion.specs import InputDim, InputRows
 if TYPE_CHECKING:
     from tenon import Executable
     from tenon.torch.fusion.specs import OutputSpec, Partition
+
+
+_calls: weakref.WeakSet[FusedCall] = weakref.WeakSet()
+_calls_lock = threading.Lock()
+
+
+def rows_outside() -> int:
+    """Count the rows for which the slower path ran, in all calls of all compiled models that are alive.
+
+    These are rows of inputs and weights outside what float16 parts can stand for (docs/Precision.md), in
+    tiled float32 products: each tile of a result with such a row is computed once more. Rows of weights
+    count each time that these are prepared. It waits for the GPUs: keep it out of a hot path and of graph
+    captures.
+    """
+    with _calls_lock:
+        calls = list(_calls)
+    return sum(call.rows_outside() for call in calls)
 
 
 class FusedCall:
@@ -34,6 +52,8 @@ class FusedCall:
         self.__name__ = partition.name  # fx prints it
         self._bound: dict[int, _BoundCall] = {}
         self._lock = threading.Lock()
+        with _calls_lock:
+            _calls.add(self)
 
     def __call__(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Run on the inputs' device, on its current stream."""
@@ -50,6 +70,10 @@ class FusedCall:
         if parameters and all(t is not None for t in parameters):
             index = parameters[0].get_device()
             (self._bound.get(index) or self._bind(index)).prepare(inputs)
+
+    def rows_outside(self) -> int:
+        """Count the rows for which the slower path ran, on all GPUs."""
+        return sum(self.executable.rows_outside(index) for index in list(self._bound) if index >= 0)
 
     def _bind(self, index: int) -> _BoundCall:
         with self._lock:

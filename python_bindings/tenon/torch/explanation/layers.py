@@ -119,6 +119,7 @@ class _Reader:
         self._first, self._remarks, self._on_gpu = first, by_line, on_gpu
         self._rows = _rows(part)
         self._layer_of: dict[str, Layer] = {}  # by value
+        self._split: set[str] = set()  # values
         self._constant = {v for v, mark in re.findall(r"(%\w+): tensor<[^>]*>( \{tenon.param\})?", signature) if mark}
         self._result = Layers([], [], [], _ops(self._lines), _places(part))
         self._linears: dict[int, Layer] = {}
@@ -147,7 +148,7 @@ class _Reader:
             if remark.category == "tenon-select-strategy":
                 layer.strategy, layer.choice = remark.message.partition(":")[0], _choice(remark)
                 if layer.strategy == "tiled":
-                    layer.kernels = [Kernel("tiled kernel", [line.node])]
+                    self._tile(layer, line, remark.arguments.get("Reason", ""))
             if remark.category == "tenon-to-blaslt":
                 layer.reason = remark.arguments.get("Reason", "")
                 if not layer.reason:
@@ -155,6 +156,19 @@ class _Reader:
         self._result.layers.append(layer)
         self._linears[number] = layer
         self._layer_of |= dict.fromkeys(line.results, layer)
+
+    def _tile(self, layer: Layer, line: _Line, why: str) -> None:
+        """Give a layer its kernels; what is fused into it joins the last of them."""
+        layer.kernels = [Kernel("tiled kernel", [line.node])]
+        if why.startswith("the product alone"):
+            layer.kernels.append(Kernel("epilogue kernel"))
+        if not re.search(r"(mma_sync|wgmma) fp16", why):
+            return
+        layer.reason = "x is split into f16 parts first; at the end, tiles with rows outside are computed once more"
+        x = line.operands - self._constant
+        if not x <= self._split:  # layers that share their x split it once
+            layer.kernels.insert(0, Kernel("split of x", [line.node]))
+            self._split |= x
 
     def _add(self, number: int, line: _Line) -> None:
         """Give an op to the layer that its remark names, or, if it was simplified away, to its operand's."""
