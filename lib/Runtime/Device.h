@@ -78,7 +78,7 @@ public:
   /// "sm_90"; with the variant "sm_90a", which is what to compile for.
   std::string architecture(bool withVariant) const;
 
-  /// Rows that splits could not hold, in all calls so far. Waits for them.
+  /// Rows outside, of all splits so far; waits for them.
   TenonStatus countRowsOutside(uint64_t &count) const;
 
   /// The handle; models without library calls never need libcublasLt, so that

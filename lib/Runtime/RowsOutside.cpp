@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The kernels count rows that splits could not hold in a global of their
-// module, which is here read when somebody asks.
+// The kernels of tenon.split count rows outside in a global of their module,
+// which is here read when somebody asks.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The counter of rows that splits could not hold, read from the fake GPU. What
-// a kernel would add to it, the model's code adds here.
+// The counter of rows outside, read from the fake GPU. What a kernel would add
+// to it, the model's code adds here.
 //
 //===----------------------------------------------------------------------===//
 

@@ -79,7 +79,7 @@ void tenonLaunchKernel(TenonCall *call, int32_t kernel, int64_t gridX,
                        int64_t dynamicSharedBytes, void **arguments);
 
 /// A global of the kernels' module, an unsigned 64-bit integer that starts at
-/// 0: rows that `tenon.split` could not hold. Absent where there is no such op.
+/// 0: rows outside, of all splits so far. Absent where nothing is split.
 constexpr char kTenonRowsOutside[] = "tenon_rows_outside";
 
 /// How a persistent kernel is launched. A constant of the model.
