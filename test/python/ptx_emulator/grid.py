@@ -150,8 +150,9 @@ class Grid:
         running = list(self.blocks)
         with np.errstate(all="ignore"):
             while running:
+                events = self.events
                 executed = sum(self.run_slice(unit) for unit in self.order(running))
-                if not executed and not self.land_next():
+                if not executed and self.events == events and not self.land_next():
                     self.fail_stuck(running)
                 running = [block for block in running if not block.done]
         if self.transfers:

@@ -126,7 +126,8 @@ class Operands:
         model.launched.clear()
         x = device.put(self.x, shift)
         model.run("layer", x, self.w, *self.factors, self.bias, self.residual, y, workspace)
-        assert model.launched == ["layer_tiled_unaligned" if shift else "layer_tiled"]
+        guard = "_guard" if self.layer.factors and self.layer.method not in PARTS else ""
+        assert model.launched == [f"layer_tiled{guard}{'_unaligned' if shift else ''}"]
         return to_numbers(device.get(y), self.layer.element)
 
     def right(self, y, where=True):

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels as the compiler emits them, run by the emulator of PTX on small shapes."""
+
+import shutil
+
+import numpy as np
+import pytest
+from ptx_emulator.host import Model
+from ptx_emulator.layers import Layer, Operands, mma_sync, random, wgmma
+from split_reference import columns, special_rows, split, tie_rows
+
+pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("k", [1, 20, 33, 1000])
+def test_split(k, parts, tmp_path):
+    types = f"memref<?x{k}xf32>", f"memref<?x{columns(k, parts)}xf16>", "memref<?x1xf32>"
+    model = Model(
+        f"""func.func @f(%x: {types[0]}, %h: {types[1]}, %f: {types[2]}) {{
+  tenon.split %x outs(%h, %f) : ({", ".join(types)}) -> ()
+  return
+}}""",
+        "sm_80",
+        tmp_path,
+    )
+    numbers = np.random.default_rng(k)
+    x = np.concatenate([special_rows(k, numbers), *([tie_rows(k, numbers)] if k > 1 else [])]).astype(np.float32)
+    halves, factors = (
+        model.device.empty((len(x), n), t) for n, t in ((columns(k, parts), np.float16), (1, np.float32))
+    )
+    model.run("f", x, halves, factors)
+    expected_halves, expected_factors, _ = split(x, parts)
+    assert np.array_equal(model.device.get(factors), expected_factors)
+    assert (expected_factors < 0).any() and (expected_factors > 0).any()
+    got = model.device.get(halves)
+    nan = np.isnan(expected_halves)
+    assert np.isnan(got[nan]).all() and (got.view(np.uint16) == expected_halves.view(np.uint16))[~nan].all()
+    assert model.device.variable("tenon_rows_outside", np.uint64) == (expected_factors < 0).sum()
+
+
+STREAM, CLUSTER = ", stream_k = true", ", cluster = 2x1"
+FP16, FP16X3 = ", method = fp16", ", method = fp16x3"
+# A layer, M, and how many blocks run at once.
+PRODUCTS = {
+    "mma_bf16": (Layer("sm_80", mma_sync(64), 72, 136, "bf16"), 70, 4),
+    "mma_f16_stream_k": (Layer("sm_80", mma_sync(64, STREAM), 20, 512, "f16"), 70, 3),
+    "wgmma_bf16": (Layer("sm_90a", wgmma("64x16", 64, "4x1"), 40, 72, "bf16"), 70, 4),
+    "wgmma_f16_ping_pong": (Layer("sm_90a", wgmma("64x32", 64, "4x1", ", ping_pong = true"), 40, 200, "f16"), 200, 2),
+    "wgmma_tf32_cluster": (Layer("sm_90a", wgmma("128x16", 32, "8x1", STREAM + CLUSTER), 24, 264), 300, 4),
+    "mma_fp16": (Layer("sm_80", mma_sync(64, FP16), 20, 100, factors=True), 70, 4),
+    "mma_fp16x3": (Layer("sm_80", mma_sync(64, FP16X3), 20, 100, factors=True), 70, 4),
+    "wgmma_fp16": (Layer("sm_90a", wgmma("64x16", 64, "4x1", FP16), 24, 100, factors=True), 70, 4),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_product(name, tmp_path):
+    layer, m, resident = PRODUCTS[name]
+    model = layer.compile(tmp_path, resident)
+    spread = 3.0 if layer.factors else 0.0
+    x, w = random(m, layer.k, spread=spread), random(layer.n, layer.k, spread=spread, seed=4)
+    if layer.element == "f32" and not layer.factors:  # numbers that tf32 holds
+        x, w = ((a.view(np.uint32) & 0xFFFFE000).view(np.float32) for a in (x, w))
+    operands = Operands(layer, x, w)
+    assert operands.right(operands.run(model, seed=1))
+    if not layer.factors or "x3" in name:
+        assert operands.right(operands.run(model, shift=4 if layer.element == "f32" and not layer.factors else 2))

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Guarded kernels, run by the emulator of PTX: they compute what split products cannot, and leave other tiles."""
+
+import shutil
+
+import numpy as np
+import pytest
+from ptx_emulator.layers import ERROR, Layer, Operands, mma_sync, random
+
+pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
+
+GUARDED = {
+    "fma": Layer("sm_80", mma_sync(32, ", method = fma"), 72, 40, factors=True),
+    "tf32": Layer("sm_80", mma_sync(32), 72, 40, factors=True),
+}
+# A row of x or w outside, what its element 7 is, and the tiles that must be computed.
+OUTSIDE = {
+    "none": (None, 1.0, (slice(0), slice(0))),
+    "x": (("x", 70), 1e-30, (slice(64, 128), slice(None))),
+    "w": (("w", 5), 1e-30, (slice(None), slice(0, 64))),
+    "x_inf": (("x", 3), np.inf, (slice(0, 64), slice(None))),
+    "w_nan": (("w", 71), np.nan, (slice(None), slice(64, None))),
+}
+
+
+@pytest.fixture(scope="module", params=GUARDED)
+def guarded(request, tmp_path_factory):
+    layer = GUARDED[request.param]
+    return layer, layer.compile(tmp_path_factory.mktemp("guarded"))
+
+
+@pytest.mark.parametrize("shift", [0, 4])
+@pytest.mark.parametrize("where", OUTSIDE)
+def test_guard(guarded, where, shift):
+    layer, model = guarded
+    row, value, (rows, columns_) = OUTSIDE[where]
+    m = 130
+    operands = {"x": random(m, layer.k), "w": random(layer.n, layer.k, seed=4)}
+    factors = {"x": np.ones((m, 1), np.float32), "w": np.ones((layer.n, 1), np.float32)}
+    if row:
+        operands[row[0]][row[1], 7] = value
+        factors[row[0]][row[1]] = -0.5
+    made = Operands(layer, operands["x"], operands["w"], (factors["x"], factors["w"]))
+    if layer.method == "direct":
+        made.error = made.error * 2.0**-10 / ERROR["direct"]
+    before = random(m, layer.n, seed=5)
+    y = made.run(model, shift, before, seed=2)
+    computed = np.zeros(y.shape, bool)
+    computed[rows, columns_] = True
+    assert made.right(y, computed)
+    assert (y == before)[~computed].all()
