@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,13 @@ from typing import Any
 import torch
 from precision_data import DISTRIBUTIONS, Draw
 from tenon import Executable, device
-from tenon.bench.compilation import Job
+from tenon.bench.candidates import LEAST_SPLIT_K
+from tenon.bench.compilation import Compiled, Job
 from tenon.bench.results import environment, write_whole
 
 EXTENTS = [1, 16, 64, 256, 1024, 4096, 8192, 65536]
 CLOSE = 1e-4  # KernelBench's atol and rtol
+FACTORS = "factors"  # no contender: the split whose factors tell which rows are outside
 WGMMA = "wgmma, tile = 128x{n}x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, method = {method}"
 MMA_SYNC = (
     "mma_sync, tile = 128x128x{k}, warps = 2x4, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = {method}"
@@ -40,7 +42,7 @@ def tiled(schedule: str = "") -> Options:
     return (("strategy", "tiled"), *([("schedule", schedule)] if schedule else []))
 
 
-def contenders(precision: str, target: str) -> dict[str, Options]:
+def contenders(precision: str, k: int, target: str) -> dict[str, Options]:
     """Return Tenon's ways to multiply, by name: how it would, and each method by itself."""
 
     def split(method: str, n: int) -> Options:
@@ -49,8 +51,8 @@ def contenders(precision: str, target: str) -> dict[str, Options]:
 
     if precision == "tf32":
         return {"auto": (("strategy", "auto"),), "direct": tiled(), "fp16": split("fp16", 256)}
-    fma = tiled(MMA_SYNC.format(k=32, method="fma"))
-    return {"auto": (("strategy", "auto"),), "tiled": tiled(), "fp16x3": split("fp16x3", 192), "fma": fma}
+    found = {"auto": (("strategy", "auto"),), "tiled": tiled(), "fma": tiled(MMA_SYNC.format(k=32, method="fma"))}
+    return found | ({"fp16x3": split("fp16x3", 192)} if k >= LEAST_SPLIT_K else {})
 
 
 def layer(m: int, n: int, k: int, precision: str) -> str:
@@ -77,9 +79,16 @@ def jobs_of(rows: int, k: int, target: str) -> dict[tuple[str, str], Job]:
     jobs = {}
     for precision, parts in (("fp32", 2), ("tf32", 1)):
         source = layer(rows, rows, k, precision)
-        jobs |= {(precision, name): Job(source, target, o) for name, o in contenders(precision, target).items()}
-        jobs[precision, "factors"] = Job(factors(rows, k, parts), target, ())
+        jobs |= {(precision, name): Job(source, target, o) for name, o in contenders(precision, k, target).items()}
+        jobs[precision, FACTORS] = Job(factors(rows, k, parts), target, ())
     return jobs
+
+
+def usable(made: Compiled, job: Job) -> Executable | str:
+    """Return what was compiled, or why it is not what it should be."""
+    if dict(job.options).get("strategy") == "tiled" and made.strategy == "library":
+        return "; ".join(made.remarks)
+    return made.executable or made.failed
 
 
 def errors(got: torch.Tensor, exact: torch.Tensor, norms: torch.Tensor, eager: torch.Tensor) -> dict[str, Any]:
@@ -98,19 +107,17 @@ def errors(got: torch.Tensor, exact: torch.Tensor, norms: torch.Tensor, eager: t
     }
 
 
-def measure(
-    found: dict[tuple[str, str], Executable | str], precision: str, x: torch.Tensor, w: torch.Tensor
-) -> dict[str, Any]:
+def measure(found: Mapping[str, Executable | str], precision: str, x: torch.Tensor, w: torch.Tensor) -> dict[str, Any]:
     """Return the errors of a precision's contenders on some data, and the rows outside."""
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
     exact = x.double() @ w.double().T
     norms = x.double().norm(dim=1)[:, None] * w.double().norm(dim=1)
     eager = torch.mm(x, w.T)
     result: dict[str, Any] = {"cublas": errors(eager, exact, norms, eager)}
-    for name in contenders(precision, ""):
-        one = found[precision, name]
-        result[name] = {"failed": one} if isinstance(one, str) else errors(one(x, w), exact, norms, eager)
-    split = found[precision, "factors"]
+    for name, one in found.items():
+        if name != FACTORS:
+            result[name] = {"failed": one} if isinstance(one, str) else errors(one(x, w), exact, norms, eager)
+    split = found[FACTORS]
     outside = {} if isinstance(split, str) else {n: int((split(t) < 0).sum()) for n, t in (("x", x), ("w", w))}
     return {"contenders": result, "rows_outside": outside}
 
@@ -118,14 +125,15 @@ def measure(
 def cases(rows: int, extents: Iterable[int], where: str, target: str) -> Iterable[dict[str, Any]]:
     """Yield the result of each distribution, K and precision."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # the compiler works without Python's lock
-        pending = {k: {key: pool.submit(job.run) for key, job in jobs_of(rows, k, target).items()} for k in extents}
-        for k, futures in pending.items():
-            made = {key: future.result() for key, future in futures.items()}
-            found = {key: one.executable or one.failed for key, one in made.items()}
+        all_jobs = {k: jobs_of(rows, k, target) for k in extents}
+        pending = {k: {key: pool.submit(job.run) for key, job in jobs.items()} for k, jobs in all_jobs.items()}
+        for k, jobs in all_jobs.items():
+            made = {key: future.result() for key, future in pending[k].items()}
             for seed, (name, draw_data) in enumerate(DISTRIBUTIONS.items()):
                 x, w = draw_data(Draw(seed, where), rows, rows, k)
                 for precision in ("fp32", "tf32"):
                     case = {"distribution": name, "k": k, "precision": precision}
+                    found = {key[1]: usable(one, jobs[key]) for key, one in made.items() if key[0] == precision}
                     yield case | measure(found, precision, x, w)
 
 

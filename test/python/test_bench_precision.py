@@ -17,6 +17,7 @@ import bench_precision  # noqa: E402
 import profile_kernels  # noqa: E402
 import report_precision  # noqa: E402
 from precision_data import DISTRIBUTIONS, Draw  # noqa: E402
+from tenon.bench.compilation import Job  # noqa: E402
 
 ROWS, EXTENTS = 24, [1, 200]
 
@@ -86,8 +87,18 @@ def test_errors_of_a_result():
 def test_schedules_are_of_the_targets_family():
     for target, family in (("sm_90a", "wgmma"), ("sm_80", "mma_sync")):
         for precision, name in (("fp32", "fp16x3"), ("tf32", "fp16")):
-            schedule = dict(bench_precision.contenders(precision, target)[name])["schedule"]
+            schedule = dict(bench_precision.contenders(precision, 64, target)[name])["schedule"]
             assert schedule.startswith(f"{family}, ") and schedule.endswith(f"method = {name}")
+        assert "fp16x3" not in bench_precision.contenders("fp32", 63, target)
+
+
+def test_what_is_left_to_the_library_is_not_measured_as_tiled():
+    """Also where the compiler thinks otherwise of a K than the benchmark does."""
+    schedule = dict(bench_precision.contenders("fp32", 64, "sm_80")["fp16x3"])["schedule"]
+    job = Job(bench_precision.layer(8, 8, 16, "fp32"), "sm_80", bench_precision.tiled(schedule))
+    assert "K is 16" in bench_precision.usable(job.run(), job)
+    job = Job(job.source, "sm_80", bench_precision.tiled())
+    assert not isinstance(bench_precision.usable(job.run(), job), str)
 
 
 def with_errors(report, distribution, k, precision, name, **figures):

@@ -24,19 +24,18 @@ from tiled_layers import Layer, same_bits  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 FEATURES = [8, 40, 777, 1000, 1111]
-# Fewer elements than a row inside has, so that the guarded kernel computes all; one more than a part's 64 columns have,
-# and many; rows of no whole 16 bytes.
-DEPTHS = [1, 31, 65, 100, 4104]
+# Method fp16x3 is for K from 64 on; below it fma is chosen. One more than a stage has, many; no whole 16 bytes.
+DEPTHS = {True: [64, 65, 100, 131, 4104], False: [1, 31, 65, 100, 4104]}
 # One executable serves them all, in this order.
 ROWS = [129, 1, 1000, 64, 0, 63, 2, 65]
-MEMORY_SHAPES = [(264, 200), (257, 199), (3, 1)]
+MEMORY_SHAPES = [(264, 200), (257, 199), (3, 65)]
 
 
 def layers_of(name):
     """Return layers of each N; over the schedules with each K."""
-    number = list(SCHEDULES).index(name)
+    number, depths = list(SCHEDULES).index(name), DEPTHS[name in SPLIT]
     return [
-        Layer(SCHEDULES[name].kind, n, DEPTHS[(i + number) % len(DEPTHS)], bare=(i + number) % 3 == 0)
+        Layer(SCHEDULES[name].kind, n, depths[(i + number) % len(depths)], bare=(i + number) % 3 == 0)
         for i, n in enumerate(FEATURES)
     ]
 
