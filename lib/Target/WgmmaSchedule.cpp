@@ -25,6 +25,17 @@ static constexpr int64_t kMaxTileRows = 256;
 /// Rows of one wgmma.
 static constexpr int64_t kWgmmaRows = 64;
 
+/// Whether accumulators are added to sums beside them.
+static bool hasSums(ScheduleAttr schedule) {
+  return schedule.getMethod() == ProductMethod::FP16x3;
+}
+
+int64_t tenon::getAccumulators(ScheduleAttr schedule) {
+  int64_t elements =
+      schedule.getTile()[0] / schedule.getNumWarps() * schedule.getTile()[1];
+  return elements / 32 * (hasSums(schedule) ? 2 : 1);
+}
+
 /// Warps along M, one or two warpgroups of them.
 static std::string findWarpProblem(ScheduleAttr schedule) {
   ArrayRef<int64_t> warps = schedule.getWarps();
@@ -51,11 +62,14 @@ static std::string findTileProblem(ScheduleAttr schedule) {
   if (n % 8 != 0 || n > 256)
     return formatv("N of the tile must be a multiple of 8 up to 256, not {0}",
                    n);
-  int64_t accumulators = m / rows * n / 2;
+  int64_t accumulators = getAccumulators(schedule);
   if (accumulators > kMaxAccumulators)
-    return formatv("a tile of {0}x{1} gives a thread {2} accumulators, more "
-                   "than the {3} that its registers hold; use a smaller tile",
-                   m, n, accumulators, kMaxAccumulators);
+    return formatv("a tile of {0}x{1} gives a thread {2} accumulators{3}, more "
+                   "than the {4} that its registers hold; use a smaller tile",
+                   m, n, accumulators,
+                   hasSums(schedule) ? ", two an element with method fp16x3"
+                                     : "",
+                   kMaxAccumulators);
   return "";
 }
 
@@ -76,6 +90,9 @@ static std::string findClusterProblem(ScheduleAttr schedule) {
 std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getSwizzle() != 128)
     return formatv("wgmma needs swizzle = 128, not {0}", schedule.getSwizzle());
+  if (schedule.getMethod() == ProductMethod::FMA)
+    return "wgmma has no method fma, which does without tensor cores; write "
+           "mma_sync, or method = fp16x3";
   std::string problem = findShapeProblem(schedule, elementType);
   if (!problem.empty())
     return problem;

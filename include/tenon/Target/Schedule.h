@@ -41,6 +41,11 @@ inline constexpr int64_t kMaxMultiprocessors = 192;
 /// two.
 inline constexpr int64_t kMaxExtent = int64_t(1) << 30;
 
+/// Accumulators of a thread in the main loop of a wgmma kernel: one for each of
+/// its elements of the tile, and with method fp16x3 the sums that they are
+/// added to.
+int64_t getAccumulators(ScheduleAttr schedule);
+
 /// Warpgroups of a wgmma kernel's block that multiply: those of a tile, and as
 /// many more with ping-pong. One that copies comes to them.
 int64_t getConsumerWarpgroups(ScheduleAttr schedule);

@@ -14,6 +14,21 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
+/// Stages after which fp16x3 promotes, of 32 elements of K each: each of their
+/// 96 products a result is cut off, and with 8 stages sums of a few hundred
+/// elements would be worse than those of ordinary f32 (docs/Rationale.md). At
+/// most the 2 that every ring has: the warpgroup that has the tensor cores
+/// waits for all of them.
+static constexpr int64_t kPromoteStages = 1;
+
+static bool promotes(const TileGeometry &geometry) {
+  return geometry.schedule.getMethod() == ProductMethod::FP16x3;
+}
+
+bool Consumer::alternates(const TileGeometry &geometry) {
+  return promotes(geometry) && geometry.threads() == 2 * kWarpgroupThreads;
+}
+
 /// What a stage hands to the next.
 struct Consumer::State {
   RingPosition next;
@@ -49,20 +64,57 @@ Consumer::State Consumer::advance(State state) {
   return {ring.getNext(state.next), state.next.stage, state.blocks};
 }
 
+/// Starts the products of `count` stages, one at least.
+Consumer::State Consumer::start(const RingPosition &first, Value count) {
+  State begun = begin(first);
+  auto loop = scf::ForOp::create(b, b.i32(1), count, b.i32(1), begun.pack());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  State last = advance(State::unpack(loop.getRegionIterArgs()));
+  scf::YieldOp::create(b, last.pack());
+  return State::unpack(loop.getResults());
+}
+
+/// The accumulators, when all products that were started are done.
+SmallVector<Value> Consumer::finish(const State &end) {
+  SmallVector<Value> blocks = product.wait(end.blocks, /*pending=*/0);
+  ring.release(end.pending);
+  return product.getAccumulators(blocks);
+}
+
+/// The products of a turn, promoted. No group is taken out of the loop: ptxas
+/// would put off its additions, and have no registers left for the epilogue.
+SmallVector<Value> Consumer::promote(const RingPosition &first, Value count) {
+  SmallVector<Value> initial{first.stage, first.parity};
+  initial.append(product.rowBlocks() * frame.geometry.tileN / 2, b.f32(0));
+  auto loop =
+      scf::ForOp::create(b, b.i32(0), count, b.i32(kPromoteStages), initial);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  ValueRange state = loop.getRegionIterArgs();
+  Value left = b.sub(count, loop.getInductionVar());
+  if (alternates(frame.geometry))
+    order.take();
+  State end = start({state[0], state[1]}, b.min(left, b.i32(kPromoteStages)));
+  if (alternates(frame.geometry))
+    order.pass();
+  SmallVector<Value> partial = finish(end);
+  SmallVector<Value> next{end.next.stage, end.next.parity};
+  for (auto [sum, other] : llvm::zip_equal(state.drop_front(2), partial))
+    next.push_back(arith::AddFOp::create(b, sum, other));
+  scf::YieldOp::create(b, next);
+  return SmallVector<Value>(loop.getResults().drop_front(2));
+}
+
 SmallVector<Value> Consumer::run(const WorkItem &item, Value passed,
                                  llvm::function_ref<void()> beforeEnd) {
-  State first = begin(ring.getPosition(passed));
-  auto loop =
-      scf::ForOp::create(b, b.i32(1), item.kCount, b.i32(1), first.pack());
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    State last = advance(State::unpack(loop.getRegionIterArgs()));
-    scf::YieldOp::create(b, last.pack());
+  RingPosition first = ring.getPosition(passed);
+  if (promotes(frame.geometry)) {
+    SmallVector<Value> sums = promote(first, item.kCount);
+    beforeEnd();
+    return sums;
   }
-  State end = State::unpack(loop.getResults());
+  State end = start(first, item.kCount);
   beforeEnd();
-  end.blocks = product.wait(end.blocks, /*pending=*/0);
-  ring.release(end.pending);
-  return product.getAccumulators(end.blocks);
+  return finish(end);
 }

@@ -14,20 +14,30 @@
 
 #include "../Tiled/WorkPartition.h"
 #include "StageRing.h"
+#include "WarpgroupOrder.h"
 #include "WarpgroupProduct.h"
 
 namespace mlir::tenon {
 
 /// Multiplies the stages of a turn as they arrive. One group of wgmma is always
 /// in flight: a stage is released when the next one's products have started.
+///
+/// The tensor cores cut off what an accumulator has no bits for. With method
+/// fp16x3 that would show, so after every kPromoteStages what they have
+/// accumulated is promoted: added, with rounding, to sums in other registers.
+/// Two warpgroups of a tile take the tensor cores in turn meanwhile: one
+/// promotes while the other's products are computed.
 class Consumer {
 public:
   explicit Consumer(TiledFrame &frame)
-      : frame(frame), b(frame.b), ring(frame), product(frame) {}
+      : frame(frame), b(frame.b), ring(frame), product(frame), order(frame) {}
+
+  /// Whether the warpgroups of a tile take the tensor cores in turn.
+  static bool alternates(const TileGeometry &geometry);
 
   /// The accumulators of a turn whose first stage is the `passed`-th since the
   /// kernel's start. `beforeEnd` emits what may happen when all of its products
-  /// have been started.
+  /// have been started; if they are promoted, it happens when they are done.
   SmallVector<Value> run(const WorkItem &item, Value passed,
                          llvm::function_ref<void()> beforeEnd);
 
@@ -35,11 +45,15 @@ private:
   struct State;
   State begin(const RingPosition &first);
   State advance(State state);
+  State start(const RingPosition &first, Value count);
+  SmallVector<Value> finish(const State &end);
+  SmallVector<Value> promote(const RingPosition &first, Value count);
 
   TiledFrame &frame;
   KernelBuilder &b;
   StageRing ring;
   WarpgroupProduct product;
+  WarpgroupOrder order;
 };
 
 } // namespace mlir::tenon

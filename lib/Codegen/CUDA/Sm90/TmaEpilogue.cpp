@@ -33,8 +33,8 @@ TmaEpilogue::TmaEpilogue(TiledFrame &frame, TiledLinearOp op,
   // something to do meanwhile.
   int64_t rowBlocks = copies.subtiles.rowBlocks;
   int64_t numAccumulators = rowBlocks * frame.geometry.tileN / 2;
-  hasRoom = numAccumulators <= 128;
-  blocksAhead = hasRoom ? 8 : 2;
+  hasRoom = getAccumulators(frame.geometry.schedule) <= 128;
+  blocksAhead = numAccumulators <= 128 ? 8 : 2;
   emitters.resize(rowBlocks * frame.geometry.tileN / 8);
 }
 

@@ -47,7 +47,7 @@ private:
   TiledLinearOp op;
   EpiloguePlan plan;
   SmallVector<BlockArgument> perRow; ///< operands with one value a row
-  bool hasRoom;                      ///< for operands beside the accumulators
+  bool hasRoom; ///< for operands beside what the main loop accumulates
   /// Blocks of 8 columns whose operands are loaded ahead.
   int64_t blocksAhead;
   /// Of the blocks of the tile that are in work, by number.

@@ -27,10 +27,6 @@ using namespace mlir::tenon;
 // a multiprocessor's 65536 each of 384 threads has 168 at the start.
 static constexpr uint32_t kProducerRegisters = 40, kConsumerRegisters = 232;
 
-/// Named barriers 0 to 2, 5 and 6 are TiledFrame's; these two pass the tensor
-/// cores from one warpgroup to the other.
-static constexpr int64_t kFirstOrderBarrier = 3;
-
 namespace {
 /// The turns of the warps that multiply.
 class ConsumerTurns {
@@ -40,7 +36,7 @@ public:
                 TmaEpilogue *tma)
       : frame(frame), b(frame.b), partition(partition), op(op), tma(tma),
         turn(frame), passed(frame.keep()),
-        isPingPong(frame.geometry.schedule.getPingPong()) {}
+        isPingPong(frame.geometry.schedule.getPingPong()), order(frame) {}
 
   void emit();
 
@@ -50,8 +46,6 @@ private:
   void prefetch();
   void finishTile(ValueRange accumulators);
   void storePassed(Value count);
-  void takeOrder();
-  void passOrder();
 
   TiledFrame &frame;
   KernelBuilder &b;
@@ -61,6 +55,7 @@ private:
   KeptTurn turn;
   KeptScalar passed; ///< stages before the turn's first
   bool isPingPong;
+  WarpgroupOrder order;
 };
 } // namespace
 
@@ -69,32 +64,21 @@ void ConsumerTurns::storePassed(Value count) {
 }
 
 /// The warpgroup's first turn. With ping-pong the second warpgroup begins with
-/// turn 1, when the first has started its products.
+/// turn 1, when the first has started its products. Stages arrive in the order
+/// of turns, so this also keeps both in the same round of the ring, which a
+/// barrier's parity cannot tell apart.
 void ConsumerTurns::emitFirst() {
   Value first = b.i32(0), before = b.i32(0);
   if (isPingPong) {
     Value isSecond = b.equal(frame.warpgroup, 2);
     first = b.toI32(isSecond);
     before = b.select(isSecond, partition.getItem(b.i32(0)).kCount, b.i32(0));
-    frame.emitIf(isSecond, [&] { passOrder(); });
+    frame.emitIf(isSecond, [&] { order.pass(); });
+  } else if (Consumer::alternates(frame.geometry)) {
+    frame.emitIf(b.equal(frame.warpgroup, 2), [&] { order.pass(); });
   }
   storePassed(before);
   turn.store(first, partition.getItem(first));
-}
-
-/// Waits until the other warpgroup has started all products of its turn. Stages
-/// arrive in the order of turns, so this also keeps both in the same round of
-/// the ring, which a barrier's parity cannot tell apart.
-void ConsumerTurns::takeOrder() {
-  if (isPingPong)
-    b.ptx("bar.sync $0, 256;", "r,~{memory}",
-          b.add(frame.warpgroup, kFirstOrderBarrier - 1));
-}
-
-void ConsumerTurns::passOrder() {
-  if (isPingPong)
-    b.ptx("bar.arrive $0, 256;", "r,~{memory}",
-          b.sub(b.i32(kFirstOrderBarrier + 2), frame.warpgroup));
 }
 
 void ConsumerTurns::prefetch() {
@@ -115,10 +99,12 @@ void ConsumerTurns::finishTile(ValueRange accumulators) {
 void ConsumerTurns::emitTurn() {
   frame.computePlace();
   prefetch();
-  takeOrder();
+  if (isPingPong)
+    order.take();
   SmallVector<Value> accumulators =
       Consumer(frame).run(turn.getItem(), passed.load(), [&] {
-        passOrder();
+        if (isPingPong)
+          order.pass();
         if (tma)
           tma->prepare(turn.getItem());
       });

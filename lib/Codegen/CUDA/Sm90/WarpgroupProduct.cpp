@@ -19,6 +19,19 @@ using namespace mlir::tenon;
 /// Rows of one wgmma, and bytes of K.
 static constexpr int64_t kRows = 64, kStepBytes = 32;
 
+/// A step of K of x, and the one of w that it is multiplied with.
+using Step = std::pair<int64_t, int64_t>;
+
+/// The products of a stage's four steps. Split rows in two parts have their
+/// high halves in the first two and the low ones in the others, whose own
+/// product is below what f32 keeps. Small products come first: what they lose
+/// as they are added is less.
+static SmallVector<Step> getSteps(const TileGeometry &geometry) {
+  if (geometry.schedule.getMethod() == ProductMethod::FP16x3)
+    return {{2, 0}, {3, 1}, {0, 2}, {1, 3}, {0, 0}, {1, 1}};
+  return {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
+}
+
 WarpgroupProduct::WarpgroupProduct(TiledFrame &frame)
     : frame(frame), b(frame.b) {
   const TileGeometry &geometry = frame.geometry;
@@ -79,13 +92,15 @@ SmallVector<Value> WarpgroupProduct::multiply(ValueRange blocks, Value stage,
   Value x = b.add(firstOfX, offset), w = b.add(firstOfW, offset);
   SmallVector<Value> results(blocks);
   NVVM::WgmmaFenceAlignedOp::create(b);
-  for (int64_t step = 0; step != geometry.rowBytes / kStepBytes; ++step)
+  for (auto [ofX, ofW] : getSteps(geometry)) {
     for (unsigned i = 0; i != rowBlocks(); ++i) {
-      int64_t inStep = step * kStepBytes / 16;
-      int64_t inX = inStep + i * kRows * geometry.rowBytes / 16;
-      results[i] = multiplyBlock(results[i], b.add(x, inX), b.add(w, inStep),
-                                 replaces && step == 0);
+      int64_t inX = (ofX * kStepBytes + i * kRows * geometry.rowBytes) / 16;
+      int64_t inW = ofW * kStepBytes / 16;
+      results[i] =
+          multiplyBlock(results[i], b.add(x, inX), b.add(w, inW), replaces);
     }
+    replaces = false;
+  }
   NVVM::WgmmaGroupSyncAlignedOp::create(b);
   return results;
 }

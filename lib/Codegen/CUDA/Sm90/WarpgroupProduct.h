@@ -17,7 +17,7 @@
 namespace mlir::tenon {
 
 /// A warpgroup's part of a tile: blocks of 64 rows by the tile's columns, one
-/// wgmma each for every 32 bytes of K.
+/// wgmma each for every product of 32 bytes of K of x and w.
 ///
 /// The accumulators of a block are one struct of N / 2 f32. Of 16 rows by 8
 /// columns a thread has 4, as with mma.sync (Sm80/WarpProduct.h): the warps of
