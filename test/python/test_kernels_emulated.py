@@ -51,6 +51,12 @@ PRODUCTS = {
     "mma_fp16": (Layer("sm_80", mma_sync(64, FP16), 20, 100, factors=True), 70, 4),
     "mma_fp16x3": (Layer("sm_80", mma_sync(64, FP16X3), 20, 100, factors=True), 70, 4),
     "wgmma_fp16": (Layer("sm_90a", wgmma("64x16", 64, "4x1", FP16), 24, 100, factors=True), 70, 4),
+    "wgmma_fp16x3": (Layer("sm_90a", wgmma("64x16", 64, "4x1", FP16X3), 24, 100, factors=True), 70, 4),
+    "wgmma_fp16x3_cluster": (
+        Layer("sm_90a", wgmma("128x16", 64, "8x1", STREAM + CLUSTER + FP16X3), 24, 300, factors=True),
+        300,
+        4,
+    ),
 }
 
 

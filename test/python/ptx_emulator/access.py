@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from .memory import SHARED_WINDOW, Memory
-from .operands import address_of, dtype_of, get, instruction, slot_of
+from .operands import address_of, dtype_of, get, instruction, slot_of, whole
 from .parser import get_bits
 from .program import Address, Immediate, Instruction, PtxError, Symbol, Vector
 
@@ -57,13 +57,14 @@ def load(item: Instruction, grid):
     size, address = get_bits(type_name) // 8, address_of(item.operands[1], grid)
     narrow = dtype_of(type_name)
     held = [dtype_of(f"u{r.bits}") for r in registers]
+    may_poison = "volatile" not in item.parts
     slots = [slot_of(r) for r in registers]
     if any(r.bits < 8 * size for r in registers):
         raise PtxError("has a register that is narrower than its type")
 
     def run(u):
         memory, at = find_memory(u, space, address(u))
-        values = memory.load(at, size, count)
+        values = memory.load(at, size, count, may_poison and memory is u.block.shared and u.grid.poisons)
         for i, (slot, kind) in enumerate(zip(slots, held, strict=True)):
             column = np.ascontiguousarray(values[:, i])
             if column.dtype != kind:
@@ -95,7 +96,7 @@ def store(item: Instruction, grid):
 
     def run(u):
         memory, at = find_memory(u, space, address(u))
-        columns = [u.select(np.broadcast_to(f(u).astype(kind), (u.n,))) for f in read]
+        columns = [u.select(whole(f(u).astype(kind), u.n)) for f in read]
         memory.store(at, np.stack(columns, axis=1))
         u.grid.events += 1
 
@@ -125,7 +126,7 @@ def atomic(item: Instruction, grid):
 
     def run(u):
         memory, addresses = find_memory(u, space, at(u))
-        columns = [u.select(np.broadcast_to(f(u), (u.n,))) for f in values]
+        columns = [u.select(whole(f(u), u.n)) for f in values]
         old = np.zeros(addresses.size, dtype)
         for lane in range(addresses.size):  # one thread after another
             where = addresses[lane : lane + 1]

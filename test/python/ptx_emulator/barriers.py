@@ -7,7 +7,7 @@ import numpy as np
 
 from .integers import is_sink
 from .memory import RANK_SHIFT
-from .operands import address_of, dtype_of, get, instruction, slot_of, whole_warps
+from .operands import address_of, dtype_of, get, instruction, slot_of, whole, whole_warps
 from .program import Instruction, PtxError
 from .unit import Wait
 
@@ -28,14 +28,14 @@ def barrier(item: Instruction, grid):
 
     def run(u):
         active = u.active()
-        names = np.broadcast_to(name(u), (u.n,))[active]
-        expected = u.grid.threads if count is None else int(np.broadcast_to(count(u), (u.n,))[active][0])
+        names = whole(name(u), u.n)[active]
+        expected = u.grid.threads if count is None else int(whole(count(u), u.n)[active][0])
         waited = []
         for number in np.unique(names):
             held = u.block.barriers.get(int(number))
             phase = held.phase if held else 0
             if predicate is not None:
-                vote = np.broadcast_to(predicate(u), (u.n,))[active]
+                vote = whole(predicate(u), u.n)[active]
                 held = u.block.arrive(int(number), 0, expected) if held is None else held
                 held.votes.append(vote)
             waited.append((u.block.arrive(int(number), int((names == number).sum()), expected), phase))
@@ -111,7 +111,7 @@ def initialize(item: Instruction, grid):
     address, count = address_of(item.operands[0], grid), get(item.operands[1], np.uint32, grid)
 
     def run(u):
-        for at, arrivals in zip(u.select(address(u)), u.select(np.broadcast_to(count(u), (u.n,))), strict=True):
+        for at, arrivals in zip(u.select(address(u)), u.select(whole(count(u), u.n)), strict=True):
             u.block.shared.locate(np.array([at]), 8)
             u.block.mbarriers[int(at)] = Mbarrier(int(arrivals))
 
@@ -141,7 +141,7 @@ def arrive(item: Instruction, grid):
     expects = "expect_tx" in item.parts
 
     def run(u):
-        values = u.select(np.broadcast_to(operand(u) if operand else np.uint32(1), (u.n,)))
+        values = u.select(whole(operand(u) if operand else np.uint32(1), u.n))
         for where, value in zip(u.select(at(u)), values, strict=True):
             barrier = find_mbarrier(u.block, int(where))
             barrier.change(u.grid, 1, int(value)) if expects else barrier.change(u.grid, int(value))
@@ -156,7 +156,7 @@ def wait_for_phase(item: Instruction, grid):
     slot, at, wanted = slot_of(target, 1), address_of(address, grid), get(parity, np.uint32, grid)
 
     def run(u):
-        addresses, parities = u.select(at(u)), u.select(np.broadcast_to(wanted(u), (u.n,)))
+        addresses, parities = u.select(at(u)), u.select(whole(wanted(u), u.n))
         pairs = {(find_mbarrier(u.block, int(a)), int(p)) for a, p in zip(addresses, parities, strict=True)}
         test = lambda: all(barrier.phase & 1 != p for barrier, p in pairs)  # noqa: E731
         finish = lambda unit: unit.put(slot, np.ones(unit.n, bool))  # noqa: E731

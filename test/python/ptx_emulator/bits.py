@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from .integers import shift_left, shift_right
-from .operands import dtype_of, get, getters, instruction, slot_of
+from .operands import dtype_of, get, getters, instruction, slot_of, whole
 from .program import Instruction, PtxError
 
 
@@ -50,7 +50,7 @@ def permute(item: Instruction, grid):
     slot, read = slot_of(item.operands[0], 32), getters(item.operands[1:], np.uint32, grid)
 
     def run(u):
-        a, b, selector = (np.broadcast_to(f(u), (u.n,)).astype(np.uint64) for f in read)
+        a, b, selector = (whole(f(u), u.n).astype(np.uint64) for f in read)
         both, result = a | b << np.uint64(32), np.zeros(u.n, np.uint64)
         for i in range(4):
             nibble = selector >> np.uint64(4 * i)

@@ -7,7 +7,7 @@ import numpy as np
 
 from .floats import is_float, maximum, read_float, to_bits
 from .memory import SHARED_WINDOW
-from .operands import dtype_of, get, instruction, is_unsigned_result, slot_of
+from .operands import dtype_of, get, instruction, is_unsigned_result, slot_of, whole
 from .parser import get_bits
 from .program import Instruction, PtxError
 
@@ -99,7 +99,7 @@ def convert_pair(item: Instruction, grid, modifiers: list[str], element: str, so
         if relu:
             halves = [maximum(v, np.float32(0)) for v in halves]
         first, second = (np.atleast_1d(to_bits(np.asarray(v), element)).astype(np.uint32) for v in halves)
-        u.put(slot, np.broadcast_to(first | second << np.uint32(16), (u.n,)))
+        u.put(slot, whole(first | second << np.uint32(16), u.n))
 
     return run
 

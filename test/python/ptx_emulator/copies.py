@@ -13,7 +13,7 @@ import numpy as np
 from .barriers import find_mbarrier
 from .conversions import round_tf32
 from .memory import PARAMETER_WINDOW, RANK_SHIFT
-from .operands import address_of, get, instruction
+from .operands import address_of, get, instruction, whole
 from .program import Address, Immediate, Instruction, PtxError
 
 SHARED_MASK = (1 << RANK_SHIFT) - 1
@@ -44,7 +44,7 @@ def copy(item: Instruction, grid):
     def run(u):
         targets, sources = u.select(to(u)), u.select(start(u))
         u.block.shared.locate(targets, size)
-        count = u.select(np.broadcast_to(valid(u) if valid else np.uint32(size), (u.n,))).astype(np.int64)
+        count = u.select(whole(valid(u) if valid else np.uint32(size), u.n)).astype(np.int64)
         if (count > size).any():
             raise PtxError("copies more bytes than it writes")
         if (sources & size - 1).any():
@@ -125,7 +125,7 @@ class Box:
 
 def single(u, values: np.ndarray) -> int:
     """Return what the one active thread has."""
-    chosen = u.select(np.broadcast_to(values, (u.n,)))
+    chosen = u.select(whole(values, u.n))
     if chosen.size != 1:
         raise PtxError(f"is executed by {chosen.size} threads, not by one")
     return int(chosen[0])

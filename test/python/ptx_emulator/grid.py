@@ -101,7 +101,7 @@ class Grid:
     def __init__(self, module: Module, kernel: Kernel, memory: GlobalMemory, blocks: int, threads: int) -> None:
         self.module, self.kernel, self.memory = module, kernel, memory
         self.block_count, self.threads, self.cluster = blocks, threads, 1
-        self.dynamic_bytes = 0
+        self.dynamic_bytes, self.poisons = 0, False
         self.parameters: dict[str, np.ndarray] = {}
         self.parameter_addresses: dict[str, int] = {}
         self.maps: dict[int, TensorMap] = {}

@@ -236,6 +236,8 @@ class _Run:
             self.model.token += 1
         values = [v if isinstance(v, Buffer) else np.int64(v) for v in rest]
         self.model.launched.append(kernel)
+        # Where rows of a tile do not fill a warp's loads, its last lanes load what nobody wrote, and do not use it.
+        self.device.poisons = "_tiled" in kernel
         if count:
             self.device.launch(
                 kernel, count, maps + values, self.values[threads], self.values[shared] if shared else 0, cluster

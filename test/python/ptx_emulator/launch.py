@@ -50,6 +50,7 @@ class Device:
         self.variables: dict[str, int] = {}
         self.executed = 0
         self.seed: int | None = None  # of a random order of warps
+        self.poisons = False  # loads of unwritten shared memory give NaN, and are no errors
         for variable in self.module.variables.values():
             if variable.space in ("global", "const"):
                 address = self.memory.allocate(variable.size)
@@ -95,6 +96,7 @@ class Device:
             raise PtxError(f"{name} is for {kernel.threads} threads, and whole clusters")
         grid.cluster, grid.dynamic_bytes = cluster, shared_bytes
         grid.symbols.update(self.variables)
+        grid.poisons = self.poisons
         if self.seed is not None:
             grid.shuffle(self.seed)
         grid.set_parameters([self.encode(argument) for argument in arguments])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .floats import bf16_to_f32
-from .operands import address_of, get, getters, instruction, slot_of, whole_warps
+from .operands import address_of, get, getters, instruction, slot_of, whole, whole_warps
 from .program import Instruction, PtxError
 from .unit import WARP
 
@@ -50,9 +50,9 @@ def load_matrices(item: Instruction, grid):
         # What nobody wrote is poison and no error: kernels load what they do not use.
         found = u.block.shared.load(rows.reshape(-1), 4, 4, poison=True).reshape(len(warps), number, WARP)
         for i, slot in enumerate(slots):
-            whole = np.zeros((u.n // WARP, WARP), np.uint32)
-            whole[warps] = found[:, i]
-            u.put(slot, whole.reshape(-1))
+            values = np.zeros((u.n // WARP, WARP), np.uint32)
+            values[warps] = found[:, i]
+            u.put(slot, values.reshape(-1))
 
     return whole_warps(run)
 
@@ -68,7 +68,7 @@ def store_matrices(item: Instruction, grid):
     def run(u):
         warps = np.flatnonzero(u.active().reshape(-1, WARP).any(axis=1))
         rows = address(u).reshape(-1, WARP)[warps, : 8 * number]
-        values = np.stack([np.broadcast_to(f(u), (u.n,)).reshape(-1, WARP)[warps] for f in read], axis=1)
+        values = np.stack([whole(f(u), u.n).reshape(-1, WARP)[warps] for f in read], axis=1)
         u.block.shared.store(rows.reshape(-1), values.reshape(-1, 4))
 
     return whole_warps(run)
@@ -76,7 +76,7 @@ def store_matrices(item: Instruction, grid):
 
 def assemble(u, read: list, rows: int, elements: int, dtype: type) -> np.ndarray:
     """Return a fragment of `read` registers as [warps, 8 `rows`, columns]: the first registers go down the rows."""
-    registers = np.stack([np.broadcast_to(f(u), (u.n,)) for f in read])
+    registers = np.stack([whole(f(u), u.n) for f in read])
     parts = registers.view(dtype).reshape(len(read) // rows, rows, u.n // WARP, 8, 4 * elements)
     return parts.transpose(2, 1, 3, 0, 4).reshape(u.n // WARP, 8 * rows, -1)
 
@@ -96,7 +96,7 @@ def multiply_warp(item: Instruction, grid):
     def run(u):
         x = widen(assemble(u, read_a, 2, elements, dtype), type_a)
         w = widen(assemble(u, read_b, 1, elements, dtype), type_a)
-        old = np.stack([np.broadcast_to(f(u), (u.n,)).view(np.float32) for f in read_c])
+        old = np.stack([whole(f(u), u.n).view(np.float32) for f in read_c])
         old = old.reshape(2, 2, -1, 8, 4).transpose(2, 0, 3, 4, 1).reshape(-1, 16, 8)
         new = cut(x @ w.transpose(0, 2, 1) + old)
         new = np.ascontiguousarray(new.reshape(-1, 2, 8, 4, 2).transpose(1, 4, 0, 2, 3)).reshape(4, u.n)
@@ -162,7 +162,7 @@ def multiply_warpgroup(item: Instruction, grid):
     x, w, keeps = get(a, np.uint64, grid), get(b, np.uint64, grid), get(scale, np.bool_, grid)
 
     def run(u):
-        descriptors = [np.unique(np.broadcast_to(f(u), (u.n,))) for f in (x, w, keeps)]
+        descriptors = [np.unique(whole(f(u), u.n)) for f in (x, w, keeps)]
         if any(len(d) != 1 for d in descriptors):
             raise PtxError("has operands that differ between threads")
         held = [u.R[slot] for slot in slots]

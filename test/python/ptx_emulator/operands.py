@@ -117,6 +117,11 @@ def get(operand: object, dtype: type, grid) -> Getter:
     raise PtxError(f"operand {operand} is not known")
 
 
+def whole(values: np.ndarray, threads: int) -> np.ndarray:
+    """Return one value for each thread, of a constant too."""
+    return values if values.ndim else np.full(threads, values)
+
+
 def getters(operands: Iterable, dtype: type, grid) -> list[Getter]:
     return [get(operand, dtype, grid) for operand in operands]
 
@@ -156,9 +161,9 @@ def whole_warps(execute: Callable, together: int = WARP) -> Callable:
     def run(u: Unit):
         if u.mask is not None:
             warps = u.mask.reshape(-1, together)
-            whole = warps.all(axis=1)
-            if (warps.any(axis=1) != whole).any():
-                return Partial(np.repeat(whole, together))
+            complete = warps.all(axis=1)
+            if (warps.any(axis=1) != complete).any():
+                return Partial(np.repeat(complete, together))
         return execute(u)
 
     return run

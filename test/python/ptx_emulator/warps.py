@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .integers import is_sink
-from .operands import dtype_of, get, instruction, is_unsigned_result, slot_of, whole_warps
+from .operands import dtype_of, get, instruction, is_unsigned_result, slot_of, whole, whole_warps
 from .program import Instruction, PtxError, Vector
 from .unit import WARP
 
@@ -19,7 +19,7 @@ def of_whole_warps(run: Callable, members: object, grid) -> Callable:
     everyone = np.uint32(0xFFFFFFFF)
 
     def checked(u):
-        if (u.select(np.broadcast_to(mask(u), (u.n,))) != everyone).any():
+        if (u.select(whole(mask(u), u.n)) != everyone).any():
             raise PtxError("is not of the whole warp, which is all that the emulator supports")
         return run(u)
 
@@ -53,10 +53,10 @@ def shuffle(item: Instruction, grid):
             wanted = own ^ distance
             valid = wanted <= highest
         wanted = np.where(valid, wanted, own)
-        values = np.broadcast_to(read(u), (u.n,))
+        values = whole(read(u), u.n)
         u.put(slot, values[np.arange(u.n) // WARP * WARP + wanted])
         if valid_slot is not None:
-            u.put(valid_slot, np.broadcast_to(valid, (u.n,)))
+            u.put(valid_slot, whole(valid, u.n))
 
     if mode not in ("idx", "up", "down", "bfly"):
         raise PtxError("has a mode that the emulator does not know")
@@ -81,7 +81,7 @@ def reduce(item: Instruction, grid):
     slot, read = slot_of(item.operands[0], 32), get(item.operands[1], dtype, grid)
 
     def run(u):
-        warps = np.broadcast_to(read(u), (u.n,)).reshape(-1, WARP)
+        warps = whole(read(u), u.n).reshape(-1, WARP)
         result = function.reduce(warps, axis=1, dtype=dtype)
         u.put(slot, is_unsigned_result(np.repeat(result, WARP)))
 
@@ -99,7 +99,7 @@ def vote(item: Instruction, grid):
     slot, read = slot_of(item.operands[0], 32 if mode == "ballot" else 1), get(predicate, np.bool_, grid)
 
     def run(u):
-        warps = np.broadcast_to(read(u), (u.n,)).reshape(-1, WARP)
+        warps = whole(read(u), u.n).reshape(-1, WARP)
         if mode == "ballot":
             result = (warps.astype(np.uint64) << np.arange(WARP, dtype=np.uint64)).sum(1).astype(np.uint32)
         elif mode == "any":
