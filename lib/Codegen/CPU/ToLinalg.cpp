@@ -76,6 +76,10 @@ static LogicalResult lowerFusedLinear(FusedLinearOp op, OpBuilder &builder) {
 }
 
 static LogicalResult lowerOp(Operation *op, OpBuilder &builder) {
+  if (auto split = dyn_cast<WithSplitOp>(op)) {
+    split.replaceAllUsesWith(split.getX());
+    return success();
+  }
   if (auto linear = dyn_cast<LinearOp>(op))
     return lowerLinear(linear, builder);
   if (auto fused = dyn_cast<FusedLinearOp>(op))

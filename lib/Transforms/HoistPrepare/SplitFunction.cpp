@@ -22,8 +22,8 @@ using namespace mlir::tenon;
 
 bool tenon::isFreeToRepeat(Operation *op) {
   return op->hasTrait<OpTrait::ConstantLike>() ||
-         isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
-             op);
+         isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
+             WithSplitOp>(op);
 }
 
 namespace {

@@ -819,3 +819,57 @@ func.func @yield_parent(%x: tensor<?x8xf32>) {
   // expected-error @below {{'tenon.yield' op expects parent op to be one of 'tenon.fused_linear, tenon.epilogue, tenon.tiled_linear'}}
   tenon.yield %x : tensor<?x8xf32>
 }
+
+// -----
+
+// with_split-C1
+func.func @with_split_f64(%x: tensor<4x20xf64>, %h: tensor<4x24xf16>, %f: tensor<4x1xf32>) {
+  // expected-error @below {{needs x of f32, which tenon.split splits, but x is 'tensor<4x20xf64>'}}
+  %0 = tenon.with_split %x, %h, %f : tensor<4x20xf64>, tensor<4x24xf16>, tensor<4x1xf32>
+  return
+}
+
+// -----
+
+// with_split-C2
+func.func @with_split_columns(%x: tensor<4x20xf32>, %h: tensor<4x32xf16>, %f: tensor<4x1xf32>) {
+  // expected-error @below {{needs the halves that tenon.split gives for 'tensor<4x20xf32>', f16 [M, 24] in one part or [M, 64] in two, but has 'tensor<4x32xf16>'}}
+  %0 = tenon.with_split %x, %h, %f : tensor<4x20xf32>, tensor<4x32xf16>, tensor<4x1xf32>
+  return
+}
+
+// -----
+
+// with_split-C2: another type
+func.func @with_split_bf16(%x: tensor<4x20xf32>, %h: tensor<4x64xbf16>, %f: tensor<4x1xf32>) {
+  // expected-error @below {{but has 'tensor<4x64xbf16>'}}
+  %0 = tenon.with_split %x, %h, %f : tensor<4x20xf32>, tensor<4x64xbf16>, tensor<4x1xf32>
+  return
+}
+
+// -----
+
+// with_split-C2: another M
+func.func @with_split_rows(%x: tensor<4x20xf32>, %h: tensor<?x64xf16>, %f: tensor<4x1xf32>) {
+  // expected-error @below {{but has 'tensor<?x64xf16>'}}
+  %0 = tenon.with_split %x, %h, %f : tensor<4x20xf32>, tensor<?x64xf16>, tensor<4x1xf32>
+  return
+}
+
+// -----
+
+// with_split-C3
+func.func @with_split_factors(%x: tensor<4x20xf32>, %h: tensor<4x64xf16>, %f: tensor<4x2xf32>) {
+  // expected-error @below {{needs the factors that tenon.split gives for 'tensor<4x20xf32>', f32 [M, 1], but has 'tensor<4x2xf32>'}}
+  %0 = tenon.with_split %x, %h, %f : tensor<4x20xf32>, tensor<4x64xf16>, tensor<4x2xf32>
+  return
+}
+
+// -----
+
+// with_split-C3: another type
+func.func @with_split_f16_factors(%x: tensor<4x20xf32>, %h: tensor<4x64xf16>, %f: tensor<4x1xf16>) {
+  // expected-error @below {{but has 'tensor<4x1xf16>'}}
+  %0 = tenon.with_split %x, %h, %f : tensor<4x20xf32>, tensor<4x64xf16>, tensor<4x1xf16>
+  return
+}

@@ -14,6 +14,7 @@ include "tenon/Dialect/Tenon/IR/TenonBatchNormOps.td"
 include "tenon/Dialect/Tenon/IR/TenonElementwiseOps.td"
 include "tenon/Dialect/Tenon/IR/TenonSplitOp.td"
 include "tenon/Dialect/Tenon/IR/TenonTiledLinearOp.td"
+include "tenon/Dialect/Tenon/IR/TenonWithSplitOp.td"
 
 //===----------------------------------------------------------------------===//
 // linear
