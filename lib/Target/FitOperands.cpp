@@ -23,19 +23,39 @@ static bool isRounded(Value value) {
   return isa_and_nonnull<RoundTf32Op>(value.getDefiningOp());
 }
 
-static RankedTensorType getTiledType(Value operand, const Layer &layer) {
-  return cast<RankedTensorType>(operand.getType())
-      .clone(getTiledInputType(layer));
+/// Whether `op` gives what a kernel that multiplies by `method` reads, of
+/// `type`.
+static bool isFitting(Operation *op, RankedTensorType type,
+                      ProductMethod method) {
+  if (unsigned parts = getSplitParts(method)) {
+    auto split = dyn_cast<WithSplitOp>(op);
+    return split && split.getHalves().getType().getDimSize(1) ==
+                        SplitOp::getNumColumns(type.getDimSize(1), parts);
+  }
+  return type.getElementType().isF32() ? isa<RoundTf32Op>(op) : isa<CastOp>(op);
 }
 
-Value tenon::findFitting(Value operand, const Layer &layer) {
-  RankedTensorType type = getTiledType(operand, layer);
-  bool isTf32 = type.getElementType().isF32();
-  if (isTf32 ? isRounded(operand) : operand.getType() == type)
+/// The type of what stands in the place of `operand`; halves stand beside it.
+static RankedTensorType getFittingType(Value operand, const Layer &layer,
+                                       ProductMethod method) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  return getSplitParts(method) != 0
+             ? type
+             : type.clone(getTiledInputType(layer, method));
+}
+
+Value tenon::findFitting(Value operand, const Layer &layer,
+                         ProductMethod method) {
+  RankedTensorType type = getFittingType(operand, layer, method);
+  bool isSplit = getSplitParts(method) != 0;
+  Operation *producer = operand.getDefiningOp();
+  if (isSplit ? producer && isFitting(producer, type, method)
+      : type.getElementType().isF32() ? isRounded(operand)
+                                      : operand.getType() == type)
     return operand;
   for (Operation *user : operand.getUsers())
-    if ((isTf32 ? isa<RoundTf32Op>(user) : isa<CastOp>(user)) &&
-        user->getResultTypes()[0] == type &&
+    if (user->getNumResults() == 1 && user->getResultTypes()[0] == type &&
+        user->getOperand(0) == operand && isFitting(user, type, method) &&
         user->getBlock() == layer.op->getBlock() &&
         user->isBeforeInBlock(layer.op))
       return user->getResult(0);
@@ -46,25 +66,35 @@ Value tenon::findFitting(Value operand, const Layer &layer) {
 /// before mma.sync. In the kernel that would cost more: x is read there once
 /// for each column of tiles, here once, or not at all where a layer computes
 /// it.
-static Value fit(Value operand, const Layer &layer, OpBuilder &builder) {
-  if (Value fitting = findFitting(operand, layer))
+static Value fit(Value operand, const Layer &layer, ProductMethod method,
+                 OpBuilder &builder) {
+  if (Value fitting = findFitting(operand, layer, method))
     return fitting;
-  RankedTensorType type = getTiledType(operand, layer);
+  Location loc = layer.op->getLoc();
+  RankedTensorType type = getFittingType(operand, layer, method);
+  if (unsigned parts = getSplitParts(method)) {
+    auto split = SplitOp::create(builder, loc, operand, parts);
+    return WithSplitOp::create(builder, loc, type, operand, split.getHalves(),
+                               split.getFactors());
+  }
   if (type.getElementType().isF32())
-    return RoundTf32Op::create(builder, layer.op->getLoc(), type, operand);
-  return CastOp::create(builder, layer.op->getLoc(), type, operand);
+    return RoundTf32Op::create(builder, loc, type, operand);
+  return CastOp::create(builder, loc, type, operand);
 }
 
-void tenon::fitOperands(const Layer &layer, KernelFamily family,
+void tenon::fitOperands(const Layer &layer, ScheduleAttr schedule,
                         OpBuilder &builder) {
+  ProductMethod method = schedule.getMethod();
+  bool isTf32 = layer.precision == Precision::TF32;
   // TMA rounds to tf32 as it copies for wgmma.
-  if (!layer.getInputType().isF32() ||
-      (layer.precision == Precision::TF32 && family == KernelFamily::Wgmma))
+  if (!layer.getInputType().isF32() || method == ProductMethod::FMA ||
+      (method == ProductMethod::Direct && isTf32 &&
+       schedule.getFamily() == KernelFamily::Wgmma))
     return;
   builder.setInsertionPoint(layer.op);
-  Value x = fit(layer.x, layer, builder);
-  layer.op->setOperands(0, 2, {x, fit(layer.w, layer, builder)});
-  if (layer.precision == Precision::TF32)
+  Value x = fit(layer.x, layer, method, builder);
+  layer.op->setOperands(0, 2, {x, fit(layer.w, layer, method, builder)});
+  if (isTf32 || layer.isFp32())
     return;
   // It is a contract on products of f32; those of 16 bits keep this one.
   if (auto linear = dyn_cast<LinearOp>(layer.op))

@@ -20,16 +20,31 @@ struct LayerProblem {
   int64_t n, k;
   /// Of x and w, as the model has them and as a tiled kernel reads them.
   Type libraryType, tiledType;
+  /// Whether f32 has to be multiplied as precision fp32 asks.
+  bool isFp32 = false;
+  /// How a tiled kernel multiplies.
+  ProductMethod method = ProductMethod::Direct;
   /// Bytes of the bare product, as the library writes it.
   double productBytes = 0;
   /// Bytes of the epilogue's operands and of the results.
   double epilogueBytes = 0;
   EpilogueClass epilogue = EpilogueClass::Light;
-  /// Bytes read and written in each call to round x and w, or to give them the
-  /// tiled type. Kernels of family wgmma round as they copy.
+  /// Bytes read and written in each call to round or split x and w, or to give
+  /// them the tiled type. Kernels of family wgmma round as they copy.
   double fitBytes = 0;
   /// Whether the library's own epilogue computes the whole layer.
   bool libraryDoesAll = true;
+  /// Whether a tiled kernel's does; if not, it writes the bare product.
+  bool tiledDoesAll = true;
+
+  /// Columns of x and w as a tiled kernel reads them.
+  int64_t getTiledColumns() const;
+  /// Products and sums, counted as two, for each of them and each result.
+  double getOperations() const;
+  /// Bytes of x and w as a tiled kernel reads them, and of all that it reads
+  /// and writes.
+  double getOperandBytes() const;
+  double getTiledBytes() const;
 };
 
 /// The batch that a dynamic M is taken for.
@@ -39,6 +54,8 @@ inline constexpr double kLaunchSeconds = 2e-6;
 
 /// Seconds that cuBLASLt and an epilogue kernel take.
 double predictLibrary(const LayerProblem &problem, const TargetSpec &target);
+/// Seconds of an epilogue kernel after a bare product.
+double predictRest(const LayerProblem &problem, const TargetSpec &target);
 
 /// What a schedule comes to on one target.
 struct Prediction {
@@ -56,6 +73,11 @@ struct ScheduleChoice {
   /// The largest ratio of the kernel's time to the library's.
   double getWorstRatio() const;
 };
+
+/// Seconds of the kernels beside a tiled one: those that make x and w fit it,
+/// the one that guards split products, the one that does what it leaves.
+double predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
+                     const TargetSpec &target);
 
 /// Predicts a given schedule, of any family.
 ScheduleChoice predictSchedule(const LayerProblem &problem,

@@ -28,11 +28,21 @@ Layer::Layer(FusedLinearOp op)
     : op(op), x(op.getX()), w(op.getW()), precision(op.getPrecision()),
       product(cast<RankedTensorType>(op.getAccumulator().getType())) {}
 
-Type tenon::getTiledInputType(const Layer &layer) {
+ProductMethod tenon::chooseMethod(const Layer &layer) {
+  if (!layer.isFp32())
+    return ProductMethod::Direct;
+  return findPrecisionProblem(ProductMethod::FP16x3, layer.getInputType(),
+                              layer.precision, layer.getK())
+                 .empty()
+             ? ProductMethod::FP16x3
+             : ProductMethod::FMA;
+}
+
+Type tenon::getTiledInputType(const Layer &layer, ProductMethod method) {
   MLIRContext *context = layer.op->getContext();
   if (layer.precision == Precision::BF16)
     return BFloat16Type::get(context);
-  if (layer.precision == Precision::FP16)
+  if (layer.precision == Precision::FP16 || getSplitParts(method) != 0)
     return Float16Type::get(context);
   return layer.getInputType();
 }
@@ -41,40 +51,26 @@ Type tenon::getTiledInputType(const Layer &layer) {
 // Obstacles
 //===----------------------------------------------------------------------===//
 
-std::optional<TiledObstacle> tenon::findTiledObstacle(const Layer &layer) {
+std::optional<TiledObstacle> tenon::findEpilogueObstacle(const Layer &layer) {
+  auto fused = dyn_cast<FusedLinearOp>(layer.op);
+  return fused ? findEpilogueObstacle(fused) : std::nullopt;
+}
+
+std::optional<TiledObstacle> tenon::findTiledObstacle(const Layer &layer,
+                                                      ProductMethod method) {
   if (layer.getInputType().isF64())
     return TiledObstacle{"no tiled kernel multiplies f64", ""};
-  if (layer.getInputType().isF32() &&
-      layer.precision.value_or(Precision::FP32) == Precision::FP32)
-    return TiledObstacle{
-        "no tiled kernel is as accurate as precision fp32 asks",
-        "if less is enough, write precision<tf32>, <bf16> or <fp16> on the "
-        "layer"};
   for (int64_t extent :
-       {layer.product.getDimSize(0), layer.product.getDimSize(1),
-        cast<RankedTensorType>(layer.w.getType()).getDimSize(1)})
+       {layer.product.getDimSize(0), layer.product.getDimSize(1), layer.getK()})
     if (extent > kMaxExtent)
       return TiledObstacle{
           llvm::formatv("a tiled kernel counts rows, columns and K in 32 bits, "
                         "too few for {0}",
                         extent),
           ""};
-  if (layer.op->getNumRegions() == 0)
-    return std::nullopt;
-  for (Operation &op : layer.op->getRegion(0).front())
-    if (isa<ReductionEpilogueOp>(op))
-      return TiledObstacle{("'" + op.getName().getStringRef() +
-                            "' needs all rows, of which a tile has but some")
-                               .str(),
-                           ""};
-  for (auto [index, type] : llvm::enumerate(layer.op->getResultTypes()))
-    if (cast<RankedTensorType>(type).getShape() != layer.product.getShape())
-      return TiledObstacle{
-          llvm::formatv("result #{0} is not of the product's shape, and a tile "
-                        "writes nothing else",
-                        index),
-          "compute it outside of the layer"};
-  return std::nullopt;
+  // A bare product pays where the library's is slower.
+  return method == ProductMethod::Direct ? findEpilogueObstacle(layer)
+                                         : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,16 +153,21 @@ static bool dependsOnParameters(Value value) {
 }
 
 /// Bytes that each call reads and writes to make `operand` fit the kernel. What
-/// a layer computes is rounded or cast in its epilogue.
-static double getFitBytes(Value operand, const Layer &layer) {
-  if (findFitting(operand, layer) || dependsOnParameters(operand) ||
-      isa_and_nonnull<LinearOp, FusedLinearOp>(operand.getDefiningOp()))
+/// a layer computes is rounded or cast in its epilogue, but not split.
+static double getFitBytes(Value operand, const Layer &layer,
+                          ProductMethod method) {
+  bool isSplit = getSplitParts(method) != 0;
+  if (method == ProductMethod::FMA || findFitting(operand, layer, method) ||
+      dependsOnParameters(operand) ||
+      (!isSplit &&
+       isa_and_nonnull<LinearOp, FusedLinearOp>(operand.getDefiningOp())))
     return 0;
   auto type = cast<RankedTensorType>(operand.getType());
-  return getBytes(type) + getBytes(type.clone(getTiledInputType(layer)));
+  double written = getBytes(type.clone(getTiledInputType(layer, method)));
+  return getBytes(type) + std::max(getSplitParts(method), 1u) * written;
 }
 
-LayerProblem tenon::describeProblem(const Layer &layer) {
+LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method) {
   auto x = cast<RankedTensorType>(layer.x.getType());
   auto w = cast<RankedTensorType>(layer.w.getType());
   LayerProblem problem;
@@ -175,7 +176,9 @@ LayerProblem tenon::describeProblem(const Layer &layer) {
   problem.n = w.getDimSize(0);
   problem.k = w.getDimSize(1);
   problem.libraryType = layer.getInputType();
-  problem.tiledType = getTiledInputType(layer);
+  problem.tiledType = getTiledInputType(layer, method);
+  problem.isFp32 = layer.isFp32();
+  problem.method = method;
   problem.productBytes = getBytes(layer.product);
   for (Value operand : layer.op->getOperands().drop_front(2))
     problem.epilogueBytes +=
@@ -184,6 +187,8 @@ LayerProblem tenon::describeProblem(const Layer &layer) {
     problem.epilogueBytes += getBytes(cast<RankedTensorType>(type));
   problem.epilogue = classifyEpilogue(layer);
   problem.libraryDoesAll = canLibraryDoAll(layer);
-  problem.fitBytes = getFitBytes(layer.x, layer) + getFitBytes(layer.w, layer);
+  problem.tiledDoesAll = !findEpilogueObstacle(layer);
+  problem.fitBytes =
+      getFitBytes(layer.x, layer, method) + getFitBytes(layer.w, layer, method);
   return problem;
 }

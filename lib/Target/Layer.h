@@ -25,31 +25,42 @@ struct Layer {
   Type getInputType() const {
     return cast<RankedTensorType>(x.getType()).getElementType();
   }
+  int64_t getK() const {
+    return cast<RankedTensorType>(w.getType()).getDimSize(1);
+  }
+  /// Whether f32 has to be multiplied as precisely as SGEMM does.
+  bool isFp32() const {
+    return getInputType().isF32() &&
+           precision.value_or(Precision::FP32) == Precision::FP32;
+  }
 };
 
-/// Why a layer cannot be tiled.
-struct TiledObstacle {
-  std::string reason;
-  std::string suggestion; ///< "" if nothing can be done
-};
+/// Why no kernel that multiplies by `method` can have the layer.
+std::optional<TiledObstacle> findTiledObstacle(const Layer &layer,
+                                               ProductMethod method);
 
-std::optional<TiledObstacle> findTiledObstacle(const Layer &layer);
+/// What keeps the layer's epilogue from being computed tile by tile.
+std::optional<TiledObstacle> findEpilogueObstacle(const Layer &layer);
+
+/// The method of a layer that has no schedule yet.
+ProductMethod chooseMethod(const Layer &layer);
 
 /// The element type of a tiled kernel's x and w: that of the layer's, or what
-/// f32 is cast to for its precision.
-Type getTiledInputType(const Layer &layer);
+/// f32 is cast to for its precision or split into.
+Type getTiledInputType(const Layer &layer, ProductMethod method);
 
 /// What the prediction of times needs to know of a layer that can be tiled.
-LayerProblem describeProblem(const Layer &layer);
+LayerProblem describeProblem(const Layer &layer, ProductMethod method);
 
-/// What a tiled kernel can read for `operand`, x or w: itself, or what was made
-/// of it for a layer before; null if there is none yet.
-Value findFitting(Value operand, const Layer &layer);
+/// What a kernel that multiplies by `method` can read for `operand`, x or w:
+/// itself, or what was made of it for a layer before; null if there is none
+/// yet.
+Value findFitting(Value operand, const Layer &layer, ProductMethod method);
 
-/// Makes the operands fit a tiled kernel: casts x and w to 16 bits, or rounds
-/// them to tf32 for a family that does not, as the precision allows. Changes
-/// nothing that fits already.
-void fitOperands(const Layer &layer, KernelFamily family, OpBuilder &builder);
+/// Makes the operands fit a kernel: casts x and w to 16 bits, splits them, or
+/// rounds them to tf32 for a family that does not, as precision and method ask.
+/// Changes nothing that fits already.
+void fitOperands(const Layer &layer, ScheduleAttr schedule, OpBuilder &builder);
 
 } // namespace mlir::tenon
 

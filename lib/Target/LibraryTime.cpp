@@ -18,26 +18,32 @@ using namespace mlir::tenon;
 /// multiples of 16 bytes: 2 to 7 times in benchmarks/results/sm90a_sweep.json.
 static constexpr double kUnalignedFactor = 3.5;
 
+double tenon::predictRest(const LayerProblem &problem,
+                          const TargetSpec &target) {
+  return (problem.productBytes + problem.epilogueBytes) / target.memoryRate +
+         kLaunchSeconds;
+}
+
 double tenon::predictLibrary(const LayerProblem &problem,
                              const TargetSpec &target) {
   // f32 of precision bf16 or fp16 is read as f32 all the same.
   bool isF32 = problem.libraryType.isF32();
   double rate = isF32 ? target.libraryRate.tf32 : target.libraryRate.bits16;
+  if (problem.isFp32)
+    rate = target.libraryFp32Rate;
   double operandBytes =
       static_cast<double>(problem.m + problem.n) * problem.k * (isF32 ? 4 : 2);
   double written =
       problem.libraryDoesAll ? problem.epilogueBytes : problem.productBytes;
   double operations = 2.0 * problem.m * problem.n * problem.k;
   int64_t bytes = isF32 ? 4 : 2;
-  bool isSlow = target.hasWgmma &&
+  // SGEMM has no tensor cores to feed.
+  bool isSlow = target.hasWgmma && !problem.isFp32 &&
                 (problem.n * bytes % 16 != 0 || problem.k * bytes % 16 != 0);
   double seconds = kLaunchSeconds +
                    (isSlow ? kUnalignedFactor : 1) *
                        std::max(operations / rate,
                                 (operandBytes + written) / target.memoryRate);
-  if (!problem.libraryDoesAll)
-    seconds +=
-        (problem.productBytes + problem.epilogueBytes) / target.memoryRate +
-        kLaunchSeconds;
-  return seconds;
+  return problem.libraryDoesAll ? seconds
+                                : seconds + predictRest(problem, target);
 }

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a schedule comes to on each of the targets.
+// What a layer asks of a tiled kernel, and what a schedule comes to on each of
+// the targets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +14,50 @@
 
 using namespace mlir;
 using namespace mlir::tenon;
+
+//===----------------------------------------------------------------------===//
+// What a layer asks
+//===----------------------------------------------------------------------===//
+
+int64_t LayerProblem::getTiledColumns() const {
+  unsigned parts = getSplitParts(method);
+  return parts == 0 ? k : SplitOp::getNumColumns(k, parts);
+}
+
+double LayerProblem::getOperations() const {
+  // Of 64 columns, 32 are hi and 32 lo; lo times lo is left out.
+  return method == ProductMethod::FP16x3 ? 3 : 2;
+}
+
+double LayerProblem::getOperandBytes() const {
+  return static_cast<double>(m + n) * static_cast<double>(getTiledColumns()) *
+         (tiledType.getIntOrFloatBitWidth() / 8);
+}
+
+double LayerProblem::getTiledBytes() const {
+  return getOperandBytes() + (tiledDoesAll ? epilogueBytes : productBytes);
+}
+
+//===----------------------------------------------------------------------===//
+// What a schedule comes to
+//===----------------------------------------------------------------------===//
+
+/// A guarded kernel that finds nothing to do reads the factors; an estimate.
+static constexpr double kGuardSeconds = 2e-6;
+
+double tenon::predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
+                            const TargetSpec &target) {
+  // TMA rounds to tf32 as it copies.
+  bool fits =
+      schedule.getFamily() == KernelFamily::Wgmma && problem.tiledType.isF32();
+  double seconds = 0;
+  if (problem.fitBytes != 0 && !fits)
+    seconds += problem.fitBytes / target.memoryRate + kLaunchSeconds;
+  if (schedule.isSplit())
+    seconds += kGuardSeconds + kLaunchSeconds;
+  return problem.tiledDoesAll ? seconds
+                              : seconds + predictRest(problem, target);
+}
 
 ScheduleChoice tenon::predictSchedule(const LayerProblem &problem,
                                       ScheduleAttr schedule,

@@ -21,21 +21,30 @@ using namespace mlir::tenon;
 /// Products for each element that is loaded, for a tile of a block or a warp.
 static double getIntensity(double m, double n) { return m * n / (m + n); }
 
-/// The part of mma.sync's rate that a schedule reaches. To the time of a
-/// product come its shares of copies to shared memory, fewer in larger tiles,
-/// and of loads from there, fewer in larger parts of a warp. The constants are
-/// fitted to bf16 on an H200: 0.79 for 128x256 by 2x4 warps and 0.63 for
-/// 128x128 by 2x4, means of M x N x K = 1024x8192x8192, 16384x4096x4096 and
-/// 8192x8192x8192, and 0.63 for 64x256 by 1x4 at 128x16384x16384. tf32 is
-/// within 6 % of the first.
-static double getEfficiency(ScheduleAttr schedule) {
+/// Seconds of the whole GPU for one column of x and w and one result. To the
+/// time of the products come the column's shares of copies to shared memory,
+/// fewer in larger tiles, and of loads from there, fewer in larger parts of a
+/// warp. The constants are fitted to bf16 on an H200: 0.79 of mma.sync's rate
+/// for 128x256 by 2x4 warps and 0.63 for 128x128 by 2x4, means of M x N x K =
+/// 1024x8192x8192, 16384x4096x4096 and 8192x8192x8192, and 0.63 for 64x256 by
+/// 1x4 at 128x16384x16384. tf32 is within 6 % of the first. Split products are
+/// reckoned with the same ones. For fused multiply-adds, which take so long
+/// that copies do not show, they are estimates.
+static double getColumnSeconds(const LayerProblem &problem,
+                               ScheduleAttr schedule,
+                               const TargetSpec &target) {
   ArrayRef<int64_t> tile = schedule.getTile(), warps = schedule.getWarps();
   double block = getIntensity(tile[0], tile[1]);
   double warp = getIntensity(static_cast<double>(tile[0]) / warps[0],
                              static_cast<double>(tile[1]) / warps[1]);
-  double efficiency = 1 / (0.48 + 41 / block + 10 / warp);
+  double operations = problem.getOperations();
+  if (problem.method == ProductMethod::FMA)
+    return operations * (1.2 + 5 / warp) / target.fmaRate;
+  double rate = problem.tiledType.isF32() ? target.mmaSyncRate.tf32
+                                          : target.mmaSyncRate.bits16;
+  double seconds = (operations * 0.48 + 2 * (41 / block + 10 / warp)) / rate;
   // Half the row: twice as many barriers, of which one costs about 5 %.
-  return schedule.getSwizzle() == 128 ? efficiency : 0.95 * efficiency;
+  return schedule.getSwizzle() == 128 ? seconds : seconds / 0.95;
 }
 
 static double getTiles(const LayerProblem &problem, ScheduleAttr schedule) {
@@ -56,12 +65,10 @@ static double predictProducts(const LayerProblem &problem,
                               ScheduleAttr schedule, const TargetSpec &target) {
   ArrayRef<int64_t> tile = schedule.getTile();
   double resident = getResident(schedule, target);
-  double steps = llvm::divideCeil(problem.k, tile[2]);
+  double steps = llvm::divideCeil(problem.getTiledColumns(), tile[2]);
   double elements = static_cast<double>(tile[0]) * tile[1];
-  double rate = problem.tiledType.isF32() ? target.mmaSyncRate.tf32
-                                          : target.mmaSyncRate.bits16;
-  double wave = 2 * elements * steps * tile[2] * resident /
-                (rate * getEfficiency(schedule));
+  double wave = elements * steps * tile[2] * resident *
+                getColumnSeconds(problem, schedule, target);
   double waves = getTiles(problem, schedule) / resident;
   double full = std::floor(waves), rest = waves - full;
   if (rest == 0)
@@ -82,18 +89,14 @@ static constexpr double kTurnSeconds = 4e-6;
 static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
                             const TargetSpec &target) {
   double products = predictProducts(problem, schedule, target);
-  double operandBytes = static_cast<double>(problem.m + problem.n) * problem.k *
-                        (problem.tiledType.isF32() ? 4 : 2);
-  double memory = (operandBytes + problem.epilogueBytes) / target.memoryRate;
+  double memory = problem.getTiledBytes() / target.memoryRate;
   // They overlap, but for the first loads and the last stores: a twelfth,
   // fitted to M = 128 with N = K = 16384 and 32768 on an H200, where both take
   // about as long. Predictions there are within 3 % of what was measured for
   // tiles of 128x256, and 9 % above it for 128x128.
-  double seconds = kLaunchSeconds + kTurnSeconds + std::max(products, memory) +
-                   std::min(products, memory) / 12;
-  if (problem.fitBytes != 0)
-    seconds += problem.fitBytes / target.memoryRate + kLaunchSeconds;
-  return seconds;
+  return kLaunchSeconds + kTurnSeconds + std::max(products, memory) +
+         std::min(products, memory) / 12 +
+         predictOthers(problem, schedule, target);
 }
 
 Prediction tenon::predictMmaSync(const LayerProblem &problem,
@@ -121,6 +124,12 @@ static constexpr Candidate kCandidates[] = {
     {64, 128, 2, 4},  {128, 64, 4, 2},  {32, 256, 1, 8},  {64, 64, 2, 2},
     {32, 128, 1, 4},  {16, 128, 1, 4},
 };
+/// Those of fp16x3 and fma, which have sums and partial sums: parts of a warp
+/// have 64x32 elements at most.
+static constexpr Candidate kPromotedCandidates[] = {
+    {128, 128, 2, 4}, {64, 256, 1, 8}, {64, 128, 2, 4}, {128, 64, 4, 2},
+    {64, 64, 2, 2},   {32, 128, 1, 4}, {16, 128, 1, 4},
+};
 
 /// Stages: 3 are best for the largest tiles, 4 for others where they fit.
 static constexpr int64_t kStages[] = {4, 3};
@@ -132,7 +141,8 @@ static bool fitsRegisters(const LayerProblem &problem,
                           const Candidate &candidate) {
   int64_t accumulators =
       candidate.m * candidate.n / (32 * candidate.warpsM * candidate.warpsN);
-  int64_t rowBytes = problem.k * problem.tiledType.getIntOrFloatBitWidth() / 8;
+  int64_t rowBytes =
+      problem.getTiledColumns() * problem.tiledType.getIntOrFloatBitWidth() / 8;
   return accumulators <= 64 || (rowBytes % 16 == 0 && problem.n % 4 == 0);
 }
 
@@ -140,20 +150,21 @@ static bool fitsRegisters(const LayerProblem &problem,
 /// cannot take it. It always has stream-K: the kernel sees at the launch
 /// whether there is an incomplete wave to divide, and pays nothing where there
 /// is none.
-static ScheduleAttr buildSchedule(Type type, const Candidate &candidate,
-                                  int64_t swizzle,
+static ScheduleAttr buildSchedule(const LayerProblem &problem,
+                                  const Candidate &candidate, int64_t swizzle,
                                   ArrayRef<const TargetSpec *> targets) {
+  Type type = problem.tiledType;
   int64_t tile[] = {candidate.m, candidate.n,
                     swizzle * 8 / type.getIntOrFloatBitWidth()};
   int64_t warps[] = {candidate.warpsM, candidate.warpsN};
   for (int64_t stages : kStages) {
     if (stages > 3 && candidate.m + candidate.n >= 384)
       continue;
-    auto schedule = ScheduleAttr::get(type.getContext(), KernelFamily::MmaSync,
-                                      tile, warps, stages, swizzle, kRaster,
-                                      /*blocks=*/1, /*streamK=*/true,
-                                      /*cluster=*/{}, /*pingPong=*/false,
-                                      ProductMethod::Direct);
+    auto schedule =
+        ScheduleAttr::get(type.getContext(), KernelFamily::MmaSync, tile, warps,
+                          stages, swizzle, kRaster,
+                          /*blocks=*/1, /*streamK=*/true,
+                          /*cluster=*/{}, /*pingPong=*/false, problem.method);
     if (llvm::all_of(targets, [&](const TargetSpec *target) {
           return findProblem(schedule, type, *target).empty();
         }))
@@ -166,12 +177,16 @@ std::optional<ScheduleChoice>
 tenon::chooseMmaSync(const LayerProblem &problem,
                      ArrayRef<const TargetSpec *> targets) {
   std::optional<ScheduleChoice> best;
+  bool isPromoted = problem.method == ProductMethod::FP16x3 ||
+                    problem.method == ProductMethod::FMA;
   for (int64_t swizzle : {128, 64})
-    for (const Candidate &candidate : kCandidates) {
-      if (!fitsRegisters(problem, candidate))
+    for (const Candidate &candidate :
+         isPromoted ? ArrayRef(kPromotedCandidates) : ArrayRef(kCandidates)) {
+      // Rows of 64 bytes would have hi and lo in tiles of their own.
+      if (!fitsRegisters(problem, candidate) || (isPromoted && swizzle != 128))
         continue;
       ScheduleAttr schedule =
-          buildSchedule(problem.tiledType, candidate, swizzle, targets);
+          buildSchedule(problem, candidate, swizzle, targets);
       if (!schedule)
         continue;
       ScheduleChoice choice = predictSchedule(problem, schedule, targets);

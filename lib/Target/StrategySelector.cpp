@@ -29,6 +29,10 @@ static constexpr double kWgmmaRatio = 1.0, kWgmmaBareRatio = 0.95;
 static constexpr double kFewRowsRatio = 0.5;
 static constexpr int64_t kFewRows = 64;
 
+/// Whether kernels of precision fp32 were measured on a GPU. Until then auto
+/// leaves such layers to the library.
+static constexpr bool kIsFp32Measured = false;
+
 /// A target on which cuBLAS has a faster instruction than mma.sync; null if
 /// there is none. In bursts on an H200 (benchmarks/results/auto.json) no layer
 /// was faster tiled, whatever was predicted.
@@ -74,14 +78,19 @@ static std::string describeTimes(const ScheduleChoice &choice,
   return text;
 }
 
-/// "wgmma, tiles of 128x256x64 by 8x1 warps, cluster 2x1, 4 stages, ...".
+/// "wgmma fp16x3, tiles of 128x168x64 by 8 warps, clusters of 2x1, ...".
 static std::string describeSchedule(const ScheduleChoice &choice) {
   ScheduleAttr schedule = choice.schedule;
   std::string text;
   llvm::raw_string_ostream os(text);
   bool isWgmma = schedule.getFamily() == KernelFamily::Wgmma;
-  os << (choice.isTuned ? "tuned: " : "") << (isWgmma ? "wgmma, " : "")
-     << "tiles of ";
+  os << (choice.isTuned ? "tuned: " : "");
+  if (schedule.getMethod() != ProductMethod::Direct)
+    os << stringifyKernelFamily(schedule.getFamily()) << " "
+       << stringifyProductMethod(schedule.getMethod()) << ", ";
+  else if (isWgmma)
+    os << "wgmma, ";
+  os << "tiles of ";
   llvm::interleave(schedule.getTile(), os, "x");
   if (isWgmma)
     os << " by " << schedule.getWarps()[0] << " warps";
@@ -110,18 +119,20 @@ void StrategySelector::setTiled(const ScheduleChoice &choice) {
               StrategyAttr::get(op->getContext(), Strategy::Tiled));
   op->setAttr(TenonDialect::kScheduleAttr, choice.schedule);
   OpBuilder builder(op->getContext());
-  fitOperands(layer, choice.schedule.getFamily(), builder);
+  fitOperands(layer, choice.schedule, builder);
 }
 
-LogicalResult StrategySelector::checkSchedule(int64_t k) {
-  Type type = getTiledInputType(layer);
+LogicalResult
+StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
+  Type type = layerProblem.tiledType;
   for (const TargetSpec *target : request.targets) {
     std::string problem = findProblem(schedule, type, *target);
     if (!problem.empty())
       return op->emitOpError("cannot have the schedule ")
              << schedule << " on " << target->name << ": " << problem;
   }
-  std::string problem = findExtentProblem(schedule.getFamily(), type, k);
+  std::string problem = findExtentProblem(schedule.getFamily(), type,
+                                          layerProblem.getTiledColumns());
   if (problem.empty())
     return success();
   return op->emitOpError("cannot have the schedule ")
@@ -134,10 +145,11 @@ std::optional<ScheduleChoice>
 StrategySelector::choose(const LayerProblem &problem) {
   if (schedule)
     return predictSchedule(problem, schedule, request.targets);
-  if (llvm::all_of(request.targets,
+  if (problem.method != ProductMethod::FMA &&
+      llvm::all_of(request.targets,
                    [](const TargetSpec *target) { return target->hasWgmma; })) {
-    wgmmaProblem =
-        findExtentProblem(KernelFamily::Wgmma, problem.tiledType, problem.k);
+    wgmmaProblem = findExtentProblem(KernelFamily::Wgmma, problem.tiledType,
+                                     problem.getTiledColumns());
     if (wgmmaProblem.empty())
       return chooseWgmma(problem, request.targets, getSm90TunedSchedules());
   }
@@ -149,6 +161,15 @@ std::pair<bool, std::string>
 StrategySelector::weigh(const LayerProblem &problem,
                         const ScheduleChoice &choice) {
   double ratio = choice.getWorstRatio();
+  if (problem.isFp32 && !kIsFp32Measured)
+    return {false,
+            llvm::formatv("fp32 tiled is predicted to take {0:F2} of the "
+                          "library's time, but was not measured yet; "
+                          "strategy=tiled takes it",
+                          ratio)
+                .str()};
+  if (problem.method == ProductMethod::FMA)
+    return {false, "fused multiply-adds are no faster than the library's"};
   if (choice.schedule.getFamily() == KernelFamily::Wgmma) {
     double limit = problem.libraryDoesAll ? kWgmmaBareRatio : kWgmmaRatio;
     if (problem.m < kFewRows && !choice.isTuned)
@@ -170,12 +191,18 @@ StrategySelector::weigh(const LayerProblem &problem,
   return {true, "predicted much faster on every target"};
 }
 
+/// What a tiled kernel leaves of the layer to others; "" if nothing.
+std::string StrategySelector::describeRest() {
+  std::optional<TiledObstacle> obstacle = findEpilogueObstacle(layer);
+  if (!obstacle)
+    return "";
+  return "the product alone, since " + obstacle->reason + "; ";
+}
+
 /// For a layer that can be tiled: whether it is, and how.
-LogicalResult StrategySelector::tile() {
-  LayerProblem problem = describeProblem(layer);
-  if (!schedule)
-    schedule = request.schedule;
-  if (schedule && failed(checkSchedule(problem.k)))
+LogicalResult StrategySelector::tile(ProductMethod method) {
+  LayerProblem problem = describeProblem(layer, method);
+  if (schedule && failed(checkSchedule(problem)))
     return failure();
   std::optional<ScheduleChoice> choice = choose(problem);
   if (!choice)
@@ -191,7 +218,8 @@ LogicalResult StrategySelector::tile() {
       wgmmaProblem.empty() ? "" : "mma_sync, since " + wgmmaProblem + "; ";
   remark::analysis(op->getLoc(), getOptions())
       << remark::add("{0}: {1}", isTiled ? "tiled" : "library", reason)
-      << remark::reason("{0}{1}; {2}", noWgmma, describeSchedule(*choice),
+      << remark::reason("{0}{1}{2}; {3}", noWgmma, describeRest(),
+                        describeSchedule(*choice),
                         describeTimes(*choice, problem));
   if (isTiled)
     setTiled(*choice);
@@ -231,7 +259,19 @@ LogicalResult StrategySelector::run() {
     setLibrary();
     return success();
   }
-  if (std::optional<TiledObstacle> obstacle = findTiledObstacle(layer))
+  bool isGiven = !schedule && request.schedule;
+  if (isGiven)
+    schedule = request.schedule;
+  ProductMethod method = schedule ? schedule.getMethod() : chooseMethod(layer);
+  if (std::optional<TiledObstacle> obstacle = findTiledObstacle(layer, method))
     return reject(*obstacle);
-  return tile();
+  // The schedule of all layers may be for others than this one.
+  std::string problem = findPrecisionProblem(method, layer.getInputType(),
+                                             layer.precision, layer.getK());
+  if (isGiven && !problem.empty())
+    return reject({problem, "write a schedule of its own on the layer"});
+  if (!problem.empty())
+    return op->emitOpError("cannot have the schedule ")
+           << schedule << ": " << problem;
+  return tile(method);
 }

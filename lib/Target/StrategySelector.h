@@ -29,12 +29,13 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult tile();
+  LogicalResult tile(ProductMethod method);
   std::optional<ScheduleChoice> choose(const LayerProblem &problem);
   std::pair<bool, std::string> weigh(const LayerProblem &problem,
                                      const ScheduleChoice &choice);
   LogicalResult reject(const TiledObstacle &obstacle);
-  LogicalResult checkSchedule(int64_t k);
+  LogicalResult checkSchedule(const LayerProblem &layerProblem);
+  std::string describeRest();
   void setLibrary();
   void setTiled(const ScheduleChoice &choice);
   remark::RemarkOpts getOptions();

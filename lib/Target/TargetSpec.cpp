@@ -28,24 +28,28 @@ static constexpr TargetSpec::Rates shareOf(TargetSpec::Rates rates) {
 // sm_86 and sm_89: NVIDIA's data sheets of the A100 (memory: what a copy
 // reaches), the A40 and the RTX 4090. Those of sm_90: measured on an H200, but
 // for wgmma, which is estimated: what the power of an H200 lets its large
-// products reach, 0.86 of the data sheet's 989e12 and 494e12.
+// products reach, 0.86 of the data sheet's 989e12 and 494e12; and for fused
+// multiply-adds, the data sheet's.
 static constexpr TargetSpec::Rates kA100{312e12, 156e12};
 static constexpr TargetSpec::Rates kA40{149.7e12, 74.8e12};
 static constexpr TargetSpec::Rates kRtx4090{165.2e12, 82.6e12};
 static constexpr TargetSpec::Rates kH200{638e12, 320e12};
 static constexpr TargetSpec::Rates kH200Wgmma{850e12, 425e12};
 static constexpr TargetSpec::Rates kH200Library{790e12, 400e12};
+static constexpr double kA100Fma = 19.5e12, kA40Fma = 37.4e12,
+                        kRtx4090Fma = 82.6e12, kH200Fma = 67e12,
+                        kH200Sgemm = 51e12;
 
 // clang-format off
 static constexpr TargetSpec kTargets[] = {
     // name, PTX, portable, mma_sync, wgmma, shared memory of a block and of a
     // multiprocessor, registers, multiprocessors, memory, mma.sync, wgmma,
-    // cuBLAS
-    {"sm_80", "+ptx74", true, true, false, 166912, 167936, 65536, 108, 1.9e12, kA100, {}, shareOf(kA100)},
-    {"sm_86", "+ptx74", true, true, false, 101376, 102400, 65536, 84, 0.696e12, kA40, {}, shareOf(kA40)},
-    {"sm_89", "+ptx78", true, true, false, 101376, 102400, 65536, 128, 1.008e12, kRtx4090, {}, shareOf(kRtx4090)},
-    {"sm_90", "+ptx78", true, true, false, 232448, 233472, 65536, 132, 4.1e12, kH200, {}, kH200Library},
-    {"sm_90a", "+ptx80", false, true, true, 232448, 233472, 65536, 132, 4.1e12, kH200, kH200Wgmma, kH200Library},
+    // fused multiply-adds, cuBLAS, its fp32
+    {"sm_80", "+ptx74", true, true, false, 166912, 167936, 65536, 108, 1.9e12, kA100, {}, kA100Fma, shareOf(kA100), kLibraryShare * kA100Fma},
+    {"sm_86", "+ptx74", true, true, false, 101376, 102400, 65536, 84, 0.696e12, kA40, {}, kA40Fma, shareOf(kA40), kLibraryShare * kA40Fma},
+    {"sm_89", "+ptx78", true, true, false, 101376, 102400, 65536, 128, 1.008e12, kRtx4090, {}, kRtx4090Fma, shareOf(kRtx4090), kLibraryShare * kRtx4090Fma},
+    {"sm_90", "+ptx78", true, true, false, 232448, 233472, 65536, 132, 4.1e12, kH200, {}, kH200Fma, kH200Library, kH200Sgemm},
+    {"sm_90a", "+ptx80", false, true, true, 232448, 233472, 65536, 132, 4.1e12, kH200, kH200Wgmma, kH200Fma, kH200Library, kH200Sgemm},
 };
 // clang-format on
 

@@ -21,10 +21,10 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | a layer | becomes |
     |---------|---------|
     | with `tenon.strategy` or `tenon.schedule` on it | what they say; a schedule alone means `tiled` |
-    | of f64, or of f32 and precision `fp32` | `library` |
-    | with a reduction in its epilogue | `library` |
-    | with a result that is not of the product's shape, or an extent of more than 2^30 | `library` |
+    | of f64, or with an extent of more than 2^30 | `library` |
+    | with a reduction in its epilogue, or a result that is not of the product's shape | `library`, but for precision `fp32` |
     | any other, with `strategy=tiled` | `tiled` |
+    | of f32 and precision `fp32`, with `strategy=auto` | `library`, since its kernels were not measured yet; the remark has what is predicted |
     | any other, with `strategy=auto` and kernels of family `wgmma` | `tiled` if that is predicted to take no longer than the library, 0.95 of its time where the library's own epilogue does all, half of it below 64 rows |
     | any other, with `strategy=auto`, and a target whose library has a faster instruction than mma.sync (sm_90, sm_90a) | `library` |
     | any other, with `strategy=auto` | `tiled` if that is predicted to take at most 0.9 of the library's time on every target |
@@ -33,9 +33,24 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     of K are multiples of 16 bytes, which TMA asks for; of family `mma_sync`
     everywhere else. A schedule that is given may be of either family.
 
+    The schedule's `method` says how numbers are multiplied. Layers of precision
+    `fp32` take `fp16x3`, three products of f16 that `tenon.split` makes of x and w;
+    below K = 64, where that would not be as accurate, they take `fma`. Of what a
+    tile cannot compute, a reduction or a result of another shape, such a layer
+    leaves all that follows the product to a `tenon.epilogue`. All others take
+    `direct`. A schedule that is written may have another method that gives the
+    layer's precision:
+
+    | precision | methods |
+    |-----------|---------|
+    | `fp32` | `fp16x3` from K = 64 on, `fma` |
+    | `tf32` | `direct`, `fp16`, `fp16x3`, `fma` |
+    | `bf16`, `fp16`, and x and w of 16 bits | `direct` |
+
     For `auto` two times are compared: that of the best schedule (operations at
     the rate of the family's instruction, waves of tiles, the tile's efficiency,
-    bytes of memory, those of rounding or casting x and w in each call among them;
+    bytes of memory, those of rounding, casting or splitting x and w in each call
+    among them;
     for `wgmma` also bytes from L2, and epilogues that no other tile's products
     hide) and that of the library (operations at cuBLAS's rate; one more pass over
     the product where cuBLASLt's own epilogue cannot compute the rest). A dynamic M
@@ -47,8 +62,9 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     Operands of tiled layers are made to fit the kernel: x and w of precision
     `tf32` are rounded by `tenon.round_tf32` for `mma_sync` (for `wgmma`, TMA rounds
     as it copies); those of precision `bf16` or `fp16` are cast, which leaves the
-    product f32. Layers that read the same operand share
-    what is made of it. What is done to parameters moves to prepare, so the pass
+    product f32; for methods `fp16x3` and `fp16` they are split, and
+    `tenon.with_split` puts the halves beside them. Layers that read the same
+    operand share what is made of it. What is done to parameters moves to prepare, so the pass
     comes before `--tenon-hoist-prepare`; what is done to another layer's result
     joins its epilogue, by `--tenon-fuse-epilogue` once more. Run again, it changes
     nothing.
@@ -60,7 +76,7 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
         : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
     ```
 
-    After, with `targets=sm_80 strategy=tiled`:
+    After, with `targets=sm_80 strategy=tiled`, and without `precision<tf32>` below:
 
     ```mlir
     %0 = tenon.round_tf32 %x : tensor<4096x4096xf32>
@@ -72,14 +88,28 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
         : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
     ```
 
+    ```mlir
+    %0:2 = tenon.split %x : (tensor<4096x4096xf32>) -> (tensor<4096x8192xf16>, tensor<4096x1xf32>)
+    %1 = tenon.with_split %x, %0#0, %0#1 : tensor<4096x4096xf32>, tensor<4096x8192xf16>, tensor<4096x1xf32>
+    %2:2 = tenon.split %w : (tensor<4096x4096xf32>) -> (tensor<4096x8192xf16>, tensor<4096x1xf32>)
+    %3 = tenon.with_split %w, %2#0, %2#1 : tensor<4096x4096xf32>, tensor<4096x8192xf16>, tensor<4096x1xf32>
+    %y = tenon.linear %1, %3 {
+        tenon.schedule = #tenon.schedule<mma_sync, tile = 128x128x64, warps = 2x4,
+            stages = 4, swizzle = 128, raster = 16, blocks = 1, stream_k = true,
+            method = fp16x3>,
+        tenon.strategy = #tenon.strategy<tiled>}
+        : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    ```
+
     A remark of category `tenon-select-strategy` says for each layer what was
     chosen and why: an analysis with the predicted times, or, where the layer
     cannot be tiled, a missed one with what to do about it.
 
     Errors: an unknown target or strategy; a text that is no schedule; a schedule
-    together with strategy `library`; a schedule that a target, the layer's
-    element type or its K cannot have; `tiled` written on a layer that cannot be
-    tiled.
+    together with strategy `library`; a schedule written on a layer that a target,
+    the layer's element type, precision or K cannot have; `tiled` written on a layer
+    that cannot be tiled. Where the option's schedule does not give a layer's
+    precision, the layer goes to the library.
   }];
   let options = [
     ListOption<"targets", "targets", "std::string",

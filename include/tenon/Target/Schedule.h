@@ -83,6 +83,32 @@ std::string findProblem(ScheduleAttr schedule, Type elementType,
 /// this K; "" if they can.
 std::string findExtentProblem(KernelFamily family, Type elementType, int64_t k);
 
+/// Says why products of x and w of `elementType`, [M, `k`] and [N, `k`], by
+/// `method` are not what `precision` (none: the type's own) asks; "" if they
+/// are.
+std::string findPrecisionProblem(ProductMethod method, Type elementType,
+                                 std::optional<Precision> precision, int64_t k);
+
+/// Why a layer, or its epilogue, cannot be tiled.
+struct TiledObstacle {
+  std::string reason;
+  std::string suggestion; ///< "" if nothing can be done
+};
+
+/// What keeps the epilogue of `op` from being computed tile by tile, if
+/// anything does.
+std::optional<TiledObstacle> findEpilogueObstacle(FusedLinearOp op);
+
+/// Parts in which `method` takes elements of f32 (`tenon.split`); 0 if it takes
+/// them as they are.
+unsigned getSplitParts(ProductMethod method);
+
+/// The schedule of the kernel that computes anew, as precisely as `precision`
+/// asks, the tiles of a split product of `m` rows, dynamic or not, whose
+/// factors say that they need it. Every target can run it.
+ScheduleAttr getGuardSchedule(MLIRContext *context, Precision precision,
+                              int64_t m);
+
 } // namespace mlir::tenon
 
 #endif // TENON_TARGET_SCHEDULE_H

@@ -48,8 +48,11 @@ struct TargetSpec {
   } mmaSyncRate;
   /// The same of wgmma; 0 without.
   Rates wgmmaRate;
-  /// The same, of cuBLAS's large products.
+  /// The same of fused multiply-adds in f32, without tensor cores.
+  double fmaRate;
+  /// The same, of cuBLAS's large products, and of those in fp32 (SGEMM).
   Rates libraryRate;
+  double libraryFp32Rate;
 };
 
 /// Bytes of shared memory that the driver keeps for each resident block.

@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // --tenon-to-tiled: linear layers of strategy tiled become destination-style
-// ops, one kernel each.
+// ops, one kernel each; split products are guarded by one more.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseToEpilogue.h"
+#include "RestEpilogue.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
@@ -36,15 +37,20 @@ public:
 
   /// Converts `op`, a `tenon.linear` or `tenon.fused_linear`, if its strategy
   /// is tiled. Fails, with a message, if it lacks a schedule or has a precision
-  /// that no tiled kernel gives.
+  /// that its kernel does not give.
   template <typename OpTy> LogicalResult convert(OpTy op);
 
 private:
-  Value getWorkspace(ScheduleAttr schedule);
+  LinearOp takeProduct(FusedLinearOp op);
+  template <typename OpTy> void replace(OpTy op, ScheduleAttr schedule);
   template <typename OpTy>
-  TiledLinearOp createTiled(OpTy op, ValueRange inputs, ScheduleAttr schedule);
+  TiledLinearOp createSplit(OpTy op, ValueRange outputs, ScheduleAttr schedule);
+  template <typename OpTy>
+  TiledLinearOp createTiled(OpTy op, Value x, Value w, ValueRange factors,
+                            ValueRange outputs, ScheduleAttr schedule);
   void moveEpilogue(LinearOp op, TiledLinearOp tiled);
   void moveEpilogue(FusedLinearOp op, TiledLinearOp tiled);
+  Value getWorkspace(ScheduleAttr schedule);
 
   FunctionOpInterface function;
   RewriterBase &rewriter;
@@ -62,18 +68,9 @@ Value FunctionConverter::getWorkspace(ScheduleAttr schedule) {
   return workspace;
 }
 
-/// The tiled op that gives the results of `op`, without its region.
-template <typename OpTy>
-TiledLinearOp FunctionConverter::createTiled(OpTy op, ValueRange inputs,
-                                             ScheduleAttr schedule) {
-  SmallVector<Value> outputs;
-  for (Type type : op->getResultTypes())
-    outputs.push_back(createEmpty(rewriter, op.getLoc(),
-                                  cast<RankedTensorType>(type), op.getX()));
-  return TiledLinearOp::create(rewriter, op.getLoc(), op.getX(), op.getW(),
-                               /*factors=*/ValueRange(), inputs, outputs,
-                               getWorkspace(schedule), schedule);
-}
+//===----------------------------------------------------------------------===//
+// The epilogue
+//===----------------------------------------------------------------------===//
 
 /// A bias becomes an addition to the product.
 void FunctionConverter::moveEpilogue(LinearOp op, TiledLinearOp tiled) {
@@ -101,6 +98,115 @@ static ValueRange getEpilogueInputs(LinearOp op) {
   return op->getOperands().drop_front(2);
 }
 
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The matrix itself.
+static Value lookThrough(Value operand) {
+  auto split = operand.getDefiningOp<WithSplitOp>();
+  return split ? lookThrough(split.getX()) : operand;
+}
+
+/// The halves and factors of `operand`: those beside it, or new ones.
+static std::pair<Value, Value> getSplit(Value operand, unsigned parts,
+                                        Location loc, OpBuilder &builder) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  auto known = operand.getDefiningOp<WithSplitOp>();
+  if (known && known.getHalves().getType().getDimSize(1) ==
+                   SplitOp::getNumColumns(type.getDimSize(1), parts))
+    return {known.getHalves(), known.getFactors()};
+  auto split = SplitOp::create(builder, loc, lookThrough(operand), parts);
+  return {split.getHalves(), split.getFactors()};
+}
+
+/// A tiled op that multiplies `x` and `w` for `op`, without its region.
+template <typename OpTy>
+TiledLinearOp
+FunctionConverter::createTiled(OpTy op, Value x, Value w, ValueRange factors,
+                               ValueRange outputs, ScheduleAttr schedule) {
+  return TiledLinearOp::create(rewriter, op.getLoc(), x, w, factors,
+                               getEpilogueInputs(op), outputs,
+                               getWorkspace(schedule), schedule);
+}
+
+/// A split product and, after it, what computes anew the tiles that it may have
+/// got wrong.
+template <typename OpTy>
+TiledLinearOp FunctionConverter::createSplit(OpTy op, ValueRange outputs,
+                                             ScheduleAttr schedule) {
+  unsigned parts = getSplitParts(schedule.getMethod());
+  auto [x, xFactors] = getSplit(op.getX(), parts, op.getLoc(), rewriter);
+  auto [w, wFactors] = getSplit(op.getW(), parts, op.getLoc(), rewriter);
+  SmallVector<Value> factors{xFactors, wFactors};
+  TiledLinearOp tiled = createTiled(op, x, w, factors, outputs, schedule);
+  moveEpilogue(op, tiled);
+  ScheduleAttr guard = getGuardSchedule(
+      op.getContext(), op.getPrecision().value_or(Precision::FP32),
+      op.getX().getType().getDimSize(0));
+  TiledLinearOp guarded =
+      createTiled(op, lookThrough(op.getX()), lookThrough(op.getW()), factors,
+                  tiled.getResults(), guard);
+  IRMapping mapping;
+  tiled.getEpilogue().cloneInto(&guarded.getEpilogue(), mapping);
+  return guarded;
+}
+
+template <typename OpTy>
+void FunctionConverter::replace(OpTy op, ScheduleAttr schedule) {
+  SmallVector<Value> outputs;
+  for (Type type : op->getResultTypes())
+    outputs.push_back(createEmpty(rewriter, op.getLoc(),
+                                  cast<RankedTensorType>(type), op.getX()));
+  TiledLinearOp tiled;
+  if (schedule.isSplit()) {
+    tiled = createSplit(op, outputs, schedule);
+  } else {
+    tiled = createTiled(op, lookThrough(op.getX()), lookThrough(op.getW()),
+                        /*factors=*/{}, outputs, schedule);
+    moveEpilogue(op, tiled);
+  }
+  rewriter.replaceOp(op, tiled.getResults());
+}
+
+/// The bare product of a layer whose rest becomes an epilogue by itself.
+LinearOp FunctionConverter::takeProduct(FusedLinearOp op) {
+  auto linear = LinearOp::create(
+      rewriter, op.getLoc(), op.getAccumulator().getType(), op.getX(),
+      op.getW(), /*bias=*/Value(), op.getPrecisionAttr());
+  for (StringRef name :
+       {TenonDialect::kStrategyAttr, TenonDialect::kScheduleAttr})
+    linear->setAttr(name, op->getAttr(name));
+  replaceByEpilogue(op, linear.getResult(), rewriter);
+  return linear;
+}
+
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+/// Checks that `schedule` gives what the layer's precision asks.
+template <typename OpTy>
+static LogicalResult checkPrecision(OpTy op, ScheduleAttr schedule) {
+  Type type = op.getX().getType().getElementType();
+  Precision precision = op.getPrecision().value_or(Precision::FP32);
+  std::string problem =
+      findPrecisionProblem(schedule.getMethod(), type, op.getPrecision(),
+                           op.getW().getType().getDimSize(1));
+  if (type.isF32() && problem.empty() && precision != Precision::FP32 &&
+      precision != Precision::TF32)
+    problem = "x and w are f32; run --tenon-select-strategy before, which "
+              "casts them";
+  if (problem.empty())
+    return success();
+  InFlightDiagnostic error = op.emitOpError("has strategy tiled");
+  if (type.isF32())
+    error << " and precision " << stringifyPrecision(precision) << ", but ";
+  else
+    error << ": ";
+  return error << problem;
+}
+
 template <typename OpTy> LogicalResult FunctionConverter::convert(OpTy op) {
   auto strategy =
       op->template getAttrOfType<StrategyAttr>(TenonDialect::kStrategyAttr);
@@ -112,18 +218,24 @@ template <typename OpTy> LogicalResult FunctionConverter::convert(OpTy op) {
     return op.emitOpError("has strategy tiled, but no schedule; run "
                           "--tenon-select-strategy before, or write a "
                           "'tenon.schedule'");
-  if (op.getX().getType().getElementType().isF32() &&
-      op.getPrecision() != Precision::TF32)
-    return op.emitOpError("has strategy tiled and precision ")
-           << stringifyPrecision(op.getPrecision().value_or(Precision::FP32))
-           << ", but a tiled kernel multiplies f32 as tf32; run "
-              "--tenon-select-strategy before, or give it precision<tf32> or "
-              "the strategy library";
+  if (failed(checkPrecision(op, schedule)))
+    return failure();
   rewriter.setInsertionPoint(op);
-  TiledLinearOp tiled = createTiled(op, getEpilogueInputs(op), schedule);
-  moveEpilogue(op, tiled);
-  rewriter.replaceOp(op, tiled.getResults());
+  if constexpr (std::is_same_v<OpTy, FusedLinearOp>)
+    if (schedule.getMethod() != ProductMethod::Direct &&
+        findEpilogueObstacle(op)) {
+      LinearOp product = takeProduct(op);
+      rewriter.setInsertionPoint(product);
+      replace(product, schedule);
+      return success();
+    }
+  replace(op, schedule);
   return success();
+}
+
+/// What stands beside a matrix is of no use once its layers are tiled ops.
+static void dropSplits(FunctionOpInterface function, RewriterBase &rewriter) {
+  function.walk([&](WithSplitOp op) { rewriter.replaceOp(op, op.getX()); });
 }
 
 namespace {
@@ -142,6 +254,7 @@ struct ToTiled : tenon::impl::TenonToTiledBase<ToTiled> {
       });
       if (result.wasInterrupted())
         return signalPassFailure();
+      dropSplits(function, rewriter);
     }
   }
 };

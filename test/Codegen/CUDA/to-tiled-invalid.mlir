@@ -21,7 +21,7 @@ func.func @fused_without_schedule(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>) -
 // -----
 
 func.func @fp32(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32> {
-  // expected-error @below {{has strategy tiled and precision fp32, but a tiled kernel multiplies f32 as tf32; run --tenon-select-strategy before, or give it precision<tf32> or the strategy library}}
+  // expected-error @below {{has strategy tiled and precision fp32, but method direct is as accurate as tf32, less than precision fp32 asks; write method = fp16x3 or method = fma, or precision<tf32> on the layer}}
   %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>} : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
   return %0 : tensor<8x32xf32>
 }
@@ -29,9 +29,17 @@ func.func @fp32(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32>
 // -----
 
 func.func @bf16(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32> {
-  // expected-error @below {{has strategy tiled and precision bf16}}
+  // expected-error @below {{has strategy tiled and precision bf16, but x and w are f32; run --tenon-select-strategy before, which casts them}}
   %0 = tenon.linear %x, %w precision<bf16> {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>} : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
   return %0 : tensor<8x32xf32>
+}
+
+// -----
+
+func.func @split_16_bits(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>) -> tensor<8x32xf16> {
+  // expected-error @below {{has strategy tiled: method fp16x3 multiplies f32, but x and w are f16; leave method out}}
+  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>} : (tensor<8x64xf16>, tensor<32x64xf16>) -> tensor<8x32xf16>
+  return %0 : tensor<8x32xf16>
 }
 
 // -----

@@ -267,18 +267,6 @@ func.func @no_tiled_f64(%x: tensor<?x64xf64>, %w: tensor<32x64xf64>) -> tensor<?
 
 // -----
 
-// CHECK-LABEL: @no_tiled_fp32
-// CHECK-COUNT-2: {tenon.strategy = #tenon.strategy<library>}
-func.func @no_tiled_fp32(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
-  // expected-remark @below {{Reason="no tiled kernel is as accurate as precision fp32 asks", Remark="library: the layer cannot be tiled", Suggestion="if less is enough, write precision<tf32>, <bf16> or <fp16> on the layer"}}
-  %0 = tenon.linear %x, %w : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
-  // expected-remark @below {{Reason="no tiled kernel is as accurate as precision fp32 asks"}}
-  %1 = tenon.linear %x, %w precision<fp32> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
-  return %0, %1 : tensor<?x32xf32>, tensor<?x32xf32>
-}
-
-// -----
-
 // CHECK-LABEL: @no_tiled_reduction
 // CHECK: {tenon.strategy = #tenon.strategy<library>}
 func.func @no_tiled_reduction(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {

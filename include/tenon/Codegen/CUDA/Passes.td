@@ -54,9 +54,43 @@ def TenonToTiled : Pass<"tenon-to-tiled", "::mlir::ModuleOp"> {
     }
     ```
 
-    Strategy `tiled` without a schedule is an error, and so is f32 of a precision
-    other than `tf32`: `--tenon-select-strategy` writes the one and casts the
-    operands for the other.
+    A layer whose schedule has method `fp16x3` or `fp16` becomes two ops. The first
+    multiplies the halves of x and w: those that `tenon.with_split` puts beside
+    them, or new ones by `tenon.split`. The second, guarded, computes anew the tiles
+    of which the factors say that halves do not hold their rows, from x and w
+    themselves: with method `fma` for precision `fp32`, directly for `tf32`. Before
+    and after, with the first op's schedule left out:
+
+    ```mlir
+    %y = tenon.linear %x, %w {tenon.schedule = ..., tenon.strategy = #tenon.strategy<tiled>}
+        : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
+    ```
+
+    ```mlir
+    %init = tensor.empty() : tensor<8x32xf32>
+    %xs:2 = tenon.split %x : (tensor<8x64xf32>) -> (tensor<8x128xf16>, tensor<8x1xf32>)
+    %ws:2 = tenon.split %w : (tensor<32x64xf32>) -> (tensor<32x128xf16>, tensor<32x1xf32>)
+    %y0 = tenon.tiled_linear %xs#0, %ws#0 : tensor<8x128xf16>, tensor<32x128xf16>
+        factors(%xs#1, %ws#1 : tensor<8x1xf32>, tensor<32x1xf32>)
+        epilogue(%acc: tensor<8x32xf32>) outs(%init: tensor<8x32xf32>) schedule<...> -> tensor<8x32xf32> {
+      tenon.yield %acc : tensor<8x32xf32>
+    }
+    %y = tenon.tiled_linear %x, %w : tensor<8x64xf32>, tensor<32x64xf32>
+        factors(%xs#1, %ws#1 : tensor<8x1xf32>, tensor<32x1xf32>)
+        epilogue(%acc: tensor<8x32xf32>) outs(%y0: tensor<8x32xf32>)
+        schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 4, swizzle = 128, raster = 16, blocks = 1, method = fma>
+        -> tensor<8x32xf32> {
+      tenon.yield %acc : tensor<8x32xf32>
+    }
+    ```
+
+    A layer whose method is not `direct`, and of which a tile cannot compute all (a
+    reduction, a result of another shape), becomes its bare product in this way,
+    and a `tenon.epilogue` that does the rest in place, as after a cuBLASLt product.
+
+    Errors: strategy `tiled` without a schedule; a method that does not give the
+    layer's precision; f32 of precision `bf16` or `fp16`, which
+    `--tenon-select-strategy` casts.
   }];
   let dependentDialects = [
     "::mlir::bufferization::BufferizationDialect",

@@ -1,0 +1,21 @@
+//===- RestEpilogue.h - What a product leaves of a layer --------*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_RESTEPILOGUE_H
+#define TENON_LIB_CODEGEN_CUDA_RESTEPILOGUE_H
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+namespace mlir::tenon {
+
+/// Replaces `op` by what its region makes of `product`, which stands for the
+/// region's first argument: a `tenon.epilogue`, in place where types allow.
+void replaceByEpilogue(FusedLinearOp op, Value product, RewriterBase &rewriter);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_RESTEPILOGUE_H
