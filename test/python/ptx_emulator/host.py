@@ -231,7 +231,7 @@ class _Run:
         cluster = int((re.search(r"tenon\.cluster = (\d+)", attributes) or [0, 1])[1])
         count = self.values[blocks]
         if "tenon.persistent" in attributes:
-            count = min(count, self.model.resident // cluster * cluster)
+            count = min(count, max(self.model.resident // cluster, 1) * cluster)
             rest[-1] = self.model.token
             self.model.token += 1
         values = [v if isinstance(v, Buffer) else np.int64(v) for v in rest]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A layer of precision fp32 as tenon-compile makes it, run by the emulator of PTX: splits, product, guard."""
+
+import shutil
+
+import numpy as np
+import pytest
+from ptx_emulator.host import Model
+from ptx_emulator.layers import ERROR, mma_sync, random, wgmma
+
+pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
+
+M, N, K = 130, 72, 100
+SCHEDULES = {
+    "sm_80": mma_sync(64, ", method = fp16x3"),
+    "sm_90a": wgmma("128x16", 64, "8x1", ", cluster = 2x1, method = fp16x3"),
+}
+Y = f"tensor<?x{N}xf32>"
+SOURCE = f"""
+func.func @forward(%x: tensor<?x{K}xf32>, %w: tensor<{N}x{K}xf32> {{tenon.param}}, %b: tensor<{N}xf32> {{tenon.param}},
+                   %r: {Y}) -> {Y} {{
+  %0 = tenon.linear %x, %w, %b : (tensor<?x{K}xf32>, tensor<{N}x{K}xf32>, tensor<{N}xf32>) -> {Y}
+  %1 = tenon.relu %0 : {Y}
+  %2 = tenon.add %1, %r : {Y}, {Y}
+  return %2 : {Y}
+}}"""
+KERNELS = ["forward_prepare_split_v4", "forward_run_split_v4", "forward_run_tiled", "forward_run_tiled_guard"]
+
+
+@pytest.fixture(scope="module", params=SCHEDULES)
+def model(request, tmp_path_factory):
+    flags = ["--strategy=tiled", f"--schedule={SCHEDULES[request.param]}"]
+    return Model(SOURCE, request.param, tmp_path_factory.mktemp("model"), flags)
+
+
+def operands():
+    return {
+        "x": random(M, K, spread=3),
+        "w": random(N, K, spread=3, seed=1),
+        "b": random(1, N, seed=2)[0],
+        "r": random(M, N, seed=3),
+    }
+
+
+def assert_right(model, tensors, outside):
+    x, w, b, r = (tensors[name].astype(np.float64) for name in "xwbr")
+    before = model.device.variable("tenon_rows_outside", np.uint64)[0]
+    model.launched.clear()
+    (y,) = model.forward(**tensors)
+    assert model.launched == KERNELS
+    assert model.device.variable("tenon_rows_outside", np.uint64)[0] - before == outside
+    with np.errstate(all="ignore"):
+        product = x @ w.T + b
+        expected = np.where(product < 0, 0, product) + r
+        size = np.abs(x) @ np.abs(w).T + np.abs(b) + np.abs(r)
+        close = np.abs(y - expected) <= ERROR["fp16x3"] * size
+    assert (close | (y == expected) | (np.isnan(y) & np.isnan(expected))).all()
+
+
+def test_rows_that_a_split_holds(model):
+    assert_right(model, operands(), 0)
+
+
+def test_rows_that_it_does_not_hold(model):
+    tensors = operands()
+    tensors["x"][3] *= np.float32(10) ** np.linspace(-20, 0, K, dtype=np.float32)
+    tensors["x"][100, 5] = np.inf
+    tensors["w"][7, 9] = np.nan
+    assert_right(model, tensors, 3)
