@@ -28,6 +28,7 @@ struct LayerProblem {
   double productBytes = 0;
   /// Bytes of the epilogue's operands and of the results.
   double epilogueBytes = 0;
+  /// Of a tiled kernel.
   EpilogueClass epilogue = EpilogueClass::Light;
   /// Bytes read and written in each call to round or split x and w, or to give
   /// them the tiled type. Kernels of family wgmma round as they copy.

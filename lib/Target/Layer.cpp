@@ -185,9 +185,10 @@ LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method) {
         getBytes(cast<RankedTensorType>(operand.getType()));
   for (Type type : layer.op->getResultTypes())
     problem.epilogueBytes += getBytes(cast<RankedTensorType>(type));
-  problem.epilogue = classifyEpilogue(layer);
   problem.libraryDoesAll = canLibraryDoAll(layer);
   problem.tiledDoesAll = !findEpilogueObstacle(layer);
+  if (problem.tiledDoesAll)
+    problem.epilogue = classifyEpilogue(layer);
   problem.fitBytes =
       getFitBytes(layer.x, layer, method) + getFitBytes(layer.w, layer, method);
   return problem;

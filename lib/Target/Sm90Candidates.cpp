@@ -149,15 +149,23 @@ static ScheduleChoice predictBest(const LayerProblem &problem,
   return best;
 }
 
+static TunedSchedule::InputType getInputType(const LayerProblem &problem) {
+  if (problem.method == ProductMethod::FP16x3)
+    return TunedSchedule::FP32;
+  if (problem.tiledType.isF16())
+    return TunedSchedule::F16;
+  return problem.tiledType.isBF16() ? TunedSchedule::BF16 : TunedSchedule::TF32;
+}
+
 ScheduleChoice tenon::chooseWgmma(const LayerProblem &problem,
                                   ArrayRef<const TargetSpec *> targets,
                                   ArrayRef<TunedSchedule> table) {
   ScheduleChoice best = predictBest(problem, targets);
   const TunedSchedule *line =
-      problem.hasDynamicRows || problem.method != ProductMethod::Direct
+      problem.hasDynamicRows
           ? nullptr
-          : findTuned(table, problem.tiledType, problem.m, problem.n, problem.k,
-                      problem.epilogue);
+          : findTuned(table, getInputType(problem), problem.m, problem.n,
+                      problem.k, problem.epilogue);
   ScheduleAttr schedule =
       line ? line->parse(problem.tiledType.getContext()) : ScheduleAttr();
   if (!schedule)

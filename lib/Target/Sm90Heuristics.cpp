@@ -89,9 +89,8 @@ static double predictTile(const LayerProblem &problem, ScheduleAttr schedule,
 
 static double predictEpilogue(const LayerProblem &problem,
                               ScheduleAttr schedule) {
-  bool isHeavy =
-      problem.tiledDoesAll && problem.epilogue == EpilogueClass::Heavy;
-  double seconds = isHeavy ? kHeavySeconds : kLightSeconds;
+  double seconds =
+      problem.epilogue == EpilogueClass::Heavy ? kHeavySeconds : kLightSeconds;
   if (schedule.getNumThreads() == kWarpgroupThreads)
     seconds *= kOneWarpgroupFactor;
   ArrayRef<int64_t> tile = schedule.getTile();

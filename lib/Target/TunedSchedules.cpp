@@ -36,19 +36,14 @@ ScheduleAttr TunedSchedule::parse(MLIRContext *context) const {
       parseAttribute(("#tenon.schedule<" + schedule + ">").str(), context));
 }
 
-static TunedSchedule::InputType getInputType(Type type) {
-  if (type.isF16())
-    return TunedSchedule::F16;
-  return type.isBF16() ? TunedSchedule::BF16 : TunedSchedule::TF32;
-}
-
-const TunedSchedule *tenon::findTuned(ArrayRef<TunedSchedule> table, Type type,
-                                      int64_t m, int64_t n, int64_t k,
+const TunedSchedule *tenon::findTuned(ArrayRef<TunedSchedule> table,
+                                      TunedSchedule::InputType type, int64_t m,
+                                      int64_t n, int64_t k,
                                       EpilogueClass epilogue) {
   const TunedSchedule *nearest = nullptr;
   double nearestRatio = kNearRatio;
   for (const TunedSchedule &line : table) {
-    if (line.type != getInputType(type) || line.n != n || line.k != k ||
+    if (line.type != type || line.n != n || line.k != k ||
         line.epilogue != epilogue)
       continue;
     double ratio = static_cast<double>(std::max(line.m, m)) /

@@ -22,7 +22,8 @@ protected:
   TunedSchedulesTest() { context.loadDialect<TenonDialect>(); }
 
   Type getType(TunedSchedule::InputType type) {
-    if (type == TunedSchedule::F16)
+    // Split products are of f16 halves.
+    if (type == TunedSchedule::F16 || type == TunedSchedule::FP32)
       return Float16Type::get(&context);
     if (type == TunedSchedule::BF16)
       return BFloat16Type::get(&context);
@@ -72,9 +73,14 @@ TEST_F(TunedSchedulesTest, CommittedTable) {
     EXPECT_EQ(schedule.getFamily(), KernelFamily::Wgmma);
     Type type = getType(line.type);
     EXPECT_EQ(findProblem(schedule, type, *target), "");
-    EXPECT_EQ(findExtentProblem(KernelFamily::Wgmma, type, line.k), "");
-    EXPECT_EQ(findTuned(table, type, line.m, line.n, line.k, line.epilogue),
-              &line)
+    bool isSplit = line.type == TunedSchedule::FP32;
+    EXPECT_EQ(schedule.getMethod(),
+              isSplit ? ProductMethod::FP16x3 : ProductMethod::Direct);
+    if (!isSplit)
+      EXPECT_EQ(findExtentProblem(KernelFamily::Wgmma, type, line.k), "");
+    EXPECT_EQ(
+        findTuned(table, line.type, line.m, line.n, line.k, line.epilogue),
+        &line)
         << "an earlier line is for the same layer";
   }
 }
@@ -90,8 +96,7 @@ TEST_F(TunedSchedulesTest, Lookup) {
   };
   auto find = [&](TunedSchedule::InputType type, int64_t m, int64_t n,
                   int64_t k, EpilogueClass epilogue) -> ptrdiff_t {
-    const TunedSchedule *line =
-        findTuned(table, getType(type), m, n, k, epilogue);
+    const TunedSchedule *line = findTuned(table, type, m, n, k, epilogue);
     return line ? line - table : -1;
   };
   EpilogueClass light = EpilogueClass::Light, heavy = EpilogueClass::Heavy;
@@ -99,6 +104,7 @@ TEST_F(TunedSchedulesTest, Lookup) {
   EXPECT_EQ(find(TunedSchedule::BF16, 1000, 4096, 4096, heavy), 2);
   EXPECT_EQ(find(TunedSchedule::TF32, 1000, 4096, 4096, light), 3);
   EXPECT_EQ(find(TunedSchedule::F16, 1000, 4096, 4096, light), -1);
+  EXPECT_EQ(find(TunedSchedule::FP32, 1000, 4096, 4096, light), -1);
   EXPECT_EQ(find(TunedSchedule::BF16, 1000, 2048, 4096, light), 4);
   EXPECT_EQ(find(TunedSchedule::BF16, 1000, 4096, 2048, light), 5);
   EXPECT_EQ(find(TunedSchedule::BF16, 1000, 2048, 2048, light), -1);
@@ -114,7 +120,7 @@ TEST_F(TunedSchedulesTest, Lookup) {
 /// Of two lines that are as near the earlier one counts.
 TEST_F(TunedSchedulesTest, Ties) {
   const TunedSchedule table[] = {getLine(900, kFast), getLine(900, kSlow)};
-  EXPECT_EQ(findTuned(table, getType(TunedSchedule::BF16), 1000, 4096, 4096,
+  EXPECT_EQ(findTuned(table, TunedSchedule::BF16, 1000, 4096, 4096,
                       EpilogueClass::Light),
             table);
 }

@@ -23,9 +23,10 @@ enum class EpilogueClass { Light, Heavy };
 
 /// One line of the table: a layer, and the schedule that measured best.
 struct TunedSchedule {
-  enum InputType { F16, BF16, TF32 };
+  /// What x and w are multiplied as. FP32 is by method fp16x3.
+  enum InputType { F16, BF16, TF32, FP32 };
 
-  InputType type; ///< what x and w are multiplied as
+  InputType type;
   int64_t m, n, k;
   EpilogueClass epilogue;
   llvm::StringLiteral schedule; ///< what stands within #tenon.schedule<...>
@@ -37,12 +38,12 @@ struct TunedSchedule {
 /// The table of sm_90a, lib/Target/Sm90Tuned.inc.
 ArrayRef<TunedSchedule> getSm90TunedSchedules();
 
-/// The line of `table` for a layer: of those with its type, f32 for tf32, its
-/// N, K and epilogue, the one whose M is nearest in ratio, the earlier of two,
-/// if that is a quarter more or less at most. Null if there is none.
-const TunedSchedule *findTuned(ArrayRef<TunedSchedule> table, Type type,
-                               int64_t m, int64_t n, int64_t k,
-                               EpilogueClass epilogue);
+/// The line of `table` for a layer: of those with its type, N, K and epilogue,
+/// the one whose M is nearest in ratio, the earlier of two, if that is a
+/// quarter more or less at most. Null if there is none.
+const TunedSchedule *findTuned(ArrayRef<TunedSchedule> table,
+                               TunedSchedule::InputType type, int64_t m,
+                               int64_t n, int64_t k, EpilogueClass epilogue);
 
 } // namespace mlir::tenon
 

@@ -86,7 +86,7 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
   let builders = [
     // An op with an empty region; its results are the outputs that are tensors.
     OpBuilder<(ins "::mlir::Value":$x, "::mlir::Value":$w,
-                   "::mlir::ValueRange":$factors, "::mlir::ValueRange":$inputs, 
+                   "::mlir::ValueRange":$factors, "::mlir::ValueRange":$inputs,
                    "::mlir::ValueRange":$outputs, "::mlir::Value":$workspace,
                    "::mlir::tenon::ScheduleAttr":$schedule)>,
   ];
