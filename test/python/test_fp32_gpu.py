@@ -60,22 +60,21 @@ def compile_schedule(name, folder, device):
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
-    """Give a function that returns a schedule's model; the first call compiles those of all that this GPU runs."""
+    """Give a function that returns a schedule's model; the first of a family has all of the family compiled."""
     require_gpu()
     torch.cuda.init()
-    folder = tmp_path_factory.mktemp("fp32")
-    models = {}
+    folder, models = tmp_path_factory.mktemp("fp32"), {}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
 
-    def get(name):
-        if name not in models:
-            family = name.startswith("wgmma")
-            names = [other for other in SCHEDULES if other.startswith("wgmma") == family]
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                made = pool.map(lambda other: compile_schedule(other, folder, "cuda"), names)
-                models.update(zip(names, made, strict=True))
-        return models[name]
+        def get(name):
+            if name not in models:
+                family = name.startswith("wgmma")
+                for other in SCHEDULES:
+                    if other.startswith("wgmma") == family:
+                        models[other] = pool.submit(compile_schedule, other, folder, "cuda")
+            return models[name].result()
 
-    return get
+        yield get
 
 
 @pytest.fixture(params=list(SCHEDULES))
