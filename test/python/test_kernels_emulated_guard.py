@@ -5,7 +5,8 @@ import shutil
 
 import numpy as np
 import pytest
-from ptx_emulator.layers import ERROR, Layer, Operands, mma_sync, random
+from ptx_emulator.floats import fma64
+from ptx_emulator.layers import ERROR, SLOPE, Layer, Operands, mma_sync, random
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
 
@@ -21,6 +22,18 @@ OUTSIDE = {
     "x_inf": (("x", 3), np.inf, (slice(0, 64), slice(None))),
     "w_nan": (("w", 71), np.nan, (slice(None), slice(64, None))),
 }
+
+
+def add_products(x, w, columns_):
+    """Return sums of fused multiply-adds in order of K, collected every so many columns."""
+    sums = np.zeros((len(x), len(w)), np.float32)
+    with np.errstate(all="ignore"):
+        for first in range(0, x.shape[1], columns_):
+            part = np.zeros_like(sums)
+            for k in range(first, min(first + columns_, x.shape[1])):
+                part = fma64(x[:, k, None], w[None, :, k], part).astype(np.float32)
+            sums = sums + part
+    return sums
 
 
 @pytest.fixture(scope="module", params=GUARDED)
@@ -48,4 +61,8 @@ def test_guard(guarded, where, shift):
     computed = np.zeros(y.shape, bool)
     computed[rows, columns_] = True
     assert made.right(y, computed)
+    if layer.method == "fma":
+        product = add_products(made.x, made.w, 32) + made.bias
+        bits = np.where(product > 0, product, np.float32(SLOPE) * product) + made.residual
+        assert np.array_equal(y[computed].astype(np.float32), bits[computed], equal_nan=True)
     assert (y == before)[~computed].all()
