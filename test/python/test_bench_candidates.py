@@ -13,7 +13,8 @@ from tenon.bench.tuned_table import HEADER, Key, Line, TableError, key_of, read_
 
 
 def problem(m=1024, n=8192, k=8192, dtype="bf16", model="bias_relu", dynamic=False):
-    return Problem(read_epilogue(model, NAMED[model]), m, n, k, dtype, "f32" if dtype == "tf32" else dtype, dynamic)
+    output = "f32" if dtype in ("tf32", "fp32") else dtype
+    return Problem(read_epilogue(model, NAMED[model]), m, n, k, dtype, output, dynamic)
 
 
 def schedule(given, text):
@@ -24,8 +25,8 @@ def schedule(given, text):
 # Candidates
 
 
-@pytest.mark.parametrize("dtype", ["f16", "bf16", "tf32"])
-@pytest.mark.parametrize("shape", [(1, 8, 8), (128, 32768, 8192), (1024, 8192, 8192), (5000, 5000, 5000)])
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "tf32", "fp32"])
+@pytest.mark.parametrize("shape", [(1, 8, 64), (128, 32768, 8192), (1024, 8192, 8192), (5000, 5000, 5000)])
 def test_the_compiler_takes_every_candidate(dtype, shape):
     given = problem(*shape, dtype)
     found = candidates(given)
@@ -74,6 +75,14 @@ def test_widths_fill_waves():
     assert {c.tile for c in candidates(problem())} >= {(128, 176), (128, 256)}
 
 
+def test_split_products_have_sums_beside_their_accumulators():
+    found = candidates(problem(dtype="fp32"))
+    assert {c.tile for c in found} >= {(128, 128), (128, 168), (128, 192), (256, 96), (64, 192)}
+    assert max(c.accumulators for c in found) == 96 and not any(c.ping_pong for c in found)
+    assert found[0].tile in {(128, 168), (128, 176)}  # 8 x 49 tiles of 168 are 2.97 waves, 8 x 47 of 176 2.85
+    assert estimate(found[0], problem(dtype="fp32")) > 2 * estimate(found[0], problem())
+
+
 def test_no_choice_without_a_difference():
     found = candidates(problem(64, 4096, 4096))
     assert {c.raster for c in found} == {8}  # of one row of tiles all groups are alike
@@ -85,7 +94,8 @@ def test_no_choice_without_a_difference():
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (problem(dtype="fp32"), "precision fp32"),
+        (problem(k=63, dtype="fp32"), "precision fp32 with K below 64"),
+        (problem(dtype="fp32", dynamic=True), "M is dynamic"),
         (problem(k=1001), "no multiple of 16 bytes"),
         (problem(k=1002, dtype="tf32"), "no multiple of 16 bytes"),
         (problem(dynamic=True), "M is dynamic"),

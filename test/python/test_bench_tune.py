@@ -169,10 +169,12 @@ def test_command(tmp_path, capsys, monkeypatch):
 def test_dry_run(tmp_path, capsys):
     path = tmp_path / "Sm90Tuned.inc"
     arguments = ["--tune", str(path), "--dry-run", "--candidates", "1"]
-    assert cli.main([str(write(tmp_path, dtypes=["bf16", "fp32"])), *arguments]) == 0
+    shapes = [[256, 64, [60, 64]]]
+    assert cli.main([str(write(tmp_path, dtypes=["bf16", "fp32"], shapes=shapes)), *arguments]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert "fp32" in out[0] and re.fullmatch(r"bias-bf16-256x64x64: \d+x\d+-.*", out[1]) and not path.exists()
-    assert out[-1] == "1 layers, 1 candidates compile, 0 layers have none"
+    assert [line.split(":")[1].strip() for line in out[:2]] == ["bias-bf16-256x64x60", "bias-fp32-256x64x60"]
+    assert [re.fullmatch(r"bias-(\w+)-256x64x64: \d+x\d+-.*", line)[1] for line in out[2:4]] == ["bf16", "fp32"]
+    assert out[-1] == "2 layers, 2 candidates compile, 0 layers have none" and not path.exists()
 
 
 @pytest.mark.parametrize(
@@ -200,7 +202,7 @@ def test_misuse(tmp_path, capsys, monkeypatch, arguments, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"dtypes": ["fp32"]}, "--tune: no case is left; see above"),
+        ({"dynamic_m": True}, "--tune: no case is left; see above"),
         ({"repeat": 0}, "--tune: bias-bf16-256x64x64 is not timed; set repeat"),
     ],
 )

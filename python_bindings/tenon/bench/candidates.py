@@ -20,12 +20,13 @@ SHARED_BYTES = 232448  # of a block at most
 ROW_BYTES = 128  # of K in a stage
 WARPGROUP_BYTES, PING_PONG_BYTES, WARP_BYTES, BARRIER_BYTES = 16384, 12288, 64, 1024  # shared memory beside the stages
 MAX_STAGES = 12
-MAX_ACCUMULATORS = 192  # of a thread
+MAX_ACCUMULATORS = 192  # of a thread; of split products the sums are as many once more
 ALONE_ACCUMULATORS = 128  # of one where no other warpgroup's products hide what a large tile waits for
 TMA_BYTES = 16  # rows of x and w must be multiples of it
 RASTERS = (8, 12, 16, 4, 32)  # the first is taken where nothing is known
 FIXED_N = (256, 192, 128, 96, 64)
 MAX_WAVES = 8  # that tiles are made to fill
+SPLIT_ELEMENTS, LEAST_SPLIT_K = 32, 64  # of f32 in a stage, and with which a sum hides what the halves lack
 CLUSTERS = ((2, 1), (1, 2), (1, 1))
 
 # For the order alone: products a clock of a multiprocessor in 16 bits, bytes that L2 and memory give it a
@@ -62,6 +63,7 @@ class Candidate:
         facts += ["stream_k = true"] if self.stream_k else []
         facts += [f"cluster = {self.cluster[0]}x{self.cluster[1]}"] if self.cluster != (1, 1) else []
         facts += ["ping_pong = true"] if self.ping_pong else []
+        facts += ["method = fp16x3"] if dtype == "fp32" else []
         return ", ".join(facts)
 
     @property
@@ -94,21 +96,22 @@ class Candidate:
 
 
 def step_of(dtype: str) -> int:
-    """Return the elements of K in a stage."""
+    """Return the columns of x and w in a stage."""
     return ROW_BYTES // element_bytes(dtype)
 
 
 def element_bytes(dtype: str) -> int:
-    """Return the bytes of an element of x and w."""
+    """Return the bytes of an element of x and w as the kernel reads them: of fp32, f16 halves."""
     return 4 if dtype == "tf32" else 2
 
 
 def why_none(problem: Problem) -> str:
     """Say why a problem has no candidates; "" if it has."""
-    if problem.dtype == "fp32":
-        return "products of precision fp32 are not tiled"
     if problem.dynamic_m:
         return "its M is dynamic; the table is of fixed M"
+    if problem.dtype == "fp32":
+        few = problem.k < LEAST_SPLIT_K
+        return f"products of precision fp32 with K below {LEAST_SPLIT_K} are not split" if few else ""
     if problem.k * element_bytes(problem.dtype) % TMA_BYTES:
         return f"rows of K = {problem.k} are no multiple of {TMA_BYTES} bytes, which TMA needs"
     return ""
@@ -159,18 +162,24 @@ def _forms(problem: Problem) -> Iterator[Candidate]:
         m = 64 * warpgroups * rows
         for n in _widths(problem, m):
             candidate = replace(plain, tile=(m, n), warpgroups=warpgroups, ping_pong=ping_pong)
-            limit = MAX_ACCUMULATORS if ping_pong else ALONE_ACCUMULATORS
-            if candidate.accumulators <= limit:
+            if not (ping_pong and problem.dtype == "fp32") and candidate.accumulators <= _limit(problem, ping_pong):
                 yield candidate
+
+
+def _limit(problem: Problem, ping_pong: bool) -> int:
+    """Return the accumulators that a thread may have."""
+    if problem.dtype == "fp32":
+        return MAX_ACCUMULATORS // 2
+    return MAX_ACCUMULATORS if ping_pong else ALONE_ACCUMULATORS
 
 
 def _widths(problem: Problem, m: int) -> list[int]:
     """Return N of tiles: common ones, and the narrowest with which the tiles need so many waves and no more."""
     rows = math.ceil(problem.m / m)
-    whole = []
+    whole, multiple = [], 8 if problem.dtype == "fp32" else 16
     for waves in range(1, MAX_WAVES + 1):
         if columns := waves * MULTIPROCESSORS // rows:
-            whole.append(math.ceil(problem.n / columns / 16) * 16)
+            whole.append(math.ceil(problem.n / columns / multiple) * multiple)
     widest = math.ceil(problem.n / 8) * 8
     return [n for n in dict.fromkeys([*FIXED_N, *whole, widest]) if 64 <= n <= 256 or n == widest < 64]
 
@@ -197,8 +206,9 @@ def _waves(candidate: Candidate, problem: Problem) -> float:
 def estimate(candidate: Candidate, problem: Problem) -> float:
     """Return roughly the clocks that a problem takes."""
     (m, n), (cluster_m, cluster_n) = candidate.tile, candidate.cluster
-    steps = math.ceil(problem.k / step_of(problem.dtype))
-    products = m * n * 64 / PRODUCTS  # tf32: half the rate, half the elements
+    split = problem.dtype == "fp32"
+    steps = math.ceil(problem.k / (SPLIT_ELEMENTS if split else step_of(problem.dtype)))
+    products = m * n * (96 if split else 64) / PRODUCTS  # tf32: half the rate, half the elements; split: three of 32
     copies = (m / cluster_n + n / cluster_m) * ROW_BYTES / L2_BYTES
     weight = n / cluster_m * ROW_BYTES / MEMORY_BYTES if problem.m <= m * cluster_m else 0.0
     main = steps * (max(products, copies, weight) + 0.1 * min(products, copies))

@@ -16,7 +16,7 @@ from tenon.bench.candidates import is_heavy
 from tenon.bench.files import write_text_whole
 from tenon.bench.source import Problem
 
-TYPES = {"bf16": "BF16", "f16": "F16", "tf32": "TF32"}
+TYPES = {"bf16": "BF16", "f16": "F16", "tf32": "TF32", "fp32": "FP32"}
 HEADER = """\
 //===----------------------------------------------------------------------===//
 //
