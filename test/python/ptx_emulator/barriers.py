@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from .control import Wait
 from .integers import is_sink
 from .memory import RANK_SHIFT
 from .operands import address_of, dtype_of, get, instruction, slot_of, whole, whole_warps
 from .program import Instruction, PtxError
-from .unit import Wait
 
 
 @instruction(

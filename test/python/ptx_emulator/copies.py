@@ -209,22 +209,15 @@ def store_tensor(item: Instruction, grid):
         chunks = swizzled(at, box.rows, box.row_bytes, box.tensor.swizzle)
         thread = int(np.flatnonzero(u.active())[0])
         seen = u.block.shared.load(chunks, 8, 2)
-        u.stores.append((thread, Store(bulk_commits(u)[thread], box, u.block.shared, chunks, seen)))
+        u.stores.append((thread, Store(u.bulk_commits[thread], box, u.block.shared, chunks, seen)))
 
     return run
-
-
-def bulk_commits(u) -> np.ndarray:
-    """Return each thread's number of bulk groups."""
-    if not hasattr(u, "bulk"):
-        u.bulk = np.zeros(u.n, np.int64)
-    return u.bulk
 
 
 @instruction("cp.async.bulk.commit_group")
 def commit_bulk(item: Instruction, grid):
     def run(u):
-        u.bulk = bulk_commits(u) + u.active()
+        u.bulk_commits = u.bulk_commits + u.active()
 
     return run
 
@@ -237,7 +230,7 @@ def wait_bulk(item: Instruction, grid):
     def run(u):
         active, kept = u.active(), []
         for thread, store in u.stores:
-            if active[thread] and store.group < bulk_commits(u)[thread] - pending:
+            if active[thread] and store.group < u.bulk_commits[thread] - pending:
                 store.finish(u.grid.memory)
             else:
                 kept.append((thread, store))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .control import WARP, Wait
 from .memory import (
     PARAMETER_WINDOW,
     RANK_SHIFT,
@@ -17,7 +18,7 @@ from .memory import (
 )
 from .operands import decode
 from .program import Kernel, Module, PtxError
-from .unit import WARP, Unit, Wait
+from .unit import Unit
 
 UNIT_THREADS = 128
 SLICE = 2000  # instructions that a unit executes before the next

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .control import EXIT, Split
 from .operands import dtype_of, get, getters, guarded, instruction, is_unsigned_result, slot_of
 from .parser import get_bits
 from .program import Instruction, PtxError, Register, Symbol, Vector
-from .unit import EXIT, Split
 
 WIDER = {np.int16: np.int32, np.uint16: np.uint32, np.int32: np.int64, np.uint32: np.uint64}
 KNOWN_MODIFIERS = {"lo", "uni", "sync", "aligned", "wrap", "clamp"}

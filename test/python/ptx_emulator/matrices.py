@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .control import WARP
 from .floats import bf16_to_f32
 from .operands import address_of, get, getters, instruction, slot_of, whole, whole_warps
 from .program import Instruction, PtxError
-from .unit import WARP
 
 # The row of a thread's first element in a block of 8 rows, and its pair of columns.
 ROW, PAIR = np.arange(WARP) // 4, np.arange(WARP) % 4

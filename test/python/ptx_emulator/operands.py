@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from .control import WARP, Partial
 from .memory import UNSIGNED
 from .program import Address, Immediate, Instruction, PtxError, Register, Symbol, Vector
-from .unit import WARP, Partial, Unit
 
-Getter = Callable[[Unit], np.ndarray]
+# Reads a value from a Unit.
+Getter = Callable[[object], np.ndarray]
 NUMBERS = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64,
     "s8": np.int8, "s16": np.int16, "s32": np.int32, "s64": np.int64,
@@ -72,7 +73,7 @@ def parse_number(text: str, dtype: type) -> np.generic:
     return np.array(unsigned, UNSIGNED[bits // 8]).view(dtype)[()]
 
 
-SPECIAL: dict[str, Callable[[Unit], np.ndarray]] = {
+SPECIAL: dict[str, Getter] = {
     "%tid.x": lambda u: u.thread,
     "%laneid": lambda u: u.thread % np.uint32(WARP),
     "%warpid": lambda u: u.thread // np.uint32(WARP),
@@ -158,7 +159,7 @@ def is_unsigned_result(value: np.ndarray) -> np.ndarray:
 def whole_warps(execute: Callable, together: int = WARP) -> Callable:
     """Have `execute` run for whole warps alone, or for other numbers of neighbours."""
 
-    def run(u: Unit):
+    def run(u):
         if u.mask is not None:
             warps = u.mask.reshape(-1, together)
             complete = warps.all(axis=1)
@@ -174,7 +175,7 @@ def guarded(execute: Callable, guard: tuple[Register, bool]) -> Callable:
     (register, wanted) = guard
     slot = register.slot
 
-    def run(u: Unit):
+    def run(u):
         before, predicate = u.mask, u.R[slot]
         mask = predicate if wanted else ~predicate
         if before is not None:

@@ -8,55 +8,12 @@ others wait for the rest of their warp.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 
+from .control import EXIT, Group, Partial, Split, Wait
 from .memory import AccessError
+from .operands import registers_of
 from .program import PtxError
-
-WARP = 32
-EXIT = -1
-
-
-@dataclass
-class Split:
-    """Control: threads of `taken` go on at `target`, the others at the next instruction."""
-
-    target: int
-    taken: np.ndarray
-
-
-@dataclass
-class Partial:
-    """Control: only threads of `ready` are in warps that are complete."""
-
-    ready: np.ndarray
-
-
-@dataclass
-class Wait:
-    """Control: go on when `test` holds, after `finish`."""
-
-    test: Callable[[], bool]
-    reason: str
-    finish: Callable | None = None
-
-
-class Group:
-    """Threads at one instruction."""
-
-    def __init__(self, pc: int, mask: np.ndarray) -> None:
-        self.pc, self.mask, self.count = pc, mask, int(mask.sum())
-        self.wait: Wait | None = None
-        self.in_part = False  # waits for the rest of its warps
-        self.tired = False
-        self.seen = -1
-
-    @property
-    def runs(self) -> bool:
-        return self.wait is None and not self.in_part
 
 
 class Unit:
@@ -74,6 +31,7 @@ class Unit:
         self.products: list = []  # wgmma on their way
         self.product_groups = 0
         self.stores: list = []  # bulk stores on their way
+        self.bulk_commits = np.zeros(threads, np.int64)
         self.executed = 0
 
     # For instructions
@@ -231,18 +189,13 @@ class Unit:
         lane = error.lane if isinstance(error, AccessError) else 0
         thread = active[min(lane, active.size - 1)] if active.size else "none"
         what = str(error) if isinstance(error, PtxError) else f"{type(error).__name__}: {error}"
-        unset = [r.name for r in self.unset(instruction)]
+        unset = [r.name for r in registers_of(instruction.operands) if type(self.R[r.slot]) is not np.ndarray]
         if unset and not isinstance(error, PtxError):
             what = f"reads what nothing wrote, or what a wgmma in flight will write: {', '.join(unset)}"
         return PtxError(
             f"{self.grid.kernel.name}, line {instruction.line}, block {self.block.index}, thread {thread} of "
             f"{active.size} active: {instruction.text[:300]!r}: {what}"
         )
-
-    def unset(self, instruction) -> list:
-        from .operands import registers_of
-
-        return [r for r in registers_of(instruction.operands) if type(self.R[r.slot]) is not np.ndarray]
 
     def positions(self) -> list[str]:
         """Describe where threads stand."""

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .control import WARP
 from .integers import is_sink
 from .operands import dtype_of, get, instruction, is_unsigned_result, slot_of, whole, whole_warps
 from .program import Instruction, PtxError, Vector
-from .unit import WARP
 
 
 def of_whole_warps(run: Callable, members: object, grid) -> Callable:
