@@ -98,6 +98,38 @@ TEST_F(ScheduleTest, Warps) {
       "that fit its registers; use more warps or a smaller tile");
 }
 
+/// Those with two sums for each element: products of one K tile, and all.
+TEST_F(ScheduleTest, Methods) {
+  const char *halves = "tile = 128x128x64, warps = 2x4, stages = 3, swizzle = "
+                       "128, raster = 8, blocks = 1, method = fp16x3";
+  const char *fma = "tile = 128x128x32, warps = 2x4, stages = 3, swizzle = "
+                    "128, raster = 8, blocks = 1, method = fma";
+  for (StringRef target : {"sm_80", "sm_90a"}) {
+    EXPECT_EQ(find(halves, "f16", target), "");
+    EXPECT_EQ(find(fma, "f32", target), "");
+  }
+  EXPECT_EQ(find((Twine(k16Bits) + ", method = fp16").str(), "f16"), "");
+  for (std::string method : {"fp16x3", "fma"}) {
+    int64_t k = method == "fma" ? 32 : 64;
+    auto findIn = [&](int64_t tileK, StringRef warps, StringRef swizzle) {
+      return find(("tile = 128x128x" + Twine(tileK) + ", warps = " + warps +
+                   ", stages = 3, swizzle = " + swizzle +
+                   ", raster = 8, blocks = 1, method = " + method)
+                      .str(),
+                  method == "fma" ? "f32" : "f16");
+    };
+    EXPECT_EQ(findIn(k / 2, "2x4", "64"),
+              "method " + method + " needs swizzle = 128, not 64");
+    EXPECT_EQ(findIn(k, "2x2", "128"),
+              "a warp's part of the tile, 64x64, has more than the 2048 "
+              "elements that fit its registers with method " +
+                  method + "; use more warps or a smaller tile");
+    EXPECT_EQ(findIn(k, "4x4", "128"),
+              "a thread needs about 164 registers, but 512 threads leave it "
+              "128 on sm_80; use fewer warps or blocks, or a smaller tile");
+  }
+}
+
 TEST_F(ScheduleTest, Raster) {
   EXPECT_EQ(find("tile = 128x256x64, warps = 2x4, stages = 3, swizzle = 128, "
                  "raster = 4294967296, blocks = 1"),

@@ -80,9 +80,10 @@ void TiledFrame::takeArguments(TiledLinearOp op, unsigned numTensorMaps) {
   token = take(1)[0];
 }
 
-/// Exchanges bits 1 and 2. Lanes of a warp's half then load from 4 rows of x
-/// and 4 of w, and neighbours, or neighbours of neighbours, from one: so shared
-/// memory answers 16 lanes at a time that ask for 16 bytes, rather than 8.
+/// Exchanges bits 1 and 2. Lanes that differ in bit 0 then have one row of x,
+/// and those that differ in bit 1 one column of w. Where all lanes of either
+/// pairing load from one address, a load of 16 bytes takes shared memory two
+/// cycles rather than four.
 Value TiledFrame::swapLaneBits(Value number) {
   Value up = b.shiftLeft(b.bitAnd(number, 2), 1);
   Value down = b.bitAnd(b.shiftRight(number, 1), 2);
