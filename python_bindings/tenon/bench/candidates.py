@@ -176,10 +176,11 @@ def _limit(problem: Problem, ping_pong: bool) -> int:
 def _widths(problem: Problem, m: int) -> list[int]:
     """Return N of tiles: common ones, and the narrowest with which the tiles need so many waves and no more."""
     rows = math.ceil(problem.m / m)
-    whole, multiple = [], 8 if problem.dtype == "fp32" else 16
+    whole = []
+    multiples = (8, 16) if problem.dtype == "fp32" else (16,)  # 16: for clusters that share rows of w
     for waves in range(1, MAX_WAVES + 1):
         if columns := waves * MULTIPROCESSORS // rows:
-            whole.append(math.ceil(problem.n / columns / multiple) * multiple)
+            whole += [math.ceil(problem.n / columns / multiple) * multiple for multiple in multiples]
     widest = math.ceil(problem.n / 8) * 8
     return [n for n in dict.fromkeys([*FIXED_N, *whole, widest]) if 64 <= n <= 256 or n == widest < 64]
 
