@@ -17,6 +17,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -107,11 +108,26 @@ def errors(got: torch.Tensor, exact: torch.Tensor, norms: torch.Tensor, eager: t
     }
 
 
-def measure(found: Mapping[str, Executable | str], precision: str, x: torch.Tensor, w: torch.Tensor) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Data:
+    """x and w with their product in float64, and the norms of the rows that meet in each of its elements."""
+
+    x: torch.Tensor
+    w: torch.Tensor
+    exact: torch.Tensor
+    norms: torch.Tensor
+
+    @classmethod
+    def of(cls, x: torch.Tensor, w: torch.Tensor) -> Data:
+        """Compute what takes longest once for all precisions."""
+        wide = x.double(), w.double()
+        return cls(x, w, wide[0] @ wide[1].T, wide[0].norm(dim=1)[:, None] * wide[1].norm(dim=1))
+
+
+def measure(found: Mapping[str, Executable | str], precision: str, data: Data) -> dict[str, Any]:
     """Return the errors of a precision's contenders on some data, and the rows outside."""
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
-    exact = x.double() @ w.double().T
-    norms = x.double().norm(dim=1)[:, None] * w.double().norm(dim=1)
+    x, w, exact, norms = data.x, data.w, data.exact, data.norms
     eager = torch.mm(x, w.T)
     result: dict[str, Any] = {"cublas": errors(eager, exact, norms, eager)}
     for name, one in found.items():
@@ -130,11 +146,11 @@ def cases(rows: int, extents: Iterable[int], where: str, target: str) -> Iterabl
         for k, jobs in all_jobs.items():
             made = {key: future.result() for key, future in pending[k].items()}
             for seed, (name, draw_data) in enumerate(DISTRIBUTIONS.items()):
-                x, w = draw_data(Draw(seed, where), rows, rows, k)
+                data = Data.of(*draw_data(Draw(seed, where), rows, rows, k))
                 for precision in ("fp32", "tf32"):
                     case = {"distribution": name, "k": k, "precision": precision}
                     found = {key[1]: usable(one, jobs[key]) for key, one in made.items() if key[0] == precision}
-                    yield case | measure(found, precision, x, w)
+                    yield case | measure(found, precision, data)
 
 
 def run(rows: int, extents: Iterable[int], where: str, show: Callable[[dict[str, Any]], None]) -> dict[str, Any]:

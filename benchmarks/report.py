@@ -111,6 +111,24 @@ def overhead_rows(cases: list[dict]) -> list[str]:
     return rows
 
 
+def fp32_models(folder: Path) -> list[str]:
+    """Return the part on models of fp32 as tiled kernels compute them, with what is behind batch norm."""
+    source = folder / "fp32_models.json"
+    if not source.exists():
+        return []
+    report = json.loads(source.read_text())
+    return [
+        "### Models of fp32 beside all peers",
+        "",
+        f"From `{source.relative_to(ROOT)}`, timed as at the head of this page; *tiled*: forced to tiled kernels.",
+        "",
+        *time_rows(report["cases"], report["copy_bytes_per_second"]),
+        "",
+        *error_rows(report["cases"]),
+        "",
+    ]
+
+
 def draw(cases: list[dict], path: Path) -> None:
     """Bars of time relative to cuBLAS's bare product, one panel a model."""
     models: dict[str, list[dict]] = {}
@@ -172,7 +190,7 @@ def main() -> None:
         *overhead_rows(cases),
         "",
         *(report_sm90a.section(sm90a, ROOT / "docs") if "sm90a" in sm90a else []),
-        *(report_fp32.section(fp32) if "fp32" in fp32 else []),
+        *([*report_fp32.section(fp32), *fp32_models(RESULTS)] if "fp32" in fp32 else []),
         *(report_tiled.section(tiled, ROOT / "docs") if "sm80" in tiled else []),
         *(section(reports) if "torch" in reports else []),
     ]

@@ -136,20 +136,26 @@ BENCH_FP32 = """\
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Installs the wheel and measures products of f32, errors first: bench_fp32.sh RESULTS_DIR
+# Installs the wheel and measures products of f32: bench_fp32.sh RESULTS_DIR [STEP...]. Steps, all of them by
+# default: precision fp32 fp32_schedules fp32_compile models kernels.
 
 set -uo pipefail
 results=$(realpath "$1")
+shift
+[ $# -gt 0 ] || set -- precision fp32 fp32_schedules fp32_compile models kernels
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here"
 {install}
-set -x
-python3 benchmarks/bench_precision.py "$results/precision.json"
-for config in fp32 fp32_schedules fp32_compile; do
-  python3 -m tenon.bench "benchmarks/configs/$config.json" -o "$results/$config.json" --table
+for step in "$@"; do
+  begun=$SECONDS
+  case $step in
+    precision) python3 benchmarks/bench_precision.py "$results/precision.json" ;;
+    models) python3 benchmarks/bench_gpu.py bench lib/libtenon_runtime.so.0 "$results/fp32_models.json" --cases fp32 ;;
+    kernels) python3 benchmarks/profile_kernels.py benchmarks/configs/fp32.json "$results/fp32_kernels.json" ;;
+    *) python3 -m tenon.bench "benchmarks/configs/$step.json" -o "$results/$step.json" --table ;;
+  esac
+  echo "$((SECONDS - begun)) s: $step"
 done
-python3 benchmarks/bench_gpu.py bench lib/libtenon_runtime.so.0 "$results/fp32_models.json" --cases fp32
-python3 benchmarks/profile_kernels.py benchmarks/configs/fp32.json "$results/fp32_kernels.json" --filter fp32
 """
 
 BENCH_TORCH = """\
@@ -225,7 +231,7 @@ def main() -> int:
     print(f"{bundle}: {size:.1f} MiB; there: ./run.sh, and for the benchmarks:")
     print("  python3 benchmarks/bench_gpu.py bench lib/libtenon_runtime.so.0 results.json")
     print("  ./bench.sh benchmarks/configs/sm80.json -o results.json --table")
-    print("  ./bench_fp32.sh RESULTS_DIR")
+    print("  ./bench_fp32.sh RESULTS_DIR [STEP...]")
     print("  ./bench_torch.sh RESULTS_DIR")
     if size > LIMIT_MIB:
         print(f"gpu_bundle.py: error: larger than {LIMIT_MIB} MiB", file=sys.stderr)
