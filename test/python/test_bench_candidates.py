@@ -78,10 +78,11 @@ def test_widths_fill_waves():
 def test_split_products_have_sums_beside_their_accumulators():
     found = candidates(problem(dtype="fp32"))
     assert {c.tile for c in found} >= {(128, 128), (128, 168), (128, 192), (256, 96), (64, 192)}
-    assert max(c.accumulators for c in found) == 96 and not any(c.ping_pong for c in found)
+    assert max(c.accumulators for c in found) == 96
+    assert (64, 192) in {c.tile for c in found if c.ping_pong}
     # 8 x 49 tiles of 168 are 2.97 waves, 8 x 47 of 176 2.85; only these can be in a cluster that shares rows of w.
     assert found[0].tile == (128, 168)
-    assert (2, 1) in {c.cluster for c in found[:48] if c.tile == (128, 176)}
+    assert (2, 1) in {c.cluster for c in found if c.tile == (128, 176)}
     assert estimate(found[0], problem(dtype="fp32")) > 2 * estimate(found[0], problem())
 
 

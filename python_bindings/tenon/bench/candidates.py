@@ -162,7 +162,7 @@ def _forms(problem: Problem) -> Iterator[Candidate]:
         m = 64 * warpgroups * rows
         for n in _widths(problem, m):
             candidate = replace(plain, tile=(m, n), warpgroups=warpgroups, ping_pong=ping_pong)
-            if not (ping_pong and problem.dtype == "fp32") and candidate.accumulators <= _limit(problem, ping_pong):
+            if candidate.accumulators <= _limit(problem, ping_pong):
                 yield candidate
 
 

@@ -46,6 +46,7 @@ SPLIT = {
     "wgmma_128x192_stream_k": _schedule(WGMMA, "128x192x64", "8x1", 2, STREAM_K),
     "wgmma_256x96": _schedule(WGMMA, "256x96x64", "8x1", 3),
     "wgmma_64x192_1x2_stream_k": _schedule(WGMMA, "64x192x64", "4x1", 6, STREAM_K + ",cluster=1x2"),
+    "wgmma_64x192_ping_pong": _schedule(WGMMA, "64x192x64", "4x1", 4, PING_PONG),
     "wgmma_64x40": _schedule(WGMMA, "64x40x64", "4x1", 2),
     "mma_sync_128x128": _schedule(MMA_SYNC, "128x128x64", "2x4", 3),
     "mma_sync_128x64_stream_k": _schedule(MMA_SYNC, "128x64x64", "2x2", 4, STREAM_K),
@@ -58,7 +59,7 @@ FMA = {
 # Layers of tf32 whose x and w are f16 on a scale.
 FP16 = {
     "wgmma_fp16_128x256_stream_k": _schedule(WGMMA, "128x256x64", "8x1", 4, STREAM_K, "fp16"),
-    "wgmma_fp16_192x128_ping_pong": _schedule(WGMMA, "192x128x64", "4x1", 4, PING_PONG, "fp16"),
+    "wgmma_fp16_192x112_ping_pong": _schedule(WGMMA, "192x112x64", "4x1", 4, PING_PONG, "fp16"),
     "mma_sync_fp16_128x128_stream_k": _schedule(MMA_SYNC, "128x128x64", "2x4", 3, STREAM_K, "fp16"),
 }
 CHOSEN = {"chosen": Schedule("", TARGET), "wgmma_chosen": Schedule("", wgmma.TARGET)}
