@@ -116,6 +116,42 @@ TEST_F(WgmmaScheduleTest, Tile) {
             "192 that its registers hold; use a smaller tile");
 }
 
+/// What methods ask beside.
+TEST_F(WgmmaScheduleTest, Method) {
+  for (StringRef tile : {"128x192", "128x168", "256x96", "128x8"})
+    EXPECT_EQ(find(write(tile, "8x1", ", method = fp16x3"), "f16"), "");
+  for (StringRef tile : {"64x192", "128x96", "192x64"})
+    EXPECT_EQ(
+        find(write(tile, "4x1", ", ping_pong = true, method = fp16x3"), "f16"),
+        "");
+  for (StringRef tile : {"128x256", "256x128", "256x176"})
+    EXPECT_EQ(find(write(tile, "8x1", ", method = fp16"), "f16"), "");
+  EXPECT_EQ(find(write("128x200", "8x1", ", method = fp16x3"), "f16"),
+            "a tile of 128x200 gives a thread 200 accumulators, two an element "
+            "with method fp16x3, more than the 192 that its registers hold; "
+            "use a smaller tile");
+  EXPECT_EQ(find(write("128x104", "4x1", ", method = fp16x3"), "f16"),
+            "a tile of 128x104 gives a thread 208 accumulators, two an element "
+            "with method fp16x3, more than the 192 that its registers hold; "
+            "use a smaller tile");
+  EXPECT_EQ(find(write("128x184", "4x1", ", method = fp16"), "f16"),
+            "a tile of 128x184 gives a thread 184 accumulators, more than the "
+            "176 that its registers hold; use a smaller tile");
+  EXPECT_EQ(find("tile = 128x256x32, warps = 8x1, stages = 2, swizzle = 128, "
+                 "raster = 16, blocks = 1, method = fma",
+                 "f32"),
+            "wgmma has no method fma, which does without tensor cores; write "
+            "mma_sync, or method = fp16x3");
+}
+
+TEST_F(WgmmaScheduleTest, Accumulators) {
+  EXPECT_EQ(getAccumulators(parse(write("128x256", "8x1"))), 128);
+  EXPECT_EQ(getAccumulators(parse(write("192x128", "4x1"))), 192);
+  EXPECT_EQ(
+      getAccumulators(parse(write("128x168", "8x1", ", method = fp16x3"))),
+      168);
+}
+
 TEST_F(WgmmaScheduleTest, Cluster) {
   for (StringRef cluster : {"2x2", "4x1", "1x3", "4611686018427387904x4"})
     EXPECT_EQ(find(write("128x256", "8x1", (", cluster = " + cluster).str())),

@@ -1,0 +1,115 @@
+// What a wgmma kernel does with rows that tenon.split gave.
+// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+
+// Six products a stage, of high halves (descriptors + 0, + 2) and low ones
+// (+ 4, + 6), the small ones first. What they add up to is promoted after every
+// stage, while the other warpgroup has the tensor cores.
+// CHECK-LABEL: llvm.func @three_tiled(
+// CHECK-SAME: %{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^}]*}}}, %{{[^,]*}}, %{{[^,]*}}, %[[FX:[^:]*]]: {{[^,]*}}, %[[FW:[^:]*]]:
+// CHECK: nvvm.setmaxregister increase
+// The second warpgroup lets the first begin.
+// CHECK: scf.if
+// CHECK: "bar.arrive $0, 256;"
+// CHECK: scf.for {{.*}} step %c1_i32 iter_args({{.*}} = %cst
+// CHECK: "bar.sync $0, 256;"
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: nvvm.wgmma.fence.aligned
+// CHECK: %[[XLO0:.*]] = arith.addi %[[X:.*]], %c4_i64
+// CHECK: nvvm.wgmma.mma_async %[[XLO0]], %[[W:[^,]*]], {{.*}} <m = 64, n = 16, k = 16>, D[<f32>, <zero>], A[<f16>
+// CHECK: %[[XLO1:.*]] = arith.addi %[[X]], %c6_i64
+// CHECK: %[[W1:.*]] = arith.addi %[[W]], %c2_i64
+// CHECK: nvvm.wgmma.mma_async %[[XLO1]], %[[W1]], {{.*}} D[<f32>, <one>]
+// CHECK: %[[WLO0:.*]] = arith.addi %[[W]], %c4_i64
+// CHECK: nvvm.wgmma.mma_async %[[X]], %[[WLO0]],
+// CHECK: %[[X1:.*]] = arith.addi %[[X]], %c2_i64
+// CHECK: %[[WLO1:.*]] = arith.addi %[[W]], %c6_i64
+// CHECK: nvvm.wgmma.mma_async %[[X1]], %[[WLO1]],
+// CHECK: nvvm.wgmma.mma_async %[[X]], %[[W]],
+// CHECK: nvvm.wgmma.mma_async %[[X1]], %[[W1]],
+// CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
+// CHECK: "bar.arrive $0, 256;"
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: mbarrier.arrive
+// Without fastmath: nothing may be left out, or joined with what follows.
+// CHECK-COUNT-8: arith.addf %{{[^,]*}}, %{{[^ ]*}} : f32
+// CHECK: scf.yield
+// The scale comes before all else: (fx fw)^2, by two multiplications. A thread
+// has two rows' factors and, of each 8 columns, two neighbours'.
+// CHECK: llvm.getelementptr %[[FW]]
+// CHECK-NEXT: %[[PAIR:.*]] = llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr<1> -> vector<2xf32>
+// CHECK-NEXT: %[[OFCOLUMN:.*]] = vector.extract %[[PAIR]][0]
+// CHECK: llvm.getelementptr %[[FX]]
+// CHECK-NEXT: %[[OFROW:.*]] = llvm.load
+// CHECK: %[[SCALE:.*]] = arith.mulf %[[OFROW]], %[[OFCOLUMN]]
+// CHECK: %[[ONCE:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
+// CHECK: %[[TWICE:.*]] = arith.mulf %[[ONCE]], %[[SCALE]]
+// CHECK: arith.addf %[[TWICE]],
+// Pointers that are no multiples of 16 take the same method.
+// CHECK: llvm.func @three_tiled_unaligned(
+// CHECK: nvvm.mma.sync {{.*}} : (vector<2xf16>, vector<2xf16>, f32)
+func.func @three(%x: memref<?x128xf16>, %w: memref<48x128xf16>, %fx: memref<?x1xf32>, %fw: memref<48x1xf32>, %b: memref<48xf32>, %y: memref<?x48xf32>) {
+  tenon.tiled_linear %x, %w : memref<?x128xf16>, memref<48x128xf16> factors(%fx, %fw : memref<?x1xf32>, memref<48x1xf32>)
+      epilogue(%acc: tensor<?x48xf32>, %bias = %b: memref<48xf32>) outs(%y: memref<?x48xf32>)
+      schedule<wgmma, tile = 128x16x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, method = fp16x3> {
+    %0 = tenon.add %acc, %bias : tensor<?x48xf32>, tensor<48xf32>
+    tenon.yield %0 : tensor<?x48xf32>
+  }
+  return
+}
+
+// -----
+
+// One part: products as of other f16, but for the scale.
+// CHECK-LABEL: llvm.func @one_tiled(
+// CHECK-NOT: bar.arrive
+// CHECK-COUNT-4: nvvm.wgmma.mma_async
+// CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
+// CHECK-NOT: arith.addf
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: arith.addf
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: %[[SCALE:.*]] = arith.mulf
+// CHECK: %[[ONCE:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
+// CHECK: arith.mulf %[[ONCE]], %[[SCALE]]
+// CHECK: llvm.func @one_tiled_unaligned(
+func.func @one(%x: memref<?x128xf16>, %w: memref<48x128xf16>, %fx: memref<?x1xf32>, %fw: memref<48x1xf32>, %y: memref<?x48xf32>) {
+  tenon.tiled_linear %x, %w : memref<?x128xf16>, memref<48x128xf16> factors(%fx, %fw : memref<?x1xf32>, memref<48x1xf32>)
+      epilogue(%acc: tensor<?x48xf32>) outs(%y: memref<?x48xf32>)
+      schedule<wgmma, tile = 128x16x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, method = fp16> {
+    tenon.yield %acc : tensor<?x48xf32>
+  }
+  return
+}
+
+// -----
+
+// A warpgroup alone, and with ping-pong: no turns from stage to stage. With
+// ping-pong the other one begins when all products are done.
+// CHECK-LABEL: llvm.func @alone_tiled(
+// CHECK-NOT: 256;"
+// CHECK: llvm.func @alone_tiled_unaligned(
+// CHECK: llvm.func @pong_tiled(
+// CHECK: "bar.sync $0, 256;"
+// CHECK: scf.for
+// CHECK-NOT: 256;"
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-COUNT-8: arith.addf
+// CHECK-NEXT: scf.yield
+// CHECK: "bar.arrive $0, 256;"
+// CHECK: llvm.func @pong_tiled_unaligned(
+func.func @alone(%x: memref<?x128xf16>, %w: memref<48x128xf16>, %fx: memref<?x1xf32>, %fw: memref<48x1xf32>, %y: memref<?x48xf32>) {
+  tenon.tiled_linear %x, %w : memref<?x128xf16>, memref<48x128xf16> factors(%fx, %fw : memref<?x1xf32>, memref<48x1xf32>)
+      epilogue(%acc: tensor<?x48xf32>) outs(%y: memref<?x48xf32>)
+      schedule<wgmma, tile = 64x16x64, warps = 4x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, method = fp16x3> {
+    tenon.yield %acc : tensor<?x48xf32>
+  }
+  return
+}
+func.func @pong(%x: memref<?x128xf16>, %w: memref<48x128xf16>, %fx: memref<?x1xf32>, %fw: memref<48x1xf32>, %y: memref<?x48xf32>) {
+  tenon.tiled_linear %x, %w : memref<?x128xf16>, memref<48x128xf16> factors(%fx, %fw : memref<?x1xf32>, memref<48x1xf32>)
+      epilogue(%acc: tensor<?x48xf32>) outs(%y: memref<?x48xf32>)
+      schedule<wgmma, tile = 64x16x64, warps = 4x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, ping_pong = true, method = fp16x3> {
+    tenon.yield %acc : tensor<?x48xf32>
+  }
+  return
+}
