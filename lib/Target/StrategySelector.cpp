@@ -162,12 +162,11 @@ StrategySelector::weigh(const LayerProblem &problem,
                         const ScheduleChoice &choice) {
   double ratio = choice.getWorstRatio();
   if (problem.isFp32 && !kIsFp32Measured)
-    return {false,
-            llvm::formatv("fp32 tiled is predicted to take {0:F2} of the "
-                          "library's time, but was not measured yet; "
-                          "strategy=tiled takes it",
-                          ratio)
-                .str()};
+    return {false, llvm::formatv(
+                       "fp32 tiled, predicted to take {0:F2} of the library's "
+                       "time, was not measured yet; strategy=tiled takes it",
+                       ratio)
+                       .str()};
   if (problem.method == ProductMethod::FMA)
     return {false, "fused multiply-adds are no faster than the library's"};
   if (choice.schedule.getFamily() == KernelFamily::Wgmma) {

@@ -23,7 +23,7 @@
 // SM90A-SAME: #tenon.schedule<wgmma, tile = 128x168x64, warps = 8x1, stages = 5, swizzle = 128, raster = 16, blocks = 1, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
 // SM80-SAME: #tenon.schedule<mma_sync, tile = 128x128x64, warps = 2x4, stages = 4, swizzle = 128, raster = 16, blocks = 1, stream_k = true, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
 // ALL-SAME: #tenon.schedule<mma_sync, tile = {{.*}}x64, {{.*}} method = fp16x3>
-// AUTO: Function=large | Reason="wgmma fp16x3, tiles of 128x168x64 by 8 warps, 5 stages, {{[0-9]+}} bytes of shared memory; M = 1024, sm_90a: 2.97 waves, {{[0-9.]+}} us tiled, {{[0-9.]+}} us by the library", Remark="library: fp32 tiled is predicted to take 0.2{{[0-9]}} of the library's time, but was not measured yet; strategy=tiled takes it"
+// AUTO: Function=large | Reason="wgmma fp16x3, tiles of 128x168x64 by 8 warps, 5 stages, {{[0-9]+}} bytes of shared memory; M = 1024, sm_90a: 2.97 waves, {{[0-9.]+}} us tiled, {{[0-9.]+}} us by the library", Remark="library: fp32 tiled, predicted to take 0.2{{[0-9]}} of the library's time, was not measured yet; strategy=tiled takes it"
 // LIBRARY-LABEL: @large
 // LIBRARY: #tenon.strategy<library>
 func.func @large(%x: tensor<1024x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> tensor<1024x8192xf32> {
