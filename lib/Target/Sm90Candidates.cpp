@@ -110,6 +110,10 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
     return;
   if (problem.n % 8 != 0 && accumulators > kMaxUnalignedAccumulators)
     return;
+  // Two rows of wgmmas with partial sums spilled there.
+  if (problem.n % 8 != 0 && problem.method == ProductMethod::FP16x3 &&
+      form.m / form.warps > 16)
+    return;
   for (const int64_t (&wide)[2] : kClusters)
     for (bool streamK : {false, true}) {
       int64_t cluster[] = {wide[0], wide[1]};

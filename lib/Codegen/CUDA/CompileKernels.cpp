@@ -21,6 +21,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -69,20 +70,32 @@ static FailureOr<SmallString<0>> createBitcode(ModuleOp module) {
   return bitcode;
 }
 
-/// Removes the wish for two blocks a multiprocessor: it costs registers, and
-/// spilling is worse. Returns whether there was one.
-static bool dropOccupancyHint(std::string &ptx) {
+static bool spills(const KernelResources &kernel) {
+  return kernel.spilledBytes != 0;
+}
+
+/// Removes the wish of kernels that spill for more than one block a
+/// multiprocessor: it costs registers, and spilling is worse. Other kernels
+/// keep theirs; one that moves registers between its warpgroups (setmaxnreg)
+/// depends on it. Returns whether there was one.
+static bool dropOccupancyHints(std::string &ptx,
+                               ArrayRef<KernelResources> kernels) {
+  llvm::StringSet<> spilling;
+  for (const KernelResources &kernel : llvm::make_filter_range(kernels, spills))
+    spilling.insert(kernel.kernel);
   std::string kept;
-  for (StringRef line : llvm::split(ptx, '\n'))
-    if (!line.starts_with(".minnctapersm"))
+  bool isSpilling = false;
+  for (StringRef line : llvm::split(ptx, '\n')) {
+    if (auto [before, name] = line.split(".entry "); !name.empty())
+      isSpilling =
+          spilling.contains(name.take_until([](char c) { return c == '('; }));
+    if (!isSpilling || !line.starts_with(".minnctapersm") ||
+        line == ".minnctapersm 1")
       kept += (line + "\n").str();
+  }
   bool dropped = kept.size() < ptx.size();
   ptx = std::move(kept);
   return dropped;
-}
-
-static bool spills(const KernelResources &kernel) {
-  return kernel.spilledBytes != 0;
 }
 
 /// A division's rare path is a call, around which a few registers may have to
@@ -110,8 +123,7 @@ static TargetResult compileFor(const TargetSpec &target, StringRef bitcode,
     return fail(ptx.takeError());
   result.ptx = std::move(*ptx);
   auto assembled = assemble(toolkit, folder, target.name, result.ptx);
-  if (assembled && llvm::any_of(assembled->second, spills) &&
-      dropOccupancyHint(result.ptx))
+  if (assembled && dropOccupancyHints(result.ptx, assembled->second))
     assembled = assemble(toolkit, folder, target.name, result.ptx);
   if (!assembled)
     return fail(assembled.takeError());

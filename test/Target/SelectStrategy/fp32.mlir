@@ -135,3 +135,14 @@ func.func @any_columns(%x: tensor<64x1001xf32>, %w: tensor<32x1001xf32>) -> tens
   %0 = tenon.linear %x, %w : (tensor<64x1001xf32>, tensor<32x1001xf32>) -> tensor<64x32xf32>
   return %0 : tensor<64x32xf32>
 }
+
+// -----
+
+// Results that TMA cannot store take registers: then a warpgroup has 64 rows.
+// CHECK-LABEL: @odd_columns
+// SM90A: #tenon.schedule<wgmma, tile = {{64x[0-9]+x64, warps = 4x1|128x[0-9]+x64, warps = 8x1}}, {{.*}}method = fp16x3>
+func.func @odd_columns(%x: tensor<65536x4096xf32>, %w: tensor<61x4096xf32>) -> tensor<65536x61xf32> {
+  // expected-remark @below {{Reason="wgmma fp16x3, tiles of}}
+  %0 = tenon.linear %x, %w : (tensor<65536x4096xf32>, tensor<61x4096xf32>) -> tensor<65536x61xf32>
+  return %0 : tensor<65536x61xf32>
+}
