@@ -28,8 +28,8 @@ static constexpr Form kForms[] = {
     {128, 8, false}, {256, 8, false}, {128, 4, false}, {64, 4, false},
     {64, 4, true},   {128, 4, true},  {192, 4, true},
 };
-// Those of fp16x3, with sums and partial sums in registers; ping-pong is left to
-// schedules that are measured.
+// Those of fp16x3, with sums and partial sums in registers; ping-pong is left
+// to schedules that are measured.
 static constexpr Form kSplitForms[] = {
     {128, 8, false}, {64, 4, false}, {256, 8, false}, {128, 4, false}};
 /// Columns of a tile: after the usual ones those with which tiles fill whole
