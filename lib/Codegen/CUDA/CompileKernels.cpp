@@ -83,6 +83,8 @@ static bool dropOccupancyHints(std::string &ptx,
   llvm::StringSet<> spilling;
   for (const KernelResources &kernel : llvm::make_filter_range(kernels, spills))
     spilling.insert(kernel.kernel);
+  if (spilling.empty())
+    return false;
   std::string kept;
   bool isSpilling = false;
   for (StringRef line : llvm::split(ptx, '\n')) {
