@@ -74,10 +74,9 @@ static bool spills(const KernelResources &kernel) {
   return kernel.spilledBytes != 0;
 }
 
-/// Removes the wish of kernels that spill for more than one block a
-/// multiprocessor: it costs registers, and spilling is worse. Other kernels
-/// keep theirs; one that moves registers between its warpgroups (setmaxnreg)
-/// depends on it. Returns whether there was one.
+/// Removes how many blocks a multiprocessor should have at least from kernels
+/// that spill: it costs registers, and spilling is worse. Other kernels keep
+/// theirs, on which setmaxnreg may depend. Returns whether there was one.
 static bool dropOccupancyHints(std::string &ptx,
                                ArrayRef<KernelResources> kernels) {
   llvm::StringSet<> spilling;
@@ -91,8 +90,7 @@ static bool dropOccupancyHints(std::string &ptx,
     if (auto [before, name] = line.split(".entry "); !name.empty())
       isSpilling =
           spilling.contains(name.take_until([](char c) { return c == '('; }));
-    if (!isSpilling || !line.starts_with(".minnctapersm") ||
-        line == ".minnctapersm 1")
+    if (!isSpilling || !line.starts_with(".minnctapersm"))
       kept += (line + "\n").str();
   }
   bool dropped = kept.size() < ptx.size();
