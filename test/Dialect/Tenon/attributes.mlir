@@ -403,6 +403,11 @@ func.func @waits_value(%n: index) {
 
 // -----
 
+// expected-error @below {{stream_k is given twice}}
+#schedule = #tenon.schedule<mma_sync, tile = 64x128x64, warps = 2x4, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true, stream_k = false>
+
+// -----
+
 // schedule-C3: an extent
 // expected-error @below {{every number of a schedule must be positive}}
 #schedule = #tenon.schedule<mma_sync, tile = 64x0x64, warps = 2x4, stages = 3, swizzle = 128, raster = 8, blocks = 1>

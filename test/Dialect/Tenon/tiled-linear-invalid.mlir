@@ -290,6 +290,19 @@ func.func @halves_of_f32(%x: memref<4x64xf32>, %w: memref<8x64xf32>, %fx: memref
 
 // -----
 
+func.func @halves_of_other_columns(%x: memref<4x120xf16>, %w: memref<8x120xf16>, %fx: memref<4x1xf32>, %fw: memref<8x1xf32>, %o: memref<4x8xf32>) {
+  // expected-error @below {{method fp16x3 multiplies halves in two parts, of which tenon.split gives a multiple of 64 columns, but they have 120}}
+  tenon.tiled_linear %x, %w : memref<4x120xf16>, memref<8x120xf16>
+      factors(%fx, %fw : memref<4x1xf32>, memref<8x1xf32>)
+      epilogue(%acc: tensor<4x8xf32>) outs(%o: memref<4x8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3> {
+    tenon.yield %acc : tensor<4x8xf32>
+  }
+  return
+}
+
+// -----
+
 func.func @halves_of_bf16(%x: memref<4x64xbf16>, %w: memref<8x64xbf16>, %fx: memref<4x1xf32>, %fw: memref<8x1xf32>, %o: memref<4x8xf32>) {
   // expected-error @below {{method fp16 multiplies the f16 halves of tenon.split, but x is 'memref<4x64xbf16>'}}
   tenon.tiled_linear %x, %w : memref<4x64xbf16>, memref<8x64xbf16>

@@ -12,6 +12,7 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -105,11 +106,14 @@ static ParseResult parseBlocksAndOptions(AsmParser &parser, int64_t &blocks,
                                          ProductMethod &method) {
   if (parser.parseInteger(blocks))
     return failure();
+  llvm::StringSet<> seen;
   while (succeeded(parser.parseOptionalComma())) {
     StringRef name;
     SMLoc loc = parser.getCurrentLocation();
     if (parser.parseKeyword(&name) || parser.parseEqual())
       return failure();
+    if (!seen.insert(name).second)
+      return parser.emitError(loc) << name << " is given twice";
     ParseResult result = failure();
     if (name == "stream_k")
       result = parseFlag(parser, streamK);

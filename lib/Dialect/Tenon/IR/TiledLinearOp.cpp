@@ -84,6 +84,12 @@ static LogicalResult verifyMethod(TiledLinearOp op) {
            << method << " multiplies "
            << (schedule.isSplit() ? "the f16 halves of tenon.split" : "f32")
            << ", but x is " << op.getX().getType();
+  constexpr int64_t columns = 2 * SplitOp::kPartColumns;
+  int64_t k = cast<ShapedType>(op.getX().getType()).getDimSize(1);
+  if (schedule.getMethod() == ProductMethod::FP16x3 && k % columns != 0)
+    return op.emitOpError("method fp16x3 multiplies halves in two parts, of "
+                          "which tenon.split gives a multiple of ")
+           << columns << " columns, but they have " << k;
   if (op.getFactors().empty() && !schedule.isSplit())
     return success();
   if (op.getFactors().size() != 2)
