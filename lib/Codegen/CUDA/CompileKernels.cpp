@@ -75,8 +75,9 @@ static bool spills(const KernelResources &kernel) {
 }
 
 /// Removes how many blocks a multiprocessor should have at least from kernels
-/// that spill: it costs registers, and spilling is worse. Other kernels keep
-/// theirs, on which setmaxnreg may depend. Returns whether there was one.
+/// that spill: it costs registers, and spilling is worse. One block costs none,
+/// and kernels that share registers out (setmaxnreg) have to say it. Returns
+/// whether there was one.
 static bool dropOccupancyHints(std::string &ptx,
                                ArrayRef<KernelResources> kernels) {
   llvm::StringSet<> spilling;
@@ -90,7 +91,8 @@ static bool dropOccupancyHints(std::string &ptx,
     if (auto [before, name] = line.split(".entry "); !name.empty())
       isSpilling =
           spilling.contains(name.take_until([](char c) { return c == '('; }));
-    if (!isSpilling || !line.starts_with(".minnctapersm"))
+    if (!isSpilling || !line.starts_with(".minnctapersm") ||
+        line.trim() == ".minnctapersm 1")
       kept += (line + "\n").str();
   }
   bool dropped = kept.size() < ptx.size();
