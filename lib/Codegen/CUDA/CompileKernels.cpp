@@ -75,9 +75,8 @@ static bool spills(const KernelResources &kernel) {
 }
 
 /// Removes how many blocks a multiprocessor should have at least from kernels
-/// that spill: it costs registers, and spilling is worse. One block costs none,
-/// and kernels that share registers out (setmaxnreg) have to say it. Returns
-/// whether there was one.
+/// that spill: it costs registers, and spilling is worse. Other kernels keep
+/// theirs, on which setmaxnreg may depend. Returns whether there was one.
 static bool dropOccupancyHints(std::string &ptx,
                                ArrayRef<KernelResources> kernels) {
   llvm::StringSet<> spilling;
@@ -91,8 +90,7 @@ static bool dropOccupancyHints(std::string &ptx,
     if (auto [before, name] = line.split(".entry "); !name.empty())
       isSpilling =
           spilling.contains(name.take_until([](char c) { return c == '('; }));
-    if (!isSpilling || !line.starts_with(".minnctapersm") ||
-        line.trim() == ".minnctapersm 1")
+    if (!isSpilling || !line.starts_with(".minnctapersm"))
       kept += (line + "\n").str();
   }
   bool dropped = kept.size() < ptx.size();
@@ -125,10 +123,19 @@ static TargetResult compileFor(const TargetSpec &target, StringRef bitcode,
     return fail(ptx.takeError());
   result.ptx = std::move(*ptx);
   auto assembled = assemble(toolkit, folder, target.name, result.ptx);
-  if (assembled && dropOccupancyHints(result.ptx, assembled->second))
-    assembled = assemble(toolkit, folder, target.name, result.ptx);
   if (!assembled)
     return fail(assembled.takeError());
+  std::string relaxed = result.ptx;
+  if (dropOccupancyHints(relaxed, assembled->second)) {
+    // A kernel with setmaxnreg may not do without: then it spills.
+    auto again = assemble(toolkit, folder, target.name, relaxed);
+    if (again) {
+      result.ptx = std::move(relaxed);
+      *assembled = std::move(*again);
+    } else {
+      llvm::consumeError(again.takeError());
+    }
+  }
   std::tie(result.cubin, result.resources) = std::move(*assembled);
   return result;
 }

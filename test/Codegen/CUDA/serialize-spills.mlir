@@ -2,14 +2,12 @@
 // RUN: tenon-opt %s --tenon-serialize-kernels=targets=sm_80 | FileCheck %s
 
 // A kernel that spills loses its wish for two blocks a multiprocessor; the one beside it keeps its own. Kernels that
-// move registers between warpgroups need theirs, of one block, also where they spill: without it ptxas ignores setmaxnreg.
+// move registers between warpgroups need theirs: without it ptxas ignores setmaxnreg.
 
 // CHECK: .entry wide(
 // CHECK-NOT: .minnctapersm
 // CHECK-SAME: .entry narrow(
 // CHECK-SAME: .minnctapersm 2
-// CHECK-SAME: .entry alone(
-// CHECK-SAME: .minnctapersm 1
 gpu.module @kernels {
   llvm.func @wide(%p: !llvm.ptr<1>) attributes {
       gpu.kernel, nvvm.kernel, nvvm.minctasm = 2 : i32, nvvm.reqntid = array<i32: 1024>} {
@@ -21,14 +19,6 @@ gpu.module @kernels {
   }
   llvm.func @narrow(%p: !llvm.ptr<1>) attributes {
       gpu.kernel, nvvm.kernel, nvvm.minctasm = 2 : i32, nvvm.reqntid = array<i32: 256>} {
-    llvm.return
-  }
-  llvm.func @alone(%p: !llvm.ptr<1>) attributes {
-      gpu.kernel, nvvm.kernel, nvvm.minctasm = 1 : i32, nvvm.reqntid = array<i32: 1024>} {
-    %0 = llvm.load volatile %p : !llvm.ptr<1> -> vector<128xf32>
-    %1 = llvm.fmul %0, %0 : vector<128xf32>
-    nvvm.barrier0
-    llvm.store volatile %1, %p : vector<128xf32>, !llvm.ptr<1>
     llvm.return
   }
 }
