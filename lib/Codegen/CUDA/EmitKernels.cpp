@@ -78,9 +78,6 @@ private:
   Value i64(int64_t value) {
     return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
   }
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
   bool hasReductions() const { return plan.getPhases().size() != 1; }
 
   EpilogueOp op;
@@ -180,17 +177,9 @@ void EpilogueLowering::launch(const EpiloguePhase &phase, unsigned number,
   if (phase.reduction)
     arguments.push_back(states[number]);
   arguments.append({m, groups});
-  Value blocks = arith::IndexCastOp::create(
-      b, b.getIndexType(),
-      arith::MulIOp::create(b, groups, i64(geometry.columnBlocks())));
-  Value one = index(1);
-  gpu::LaunchFuncOp::create(
-      b, b.getLoc(),
-      SymbolRefAttr::get(module.getNameAttr(),
-                         {FlatSymbolRefAttr::get(kernel.getNameAttr())}),
-      gpu::KernelDim3{blocks, one, one},
-      gpu::KernelDim3{index(geometry.threads()), one, one},
-      /*dynamicSharedMemorySize=*/Value(), arguments);
+  Value blocks = arith::MulIOp::create(b, groups, i64(geometry.columnBlocks()));
+  createLaunch(b, kernel, blocks, geometry.threads(), /*shared=*/Value(),
+               arguments);
 }
 
 void EpilogueLowering::launchPhases(const KernelGeometry &geometry) {

@@ -57,6 +57,22 @@ Value tenon::createIsAligned(ImplicitLocOpBuilder &b, ValueRange memrefs) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, i64(0));
 }
 
+gpu::LaunchFuncOp tenon::createLaunch(ImplicitLocOpBuilder &b,
+                                      LLVM::LLVMFuncOp kernel, Value blocks,
+                                      int64_t threads, Value shared,
+                                      ValueRange arguments) {
+  auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value along = arith::IndexCastOp::create(b, b.getIndexType(), blocks);
+  Value inBlock = arith::ConstantIndexOp::create(b, threads);
+  return gpu::LaunchFuncOp::create(
+      b, b.getLoc(),
+      SymbolRefAttr::get(module.getNameAttr(),
+                         {FlatSymbolRefAttr::get(kernel.getNameAttr())}),
+      gpu::KernelDim3{along, one, one}, gpu::KernelDim3{inBlock, one, one},
+      shared, arguments);
+}
+
 std::string tenon::makeKernelName(gpu::GPUModuleOp module, StringRef base) {
   std::string name = base.str();
   for (unsigned i = 1; module.lookupSymbol(name); ++i)

@@ -13,6 +13,7 @@
 #define TENON_LIB_CODEGEN_CUDA_HOSTVALUES_H
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::tenon {
@@ -26,6 +27,12 @@ Value createRowCount(ImplicitLocOpBuilder &b, Value memref);
 
 /// Whether every memref of `memrefs` is aligned to 16 bytes.
 Value createIsAligned(ImplicitLocOpBuilder &b, ValueRange memrefs);
+
+/// A launch of `kernel` by `blocks` (i64) blocks of `threads` threads.
+/// `shared`: bytes of dynamic shared memory (i32), or null.
+gpu::LaunchFuncOp createLaunch(ImplicitLocOpBuilder &b, LLVM::LLVMFuncOp kernel,
+                               Value blocks, int64_t threads, Value shared,
+                               ValueRange arguments);
 
 /// `base`, or `base` with a number where `module` has that name already.
 std::string makeKernelName(gpu::GPUModuleOp module, StringRef base);

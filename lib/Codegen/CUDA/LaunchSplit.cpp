@@ -52,16 +52,8 @@ static void launch(ImplicitLocOpBuilder &b, SplitOp op, Value m, unsigned lanes,
       b, emitCeilDiv(b, m, i64(geometry.rows())), i64(kMaxBlocks));
   SmallVector<Value> arguments = llvm::to_vector(op->getOperands());
   arguments.append({m, groups});
-  Value one = arith::ConstantIndexOp::create(b, 1);
-  Value threads = arith::ConstantIndexOp::create(b, geometry.threads());
-  gpu::LaunchFuncOp::create(
-      b, b.getLoc(),
-      SymbolRefAttr::get(module.getNameAttr(),
-                         {FlatSymbolRefAttr::get(kernel.getNameAttr())}),
-      gpu::KernelDim3{arith::IndexCastOp::create(b, b.getIndexType(), groups),
-                      one, one},
-      gpu::KernelDim3{threads, one, one}, /*dynamicSharedMemorySize=*/Value(),
-      arguments);
+  createLaunch(b, kernel, groups, geometry.threads(), /*shared=*/Value(),
+               arguments);
 }
 
 LogicalResult tenon::lowerSplit(SplitOp op, gpu::GPUModuleOp module,

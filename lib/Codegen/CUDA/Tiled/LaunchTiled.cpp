@@ -88,18 +88,11 @@ void TiledLowering::emitAndLaunch(const TileGeometry &geometry) {
   }
   llvm::append_range(arguments, op.getOperands());
   arguments.append({m, /*token=*/i64(0)});
-  Value one = arith::ConstantIndexOp::create(b, 1);
-  Value blocks =
-      arith::IndexCastOp::create(b, b.getIndexType(), createWork(geometry));
-  Value threads = arith::ConstantIndexOp::create(b, geometry.blockThreads());
+  Value work = createWork(geometry);
   Value shared = arith::ConstantOp::create(
       b, b.getI32IntegerAttr(getSharedBytes(geometry.schedule)));
-  auto launch = gpu::LaunchFuncOp::create(
-      b, b.getLoc(),
-      SymbolRefAttr::get(module.getNameAttr(),
-                         {FlatSymbolRefAttr::get(kernel.getNameAttr())}),
-      gpu::KernelDim3{blocks, one, one}, gpu::KernelDim3{threads, one, one},
-      shared, arguments);
+  gpu::LaunchFuncOp launch =
+      createLaunch(b, kernel, work, geometry.blockThreads(), shared, arguments);
   launch->setAttr(TenonDialect::kPersistentAttr,
                   b.getI64IntegerAttr(getMaxBlocks(geometry.schedule)));
   if (!geometry.isWgmma())
