@@ -90,7 +90,8 @@ ScheduleAttr tenon::getGuardSchedule(MLIRContext *context, Precision precision,
                              /*pingPong=*/false,
                              precision == Precision::FP32
                                  ? ProductMethod::FMA
-                                 : ProductMethod::Direct);
+                                 : ProductMethod::Direct,
+                             ReductionMethod::Separate);
   };
   if (!ShapedType::isDynamic(m) && m <= 64)
     return build({64, 64, 32}, {2, 2}, 4);

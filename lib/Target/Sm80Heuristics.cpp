@@ -164,7 +164,8 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem,
         ScheduleAttr::get(type.getContext(), KernelFamily::MmaSync, tile, warps,
                           stages, swizzle, kRaster,
                           /*blocks=*/1, /*streamK=*/true,
-                          /*cluster=*/{}, /*pingPong=*/false, problem.method);
+                          /*cluster=*/{}, /*pingPong=*/false, problem.method,
+                          ReductionMethod::Separate);
     if (llvm::all_of(targets, [&](const TargetSpec *target) {
           return findProblem(schedule, type, *target).empty();
         }))

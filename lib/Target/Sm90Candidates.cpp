@@ -78,10 +78,10 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
   if (cluster[0] * cluster[1] == 1)
     cluster = {};
   auto build = [&](int64_t stages) {
-    return ScheduleAttr::get(type.getContext(), KernelFamily::Wgmma, tile,
-                             {form.warps, 1}, stages, swizzle,
-                             kRasterRows / form.m, /*blocks=*/1, streamK,
-                             cluster, form.pingPong, problem.method);
+    return ScheduleAttr::get(
+        type.getContext(), KernelFamily::Wgmma, tile, {form.warps, 1}, stages,
+        swizzle, kRasterRows / form.m, /*blocks=*/1, streamK, cluster,
+        form.pingPong, problem.method, ReductionMethod::Separate);
   };
   ScheduleAttr schedule = build(2);
   int64_t otherBytes = getSharedBytes(schedule) - 2 * getStageBytes(schedule);

@@ -73,9 +73,9 @@ private:
     auto scaled = BatchNormTrainingOp::create(
         rewriter, op.getLoc(), op.getResult().getType(),
         op.getNewStatistics().getTypes(), input, weight, op.getBias(), mean,
-        variance,
+        variance, /*moments=*/Value(),
         rewriter.getF64FloatAttr(op.getEps().convertToDouble() / square),
-        op.getMomentumAttr());
+        op.getMomentumAttr(), /*moment_rows=*/IntegerAttr());
     SmallVector<Value> results(scaled->getResults());
     if (mean) {
       results[1] = MulOp::create(rewriter, op.getLoc(), results[1], factor);

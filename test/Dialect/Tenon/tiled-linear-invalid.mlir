@@ -121,7 +121,7 @@ func.func @dynamic_n(%x: memref<4x64xf16>, %w: memref<?x64xf16>, %o: memref<4x8x
 // -----
 
 func.func @no_workspace(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
-  // expected-error @below {{needs a workspace exactly where its schedule has stream_k, but has none with stream_k}}
+  // expected-error @below {{needs a workspace exactly where its schedule has stream_k or reduction = resident, but has none with either}}
   tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
       epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
       schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true> {
@@ -133,7 +133,7 @@ func.func @no_workspace(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4
 // -----
 
 func.func @workspace(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>, %ws: memref<64xi8>) {
-  // expected-error @below {{needs a workspace exactly where its schedule has stream_k, but has one without stream_k}}
+  // expected-error @below {{needs a workspace exactly where its schedule has stream_k or reduction = resident, but has one without either}}
   tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
       epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>) workspace(%ws: memref<64xi8>)
       schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
@@ -193,7 +193,7 @@ func.func @reduction(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8x
   tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
       epilogue(%acc: tensor<4x8xf16>, %m = %s: memref<8xf16>) outs(%o: memref<4x8xf16>)
       schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
-    // expected-error @below {{cannot be in a tiled epilogue: it is neither an elementwise op of the tenon dialect nor a splat constant}}
+    // expected-error @below {{cannot be in a tiled epilogue: it is neither an elementwise op of the tenon dialect, nor a reduction of it, nor a splat constant}}
     %0:3 = tenon.batch_norm_training %acc running(%m, %m)
         : (tensor<4x8xf16>, tensor<8xf16>, tensor<8xf16>) -> (tensor<4x8xf16>, tensor<8xf16>, tensor<8xf16>)
     tenon.yield %0#0 : tensor<4x8xf16>
@@ -207,7 +207,7 @@ func.func @other_dialect(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<
   tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
       epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
       schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
-    // expected-error @below {{cannot be in a tiled epilogue: it is neither an elementwise op of the tenon dialect nor a splat constant}}
+    // expected-error @below {{cannot be in a tiled epilogue: it is neither an elementwise op of the tenon dialect, nor a reduction of it, nor a splat constant}}
     %0 = math.exp %acc : tensor<4x8xf16>
     tenon.yield %0 : tensor<4x8xf16>
   }
@@ -220,7 +220,7 @@ func.func @not_a_splat(%x: memref<2x64xf16>, %w: memref<1x64xf16>, %o: memref<2x
   tenon.tiled_linear %x, %w : memref<2x64xf16>, memref<1x64xf16>
       epilogue(%acc: tensor<2x1xf16>) outs(%o: memref<2x1xf16>)
       schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
-    // expected-error @below {{cannot be in a tiled epilogue: it is neither an elementwise op of the tenon dialect nor a splat constant}}
+    // expected-error @below {{cannot be in a tiled epilogue: it is neither an elementwise op of the tenon dialect, nor a reduction of it, nor a splat constant}}
     %0 = arith.constant dense<[[1.0], [2.0]]> : tensor<2x1xf16>
     tenon.yield %0 : tensor<2x1xf16>
   }

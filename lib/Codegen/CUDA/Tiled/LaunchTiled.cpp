@@ -112,7 +112,8 @@ static ScheduleAttr getUnalignedSchedule(ScheduleAttr schedule) {
                            /*stages=*/3, schedule.getSwizzle(),
                            schedule.getRaster(), /*blocks=*/2,
                            /*streamK=*/false, /*cluster=*/{},
-                           /*pingPong=*/false, schedule.getMethod());
+                           /*pingPong=*/false, schedule.getMethod(),
+                           schedule.getReduction());
 }
 
 void TiledLowering::run() {

@@ -74,6 +74,34 @@ LogicalResult BatchNormInferenceOp::verify() {
   return verifyEps(*this, getEps());
 }
 
+static bool isMomentsOf(RankedTensorType moments, RankedTensorType input,
+                        int64_t rows) {
+  int64_t extent = MomentsOp::getNumRows(input.getDimSize(0), rows);
+  return moments.getElementType().isF32() &&
+         moments.getShape() == ArrayRef{extent, input.getDimSize(1)};
+}
+
+static LogicalResult verifyMoments(BatchNormTrainingOp op) {
+  Value moments = op.getMoments();
+  // batch_norm_training-C5
+  if (static_cast<bool>(moments) != op.getMomentRows().has_value())
+    return op.emitOpError(
+        "takes moments together with moment_rows, or neither");
+  if (!moments)
+    return success();
+  // batch_norm_training-C6
+  if (!isa_and_nonnull<EpilogueOp>(op->getParentOp()))
+    return op.emitOpError("takes moments within a tenon.epilogue alone");
+  // batch_norm_training-C7
+  RankedTensorType input = op.getInput().getType();
+  auto type = cast<RankedTensorType>(moments.getType());
+  if (!isMomentsOf(type, input, *op.getMomentRows()))
+    return op.emitOpError("needs moments in f32, mean and M2 of each ")
+           << *op.getMomentRows() << " rows of " << input << ", but they are "
+           << type;
+  return success();
+}
+
 LogicalResult BatchNormTrainingOp::verify() {
   if (failed(verifySegments(
           *this, ArrayRef(getProperties().operandSegmentSizes).take_front(1))))
@@ -103,11 +131,27 @@ LogicalResult BatchNormTrainingOp::verify() {
                        "expected (")
            << statistics << ") after the result, but has ("
            << getNewStatistics().getTypes() << ")";
+  if (failed(verifyMoments(*this)))
+    return failure();
   // batch_norm_training-C4
   if (!getMomentum().isFinite())
     return emitOpError("momentum must be finite, but is ")
            << getMomentum().convertToDouble();
   return verifyEps(*this, getEps());
+}
+
+LogicalResult MomentsOp::verify() {
+  // moments-C1
+  if (!isMomentsOf(getType(), getInput().getType(), getRows()))
+    return emitOpError("gives mean and M2 of each ")
+           << getRows() << " rows of " << getInput().getType()
+           << " in f32, but its result is " << getType();
+  // moments-C2
+  bool isYielded = llvm::all_of(getResult().getUsers(), llvm::IsaPred<YieldOp>);
+  if (!isa_and_nonnull<TiledLinearOp>((*this)->getParentOp()) || !isYielded)
+    return emitOpError("stands in a tenon.tiled_linear, whose yield alone uses "
+                       "it");
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,7 +179,10 @@ Value BatchNormInferenceOp::emitScalar(OpBuilder &builder, Location loc,
 int64_t BatchNormTrainingOp::getReductionAxis() { return 0; }
 Value BatchNormTrainingOp::getReducedInput() { return getInput(); }
 SmallVector<Value> BatchNormTrainingOp::getColumnOperands() {
-  return SmallVector<Value>(llvm::drop_begin(getOperands()));
+  SmallVector<Value> operands(llvm::drop_begin(getOperands()));
+  if (getMoments())
+    operands.pop_back();
+  return operands;
 }
 
 // A state is (mean, M2), M2 the sum of squared distances from the mean.

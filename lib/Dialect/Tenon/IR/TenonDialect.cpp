@@ -79,6 +79,13 @@ static ParseResult parseProductMethod(AsmParser &parser, ProductMethod &value) {
                    "a method; expected direct, fp16, fp16x3 or fma");
 }
 
+static ParseResult parseReductionMethod(AsmParser &parser,
+                                        ReductionMethod &value) {
+  return parseEnum(parser, value,
+                   "a reduction; expected separate, two_phase, resident or "
+                   "input_moments");
+}
+
 /// Extents as in a shape, `128x256x64`.
 static ParseResult parseExtents(AsmParser &parser,
                                 SmallVector<int64_t> &extents) {
@@ -102,8 +109,8 @@ static ParseResult parseFlag(AsmParser &parser, bool &value) {
 static ParseResult parseBlocksAndOptions(AsmParser &parser, int64_t &blocks,
                                          bool &streamK,
                                          SmallVector<int64_t> &cluster,
-                                         bool &pingPong,
-                                         ProductMethod &method) {
+                                         bool &pingPong, ProductMethod &method,
+                                         ReductionMethod &reduction) {
   if (parser.parseInteger(blocks))
     return failure();
   llvm::StringSet<> seen;
@@ -123,9 +130,11 @@ static ParseResult parseBlocksAndOptions(AsmParser &parser, int64_t &blocks,
       result = parseFlag(parser, pingPong);
     else if (name == "method")
       result = parseProductMethod(parser, method);
+    else if (name == "reduction")
+      result = parseReductionMethod(parser, reduction);
     else
-      return parser.emitError(loc, "expected stream_k, cluster, ping_pong or "
-                                   "method, but found ")
+      return parser.emitError(loc, "expected stream_k, cluster, ping_pong, "
+                                   "method or reduction, but found ")
              << name;
     if (failed(result))
       return failure();
@@ -135,7 +144,8 @@ static ParseResult parseBlocksAndOptions(AsmParser &parser, int64_t &blocks,
 
 static void printBlocksAndOptions(AsmPrinter &printer, int64_t blocks,
                                   bool streamK, ArrayRef<int64_t> cluster,
-                                  bool pingPong, ProductMethod method) {
+                                  bool pingPong, ProductMethod method,
+                                  ReductionMethod reduction) {
   printer << blocks;
   if (streamK)
     printer << ", stream_k = true";
@@ -147,16 +157,20 @@ static void printBlocksAndOptions(AsmPrinter &printer, int64_t blocks,
     printer << ", ping_pong = true";
   if (method != ProductMethod::Direct)
     printer << ", method = " << stringifyProductMethod(method);
+  if (reduction != ReductionMethod::Separate)
+    printer << ", reduction = " << stringifyReductionMethod(reduction);
 }
 
 #define GET_ATTRDEF_CLASSES
 #include "tenon/Dialect/Tenon/IR/TenonAttrs.cpp.inc"
 
-LogicalResult ScheduleAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, KernelFamily /*family*/,
-    ArrayRef<int64_t> tile, ArrayRef<int64_t> warps, int64_t stages,
-    int64_t swizzle, int64_t raster, int64_t blocks, bool /*streamK*/,
-    ArrayRef<int64_t> cluster, bool /*pingPong*/, ProductMethod /*method*/) {
+LogicalResult
+ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                     KernelFamily /*family*/, ArrayRef<int64_t> tile,
+                     ArrayRef<int64_t> warps, int64_t stages, int64_t swizzle,
+                     int64_t raster, int64_t blocks, bool /*streamK*/,
+                     ArrayRef<int64_t> cluster, bool /*pingPong*/,
+                     ProductMethod /*method*/, ReductionMethod /*reduction*/) {
   // schedule-C1
   if (tile.size() != 3)
     return emitError() << "tile must be M x N x K, but has " << tile.size()

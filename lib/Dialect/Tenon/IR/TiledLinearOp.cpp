@@ -125,10 +125,12 @@ LogicalResult TiledLinearOp::verify() {
            << x << " and w is " << w;
   if (failed(verifyMethod(*this)))
     return failure();
-  if (getSchedule().getStreamK() != static_cast<bool>(getWorkspace()))
+  bool exchanges = getSchedule().getStreamK() ||
+                   getSchedule().getReduction() == ReductionMethod::Resident;
+  if (exchanges != static_cast<bool>(getWorkspace()))
     return emitOpError("needs a workspace exactly where its schedule has "
-                       "stream_k, but has ")
-           << (getWorkspace() ? "one without" : "none with") << " stream_k";
+                       "stream_k or reduction = resident, but has ")
+           << (getWorkspace() ? "one without" : "none with") << " either";
   return success();
 }
 
@@ -137,7 +139,37 @@ LogicalResult TiledLinearOp::verify() {
 static bool canBeInEpilogue(Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
-  return isa<ElementwiseEpilogueOp>(op);
+  return isa<ElementwiseEpilogueOp, ReductionEpilogueOp, MomentsOp>(op);
+}
+
+/// Checks that the schedule allows for what reduces the product.
+static LogicalResult verifyReductions(TiledLinearOp op) {
+  ReductionMethod method = op.getSchedule().getReduction();
+  for (Operation &nested : *op.getBody()) {
+    if (isa<ReductionEpilogueOp>(nested) && method != ReductionMethod::Resident)
+      return nested.emitOpError("needs a schedule with reduction = resident, "
+                                "but it has ")
+             << stringifyReductionMethod(method);
+    auto moments = dyn_cast<MomentsOp>(nested);
+    if (!moments)
+      continue;
+    if (method != ReductionMethod::TwoPhase)
+      return moments.emitOpError("needs a schedule with reduction = two_phase, "
+                                 "but it has ")
+             << stringifyReductionMethod(method);
+    int64_t rows = op.getSchedule().getMomentRows();
+    if (moments.getRows() != static_cast<uint64_t>(rows))
+      return moments.emitOpError("must be of the rows that the schedule's "
+                                 "kernel takes together, ")
+             << rows << ", but is of " << moments.getRows();
+  }
+  return success();
+}
+
+/// Whether `value` may be written to an output of another shape than the
+/// product's.
+static bool isOfColumns(Value value) {
+  return isa_and_nonnull<ReductionEpilogueOp, MomentsOp>(value.getDefiningOp());
 }
 
 /// Checks that the region's arguments stand for the product and the inputs.
@@ -172,15 +204,20 @@ LogicalResult TiledLinearOp::verifyRegions() {
   for (Operation &op : getBody()->without_terminator())
     if (!canBeInEpilogue(op))
       return op.emitOpError("cannot be in a tiled epilogue: it is neither an "
-                            "elementwise op of the tenon dialect nor a splat "
-                            "constant");
+                            "elementwise op of the tenon dialect, nor a "
+                            "reduction of it, nor a splat constant");
+  if (failed(verifyReductions(*this)))
+    return failure();
+  if (failed(tenon::detail::verifyEpilogueYield(getYield(), getOutputs())))
+    return failure();
   SmallVector<int64_t> shape = getProductShape();
-  for (Value output : getOutputs())
-    if (cast<ShapedType>(output.getType()).getShape() != ArrayRef(shape))
+  for (auto [output, value] : llvm::zip(getOutputs(), getYield().getValues()))
+    if (cast<ShapedType>(output.getType()).getShape() != ArrayRef(shape) &&
+        !isOfColumns(value))
       return emitOpError("writes outputs of the product's shape, ")
              << EpilogueOp::getTensorType(getAccumulator().getType())
              << ", but one is " << output.getType();
-  return tenon::detail::verifyEpilogueYield(getYield(), getOutputs());
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -103,6 +103,16 @@ def Tenon_ProductMethod : I32EnumAttr<"ProductMethod",
   let genSpecializedAttr = 0;
 }
 
+def Tenon_ReductionMethod : I32EnumAttr<"ReductionMethod",
+    "how a reduction along M that follows a product is computed", [
+      I32EnumAttrCase<"Separate", 0, "separate">,
+      I32EnumAttrCase<"TwoPhase", 1, "two_phase">,
+      I32EnumAttrCase<"Resident", 2, "resident">,
+      I32EnumAttrCase<"InputMoments", 3, "input_moments">]> {
+  let cppNamespace = "::mlir::tenon";
+  let genSpecializedAttr = 0;
+}
+
 def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
   let mnemonic = "schedule";
   let summary = "How a tiled kernel divides a product";
@@ -120,6 +130,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `cluster`  | neighbouring tiles along M and N whose blocks share copies of w and x; none: 1x1 |
     | `ping_pong` | whether two groups of such warps take tiles in turn, so that one multiplies while the other finishes |
     | `method`   | how numbers are multiplied, if not directly; below |
+    | `reduction` | how batch norm that follows is computed, if not separately; below |
 
     | method   | x and w | product |
     |----------|---------|---------|
@@ -127,6 +138,13 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `fp16`   | f32 that `tenon.split` rounded to f16, row by row on a scale | one product of f16, with tf32's precision |
     | `fp16x3` | f32 that `tenon.split` halved | three products of f16, with the precision of fp32 |
     | `fma`    | f32 | one by one, without tensor cores, as fp32 |
+
+    | reduction | a layer that ends in training batch norm |
+    |-----------|------------------------------------------|
+    | `separate` | the product; a kernel that reduces it, one that normalises it |
+    | `two_phase` | the product's kernel also gives the moments of each row tile; one more normalises |
+    | `resident` | one kernel: all row tiles of a column are on the GPU together and exchange moments before they store |
+    | `input_moments` | moments of x give those of the product, which its kernel normalises |
 
     Which schedules a target and an element type can take is checked where they
     are known (`findProblem`, Target/Schedule.h).
@@ -148,13 +166,14 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
                         DefaultValuedParameter<"bool", "false">:$streamK,
                         OptionalArrayRefParameter<"int64_t">:$cluster,
                         DefaultValuedParameter<"bool", "false">:$pingPong,
-                        DefaultValuedParameter<"ProductMethod", "ProductMethod::Direct">:$method);
+                        DefaultValuedParameter<"ProductMethod", "ProductMethod::Direct">:$method,
+                        DefaultValuedParameter<"ReductionMethod", "ReductionMethod::Separate">:$reduction);
   let assemblyFormat = [{
     `<` custom<KernelFamily>($family) `,` `tile` `=` custom<Extents>($tile)
     `,` `warps` `=` custom<Extents>($warps) `,` `stages` `=` $stages
     `,` `swizzle` `=` $swizzle `,` `raster` `=` $raster `,` `blocks` `=`
     custom<BlocksAndOptions>($blocks, $streamK, $cluster, $pingPong,
-                             $method) `>`
+                             $method, $reduction) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -169,6 +188,17 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
       return getCluster().empty() ? 1 : getCluster()[1];
     }
     int64_t getClusterBlocks() const { return getClusterM() * getClusterN(); }
+    /// The same with another way to reduce.
+    ScheduleAttr withReduction(ReductionMethod reduction) const {
+      return get(getContext(), getFamily(), getTile(), getWarps(), getStages(),
+                 getSwizzle(), getRaster(), getBlocks(), getStreamK(),
+                 getCluster(), getPingPong(), getMethod(), reduction);
+    }
+    /// Rows of which a kernel gives moments together: a tile's, or with wgmma
+    /// those of one instruction.
+    int64_t getMomentRows() const {
+      return getFamily() == KernelFamily::Wgmma ? 64 : getTile()[0];
+    }
     /// Whether x and w are what `tenon.split` gives.
     bool isSplit() const {
       return getMethod() == ProductMethod::FP16 ||

@@ -77,23 +77,68 @@ def Tenon_BatchNormTrainingOp : Tenon_Op<"batch_norm_training", [
         -> (tensor<?x64xf32>, tensor<64xf32>, tensor<64xf32>)
     ```
 
+    Within a `tenon.epilogue` the batch's moments may be given, as `tenon.moments`
+    has them for each `moment_rows` rows; then they are combined, and input is not
+    reduced.
+
     Errors: an operand that is not `[N]`; one running statistic without the other;
-    a static M of 1; an eps that is negative or not finite.
+    a static M of 1; an eps that is negative or not finite; moments elsewhere than
+    in a `tenon.epilogue`, without `moment_rows` or of another shape.
   }];
   let arguments = (ins Tenon_Matrix:$input, Optional<Tenon_Features>:$weight,
                        Optional<Tenon_Features>:$bias,
                        Optional<Tenon_Features>:$running_mean,
                        Optional<Tenon_Features>:$running_var,
+                       Optional<Tenon_Matrix>:$moments,
                        DefaultValuedAttr<F64Attr, "1.0e-5">:$eps,
-                       DefaultValuedAttr<F64Attr, "0.1">:$momentum);
+                       DefaultValuedAttr<F64Attr, "0.1">:$momentum,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$moment_rows);
   let results = (outs Tenon_Matrix:$result,
                       Variadic<Tenon_Features>:$new_statistics);
   let assemblyFormat = [{
     $input (`weight` `(` $weight^ `)`)? (`bias` `(` $bias^ `)`)?
-    (`running` `(` $running_mean^ `,` $running_var `)`)? attr-dict
+    (`running` `(` $running_mean^ `,` $running_var `)`)?
+    (`moments` `(` $moments^ `)`)? attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+}
+
+def Tenon_MomentsOp : Tenon_Op<"moments"> {
+  let summary = "Mean and M2 of each column over blocks of rows";
+  let description = [{
+    Takes a matrix's rows in blocks of `rows`, the last of which may have fewer. Of
+    block b and each column, row 2b of the result is the mean, and row 2b + 1 is M2,
+    the sum of squared distances from it. So moments of several blocks combine by
+    Chan's rule (`tenon.batch_norm_training`). All is computed in f32.
+
+    It stands in the region of a `tenon.tiled_linear`, whose yield alone uses it,
+    and takes what the yield writes: a kernel has the moments of its tiles when it
+    stores them. Rows are 64 with a schedule of family `wgmma`, those of a tile with
+    `mma_sync`.
+
+    Requires: input `[M, N]`; rows positive. Gives: f32 `[2 ceil(M / rows), N]`.
+
+    Example:
+
+    ```mlir
+    %m = tenon.moments %0 {rows = 128} : tensor<?x64xf32> -> tensor<?x64xf32>
+    ```
+
+    Errors: a result of another shape or type; rows that are not positive; any
+    other place.
+  }];
+  let arguments = (ins Tenon_Matrix:$input,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$rows);
+  let results = (outs Tenon_Matrix:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Rows of the moments of `m` rows, dynamic or not.
+    static int64_t getNumRows(int64_t m, int64_t rows) {
+      return ShapedType::isDynamic(m) ? m : 2 * llvm::divideCeil(m, rows);
+    }
+  }];
 }
 
 #endif // TENON_DIALECT_TENON_IR_TENONBATCHNORMOPS_TD

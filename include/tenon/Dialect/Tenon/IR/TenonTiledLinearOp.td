@@ -41,14 +41,19 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     layers of a function may share; Target/Schedule.h has its size. An input
     `[M, N]` may be the buffer of an output; x, w and all other inputs may not.
 
+    With `reduction = two_phase` the region may also yield the `tenon.moments` of
+    what it computes, of each row tile. With `reduction = resident` it may hold one
+    training batch norm: all tiles of a column are at work together, exchange
+    moments in the workspace, and finish what they have in registers.
+
     On tensors it gives one result for each output; on memrefs none. One kernel
     comes of it (`--tenon-emit-kernels`).
 
     Requires: all operands tensors or all memrefs; x `[M, K]`, w `[N, K]` of one
     type, f16, bf16 or f32, and w static; a product argument `[M, N]` of x's type
-    or f32; outputs `[M, N]`; in the region ops that implement
-    `ElementwiseEpilogueOp` and splat constants; a workspace exactly with
-    `stream_k`; f32 factors `[M, 1]` and `[N, 1]` with method `fp16` or `fp16x3`.
+    or f32; outputs `[M, N]`, but for moments and new statistics; in the region ops
+    that implement `ElementwiseEpilogueOp`, reductions as above, and splat
+    constants; a workspace exactly with `stream_k` or `reduction = resident`; f32 factors `[M, 1]` and `[N, 1]` with method `fp16` or `fp16x3`.
 
     Example:
 
@@ -67,7 +72,8 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     Errors: tensors mixed with memrefs; x and w of other shapes or types; an
     argument or a yielded value that differs from its operand or output; an output
     of another shape than the product; an op that cannot be in the epilogue;
-    `stream_k` without a workspace, or the reverse; factors of another shape or
+    a reduction that the schedule does not name; `stream_k` or `resident` without a
+    workspace, or the reverse; factors of another shape or
     type, or none where the method needs them; element types that the method does
     not multiply.
   }];
