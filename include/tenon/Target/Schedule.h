@@ -99,6 +99,12 @@ struct TiledObstacle {
 /// anything does.
 std::optional<TiledObstacle> findEpilogueObstacle(FusedLinearOp op);
 
+/// Says in a sentence why kernels cannot compute `op` as the schedule's
+/// reduction says; "" if they can, or if it is separate. Whether a target has
+/// room for all tiles at once, as resident asks, is not known here.
+std::string findReductionProblem(LinearOp op, ScheduleAttr schedule);
+std::string findReductionProblem(FusedLinearOp op, ScheduleAttr schedule);
+
 /// Parts in which `method` takes elements of f32 (`tenon.split`); 0 if it takes
 /// them as they are.
 unsigned getSplitParts(ProductMethod method);

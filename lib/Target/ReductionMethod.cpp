@@ -1,0 +1,174 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which layers each way to reduce a product can serve.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Target/Schedule.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+using llvm::formatv;
+
+namespace {
+/// The region of a layer, divided at its only batch norm.
+struct Division {
+  explicit Division(FusedLinearOp op, BatchNormTrainingOp norm);
+
+  /// Values that depend on the product, but not on the norm.
+  SmallPtrSet<Value, 8> before;
+  /// Ops that depend on the norm, itself and the yield included.
+  SmallVector<Operation *> after;
+};
+} // namespace
+
+Division::Division(FusedLinearOp op, BatchNormTrainingOp norm) {
+  before.insert(op.getAccumulator());
+  SmallPtrSet<Value, 8> normalised;
+  for (Operation &inner : *op.getBody()) {
+    auto isIn = [&](const SmallPtrSet<Value, 8> &values) {
+      return llvm::any_of(inner.getOperands(), [&](Value operand) {
+        return values.contains(operand);
+      });
+    };
+    if (&inner == norm || isa<YieldOp>(inner) || isIn(normalised)) {
+      after.push_back(&inner);
+      normalised.insert_range(inner.getResults());
+    } else if (isIn(before)) {
+      before.insert_range(inner.getResults());
+    }
+  }
+}
+
+static std::string describe(Value value) {
+  Operation *producer = value.getDefiningOp();
+  return producer ? formatv("'{0}'", producer->getName().getStringRef()).str()
+                  : "the product";
+}
+
+/// What follows the batch norm may read of what precedes it the norm's input
+/// alone: no other value is kept.
+static std::string findCrossing(FusedLinearOp op, BatchNormTrainingOp norm) {
+  Division division(op, norm);
+  Value input = norm.getInput();
+  if (!division.before.contains(input))
+    return "the batch norm's input does not depend on the product";
+  for (Operation *user : division.after)
+    for (auto [index, operand] : llvm::enumerate(user->getOperands()))
+      if (operand != input && division.before.contains(operand))
+        return isa<YieldOp>(user)
+                   ? formatv("result #{0} is that of {1}, before the batch "
+                             "norm, and only the norm's input is kept",
+                             index, describe(operand))
+                         .str()
+                   : formatv("'{0}', after the batch norm, reads the result of "
+                             "{1}, before it, and only the norm's input is "
+                             "kept",
+                             user->getName().getStringRef(), describe(operand))
+                         .str();
+  for (Value statistic : norm.getNewStatistics())
+    for (Operation *user : statistic.getUsers())
+      if (!isa<YieldOp>(user))
+        return formatv("'{0}' reads a new running statistic, which the layer "
+                       "can only return",
+                       user->getName().getStringRef());
+  return "";
+}
+
+/// wgmma kernels have moments of what they store by TMA.
+static std::string findRowProblem(RankedTensorType stored) {
+  int64_t size = stored.getElementTypeBitWidth() / 8;
+  int64_t n = stored.getDimSize(1);
+  if (n * size % 16 == 0)
+    return "";
+  return formatv("TMA stores rows of multiples of 16 bytes, but N = {0} of {1} "
+                 "has {2}; pad N to {3}, or take a mma_sync schedule with "
+                 "reduction = two_phase",
+                 n, stored.getElementType(), n * size,
+                 llvm::alignTo(n, 16 / size));
+}
+
+/// What a kernel asks whose row tiles wait for each other.
+static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
+                                       BatchNormTrainingOp norm) {
+  constexpr StringLiteral remedy = "; write reduction = two_phase";
+  if (schedule.getFamily() != KernelFamily::Wgmma)
+    return ("only wgmma kernels wait for other tiles" + remedy).str();
+  if (schedule.getMethod() != ProductMethod::Direct || schedule.getStreamK())
+    return ("method and stream_k leave a tile unfinished when others wait for "
+            "it" +
+            remedy)
+        .str();
+  if (norm.getInput().getType().isDynamicDim(0))
+    return ("M is dynamic, and all row tiles must fit the GPU" + remedy).str();
+  for (Value value : op.getYield().getValues())
+    if (value == norm.getInput())
+      return ("the batch norm's input is a result too, but is not stored" +
+              remedy)
+          .str();
+  Division division(op, norm);
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    if (llvm::is_contained(division.after, &inner))
+      continue;
+    for (Value operand : inner.getOperands())
+      if (!division.before.contains(operand) && !operand.getDefiningOp() &&
+          cast<RankedTensorType>(operand.getType()).getRank() == 2 &&
+          cast<RankedTensorType>(operand.getType()).getDimSize(0) != 1)
+        return formatv("'{0}', before the batch norm, reads an operand with "
+                       "rows{1}",
+                       inner.getName().getStringRef(), remedy);
+  }
+  return "";
+}
+
+std::string tenon::findReductionProblem(LinearOp, ScheduleAttr schedule) {
+  if (schedule.getReduction() == ReductionMethod::Separate)
+    return "";
+  return formatv("reduction = {0} is for layers with a training batch norm; "
+                 "leave reduction out",
+                 stringifyReductionMethod(schedule.getReduction()));
+}
+
+std::string tenon::findReductionProblem(FusedLinearOp op,
+                                        ScheduleAttr schedule) {
+  ReductionMethod method = schedule.getReduction();
+  if (method == ReductionMethod::Separate)
+    return "";
+  StringRef name = stringifyReductionMethod(method);
+  auto fail = [&](const Twine &reason) {
+    return ("reduction = " + name + ": " + reason).str();
+  };
+  constexpr StringLiteral leaveOut = "; leave reduction out";
+  if (method == ReductionMethod::InputMoments)
+    return fail("no kernel computes it yet; write two_phase or resident");
+  auto norms = op.getBody()->getOps<BatchNormTrainingOp>();
+  if (norms.empty())
+    return fail("the layer has no training batch norm" + leaveOut);
+  if (!llvm::hasSingleElement(norms))
+    return fail("the layer has several training batch norms" + leaveOut);
+  BatchNormTrainingOp norm = *norms.begin();
+  RankedTensorType input = norm.getInput().getType();
+  if (input.getElementType().isF64() ||
+      input.getShape() !=
+          cast<RankedTensorType>(op.getAccumulator().getType()).getShape())
+    return fail(formatv("the batch norm is of {0}, not of the product in 16 or "
+                        "32 bits",
+                        input) +
+                leaveOut);
+  std::string problem = findCrossing(op, norm);
+  if (!problem.empty())
+    return fail(problem + leaveOut);
+  if (method == ReductionMethod::Resident)
+    problem = findResidentProblem(op, schedule, norm);
+  if (problem.empty() && schedule.getFamily() == KernelFamily::Wgmma)
+    problem = findRowProblem(input);
+  return problem.empty() ? "" : fail(problem);
+}
