@@ -25,11 +25,11 @@ import torch
 from precision_data import DISTRIBUTIONS, Draw
 from tenon import Executable, device
 from tenon.bench.candidates import LEAST_SPLIT_K
+from tenon.bench.checks import close
 from tenon.bench.compilation import Compiled, Job
 from tenon.bench.results import environment, write_whole
 
 EXTENTS = [1, 16, 64, 256, 1024, 4096, 8192, 65536]
-CLOSE = 1e-4  # KernelBench's atol and rtol
 FACTORS = "factors"  # no contender: the split whose factors tell which rows are outside
 WGMMA = "wgmma, tile = 128x{n}x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, method = {method}"
 MMA_SYNC = (
@@ -103,7 +103,7 @@ def errors(got: torch.Tensor, exact: torch.Tensor, norms: torch.Tensor, eager: t
         "rms": off.square().mean().sqrt().item(),
         "max_scaled": scaled.max().item(),
         "rms_scaled": scaled.square().mean().sqrt().item(),
-        "close": ((got - eager).abs() <= CLOSE + CLOSE * eager.abs()).double().mean().item(),
+        "close": close(got, eager),
         "not_finite": int((~finite).sum()),
     }
 

@@ -62,7 +62,7 @@ def profile_case(case: Case, compiled: dict[str, Compiled]) -> dict[str, Any]:
         for name, made in compiled.items():
             entry: dict[str, Any] = {"name": name}
             if made.executable:
-                entry["kernels_us"] = profile(TenonCall(made.executable, tensors, case.new_parameters))
+                entry["kernels_us"] = profile(TenonCall(case.problem, made.executable, tensors, case.new_parameters))
             else:
                 entry["failed"] = made.failed
             result["contenders"].append(entry)

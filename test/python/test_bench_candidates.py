@@ -102,6 +102,7 @@ def test_no_choice_without_a_difference():
         (problem(k=1001), "no multiple of 16 bytes"),
         (problem(k=1002, dtype="tf32"), "no multiple of 16 bytes"),
         (problem(dynamic=True), "M is dynamic"),
+        (problem(model="bias_scale_batch_norm"), "not that of the product's kernel alone"),
     ],
 )
 def test_problems_without_candidates(given, why):
@@ -113,6 +114,7 @@ def test_weight_of_an_epilogue():
         "bias_gelu",
         "bias_silu",
         "bias_gelu_residual_clamp",
+        "bias_batch_norm_gelu",
     ]
     residual = read_epilogue("mine", ("%0 = tenon.add %acc, %r : tensor<MxNxA>, tensor<MxNxT>",))
     assert is_heavy(dataclasses.replace(problem(), epilogue=residual))

@@ -7,8 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from tenon.bench import checks  # noqa: E402
+from tenon.bench.calls import ModelCall  # noqa: E402
 from tenon.bench.epilogue import NAMED, read_epilogue  # noqa: E402
-from tenon.bench.evaluate import TORCH, eager_model, exact_epilogue, make_inputs, tolerance  # noqa: E402
+from tenon.bench.evaluate import TORCH, eager_model, exact_outputs, make_inputs, tolerances  # noqa: E402
 from tenon.bench.source import DTYPES, Problem  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
@@ -37,10 +38,12 @@ def test_inputs():
 def test_eager_is_within_tolerance(name, dtype, output):
     p = problem(name, dtype, output=output)
     tensors = make_inputs(p, "cpu")
-    result = eager_model(p)(tensors)
-    assert result.dtype == TORCH[output]
-    errors = checks.compare(p, tensors, {"eager": result}, {})["eager"]
-    assert errors.within and 0 < errors.rms < errors.largest and errors.count == 33 * 40
+    call = ModelCall(p, eager_model(p), tensors)
+    call()
+    assert call.result.dtype == TORCH[output]
+    errors = checks.compare(p, tensors, {"eager": call.outputs}, {})["eager"]
+    assert list(errors) == ["y", *p.epilogue.updates] and errors["y"].count == 33 * 40
+    assert all(e.within and 0 < e.rms < e.largest for e in errors.values())
 
 
 def test_eager_is_what_a_user_writes():
@@ -64,9 +67,9 @@ def test_ops():
     p = problem("mine", "fp32", lines=lines)
     acc, d = torch.linspace(-1, 1, 33 * 40).reshape(33, 40), torch.tensor(3.0)
     expected = F.gelu(torch.maximum(((1 - acc) / d).clamp(max=0.5), acc).clamp(max=0.25), approximate="tanh")
-    exact = exact_epilogue(p.epilogue, acc.double(), {"d": d.double()})
+    exact = exact_outputs(p.epilogue, acc.double(), {"d": d.double()})["y"]
     torch.testing.assert_close(exact, F.mish(expected).double(), rtol=1e-5, atol=1e-6)
-    allowed = tolerance(p, acc.double(), torch.zeros_like(exact), {"d": d.double()})
+    allowed = tolerances(p, acc.double(), torch.zeros_like(exact), {"d": d.double()})["y"]
     rounded = F.mish(expected.bfloat16()).double()
     assert ((rounded - exact).abs() <= allowed).all() and (rounded != exact).any()
 
@@ -83,7 +86,8 @@ def test_wrong_results_are_found(dtype):
     hole = good.clone()
     hole[32, 39] = float("nan")
     wrong = {"lost": lost, "swapped": swapped, "bare": bare, "hole": hole}
-    errors = checks.compare(p, t, wrong | {"good": good}, {})
+    results = {name: {"y": y} for name, y in (wrong | {"good": good}).items()}
+    errors = {name: e["y"] for name, e in checks.compare(p, t, results, {}).items()}
     assert {name: e.within for name, e in errors.items()} == dict.fromkeys(wrong, False) | {"good": True}
     assert errors["hole"].not_finite == 1 and math.isfinite(errors["hole"].rms)
 
@@ -91,10 +95,10 @@ def test_wrong_results_are_found(dtype):
 def test_blocks_cover_everything(monkeypatch):
     p = problem("bias_gelu_residual_clamp", "fp32")
     t = make_inputs(p, "cpu")
-    results = {"eager": eager_model(p)(t)}
-    whole = checks.compare(p, t, results, {})["eager"]
+    results = {"eager": {"y": eager_model(p)(t)}}
+    whole = checks.compare(p, t, results, {})["eager"]["y"]
     monkeypatch.setattr(checks, "ELEMENTS", 64 * 7)
-    parts = checks.compare(p, t, results, {})["eager"]
+    parts = checks.compare(p, t, results, {})["eager"]["y"]
     assert len(list(checks.reference(p, t))) == 5 * 6
     assert (parts.count, parts.largest) == (whole.count, pytest.approx(whole.largest))
     assert parts.rms == pytest.approx(whole.rms) and parts.worst == pytest.approx(whole.worst)
@@ -104,9 +108,9 @@ def test_products_are_finished_exactly():
     p = problem("bias_relu", "fp32")
     t = make_inputs(p, "cpu")
     product = (t["x"].double() @ t["weight"].double().T).float()
-    errors = checks.compare(p, t, {"eager": eager_model(p)(t)}, {"cublas": product})
-    assert errors["cublas"].within
-    assert checks.over(errors, "eager", "cublas") == errors["eager"].rms / errors["cublas"].rms
+    errors = checks.compare(p, t, {"eager": {"y": eager_model(p)(t)}}, {"cublas": product})
+    assert errors["cublas"]["y"].within
+    assert checks.over(errors, "eager", "cublas") == errors["eager"]["y"].rms / errors["cublas"]["y"].rms
     assert checks.over(errors, "eager", "gone") is None
 
 

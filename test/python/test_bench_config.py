@@ -49,7 +49,7 @@ def test_groups_override():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model": []}, "model is no key; the keys here are dtypes, dynamic_m,"),
+        ({"model": []}, "model is no key; the keys here are data, dtypes, dynamic_m,"),
         ({"models": []}, "models should be a list of one or more"),
         ({"models": ["bias_rel"]}, r"models\[0\]: there is no model 'bias_rel'; use none, bias,"),
         ({"models": [3]}, r"models\[0\] should be an object, in braces, but is 3"),

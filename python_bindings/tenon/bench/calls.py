@@ -29,6 +29,12 @@ class Call:
 
     bare = False  # whether it computes the product alone
     result: torch.Tensor
+    statistics: Tensors  # new running ones, by name
+
+    @property
+    def outputs(self) -> Tensors:
+        """Return all outputs by name."""
+        return {"y": self.result, **self.statistics}
 
     def __call__(self) -> None:
         """Put one run on the current stream."""
@@ -44,7 +50,7 @@ class TenonCall(Call):
     Its parameters are prepared once, or with `new_parameters` in every run.
     """
 
-    def __init__(self, executable: Executable, tensors: Tensors, new_parameters: bool) -> None:
+    def __init__(self, problem: Problem, executable: Executable, tensors: Tensors, new_parameters: bool) -> None:
         """Load the model on the device of `tensors`, which are in the order of its arguments."""
         x = tensors["x"]
         self._device = (devices.CUDA, x.device.index or 0) if x.is_cuda else (devices.CPU, 0)
@@ -61,7 +67,8 @@ class TenonCall(Call):
             if new_parameters:
                 self._steps.append(prepare)
         self._steps.append(self._bind(entry["run"], tensors, prepared))
-        (self.result,) = self._steps[-1].outputs
+        self.result, *others = self._steps[-1].outputs
+        self.statistics = dict(zip(problem.epilogue.updates, others, strict=True))
 
     def _bind(self, name: str, tensors: Tensors, prepared: list[torch.Tensor]) -> _Bound:
         function = next(f for f in self._executable.manifest["functions"] if f["name"] == name)
@@ -118,7 +125,7 @@ class ProductCall(Call):
     def __init__(self, problem: Problem, tensors: Tensors) -> None:
         """Allocate the product."""
         self._x, self._w = tensors["x"], tensors["weight"].t()
-        self.result = self._x.new_empty(problem.m, problem.n)
+        self.result, self.statistics = self._x.new_empty(problem.m, problem.n), {}
 
     def __call__(self) -> None:
         """Multiply."""
@@ -130,29 +137,37 @@ class ProductCall(Call):
 
 
 class ModelCall(Call):
-    """The whole model as a function of PyTorch's; every run gives a new result."""
+    """The whole model as a function of PyTorch's; every run gives a new result, and updates running statistics."""
 
-    def __init__(self, model: Callable[[Tensors], torch.Tensor], tensors: Tensors) -> None:
+    def __init__(self, problem: Problem, model: Callable[[Tensors], torch.Tensor], tensors: Tensors) -> None:
         """Take a function of the tensors by name."""
-        self._model, self._tensors = model, tensors
+        updates = problem.epilogue.updates
+        self._model, self._before = model, {old: tensors[old] for old in updates.values()}
+        self._tensors = tensors | {old: before.clone() for old, before in self._before.items()}
+        self.statistics = {new: self._tensors[old] for new, old in updates.items()}
 
     def __call__(self) -> None:
         """Run."""
         self.result = self._model(self._tensors)
+
+    def poison(self) -> None:
+        """Let the running statistics be as before the first run."""
+        for name, before in self._before.items():
+            self._tensors[name].copy_(before)
 
 
 def make_call(contender: Contender, case: Case, tensors: Tensors, executable: Executable | None) -> Call:
     """Return a contender's call; Tenon's need the executable."""
     problem = case.problem
     if executable:
-        return TenonCall(executable, tensors, case.new_parameters)
+        return TenonCall(problem, executable, tensors, case.new_parameters)
     if contender.name == "cublas":
         return ProductCall(problem, tensors)
     model = eager_model(problem)
     if contender.name in COMPILE_MODES:
         mode = COMPILE_MODES[contender.name]
         model = torch.compile(model, mode=mode, fullgraph=True, dynamic=problem.dynamic_m)
-    return ModelCall(model, tensors)
+    return ModelCall(problem, model, tensors)
 
 
 @contextlib.contextmanager

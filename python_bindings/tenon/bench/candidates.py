@@ -109,6 +109,8 @@ def why_none(problem: Problem) -> str:
     """Say why a problem has no candidates; "" if it has."""
     if problem.dynamic_m:
         return "its M is dynamic; the table is of fixed M"
+    if problem.epilogue.has_batch_norm:
+        return "its time is not that of the product's kernel alone; tune a model without batch norm"
     if problem.dtype == "fp32":
         few = problem.k < LEAST_SPLIT_K
         return f"products of precision fp32 with K below {LEAST_SPLIT_K} are not split" if few else ""

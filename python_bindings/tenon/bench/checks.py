@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import torch
 
-from tenon.bench.evaluate import TORCH, Tensors, exact_epilogue, product_tolerance, tolerance
+from tenon.bench.evaluate import TORCH, Tensors, exact_outputs, product_tolerance, tolerances
 from tenon.bench.source import Problem
 
 # Of a block: rows and columns at most, and elements of x or w.
 SIDE, ELEMENTS = 4096, 1 << 26
+CLOSE = 1e-4  # KernelBench's atol and rtol
 
 
 @dataclass
@@ -64,15 +65,21 @@ class Block:
 
     where: tuple[slice, slice]
     operands: Tensors  # in float64
-    exact: torch.Tensor
-    allowed: torch.Tensor
+    exact: Tensors  # each output's part, by name
+    allowed: Tensors
+
+    def part(self, name: str, output: torch.Tensor) -> torch.Tensor:
+        """Return the part of an output that is in this block."""
+        return output[self.where] if name == "y" else output[self.where[1]]
 
 
 def reference(problem: Problem, tensors: Tensors) -> Iterator[Block]:
-    """Yield the float64 result block by block."""
-    side = max(1, min(SIDE, ELEMENTS // problem.k))
-    for row in range(0, problem.m, side):
-        rows = slice(row, row + side)
+    """Yield the float64 result block by block; with batch norm a block has all rows."""
+    whole = problem.epilogue.has_batch_norm
+    side = max(1, min(SIDE, ELEMENTS // problem.k, SIDE * SIDE // problem.m if whole else SIDE))
+    height = problem.m if whole else side
+    for row in range(0, problem.m, height):
+        rows = slice(row, row + height)
         x = tensors["x"][rows].double()
         for column in range(0, problem.n, side):
             columns = slice(column, column + side)
@@ -83,24 +90,35 @@ def reference(problem: Problem, tensors: Tensors) -> Iterator[Block]:
                 for name, kind in problem.epilogue.operands.items()
             }
             product = x @ w.T
-            allowed = tolerance(problem, product, product_tolerance(problem, x, w), operands)
-            yield Block((rows, columns), operands, exact_epilogue(problem.epilogue, product, operands), allowed)
+            allowed = tolerances(problem, product, product_tolerance(problem, x, w), operands)
+            yield Block((rows, columns), operands, exact_outputs(problem.epilogue, product, operands), allowed)
 
 
-def compare(problem: Problem, tensors: Tensors, results: Tensors, products: Tensors) -> dict[str, Errors]:
-    """Return the errors of results, by contender.
+def compare(
+    problem: Problem, tensors: Tensors, results: Mapping[str, Tensors], products: Tensors
+) -> dict[str, dict[str, Errors]]:
+    """Return the errors of each output, by contender; `results` has the outputs by name.
 
-    Of `products`, bare products, those of the results that an exact epilogue makes of them,
+    Of `products`, bare products, those of the outputs that an exact epilogue makes of them,
     rounded to the output's type once.
     """
-    found = {name: Errors() for name in (*results, *products)}
+    outputs = ("y", *problem.epilogue.updates)
+    found = {name: {output: Errors() for output in outputs} for name in (*results, *products)}
     for block in reference(problem, tensors):
-        for name, result in results.items():
-            found[name].add(result[block.where], block.exact, block.allowed)
+        parts = {name: {o: block.part(o, result[o]) for o in outputs} for name, result in results.items()}
         for name, product in products.items():
-            finished = exact_epilogue(problem.epilogue, product[block.where].double(), block.operands)
-            found[name].add(finished.to(TORCH[problem.output]), block.exact, block.allowed)
+            finished = exact_outputs(problem.epilogue, product[block.where].double(), block.operands)
+            parts[name] = finished | {"y": finished["y"].to(TORCH[problem.output])}
+        for name, part in parts.items():
+            for output in outputs:
+                found[name][output].add(part[output], block.exact[output], block.allowed[output])
     return found
+
+
+def close(a: torch.Tensor, b: torch.Tensor) -> float:
+    """Return the share of elements that are as close to those of `b` as KernelBench asks."""
+    a, b = a.float(), b.float()
+    return ((a - b).abs() <= CLOSE + CLOSE * b.abs()).double().mean().item()
 
 
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -109,8 +127,8 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     return torch.equal(a.view(kind), b.view(kind))
 
 
-def over(errors: Mapping[str, Errors], name: str, other: str) -> float | None:
-    """Return one contender's rms error over another's, None where that has none or is exact."""
-    if name not in errors or other not in errors or not errors[other].rms:
+def over(errors: Mapping[str, Mapping[str, Errors]], name: str, other: str) -> float | None:
+    """Return one contender's rms error of y over another's, None where that has none or is exact."""
+    if name not in errors or other not in errors or not errors[other]["y"].rms:
         return None
-    return errors[name].rms / errors[other].rms
+    return errors[name]["y"].rms / errors[other]["y"].rms

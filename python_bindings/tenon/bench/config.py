@@ -17,15 +17,27 @@ from pathlib import Path
 from typing import Any
 
 from tenon import device
-from tenon.bench.contender import PEERS, STRATEGIES, Contender, of_peer, of_schedules, of_strategy
-from tenon.bench.epilogue import NAMED, Epilogue, EpilogueError, read_epilogue
-from tenon.bench.source import DTYPES, OUTPUTS, Problem
+from tenon.bench.contender import (
+    PEERS,
+    REDUCTIONS,
+    STRATEGIES,
+    Contender,
+    of_peer,
+    of_reduction,
+    of_schedules,
+    of_strategy,
+)
+from tenon.bench.epilogue import NAMED, Epilogue, read_epilogue
+from tenon.bench.ops import EpilogueError
+from tenon.bench.source import DATA, DTYPES, OUTPUTS, Problem
 
 DEFAULTS: dict[str, Any] = {
     "strategies": ["auto"],
     "schedules": [],
+    "reductions": [],
     "peers": ["cublas"],
     "output": "same",
+    "data": "random",
     "dynamic_m": False,
     "flush": False,
     "new_parameters": False,
@@ -55,7 +67,8 @@ class Case:
         """Return what --filter is matched with."""
         p = self.problem
         dtype = p.dtype if p.output == p.element else f"{p.dtype}-to-{p.output}"
-        marks = ("-dynamic" if p.dynamic_m else "") + ("-flushed" if self.flush else "")
+        marks = (f"-{p.data}" if p.data != "random" else "") + ("-dynamic" if p.dynamic_m else "")
+        marks += "-flushed" if self.flush else ""
         marks += "-new-parameters" if self.new_parameters else ""
         return f"{p.epilogue.name}-{dtype}-{p.m}x{p.n}x{p.k}{marks}"
 
@@ -103,12 +116,15 @@ def _group(where: str, group: dict[str, Any]) -> list[Case]:
     ]
     dtypes = _words(f"{where}dtypes", group["dtypes"], tuple(DTYPES))
     output = _word(f"{where}output", group["output"], ("same", *OUTPUTS))
+    data = _word(f"{where}data", group["data"], DATA)
     dynamic, flush, new = (_flag(where + key, group[key]) for key in ("dynamic_m", "flush", "new_parameters"))
     repeat, target = _repeat(f"{where}repeat", group["repeat"]), _target(f"{where}target", group["target"])
     cases = []
     for epilogue, shape, dtype in itertools.product(epilogues, shapes, dtypes):
         element = DTYPES[dtype][0] if output == "same" else output
-        problem = Problem(epilogue, *shape, dtype, element, dynamic)
+        if epilogue.has_batch_norm and shape[0] == 1:
+            raise ConfigError(f"{where}shapes: {epilogue.name} takes the variance of a batch; give M of 2 or more")
+        problem = Problem(epilogue, *shape, dtype, element, dynamic, data)
         cases.append(Case(problem, _contenders(where, group, dtype), target, flush, new, repeat))
     return cases
 
@@ -122,10 +138,12 @@ def _contenders(where: str, group: dict[str, Any], dtype: str) -> tuple[Contende
         text, dtypes = _schedule(f"{where}schedules[{i}]", value)
         if dtype in dtypes:
             schedules.append(text)
-    ours = [*map(of_strategy, strategies), *of_schedules(schedules)]
+    reductions = _words(f"{where}reductions", group["reductions"], REDUCTIONS, empty=True)
+    ours = [*map(of_strategy, strategies), *map(of_reduction, reductions), *of_schedules(schedules)]
     if not ours and not peers:
         raise ConfigError(
-            f"{where}strategies: nothing runs {dtype}; give a strategy ({', '.join(STRATEGIES)}), a schedule or a peer"
+            f"{where}strategies: nothing runs {dtype}; give a strategy ({', '.join(STRATEGIES)}), a schedule, "
+            "a reduction or a peer"
         )
     return (*map(of_peer, peers), *ours)
 

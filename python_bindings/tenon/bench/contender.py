@@ -16,6 +16,8 @@ MARKS = {
     "k": r"\bstream_k\s*=\s*true",
     "pp": r"\bping_pong\s*=\s*true",
 }
+# How training batch norm is computed behind a tiled product.
+REDUCTIONS = ("separate", "two_phase", "resident", "input_moments")
 PEERS = ("cublas", "eager", "compile", "compile_default")
 
 
@@ -36,6 +38,11 @@ def of_peer(name: str) -> Contender:
 def of_strategy(strategy: str) -> Contender:
     """Return Tenon with a strategy and the schedule that it chooses."""
     return Contender(strategy, tenon=True, options=(("strategy", strategy),))
+
+
+def of_reduction(reduction: str) -> Contender:
+    """Return Tenon with tiled kernels and a way to compute the batch norm that follows."""
+    return Contender(reduction, tenon=True, options=(("strategy", "tiled"), ("reduction", reduction)))
 
 
 def is_candidate(contender: Contender) -> bool:

@@ -4,15 +4,22 @@
 
 The same text makes the model that Tenon compiles, the one that PyTorch runs and the float64 reference.
 In its types M and N are the product's extents, T is the element type of x and w, and A that of the
-product, %acc. What the text uses and does not define is an operand. Its last op gives the result.
+product, %acc. What the text uses and does not define is an operand. Its last op gives the result;
+a training batch norm's new running statistics are results too.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-_BIAS = "%0 = tenon.add %acc, %bias : tensor<MxNxA>, tensor<NxT>"
+from tenon.bench.ops import BATCH_NORM, EXAMPLE, EpilogueError, Op, Type, read_op, spell
+
+_BIAS = EXAMPLE
+_BATCH_NORM = (
+    "{result}, %new_mean, %new_var = tenon.batch_norm_training {input} weight(%gamma) bias(%beta) "
+    "running(%mean, %var) : (tensor<MxNxA>, tensor<Nxf32>, tensor<Nxf32>, tensor<Nxf32>, tensor<Nxf32>) "
+    "-> (tensor<MxNxA>, tensor<Nxf32>, tensor<Nxf32>)"
+)
 NAMED = {
     "none": (),
     "bias": (_BIAS,),
@@ -35,58 +42,19 @@ NAMED = {
         "%0 = tenon.mul %acc, %row : tensor<MxNxA>, tensor<Mx1xT>",
         "%1 = tenon.add %0, %bias : tensor<MxNxA>, tensor<NxT>",
     ),
+    "bias_scale_batch_norm": (
+        _BIAS,
+        "%1 = tenon.mul %0, %scale : tensor<MxNxA>, tensor<NxT>",
+        _BATCH_NORM.format(result="%2", input="%1"),
+    ),
+    "bias_batch_norm_gelu": (
+        _BIAS,
+        _BATCH_NORM.format(result="%1", input="%0"),
+        "%2 = tenon.gelu %1 : tensor<MxNxA>",
+    ),
 }
 
-BINARY = ("add", "sub", "mul", "div", "min", "max")
-# Attributes of the ops on one tensor, with their default values.
-UNARY: dict[str, dict[str, float]] = {
-    **{name: {} for name in ("relu", "gelu", "silu", "mish", "sigmoid", "tanh")},
-    "leaky_relu": {"negative_slope": 0.01},
-    "clamp": {"min": float("-inf"), "max": float("inf")},
-}
 TAKEN = ("x", "weight", "y", "acc")  # names of the model's own
-SHAPES = ((), ("N",), ("M", "1"), ("M", "N"))
-ELEMENTS = ("T", "A", "f32", "f16", "bf16")
-_OP = re.compile(r"%(\w+)\s*=\s*tenon\.(\w+)\s+(.*?)\s*:\s*(tensor<.*)")
-_ARGUMENT = re.compile(r"%(?P<name>\w+)|(?P<number>-?\d[\w.+-]*)")
-_ATTRIBUTE = re.compile(r"(\w+)\s*=\s*(-?[\d.]+(?:e[+-]?\d+)?)(?:\s*:\s*f64)?")
-
-
-class EpilogueError(ValueError):
-    """The text is not one that this module reads; the message says what to change."""
-
-
-@dataclass(frozen=True)
-class Type:
-    """A tensor's type with letters."""
-
-    shape: tuple[str, ...]
-    element: str
-
-    @classmethod
-    def read(cls, text: str) -> Type:
-        """Read "tensor<MxNxA>"."""
-        inner = re.fullmatch(r"tensor<([^<>]*)>", text.strip())
-        *shape, element = inner[1].split("x") if inner else [""]
-        if tuple(shape) not in SHAPES or element not in ELEMENTS:
-            raise EpilogueError(
-                f"'{text.strip()}' is no type; write tensor<MxNxA>, tensor<NxT>, tensor<Mx1xT> or tensor<T>, "
-                f"where the element type is one of {', '.join(ELEMENTS)}"
-            )
-        return cls(tuple(shape), element)
-
-
-@dataclass(frozen=True)
-class Op:
-    """One op: arguments are names of values, or numbers."""
-
-    result: str
-    name: str
-    arguments: tuple[str | float, ...]
-    types: tuple[Type, ...]  # of the arguments that are names
-    type: Type
-    attributes: dict[str, float] = field(default_factory=dict)
-    approximate: str = "none"  # of gelu
 
 
 @dataclass(frozen=True)
@@ -108,6 +76,16 @@ class Epilogue:
         """Give that value's type."""
         return self.ops[-1].type if self.ops else Type(("M", "N"), "A")
 
+    @property
+    def has_batch_norm(self) -> bool:
+        """Tell whether an output depends on all rows."""
+        return any(op.name == BATCH_NORM for op in self.ops)
+
+    @property
+    def updates(self) -> dict[str, str]:
+        """Give the new running statistics in order: the result's name, and that of the operand which it replaces."""
+        return {new: old for op in self.ops for new, old in op.updates.items()}
+
 
 def read_epilogue(name: str, lines: tuple[str, ...]) -> Epilogue:
     """Read an epilogue's text; raises EpilogueError."""
@@ -116,92 +94,24 @@ def read_epilogue(name: str, lines: tuple[str, ...]) -> Epilogue:
     operands: dict[str, Type] = {}
     ops = []
     for line in lines:
-        op = _read_op(line)
+        op = read_op(line)
         for argument, given in zip([a for a in op.arguments if isinstance(a, str)], op.types, strict=True):
             known = values.get(argument) or operands.setdefault(argument, given)
             if known != given:
                 raise EpilogueError(f"'{line}': %{argument} has the type {spell(known)} elsewhere; give it one type")
-        if op.result in values or op.result in operands or op.result in TAKEN:
-            raise EpilogueError(f"'{line}': %{op.result} is there already; give the result another name")
+        for result in (op.result, *op.statistics):
+            if result in values or result in operands or result in TAKEN:
+                raise EpilogueError(f"'{line}': %{result} is there already; give the result another name")
         values[op.result] = op.type
+        values |= {new: operands[old] for new, old in op.updates.items()}
         ops.append(op)
-    for operand in operands:
-        if operand in TAKEN or not operand.isidentifier():
-            raise EpilogueError(
-                f"an operand cannot be called %{operand}: values are defined before their use, and names are "
-                f"identifiers other than {', '.join(TAKEN)}"
-            )
     epilogue = Epilogue(name, lines, tuple(ops), operands)
+    for word in (*operands, *epilogue.updates):
+        if word in TAKEN or not word.isidentifier():
+            raise EpilogueError(
+                f"an operand cannot be called %{word}, nor a new running statistic: values are defined before their "
+                f"use, and names are identifiers other than {', '.join(TAKEN)}"
+            )
     if epilogue.type.shape != ("M", "N"):
         raise EpilogueError(f"the last op gives {spell(epilogue.type)}; it must give tensor<MxN...>, the result")
     return epilogue
-
-
-def spell(kind: Type) -> str:
-    """Write a type as the text has it."""
-    return f"tensor<{'x'.join([*kind.shape, kind.element])}>"
-
-
-def _read_op(line: str) -> Op:
-    found = _OP.fullmatch(line)
-    if not found:
-        raise EpilogueError(f"'{line}' is no op; write one a line, as in '{NAMED['bias'][0]}'")
-    result, name, body, kinds = found.groups()
-    try:
-        if name == "cast":
-            source, _, target = kinds.partition("->")
-            return Op(result, name, _arguments(body, 1), (Type.read(source),), Type.read(target))
-        types = tuple(Type.read(kind) for kind in kinds.split(","))
-        if name in BINARY:
-            arguments = _arguments(body, 2)
-            _check_count(types, sum(isinstance(a, str) for a in arguments))
-            return Op(result, name, arguments, types, _broadcast(types))
-        if name in UNARY:
-            return _unary(result, name, body, types)
-    except EpilogueError as error:
-        raise EpilogueError(f"'{line}': {error}") from None
-    raise EpilogueError(f"'{line}': tenon.{name} is not known here; use {', '.join([*BINARY, *UNARY, 'cast'])}")
-
-
-def _unary(result: str, name: str, body: str, types: tuple[Type, ...]) -> Op:
-    _check_count(types, 1)
-    approximate = "none"
-    if name == "gelu" and (found := re.search(r"\s+approximate\s*<(none|tanh)>", body)):
-        approximate, body = found[1], body.replace(found[0], "")
-    operand, _, rest = body.partition("{")
-    attributes = dict(UNARY[name])
-    for item in filter(None, (part.strip() for part in rest.rstrip("} ").split(","))):
-        read = _ATTRIBUTE.fullmatch(item)
-        if not read or read[1] not in attributes:
-            takes = ", ".join(attributes) or "none"
-            raise EpilogueError(f"'{item}' is no attribute of tenon.{name}, which takes {takes}")
-        attributes[read[1]] = float(read[2])
-    return Op(result, name, _arguments(operand, 1), types, types[0], attributes, approximate)
-
-
-def _arguments(text: str, count: int) -> tuple[str | float, ...]:
-    found = [_ARGUMENT.fullmatch(part.strip()) for part in text.split(",")]
-    if len(found) != count or None in found or not any(f and f["name"] for f in found):
-        raise EpilogueError(f"'{text.strip()}' should be {count} of %value or number, with one %value at least")
-    return tuple(f["name"] or _number(f["number"]) for f in found if f)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise EpilogueError(f"'{text}' is no number; write it like 2.0") from None
-
-
-def _check_count(types: tuple[Type, ...], expected: int) -> None:
-    if len(types) != expected:
-        raise EpilogueError(f"there should be {expected} type(s) after the colon, one for each %value")
-
-
-def _broadcast(types: tuple[Type, ...]) -> Type:
-    """Return the type of an op on two tensors: every shape spans the same M and N."""
-    letters = {letter for kind in types for letter in kind.shape}
-    rank = max(len(kind.shape) for kind in types)
-    if "M" in letters:
-        return Type(("M", "N" if "N" in letters else "1"), types[0].element)
-    return Type(("N",) * rank, types[0].element)

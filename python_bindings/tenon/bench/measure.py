@@ -20,7 +20,7 @@ from tenon.bench.evaluate import Tensors, make_inputs
 from tenon.bench.source import Problem
 from tenon.bench.timing import METHODS, Bench, summary, time_in_turn
 
-BASE = "cublas"  # the contender that others are compared with
+BASE, EAGER = "cublas", "eager"  # contenders that others are compared with
 
 
 class Trial:
@@ -31,7 +31,8 @@ class Trial:
         self.case, self.calls = case, dict[str, Call]()
         self.failed = {c.name: made.failed for c, made in compiled.items() if made.failed}
         self.same_bits: dict[str, bool] = {}
-        self.errors: dict[str, checks.Errors] = {}
+        self.errors: dict[str, dict[str, checks.Errors]] = {}
+        self.close: dict[str, float] = {}  # to eager's
         self.tensors: Tensors = {}
         self.attempt_for_all(lambda: self.tensors.update(make_inputs(case.problem, device)))
         for contender in case.contenders:
@@ -63,24 +64,32 @@ class Trial:
 
     def check(self) -> None:
         """Run each contender twice on poisoned memory, and compare the results with float64."""
-        results: Tensors = {}
+        results: dict[str, Tensors] = {}
 
         def run(name: str, call: Call) -> None:
             kept = []
             for _ in range(2):
                 call.poison()
                 call()
-                kept.append(call.result.clone())
-            self.same_bits[name] = checks.same_bits(*kept)
+                kept.append({output: tensor.clone() for output, tensor in call.outputs.items()})
+            first, second = kept
+            self.same_bits[name] = all(checks.same_bits(first[output], second[output]) for output in first)
             results[name] = kept[0]
 
         for name, call in list(self.calls.items()):
             self.attempt(name, lambda name=name, call=call: run(name, call))
         results = {name: result for name, result in results.items() if name in self.calls}
-        products = {name: results.pop(name) for name in list(results) if self.calls[name].bare}
+        products = {name: results.pop(name)["y"] for name in list(results) if self.calls[name].bare}
         self.attempt_for_all(
             lambda: self.errors.update(checks.compare(self.case.problem, self.tensors, results, products))
         )
+        if EAGER in results:
+            eager = results[EAGER]["y"]
+            self.close = {name: checks.close(outputs["y"], eager) for name, outputs in results.items()}
+
+    def within(self, name: str) -> bool:
+        """Tell whether all outputs of a contender are within their tolerances."""
+        return all(errors.within for errors in self.errors[name].values())
 
     def time(self, make_bench: Callable[[bool], Bench]) -> dict[str, dict[str, list[float]]]:
         """Return the samples of those that did not fail."""
@@ -121,7 +130,7 @@ def header(case: Case) -> dict[str, Any]:
     p = case.problem
     facts = {"name": case.name, "model": p.epilogue.name, "dtype": p.dtype, "output": p.output}
     facts |= {"m": p.m, "n": p.n, "k": p.k, "dynamic_m": p.dynamic_m, "flush": case.flush}
-    facts |= {"new_parameters": case.new_parameters, "repeat": case.repeat}
+    facts |= {"data": p.data, "new_parameters": case.new_parameters, "repeat": case.repeat}
     return facts
 
 
@@ -140,8 +149,13 @@ def checked(trial: Trial, contender: Contender) -> dict[str, Any]:
     name = contender.name
     found: dict[str, Any] = {"failed": trial.failed[name]} if name in trial.failed else {}
     if errors := trial.errors.get(name):
-        found |= {"within_tolerance": errors.within, "same_bits": trial.same_bits[name], **errors.figures()}
+        y, *_ = figures = [one.figures() for one in errors.values()]
+        found |= {"within_tolerance": trial.within(name), "same_bits": trial.same_bits[name], **y}
         found["rms_error_over_cublas"] = checks.over(trial.errors, name, BASE)
+        if name in trial.close:
+            found["close_to_eager"] = trial.close[name]
+        if statistics := dict(list(zip(errors, figures, strict=True))[1:]):
+            found["statistics"] = statistics
     return found
 
 

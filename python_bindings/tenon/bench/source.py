@@ -7,10 +7,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tenon.bench.epilogue import Epilogue, Type
+from tenon.bench.epilogue import Epilogue
+from tenon.bench.ops import Type
 
 # The element type of x and w, and the contract on a product of f32.
 DTYPES = {"f16": ("f16", ""), "bf16": ("bf16", ""), "tf32": ("f32", " precision<tf32>"), "fp32": ("f32", "")}
+# What x and w hold: "offset" gives some columns of the product a mean far beyond their deviation.
+DATA = ("random", "offset")
 OUTPUTS = ("f32", "f16", "bf16")
 
 
@@ -25,6 +28,7 @@ class Problem:
     dtype: str  # of DTYPES
     output: str  # of OUTPUTS
     dynamic_m: bool = False
+    data: str = "random"  # of DATA
 
     @property
     def element(self) -> str:
@@ -55,10 +59,10 @@ class Problem:
         return {"x": Type(("M", "K"), "T"), "weight": Type(("N", "K"), "T"), **self.epilogue.operands}
 
     def mlir(self) -> str:
-        """Write the model. What has an extent M is an activation, the rest are parameters."""
-        spell, last = self.spell, self.epilogue.type
+        """Write the model. What has an extent M is an activation, running statistics a state, the rest parameters."""
+        spell, last, updated = self.spell, self.epilogue.type, self.epilogue.updates.values()
         arguments = ", ".join(
-            f"%{name}: {spell(kind)}{'' if 'M' in kind.shape else ' {tenon.param}'}"
+            f"%{name}: {spell(kind)}{'' if 'M' in kind.shape or name in updated else ' {tenon.param}'}"
             for name, kind in self.inputs.items()
         )
         x, weight, acc = (
@@ -71,5 +75,9 @@ class Problem:
         if self.element_of(last) != self.output:
             body.append(f"%y = tenon.cast {result} : {spell(last)} -> {y}")
             result = "%y"
-        lines = "\n".join(f"  {line}" for line in [*body, f"return {result} : {y}"])
-        return f'func.func @forward({arguments})\n    -> ({y} {{tenon.name = "y"}}) {{\n{lines}\n}}\n'
+        results = {"y": (result, y)}
+        results |= {n: (f"%{n}", spell(self.epilogue.operands[old])) for n, old in self.epilogue.updates.items()}
+        values, kinds = (", ".join(column) for column in zip(*results.values(), strict=True))
+        lines = "\n".join(f"  {line}" for line in [*body, f"return {values} : {kinds}"])
+        named = ", ".join(f'{kind} {{tenon.name = "{name}"}}' for name, (_, kind) in results.items())
+        return f"func.func @forward({arguments})\n    -> ({named}) {{\n{lines}\n}}\n"

@@ -43,7 +43,7 @@ class Watched(Trial):
         """Leave out those of Tenon's contenders whose results are not right: their times mean nothing."""
         for contender in self.case.contenders:
             name = contender.name
-            if contender.tenon and name in self.calls and not (self.errors[name].within and self.same_bits[name]):
+            if contender.tenon and name in self.calls and not (self.within(name) and self.same_bits[name]):
                 del self.calls[name]
 
     def take_times(self, names: list[str], bench: Bench, rounds: int, methods: tuple[str, ...]) -> dict[str, Any]:
