@@ -433,7 +433,7 @@ func.func @waits_value(%n: index) {
 // -----
 
 // Parser: an option of a schedule
-// expected-error @below {{expected stream_k, cluster, ping_pong or method, but found split_k}}
+// expected-error @below {{expected stream_k, cluster, ping_pong, method or reduction, but found split_k}}
 #schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, split_k = true>
 
 // -----

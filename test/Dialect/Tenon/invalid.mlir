@@ -556,7 +556,7 @@ func.func @batch_norm_training_one_row(%x: tensor<1x8xf32>) {
 // batch_norm_training-C2
 func.func @batch_norm_training_one_statistic(%x: tensor<?x8xf32>, %n: tensor<8xf32>) {
   // expected-error @below {{'tenon.batch_norm_training' op takes both running statistics or neither}}
-  %0:2 = "tenon.batch_norm_training"(%x, %n) <{operandSegmentSizes = array<i32: 1, 0, 0, 0, 1>}> : (tensor<?x8xf32>, tensor<8xf32>) -> (tensor<?x8xf32>, tensor<8xf32>)
+  %0:2 = "tenon.batch_norm_training"(%x, %n) <{operandSegmentSizes = array<i32: 1, 0, 0, 0, 1, 0>}> : (tensor<?x8xf32>, tensor<8xf32>) -> (tensor<?x8xf32>, tensor<8xf32>)
   return
 }
 

@@ -13,6 +13,7 @@
 
 #include "../ElementEmitter.h"
 #include "../HostValues.h"
+#include "../Sm90/ResidentEpilogue.h"
 #include "../Sm90/TensorMaps.h"
 #include "Unscale.h"
 
@@ -102,23 +103,30 @@ void TiledLowering::emitAndLaunch(const TileGeometry &geometry) {
   if (geometry.clusterBlocks() != 1)
     launch->setAttr(TenonDialect::kClusterAttr,
                     b.getI64IntegerAttr(geometry.clusterBlocks()));
+  if (geometry.isResident())
+    launch->setAttr(TenonDialect::kResidentAttr,
+                    b.getI64IntegerAttr(geometry.rowUnits() *
+                                        geometry.clusterBlocks()));
 }
 
 /// Small tiles, for a kernel that may take its operands element by element: it
 /// keeps more in registers, and is short to compile.
 static ScheduleAttr getUnalignedSchedule(ScheduleAttr schedule) {
-  return ScheduleAttr::get(schedule.getContext(), KernelFamily::MmaSync,
-                           {64, 64, schedule.getTile()[2]}, {2, 2},
-                           /*stages=*/3, schedule.getSwizzle(),
-                           schedule.getRaster(), /*blocks=*/2,
-                           /*streamK=*/false, /*cluster=*/{},
-                           /*pingPong=*/false, schedule.getMethod(),
-                           schedule.getReduction());
+  return ScheduleAttr::get(
+      schedule.getContext(), KernelFamily::MmaSync,
+      {64, 64, schedule.getTile()[2]}, {2, 2},
+      /*stages=*/3, schedule.getSwizzle(), schedule.getRaster(), /*blocks=*/2,
+      /*streamK=*/false, /*cluster=*/{},
+      /*pingPong=*/false, schedule.getMethod(), schedule.getReduction());
 }
 
 void TiledLowering::run() {
   m = createRowCount(b, op.getX());
   TileGeometry aligned(op, op.getSchedule(), /*isAligned=*/true);
+  if (aligned.isResident()) {
+    emitAndLaunch(aligned);
+    return op.erase();
+  }
   TileGeometry unaligned(op, getUnalignedSchedule(op.getSchedule()),
                          /*isAligned=*/false);
   if (aligned.copyBytes == unaligned.copyBytes && aligned.lanes == 1) {
@@ -159,6 +167,8 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
   if (problem.empty())
     problem = findExtentProblem(schedule.getFamily(), w.getElementType(),
                                 w.getDimSize(1));
+  if (problem.empty() && schedule.getReduction() == ReductionMethod::Resident)
+    problem = ResidentEpilogue::findProblem(op);
   if (!problem.empty())
     return op.emitOpError("cannot have this schedule: ") << problem;
   addUnscale(op);

@@ -1,0 +1,56 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Has short kernels begin while those before them end, as long ones do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OverlapKernels.h"
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+static bool waitsItself(LLVM::LLVMFuncOp kernel) {
+  return kernel
+      .walk([](NVVM::GriddepcontrolOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+/// At the kernel's very start: what it could do before is not worth a search
+/// for its first access to memory.
+static void emitWait(LLVM::LLVMFuncOp kernel) {
+  auto b = ImplicitLocOpBuilder::atBlockBegin(kernel.getLoc(),
+                                              &kernel.getBody().front());
+  NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
+  NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
+}
+
+void tenon::overlapKernels(gpu::GPUModuleOp kernels, ModuleOp module) {
+  SmallVector<LLVM::LLVMFuncOp> others;
+  bool isPossible = false;
+  for (auto function : kernels.getOps<LLVM::LLVMFuncOp>()) {
+    if (!function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+      continue;
+    if (waitsItself(function))
+      isPossible = true;
+    else
+      others.push_back(function);
+  }
+  if (!isPossible)
+    return;
+  llvm::for_each(others, emitWait);
+  module.walk([](gpu::LaunchFuncOp launch) {
+    if (launch->hasAttr(TenonDialect::kPersistentAttr))
+      launch->setAttr(TenonDialect::kWaitsItselfAttr,
+                      UnitAttr::get(launch.getContext()));
+  });
+}

@@ -1,0 +1,24 @@
+//===- OverlapKernels.h - Kernels that begin early -------------*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_OVERLAPKERNELS_H
+#define TENON_LIB_CODEGEN_CUDA_OVERLAPKERNELS_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::tenon {
+
+/// Where a kernel of `kernels` already starts while the one before it ends
+/// (programmatic dependent launch, which only some targets have), has all
+/// others let the next one start early, and `module`'s persistent launches of
+/// them start early themselves: each waits before its first access to memory.
+void overlapKernels(gpu::GPUModuleOp kernels, ModuleOp module);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_OVERLAPKERNELS_H
