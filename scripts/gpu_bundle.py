@@ -7,8 +7,9 @@ runtime, tenon-run, the wheel that `make wheel` put into dist, the tests and the
 and configurations, laid out as in a checkout. The machine needs Python 3.11 or later with torch,
 numpy and pytest, and for the wheel, which compiles the tests of tiled kernels there, CUDA's ptxas
 and fatbinary; with compute-sanitizer, memory accesses are checked. There, run.sh runs the tests,
-bench.sh runs tenon-bench, bench_fp32.sh all that is measured of products of f32, and bench_torch.sh
-measures PyTorch models.
+bench.sh runs tenon-bench, bench_fp32.sh all that is measured of products of f32, bench_batch_norm.sh
+all of training batch norm, and bench_torch.sh measures PyTorch models. To carry fewer files, models
+may be an archive instead: tar czf models.tgz models && rm -rf models.
 """
 
 import argparse
@@ -79,9 +80,9 @@ if [ $# -gt 0 ]; then
 fi
 
 # In processes of their own: after a bad access or a deadlock nothing else runs in that process. Most of their
-# time goes into compilation, so they run at once; but two files need the GPU to themselves.
-alone=(test/python/test_tiled_stream_k_gpu.py test/python/test_wgmma_chain_gpu.py)
-own=(test/python/test_{{tiled,wgmma,split,fp32}}_*gpu.py test/python/test_sanitizer_gpu.py)
+# time goes into compilation, so they run at once; but some files need the GPU to themselves.
+alone=(test/python/test_{{tiled_stream_k,wgmma_chain,batch_norm_resident}}_gpu.py)
+own=(test/python/test_{{tiled,wgmma,split,fp32,batch_norm}}_*gpu.py test/python/test_sanitizer_gpu.py)
 families=("not wgmma" wgmma)
 started=()
 for file in "${{own[@]}}"; do
@@ -114,6 +115,7 @@ exit $failed
 
 # Behind the bundle's folder, so that no test or benchmark finds the package elsewhere.
 INSTALL = """\
+[[ ! -e $here/models.tgz || -d $here/models ]] || tar xzf "$here/models.tgz" -C "$here" || exit
 site=$(mktemp -d) || exit
 trap 'rm -rf "$site"' EXIT
 python3 -m pip install -q --no-index --no-deps --target="$site" "$here"/dist/*.whl || exit
@@ -154,6 +156,27 @@ for step in "$@"; do
     kernels) python3 benchmarks/profile_kernels.py benchmarks/configs/fp32.json "$results/fp32_kernels.json" ;;
     *) python3 -m tenon.bench "benchmarks/configs/$step.json" -o "$results/$step.json" --table ;;
   esac
+  echo "$((SECONDS - begun)) s: $step"
+done
+"""
+
+BENCH_BATCH_NORM = """\
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Installs the wheel and measures layers that end in training batch norm: bench_batch_norm.sh RESULTS_DIR [STEP...].
+# Steps, all of them by default: batch_norm batch_norm_compile.
+
+set -uo pipefail
+results=$(realpath "$1")
+shift
+[ $# -gt 0 ] || set -- batch_norm batch_norm_compile
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here"
+{install}
+for step in "$@"; do
+  begun=$SECONDS
+  python3 -m tenon.bench "benchmarks/configs/$step.json" -o "$results/$step.json" --table
   echo "$((SECONDS - begun)) s: $step"
 done
 """
@@ -202,6 +225,7 @@ def write_scripts(bundle: Path) -> None:
     write_script(bundle / "run.sh", RUN.format(install=INSTALL, examples=examples))
     write_script(bundle / "bench.sh", BENCH.format(install=INSTALL))
     write_script(bundle / "bench_fp32.sh", BENCH_FP32.format(install=INSTALL))
+    write_script(bundle / "bench_batch_norm.sh", BENCH_BATCH_NORM.format(install=INSTALL))
     write_script(bundle / "bench_torch.sh", BENCH_TORCH.format(install=INSTALL))
 
 
@@ -232,6 +256,7 @@ def main() -> int:
     print("  python3 benchmarks/bench_gpu.py bench lib/libtenon_runtime.so.0 results.json")
     print("  ./bench.sh benchmarks/configs/sm80.json -o results.json --table")
     print("  ./bench_fp32.sh RESULTS_DIR [STEP...]")
+    print("  ./bench_batch_norm.sh RESULTS_DIR [STEP...]")
     print("  ./bench_torch.sh RESULTS_DIR")
     if size > LIMIT_MIB:
         print(f"gpu_bundle.py: error: larger than {LIMIT_MIB} MiB", file=sys.stderr)

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("tenon", reason="the package compiles the layers")
 from tenon_graphs import fp32
+from tenon_graphs.batch_norm import RESIDENT, TWO_PHASE, compile_norms, norm_graph
 from tenon_graphs.devices import require_hopper
 from tenon_graphs.execute import TENON_RUN
 from tenon_graphs.modules import compiled_module, has_statistics, modules
@@ -39,6 +40,17 @@ TILED = {
     "wgmma_fp32": ("fp32", 257, 200, 150, "wgmma_128x168_stream_k"),
     "wgmma_fp32_clusters": ("fp32", 400, 520, 130, "wgmma_128x192_2x1"),
     "wgmma_fp16": ("tf32", 257, 200, 150, "wgmma_fp16_128x256_stream_k"),
+}
+
+# Batch norm with the product: reduction, schedule, N, K, M; of a resident one the compiler knows M.
+BATCH_NORM = {
+    "wgmma_two_phase": (TWO_PHASE, "wgmma_bf16_128x256_2x1", 264, 72, 150),
+    "wgmma_two_phase_stream_k": (TWO_PHASE, "wgmma_tf32_64x256_ping_pong_stream_k", 136, 1032, 67),
+    "wgmma_two_phase_fp32": (TWO_PHASE, "wgmma_fp32_128x168_stream_k", 260, 131, 130),
+    "two_phase": (TWO_PHASE, "mma_sync_bf16_16x128", 137, 72, 70),
+    "two_phase_fp32": (TWO_PHASE, "mma_sync_fp32_128x64_stream_k", 65, 131, 130),
+    "wgmma_resident": (RESIDENT, "wgmma_bf16_128x256_2x1", 264, 136, 300),
+    "wgmma_resident_tf32": (RESIDENT, "wgmma_tf32_128x128", 1028, 72, 129),
 }
 
 
@@ -95,6 +107,37 @@ def test_tiled_kernels(sanitizer, tiled, case, tool):
         require_hopper()
     library, name = tiled[case]
     sanitize(sanitizer, tool, library, name, [f"m={TILED[case][3]}"])
+
+
+def batch_norm_graph(name):
+    """Return a layer with everything around batch norm, and its schedule."""
+    schedules, schedule, n, k, m = BATCH_NORM[name]
+    return norm_graph(schedules[schedule].kind, "bsaprAR", n, k, m if schedules is RESIDENT else None), schedules[
+        schedule
+    ]
+
+
+@pytest.fixture(scope="module")
+def batch_norms(sanitizer, tmp_path_factory):
+    """Give all of these models, compiled at once."""
+    folder = tmp_path_factory.mktemp("batch_norm")
+
+    def compile_one(name):
+        graph, schedule = batch_norm_graph(name)
+        compile_norms([graph], folder / name, "cpu", schedule)
+        return folder / f"{name}.so", graph
+
+    with ThreadPoolExecutor(len(BATCH_NORM)) as pool:
+        return dict(zip(BATCH_NORM, pool.map(compile_one, BATCH_NORM), strict=True))
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("case", list(BATCH_NORM))
+def test_batch_norm(sanitizer, batch_norms, case, tool):
+    if case.startswith("wgmma_"):
+        require_hopper()
+    library, graph = batch_norms[case]
+    sanitize(sanitizer, tool, library, graph.name, [f"m={BATCH_NORM[case][-1]}"] if graph.dynamic else [])
 
 
 def other_graphs():

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Resident batch norm: one kernel, whose row tiles are at work together and exchange moments. Family wgmma alone.
+
+That every layer is computed so is checked when it is compiled. The tests need the GPU to themselves: tiles wait for
+each other.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("tenon", reason="the package compiles the layers")
+import batch_norm_checks as checks  # noqa: E402
+from tenon_graphs.batch_norm import RESIDENT, compile_norms, norm_graph  # noqa: E402
+from tenon_graphs.devices import require_hopper  # noqa: E402
+from tenon_graphs.memory import Guarded  # noqa: E402
+
+pytestmark = pytest.mark.gpu
+# M with form, N and K. M must be known; N is of less than a tile, of some, and of more than the GPU has room for.
+LAYERS = [
+    (2, "bsaprAR", 264, 72),
+    (3, "", 8, 136),
+    (63, "sprAR", 1000, 1096),
+    (65, "bsr", 40, 200),
+    (129, "bapr", 8200, 72),
+    (1000, "bsaprAR", 520, 264),
+    (1024, "bsaprAR", 8192, 136),
+]
+FULL = (1000, "bsaprAR", 520, 264)
+BESIDE = (1024, "bsr", 2048, 512)  # where errors are compared with PyTorch's
+
+
+def graph_of(name, layer):
+    m, form, n, k = layer
+    return norm_graph(RESIDENT[name].kind, form, n, k, m)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Give all models, compiled at once."""
+    require_hopper()
+    torch.cuda.init()
+    folder = tmp_path_factory.mktemp("resident")
+
+    def compile_all(name):
+        graphs = [graph_of(name, layer) for layer in (*LAYERS, BESIDE)]
+        return compile_norms(graphs, folder / name, "cuda", RESIDENT[name]).model
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield dict(zip(RESIDENT, pool.map(compile_all, RESIDENT), strict=True))
+
+
+@pytest.fixture(params=list(RESIDENT))
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def model(name, compiled):
+    return compiled[name]
+
+
+@pytest.mark.parametrize("layer", LAYERS, ids=str)
+def test_any_batch(name, model, layer):
+    checks.check_results(model, graph_of(name, layer), Guarded(), name)
+
+
+@pytest.mark.parametrize("shift", [1, 2])
+def test_all_tensors_are_misaligned(name, model, shift):
+    checks.check_results(model, graph_of(name, FULL), Guarded(shift), f"{name}, {shift} elements off")
+
+
+def test_running_statistics_in_place(name, model):
+    checks.check_in_place(model, graph_of(name, FULL))
+
+
+def test_many_calls(name, model):
+    """What tiles exchange in one call is not taken for that of the next."""
+    graph = graph_of(name, FULL)
+    for _ in range(5):
+        checks.check_replays(model, graph)
+
+
+def test_two_streams(name, model):
+    """Two kernels that each want all of the GPU's multiprocessors."""
+    checks.check_two_streams(model, graph_of(name, (1024, "bsaprAR", 8192, 136)))
+
+
+def test_special_values(name, model):
+    checks.check_special_values(model, graph_of(name, BESIDE))
+
+
+def test_errors_beside_those_of_pytorch(name, model):
+    checks.check_errors_beside_pytorch(model, graph_of(name, BESIDE), RESIDENT[name].kind)
