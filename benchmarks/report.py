@@ -5,8 +5,8 @@
 """Writes docs/Performance.md, docs/TorchPerformance.md and their charts from benchmarks/results.
 
 Every figure of those pages comes from there (library.json; sm90a.json, sm90a_sweep.json and
-sm90a_compile.json; fp32*.json; sm80.json, sm80_ragged.json and triton_mma.json; torch.json, torch_host.json and
-torch_first_call.json); none is typed by hand.
+sm90a_compile.json; fp32*.json; batch_norm*.json; sm80.json, sm80_ragged.json and triton_mma.json; torch.json,
+torch_host.json and torch_first_call.json); none is typed by hand.
 Needs matplotlib. The tables of docs/Precision.md come from precision.json.
 
 Usage: report.py
@@ -21,6 +21,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import plot_torch
+import report_batch_norm
 import report_fp32
 import report_precision
 import report_sm90a
@@ -160,7 +161,7 @@ def main() -> None:
     report = json.loads(source.read_text())
     reports, tiled = read_reports(RESULTS), report_tiled.read_tiled(RESULTS)
     sm90a = report_sm90a.read_sm90a(RESULTS)
-    fp32 = report_fp32.read_fp32(RESULTS)
+    fp32, batch_norm = report_fp32.read_fp32(RESULTS), report_batch_norm.read_batch_norm(RESULTS)
     cases, rate = report["cases"], report["copy_bytes_per_second"]
     draw(cases, ROOT / "docs/performance.svg")
     page = [
@@ -191,6 +192,7 @@ def main() -> None:
         "",
         *(report_sm90a.section(sm90a, ROOT / "docs") if "sm90a" in sm90a else []),
         *([*report_fp32.section(fp32), *fp32_models(RESULTS)] if "fp32" in fp32 else []),
+        *(report_batch_norm.section(batch_norm) if "batch_norm" in batch_norm else []),
         *(report_tiled.section(tiled, ROOT / "docs") if "sm80" in tiled else []),
         *(section(reports) if "torch" in reports else []),
     ]

@@ -3,20 +3,31 @@
 # ruff: noqa: RUF001
 """The section of docs/Performance.md on layers of f32 that tiled kernels compute by f16 halves.
 
-From the reports of tenon-bench (configs/fp32.json, fp32_compile.json, fp32_schedules.json) and of
-profile_kernels.py (fp32_kernels.json), as far as they are there; report.py calls it.
+From the reports of tenon-bench (configs/fp32.json, fp32_compile.json, fp32_schedules.json, and of batch_norm.json
+the layer of f32 that is asked for here) and of profile_kernels.py (fp32_kernels.json), as far as they are there;
+report.py calls it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from report_sm90a import gains
 from report_tiled import TIMINGS, burst, contenders, extents
 from torch_tables import markdown
 
-NAMES = ("fp32", "fp32_compile", "fp32_schedules", "fp32_kernels")
+NAMES = ("fp32", "fp32_compile", "fp32_schedules", "fp32_kernels", "batch_norm")
+# How many times faster than eager is asked for, in bursts: by model, dtype, M, N, K and whether parameters are new.
+GOALS = {
+    ("bias_mul2_leaky_relu", "fp32", 1024, 8192, 8192, False): 4.8,
+    ("bias_mul2_leaky_relu", "fp32", 1024, 8192, 8192, True): 3.8,
+    ("bias_scale_batch_norm", "fp32", 16384, 4096, 4096, False): 4.5,
+    ("bias_gelu_residual", "fp32", 8192, 8192, 8192, False): 4.4,
+    ("bias_mul2_leaky_relu", "tf32", 1024, 8192, 8192, False): 1.8,
+}
+FEW_ROWS = 64  # up to which Tenon should never be slower than eager
 PEERS = {"compile_default": "torch.compile", "compile": "its max-autotune"}
 
 
@@ -39,6 +50,37 @@ def gain_cells(ours: dict, peer: dict) -> str:
 def error(contender: dict) -> str:
     """Write a contender's largest and rms error."""
     return f"{contender['max_error']:.1e} / {contender['rms_error']:.1e}"
+
+
+def goal(case: dict) -> float | None:
+    """Return what is asked for, None where nothing is."""
+    key = (*(case[name] for name in ("model", "dtype", "m", "n", "k")), case.get("new_parameters", False))
+    return GOALS.get(key, 1.0 if case["dtype"] == "fp32" and case["m"] <= FEW_ROWS else None)
+
+
+def judged(case: dict) -> dict:
+    """Return Tenon's contender of which it is asked: what it chooses itself, or tiled kernels."""
+    found = contenders(case)
+    return found.get("auto") or found.get("tiled", {})
+
+
+def goal_table(reports: dict[str, dict]) -> list[str]:
+    """One row a case of which something is asked, with its errors and KernelBench's check."""
+    rows = []
+    for case in [case for name in ("fp32", "batch_norm") if name in reports for case in reports[name]["cases"]]:
+        asked, eager, ours = goal(case), contenders(case).get("eager", {}), judged(case)
+        if asked is None or "times" not in eager or "times" not in ours:
+            continue
+        gain = dict(zip(TIMINGS, gains(ours, eager), strict=True))
+        verdict = "yes" if gain["burst"] >= asked else "no"
+        close = f"{ours['close_to_eager']:.2%}" if "close_to_eager" in ours else "–"
+        rows.append(
+            f"{label(case)} | {ours['name']} | {asked:.1f}× | **{gain['burst']:.2f}×** | {verdict} "
+            f"| {gain['sustained']:.2f}× | {error(ours)} | {error(eager)} | {close}"
+        )
+    header = "model | M×N×K | precision | Tenon by | asked for | faster than eager: burst | met | sustained"
+    header += " | error, max / rms | eager's | outputs within 1e-4 of eager"
+    return ["Asked of ten calls back to back:", "", *markdown(header, rows), "", "All contenders:", ""] if rows else []
 
 
 def time_table(report: dict) -> list[str]:
@@ -93,10 +135,15 @@ def schedule_table(report: dict) -> list[str]:
     )
 
 
+def short(kernel: str) -> str:
+    """Return a kernel's name without what it returns, its template's arguments and its own."""
+    return re.sub(r"[<(].*", "", kernel).removeprefix("void ").strip() or kernel
+
+
 def kernel_table(report: dict) -> list[str]:
     """One row a kernel of a case's contender."""
     rows = [
-        f"{case['name']} | {one['name']} | `{kernel}` | {microseconds:.1f}"
+        f"{case['name']} | {one['name']} | `{short(kernel)}` | {microseconds:.1f}"
         for case in report["cases"]
         for one in case["contenders"]
         for kernel, microseconds in one.get("kernels_us", {}).items()
@@ -131,6 +178,7 @@ def section(reports: dict[str, dict]) -> list[str]:
         "`highest` precision for fp32, `high` for tf32. Errors are against float64, of the whole model. How times are "
         "taken: [Benchmarking.md](Benchmarking.md#how-times-are-taken).",
         "",
+        *goal_table(reports),
         *time_table(report),
         "",
         *complaints(report),

@@ -46,7 +46,7 @@ def ratio_cell(case: dict, name: str) -> str:
     found = [ratio(case, name, figure) for figure in ("max_scaled", "rms_scaled")]
     if None in found:
         return "–"
-    text = " / ".join(f"{value:.2f}" for value in found)
+    text = " / ".join(f"{value:.3f}" for value in found)
     return f"**{text}**" if max(found) > 1.0 else text
 
 

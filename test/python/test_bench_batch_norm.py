@@ -11,6 +11,7 @@ import tenon  # noqa: E402
 from bench_support import case, run  # noqa: E402
 from tenon.bench import checks, measure  # noqa: E402
 from tenon.bench.calls import ModelCall, TenonCall, make_call  # noqa: E402
+from tenon.bench.compilation import job_of  # noqa: E402
 from tenon.bench.config import ConfigError, read_cases, read_config  # noqa: E402
 from tenon.bench.contender import of_peer  # noqa: E402
 from tenon.bench.epilogue import NAMED, read_epilogue  # noqa: E402
@@ -193,6 +194,22 @@ def test_reductions_are_contenders():
     made = case(models=["bias_scale_batch_norm"], strategies=[], peers=[], reductions=words)
     assert [c.name for c in made.contenders] == words
     assert dict(made.contenders[1].options) == {"strategy": "tiled", "reduction": "two_phase"}
+
+
+@pytest.mark.parametrize(("lowered", "found"), [("two_phase", "two_phase"), ("", "separate")])
+def test_another_reduction_than_the_one_that_was_asked_for(lowered, found, monkeypatch):
+    """It is a failure: the time would stand under the wrong name. Of what Tenon chose itself it is only said."""
+    text = "tenon.strategy<tiled>, blocks = 1" + (f", reduction = {lowered}" if lowered else "")
+    monkeypatch.setattr(tenon, "compile", lambda *_, **__: None)
+    monkeypatch.setattr(tenon, "lower", lambda *_, **__: text)
+    made = case(models=["bias_scale_batch_norm"], strategies=["auto"], reductions=["separate", "two_phase"])
+    for contender in made.contenders:
+        if contender.tenon:
+            compiled = job_of(made, contender, "sm_90a").run()
+            if contender.name in ("auto", found):
+                assert (compiled.failed, compiled.reduction) == ("", found)
+            else:
+                assert compiled.failed == f"computed by {found}"
 
 
 def test_peers_that_compile(monkeypatch):

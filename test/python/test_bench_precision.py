@@ -118,11 +118,11 @@ def test_ratios_to_cublas(report):
     header, _, *rows = map(cells, report_precision.ratio_table(made, "fp32", "fp16x3"))
     assert header == ["data", "K = 1", "K = 200"] and [row[0] for row in rows] == list(DISTRIBUTIONS)
     at = list(DISTRIBUTIONS).index("normal")
-    assert rows[at][2] == "0.75 / 0.50"
+    assert rows[at][2] == "0.750 / 0.500"
     made = with_errors(made, "normal", 200, "fp32", "fp16x3", rms_scaled=2.5)
     rows = report_precision.ratio_table(made, "fp32", "fp16x3")[2:]
-    assert cells(rows[at])[2] == "**0.75 / 1.25**"
-    assert "- fp16x3: normal, K = 200: **0.75 / 1.25**" in report_precision.worse(made, "fp32")
+    assert cells(rows[at])[2] == "**0.750 / 1.250**"
+    assert "- fp16x3: normal, K = 200: **0.750 / 1.250**" in report_precision.worse(made, "fp32")
     made = with_errors(made, "normal", 200, "fp32", "cublas", max_scaled=0.0)
     assert cells(report_precision.ratio_table(made, "fp32", "fp16x3")[2 + at])[2] == "–"
 

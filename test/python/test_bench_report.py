@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import plot_bench  # noqa: E402
+import report_batch_norm  # noqa: E402
 import report_fp32  # noqa: E402
 import report_sm90a  # noqa: E402
 import report_sweep  # noqa: E402
@@ -166,4 +167,84 @@ def test_fp32_section_is_of_the_reports_that_are_there():
         full.count("### ") == 3
         and full.count("tiled: other bits each time") == 3
         and "| a | tiled | `k` | 1.2 |" in full
+    )
+
+
+def test_fp32_tells_what_is_met():
+    """Of what Tenon chose itself where that was measured, else of tiled kernels; bursts decide."""
+    found = fp32_report()
+    asked, other = found["cases"]
+    asked |= {"model": "bias_mul2_leaky_relu", "m": 1024, "n": 8192, "k": 8192}
+    asked["contenders"][2]["times"]["burst"]["median_ms"] = 2.2 / 4.9
+    header, _, row = map(cells, report_fp32.goal_table({"fp32": found})[2:5])
+    at = {name: i for i, name in enumerate(header)}
+    assert [row[at[name]] for name in ("Tenon by", "asked for", "met", "sustained")] == [
+        "tiled",
+        "4.8×",
+        "yes",
+        "2.20×",
+    ]
+    assert row[at["faster than eager: burst"]] == "**4.90×**" and row[-1] == "100.00%"
+    asked["contenders"][3]["name"] = "auto"
+    row = cells(report_fp32.goal_table({"fp32": found})[4])
+    assert [row[at[name]] for name in ("Tenon by", "met")] == ["auto", "no"]
+    assert "### " not in "\n".join(report_fp32.section({"fp32": found})) and other["m"] < 64
+
+
+def test_names_of_kernels_are_short():
+    assert report_fp32.short("void gemv2T<int, int, Params<float> >(Params<float>, float)") == "gemv2T"
+    assert report_fp32.short("forward_run_tiled") == "forward_run_tiled"
+    assert report_fp32.short("(anonymous)") == "(anonymous)"
+
+
+def batch_norm_report():
+    """Make a report of the layer of 1024 rows in bf16, and of the one of 16384."""
+    names = {"models": ["bias_scale_batch_norm"], "strategies": ["auto"], "shapes": [[37, 24, 16]]}
+    made = run(case(**names)) | {"m": 1024, "n": 8192, "k": 8192}
+    many = copy.deepcopy(made) | {"m": 16384, "n": 4096, "k": 4096}
+    for one, (auto, eager) in ((made, (1.02, 1.4)), (many, (1.2, 1.5))):
+        for contender, value in zip(one["contenders"], (1.0, eager, auto), strict=True):
+            ratio(contender, value)
+    compiled = copy.deepcopy(many["contenders"][1]) | {"name": "compile"}
+    compiled["times"] = {t: {"median_ms": 1.25} for t in report_batch_norm.SHOWN}
+    many["contenders"].append(compiled)
+    return {"environment": FACTS, "copy_bytes_per_s": 4e12, "cases": [made, many]}
+
+
+def test_batch_norm_tells_what_is_met():
+    found = batch_norm_report()
+    header, _, product, bound, compiled = map(cells, report_batch_norm.goal_table(found))
+    at = {name: i for i, name in enumerate(header)}
+    assert [product[at[name]] for name in ("beside", "at most", "ratio", "met")] == [
+        report_batch_norm.PRODUCT,
+        "1.030",
+        "**1.020**",
+        "yes",
+    ]
+    allowed = 1.0 + 1.1 * 2 * 16384 * 4096 * 2 / 4e12 * 1e3
+    assert [bound[at[name]] for name in ("its burst, ms", "ratio", "met")] == [
+        f"{allowed:.4f}",
+        f"**{1.2 / allowed:.3f}**",
+        "no",
+    ]
+    assert [compiled[at[name]] for name in ("beside", "ratio", "met")] == ["torch.compile", "**0.960**", "no"]
+
+
+def test_batch_norm_that_was_not_measured():
+    found = batch_norm_report()
+    found["cases"][0]["contenders"][2] = {"name": "auto", "tenon": True, "failed": "RuntimeError: no\nmore"}
+    del found["cases"][1]["contenders"][3]
+    rows = [cells(row) for row in report_batch_norm.goal_table(found)[2:]]
+    assert [row[-2] for row in rows] == ["not measured", "no", "not measured"]
+    assert "RuntimeError: no" in "\n".join(report_batch_norm.section({"batch_norm": found}))
+
+
+def test_batch_norm_section():
+    found = batch_norm_report()
+    text = "\n".join(report_batch_norm.section({"batch_norm": found}))
+    assert text.count("### ") == 3 and "batch_norm_compile.json" not in text
+    errors = [cells(row) for row in report_batch_norm.error_table(found)[2:]]
+    assert len(errors) == 2 and all(len(row) == len(cells(report_batch_norm.error_table(found)[0])) for row in errors)
+    assert "batch_norm_compile.json" in "\n".join(
+        report_batch_norm.section({"batch_norm": found, "batch_norm_compile": found})
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import multiprocessing
 import os
+import re
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 import tenon
 from tenon.bench.config import Case
 from tenon.bench.contender import Contender
+from tenon.bench.ops import BATCH_NORM
 
 SELECTION = "tenon-select-strategy"  # the category of the remarks that tell which strategy was chosen, and why
 
@@ -27,6 +29,7 @@ class Compiled:
     executable: tenon.Executable | None
     seconds: float
     failed: str = ""
+    reduction: str | None = None  # that computes batch norm, where the layer has one and is tiled
 
     @property
     def _choices(self) -> list[tenon.Remark]:
@@ -57,9 +60,24 @@ class Job:
         begin = time.perf_counter()
         try:
             executable = tenon.compile(self.source, self.target, **dict(self.options))
+            seconds = time.perf_counter() - begin
+            made = Compiled(executable, seconds, reduction=self._reduction())
         except Exception as error:
             return Compiled(None, time.perf_counter() - begin, message(error))
-        return Compiled(executable, time.perf_counter() - begin)
+        asked = dict(self.options).get("reduction")
+        if asked and made.reduction != asked:
+            return Compiled(None, seconds, "; ".join([f"computed by {made.reduction or 'the library'}", *made.remarks]))
+        return made
+
+    def _reduction(self) -> str | None:
+        """Return how batch norm is computed, which the schedule of a tiled layer says."""
+        if BATCH_NORM not in self.source:
+            return None
+        lowered = tenon.lower(self.source, "strategy", self.target, **dict(self.options))
+        if "tenon.strategy<tiled>" not in lowered:
+            return None
+        found = re.search(r"\breduction = (\w+)", lowered)
+        return found[1] if found else "separate"
 
 
 def message(error: BaseException) -> str:

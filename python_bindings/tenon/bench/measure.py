@@ -139,7 +139,7 @@ def describe(contender: Contender, compiled: Compiled | None) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": contender.name, "tenon": contender.tenon}
     if compiled:
         entry |= {"options": dict(contender.options), "compile_s": compiled.seconds, "remarks": compiled.remarks}
-        entry["strategy"] = compiled.strategy
+        entry |= {"strategy": compiled.strategy, "reduction": compiled.reduction}
         entry["kernels"] = compiled.executable.kernels if compiled.executable else []
     return entry
 

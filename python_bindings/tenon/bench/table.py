@@ -35,9 +35,10 @@ def row(name: str, contender: dict[str, Any]) -> tuple[str, ...]:
 
 
 def who(contender: dict[str, Any]) -> str:
-    """Return a contender's name, with the strategy that was chosen where that is another."""
-    taken = contender.get("strategy")
-    return contender["name"] if not taken or contender["name"].startswith(taken) else f"{contender['name']} ({taken})"
+    """Return a contender's name, with the strategy and the reduction that were chosen where they are others."""
+    taken = [contender.get("strategy"), contender.get("reduction")]
+    others = [word for word in taken if word and not contender["name"].startswith(word)]
+    return f"{contender['name']} ({', '.join(others)})" if others else contender["name"]
 
 
 def verdict(contender: dict[str, Any]) -> str:
