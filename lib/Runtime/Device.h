@@ -40,6 +40,7 @@ struct LaunchShape {
   int64_t sharedBytes;
   int32_t clusterBlocks = 1; ///< along x; 1: no clusters
   bool waitsItself = false;  ///< for what ran before it on the stream
+  int32_t minBlocks = 0;     ///< that are resident together; 0: any number
 };
 
 /// The driver's form of a shape, with what does not fit cuLaunchKernel.

@@ -30,7 +30,12 @@ LaunchConfig::LaunchConfig(const LaunchShape &shape, CUstream stream)
     attribute.value.clusterDim = {static_cast<unsigned>(shape.clusterBlocks), 1,
                                   1};
   }
-  if (shape.waitsItself) {
+  if (shape.minBlocks) {
+    // Not together with an early start.
+    CUlaunchAttribute &attribute = storage[numAttrs++] = {};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
+  } else if (shape.waitsItself) {
     CUlaunchAttribute &attribute = storage[numAttrs++] = {};
     attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute.value.programmaticStreamSerializationAllowed = 1;
@@ -166,6 +171,20 @@ static TenonStatus failNoRoom(const TenonCall &call, int32_t index,
               device.architecture(/*withVariant=*/true).c_str());
 }
 
+/// Blocks that wait for each other would wait forever.
+static TenonStatus failTooFew(const TenonCall &call, int32_t index,
+                              const LaunchShape &shape, int64_t resident) {
+  const DeviceState &device = *call.device;
+  return fail(
+      TENON_UNSUPPORTED,
+      "%s: kernel '%s' needs %d thread blocks on GPU %d together, one "
+      "for each tile of a column, but only %" PRId64
+      " fit; compile the model with tenon-compile --reduction=two_phase, "
+      "or for fewer rows",
+      call.function.name.c_str(), device.manifest.kernels[index].c_str(),
+      shape.minBlocks, device.ordinal, resident);
+}
+
 /// The blocks that have work, `maxBlocks` at most, in whole clusters.
 static int64_t largestGrid(int64_t work, const TenonPersistentKernel &kernel) {
   int64_t cluster = kernel.clusterBlocks;
@@ -196,6 +215,8 @@ static TenonStatus launchPersistent(TenonCall &call, int32_t index,
   if (resident == 0)
     return failNoRoom(call, index, shape);
   shape.grid[0] = std::min(shape.grid[0], resident);
+  if (shape.grid[0] < shape.minBlocks)
+    return failTooFew(call, index, shape, resident);
   if (token)
     *token = nextToken();
   result = enqueue(call, kernel, shape, arguments);
@@ -228,7 +249,8 @@ void tenonLaunchPersistent(TenonCall *call, const TenonPersistentKernel *kernel,
                              {blockX, 1, 1},
                              dynamicSharedBytes,
                              kernel->clusterBlocks,
-                             kernel->waitsItself != 0},
+                             kernel->waitsItself != 0,
+                             kernel->minBlocks},
                             arguments, token);
   });
 }

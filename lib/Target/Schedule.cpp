@@ -21,6 +21,10 @@ static bool isWgmma(ScheduleAttr schedule) {
   return schedule.getFamily() == KernelFamily::Wgmma;
 }
 
+static bool isResident(ScheduleAttr schedule) {
+  return schedule.getReduction() == ReductionMethod::Resident;
+}
+
 //===----------------------------------------------------------------------===//
 // Threads, blocks and bytes
 //===----------------------------------------------------------------------===//
@@ -46,10 +50,21 @@ int64_t tenon::getStageBytes(ScheduleAttr schedule) {
   return (tile[0] + tile[1]) * schedule.getSwizzle();
 }
 
+int64_t tenon::getBarrierBytes(ScheduleAttr schedule) {
+  if (!isResident(schedule))
+    return kBarrierBytes;
+  // Two of 8 bytes for each stage, and for each warpgroup's operands.
+  return 16 * (schedule.getStages() + getConsumerWarpgroups(schedule));
+}
+
 /// Bytes of shared memory that a block uses beside stages and epilogue.
 static int64_t getUsualBytes(ScheduleAttr schedule) {
-  int64_t scalars = getBlockThreads(schedule) / 32 * kScalarBytesPerWarp;
-  return isWgmma(schedule) ? scalars + kBarrierBytes : scalars;
+  int64_t bytes = getBlockThreads(schedule) / 32 * kScalarBytesPerWarp;
+  if (isWgmma(schedule))
+    bytes += getBarrierBytes(schedule);
+  if (isResident(schedule))
+    bytes += schedule.getTile()[1] * kFinishedBytesPerColumn;
+  return bytes;
 }
 
 int64_t tenon::getWarpgroupEpilogueBytes(ScheduleAttr schedule) {
@@ -73,10 +88,13 @@ int64_t tenon::getSharedBytes(ScheduleAttr schedule) {
 }
 
 int64_t tenon::getWorkspaceBytes(ScheduleAttr schedule) {
-  if (!schedule.getStreamK())
-    return 0;
   ArrayRef<int64_t> tile = schedule.getTile();
-  return getMaxBlocks(schedule) * (8 + tile[0] * tile[1] * 4);
+  int64_t ofBlock = 0;
+  if (schedule.getStreamK())
+    ofBlock = tile[0] * tile[1] * 4;
+  else if (isResident(schedule))
+    ofBlock = 2 * tile[1] * kStateBytesPerColumn;
+  return ofBlock ? getMaxBlocks(schedule) * (8 + ofBlock) : 0;
 }
 
 //===----------------------------------------------------------------------===//

@@ -20,8 +20,9 @@ using llvm::formatv;
 /// Accumulators of a thread at most: the rest of its 232 registers holds
 /// addresses, loops and what an epilogue computes with.
 static constexpr int64_t kMaxAccumulators = 192;
-/// With method fp16 the factors of rows come to that. With fp16x3 they do too,
-/// but half of the accumulators are no longer needed by then.
+/// With method fp16 the factors of rows come to that, and with a reduction what
+/// was found of columns. With fp16x3 factors do too, but half of the
+/// accumulators are no longer needed by then.
 static constexpr int64_t kMaxScaledAccumulators = 176;
 /// Rows that one copy by TMA moves at most.
 static constexpr int64_t kMaxTileRows = 256;
@@ -66,9 +67,10 @@ static std::string findTileProblem(ScheduleAttr schedule) {
     return formatv("N of the tile must be a multiple of 8 up to 256, not {0}",
                    n);
   int64_t accumulators = getAccumulators(schedule);
-  int64_t maxAccumulators = schedule.getMethod() == ProductMethod::FP16
-                                ? kMaxScaledAccumulators
-                                : kMaxAccumulators;
+  bool needsMore = schedule.getMethod() == ProductMethod::FP16 ||
+                   schedule.getReduction() == ReductionMethod::Resident;
+  int64_t maxAccumulators =
+      needsMore ? kMaxScaledAccumulators : kMaxAccumulators;
   if (accumulators > maxAccumulators)
     return formatv("a tile of {0}x{1} gives a thread {2} accumulators{3}, more "
                    "than the {4} that its registers hold; use a smaller tile",
@@ -93,6 +95,26 @@ static std::string findClusterProblem(ScheduleAttr schedule) {
   return "";
 }
 
+/// With reduction = resident all tiles of a column are at work in the same turn
+/// and wait for each other before they finish.
+static std::string findResidentProblem(ScheduleAttr schedule) {
+  if (schedule.getReduction() != ReductionMethod::Resident)
+    return "";
+  if (schedule.getPingPong() || schedule.getStreamK())
+    return formatv("with reduction = resident all tiles of a column wait for "
+                   "each other, so {0} cannot be; leave it out",
+                   schedule.getPingPong() ? "ping_pong" : "stream_k");
+  if (schedule.getMethod() != ProductMethod::Direct)
+    return formatv("with reduction = resident there is no method {0}; leave it "
+                   "out, or write reduction = two_phase",
+                   stringifyProductMethod(schedule.getMethod()));
+  if (schedule.getTile()[1] % 32 != 0)
+    return formatv("with reduction = resident N of the tile must be a multiple "
+                   "of 32, not {0}",
+                   schedule.getTile()[1]);
+  return "";
+}
+
 std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getSwizzle() != 128)
     return formatv("wgmma needs swizzle = 128, not {0}", schedule.getSwizzle());
@@ -112,6 +134,8 @@ std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
   problem = findWarpProblem(schedule);
   if (problem.empty())
     problem = findTileProblem(schedule);
+  if (problem.empty())
+    problem = findResidentProblem(schedule);
   return problem.empty() ? findClusterProblem(schedule) : problem;
 }
 

@@ -89,14 +89,16 @@ typedef struct TenonPersistentKernel {
   int64_t maxBlocks;     ///< clusterBlocks or more
   int32_t waitsItself;   ///< whether the kernel waits for what ran before it
                          ///< on the stream (griddepcontrol.wait)
-  int32_t reserved;      ///< 0
+  int32_t minBlocks;     ///< that wait for each other; 0: none do
 } TenonPersistentKernel;
 
 /// Launches as many thread blocks of a kernel as there are pieces of `work`, at
 /// most `maxBlocks`, and at most as many as are resident on the device at once.
 /// The blocks share the work: the kernel reads from its grid, [blocks, 1, 1],
 /// how many they are. Other work on the device can hold blocks back, so a block
-/// may wait only for blocks of lower numbers. With clusters, neighbouring
+/// may wait only for blocks of lower numbers. With `minBlocks` it may wait for
+/// any: then the launch is cooperative, all of its blocks are resident together,
+/// and a device that holds fewer is an error. With clusters, neighbouring
 /// blocks along x, these start together, and the grid is whole clusters: work
 /// counts blocks all the same, and those of the last cluster may have none.
 /// `work` = 0 is a no-op; a kernel of which no block or cluster fits the device

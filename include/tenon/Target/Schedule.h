@@ -31,6 +31,10 @@ inline constexpr int64_t kWarpgroupEpilogueBytes = 16384;
 inline constexpr int64_t kPingPongEpilogueBytes = 12288;
 /// Bytes for the barriers of a wgmma kernel.
 inline constexpr int64_t kBarrierBytes = 1024;
+/// With reduction = resident: bytes of a column's state, and of what a block
+/// keeps of a column when the reduction is finished.
+inline constexpr int64_t kStateBytesPerColumn = 8;
+inline constexpr int64_t kFinishedBytesPerColumn = 8;
 /// Threads of a warpgroup, which issue a wgmma together.
 inline constexpr int64_t kWarpgroupThreads = 128;
 /// Multiprocessors that a launch uses at most: more than any GPU has, since
@@ -66,8 +70,13 @@ int64_t getStageBytes(ScheduleAttr schedule);
 /// Bytes of shared memory that a block uses.
 int64_t getSharedBytes(ScheduleAttr schedule);
 
-/// Bytes of workspace: a flag (i64) for each block, then a partial tile in f32
-/// for each; 0 without stream-K.
+/// Bytes for the barriers of a wgmma kernel: those that it has, where a table of
+/// finished columns needs the room, else kBarrierBytes.
+int64_t getBarrierBytes(ScheduleAttr schedule);
+
+/// Bytes of workspace: a flag (i64) for each block, then with stream-K a partial
+/// tile in f32 for each, with reduction = resident two states for each of a
+/// tile's columns; 0 with neither.
 int64_t getWorkspaceBytes(ScheduleAttr schedule);
 
 /// Says why no target can run `schedule` on inputs of `elementType`; "" if one

@@ -138,10 +138,10 @@ void ElementEmitter::loadRow(unsigned row, ArrayRef<BlockArgument> operands) {
       load(operand, row);
 }
 
-void ElementEmitter::set(BlockArgument argument, unsigned row, unsigned lane,
+void ElementEmitter::set(Value tensor, unsigned row, unsigned lane,
                          Value value) {
-  bool byRow = EpiloguePlan::variesByRow(argument.getType());
-  (byRow ? varying : invariant)[{argument, byRow ? row : 0, lane}] = value;
+  bool byRow = EpiloguePlan::variesByRow(tensor.getType());
+  (byRow ? varying : invariant)[{tensor, byRow ? row : 0, lane}] = value;
 }
 
 Value ElementEmitter::get(Value tensor, unsigned row, unsigned lane) {

@@ -43,8 +43,9 @@ public:
   /// Emits, here, the loads of `operands` that row number `row` needs.
   void loadRow(unsigned row, ArrayRef<BlockArgument> operands);
 
-  /// Gives the value of an argument that is in a register.
-  void set(BlockArgument argument, unsigned row, unsigned lane, Value value);
+  /// Gives the value of an argument, or of another tensor of the region, that
+  /// is in a register.
+  void set(Value tensor, unsigned row, unsigned lane, Value value);
 
   /// The value of `tensor` at a row and lane, in its compute type.
   Value get(Value tensor, unsigned row, unsigned lane);

@@ -234,11 +234,12 @@ private:
   static SmallVector<Attribute> getFields(gpu::LaunchFuncOp op, int64_t number,
                                           Builder &b) {
     auto cluster = op->getAttrOfType<IntegerAttr>(TenonDialect::kClusterAttr);
+    auto resident = op->getAttrOfType<IntegerAttr>(TenonDialect::kResidentAttr);
     return {b.getI32IntegerAttr(number),
             b.getI32IntegerAttr(cluster ? cluster.getInt() : 1),
             op->getAttr(TenonDialect::kPersistentAttr),
             b.getI32IntegerAttr(op->hasAttr(TenonDialect::kWaitsItselfAttr)),
-            b.getI32IntegerAttr(0)};
+            b.getI32IntegerAttr(resident ? resident.getInt() : 0)};
   }
 
   /// Bytes of dynamic shared memory, 0 where none are given.

@@ -40,6 +40,8 @@ public:
   /// Before the first subtile of a tile is written.
   void beginTile();
   void waitForOperands(int64_t number);
+  /// Waits until all results have left their buffers.
+  void waitForBuffers();
   /// All have read the subtile's operands and written its results.
   void store(const WorkItem &item, int64_t number);
   /// After the last subtile of a tile.
@@ -59,8 +61,6 @@ private:
   void emitIfLeader(Value condition, llvm::function_ref<void()> body);
   void issueLoads(const WorkItem &item, int64_t number);
   void issueStores(const WorkItem &item, int64_t number);
-  /// Waits until all results have left their buffers.
-  void waitForBuffers();
 
   TiledFrame &frame;
   KernelBuilder &b;

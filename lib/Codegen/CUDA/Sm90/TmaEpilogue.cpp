@@ -23,7 +23,7 @@ TmaEpilogue::TmaEpilogue(TiledFrame &frame, TiledLinearOp op,
                          EpilogueSubtiles subtiles)
     : copies(frame, std::move(subtiles)), frame(frame), b(frame.b), op(op),
       plan(*EpiloguePlan::get(*op.getBody())) {
-  // The region has no reductions, so its plan is one phase.
+  // What comes after a reduction, if the region has one.
   for (BlockArgument operand : plan.getPhases().back().operands)
     if (EpiloguePlan::variesByRow(operand.getType()) &&
         !EpiloguePlan::variesByColumn(operand.getType()))
@@ -53,6 +53,8 @@ void TmaEpilogue::prepareBlock(const WorkItem &item, int64_t block) {
   emitters[block] =
       std::make_unique<ElementEmitter>(b, frame.operands, column, kLanes);
   emitters[block]->emitRowInvariant(plan.getPhases().back());
+  if (finished)
+    finished->loadOperands(*emitters[block]);
 }
 
 /// A subtile while it is computed.
@@ -120,10 +122,15 @@ void TmaEpilogue::Subtile::emitBlock(unsigned block, ElementEmitter &emitter,
       emitter.set(operand, row, /*lane=*/0, values[row]);
   auto setElements = [&](Value argument, ValueRange elements) {
     for (auto [index, element] : llvm::enumerate(elements))
-      emitter.set(cast<BlockArgument>(argument), index / kLanes, index % kLanes,
-                  element);
+      emitter.set(argument, index / kLanes, index % kLanes, element);
   };
-  setElements(epilogue.op.getAccumulator(), accumulators);
+  if (epilogue.finished) {
+    setElements(epilogue.finished->getReducedInput(), accumulators);
+    int64_t inTile = number % subtiles.perRow * subtiles.columns + 8 * block;
+    epilogue.finished->set(emitter, inTile);
+  } else {
+    setElements(epilogue.op.getAccumulator(), accumulators);
+  }
   for (auto [operand, elements] : llvm::zip(subtiles.operands, ofOperands))
     setElements(operand.value,
                 ValueRange(elements).slice(block * kElements, kElements));

@@ -13,6 +13,7 @@
 #define TENON_LIB_CODEGEN_CUDA_SM90_TMAEPILOGUE_H
 
 #include "../ElementEmitter.h"
+#include "FinishedColumns.h"
 #include "SubtileCopies.h"
 
 namespace mlir::tenon {
@@ -33,6 +34,10 @@ public:
   /// Finishes a tile. `accumulators` are as WarpgroupProduct gives them.
   void emit(const WorkItem &item, ValueRange accumulators);
 
+  /// From here on, `columns` has what a reduction found, and what the op
+  /// reduces takes the place of accumulators. `prepare` comes after it.
+  void setFinished(const FinishedColumns &columns) { finished = &columns; }
+
   SubtileCopies copies;
 
 private:
@@ -46,6 +51,7 @@ private:
   KernelBuilder &b;
   TiledLinearOp op;
   EpiloguePlan plan;
+  const FinishedColumns *finished = nullptr;
   SmallVector<BlockArgument> perRow; ///< operands with one value a row
   bool hasRoom; ///< for operands beside what the main loop accumulates
   /// Blocks of 8 columns whose operands are loaded ahead.

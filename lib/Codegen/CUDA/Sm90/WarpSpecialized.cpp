@@ -16,7 +16,7 @@
 #include "../Tiled/TileEpilogue.h"
 #include "Consumer.h"
 #include "Producer.h"
-#include "TmaEpilogue.h"
+#include "ResidentEpilogue.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -31,11 +31,12 @@ namespace {
 /// The turns of the warps that multiply.
 class ConsumerTurns {
 public:
-  /// `tma`: null if the epilogue is not through TMA.
+  /// `tma`: null if the epilogue is not through TMA; `resident`: null if the
+  /// region has no reduction.
   ConsumerTurns(TiledFrame &frame, WorkPartition &partition, TiledLinearOp op,
-                TmaEpilogue *tma)
+                TmaEpilogue *tma, ResidentEpilogue *resident)
       : frame(frame), b(frame.b), partition(partition), op(op), tma(tma),
-        turn(frame), passed(frame.keep()),
+        resident(resident), turn(frame), passed(frame.keep()),
         isPingPong(frame.geometry.schedule.getPingPong()), order(frame) {}
 
   void emit();
@@ -52,6 +53,7 @@ private:
   WorkPartition &partition;
   TiledLinearOp op;
   TmaEpilogue *tma;
+  ResidentEpilogue *resident;
   KeptTurn turn;
   KeptScalar passed; ///< stages before the turn's first
   bool isPingPong;
@@ -84,13 +86,15 @@ void ConsumerTurns::emitFirst() {
 void ConsumerTurns::prefetch() {
   // Not by TMA, which moves so many rows a clock and is busy with x and w.
   emitPrefetch(frame, op, turn.getItem());
-  if (tma)
+  if (tma && !resident)
     tma->copies.loadFirst(turn.getItem());
 }
 
 void ConsumerTurns::finishTile(ValueRange accumulators) {
   WorkItem item = turn.getItem();
-  if (tma)
+  if (resident)
+    resident->emit(item, turn.getNumber(), accumulators);
+  else if (tma)
     tma->emit(item, accumulators);
   else
     emitTileEpilogue(frame, op, item, accumulators);
@@ -105,7 +109,7 @@ void ConsumerTurns::emitTurn() {
       Consumer(frame).run(turn.getItem(), passed.load(), [&] {
         if (isPingPong)
           order.pass();
-        if (tma)
+        if (tma && !resident)
           tma->prepare(turn.getItem());
       });
   frame.computePlace();
@@ -130,6 +134,8 @@ void ConsumerTurns::emit() {
   emitTurns(frame, partition, turn, [&] { emitTurn(); });
   if (tma)
     tma->copies.finish();
+  if (resident)
+    resident->finish(partition.getCount());
 }
 
 /// A barrier for all threads of the cluster, or of the block.
@@ -183,9 +189,13 @@ void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
   std::unique_ptr<TmaEpilogue> tma;
   if (auto subtiles = EpilogueSubtiles::choose(op, geometry))
     tma = std::make_unique<TmaEpilogue>(frame, op, std::move(*subtiles));
+  std::optional<ResidentEpilogue> resident;
+  if (geometry.isResident())
+    resident.emplace(frame, op, *tma);
   emitStart(frame, tma.get());
   WorkPartition partition(frame);
-  ConsumerTurns turns(frame, partition, op, tma.get());
+  ConsumerTurns turns(frame, partition, op, tma.get(),
+                      resident ? &*resident : nullptr);
   auto branch = scf::IfOp::create(b, b.equal(frame.warpgroup, 0),
                                   /*withElseRegion=*/true);
   {

@@ -58,6 +58,7 @@ struct TileGeometry {
   int64_t unitN() const { return tileN * clusterN; }
 
   // Along N and K.
+  int64_t rowUnits() const { return llvm::divideCeil(m, unitM()); } // static M
   int64_t columnUnits() const { return llvm::divideCeil(n, unitN()); }
   int64_t kTiles() const { return llvm::divideCeil(k, tileK); }
   bool hasKTail() const { return k % tileK != 0; }
@@ -88,6 +89,13 @@ struct TileGeometry {
   }
   int64_t barriersOffset() const {
     return scalarsOffset() + blockThreads() / 32 * kScalarBytesPerWarp;
+  }
+  /// With reduction = resident (Sm90/FinishedColumns.h).
+  int64_t finishedOffset() const {
+    return barriersOffset() + getBarrierBytes(schedule);
+  }
+  bool isResident() const {
+    return schedule.getReduction() == ReductionMethod::Resident;
   }
 
   /// Whether rows or columns of a tile may lie beyond M or N: all of them may,

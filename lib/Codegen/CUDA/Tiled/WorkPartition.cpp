@@ -21,9 +21,9 @@ WorkPartition::WorkPartition(TiledFrame &frame) : frame(frame), b(frame.b) {
   SmallVector<std::pair<KeptScalar *, Value>> kept{{&rowUnits, rows}};
   // Tiles b, b + grid, ...; without stream-K the grid has no more blocks than
   // there are tiles.
+  Value units = getUnits();
   auto countTurns = [&](Value tiles) {
-    return b.div(b.sub(b.add(b.sub(tiles, frame.unit), frame.units), 1),
-                 frame.units);
+    return b.div(b.sub(b.add(b.sub(tiles, frame.unit), units), 1), units);
   };
   Value turns;
   if (geometry.schedule.getStreamK()) {
@@ -33,6 +33,8 @@ WorkPartition::WorkPartition(TiledFrame &frame) : frame(frame), b(frame.b) {
     turns = b.add(turns, divideStream(numStreamed, kept));
   } else {
     turns = countTurns(tiles);
+    if (geometry.isResident()) // blocks that are cut off have none
+      turns = b.select(b.less(frame.unit, units), turns, b.i32(0));
   }
   kept.push_back({&count, turns});
   for (auto [place, value] : kept)
@@ -42,6 +44,14 @@ WorkPartition::WorkPartition(TiledFrame &frame) : frame(frame), b(frame.b) {
       place->store(value);
   });
   frame.syncWarp();
+}
+
+/// How many take tiles.
+Value WorkPartition::getUnits() {
+  if (!frame.geometry.isResident())
+    return frame.units;
+  int64_t rowUnits = frame.geometry.rowUnits();
+  return b.mul(b.div(frame.units, rowUnits), rowUnits);
 }
 
 /// How many tiles are streamed: the last, incomplete wave and one before it, if
@@ -101,7 +111,7 @@ WorkItem WorkPartition::getItem(Value turn) {
   WorkItem item;
   item.kBegin = b.i32(0);
   item.kCount = b.i32(frame.geometry.kTiles());
-  setOrigin(b.add(frame.unit, b.mul(turn, frame.units)), item);
+  setOrigin(b.add(frame.unit, b.mul(turn, getUnits())), item);
   return item;
 }
 
@@ -129,7 +139,8 @@ WorkItem WorkPartition::getPiece(Value turn) {
 /// row within a column, so that blocks at work together share rows of x and w.
 void WorkPartition::setOrigin(Value tile, WorkItem &item) {
   const TileGeometry &geometry = frame.geometry;
-  int64_t raster = geometry.schedule.getRaster();
+  int64_t raster = geometry.isResident() ? geometry.rowUnits()
+                                         : geometry.schedule.getRaster();
   int64_t perGroup = geometry.columnUnits() * raster;
   Value firstRow = b.mul(b.div(tile, perGroup), raster);
   Value inGroup = b.rem(tile, perGroup);

@@ -27,7 +27,10 @@ struct WorkItem {
 /// clusters, read "cluster" for "block" below, and for "tile" the tiles that a
 /// cluster takes at a time: neighbours, one for each of its blocks.
 ///
-/// Without stream-K block b takes tiles b, b + grid, b + 2 grid, ... With it,
+/// Without stream-K block b takes tiles b, b + grid, b + 2 grid, ... With
+/// reduction = resident tiles count down the columns, and the grid is cut to a
+/// multiple of a column's: its tiles are taken by neighbours in the same turn,
+/// the same ones each time. With stream-K,
 /// the tiles that would not fill a wave, and a wave more where there is one,
 /// are first laid end to end and cut into equal ranges of K tiles, one a block;
 /// the others follow tile by tile. A block walks its range from the end to the
@@ -49,6 +52,7 @@ public:
   Value getRangeLength(Value unit);
 
 private:
+  Value getUnits();
   Value chooseStreamed(Value tiles);
   Value chooseBlocks(Value numStreamed);
   Value divideStream(Value numStreamed,

@@ -125,6 +125,11 @@ static LogicalResult verifyOfLaunch(Operation *op, NamedAttribute attribute) {
     return verifyCount(op, attribute, std::min<int64_t>(8, maxBlocks.getInt()),
                        "an i64 from 1 to 8 and at most 'tenon.persistent', of "
                        "a cluster's blocks");
+  // attributes-C17
+  if (name == TenonDialect::kResidentAttr)
+    return verifyCount(op, attribute, maxBlocks.getInt(),
+                       "a positive i64 and at most 'tenon.persistent', of "
+                       "thread blocks at least");
   // attributes-C16
   if (isa<UnitAttr>(attribute.getValue()))
     return success();
@@ -162,7 +167,8 @@ LogicalResult TenonDialect::verifyOperationAttribute(Operation *op,
   // The dialect of launches is none that this one knows.
   if (op->getName().getStringRef() == "gpu.launch_func" &&
       llvm::is_contained(
-          {kPersistentAttr, kClusterAttr, kWaitsItselfAttr, kTensorMapsAttr},
+          {kPersistentAttr, kClusterAttr, kWaitsItselfAttr, kResidentAttr,
+           kTensorMapsAttr},
           name))
     return verifyOfLaunch(op, attribute);
   // attributes-C9

@@ -64,6 +64,9 @@ def Tenon_Dialect : Dialect {
     /// before it on the stream, so it may start earlier (unit attribute).
     static constexpr llvm::StringLiteral kWaitsItselfAttr =
         "tenon.waits_itself";
+    /// On a persistent gpu.launch_func: blocks of the kernel wait for each other,
+    /// so at least this number of them must be resident at once (i64).
+    static constexpr llvm::StringLiteral kResidentAttr = "tenon.resident";
     /// On a gpu.launch_func: the maps through which the kernel reads its first
     /// operands, matrices all (array of #tenon.tensor_map).
     static constexpr llvm::StringLiteral kTensorMapsAttr =

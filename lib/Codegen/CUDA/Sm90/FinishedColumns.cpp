@@ -1,0 +1,68 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Keeps a reduction's scalars in shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FinishedColumns.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Columns of a block of 8 that a thread has, next to each other.
+static constexpr unsigned kLanes = 2;
+
+/// A column's scalars lie together.
+Value FinishedColumns::getPlace(Value inTile) const {
+  return b.offset(b.offset(frame.shared, frame.geometry.finishedOffset()),
+                  b.mul(inTile, kFinishedBytesPerColumn));
+}
+
+void FinishedColumns::store(Value inTile, ArrayRef<Value> finished,
+                            ArrayRef<Value> operands) {
+  SmallVector<Value> columnOperands = reduction.getColumnOperands();
+  SmallVector<Value> kept;
+  sources.clear();
+  for (Value scalar : finished) {
+    const auto *operand = llvm::find(operands, scalar);
+    bool isOperand = operand != operands.end();
+    sources.push_back(isOperand ? columnOperands[operand - operands.begin()]
+                                : Value());
+    if (!isOperand)
+      kept.push_back(scalar);
+  }
+  assert(4 * kept.size() <= kFinishedBytesPerColumn && "checked before");
+  Value place = getPlace(inTile);
+  for (auto [index, scalar] : llvm::enumerate(kept))
+    LLVM::StoreOp::create(b, scalar, b.offset(place, 4 * index),
+                          /*alignment=*/4);
+}
+
+void FinishedColumns::loadOperands(ElementEmitter &emitter) const {
+  for (Value operand : sources)
+    for (unsigned lane = 0; operand && lane != kLanes; ++lane)
+      emitter.get(operand, /*row=*/0, lane);
+}
+
+void FinishedColumns::set(ElementEmitter &emitter, int64_t inTile) const {
+  constexpr unsigned each = kFinishedBytesPerColumn / 4;
+  Value column = b.add(b.shiftLeft(b.bitAnd(frame.lane, 3), 1), inTile);
+  Value loaded =
+      LLVM::LoadOp::create(b, VectorType::get(kLanes * each, b.getF32Type()),
+                           getPlace(column), /*alignment=*/16);
+  for (unsigned lane = 0; lane != kLanes; ++lane) {
+    SmallVector<Value> values;
+    unsigned next = lane * each;
+    for (Value operand : sources)
+      values.push_back(operand ? emitter.get(operand, /*row=*/0, lane)
+                               : vector::ExtractOp::create(b, loaded, next++));
+    emitter.setFinished(reduction, lane, values);
+  }
+}

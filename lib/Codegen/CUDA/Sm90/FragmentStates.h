@@ -1,0 +1,68 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// States of a reduction, of the rows that a warp has in registers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_SM90_FRAGMENTSTATES_H
+#define TENON_LIB_CODEGEN_CUDA_SM90_FRAGMENTSTATES_H
+
+#include "../Tiled/WorkPartition.h"
+
+namespace mlir::tenon {
+
+/// A reduction's state of `count` elements, a float. Null: of none.
+struct ReductionState {
+  Value count;
+  SmallVector<Value> scalars;
+};
+
+/// The union of `states`, as a tree that is the same each time.
+ReductionState combineAll(KernelBuilder &b, ReductionEpilogueOp reduction,
+                          SmallVector<ReductionState> states);
+
+/// Reduces accumulators, or what was made of them, over a warp's rows of a
+/// tile. Rows beyond M do not count.
+///
+/// The 8 lanes that have the same columns have other rows each. They take
+/// kColumns columns at a time and exchange states in three steps. In each a
+/// lane keeps half of its columns and hands the others to a lane of other rows,
+/// from which it gets as many: in the end it has one column, of all rows.
+class FragmentStates {
+public:
+  /// Columns of a group: 8 of each of the 4 lanes of a row.
+  static constexpr int64_t kColumns = 32;
+
+  FragmentStates(TiledFrame &frame, ReductionEpilogueOp reduction,
+                 const WorkItem &item);
+
+  /// The state of one column of a group, by number. `elements` are the
+  /// thread's, as WarpgroupProduct gives accumulators.
+  ReductionState reduce(ValueRange elements, int64_t group);
+  /// Which column of the group it is.
+  Value getColumn();
+
+private:
+  void countRows(const WorkItem &item);
+  ReductionState reduceRows(ValueRange elements, int64_t column);
+  SmallVector<ReductionState> exchange(ArrayRef<ReductionState> states,
+                                       unsigned step);
+  Value shuffle(Value value, unsigned step);
+
+  TiledFrame &frame;
+  KernelBuilder &b;
+  ReductionEpilogueOp reduction;
+  int64_t rowBlocks;
+  SmallVector<Value> inRange; ///< by row of the thread; none: all are
+  /// Rows of a lane's columns before each step, and of what it gets then.
+  SmallVector<Value> counts, received;
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_SM90_FRAGMENTSTATES_H

@@ -1,0 +1,259 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits a reduction along M between main loop and epilogue.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ResidentEpilogue.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// A thread's elements of a block of 8 columns: two rows of two.
+static constexpr int64_t kRows = 2, kLanes = 2, kElements = kRows * kLanes;
+static constexpr int64_t kWarps = 4; ///< of a warpgroup
+
+ResidentEpilogue::ResidentEpilogue(TiledFrame &frame, TiledLinearOp op,
+                                   TmaEpilogue &tma)
+    : frame(frame), b(frame.b), op(op), tma(tma),
+      plan(*EpiloguePlan::get(*op.getBody())),
+      reduction(plan.getPhases().front().reduction), exchange(frame, reduction),
+      finished(frame, reduction) {
+  tma.setFinished(finished);
+}
+
+//===----------------------------------------------------------------------===//
+// What is reduced
+//===----------------------------------------------------------------------===//
+
+/// Turns accumulators of 8 columns into what is reduced of them.
+void ResidentEpilogue::computeBlock(const WorkItem &item, int64_t block,
+                                    MutableArrayRef<Value> elements) {
+  const TileGeometry &geometry = frame.geometry;
+  const EpiloguePhase &phase = plan.getPhases().front();
+  Value column = b.add(item.column, b.shiftLeft(b.bitAnd(frame.lane, 3), 1));
+  column = b.add(column, 8 * block);
+  if (geometry.hasRaggedColumns())
+    column = b.min(column, b.i32(geometry.n - kLanes));
+  ElementEmitter emitter(b, frame.operands, b.toI64(column), kLanes);
+  emitter.emitRowInvariant(phase);
+  Value input = reduction.getReducedInput();
+  for (int64_t rowBlock = 0; rowBlock != geometry.warpM() / 16; ++rowBlock) {
+    Value first = b.add(b.add(item.row, frame.warpRow),
+                        b.add(b.shiftRight(frame.lane, 2), 64 * rowBlock));
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i != kRows; ++i)
+      rows.push_back(
+          b.toI64(b.min(b.add(first, 8 * i), b.i32(geometry.m - 1))));
+    emitter.beginRows(rows, {});
+    auto own = elements.slice(
+        (rowBlock * geometry.tileN / 8 + block) * kElements, kElements);
+    for (int64_t i = 0; i != kElements; ++i)
+      emitter.set(op.getAccumulator(), i / kLanes, i % kLanes, own[i]);
+    for (int64_t i = 0; i != kElements; ++i)
+      own[i] = emitter.get(input, i / kLanes, i % kLanes);
+  }
+}
+
+SmallVector<Value> ResidentEpilogue::computeReduced(const WorkItem &item,
+                                                    ValueRange accumulators) {
+  SmallVector<Value> elements(accumulators);
+  if (reduction.getReducedInput() != op.getAccumulator())
+    for (int64_t block = 0; block != frame.geometry.tileN / 8; ++block)
+      computeBlock(item, block, elements);
+  return elements;
+}
+
+//===----------------------------------------------------------------------===//
+// Within the tile
+//===----------------------------------------------------------------------===//
+
+/// A state of each warp and column lies in the epilogue memory of the warp's
+/// warpgroup, which waits for nothing at that time.
+Value ResidentEpilogue::getWarpState(Value warpgroup, Value warp,
+                                     Value inTile) {
+  const TileGeometry &geometry = frame.geometry;
+  Value place = b.add(b.mul(warp, geometry.tileN), inTile);
+  Value memory =
+      b.offset(b.offset(frame.shared, geometry.epilogueOffset()),
+               b.mul(warpgroup, getWarpgroupEpilogueBytes(geometry.schedule)));
+  return b.offset(memory, b.mul(place, kStateBytesPerColumn));
+}
+
+void ResidentEpilogue::storeWarpStates(const WorkItem &item,
+                                       ValueRange elements) {
+  FragmentStates states(frame, reduction, item);
+  Value warpgroup = b.sub(frame.warpgroup, 1), warp = b.bitAnd(frame.warp, 3);
+  Value column = states.getColumn();
+  constexpr int64_t each = FragmentStates::kColumns;
+  for (int64_t group = 0; group != frame.geometry.tileN / each; ++group) {
+    ReductionState state = states.reduce(elements, group);
+    Value place = getWarpState(warpgroup, warp, b.add(column, group * each));
+    for (auto [index, scalar] : llvm::enumerate(state.scalars))
+      LLVM::StoreOp::create(b, scalar, b.offset(place, 4 * index),
+                            /*alignment=*/4);
+  }
+}
+
+/// How many of a warp's rows exist: of each 64 rows of its warpgroup, 16.
+static Value countRows(TiledFrame &frame, const WorkItem &item,
+                       int64_t firstRow) {
+  KernelBuilder &b = frame.b;
+  const TileGeometry &geometry = frame.geometry;
+  if (!geometry.hasRaggedRows())
+    return b.f32(geometry.warpM());
+  Value count = b.i32(0);
+  for (int64_t row = 0; row != geometry.warpM() / 16; ++row) {
+    Value left = b.sub(frame.m, b.add(item.row, firstRow + 64 * row));
+    count = b.add(count, b.minSigned(b.maxSigned(left, b.i32(0)), b.i32(16)));
+  }
+  return arith::UIToFPOp::create(b, b.getF32Type(), count);
+}
+
+/// The tile's state of a column.
+ReductionState ResidentEpilogue::combineWarps(const WorkItem &item,
+                                              Value inTile) {
+  const TileGeometry &geometry = frame.geometry;
+  int64_t rowsOfWarpgroup = geometry.warpM() * kWarps;
+  SmallVector<ReductionState> states;
+  for (int64_t warp = 0; warp != geometry.warpsM; ++warp) {
+    Value place =
+        getWarpState(b.i32(warp / kWarps), b.i32(warp % kWarps), inTile);
+    ReductionState &state = states.emplace_back();
+    state.count = countRows(
+        frame, item, warp / kWarps * rowsOfWarpgroup + warp % kWarps * 16);
+    for (int64_t byte = 0; byte != kStateBytesPerColumn; byte += 4)
+      state.scalars.push_back(LLVM::LoadOp::create(
+          b, b.getF32Type(), b.offset(place, byte), /*alignment=*/4));
+  }
+  return combineAll(b, reduction, states);
+}
+
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
+/// Emits `body` for the columns of the tile, each in one thread.
+void ResidentEpilogue::emitForColumns(llvm::function_ref<void(Value)> body) {
+  int64_t columns = frame.geometry.tileN, threads = frame.geometry.threads();
+  for (int64_t first = 0; first < columns; first += threads) {
+    Value inTile = b.add(frame.thread, first);
+    if (first + threads <= columns)
+      body(inTile);
+    else
+      frame.emitIf(b.less(inTile, columns), [&] { body(inTile); });
+  }
+}
+
+SmallVector<Value> ResidentEpilogue::loadColumnOperands(Value column) {
+  ElementEmitter emitter(b, frame.operands, column, /*lanes=*/1);
+  return llvm::map_to_vector(reduction.getColumnOperands(), [&](Value operand) {
+    return castFloat(b, emitter.get(operand, 0, 0), b.getF32Type());
+  });
+}
+
+/// Ends the reduction of a column. The block of the first rows stores what
+/// comes of it: it alone, since an output may be the buffer of an operand.
+void ResidentEpilogue::finishColumn(const WorkItem &item, Value turn,
+                                    Value inTile) {
+  const TileGeometry &geometry = frame.geometry;
+  Value column = b.add(item.column, inTile);
+  Value inRange = b.less(column, geometry.n);
+  column = b.toI64(b.min(column, b.i32(geometry.n - 1)));
+  ReductionState state = exchange.combine(turn, inTile);
+  auto yielded = op.getYield().getValues();
+  if (llvm::any_of(reduction->getResults().drop_front(),
+                   [](Value result) { return !result.use_empty(); }))
+    frame.emitIf(b.both(b.equal(item.row, 0), inRange), [&] {
+      SmallVector<Value> results =
+          reduction.emitColumnResults(b, b.getLoc(), state.count, state.scalars,
+                                      loadColumnOperands(column));
+      for (auto [value, output] : llvm::zip(yielded, frame.outputs))
+        if (auto result = dyn_cast<OpResult>(value);
+            result && result.getOwner() == reduction &&
+            result.getResultNumber() != 0)
+          storeLanes(b, output, column,
+                     cast<RankedTensorType>(value.getType()).getElementType(),
+                     results[result.getResultNumber() - 1]);
+    });
+  SmallVector<Value> operands = loadColumnOperands(column);
+  SmallVector<Value> scalars =
+      reduction.emitFinish(b, b.getLoc(), state.count, state.scalars, operands);
+  finished.store(inTile, scalars, operands);
+}
+
+void ResidentEpilogue::emit(const WorkItem &item, Value turn,
+                            ValueRange accumulators) {
+  SmallVector<Value> elements = computeReduced(item, accumulators);
+  tma.copies.waitForBuffers();
+  storeWarpStates(item, elements);
+  frame.barrier();
+  frame.computePlace();
+  emitForColumns([&](Value inTile) {
+    exchange.store(turn, inTile, combineWarps(item, inTile).scalars);
+  });
+  // TMA is to write operands where the states of warps are.
+  b.ptx("fence.proxy.async.shared::cta;", "~{memory}", {});
+  frame.barrier();
+  exchange.mark(turn);
+  tma.copies.loadFirst(item);
+  exchange.wait(turn);
+  emitForColumns([&](Value inTile) { finishColumn(item, turn, inTile); });
+  frame.barrier();
+  frame.computePlace();
+  tma.prepare(item);
+  tma.emit(item, elements);
+}
+
+//===----------------------------------------------------------------------===//
+// What can be reduced
+//===----------------------------------------------------------------------===//
+
+/// Whether `value` comes of the product in another way than through `input`.
+static bool needsProduct(TiledLinearOp op, Value value, Value input) {
+  if (value == input)
+    return false;
+  if (value == op.getAccumulator())
+    return true;
+  Operation *defining = value.getDefiningOp();
+  return defining && llvm::any_of(defining->getOperands(), [&](Value operand) {
+           return needsProduct(op, operand, input);
+         });
+}
+
+std::string ResidentEpilogue::findProblem(TiledLinearOp op) {
+  FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
+  if (failed(plan) || plan->getPhases().size() != 2)
+    return "reduction = resident is for a region with one reduction";
+  const EpiloguePhase &phase = plan->getPhases().front();
+  ReductionEpilogueOp reduction = phase.reduction;
+  Value input = reduction.getReducedInput();
+  if (reduction.getReductionAxis() != 0 ||
+      4 * reduction.getStateSize() != kStateBytesPerColumn ||
+      cast<RankedTensorType>(input.getType()).getElementType().isF64())
+    return "reduction = resident is for reductions along M whose states are "
+           "two f32";
+  if (ShapedType::isDynamic(
+          cast<ShapedType>(op.getX().getType()).getDimSize(0)))
+    return "with reduction = resident M must be known";
+  for (BlockArgument operand : phase.operands)
+    if (operand != op.getAccumulator() &&
+        EpiloguePlan::variesByRow(operand.getType()))
+      return "with reduction = resident what is reduced may depend on operands "
+             "with one value a feature alone";
+  if (llvm::any_of(op.getYield().getValues(),
+                   [&](Value value) { return needsProduct(op, value, input); }))
+    return "with reduction = resident what follows the reduction may need no "
+           "more of the product than what is reduced";
+  TileGeometry geometry(op, op.getSchedule(), /*isAligned=*/true);
+  if (!EpilogueSubtiles::choose(op, geometry))
+    return "with reduction = resident TMA must be able to move all [M, N] "
+           "operands and results: rows of multiples of 16 bytes, of f32, f16 "
+           "or bf16, in tiles with room for them";
+  return "";
+}

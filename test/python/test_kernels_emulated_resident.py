@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels that reduce columns between product and epilogue, run by the emulator of PTX with all blocks at once."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from ptx_emulator.host import ELEMENTS, Model
+from ptx_emulator.layers import random, to_bits, to_numbers, wgmma
+
+pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
+
+EPS, MOMENTUM, SLOPE = 1e-3, 0.25, 0.125
+STATISTICS = ", running (%mean, %var)"
+MAX_BLOCKS = 192
+
+
+@dataclass
+class Norm:
+    """y = leaky_relu(batch_norm(leaky_relu(scale x w^T + bias))) + residual; parts of it are left out."""
+
+    m: int
+    n: int
+    k: int
+    schedule: str
+    element: str = "bf16"
+    full: bool = True  # else batch norm of the bare product, without parameters
+
+    @property
+    def workspace(self) -> int:
+        tile_n = int(re.search(r"tile = \d+x(\d+)", self.schedule)[1])
+        return MAX_BLOCKS * (8 + 2 * 8 * tile_n)
+
+    def source(self) -> str:
+        def types(kind: str) -> tuple[str, str, str]:
+            return tuple(
+                f"{kind}<{shape}>"
+                for shape in (f"{self.m}x{self.n}x{self.element}", f"{self.m}x{self.n}xf32", f"{self.n}xf32")
+            )
+
+        (y, _, v), (yt, t, vt) = types("memref"), types("tensor")
+        names = ["scale", "bias", "weight", "shift", "mean", "var"] if self.full else []
+        operands = "".join(f", %{name} = %{name}_: {v}" for name in names)
+        residual = f", %residual = %r: {y}" if self.full else ""
+        cast = self.element != "f32"
+        if self.full:
+            body = f"""
+    %0 = tenon.mul %acc, %scale : {t}, {vt}
+    %1 = tenon.add %0, %bias : {t}, {vt}
+    %2 = tenon.leaky_relu %1 {{negative_slope = {SLOPE}}} : {t}
+    %3:3 = tenon.batch_norm_training %2 weight(%weight) bias(%shift) running(%mean, %var)
+        {{eps = {EPS}, momentum = {MOMENTUM}}} : ({", ".join([t] + 4 * [vt])}) -> ({t}, {vt}, {vt})
+    %4 = tenon.leaky_relu %3#0 {{negative_slope = {SLOPE}}} : {t}
+    %5 = tenon.add %4, %residual : {t}, {yt}"""
+        else:
+            body = f"""
+    %5 = tenon.batch_norm_training %acc {{eps = {EPS}}} : ({t}) -> {t}"""
+        last = f"%6 = tenon.cast %5 : {t} -> {yt}" if cast else ""
+        result = "%6" if cast else "%5"
+        outs = f"%y: {y}, %mean_: {v}, %var_: {v}" if self.full else f"%y: {y}"
+        yields = f"{result}, %3#1, %3#2 : {yt}, {vt}, {vt}" if self.full else f"{result} : {yt}"
+        x, w = f"memref<{self.m}x{self.k}x{self.element}>", f"memref<{self.n}x{self.k}x{self.element}>"
+        s = f"memref<{self.workspace}xi8>"
+        arguments = "".join(f", %{name}_: {v}" for name in names)
+        return f"""
+func.func @layer(%x: {x}, %w: {w}, %r: {y}, %y: {y}, %s: {s}{arguments}) {{
+  tenon.tiled_linear %x, %w : {x}, {w}
+      epilogue(%acc: {t}{operands}{residual}) outs({outs})
+      workspace(%s: {s}) schedule<{self.schedule}, reduction = resident> {{{body}
+    {last}
+    tenon.yield {yields}
+  }}
+  return
+}}"""
+
+
+class Case:
+    """A layer's operands in memory, and what comes of them in float64."""
+
+    def __init__(self, layer: Norm, offset: float = 0.0) -> None:
+        self.layer, element = layer, layer.element
+        x, w = random(layer.m, layer.k), random(layer.n, layer.k, seed=4)
+        if element == "f32":  # numbers that tf32 holds
+            x, w = ((a.view(np.uint32) & 0xFFFFE000).view(np.float32) for a in (x, w))
+        self.x, self.w = to_bits(x, element), to_bits(w, element)
+        vectors = random(6, layer.n, seed=5)
+        if offset:
+            vectors[0], vectors[1] = 1 + np.abs(vectors[0]), vectors[1] + offset
+        vectors[5] = np.abs(vectors[5])
+        self.vectors = vectors
+        self.residual = to_bits(random(layer.m, layer.n, seed=6), element)
+        # What is normalised is rounded to f32 before, far from zero.
+        self.rounding = offset * 2.0**-22
+
+    def expect(self, mean: np.ndarray, variance: np.ndarray) -> list[np.ndarray]:
+        layer = self.layer
+
+        def leaky(a: np.ndarray) -> np.ndarray:
+            return np.where(a > 0, a, SLOPE * a)
+
+        z = to_numbers(self.x, layer.element) @ to_numbers(self.w, layer.element).T
+        scale, bias, weight, shift = self.vectors[:4].astype(np.float64)
+        if layer.full:
+            z = leaky(scale * z + bias)
+        y = (z - z.mean(0)) / np.sqrt(z.var(0) + EPS)
+        if not layer.full:
+            return [y]
+        y = leaky(y * weight + shift) + to_numbers(self.residual, layer.element)
+        return [
+            y,
+            (1 - MOMENTUM) * mean + MOMENTUM * z.mean(0),
+            (1 - MOMENTUM) * variance + MOMENTUM * z.var(0, ddof=1),
+        ]
+
+    def check(self, model: Model, seed: int | None, launches: int = 1, replays: bool = False) -> None:
+        """Launch a few times on one workspace; statistics are updated in place."""
+        layer, device = self.layer, model.device
+        device.seed = seed
+        x, w, residual = device.put(self.x), device.put(self.w), device.put(self.residual)
+        workspace = device.put(np.random.default_rng(3).integers(0, 256, layer.workspace).astype(np.uint8))
+        vectors = [device.put(v) for v in self.vectors] if layer.full else []
+        mean, variance = self.vectors[4].astype(np.float64), self.vectors[5].astype(np.float64)
+        token, first = model.token, None
+        for _ in range(launches):
+            if replays:
+                model.token = token
+            y = device.empty((layer.m, layer.n), ELEMENTS[layer.element])
+            model.run("layer", x, w, residual, y, workspace, *vectors)
+            expected = self.expect(mean, variance)
+            bits = device.get(y)
+            assert first is None or np.array_equal(bits, first)
+            first = bits
+            error = {"f32": 2e-5, "f16": 2.0**-10, "bf16": 2.0**-7}[layer.element]
+            assert np.allclose(to_numbers(bits, layer.element), expected[0], rtol=error, atol=error + self.rounding)
+            if layer.full:
+                mean, variance = expected[1:]
+                for buffer, value in zip(vectors[4:], expected[1:], strict=True):
+                    assert np.allclose(device.get(buffer), value, rtol=2e-5, atol=2e-5 + self.rounding)
+
+
+def compile_layer(layer: Norm, folder, resident: int) -> Model:
+    return Model(layer.source(), "sm_90a", folder, resident=resident)
+
+
+CLUSTER, WIDE_CLUSTER = ", cluster = 2x1", ", cluster = 1x2"
+# A layer and how many blocks run at once.
+LAYERS = {
+    "bare": (Norm(256, 32, 64, wgmma("128x32", 64, "8x1"), full=False), 4),
+    "bf16": (Norm(256, 96, 128, wgmma("128x32", 64, "8x1")), 4),
+    "f16": (Norm(256, 64, 72, wgmma("128x64", 64, "8x1"), "f16"), 2),
+    "tf32": (Norm(128, 64, 72, wgmma("64x32", 32, "4x1"), "f32"), 3),
+    "ragged": (Norm(200, 72, 72, wgmma("64x32", 64, "4x1")), 9),
+    "few_rows": (Norm(70, 40, 64, wgmma("64x32", 64, "4x1"), "f16"), 2),
+    "two_row_blocks": (Norm(300, 32, 64, wgmma("256x32", 64, "8x1")), 2),
+    "cluster": (Norm(300, 64, 72, wgmma("64x32", 32, "4x1", CLUSTER), "f32"), 6),
+    "cluster_full": (Norm(256, 96, 64, wgmma("64x32", 64, "4x1", CLUSTER)), 8),
+    "wide_cluster": (Norm(130, 96, 64, wgmma("64x32", 64, "4x1", WIDE_CLUSTER)), 6),
+    "many_row_tiles": (Norm(64 * 19 + 3, 32, 64, wgmma("64x32", 64, "4x1")), 20),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_resident(name, tmp_path):
+    layer, resident = LAYERS[name]
+    model = compile_layer(layer, tmp_path, resident)
+    assert "trap" in model.ptx
+    Case(layer).check(model, seed=None, launches=2)
+    assert model.launched == 2 * ["layer_tiled"]
+
+
+def test_replayed(tmp_path):
+    """A replayed graph brings the token of the launch before it: marks must not outlive a launch."""
+    layer = Norm(128, 96, 64, wgmma("64x32", 64, "4x1"))
+    Case(layer).check(compile_layer(layer, tmp_path, 4), seed=1, launches=3, replays=True)
+
+
+def test_large_mean(tmp_path):
+    """Columns of mean 10000 and deviations near 8: sums of squares would have no digits left."""
+    layer = Norm(200, 32, 64, wgmma("64x32", 32, "4x1"), "f32")
+    Case(layer, offset=10000.0).check(compile_layer(layer, tmp_path, 4), seed=2)
