@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tells how long each kernel of Tenon's contenders takes by itself, such as a split and the product behind it.
 
-Takes tenon-bench's configurations, and writes microseconds of GPU time a call, kernel by kernel, the mean of some
+Takes tenon-bench's configurations, of which it runs what is timed, and writes microseconds of GPU time a call, kernel by kernel, the mean of some
 calls back to back. A run of its own, since PyTorch's profiler slows what runs after it.
 
 Usage: profile_kernels.py CONFIG.json RESULT.json [--filter REGEX]
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--filter", default="", metavar="REGEX", help="only cases whose name matches")
     options = parser.parse_args()
     config, cases = read_config(options.config)
-    cases = [case for case in cases if re.search(options.filter, case.name)]
+    cases = [case for case in cases if re.search(options.filter, case.name) and case.repeat]
     target = device.default_target()
     jobs = compile_all(cases, target, functools.partial(progress, what="compiling"))
     report: dict[str, Any] = {"environment": environment("cuda"), "config": config, "calls": CALLS, "cases": []}

@@ -3,8 +3,8 @@
 # ruff: noqa: RUF001
 """The section of docs/Performance.md on layers that end in training batch norm.
 
-From the reports of tenon-bench (configs/batch_norm.json, batch_norm_compile.json), as far as they are there;
-report.py calls it.
+From the reports of tenon-bench (configs/batch_norm.json, batch_norm_compile.json) and of profile_kernels.py
+(batch_norm_kernels.json), as far as they are there; report.py calls it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from report_fp32 import complaints, error
+from report_fp32 import complaints, error, kernel_section
 from report_tiled import ELEMENT_BYTES, contenders, extents
 from torch_tables import markdown
 
-NAMES = ("batch_norm", "batch_norm_compile")
+NAMES = ("batch_norm", "batch_norm_compile", "batch_norm_kernels")
 PEERS = ("cublas", "eager", "compile")
 OURS = ("auto", "separate", "two_phase", "resident", "input_moments")
 SHOWN = ("burst", "sustained")  # ways of timing; what is asked for is asked of the first
@@ -193,6 +193,8 @@ def section(reports: dict[str, dict]) -> list[str]:
     if "batch_norm_compile" in reports:
         lines += ["From `benchmarks/results/batch_norm_compile.json`:", "", *time_table(reports["batch_norm_compile"])]
         lines += ["", *complaints(reports["batch_norm_compile"])]
+    if "batch_norm_kernels" in reports:
+        lines += kernel_section("batch_norm_kernels", reports["batch_norm_kernels"])
     return [
         *lines,
         "### Errors of batch norm",

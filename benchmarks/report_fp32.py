@@ -151,6 +151,19 @@ def kernel_table(report: dict) -> list[str]:
     return markdown("case | Tenon by | kernel | µs a call", rows)
 
 
+def kernel_section(name: str, report: dict) -> list[str]:
+    """Return the part on a report of profile_kernels.py."""
+    return [
+        "### The kernels of one call",
+        "",
+        f"GPU time of each kernel, the mean of {report['calls']} calls back to back under PyTorch's profiler; from "
+        f"`benchmarks/results/{name}.json`.",
+        "",
+        *kernel_table(report),
+        "",
+    ]
+
+
 def complaints(report: dict) -> list[str]:
     """Return a line for each of Tenon's contenders that failed or is not right."""
     lines = []
@@ -191,13 +204,5 @@ def section(reports: dict[str, dict]) -> list[str]:
             lines += [f"### {title}", "", f"From `benchmarks/results/{name}.json`.", "", *table(reports[name]), ""]
             lines += complaints(reports[name])
     if "fp32_kernels" in reports:
-        lines += [
-            "### The kernels of one call",
-            "",
-            f"GPU time of each kernel, the mean of {reports['fp32_kernels']['calls']} calls back to back under "
-            "PyTorch's profiler; from `benchmarks/results/fp32_kernels.json`.",
-            "",
-            *kernel_table(reports["fp32_kernels"]),
-            "",
-        ]
+        lines += kernel_section("fp32_kernels", reports["fp32_kernels"])
     return lines

@@ -165,18 +165,21 @@ BENCH_BATCH_NORM = """\
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Installs the wheel and measures layers that end in training batch norm: bench_batch_norm.sh RESULTS_DIR [STEP...].
-# Steps, all of them by default: batch_norm batch_norm_compile.
+# Steps, all of them by default: batch_norm batch_norm_compile kernels.
 
 set -uo pipefail
 results=$(realpath "$1")
 shift
-[ $# -gt 0 ] || set -- batch_norm batch_norm_compile
+[ $# -gt 0 ] || set -- batch_norm batch_norm_compile kernels
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here"
 {install}
 for step in "$@"; do
   begun=$SECONDS
-  python3 -m tenon.bench "benchmarks/configs/$step.json" -o "$results/$step.json" --table
+  case $step in
+    kernels) python3 benchmarks/profile_kernels.py benchmarks/configs/batch_norm.json "$results/batch_norm_kernels.json" ;;
+    *) python3 -m tenon.bench "benchmarks/configs/$step.json" -o "$results/$step.json" --table ;;
+  esac
   echo "$((SECONDS - begun)) s: $step"
 done
 """

@@ -248,3 +248,6 @@ def test_batch_norm_section():
     assert "batch_norm_compile.json" in "\n".join(
         report_batch_norm.section({"batch_norm": found, "batch_norm_compile": found})
     )
+    kernels = {"calls": 20, "cases": [{"name": "a", "contenders": [{"name": "tiled", "kernels_us": {"k": 1.25}}]}]}
+    text = "\n".join(report_batch_norm.section({"batch_norm": found, "batch_norm_kernels": kernels}))
+    assert "| a | tiled | `k` | 1.2 |" in text and "batch_norm_kernels.json" in text
