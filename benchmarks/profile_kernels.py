@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tells how long each kernel of Tenon's contenders takes by itself, such as a split and the product behind it.
 
-Takes tenon-bench's configurations, of which it runs what is timed, and writes microseconds of GPU time a call, kernel by kernel, the mean of some
-calls back to back. A run of its own, since PyTorch's profiler slows what runs after it.
+Takes tenon-bench's configurations, of which it runs what is timed, and writes microseconds of GPU time a call, kernel
+by kernel, the mean of some calls back to back. A run of its own, since PyTorch's profiler slows what runs after it.
 
 Usage: profile_kernels.py CONFIG.json RESULT.json [--filter REGEX]
 """

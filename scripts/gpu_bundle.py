@@ -175,10 +175,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$here"
 {install}
 for step in "$@"; do
-  begun=$SECONDS
+  begun=$SECONDS configs=benchmarks/configs
   case $step in
-    kernels) python3 benchmarks/profile_kernels.py benchmarks/configs/batch_norm.json "$results/batch_norm_kernels.json" ;;
-    *) python3 -m tenon.bench "benchmarks/configs/$step.json" -o "$results/$step.json" --table ;;
+    kernels) python3 benchmarks/profile_kernels.py $configs/batch_norm.json "$results/batch_norm_kernels.json" ;;
+    *) python3 -m tenon.bench "$configs/$step.json" -o "$results/$step.json" --table ;;
   esac
   echo "$((SECONDS - begun)) s: $step"
 done
