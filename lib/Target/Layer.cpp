@@ -28,14 +28,18 @@ Layer::Layer(FusedLinearOp op)
     : op(op), x(op.getX()), w(op.getW()), precision(op.getPrecision()),
       product(cast<RankedTensorType>(op.getAccumulator().getType())) {}
 
-ProductMethod tenon::chooseMethod(const Layer &layer) {
-  if (!layer.isFp32())
-    return ProductMethod::Direct;
-  return findPrecisionProblem(ProductMethod::FP16x3, layer.getInputType(),
-                              layer.precision, layer.getK())
-                 .empty()
-             ? ProductMethod::FP16x3
-             : ProductMethod::FMA;
+SmallVector<ProductMethod> tenon::listMethods(const Layer &layer) {
+  auto isPrecise = [&](ProductMethod method) {
+    return findPrecisionProblem(method, layer.getInputType(), layer.precision,
+                                layer.getK())
+        .empty();
+  };
+  if (layer.isFp32())
+    return {isPrecise(ProductMethod::FP16x3) ? ProductMethod::FP16x3
+                                             : ProductMethod::FMA};
+  if (isPrecise(ProductMethod::FP16))
+    return {ProductMethod::Direct, ProductMethod::FP16};
+  return {ProductMethod::Direct};
 }
 
 Type tenon::getTiledInputType(const Layer &layer, ProductMethod method) {

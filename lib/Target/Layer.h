@@ -42,8 +42,9 @@ std::optional<TiledObstacle> findTiledObstacle(const Layer &layer,
 /// What keeps the layer's epilogue from being computed tile by tile.
 std::optional<TiledObstacle> findEpilogueObstacle(const Layer &layer);
 
-/// The method of a layer that has no schedule yet.
-ProductMethod chooseMethod(const Layer &layer);
+/// The methods to choose from for a layer that has no schedule yet: of two that
+/// take the same time, the first is better.
+SmallVector<ProductMethod> listMethods(const Layer &layer);
 
 /// The element type of a tiled kernel's x and w: that of the layer's, or what
 /// f32 is cast to for its precision or split into.

@@ -47,8 +47,8 @@ static constexpr int64_t kMaxStages = 12;
 /// Rows of a group of tiles: with them, blocks that run at once read about as
 /// many rows of x as of w.
 static constexpr int64_t kRasterRows = 2048;
-/// What counts as the same time; for fp16x3, of which no kernel of Tenon's was
-/// measured yet; and for it with stream-K, which seldom gave what is predicted.
+/// What counts as the same time; for fp16x3; and for it with stream-K, which
+/// seldom gave what is predicted.
 static constexpr double kSameTime = 0.98, kSameSplitTime = 0.97,
                         kSameStreamKTime = 0.95;
 /// Accumulators of a thread at most where no other warpgroup's products hide
@@ -162,6 +162,20 @@ static TunedSchedule::InputType getInputType(const LayerProblem &problem) {
   return problem.tiledType.isBF16() ? TunedSchedule::BF16 : TunedSchedule::TF32;
 }
 
+/// The schedule of a line. Those of f16 serve method fp16 as well.
+static ScheduleAttr parseLine(const TunedSchedule &line,
+                              const LayerProblem &problem) {
+  ScheduleAttr schedule = line.parse(problem.tiledType.getContext());
+  if (!schedule || schedule.getMethod() == problem.method)
+    return schedule;
+  return ScheduleAttr::get(
+      schedule.getContext(), schedule.getFamily(), schedule.getTile(),
+      schedule.getWarps(), schedule.getStages(), schedule.getSwizzle(),
+      schedule.getRaster(), schedule.getBlocks(), schedule.getStreamK(),
+      schedule.getCluster(), schedule.getPingPong(), problem.method,
+      schedule.getReduction());
+}
+
 ScheduleChoice tenon::chooseWgmma(const LayerProblem &problem,
                                   ArrayRef<const TargetSpec *> targets,
                                   ArrayRef<TunedSchedule> table) {
@@ -171,8 +185,7 @@ ScheduleChoice tenon::chooseWgmma(const LayerProblem &problem,
           ? nullptr
           : findTuned(table, getInputType(problem), problem.m, problem.n,
                       problem.k, problem.epilogue);
-  ScheduleAttr schedule =
-      line ? line->parse(problem.tiledType.getContext()) : ScheduleAttr();
+  ScheduleAttr schedule = line ? parseLine(*line, problem) : ScheduleAttr();
   if (!schedule)
     return best;
   ScheduleChoice tuned = predictSchedule(problem, schedule, targets);

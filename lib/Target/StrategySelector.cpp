@@ -29,19 +29,40 @@ static constexpr double kWgmmaRatio = 1.0, kWgmmaBareRatio = 0.95;
 static constexpr double kFewRowsRatio = 0.5;
 static constexpr int64_t kFewRows = 64;
 
-/// Whether kernels of precision fp32 were measured on a GPU. Until then auto
-/// leaves such layers to the library.
-static constexpr bool kIsFp32Measured = false;
+/// The same of precision fp32: at one row SGEMM was faster, from here on it
+/// took longer than was tiled, and nothing between was measured.
+static constexpr int64_t kFewFp32Rows = 8;
 
 /// A target on which cuBLAS has a faster instruction than mma.sync; null if
 /// there is none. In bursts on an H200 (benchmarks/results/auto.json) no layer
 /// was faster tiled, whatever was predicted.
 static const TargetSpec *
-findFasterLibrary(ArrayRef<const TargetSpec *> targets) {
-  auto *found = llvm::find_if(targets, [](const TargetSpec *target) {
-    return target->libraryRate.bits16 > target->mmaSyncRate.bits16;
+findFasterLibrary(const LayerProblem &problem,
+                  ArrayRef<const TargetSpec *> targets) {
+  // SGEMM has no tensor cores.
+  if (problem.isFp32)
+    return nullptr;
+  auto getRate = [](Type type, const TargetSpec::Rates &rates) {
+    return type.isF32() ? rates.tf32 : rates.bits16;
+  };
+  auto *found = llvm::find_if(targets, [&](const TargetSpec *target) {
+    return getRate(problem.libraryType, target->libraryRate) >
+           getRate(problem.tiledType, target->mmaSyncRate);
   });
   return found == targets.end() ? nullptr : *found;
+}
+
+/// What tiled may be predicted to take of the library's time.
+static double getLimit(const LayerProblem &problem,
+                       const ScheduleChoice &choice) {
+  int64_t fewRows = problem.isFp32 ? kFewFp32Rows : kFewRows;
+  bool isWgmma = choice.schedule.getFamily() == KernelFamily::Wgmma;
+  if (problem.m < fewRows && !choice.isTuned &&
+      (isWgmma || choice.schedule.isSplit()))
+    return kFewRowsRatio;
+  if (!isWgmma)
+    return kMmaSyncRatio;
+  return problem.libraryDoesAll ? kWgmmaBareRatio : kWgmmaRatio;
 }
 
 StrategySelector::StrategySelector(const Layer &layer,
@@ -141,53 +162,50 @@ StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
 
 /// The schedule that is asked for, or the best one; nothing if none runs on all
 /// targets.
-std::optional<ScheduleChoice>
-StrategySelector::choose(const LayerProblem &problem) {
+std::optional<StrategySelector::Plan>
+StrategySelector::plan(const LayerProblem &problem) {
   if (schedule)
-    return predictSchedule(problem, schedule, request.targets);
+    return Plan{problem, predictSchedule(problem, schedule, request.targets),
+                ""};
+  std::string wgmmaProblem;
   if (problem.method != ProductMethod::FMA &&
       llvm::all_of(request.targets,
                    [](const TargetSpec *target) { return target->hasWgmma; })) {
     wgmmaProblem = findExtentProblem(KernelFamily::Wgmma, problem.tiledType,
                                      problem.getTiledColumns());
     if (wgmmaProblem.empty())
-      return chooseWgmma(problem, request.targets, getSm90TunedSchedules());
+      return Plan{
+          problem,
+          chooseWgmma(problem, request.targets, getSm90TunedSchedules()), ""};
   }
-  return chooseMmaSync(problem, request.targets);
+  std::optional<ScheduleChoice> choice =
+      chooseMmaSync(problem, request.targets);
+  if (!choice)
+    return std::nullopt;
+  return Plan{problem, std::move(*choice), wgmmaProblem};
 }
 
 /// Whether `auto` tiles the layer, and why.
-std::pair<bool, std::string>
-StrategySelector::weigh(const LayerProblem &problem,
-                        const ScheduleChoice &choice) {
-  double ratio = choice.getWorstRatio();
-  if (problem.isFp32 && !kIsFp32Measured)
-    return {false, llvm::formatv(
-                       "fp32 tiled, predicted to take {0:F2} of the library's "
-                       "time, was not measured yet; strategy=tiled takes it",
-                       ratio)
-                       .str()};
+std::pair<bool, std::string> StrategySelector::weigh(const Plan &plan) {
+  const auto &[problem, choice, wgmmaProblem] = plan;
   if (problem.method == ProductMethod::FMA)
     return {false, "fused multiply-adds are no faster than the library's"};
-  if (choice.schedule.getFamily() == KernelFamily::Wgmma) {
-    double limit = problem.libraryDoesAll ? kWgmmaBareRatio : kWgmmaRatio;
-    if (problem.m < kFewRows && !choice.isTuned)
-      limit = kFewRowsRatio;
-    bool isTiled = ratio <= limit;
+  double limit = getLimit(problem, choice);
+  bool isTiled = choice.getWorstRatio() <= limit;
+  if (choice.schedule.getFamily() == KernelFamily::Wgmma)
     return {isTiled,
             llvm::formatv("tiled is {0}predicted to take at most {1:F2} of the "
                           "library's time",
                           isTiled ? "" : "not ", limit)
                 .str()};
-  }
-  if (const TargetSpec *target = findFasterLibrary(request.targets))
+  if (const TargetSpec *target = findFasterLibrary(problem, request.targets))
     return {false, ("on " + target->name +
                     " the library multiplies with a faster instruction than "
                     "mma.sync")
                        .str()};
-  if (ratio > kMmaSyncRatio)
-    return {false, "tiled is not predicted much faster on every target"};
-  return {true, "predicted much faster on every target"};
+  return {isTiled, isTiled ? "predicted much faster on every target"
+                           : "tiled is not predicted much faster on every "
+                             "target"};
 }
 
 /// What a tiled kernel leaves of the layer to others; "" if nothing.
@@ -199,12 +217,18 @@ std::string StrategySelector::describeRest() {
 }
 
 /// For a layer that can be tiled: whether it is, and how.
-LogicalResult StrategySelector::tile(ProductMethod method) {
-  LayerProblem problem = describeProblem(layer, method);
-  if (schedule && failed(checkSchedule(problem)))
-    return failure();
-  std::optional<ScheduleChoice> choice = choose(problem);
-  if (!choice)
+LogicalResult StrategySelector::tile(ArrayRef<ProductMethod> methods) {
+  std::optional<Plan> best;
+  for (ProductMethod method : methods) {
+    LayerProblem problem = describeProblem(layer, method);
+    if (schedule && failed(checkSchedule(problem)))
+      return failure();
+    std::optional<Plan> next = plan(problem);
+    if (next &&
+        (!best || next->choice.getWorstRatio() < best->choice.getWorstRatio()))
+      best = std::move(next);
+  }
+  if (!best)
     return reject({"no schedule runs on all of the targets",
                    "compile for fewer targets at a time"});
   bool isTiled = true;
@@ -212,16 +236,17 @@ LogicalResult StrategySelector::tile(ProductMethod method) {
   if (!written && request.strategy)
     reason = "strategy=tiled";
   else if (!written)
-    std::tie(isTiled, reason) = weigh(problem, *choice);
-  std::string noWgmma =
-      wgmmaProblem.empty() ? "" : "mma_sync, since " + wgmmaProblem + "; ";
+    std::tie(isTiled, reason) = weigh(*best);
+  std::string noWgmma = best->wgmmaProblem.empty()
+                            ? ""
+                            : "mma_sync, since " + best->wgmmaProblem + "; ";
   remark::analysis(op->getLoc(), getOptions())
       << remark::add("{0}: {1}", isTiled ? "tiled" : "library", reason)
       << remark::reason("{0}{1}{2}; {3}", noWgmma, describeRest(),
-                        describeSchedule(*choice),
-                        describeTimes(*choice, problem));
+                        describeSchedule(best->choice),
+                        describeTimes(best->choice, best->problem));
   if (isTiled)
-    setTiled(*choice);
+    setTiled(best->choice);
   else
     setLibrary();
   return success();
@@ -261,16 +286,22 @@ LogicalResult StrategySelector::run() {
   bool isGiven = !schedule && request.schedule;
   if (isGiven)
     schedule = request.schedule;
-  ProductMethod method = schedule ? schedule.getMethod() : chooseMethod(layer);
-  if (std::optional<TiledObstacle> obstacle = findTiledObstacle(layer, method))
+  SmallVector<ProductMethod> methods = listMethods(layer);
+  if (schedule)
+    methods = {schedule.getMethod()};
+  std::optional<TiledObstacle> obstacle = findTiledObstacle(layer, methods[0]);
+  llvm::erase_if(methods, [&](ProductMethod method) {
+    return findTiledObstacle(layer, method).has_value();
+  });
+  if (methods.empty())
     return reject(*obstacle);
   // The schedule of all layers may be for others than this one.
-  std::string problem = findPrecisionProblem(method, layer.getInputType(),
+  std::string problem = findPrecisionProblem(methods[0], layer.getInputType(),
                                              layer.precision, layer.getK());
   if (isGiven && !problem.empty())
     return reject({problem, "write a schedule of its own on the layer"});
   if (!problem.empty())
     return op->emitOpError("cannot have the schedule ")
            << schedule << ": " << problem;
-  return tile(method);
+  return tile(methods);
 }

@@ -29,10 +29,18 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult tile(ProductMethod method);
-  std::optional<ScheduleChoice> choose(const LayerProblem &problem);
-  std::pair<bool, std::string> weigh(const LayerProblem &problem,
-                                     const ScheduleChoice &choice);
+  /// A way to tile the layer.
+  struct Plan {
+    LayerProblem problem;
+    ScheduleChoice choice;
+    /// Why a layer that would multiply with wgmma takes mma_sync; "" if it does
+    /// not.
+    std::string wgmmaProblem;
+  };
+
+  LogicalResult tile(ArrayRef<ProductMethod> methods);
+  std::optional<Plan> plan(const LayerProblem &problem);
+  std::pair<bool, std::string> weigh(const Plan &plan);
   LogicalResult reject(const TiledObstacle &obstacle);
   LogicalResult checkSchedule(const LayerProblem &layerProblem);
   std::string describeRest();
@@ -46,9 +54,6 @@ private:
   /// What is written on the layer, and its schedule or the request's.
   std::optional<Strategy> written;
   ScheduleAttr schedule;
-  /// Why a layer that would multiply with wgmma takes mma_sync; "" if it does
-  /// not.
-  std::string wgmmaProblem;
 };
 } // namespace mlir::tenon
 

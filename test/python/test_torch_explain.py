@@ -79,7 +79,7 @@ def test_chain_is_one_layer_of_two_kernels():
         f"{saved / 1000:.1f} kB less memory traffic a call."
     )
     (layer,) = explanation.reports[0].layers
-    assert layer.choice.startswith("library: fp32 tiled, predicted ")
+    assert layer.choice.startswith("library: tiled is not predicted to take at most ")
     assert rows(explanation) == [
         ["1", "cuBLASLt product", "linear", f"{saved / 1000:.1f} kB", line],
         ["epilogue kernel", "mul, leaky_relu", line],

@@ -22,21 +22,23 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     |---------|---------|
     | with `tenon.strategy` or `tenon.schedule` on it | what they say; a schedule alone means `tiled` |
     | of f64, or with an extent of more than 2^30 | `library` |
-    | with a reduction in its epilogue, or a result that is not of the product's shape | `library`, but for precision `fp32` |
+    | with a reduction in its epilogue, or a result that is not of the product's shape, and no split | `library` |
     | any other, with `strategy=tiled` | `tiled` |
-    | of f32 and precision `fp32`, with `strategy=auto` | `library`, since its kernels were not measured yet; the remark has what is predicted |
-    | any other, with `strategy=auto` and kernels of family `wgmma` | `tiled` if that is predicted to take no longer than the library, 0.95 of its time where the library's own epilogue does all, half of it below 64 rows |
-    | any other, with `strategy=auto`, and a target whose library has a faster instruction than mma.sync (sm_90, sm_90a) | `library` |
-    | any other, with `strategy=auto` | `tiled` if that is predicted to take at most 0.9 of the library's time on every target |
+    | of precision `fp32` with K below 64, with `strategy=auto` | `library` |
+    | any other, with `strategy=auto` and kernels of family `wgmma` | `tiled` if that is predicted to take no longer than the library, 0.95 of its time where the library's own epilogue does all, half of it below 64 rows (precision `fp32`: 8) |
+    | any other, with `strategy=auto`, and a target whose library has a faster instruction than mma.sync (sm_90, sm_90a; none for split products) | `library` |
+    | any other, with `strategy=auto` | `tiled` if that is predicted to take at most 0.9 of the library's time on every target, half of it below so few rows where x and w are split |
 
     Kernels are of family `wgmma` where all targets have it (sm_90a alone) and rows
-    of K are multiples of 16 bytes, which TMA asks for; of family `mma_sync`
-    everywhere else. A schedule that is given may be of either family.
+    of K are multiples of 16 bytes, which TMA asks for and split rows always are; of
+    family `mma_sync` everywhere else. A schedule that is given may be of either family.
 
     The schedule's `method` says how numbers are multiplied. Layers of precision
     `fp32` take `fp16x3`, three products of f16 that `tenon.split` makes of x and w;
-    below K = 64, where that would not be as accurate, they take `fma`. Of what a
-    tile cannot compute, a reduction or a result of another shape, such a layer
+    below K = 64, where that would not be as accurate, they take `fma`. Layers of
+    precision `tf32` take `direct`, or `fp16`, one product of f16, whichever is
+    predicted to take less time, the split of x and the guard included. Of what a
+    tile cannot compute, a reduction or a result of another shape, a split layer
     leaves all that follows the product to a `tenon.epilogue`. All others take
     `direct`. A schedule that is written may have another method that gives the
     layer's precision:
@@ -60,8 +62,8 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     has them for an input type, M, N, K and how much the epilogue computes.
 
     Operands of tiled layers are made to fit the kernel: x and w of precision
-    `tf32` are rounded by `tenon.round_tf32` for `mma_sync` (for `wgmma`, TMA rounds
-    as it copies); those of precision `bf16` or `fp16` are cast, which leaves the
+    `tf32` and method `direct` are rounded by `tenon.round_tf32` for `mma_sync` (for
+    `wgmma`, TMA rounds as it copies); those of precision `bf16` or `fp16` are cast, which leaves the
     product f32; for methods `fp16x3` and `fp16` they are split, and
     `tenon.with_split` puts the halves beside them. Layers that read the same
     operand share what is made of it. What is done to parameters moves to prepare, so the pass
@@ -76,14 +78,17 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
         : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
     ```
 
-    After, with `targets=sm_80 strategy=tiled`, and without `precision<tf32>` below:
+    After, with `targets=sm_80 strategy=tiled`; below without `precision<tf32>`:
 
     ```mlir
-    %0 = tenon.round_tf32 %x : tensor<4096x4096xf32>
-    %1 = tenon.round_tf32 %w : tensor<4096x4096xf32>
-    %y = tenon.linear %0, %1 precision<tf32> {
-        tenon.schedule = #tenon.schedule<mma_sync, tile = 128x256x32, warps = 2x4,
-            stages = 3, swizzle = 128, raster = 16, blocks = 1, stream_k = true>,
+    %0:2 = tenon.split %x : (tensor<4096x4096xf32>) -> (tensor<4096x4096xf16>, tensor<4096x1xf32>)
+    %1 = tenon.with_split %x, %0#0, %0#1 : tensor<4096x4096xf32>, tensor<4096x4096xf16>, tensor<4096x1xf32>
+    %2:2 = tenon.split %w : (tensor<4096x4096xf32>) -> (tensor<4096x4096xf16>, tensor<4096x1xf32>)
+    %3 = tenon.with_split %w, %2#0, %2#1 : tensor<4096x4096xf32>, tensor<4096x4096xf16>, tensor<4096x1xf32>
+    %y = tenon.linear %1, %3 precision<tf32> {
+        tenon.schedule = #tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4,
+            stages = 3, swizzle = 128, raster = 16, blocks = 1, stream_k = true,
+            method = fp16>,
         tenon.strategy = #tenon.strategy<tiled>}
         : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
     ```

@@ -61,18 +61,18 @@ func.func @one_row(%x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tenso
 }
 
 // A dynamic batch is taken for 1024 rows.
-// SM80: Function=dynamic {{.*}}stream-K; M = 1024{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=dynamic {{.*}}sm_90: 1.94 waves{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
-// BOTH: Function=dynamic {{.*}}sm_80: 2.37 waves, {{.*}}, sm_90a: 1.94 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM80: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream-K; M = 1024{{.*}}Remark="tiled: predicted much faster on every target"
+// SM90: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream-K; M = 1024{{.*}}Remark="tiled: predicted much faster on every target"
+// BOTH: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream-K; M = 1024{{.*}}Remark="tiled: predicted much faster on every target"
 func.func @dynamic(%x: tensor<?x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> tensor<?x8192xf32> {
   %0 = tenon.linear %x, %w precision<tf32> : (tensor<?x8192xf32>, tensor<8192x8192xf32>) -> tensor<?x8192xf32>
   return %0 : tensor<?x8192xf32>
 }
 
-// What depends on parameters alone is rounded once a version of them, which costs nothing in a call.
-// SM80: Function=parameters {{.*}}M = 64,{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=parameters {{.*}}M = 64,{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
-// BOTH: Function=parameters {{.*}}M = 64,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// What depends on parameters alone is split once a version of them, which costs nothing in a call.
+// SM80: Function=parameters {{.*}}"mma_sync fp16, {{.*}}M = 64,{{.*}}Remark="tiled: predicted much faster on every target"
+// SM90: Function=parameters {{.*}}"mma_sync fp16, {{.*}}M = 64,{{.*}}Remark="tiled: predicted much faster on every target"
+// BOTH: Function=parameters {{.*}}"mma_sync fp16, {{.*}}M = 64,{{.*}}Remark="tiled: predicted much faster on every target"
 func.func @parameters(%x: tensor<64x1024xf32>, %w: tensor<16384x1024xf32> {tenon.param}, %s: tensor<16384x1xf32> {tenon.param}) -> tensor<64x16384xf32> {
   %scaled = tenon.mul %w, %s : tensor<16384x1024xf32>, tensor<16384x1xf32>
   %0 = tenon.fused_linear %x, %scaled precision<tf32> : tensor<64x1024xf32>, tensor<16384x1024xf32>
@@ -83,10 +83,10 @@ func.func @parameters(%x: tensor<64x1024xf32>, %w: tensor<16384x1024xf32> {tenon
   return %0 : tensor<64x16384xf32>
 }
 
-// x is rounded in each call, by one more kernel.
+// x is split in each call, by one more kernel, and few rows take a clear lead.
 // SM80: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
-// BOTH: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM90: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// BOTH: Function=x_of_the_call {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted much faster on every target"
 func.func @x_of_the_call(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32> {tenon.param}) -> tensor<16x4096xf32> {
   %0 = tenon.fused_linear %x, %w precision<tf32> : tensor<16x4096xf32>, tensor<4096x4096xf32>
       epilogue(%acc: tensor<16x4096xf32>) -> tensor<16x4096xf32> {
@@ -96,10 +96,13 @@ func.func @x_of_the_call(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32> {ten
   return %0 : tensor<16x4096xf32>
 }
 
-// The epilogue of the layer that computes x rounds it too.
-// SM80: Function=x_of_a_layer {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=x_of_a_layer {{.*}}M = 16,{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
-// BOTH: Function=x_of_a_layer {{.*}}M = 16,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// So is an x that another layer computes. SGEMM takes long for few rows.
+// SM80: Function=x_of_a_layer {{.*}}"mma_sync fp16x3, {{.*}}Remark="tiled: predicted much faster on every target"
+// SM80: Function=x_of_a_layer {{.*}}"mma_sync fp16, {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// SM90: Function=x_of_a_layer {{.*}}"mma_sync fp16x3, {{.*}}Remark="tiled: predicted much faster on every target"
+// SM90: Function=x_of_a_layer {{.*}}"mma_sync fp16, {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// BOTH: Function=x_of_a_layer {{.*}}"mma_sync fp16x3, {{.*}}Remark="tiled: predicted much faster on every target"
+// BOTH: Function=x_of_a_layer {{.*}}"mma_sync fp16, {{.*}}M = 16,{{.*}}Remark="library: tiled is not predicted much faster on every target"
 func.func @x_of_a_layer(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32> {tenon.param}) -> tensor<16x4096xf32> {
   %0 = tenon.linear %x, %w : (tensor<16x4096xf32>, tensor<4096x4096xf32>) -> tensor<16x4096xf32>
   %1 = tenon.fused_linear %0, %w precision<tf32> : tensor<16x4096xf32>, tensor<4096x4096xf32>
@@ -118,10 +121,10 @@ func.func @few_rows(%x: tensor<128x16384xbf16>, %w: tensor<16384x16384xbf16>) ->
   return %0 : tensor<128x16384xbf16>
 }
 
-// Weights that change with each call are rounded in each, which is not worth it.
+// Weights that change with each call are split in each, which is not worth it.
 // SM80: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
-// BOTH: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM90: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// BOTH: Function=weights_of_the_call {{.*}}M = 64,{{.*}}Remark="library: tiled is not predicted much faster on every target"
 func.func @weights_of_the_call(%x: tensor<64x1024xf32>, %w: tensor<16384x1024xf32>) -> tensor<64x16384xf32> {
   %0 = tenon.fused_linear %x, %w precision<tf32> : tensor<64x1024xf32>, tensor<16384x1024xf32>
       epilogue(%acc: tensor<64x16384xf32>) -> tensor<64x16384xf32> {

@@ -1,4 +1,4 @@
-// Layers of precision fp32: three products of f16 by method fp16x3, of which auto knows no measurements yet.
+// Layers of precision fp32: three products of f16 by method fp16x3, which auto takes where that is predicted to be faster than SGEMM.
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled" --split-input-file | FileCheck %s --check-prefixes=CHECK,SM90A
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_80 strategy=tiled" --split-input-file | FileCheck %s --check-prefixes=CHECK,SM80
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_80,sm_86,sm_89,sm_90,sm_90a strategy=tiled" --split-input-file \
@@ -10,7 +10,7 @@
 // RUN: tenon-opt %t.once --tenon-select-strategy="targets=sm_90a" --split-input-file | diff %t.once -
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a --split-input-file --remarks-filter=tenon-select-strategy -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=AUTO
-// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_80 --split-input-file | FileCheck %s --check-prefix=LIBRARY
+// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_80 --split-input-file | FileCheck %s --check-prefix=AUTO80
 
 // Both operands are split, and stay beside their halves; the widest tile that fills whole waves is taken.
 // CHECK-LABEL: @large
@@ -23,13 +23,31 @@
 // SM90A-SAME: #tenon.schedule<wgmma, tile = 128x168x64, warps = 8x1, stages = 5, swizzle = 128, raster = 16, blocks = 1, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
 // SM80-SAME: #tenon.schedule<mma_sync, tile = 128x128x64, warps = 2x4, stages = 4, swizzle = 128, raster = 16, blocks = 1, stream_k = true, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
 // ALL-SAME: #tenon.schedule<mma_sync, tile = {{.*}}x64, {{.*}} method = fp16x3>
-// AUTO: Function=large | Reason="wgmma fp16x3, tiles of 128x168x64 by 8 warps, 5 stages, {{[0-9]+}} bytes of shared memory; M = 1024, sm_90a: 2.97 waves, {{[0-9.]+}} us tiled, {{[0-9.]+}} us by the library", Remark="library: fp32 tiled, predicted to take 0.2{{[0-9]}} of the library's time, was not measured yet; strategy=tiled takes it"
-// LIBRARY-LABEL: @large
-// LIBRARY: #tenon.strategy<library>
+// AUTO: Function=large | Reason="wgmma fp16x3, tiles of 128x168x64 by 8 warps, 5 stages, {{[0-9]+}} bytes of shared memory; M = 1024, sm_90a: 2.97 waves, {{[0-9.]+}} us tiled, {{[0-9.]+}} us by the library", Remark="tiled: tiled is predicted to take at most 0.95 of the library's time"
+// AUTO80-LABEL: @large
+// AUTO80: method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
 func.func @large(%x: tensor<1024x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> tensor<1024x8192xf32> {
   // expected-remark @below {{Remark="tiled: strategy=tiled"}}
   %0 = tenon.linear %x, %w : (tensor<1024x8192xf32>, tensor<8192x8192xf32>) -> tensor<1024x8192xf32>
   return %0 : tensor<1024x8192xf32>
+}
+
+// -----
+
+// Up to 7 rows SGEMM reads w by a kernel that is as fast as memory nearly allows; from 8 on it takes a tile of 64 rows.
+// CHECK-LABEL: @few_rows
+// CHECK-COUNT-2: method = fp16x3
+// AUTO: Function=few_rows | {{.*}}M = 7, {{.*}}Remark="library: tiled is not predicted to take at most 0.50 of the library's time"
+// AUTO: Function=few_rows | {{.*}}M = 8, {{.*}}Remark="tiled: tiled is predicted to take at most 0.95 of the library's time"
+// AUTO80-LABEL: @few_rows
+// AUTO80: #tenon.strategy<library>
+// AUTO80: method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
+func.func @few_rows(%x: tensor<7x8192xf32>, %z: tensor<8x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> (tensor<7x8192xf32>, tensor<8x8192xf32>) {
+  // expected-remark @below {{M = 7, }}
+  %0 = tenon.linear %x, %w : (tensor<7x8192xf32>, tensor<8192x8192xf32>) -> tensor<7x8192xf32>
+  // expected-remark @below {{M = 8, }}
+  %1 = tenon.linear %z, %w : (tensor<8x8192xf32>, tensor<8192x8192xf32>) -> tensor<8x8192xf32>
+  return %0, %1 : tensor<7x8192xf32>, tensor<8x8192xf32>
 }
 
 // -----
@@ -79,8 +97,8 @@ func.func @shared_operands(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) {
 // CHECK-NOT: tenon.split
 // CHECK: #tenon.schedule<mma_sync, tile = {{.*}}x32, {{.*}}method = fma>
 // AUTO: Function=few_columns | Reason="mma_sync fma, tiles of
-// LIBRARY-LABEL: @few_columns
-// LIBRARY: #tenon.strategy<library>
+// AUTO80-LABEL: @few_columns
+// AUTO80: #tenon.strategy<library>
 func.func @few_columns(%x: tensor<?x63xf32>, %w: tensor<128x63xf32>) -> tensor<?x128xf32> {
   // expected-remark @below {{Reason="mma_sync fma, tiles of}}
   %0 = tenon.linear %x, %w : (tensor<?x63xf32>, tensor<128x63xf32>) -> tensor<?x128xf32>
@@ -92,8 +110,8 @@ func.func @few_columns(%x: tensor<?x63xf32>, %w: tensor<128x63xf32>) -> tensor<?
 // What a tile cannot compute is left to a kernel after the product.
 // CHECK-LABEL: @reduction
 // CHECK: tenon.fused_linear {{.*}}method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>}
-// LIBRARY-LABEL: @reduction
-// LIBRARY: attributes {tenon.strategy = #tenon.strategy<library>}
+// AUTO80-LABEL: @reduction
+// AUTO80: attributes {tenon.strategy = #tenon.strategy<library>}
 func.func @reduction(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
   // expected-remark @below {{Reason="the product alone, since 'tenon.batch_norm_training' needs all rows, of which a tile has but some; wgmma fp16x3, tiles of}}
   %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>

@@ -31,16 +31,46 @@ func.func @large(%x: tensor<16384x8192xbf16>, %w: tensor<8448x8192xbf16>) -> ten
 
 // -----
 
-// The tensor map rounds to tf32, so nothing is rounded before.
+// Products of f16 take half the time of tf32's, which pays for splitting x in each call, and TMA copies halves
+// whatever K is.
+// CHECK-LABEL: @tf32_by_fp16
+// CHECK-COUNT-2: tenon.split {{.*}} -> (tensor<{{.*}}x8200xf16>,
+// CHECK: tenon.linear %{{.*}}, %{{.*}} precision<tf32> {tenon.schedule = #tenon.schedule<wgmma, tile = {{[0-9]+x[0-9]+}}x64, {{.*}}method = fp16>
+// AUTO-LABEL: @tf32_by_fp16
+// AUTO: method = fp16>, tenon.strategy = #tenon.strategy<tiled>
+// OTHERS: #tenon.schedule<mma_sync, {{.*}}method = fp16>
+// WHY: Function=tf32_by_fp16 | Reason="wgmma fp16, tiles of
+func.func @tf32_by_fp16(%x: tensor<?x8193xf32>, %w: tensor<8192x8193xf32> {tenon.param}) -> tensor<?x8192xf32> {
+  // expected-remark @below {{tiled: strategy=tiled}}
+  %0 = tenon.linear %x, %w precision<tf32> : (tensor<?x8193xf32>, tensor<8192x8193xf32>) -> tensor<?x8192xf32>
+  return %0 : tensor<?x8192xf32>
+}
+
+// -----
+
+// The schedules that were measured for f16 serve these products too.
+// CHECK-LABEL: @tf32_tuned
+// CHECK: #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, cluster = 2x1, method = fp16>
+// AUTO-LABEL: @tf32_tuned
+// AUTO: #tenon.strategy<tiled>
+func.func @tf32_tuned(%x: tensor<1024x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> tensor<1024x8192xf32> {
+  // expected-remark @below {{Reason="tuned: wgmma fp16, tiles of 128x256x64}}
+  %0 = tenon.linear %x, %w precision<tf32> : (tensor<1024x8192xf32>, tensor<8192x8192xf32>) -> tensor<1024x8192xf32>
+  return %0 : tensor<1024x8192xf32>
+}
+
+// -----
+
+// A small layer is multiplied as tf32. The tensor map rounds, so nothing is rounded before.
 // CHECK-LABEL: @tf32
-// CHECK-SAME: (%[[X:.*]]: tensor<?x8192xf32>, %[[W:.*]]: tensor<8192x8192xf32>)
+// CHECK-SAME: (%[[X:.*]]: tensor<?x256xf32>, %[[W:.*]]: tensor<256x256xf32>)
 // CHECK-NEXT: tenon.linear %[[X]], %[[W]] precision<tf32> {tenon.schedule = #tenon.schedule<wgmma, tile = {{[0-9]+x[0-9]+}}x32,
 // OTHERS: tenon.round_tf32
 // OTHERS: #tenon.schedule<mma_sync,
-func.func @tf32(%x: tensor<?x8192xf32>, %w: tensor<8192x8192xf32>) -> tensor<?x8192xf32> {
+func.func @tf32(%x: tensor<?x256xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf32> {
   // expected-remark @below {{tiled: strategy=tiled}}
-  %0 = tenon.linear %x, %w precision<tf32> : (tensor<?x8192xf32>, tensor<8192x8192xf32>) -> tensor<?x8192xf32>
-  return %0 : tensor<?x8192xf32>
+  %0 = tenon.linear %x, %w precision<tf32> : (tensor<?x256xf32>, tensor<256x256xf32>) -> tensor<?x256xf32>
+  return %0 : tensor<?x256xf32>
 }
 
 // -----
