@@ -56,6 +56,23 @@ bool EpilogueSubtiles::place(int64_t width, const TileGeometry &geometry) {
   return offset <= getWarpgroupEpilogueBytes(geometry.schedule);
 }
 
+/// False if there are moments of something else than a result.
+bool EpilogueSubtiles::addMoments(TiledLinearOp op) {
+  for (auto [index, value] : llvm::enumerate(op.getYield().getValues())) {
+    auto ofResult = value.getDefiningOp<MomentsOp>();
+    if (!ofResult)
+      continue;
+    auto of = llvm::find_if(results, [&](const SubtileTensor &result) {
+      return result.value == ofResult.getInput();
+    });
+    if (of == results.end())
+      return false;
+    moments.push_back({static_cast<unsigned>(of - results.begin()),
+                       static_cast<unsigned>(index)});
+  }
+  return true;
+}
+
 std::optional<EpilogueSubtiles>
 EpilogueSubtiles::choose(TiledLinearOp op, const TileGeometry &geometry) {
   if (!geometry.isWgmma())
@@ -78,6 +95,8 @@ EpilogueSubtiles::choose(TiledLinearOp op, const TileGeometry &geometry) {
     if (!isOfColumns(value) &&
         (!isMatrix(value.getType()) || !add(subtiles.results, matrix, value)))
       return std::nullopt;
+  if (!subtiles.addMoments(op))
+    return std::nullopt;
   subtiles.rowBlocks = geometry.warpM() / 16;
   for (int64_t width : {64, 32, 16, 8})
     if (subtiles.place(width, geometry))

@@ -31,6 +31,12 @@ struct SubtileTensor {
   }
 };
 
+/// Moments of a result, which are computed from its buffers.
+struct ResultMoments {
+  unsigned result; ///< of EpilogueSubtiles::results
+  unsigned output; ///< of the op, where they are stored
+};
+
 /// A warpgroup finishes its part of a tile in subtiles of 64 rows by `columns`
 /// columns, along N first. Each [M, N] tensor has two buffers of this size in
 /// the warpgroup's epilogue memory, which take subtiles in turn: one is on its
@@ -42,6 +48,7 @@ struct EpilogueSubtiles {
   /// The widest subtiles that fit. None if the results have to be stored in
   /// another way: TMA needs rows of multiples of 16 bytes, in tensors of f32,
   /// f16 or bf16, and its narrowest swizzle rows of 32 bytes of a subtile.
+  /// Moments need what they are of among the results.
   static std::optional<EpilogueSubtiles> choose(TiledLinearOp op,
                                                 const TileGeometry &geometry);
 
@@ -57,8 +64,10 @@ struct EpilogueSubtiles {
   int64_t rowBlocks; ///< of 64 rows, that a warpgroup has of a tile
   int64_t perRow;    ///< subtiles side by side in a tile
   SmallVector<SubtileTensor> operands, results;
+  SmallVector<ResultMoments> moments;
 
 private:
+  bool addMoments(TiledLinearOp op);
   bool place(int64_t columns, const TileGeometry &geometry);
 };
 

@@ -12,6 +12,7 @@
 #include "TmaEpilogue.h"
 
 #include "SubtileFragments.h"
+#include "SubtileMoments.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -157,6 +158,19 @@ void TmaEpilogue::emitSubtile(const WorkItem &item, int64_t number,
     emitters[block].reset();
   }
   copies.store(item, number);
+  storeMoments(item, number);
+}
+
+/// After the subtile's barrier, when all of it is in its buffers. These are
+/// written again after the next one's, which every thread comes to when it has
+/// read them.
+void TmaEpilogue::storeMoments(const WorkItem &item, int64_t number) {
+  for (const ResultMoments &moments : copies.subtiles.moments) {
+    const SubtileTensor &result = copies.subtiles.results[moments.result];
+    SubtileMoments(frame, result, copies.getBuffer(result, number))
+        .store(frame.outputs[moments.output], copies.getRow(item, number),
+               copies.getColumn(item, number));
+  }
 }
 
 void TmaEpilogue::prepareFirst(const WorkItem &item) {

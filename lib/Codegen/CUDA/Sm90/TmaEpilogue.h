@@ -46,6 +46,7 @@ private:
   void prepareBlock(const WorkItem &item, int64_t block);
   void emitSubtile(const WorkItem &item, int64_t number,
                    ValueRange accumulators);
+  void storeMoments(const WorkItem &item, int64_t number);
 
   TiledFrame &frame;
   KernelBuilder &b;

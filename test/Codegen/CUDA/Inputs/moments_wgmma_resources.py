@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Assembles wgmma kernels that give moments, with tiles that leave a thread few registers.
+
+Fails where a kernel spills, has local memory, or makes ptxas give up an optimisation (C75xx).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from tiled_cases import run
+from tiled_resources import keep_kernels
+
+# Types of x and w (or the method that halves them) and of the result; the tile, warps, stages, and what else is to be
+# said. Subtiles of 168 columns of f32 are of 8.
+SCHEDULES = (
+    ("bf16", "bf16", "128x256x64", "8x1", 4, ", cluster = 2x1"),
+    ("f32", "f32", "256x128x32", "8x1", 4, ", stream_k = true, cluster = 1x2"),
+    ("bf16", "bf16", "128x192x64", "4x1", 4, ", cluster = 2x1, ping_pong = true"),
+    ("f16", "f16", "192x128x64", "4x1", 5, ", cluster = 1x2, ping_pong = true"),
+    ("bf16", "f32", "128x168x64", "8x1", 4, ", stream_k = true"),
+    ("fp16x3", "f32", "128x168x64", "8x1", 5, ", cluster = 1x2"),
+    ("fp16x3", "f32", "128x192x64", "8x1", 4, ", stream_k = true"),
+    ("fp16x3", "f16", "64x192x64", "4x1", 6, ", ping_pong = true"),
+)
+# M and N: tiles that fit, and tiles beyond both.
+SHAPES = ((4096, 4032), ("?", 4040))
+ROWS = 64  # that have moments together
+K = 512
+
+
+def write_layer(name: str, schedule: tuple, shape: tuple) -> str:
+    """Return a function with a layer that yields its results and their moments."""
+    (element, result, tile, warps, stages, options), (m, n) = schedule, shape
+    is_split = element == "fp16x3"
+    if is_split:
+        element, options = "f16", f"{options}, method = fp16x3"
+    height, width, _ = map(int, tile.split("x"))
+    x, w, fx, fw, b = f"{m}x{K}x{element}", f"{n}x{K}x{element}", f"{m}x1xf32", f"{n}x1xf32", f"{n}xf32"
+    product, y = f"tensor<{m}x{n}xf32>", f"{m}x{n}x{result}"
+    moments = f"{m if m == '?' else 2 * -(-m // ROWS)}x{n}xf32"
+    workspace = f"memref<{192 * (8 + height * width * 4)}xi8>"
+    cast = f"%1 = tenon.cast %0 : {product} -> tensor<{y}>" if result != "f32" else ""
+    value = "%1" if cast else "%0"
+    return f"""func.func @{name}(%x: memref<{x}>, %w: memref<{w}>, %fx: memref<{fx}>, %fw: memref<{fw}>,
+    %b: memref<{b}>, %y: memref<{y}>, %m: memref<{moments}>, %s: {workspace}) {{
+  tenon.tiled_linear %x, %w : memref<{x}>, memref<{w}>
+      {f"factors(%fx, %fw : memref<{fx}>, memref<{fw}>)" if is_split else ""}
+      epilogue(%acc: {product}, %bias = %b: memref<{b}>) outs(%y: memref<{y}>, %m: memref<{moments}>)
+      {f"workspace(%s: {workspace})" if "stream_k" in options else ""}
+      schedule<wgmma, tile = {tile}, warps = {warps}, stages = {stages}, swizzle = 128, raster = 8,
+               blocks = 1{options}, reduction = two_phase> {{
+    %0 = tenon.add %acc, %bias : {product}, tensor<{b}>
+    {cast}
+    %p = tenon.moments {value} {{rows = {ROWS}}} : tensor<{y}> -> tensor<{moments}>
+    tenon.yield {value}, %p : tensor<{y}>, tensor<{moments}>
+  }}
+  return
+}}
+"""
+
+
+def assemble(schedule: tuple) -> tuple[int, list[str]]:
+    """Return how many kernels a schedule has here, and what is wrong with them."""
+    names = ["_".join(map(str, (*schedule[:4], *shape))).replace("?", "m") for shape in SHAPES]
+    source = "".join(write_layer(name, schedule, shape) for name, shape in zip(names, SHAPES, strict=True))
+    text, _ = run(["--tenon-emit-kernels", "--canonicalize", "--cse"], source)
+    kept = keep_kernels(text, {f"{name}_tiled" for name in names})
+    assembled, said = run(["--tenon-serialize-kernels=targets=sm_90a"], kept)
+    failures = [line for line in said.splitlines() if re.search(r"C75\d\d", line)]
+    for name in names:
+        found = re.search(rf"\b{name}_tiled = {{([^}}]*)}}", assembled)
+        if not found:
+            failures.append(f"{name}{schedule[5]} was not assembled")
+            continue
+        spilled = int(re.search(r"spilled_bytes = (\d+)", found[1])[1])
+        if spilled:
+            failures.append(f"{name}{schedule[5]} spills {spilled} bytes")
+        entry = assembled[assembled.index(f".entry {name}_tiled(") :]
+        if ".local " in entry[: entry.find(".entry ", 1)]:
+            failures.append(f"{name}{schedule[5]} has local memory")
+    return len(names), failures
+
+
+def main() -> None:
+    """Check all kernels."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(assemble, SCHEDULES))
+    failures = [failure for _, of_schedule in results for failure in of_schedule]
+    print("\n".join([*failures, f"{sum(count for count, _ in results)} kernels, {len(failures)} failures"]))
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
