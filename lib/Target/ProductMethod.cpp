@@ -80,20 +80,25 @@ std::optional<TiledObstacle> tenon::findEpilogueObstacle(FusedLinearOp op) {
   return std::nullopt;
 }
 
+/// A warp has 32 rows of 32 columns. With more than four of them along M the
+/// block could not copy 64 columns of w at once: then it has more rows.
+SmallVector<int64_t> tenon::getNarrowTileWarps(int64_t rows) {
+  int64_t warps = 1;
+  while (warps < 4 && rows / warps > 32 && rows % (32 * warps) == 0)
+    warps *= 2;
+  return {warps, 2};
+}
+
 ScheduleAttr tenon::getGuardSchedule(MLIRContext *context, Precision precision,
-                                     int64_t m) {
-  auto build = [&](ArrayRef<int64_t> tile, ArrayRef<int64_t> warps,
-                   int64_t stages) {
-    return ScheduleAttr::get(context, KernelFamily::MmaSync, tile, warps,
-                             stages, /*swizzle=*/128, /*raster=*/16,
-                             /*blocks=*/1, /*streamK=*/false, /*cluster=*/{},
-                             /*pingPong=*/false,
-                             precision == Precision::FP32
-                                 ? ProductMethod::FMA
-                                 : ProductMethod::Direct,
-                             ReductionMethod::Separate);
-  };
-  if (!ShapedType::isDynamic(m) && m <= 64)
-    return build({64, 64, 32}, {2, 2}, 4);
-  return build({128, 64, 32}, {4, 2}, 3);
+                                     int64_t m, int64_t momentRows) {
+  int64_t rows = momentRows;
+  if (rows == 0)
+    rows = !ShapedType::isDynamic(m) && m <= 64 ? 64 : 128;
+  return ScheduleAttr::get(
+      context, KernelFamily::MmaSync, /*tile=*/{rows, 64, 32},
+      getNarrowTileWarps(rows), /*stages=*/rows <= 64 ? 4 : 3,
+      /*swizzle=*/128, /*raster=*/16, /*blocks=*/1, /*streamK=*/false,
+      /*cluster=*/{}, /*pingPong=*/false,
+      precision == Precision::FP32 ? ProductMethod::FMA : ProductMethod::Direct,
+      momentRows == 0 ? ReductionMethod::Separate : ReductionMethod::TwoPhase);
 }

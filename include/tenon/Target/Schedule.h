@@ -118,11 +118,17 @@ std::string findReductionProblem(FusedLinearOp op, ScheduleAttr schedule);
 /// them as they are.
 unsigned getSplitParts(ProductMethod method);
 
+/// Warps, along M and N, of mma_sync kernels beside others that are to have
+/// tiles of `rows` by 64.
+SmallVector<int64_t> getNarrowTileWarps(int64_t rows);
+
 /// The schedule of the kernel that computes anew, as precisely as `precision`
 /// asks, the tiles of a split product of `m` rows, dynamic or not, whose
-/// factors say that they need it. Every target can run it.
+/// factors say that they need it. Every target can run it that can run another
+/// mma_sync kernel with tiles of `momentRows` rows: of so many it gives moments
+/// too, if they are not 0.
 ScheduleAttr getGuardSchedule(MLIRContext *context, Precision precision,
-                              int64_t m);
+                              int64_t m, int64_t momentRows = 0);
 
 } // namespace mlir::tenon
 

@@ -104,19 +104,24 @@ void TiledLowering::emitAndLaunch(const TileGeometry &geometry) {
     launch->setAttr(TenonDialect::kClusterAttr,
                     b.getI64IntegerAttr(geometry.clusterBlocks()));
   if (geometry.isResident())
-    launch->setAttr(TenonDialect::kResidentAttr,
-                    b.getI64IntegerAttr(geometry.rowUnits() *
-                                        geometry.clusterBlocks()));
+    launch->setAttr(
+        TenonDialect::kResidentAttr,
+        b.getI64IntegerAttr(geometry.rowUnits() * geometry.clusterBlocks()));
 }
 
 /// Small tiles, for a kernel that may take its operands element by element: it
-/// keeps more in registers, and is short to compile.
-static ScheduleAttr getUnalignedSchedule(ScheduleAttr schedule) {
+/// keeps more in registers, and is short to compile. Where the region yields
+/// moments, tiles have their rows.
+static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
+  ScheduleAttr schedule = op.getSchedule();
+  int64_t rows = 64;
+  for (MomentsOp moments : op.getBody()->getOps<MomentsOp>())
+    rows = moments.getRows();
   return ScheduleAttr::get(
       schedule.getContext(), KernelFamily::MmaSync,
-      {64, 64, schedule.getTile()[2]}, {2, 2},
-      /*stages=*/3, schedule.getSwizzle(), schedule.getRaster(), /*blocks=*/2,
-      /*streamK=*/false, /*cluster=*/{},
+      {rows, 64, schedule.getTile()[2]}, getNarrowTileWarps(rows),
+      /*stages=*/3, schedule.getSwizzle(), schedule.getRaster(),
+      /*blocks=*/rows <= 64 ? 2 : 1, /*streamK=*/false, /*cluster=*/{},
       /*pingPong=*/false, schedule.getMethod(), schedule.getReduction());
 }
 
@@ -127,8 +132,7 @@ void TiledLowering::run() {
     emitAndLaunch(aligned);
     return op.erase();
   }
-  TileGeometry unaligned(op, getUnalignedSchedule(op.getSchedule()),
-                         /*isAligned=*/false);
+  TileGeometry unaligned(op, getUnalignedSchedule(op), /*isAligned=*/false);
   if (aligned.copyBytes == unaligned.copyBytes && aligned.lanes == 1) {
     emitAndLaunch(unaligned);
     return op.erase();

@@ -14,6 +14,7 @@
 #include "../ElementEmitter.h"
 #include "StagedRows.h"
 #include "StoreLanes.h"
+#include "TileMoments.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -37,6 +38,7 @@ private:
   void prefetch(unsigned pass);
   void finish(unsigned step, ArrayRef<Value> elements);
   SmallVector<Value> getLanes(Value value, unsigned step);
+  SmallVector<Value> getStoredLanes(Value value, unsigned step);
 
   TiledFrame &frame;
   KernelBuilder &b;
@@ -49,6 +51,8 @@ private:
   Value firstRow;              ///< the thread's
   SmallVector<Value> rows, clampedRows; ///< the thread's, by step
   std::unique_ptr<ElementEmitter> emitter;
+  SmallVector<std::pair<Value, Value>> stored; ///< values, their outputs
+  SmallVector<std::pair<MomentsOp, TileMoments>> moments;
 };
 } // namespace
 
@@ -88,6 +92,14 @@ ColumnGroup::ColumnGroup(TiledFrame &frame, TiledLinearOp op,
                    b.div(frame.lane, geometry.threadsPerRow()));
   emitter = std::make_unique<ElementEmitter>(b, frame.operands, column,
                                              geometry.lanes);
+  for (auto [value, output] :
+       llvm::zip(op.getYield().getValues(), frame.outputs)) {
+    if (auto given = value.getDefiningOp<MomentsOp>())
+      moments.emplace_back(
+          given, TileMoments(frame, given, output, item, group, numSteps));
+    else
+      stored.emplace_back(value, output);
+  }
 }
 
 /// The first row of a step, relative to the thread's first.
@@ -129,6 +141,8 @@ void ColumnGroup::emit(ValueRange accumulators) {
     }
     finish(step, staged.load(step % stepsPerPass()));
   }
+  for (auto &[given, ofTile] : moments)
+    ofTile.finish();
 }
 
 SmallVector<Value> ColumnGroup::getLanes(Value value, unsigned step) {
@@ -138,24 +152,34 @@ SmallVector<Value> ColumnGroup::getLanes(Value value, unsigned step) {
   return lanes;
 }
 
+/// The same as their matrix has them: moments are of what is stored.
+SmallVector<Value> ColumnGroup::getStoredLanes(Value value, unsigned step) {
+  SmallVector<Value> lanes = getLanes(value, step);
+  for (Value &lane : lanes)
+    lane = castFloat(b, castFloat(b, lane, getElementTypeOrSelf(value)),
+                     b.getF32Type());
+  return lanes;
+}
+
 /// Computes the results at a row's elements, and stores them.
 void ColumnGroup::finish(unsigned step, ArrayRef<Value> elements) {
   const TileGeometry &geometry = frame.geometry;
   for (auto [lane, element] : llvm::enumerate(elements))
     emitter->set(op.getAccumulator(), step, lane, element);
-  Value inRange = columnInRange;
+  Value rowInRange, inRange = columnInRange;
   if (geometry.hasRaggedRows()) {
-    Value rowInRange = b.less(rows[step], frame.m);
+    rowInRange = b.less(rows[step], frame.m);
     inRange = inRange ? b.both(inRange, rowInRange) : rowInRange;
   }
   Value place = b.add(b.mul(clampedRows[step], geometry.n), column);
   SmallVector<SmallVector<Value>> results;
-  for (Value value : op.getYield().getValues())
+  for (auto [value, output] : stored)
     results.push_back(getLanes(value, step));
-  for (auto [value, output, lanes] :
-       llvm::zip(op.getYield().getValues(), frame.outputs, results))
-    emitStoreLanes(b, output, place, getElementTypeOrSelf(value.getType()),
+  for (auto [target, lanes] : llvm::zip(stored, results))
+    emitStoreLanes(b, target.second, place, getElementTypeOrSelf(target.first),
                    lanes, inRange);
+  for (auto &[given, ofTile] : moments)
+    ofTile.add(step, getStoredLanes(given.getInput(), step), rowInRange);
 }
 
 void tenon::emitPrefetch(TiledFrame &frame, TiledLinearOp op,

@@ -1,0 +1,242 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Moments of the rows of a thread, of its warp, of all warps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileMoments.h"
+
+#include "StoreLanes.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+TileMoments::TileMoments(TiledFrame &frame, MomentsOp op, Value output,
+                         const WorkItem &item, unsigned group,
+                         unsigned numSteps)
+    : frame(frame), b(frame.b), op(op), output(output), item(item),
+      group(group), numSteps(numSteps) {
+  const TileGeometry &geometry = frame.geometry;
+  rowsOfWarp = geometry.isWgmma() ? 16 : geometry.warpM();
+  warps = op.getRows() / rowsOfWarp;
+  warpOfSet = b.rem(frame.tileWarp, warps);
+  states.resize(llvm::divideCeil(numSteps, getStepsPerSet()));
+}
+
+unsigned TileMoments::getStepsPerSet() {
+  return rowsOfWarp / frame.geometry.rowsPerStep();
+}
+
+//===----------------------------------------------------------------------===//
+// A thread's rows
+//===----------------------------------------------------------------------===//
+
+/// Welford's rule, which is Chan's for a set of one row.
+void TileMoments::add(unsigned step, ArrayRef<Value> elements,
+                      Value isInRange) {
+  unsigned number = step % getStepsPerSet();
+  SmallVector<State> &lanes = states[step / getStepsPerSet()];
+  if (number == 0)
+    lanes.assign(elements.size(), State{b.f32(0), b.f32(0)});
+  Value share = b.f32(1.0f / (number + 1));
+  for (auto [state, element] : llvm::zip(lanes, elements)) {
+    // A row beyond M is as far from the mean as changes nothing.
+    Value value =
+        isInRange ? b.select(isInRange, element, state.mean) : element;
+    if (number == 0) {
+      state.mean = value;
+      continue;
+    }
+    Value distance = arith::SubFOp::create(b, value, state.mean);
+    state.mean = LLVM::FMAOp::create(b, distance, share, state.mean);
+    Value rest = arith::SubFOp::create(b, value, state.mean);
+    state.m2 = LLVM::FMAOp::create(b, distance, rest, state.m2);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Counts
+//===----------------------------------------------------------------------===//
+
+/// The first row of a set.
+Value TileMoments::getFirstRow(unsigned set) {
+  Value warpRow = b.sub(frame.warpRow, b.mul(warpOfSet, rowsOfWarp));
+  return b.add(b.add(item.row, warpRow), set * frame.geometry.rowBlockStride());
+}
+
+/// How many of the `most` rows from `first` on count. i32.
+Value TileMoments::getCount(Value first, unsigned most) {
+  if (!frame.geometry.hasRaggedRows())
+    return b.i32(most);
+  return b.minSigned(b.maxSigned(b.sub(frame.m, first), b.i32(0)), b.i32(most));
+}
+
+/// How many rows the thread has added that count. f32.
+Value TileMoments::getCountOfThread(unsigned set) {
+  const TileGeometry &geometry = frame.geometry;
+  Value first = b.add(b.add(getFirstRow(set), b.mul(warpOfSet, rowsOfWarp)),
+                      b.div(frame.lane, geometry.threadsPerRow()));
+  unsigned steps =
+      std::min(getStepsPerSet(), numSteps - set * getStepsPerSet());
+  Value rows = getCount(first, steps * geometry.rowsPerStep());
+  return arith::UIToFPOp::create(b, b.getF32Type(),
+                                 b.ceilDiv(rows, geometry.rowsPerStep()));
+}
+
+//===----------------------------------------------------------------------===//
+// Sets of rows
+//===----------------------------------------------------------------------===//
+
+/// Chan's rule for `states` of `count` rows and `others` of the rows after
+/// them. None of the others may count.
+void TileMoments::combine(MutableArrayRef<State> states, Value count,
+                          ArrayRef<State> others, Value otherCount) {
+  Value total = arith::MaximumFOp::create(
+      b, arith::AddFOp::create(b, count, otherCount), b.f32(1));
+  Value share = arith::DivFOp::create(b, otherCount, total);
+  for (auto [state, other] : llvm::zip(states, others)) {
+    Value distance = arith::SubFOp::create(b, other.mean, state.mean);
+    Value step = arith::MulFOp::create(b, distance, share);
+    state.mean = arith::AddFOp::create(b, state.mean, step);
+    state.m2 =
+        LLVM::FMAOp::create(b, arith::MulFOp::create(b, distance, step), count,
+                            arith::AddFOp::create(b, state.m2, other.m2));
+  }
+}
+
+/// What the lane that differs in bits `mask` of its number in the warp's part
+/// has in `value`.
+static Value exchangeLanes(TiledFrame &frame, Value value, unsigned mask) {
+  KernelBuilder &b = frame.b;
+  // Such lanes are others there (TiledFrame::swapLaneBits).
+  if (frame.geometry.isFma() && (mask == 2 || mask == 4))
+    mask ^= 6;
+  return NVVM::ShflOp::create(b, value.getType(), b.i32(-1), value, b.i32(mask),
+                              b.i32(31), NVVM::ShflKind::bfly, UnitAttr());
+}
+
+/// Afterwards the lanes of the first row have moments of all of the warp's.
+/// They are the ones with the first rows each time, so that theirs are never
+/// the set without any that counts.
+void TileMoments::combineLanes(unsigned set) {
+  const TileGeometry &geometry = frame.geometry;
+  Value count = getCountOfThread(set);
+  for (unsigned mask = geometry.threadsPerRow(); mask != 32; mask *= 2) {
+    SmallVector<State> others;
+    for (const State &state : states[set])
+      others.push_back({exchangeLanes(frame, state.mean, mask),
+                        exchangeLanes(frame, state.m2, mask)});
+    Value otherCount =
+        geometry.hasRaggedRows() ? exchangeLanes(frame, count, mask) : count;
+    combine(states[set], count, others, otherCount);
+    count = arith::AddFOp::create(b, count, otherCount);
+  }
+}
+
+/// Where the staging memory of one of the set's warps has a column's mean or
+/// M2.
+Value TileMoments::getPlace(Value warp, unsigned set, unsigned scalar,
+                            Value column) {
+  int64_t columns = frame.geometry.passColumns();
+  Value staging = b.mul(b.add(b.sub(frame.tileWarp, warpOfSet), warp),
+                        kStagingBytesPerWarp);
+  Value memory = b.offset(frame.shared, frame.geometry.epilogueOffset());
+  Value place = b.shiftLeft(b.add(column, (2 * set + scalar) * columns), 2);
+  return b.offset(b.offset(memory, staging), place);
+}
+
+/// Puts the moments of the warp's rows into its staging memory.
+void TileMoments::stage(unsigned set) {
+  const TileGeometry &geometry = frame.geometry;
+  Value first = b.mul(frame.lane, geometry.lanes);
+  frame.emitIf(b.less(frame.lane, geometry.threadsPerRow()), [&] {
+    for (auto [lane, state] : llvm::enumerate(states[set])) {
+      Value column = b.add(first, lane);
+      for (unsigned scalar : {0, 1})
+        LLVM::StoreOp::create(b, scalar == 0 ? state.mean : state.m2,
+                              getPlace(warpOfSet, set, scalar, column),
+                              /*alignment=*/4);
+    }
+  });
+}
+
+/// A column's moments of all of the set's rows.
+TileMoments::State TileMoments::combineWarps(unsigned set, Value column) {
+  auto toFloat = [&](Value count) {
+    return arith::UIToFPOp::create(b, b.getF32Type(), count);
+  };
+  auto load = [&](unsigned warp, unsigned scalar) -> Value {
+    Value place = getPlace(b.i32(warp), set, scalar, column);
+    return LLVM::LoadOp::create(b, b.getF32Type(), place, /*alignment=*/4);
+  };
+  Value first = getFirstRow(set);
+  State state{load(0, 0), load(0, 1)};
+  for (unsigned warp = 1; warp < warps; ++warp) {
+    unsigned before = warp * rowsOfWarp;
+    Value count = toFloat(getCount(first, before));
+    Value otherCount = toFloat(getCount(b.add(first, before), rowsOfWarp));
+    combine(state, count, State{load(warp, 0), load(warp, 1)}, otherCount);
+  }
+  return state;
+}
+
+/// Rows 2b and 2b + 1 of the output are those of block b of the moments' rows.
+/// The thread has nothing to store if there is no such column.
+void TileMoments::store(unsigned set, Value column) {
+  const TileGeometry &geometry = frame.geometry;
+  Value last = b.i32(geometry.passColumns() - 1);
+  State state = combineWarps(set, b.min(column, last));
+  Value first = getFirstRow(set);
+  Value ofMatrix = b.add(b.add(item.column, frame.warpColumn),
+                         b.add(column, group * geometry.passColumns()));
+  // The last group may be narrower than the others.
+  int64_t width = std::min(geometry.passColumns(),
+                           geometry.warpN() - group * geometry.passColumns());
+  Value isStored = b.less(column, width);
+  if (geometry.hasRaggedColumns())
+    isStored = b.both(isStored, b.less(ofMatrix, geometry.n));
+  if (geometry.hasRaggedRows())
+    isStored = b.both(isStored, b.less(first, frame.m));
+  Value row = b.mul(b.toI64(b.div(first, op.getRows())), 2 * geometry.n);
+  Value place = b.add(row, b.toI64(ofMatrix));
+  emitStoreLanes(b, output, place, b.getF32Type(), state.mean, isStored);
+  emitStoreLanes(b, output, b.add(place, geometry.n), b.getF32Type(), state.m2,
+                 isStored);
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+/// Of the warps that have rows of a set.
+void TileMoments::synchronize() {
+  if (warps == 1)
+    frame.syncWarp();
+  else if (frame.geometry.isWgmma())
+    frame.warpgroupBarrier();
+  else
+    frame.barrier();
+}
+
+void TileMoments::finish() {
+  frame.syncWarp(); // all lanes have loaded their rows from staging memory
+  for (unsigned set = 0; set != getNumSets(); ++set) {
+    combineLanes(set);
+    stage(set);
+  }
+  synchronize();
+  int64_t threads = 32 * warps;
+  Value thread = b.add(b.mul(warpOfSet, 32), frame.lane);
+  for (unsigned set = 0; set != getNumSets(); ++set)
+    for (int64_t first = 0; first < frame.geometry.passColumns();
+         first += threads)
+      store(set, b.add(thread, first));
+  synchronize();
+}
