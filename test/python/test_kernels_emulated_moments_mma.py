@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from ptx_emulator.host import ELEMENTS
+from ptx_emulator.host import ELEMENTS, Model
 from ptx_emulator.layers import ERROR, WORKSPACE, Layer, Operands, mma_sync, random, to_numbers, wgmma
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
@@ -188,3 +188,29 @@ def test_guard(guarded, where, shift):
     of_tiles = np.repeat(computed[:: layer.rows], 2, axis=0)
     assert right(p, y, layer.rows, of_tiles)
     assert (p == before[1])[~of_tiles].all()
+
+
+def test_moments_of_f16_by_fma(tmp_path):
+    """Four threads have a row, so that shuffles meet the bits of the lane that fma exchanges."""
+    m, n, k, rows = 70, 72, 40, 64
+    y, p, t = f"memref<?x{n}xf16>", f"memref<?x{n}xf32>", f"tensor<?x{n}x"
+    model = Model(
+        f"""func.func @f(%x: memref<?x{k}xf32>, %w: memref<{n}x{k}xf32>, %y: {y}, %p: {p}) {{
+  tenon.tiled_linear %x, %w : memref<?x{k}xf32>, memref<{n}x{k}xf32>
+      epilogue(%acc: {t}f32>) outs(%y: {y}, %p: {p}) schedule<{mma("64x64", "2x2", 32, FMA)}> {{
+    %0 = tenon.cast %acc : {t}f32> -> {t}f16>
+    %1 = tenon.moments %0 {{rows = {rows}}} : {t}f16> -> {t}f32>
+    tenon.yield %0, %1 : {t}f16>, {t}f32>
+  }}
+  return
+}}""",
+        "sm_80",
+        tmp_path,
+    )
+    x, w = random(m, k), random(n, k, seed=4)
+    device = model.device
+    z, moments = device.empty((m, n), np.float16), device.empty((2 * -(-m // rows), n), np.float32)
+    model.run("f", x, w, z, moments)
+    stored = device.get(z).astype(np.float64)
+    assert np.allclose(stored, x.astype(np.float64) @ w.T.astype(np.float64), rtol=2**-10, atol=1e-3)
+    assert right(device.get(moments), stored, rows)
