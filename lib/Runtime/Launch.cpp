@@ -177,8 +177,8 @@ static TenonStatus failTooFew(const TenonCall &call, int32_t index,
   const DeviceState &device = *call.device;
   return fail(
       TENON_UNSUPPORTED,
-      "%s: kernel '%s' needs %d thread blocks on GPU %d together, one "
-      "for each tile of a column, but only %" PRId64
+      "%s: kernel '%s' needs %d thread blocks on GPU %d together, as "
+      "many as have the same columns, but only %" PRId64
       " fit; compile the model with tenon-compile --reduction=two_phase, "
       "or for fewer rows",
       call.function.name.c_str(), device.manifest.kernels[index].c_str(),

@@ -39,6 +39,13 @@ static bool waitsItself(const CUlaunchConfig &config) {
 }
 
 /// Both ways to launch.
+static bool isCooperative(const CUlaunchConfig &config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i)
+    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+      return config.attrs[i].value.cooperative == 1;
+  return false;
+}
+
 static CUresult record(CUfunction function, const CUlaunchConfig &config,
                        void **arguments) {
   auto *known = reinterpret_cast<fake::Function *>(function);
@@ -66,7 +73,8 @@ static CUresult record(CUfunction function, const CUlaunchConfig &config,
         config.hStream,
         firstArgument,
         cluster,
-        waitsItself(config)};
+        waitsItself(config),
+        isCooperative(config)};
   return CUDA_SUCCESS;
 }
 

@@ -39,6 +39,7 @@ struct Launch {
   void *firstArgument; ///< taken for a pointer
   unsigned cluster;    ///< 0: the launch has none
   bool waitsItself;    ///< programmatic stream serialization
+  bool cooperative;    ///< all blocks are resident together
 };
 
 /// An encoded tensor map is its arguments.

@@ -16,7 +16,7 @@ namespace tenon::test {
 /// What the model's GPU code does in the current test.
 struct Script {
   int64_t work = 1 << 20, maxBlocks = 1 << 20, threads = 256, sharedBytes = 0;
-  int32_t kernel = 0, clusterBlocks = 1, waitsItself = 0;
+  int32_t kernel = 0, clusterBlocks = 1, waitsItself = 0, minBlocks = 0;
   bool hasToken = true;
 };
 inline thread_local Script script;
@@ -28,7 +28,8 @@ inline void gpuCode(TenonCall *call, void **, void *) {
   int64_t slot = kOld;
   void *arguments[] = {&slot};
   TenonPersistentKernel kernel{script.kernel, script.clusterBlocks,
-                               script.maxBlocks, script.waitsItself, 0};
+                               script.maxBlocks, script.waitsItself,
+                               script.minBlocks};
   tenonLaunchPersistent(call, &kernel, script.work, script.threads,
                         script.sharedBytes, arguments,
                         script.hasToken ? &slot : nullptr);

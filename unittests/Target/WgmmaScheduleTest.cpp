@@ -221,6 +221,38 @@ TEST_F(WgmmaScheduleTest, Bytes) {
             kMaxMultiprocessors * (8 + 64 * 256 * 4));
 }
 
+TEST_F(WgmmaScheduleTest, Resident) {
+  const std::string resident = ", reduction = resident";
+  EXPECT_EQ(find(write("128x256", "8x1", ", cluster = 2x1" + resident, 4)), "");
+  EXPECT_EQ(find(write("256x128", "8x1", resident)), "");
+  EXPECT_EQ(find(write("64x32", "4x1", ", ping_pong = true" + resident)),
+            "with reduction = resident all tiles of a column wait for each "
+            "other, so ping_pong cannot be; leave it out");
+  EXPECT_EQ(find(write("64x32", "4x1", ", stream_k = true" + resident)),
+            "with reduction = resident all tiles of a column wait for each "
+            "other, so stream_k cannot be; leave it out");
+  EXPECT_EQ(find(write("64x32", "4x1", ", method = fp16x3" + resident), "f16"),
+            "with reduction = resident there is no method fp16x3; leave it "
+            "out, or write reduction = two_phase");
+  EXPECT_EQ(find(write("64x48", "4x1", resident)),
+            "with reduction = resident N of the tile must be a multiple of 32, "
+            "not 48");
+  EXPECT_EQ(find(write("256x192", "8x1", resident)),
+            "a tile of 256x192 gives a thread 192 accumulators, more than the "
+            "176 that its registers hold; use a smaller tile");
+}
+
+/// The table of columns takes the room that barriers leave.
+TEST_F(WgmmaScheduleTest, ResidentBytes) {
+  ScheduleAttr four =
+      parse(write("128x256", "8x1", ", reduction = resident", 4));
+  EXPECT_EQ(getBarrierBytes(four), 16 * (4 + 2));
+  EXPECT_EQ(getSharedBytes(four), 4 * 384 * 128 + 2 * kWarpgroupEpilogueBytes +
+                                      12 * kScalarBytesPerWarp +
+                                      getBarrierBytes(four) + 256 * 8);
+  EXPECT_EQ(getWorkspaceBytes(four), kMaxMultiprocessors * (8 + 2 * 256 * 8));
+}
+
 /// The epilogue of a warpgroup gives way to a stage, with ping-pong alone.
 TEST_F(WgmmaScheduleTest, PingPongEpilogue) {
   const int64_t others = 12 * kScalarBytesPerWarp + kBarrierBytes;

@@ -9,7 +9,8 @@ module attributes {gpu.container_module, tenon.kernels = ["other", "tiled"]} {
 
   // The token's slot, the last argument's, is in the array of addresses and
   // given on its own.
-  // Number of the kernel, blocks of a cluster, blocks at most, whether it waits itself.
+  // Number of the kernel, blocks of a cluster, blocks at most, whether it waits itself,
+  // blocks that are resident together.
   // CHECK: llvm.mlir.global internal constant @[[KERNEL:tenon_persistent_[0-9]+]]() {{.*}} : !llvm.struct<(i32, i32, i64, i32, i32)> {
   // CHECK: llvm.mlir.constant(1 : i32) : i32
   // CHECK-NEXT: llvm.insertvalue {{.*}}[0]
@@ -19,7 +20,7 @@ module attributes {gpu.container_module, tenon.kernels = ["other", "tiled"]} {
   // CHECK-NEXT: llvm.insertvalue {{.*}}[2]
   // CHECK-NEXT: llvm.mlir.constant(1 : i32) : i32
   // CHECK-NEXT: llvm.insertvalue {{.*}}[3]
-  // CHECK-NEXT: llvm.mlir.constant(0 : i32) : i32
+  // CHECK-NEXT: llvm.mlir.constant(24 : i32) : i32
   // CHECK-NEXT: llvm.insertvalue {{.*}}[4]
   // CHECK: llvm.mlir.global internal constant @[[PLAIN:tenon_persistent_[0-9]+]]()
   // CHECK: llvm.mlir.constant(1 : i32) : i32
@@ -62,7 +63,7 @@ module attributes {gpu.container_module, tenon.kernels = ["other", "tiled"]} {
     %one = arith.constant 1 : index
     gpu.launch_func @kernels::@tiled blocks in (%work, %one, %one) threads in (%one, %one, %one)
         args(%x : !llvm.ptr, %m : i64, %m : i64)
-        {tenon.persistent = 192 : i64, tenon.cluster = 2 : i64, tenon.waits_itself}
+        {tenon.persistent = 192 : i64, tenon.cluster = 2 : i64, tenon.waits_itself, tenon.resident = 24 : i64}
     return
   }
 

@@ -87,6 +87,8 @@ module attributes {gpu.container_module} {
     // CHECK: {tenon.cluster = 2 : i64, tenon.persistent = 192 : i64, tenon.waits_itself}
     gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n)
         {tenon.persistent = 192, tenon.cluster = 2, tenon.waits_itself}
+    // CHECK: {tenon.persistent = 192 : i64, tenon.resident = 192 : i64}
+    gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.persistent = 192, tenon.resident = 192}
     // CHECK: {tenon.tensor_maps = [#tenon.tensor_map<box = 128x64, swizzle = 128>, #tenon.tensor_map<box = 256x8, swizzle = 32, rounds_tf32 = true>]}
     gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n)
         {tenon.tensor_maps = [#tenon.tensor_map<box = 128x64, swizzle = 128, rounds_tf32 = false>,
@@ -342,6 +344,34 @@ gpu.module @kernels {
 func.func @cluster_beyond_persistent(%n: index) {
   // expected-error @below {{of a cluster's blocks, but is 2 : i64}}
   gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.persistent = 1, tenon.cluster = 2}
+  return
+}
+
+// -----
+
+// attributes-C14
+gpu.module @kernels {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @resident_alone(%n: index) {
+  // expected-error @below {{'gpu.launch_func' op 'tenon.resident' is for persistent launches; give it 'tenon.persistent' too}}
+  gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.resident = 8}
+  return
+}
+
+// -----
+
+// attributes-C17
+gpu.module @kernels {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @resident_beyond(%n: index) {
+  // expected-error @below {{'gpu.launch_func' op 'tenon.resident' must be the number, a positive i64 and at most 'tenon.persistent', of thread blocks at least, but is 193}}
+  gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.persistent = 192, tenon.resident = 193}
   return
 }
 
