@@ -23,6 +23,11 @@ LLVM::LLVMFuncOp emitReductionKernel(gpu::GPUModuleOp module, StringRef name,
                                      EpilogueOp op, const EpiloguePhase &phase,
                                      const KernelGeometry &geometry);
 
+/// Replaces `op`, on memrefs, by launches of its kernels, which come into
+/// `module`; their names are added to `kernels`.
+LogicalResult lowerEpilogue(EpilogueOp op, gpu::GPUModuleOp module,
+                            SmallVectorImpl<Attribute> &kernels);
+
 } // namespace mlir::tenon
 
 #endif // TENON_LIB_CODEGEN_CUDA_EPILOGUEKERNELS_H

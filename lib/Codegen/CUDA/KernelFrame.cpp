@@ -11,6 +11,7 @@
 
 #include "KernelFrame.h"
 
+#include "HeadStates.h"
 #include "KernelFunction.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -42,12 +43,22 @@ KernelFrame::KernelFrame(gpu::GPUModuleOp module, StringRef name, Location loc,
        llvm::zip(phase.operands, take(phase.operands.size())))
     pointers[operand] = argument;
   outputs = take(numOutputs);
-  finishedStates = take(phase.finished.size());
+  ValueRange buffers = take(phase.finished.size());
   if (phase.reduction)
     state = take(1)[0];
   m = arguments[0];
   groups = arguments[1];
+  for (auto [reduction, buffer] : llvm::zip(phase.finished, buffers))
+    finishedStates.push_back({buffer, getStateRows(reduction)});
   computePlace();
+}
+
+Value KernelFrame::getStateRows(ReductionEpilogueOp reduction) {
+  if (!EpiloguePlan::getMoments(reduction))
+    return Value();
+  return combinesMoments(reduction)
+             ? emitCombinedRows(b, reduction, m)
+             : i64(EpiloguePlan::getMomentRows(reduction));
 }
 
 void KernelFrame::computePlace() {

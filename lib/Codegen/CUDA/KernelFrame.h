@@ -17,6 +17,14 @@
 
 namespace mlir::tenon {
 
+/// States of a reduction in memory, [states, state size, N].
+struct ColumnStates {
+  Value buffer;
+  /// Rows of each but the last, i64; null for those that the groups of the
+  /// phase before left.
+  Value rows;
+};
+
 /// A kernel of one phase, with its arguments and its thread's place. Arguments
 /// are, in order: the phase's operands, the outputs (in the last phase), the
 /// states of the reductions that it applies, the state it leaves (in a phase
@@ -63,7 +71,8 @@ public:
   ImplicitLocOpBuilder b;
   KernelGeometry geometry;
   DenseMap<Value, Value> pointers; ///< of the phase's operands
-  SmallVector<Value> outputs, finishedStates;
+  SmallVector<Value> outputs;
+  SmallVector<ColumnStates> finishedStates;
   Value state;                    ///< what the phase's own reduction leaves
   Value m, groups, tiles;         // i64
   Value thread, threadX, threadY; // i32
@@ -73,6 +82,7 @@ public:
 
 private:
   void computePlace();
+  Value getStateRows(ReductionEpilogueOp reduction);
 
   gpu::GPUModuleOp module;
   LLVM::LLVMFuncOp function;

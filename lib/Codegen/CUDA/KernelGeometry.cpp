@@ -65,7 +65,9 @@ unsigned KernelGeometry::getMaxLanes(const EpiloguePlan &plan, Block &body) {
     if (byRow == EpiloguePlan::variesByRow(type))
       bytes = std::max(bytes, element.getIntOrFloatBitWidth() / 8);
   };
-  llvm::for_each(body.getArgumentTypes(), visit);
+  for (BlockArgument argument : body.getArguments())
+    if (!EpiloguePlan::isMoments(argument))
+      visit(argument.getType());
   llvm::for_each(body.getTerminator()->getOperandTypes(), visit);
   return std::gcd<int64_t>(plan.getShape()[1], 16 / bytes);
 }

@@ -28,17 +28,28 @@ public:
                getColumnOutputs(reduction), emitter);
     emitter.emitRowInvariant(phase);
     storeRowInvariant();
+    // The tiles that were written last are still in L2. A phase that reduces
+    // begins with those itself, and leaves the first ones there.
+    bool newestFirst =
+        !phase.finished.empty() &&
+        llvm::all_of(phase.finished, [](ReductionEpilogueOp reduction) {
+          return static_cast<bool>(EpiloguePlan::getMoments(reduction));
+        });
     scf::ForOp::create(frame.b, frame.group, frame.tiles, frame.groups,
                        ValueRange(),
                        [&](OpBuilder &, Location, Value tile, ValueRange) {
                          OpBuilder::InsertionGuard guard(frame.b);
                          frame.b.setInsertionPointToEnd(tile.getParentBlock());
-                         emitTile(tile);
+                         emitTile(newestFirst ? reverse(tile) : tile);
                          scf::YieldOp::create(frame.b);
                        });
   }
 
 private:
+  Value reverse(Value tile) {
+    return frame.sub(frame.sub(frame.tiles, frame.i64(1)), tile);
+  }
+
   /// Where the first group writes a reduction's per-column results.
   SmallVector<Value> getColumnOutputs(ReductionEpilogueOp reduction) {
     SmallVector<Value> outputs(reduction->getNumResults() - 1);

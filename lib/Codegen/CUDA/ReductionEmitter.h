@@ -52,12 +52,19 @@ SmallVector<Value> combineStates(KernelFrame &frame,
 /// The type of a reduction's states: its input's compute type.
 Type getStateType(ReductionEpilogueOp reduction);
 
-/// In the head of a kernel that applies `reduction`: combines the groups'
-/// states in `states`, ends the reduction, and gives the emitter what each lane
-/// needs. `columnOutputs` are the pointers to which the first group writes the
-/// op's per-column results; null where not asked for.
-void emitHead(KernelFrame &frame, ReductionEpilogueOp reduction, Value states,
-              ArrayRef<Value> columnOutputs, ElementEmitter &emitter);
+/// In the head of a kernel that applies `reduction`: combines `states`, ends
+/// the reduction, and gives the emitter what each lane needs. `columnOutputs`
+/// are the pointers to which the first group writes the op's per-column
+/// results; null where not asked for.
+void emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
+              const ColumnStates &states, ArrayRef<Value> columnOutputs,
+              ElementEmitter &emitter);
+
+/// At the end of a kernel that reduces: combines `reduced`, count and states of
+/// each thread's columns, over the block's rows of threads, and stores the
+/// group's state in `frame.state`.
+void storeGroupState(KernelFrame &frame, ReductionEpilogueOp reduction,
+                     ArrayRef<Value> reduced);
 
 } // namespace mlir::tenon
 

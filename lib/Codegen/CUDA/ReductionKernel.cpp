@@ -29,7 +29,7 @@ public:
                SmallVector<Value>(earlier->getNumResults() - 1), emitter);
     emitter.emitRowInvariant(phase);
     SmallVector<Value> reduced = walkTiles();
-    combineThreads(reduced);
+    storeGroupState(frame, reduction, reduced);
   }
 
 private:
@@ -113,29 +113,6 @@ private:
                                               before, count, chunk, lanes);
     result.insert(result.begin(), arith::AddFOp::create(b, carried[0], count));
     return result;
-  }
-
-  /// Combines the block's threads and stores the group's state.
-  void combineThreads(ArrayRef<Value> reduced) {
-    const KernelGeometry &geometry = frame.geometry;
-    SharedStates shared(frame, reduction, type, geometry.threadsY,
-                        geometry.tileColumns());
-    Value local = frame.mul(frame.threadX, frame.i32(lanes));
-    shared.store(frame.threadY, local, lanes, reduced[0], reduced.drop_front());
-    shared.combine(frame.threadY, local, lanes);
-    Value stores = frame.both(frame.isZero(frame.threadY), frame.columnInRange);
-    frame.emitIf(stores, [&] {
-      SmallVector<Value> states = shared.load(frame.threadY, local, lanes);
-      unsigned size = reduction.getStateSize();
-      for (unsigned scalar = 0; scalar != size; ++scalar) {
-        Value row = frame.add(frame.mul(frame.group, frame.i64(size)),
-                              frame.i64(scalar));
-        Value offset =
-            frame.add(frame.mul(row, frame.i64(geometry.n)), frame.column);
-        storeLanes(builder(), frame.state, offset, type,
-                   ArrayRef(states).slice(scalar * lanes, lanes));
-      }
-    });
   }
 
   KernelFrame &frame;

@@ -104,3 +104,27 @@ void SharedStates::combine(Value part, Value column, unsigned width) {
     counts += 2 * stride;
   }
 }
+
+void tenon::storeGroupState(KernelFrame &frame, ReductionEpilogueOp reduction,
+                            ArrayRef<Value> reduced) {
+  const KernelGeometry &geometry = frame.geometry;
+  Type type = getStateType(reduction);
+  unsigned lanes = geometry.lanes, size = reduction.getStateSize();
+  SharedStates shared(frame, reduction, type, geometry.threadsY,
+                      geometry.tileColumns());
+  Value local = frame.mul(frame.threadX, frame.i32(lanes));
+  shared.store(frame.threadY, local, lanes, reduced[0], reduced.drop_front());
+  shared.combine(frame.threadY, local, lanes);
+  Value stores = frame.both(frame.isZero(frame.threadY), frame.columnInRange);
+  frame.emitIf(stores, [&] {
+    SmallVector<Value> states = shared.load(frame.threadY, local, lanes);
+    for (unsigned scalar = 0; scalar != size; ++scalar) {
+      Value row =
+          frame.add(frame.mul(frame.group, frame.i64(size)), frame.i64(scalar));
+      Value offset =
+          frame.add(frame.mul(row, frame.i64(geometry.n)), frame.column);
+      storeLanes(frame.b, frame.state, offset, type,
+                 ArrayRef(states).slice(scalar * lanes, lanes));
+    }
+  });
+}

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CutAtReduction.h"
 #include "ElementwiseToEpilogue.h"
 #include "RestEpilogue.h"
 
@@ -17,6 +18,7 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Target/Schedule.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::tenon {
@@ -51,6 +53,8 @@ private:
   void moveEpilogue(LinearOp op, TiledLinearOp tiled);
   void moveEpilogue(FusedLinearOp op, TiledLinearOp tiled);
   Value getWorkspace(ScheduleAttr schedule);
+  Value createOutput(LinearOp op, OpResult result);
+  Value createOutput(FusedLinearOp op, OpResult result);
 
   FunctionOpInterface function;
   RewriterBase &rewriter;
@@ -88,6 +92,31 @@ void FunctionConverter::moveEpilogue(LinearOp op, TiledLinearOp tiled) {
 void FunctionConverter::moveEpilogue(FusedLinearOp op, TiledLinearOp tiled) {
   rewriter.inlineRegionBefore(op.getEpilogue(), tiled.getEpilogue(),
                               tiled.getEpilogue().end());
+}
+
+/// An output of the product's shape or, for new statistics, of [N].
+Value FunctionConverter::createOutput(LinearOp op, OpResult result) {
+  return createEmpty(rewriter, op.getLoc(),
+                     cast<RankedTensorType>(result.getType()), op.getX());
+}
+
+/// The same, or one of moments, whose rows follow from M.
+Value FunctionConverter::createOutput(FusedLinearOp op, OpResult result) {
+  auto type = cast<RankedTensorType>(result.getType());
+  auto moments = op.getYield()
+                     .getValues()[result.getResultNumber()]
+                     .getDefiningOp<MomentsOp>();
+  if (!moments || type.hasStaticShape())
+    return createEmpty(rewriter, op.getLoc(), type, op.getX());
+  Location loc = op.getLoc();
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(rewriter, loc, value);
+  };
+  Value m = tensor::DimOp::create(rewriter, loc, op.getX(), 0);
+  Value blocks =
+      arith::CeilDivUIOp::create(rewriter, loc, m, constant(moments.getRows()));
+  Value rows = arith::MulIOp::create(rewriter, loc, blocks, constant(2));
+  return tensor::EmptyOp::create(rewriter, loc, type, rows);
 }
 
 static ValueRange getEpilogueInputs(FusedLinearOp op) {
@@ -143,7 +172,10 @@ TiledLinearOp FunctionConverter::createSplit(OpTy op, ValueRange outputs,
   moveEpilogue(op, tiled);
   ScheduleAttr guard = getGuardSchedule(
       op.getContext(), op.getPrecision().value_or(Precision::FP32),
-      op.getX().getType().getDimSize(0));
+      op.getX().getType().getDimSize(0),
+      schedule.getReduction() == ReductionMethod::TwoPhase
+          ? schedule.getMomentRows()
+          : 0);
   TiledLinearOp guarded =
       createTiled(op, lookThrough(op.getX()), lookThrough(op.getW()), factors,
                   tiled.getResults(), guard);
@@ -155,9 +187,8 @@ TiledLinearOp FunctionConverter::createSplit(OpTy op, ValueRange outputs,
 template <typename OpTy>
 void FunctionConverter::replace(OpTy op, ScheduleAttr schedule) {
   SmallVector<Value> outputs;
-  for (Type type : op->getResultTypes())
-    outputs.push_back(createEmpty(rewriter, op.getLoc(),
-                                  cast<RankedTensorType>(type), op.getX()));
+  for (OpResult result : op->getResults())
+    outputs.push_back(createOutput(op, result));
   TiledLinearOp tiled;
   if (schedule.isSplit()) {
     tiled = createSplit(op, outputs, schedule);
@@ -220,15 +251,23 @@ template <typename OpTy> LogicalResult FunctionConverter::convert(OpTy op) {
                           "'tenon.schedule'");
   if (failed(checkPrecision(op, schedule)))
     return failure();
+  if (std::string problem = findReductionProblem(op, schedule);
+      !problem.empty())
+    return op.emitOpError("cannot have the schedule ")
+           << schedule << ": " << problem;
   rewriter.setInsertionPoint(op);
-  if constexpr (std::is_same_v<OpTy, FusedLinearOp>)
-    if (schedule.getMethod() != ProductMethod::Direct &&
-        findEpilogueObstacle(op)) {
+  if constexpr (std::is_same_v<OpTy, FusedLinearOp>) {
+    if (schedule.getReduction() == ReductionMethod::TwoPhase) {
+      op = cutAtReduction(op, schedule.getMomentRows(), rewriter);
+      rewriter.setInsertionPoint(op);
+    } else if (schedule.getMethod() != ProductMethod::Direct &&
+               findEpilogueObstacle(op)) {
       LinearOp product = takeProduct(op);
       rewriter.setInsertionPoint(product);
       replace(product, schedule);
       return success();
     }
+  }
   replace(op, schedule);
   return success();
 }

@@ -589,6 +589,110 @@ func.func @batch_norm_training_momentum(%x: tensor<?x8xf32>) {
 
 // -----
 
+// batch_norm_training-C5
+func.func @batch_norm_training_moment_rows(%x: tensor<8x8xf32>) {
+  // expected-error @below {{'tenon.batch_norm_training' op takes moments together with moment_rows, or neither}}
+  %0 = tenon.batch_norm_training %x {moment_rows = 64} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// batch_norm_training-C6
+func.func @batch_norm_training_moments_outside(%x: tensor<8x8xf32>, %m: tensor<2x8xf32>) {
+  // expected-error @below {{'tenon.batch_norm_training' op takes moments within a tenon.epilogue alone}}
+  %0 = tenon.batch_norm_training %x moments(%m) {moment_rows = 64} : (tensor<8x8xf32>, tensor<2x8xf32>) -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// batch_norm_training-C7: 130 rows are three times 64
+func.func @batch_norm_training_moments_shape(%x: memref<130x8xf32>, %m: memref<4x8xf32>) {
+  tenon.epilogue ins(%a = %x: memref<130x8xf32>, %b = %m: memref<4x8xf32>) outs(%x: memref<130x8xf32>) {
+    // expected-error @below {{needs moments in f32, mean and M2 of each 64 rows of 'tensor<130x8xf32>', but they are 'tensor<4x8xf32>'}}
+    %0 = tenon.batch_norm_training %a moments(%b) {moment_rows = 64} : (tensor<130x8xf32>, tensor<4x8xf32>) -> tensor<130x8xf32>
+    tenon.yield %0 : tensor<130x8xf32>
+  }
+  return
+}
+
+// -----
+
+// batch_norm_training-C7: of f64
+func.func @batch_norm_training_moments_f64(%x: memref<?x8xf64>, %m: memref<?x8xf32>) {
+  tenon.epilogue ins(%a = %x: memref<?x8xf64>, %b = %m: memref<?x8xf32>) outs(%x: memref<?x8xf64>) {
+    // expected-error @below {{needs moments in f32, mean and M2 of each 64 rows of 'tensor<?x8xf64>', but they are 'tensor<?x8xf32>'}}
+    %0 = tenon.batch_norm_training %a moments(%b) {moment_rows = 64} : (tensor<?x8xf64>, tensor<?x8xf32>) -> tensor<?x8xf64>
+    tenon.yield %0 : tensor<?x8xf64>
+  }
+  return
+}
+
+// -----
+
+// batch_norm_training-C8: another op reads them
+func.func @batch_norm_training_moments_read(%x: memref<?x8xf32>, %m: memref<?x8xf32>) {
+  tenon.epilogue ins(%a = %x: memref<?x8xf32>, %b = %m: memref<?x8xf32>) outs(%x: memref<?x8xf32>) {
+    // expected-error @below {{takes as moments an input of the tenon.epilogue that nothing else reads}}
+    %0 = tenon.batch_norm_training %a moments(%b) {moment_rows = 64} : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+    %1 = tenon.add %0, %b : tensor<?x8xf32>, tensor<?x8xf32>
+    tenon.yield %1 : tensor<?x8xf32>
+  }
+  return
+}
+
+// -----
+
+// batch_norm_training-C8: they are computed
+func.func @batch_norm_training_moments_computed(%x: memref<?x8xf32>) {
+  tenon.epilogue ins(%a = %x: memref<?x8xf32>) outs(%x: memref<?x8xf32>) {
+    %b = tenon.relu %a : tensor<?x8xf32>
+    // expected-error @below {{takes as moments an input of the tenon.epilogue that nothing else reads}}
+    %0 = tenon.batch_norm_training %a moments(%b) {moment_rows = 64} : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+    tenon.yield %0 : tensor<?x8xf32>
+  }
+  return
+}
+
+// -----
+
+// moments-C1
+func.func @moments_shape(%x: tensor<130x8xf32>) {
+  // expected-error @below {{'tenon.moments' op gives mean and M2 of each 64 rows of 'tensor<130x8xf32>' in f32, but its result is 'tensor<4x8xf32>'}}
+  %0 = tenon.moments %x {rows = 64} : tensor<130x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// moments-C1: of f64
+func.func @moments_f64(%x: tensor<130x8xf64>) {
+  // expected-error @below {{'tenon.moments' op gives mean and M2 of each 64 rows of 'tensor<130x8xf64>' in f32, but its result is 'tensor<6x8xf32>'}}
+  %0 = tenon.moments %x {rows = 64} : tensor<130x8xf64> -> tensor<6x8xf32>
+  return
+}
+
+// -----
+
+// moments-C2
+func.func @moments_outside(%x: tensor<130x8xf32>) {
+  // expected-error @below {{'tenon.moments' op stands in a tenon.tiled_linear, whose yield alone uses it}}
+  %0 = tenon.moments %x {rows = 64} : tensor<130x8xf32> -> tensor<6x8xf32>
+  return
+}
+
+// -----
+
+// moments-C3
+func.func @moments_rows(%x: tensor<130x8xf32>) {
+  // expected-error @below {{attribute 'rows' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %0 = tenon.moments %x {rows = 0} : tensor<130x8xf32> -> tensor<6x8xf32>
+  return
+}
+
+// -----
+
 // fused_linear-C1
 func.func @fused_linear_no_result(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>) {
   // expected-error @below {{'tenon.fused_linear' op must have a result}}

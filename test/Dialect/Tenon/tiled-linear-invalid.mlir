@@ -402,3 +402,43 @@ func.func @factors_tensors(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %fx: tens
   }
   return
 }
+
+// -----
+
+func.func @moments_separate(%x: memref<?x64xbf16>, %w: memref<8x64xbf16>, %z: memref<?x8xbf16>, %m: memref<?x8xf32>) {
+  tenon.tiled_linear %x, %w : memref<?x64xbf16>, memref<8x64xbf16>
+      epilogue(%acc: tensor<?x8xbf16>) outs(%z: memref<?x8xbf16>, %m: memref<?x8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    // expected-error @below {{needs a schedule with reduction = two_phase, but it has separate}}
+    %0 = tenon.moments %acc {rows = 64} : tensor<?x8xbf16> -> tensor<?x8xf32>
+    tenon.yield %acc, %0 : tensor<?x8xbf16>, tensor<?x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @moments_rows(%x: memref<?x64xbf16>, %w: memref<8x64xbf16>, %z: memref<?x8xbf16>, %m: memref<?x8xf32>) {
+  tenon.tiled_linear %x, %w : memref<?x64xbf16>, memref<8x64xbf16>
+      epilogue(%acc: tensor<?x8xbf16>) outs(%z: memref<?x8xbf16>, %m: memref<?x8xf32>)
+      schedule<mma_sync, tile = 128x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase> {
+    // expected-error @below {{must be of the rows that the schedule's kernel takes together, 128, but is of 64}}
+    %0 = tenon.moments %acc {rows = 64} : tensor<?x8xbf16> -> tensor<?x8xf32>
+    tenon.yield %acc, %0 : tensor<?x8xbf16>, tensor<?x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @moments_not_stored(%x: memref<?x64xbf16>, %w: memref<8x64xbf16>, %z: memref<?x8xbf16>, %m: memref<?x8xf32>) {
+  tenon.tiled_linear %x, %w : memref<?x64xbf16>, memref<8x64xbf16>
+      epilogue(%acc: tensor<?x8xbf16>) outs(%z: memref<?x8xbf16>, %m: memref<?x8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase> {
+    %0 = tenon.relu %acc : tensor<?x8xbf16>
+    // expected-error @below {{takes what the yield writes, but its input is not yielded}}
+    %1 = tenon.moments %0 {rows = 64} : tensor<?x8xbf16> -> tensor<?x8xf32>
+    tenon.yield %acc, %1 : tensor<?x8xbf16>, tensor<?x8xf32>
+  }
+  return
+}

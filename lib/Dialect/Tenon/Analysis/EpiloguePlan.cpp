@@ -26,6 +26,22 @@ bool EpiloguePlan::variesByColumn(Type type) {
   return tensor.getRank() >= 1 && tensor.getShape().back() != 1;
 }
 
+Value EpiloguePlan::getMoments(ReductionEpilogueOp reduction) {
+  auto norm = dyn_cast<BatchNormTrainingOp>(reduction.getOperation());
+  return norm ? norm.getMoments() : Value();
+}
+
+int64_t EpiloguePlan::getMomentRows(ReductionEpilogueOp reduction) {
+  return *cast<BatchNormTrainingOp>(reduction.getOperation()).getMomentRows();
+}
+
+bool EpiloguePlan::isMoments(BlockArgument argument) {
+  return llvm::any_of(argument.getUsers(), [&](Operation *user) {
+    auto reduction = dyn_cast<ReductionEpilogueOp>(user);
+    return reduction && getMoments(reduction) == argument;
+  });
+}
+
 /// Collects into `phase` all that `roots` depend on.
 static void collect(Block &body, SmallVector<Value> roots,
                     EpiloguePhase &phase) {
@@ -40,7 +56,7 @@ static void collect(Block &body, SmallVector<Value> roots,
       llvm::append_range(roots, op->getOperands());
   }
   for (BlockArgument argument : body.getArguments())
-    if (arguments.contains(argument))
+    if (arguments.contains(argument) && !EpiloguePlan::isMoments(argument))
       phase.operands.push_back(argument);
   for (Operation &op : body) {
     if (!ops.contains(&op))
@@ -70,7 +86,9 @@ FailureOr<EpiloguePlan> EpiloguePlan::get(Block &body) {
     if (variesByColumn(type))
       plan.shape[1] = cast<RankedTensorType>(type).getShape().back();
   };
-  llvm::for_each(body.getArgumentTypes(), widen);
+  for (BlockArgument argument : body.getArguments())
+    if (!isMoments(argument))
+      widen(argument.getType());
   for (Operation &op : body)
     llvm::for_each(op.getResultTypes(), widen);
 
@@ -79,6 +97,8 @@ FailureOr<EpiloguePlan> EpiloguePlan::get(Block &body) {
   for (ReductionEpilogueOp reduction : last.finished) {
     if (failed(checkColumnResults(reduction)))
       return failure();
+    if (getMoments(reduction))
+      continue;
     EpiloguePhase &phase = plan.phases.emplace_back();
     collect(body, {reduction.getReducedInput()}, phase);
     phase.reduction = reduction;

@@ -77,7 +77,7 @@ LogicalResult BatchNormInferenceOp::verify() {
 static bool isMomentsOf(RankedTensorType moments, RankedTensorType input,
                         int64_t rows) {
   int64_t extent = MomentsOp::getNumRows(input.getDimSize(0), rows);
-  return moments.getElementType().isF32() &&
+  return moments.getElementType().isF32() && !input.getElementType().isF64() &&
          moments.getShape() == ArrayRef{extent, input.getDimSize(1)};
 }
 
@@ -99,6 +99,16 @@ static LogicalResult verifyMoments(BatchNormTrainingOp op) {
     return op.emitOpError("needs moments in f32, mean and M2 of each ")
            << *op.getMomentRows() << " rows of " << input << ", but they are "
            << type;
+  // batch_norm_training-C8
+  bool isMomentsAlone = isa<BlockArgument>(moments) &&
+                        llvm::all_of(moments.getUses(), [](OpOperand &use) {
+                          auto norm =
+                              dyn_cast<BatchNormTrainingOp>(use.getOwner());
+                          return norm && use == norm.getMomentsMutable()[0];
+                        });
+  if (!isMomentsAlone)
+    return op.emitOpError("takes as moments an input of the tenon.epilogue "
+                          "that nothing else reads");
   return success();
 }
 

@@ -40,6 +40,11 @@ LogicalResult verifyDestinations(Operation *op, ValueRange outputs);
 /// Checks that the region's yield gives one value for each output.
 LogicalResult verifyEpilogueYield(YieldOp yield, ValueRange outputs);
 
+/// Whether an argument of an epilogue feeds nothing but the running statistics
+/// of a batch norm, whose new values are only yielded: one thread a feature
+/// reads it and writes its new value.
+bool isRunningStatistic(BlockArgument argument);
+
 /// The buffers of an op's operands, in their order.
 FailureOr<SmallVector<Value>>
 getOperandBuffers(Operation *op, RewriterBase &rewriter,

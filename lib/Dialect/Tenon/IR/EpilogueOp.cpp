@@ -148,19 +148,25 @@ ParseResult EpilogueOp::parse(OpAsmParser &parser, OperationState &result) {
 // Bufferization
 //===----------------------------------------------------------------------===//
 
-/// Whether an input feeds nothing but the running statistics of a batch norm:
-/// one thread a feature reads it and writes its new value.
-static bool isRunningStatistic(BlockArgument argument) {
+bool tenon::detail::isRunningStatistic(BlockArgument argument) {
   return llvm::all_of(argument.getUses(), [](OpOperand &use) {
     auto norm = dyn_cast<BatchNormTrainingOp>(use.getOwner());
     return norm &&
            (norm.getRunningMean() == use.get() ||
             norm.getRunningVar() == use.get()) &&
            norm.getInput() != use.get() && norm.getWeight() != use.get() &&
-           norm.getBias() != use.get() &&
+           norm.getBias() != use.get() && norm.getMoments() != use.get() &&
            llvm::all_of(norm.getNewStatistics(), [](Value statistic) {
              return llvm::all_of(statistic.getUsers(), llvm::IsaPred<YieldOp>);
            });
+  });
+}
+
+/// Whether an input holds moments: every thread of a column reads all of them.
+static bool isMoments(BlockArgument argument) {
+  return llvm::any_of(argument.getUsers(), [&](Operation *user) {
+    auto norm = dyn_cast<BatchNormTrainingOp>(user);
+    return norm && norm.getMoments() == argument;
   });
 }
 
@@ -176,7 +182,8 @@ static ArrayRef<int64_t> getLargestShape(EpilogueOp op) {
       largest = shape;
   };
   for (BlockArgument argument : op.getBody()->getArguments())
-    visit(argument.getType());
+    if (!isMoments(argument))
+      visit(argument.getType());
   for (Operation &nested : op.getBody()->without_terminator())
     llvm::for_each(nested.getResultTypes(), visit);
   return largest;
@@ -192,18 +199,21 @@ struct EpilogueBufferization
   }
 
   /// A thread reads all inputs at an element before it writes the outputs
-  /// there. What is read by many threads (a bias) must not be overwritten.
+  /// there. What is read by many threads (a bias, moments) must not be
+  /// overwritten.
   bool bufferizesToElementwiseAccess(Operation *op,
                                      const bufferization::AnalysisState &,
                                      ArrayRef<OpOperand *> operands) const {
     auto epilogue = cast<EpilogueOp>(op);
     ArrayRef<int64_t> largest = getLargestShape(epilogue);
     return llvm::all_of(operands, [&](OpOperand *operand) {
-      if (cast<ShapedType>(operand->get().getType()).getShape() == largest)
+      if (epilogue.isDpsInit(operand))
         return true;
-      return epilogue.isDpsInit(operand) ||
-             isRunningStatistic(
-                 epilogue.getBody()->getArgument(operand->getOperandNumber()));
+      BlockArgument argument =
+          epilogue.getBody()->getArgument(operand->getOperandNumber());
+      auto type = cast<RankedTensorType>(argument.getType());
+      return (type.getShape() == largest && !isMoments(argument)) ||
+             tenon::detail::isRunningStatistic(argument);
     });
   }
 

@@ -16,6 +16,13 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
+/// Whether moments are written to an output.
+static bool isMoments(TiledLinearOp op, OpOperand &output) {
+  Value yielded =
+      op.getYield().getValues()[op.getTiedOpResult(&output).getResultNumber()];
+  return isa_and_nonnull<MomentsOp>(yielded.getDefiningOp());
+}
+
 namespace {
 struct TiledLinearBufferization
     : bufferization::DstBufferizableOpInterfaceExternalModel<
@@ -32,23 +39,27 @@ struct TiledLinearBufferization
   }
 
   /// A thread reads an input [M, N] at an element before it writes the outputs
-  /// there. What is read by many threads (x, w, a bias) must not be
-  /// overwritten.
+  /// there, and running statistics before their new values. What is read by
+  /// many threads (x, w, a bias) must not be overwritten, and moments are
+  /// written before other tiles' inputs are read.
   bool bufferizesToElementwiseAccess(Operation *op,
                                      const bufferization::AnalysisState &,
                                      ArrayRef<OpOperand *> operands) const {
     auto tiled = cast<TiledLinearOp>(op);
     SmallVector<int64_t> shape = tiled.getProductShape();
     auto [begin, size] = tiled.getODSOperandIndexAndLength(3);
-    return llvm::all_of(
-        operands, [&, begin = begin, size = size](OpOperand *operand) {
-          if (tiled.isDpsInit(operand))
-            return true;
-          unsigned number = operand->getOperandNumber();
-          return number >= begin && number < begin + size &&
-                 cast<ShapedType>(operand->get().getType()).getShape() ==
-                     ArrayRef(shape);
-        });
+    return llvm::all_of(operands, [&, begin = int64_t(begin),
+                                   size = int64_t(size)](OpOperand *operand) {
+      if (tiled.isDpsInit(operand))
+        return !isMoments(tiled, *operand);
+      int64_t input = operand->getOperandNumber() - begin;
+      if (input < 0 || input >= size)
+        return false;
+      return cast<ShapedType>(operand->get().getType()).getShape() ==
+                 ArrayRef(shape) ||
+             tenon::detail::isRunningStatistic(
+                 tiled.getBody()->getArgument(input + 1));
+    });
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,

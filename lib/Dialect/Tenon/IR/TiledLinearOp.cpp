@@ -162,6 +162,11 @@ static LogicalResult verifyReductions(TiledLinearOp op) {
       return moments.emitOpError("must be of the rows that the schedule's "
                                  "kernel takes together, ")
              << rows << ", but is of " << moments.getRows();
+    // A kernel takes moments of what it stores.
+    if (!llvm::is_contained(op.getYield().getValues(), moments.getInput()))
+      return moments.emitOpError(
+          "takes what the yield writes, but its input is "
+          "not yielded");
   }
   return success();
 }

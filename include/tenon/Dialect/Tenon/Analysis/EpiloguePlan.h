@@ -21,7 +21,8 @@ struct EpiloguePhase {
   SmallVector<Operation *> ops;
   /// The reductions among `ops`: this phase applies what they found.
   SmallVector<ReductionEpilogueOp> finished;
-  /// The region's arguments that the phase reads, in order.
+  /// The region's arguments that the phase reads, in order; moments are none of
+  /// them.
   SmallVector<BlockArgument> operands;
   /// What the phase ends in; null in the last one.
   ReductionEpilogueOp reduction;
@@ -29,7 +30,8 @@ struct EpiloguePhase {
 
 /// An epilogue's region as *map, then (reduce, map)* as often as needed. A
 /// phase that follows a reduction computes what came before it anew: nothing is
-/// kept between phases but the reductions' states.
+/// kept between phases but the reductions' states. A reduction whose moments
+/// are given has no phase that reduces: a later one finishes it.
 class EpiloguePlan {
 public:
   /// Cuts the body of a `tenon.fused_linear` or `tenon.epilogue`. Fails, with a
@@ -43,6 +45,13 @@ public:
   /// Whether a value of `type` differs from row to row, or column to column.
   static bool variesByRow(Type type);
   static bool variesByColumn(Type type);
+
+  /// The region's argument that holds `reduction`'s moments, mean and M2 of
+  /// each `getMomentRows` rows; null if it has to reduce its input.
+  static Value getMoments(ReductionEpilogueOp reduction);
+  static int64_t getMomentRows(ReductionEpilogueOp reduction);
+  /// Whether an argument holds moments, whose rows are not those of [M, N].
+  static bool isMoments(BlockArgument argument);
 
 private:
   SmallVector<EpiloguePhase> phases;

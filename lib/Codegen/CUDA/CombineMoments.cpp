@@ -1,0 +1,85 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Moments of many tiles are combined to a few by a kernel of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HeadStates.h"
+#include "ReductionEmitter.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+static Value createI64(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+}
+
+bool tenon::combinesMoments(ReductionEpilogueOp reduction) {
+  if (!EpiloguePlan::getMoments(reduction))
+    return false;
+  int64_t m = cast<RankedTensorType>(reduction.getReducedInput().getType())
+                  .getDimSize(0);
+  return ShapedType::isDynamic(m) ||
+         llvm::divideCeil(m, EpiloguePlan::getMomentRows(reduction)) >
+             kMaxHeadStates;
+}
+
+/// How many moments `m` rows have.
+static Value emitNumMoments(ImplicitLocOpBuilder &b,
+                            ReductionEpilogueOp reduction, Value m) {
+  return emitCeilDiv(b, m,
+                     createI64(b, EpiloguePlan::getMomentRows(reduction)));
+}
+
+/// Moments that are combined to one state; 1 where there are none.
+static Value emitMomentsPerState(ImplicitLocOpBuilder &b,
+                                 ReductionEpilogueOp reduction, Value m) {
+  Value each = emitCeilDiv(b, emitNumMoments(b, reduction, m),
+                           createI64(b, kCombinedStates));
+  return arith::MaxSIOp::create(b, each, createI64(b, 1));
+}
+
+Value tenon::emitCombinedRows(ImplicitLocOpBuilder &b,
+                              ReductionEpilogueOp reduction, Value m) {
+  return arith::MulIOp::create(
+      b, emitMomentsPerState(b, reduction, m),
+      createI64(b, EpiloguePlan::getMomentRows(reduction)));
+}
+
+KernelGeometry tenon::getCombineGeometry(int64_t n) {
+  return {n, /*lanes=*/1, /*threadsX=*/32, /*threadsY=*/16, /*rows=*/1};
+}
+
+/// Group g of blocks combines the g-th part of the moments, its rows of threads
+/// in turn. With fewer parts than groups, the last states are empty.
+LLVM::LLVMFuncOp tenon::emitCombineKernel(gpu::GPUModuleOp module,
+                                          StringRef name,
+                                          ReductionEpilogueOp reduction,
+                                          const KernelGeometry &geometry) {
+  EpiloguePhase phase;
+  phase.reduction = reduction;
+  KernelFrame frame(module, name, reduction.getLoc(), geometry, phase,
+                    /*numOutputs=*/1);
+  ImplicitLocOpBuilder &b = frame.b;
+  Value count = emitNumMoments(b, reduction, frame.m);
+  Value each = emitMomentsPerState(b, reduction, frame.m);
+  Value begin = frame.mul(frame.group, each);
+  Value end = arith::MinSIOp::create(b, frame.add(begin, each), count);
+  ColumnStates moments{frame.outputs[0],
+                       frame.i64(EpiloguePlan::getMomentRows(reduction))};
+  StateWalk walk{frame,
+                 reduction,
+                 moments,
+                 frame.column,
+                 frame.add(begin, frame.toI64(frame.threadY)),
+                 end,
+                 geometry.threadsY};
+  storeGroupState(frame, reduction, walk.emit());
+  frame.close();
+  return frame.getFunction();
+}

@@ -1,0 +1,58 @@
+//===- HeadStates.h - States that a kernel's head combines -----*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_HEADSTATES_H
+#define TENON_LIB_CODEGEN_CUDA_HEADSTATES_H
+
+#include "KernelFrame.h"
+
+namespace mlir::tenon {
+
+/// Moments of a column that each block's head combines at most. Where there are
+/// more, a kernel before combines them to at most `kCombinedStates`: every
+/// block that shares a column reads all its states.
+inline constexpr int64_t kMaxHeadStates = 32;
+inline constexpr int64_t kCombinedStates = 8;
+
+/// Whether `reduction` has moments, and they are or, with a dynamic M, may be
+/// more than that. Then they are combined, however many they are.
+bool combinesMoments(ReductionEpilogueOp reduction);
+
+/// Rows of each of the states to which they are combined.
+Value emitCombinedRows(ImplicitLocOpBuilder &b, ReductionEpilogueOp reduction,
+                       Value m);
+
+/// The kernel that combines them. Its arguments are the moments, the states
+/// that it leaves, [kCombinedStates, state size, N], M and the groups of
+/// blocks, kCombinedStates.
+LLVM::LLVMFuncOp emitCombineKernel(gpu::GPUModuleOp module, StringRef name,
+                                   ReductionEpilogueOp reduction,
+                                   const KernelGeometry &geometry);
+KernelGeometry getCombineGeometry(int64_t n);
+
+/// Walks states of one column in memory, [states, state size, N], and combines
+/// them in a fixed order.
+struct StateWalk {
+  KernelFrame &frame;
+  ReductionEpilogueOp reduction;
+  ColumnStates states;
+  Value column;     ///< i64
+  Value first, end; ///< i64: the thread's first state, and where its walk ends
+  int64_t step;     ///< from one of its states to the next
+
+  /// Count and state of all of them; those of the empty set if there is none.
+  SmallVector<Value> emit();
+
+private:
+  SmallVector<Value> load(Value index);
+  Value countRows(Value index);
+  SmallVector<Value> emitBatch(Value begin, ValueRange carried);
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_HEADSTATES_H

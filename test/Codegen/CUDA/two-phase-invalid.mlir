@@ -1,0 +1,146 @@
+// RUN: tenon-opt %s --tenon-to-tiled --split-input-file --verify-diagnostics
+
+// Layers that a schedule's reduction cannot serve.
+
+func.func @no_norm(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{reduction = two_phase: the layer has no training batch norm; leave reduction out}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>, %res = %r: tensor<?x32xf16>) -> tensor<?x32xf16>
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>} {
+    %1 = tenon.add %acc, %res : tensor<?x32xf16>, tensor<?x32xf16>
+    tenon.yield %1 : tensor<?x32xf16>
+  }
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
+func.func @two_norms(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{reduction = two_phase: the layer has several training batch norms; leave reduction out}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>, %res = %r: tensor<?x32xf16>) -> tensor<?x32xf16>
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>} {
+    %n = tenon.batch_norm_training %acc : (tensor<?x32xf16>) -> tensor<?x32xf16>
+    %1 = tenon.batch_norm_training %n : (tensor<?x32xf16>) -> tensor<?x32xf16>
+    tenon.yield %1 : tensor<?x32xf16>
+  }
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
+func.func @crossing(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{reduction = two_phase: 'tenon.add', after the batch norm, reads the result of 'tenon.relu', before it, and only the norm's input is kept; leave reduction out}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>, %res = %r: tensor<?x32xf16>) -> tensor<?x32xf16>
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>} {
+    %1 = tenon.relu %acc : tensor<?x32xf16>
+    %2 = tenon.add %1, %res : tensor<?x32xf16>, tensor<?x32xf16>
+    %n = tenon.batch_norm_training %2 : (tensor<?x32xf16>) -> tensor<?x32xf16>
+    %3 = tenon.add %n, %1 : tensor<?x32xf16>, tensor<?x32xf16>
+    tenon.yield %3 : tensor<?x32xf16>
+  }
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
+func.func @crossing_result(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{reduction = two_phase: result #1 is that of the product, before the batch norm, and only the norm's input is kept; leave reduction out}}
+  %0:2 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>, %res = %r: tensor<?x32xf16>) -> (tensor<?x32xf16>, tensor<?x32xf16>)
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>} {
+    %1 = tenon.relu %acc : tensor<?x32xf16>
+    %n = tenon.batch_norm_training %1 : (tensor<?x32xf16>) -> tensor<?x32xf16>
+    tenon.yield %n, %acc : tensor<?x32xf16>, tensor<?x32xf16>
+  }
+  return %0#0 : tensor<?x32xf16>
+}
+
+// -----
+
+func.func @norm_of_operand(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{reduction = two_phase: the batch norm's input does not depend on the product; leave reduction out}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>, %res = %r: tensor<?x32xf16>) -> tensor<?x32xf16>
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>} {
+    %n = tenon.batch_norm_training %res : (tensor<?x32xf16>) -> tensor<?x32xf16>
+    %1 = tenon.add %acc, %n : tensor<?x32xf16>, tensor<?x32xf16>
+    tenon.yield %1 : tensor<?x32xf16>
+  }
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
+func.func @ragged_rows(%x: tensor<?x64xf16>, %w: tensor<36x64xf16>, %r: tensor<?x36xf16>) -> tensor<?x36xf16> {
+  // expected-error @below {{reduction = two_phase: TMA stores rows of multiples of 16 bytes, but N = 36 of f16 has 72; pad N to 40, or take a mma_sync schedule with reduction = two_phase}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<36x64xf16>
+      epilogue(%acc: tensor<?x36xf16>, %res = %r: tensor<?x36xf16>) -> tensor<?x36xf16>
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<wgmma, tile = 64x32x64, warps = 4x1, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>} {
+    %n = tenon.batch_norm_training %acc : (tensor<?x36xf16>) -> tensor<?x36xf16>
+    tenon.yield %n : tensor<?x36xf16>
+  }
+  return %0 : tensor<?x36xf16>
+}
+
+// -----
+
+func.func @input_moments(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{reduction = input_moments: no kernel computes it yet; write two_phase or resident}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>, %res = %r: tensor<?x32xf16>) -> tensor<?x32xf16>
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = input_moments>} {
+    %n = tenon.batch_norm_training %acc : (tensor<?x32xf16>) -> tensor<?x32xf16>
+    tenon.yield %n : tensor<?x32xf16>
+  }
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
+func.func @resident_mma_sync(%x: tensor<128x64xf16>, %w: tensor<32x64xf16>, %r: tensor<128x32xf16>) -> tensor<128x32xf16> {
+  // expected-error @below {{reduction = resident: only wgmma kernels wait for other tiles; write reduction = two_phase}}
+  %0 = tenon.fused_linear %x, %w : tensor<128x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<128x32xf16>, %res = %r: tensor<128x32xf16>) -> tensor<128x32xf16>
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = resident>} {
+    %n = tenon.batch_norm_training %acc : (tensor<128x32xf16>) -> tensor<128x32xf16>
+    tenon.yield %n : tensor<128x32xf16>
+  }
+  return %0 : tensor<128x32xf16>
+}
+
+// -----
+
+func.func @resident_dynamic(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{reduction = resident: M is dynamic, and all row tiles must fit the GPU; write reduction = two_phase}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>, %res = %r: tensor<?x32xf16>) -> tensor<?x32xf16>
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<wgmma, tile = 64x32x64, warps = 4x1, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = resident>} {
+    %n = tenon.batch_norm_training %acc : (tensor<?x32xf16>) -> tensor<?x32xf16>
+    tenon.yield %n : tensor<?x32xf16>
+  }
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
+func.func @resident_residual(%x: tensor<128x64xf16>, %w: tensor<32x64xf16>, %r: tensor<128x32xf16>) -> tensor<128x32xf16> {
+  // expected-error @below {{reduction = resident: 'tenon.add', before the batch norm, reads an operand with rows; write reduction = two_phase}}
+  %0 = tenon.fused_linear %x, %w : tensor<128x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<128x32xf16>, %res = %r: tensor<128x32xf16>) -> tensor<128x32xf16>
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<wgmma, tile = 64x32x64, warps = 4x1, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = resident>} {
+    %1 = tenon.add %acc, %res : tensor<128x32xf16>, tensor<128x32xf16>
+    %n = tenon.batch_norm_training %1 : (tensor<128x32xf16>) -> tensor<128x32xf16>
+    tenon.yield %n : tensor<128x32xf16>
+  }
+  return %0 : tensor<128x32xf16>
+}
+
+// -----
+
+func.func @linear_reduction(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{reduction = two_phase is for layers with a training batch norm; leave reduction out}}
+  %0 = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>} : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
+  return %0 : tensor<?x32xf16>
+}
