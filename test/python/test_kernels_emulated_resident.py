@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from ptx_emulator.host import ELEMENTS, Model
 from ptx_emulator.layers import random, to_bits, to_numbers, wgmma
+from test_batch_norm_emulated import Numbers
+from test_batch_norm_emulated import compile_layer as compile_tensors
+from test_batch_norm_emulated import source as tensor_source
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
 
 EPS, MOMENTUM, SLOPE = 1e-3, 0.25, 0.125
-STATISTICS = ", running (%mean, %var)"
 MAX_BLOCKS = 192
 
 
@@ -116,11 +118,11 @@ class Case:
             (1 - MOMENTUM) * variance + MOMENTUM * z.var(0, ddof=1),
         ]
 
-    def check(self, model: Model, seed: int | None, launches: int = 1, replays: bool = False) -> None:
-        """Launch a few times on one workspace; statistics are updated in place."""
+    def check(self, model: Model, seed: int | None, launches: int = 1, replays: bool = False, shift: int = 0) -> None:
+        """Launch a few times on one workspace, x `shift` bytes off; statistics are updated in place."""
         layer, device = self.layer, model.device
         device.seed = seed
-        x, w, residual = device.put(self.x), device.put(self.w), device.put(self.residual)
+        x, w, residual = device.put(self.x, shift), device.put(self.w), device.put(self.residual)
         workspace = device.put(np.random.default_rng(3).integers(0, 256, layer.workspace).astype(np.uint8))
         vectors = [device.put(v) for v in self.vectors] if layer.full else []
         mean, variance = self.vectors[4].astype(np.float64), self.vectors[5].astype(np.float64)
@@ -182,3 +184,23 @@ def test_large_mean(tmp_path):
     """Columns of mean 10000 and deviations near 8: sums of squares would have no digits left."""
     layer = Norm(200, 32, 64, wgmma("64x32", 32, "4x1"), "f32")
     Case(layer, offset=10000.0).check(compile_layer(layer, tmp_path, 4), seed=2)
+
+
+@pytest.mark.parametrize("element", ["bf16", "f32"])
+def test_unaligned(element, tmp_path):
+    """TMA cannot take such an x: a product of mma.sync, then kernels that reduce and normalise."""
+    layer = Norm(100, 40, 72, wgmma("64x32", 32 if element == "f32" else 64, "4x1"), element)
+    model = compile_layer(layer, tmp_path, 4)
+    Case(layer).check(model, seed=None, shift=4)
+    assert [name.rpartition("_v")[0] for name in model.launched] == ["", "layer_reduce", "layer_map"]
+    assert model.launched[0] == "layer_tiled_unaligned"
+
+
+@pytest.mark.parametrize("m", [2, 150])
+@pytest.mark.parametrize("precision", ["bf16", "tf32"])
+def test_tensors(precision, m, tmp_path):
+    """From a layer on tensors: one kernel, and statistics in the buffers that they were in."""
+    schedule = wgmma("64x32", 64 if precision == "bf16" else 32, "4x1", ", reduction = resident")
+    model = compile_tensors(tensor_source(schedule, precision, 40, m), "sm_90a", tmp_path)
+    Numbers(precision, m, 40).assert_right(model)
+    assert model.launched == ["forward_tiled"]

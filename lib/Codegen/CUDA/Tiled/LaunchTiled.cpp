@@ -12,9 +12,11 @@
 #include "TiledKernel.h"
 
 #include "../ElementEmitter.h"
+#include "../EpilogueKernels.h"
 #include "../HostValues.h"
 #include "../Sm90/ResidentEpilogue.h"
 #include "../Sm90/TensorMaps.h"
+#include "SeparateReduction.h"
 #include "Unscale.h"
 
 #include "tenon/Target/Schedule.h"
@@ -38,9 +40,11 @@ public:
                 SmallVectorImpl<Attribute> &kernels)
       : op(op), module(module), kernels(kernels), b(op.getLoc(), op) {}
 
-  void run();
+  LogicalResult run();
 
 private:
+  LogicalResult runResident(const TileGeometry &geometry);
+  void runUnaligned();
   void emitAndLaunch(const TileGeometry &geometry);
   Value createWork(const TileGeometry &geometry);
   Value i64(int64_t value) {
@@ -125,17 +129,38 @@ static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
       /*pingPong=*/false, schedule.getMethod(), schedule.getReduction());
 }
 
-void TiledLowering::run() {
+void TiledLowering::runUnaligned() {
+  m = createRowCount(b, op.getX());
+  emitAndLaunch(
+      TileGeometry(op, getUnalignedSchedule(op), /*isAligned=*/false));
+  op.erase();
+}
+
+/// No kernel of mma_sync exchanges states. So where pointers are not aligned,
+/// other kernels reduce and finish what the product's leaves.
+LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
+  Value buffer = memref::AllocOp::create(b, getReducedType(op));
+  auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
+                                  /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emitAndLaunch(geometry);
+  b.setInsertionPointToStart(branch.elseBlock());
+  SeparateReduction separate = createSeparateReduction(b, op, buffer);
+  op.erase();
+  TiledLowering(separate.product, module, kernels).runUnaligned();
+  return lowerEpilogue(separate.rest, module, kernels);
+}
+
+LogicalResult TiledLowering::run() {
   m = createRowCount(b, op.getX());
   TileGeometry aligned(op, op.getSchedule(), /*isAligned=*/true);
-  if (aligned.isResident()) {
-    emitAndLaunch(aligned);
-    return op.erase();
-  }
+  if (aligned.isResident())
+    return runResident(aligned);
   TileGeometry unaligned(op, getUnalignedSchedule(op), /*isAligned=*/false);
   if (aligned.copyBytes == unaligned.copyBytes && aligned.lanes == 1) {
     emitAndLaunch(unaligned);
-    return op.erase();
+    op.erase();
+    return success();
   }
   auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
                                   /*withElseRegion=*/true);
@@ -144,6 +169,7 @@ void TiledLowering::run() {
   b.setInsertionPointToStart(branch.elseBlock());
   emitAndLaunch(unaligned);
   op.erase();
+  return success();
 }
 
 /// Says why no kernel of this schedule keeps tiles; "" if one does.
@@ -176,6 +202,5 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
   if (!problem.empty())
     return op.emitOpError("cannot have this schedule: ") << problem;
   addUnscale(op);
-  TiledLowering(op, module, kernels).run();
-  return success();
+  return TiledLowering(op, module, kernels).run();
 }

@@ -1,0 +1,67 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which regions a kernel can reduce itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ResidentEpilogue.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Whether `value` comes of the product in another way than through `input`.
+static bool needsProduct(TiledLinearOp op, Value value, Value input) {
+  if (value == input)
+    return false;
+  if (value == op.getAccumulator())
+    return true;
+  Operation *defining = value.getDefiningOp();
+  return defining && llvm::any_of(defining->getOperands(), [&](Value operand) {
+           return needsProduct(op, operand, input);
+         });
+}
+
+std::string ResidentEpilogue::findProblem(TiledLinearOp op) {
+  FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
+  if (failed(plan) || plan->getPhases().size() != 2)
+    return "reduction = resident is for a region with one reduction";
+  const EpiloguePhase &phase = plan->getPhases().front();
+  ReductionEpilogueOp reduction = phase.reduction;
+  Value input = reduction.getReducedInput();
+  if (reduction.getReductionAxis() != 0 ||
+      4 * reduction.getStateSize() != kStateBytesPerColumn ||
+      cast<RankedTensorType>(input.getType()).getElementType().isF64())
+    return "reduction = resident is for reductions along M whose states are "
+           "two f32";
+  TileGeometry geometry(op, op.getSchedule(), /*isAligned=*/true);
+  if (ShapedType::isDynamic(geometry.m) || geometry.m == 0)
+    return "with reduction = resident M must be known, and not 0";
+  int64_t blocks = geometry.rowUnits() * geometry.clusterBlocks();
+  if (blocks > getMaxBlocks(geometry.schedule))
+    return llvm::formatv(
+        "with reduction = resident all {0} tiles of a column must be at work "
+        "together, more than the {1} multiprocessors that any GPU is taken to "
+        "have; use larger tiles, or reduction = two_phase",
+        blocks, kMaxMultiprocessors);
+  for (BlockArgument operand : phase.operands)
+    if (operand != op.getAccumulator() &&
+        EpiloguePlan::variesByRow(operand.getType()))
+      return "with reduction = resident what is reduced may depend on operands "
+             "with one value a feature alone";
+  if (llvm::any_of(op.getYield().getValues(),
+                   [&](Value value) { return needsProduct(op, value, input); }))
+    return "with reduction = resident what follows the reduction may need no "
+           "more of the product than what is reduced";
+  if (!EpilogueSubtiles::choose(op, geometry))
+    return "with reduction = resident TMA must be able to move all [M, N] "
+           "operands and results: rows of multiples of 16 bytes, of f32, f16 "
+           "or bf16, in tiles with room for them";
+  return "";
+}

@@ -1,0 +1,70 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Cuts a tiled layer at its reduction.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SeparateReduction.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+static Value getReduced(Block &body) {
+  return (*body.getOps<ReductionEpilogueOp>().begin()).getReducedInput();
+}
+
+MemRefType tenon::getReducedType(TiledLinearOp op) {
+  auto type = cast<RankedTensorType>(getReduced(*op.getBody()).getType());
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+static void eraseUnused(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+static TiledLinearOp createProduct(OpBuilder &builder, TiledLinearOp op,
+                                   Value buffer) {
+  auto product = TiledLinearOp::create(
+      builder, op.getLoc(), op.getX(), op.getW(), op.getFactors(),
+      op.getInputs(), buffer, /*workspace=*/Value(),
+      op.getSchedule().withReduction(ReductionMethod::Separate));
+  IRMapping mapping;
+  op.getEpilogue().cloneInto(&product.getEpilogue(), mapping);
+  product.getYield().getValuesMutable().assign(getReduced(*product.getBody()));
+  eraseUnused(*product.getBody());
+  return product;
+}
+
+static EpilogueOp createRest(OpBuilder &builder, TiledLinearOp op,
+                             Value buffer) {
+  SmallVector<Value> inputs{buffer};
+  llvm::append_range(inputs, op.getInputs());
+  auto rest = EpilogueOp::create(builder, op.getLoc(), inputs, op.getOutputs());
+  IRMapping mapping;
+  op.getEpilogue().cloneInto(&rest.getEpilogue(), mapping);
+  Block *body = rest.getBody();
+  Value reduced = getReduced(*body);
+  reduced.replaceAllUsesWith(
+      body->insertArgument(0u, reduced.getType(), op.getLoc()));
+  // Nothing reads the product any more.
+  eraseUnused(*body);
+  body->eraseArgument(1);
+  return rest;
+}
+
+SeparateReduction tenon::createSeparateReduction(OpBuilder &builder,
+                                                 TiledLinearOp op,
+                                                 Value buffer) {
+  TiledLinearOp product = createProduct(builder, op, buffer);
+  return {product, createRest(builder, op, buffer)};
+}

@@ -1,0 +1,34 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tiled layer with a reduction as a product and what follows it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_SEPARATEREDUCTION_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_SEPARATEREDUCTION_H
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+namespace mlir::tenon {
+
+struct SeparateReduction {
+  TiledLinearOp product; ///< gives what is reduced
+  EpilogueOp rest;       ///< reduces it, and what follows
+};
+
+/// The type of a buffer for what the only reduction of `op` reduces.
+MemRefType getReducedType(TiledLinearOp op);
+
+/// Creates, at `builder`, ops on memrefs that do what `op` does, for pointers
+/// that its kernel cannot take. `buffer` is between them.
+SeparateReduction createSeparateReduction(OpBuilder &builder, TiledLinearOp op,
+                                          Value buffer);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_SEPARATEREDUCTION_H

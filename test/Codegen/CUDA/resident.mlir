@@ -1,0 +1,64 @@
+// A kernel of family wgmma that reduces columns itself: product, states, exchange, and the rest through TMA.
+// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=HOST
+
+// All row tiles of a column are resident together: three clusters of two blocks.
+// HOST-LABEL: func.func @layer(
+// HOST: scf.if
+// HOST: gpu.launch_func @kernels::@layer_tiled {{.*}}tenon.cluster = 2 : i64, tenon.persistent = 192 : i64, tenon.resident = 6 : i64
+// Pointers that are not aligned take a product of mma.sync, and what follows its own kernels.
+// HOST: } else {
+// HOST: gpu.launch_func @kernels::@layer_tiled_unaligned {{.*}}tenon.persistent
+// HOST-NOT: tenon.resident
+// HOST: gpu.launch_func @kernels::@layer_reduce
+// HOST: gpu.launch_func @kernels::@layer_map
+
+// CHECK-LABEL: llvm.func @layer_tiled(
+// Before the main loop nothing of the residual is loaded: its buffers take the states of warps.
+// CHECK: "prefetch.global.L2 [$0];"
+// CHECK: nvvm.wgmma.mma_async
+// What TMA stores of the tile before has left the buffers.
+// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK: "bar.sync $0, 128;"
+// Of 8 columns: 4, 2, then 1 a lane, mean and M2.
+// CHECK-COUNT-14: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.shfl.sync bfly
+// CHECK: "bar.sync $0, 256;"
+// The tile's states, and its mark.
+// CHECK: llvm.store {{.*}} : vector<2xf32>, !llvm.ptr<1>
+// CHECK: "fence.proxy.async.shared::cta;"
+// CHECK: "bar.sync $0, 256;"
+// CHECK: "fence.acq_rel.gpu; st.relaxed.gpu.global.b64 [$0], $1;"
+// CHECK: cp.async.bulk.tensor.shared.cluster.global
+// CHECK: ld.acquire.gpu.global.b64
+// CHECK-SAME: trap;
+// CHECK: "bar.sync $0, 256;"
+// The six row tiles, in their order.
+// CHECK-COUNT-6: llvm.load {{.*}} : !llvm.ptr<1> -> vector<2xf32>
+// The block with the first rows stores the statistics.
+// CHECK: scf.if
+// CHECK-COUNT-2: llvm.store {{.*}} : f32, !llvm.ptr<1>
+// CHECK: math.sqrt
+// CHECK: "bar.sync $0, 256;"
+// CHECK: nvvm.stmatrix
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+// After the last turn the first block of a column clears the marks.
+// CHECK: "fence.acq_rel.gpu; st.relaxed.gpu.global.b64 [$0], $1;"
+// CHECK: ld.acquire.gpu.global.b64
+// CHECK: llvm.store %c0_i64, %{{.*}} : i64, !llvm.ptr<1>
+func.func @layer(%x: memref<768x128xbf16>, %w: memref<64x128xbf16>, %mean: memref<64xf32>, %var: memref<64xf32>,
+                 %r: memref<768x64xbf16>, %y: memref<768x64xbf16>, %s: memref<99840xi8>) {
+  tenon.tiled_linear %x, %w : memref<768x128xbf16>, memref<64x128xbf16>
+      epilogue(%acc: tensor<768x64xf32>, %m = %mean: memref<64xf32>, %v = %var: memref<64xf32>, %res = %r: memref<768x64xbf16>)
+      outs(%y: memref<768x64xbf16>, %mean: memref<64xf32>, %var: memref<64xf32>) workspace(%s: memref<99840xi8>)
+      schedule<wgmma, tile = 128x32x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1,
+               cluster = 2x1, reduction = resident> {
+    %0:3 = tenon.batch_norm_training %acc running(%m, %v)
+        : (tensor<768x64xf32>, tensor<64xf32>, tensor<64xf32>) -> (tensor<768x64xf32>, tensor<64xf32>, tensor<64xf32>)
+    %1 = tenon.relu %0#0 : tensor<768x64xf32>
+    %2 = tenon.add %1, %res : tensor<768x64xf32>, tensor<768x64xbf16>
+    %3 = tenon.cast %2 : tensor<768x64xf32> -> tensor<768x64xbf16>
+    tenon.yield %3, %0#1, %0#2 : tensor<768x64xbf16>, tensor<64xf32>, tensor<64xf32>
+  }
+  return
+}
