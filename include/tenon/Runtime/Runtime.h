@@ -97,13 +97,13 @@ typedef struct TenonPersistentKernel {
 /// The blocks share the work: the kernel reads from its grid, [blocks, 1, 1],
 /// how many they are. Other work on the device can hold blocks back, so a block
 /// may wait only for blocks of lower numbers. With `minBlocks` it may wait for
-/// any: then the launch is cooperative, all of its blocks are resident together,
-/// and a device that holds fewer is an error. With clusters, neighbouring
-/// blocks along x, these start together, and the grid is whole clusters: work
-/// counts blocks all the same, and those of the last cluster may have none.
-/// `work` = 0 is a no-op; a kernel of which no block or cluster fits the device
-/// is an error. One that waits itself may start before what ran before it on
-/// the stream has ended.
+/// any: then the launch is cooperative, all of its blocks are resident
+/// together, and a device that holds fewer is an error. With clusters,
+/// neighbouring blocks along x, these start together, and the grid is whole
+/// clusters: work counts blocks all the same, and those of the last cluster may
+/// have none. `work` = 0 is a no-op; a kernel of which no block or cluster fits
+/// the device is an error. One that waits itself may start before what ran
+/// before it on the stream has ended, unless its launch is cooperative.
 ///
 /// `token`, if not null, is the slot of one of the arguments. It receives a
 /// number that no other launch of the process has, is not 0, and is unlikely to

@@ -70,13 +70,13 @@ int64_t getStageBytes(ScheduleAttr schedule);
 /// Bytes of shared memory that a block uses.
 int64_t getSharedBytes(ScheduleAttr schedule);
 
-/// Bytes for the barriers of a wgmma kernel: those that it has, where a table of
-/// finished columns needs the room, else kBarrierBytes.
+/// Bytes for the barriers of a wgmma kernel: those that it has, where a table
+/// of finished columns needs the room, else kBarrierBytes.
 int64_t getBarrierBytes(ScheduleAttr schedule);
 
-/// Bytes of workspace: a flag (i64) for each block, then with stream-K a partial
-/// tile in f32 for each, with reduction = resident two states for each of a
-/// tile's columns; 0 with neither.
+/// Bytes of workspace: a flag (i64) for each block, then with stream-K a
+/// partial tile in f32 for each, with reduction = resident two states for each
+/// of a tile's columns; 0 with neither.
 int64_t getWorkspaceBytes(ScheduleAttr schedule);
 
 /// Says why no target can run `schedule` on inputs of `elementType`; "" if one
