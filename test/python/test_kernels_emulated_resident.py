@@ -127,13 +127,17 @@ class Case:
         vectors = [device.put(v) for v in self.vectors] if layer.full else []
         mean, variance = self.vectors[4].astype(np.float64), self.vectors[5].astype(np.float64)
         token, first = model.token, None
-        for _ in range(launches):
-            if replays:
-                model.token = token
+        for launch in range(launches):
+            if replays:  # of other numbers, whose states must not be taken for those before
+                model.token, first = token, None
+                self.x = to_bits(random(layer.m, layer.k, seed=launch), layer.element)
+                x = device.put(self.x)
             y = device.empty((layer.m, layer.n), ELEMENTS[layer.element])
             model.run("layer", x, w, residual, y, workspace, *vectors)
             expected = self.expect(mean, variance)
             bits = device.get(y)
+            marks = device.get(workspace)[: 8 * model.resident].view(np.int64)
+            assert not replays or not marks.any()
             assert first is None or np.array_equal(bits, first)
             first = bits
             error = {"f32": 2e-5, "f16": 2.0**-10, "bf16": 2.0**-7}[layer.element]
