@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EpilogueKernels.h"
+#include "OverlapKernels.h"
 #include "SplitKernel.h"
 #include "Tiled/TiledKernel.h"
 
@@ -52,6 +53,7 @@ struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
     for (Operation *op : ops)
       if (failed(lower(op, kernelModule, kernels)))
         return signalPassFailure();
+    overlapKernels(kernelModule, module);
     module->setAttr(TenonDialect::kKernelsAttr, builder.getArrayAttr(kernels));
   }
 };

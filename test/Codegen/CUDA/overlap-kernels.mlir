@@ -1,0 +1,42 @@
+// RUN: tenon-opt %s --tenon-emit-kernels --split-input-file | FileCheck %s
+
+// Beside a wgmma kernel all others let the next one begin early, and persistent ones begin early themselves.
+
+// CHECK-LABEL: func.func @guarded
+// CHECK: gpu.launch_func @kernels::@guarded_split_v4
+// CHECK-NOT: tenon.waits_itself
+// CHECK: gpu.launch_func @kernels::@guarded_tiled {{.*}}tenon.waits_itself
+// CHECK: gpu.launch_func @kernels::@guarded_tiled_guard {{.*}}tenon.waits_itself
+// CHECK: llvm.func @guarded_split_v4
+// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+// CHECK: llvm.func @guarded_tiled_guard
+// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+func.func @guarded(%x: memref<256x64xf32>, %xh: memref<256x128xf16>, %fx: memref<256x1xf32>,
+                   %w: memref<48x64xf32>, %wh: memref<48x128xf16>, %fw: memref<48x1xf32>, %y: memref<256x48xf32>) {
+  tenon.split %x outs(%xh, %fx) : (memref<256x64xf32>, memref<256x128xf16>, memref<256x1xf32>) -> ()
+  tenon.tiled_linear %xh, %wh : memref<256x128xf16>, memref<48x128xf16> factors(%fx, %fw : memref<256x1xf32>, memref<48x1xf32>)
+      epilogue(%acc: tensor<256x48xf32>) outs(%y: memref<256x48xf32>)
+      schedule<wgmma, tile = 128x16x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, method = fp16x3> {
+    tenon.yield %acc : tensor<256x48xf32>
+  }
+  tenon.tiled_linear %x, %w : memref<256x64xf32>, memref<48x64xf32> factors(%fx, %fw : memref<256x1xf32>, memref<48x1xf32>)
+      epilogue(%acc: tensor<256x48xf32>) outs(%y: memref<256x48xf32>)
+      schedule<mma_sync, tile = 128x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fma> {
+    tenon.yield %acc : tensor<256x48xf32>
+  }
+  return
+}
+
+// -----
+
+// Other kernels' targets may not have it.
+
+// CHECK-LABEL: func.func @alone
+// CHECK-NOT: waits_itself
+// CHECK-NOT: griddepcontrol
+func.func @alone(%x: memref<256x64xf32>, %xh: memref<256x128xf16>, %fx: memref<256x1xf32>) {
+  tenon.split %x outs(%xh, %fx) : (memref<256x64xf32>, memref<256x128xf16>, memref<256x1xf32>) -> ()
+  return
+}
