@@ -73,6 +73,9 @@ typedef struct TenonCompileOptions {
   /** The schedule of every tiled layer, as within #tenon.schedule<...>; null:
    *  one is chosen for each. */
   const char *schedule;
+  /** How tiled layers reduce for a training batch norm: "separate",
+   *  "two_phase", "resident" where a layer can have it, or null: "auto". */
+  const char *reduction;
 } TenonCompileOptions;
 
 /** Compiles the `sourceBytes` bytes of MLIR at `source` (text or bytecode),

@@ -73,6 +73,8 @@ static CompileOptions convert(const TenonCompileOptions &given) {
     options.strategy = given.strategy;
   if (given.schedule)
     options.schedule = given.schedule;
+  if (given.reduction)
+    options.reduction = given.reduction;
   return options;
 }
 

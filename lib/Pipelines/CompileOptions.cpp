@@ -38,6 +38,19 @@ static std::string findStrategyProblem(const CompileOptions &options) {
   if (!llvm::is_contained({"auto", "library", "tiled"}, options.strategy))
     return "strategy=" + options.strategy +
            " is not known; expected auto, library or tiled";
+  if (!llvm::is_contained({"auto", "separate", "two_phase", "resident"},
+                          options.reduction))
+    return "reduction=" + options.reduction +
+           " is not known; expected auto, separate, two_phase or resident";
+  if (options.reduction != "auto" && options.strategy == "library")
+    return "reduction=" + options.reduction +
+           " is for tiled layers, but strategy=library leaves none; leave one "
+           "of the two out";
+  if (options.reduction != "auto" && !options.schedule.empty())
+    return "reduction=" + options.reduction +
+           " is not for a schedule that is given; write it in the schedule, as "
+           "reduction = " +
+           options.reduction;
   if (options.schedule.empty())
     return "";
   if (options.strategy == "library")

@@ -45,7 +45,7 @@ static void simplify(OpPassManager &pm, const CompileOptions &options) {
 
 static void selectStrategy(OpPassManager &pm, const CompileOptions &options) {
   buildStrategyStage(pm, options.cudaTargets, options.strategy,
-                     options.schedule);
+                     options.schedule, options.reduction);
 }
 
 /// A stage that has no options.

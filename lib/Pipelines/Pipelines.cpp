@@ -47,11 +47,13 @@ void tenon::buildFuseStage(OpPassManager &pm) {
 }
 
 void tenon::buildStrategyStage(OpPassManager &pm, ArrayRef<std::string> targets,
-                               StringRef strategy, StringRef schedule) {
+                               StringRef strategy, StringRef schedule,
+                               StringRef reduction) {
   TenonSelectStrategyOptions options;
   options.targets.assign(targets.begin(), targets.end());
   options.strategy = strategy.str();
   options.schedule = schedule.str();
+  options.reduction = reduction.str();
   pm.addPass(createTenonSelectStrategy(options));
   // What x is rounded or cast by joins the layer that computes it.
   if (targets.empty())
@@ -147,6 +149,12 @@ struct CUDAPipelineOptions : PassPipelineOptions<CUDAPipelineOptions> {
       *this, "schedule",
       llvm::cl::desc("Schedule of every tiled layer, as within "
                      "#tenon.schedule<...>")};
+  Option<std::string> reduction{
+      *this, "reduction",
+      llvm::cl::desc("How every tiled layer that can have it reduces for a "
+                     "training batch norm: auto, separate, two_phase or "
+                     "resident"),
+      llvm::cl::init("auto")};
 };
 } // namespace
 
@@ -155,7 +163,8 @@ static void buildCUDAPipeline(OpPassManager &pm,
   tenon::buildSimplifyStage(pm);
   tenon::buildFuseStage(pm);
   tenon::buildStrategyStage(pm, llvm::to_vector(options.targets),
-                            options.strategy, options.schedule);
+                            options.strategy, options.schedule,
+                            options.reduction);
   tenon::buildPrepareStage(pm);
   tenon::buildCUDABlasLtStage(pm);
   tenon::buildCUDABuffersStage(pm);

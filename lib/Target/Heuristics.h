@@ -26,6 +26,11 @@ struct LayerProblem {
   ProductMethod method = ProductMethod::Direct;
   /// Bytes of the bare product, as the library writes it.
   double productBytes = 0;
+  /// Whether a training batch norm follows, how a tiled kernel is to reduce for
+  /// it, and bytes of what is reduced.
+  bool hasNorm = false;
+  ReductionMethod reduction = ReductionMethod::Separate;
+  double reducedBytes = 0;
   /// Bytes of the epilogue's operands and of the results.
   double epilogueBytes = 0;
   /// Of a tiled kernel.
@@ -35,7 +40,8 @@ struct LayerProblem {
   double fitBytes = 0;
   /// Whether the library's own epilogue computes the whole layer.
   bool libraryDoesAll = true;
-  /// Whether a tiled kernel's does; if not, it writes the bare product.
+  /// Whether a tiled kernel's does; if not, it writes the bare product, or what
+  /// is reduced.
   bool tiledDoesAll = true;
 
   /// Columns of x and w as a tiled kernel reads them.
@@ -55,8 +61,10 @@ inline constexpr double kLaunchSeconds = 2e-6;
 
 /// Seconds that cuBLASLt and an epilogue kernel take.
 double predictLibrary(const LayerProblem &problem, const TargetSpec &target);
-/// Seconds of an epilogue kernel after a bare product.
-double predictRest(const LayerProblem &problem, const TargetSpec &target);
+/// Seconds of the epilogue kernels after a product: after one that gives the
+/// reduction's moments with two_phase, after a bare one with separate.
+double predictRest(const LayerProblem &problem, const TargetSpec &target,
+                   ReductionMethod reduction);
 
 /// What a schedule comes to on one target.
 struct Prediction {
@@ -80,6 +88,11 @@ struct ScheduleChoice {
 double predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
                      const TargetSpec &target);
 
+/// Whether all row tiles of a column are at work at once, as reduction =
+/// resident asks.
+bool fitsTurn(const LayerProblem &problem, ScheduleAttr schedule,
+              const TargetSpec &target);
+
 /// Predicts a given schedule, of any family.
 ScheduleChoice predictSchedule(const LayerProblem &problem,
                                ScheduleAttr schedule,
@@ -98,10 +111,11 @@ chooseMmaSync(const LayerProblem &problem,
               ArrayRef<const TargetSpec *> targets);
 
 /// The schedule of family wgmma for targets that all have it: one of `table`
-/// where the layer is there, or else one whose worst ratio is about the least.
-ScheduleChoice chooseWgmma(const LayerProblem &problem,
-                           ArrayRef<const TargetSpec *> targets,
-                           ArrayRef<TunedSchedule> table);
+/// where the layer is there, or else one whose worst ratio is about the least;
+/// nothing if none can reduce as the problem says.
+std::optional<ScheduleChoice> chooseWgmma(const LayerProblem &problem,
+                                          ArrayRef<const TargetSpec *> targets,
+                                          ArrayRef<TunedSchedule> table);
 
 } // namespace mlir::tenon
 

@@ -60,8 +60,21 @@ std::optional<TiledObstacle> tenon::findEpilogueObstacle(const Layer &layer) {
   return fused ? findEpilogueObstacle(fused) : std::nullopt;
 }
 
-std::optional<TiledObstacle> tenon::findTiledObstacle(const Layer &layer,
-                                                      ProductMethod method) {
+bool tenon::hasBatchNorm(const Layer &layer) {
+  auto fused = dyn_cast<FusedLinearOp>(layer.op);
+  return fused && !fused.getBody()->getOps<BatchNormTrainingOp>().empty();
+}
+
+std::string tenon::findReductionProblem(const Layer &layer,
+                                        ScheduleAttr schedule) {
+  if (auto fused = dyn_cast<FusedLinearOp>(layer.op))
+    return findReductionProblem(fused, schedule);
+  return findReductionProblem(cast<LinearOp>(layer.op), schedule);
+}
+
+std::optional<TiledObstacle>
+tenon::findTiledObstacle(const Layer &layer, ProductMethod method,
+                         ReductionMethod reduction) {
   if (layer.getInputType().isF64())
     return TiledObstacle{"no tiled kernel multiplies f64", ""};
   for (int64_t extent :
@@ -73,8 +86,10 @@ std::optional<TiledObstacle> tenon::findTiledObstacle(const Layer &layer,
                         extent),
           ""};
   // A bare product pays where the library's is slower.
-  return method == ProductMethod::Direct ? findEpilogueObstacle(layer)
-                                         : std::nullopt;
+  return method == ProductMethod::Direct &&
+                 reduction == ReductionMethod::Separate
+             ? findEpilogueObstacle(layer)
+             : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,7 +186,15 @@ static double getFitBytes(Value operand, const Layer &layer,
   return getBytes(type) + std::max(getSplitParts(method), 1u) * written;
 }
 
-LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method) {
+/// Bytes of what the layer's batch norm reduces.
+static double getReducedBytes(const Layer &layer) {
+  auto fused = cast<FusedLinearOp>(layer.op);
+  auto norms = fused.getBody()->getOps<BatchNormTrainingOp>();
+  return getBytes((*norms.begin()).getInput().getType());
+}
+
+LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method,
+                                    ReductionMethod reduction) {
   auto x = cast<RankedTensorType>(layer.x.getType());
   auto w = cast<RankedTensorType>(layer.w.getType());
   LayerProblem problem;
@@ -190,7 +213,12 @@ LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method) {
   for (Type type : layer.op->getResultTypes())
     problem.epilogueBytes += getBytes(cast<RankedTensorType>(type));
   problem.libraryDoesAll = canLibraryDoAll(layer);
-  problem.tiledDoesAll = !findEpilogueObstacle(layer);
+  problem.hasNorm = hasBatchNorm(layer);
+  problem.reduction = reduction;
+  if (problem.hasNorm)
+    problem.reducedBytes = getReducedBytes(layer);
+  problem.tiledDoesAll =
+      reduction == ReductionMethod::Resident || !findEpilogueObstacle(layer);
   if (problem.tiledDoesAll)
     problem.epilogue = classifyEpilogue(layer);
   problem.fitBytes =

@@ -35,9 +35,17 @@ struct Layer {
   }
 };
 
-/// Why no kernel that multiplies by `method` can have the layer.
+/// Why no kernel that multiplies by `method` and reduces so can have the layer,
+/// whatever its schedule is besides.
 std::optional<TiledObstacle> findTiledObstacle(const Layer &layer,
-                                               ProductMethod method);
+                                               ProductMethod method,
+                                               ReductionMethod reduction);
+
+/// Whether a training batch norm is part of the layer.
+bool hasBatchNorm(const Layer &layer);
+
+/// Why kernels of `schedule` cannot reduce for the layer; "" if they can.
+std::string findReductionProblem(const Layer &layer, ScheduleAttr schedule);
 
 /// What keeps the layer's epilogue from being computed tile by tile.
 std::optional<TiledObstacle> findEpilogueObstacle(const Layer &layer);
@@ -51,7 +59,8 @@ SmallVector<ProductMethod> listMethods(const Layer &layer);
 Type getTiledInputType(const Layer &layer, ProductMethod method);
 
 /// What the prediction of times needs to know of a layer that can be tiled.
-LayerProblem describeProblem(const Layer &layer, ProductMethod method);
+LayerProblem describeProblem(const Layer &layer, ProductMethod method,
+                             ReductionMethod reduction);
 
 /// What a kernel that multiplies by `method` can read for `operand`, x or w:
 /// itself, or what was made of it for a layer before; null if there is none

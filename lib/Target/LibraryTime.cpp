@@ -25,10 +25,29 @@ static constexpr double kUnalignedFactor = 3.5;
 static constexpr double kSgemmMemoryShare = 0.74;
 static constexpr int64_t kSgemmRows = 64, kLeastSgemmRows = 8;
 
-double tenon::predictRest(const LayerProblem &problem,
-                          const TargetSpec &target) {
-  return (problem.productBytes + problem.epilogueBytes) / target.memoryRate +
-         kLaunchSeconds;
+/// The part of L2 that still has what the kernel before wrote, and how much
+/// faster than memory it is read. With kPassSeconds, what a kernel that goes
+/// over rows takes besides, they fit the two kernels of batch norm on an H200:
+/// 19 and 95 us of bf16 for M x N = 1024x8192 and 16384x4096, 24 and 199 us of
+/// f32 (benchmarks/results/library.json).
+static constexpr double kL2Part = 2.0 / 3, kL2Factor = 1.35,
+                        kPassSeconds = 2e-6;
+
+static double predictRead(double bytes, const TargetSpec &target) {
+  double kept = std::min(bytes, kL2Part * static_cast<double>(target.l2Bytes));
+  return (bytes - kept + kept / kL2Factor) / target.memoryRate;
+}
+
+double tenon::predictRest(const LayerProblem &problem, const TargetSpec &target,
+                          ReductionMethod reduction) {
+  if (!problem.hasNorm)
+    return (problem.productBytes + problem.epilogueBytes) / target.memoryRate +
+           kLaunchSeconds;
+  bool isTwoPhase = reduction == ReductionMethod::TwoPhase;
+  double read = isTwoPhase ? problem.reducedBytes : problem.productBytes;
+  double pass = kLaunchSeconds + kPassSeconds + predictRead(read, target);
+  return (isTwoPhase ? 1 : 2) * pass +
+         problem.epilogueBytes / target.memoryRate;
 }
 
 double tenon::predictLibrary(const LayerProblem &problem,
@@ -57,6 +76,8 @@ double tenon::predictLibrary(const LayerProblem &problem,
       kLaunchSeconds +
       (isSlow ? kUnalignedFactor : 1) *
           std::max(operations / rate, (operandBytes + written) / memoryRate);
-  return problem.libraryDoesAll ? seconds
-                                : seconds + predictRest(problem, target);
+  return problem.libraryDoesAll
+             ? seconds
+             : seconds +
+                   predictRest(problem, target, ReductionMethod::Separate);
 }

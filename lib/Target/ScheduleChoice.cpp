@@ -35,7 +35,9 @@ double LayerProblem::getOperandBytes() const {
 }
 
 double LayerProblem::getTiledBytes() const {
-  return getOperandBytes() + (tiledDoesAll ? epilogueBytes : productBytes);
+  double written =
+      reduction == ReductionMethod::TwoPhase ? reducedBytes : productBytes;
+  return getOperandBytes() + (tiledDoesAll ? epilogueBytes : written);
 }
 
 //===----------------------------------------------------------------------===//
@@ -56,8 +58,9 @@ double tenon::predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
     seconds += problem.fitBytes / target.memoryRate + kLaunchSeconds;
   if (schedule.isSplit())
     seconds += kGuardSeconds + kLaunchSeconds;
-  return problem.tiledDoesAll ? seconds
-                              : seconds + predictRest(problem, target);
+  return problem.tiledDoesAll
+             ? seconds
+             : seconds + predictRest(problem, target, problem.reduction);
 }
 
 ScheduleChoice tenon::predictSchedule(const LayerProblem &problem,

@@ -64,8 +64,23 @@ LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
                             << "' is not a strategy; expected auto, library or "
                                "tiled";
   }
+  if (reduction != "auto") {
+    request.reduction = symbolizeReductionMethod(reduction);
+    if (!request.reduction ||
+        *request.reduction == ReductionMethod::InputMoments)
+      return emitError(loc) << "'" << reduction.getValue()
+                            << "' is not a reduction; expected auto, separate, "
+                               "two_phase or resident";
+  }
+  if (request.reduction && request.strategy == Strategy::Library)
+    return emitError(loc, "strategy=library leaves no layer that could have "
+                          "the reduction; leave one of the two out");
   if (schedule.empty())
     return success();
+  if (request.reduction)
+    return emitError(loc, "a schedule says itself how it reduces; leave the "
+                          "option reduction out, and write reduction = ... in "
+                          "the schedule");
   if (request.strategy == Strategy::Library)
     return emitError(loc,
                      "strategy=library leaves no layer that could take the "

@@ -167,12 +167,11 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem,
   for (int64_t stages : kStages) {
     if (stages > 3 && candidate.m + candidate.n >= 384)
       continue;
-    auto schedule =
-        ScheduleAttr::get(type.getContext(), KernelFamily::MmaSync, tile, warps,
-                          stages, swizzle, kRaster,
-                          /*blocks=*/1, /*streamK=*/true,
-                          /*cluster=*/{}, /*pingPong=*/false, problem.method,
-                          ReductionMethod::Separate);
+    auto schedule = ScheduleAttr::get(type.getContext(), KernelFamily::MmaSync,
+                                      tile, warps, stages, swizzle, kRaster,
+                                      /*blocks=*/1, /*streamK=*/true,
+                                      /*cluster=*/{}, /*pingPong=*/false,
+                                      problem.method, problem.reduction);
     if (llvm::all_of(targets, [&](const TargetSpec *target) {
           return findProblem(schedule, type, *target).empty();
         }))

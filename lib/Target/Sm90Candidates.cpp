@@ -65,6 +65,17 @@ static bool fillsCluster(const LayerProblem &problem, const Form &form,
          problem.n > (cluster[1] - 1) * columns;
 }
 
+/// Whether all targets can run it, and have room for a turn where tiles wait
+/// for each other.
+static bool canRun(const LayerProblem &problem, ScheduleAttr schedule,
+                   ArrayRef<const TargetSpec *> targets) {
+  bool isResident = problem.reduction == ReductionMethod::Resident;
+  return llvm::all_of(targets, [&](const TargetSpec *target) {
+    return findProblem(schedule, problem.tiledType, *target).empty() &&
+           (!isResident || fitsTurn(problem, schedule, *target));
+  });
+}
+
 /// The schedule with as many stages as fit all targets; null if none do. With
 /// ping-pong a light epilogue does with less memory, for one stage more.
 static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
@@ -81,7 +92,7 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
     return ScheduleAttr::get(
         type.getContext(), KernelFamily::Wgmma, tile, {form.warps, 1}, stages,
         swizzle, kRasterRows / form.m, /*blocks=*/1, streamK, cluster,
-        form.pingPong, problem.method, ReductionMethod::Separate);
+        form.pingPong, problem.method, problem.reduction);
   };
   ScheduleAttr schedule = build(2);
   int64_t otherBytes = getSharedBytes(schedule) - 2 * getStageBytes(schedule);
@@ -97,7 +108,7 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
       fits && problem.epilogue == EpilogueClass::Light && stages < kMaxStages
           ? larger
           : build(stages);
-  return findProblem(schedule, type).empty() ? schedule : ScheduleAttr();
+  return canRun(problem, schedule, targets) ? schedule : ScheduleAttr();
 }
 
 /// Schedules of one tile. Stream-K is for waves that are not whole, which they
@@ -133,8 +144,12 @@ static ScheduleChoice predictBest(const LayerProblem &problem,
                                   ArrayRef<const TargetSpec *> targets) {
   SmallVector<ScheduleAttr> candidates;
   bool isSplit = problem.method == ProductMethod::FP16x3;
+  ArrayRef<Form> forms = isSplit ? ArrayRef(kSplitForms) : ArrayRef(kForms);
+  // Two warpgroups share a tile where it waits for others: kForms begins so.
+  if (problem.reduction == ReductionMethod::Resident)
+    forms = forms.take_front(2);
   for (int64_t columns : isSplit ? ArrayRef(kSplitColumns) : ArrayRef(kColumns))
-    for (const Form &form : isSplit ? ArrayRef(kSplitForms) : ArrayRef(kForms))
+    for (const Form &form : forms)
       addCandidates(problem, form, columns, targets, candidates);
   // With so many widths of tiles, waves are nearly whole without stream-K too.
   if (isSplit)
@@ -162,36 +177,46 @@ static TunedSchedule::InputType getInputType(const LayerProblem &problem) {
   return problem.tiledType.isBF16() ? TunedSchedule::BF16 : TunedSchedule::TF32;
 }
 
-/// The schedule of a line. Those of f16 serve method fp16 as well.
+/// The schedule of a line. Those of f16 serve method fp16 as well, and those of
+/// a layer without batch norm one with it; null if they cannot.
 static ScheduleAttr parseLine(const TunedSchedule &line,
-                              const LayerProblem &problem) {
+                              const LayerProblem &problem,
+                              ArrayRef<const TargetSpec *> targets) {
   ScheduleAttr schedule = line.parse(problem.tiledType.getContext());
-  if (!schedule || schedule.getMethod() == problem.method)
-    return schedule;
-  return ScheduleAttr::get(
+  if (!schedule)
+    return {};
+  schedule = ScheduleAttr::get(
       schedule.getContext(), schedule.getFamily(), schedule.getTile(),
       schedule.getWarps(), schedule.getStages(), schedule.getSwizzle(),
       schedule.getRaster(), schedule.getBlocks(), schedule.getStreamK(),
       schedule.getCluster(), schedule.getPingPong(), problem.method,
-      schedule.getReduction());
+      problem.reduction);
+  return canRun(problem, schedule, targets) ? schedule : ScheduleAttr();
 }
 
-ScheduleChoice tenon::chooseWgmma(const LayerProblem &problem,
-                                  ArrayRef<const TargetSpec *> targets,
-                                  ArrayRef<TunedSchedule> table) {
+std::optional<ScheduleChoice>
+tenon::chooseWgmma(const LayerProblem &problem,
+                   ArrayRef<const TargetSpec *> targets,
+                   ArrayRef<TunedSchedule> table) {
   ScheduleChoice best = predictBest(problem, targets);
   const TunedSchedule *line =
       problem.hasDynamicRows
           ? nullptr
           : findTuned(table, getInputType(problem), problem.m, problem.n,
                       problem.k, problem.epilogue);
-  ScheduleAttr schedule = line ? parseLine(*line, problem) : ScheduleAttr();
+  ScheduleAttr schedule =
+      line ? parseLine(*line, problem, targets) : ScheduleAttr();
   if (!schedule)
-    return best;
+    return best.schedule ? std::optional(best) : std::nullopt;
   ScheduleChoice tuned = predictSchedule(problem, schedule, targets);
   tuned.isTuned = true;
+  // Predictions tell reductions apart: what measured best is not slower than
+  // what is predicted best.
+  if (problem.hasNorm && best.schedule)
+    for (auto [mine, other] : llvm::zip(tuned.predictions, best.predictions))
+      mine.seconds = std::min(mine.seconds, other.seconds);
   // What measured best for another M may need one more wave here.
-  if (line->m != problem.m &&
+  if (line->m != problem.m && best.schedule &&
       best.getWorstRatio() < kSameTime * tuned.getWorstRatio())
     return best;
   return tuned;

@@ -143,48 +143,6 @@ void StrategySelector::setTiled(const ScheduleChoice &choice) {
   fitOperands(layer, choice.schedule, builder);
 }
 
-LogicalResult
-StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
-  Type type = layerProblem.tiledType;
-  for (const TargetSpec *target : request.targets) {
-    std::string problem = findProblem(schedule, type, *target);
-    if (!problem.empty())
-      return op->emitOpError("cannot have the schedule ")
-             << schedule << " on " << target->name << ": " << problem;
-  }
-  std::string problem = findExtentProblem(schedule.getFamily(), type,
-                                          layerProblem.getTiledColumns());
-  if (problem.empty())
-    return success();
-  return op->emitOpError("cannot have the schedule ")
-         << schedule << ": " << problem << ", or take a mma_sync schedule";
-}
-
-/// The schedule that is asked for, or the best one; nothing if none runs on all
-/// targets.
-std::optional<StrategySelector::Plan>
-StrategySelector::plan(const LayerProblem &problem) {
-  if (schedule)
-    return Plan{problem, predictSchedule(problem, schedule, request.targets),
-                ""};
-  std::string wgmmaProblem;
-  if (problem.method != ProductMethod::FMA &&
-      llvm::all_of(request.targets,
-                   [](const TargetSpec *target) { return target->hasWgmma; })) {
-    wgmmaProblem = findExtentProblem(KernelFamily::Wgmma, problem.tiledType,
-                                     problem.getTiledColumns());
-    if (wgmmaProblem.empty())
-      return Plan{
-          problem,
-          chooseWgmma(problem, request.targets, getSm90TunedSchedules()), ""};
-  }
-  std::optional<ScheduleChoice> choice =
-      chooseMmaSync(problem, request.targets);
-  if (!choice)
-    return std::nullopt;
-  return Plan{problem, std::move(*choice), wgmmaProblem};
-}
-
 /// Whether `auto` tiles the layer, and why.
 std::pair<bool, std::string> StrategySelector::weigh(const Plan &plan) {
   const auto &[problem, choice, wgmmaProblem] = plan;
@@ -208,29 +166,21 @@ std::pair<bool, std::string> StrategySelector::weigh(const Plan &plan) {
                              "target"};
 }
 
-/// What a tiled kernel leaves of the layer to others; "" if nothing.
-std::string StrategySelector::describeRest() {
+/// What a tiled kernel leaves of the layer to others, and what it does of a
+/// batch norm; "" if there is none.
+std::string StrategySelector::describeRest(ReductionMethod reduction) {
+  if (reduction == ReductionMethod::TwoPhase)
+    return "the product with moments for the batch norm; ";
+  if (reduction == ReductionMethod::Resident)
+    return "the batch norm too; ";
   std::optional<TiledObstacle> obstacle = findEpilogueObstacle(layer);
   if (!obstacle)
     return "";
   return "the product alone, since " + obstacle->reason + "; ";
 }
 
-/// For a layer that can be tiled: whether it is, and how.
-LogicalResult StrategySelector::tile(ArrayRef<ProductMethod> methods) {
-  std::optional<Plan> best;
-  for (ProductMethod method : methods) {
-    LayerProblem problem = describeProblem(layer, method);
-    if (schedule && failed(checkSchedule(problem)))
-      return failure();
-    std::optional<Plan> next = plan(problem);
-    if (next &&
-        (!best || next->choice.getWorstRatio() < best->choice.getWorstRatio()))
-      best = std::move(next);
-  }
-  if (!best)
-    return reject({"no schedule runs on all of the targets",
-                   "compile for fewer targets at a time"});
+/// For a layer that can be tiled: whether it is.
+LogicalResult StrategySelector::decide() {
   bool isTiled = true;
   std::string reason = "written on the layer";
   if (!written && request.strategy)
@@ -242,8 +192,9 @@ LogicalResult StrategySelector::tile(ArrayRef<ProductMethod> methods) {
                             : "mma_sync, since " + best->wgmmaProblem + "; ";
   remark::analysis(op->getLoc(), getOptions())
       << remark::add("{0}: {1}", isTiled ? "tiled" : "library", reason)
-      << remark::reason("{0}{1}{2}; {3}", noWgmma, describeRest(),
-                        describeSchedule(best->choice),
+      << remark::reason("{0}{1}{2}{3}; {4}",
+                        describeRest(best->problem.reduction), reductions,
+                        noWgmma, describeSchedule(best->choice),
                         describeTimes(best->choice, best->problem));
   if (isTiled)
     setTiled(best->choice);
@@ -289,19 +240,17 @@ LogicalResult StrategySelector::run() {
   SmallVector<ProductMethod> methods = listMethods(layer);
   if (schedule)
     methods = {schedule.getMethod()};
-  std::optional<TiledObstacle> obstacle = findTiledObstacle(layer, methods[0]);
-  llvm::erase_if(methods, [&](ProductMethod method) {
-    return findTiledObstacle(layer, method).has_value();
-  });
-  if (methods.empty())
-    return reject(*obstacle);
   // The schedule of all layers may be for others than this one.
   std::string problem = findPrecisionProblem(methods[0], layer.getInputType(),
                                              layer.precision, layer.getK());
+  if (problem.empty() && schedule)
+    problem = findReductionProblem(layer, schedule);
   if (isGiven && !problem.empty())
     return reject({problem, "write a schedule of its own on the layer"});
   if (!problem.empty())
     return op->emitOpError("cannot have the schedule ")
            << schedule << ": " << problem;
-  return tile(methods);
+  if (failed(planAll(methods)))
+    return failure();
+  return best ? decide() : reject(*obstacle);
 }

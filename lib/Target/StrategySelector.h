@@ -19,6 +19,7 @@ struct StrategyRequest {
   SmallVector<const TargetSpec *> targets;
   std::optional<Strategy> strategy; ///< none: auto
   ScheduleAttr schedule;            ///< null: one is chosen for each layer
+  std::optional<ReductionMethod> reduction; ///< none: auto
 };
 
 /// Decides about one layer, and says why.
@@ -38,12 +39,14 @@ private:
     std::string wgmmaProblem;
   };
 
-  LogicalResult tile(ArrayRef<ProductMethod> methods);
+  LogicalResult planAll(ArrayRef<ProductMethod> methods);
+  LogicalResult planReduction(ProductMethod method, ReductionMethod reduction);
   std::optional<Plan> plan(const LayerProblem &problem);
+  LogicalResult decide();
   std::pair<bool, std::string> weigh(const Plan &plan);
   LogicalResult reject(const TiledObstacle &obstacle);
   LogicalResult checkSchedule(const LayerProblem &layerProblem);
-  std::string describeRest();
+  std::string describeRest(ReductionMethod reduction);
   void setLibrary();
   void setTiled(const ScheduleChoice &choice);
   remark::RemarkOpts getOptions();
@@ -54,6 +57,13 @@ private:
   /// What is written on the layer, and its schedule or the request's.
   std::optional<Strategy> written;
   ScheduleAttr schedule;
+
+  /// The plan that takes least time; if there is none, why the last one that
+  /// was tried cannot be.
+  std::optional<Plan> best;
+  std::optional<TiledObstacle> obstacle;
+  /// What was found of each way to reduce for a batch norm.
+  std::string reductions;
 };
 } // namespace mlir::tenon
 

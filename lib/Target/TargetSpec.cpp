@@ -43,13 +43,13 @@ static constexpr double kA100Fma = 19.5e12, kA40Fma = 37.4e12,
 // clang-format off
 static constexpr TargetSpec kTargets[] = {
     // name, PTX, portable, mma_sync, wgmma, shared memory of a block and of a
-    // multiprocessor, registers, multiprocessors, memory, mma.sync, wgmma,
+    // multiprocessor, registers, multiprocessors, memory, L2, mma.sync, wgmma,
     // fused multiply-adds, cuBLAS, its fp32
-    {"sm_80", "+ptx74", true, true, false, 166912, 167936, 65536, 108, 1.9e12, kA100, {}, kA100Fma, shareOf(kA100), kLibraryShare * kA100Fma},
-    {"sm_86", "+ptx74", true, true, false, 101376, 102400, 65536, 84, 0.696e12, kA40, {}, kA40Fma, shareOf(kA40), kLibraryShare * kA40Fma},
-    {"sm_89", "+ptx78", true, true, false, 101376, 102400, 65536, 128, 1.008e12, kRtx4090, {}, kRtx4090Fma, shareOf(kRtx4090), kLibraryShare * kRtx4090Fma},
-    {"sm_90", "+ptx78", true, true, false, 232448, 233472, 65536, 132, 4.1e12, kH200, {}, kH200Fma, kH200Library, kH200Sgemm},
-    {"sm_90a", "+ptx80", false, true, true, 232448, 233472, 65536, 132, 4.1e12, kH200, kH200Wgmma, kH200Fma, kH200Library, kH200Sgemm},
+    {"sm_80", "+ptx74", true, true, false, 166912, 167936, 65536, 108, 1.9e12, 40 << 20, kA100, {}, kA100Fma, shareOf(kA100), kLibraryShare * kA100Fma},
+    {"sm_86", "+ptx74", true, true, false, 101376, 102400, 65536, 84, 0.696e12, 6 << 20, kA40, {}, kA40Fma, shareOf(kA40), kLibraryShare * kA40Fma},
+    {"sm_89", "+ptx78", true, true, false, 101376, 102400, 65536, 128, 1.008e12, 72 << 20, kRtx4090, {}, kRtx4090Fma, shareOf(kRtx4090), kLibraryShare * kRtx4090Fma},
+    {"sm_90", "+ptx78", true, true, false, 232448, 233472, 65536, 132, 4.1e12, 50 << 20, kH200, {}, kH200Fma, kH200Library, kH200Sgemm},
+    {"sm_90a", "+ptx80", false, true, true, 232448, 233472, 65536, 132, 4.1e12, 50 << 20, kH200, kH200Wgmma, kH200Fma, kH200Library, kH200Sgemm},
 };
 // clang-format on
 

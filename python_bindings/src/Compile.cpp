@@ -108,7 +108,7 @@ struct Options {
   std::vector<std::string> targets;
   std::string cpu;
   bool allowRoundingChanges, foldWeights, reference, remarks;
-  std::string parameters, strategy, schedule;
+  std::string parameters, strategy, schedule, reduction;
 
   /// A view of these options; `pointers` becomes part of it.
   TenonCompileOptions toC(std::vector<const char *> &pointers) const {
@@ -124,7 +124,8 @@ struct Options {
             .remarks = remarks,
             .parameters = parameters.c_str(),
             .strategy = strategy.c_str(),
-            .schedule = schedule.c_str()};
+            .schedule = schedule.c_str(),
+            .reduction = reduction.c_str()};
   }
 };
 
@@ -185,11 +186,12 @@ static std::pair<std::string, nb::list> lower(const std::string &source,
 static void bindOptions(nb::module_ &module) {
   nb::class_<Options>(module, "Options", "How to compile.")
       .def(nb::init<std::string, std::vector<std::string>, std::string, bool,
-                    bool, bool, bool, std::string, std::string, std::string>(),
+                    bool, bool, bool, std::string, std::string, std::string,
+                    std::string>(),
            nb::kw_only(), "name"_a, "targets"_a, "cpu"_a,
            "allow_rounding_changes"_a, "fold_weights"_a, "reference"_a,
            "remarks"_a, "parameters"_a = "", "strategy"_a = "auto",
-           "schedule"_a = "");
+           "schedule"_a = "", "reduction"_a = "auto");
 }
 
 void tenon::python::bindCompiler(nb::module_ &module) {

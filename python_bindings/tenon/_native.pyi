@@ -26,6 +26,7 @@ class Options:
         parameters: str = "",
         strategy: str = "auto",
         schedule: str = "",
+        reduction: str = "auto",
     ) -> None: ...
 
 @final

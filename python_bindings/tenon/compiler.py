@@ -30,6 +30,7 @@ class Options(TypedDict, total=False):
     cpu: str
     strategy: str
     schedule: str
+    reduction: str
 
 
 def compile(
@@ -43,6 +44,7 @@ def compile(
     cpu: str = "x86-64-v3",
     strategy: str = "auto",
     schedule: str = "",
+    reduction: str = "auto",
 ) -> Executable:
     """Compile a model of tenon ops, or take it from the cache.
 
@@ -62,6 +64,9 @@ def compile(
             "tenon-select-strategy" say what was chosen and why.
         schedule: of every tiled layer, as within #tenon.schedule<...>: "mma_sync, tile = 128x256x64, ...".
             Default: one is chosen for each.
+        reduction: how tiled layers reduce for a training batch norm: "separate", by kernels after the product,
+            "two_phase", with moments from the product, "resident", in one kernel, where a layer can have it,
+            or "auto".
 
     Raises:
         CompileError: the model or an option is not right; its `diagnostics` say where and why.
@@ -77,6 +82,7 @@ def compile(
         "cpu": cpu,
         "strategy": strategy,
         "schedule": schedule,
+        "reduction": reduction,
     }
     source = Source.read(mlir)
     facts = _facts(source, target, options)
@@ -178,6 +184,7 @@ def _facts(source: Source, target: str | Sequence[str] | None, options: Options)
         "reference": options.get("reference", False),
         "strategy": options.get("strategy", "auto"),
         "schedule": options.get("schedule", ""),
+        "reduction": options.get("reduction", "auto"),
     }
 
 

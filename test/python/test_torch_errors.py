@@ -97,6 +97,8 @@ def test_operand_that_does_not_broadcast():
         ({"speed": 11}, r"'speed' is not known.*'precision'"),
         ({"precision": "fp8"}, r"precision 'fp8' is not known.*'tf32'"),
         ({"strategy": "magic"}, r"strategy 'magic' is not known.*'library', 'tiled'"),
+        ({"reduction": "magic"}, r"reduction 'magic' is not known.*'two_phase', 'resident'"),
+        ({"reduction": "resident", "strategy": "library"}, r"reduction='resident' is for tiled layers.*leave one"),
         ({"target": 3}, "option target=3 is neither a name"),
         ({"target": []}, r"option target=\[\] is neither a name"),
         ({"target": "sm_52"}, r"target 'sm_52' is not known.*'cpu'"),

@@ -70,7 +70,7 @@ def test_auto_says_why():
 
 
 def test_what_cannot_be_tiled_says_why():
-    _, layer = explained(Normed().train(), strategy="tiled")
+    _, layer = explained(Normed().train(), strategy="tiled", reduction="separate")
     assert layer.strategy == "library"
     assert layer.choice.startswith("library: the layer cannot be tiled (") and "batch_norm" in layer.choice
 
@@ -90,12 +90,23 @@ def test_precision_of_torch_decides_how_it_is_tiled(precision, asked, kernels):
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
-def test_a_reduction_behind_split_products_has_kernels_of_its_own(precision, target):
+def test_a_separate_reduction_behind_split_products_has_kernels_of_its_own(precision, target):
     precision("highest")
-    table, layer = explained(Normed(torch.float32).train(), strategy="tiled", target=target)
+    model = Normed(torch.float32).train()
+    table, layer = explained(model, strategy="tiled", reduction="separate", target=target)
     assert [kernel.name for kernel in layer.kernels] == ["split of x", "tiled kernel", "epilogue: reduce, map"]
     assert [len(kernel.nodes) for kernel in layer.kernels[:2]] == [1, 1]  # the product's
     assert "3 steps of Tenon's" in table
+
+
+@pytest.mark.parametrize(
+    ("reduction", "kernels"), [("two_phase", ["tiled kernel", "epilogue: map"]), ("resident", ["tiled kernel"])]
+)
+def test_a_reduction_asked_for_is_told(reduction, kernels):
+    model = Normed(torch.bfloat16).train()
+    table, layer = explained(model, strategy="tiled", reduction=reduction, target="sm_90a")
+    assert [kernel.name for kernel in layer.kernels] == kernels
+    assert f"{len(kernels)} step" in table and f"{reduction} by direct" in layer.choice
 
 
 def test_layers_that_share_their_input_split_it_once(precision):

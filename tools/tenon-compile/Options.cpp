@@ -95,6 +95,13 @@ struct Flags {
                "'mma_sync, tile = 128x256x64, ...'. Default: one is chosen for "
                "each"),
       cl::value_desc("schedule"), cl::cat(category)};
+  cl::opt<std::string> reduction{
+      "reduction", cl::init("auto"),
+      cl::desc("How tiled layers reduce for a training batch norm: separate "
+               "(by kernels after the product), two_phase (the product gives "
+               "moments) or resident (in one kernel) where a layer can have "
+               "it, or auto (default)"),
+      cl::value_desc("auto|separate|two_phase|resident"), cl::cat(category)};
   // Named and meant as mlir-opt's.
   cl::opt<std::string> remarksAll{
       "remarks-filter", cl::desc("Show all remarks whose category matches"),
@@ -216,6 +223,7 @@ static CompileFlags convert(const Flags &given) {
   flags.options.foldWeights = given.foldWeights;
   flags.options.strategy = given.strategy;
   flags.options.schedule = given.schedule;
+  flags.options.reduction = given.reduction;
   for (const std::string &target : given.targets)
     if (target != "cpu" &&
         !llvm::is_contained(flags.options.cudaTargets, target))

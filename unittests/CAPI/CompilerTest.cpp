@@ -115,7 +115,9 @@ TEST(Compile, RefusesOptionsByName) {
   EXPECT_EQ(messageFor(target).find("target=sm_12 is not known"), 0u);
   targets.numTargets = 1;
   EXPECT_EQ(messageFor(targets), "the list of targets is null");
-  TenonCompileOptions strategy = {}, schedule = {}, both = {};
+  TenonCompileOptions strategy = {}, schedule = {}, both = {}, reduction = {};
+  reduction.reduction = "magic";
+  EXPECT_EQ(messageFor(reduction).find("reduction=magic is not known"), 0u);
   strategy.strategy = "magic";
   EXPECT_EQ(messageFor(strategy),
             "strategy=magic is not known; expected auto, library or tiled");

@@ -44,7 +44,7 @@ protected:
 
   ScheduleChoice choose(const LayerProblem &problem,
                         ArrayRef<TunedSchedule> table) {
-    return chooseWgmma(problem, {target}, table);
+    return *chooseWgmma(problem, {target}, table);
   }
 
   MLIRContext context;

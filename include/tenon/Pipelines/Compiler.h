@@ -48,6 +48,9 @@ struct CompileOptions {
   /// The schedule of every tiled layer, as within #tenon.schedule<...>. "": one
   /// is chosen for each.
   std::string schedule;
+  /// How tiled layers reduce for a training batch norm: "separate",
+  /// "two_phase", "resident" where a layer can have it, or "auto".
+  std::string reduction = "auto";
   /// Adds to each function `F` a function `F_reference`, on the CPU in float64.
   bool reference = false;
 };

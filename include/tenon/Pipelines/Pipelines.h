@@ -28,7 +28,8 @@ void buildSimplifyStage(OpPassManager &pm, bool allowRoundingChanges = false,
                         bool foldWeights = false);
 void buildFuseStage(OpPassManager &pm);
 void buildStrategyStage(OpPassManager &pm, ArrayRef<std::string> targets,
-                        StringRef strategy, StringRef schedule);
+                        StringRef strategy, StringRef schedule,
+                        StringRef reduction);
 void buildPrepareStage(OpPassManager &pm);
 
 /// CPU: tensor ops to linalg, to buffers, to entries, to the LLVM dialect.

@@ -22,7 +22,7 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     |---------|---------|
     | with `tenon.strategy` or `tenon.schedule` on it | what they say; a schedule alone means `tiled` |
     | of f64, or with an extent of more than 2^30 | `library` |
-    | with a reduction in its epilogue, or a result that is not of the product's shape, and no split | `library` |
+    | with another reduction in its epilogue than one training batch norm, or a result that is not of the product's shape, and no split | `library` |
     | any other, with `strategy=tiled` | `tiled` |
     | of precision `fp32` with K below 64, with `strategy=auto` | `library` |
     | any other, with `strategy=auto` and kernels of family `wgmma` | `tiled` if that is predicted to take no longer than the library, 0.95 of its time where the library's own epilogue does all, half of it below 64 rows (precision `fp32`: 8) |
@@ -38,8 +38,8 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     below K = 64, where that would not be as accurate, they take `fma`. Layers of
     precision `tf32` take `direct`, or `fp16`, one product of f16, whichever is
     predicted to take less time, the split of x and the guard included. Of what a
-    tile cannot compute, a reduction or a result of another shape, a split layer
-    leaves all that follows the product to a `tenon.epilogue`. All others take
+    tile cannot compute, several reductions or a result of another shape, a split
+    layer leaves all that follows the product to a `tenon.epilogue`. All others take
     `direct`. A schedule that is written may have another method that gives the
     layer's precision:
 
@@ -48,6 +48,20 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | `fp32` | `fp16x3` from K = 64 on, `fma` |
     | `tf32` | `direct`, `fp16`, `fp16x3`, `fma` |
     | `bf16`, `fp16`, and x and w of 16 bits | `direct` |
+
+    The schedule's `reduction` says how a training batch norm is computed; of those
+    that the layer can have, the one that is predicted to take least time is
+    chosen, or the one that the option asks for. One that cannot be gives way to the
+    one above it in this table, `separate` to the library:
+
+    | reduction | predicted time |
+    |-----------|----------------|
+    | `separate` (split products alone) | the product, and two passes over it, each a launch |
+    | `two_phase` | the product, and one pass over what is reduced |
+    | `resident` (wgmma, method `direct`, a static M whose row tiles fit the GPU at once) | the product in whole turns, and a wait in each |
+
+    What fits two thirds of L2 is read faster in such a pass. A remark has the
+    times of all.
 
     For `auto` two times are compared: that of the best schedule (operations at
     the rate of the family's instruction, waves of tiles, the tile's efficiency,
@@ -110,9 +124,9 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     chosen and why: an analysis with the predicted times, or, where the layer
     cannot be tiled, a missed one with what to do about it.
 
-    Errors: an unknown target or strategy; a text that is no schedule; a schedule
-    together with strategy `library`; a schedule written on a layer that a target,
-    the layer's element type, precision or K cannot have; `tiled` written on a layer
+    Errors: an unknown target, strategy or reduction; a text that is no schedule; a
+    schedule or a reduction together with strategy `library`, or with each other; a schedule written on a layer that a target,
+    the layer's element type, precision, K or epilogue cannot have; `tiled` written on a layer
     that cannot be tiled. Where the option's schedule does not give a layer's
     precision, the layer goes to the library.
   }];
@@ -125,6 +139,9 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     Option<"schedule", "schedule", "std::string", "\"\"",
            "the schedule of every tiled layer, as within "
            "#tenon.schedule<...>; empty: one is chosen for each">,
+    Option<"reduction", "reduction", "std::string", "\"auto\"",
+           "auto, or how every tiled layer that can have it reduces for a "
+           "training batch norm: separate, two_phase, resident">,
   ];
   let dependentDialects = ["::mlir::tenon::TenonDialect"];
 }

@@ -39,8 +39,9 @@ struct TargetSpec {
   // What the choice of strategy reckons with: a usual GPU of the architecture.
   /// Multiprocessors.
   int64_t multiprocessors;
-  /// Bytes a second between memory and multiprocessors.
+  /// Bytes a second between memory and multiprocessors, and bytes of L2.
   double memoryRate;
+  int64_t l2Bytes;
   /// Operations a second of mma.sync, a product and a sum counted as two.
   struct Rates {
     double bits16; ///< f16 and bf16, accumulated in f32

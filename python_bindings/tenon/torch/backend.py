@@ -94,13 +94,19 @@ def compile_graph(graph: fx.GraphModule, parameters: set[int], options: Options)
 
 def _compile_partition(part: Partition, options: Options) -> tenon.Executable:
     device = next(arg.meta["val"].device for arg in part.node.args)
-    return tenon.compile(part.source, options.targets_for(device), name=part.name, strategy=options.strategy)
+    return tenon.compile(
+        part.source,
+        options.targets_for(device),
+        name=part.name,
+        strategy=options.strategy,
+        reduction=options.reduction,
+    )
 
 
 def _print_report(calls: Sequence[FusedCall], options: Options) -> None:
     from tenon.torch.explanation.explain import format_table
 
-    print(format_table(calls, options.strategy), file=sys.stderr)
+    print(format_table(calls, options), file=sys.stderr)
 
 
 def needs_gradient(inputs: Sequence[Any]) -> bool:

@@ -14,6 +14,7 @@ from tenon.device import best_target, known_targets
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 STRATEGIES = ("auto", "library", "tiled")
+REDUCTIONS = ("auto", "separate", "two_phase", "resident")
 # torch.get_float32_matmul_precision() -> Tenon's precision (docs/Spec.md, linear-R3).
 _OF_TORCH = {"highest": "fp32", "high": "tf32", "medium": "bf16"}
 
@@ -27,6 +28,8 @@ class Options:
             "bf16" or "fp16". None: as torch.get_float32_matmul_precision() says.
         strategy: how linear layers are computed on a GPU: "library" by cuBLASLt, "tiled" by one
             kernel each where a layer can have it, or "auto".
+        reduction: how tiled layers reduce for a training batch norm: "separate", "two_phase" or
+            "resident" where a layer can have it, or "auto".
         target: "cpu", or GPU architectures such as "sm_90a". None: the device of
             the tensors.
         verbose: print to stderr what was fused and what was not.
@@ -35,6 +38,7 @@ class Options:
 
     precision: str | None = None
     strategy: str = "auto"
+    reduction: str = "auto"
     target: str | Sequence[str] | None = None
     verbose: bool = False
 
@@ -43,6 +47,12 @@ class Options:
         if self.precision is not None:
             _check("precision", self.precision, PRECISIONS)
         _check("strategy", self.strategy, STRATEGIES)
+        _check("reduction", self.reduction, REDUCTIONS)
+        if self.reduction != "auto" and self.strategy == "library":
+            raise ValueError(
+                f"tenon: option reduction={self.reduction!r} is for tiled layers, but strategy='library' leaves none; "
+                "leave one of the two out"
+            )
         if self.target is not None and not (isinstance(self.target, Sequence) and self.target):
             raise ValueError(
                 f"tenon: option target={self.target!r} is neither a name such as 'sm_90a' nor a list of them"

@@ -107,13 +107,13 @@ func.func @few_columns(%x: tensor<?x63xf32>, %w: tensor<128x63xf32>) -> tensor<?
 
 // -----
 
-// What a tile cannot compute is left to a kernel after the product.
+// Tiles give the moments of what a batch norm reduces.
 // CHECK-LABEL: @reduction
-// CHECK: tenon.fused_linear {{.*}}method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>}
+// CHECK: tenon.fused_linear {{.*}}method = fp16x3, reduction = two_phase>, tenon.strategy = #tenon.strategy<tiled>}
 // AUTO80-LABEL: @reduction
 // AUTO80: attributes {tenon.strategy = #tenon.strategy<library>}
 func.func @reduction(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
-  // expected-remark @below {{Reason="the product alone, since 'tenon.batch_norm_training' needs all rows, of which a tile has but some; wgmma fp16x3, tiles of}}
+  // expected-remark @below {{Reason="the product with moments for the batch norm; two_phase by fp16x3}}
   %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
       epilogue(%acc: tensor<?x32xf32>) -> tensor<?x32xf32> {
     %1 = tenon.batch_norm_training %acc : (tensor<?x32xf32>) -> tensor<?x32xf32>

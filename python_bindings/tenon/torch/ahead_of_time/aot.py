@@ -69,6 +69,7 @@ def aot_compile(
     reference: bool = False,
     strategy: str = "auto",
     schedule: str = "",
+    reduction: str = "auto",
 ) -> Executable:
     """Compile a model to the shared object `path` and the C header beside it, as tenon-compile does.
 
@@ -89,6 +90,7 @@ def aot_compile(
         reference: as for `tenon.compile`.
         strategy: as for `tenon.compile`.
         schedule: as for `tenon.compile`.
+        reduction: as for `tenon.compile`.
 
     Returns:
         the model, loaded from `path`. It takes and gives tensors as `export` describes them.
@@ -114,6 +116,7 @@ def aot_compile(
             reference=reference,
             strategy=strategy,
             schedule=schedule,
+            reduction=reduction,
         )
     return Executable(path, remarks)
 

@@ -129,13 +129,13 @@ def explain(
     return Explanation(name, ", ".join(targets), reports)
 
 
-def format_table(calls: Sequence[FusedCall], strategy: str) -> str:
-    """Return as text what became of a graph's partitions, once they are compiled with a strategy."""
+def format_table(calls: Sequence[FusedCall], options: Options) -> str:
+    """Return as text what became of a graph's partitions, once they are compiled with options."""
     title = f"tenon: a graph with {count(len(calls), 'fused call')}"
     if not calls:
         return title
     names = ", ".join(call.partition.name for call in calls)
-    return f"{title}: {names}\n\n{format_rows(rows_of_calls(calls, strategy))}"
+    return f"{title}: {names}\n\n{format_rows(rows_of_calls(calls, options))}"
 
 
 def _report(
@@ -155,7 +155,7 @@ def _report(
     reasons = {node.name: _why(node, reason) for node, reason in words[1].items()}
     partitions = partition(aten, names, options.linear_precision())
     remaining = {node.name for node in aten.graph.nodes}
-    return Report(steps, partitions, missed_of(aten), reasons, remaining, targets, options.strategy)
+    return Report(steps, partitions, missed_of(aten), reasons, remaining, targets, options)
 
 
 def _why(node: fx.Node, reason: str) -> str:

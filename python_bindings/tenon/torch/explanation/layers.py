@@ -17,6 +17,7 @@ from tenon import _native
 from tenon.errors import Remark, read_records
 from tenon.torch.ahead_of_time.exporter import without_locations
 from tenon.torch.fusion.specs import Partition
+from tenon.torch.options import Options
 
 _OP = re.compile(r"^\s*([^=]+?) = tenon\.(\w+) (.*)$")
 _VALUE = re.compile(r"%\w+")
@@ -76,23 +77,23 @@ class _Line:
     operands: frozenset[str]
 
 
-def layers_of(part: Partition, targets: Sequence[str], strategy: str) -> Layers:
+def layers_of(part: Partition, targets: Sequence[str], options: Options) -> Layers:
     """Return what becomes of a partition on the GPU architectures among targets, or else on the CPU.
 
-    The GPUs need not be here; `strategy` is that of the options.
+    The GPUs need not be here; strategy and reduction are those of the options.
     """
     gpus = [target for target in targets if target != "cpu"]
     source = without_locations(part.source)
     first = len(source.splitlines()) - len(part.origins) - 1  # the line of the first op, from 1
-    remarks = _lower(part.name, source, gpus, strategy)
+    remarks = _lower(part.name, source, gpus, options)
     by_line: dict[int, list[Remark]] = {}
     for remark in remarks:
         by_line.setdefault(remark.line - first, []).append(remark)
     return _Reader(part, source, first, by_line, bool(gpus)).read()
 
 
-def _lower(name: str, source: str, gpus: Sequence[str], strategy: str) -> list[Remark]:
-    options = _native.Options(
+def _lower(name: str, source: str, gpus: Sequence[str], options: Options) -> list[Remark]:
+    given = _native.Options(
         name=name,
         targets=gpus,
         cpu="x86-64-v3",
@@ -100,9 +101,10 @@ def _lower(name: str, source: str, gpus: Sequence[str], strategy: str) -> list[R
         fold_weights=False,
         reference=False,
         remarks=True,
-        strategy=strategy,
+        strategy=options.strategy,
+        reduction=options.reduction,
     )
-    _, records = _native.lower(source, name, "cuda-blaslt" if gpus else "prepare", options)
+    _, records = _native.lower(source, name, "cuda-blaslt" if gpus else "prepare", given)
     return read_records(records)[1]
 
 
@@ -162,6 +164,8 @@ class _Reader:
         layer.kernels = [Kernel("tiled kernel", [line.node])]
         if why.startswith("the product alone"):
             layer.kernels.append(Kernel("epilogue kernel"))
+        if why.startswith("the product with moments"):
+            layer.kernels.append(Kernel("epilogue: map"))
         if not re.search(r"(mma_sync|wgmma) fp16", why):
             return
         layer.reason = "x is split into f16 parts first; at the end, tiles with rows outside are computed once more"
@@ -187,8 +191,10 @@ class _Reader:
             layer = Layer([Kernel("epilogue kernel" if self._on_gpu else "CPU code")], strategy="own pass")
             self._result.layers.append(layer)
         kernel = layer.kernels[-1]
+        if kernel.name == "epilogue: map" and not kernel.nodes and line.kind != "batch_norm_training":
+            kernel = layer.kernels[-2]  # what is before the norm
         kernel.nodes.append(line.node)
-        if fused and line.kind == "batch_norm_training" and self._on_gpu:
+        if fused and line.kind == "batch_norm_training" and kernel.name == "epilogue kernel":
             kernel.name = "epilogue: reduce, map"
         self._layer_of |= dict.fromkeys(line.results, layer)
 

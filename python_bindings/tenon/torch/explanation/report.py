@@ -19,6 +19,7 @@ from tenon.torch.fusion.norms import is_batch_norm
 from tenon.torch.fusion.ops import LINEAR
 from tenon.torch.fusion.partition import Missed, Partition
 from tenon.torch.fusion.views import cast_source, is_view, op_name
+from tenon.torch.options import Options
 
 Row = tuple[str, ...]
 _NOT_BEHIND = "No linear layer whose call it could join comes before it."
@@ -49,7 +50,7 @@ class Step:
 
 @dataclasses.dataclass
 class Report:
-    """A captured graph, and what became of it on targets, by the strategy of the options."""
+    """A captured graph, and what became of it on targets, by the choices of the options."""
 
     steps: list[Step]
     partitions: list[Partition]
@@ -57,11 +58,11 @@ class Report:
     reasons: dict[str, str]  # by node, why Tenon has no word for it
     remaining: set[str]  # nodes of the graph after it was cut
     targets: list[str]
-    strategy: str
+    options: Options
 
     def __post_init__(self) -> None:
         """Ask the compiler about each partition."""
-        self.parts: list[Layers] = [layers_of(part, self.targets, self.strategy) for part in self.partitions]
+        self.parts: list[Layers] = [layers_of(part, self.targets, self.options) for part in self.partitions]
         self._add_parts_of_patterns()
 
     def _add_parts_of_patterns(self) -> None:
@@ -154,9 +155,9 @@ def _type(value: object) -> str:
     return f"{str(value.dtype).removeprefix('torch.')} [{', '.join(str(hint(d)) for d in value.shape)}]"
 
 
-def rows_of_calls(calls: Sequence[FusedCall], strategy: str) -> list[Row]:
-    """Return the table's rows from partitions alone that were compiled with a strategy."""
-    parts = [layers_of(call.partition, call.executable.targets, strategy) for call in calls]
+def rows_of_calls(calls: Sequence[FusedCall], options: Options) -> list[Row]:
+    """Return the table's rows from partitions alone that were compiled with options."""
+    parts = [layers_of(call.partition, call.executable.targets, options) for call in calls]
     ops = {node: op for part in parts for node, op in part.ops.items()}
     rows = _rows(parts, ops, {node: place for part in parts for node, place in part.where.items()})
     for missed in dict.fromkeys(missed for call in calls for missed in call.partition.missed):

@@ -1,0 +1,127 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds the best way to tile a layer: its method, its reduction, its schedule.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StrategySelector.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+LogicalResult
+StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
+  Type type = layerProblem.tiledType;
+  for (const TargetSpec *target : request.targets) {
+    std::string problem = findProblem(schedule, type, *target);
+    if (!problem.empty())
+      return op->emitOpError("cannot have the schedule ")
+             << schedule << " on " << target->name << ": " << problem;
+  }
+  std::string problem = findExtentProblem(schedule.getFamily(), type,
+                                          layerProblem.getTiledColumns());
+  if (problem.empty())
+    return success();
+  return op->emitOpError("cannot have the schedule ")
+         << schedule << ": " << problem << ", or take a mma_sync schedule";
+}
+
+/// The schedule that is asked for, or the best one; nothing if none runs on all
+/// targets.
+std::optional<StrategySelector::Plan>
+StrategySelector::plan(const LayerProblem &problem) {
+  if (schedule)
+    return Plan{problem, predictSchedule(problem, schedule, request.targets),
+                ""};
+  std::string wgmmaProblem;
+  bool isWgmma = problem.method != ProductMethod::FMA &&
+                 llvm::all_of(request.targets, [](const TargetSpec *target) {
+                   return target->hasWgmma;
+                 });
+  if (isWgmma)
+    wgmmaProblem = findExtentProblem(KernelFamily::Wgmma, problem.tiledType,
+                                     problem.getTiledColumns());
+  std::optional<ScheduleChoice> choice =
+      isWgmma && wgmmaProblem.empty()
+          ? chooseWgmma(problem, request.targets, getSm90TunedSchedules())
+          : chooseMmaSync(problem, request.targets);
+  if (!choice)
+    return std::nullopt;
+  return Plan{problem, std::move(*choice), wgmmaProblem};
+}
+
+/// Keeps the plan for this method and reduction if it is better than those
+/// before.
+LogicalResult StrategySelector::planReduction(ProductMethod method,
+                                              ReductionMethod reduction) {
+  bool isOfNorm = reduction != ReductionMethod::Separate;
+  auto miss = [&](TiledObstacle reason) {
+    if (isOfNorm)
+      reductions +=
+          llvm::formatv("{0} cannot be, since {1}; ",
+                        stringifyReductionMethod(reduction), reason.reason);
+    obstacle = std::move(reason);
+    return success();
+  };
+  if (auto found = findTiledObstacle(layer, method, reduction))
+    return miss(*found);
+  LayerProblem problem = describeProblem(layer, method, reduction);
+  if (schedule && failed(checkSchedule(problem)))
+    return failure();
+  std::optional<Plan> next = plan(problem);
+  if (!next)
+    return miss({"no schedule runs on all of the targets",
+                 "compile for fewer targets at a time"});
+  std::string unfit = findReductionProblem(layer, next->choice.schedule);
+  if (!unfit.empty())
+    return miss({unfit, ""});
+  if (problem.hasNorm)
+    reductions += llvm::formatv("{0} by {1} {2:F1} us; ",
+                                stringifyReductionMethod(reduction),
+                                stringifyProductMethod(method),
+                                next->choice.predictions.front().seconds * 1e6);
+  if (!best || next->choice.getWorstRatio() < best->choice.getWorstRatio())
+    best = std::move(next);
+  return success();
+}
+
+/// Whether to look at a reduction that nothing asks for. What keeps resident
+/// from most layers needs no words.
+static bool isWorthTrying(const Layer &layer, ReductionMethod reduction,
+                          ArrayRef<const TargetSpec *> targets) {
+  return reduction != ReductionMethod::Resident ||
+         (!layer.product.isDynamicDim(0) &&
+          llvm::all_of(targets, [](const TargetSpec *target) {
+            return target->hasWgmma;
+          }));
+}
+
+LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
+  if (schedule)
+    return planReduction(methods.front(), schedule.getReduction());
+  SmallVector<ReductionMethod> all{ReductionMethod::Separate};
+  if (hasBatchNorm(layer))
+    all.append({ReductionMethod::TwoPhase, ReductionMethod::Resident});
+  for (ReductionMethod reduction : llvm::reverse(all)) {
+    // What is asked for is for the layers that can have it; others have what
+    // keeps less in the kernel.
+    if (request.reduction && (reduction > *request.reduction || best))
+      continue;
+    if (request.reduction != reduction &&
+        !isWorthTrying(layer, reduction, request.targets))
+      continue;
+    for (ProductMethod method : methods)
+      if ((reduction != ReductionMethod::Resident ||
+           method == ProductMethod::Direct) &&
+          failed(planReduction(method, reduction)))
+        return failure();
+  }
+  return success();
+}

@@ -1,0 +1,81 @@
+// How tiled layers reduce for a training batch norm.
+// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a --remarks-filter=tenon-select-strategy 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=WHY < %t.remarks
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=two_phase" \
+// RUN:   | FileCheck %s --check-prefix=TWO --implicit-check-not='= resident'
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=resident" | FileCheck %s --check-prefix=RESIDENT
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=separate" | FileCheck %s --check-prefix=SEPARATE --implicit-check-not=reduction
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_80 strategy=tiled" | FileCheck %s --check-prefix=SM80 --implicit-check-not='= resident'
+// Run again, the pass changes nothing.
+// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a -o %t.once
+// RUN: tenon-opt %t.once --tenon-select-strategy="targets=sm_90a reduction=separate" | diff %t.once -
+// RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=input_moments" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: error: 'input_moments' is not a reduction; expected auto, separate, two_phase or resident
+// RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=resident strategy=library" 2>&1 | FileCheck %s --check-prefix=LIBRARY
+// LIBRARY: error: strategy=library leaves no layer that could have the reduction; leave one of the two out
+// RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=resident schedule=wgmma" 2>&1 | FileCheck %s --check-prefix=BOTH
+// BOTH: error: a schedule says itself how it reduces; leave the option reduction out, and write reduction = ... in the schedule
+
+// Two turns of waiting cost less than one more pass.
+// CHECK-LABEL: @few_turns
+// CHECK: #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, cluster = 2x1, reduction = resident>
+// WHY: Function=few_turns | Reason="the batch norm too; resident by direct {{[0-9.]+}} us; two_phase by direct {{[0-9.]+}} us; tuned: wgmma, {{.*}}Remark="tiled:
+// TWO-LABEL: @few_turns
+// TWO: reduction = two_phase>
+// RESIDENT-LABEL: @few_turns
+// RESIDENT: reduction = resident>
+// SEPARATE-LABEL: @few_turns
+// SEPARATE: #tenon.strategy<library>
+// SM80-LABEL: @few_turns
+// SM80: #tenon.schedule<mma_sync, {{.*}}reduction = two_phase>
+func.func @few_turns(%x: tensor<1024x8192xbf16>, %w: tensor<8192x8192xbf16> {tenon.param}) -> tensor<1024x8192xbf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<1024x8192xbf16>, tensor<8192x8192xbf16>
+      epilogue(%acc: tensor<1024x8192xbf16>) -> tensor<1024x8192xbf16> {
+    %1 = tenon.batch_norm_training %acc : (tensor<1024x8192xbf16>) -> tensor<1024x8192xbf16>
+    tenon.yield %1 : tensor<1024x8192xbf16>
+  }
+  return %0 : tensor<1024x8192xbf16>
+}
+
+// Sixteen cost more.
+// CHECK-LABEL: @many_turns
+// CHECK: #tenon.schedule<wgmma, {{.*}}reduction = two_phase>
+// WHY: Function=many_turns |
+func.func @many_turns(%x: tensor<16384x4096xbf16>, %w: tensor<4096x4096xbf16> {tenon.param}) -> tensor<16384x4096xbf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<16384x4096xbf16>, tensor<4096x4096xbf16>
+      epilogue(%acc: tensor<16384x4096xbf16>) -> tensor<16384x4096xbf16> {
+    %1 = tenon.batch_norm_training %acc : (tensor<16384x4096xbf16>) -> tensor<16384x4096xbf16>
+    tenon.yield %1 : tensor<16384x4096xbf16>
+  }
+  return %0 : tensor<16384x4096xbf16>
+}
+
+// More row tiles than the GPU has multiprocessors cannot wait for each other, and what is asked for falls back.
+// CHECK-LABEL: @too_many_rows
+// RESIDENT-LABEL: @too_many_rows
+// RESIDENT: reduction = two_phase>
+func.func @too_many_rows(%x: tensor<65536x1024xbf16>, %w: tensor<1024x1024xbf16> {tenon.param}) -> tensor<65536x1024xbf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<65536x1024xbf16>, tensor<1024x1024xbf16>
+      epilogue(%acc: tensor<65536x1024xbf16>) -> tensor<65536x1024xbf16> {
+    %1 = tenon.batch_norm_training %acc : (tensor<65536x1024xbf16>) -> tensor<65536x1024xbf16>
+    tenon.yield %1 : tensor<65536x1024xbf16>
+  }
+  return %0 : tensor<65536x1024xbf16>
+}
+
+// Split products give moments, and are finished by the guard: no tile waits for others.
+// CHECK-LABEL: @fp32
+// CHECK: method = fp16x3, reduction = two_phase>
+// RESIDENT-LABEL: @fp32
+// RESIDENT: method = fp16x3, reduction = two_phase>
+// SEPARATE-LABEL: @fp32
+// SEPARATE: method = fp16x3>
+// WHY: Function=fp32 | Reason="the product with moments for the batch norm; two_phase by fp16x3 {{[0-9.]+}} us; separate by fp16x3 {{[0-9.]+}} us; wgmma fp16x3
+func.func @fp32(%x: tensor<?x4096xf32>, %w: tensor<4096x4096xf32> {tenon.param}) -> tensor<?x4096xf32> {
+  %0 = tenon.fused_linear %x, %w : tensor<?x4096xf32>, tensor<4096x4096xf32>
+      epilogue(%acc: tensor<?x4096xf32>) -> tensor<?x4096xf32> {
+    %1 = tenon.batch_norm_training %acc : (tensor<?x4096xf32>) -> tensor<?x4096xf32>
+    tenon.yield %1 : tensor<?x4096xf32>
+  }
+  return %0 : tensor<?x4096xf32>
+}
