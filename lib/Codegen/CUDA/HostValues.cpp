@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -55,6 +56,14 @@ Value tenon::createIsAligned(ImplicitLocOpBuilder &b, ValueRange memrefs) {
   };
   Value low = arith::AndIOp::create(b, bits, i64(15));
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, i64(0));
+}
+
+Value tenon::createTemporary(ImplicitLocOpBuilder &b, MemRefType type) {
+  OpBuilder::InsertionGuard guard(b);
+  Operation *parent = b.getInsertionBlock()->getParentOp();
+  for (; !isa<FunctionOpInterface>(parent); parent = parent->getParentOp())
+    b.setInsertionPoint(parent);
+  return memref::AllocOp::create(b, type);
 }
 
 gpu::LaunchFuncOp tenon::createLaunch(ImplicitLocOpBuilder &b,

@@ -128,7 +128,7 @@ void EpilogueLowering::allocateStates(ArrayRef<KernelGeometry> geometries) {
     auto type = MemRefType::get({isGiven ? kCombinedStates : groups,
                                  reduction.getStateSize(), plan.getShape()[1]},
                                 getStateType(reduction));
-    states[reduction] = memref::AllocOp::create(b, type);
+    states[reduction] = createTemporary(b, type);
   }
 }
 

@@ -139,7 +139,9 @@ void TiledLowering::runUnaligned() {
 /// No kernel of mma_sync exchanges states. So where pointers are not aligned,
 /// other kernels reduce and finish what the product's leaves.
 LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
-  Value buffer = memref::AllocOp::create(b, getReducedType(op));
+  Value buffer = findReducedBuffer(op);
+  if (!buffer)
+    buffer = createTemporary(b, getReducedType(op));
   auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
                                   /*withElseRegion=*/true);
   b.setInsertionPointToStart(branch.thenBlock());

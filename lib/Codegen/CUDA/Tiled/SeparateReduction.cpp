@@ -26,6 +26,19 @@ MemRefType tenon::getReducedType(TiledLinearOp op) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
+Value tenon::findReducedBuffer(TiledLinearOp op) {
+  MemRefType type = getReducedType(op);
+  // An input [M, N] may be the buffer of an output.
+  for (Value input : op.getInputs())
+    if (cast<MemRefType>(input.getType()).getShape() == type.getShape())
+      return Value();
+  for (Value output : op.getOutputs())
+    if (EpilogueOp::getTensorType(output.getType()) ==
+        EpilogueOp::getTensorType(type))
+      return output;
+  return Value();
+}
+
 static void eraseUnused(Block &body) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
     if (isOpTriviallyDead(&op))

@@ -24,6 +24,10 @@ struct SeparateReduction {
 /// The type of a buffer for what the only reduction of `op` reduces.
 MemRefType getReducedType(TiledLinearOp op);
 
+/// The output of `op` that can hold what its reduction takes until it is
+/// normalised; null if none can.
+Value findReducedBuffer(TiledLinearOp op);
+
 /// Creates, at `builder`, ops on memrefs that do what `op` does, for pointers
 /// that its kernel cannot take. `buffer` is between them.
 SeparateReduction createSeparateReduction(OpBuilder &builder, TiledLinearOp op,
