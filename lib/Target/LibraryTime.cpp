@@ -19,11 +19,11 @@ using namespace mlir::tenon;
 static constexpr double kUnalignedFactor = 3.5;
 
 /// What SGEMM reaches of memory's rate where it reads w for one row, and rows
-/// of a tile, as which fewer take about as long: on an H200 8 and 16 rows took
-/// 0.14 ms, 32 and 64 rows 0.20 ms, with N = K = 8192. Below 8 rows it is
-/// another kernel.
+/// of a tile, as which fewer take about as long: on an H200 2 to 16 rows took
+/// 0.14 ms, 32 and 64 rows 0.20 ms, with N = K = 8192. One row is another
+/// kernel's.
 static constexpr double kSgemmMemoryShare = 0.74;
-static constexpr int64_t kSgemmRows = 64, kLeastSgemmRows = 8;
+static constexpr int64_t kSgemmRows = 64, kLeastSgemmRows = 2;
 
 /// The part of L2 that still has what the kernel before wrote, and how much
 /// faster than memory it is read. With kPassSeconds, what a kernel that goes

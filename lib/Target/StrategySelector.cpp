@@ -29,9 +29,10 @@ static constexpr double kWgmmaRatio = 1.0, kWgmmaBareRatio = 0.95;
 static constexpr double kFewRowsRatio = 0.5;
 static constexpr int64_t kFewRows = 64;
 
-/// The same of precision fp32: at one row SGEMM was faster, from here on it
-/// took longer than was tiled, and nothing between was measured.
-static constexpr int64_t kFewFp32Rows = 8;
+/// The same of precision fp32. Of one row cuBLAS errs less than split products
+/// do, which there were 1.2 times as fast on an H200; of 2 to 128 rows it erred
+/// more, and took 1.7 to 3.6 times as long.
+static constexpr int64_t kFewFp32Rows = 2;
 
 /// A target on which cuBLAS has a faster instruction than mma.sync; null if
 /// there is none. In bursts on an H200 (benchmarks/results/auto.json) no layer

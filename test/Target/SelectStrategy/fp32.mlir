@@ -34,20 +34,20 @@ func.func @large(%x: tensor<1024x8192xf32>, %w: tensor<8192x8192xf32> {tenon.par
 
 // -----
 
-// Up to 7 rows SGEMM reads w by a kernel that is as fast as memory nearly allows; from 8 on it takes a tile of 64 rows.
+// One row cuBLAS multiplies by a kernel that is as fast as memory nearly allows, and errs little; from 2 on it takes a tile of 64 rows.
 // CHECK-LABEL: @few_rows
 // CHECK-COUNT-2: method = fp16x3
-// AUTO: Function=few_rows | {{.*}}M = 7, {{.*}}Remark="library: tiled is not predicted to take at most 0.50 of the library's time"
-// AUTO: Function=few_rows | {{.*}}M = 8, {{.*}}Remark="tiled: tiled is predicted to take at most 0.95 of the library's time"
+// AUTO: Function=few_rows | {{.*}}M = 1, {{.*}}Remark="library: tiled is not predicted to take at most 0.50 of the library's time"
+// AUTO: Function=few_rows | {{.*}}M = 2, {{.*}}Remark="tiled: tiled is predicted to take at most 0.95 of the library's time"
 // AUTO80-LABEL: @few_rows
 // AUTO80: #tenon.strategy<library>
 // AUTO80: method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
-func.func @few_rows(%x: tensor<7x8192xf32>, %z: tensor<8x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> (tensor<7x8192xf32>, tensor<8x8192xf32>) {
-  // expected-remark @below {{M = 7, }}
-  %0 = tenon.linear %x, %w : (tensor<7x8192xf32>, tensor<8192x8192xf32>) -> tensor<7x8192xf32>
-  // expected-remark @below {{M = 8, }}
-  %1 = tenon.linear %z, %w : (tensor<8x8192xf32>, tensor<8192x8192xf32>) -> tensor<8x8192xf32>
-  return %0, %1 : tensor<7x8192xf32>, tensor<8x8192xf32>
+func.func @few_rows(%x: tensor<1x8192xf32>, %z: tensor<2x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> (tensor<1x8192xf32>, tensor<2x8192xf32>) {
+  // expected-remark @below {{M = 1, }}
+  %0 = tenon.linear %x, %w : (tensor<1x8192xf32>, tensor<8192x8192xf32>) -> tensor<1x8192xf32>
+  // expected-remark @below {{M = 2, }}
+  %1 = tenon.linear %z, %w : (tensor<2x8192xf32>, tensor<8192x8192xf32>) -> tensor<2x8192xf32>
+  return %0, %1 : tensor<1x8192xf32>, tensor<2x8192xf32>
 }
 
 // -----
