@@ -16,7 +16,7 @@
 // CHECK-NEXT: tenon.yield %[[Z]], %[[MO]]
 // CHECK: %[[Y:.*]]:3 = tenon.epilogue ins(%[[A:.*]] = %[[P]]#0: tensor<?x32xbf16>, %[[GA:.*]] = %[[G]]: tensor<32xf32>, %[[MEAN:.*]] = %[[RM]]: tensor<32xf32>, %[[VAR:.*]] = %[[RV]]: tensor<32xf32>, %[[RES:.*]] = %[[R]]: tensor<?x32xbf16>, %[[MA:.*]] = %[[P]]#1: tensor<?x32xf32>) outs(%[[P]]#0: tensor<?x32xbf16>, %{{.*}}: tensor<32xf32>, %{{.*}}: tensor<32xf32>)
 // CHECK-NEXT: %[[N:.*]], %[[NEW:.*]]:2 = tenon.batch_norm_training %[[A]] weight(%[[GA]]) running(%[[MEAN]], %[[VAR]]) moments(%[[MA]]) {moment_rows = 64 : i64}
-// CHECK-NEXT: %[[RELU:.*]] = tenon.relu %[[N]] 
+// CHECK-NEXT: %[[RELU:.*]] = tenon.relu %[[N]]
 // CHECK-NEXT: %[[SUM:.*]] = tenon.add %[[RELU]], %[[RES]]
 // CHECK-NEXT: tenon.yield %[[SUM]], %[[NEW]]#0, %[[NEW]]#1
 // CHECK: return %[[Y]]#0, %[[Y]]#1, %[[Y]]#2

@@ -166,10 +166,9 @@ LogicalResult TenonDialect::verifyOperationAttribute(Operation *op,
   }
   // The dialect of launches is none that this one knows.
   if (op->getName().getStringRef() == "gpu.launch_func" &&
-      llvm::is_contained(
-          {kPersistentAttr, kClusterAttr, kWaitsItselfAttr, kResidentAttr,
-           kTensorMapsAttr},
-          name))
+      llvm::is_contained({kPersistentAttr, kClusterAttr, kWaitsItselfAttr,
+                          kResidentAttr, kTensorMapsAttr},
+                         name))
     return verifyOfLaunch(op, attribute);
   // attributes-C9
   return op->emitOpError() << "'" << attribute.getName().getValue()
