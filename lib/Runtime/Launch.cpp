@@ -230,12 +230,16 @@ static TenonStatus launchPersistent(TenonCall &call, int32_t index,
 void tenonLaunchKernel(TenonCall *call, int32_t kernel, int64_t gridX,
                        int64_t gridY, int64_t gridZ, int64_t blockX,
                        int64_t blockY, int64_t blockZ,
-                       int64_t dynamicSharedBytes, void **arguments) {
+                       int64_t dynamicSharedBytes, void **arguments,
+                       int32_t waitsItself) {
   inCall(call, "a kernel launch", [&] {
-    return launch(
-        *call, kernel,
-        {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, dynamicSharedBytes},
-        arguments);
+    return launch(*call, kernel,
+                  {{gridX, gridY, gridZ},
+                   {blockX, blockY, blockZ},
+                   dynamicSharedBytes,
+                   /*clusterBlocks=*/1,
+                   waitsItself != 0},
+                  arguments);
   });
 }
 

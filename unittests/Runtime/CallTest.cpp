@@ -143,7 +143,7 @@ TEST(Call, ErrorsBelongToTheirThread) {
 
 TEST(Call, GpuRequestsFromCpuCodeAreErrors) {
   auto launch = [](TenonCall *call, void **, void *) {
-    tenonLaunchKernel(call, 0, 1, 1, 1, 1, 1, 1, 0, nullptr);
+    tenonLaunchKernel(call, 0, 1, 1, 1, 1, 1, 1, 0, nullptr, 0);
     TenonBlasLtPlan plan{};
     tenonBlasLtRun(call, &plan, 1, nullptr, nullptr, nullptr, nullptr, nullptr,
                    nullptr);

@@ -21,7 +21,7 @@ namespace {
 /// What the model's GPU code does in the current test.
 struct Script {
   int64_t grid[3] = {1, 1, 1}, block[3] = {128, 1, 1}, sharedBytes = 0;
-  int32_t kernel = 0;
+  int32_t kernel = 0, waitsItself = 0;
   int repeat = 1;
 };
 thread_local Script script;
@@ -31,7 +31,8 @@ void gpuCode(TenonCall *call, void **descriptors, void *) {
   for (int i = 0; i < script.repeat; ++i)
     tenonLaunchKernel(call, script.kernel, script.grid[0], script.grid[1],
                       script.grid[2], script.block[0], script.block[1],
-                      script.block[2], script.sharedBytes, arguments);
+                      script.block[2], script.sharedBytes, arguments,
+                      script.waitsItself);
 }
 
 std::string manifest() {
@@ -66,7 +67,7 @@ protected:
 } // namespace
 
 TEST_F(Cuda, LaunchesAsAsked) {
-  script = {{7, 5, 3}, {64, 2, 1}, 1024, 1, 1};
+  script = {{7, 5, 3}, {64, 2, 1}, 1024, 1, 0, 1};
   auto stream = reinterpret_cast<void *>(0x5);
   ASSERT_WORKS(call(stream));
   ASSERT_EQ(gpu.numLaunches, 1);
@@ -78,6 +79,13 @@ TEST_F(Cuda, LaunchesAsAsked) {
   EXPECT_EQ(launch.sharedBytes, 1024u);
   EXPECT_EQ(launch.stream, stream);
   EXPECT_EQ(launch.firstArgument, x.dl.data);
+  EXPECT_FALSE(launch.waitsItself);
+}
+
+TEST_F(Cuda, StartsEarlyWhatWaitsItself) {
+  script.waitsItself = 1;
+  ASSERT_WORKS(call());
+  EXPECT_TRUE(gpu.launches[0].waitsItself);
 }
 
 TEST_F(Cuda, LoadsOnceAndUnloadsOnClose) {
@@ -170,9 +178,9 @@ TEST_F(Cuda, TheFirstErrorStays) {
 
 TEST_F(Cuda, LaterRequestsOfAFailedCallDoNothing) {
   auto failThenLaunch = [](TenonCall *call, void **, void *) {
-    tenonLaunchKernel(call, 99, 1, 1, 1, 1, 1, 1, 0, nullptr);
-    tenonLaunchKernel(call, 0, 1, 1, 1, 1, 1, 1, 0, nullptr);
-    tenonLaunchKernel(call, 98, 1, 1, 1, 1, 1, 1, 0, nullptr);
+    tenonLaunchKernel(call, 99, 1, 1, 1, 1, 1, 1, 0, nullptr, 0);
+    tenonLaunchKernel(call, 0, 1, 1, 1, 1, 1, 1, 0, nullptr, 0);
+    tenonLaunchKernel(call, 98, 1, 1, 1, 1, 1, 1, 0, nullptr, 0);
   };
   TestModel model(manifest(), {{nullptr, nullptr, failThenLaunch, nullptr}},
                   true);

@@ -17,7 +17,7 @@ using namespace tenon::test;
 
 /// Finds one row outside in each call.
 static void gpuCode(TenonCall *call, void **, void *) {
-  tenonLaunchKernel(call, 0, 1, 1, 1, 1, 1, 1, 0, nullptr);
+  tenonLaunchKernel(call, 0, 1, 1, 1, 1, 1, 1, 0, nullptr, 0);
   auto *context = reinterpret_cast<fake::Context *>(fake::currentContext());
   ++fake::state().counters[context->device];
 }

@@ -72,11 +72,13 @@ TenonStatus tenonImageWorkspaceSize(const TenonModelImage *image,
 
 /// Launches kernel number `kernel` of the manifest's list on the call's stream.
 /// `arguments` is what cuLaunchKernel takes. A grid with a zero extent is a
-/// no-op (an empty batch).
+/// no-op (an empty batch). `waitsItself`: whether the kernel waits for what ran
+/// before it, so that it may start earlier.
 void tenonLaunchKernel(TenonCall *call, int32_t kernel, int64_t gridX,
                        int64_t gridY, int64_t gridZ, int64_t blockX,
                        int64_t blockY, int64_t blockZ,
-                       int64_t dynamicSharedBytes, void **arguments);
+                       int64_t dynamicSharedBytes, void **arguments,
+                       int32_t waitsItself);
 
 /// A global of the kernels' module, an unsigned 64-bit integer that starts at
 /// 0: rows outside, of all splits so far. Absent where nothing is split.

@@ -220,13 +220,17 @@ struct LaunchToLLVM : ConvertOpToLLVMPattern<gpu::LaunchFuncOp> {
                                 getFields(op, *number, rewriter)),
            adaptor.getGridSizeX(), adaptor.getBlockSizeX(), sharedBytes,
            arguments.addresses, arguments.lastSlot});
-    Value kernel = LLVM::ConstantOp::create(
-        rewriter, op.getLoc(), rewriter.getI32IntegerAttr(*number));
-    return callRuntime(rewriter, op, "tenonLaunchKernel",
-                       {kernel, adaptor.getGridSizeX(), adaptor.getGridSizeY(),
-                        adaptor.getGridSizeZ(), adaptor.getBlockSizeX(),
-                        adaptor.getBlockSizeY(), adaptor.getBlockSizeZ(),
-                        sharedBytes, arguments.addresses});
+    auto createI32 = [&](int32_t value) -> Value {
+      return LLVM::ConstantOp::create(rewriter, op.getLoc(),
+                                      rewriter.getI32IntegerAttr(value));
+    };
+    return callRuntime(
+        rewriter, op, "tenonLaunchKernel",
+        {createI32(*number), adaptor.getGridSizeX(), adaptor.getGridSizeY(),
+         adaptor.getGridSizeZ(), adaptor.getBlockSizeX(),
+         adaptor.getBlockSizeY(), adaptor.getBlockSizeZ(), sharedBytes,
+         arguments.addresses,
+         createI32(op->hasAttr(TenonDialect::kWaitsItselfAttr))});
   }
 
 private:

@@ -49,8 +49,7 @@ void tenon::overlapKernels(gpu::GPUModuleOp kernels, ModuleOp module) {
     return;
   llvm::for_each(others, emitWait);
   module.walk([](gpu::LaunchFuncOp launch) {
-    if (launch->hasAttr(TenonDialect::kPersistentAttr))
-      launch->setAttr(TenonDialect::kWaitsItselfAttr,
-                      UnitAttr::get(launch.getContext()));
+    launch->setAttr(TenonDialect::kWaitsItselfAttr,
+                    UnitAttr::get(launch.getContext()));
   });
 }

@@ -15,8 +15,8 @@ namespace mlir::tenon {
 
 /// Where a kernel of `kernels` already starts while the one before it ends
 /// (programmatic dependent launch, which only some targets have), has all
-/// others let the next one start early, and `module`'s persistent launches of
-/// them start early themselves: each waits before its first access to memory.
+/// others do so too: each waits before its first access to memory, and
+/// `module`'s launches say that it does.
 void overlapKernels(gpu::GPUModuleOp kernels, ModuleOp module);
 
 } // namespace mlir::tenon

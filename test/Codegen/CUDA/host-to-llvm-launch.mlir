@@ -70,7 +70,7 @@ module attributes {gpu.container_module, tenon.kernels = ["other", "tiled"]} {
   // CHECK-LABEL: llvm.func @plain(
   // CHECK-SAME: %[[CALL:[^:]*]]: !llvm.ptr
   // CHECK: %[[SHARED:.*]] = llvm.zext %{{.*}} : i32 to i64
-  // CHECK: llvm.call @tenonLaunchKernel(%[[CALL]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[SHARED]], %{{[^,]*}}) : (!llvm.ptr, i32, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr) -> ()
+  // CHECK: llvm.call @tenonLaunchKernel(%[[CALL]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[SHARED]], %{{[^,]*}}, %{{[^,]*}}) : (!llvm.ptr, i32, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr, i32) -> ()
   func.func @plain(%call: !llvm.ptr, %x: !llvm.ptr, %m: i64, %shared: i32) {
     %one = arith.constant 1 : index
     gpu.launch_func @kernels::@tiled blocks in (%one, %one, %one) threads in (%one, %one, %one)

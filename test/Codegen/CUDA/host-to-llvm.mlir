@@ -28,7 +28,7 @@
 // CHECK: %[[PLAN:.*]] = llvm.mlir.addressof @tenon_plan_0
 // CHECK: %[[NULL:.*]] = llvm.mlir.zero : !llvm.ptr
 // CHECK: llvm.call @tenonBlasLtRun(%[[CALL]], %[[PLAN]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[NULL]], %{{[^,]*}}, %{{[^,]*}}) : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
-// CHECK: llvm.call @tenonLaunchKernel(%[[CALL]], %{{.*}}) : (!llvm.ptr, i32, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr) -> ()
+// CHECK: llvm.call @tenonLaunchKernel(%[[CALL]], %{{.*}}) : (!llvm.ptr, i32, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr, i32) -> ()
 func.func @layer(%x: memref<?x64xbf16>, %w: memref<32x64xbf16>, %b: memref<32xf32>, %y: memref<?x32xf32>) {
   %ws = memref.alloc() : memref<33554432xi8>
   %plan = blaslt.plan n = 32, k = 64, compute = f32 alpha = 2.0 bias activation = relu : bf16 -> f32

@@ -314,8 +314,8 @@ gpu.module @kernels {
   }
 }
 func.func @waits_not_persistent(%n: index) {
-  // expected-error @below {{'gpu.launch_func' op 'tenon.waits_itself' is for persistent launches; give it 'tenon.persistent' too}}
-  gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.waits_itself}
+  // expected-error @below {{'gpu.launch_func' op 'tenon.cluster' is for persistent launches; give it 'tenon.persistent' too}}
+  gpu.launch_func @kernels::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) {tenon.cluster = 2}
   return
 }
 

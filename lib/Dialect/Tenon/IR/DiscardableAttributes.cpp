@@ -113,6 +113,14 @@ static LogicalResult verifyOfLaunch(Operation *op, NamedAttribute attribute) {
                            "operands, but is ")
            << attribute.getValue();
   }
+  // attributes-C16
+  if (name == TenonDialect::kWaitsItselfAttr) {
+    if (isa<UnitAttr>(attribute.getValue()))
+      return success();
+    return op->emitOpError("'tenon.waits_itself' is a mark and takes no value, "
+                           "but is ")
+           << attribute.getValue();
+  }
   // attributes-C14
   auto maxBlocks =
       op->getAttrOfType<IntegerAttr>(TenonDialect::kPersistentAttr);
@@ -126,16 +134,9 @@ static LogicalResult verifyOfLaunch(Operation *op, NamedAttribute attribute) {
                        "an i64 from 1 to 8 and at most 'tenon.persistent', of "
                        "a cluster's blocks");
   // attributes-C17
-  if (name == TenonDialect::kResidentAttr)
-    return verifyCount(op, attribute, maxBlocks.getInt(),
-                       "a positive i64 and at most 'tenon.persistent', of "
-                       "thread blocks at least");
-  // attributes-C16
-  if (isa<UnitAttr>(attribute.getValue()))
-    return success();
-  return op->emitOpError("'tenon.waits_itself' is a mark and takes no value, "
-                         "but is ")
-         << attribute.getValue();
+  return verifyCount(op, attribute, maxBlocks.getInt(),
+                     "a positive i64 and at most 'tenon.persistent', of "
+                     "thread blocks at least");
 }
 
 LogicalResult TenonDialect::verifyOperationAttribute(Operation *op,

@@ -60,7 +60,7 @@ def Tenon_Dialect : Dialect {
     /// On a persistent gpu.launch_func: how many blocks a cluster has (i64,
     /// 1 to 8), along x. The grid is whole clusters.
     static constexpr llvm::StringLiteral kClusterAttr = "tenon.cluster";
-    /// On a persistent gpu.launch_func: the kernel itself waits for what ran
+    /// On a gpu.launch_func: the kernel itself waits for what ran
     /// before it on the stream, so it may start earlier (unit attribute).
     static constexpr llvm::StringLiteral kWaitsItselfAttr =
         "tenon.waits_itself";
