@@ -152,8 +152,8 @@ struct CUDAPipelineOptions : PassPipelineOptions<CUDAPipelineOptions> {
   Option<std::string> reduction{
       *this, "reduction",
       llvm::cl::desc("How every tiled layer that can have it reduces for a "
-                     "training batch norm: auto, separate, two_phase or "
-                     "resident"),
+                     "training batch norm: auto, separate, two_phase, "
+                     "resident or input_moments"),
       llvm::cl::init("auto")};
 };
 } // namespace

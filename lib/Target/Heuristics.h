@@ -66,6 +66,10 @@ double predictLibrary(const LayerProblem &problem, const TargetSpec &target);
 double predictRest(const LayerProblem &problem, const TargetSpec &target,
                    ReductionMethod reduction);
 
+/// Seconds of the kernels that have a product's moments of x and w.
+double predictInputMoments(const LayerProblem &problem,
+                           const TargetSpec &target);
+
 /// What a schedule comes to on one target.
 struct Prediction {
   const TargetSpec *target;

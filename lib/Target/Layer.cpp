@@ -217,8 +217,9 @@ LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method,
   problem.reduction = reduction;
   if (problem.hasNorm)
     problem.reducedBytes = getReducedBytes(layer);
-  problem.tiledDoesAll =
-      reduction == ReductionMethod::Resident || !findEpilogueObstacle(layer);
+  problem.tiledDoesAll = reduction == ReductionMethod::Resident ||
+                         reduction == ReductionMethod::InputMoments ||
+                         !findEpilogueObstacle(layer);
   if (problem.tiledDoesAll)
     problem.epilogue = classifyEpilogue(layer);
   problem.fitBytes =

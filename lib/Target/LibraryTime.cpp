@@ -50,6 +50,25 @@ double tenon::predictRest(const LayerProblem &problem, const TargetSpec &target,
          problem.epilogueBytes / target.memoryRate;
 }
 
+/// What kernels reach of the f64 rate between their barriers, and seconds
+/// before the first of a kernel's data are there. Estimated, not measured.
+static constexpr double kF64Share = 0.5, kLatencySeconds = 1.5e-6;
+/// States of S2 and S1 that blocks leave, which others read.
+static constexpr double kStates = 128;
+
+double tenon::predictInputMoments(const LayerProblem &problem,
+                                  const TargetSpec &target) {
+  double k = static_cast<double>(llvm::alignTo<32>(problem.k));
+  // S2 is symmetric, but for the tiles on its diagonal.
+  double kept = k * (k + 32) / 2;
+  double operations = 2 * kept * static_cast<double>(problem.m + problem.n);
+  double bytes = 2 * kStates * 8 * kept;
+  // An epilogue turns the three kernels' moments into statistics.
+  return operations / (kF64Share * target.f64Rate) +
+         bytes / (kL2Factor * target.memoryRate) +
+         4 * (kLaunchSeconds + kLatencySeconds);
+}
+
 double tenon::predictLibrary(const LayerProblem &problem,
                              const TargetSpec &target) {
   // f32 of precision bf16 or fp16 is read as f32 all the same.

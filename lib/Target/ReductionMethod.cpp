@@ -54,16 +54,19 @@ static std::string describe(Value value) {
                   : "the product";
 }
 
-/// What follows the batch norm may read of what precedes it the norm's input
-/// alone: no other value is kept.
-static std::string findCrossing(FusedLinearOp op, BatchNormTrainingOp norm) {
+/// What follows the batch norm reads of what precedes it, but cannot have: of
+/// that the norm's input alone may be kept. New statistics can only be
+/// returned.
+static std::string findCrossing(FusedLinearOp op, BatchNormTrainingOp norm,
+                                bool keepsInputAlone) {
   Division division(op, norm);
   Value input = norm.getInput();
   if (!division.before.contains(input))
     return "the batch norm's input does not depend on the product";
   for (Operation *user : division.after)
     for (auto [index, operand] : llvm::enumerate(user->getOperands()))
-      if (operand != input && division.before.contains(operand))
+      if (keepsInputAlone && operand != input &&
+          division.before.contains(operand))
         return isa<YieldOp>(user)
                    ? formatv("result #{0} is that of {1}, before the batch "
                              "norm, and only the norm's input is kept",
@@ -129,6 +132,77 @@ static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
   return "";
 }
 
+/// The step of `op`, one of whose operands is the value before; nothing if it
+/// is none.
+template <typename OpTy>
+static std::optional<AffineStep> findStep(OpTy op, Value &before) {
+  AffineStep step{std::is_same_v<OpTy, MulOp>, /*operand=*/Value()};
+  auto isMatrix = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getRank() == 2;
+  };
+  before = op.getInput();
+  if (FloatAttr scalar = op.getScalarAttr()) {
+    step.scalar = scalar.getValueAsDouble();
+    return step;
+  }
+  step.operand = op.getOther();
+  if (!isMatrix(before))
+    std::swap(before, step.operand);
+  if (isMatrix(step.operand))
+    return std::nullopt;
+  return step;
+}
+
+std::optional<SmallVector<AffineStep>>
+tenon::findAffineSteps(FusedLinearOp op, BatchNormTrainingOp norm) {
+  SmallVector<AffineStep> steps;
+  for (Value value = norm.getInput(); value != op.getAccumulator();) {
+    Operation *producer = value.getDefiningOp();
+    std::optional<AffineStep> step;
+    if (auto add = dyn_cast_or_null<AddOp>(producer))
+      step = findStep(add, value);
+    else if (auto mul = dyn_cast_or_null<MulOp>(producer))
+      step = findStep(mul, value);
+    else if (isa_and_nonnull<CastOp, arith::ExtFOp, arith::TruncFOp>(
+                 producer)) {
+      value = producer->getOperand(0);
+      continue;
+    }
+    if (!step)
+      return std::nullopt;
+    steps.push_back(*step);
+  }
+  std::reverse(steps.begin(), steps.end());
+  return steps;
+}
+
+/// What keeps x and w from giving the statistics of the norm's input.
+static std::string findInputMomentsProblem(FusedLinearOp op,
+                                           BatchNormTrainingOp norm) {
+  constexpr StringLiteral remedy = "; write reduction = two_phase";
+  int64_t k = op.getW().getType().getDimSize(1);
+  if (k > ProductMomentsOp::kMaxColumns)
+    return formatv("moments of x take K^2 products a row, and K = {0} is more "
+                   "than {1}, beyond which those of the product take less "
+                   "time{2}",
+                   k, ProductMomentsOp::kMaxColumns, remedy);
+  if (op.getPrecision() == Precision::TF32)
+    return ("a product of precision tf32 rounds x and w, so its moments are "
+            "others than theirs" +
+            remedy)
+        .str();
+  if (!findAffineSteps(op, norm))
+    return ("between the product and the batch norm there is more than "
+            "products and sums with numbers or vectors [N]" +
+            remedy)
+        .str();
+  if (llvm::all_of(op.getYield().getValues(), [&](Value value) {
+        return llvm::is_contained(norm.getNewStatistics(), value);
+      }))
+    return ("the layer returns new running statistics alone" + remedy).str();
+  return "";
+}
+
 std::string tenon::findReductionProblem(LinearOp, ScheduleAttr schedule) {
   if (schedule.getReduction() == ReductionMethod::Separate)
     return "";
@@ -147,8 +221,6 @@ std::string tenon::findReductionProblem(FusedLinearOp op,
     return ("reduction = " + name + ": " + reason).str();
   };
   constexpr StringLiteral leaveOut = "; leave reduction out";
-  if (method == ReductionMethod::InputMoments)
-    return fail("no kernel computes it yet; write two_phase or resident");
   auto norms = op.getBody()->getOps<BatchNormTrainingOp>();
   if (norms.empty())
     return fail("the layer has no training batch norm" + leaveOut);
@@ -163,9 +235,14 @@ std::string tenon::findReductionProblem(FusedLinearOp op,
                         "32 bits",
                         input) +
                 leaveOut);
-  std::string problem = findCrossing(op, norm);
+  std::string problem = findCrossing(
+      op, norm, /*keepsInputAlone=*/method != ReductionMethod::InputMoments);
   if (!problem.empty())
     return fail(problem + leaveOut);
+  if (method == ReductionMethod::InputMoments) {
+    problem = findInputMomentsProblem(op, norm);
+    return problem.empty() ? "" : fail(problem);
+  }
   if (method == ReductionMethod::Resident)
     problem = findResidentProblem(op, schedule, norm);
   if (problem.empty() && schedule.getFamily() == KernelFamily::Wgmma)

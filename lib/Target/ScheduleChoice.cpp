@@ -58,6 +58,8 @@ double tenon::predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
     seconds += problem.fitBytes / target.memoryRate + kLaunchSeconds;
   if (schedule.isSplit())
     seconds += kGuardSeconds + kLaunchSeconds;
+  if (problem.reduction == ReductionMethod::InputMoments)
+    seconds += predictInputMoments(problem, target);
   return problem.tiledDoesAll
              ? seconds
              : seconds + predictRest(problem, target, problem.reduction);

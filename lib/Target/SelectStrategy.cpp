@@ -66,11 +66,10 @@ LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
   }
   if (reduction != "auto") {
     request.reduction = symbolizeReductionMethod(reduction);
-    if (!request.reduction ||
-        *request.reduction == ReductionMethod::InputMoments)
+    if (!request.reduction)
       return emitError(loc) << "'" << reduction.getValue()
                             << "' is not a reduction; expected auto, separate, "
-                               "two_phase or resident";
+                               "two_phase, resident or input_moments";
   }
   if (request.reduction && request.strategy == Strategy::Library)
     return emitError(loc, "strategy=library leaves no layer that could have "

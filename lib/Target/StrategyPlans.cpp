@@ -93,9 +93,12 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
 }
 
 /// Whether to look at a reduction that nothing asks for. What keeps resident
-/// from most layers needs no words.
+/// and input_moments from most layers needs no words.
 static bool isWorthTrying(const Layer &layer, ReductionMethod reduction,
                           ArrayRef<const TargetSpec *> targets) {
+  if (reduction == ReductionMethod::InputMoments)
+    return layer.getK() <= ProductMomentsOp::kMaxColumns &&
+           layer.precision != Precision::TF32;
   return reduction != ReductionMethod::Resident ||
          (!layer.product.isDynamicDim(0) &&
           llvm::all_of(targets, [](const TargetSpec *target) {
@@ -108,7 +111,8 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
     return planReduction(methods.front(), schedule.getReduction());
   SmallVector<ReductionMethod> all{ReductionMethod::Separate};
   if (hasBatchNorm(layer))
-    all.append({ReductionMethod::TwoPhase, ReductionMethod::Resident});
+    all.append({ReductionMethod::TwoPhase, ReductionMethod::Resident,
+                ReductionMethod::InputMoments});
   for (ReductionMethod reduction : llvm::reverse(all)) {
     // What is asked for is for the layers that can have it; others have what
     // keeps less in the kernel.

@@ -174,6 +174,8 @@ std::string StrategySelector::describeRest(ReductionMethod reduction) {
     return "the product with moments for the batch norm; ";
   if (reduction == ReductionMethod::Resident)
     return "the batch norm too; ";
+  if (reduction == ReductionMethod::InputMoments)
+    return "the batch norm too, by moments of x; ";
   std::optional<TiledObstacle> obstacle = findEpilogueObstacle(layer);
   if (!obstacle)
     return "";

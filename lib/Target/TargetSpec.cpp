@@ -29,7 +29,7 @@ static constexpr TargetSpec::Rates shareOf(TargetSpec::Rates rates) {
 // reaches), the A40 and the RTX 4090. Those of sm_90: measured on an H200, but
 // for wgmma, which is estimated: what the power of an H200 lets its large
 // products reach, 0.86 of the data sheet's 989e12 and 494e12; and for fused
-// multiply-adds, the data sheet's.
+// multiply-adds and f64, the data sheets'.
 static constexpr TargetSpec::Rates kA100{312e12, 156e12};
 static constexpr TargetSpec::Rates kA40{149.7e12, 74.8e12};
 static constexpr TargetSpec::Rates kRtx4090{165.2e12, 82.6e12};
@@ -39,17 +39,19 @@ static constexpr TargetSpec::Rates kH200Library{790e12, 400e12};
 static constexpr double kA100Fma = 19.5e12, kA40Fma = 37.4e12,
                         kRtx4090Fma = 82.6e12, kH200Fma = 67e12,
                         kH200Sgemm = 51e12;
+static constexpr double kA100F64 = 19.5e12, kA40F64 = 0.58e12,
+                        kRtx4090F64 = 1.29e12, kH200F64 = 67e12;
 
 // clang-format off
 static constexpr TargetSpec kTargets[] = {
     // name, PTX, portable, mma_sync, wgmma, shared memory of a block and of a
     // multiprocessor, registers, multiprocessors, memory, L2, mma.sync, wgmma,
-    // fused multiply-adds, cuBLAS, its fp32
-    {"sm_80", "+ptx74", true, true, false, 166912, 167936, 65536, 108, 1.9e12, 40 << 20, kA100, {}, kA100Fma, shareOf(kA100), kLibraryShare * kA100Fma},
-    {"sm_86", "+ptx74", true, true, false, 101376, 102400, 65536, 84, 0.696e12, 6 << 20, kA40, {}, kA40Fma, shareOf(kA40), kLibraryShare * kA40Fma},
-    {"sm_89", "+ptx78", true, true, false, 101376, 102400, 65536, 128, 1.008e12, 72 << 20, kRtx4090, {}, kRtx4090Fma, shareOf(kRtx4090), kLibraryShare * kRtx4090Fma},
-    {"sm_90", "+ptx78", true, true, false, 232448, 233472, 65536, 132, 4.1e12, 50 << 20, kH200, {}, kH200Fma, kH200Library, kH200Sgemm},
-    {"sm_90a", "+ptx80", false, true, true, 232448, 233472, 65536, 132, 4.1e12, 50 << 20, kH200, kH200Wgmma, kH200Fma, kH200Library, kH200Sgemm},
+    // fused multiply-adds, f64, cuBLAS, its fp32
+    {"sm_80", "+ptx74", true, true, false, 166912, 167936, 65536, 108, 1.9e12, 40 << 20, kA100, {}, kA100Fma, kA100F64, shareOf(kA100), kLibraryShare * kA100Fma},
+    {"sm_86", "+ptx74", true, true, false, 101376, 102400, 65536, 84, 0.696e12, 6 << 20, kA40, {}, kA40Fma, kA40F64, shareOf(kA40), kLibraryShare * kA40Fma},
+    {"sm_89", "+ptx78", true, true, false, 101376, 102400, 65536, 128, 1.008e12, 72 << 20, kRtx4090, {}, kRtx4090Fma, kRtx4090F64, shareOf(kRtx4090), kLibraryShare * kRtx4090Fma},
+    {"sm_90", "+ptx78", true, true, false, 232448, 233472, 65536, 132, 4.1e12, 50 << 20, kH200, {}, kH200Fma, kH200F64, kH200Library, kH200Sgemm},
+    {"sm_90a", "+ptx80", false, true, true, 232448, 233472, 65536, 132, 4.1e12, 50 << 20, kH200, kH200Wgmma, kH200Fma, kH200F64, kH200Library, kH200Sgemm},
 };
 // clang-format on
 

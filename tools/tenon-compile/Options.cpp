@@ -99,9 +99,10 @@ struct Flags {
       "reduction", cl::init("auto"),
       cl::desc("How tiled layers reduce for a training batch norm: separate "
                "(by kernels after the product), two_phase (the product gives "
-               "moments) or resident (in one kernel) where a layer can have "
-               "it, or auto (default)"),
-      cl::value_desc("auto|separate|two_phase|resident"), cl::cat(category)};
+               "moments), resident (in one kernel) or input_moments (x and w "
+               "give moments) where a layer can have it, or auto (default)"),
+      cl::value_desc("auto|separate|two_phase|resident|input_moments"),
+      cl::cat(category)};
   // Named and meant as mlir-opt's.
   cl::opt<std::string> remarksAll{
       "remarks-filter", cl::desc("Show all remarks whose category matches"),

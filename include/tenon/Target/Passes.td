@@ -59,6 +59,7 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | `separate` (split products alone) | the product, and two passes over it, each a launch |
     | `two_phase` | the product, and one pass over what is reduced |
     | `resident` (wgmma, method `direct`, a static M whose row tiles fit the GPU at once) | the product in whole turns, and a wait in each |
+    | `input_moments` (K at most 256, not precision `tf32`, sums and products with numbers or `[N]` alone before the norm) | the product, and before it kernels of `(M + N) K^2` products in f64 |
 
     What fits two thirds of L2 is read faster in such a pass. A remark has the
     times of all.
@@ -141,7 +142,8 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
            "#tenon.schedule<...>; empty: one is chosen for each">,
     Option<"reduction", "reduction", "std::string", "\"auto\"",
            "auto, or how every tiled layer that can have it reduces for a "
-           "training batch norm: separate, two_phase, resident">,
+           "training batch norm: separate, two_phase, resident, "
+           "input_moments">,
   ];
   let dependentDialects = ["::mlir::tenon::TenonDialect"];
 }

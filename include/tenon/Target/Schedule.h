@@ -114,6 +114,19 @@ std::optional<TiledObstacle> findEpilogueObstacle(FusedLinearOp op);
 std::string findReductionProblem(LinearOp op, ScheduleAttr schedule);
 std::string findReductionProblem(FusedLinearOp op, ScheduleAttr schedule);
 
+/// What is done to each element of a column: times, or plus, a number or the
+/// column's element of a vector.
+struct AffineStep {
+  bool isScale;
+  Value operand;     ///< of the region; null for a number
+  double scalar = 0; ///< without an operand
+};
+
+/// What the region of `op` does to the product before `norm`, in order; nothing
+/// if it is other than such steps and changes of type.
+std::optional<SmallVector<AffineStep>>
+findAffineSteps(FusedLinearOp op, BatchNormTrainingOp norm);
+
 /// Parts in which `method` takes elements of f32 (`tenon.split`); 0 if it takes
 /// them as they are.
 unsigned getSplitParts(ProductMethod method);

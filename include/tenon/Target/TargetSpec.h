@@ -51,6 +51,8 @@ struct TargetSpec {
   Rates wgmmaRate;
   /// The same of fused multiply-adds in f32, without tensor cores.
   double fmaRate;
+  /// The same of mma.sync in f64.
+  double f64Rate;
   /// The same, of cuBLAS's large products, and of those in fp32 (SGEMM).
   Rates libraryRate;
   double libraryFp32Rate;

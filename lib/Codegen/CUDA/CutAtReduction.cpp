@@ -30,8 +30,7 @@ static void eraseUnused(Block &body, RewriterBase &rewriter) {
       rewriter.eraseOp(&op);
 }
 
-/// Erases the layer's operands that its region does not use.
-static void eraseUnusedOperands(FusedLinearOp op) {
+void tenon::eraseUnusedOperands(FusedLinearOp op) {
   Block *body = op.getBody();
   for (unsigned index = body->getNumArguments() - 1; index != 0; --index)
     if (body->getArgument(index).use_empty()) {

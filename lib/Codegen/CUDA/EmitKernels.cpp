@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EpilogueKernels.h"
+#include "InputMoments/InputMoments.h"
 #include "OverlapKernels.h"
 #include "SplitKernel.h"
 #include "Tiled/TiledKernel.h"
@@ -32,6 +33,8 @@ struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
       return lowerTiledLinear(tiled, module, kernels);
     if (auto split = dyn_cast<SplitOp>(op))
       return lowerSplit(split, module, kernels);
+    if (auto moments = dyn_cast<ProductMomentsOp>(op))
+      return lowerProductMoments(moments, module, kernels);
     return lowerEpilogue(cast<EpilogueOp>(op), module, kernels);
   }
 
@@ -39,7 +42,7 @@ struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
     ModuleOp module = getOperation();
     SmallVector<Operation *> ops;
     module.walk([&](Operation *op) {
-      if (isa<EpilogueOp, SplitOp, TiledLinearOp>(op))
+      if (isa<EpilogueOp, ProductMomentsOp, SplitOp, TiledLinearOp>(op))
         ops.push_back(op);
     });
     if (ops.empty())

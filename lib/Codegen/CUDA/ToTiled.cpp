@@ -12,6 +12,7 @@
 
 #include "CutAtReduction.h"
 #include "ElementwiseToEpilogue.h"
+#include "NormaliseByInputMoments.h"
 #include "RestEpilogue.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
@@ -131,10 +132,9 @@ static ValueRange getEpilogueInputs(LinearOp op) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// The matrix itself.
-static Value lookThrough(Value operand) {
+Value tenon::lookThroughSplit(Value operand) {
   auto split = operand.getDefiningOp<WithSplitOp>();
-  return split ? lookThrough(split.getX()) : operand;
+  return split ? lookThroughSplit(split.getX()) : operand;
 }
 
 /// The halves and factors of `operand`: those beside it, or new ones.
@@ -145,7 +145,7 @@ static std::pair<Value, Value> getSplit(Value operand, unsigned parts,
   if (known && known.getHalves().getType().getDimSize(1) ==
                    SplitOp::getNumColumns(type.getDimSize(1), parts))
     return {known.getHalves(), known.getFactors()};
-  auto split = SplitOp::create(builder, loc, lookThrough(operand), parts);
+  auto split = SplitOp::create(builder, loc, lookThroughSplit(operand), parts);
   return {split.getHalves(), split.getFactors()};
 }
 
@@ -177,8 +177,8 @@ TiledLinearOp FunctionConverter::createSplit(OpTy op, ValueRange outputs,
           ? schedule.getMomentRows()
           : 0);
   TiledLinearOp guarded =
-      createTiled(op, lookThrough(op.getX()), lookThrough(op.getW()), factors,
-                  tiled.getResults(), guard);
+      createTiled(op, lookThroughSplit(op.getX()), lookThroughSplit(op.getW()),
+                  factors, tiled.getResults(), guard);
   IRMapping mapping;
   tiled.getEpilogue().cloneInto(&guarded.getEpilogue(), mapping);
   return guarded;
@@ -193,7 +193,8 @@ void FunctionConverter::replace(OpTy op, ScheduleAttr schedule) {
   if (schedule.isSplit()) {
     tiled = createSplit(op, outputs, schedule);
   } else {
-    tiled = createTiled(op, lookThrough(op.getX()), lookThrough(op.getW()),
+    tiled = createTiled(op, lookThroughSplit(op.getX()),
+                        lookThroughSplit(op.getW()),
                         /*factors=*/{}, outputs, schedule);
     moveEpilogue(op, tiled);
   }
@@ -259,6 +260,9 @@ template <typename OpTy> LogicalResult FunctionConverter::convert(OpTy op) {
   if constexpr (std::is_same_v<OpTy, FusedLinearOp>) {
     if (schedule.getReduction() == ReductionMethod::TwoPhase) {
       op = cutAtReduction(op, schedule.getMomentRows(), rewriter);
+      rewriter.setInsertionPoint(op);
+    } else if (schedule.getReduction() == ReductionMethod::InputMoments) {
+      op = normaliseByInputMoments(op, rewriter);
       rewriter.setInsertionPoint(op);
     } else if (schedule.getMethod() != ProductMethod::Direct &&
                findEpilogueObstacle(op)) {

@@ -86,19 +86,6 @@ func.func @ragged_rows(%x: tensor<?x64xf16>, %w: tensor<36x64xf16>, %r: tensor<?
 
 // -----
 
-func.func @input_moments(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32xf16>) -> tensor<?x32xf16> {
-  // expected-error @below {{reduction = input_moments: no kernel computes it yet; write two_phase or resident}}
-  %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
-      epilogue(%acc: tensor<?x32xf16>, %res = %r: tensor<?x32xf16>) -> tensor<?x32xf16>
-      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = input_moments>} {
-    %n = tenon.batch_norm_training %acc : (tensor<?x32xf16>) -> tensor<?x32xf16>
-    tenon.yield %n : tensor<?x32xf16>
-  }
-  return %0 : tensor<?x32xf16>
-}
-
-// -----
-
 func.func @resident_mma_sync(%x: tensor<128x64xf16>, %w: tensor<32x64xf16>, %r: tensor<128x32xf16>) -> tensor<128x32xf16> {
   // expected-error @below {{reduction = resident: only wgmma kernels wait for other tiles; write reduction = two_phase}}
   %0 = tenon.fused_linear %x, %w : tensor<128x64xf16>, tensor<32x64xf16>

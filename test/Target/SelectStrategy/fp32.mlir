@@ -113,7 +113,7 @@ func.func @few_columns(%x: tensor<?x63xf32>, %w: tensor<128x63xf32>) -> tensor<?
 // AUTO80-LABEL: @reduction
 // AUTO80: attributes {tenon.strategy = #tenon.strategy<library>}
 func.func @reduction(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
-  // expected-remark @below {{Reason="the product with moments for the batch norm; two_phase by fp16x3}}
+  // expected-remark @below {{Reason="the product with moments for the batch norm; input_moments by fp16x3}}
   %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
       epilogue(%acc: tensor<?x32xf32>) -> tensor<?x32xf32> {
     %1 = tenon.batch_norm_training %acc : (tensor<?x32xf32>) -> tensor<?x32xf32>

@@ -4,13 +4,14 @@
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=two_phase" \
 // RUN:   | FileCheck %s --check-prefix=TWO --implicit-check-not='= resident'
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=resident" | FileCheck %s --check-prefix=RESIDENT
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=input_moments" | FileCheck %s --check-prefix=INPUT
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=separate" | FileCheck %s --check-prefix=SEPARATE --implicit-check-not=reduction
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_80 strategy=tiled" | FileCheck %s --check-prefix=SM80 --implicit-check-not='= resident'
 // Run again, the pass changes nothing.
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a -o %t.once
 // RUN: tenon-opt %t.once --tenon-select-strategy="targets=sm_90a reduction=separate" | diff %t.once -
-// RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=input_moments" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: 'input_moments' is not a reduction; expected auto, separate, two_phase or resident
+// RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=magic" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: error: 'magic' is not a reduction; expected auto, separate, two_phase, resident or input_moments
 // RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=resident strategy=library" 2>&1 | FileCheck %s --check-prefix=LIBRARY
 // LIBRARY: error: strategy=library leaves no layer that could have the reduction; leave one of the two out
 // RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=resident schedule=wgmma" 2>&1 | FileCheck %s --check-prefix=BOTH
@@ -78,4 +79,41 @@ func.func @fp32(%x: tensor<?x4096xf32>, %w: tensor<4096x4096xf32> {tenon.param})
     tenon.yield %1 : tensor<?x4096xf32>
   }
   return %0 : tensor<?x4096xf32>
+}
+
+// Where K is short, moments of x and w cost less than a pass over the product, which is written once.
+// CHECK-LABEL: @short_k
+// CHECK: #tenon.schedule<wgmma, {{.*}}reduction = input_moments>
+// WHY: Function=short_k | Reason="the batch norm too, by moments of x; input_moments by direct {{[0-9.]+}} us; {{.*}}two_phase by direct {{[0-9.]+}} us;
+// TWO-LABEL: @short_k
+// TWO: reduction = two_phase>
+// INPUT-LABEL: @short_k
+// INPUT: reduction = input_moments>
+// SM80-LABEL: @short_k
+// SM80: #tenon.schedule<mma_sync, {{.*}}reduction = input_moments>
+func.func @short_k(%x: tensor<16384x128xbf16>, %w: tensor<8192x128xbf16> {tenon.param}, %b: tensor<8192xbf16>) -> tensor<16384x8192xbf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<16384x128xbf16>, tensor<8192x128xbf16>
+      epilogue(%acc: tensor<16384x8192xbf16>, %bias = %b: tensor<8192xbf16>) -> tensor<16384x8192xbf16> {
+    %1 = tenon.add %acc, %bias : tensor<16384x8192xbf16>, tensor<8192xbf16>
+    %2 = tenon.batch_norm_training %1 : (tensor<16384x8192xbf16>) -> tensor<16384x8192xbf16>
+    tenon.yield %2 : tensor<16384x8192xbf16>
+  }
+  return %0 : tensor<16384x8192xbf16>
+}
+
+// An activation before the norm leaves x's moments of no use: what is asked for falls back.
+// CHECK-LABEL: @bent
+// CHECK-NOT: reduction = input_moments
+// WHY: Function=bent | {{.*}}input_moments cannot be, since reduction = input_moments: between the product and the batch norm there is more than products and sums
+// INPUT-LABEL: @bent
+// INPUT-NOT: reduction = input_moments
+// INPUT: return
+func.func @bent(%x: tensor<16384x128xbf16>, %w: tensor<8192x128xbf16> {tenon.param}) -> tensor<16384x8192xbf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<16384x128xbf16>, tensor<8192x128xbf16>
+      epilogue(%acc: tensor<16384x8192xbf16>) -> tensor<16384x8192xbf16> {
+    %1 = tenon.relu %acc : tensor<16384x8192xbf16>
+    %2 = tenon.batch_norm_training %1 : (tensor<16384x8192xbf16>) -> tensor<16384x8192xbf16>
+    tenon.yield %2 : tensor<16384x8192xbf16>
+  }
+  return %0 : tensor<16384x8192xbf16>
 }

@@ -121,6 +121,8 @@ def convert_from_integer(item: Instruction, grid, modifiers: list[str], target: 
     read = get(item.operands[1], dtype_of(source), grid)
     if target == "f32":
         return lambda u: u.put(slot, read(u).astype(np.float32).view(np.uint32))
+    if target == "f64":
+        return lambda u: u.put(slot, read(u).astype(np.float64).view(np.uint64))
     if get_bits(source) > 32:
         raise PtxError("rounds twice in the emulator")
     return lambda u: u.put(slot, to_bits(read(u).astype(np.float64), target))

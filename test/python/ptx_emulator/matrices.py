@@ -106,6 +106,23 @@ def multiply_warp(item: Instruction, grid):
     return whole_warps(run)
 
 
+@instruction("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64")
+def multiply_warp_f64(item: Instruction, grid):
+    target, a, b, c = (operand.items for operand in item.operands)
+    slots = [slot_of(r, 64) for r in target]
+    read_a, read_b, read_c = (getters(o, np.float64, grid) for o in (a, b, c))
+
+    def run(u):
+        # Lanes hold a row of a, or a column of b, at lane / 4, and of K lane % 4.
+        x, w = (whole(read[0](u), u.n).reshape(-1, 8, 4) for read in (read_a, read_b))
+        old = np.stack([whole(f(u), u.n).reshape(-1, 8, 4) for f in read_c], axis=-1).reshape(-1, 8, 8)
+        new = (x @ w.transpose(0, 2, 1) + old).reshape(-1, 8, 4, 2)
+        for i, slot in enumerate(slots):
+            u.put(slot, np.ascontiguousarray(new[..., i]).reshape(u.n).view(np.uint64))
+
+    return whole_warps(run)
+
+
 class Operand:
     """A matrix that a wgmma descriptor points to: rows of 32 bytes of K."""
 

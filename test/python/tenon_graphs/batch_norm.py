@@ -43,8 +43,10 @@ def _schedule(
     return Schedule(text, wgmma.TARGET, kind, reduction)
 
 
-def _mma_sync(kind: str, tile: str, warps: str, stages: int, options: str = "", method: str = "") -> Schedule:
-    made = _schedule(kind, tile, warps, stages, options, method)
+def _mma_sync(
+    kind: str, tile: str, warps: str, stages: int, options: str = "", method: str = "", reduction: str = "two_phase"
+) -> Schedule:
+    made = _schedule(kind, tile, warps, stages, options, method, reduction)
     return replace(made, text=made.text.replace("wgmma", "mma_sync"), target=TARGET)
 
 
@@ -82,6 +84,14 @@ RESIDENT = {
     "wgmma_f16_128x192_1x2": _resident("f16", "128x192", 4, ",cluster=1x2"),
     "wgmma_tf32_128x256_2x1": _resident("tf32", "128x256", 4, ",cluster=2x1"),
     "wgmma_tf32_128x128": _resident("tf32", "128x128", 5),
+}
+INPUT_MOMENTS = {
+    "wgmma_bf16_128x256_2x1": _schedule("bf16", "128x256", "8x1", 4, ",cluster=2x1", reduction="input_moments"),
+    "wgmma_f16_192x128_ping_pong": _schedule("f16", "192x128", "4x1", 4, PING_PONG, reduction="input_moments"),
+    "wgmma_fp32_128x192": _schedule("fp32", "128x192", "8x1", 4, "", "fp16x3", "input_moments"),
+    "mma_sync_bf16_128x256": _mma_sync("bf16", "128x256", "2x4", 3, reduction="input_moments"),
+    "mma_sync_fp32_128x128": _mma_sync("fp32", "128x128", "2x4", 3, "", "fp16x3", "input_moments"),
+    "mma_sync_fp32_fma_64x64": _mma_sync("fp32", "64x64", "2x2", 3, "", "fma", "input_moments"),
 }
 # What stands around batch norm: each has all of these letters' parts. b: bias, s: scale, a: an activation before;
 # p: a weight and a bias of its own, r: running statistics; A: an activation after, R: a residual after.
@@ -167,5 +177,7 @@ def check_fused(graphs: Sequence[Graph], stem: Path, schedule: Schedule) -> None
         assert f"reduction = {schedule.reduction}" in function, function
         if schedule.reduction == "two_phase":
             assert "tenon.moments" in function and " moments(" in function, function
+        elif schedule.reduction == "input_moments":
+            assert "tenon.product_moments" in function and "batch_norm_training" not in function, function
         else:  # one kernel for all of it
             assert "tenon.epilogue" not in function, function

@@ -51,6 +51,9 @@ getOperandBuffers(Operation *op, RewriterBase &rewriter,
                   const bufferization::BufferizationOptions &options,
                   bufferization::BufferizationState &state);
 
+/// Lets one-shot bufferization see `tenon.product_moments`.
+void attachProductMomentsBufferization(MLIRContext &context);
+
 /// Lets one-shot bufferization see `tenon.split`.
 void attachSplitBufferization(MLIRContext &context);
 

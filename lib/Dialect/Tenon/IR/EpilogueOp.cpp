@@ -246,6 +246,7 @@ struct EpilogueBufferization
 
 void tenon::detail::attachEpilogueBufferization(MLIRContext &context) {
   EpilogueOp::attachInterface<EpilogueBufferization>(context);
+  attachProductMomentsBufferization(context);
   attachSplitBufferization(context);
   attachTiledLinearBufferization(context);
 }

@@ -1,0 +1,189 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A layer whose batch norm takes the statistics that x and w give.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NormaliseByInputMoments.h"
+
+#include "CutAtReduction.h"
+#include "ElementwiseToEpilogue.h"
+
+#include "tenon/Target/Schedule.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+/// Builds the statistics of the norm's input, and the new running ones.
+class StatisticsBuilder {
+public:
+  StatisticsBuilder(FusedLinearOp op, BatchNormTrainingOp norm, RewriterBase &b)
+      : op(op), norm(norm), b(b), loc(norm.getLoc()) {}
+
+  /// Mean and biased variance, then the new statistics.
+  SmallVector<Value> build();
+
+private:
+  SmallVector<Value> cloneOperands();
+  Value applyToMean(Value mean);
+  Value applyToVariance(Value variance);
+  Value blend(Value running, Value value);
+
+  FusedLinearOp op;
+  BatchNormTrainingOp norm;
+  RewriterBase &b;
+  Location loc;
+  SmallVector<AffineStep> steps;
+  IRMapping mapping; ///< from the layer's region to the statistics'
+};
+} // namespace
+
+/// The layer's operands that the statistics depend on.
+SmallVector<Value> StatisticsBuilder::cloneOperands() {
+  llvm::SmallSetVector<Value, 8> needed;
+  auto insert = [&](Value value) {
+    if (value)
+      needed.insert(value);
+  };
+  for (const AffineStep &step : steps)
+    insert(step.operand);
+  insert(norm.getRunningMean());
+  insert(norm.getRunningVar());
+  for (unsigned i = 0; i != needed.size(); ++i)
+    if (Operation *producer = needed[i].getDefiningOp())
+      needed.insert_range(producer->getOperands());
+  SmallVector<Value> inputs;
+  Block *body = b.getInsertionBlock();
+  for (BlockArgument argument : op.getBody()->getArguments()) {
+    if (!needed.contains(argument))
+      continue;
+    inputs.push_back(op.getEpilogueOperands()[argument.getArgNumber() - 1]);
+    mapping.map(argument, body->addArgument(argument.getType(), loc));
+  }
+  for (Operation &nested : op.getBody()->without_terminator())
+    if (llvm::any_of(nested.getResults(),
+                     [&](Value result) { return needed.contains(result); }))
+      b.clone(nested, mapping);
+  return inputs;
+}
+
+Value StatisticsBuilder::applyToMean(Value mean) {
+  for (const AffineStep &step : steps) {
+    if (step.isScale)
+      mean = step.operand
+                 ? MulOp::create(b, loc, mean, mapping.lookup(step.operand))
+                 : MulOp::create(b, loc, mean, step.scalar);
+    else
+      mean = step.operand
+                 ? AddOp::create(b, loc, mean, mapping.lookup(step.operand))
+                 : AddOp::create(b, loc, mean, step.scalar);
+  }
+  return mean;
+}
+
+Value StatisticsBuilder::applyToVariance(Value variance) {
+  for (const AffineStep &step : steps)
+    for (unsigned twice = 0; step.isScale && twice != 2; ++twice)
+      variance = step.operand ? MulOp::create(b, loc, variance,
+                                              mapping.lookup(step.operand))
+                              : MulOp::create(b, loc, variance, step.scalar);
+  return variance;
+}
+
+/// (1 - momentum) running + momentum value.
+Value StatisticsBuilder::blend(Value running, Value value) {
+  double momentum = norm.getMomentum().convertToDouble();
+  Value kept = MulOp::create(b, loc, mapping.lookup(running), 1 - momentum);
+  return AddOp::create(b, loc, kept, MulOp::create(b, loc, value, momentum));
+}
+
+SmallVector<Value> StatisticsBuilder::build() {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op);
+  steps = *findAffineSteps(op, norm);
+  auto moments = ProductMomentsOp::create(b, loc, lookThroughSplit(op.getX()),
+                                          lookThroughSplit(op.getW()));
+  Region region;
+  Block &body = region.emplaceBlock();
+  SmallVector<Value> inputs = moments.getResults(), arguments;
+  for (Value result : moments.getResults())
+    arguments.push_back(body.addArgument(result.getType(), loc));
+  SmallVector<Value> statistics;
+  {
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToEnd(&body);
+    llvm::append_range(inputs, cloneOperands());
+    statistics = {applyToMean(arguments[0]), applyToVariance(arguments[1])};
+    if (!norm.getNewStatistics().empty()) {
+      Value unbiased = applyToVariance(arguments[2]);
+      statistics.push_back(blend(norm.getRunningMean(), statistics[0]));
+      statistics.push_back(blend(norm.getRunningVar(), unbiased));
+    }
+    YieldOp::create(b, loc, statistics);
+  }
+  SmallVector<Value> outputs;
+  for (Value value : statistics)
+    outputs.push_back(createEmpty(
+        b, loc, cast<RankedTensorType>(value.getType()), op.getX()));
+  auto epilogue = EpilogueOp::create(b, loc, inputs, outputs);
+  b.inlineRegionBefore(region, epilogue.getEpilogue(),
+                       epilogue.getEpilogue().end());
+  return epilogue.getResults();
+}
+
+/// Replaces the norm by one with given statistics, new operands of the layer.
+static void replaceNorm(FusedLinearOp op, BatchNormTrainingOp norm,
+                        ValueRange statistics, RewriterBase &rewriter) {
+  op.getEpilogueOperandsMutable().append(statistics);
+  SmallVector<Value> arguments;
+  for (Value value : statistics)
+    arguments.push_back(
+        op.getBody()->addArgument(value.getType(), norm.getLoc()));
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(norm);
+  auto inference = BatchNormInferenceOp::create(
+      rewriter, norm.getLoc(), norm.getInput().getType(), norm.getInput(),
+      arguments[0], arguments[1], norm.getWeight(), norm.getBias(),
+      norm.getEpsAttr());
+  rewriter.replaceAllUsesWith(norm.getResult(), inference.getResult());
+  rewriter.eraseOp(norm);
+  eraseUnusedOperands(op);
+}
+
+FusedLinearOp tenon::normaliseByInputMoments(FusedLinearOp op,
+                                             RewriterBase &rewriter) {
+  BatchNormTrainingOp norm =
+      *op.getBody()->getOps<BatchNormTrainingOp>().begin();
+  SmallVector<Value> statistics = StatisticsBuilder(op, norm, rewriter).build();
+  // New statistics, which the yield alone uses, are no longer the layer's.
+  SmallVector<Value> yielded, results(op.getNumResults());
+  SmallVector<unsigned> positions;
+  for (auto [index, value] : llvm::enumerate(op.getYield().getValues())) {
+    if (llvm::is_contained(norm.getNewStatistics(), value)) {
+      results[index] = statistics[1 + cast<OpResult>(value).getResultNumber()];
+      continue;
+    }
+    yielded.push_back(value);
+    positions.push_back(index);
+  }
+  op.getYield().getValuesMutable().assign(yielded);
+  auto layer = FusedLinearOp::create(
+      rewriter, op.getLoc(), ValueRange(yielded).getTypes(), op.getX(),
+      op.getW(), op.getEpilogueOperands(), op.getPrecisionAttr());
+  layer->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  rewriter.inlineRegionBefore(op.getEpilogue(), layer.getEpilogue(),
+                              layer.getEpilogue().end());
+  replaceNorm(layer, norm, ArrayRef(statistics).take_front(2), rewriter);
+  for (auto [position, result] : llvm::zip(positions, layer.getResults()))
+    results[position] = result;
+  rewriter.replaceOp(op, results);
+  return layer;
+}
