@@ -93,7 +93,7 @@ int64_t tenon::getWorkspaceBytes(ScheduleAttr schedule) {
   if (schedule.getStreamK())
     ofBlock = tile[0] * tile[1] * 4;
   else if (isResident(schedule))
-    ofBlock = 2 * tile[1] * kStateBytesPerColumn;
+    ofBlock = 2 * tile[1] * kTaggedStateBytes;
   return ofBlock ? getMaxBlocks(schedule) * (8 + ofBlock) : 0;
 }
 

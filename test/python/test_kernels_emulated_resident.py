@@ -35,7 +35,7 @@ class Norm:
     @property
     def workspace(self) -> int:
         tile_n = int(re.search(r"tile = \d+x(\d+)", self.schedule)[1])
-        return MAX_BLOCKS * (8 + 2 * 8 * tile_n)
+        return MAX_BLOCKS * (8 + 2 * 16 * tile_n)
 
     def source(self) -> str:
         def types(kind: str) -> tuple[str, str, str]:
@@ -136,8 +136,8 @@ class Case:
             model.run("layer", x, w, residual, y, workspace, *vectors)
             expected = self.expect(mean, variance)
             bits = device.get(y)
-            marks = device.get(workspace)[: 8 * model.resident].view(np.int64)
-            assert not replays or not marks.any()
+            flags = device.get(workspace)[: 8 * model.resident]
+            assert not replays or not flags.any()
             assert first is None or np.array_equal(bits, first)
             first = bits
             error = {"f32": 2e-5, "f16": 2.0**-10, "bf16": 2.0**-7}[layer.element]
@@ -165,6 +165,7 @@ LAYERS = {
     "cluster": (Norm(300, 64, 72, wgmma("64x32", 32, "4x1", CLUSTER), "f32"), 6),
     "cluster_full": (Norm(256, 96, 64, wgmma("64x32", 64, "4x1", CLUSTER)), 8),
     "wide_cluster": (Norm(130, 96, 64, wgmma("64x32", 64, "4x1", WIDE_CLUSTER)), 6),
+    "two_rows": (Norm(2, 32, 64, wgmma("64x32", 64, "4x1"), "f16"), 1),
     "many_row_tiles": (Norm(64 * 19 + 3, 32, 64, wgmma("64x32", 64, "4x1")), 20),
 }
 
@@ -178,10 +179,33 @@ def test_resident(name, tmp_path):
     assert model.launched == 2 * ["layer_tiled"]
 
 
-def test_replayed(tmp_path):
-    """A replayed graph brings the token of the launch before it: marks must not outlive a launch."""
-    layer = Norm(128, 96, 64, wgmma("64x32", 64, "4x1"))
-    Case(layer).check(compile_layer(layer, tmp_path, 4), seed=1, launches=3, replays=True)
+@pytest.mark.parametrize("columns", [32, 64, 96, 160])
+def test_replayed(columns, tmp_path):
+    """A replayed graph brings the token of the launch before it: no tag may outlive a launch of 1 to 5 turns."""
+    layer = Norm(128, columns, 64, wgmma("64x32", 64, "4x1"))
+    Case(layer).check(compile_layer(layer, tmp_path, 2), seed=1, launches=3, replays=True)
+
+
+def test_not_finite(tmp_path):
+    """What is no number keeps its column, and stops no block that waits for it."""
+    layer = Norm(128, 64, 64, wgmma("64x32", 64, "4x1"), full=False)
+    case = Case(layer)
+    w = to_numbers(case.w, "bf16").astype(np.float32)
+    w[3], w[40] = np.nan, np.inf
+    case.w = to_bits(w, "bf16")
+    model = compile_layer(layer, tmp_path, 4)
+    device = model.device
+    device.seed = 1
+    workspace = device.put(np.full(layer.workspace, 255, np.uint8))
+    y = device.empty((layer.m, layer.n), ELEMENTS["bf16"])
+    residual = device.put(case.residual)
+    model.run("layer", device.put(case.x), device.put(case.w), residual, y, workspace)
+    numbers = to_numbers(device.get(y), "bf16")
+    assert np.isnan(numbers[:, [3, 40]]).all()
+    others = np.delete(np.arange(layer.n), [3, 40])
+    with np.errstate(invalid="ignore"):
+        expected = case.expect(np.zeros(0), np.zeros(0))[0]
+    assert np.allclose(numbers[:, others], expected[:, others], rtol=2.0**-7, atol=2.0**-7)
 
 
 def test_large_mean(tmp_path):

@@ -250,7 +250,7 @@ TEST_F(WgmmaScheduleTest, ResidentBytes) {
   EXPECT_EQ(getSharedBytes(four), 4 * 384 * 128 + 2 * kWarpgroupEpilogueBytes +
                                       12 * kScalarBytesPerWarp +
                                       getBarrierBytes(four) + 256 * 8);
-  EXPECT_EQ(getWorkspaceBytes(four), kMaxMultiprocessors * (8 + 2 * 256 * 8));
+  EXPECT_EQ(getWorkspaceBytes(four), kMaxMultiprocessors * (8 + 2 * 256 * 16));
 }
 
 /// The epilogue of a warpgroup gives way to a stage, with ping-pong alone.

@@ -31,9 +31,11 @@ inline constexpr int64_t kWarpgroupEpilogueBytes = 16384;
 inline constexpr int64_t kPingPongEpilogueBytes = 12288;
 /// Bytes for the barriers of a wgmma kernel.
 inline constexpr int64_t kBarrierBytes = 1024;
-/// With reduction = resident: bytes of a column's state, and of what a block
-/// keeps of a column when the reduction is finished.
+/// With reduction = resident: bytes of a column's state, of one in the
+/// workspace, where each number has a tag beside it, and of what a block keeps
+/// of a column when the reduction is finished.
 inline constexpr int64_t kStateBytesPerColumn = 8;
+inline constexpr int64_t kTaggedStateBytes = 2 * kStateBytesPerColumn;
 inline constexpr int64_t kFinishedBytesPerColumn = 8;
 /// Threads of a warpgroup, which issue a wgmma together.
 inline constexpr int64_t kWarpgroupThreads = 128;

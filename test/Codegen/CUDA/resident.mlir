@@ -14,46 +14,59 @@
 // HOST: gpu.launch_func @kernels::@layer_map
 
 // CHECK-LABEL: llvm.func @layer_tiled(
-// Before the main loop nothing of the residual is loaded: its buffers take the states of warps.
-// CHECK: "prefetch.global.L2 [$0];"
+// A warp beside the one that copies clears, when all threads have read the last states and all blocks say so.
+// CHECK: "bar.sync 2, 288;"
+// CHECK: "st.relaxed.gpu.global.b64 [$0], $1;"
+// CHECK: ld.relaxed.gpu.global.b64
+// CHECK-SAME: trap;
+// CHECK: scf.for
+// CHECK-COUNT-2: llvm.store %{{.*}} {alignment = 16 : i64} : vector<2xi64>, !llvm.ptr<1>
+// CHECK: llvm.store %c0_i64, %{{.*}} : i64, !llvm.ptr<1>
+// Before the main loop nothing of the residual is loaded: its buffers take the states of warps. L2 gets the residual,
+// and the operands of one value a column.
+// CHECK-COUNT-4: "prefetch.global.L2 [$0];"
 // CHECK: nvvm.wgmma.mma_async
+// What the reduced is computed of is loaded while the last products are.
+// CHECK: llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: wgmma.wait_group.sync.aligned 0
 // What TMA stores of the tile before has left the buffers.
 // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
 // CHECK: "bar.sync $0, 128;"
+// CHECK: llvm.store {{.*}} : f32, !llvm.ptr<3>
+// CHECK: "bar.sync $0, 128;"
+// CHECK: llvm.load {{.*}} : !llvm.ptr<3> -> vector<2xf32>
 // Of 8 columns: 4, 2, then 1 a lane, mean and M2.
 // CHECK-COUNT-14: nvvm.shfl.sync bfly
 // CHECK-NOT: nvvm.shfl.sync bfly
 // CHECK: "bar.sync $0, 256;"
-// The tile's states, and its mark.
-// CHECK: llvm.store {{.*}} : vector<2xf32>, !llvm.ptr<1>
+// The tile's states, with their tags.
+// CHECK: "st.relaxed.gpu.global.v2.b64 [$0], {$1, $2};"
 // CHECK: "fence.proxy.async.shared::cta;"
 // CHECK: "bar.sync $0, 256;"
-// CHECK: "fence.acq_rel.gpu; st.relaxed.gpu.global.b64 [$0], $1;"
 // CHECK: cp.async.bulk.tensor.shared.cluster.global
-// CHECK: ld.acquire.gpu.global.b64
-// CHECK-SAME: trap;
-// CHECK: "bar.sync $0, 256;"
-// The six row tiles, in their order.
-// CHECK-COUNT-6: llvm.load {{.*}} : !llvm.ptr<1> -> vector<2xf32>
+// The running statistics, while the states of the six row tiles come; these in their order.
+// CHECK-COUNT-2: llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: scf.while
+// CHECK-COUNT-6: @p ld.relaxed.gpu.global.v2.b64
+// CHECK-NOT: @p ld.relaxed.gpu.global.v2.b64
+// CHECK: @p trap;
+// CHECK: math.sqrt
 // The block with the first rows stores the statistics.
 // CHECK: scf.if
 // CHECK-COUNT-2: llvm.store {{.*}} : f32, !llvm.ptr<1>
-// CHECK: math.sqrt
+// CHECK: "bar.arrive 2, 288;"
 // CHECK: "bar.sync $0, 256;"
 // CHECK: nvvm.stmatrix
 // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
-// After the last turn the first block of a column clears the marks.
-// CHECK: "fence.acq_rel.gpu; st.relaxed.gpu.global.b64 [$0], $1;"
-// CHECK: ld.acquire.gpu.global.b64
-// CHECK: llvm.store %c0_i64, %{{.*}} : i64, !llvm.ptr<1>
-func.func @layer(%x: memref<768x128xbf16>, %w: memref<64x128xbf16>, %mean: memref<64xf32>, %var: memref<64xf32>,
-                 %r: memref<768x64xbf16>, %y: memref<768x64xbf16>, %s: memref<99840xi8>) {
+func.func @layer(%x: memref<768x128xbf16>, %w: memref<64x128xbf16>, %mean: memref<64xf32>, %var: memref<64xf32>, %scale: memref<64xf32>,
+                 %r: memref<768x64xbf16>, %y: memref<768x64xbf16>, %space: memref<198144xi8>) {
   tenon.tiled_linear %x, %w : memref<768x128xbf16>, memref<64x128xbf16>
-      epilogue(%acc: tensor<768x64xf32>, %m = %mean: memref<64xf32>, %v = %var: memref<64xf32>, %res = %r: memref<768x64xbf16>)
-      outs(%y: memref<768x64xbf16>, %mean: memref<64xf32>, %var: memref<64xf32>) workspace(%s: memref<99840xi8>)
+      epilogue(%acc: tensor<768x64xf32>, %s = %scale: memref<64xf32>, %m = %mean: memref<64xf32>, %v = %var: memref<64xf32>, %res = %r: memref<768x64xbf16>)
+      outs(%y: memref<768x64xbf16>, %mean: memref<64xf32>, %var: memref<64xf32>) workspace(%space: memref<198144xi8>)
       schedule<wgmma, tile = 128x32x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1,
                cluster = 2x1, reduction = resident> {
-    %0:3 = tenon.batch_norm_training %acc running(%m, %v)
+    %a = tenon.mul %acc, %s : tensor<768x64xf32>, tensor<64xf32>
+    %0:3 = tenon.batch_norm_training %a running(%m, %v)
         : (tensor<768x64xf32>, tensor<64xf32>, tensor<64xf32>) -> (tensor<768x64xf32>, tensor<64xf32>, tensor<64xf32>)
     %1 = tenon.relu %0#0 : tensor<768x64xf32>
     %2 = tenon.add %1, %res : tensor<768x64xf32>, tensor<768x64xbf16>

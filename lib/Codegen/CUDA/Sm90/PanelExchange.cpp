@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Emits the exchange through global memory.
+// Emits the exchange of states through global memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +29,10 @@ PanelExchange::PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction)
 // Places
 //===----------------------------------------------------------------------===//
 
+Value PanelExchange::getOwnBlock() {
+  return b.add(b.mul(frame.unit, frame.geometry.clusterBlocks()), frame.rank);
+}
+
 /// The number in the grid of the panel's block with a row tile. A panel has
 /// `rowUnits` units one after the other, and a cluster's blocks lie along M or
 /// along N.
@@ -50,81 +54,102 @@ Value PanelExchange::getState(Value turn, Value block, Value inTile) {
   Value place = b.add(b.mul(b.bitAnd(turn, 1), maxBlocks), block);
   place = b.add(b.mul(place, frame.geometry.tileN), inTile);
   return b.offset(b.offset(frame.workspace, 8 * maxBlocks),
-                  b.mul(b.toI64(place), kStateBytesPerColumn));
+                  b.mul(b.toI64(place), kTaggedStateBytes));
 }
 
 //===----------------------------------------------------------------------===//
-// Marks
+// Words
 //===----------------------------------------------------------------------===//
+
+/// Of a state's first word and of its second: together all bits of the token.
+PanelExchange::Tags PanelExchange::getTags(Value turn) {
+  auto truncate = [&](Value value) {
+    return arith::TruncIOp::create(b, b.getI32Type(), value);
+  };
+  return {b.add(truncate(frame.token), turn),
+          b.add(truncate(b.shiftRight(frame.token, 32)), turn)};
+}
+
+/// A word with the tag above the number's bits.
+static Value tagNumber(KernelBuilder &b, Value number, Value tag) {
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), number);
+  return b.bitOr(b.shiftLeft(b.toI64(tag), 32), b.toI64(bits));
+}
+
+static Value getNumber(KernelBuilder &b, Value word) {
+  Value bits = arith::TruncIOp::create(b, b.getI32Type(), word);
+  return arith::BitcastOp::create(b, b.getF32Type(), bits);
+}
 
 void PanelExchange::store(Value turn, Value inTile, ArrayRef<Value> scalars) {
-  Value own =
-      b.add(b.mul(frame.unit, frame.geometry.clusterBlocks()), frame.rank);
-  auto type = VectorType::get(scalars.size(), b.getF32Type());
-  LLVM::StoreOp::create(b, vector::FromElementsOp::create(b, type, scalars),
-                        getState(turn, own, inTile), kStateBytesPerColumn);
+  Tags tags = getTags(turn);
+  // The words are not written at once, but each of them is.
+  b.ptx("st.relaxed.gpu.global.v2.b64 [$0], {$1, $2};", "l,l,l,~{memory}",
+        {getState(turn, getOwnBlock(), inTile),
+         tagNumber(b, scalars[0], tags.low),
+         tagNumber(b, scalars[1], tags.high)});
 }
 
-void PanelExchange::mark(Value turn) {
-  Value own =
-      b.add(b.mul(frame.unit, frame.geometry.clusterBlocks()), frame.rank);
-  frame.emitIf(b.equal(frame.thread, 0), [&] {
-    // Cumulative: after the barrier it covers what the other threads stored.
-    b.ptx("fence.acq_rel.gpu; st.relaxed.gpu.global.b64 [$0], $1;",
-          "l,l,~{memory}", {getFlag(own), b.add(frame.token, b.toI64(turn))});
-  });
+/// The words of a state, read anew if one of them has another tag.
+SmallVector<Value> PanelExchange::loadMissing(Value place, const Tags &tags,
+                                              ValueRange words) {
+  auto type = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), {b.getI64Type(), b.getI64Type()});
+  Value loaded =
+      b.ptxRead(type,
+                "{ .reg .pred p; .reg .b32 number, tag; "
+                "mov.b64 {number, tag}, $0; setp.ne.b32 p, tag, $3; "
+                "mov.b64 {number, tag}, $1; setp.ne.or.b32 p, tag, $4, p; "
+                "@p ld.relaxed.gpu.global.v2.b64 {$0, $1}, [$2]; }",
+                "=l,=l,l,r,r,0,1,~{memory}",
+                {place, tags.low, tags.high, words[0], words[1]});
+  SmallVector<Value> result;
+  for (int64_t i = 0; i != kWords; ++i)
+    result.push_back(LLVM::ExtractValueOp::create(b, loaded, i));
+  return result;
 }
 
-/// Emits `body` for each block of the panel, in a lane of the first warp.
-void PanelExchange::emitForBlocks(llvm::function_ref<void(Value)> body) {
-  frame.emitIf(b.less(frame.thread, 32), [&] {
-    for (int64_t first = 0; first < blocks; first += 32) {
-      Value rowTile = b.add(frame.lane, first);
-      auto emit = [&] { body(getBlock(rowTile)); };
-      if (first + 32 <= blocks)
-        emit();
-      else
-        frame.emitIf(b.less(rowTile, blocks), emit);
+/// Waits for the states of `count` row tiles one after the other, the first of
+/// them at `place`. All that are missing are on their way together.
+SmallVector<Value> PanelExchange::poll(Value place, const Tags &tags,
+                                       int64_t count) {
+  int64_t stride =
+      frame.geometry.clusterN * frame.geometry.tileN * kTaggedStateBytes;
+  SmallVector<Value> initial{b.i32(0)};
+  for (int64_t i = 0; i != count; ++i)
+    for (Value tag : {tags.low, tags.high}) // another tag: nothing is read yet
+      initial.push_back(b.shiftLeft(b.toI64(b.bitXor(tag, 1)), 32));
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = scf::WhileOp::create(b, TypeRange(ValueRange(initial)), initial);
+  SmallVector<Location> locations(initial.size(), b.getLoc());
+  Block *before = b.createBlock(&loop.getBefore(), {},
+                                TypeRange(ValueRange(initial)), locations);
+  SmallVector<Value> next{before->getArgument(0)};
+  Value different = b.i32(0);
+  for (int64_t i = 0; i != count; ++i) {
+    SmallVector<Value> words =
+        loadMissing(b.offset(place, i * stride), tags,
+                    before->getArguments().slice(1 + i * kWords, kWords));
+    for (auto [word, tag] :
+         llvm::zip_equal(words, ArrayRef{tags.low, tags.high})) {
+      Value seen =
+          arith::TruncIOp::create(b, b.getI32Type(), b.shiftRight(word, 32));
+      different = b.bitOr(different, b.bitXor(seen, tag));
     }
-  });
-}
-
-/// A block may have marked the next turn already. Blocks that are resident
-/// together come within seconds, so that one that waits longer has met a
-/// mistake: it stops the kernel rather than the GPU.
-void PanelExchange::waitInWarp(Value turn) {
-  emitForBlocks([&](Value block) {
-    b.ptx("{ .reg .pred p; .reg .b64 seen; .reg .b32 tries; "
-          "mov.b32 tries, 0; "
-          "again: ld.acquire.gpu.global.b64 seen, [$0]; "
-          "sub.s64 seen, seen, $1; "
-          "setp.lt.u64 p, seen, 2; @p bra done; "
-          "add.s32 tries, tries, 1; "
-          "setp.lt.u32 p, tries, 0x2000000; @p bra again; "
-          "trap; "
-          "done: }",
-          "l,l,~{memory}", {getFlag(block), b.add(frame.token, b.toI64(turn))});
-  });
-}
-
-void PanelExchange::wait(Value turn) {
-  waitInWarp(turn);
-  frame.barrier();
-}
-
-void PanelExchange::finish(Value turns) {
-  const TileGeometry &geometry = frame.geometry;
-  Value isFirst = b.both(b.equal(b.rem(frame.unit, geometry.rowUnits()), 0),
-                         b.equal(b.rem(frame.rank, geometry.clusterM), 0));
-  frame.emitIf(b.less(b.i32(0), turns), [&] {
-    mark(turns);
-    frame.emitIf(isFirst, [&] {
-      waitInWarp(turns);
-      emitForBlocks([&](Value block) {
-        LLVM::StoreOp::create(b, b.i64(0), getFlag(block), /*alignment=*/8);
-      });
-    });
-  });
+    next.append(words);
+  }
+  Value isMissing =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, different, b.i32(0));
+  scf::ConditionOp::create(b, isMissing, next);
+  Block *after = b.createBlock(&loop.getAfter(), {},
+                               TypeRange(ValueRange(initial)), locations);
+  SmallVector<Value> again(after->getArguments());
+  again[0] = b.add(again[0], 1);
+  b.ptx("{ .reg .pred p; setp.gt.u32 p, $0, " + std::to_string(kMaxTries) +
+            "; @p trap; }",
+        "r", again[0]);
+  scf::YieldOp::create(b, again);
+  return SmallVector<Value>(loop.getResults().drop_front());
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,16 +159,14 @@ void PanelExchange::finish(Value turns) {
 /// Combines `count` tiles of `rows` rows each, from number `first` on.
 ReductionState PanelExchange::loadTiles(Value turn, Value inTile, Value first,
                                         int64_t count, int64_t rows) {
-  constexpr int64_t numScalars = kStateBytesPerColumn / 4;
-  auto type = VectorType::get(numScalars, b.getF32Type());
+  SmallVector<Value> words =
+      poll(getState(turn, getBlock(first), inTile), getTags(turn), count);
   SmallVector<ReductionState> states;
   for (int64_t i = 0; i != count; ++i) {
-    Value place = getState(turn, getBlock(b.add(first, i)), inTile);
-    Value loaded = LLVM::LoadOp::create(b, type, place, kStateBytesPerColumn);
     ReductionState &state = states.emplace_back();
     state.count = b.f32(rows);
-    for (int64_t scalar = 0; scalar != numScalars; ++scalar)
-      state.scalars.push_back(vector::ExtractOp::create(b, loaded, scalar));
+    for (int64_t word = 0; word != kWords; ++word)
+      state.scalars.push_back(getNumber(b, words[i * kWords + word]));
   }
   return combineAll(b, reduction, states);
 }

@@ -21,36 +21,57 @@ namespace mlir::tenon {
 /// other.
 ///
 /// The workspace has a flag (i64) for each block, and a state for each column
-/// of a block's tile, twice: for even turns and for odd ones. A block that has
-/// stored the states of its turn t marks them: its flag becomes the launch's
-/// token + t, which no earlier launch had and memory does not hold by chance.
-/// It overwrites them in turn t + 2, when the others have marked turn t + 1 and
-/// so need no more of turn t. After the last turn each block marks once more,
-/// and the first one of the panel then clears the flags: a replayed launch,
-/// whose token is the same, starts without them.
+/// of a block's tile, twice: for even turns and for odd ones. Each number of a
+/// state shares a word of 64 bits with a tag, one half of the launch's token
+/// plus the turn. Such a word is written and read at once, so who sees the tags
+/// has the numbers: no fence, and one way through L2. No earlier launch had the
+/// token, and memory does not hold both halves by chance.
+///
+/// The same thread of each block has a column. It overwrites the state of turn
+/// t in turn t + 2, when it has seen those of turn t + 1, whose writers had
+/// read all of turn t before. A replayed launch brings the same token, so no
+/// tag may be left: an idle warp clears them when the last turn's states are
+/// read.
 class PanelExchange {
 public:
   PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction);
 
-  /// Stores this tile's state of a column.
+  /// Publishes this tile's state of a column.
   void store(Value turn, Value inTile, ArrayRef<Value> scalars);
-  /// Marks what all threads have stored; comes after their barrier.
-  void mark(Value turn);
-  /// Waits until the panel's blocks have marked the turn. All threads call it;
-  /// then all of them see the states.
-  void wait(Value turn);
-  /// The state of a column, of all rows: of the tiles in their order, so that
-  /// all blocks get the same bits.
+  /// The state of a column, of all rows: waits for the tiles' states, and
+  /// combines them in their order, so that all blocks get the same bits. Comes
+  /// after `store` for all columns of the thread.
   ReductionState combine(Value turn, Value inTile);
-  /// After `turns` turns, if there were any; all threads call it.
-  void finish(Value turns);
+  /// Tells the warp that clears. All threads call it when they have combined
+  /// the last turn's states.
+  void arriveAtEnd();
+  /// Clears what the panel's blocks have left in the workspace after `turns`
+  /// turns, if there were any. One warp beside those that multiply calls it.
+  void clear(Value turns);
 
 private:
+  /// Words of a state.
+  static constexpr int64_t kWords = kTaggedStateBytes / 8;
+  /// How often a place is read in vain. Blocks that are resident together come
+  /// within seconds, so that one that waits longer has met a mistake: it stops
+  /// the kernel rather than the GPU.
+  static constexpr int64_t kMaxTries = 0x2000000;
+
+  struct Tags {
+    Value low, high;
+  };
+
+  Value getOwnBlock();
   Value getBlock(Value rowTile);
   Value getFlag(Value block);
   Value getState(Value turn, Value block, Value inTile);
+  Tags getTags(Value turn);
   void emitForBlocks(llvm::function_ref<void(Value)> body);
-  void waitInWarp(Value turn);
+  void waitForFlags(Value expected);
+  void clearStates();
+  SmallVector<Value> loadMissing(Value place, const Tags &tags,
+                                 ValueRange words);
+  SmallVector<Value> poll(Value place, const Tags &tags, int64_t count);
   ReductionState loadTiles(Value turn, Value inTile, Value first, int64_t count,
                            int64_t rows);
   ReductionState loadFullTiles(Value turn, Value inTile);

@@ -25,6 +25,7 @@ ResidentEpilogue::ResidentEpilogue(TiledFrame &frame, TiledLinearOp op,
       reduction(plan.getPhases().front().reduction), exchange(frame, reduction),
       finished(frame, reduction) {
   tma.setFinished(finished);
+  chooseStaged();
 }
 
 //===----------------------------------------------------------------------===//
@@ -41,6 +42,7 @@ void ResidentEpilogue::computeBlock(const WorkItem &item, int64_t block,
   if (geometry.hasRaggedColumns())
     column = b.min(column, b.i32(geometry.n - kLanes));
   ElementEmitter emitter(b, frame.operands, b.toI64(column), kLanes);
+  setStaged(emitter, block);
   emitter.emitRowInvariant(phase);
   Value input = reduction.getReducedInput();
   for (int64_t rowBlock = 0; rowBlock != geometry.warpM() / 16; ++rowBlock) {
@@ -77,12 +79,9 @@ SmallVector<Value> ResidentEpilogue::computeReduced(const WorkItem &item,
 /// warpgroup, which waits for nothing at that time.
 Value ResidentEpilogue::getWarpState(Value warpgroup, Value warp,
                                      Value inTile) {
-  const TileGeometry &geometry = frame.geometry;
-  Value place = b.add(b.mul(warp, geometry.tileN), inTile);
-  Value memory =
-      b.offset(b.offset(frame.shared, geometry.epilogueOffset()),
-               b.mul(warpgroup, getWarpgroupEpilogueBytes(geometry.schedule)));
-  return b.offset(memory, b.mul(place, kStateBytesPerColumn));
+  Value place = b.add(b.mul(warp, frame.geometry.tileN), inTile);
+  return b.offset(getWarpgroupMemory(warpgroup),
+                  b.mul(place, kStateBytesPerColumn));
 }
 
 void ResidentEpilogue::storeWarpStates(const WorkItem &item,
@@ -157,53 +156,60 @@ SmallVector<Value> ResidentEpilogue::loadColumnOperands(Value column) {
   });
 }
 
-/// Ends the reduction of a column. The block of the first rows stores what
-/// comes of it: it alone, since an output may be the buffer of an operand.
+/// Ends the reduction of a column.
 void ResidentEpilogue::finishColumn(const WorkItem &item, Value turn,
                                     Value inTile) {
-  const TileGeometry &geometry = frame.geometry;
   Value column = b.add(item.column, inTile);
-  Value inRange = b.less(column, geometry.n);
-  column = b.toI64(b.min(column, b.i32(geometry.n - 1)));
-  ReductionState state = exchange.combine(turn, inTile);
-  auto yielded = op.getYield().getValues();
-  if (llvm::any_of(reduction->getResults().drop_front(),
-                   [](Value result) { return !result.use_empty(); }))
-    frame.emitIf(b.both(b.equal(item.row, 0), inRange), [&] {
-      SmallVector<Value> results =
-          reduction.emitColumnResults(b, b.getLoc(), state.count, state.scalars,
-                                      loadColumnOperands(column));
-      for (auto [value, output] : llvm::zip(yielded, frame.outputs))
-        if (auto result = dyn_cast<OpResult>(value);
-            result && result.getOwner() == reduction &&
-            result.getResultNumber() != 0)
-          storeLanes(b, output, column,
-                     cast<RankedTensorType>(value.getType()).getElementType(),
-                     results[result.getResultNumber() - 1]);
-    });
+  Value inRange = b.less(column, frame.geometry.n);
+  column = b.toI64(b.min(column, b.i32(frame.geometry.n - 1)));
+  // On their way while the other blocks' states are.
   SmallVector<Value> operands = loadColumnOperands(column);
+  ReductionState state = exchange.combine(turn, inTile);
   SmallVector<Value> scalars =
       reduction.emitFinish(b, b.getLoc(), state.count, state.scalars, operands);
   finished.store(inTile, scalars, operands);
+  if (llvm::any_of(reduction->getResults().drop_front(),
+                   [](Value result) { return !result.use_empty(); }))
+    frame.emitIf(b.both(b.equal(item.row, 0), inRange),
+                 [&] { storeResults(column, state, operands); });
 }
 
-void ResidentEpilogue::emit(const WorkItem &item, Value turn,
+/// Stores what comes of a column. The block of the first rows does, it alone:
+/// an output may be the buffer of an operand. The others load such an operand
+/// too, and do not use it.
+void ResidentEpilogue::storeResults(Value column, const ReductionState &state,
+                                    ArrayRef<Value> operands) {
+  SmallVector<Value> results = reduction.emitColumnResults(
+      b, b.getLoc(), state.count, state.scalars, operands);
+  auto yielded = op.getYield().getValues();
+  for (auto [value, output] : llvm::zip(yielded, frame.outputs))
+    if (auto result = dyn_cast<OpResult>(value);
+        result && result.getOwner() == reduction &&
+        result.getResultNumber() != 0)
+      storeLanes(b, output, column,
+                 cast<RankedTensorType>(value.getType()).getElementType(),
+                 results[result.getResultNumber() - 1]);
+}
+
+void ResidentEpilogue::emit(const WorkItem &item, Value turn, Value turns,
                             ValueRange accumulators) {
-  SmallVector<Value> elements = computeReduced(item, accumulators);
   tma.copies.waitForBuffers();
+  storeStaged();
+  SmallVector<Value> elements = computeReduced(item, accumulators);
   storeWarpStates(item, elements);
   frame.barrier();
   frame.computePlace();
   emitForColumns([&](Value inTile) {
     exchange.store(turn, inTile, combineWarps(item, inTile).scalars);
   });
-  // TMA is to write operands where the states of warps are.
-  b.ptx("fence.proxy.async.shared::cta;", "~{memory}", {});
-  frame.barrier();
-  exchange.mark(turn);
-  tma.copies.loadFirst(item);
-  exchange.wait(turn);
+  if (!tma.copies.subtiles.operands.empty()) {
+    // TMA is to write operands where the states of warps are.
+    b.ptx("fence.proxy.async.shared::cta;", "~{memory}", {});
+    frame.barrier();
+    tma.copies.loadFirst(item);
+  }
   emitForColumns([&](Value inTile) { finishColumn(item, turn, inTile); });
+  frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.arriveAtEnd(); });
   frame.barrier();
   frame.computePlace();
   tma.prepare(item);

@@ -21,6 +21,12 @@ namespace mlir::tenon {
 /// computed in the accumulators' registers, and reduced within the tile;
 /// then the tiles of a column exchange their states, and the rest of the region
 /// is computed through TMA. So what is stored is stored once.
+///
+/// Between main loop and epilogue nothing else hides what a load takes. So
+/// operands of one value a column come to L2 during the main loop. Those that
+/// what is reduced depends on are then staged in shared memory, once for each
+/// warpgroup: beside the accumulators a thread has few registers for loads that
+/// are in flight together.
 class ResidentEpilogue {
 public:
   /// Says why no kernel reduces the region of `op` so; "" if one does.
@@ -28,12 +34,22 @@ public:
 
   ResidentEpilogue(TiledFrame &frame, TiledLinearOp op, TmaEpilogue &tma);
 
+  /// Before a turn's main loop: has operands come to L2.
+  void prefetch(const WorkItem &item);
+  /// When the turn's last products have been started: starts loads.
+  void prepare(const WorkItem &item);
   /// Finishes a turn. `accumulators` are as WarpgroupProduct gives them.
-  void emit(const WorkItem &item, Value turn, ValueRange accumulators);
-  /// After the last of `turns` turns.
-  void finish(Value turns) { exchange.finish(turns); }
+  void emit(const WorkItem &item, Value turn, Value turns,
+            ValueRange accumulators);
+  /// After the last of `turns` turns, in a warp that does not multiply.
+  void clear(Value turns) { exchange.clear(turns); }
 
 private:
+  Value getWarpgroupMemory(Value warpgroup);
+  void chooseStaged();
+  Value getStaged(size_t operand, Value inTile);
+  void storeStaged();
+  void setStaged(ElementEmitter &emitter, int64_t block);
   SmallVector<Value> computeReduced(const WorkItem &item,
                                     ValueRange accumulators);
   void computeBlock(const WorkItem &item, int64_t block,
@@ -43,6 +59,8 @@ private:
   Value getWarpState(int64_t warp, Value inTile);
   Value getWarpState(Value warpgroup, Value warp, Value inTile);
   void finishColumn(const WorkItem &item, Value turn, Value inTile);
+  void storeResults(Value column, const ReductionState &state,
+                    ArrayRef<Value> operands);
   void emitForColumns(llvm::function_ref<void(Value)> body);
   SmallVector<Value> loadColumnOperands(Value column);
 
@@ -54,6 +72,8 @@ private:
   ReductionEpilogueOp reduction;
   PanelExchange exchange;
   FinishedColumns finished;
+  SmallVector<BlockArgument> staged; ///< operands
+  SmallVector<Value> loaded; ///< the thread's columns of the first, the next...
 };
 
 } // namespace mlir::tenon

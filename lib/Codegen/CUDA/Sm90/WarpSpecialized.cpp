@@ -86,6 +86,8 @@ void ConsumerTurns::emitFirst() {
 void ConsumerTurns::prefetch() {
   // Not by TMA, which moves so many rows a clock and is busy with x and w.
   emitPrefetch(frame, op, turn.getItem());
+  if (resident)
+    resident->prefetch(turn.getItem());
   if (tma && !resident)
     tma->copies.loadFirst(turn.getItem());
 }
@@ -93,7 +95,7 @@ void ConsumerTurns::prefetch() {
 void ConsumerTurns::finishTile(ValueRange accumulators) {
   WorkItem item = turn.getItem();
   if (resident)
-    resident->emit(item, turn.getNumber(), accumulators);
+    resident->emit(item, turn.getNumber(), partition.getCount(), accumulators);
   else if (tma)
     tma->emit(item, accumulators);
   else
@@ -109,7 +111,9 @@ void ConsumerTurns::emitTurn() {
       Consumer(frame).run(turn.getItem(), passed.load(), [&] {
         if (isPingPong)
           order.pass();
-        if (tma && !resident)
+        if (resident)
+          resident->prepare(turn.getItem());
+        else if (tma)
           tma->prepare(turn.getItem());
       });
   frame.computePlace();
@@ -134,8 +138,6 @@ void ConsumerTurns::emit() {
   emitTurns(frame, partition, turn, [&] { emitTurn(); });
   if (tma)
     tma->copies.finish();
-  if (resident)
-    resident->finish(partition.getCount());
 }
 
 /// A barrier for all threads of the cluster, or of the block.
@@ -167,7 +169,8 @@ static void emitStart(TiledFrame &frame, TmaEpilogue *tma) {
   NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
 }
 
-static void emitProducer(TiledFrame &frame, WorkPartition &partition) {
+static void emitProducer(TiledFrame &frame, WorkPartition &partition,
+                         ResidentEpilogue *resident) {
   KernelBuilder &b = frame.b;
   if (getConsumerWarpgroups(frame.geometry.schedule) == 2)
     NVVM::SetMaxRegisterOp::create(b, kProducerRegisters,
@@ -176,6 +179,9 @@ static void emitProducer(TiledFrame &frame, WorkPartition &partition) {
     Value isElected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
     frame.emitIf(isElected, [&] { Producer(frame, partition).emit(); });
   });
+  if (resident) // in a warp that has nothing else to do
+    frame.emitIf(b.equal(frame.warp, 1),
+                 [&] { resident->clear(partition.getCount()); });
 }
 
 void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
@@ -194,14 +200,14 @@ void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
     resident.emplace(frame, op, *tma);
   emitStart(frame, tma.get());
   WorkPartition partition(frame);
-  ConsumerTurns turns(frame, partition, op, tma.get(),
-                      resident ? &*resident : nullptr);
+  ResidentEpilogue *ofRegion = resident ? &*resident : nullptr;
+  ConsumerTurns turns(frame, partition, op, tma.get(), ofRegion);
   auto branch = scf::IfOp::create(b, b.equal(frame.warpgroup, 0),
                                   /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    emitProducer(frame, partition);
+    emitProducer(frame, partition, ofRegion);
     b.setInsertionPointToStart(branch.elseBlock());
     if (getConsumerWarpgroups(geometry.schedule) == 2)
       NVVM::SetMaxRegisterOp::create(b, kConsumerRegisters,

@@ -33,7 +33,7 @@ def write_layer(name: str, schedule: tuple, shape: tuple) -> str:
     """Return a function with gelu(batch_norm(x w^T * scale)) + residual."""
     (element, tile, warps, stages, options), (m, n) = schedule, shape
     x, w, y, t = (f"{a}x{b}x{c}" for a, b, c in ((m, K, element), (n, K, element), (m, n, element), (m, n, "f32")))
-    v, workspace = f"{n}xf32", f"memref<{192 * (8 + 16 * int(tile.split('x')[1]))}xi8>"
+    v, workspace = f"{n}xf32", f"memref<{192 * (8 + 32 * int(tile.split('x')[1]))}xi8>"
     names = ("scale", "weight", "bias", "mean", "var")
     operands = "".join(f", %{a} = %{a}_: memref<{v}>" for a in names)
     cast = f"%4 = tenon.cast %3 : tensor<{t}> -> tensor<{y}>" if element != "f32" else ""

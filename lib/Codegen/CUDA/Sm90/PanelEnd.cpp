@@ -1,0 +1,91 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits what clears tags and flags after the last exchange.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PanelExchange.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Of the threads that multiply and the warp that clears. Barriers 3 to 6 are
+/// of warpgroups.
+static std::string getEndBarrier(const TileGeometry &geometry) {
+  return " 2, " + std::to_string(geometry.threads() + 32) + ";";
+}
+
+void PanelExchange::arriveAtEnd() {
+  b.ptx("bar.arrive" + getEndBarrier(frame.geometry), "~{memory}", {});
+}
+
+/// Emits `body` for each block of the panel, in a lane of the warp.
+void PanelExchange::emitForBlocks(llvm::function_ref<void(Value)> body) {
+  for (int64_t first = 0; first < blocks; first += 32) {
+    Value rowTile = b.add(frame.lane, first);
+    auto emit = [&] { body(getBlock(rowTile)); };
+    if (first + 32 <= blocks)
+      emit();
+    else
+      frame.emitIf(b.less(rowTile, blocks), emit);
+  }
+}
+
+void PanelExchange::waitForFlags(Value expected) {
+  emitForBlocks([&](Value block) {
+    b.ptx("{ .reg .pred p; .reg .b64 seen; .reg .b32 tries; "
+          "mov.b32 tries, 0; "
+          "again: ld.relaxed.gpu.global.b64 seen, [$0]; "
+          "setp.eq.b64 p, seen, $1; @p bra done; "
+          "add.s32 tries, tries, 1; "
+          "setp.lt.u32 p, tries, " +
+              std::to_string(kMaxTries) +
+              "; @p bra again; "
+              "trap; "
+              "done: }",
+          "l,l,~{memory}", {getFlag(block), expected});
+  });
+}
+
+void PanelExchange::clearStates() {
+  auto loop = scf::ForOp::create(b, b.i32(0), b.i32(blocks), b.i32(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value block = getBlock(loop.getInductionVar());
+  auto type = VectorType::get(kWords, b.getI64Type());
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  for (int64_t turn = 0; turn != 2; ++turn)
+    for (int64_t first = 0; first < frame.geometry.tileN; first += 32)
+      LLVM::StoreOp::create(
+          b, zeros, getState(b.i32(turn), block, b.add(frame.lane, first)),
+          /*alignment=*/kTaggedStateBytes);
+}
+
+/// A block's flag, token + turns, says that it has read all states. What makes
+/// it so are its threads' loads, whose values they have used: no fence either.
+void PanelExchange::clear(Value turns) {
+  const TileGeometry &geometry = frame.geometry;
+  Value isFirst = b.both(b.equal(b.rem(frame.unit, geometry.rowUnits()), 0),
+                         b.equal(b.rem(frame.rank, geometry.clusterM), 0));
+  frame.emitIf(b.less(b.i32(0), turns), [&] {
+    b.ptx("bar.sync" + getEndBarrier(geometry), "~{memory}", {});
+    Value expected = b.add(frame.token, b.toI64(turns));
+    frame.emitIf(b.equal(frame.lane, 0), [&] {
+      b.ptx("st.relaxed.gpu.global.b64 [$0], $1;", "l,l,~{memory}",
+            {getFlag(getOwnBlock()), expected});
+    });
+    frame.emitIf(isFirst, [&] {
+      waitForFlags(expected);
+      frame.syncWarp();
+      clearStates();
+      emitForBlocks([&](Value block) {
+        LLVM::StoreOp::create(b, b.i64(0), getFlag(block), /*alignment=*/8);
+      });
+    });
+  });
+}
