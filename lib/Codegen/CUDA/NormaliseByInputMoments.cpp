@@ -16,6 +16,7 @@
 
 #include "tenon/Target/Schedule.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -28,13 +29,14 @@ public:
   StatisticsBuilder(FusedLinearOp op, BatchNormTrainingOp norm, RewriterBase &b)
       : op(op), norm(norm), b(b), loc(norm.getLoc()) {}
 
-  /// Mean and biased variance, then the new statistics.
+  /// The mean, what the distance from it is multiplied by, the new statistics.
   SmallVector<Value> build();
 
 private:
   SmallVector<Value> cloneOperands();
   Value applyToMean(Value mean);
   Value applyToVariance(Value variance);
+  Value createScale(Value variance);
   Value blend(Value running, Value value);
 
   FusedLinearOp op;
@@ -55,6 +57,7 @@ SmallVector<Value> StatisticsBuilder::cloneOperands() {
   };
   for (const AffineStep &step : steps)
     insert(step.operand);
+  insert(norm.getWeight());
   insert(norm.getRunningMean());
   insert(norm.getRunningVar());
   for (unsigned i = 0; i != needed.size(); ++i)
@@ -98,6 +101,17 @@ Value StatisticsBuilder::applyToVariance(Value variance) {
   return variance;
 }
 
+/// weight / sqrt(variance + eps), once a column and not once an element.
+Value StatisticsBuilder::createScale(Value variance) {
+  Value sum = AddOp::create(b, loc, variance, norm.getEps().convertToDouble());
+  Value deviation = math::SqrtOp::create(b, loc, sum);
+  Value scale =
+      DivOp::create(b, loc, deviation, /*other=*/Value(), b.getF64FloatAttr(1),
+                    /*scalar_first=*/b.getUnitAttr());
+  Value weight = norm.getWeight();
+  return weight ? MulOp::create(b, loc, scale, mapping.lookup(weight)) : scale;
+}
+
 /// (1 - momentum) running + momentum value.
 Value StatisticsBuilder::blend(Value running, Value value) {
   double momentum = norm.getMomentum().convertToDouble();
@@ -121,7 +135,8 @@ SmallVector<Value> StatisticsBuilder::build() {
     OpBuilder::InsertionGuard inner(b);
     b.setInsertionPointToEnd(&body);
     llvm::append_range(inputs, cloneOperands());
-    statistics = {applyToMean(arguments[0]), applyToVariance(arguments[1])};
+    statistics = {applyToMean(arguments[0]),
+                  createScale(applyToVariance(arguments[1]))};
     if (!norm.getNewStatistics().empty()) {
       Value unbiased = applyToVariance(arguments[2]);
       statistics.push_back(blend(norm.getRunningMean(), statistics[0]));
@@ -139,21 +154,22 @@ SmallVector<Value> StatisticsBuilder::build() {
   return epilogue.getResults();
 }
 
-/// Replaces the norm by one with given statistics, new operands of the layer.
+/// Replaces the norm's result by what a mean and a scale, new operands of the
+/// layer, make of its input.
 static void replaceNorm(FusedLinearOp op, BatchNormTrainingOp norm,
                         ValueRange statistics, RewriterBase &rewriter) {
+  Location loc = norm.getLoc();
   op.getEpilogueOperandsMutable().append(statistics);
   SmallVector<Value> arguments;
   for (Value value : statistics)
-    arguments.push_back(
-        op.getBody()->addArgument(value.getType(), norm.getLoc()));
+    arguments.push_back(op.getBody()->addArgument(value.getType(), loc));
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(norm);
-  auto inference = BatchNormInferenceOp::create(
-      rewriter, norm.getLoc(), norm.getInput().getType(), norm.getInput(),
-      arguments[0], arguments[1], norm.getWeight(), norm.getBias(),
-      norm.getEpsAttr());
-  rewriter.replaceAllUsesWith(norm.getResult(), inference.getResult());
+  Value result = SubOp::create(rewriter, loc, norm.getInput(), arguments[0]);
+  result = MulOp::create(rewriter, loc, result, arguments[1]);
+  if (Value bias = norm.getBias())
+    result = AddOp::create(rewriter, loc, result, bias);
+  rewriter.replaceAllUsesWith(norm.getResult(), result);
   rewriter.eraseOp(norm);
   eraseUnusedOperands(op);
 }

@@ -25,12 +25,13 @@ namespace mlir::tenon {
 /// ->
 ///   %m:3 = tenon.product_moments %x, %w
 ///   %s:4 = tenon.epilogue ins(%m#0, %m#1, %m#2, %scale, %rm, %rv) ... {
-///     ... the mean and variance of %1, the new running statistics
+///     ... the mean of %1, 1 / sqrt(its variance + eps), the new statistics
 ///   }
 ///   %y = tenon.fused_linear %x, %w ... {
 ///     %1 = tenon.mul %acc, %scale
-///     %2 = tenon.batch_norm_inference %1 stats(%s#0, %s#1)
-///     tenon.yield %2
+///     %2 = tenon.sub %1, %s#0
+///     %3 = tenon.mul %2, %s#1
+///     tenon.yield %3
 ///   }
 FusedLinearOp normaliseByInputMoments(FusedLinearOp op, RewriterBase &rewriter);
 
