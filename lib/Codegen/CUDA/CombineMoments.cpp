@@ -12,6 +12,8 @@
 #include "HeadStates.h"
 #include "ReductionEmitter.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -52,7 +54,8 @@ Value tenon::emitCombinedRows(ImplicitLocOpBuilder &b,
 }
 
 KernelGeometry tenon::getCombineGeometry(int64_t n) {
-  return {n, /*lanes=*/1, /*threadsX=*/32, /*threadsY=*/16, /*rows=*/1};
+  auto lanes = static_cast<unsigned>(std::gcd<int64_t>(n, 4));
+  return {n, lanes, /*threadsX=*/16, /*threadsY=*/8, /*rows=*/1};
 }
 
 /// Group g of blocks combines the g-th part of the moments, its rows of threads
@@ -76,10 +79,14 @@ LLVM::LLVMFuncOp tenon::emitCombineKernel(gpu::GPUModuleOp module,
                  reduction,
                  moments,
                  frame.column,
-                 frame.add(begin, frame.toI64(frame.threadY)),
+                 geometry.lanes,
+                 begin,
                  end,
+                 frame.toI64(frame.threadY),
                  geometry.threadsY};
-  storeGroupState(frame, reduction, walk.emit());
+  SmallVector<Value> walked = walk.emit();
+  storeGroupState(frame, reduction, walked,
+                  [&](ArrayRef<Value> moved) { return walk.moveBack(moved); });
   frame.close();
   return frame.getFunction();
 }

@@ -34,23 +34,35 @@ LLVM::LLVMFuncOp emitCombineKernel(gpu::GPUModuleOp module, StringRef name,
                                    const KernelGeometry &geometry);
 KernelGeometry getCombineGeometry(int64_t n);
 
-/// Walks states of one column in memory, [states, state size, N], and combines
-/// them in a fixed order.
+/// Walks states of neighbouring columns in memory, [states, state size, N], and
+/// combines them in a fixed order: `parts` threads take them in turn.
+///
+/// All threads of a column move its states by the origin of the first one, so
+/// that means which lie close together are not rounded as what is large.
 struct StateWalk {
   KernelFrame &frame;
   ReductionEpilogueOp reduction;
   ColumnStates states;
-  Value column;     ///< i64
-  Value first, end; ///< i64: the thread's first state, and where its walk ends
-  int64_t step;     ///< from one of its states to the next
+  Value column;     ///< i64: the first one
+  unsigned width;   ///< columns
+  Value begin, end; ///< i64: the first state, and where they end
+  Value part;       ///< i64: which of the threads this is
+  int64_t parts;
+  SmallVector<Value> origins = {}; ///< by column; `emit` loads them
 
-  /// Count and state of all of them; those of the empty set if there is none.
+  /// Count and states of the thread's part, moved, as SharedStates takes them;
+  /// those of the empty set if there is none.
   SmallVector<Value> emit();
+  /// Moves such states of all parts back to where the elements are.
+  SmallVector<Value> moveBack(ArrayRef<Value> moved);
 
 private:
   SmallVector<Value> load(Value index);
+  SmallVector<Value> move(ArrayRef<Value> states, ArrayRef<Value> amounts);
+  void loadOrigins();
   Value countRows(Value index);
-  SmallVector<Value> emitBatch(Value begin, ValueRange carried);
+  SmallVector<Value> getEmpty();
+  SmallVector<Value> emitBatch(Value first, ValueRange carried);
 };
 
 } // namespace mlir::tenon

@@ -61,10 +61,11 @@ void emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
               ElementEmitter &emitter);
 
 /// At the end of a kernel that reduces: combines `reduced`, count and states of
-/// each thread's columns, over the block's rows of threads, and stores the
-/// group's state in `frame.state`.
-void storeGroupState(KernelFrame &frame, ReductionEpilogueOp reduction,
-                     ArrayRef<Value> reduced);
+/// each thread's columns, over the block's rows of threads, and stores what
+/// `finish` makes of the group's states in `frame.state`.
+void storeGroupState(
+    KernelFrame &frame, ReductionEpilogueOp reduction, ArrayRef<Value> reduced,
+    llvm::function_ref<SmallVector<Value>(ArrayRef<Value>)> finish);
 
 } // namespace mlir::tenon
 

@@ -65,8 +65,9 @@ void tenon::emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
 
   Value count =
       states.rows ? frame.ceilDiv(frame.m, states.rows) : frame.groups;
-  StateWalk walk{frame, reduction, states, column, frame.toI64(part),
-                 count, parts};
+  StateWalk walk{frame,  reduction,         states,
+                 column, /*width=*/1,       frame.i64(0),
+                 count,  frame.toI64(part), parts};
   SmallVector<Value> walked = walk.emit();
   SharedStates shared(frame, reduction, type, parts, columns);
   shared.store(part, localColumn, /*width=*/1, walked[0],
@@ -77,9 +78,9 @@ void tenon::emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
   // roots would cost more than it saves.
   frame.barrier();
   Value isFirst = frame.isZero(part);
-  SmallVector<Value> finished =
-      finish(frame, reduction, column, frame.both(inRange, isFirst),
-             shared.load(frame.i32(0), localColumn, 1), columnOutputs);
+  SmallVector<Value> finished = finish(
+      frame, reduction, column, frame.both(inRange, isFirst),
+      walk.moveBack(shared.load(frame.i32(0), localColumn, 1)), columnOutputs);
   unsigned numFinished = finished.size();
   Value buffer = frame.allocateShared(type, int64_t(numFinished) * columns);
   frame.emitIf(isFirst, [&] {

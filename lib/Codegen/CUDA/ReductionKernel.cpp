@@ -29,7 +29,9 @@ public:
                SmallVector<Value>(earlier->getNumResults() - 1), emitter);
     emitter.emitRowInvariant(phase);
     SmallVector<Value> reduced = walkTiles();
-    storeGroupState(frame, reduction, reduced);
+    storeGroupState(frame, reduction, reduced, [](ArrayRef<Value> states) {
+      return llvm::to_vector(states);
+    });
   }
 
 private:

@@ -105,8 +105,9 @@ void SharedStates::combine(Value part, Value column, unsigned width) {
   }
 }
 
-void tenon::storeGroupState(KernelFrame &frame, ReductionEpilogueOp reduction,
-                            ArrayRef<Value> reduced) {
+void tenon::storeGroupState(
+    KernelFrame &frame, ReductionEpilogueOp reduction, ArrayRef<Value> reduced,
+    llvm::function_ref<SmallVector<Value>(ArrayRef<Value>)> finish) {
   const KernelGeometry &geometry = frame.geometry;
   Type type = getStateType(reduction);
   unsigned lanes = geometry.lanes, size = reduction.getStateSize();
@@ -117,7 +118,8 @@ void tenon::storeGroupState(KernelFrame &frame, ReductionEpilogueOp reduction,
   shared.combine(frame.threadY, local, lanes);
   Value stores = frame.both(frame.isZero(frame.threadY), frame.columnInRange);
   frame.emitIf(stores, [&] {
-    SmallVector<Value> states = shared.load(frame.threadY, local, lanes);
+    SmallVector<Value> states =
+        finish(shared.load(frame.threadY, local, lanes));
     for (unsigned scalar = 0; scalar != size; ++scalar) {
       Value row =
           frame.add(frame.mul(frame.group, frame.i64(size)), frame.i64(scalar));

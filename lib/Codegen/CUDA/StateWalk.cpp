@@ -51,39 +51,92 @@ SmallVector<Value> StateWalk::load(Value index) {
     Value row = frame.add(frame.mul(index, size), frame.i64(scalar));
     Value offset =
         frame.add(frame.mul(row, frame.i64(frame.geometry.n)), column);
-    state.push_back(loadLanes(frame.b, states.buffer, offset, type, 1)[0]);
+    llvm::append_range(state,
+                       loadLanes(frame.b, states.buffer, offset, type, width));
   }
   return state;
 }
 
+SmallVector<Value> StateWalk::move(ArrayRef<Value> states,
+                                   ArrayRef<Value> amounts) {
+  SmallVector<Value> moved(states.size());
+  for (unsigned lane = 0; lane != width; ++lane) {
+    SmallVector<Value> state;
+    for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar)
+      state.push_back(states[scalar * width + lane]);
+    state = reduction.emitMove(frame.b, frame.b.getLoc(), state, amounts[lane]);
+    for (auto [scalar, value] : llvm::enumerate(state))
+      moved[scalar * width + lane] = value;
+  }
+  return moved;
+}
+
+SmallVector<Value> StateWalk::moveBack(ArrayRef<Value> moved) {
+  return move(moved, origins);
+}
+
+/// The same for all parts. Where there is no state, none is loaded.
+void StateWalk::loadOrigins() {
+  ImplicitLocOpBuilder &b = frame.b;
+  SmallVector<Type> types(width, getStateType(reduction));
+  auto branch = scf::IfOp::create(b, types, frame.less(begin, end),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  auto yield = [&](ArrayRef<Value> states) {
+    SmallVector<Value> found;
+    for (unsigned lane = 0; lane != width; ++lane) {
+      SmallVector<Value> state;
+      for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar)
+        state.push_back(states[scalar * width + lane]);
+      found.push_back(reduction.getOrigin(state));
+    }
+    scf::YieldOp::create(b, found);
+  };
+  b.setInsertionPointToStart(branch.thenBlock());
+  yield(load(begin));
+  b.setInsertionPointToStart(branch.elseBlock());
+  yield(getEmpty());
+  origins = branch.getResults();
+}
+
+SmallVector<Value> StateWalk::getEmpty() {
+  SmallVector<Value> states;
+  for (Value scalar :
+       reduction.emitInit(frame.b, frame.b.getLoc(), getStateType(reduction)))
+    states.append(width, scalar);
+  return states;
+}
+
 SmallVector<Value> StateWalk::emit() {
   ImplicitLocOpBuilder &b = frame.b;
-  Type type = getStateType(reduction);
-  SmallVector<Value> initial{frame.real(type, 0.0)};
-  llvm::append_range(initial, reduction.emitInit(b, b.getLoc(), type));
+  loadOrigins();
+  SmallVector<Value> initial = getEmpty();
+  initial.insert(initial.begin(), frame.real(getStateType(reduction), 0.0));
   auto loop = scf::ForOp::create(
-      b, first, end, frame.i64(step * kBatch), initial,
-      [&](OpBuilder &, Location, Value begin, ValueRange carried) {
+      b, frame.add(begin, part), end, frame.i64(parts * kBatch), initial,
+      [&](OpBuilder &, Location, Value first, ValueRange carried) {
         OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToEnd(begin.getParentBlock());
-        scf::YieldOp::create(b, emitBatch(begin, carried));
+        b.setInsertionPointToEnd(first.getParentBlock());
+        scf::YieldOp::create(b, emitBatch(first, carried));
       });
   return loop.getResults();
 }
 
 /// A batch is loaded together; states beyond the end are empty.
-SmallVector<Value> StateWalk::emitBatch(Value begin, ValueRange carried) {
+SmallVector<Value> StateWalk::emitBatch(Value first, ValueRange carried) {
   ImplicitLocOpBuilder &b = frame.b;
   Type type = getStateType(reduction);
   SmallVector<Value> counts;
   SmallVector<SmallVector<Value>> loaded;
-  SmallVector<Value> empty = reduction.emitInit(b, b.getLoc(), type);
+  SmallVector<Value> empty = getEmpty(), down;
+  for (Value origin : origins)
+    down.push_back(arith::NegFOp::create(b, origin));
   Value last = frame.sub(end, frame.i64(1));
   for (int64_t i = 0; i != kBatch; ++i) {
-    Value index = frame.add(begin, frame.i64(i * step));
+    Value index = frame.add(first, frame.i64(i * parts));
     Value clamped = arith::MinSIOp::create(b, index, last);
     Value exists = frame.less(index, end);
-    loaded.push_back(load(clamped));
+    loaded.push_back(move(load(clamped), down));
     for (auto [scalar, none] : llvm::zip(loaded.back(), empty))
       scalar = arith::SelectOp::create(b, exists, scalar, none);
     counts.push_back(arith::SelectOp::create(b, exists, countRows(clamped),
@@ -93,7 +146,7 @@ SmallVector<Value> StateWalk::emitBatch(Value begin, ValueRange carried) {
   SmallVector<Value> state(carried.drop_front());
   for (int64_t i = 0; i != kBatch; ++i) {
     state = combineStates(frame, reduction, count, state, counts[i], loaded[i],
-                          /*width=*/1);
+                          width);
     count = arith::AddFOp::create(b, count, counts[i]);
   }
   state.insert(state.begin(), count);

@@ -3,10 +3,15 @@
 
 // CHECK-LABEL: llvm.func @layer_tiled(
 // CHECK: nvvm.mma.sync
-// What is stored counts, rounded as it is. The first of a thread's rows: its mean is itself.
-// CHECK: %[[FIRST:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+// What is stored counts, rounded as it is, relative to what the warp's first row has.
+// CHECK: %[[TOP:.*]] = arith.select %{{.*}}, %[[ELEMENT:.*]], %{{.*}} : f32
+// CHECK: %[[ORIGIN:.*]] = nvvm.shfl.sync idx %{{.*}}, %[[TOP]],
+// The first of a thread's rows: its mean is itself.
+// CHECK: %[[OWN:.*]] = arith.subf %[[ELEMENT]], %[[ORIGIN]] : f32
+// CHECK: %[[FIRST:.*]] = arith.select %{{.*}}, %[[OWN]], %{{.*}} : f32
 // The second one: Welford's rule; a row beyond M is the mean.
-// CHECK: %[[VALUE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[FIRST]] : f32
+// CHECK: %[[NEXT:.*]] = arith.subf %{{.*}}, %[[ORIGIN]] : f32
+// CHECK: %[[VALUE:.*]] = arith.select %{{.*}}, %[[NEXT]], %[[FIRST]] : f32
 // CHECK: %[[DISTANCE:.*]] = arith.subf %[[VALUE]], %[[FIRST]] : f32
 // CHECK: %[[MEAN:.*]] = llvm.intr.fma(%[[DISTANCE]], %{{.*}}, %[[FIRST]])
 // CHECK: %[[REST:.*]] = arith.subf %[[VALUE]], %[[MEAN]] : f32

@@ -14,17 +14,27 @@
 // CHECK-COUNT-16: llvm.load {{.*}} : !llvm.ptr<3> -> vector<2xbf16>
 // CHECK-NOT: llvm.load
 // CHECK-NOT: arith.divf
-// The sum over the lanes of other rows, then the squares'; of both columns.
-// CHECK: nvvm.shfl.sync{{ +}}bfly {{.*}}, %c8_i32
-// CHECK: nvvm.shfl.sync{{ +}}bfly {{.*}}, %c16_i32
+// Its own mean and M2, then by Chan's rule those of lanes with other rows, twice
+// as many each time; of both columns.
 // CHECK: %[[MEAN:.*]] = arith.mulf %{{.*}}, %cst{{.*}}
+// CHECK-NOT: nvvm.shfl.sync{{ +}}bfly
+// CHECK: arith.subf %{{.*}}, %[[MEAN]] : f32
 // CHECK-COUNT-16: llvm.intr.fma
-// CHECK: nvvm.shfl.sync{{ +}}bfly
-// CHECK: nvvm.shfl.sync{{ +}}bfly
-// CHECK: arith.select %{{.*}}, %[[MEAN]], %{{.*}} : f32
-// CHECK: nvvm.shfl.sync{{ +}}bfly
+// CHECK: %[[OTHER:.*]] = nvvm.shfl.sync{{ +}}bfly {{.*}}, %[[MEAN]], %c8_i32
+// CHECK: nvvm.shfl.sync{{ +}}bfly {{.*}}, %c8_i32
+// CHECK: %[[APART:.*]] = arith.subf %[[OTHER]], %[[MEAN]] : f32
+// CHECK: arith.addf %[[MEAN]], %[[OTHER]] : f32
+// CHECK: %[[WEIGHED:.*]] = arith.mulf %[[APART]], %{{.*}} : f32
+// CHECK: llvm.intr.fma(%[[APART]], %[[WEIGHED]], %{{.*}})
+// CHECK-COUNT-2: nvvm.shfl.sync{{ +}}bfly {{.*}}, %c16_i32
+// CHECK: llvm.intr.fma
+// CHECK-NOT: nvvm.shfl.sync{{ +}}bfly
 // CHECK-COUNT-16: llvm.intr.fma
-// CHECK-COUNT-2: nvvm.shfl.sync{{ +}}bfly
+// CHECK-COUNT-2: nvvm.shfl.sync{{ +}}bfly {{.*}}, %c8_i32
+// CHECK: llvm.intr.fma
+// CHECK-COUNT-2: nvvm.shfl.sync{{ +}}bfly {{.*}}, %c16_i32
+// CHECK: llvm.intr.fma
+// CHECK-NOT: nvvm.shfl.sync{{ +}}bfly
 // Some lanes store two means, others two M2.
 // CHECK: st.global.v2.b32
 // The second barrier would be of another subtile.
@@ -45,7 +55,7 @@ func.func @whole(%x: memref<512x1024xbf16>, %w: memref<256x1024xbf16>, %y: memre
 
 // Where rows may lie beyond M: of a block with some of them those do not count,
 // and none is stored of one beyond M. f32 in subtiles of 8 columns: two words a
-// warp, of 16 parts with 4 rows each.
+// warp, of 16 parts with 4 rows each, relative to the first of all rows.
 // CHECK: llvm.func @ragged_tiled(
 // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
 // CHECK: %[[PARTLY:.*]] = arith.cmpi slt, %[[LEFT:.*]], %c64_i32
@@ -61,6 +71,7 @@ func.func @whole(%x: memref<512x1024xbf16>, %w: memref<256x1024xbf16>, %y: memre
 // CHECK-COUNT-4: nvvm.shfl.sync{{ +}}bfly
 // CHECK: st.global.b32
 // CHECK: } else {
+// CHECK: %[[ORIGIN:.*]] = llvm.load {{.*}} : !llvm.ptr<3> -> f32
 // CHECK-COUNT-4: llvm.load {{.*}} : !llvm.ptr<3> -> f32
 // CHECK-NOT: arith.divf
 // CHECK: st.global.b32

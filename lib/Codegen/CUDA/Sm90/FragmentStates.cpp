@@ -21,9 +21,9 @@ static constexpr int64_t kRows = 2, kLanes = 2;
 /// Bits of a lane's number that say which rows it has, from the highest.
 static constexpr int64_t kRowBits[] = {16, 8, 4};
 
-ReductionState tenon::combineAll(KernelBuilder &b,
-                                 ReductionEpilogueOp reduction,
-                                 SmallVector<ReductionState> states) {
+static ReductionState combineTree(KernelBuilder &b,
+                                  ReductionEpilogueOp reduction,
+                                  SmallVector<ReductionState> states) {
   while (states.size() > 1) {
     SmallVector<ReductionState> next;
     for (unsigned i = 0; i + 1 < states.size(); i += 2) {
@@ -38,6 +38,20 @@ ReductionState tenon::combineAll(KernelBuilder &b,
     states = std::move(next);
   }
   return states.front();
+}
+
+ReductionState tenon::combineAll(KernelBuilder &b,
+                                 ReductionEpilogueOp reduction,
+                                 SmallVector<ReductionState> states) {
+  if (states.size() == 1)
+    return states.front();
+  Value origin = reduction.getOrigin(states.front().scalars);
+  Value down = arith::NegFOp::create(b, origin);
+  for (ReductionState &state : states)
+    state.scalars = reduction.emitMove(b, b.getLoc(), state.scalars, down);
+  ReductionState all = combineTree(b, reduction, std::move(states));
+  all.scalars = reduction.emitMove(b, b.getLoc(), all.scalars, origin);
+  return all;
 }
 
 FragmentStates::FragmentStates(TiledFrame &frame, ReductionEpilogueOp reduction,
@@ -77,54 +91,66 @@ Value FragmentStates::shuffle(Value value, unsigned step) {
 }
 
 /// Of a column of the thread: two of each block of 8.
-ReductionState FragmentStates::reduceRows(ValueRange elements, int64_t column) {
+FragmentStates::Column FragmentStates::reduceRows(ValueRange elements,
+                                                  int64_t column) {
   SmallVector<Value> values;
   for (int64_t i = 0; i != rowBlocks * kRows; ++i) {
     int64_t block = i / kRows * frame.geometry.tileN / 8 + column / kLanes;
     values.push_back(
         elements[(block * kRows + i % kRows) * kLanes + column % kLanes]);
   }
+  // What is no row may be no number either.
+  Value first =
+      inRange.empty() ? values[0] : b.select(inRange[0], values[0], b.f32(0));
+  Value origin = NVVM::ShflOp::create(b, first.getType(), b.i32(-1), first,
+                                      b.bitAnd(frame.lane, 3), b.i32(31),
+                                      NVVM::ShflKind::idx, UnitAttr());
+  for (Value &value : values)
+    value = arith::SubFOp::create(b, value, origin);
   if (inRange.empty())
-    return {counts[0], reduction.emitChunk(b, b.getLoc(), values)};
+    return {{counts[0], reduction.emitChunk(b, b.getLoc(), values)}, origin};
   SmallVector<ReductionState> rows;
   for (auto [value, isRow] : llvm::zip_equal(values, inRange)) {
-    // What is no row may be no number either.
     Value element = b.select(isRow, value, b.f32(0));
     Value count = b.select(isRow, b.f32(1), b.f32(0));
     rows.push_back({count, reduction.emitChunk(b, b.getLoc(), element)});
   }
-  return combineAll(b, reduction, rows);
+  return {combineTree(b, reduction, rows), origin};
 }
 
 /// Keeps the upper half of the columns in lanes that have the step's bit, the
 /// lower half in the others.
-SmallVector<ReductionState>
-FragmentStates::exchange(ArrayRef<ReductionState> states, unsigned step) {
+SmallVector<FragmentStates::Column>
+FragmentStates::exchange(ArrayRef<Column> columns, unsigned step) {
   Value isUpper = b.less(b.i32(0), b.bitAnd(frame.lane, kRowBits[step]));
-  size_t half = states.size() / 2;
-  SmallVector<ReductionState> result;
+  size_t half = columns.size() / 2;
+  SmallVector<Column> result;
   for (size_t i = 0; i != half; ++i) {
+    const Column &first = columns[i], &second = columns[half + i];
     SmallVector<Value> kept, other;
     for (auto [lower, upper] :
-         llvm::zip_equal(states[i].scalars, states[half + i].scalars)) {
+         llvm::zip_equal(first.state.scalars, second.state.scalars)) {
       kept.push_back(b.select(isUpper, upper, lower));
       other.push_back(shuffle(b.select(isUpper, lower, upper), step));
     }
-    result.push_back(
-        {counts[step + 1], reduction.emitCombine(b, b.getLoc(), counts[step],
-                                                 kept, received[step], other)});
+    ReductionState both{counts[step + 1],
+                        reduction.emitCombine(b, b.getLoc(), counts[step], kept,
+                                              received[step], other)};
+    result.push_back({both, b.select(isUpper, second.origin, first.origin)});
   }
   return result;
 }
 
 ReductionState FragmentStates::reduce(ValueRange elements, int64_t group) {
   constexpr int64_t each = kColumns / 4;
-  SmallVector<ReductionState> states;
+  SmallVector<Column> columns;
   for (int64_t i = 0; i != each; ++i)
-    states.push_back(reduceRows(elements, group * each + i));
+    columns.push_back(reduceRows(elements, group * each + i));
   for (unsigned step = 0; step != std::size(kRowBits); ++step)
-    states = exchange(states, step);
-  return states.front();
+    columns = exchange(columns, step);
+  auto &[state, origin] = columns.front();
+  state.scalars = reduction.emitMove(b, b.getLoc(), state.scalars, origin);
+  return state;
 }
 
 Value FragmentStates::getColumn() {

@@ -22,7 +22,8 @@ struct ReductionState {
   SmallVector<Value> scalars;
 };
 
-/// The union of `states`, as a tree that is the same each time.
+/// The union of `states`, as a tree that is the same each time. They are moved
+/// by the first one's origin meanwhile.
 ReductionState combineAll(KernelBuilder &b, ReductionEpilogueOp reduction,
                           SmallVector<ReductionState> states);
 
@@ -33,6 +34,9 @@ ReductionState combineAll(KernelBuilder &b, ReductionEpilogueOp reduction,
 /// kColumns columns at a time and exchange states in three steps. In each a
 /// lane keeps half of its columns and hands the others to a lane of other rows,
 /// from which it gets as many: in the end it has one column, of all rows.
+///
+/// Elements are taken relative to the first row's of their column, which keeps
+/// the digits of small differences between large numbers.
 class FragmentStates {
 public:
   /// Columns of a group: 8 of each of the 4 lanes of a row.
@@ -49,9 +53,14 @@ public:
 
 private:
   void countRows(const WorkItem &item);
-  ReductionState reduceRows(ValueRange elements, int64_t column);
-  SmallVector<ReductionState> exchange(ArrayRef<ReductionState> states,
-                                       unsigned step);
+  /// What the thread has of a column: the state of its elements without their
+  /// origin, which is the same in all lanes.
+  struct Column {
+    ReductionState state;
+    Value origin;
+  };
+  Column reduceRows(ValueRange elements, int64_t column);
+  SmallVector<Column> exchange(ArrayRef<Column> columns, unsigned step);
   Value shuffle(Value value, unsigned step);
 
   TiledFrame &frame;

@@ -26,8 +26,11 @@ namespace mlir::tenon {
 /// each. A warp's loads meet no bank conflict, but for rows of 32 bytes: there
 /// its words lie in half of the banks.
 ///
-/// Two passes over what a thread has loaded, each followed by a sum over the
-/// lanes: first the mean, then the squared distances from it.
+/// Two passes over what a thread has loaded: first the mean, then the squared
+/// distances from it. Its moments are combined with the other lanes'; of rows
+/// that M cuts, both passes sum over the lanes instead. In f32 values are
+/// taken relative to the first row's, or a sum of large means would round away
+/// what they differ by; sums of 16 bits are exact enough.
 class SubtileMoments {
 public:
   /// `memory`: the first byte of the subtile's buffer.
@@ -41,8 +44,15 @@ private:
   int64_t rowsOfThread() const { return EpilogueSubtiles::kRows / parts; }
   int64_t getRow(int64_t index) const;
   SmallVector<Value> load(int64_t index);
-  SmallVector<SmallVector<Value>> loadColumns(ArrayRef<Value> inRange);
-  Value sumOverParts(Value value);
+  SmallVector<Value> loadOrigins();
+  SmallVector<SmallVector<Value>> loadColumns(ArrayRef<Value> origins,
+                                              ArrayRef<Value> inRange);
+  struct Moments {
+    Value mean, m2;
+  };
+  Value exchange(Value value, int64_t distance);
+  Moments reduce(ArrayRef<Value> values);
+  Moments reduce(ArrayRef<Value> values, ArrayRef<Value> inRange, Value share);
   void emit(Value output, Value block, Value column, Value left);
 
   TiledFrame &frame;
@@ -56,6 +66,7 @@ private:
   Value part;
   Value firstRow;                ///< the thread's
   SmallVector<Value> firstWords; ///< where they lie, of each neighbour
+  Value topWord;                 ///< where it lies in the subtile's first row
 };
 
 } // namespace mlir::tenon

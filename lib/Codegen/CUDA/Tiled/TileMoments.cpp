@@ -18,6 +18,12 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
+/// What a warp stages of a set and a column: origin, mean and M2.
+static constexpr unsigned kScalars = 3;
+/// Sets for which its staging memory, 8 rows of a pass, has room.
+static constexpr unsigned kStagedSets = 2;
+static_assert(kScalars * kStagedSets <= TileGeometry::kPassRows);
+
 TileMoments::TileMoments(TiledFrame &frame, MomentsOp op, Value output,
                          const WorkItem &item, unsigned group,
                          unsigned numSteps)
@@ -28,6 +34,7 @@ TileMoments::TileMoments(TiledFrame &frame, MomentsOp op, Value output,
   warps = op.getRows() / rowsOfWarp;
   warpOfSet = b.rem(frame.tileWarp, warps);
   states.resize(llvm::divideCeil(numSteps, getStepsPerSet()));
+  origins.resize(states.size());
 }
 
 unsigned TileMoments::getStepsPerSet() {
@@ -38,18 +45,33 @@ unsigned TileMoments::getStepsPerSet() {
 // A thread's rows
 //===----------------------------------------------------------------------===//
 
+/// What the lane with the same columns of the warp's first row has.
+Value TileMoments::broadcastFirstRow(Value value) {
+  Value lane = b.rem(frame.lane, frame.geometry.threadsPerRow());
+  if (frame.geometry.isFma())
+    lane = frame.swapLaneBits(lane);
+  return NVVM::ShflOp::create(b, value.getType(), b.i32(-1), value, lane,
+                              b.i32(31), NVVM::ShflKind::idx, UnitAttr());
+}
+
 /// Welford's rule, which is Chan's for a set of one row.
 void TileMoments::add(unsigned step, ArrayRef<Value> elements,
                       Value isInRange) {
   unsigned number = step % getStepsPerSet();
   SmallVector<State> &lanes = states[step / getStepsPerSet()];
-  if (number == 0)
+  SmallVector<Value> &start = origins[step / getStepsPerSet()];
+  if (number == 0) {
     lanes.assign(elements.size(), State{b.f32(0), b.f32(0)});
+    for (Value element : elements)
+      start.push_back(broadcastFirstRow(
+          isInRange ? b.select(isInRange, element, b.f32(0)) : element));
+  }
   Value share = b.f32(1.0f / (number + 1));
-  for (auto [state, element] : llvm::zip(lanes, elements)) {
+  for (auto [state, element, origin] : llvm::zip(lanes, elements, start)) {
     // A row beyond M is as far from the mean as changes nothing.
-    Value value =
-        isInRange ? b.select(isInRange, element, state.mean) : element;
+    Value value = arith::SubFOp::create(b, element, origin);
+    if (isInRange)
+      value = b.select(isInRange, value, state.mean);
     if (number == 0) {
       state.mean = value;
       continue;
@@ -140,15 +162,15 @@ void TileMoments::combineLanes(unsigned set) {
   }
 }
 
-/// Where the staging memory of one of the set's warps has a column's mean or
-/// M2.
+/// Where the staging memory of one of the set's warps has a scalar of a column.
 Value TileMoments::getPlace(Value warp, unsigned set, unsigned scalar,
                             Value column) {
   int64_t columns = frame.geometry.passColumns();
   Value staging = b.mul(b.add(b.sub(frame.tileWarp, warpOfSet), warp),
                         kStagingBytesPerWarp);
   Value memory = b.offset(frame.shared, frame.geometry.epilogueOffset());
-  Value place = b.shiftLeft(b.add(column, (2 * set + scalar) * columns), 2);
+  unsigned row = set % kStagedSets * kScalars + scalar;
+  Value place = b.shiftLeft(b.add(column, row * columns), 2);
   return b.offset(b.offset(memory, staging), place);
 }
 
@@ -159,9 +181,10 @@ void TileMoments::stage(unsigned set) {
   frame.emitIf(b.less(frame.lane, geometry.threadsPerRow()), [&] {
     for (auto [lane, state] : llvm::enumerate(states[set])) {
       Value column = b.add(first, lane);
-      for (unsigned scalar : {0, 1})
-        LLVM::StoreOp::create(b, scalar == 0 ? state.mean : state.m2,
-                              getPlace(warpOfSet, set, scalar, column),
+      Value scalars[kScalars] = {origins[set][lane], state.mean, state.m2};
+      for (auto [index, scalar] : llvm::enumerate(scalars))
+        LLVM::StoreOp::create(b, scalar,
+                              getPlace(warpOfSet, set, index, column),
                               /*alignment=*/4);
     }
   });
@@ -176,14 +199,17 @@ TileMoments::State TileMoments::combineWarps(unsigned set, Value column) {
     Value place = getPlace(b.i32(warp), set, scalar, column);
     return LLVM::LoadOp::create(b, b.getF32Type(), place, /*alignment=*/4);
   };
-  Value first = getFirstRow(set);
-  State state{load(0, 0), load(0, 1)};
+  Value first = getFirstRow(set), origin = load(0, 0);
+  State state{load(0, 1), load(0, 2)};
   for (unsigned warp = 1; warp < warps; ++warp) {
     unsigned before = warp * rowsOfWarp;
     Value count = toFloat(getCount(first, before));
     Value otherCount = toFloat(getCount(b.add(first, before), rowsOfWarp));
-    combine(state, count, State{load(warp, 0), load(warp, 1)}, otherCount);
+    Value distance = arith::SubFOp::create(b, load(warp, 0), origin);
+    Value mean = arith::AddFOp::create(b, distance, load(warp, 1));
+    combine(state, count, State{mean, load(warp, 2)}, otherCount);
   }
+  state.mean = arith::AddFOp::create(b, origin, state.mean);
   return state;
 }
 
@@ -227,14 +253,19 @@ void TileMoments::synchronize() {
 
 void TileMoments::finish() {
   frame.syncWarp(); // all lanes have loaded their rows from staging memory
-  for (unsigned set = 0; set != getNumSets(); ++set) {
+  for (unsigned first = 0; first < getNumSets(); first += kStagedSets)
+    finishSets(first, std::min(first + kStagedSets, getNumSets()));
+}
+
+void TileMoments::finishSets(unsigned begin, unsigned end) {
+  for (unsigned set = begin; set != end; ++set) {
     combineLanes(set);
     stage(set);
   }
   synchronize();
   int64_t threads = 32 * warps;
   Value thread = b.add(b.mul(warpOfSet, 32), frame.lane);
-  for (unsigned set = 0; set != getNumSets(); ++set)
+  for (unsigned set = begin; set != end; ++set)
     for (int64_t first = 0; first < frame.geometry.passColumns();
          first += threads)
       store(set, b.add(thread, first));

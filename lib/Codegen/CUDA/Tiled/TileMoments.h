@@ -18,6 +18,10 @@ namespace mlir::tenon {
 /// among the lanes that have other rows of the same columns, then among the
 /// warps, through the staging memory, from the first rows to the last.
 ///
+/// Means are relative to the origin of their warp, an element of its first row:
+/// where deviations are far smaller than means, rounding a mean as what it is
+/// would lose digits of M2.
+///
 /// Rows beyond M do not count. A thread's rows go down, so those that count
 /// come first, and the divisors of its means are known.
 ///
@@ -45,6 +49,7 @@ private:
   };
 
   unsigned getStepsPerSet();
+  Value broadcastFirstRow(Value value);
   unsigned getNumSets() { return states.size(); }
   Value getFirstRow(unsigned set);
   Value getCount(Value first, unsigned most);
@@ -56,6 +61,7 @@ private:
   void stage(unsigned set);
   State combineWarps(unsigned set, Value column);
   void store(unsigned set, Value column);
+  void finishSets(unsigned begin, unsigned end);
   void synchronize();
 
   TiledFrame &frame;
@@ -66,7 +72,8 @@ private:
   unsigned group, numSteps;
   int64_t rowsOfWarp, warps; ///< of a set
   Value warpOfSet;           ///< number of the thread's warp among them
-  SmallVector<SmallVector<State>> states; ///< of the thread, by set and lane
+  SmallVector<SmallVector<State>> states;  ///< of the thread, by set and lane
+  std::vector<SmallVector<Value>> origins; ///< of its warp, likewise
 };
 
 } // namespace mlir::tenon

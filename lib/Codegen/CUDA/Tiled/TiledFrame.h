@@ -61,6 +61,9 @@ public:
   /// Of those of a warpgroup that multiplies, in a wgmma kernel.
   void warpgroupBarrier();
   void syncWarp();
+  /// The thread of a warp whose `lane` is `number`, in an fma kernel, and the
+  /// other way round.
+  Value swapLaneBits(Value number);
   /// A place for an i32 that is the same in all threads of a warp. What one
   /// lane stores the others see after syncWarp.
   KeptScalar keep();
@@ -90,7 +93,6 @@ public:
 private:
   friend class KeptScalar;
   void takeArguments(TiledLinearOp op, unsigned numTensorMaps);
-  Value swapLaneBits(Value number);
   void computeWarpgroupPlace();
   Value getSharedMemory(gpu::GPUModuleOp module);
 

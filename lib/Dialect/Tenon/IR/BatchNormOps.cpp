@@ -208,16 +208,24 @@ SmallVector<Value> BatchNormTrainingOp::emitChunk(OpBuilder &builder,
                                                   Location loc,
                                                   ValueRange elements) {
   ScalarEmitter e{builder, loc, elements[0].getType()};
-  Value sum = elements[0];
+  // Relative to the first element: a sum of large numbers would round away what
+  // they differ by.
+  Value origin = elements[0];
+  if (elements.size() == 1)
+    return {origin, e.constant(0.0)};
+  SmallVector<Value> distances;
   for (Value element : elements.drop_front())
-    sum = e.add(sum, element);
+    distances.push_back(e.sub(element, origin));
+  Value sum = distances[0];
+  for (Value distance : ArrayRef(distances).drop_front())
+    sum = e.add(sum, distance);
   Value mean = e.mul(sum, e.constant(1.0 / elements.size()));
-  Value m2 = e.constant(0.0);
-  for (Value element : elements) {
-    Value distance = e.sub(element, mean);
-    m2 = e.add(e.mul(distance, distance), m2);
+  Value m2 = e.mul(mean, mean); // the first element's
+  for (Value distance : distances) {
+    Value rest = e.sub(distance, mean);
+    m2 = e.add(e.mul(rest, rest), m2);
   }
-  return {mean, m2};
+  return {e.add(origin, mean), m2};
 }
 
 /// Chan's rule: mean = mA + d nB / n, M2 = M2A + M2B + d^2 nA nB / n,
@@ -237,6 +245,15 @@ BatchNormTrainingOp::emitCombine(OpBuilder &builder, Location loc,
   Value mean = e.add(lhs[0], step);
   Value between = e.mul(e.mul(delta, step), lhsCount);
   return {mean, e.add(e.add(lhs[1], rhs[1]), between)};
+}
+
+Value BatchNormTrainingOp::getOrigin(ValueRange state) { return state[0]; }
+
+SmallVector<Value> BatchNormTrainingOp::emitMove(OpBuilder &builder,
+                                                 Location loc, ValueRange state,
+                                                 Value amount) {
+  ScalarEmitter e{builder, loc, amount.getType()};
+  return {e.add(state[0], amount), state[1]};
 }
 
 SmallVector<Value> BatchNormTrainingOp::emitFinish(OpBuilder &builder,

@@ -65,6 +65,17 @@ def Tenon_ReductionEpilogueOp : OpInterface<"ReductionEpilogueOp"> {
            "::mlir::Value":$lhsCount, "::mlir::ValueRange":$lhs,
            "::mlir::Value":$rhsCount, "::mlir::ValueRange":$rhs)>,
     InterfaceMethod<
+      [{A number amid a set's elements, from its state. States that are to be
+        combined are first moved by what it is for one of them, downwards: where
+        elements are far from zero but near each other, scalars then keep digits
+        that rounding would take. One of the empty set is 0.}],
+      "::mlir::Value", "getOrigin", (ins "::mlir::ValueRange":$state)>,
+    InterfaceMethod<
+      "The state of a set all of whose elements are larger by `amount`.",
+      "::llvm::SmallVector<::mlir::Value>", "emitMove",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::ValueRange":$state, "::mlir::Value":$amount)>,
+    InterfaceMethod<
       [{Ends a reduction: from the state of a whole column and the column
         operands, the scalars that `emitApply` needs.}],
       "::llvm::SmallVector<::mlir::Value>", "emitFinish",
