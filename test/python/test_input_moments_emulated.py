@@ -174,7 +174,8 @@ class Numbers:
         self.precision, self.element, self.m = precision, "bf16" if precision == "bf16" else "f32", m
         store = STORE[self.element]
         self.x, self.w = store(random(m, k)), store(random(n, k, seed=1) / np.float32(np.sqrt(k)))
-        self.s, self.b, self.r = store(random(1, n, seed=3)[0]), store(random(1, n, seed=6)[0]), store(random(m, n, seed=2))
+        self.s, self.b = (store(random(1, n, seed=seed)[0]) for seed in (3, 6))
+        self.r = store(random(m, n, seed=2))
         self.s[::5] = 0
         self.g, self.mean = random(1, n, seed=7)[0], random(1, n, seed=4)[0]
         self.var = np.abs(random(1, n, seed=5)[0])

@@ -189,7 +189,7 @@ void ColumnMomentsKernel::finish() {
   Value mean = frame.div(sum, count);
   Value m2 = frame.sub(square, frame.mul(sum, mean));
   Value isNegative =
-      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, m2, frame.real(0));
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, frame.real(0), m2);
   m2 = b.select(isNegative, frame.real(0), m2);
   Value results[] = {frame.add(shift, mean), frame.div(m2, count),
                      frame.div(m2, frame.sub(count, frame.real(1)))};
