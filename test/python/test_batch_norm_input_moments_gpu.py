@@ -30,9 +30,12 @@ SIXTEEN_BITS = [name for name, schedule in INPUT_MOMENTS.items() if schedule.kin
 
 
 def graph_of(name, form, n, k, m=None):
-    # A wgmma schedule reads rows of whole 16 bytes.
-    columns = -(-k // 8) * 8 if INPUT_MOMENTS[name].is_wgmma else k
-    return norm_graph(INPUT_MOMENTS[name].kind, form, n if columns == k else -(-n // 8) * 8, columns, m)
+    schedule = INPUT_MOMENTS[name]
+    if "fp16x3" in schedule.text:  # from K = 64 on
+        k += 64 if k < 64 else 0
+    if schedule.is_wgmma:  # reads rows of whole 16 bytes
+        n, k = -(-n // 8) * 8, -(-k // 8) * 8
+    return norm_graph(schedule.kind, form, n, k, m)
 
 
 def all_graphs(name):
