@@ -67,7 +67,11 @@ def sanitizer():
 
 def sanitize(sanitizer, tool, library, name, dims):
     """Run a function under a tool; fail where that reports anything or takes too long."""
-    command = [sanitizer, "--tool", tool, "--error-exitcode", "1", TENON_RUN, library, "--target=cuda"]
+    command = [sanitizer, "--tool", tool, "--error-exitcode", "1"]
+    if tool == "memcheck":
+        # The runtime tells errors of CUDA's calls itself, and asks for a global that only models with split rows have.
+        command += ["--report-api-errors", "no"]
+    command += [TENON_RUN, library, "--target=cuda"]
     command += ["--function", name, *(word for dim in dims for word in ("--dim", dim))]
     words = [str(word) for word in command]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=LIMIT_S)
