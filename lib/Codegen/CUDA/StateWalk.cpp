@@ -72,6 +72,8 @@ SmallVector<Value> StateWalk::move(ArrayRef<Value> states,
 }
 
 SmallVector<Value> StateWalk::moveBack(ArrayRef<Value> moved) {
+  // Loaded again: kept in registers meanwhile, they made kernels spill.
+  loadOrigins();
   return move(moved, origins);
 }
 
