@@ -83,7 +83,8 @@ def to_bits(x, element):
 
 
 def to_numbers(x, element):
-    return (bf16_to_f32(x) if element == "bf16" else x).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a NaN may be a signalling one
+        return (bf16_to_f32(x) if element == "bf16" else x).astype(np.float64)
 
 
 @dataclass

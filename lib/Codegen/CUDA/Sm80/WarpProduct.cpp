@@ -38,6 +38,18 @@ WarpProduct::WarpProduct(TiledFrame &frame) : frame(frame), b(frame.b) {
       b.add(getOffset(rowOfW, chunkOfW), geometry.tileM * geometry.rowBytes);
 }
 
+/// Rounds the bits of an f32. A NaN that has its only bits where tf32 has none
+/// would come out as infinity.
+static Value emitRoundTf32(KernelBuilder &b, Value bits) {
+  Value rounded =
+      b.ptx(b.getI32Type(), "cvt.rna.tf32.f32 $0, $1;", "=r,r", bits);
+  Value number = arith::BitcastOp::create(b, b.getF32Type(), bits);
+  Value isNaN =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, number, number);
+  constexpr int32_t quietNaN = 0x7FC00000;
+  return b.select(isNaN, b.i32(quietNaN), rounded);
+}
+
 SmallVector<Value> WarpProduct::load(Value stage, unsigned step,
                                      unsigned index) {
   unsigned loadsOfW = columnBlocks() / 2;
@@ -62,8 +74,7 @@ SmallVector<Value> WarpProduct::load(Value stage, unsigned step,
   for (int64_t i = 0; i != 4; ++i) {
     registers.push_back(LLVM::ExtractValueOp::create(b, loaded, i));
     if (frame.geometry.roundsTf32)
-      registers.back() = b.ptx(b.getI32Type(), "cvt.rna.tf32.f32 $0, $1;",
-                               "=r,r", registers.back());
+      registers.back() = emitRoundTf32(b, registers.back());
   }
   return registers;
 }
