@@ -43,14 +43,19 @@ def test_nan_and_infinity(name, tmp_path):
 
 @pytest.mark.parametrize("name", NAMES, indirect=True)
 def test_nan_and_infinity_as_sgemm(name, tmp_path):
-    """Also where finite elements overflow."""
+    """Also where finite elements overflow: each product by itself, since with partial sums their order would matter."""
     layer = Layer("fp32", 300, 1024, bare=True)
     model = compile_fp32([layer.graph()], tmp_path / "layer", "cuda", name).model
     for placed, tensors in special_cases(layer, 133):
         tensors["x"][77], tensors["x"][78, ::2] = MAX, -MAX
         tensors["w"][50] = 2.0
         (got,) = bind_entry(model, layer.name, tensors)()
-        assert_same_class(layer, got, torch.mm(tensors["x"], tensors["w"].T), f"special values in {placed}")
+        expected = torch.mm(tensors["x"], tensors["w"].T)
+        overflows = torch.zeros(got.shape, dtype=torch.bool, device="cuda")
+        overflows[77:79] = True
+        overflows[:, 50] = False
+        found = torch.where(overflows, torch.zeros_like(got), got)
+        assert_same_class(layer, found, expected.masked_fill(overflows, 0.0), f"special values in {placed}")
 
 
 def distributions(k):
