@@ -157,8 +157,8 @@ def kernel_section(name: str, report: dict) -> list[str]:
         "### The kernels of one call",
         "",
         f"GPU time of each kernel, the mean of {report['calls']} calls back to back under PyTorch's profiler; from "
-        f"`benchmarks/results/{name}.json`. A kernel that starts while the one before it ends, as the guard does, counts "
-        "its wait too.",
+        f"`benchmarks/results/{name}.json`. A kernel that starts while the one before it ends, as the guard does, "
+        "counts its wait too.",
         "",
         *kernel_table(report),
         "",
