@@ -19,7 +19,7 @@
 
 extern "C" {
 
-enum { kTenonImageVersion = 3 };
+enum { kTenonImageVersion = 4 };
 
 /// One call in flight: stream, workspace and device. Made by the runtime,
 /// passed through generated code untouched. The first error is kept in it and
