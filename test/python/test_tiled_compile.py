@@ -35,7 +35,7 @@ func.func @forward(%x: tensor<{m}x{k}x{element}>, %w: tensor<{n}x{k}x{element}> 
         ("?", 7, 33, "bf16", None),
         ("?", 77, 1004, "f16", None),
         (16, 1024, 1003, "f16", None),
-        ("?", 1000, 1000, "f32", "tf32"),
+        ("?", 1000, 100, "f32", "tf32"),
         ("?", 7, 33, "f32", "tf32"),
         (300, 1, 64, "f32", "tf32"),
         ("?", 77, 1004, "f32", "bf16"),
@@ -53,6 +53,14 @@ def test_a_layer_and_its_epilogue_become_one_kernel(m, n, k, element, precision)
     assert [kernel for kernel in kernels if "_map_" not in kernel] == expected
     # Beside the layer x of f32 is rounded or cast, and nothing else.
     assert any("_map_" in kernel for kernel in kernels) == (element == "f32")
+    assert not [remark.message for remark in executable.remarks if remark.category == "tenon-kernels"]
+
+
+def test_a_large_layer_of_tf32_is_split():
+    """One product of f16 takes half of tf32's instructions; the guarded kernel computes what f16 does not hold."""
+    executable = tenon.compile(source("?", 1000, 1000, "f32", "tf32"), "sm_80", strategy="tiled")
+    kernels = {kernel for kernel in executable.kernels if "_prepare_" not in kernel}
+    assert {"forward_run_split_v4", "forward_run_tiled", "forward_run_tiled_guard"} <= kernels
     assert not [remark.message for remark in executable.remarks if remark.category == "tenon-kernels"]
 
 
