@@ -211,12 +211,8 @@ static ScheduleAttr parseLine(const TunedSchedule &line,
   ScheduleAttr schedule = line.parse(problem.tiledType.getContext());
   if (!schedule)
     return {};
-  schedule = ScheduleAttr::get(
-      schedule.getContext(), schedule.getFamily(), schedule.getTile(),
-      schedule.getWarps(), schedule.getStages(), schedule.getSwizzle(),
-      schedule.getRaster(), schedule.getBlocks(), schedule.getStreamK(),
-      schedule.getCluster(), schedule.getPingPong(), problem.method,
-      problem.reduction);
+  schedule =
+      schedule.withMethod(problem.method).withReduction(problem.reduction);
   return canRun(problem, schedule, targets) ? schedule : ScheduleAttr();
 }
 

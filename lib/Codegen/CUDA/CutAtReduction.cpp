@@ -14,29 +14,13 @@
 
 #include "RestEpilogue.h"
 
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
 
 static BatchNormTrainingOp getNorm(FusedLinearOp op) {
   return *op.getBody()->getOps<BatchNormTrainingOp>().begin();
-}
-
-/// Erases ops of the region that nothing uses any more.
-static void eraseUnused(Block &body, RewriterBase &rewriter) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (isOpTriviallyDead(&op))
-      rewriter.eraseOp(&op);
-}
-
-void tenon::eraseUnusedOperands(FusedLinearOp op) {
-  Block *body = op.getBody();
-  for (unsigned index = body->getNumArguments() - 1; index != 0; --index)
-    if (body->getArgument(index).use_empty()) {
-      body->eraseArgument(index);
-      op.getEpilogueOperandsMutable().erase(index - 1);
-    }
 }
 
 /// The layer up to the norm.
@@ -59,7 +43,7 @@ static FusedLinearOp createProduct(FusedLinearOp op, int64_t rows,
   Value reduced =
       MomentsOp::create(rewriter, norm.getLoc(), moments, input, rows);
   product.getYield().getValuesMutable().assign({input, reduced});
-  eraseUnused(*product.getBody(), rewriter);
+  (void)runRegionDCE(rewriter, product.getEpilogue());
   eraseUnusedOperands(product);
   return product;
 }
@@ -74,7 +58,7 @@ static void dropProduct(FusedLinearOp op, Value moments, int64_t rows,
   BlockArgument stored =
       op.getBody()->insertArgument(0u, input.getType(), norm.getLoc());
   rewriter.replaceAllUsesWith(input, stored);
-  eraseUnused(*op.getBody(), rewriter);
+  (void)runRegionDCE(rewriter, op.getEpilogue());
   op.getBody()->eraseArgument(1);
   op.getEpilogueOperandsMutable().append(moments);
   norm.getMomentsMutable().assign(

@@ -35,10 +35,6 @@ namespace mlir::tenon {
 /// `tenon.tiled_linear`.
 FusedLinearOp cutAtReduction(FusedLinearOp op, int64_t rows,
                              RewriterBase &rewriter);
-
-/// Erases operands that the layer's region does not use.
-void eraseUnusedOperands(FusedLinearOp op);
-
 } // namespace mlir::tenon
 
 #endif // TENON_LIB_CODEGEN_CUDA_CUTATREDUCTION_H

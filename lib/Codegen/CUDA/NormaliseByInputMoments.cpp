@@ -11,8 +11,8 @@
 
 #include "NormaliseByInputMoments.h"
 
-#include "CutAtReduction.h"
 #include "ElementwiseToEpilogue.h"
+#include "RestEpilogue.h"
 
 #include "tenon/Target/Schedule.h"
 

@@ -43,6 +43,11 @@ private:
   Value buffer, countBuffer;
 };
 
+/// The state of one of `width` columns: `states` has all of a state's first
+/// scalars, then all second ones.
+SmallVector<Value> getLaneState(ArrayRef<Value> states, unsigned lane,
+                                unsigned width);
+
 /// `emitCombine` on each of `width` columns.
 SmallVector<Value> combineStates(KernelFrame &frame,
                                  ReductionEpilogueOp reduction, Value lhsCount,

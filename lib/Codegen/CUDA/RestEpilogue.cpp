@@ -16,19 +16,13 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// The operands that the region uses; it loses the arguments of the others.
-static SmallVector<Value> takeUsedOperands(FusedLinearOp op) {
+void tenon::eraseUnusedOperands(FusedLinearOp op) {
   Block *body = op.getBody();
-  llvm::BitVector unused(body->getNumArguments());
-  SmallVector<Value> operands;
-  for (auto [operand, argument] :
-       llvm::zip(op.getEpilogueOperands(), body->getArguments().drop_front()))
-    if (argument.use_empty())
-      unused.set(argument.getArgNumber());
-    else
-      operands.push_back(operand);
-  body->eraseArguments(unused);
-  return operands;
+  for (unsigned index = body->getNumArguments() - 1; index != 0; --index)
+    if (body->getArgument(index).use_empty()) {
+      body->eraseArgument(index);
+      op.getEpilogueOperandsMutable().erase(index - 1);
+    }
 }
 
 void tenon::replaceByEpilogue(FusedLinearOp op, Value product,
@@ -54,7 +48,8 @@ void tenon::replaceByEpilogue(FusedLinearOp op, Value product,
   }
   if (!outputs.empty()) {
     SmallVector<Value> inputs{product};
-    llvm::append_range(inputs, takeUsedOperands(op));
+    eraseUnusedOperands(op);
+    llvm::append_range(inputs, op.getEpilogueOperands());
     rewriter.modifyOpInPlace(yield,
                              [&] { yield.getValuesMutable().assign(yielded); });
     auto epilogue = EpilogueOp::create(rewriter, op.getLoc(), inputs, outputs);

@@ -12,6 +12,9 @@
 
 namespace mlir::tenon {
 
+/// Erases operands that the layer's region does not use.
+void eraseUnusedOperands(FusedLinearOp op);
+
 /// Replaces `op` by what its region makes of `product`, which stands for the
 /// region's first argument: a `tenon.epilogue`, in place where types allow.
 void replaceByEpilogue(FusedLinearOp op, Value product, RewriterBase &rewriter);

@@ -19,6 +19,14 @@ Type tenon::getStateType(ReductionEpilogueOp reduction) {
       getElementTypeOrSelf(reduction.getReducedInput().getType()));
 }
 
+SmallVector<Value> tenon::getLaneState(ArrayRef<Value> states, unsigned lane,
+                                       unsigned width) {
+  SmallVector<Value> state;
+  for (unsigned index = lane; index < states.size(); index += width)
+    state.push_back(states[index]);
+  return state;
+}
+
 SmallVector<Value> tenon::combineStates(KernelFrame &frame,
                                         ReductionEpilogueOp reduction,
                                         Value lhsCount, ArrayRef<Value> lhs,
@@ -27,13 +35,9 @@ SmallVector<Value> tenon::combineStates(KernelFrame &frame,
   unsigned size = reduction.getStateSize();
   SmallVector<Value> combined(size * width);
   for (unsigned lane = 0; lane != width; ++lane) {
-    SmallVector<Value> a, b;
-    for (unsigned scalar = 0; scalar != size; ++scalar) {
-      a.push_back(lhs[scalar * width + lane]);
-      b.push_back(rhs[scalar * width + lane]);
-    }
-    SmallVector<Value> sum = reduction.emitCombine(frame.b, frame.b.getLoc(),
-                                                   lhsCount, a, rhsCount, b);
+    SmallVector<Value> sum = reduction.emitCombine(
+        frame.b, frame.b.getLoc(), lhsCount, getLaneState(lhs, lane, width),
+        rhsCount, getLaneState(rhs, lane, width));
     for (unsigned scalar = 0; scalar != size; ++scalar)
       combined[scalar * width + lane] = sum[scalar];
   }

@@ -61,10 +61,9 @@ SmallVector<Value> StateWalk::move(ArrayRef<Value> states,
                                    ArrayRef<Value> amounts) {
   SmallVector<Value> moved(states.size());
   for (unsigned lane = 0; lane != width; ++lane) {
-    SmallVector<Value> state;
-    for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar)
-      state.push_back(states[scalar * width + lane]);
-    state = reduction.emitMove(frame.b, frame.b.getLoc(), state, amounts[lane]);
+    SmallVector<Value> state =
+        reduction.emitMove(frame.b, frame.b.getLoc(),
+                           getLaneState(states, lane, width), amounts[lane]);
     for (auto [scalar, value] : llvm::enumerate(state))
       moved[scalar * width + lane] = value;
   }
@@ -86,12 +85,8 @@ void StateWalk::loadOrigins() {
   OpBuilder::InsertionGuard guard(b);
   auto yield = [&](ArrayRef<Value> states) {
     SmallVector<Value> found;
-    for (unsigned lane = 0; lane != width; ++lane) {
-      SmallVector<Value> state;
-      for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar)
-        state.push_back(states[scalar * width + lane]);
-      found.push_back(reduction.getOrigin(state));
-    }
+    for (unsigned lane = 0; lane != width; ++lane)
+      found.push_back(reduction.getOrigin(getLaneState(states, lane, width)));
     scf::YieldOp::create(b, found);
   };
   b.setInsertionPointToStart(branch.thenBlock());

@@ -20,15 +20,6 @@ static bool isMatrix(Type type) {
   return EpiloguePlan::variesByRow(type) && EpiloguePlan::variesByColumn(type);
 }
 
-/// Whether `value` is found for columns: moments, or a reduction's results but
-/// for the first. Such values are stored in other ways.
-static bool isOfColumns(Value value) {
-  auto result = dyn_cast<OpResult>(value);
-  return result && (isa<MomentsOp>(result.getOwner()) ||
-                    (isa<ReductionEpilogueOp>(result.getOwner()) &&
-                     result.getResultNumber() != 0));
-}
-
 /// Whether TMA can move parts of such a tensor.
 static bool canMove(Type type, const TileGeometry &geometry) {
   Type element = cast<RankedTensorType>(type).getElementType();
@@ -92,7 +83,8 @@ EpilogueSubtiles::choose(TiledLinearOp op, const TileGeometry &geometry) {
       return std::nullopt;
   for (auto [value, matrix] :
        llvm::zip(op.getYield().getValues(), op.getOutputs()))
-    if (!isOfColumns(value) &&
+    // What is found for columns is stored in other ways.
+    if (!TiledLinearOp::isOfColumns(value) &&
         (!isMatrix(value.getType()) || !add(subtiles.results, matrix, value)))
       return std::nullopt;
   if (!subtiles.addMoments(op))

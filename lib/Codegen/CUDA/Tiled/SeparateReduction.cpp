@@ -12,7 +12,7 @@
 #include "SeparateReduction.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -39,30 +39,25 @@ Value tenon::findReducedBuffer(TiledLinearOp op) {
   return Value();
 }
 
-static void eraseUnused(Block &body) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-}
-
-static TiledLinearOp createProduct(OpBuilder &builder, TiledLinearOp op,
+static TiledLinearOp createProduct(RewriterBase &rewriter, TiledLinearOp op,
                                    Value buffer) {
   auto product = TiledLinearOp::create(
-      builder, op.getLoc(), op.getX(), op.getW(), op.getFactors(),
+      rewriter, op.getLoc(), op.getX(), op.getW(), op.getFactors(),
       op.getInputs(), buffer, /*workspace=*/Value(),
       op.getSchedule().withReduction(ReductionMethod::Separate));
   IRMapping mapping;
   op.getEpilogue().cloneInto(&product.getEpilogue(), mapping);
   product.getYield().getValuesMutable().assign(getReduced(*product.getBody()));
-  eraseUnused(*product.getBody());
+  (void)runRegionDCE(rewriter, product.getEpilogue());
   return product;
 }
 
-static EpilogueOp createRest(OpBuilder &builder, TiledLinearOp op,
+static EpilogueOp createRest(RewriterBase &rewriter, TiledLinearOp op,
                              Value buffer) {
   SmallVector<Value> inputs{buffer};
   llvm::append_range(inputs, op.getInputs());
-  auto rest = EpilogueOp::create(builder, op.getLoc(), inputs, op.getOutputs());
+  auto rest =
+      EpilogueOp::create(rewriter, op.getLoc(), inputs, op.getOutputs());
   IRMapping mapping;
   op.getEpilogue().cloneInto(&rest.getEpilogue(), mapping);
   Block *body = rest.getBody();
@@ -70,7 +65,7 @@ static EpilogueOp createRest(OpBuilder &builder, TiledLinearOp op,
   reduced.replaceAllUsesWith(
       body->insertArgument(0u, reduced.getType(), op.getLoc()));
   // Nothing reads the product any more.
-  eraseUnused(*body);
+  (void)runRegionDCE(rewriter, rest.getEpilogue());
   body->eraseArgument(1);
   return rest;
 }
@@ -78,6 +73,7 @@ static EpilogueOp createRest(OpBuilder &builder, TiledLinearOp op,
 SeparateReduction tenon::createSeparateReduction(OpBuilder &builder,
                                                  TiledLinearOp op,
                                                  Value buffer) {
-  TiledLinearOp product = createProduct(builder, op, buffer);
-  return {product, createRest(builder, op, buffer)};
+  IRRewriter rewriter(builder);
+  TiledLinearOp product = createProduct(rewriter, op, buffer);
+  return {product, createRest(rewriter, op, buffer)};
 }

@@ -109,3 +109,19 @@ FailureOr<SmallVector<Value>> tenon::detail::getOperandBuffers(
   }
   return buffers;
 }
+
+FailureOr<SmallVector<Value>> tenon::detail::allocateResults(
+    Operation *op, ValueRange extents, RewriterBase &rewriter,
+    const bufferization::BufferizationOptions &options) {
+  SmallVector<Value> buffers;
+  for (Type type : op->getResultTypes()) {
+    auto tensor = cast<RankedTensorType>(type);
+    FailureOr<Value> buffer = options.createAlloc(
+        rewriter, op->getLoc(),
+        MemRefType::get(tensor.getShape(), tensor.getElementType()), extents);
+    if (failed(buffer))
+      return failure();
+    buffers.push_back(*buffer);
+  }
+  return buffers;
+}

@@ -51,6 +51,32 @@ getOperandBuffers(Operation *op, RewriterBase &rewriter,
                   const bufferization::BufferizationOptions &options,
                   bufferization::BufferizationState &state);
 
+/// What one-shot bufferization asks of an op on tensors that reads its operands
+/// and gives results in new buffers. A model derives from it and bufferizes.
+template <typename Model, typename OpTy>
+struct NewBuffersModel
+    : bufferization::BufferizableOpInterface::ExternalModel<Model, OpTy> {
+  bool bufferizesToAllocation(Operation *, Value) const { return true; }
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const bufferization::AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const bufferization::AnalysisState &) const {
+    return false;
+  }
+  bufferization::AliasingValueList
+  getAliasingValues(Operation *, OpOperand &,
+                    const bufferization::AnalysisState &) const {
+    return {};
+  }
+};
+
+/// New buffers for an op's results; `extents` are the dynamic ones of each.
+FailureOr<SmallVector<Value>>
+allocateResults(Operation *op, ValueRange extents, RewriterBase &rewriter,
+                const bufferization::BufferizationOptions &options);
+
 /// Lets one-shot bufferization see `tenon.product_moments`.
 void attachProductMomentsBufferization(MLIRContext &context);
 

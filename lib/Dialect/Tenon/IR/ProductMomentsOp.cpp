@@ -94,25 +94,9 @@ LogicalResult ProductMomentsOp::verify() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Its results get new buffers.
 struct ProductMomentsBufferization
-    : bufferization::BufferizableOpInterface::ExternalModel<
-          ProductMomentsBufferization, ProductMomentsOp> {
-  bool bufferizesToAllocation(Operation *, Value) const { return true; }
-  bool bufferizesToMemoryRead(Operation *, OpOperand &,
-                              const bufferization::AnalysisState &) const {
-    return true;
-  }
-  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
-                               const bufferization::AnalysisState &) const {
-    return false;
-  }
-  bufferization::AliasingValueList
-  getAliasingValues(Operation *, OpOperand &,
-                    const bufferization::AnalysisState &) const {
-    return {};
-  }
-
+    : tenon::detail::NewBuffersModel<ProductMomentsBufferization,
+                                     ProductMomentsOp> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const bufferization::BufferizationOptions &options,
                           bufferization::BufferizationState &state) const {
@@ -123,20 +107,13 @@ struct ProductMomentsBufferization
         tenon::detail::getOperandBuffers(op, rewriter, options, state);
     if (failed(operands))
       return failure();
-    SmallVector<Value> buffers;
-    for (Type type : moments.getResultTypes()) {
-      auto tensor = cast<RankedTensorType>(type);
-      FailureOr<Value> buffer = options.createAlloc(
-          rewriter, op->getLoc(),
-          MemRefType::get(tensor.getShape(), tensor.getElementType()),
-          /*dynShape=*/ValueRange());
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
+    FailureOr<SmallVector<Value>> buffers =
+        tenon::detail::allocateResults(op, /*extents=*/{}, rewriter, options);
+    if (failed(buffers))
+      return failure();
     ProductMomentsOp::create(rewriter, op->getLoc(), (*operands)[0],
-                             (*operands)[1], buffers);
-    bufferization::replaceOpWithBufferizedValues(rewriter, op, buffers);
+                             (*operands)[1], *buffers);
+    bufferization::replaceOpWithBufferizedValues(rewriter, op, *buffers);
     return success();
   }
 };

@@ -121,25 +121,8 @@ LogicalResult SplitOp::verify() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Its results get new buffers.
 struct SplitBufferization
-    : bufferization::BufferizableOpInterface::ExternalModel<SplitBufferization,
-                                                            SplitOp> {
-  bool bufferizesToAllocation(Operation *, Value) const { return true; }
-  bool bufferizesToMemoryRead(Operation *, OpOperand &,
-                              const bufferization::AnalysisState &) const {
-    return true;
-  }
-  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
-                               const bufferization::AnalysisState &) const {
-    return false;
-  }
-  bufferization::AliasingValueList
-  getAliasingValues(Operation *, OpOperand &,
-                    const bufferization::AnalysisState &) const {
-    return {};
-  }
-
+    : tenon::detail::NewBuffersModel<SplitBufferization, SplitOp> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const bufferization::BufferizationOptions &options,
                           bufferization::BufferizationState &state) const {
@@ -150,20 +133,15 @@ struct SplitBufferization
         bufferization::getBuffer(rewriter, split.getX(), options, state);
     if (failed(x))
       return failure();
-    SmallVector<Value> extents, buffers;
+    SmallVector<Value> extents;
     if (cast<MemRefType>(x->getType()).isDynamicDim(0))
       extents.push_back(memref::DimOp::create(rewriter, op->getLoc(), *x, 0));
-    for (Type type : split.getResultTypes()) {
-      auto tensor = cast<RankedTensorType>(type);
-      FailureOr<Value> buffer = options.createAlloc(
-          rewriter, op->getLoc(),
-          MemRefType::get(tensor.getShape(), tensor.getElementType()), extents);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
-    SplitOp::create(rewriter, op->getLoc(), *x, buffers);
-    bufferization::replaceOpWithBufferizedValues(rewriter, op, buffers);
+    FailureOr<SmallVector<Value>> buffers =
+        tenon::detail::allocateResults(op, extents, rewriter, options);
+    if (failed(buffers))
+      return failure();
+    SplitOp::create(rewriter, op->getLoc(), *x, *buffers);
+    bufferization::replaceOpWithBufferizedValues(rewriter, op, *buffers);
     return success();
   }
 };

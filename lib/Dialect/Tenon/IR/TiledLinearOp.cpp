@@ -52,6 +52,13 @@ SmallVector<int64_t> TiledLinearOp::getProductShape() {
           cast<ShapedType>(getW().getType()).getDimSize(0)};
 }
 
+bool TiledLinearOp::isOfColumns(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  return result && (isa<MomentsOp>(result.getOwner()) ||
+                    (isa<ReductionEpilogueOp>(result.getOwner()) &&
+                     result.getResultNumber() != 0));
+}
+
 bool TiledLinearOp::isOnTensors() { return isa<TensorType>(getX().getType()); }
 
 void TiledLinearOp::getEffects(
@@ -169,12 +176,6 @@ static LogicalResult verifyReductions(TiledLinearOp op) {
           "not yielded");
   }
   return success();
-}
-
-/// Whether `value` may be written to an output of another shape than the
-/// product's.
-static bool isOfColumns(Value value) {
-  return isa_and_nonnull<ReductionEpilogueOp, MomentsOp>(value.getDefiningOp());
 }
 
 /// Checks that the region's arguments stand for the product and the inputs.

@@ -188,6 +188,12 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
       return getCluster().empty() ? 1 : getCluster()[1];
     }
     int64_t getClusterBlocks() const { return getClusterM() * getClusterN(); }
+    /// The same with another way to multiply.
+    ScheduleAttr withMethod(ProductMethod method) const {
+      return get(getContext(), getFamily(), getTile(), getWarps(), getStages(),
+                 getSwizzle(), getRaster(), getBlocks(), getStreamK(),
+                 getCluster(), getPingPong(), method, getReduction());
+    }
     /// The same with another way to reduce.
     ScheduleAttr withReduction(ReductionMethod reduction) const {
       return get(getContext(), getFamily(), getTile(), getWarps(), getStages(),

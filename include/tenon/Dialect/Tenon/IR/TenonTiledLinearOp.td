@@ -103,6 +103,10 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     SmallVector<int64_t> getProductShape();
     /// The region's first argument, the product.
     BlockArgument getAccumulator() { return getBody()->getArgument(0); }
+    /// Whether a value of the region is found for columns, and so may have
+    /// another shape than the product: moments, or a reduction's results but for
+    /// the first.
+    static bool isOfColumns(Value value);
     /// Whether it replaces but some tiles of its outputs.
     bool isGuarded() {
       return !getFactors().empty() && !getSchedule().isSplit();
