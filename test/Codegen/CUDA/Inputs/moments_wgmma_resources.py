@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Assembles wgmma kernels that give moments, with tiles that leave a thread few registers.
-
-Fails where a kernel spills, has local memory, or makes ptxas give up an optimisation (C75xx).
-"""
+"""Assembles wgmma kernels that give moments, with tiles that leave a thread few registers."""
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-from concurrent.futures import ThreadPoolExecutor
 
-from tiled_cases import run
-from tiled_resources import keep_kernels
+from wgmma_assembly import check
 
 # Types of x and w (or the method that halves them) and of the result; the tile, warps, stages, and what else is to be
 # said. Subtiles of 168 columns of f32 are of 8.
@@ -63,36 +56,12 @@ def write_layer(name: str, schedule: tuple, shape: tuple) -> str:
 """
 
 
-def assemble(schedule: tuple) -> tuple[int, list[str]]:
-    """Return how many kernels a schedule has here, and what is wrong with them."""
-    names = ["_".join(map(str, (*schedule[:4], *shape))).replace("?", "m") for shape in SHAPES]
-    source = "".join(write_layer(name, schedule, shape) for name, shape in zip(names, SHAPES, strict=True))
-    text, _ = run(["--tenon-emit-kernels", "--canonicalize", "--cse"], source)
-    kept = keep_kernels(text, {f"{name}_tiled" for name in names})
-    assembled, said = run(["--tenon-serialize-kernels=targets=sm_90a"], kept)
-    failures = [line for line in said.splitlines() if re.search(r"C75\d\d", line)]
-    for name in names:
-        found = re.search(rf"\b{name}_tiled = {{([^}}]*)}}", assembled)
-        if not found:
-            failures.append(f"{name}{schedule[5]} was not assembled")
-            continue
-        spilled = int(re.search(r"spilled_bytes = (\d+)", found[1])[1])
-        if spilled:
-            failures.append(f"{name}{schedule[5]} spills {spilled} bytes")
-        entry = assembled[assembled.index(f".entry {name}_tiled(") :]
-        if ".local " in entry[: entry.find(".entry ", 1)]:
-            failures.append(f"{name}{schedule[5]} has local memory")
-    return len(names), failures
-
-
-def main() -> None:
-    """Check all kernels."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(assemble, SCHEDULES))
-    failures = [failure for _, of_schedule in results for failure in of_schedule]
-    print("\n".join([*failures, f"{sum(count for count, _ in results)} kernels, {len(failures)} failures"]))
-    sys.exit(bool(failures))
+def write_functions(schedule: tuple) -> dict[str, str]:
+    """Return the functions of a schedule, by name."""
+    options = re.findall(r"\w+", schedule[5])
+    names = ["_".join(map(str, (*schedule[:4], *options, *shape))).replace("?", "m") for shape in SHAPES]
+    return {name: write_layer(name, schedule, shape) for name, shape in zip(names, SHAPES, strict=True)}
 
 
 if __name__ == "__main__":
-    main()
+    check(SCHEDULES, write_functions)

@@ -1,19 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Assembles wgmma kernels of split rows whose tiles leave a thread few registers, with several epilogues.
-
-Fails where a kernel spills, has local memory, or makes ptxas give up an optimisation (C75xx).
-"""
+"""Assembles wgmma kernels of split rows whose tiles leave a thread few registers, with several epilogues."""
 
 from __future__ import annotations
 
 import itertools
-import os
 import re
-import sys
-from concurrent.futures import ThreadPoolExecutor
 
-from tiled_cases import run
-from tiled_resources import keep_kernels
+from wgmma_assembly import check
 
 # The method, the tile, warps, stages, and what else is to be said.
 SCHEDULES = (
@@ -80,45 +73,21 @@ def write_layer(name: str, schedule: tuple, shape: tuple, epilogue: str, result:
 """
 
 
-def assemble(schedule: tuple) -> tuple[int, list[str]]:
-    """Return how many kernels a schedule has here, and what is wrong with them."""
-    method, tile, warps, _, _ = schedule
+def write_functions(schedule: tuple) -> dict[str, str]:
+    """Return the functions of a schedule, by name."""
+    method, tile, warps, _, options = schedule
     can_by_threads = method == "fp16x3" and tile.startswith(ROWS_BY_THREADS[warps])
     shapes = (*SHAPES, SHAPE_BY_THREADS) if can_by_threads else SHAPES
-    names, source = [], ""
+    functions = {}
     results = itertools.cycle(("f16", "f32"))
     for shape in shapes:
         for epilogue in EPILOGUES:
             result = "f32" if shape == SHAPE_BY_THREADS else next(results)
-            parts = (schedule[0], schedule[1], f"w{schedule[2]}", *shape, epilogue, result)
-            names.append("_".join(map(str, parts)).replace("?", "m"))
-            source += write_layer(names[-1], schedule, shape, epilogue, result)
-    text, _ = run(["--tenon-emit-kernels", "--canonicalize", "--cse"], source)
-    kept = keep_kernels(text, {f"{name}_tiled" for name in names})
-    assembled, said = run(["--tenon-serialize-kernels=targets=sm_90a"], kept)
-    failures = [line for line in said.splitlines() if re.search(r"C75\d\d", line)]
-    for name in names:
-        found = re.search(rf"\b{name}_tiled = {{([^}}]*)}}", assembled)
-        if not found:
-            failures.append(f"{name}{schedule[4]} was not assembled")
-            continue
-        spilled = int(re.search(r"spilled_bytes = (\d+)", found[1])[1])
-        if spilled:
-            failures.append(f"{name}{schedule[4]} spills {spilled} bytes")
-        entry = assembled[assembled.index(f".entry {name}_tiled(") :]
-        if ".local " in entry[: entry.find(".entry ", 1)]:
-            failures.append(f"{name}{schedule[4]} has local memory")
-    return len(names), failures
-
-
-def main() -> None:
-    """Check all kernels."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(assemble, SCHEDULES))
-    failures = [failure for _, of_schedule in results for failure in of_schedule]
-    print("\n".join([*failures, f"{sum(count for count, _ in results)} kernels, {len(failures)} failures"]))
-    sys.exit(bool(failures))
+            parts = (method, tile, f"w{warps}", *re.findall(r"\w+", options), *shape, epilogue, result)
+            name = "_".join(map(str, parts)).replace("?", "m")
+            functions[name] = write_layer(name, schedule, shape, epilogue, result)
+    return functions
 
 
 if __name__ == "__main__":
-    main()
+    check(SCHEDULES, write_functions)
