@@ -4,16 +4,13 @@
 That every layer is computed so is checked when it is compiled. Resident ones are in test_batch_norm_resident_gpu.py.
 """
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tenon", reason="the package compiles the layers")
 import batch_norm_checks as checks  # noqa: E402
 from tenon_graphs.batch_norm import FORMS, TWO_PHASE, compile_norms, draw, norm_graph  # noqa: E402
-from tenon_graphs.devices import require_gpu, require_hopper, to_device, to_host  # noqa: E402
+from tenon_graphs.devices import compile_by_family, require_family, to_device, to_host  # noqa: E402
 from tenon_graphs.execute import bind_entry, describe_misses  # noqa: E402
 from tenon_graphs.memory import Guarded  # noqa: E402
 from tenon_graphs.modules import with_batch  # noqa: E402
@@ -62,26 +59,19 @@ def all_graphs(name):
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
-    """Give a function that returns a schedule's model; the first of a family has all of the family compiled."""
-    require_gpu()
-    torch.cuda.init()
-    folder, models = tmp_path_factory.mktemp("batch_norm"), {}
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    """Give a function that returns a schedule's model."""
+    folder = tmp_path_factory.mktemp("batch_norm")
 
-        def get(name):
-            if name not in models:
-                for other, schedule in TWO_PHASE.items():
-                    if schedule.is_wgmma == TWO_PHASE[name].is_wgmma:
-                        models[other] = pool.submit(compile_norms, all_graphs(other), folder / other, "cuda", schedule)
-            return models[name].result().model
+    def compile_schedule(name):
+        return compile_norms(all_graphs(name), folder / name, "cuda", TWO_PHASE[name]).model
 
+    with compile_by_family(TWO_PHASE, compile_schedule) as get:
         yield get
 
 
 @pytest.fixture(params=list(TWO_PHASE))
 def name(request):
-    if TWO_PHASE[request.param].is_wgmma:
-        require_hopper()
+    require_family(request.param)
     return request.param
 
 

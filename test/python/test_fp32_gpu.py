@@ -4,15 +4,12 @@
 Rows that the parts cannot hold, among others that they can, are in test_fp32_guard_gpu.py.
 """
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tenon", reason="the package compiles the layers")
 from cuda_driver import LonelyMemory  # noqa: E402
-from tenon_graphs.devices import assert_same_bits, require_gpu, require_hopper, to_device, to_host  # noqa: E402
+from tenon_graphs.devices import assert_same_bits, compile_by_family, require_family, to_device, to_host  # noqa: E402
 from tenon_graphs.execute import bind_entry, describe_misses  # noqa: E402
 from tenon_graphs.fp32 import SCHEDULES, SPLIT, compile_fp32  # noqa: E402
 from tenon_graphs.graph import draw_inputs  # noqa: E402
@@ -60,27 +57,15 @@ def compile_schedule(name, folder, device):
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
-    """Give a function that returns a schedule's model; the first of a family has all of the family compiled."""
-    require_gpu()
-    torch.cuda.init()
-    folder, models = tmp_path_factory.mktemp("fp32"), {}
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-
-        def get(name):
-            if name not in models:
-                family = name.startswith("wgmma")
-                for other in SCHEDULES:
-                    if other.startswith("wgmma") == family:
-                        models[other] = pool.submit(compile_schedule, other, folder, "cuda")
-            return models[name].result()
-
+    """Give a function that returns a schedule's model."""
+    folder = tmp_path_factory.mktemp("fp32")
+    with compile_by_family(SCHEDULES, lambda name: compile_schedule(name, folder, "cuda")) as get:
         yield get
 
 
 @pytest.fixture(params=list(SCHEDULES))
 def name(request):
-    if request.param.startswith("wgmma"):
-        require_hopper()
+    require_family(request.param)
     return request.param
 
 

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rows that f16 on one scale cannot hold: their tiles, and no others, come from the kernel without tensor cores."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tenon", reason="the package compiles the layers")
-from tenon_graphs.devices import require_gpu, require_hopper, to_device, to_host  # noqa: E402
+from tenon_graphs.devices import compile_by_family, require_family, to_device, to_host  # noqa: E402
 from tenon_graphs.execute import bind_entry, describe_misses  # noqa: E402
 from tenon_graphs.fp32 import SCHEDULES, compile_fp32, find_guard  # noqa: E402
 from tenon_graphs.graph import Graph, Op, Value, draw_inputs  # noqa: E402
@@ -60,25 +57,15 @@ class Case:
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory):
-    require_gpu()
-    torch.cuda.init()
-    folder, made = tmp_path_factory.mktemp("guard"), {}
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-
-        def get(name):
-            if name not in made:
-                for other in NAMES:
-                    if other.startswith("wgmma") == name.startswith("wgmma"):
-                        made[other] = pool.submit(Case, other, folder, "cuda")
-            return made[name].result()
-
+    """Give a function that returns a schedule's case."""
+    folder = tmp_path_factory.mktemp("guard")
+    with compile_by_family(NAMES, lambda name: Case(name, folder, "cuda")) as get:
         yield get
 
 
 @pytest.fixture(params=NAMES)
 def case(request, cases):
-    if request.param.startswith("wgmma"):
-        require_hopper()
+    require_family(request.param)
     return cases(request.param)
 
 

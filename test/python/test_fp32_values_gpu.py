@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("tenon", reason="the package compiles the layers")
 from special_values import assert_same_class, assert_special_values, special_cases  # noqa: E402
-from tenon_graphs.devices import require_gpu, require_hopper, to_device, to_host  # noqa: E402
+from tenon_graphs.devices import require_family, to_device, to_host  # noqa: E402
 from tenon_graphs.execute import bind_entry, describe_misses  # noqa: E402
 from tenon_graphs.fp32 import CHOSEN, FMA, SCHEDULES, compile_fp32  # noqa: E402
 from tenon_graphs.graph import Graph, Op, Value, draw_inputs  # noqa: E402
@@ -25,7 +25,7 @@ MAX = torch.finfo(torch.float32).max
 
 @pytest.fixture
 def name(request):
-    require_hopper() if request.param.startswith("wgmma") else require_gpu()
+    require_family(request.param)
     return request.param
 
 

@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pytest
 
 if TYPE_CHECKING:
     from tenon_model import Tensor
+
+Made = TypeVar("Made")
 
 
 def require_gpu() -> None:
@@ -26,6 +32,34 @@ def require_hopper() -> None:
 
     if torch.cuda.get_device_capability() != (9, 0):
         pytest.skip("kernels of family wgmma run on GPUs of compute capability 9.0 alone")
+
+
+def is_wgmma(name: str) -> bool:
+    """Tell whether a name of tests is that of a schedule of family wgmma."""
+    return name.startswith("wgmma")
+
+
+def require_family(name: str) -> None:
+    """Skip the test where kernels of a schedule's family do not run."""
+    require_hopper() if is_wgmma(name) else require_gpu()
+
+
+@contextmanager
+def compile_by_family(names: Iterable[str], compile_one: Callable[[str], Made]) -> Iterator[Callable[[str], Made]]:
+    """Give a function of a schedule's name; the first call for a family has all of the family compiled, in parallel."""
+    require_gpu()
+    import torch
+
+    torch.cuda.init()
+    made: dict[str, Future[Made]] = {}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+
+        def get(name: str) -> Made:
+            if name not in made:
+                made.update((n, pool.submit(compile_one, n)) for n in names if is_wgmma(n) == is_wgmma(name))
+            return made[name].result()
+
+        yield get
 
 
 def to_gpu(stored: np.ndarray, number: int = 0) -> Tensor:
