@@ -62,7 +62,7 @@ std::optional<TiledObstacle> tenon::findEpilogueObstacle(const Layer &layer) {
 
 bool tenon::hasBatchNorm(const Layer &layer) {
   auto fused = dyn_cast<FusedLinearOp>(layer.op);
-  return fused && !fused.getBody()->getOps<BatchNormTrainingOp>().empty();
+  return fused && !fused.getBody()->getOps<ReductionEpilogueOp>().empty();
 }
 
 std::string tenon::findReductionProblem(const Layer &layer,
@@ -186,11 +186,12 @@ static double getFitBytes(Value operand, const Layer &layer,
   return getBytes(type) + std::max(getSplitParts(method), 1u) * written;
 }
 
-/// Bytes of what the layer's batch norm reduces.
+/// Bytes of what the layer's first reduction reduces.
 static double getReducedBytes(const Layer &layer) {
   auto fused = cast<FusedLinearOp>(layer.op);
-  auto norms = fused.getBody()->getOps<BatchNormTrainingOp>();
-  return getBytes((*norms.begin()).getInput().getType());
+  auto reductions = fused.getBody()->getOps<ReductionEpilogueOp>();
+  Value input = (*reductions.begin()).getReducedInput();
+  return getBytes(cast<RankedTensorType>(input.getType()));
 }
 
 LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method,

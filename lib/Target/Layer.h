@@ -41,7 +41,7 @@ std::optional<TiledObstacle> findTiledObstacle(const Layer &layer,
                                                ProductMethod method,
                                                ReductionMethod reduction);
 
-/// Whether a training batch norm is part of the layer.
+/// Whether a training batch norm or its moments are part of the layer.
 bool hasBatchNorm(const Layer &layer);
 
 /// Why kernels of `schedule` cannot reduce for the layer; "" if they can.

@@ -19,18 +19,18 @@ using namespace mlir::tenon;
 using llvm::formatv;
 
 namespace {
-/// The region of a layer, divided at its only batch norm.
+/// The region of a layer, divided at its only reduction.
 struct Division {
-  explicit Division(FusedLinearOp op, BatchNormTrainingOp norm);
+  explicit Division(FusedLinearOp op, Operation *reduction);
 
-  /// Values that depend on the product, but not on the norm.
+  /// Values that depend on the product, but not on the reduction.
   SmallPtrSet<Value, 8> before;
-  /// Ops that depend on the norm, itself and the yield included.
+  /// Ops that depend on the reduction, itself and the yield included.
   SmallVector<Operation *> after;
 };
 } // namespace
 
-Division::Division(FusedLinearOp op, BatchNormTrainingOp norm) {
+Division::Division(FusedLinearOp op, Operation *reduction) {
   before.insert(op.getAccumulator());
   SmallPtrSet<Value, 8> normalised;
   for (Operation &inner : *op.getBody()) {
@@ -39,7 +39,7 @@ Division::Division(FusedLinearOp op, BatchNormTrainingOp norm) {
         return values.contains(operand);
       });
     };
-    if (&inner == norm || isa<YieldOp>(inner) || isIn(normalised)) {
+    if (&inner == reduction || isa<YieldOp>(inner) || isIn(normalised)) {
       after.push_back(&inner);
       normalised.insert_range(inner.getResults());
     } else if (isIn(before)) {
@@ -57,10 +57,10 @@ static std::string describe(Value value) {
 /// What follows the batch norm reads of what precedes it, but cannot have: of
 /// that the norm's input alone may be kept. New statistics can only be
 /// returned.
-static std::string findCrossing(FusedLinearOp op, BatchNormTrainingOp norm,
+static std::string findCrossing(FusedLinearOp op, ReductionEpilogueOp reduction,
                                 bool keepsInputAlone) {
-  Division division(op, norm);
-  Value input = norm.getInput();
+  Division division(op, reduction);
+  Value input = reduction.getReducedInput();
   if (!division.before.contains(input))
     return "the batch norm's input does not depend on the product";
   for (Operation *user : division.after)
@@ -77,10 +77,10 @@ static std::string findCrossing(FusedLinearOp op, BatchNormTrainingOp norm,
                              "kept",
                              user->getName().getStringRef(), describe(operand))
                          .str();
-  for (Value statistic : norm.getNewStatistics())
+  for (Value statistic : reduction.getColumnResults())
     for (Operation *user : statistic.getUsers())
       if (!isa<YieldOp>(user))
-        return formatv("'{0}' reads a new running statistic, which the layer "
+        return formatv("'{0}' reads a statistic of the batch, which the layer "
                        "can only return",
                        user->getName().getStringRef());
   return "";
@@ -197,9 +197,9 @@ static std::string findInputMomentsProblem(FusedLinearOp op,
             remedy)
         .str();
   if (llvm::all_of(op.getYield().getValues(), [&](Value value) {
-        return llvm::is_contained(norm.getNewStatistics(), value);
+        return llvm::is_contained(norm.getStatistics(), value);
       }))
-    return ("the layer returns new running statistics alone" + remedy).str();
+    return ("the layer returns statistics alone" + remedy).str();
   return "";
 }
 
@@ -221,13 +221,17 @@ std::string tenon::findReductionProblem(FusedLinearOp op,
     return ("reduction = " + name + ": " + reason).str();
   };
   constexpr StringLiteral leaveOut = "; leave reduction out";
-  auto norms = op.getBody()->getOps<BatchNormTrainingOp>();
-  if (norms.empty())
+  auto reductions = op.getBody()->getOps<ReductionEpilogueOp>();
+  if (reductions.empty())
     return fail("the layer has no training batch norm" + leaveOut);
-  if (!llvm::hasSingleElement(norms))
+  if (!llvm::hasSingleElement(reductions))
     return fail("the layer has several training batch norms" + leaveOut);
-  BatchNormTrainingOp norm = *norms.begin();
-  RankedTensorType input = norm.getInput().getType();
+  ReductionEpilogueOp reduction = *reductions.begin();
+  auto norm = dyn_cast<BatchNormTrainingOp>(reduction.getOperation());
+  if (!norm && method != ReductionMethod::TwoPhase)
+    return fail(formatv("'{0}' normalises nothing; write reduction = two_phase",
+                        reduction->getName().getStringRef()));
+  auto input = cast<RankedTensorType>(reduction.getReducedInput().getType());
   if (input.getElementType().isF64() ||
       input.getShape() !=
           cast<RankedTensorType>(op.getAccumulator().getType()).getShape())
@@ -235,8 +239,9 @@ std::string tenon::findReductionProblem(FusedLinearOp op,
                         "32 bits",
                         input) +
                 leaveOut);
-  std::string problem = findCrossing(
-      op, norm, /*keepsInputAlone=*/method != ReductionMethod::InputMoments);
+  std::string problem =
+      findCrossing(op, reduction,
+                   /*keepsInputAlone=*/method != ReductionMethod::InputMoments);
   if (!problem.empty())
     return fail(problem + leaveOut);
   if (method == ReductionMethod::InputMoments) {

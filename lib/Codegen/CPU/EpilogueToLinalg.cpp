@@ -86,6 +86,8 @@ LogicalResult EpilogueLowering::lower(Operation *op) {
       flush();
     if (failed(reduce(reduction)))
       return failure();
+    if (!reduction.getMapped())
+      return success();
   }
   ArrayRef<int64_t> shape = getTensorType(op->getResult(0)).getShape();
   if (pending.empty() ||
@@ -282,7 +284,7 @@ void EpilogueLowering::finish(ReductionEpilogueOp op, Value count,
   for (Value operand : op.getColumnOperands())
     inputs.push_back(tensors.lookupOrDefault(operand));
   SmallVector<Value> columnResults =
-      llvm::to_vector_of<Value>(llvm::drop_begin(op->getResults()));
+      llvm::to_vector_of<Value>(op.getColumnResults());
   unsigned numFinished = countFinished(op, type);
   SmallVector<Type> outputs(numFinished, type);
   for (Value result : columnResults)

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Cuts a layer at its batch norm: the product's kernel reduces what it stores,
-// one more normalises it.
+// Cuts a layer at its reduction: the product's kernel reduces what it stores,
+// one more normalises it or combines the moments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,18 +15,20 @@
 #include "RestEpilogue.h"
 
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
 
-static BatchNormTrainingOp getNorm(FusedLinearOp op) {
-  return *op.getBody()->getOps<BatchNormTrainingOp>().begin();
+static ReductionEpilogueOp getReduction(FusedLinearOp op) {
+  return *op.getBody()->getOps<ReductionEpilogueOp>().begin();
 }
 
-/// The layer up to the norm.
+/// The layer up to the reduction.
 static FusedLinearOp createProduct(FusedLinearOp op, int64_t rows,
                                    RewriterBase &rewriter) {
-  RankedTensorType stored = getNorm(op).getInput().getType();
+  auto stored =
+      cast<RankedTensorType>(getReduction(op).getReducedInput().getType());
   auto moments = RankedTensorType::get(
       {MomentsOp::getNumRows(stored.getDimSize(0), rows), stored.getDimSize(1)},
       rewriter.getF32Type());
@@ -36,34 +38,38 @@ static FusedLinearOp createProduct(FusedLinearOp op, int64_t rows,
   product->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   rewriter.cloneRegionBefore(op.getEpilogue(), product.getEpilogue(),
                              product.getEpilogue().end());
-  BatchNormTrainingOp norm = getNorm(product);
+  ReductionEpilogueOp reduction = getReduction(product);
   OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(norm);
-  Value input = norm.getInput();
+  rewriter.setInsertionPoint(reduction);
+  Value input = reduction.getReducedInput();
   Value reduced =
-      MomentsOp::create(rewriter, norm.getLoc(), moments, input, rows);
+      MomentsOp::create(rewriter, reduction.getLoc(), moments, input, rows);
   product.getYield().getValuesMutable().assign({input, reduced});
   (void)runRegionDCE(rewriter, product.getEpilogue());
   eraseUnusedOperands(product);
   return product;
 }
 
-/// Leaves of the layer what follows the norm's input, for which the region's
-/// first argument then stands.
+/// Leaves of the layer what follows the reduction's input, for which the
+/// region's first argument then stands.
 static void dropProduct(FusedLinearOp op, Value moments, int64_t rows,
                         RewriterBase &rewriter) {
-  BatchNormTrainingOp norm = getNorm(op);
-  Value input = norm.getInput();
+  ReductionEpilogueOp reduction = getReduction(op);
+  Value input = reduction.getReducedInput();
   // What computes the input still reads the product, as what it was.
   BlockArgument stored =
-      op.getBody()->insertArgument(0u, input.getType(), norm.getLoc());
+      op.getBody()->insertArgument(0u, input.getType(), reduction.getLoc());
   rewriter.replaceAllUsesWith(input, stored);
   (void)runRegionDCE(rewriter, op.getEpilogue());
   op.getBody()->eraseArgument(1);
   op.getEpilogueOperandsMutable().append(moments);
-  norm.getMomentsMutable().assign(
-      op.getBody()->addArgument(moments.getType(), norm.getLoc()));
-  norm.setMomentRows(rows);
+  Value argument =
+      op.getBody()->addArgument(moments.getType(), reduction.getLoc());
+  llvm::TypeSwitch<Operation *>(reduction)
+      .Case<BatchNormTrainingOp, BatchMomentsOp>([&](auto given) {
+        given.getMomentsMutable().assign(argument);
+        given.setMomentRows(rows);
+      });
 }
 
 FusedLinearOp tenon::cutAtReduction(FusedLinearOp op, int64_t rows,

@@ -12,10 +12,10 @@
 
 namespace mlir::tenon {
 
-/// Cuts `op`, for which `findReductionProblem` finds none, at its batch norm.
-/// Returns a layer that gives the norm's input and its moments of each `rows`
-/// rows; `op` is replaced by a `tenon.epilogue` that takes both, in place where
-/// types allow.
+/// Cuts `op`, for which `findReductionProblem` finds none, at its reduction, a
+/// batch norm or moments of the batch. Returns a layer that gives the
+/// reduction's input and its moments of each `rows` rows; `op` is replaced by a
+/// `tenon.epilogue` that takes both, in place where types allow.
 ///
 ///   %y = tenon.fused_linear ... {        %0:2 = tenon.fused_linear ... {
 ///     %1 = tenon.mul %acc ...              %1 = tenon.mul %acc ...

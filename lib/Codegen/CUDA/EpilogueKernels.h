@@ -12,6 +12,9 @@
 
 namespace mlir::tenon {
 
+/// Whether an epilogue has results of rows, and not of columns alone.
+bool storesRows(EpilogueOp op);
+
 /// The kernel of the last phase: computes the region's results and stores them.
 LLVM::LLVMFuncOp emitMapKernel(gpu::GPUModuleOp module, StringRef name,
                                EpilogueOp op, const EpiloguePhase &phase,

@@ -194,7 +194,10 @@ void EpilogueLowering::launch(const EpiloguePhase &phase,
   if (phase.reduction)
     arguments.push_back(getStates(phase.reduction));
   arguments.append({m, groups});
-  Value blocks = arith::MulIOp::create(b, groups, i64(geometry.columnBlocks()));
+  // Without results of rows, the first group's blocks have all the work.
+  Value blocks = i64(geometry.columnBlocks());
+  if (phase.reduction || storesRows(op))
+    blocks = arith::MulIOp::create(b, groups, blocks);
   createLaunch(b, kernel, blocks, geometry.threads(), /*shared=*/Value(),
                arguments);
 }

@@ -35,6 +35,8 @@ public:
         llvm::all_of(phase.finished, [](ReductionEpilogueOp reduction) {
           return static_cast<bool>(EpiloguePlan::getMoments(reduction));
         });
+    if (!storesRows(op))
+      return;
     scf::ForOp::create(frame.b, frame.group, frame.tiles, frame.groups,
                        ValueRange(),
                        [&](OpBuilder &, Location, Value tile, ValueRange) {
@@ -52,20 +54,18 @@ private:
 
   /// Where the first group writes a reduction's per-column results.
   SmallVector<Value> getColumnOutputs(ReductionEpilogueOp reduction) {
-    SmallVector<Value> outputs(reduction->getNumResults() - 1);
+    ResultRange results = reduction.getColumnResults();
+    SmallVector<Value> outputs(results.size());
     for (auto [value, output] :
          llvm::zip(op.getYield().getValues(), frame.outputs))
-      if (auto result = dyn_cast<OpResult>(value);
-          result && result.getOwner() == reduction &&
-          result.getResultNumber() != 0)
-        outputs[result.getResultNumber() - 1] = output;
+      if (auto found = llvm::find(results, value); found != results.end())
+        outputs[found - results.begin()] = output;
     return outputs;
   }
 
   static bool isColumnResult(Value value) {
-    auto result = dyn_cast<OpResult>(value);
-    return result && isa<ReductionEpilogueOp>(result.getOwner()) &&
-           result.getResultNumber() != 0;
+    auto reduction = value.getDefiningOp<ReductionEpilogueOp>();
+    return reduction && value != reduction.getMapped();
   }
 
   SmallVector<Value> getLanes(Value value, unsigned row) {
@@ -131,6 +131,11 @@ private:
   ElementEmitter emitter;
 };
 } // namespace
+
+bool tenon::storesRows(EpilogueOp op) {
+  return llvm::any_of(op.getYield().getOperandTypes(),
+                      EpiloguePlan::variesByRow);
+}
 
 LLVM::LLVMFuncOp tenon::emitMapKernel(gpu::GPUModuleOp module, StringRef name,
                                       EpilogueOp op, const EpiloguePhase &phase,

@@ -36,7 +36,8 @@ private:
   SmallVector<Value> cloneOperands();
   Value applyToMean(Value mean);
   Value applyToVariance(Value variance);
-  Value createScale(Value variance);
+  Value createInverseDeviation(Value variance);
+  Value createScale(Value inverse);
   Value blend(Value running, Value value);
 
   FusedLinearOp op;
@@ -101,15 +102,20 @@ Value StatisticsBuilder::applyToVariance(Value variance) {
   return variance;
 }
 
-/// weight / sqrt(variance + eps), once a column and not once an element.
-Value StatisticsBuilder::createScale(Value variance) {
+/// 1 / sqrt(variance + eps)
+Value StatisticsBuilder::createInverseDeviation(Value variance) {
   Value sum = AddOp::create(b, loc, variance, norm.getEps().convertToDouble());
   Value deviation = math::SqrtOp::create(b, loc, sum);
-  Value scale =
-      DivOp::create(b, loc, deviation, /*other=*/Value(), b.getF64FloatAttr(1),
-                    /*scalar_first=*/b.getUnitAttr());
+  return DivOp::create(b, loc, deviation, /*other=*/Value(),
+                       b.getF64FloatAttr(1),
+                       /*scalar_first=*/b.getUnitAttr());
+}
+
+/// Weight times inverse deviation, once a column and not once an element.
+Value StatisticsBuilder::createScale(Value inverse) {
   Value weight = norm.getWeight();
-  return weight ? MulOp::create(b, loc, scale, mapping.lookup(weight)) : scale;
+  return weight ? MulOp::create(b, loc, inverse, mapping.lookup(weight))
+                : inverse;
 }
 
 /// (1 - momentum) running + momentum value.
@@ -135,13 +141,15 @@ SmallVector<Value> StatisticsBuilder::build() {
     OpBuilder::InsertionGuard inner(b);
     b.setInsertionPointToEnd(&body);
     llvm::append_range(inputs, cloneOperands());
-    statistics = {applyToMean(arguments[0]),
-                  createScale(applyToVariance(arguments[1]))};
+    Value inverse = createInverseDeviation(applyToVariance(arguments[1]));
+    statistics = {applyToMean(arguments[0]), createScale(inverse)};
     if (!norm.getNewStatistics().empty()) {
       Value unbiased = applyToVariance(arguments[2]);
       statistics.push_back(blend(norm.getRunningMean(), statistics[0]));
       statistics.push_back(blend(norm.getRunningVar(), unbiased));
     }
+    if (norm.getSaveStatistics())
+      statistics.append({statistics[0], inverse});
     YieldOp::create(b, loc, statistics);
   }
   SmallVector<Value> outputs;
@@ -179,11 +187,11 @@ FusedLinearOp tenon::normaliseByInputMoments(FusedLinearOp op,
   BatchNormTrainingOp norm =
       *op.getBody()->getOps<BatchNormTrainingOp>().begin();
   SmallVector<Value> statistics = StatisticsBuilder(op, norm, rewriter).build();
-  // New statistics, which the yield alone uses, are no longer the layer's.
+  // Statistics, which the yield alone uses, are no longer the layer's.
   SmallVector<Value> yielded, results(op.getNumResults());
   SmallVector<unsigned> positions;
   for (auto [index, value] : llvm::enumerate(op.getYield().getValues())) {
-    if (llvm::is_contained(norm.getNewStatistics(), value)) {
+    if (llvm::is_contained(norm.getStatistics(), value)) {
       results[index] = statistics[1 + cast<OpResult>(value).getResultNumber()];
       continue;
     }

@@ -38,8 +38,8 @@ static SmallVector<Value> finish(KernelFrame &frame,
     frame.emitIf(frame.both(frame.isZero(frame.group), writes), [&] {
       SmallVector<Value> results = reduction.emitColumnResults(
           b, b.getLoc(), count, state, loadOperands());
-      for (auto [output, result, value] : llvm::zip(
-               columnOutputs, results, reduction->getResults().drop_front()))
+      for (auto [output, result, value] :
+           llvm::zip(columnOutputs, results, reduction.getColumnResults()))
         if (output)
           storeLanes(b, output, getOffset(b, value.getType(), Value(), column),
                      getElementTypeOrSelf(value.getType()), result);

@@ -24,9 +24,11 @@ public:
         emitter(frame.b, frame.pointers, frame.column, lanes) {}
 
   void emit() {
-    for (auto [index, earlier] : llvm::enumerate(phase.finished))
+    for (auto [index, finished] : llvm::enumerate(phase.finished)) {
+      ReductionEpilogueOp earlier = finished;
       emitHead(frame, earlier, frame.finishedStates[index],
-               SmallVector<Value>(earlier->getNumResults() - 1), emitter);
+               SmallVector<Value>(earlier.getColumnResults().size()), emitter);
+    }
     emitter.emitRowInvariant(phase);
     SmallVector<Value> reduced = walkTiles();
     storeGroupState(frame, reduction, reduced, [](ArrayRef<Value> states) {

@@ -54,7 +54,10 @@ std::optional<FusionObstacle> tenon::findObstacle(Operation *consumer,
                           "it is in another block than the product",
                           "compute it in the block of the product"};
   RankedTensorType expected = getAccumulatorType(product);
-  auto result = cast<RankedTensorType>(consumer->getResult(0).getType());
+  auto reduction = dyn_cast<ReductionEpilogueOp>(consumer);
+  Value mapped =
+      reduction ? reduction.getReducedInput() : consumer->getResult(0);
+  auto result = cast<RankedTensorType>(mapped.getType());
   if (result.getShape() != expected.getShape())
     return FusionObstacle{"OtherShape",
                           "its result is " + toString(result) +

@@ -35,8 +35,7 @@ struct CancelBias : OpRewritePattern<BatchNormTrainingOp> {
                      /*exact=*/false);
     rewriter.modifyOpInPlace(
         op, [&] { op.getInputMutable().assign(biased->value); });
-    if (op.getRunningMean())
-      moveMean(op, biased->bias, rewriter);
+    moveMeans(op, biased->bias, rewriter);
     return success();
   }
 
@@ -62,14 +61,21 @@ private:
     return std::nullopt;
   }
 
-  static void moveMean(BatchNormTrainingOp op, Value bias,
-                       PatternRewriter &rewriter) {
+  /// The batch's mean without the bias is less by it, the new running mean by
+  /// momentum times that.
+  static void moveMeans(BatchNormTrainingOp op, Value bias,
+                        PatternRewriter &rewriter) {
     rewriter.setInsertionPointAfter(op);
-    Value mean = op.getNewStatistics()[0];
-    Value shift = MulOp::create(rewriter, op.getLoc(), bias,
-                                op.getMomentum().convertToDouble());
-    auto moved = AddOp::create(rewriter, op.getLoc(), mean, shift);
-    rewriter.replaceAllUsesExcept(mean, moved, moved);
+    auto move = [&](Value mean, Value shift) {
+      auto moved = AddOp::create(rewriter, op.getLoc(), mean, shift);
+      rewriter.replaceAllUsesExcept(mean, moved, moved);
+    };
+    if (op.getRunningMean())
+      move(op.getNewStatistics()[0],
+           MulOp::create(rewriter, op.getLoc(), bias,
+                         op.getMomentum().convertToDouble()));
+    if (op.getSaveStatistics())
+      move(op.getSavedStatistics()[0], bias);
   }
 };
 } // namespace

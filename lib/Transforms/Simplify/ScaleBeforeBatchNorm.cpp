@@ -12,6 +12,8 @@
 
 #include "tenon/Transforms/Simplify.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -38,7 +40,7 @@ struct ScaleBeforeBatchNorm : OpRewritePattern<BatchNormTrainingOp> {
       return failure();
     // The sign goes into the weight, the other units into four ops on [N].
     if ((*factor < 0.0 && !op.getWeight()) ||
-        (op.getRunningMean() && !rules.rescaledStatistics))
+        (!op.getStatistics().empty() && !rules.rescaledStatistics))
       return failure();
     bool exact = isPowerOfTwo(*factor) &&
                  hasWideRange(op.getResult().getType().getElementType());
@@ -72,15 +74,22 @@ private:
     }
     auto scaled = BatchNormTrainingOp::create(
         rewriter, op.getLoc(), op.getResult().getType(),
-        op.getNewStatistics().getTypes(), input, weight, op.getBias(), mean,
+        op.getStatistics().getTypes(), input, weight, op.getBias(), mean,
         variance, /*moments=*/Value(),
         rewriter.getF64FloatAttr(op.getEps().convertToDouble() / square),
-        op.getMomentumAttr(), /*moment_rows=*/IntegerAttr());
-    SmallVector<Value> results(scaled->getResults());
-    if (mean) {
-      results[1] = MulOp::create(rewriter, op.getLoc(), results[1], factor);
-      results[2] = MulOp::create(rewriter, op.getLoc(), results[2], square);
-    }
+        op.getMomentumAttr(), /*moment_rows=*/IntegerAttr(),
+        op.getSaveStatisticsAttr());
+    SmallVector<Value> results{scaled.getResult()};
+    auto rescale = [&](ResultRange statistics, double second) {
+      if (statistics.empty())
+        return;
+      results.push_back(
+          MulOp::create(rewriter, op.getLoc(), statistics[0], factor));
+      results.push_back(
+          MulOp::create(rewriter, op.getLoc(), statistics[1], second));
+    };
+    rescale(scaled.getNewStatistics(), square);
+    rescale(scaled.getSavedStatistics(), 1.0 / std::abs(factor));
     rewriter.replaceOp(op, results);
   }
 

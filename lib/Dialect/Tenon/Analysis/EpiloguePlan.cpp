@@ -12,6 +12,7 @@
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -27,12 +28,16 @@ bool EpiloguePlan::variesByColumn(Type type) {
 }
 
 Value EpiloguePlan::getMoments(ReductionEpilogueOp reduction) {
-  auto norm = dyn_cast<BatchNormTrainingOp>(reduction.getOperation());
-  return norm ? norm.getMoments() : Value();
+  return llvm::TypeSwitch<Operation *, Value>(reduction)
+      .Case<BatchNormTrainingOp, BatchMomentsOp>(
+          [](auto op) { return op.getMoments(); })
+      .Default(Value());
 }
 
 int64_t EpiloguePlan::getMomentRows(ReductionEpilogueOp reduction) {
-  return *cast<BatchNormTrainingOp>(reduction.getOperation()).getMomentRows();
+  return llvm::TypeSwitch<Operation *, int64_t>(reduction)
+      .Case<BatchNormTrainingOp, BatchMomentsOp>(
+          [](auto op) { return *op.getMomentRows(); });
 }
 
 bool EpiloguePlan::isMoments(BlockArgument argument) {
@@ -68,7 +73,7 @@ static void collect(Block &body, SmallVector<Value> roots,
 }
 
 static LogicalResult checkColumnResults(ReductionEpilogueOp op) {
-  for (Value result : op->getResults().drop_front())
+  for (Value result : op.getColumnResults())
     for (Operation *user : result.getUsers())
       if (!isa<YieldOp>(user))
         return user->emitOpError("reads a per-column result of '")

@@ -60,13 +60,18 @@ def Tenon_BatchNormTrainingOp : Tenon_Op<"batch_norm_training", [
     variance. Partial statistics are combined by Chan's rule on (count, mean, M2),
     in a fixed order, so results repeat bit for bit.
 
+    With `save_statistics`, the last two results are what a later backward pass
+    takes, as PyTorch's `native_batch_norm` saves it: the batch's mean and `1 /
+    sqrt(variance + eps)`.
+
     Source: Chan, Golub, LeVeque, *Updating formulae and a pairwise algorithm for
     computing sample variances*, 1979.
 
     Requires: input `[M, N]` with M > 1; the other operands `[N]`; running mean
     and running variance both or neither; eps finite and not negative, momentum
     finite. A dynamic M of 1 gives NaN in the new variance.
-    Gives: input's type; the new running statistics have the old ones' types.
+    Gives: input's type; the new running statistics have the old ones' types, and
+    the saved ones are f32, or f64 where input is.
 
     Example:
 
@@ -77,12 +82,17 @@ def Tenon_BatchNormTrainingOp : Tenon_Op<"batch_norm_training", [
         -> (tensor<?x64xf32>, tensor<64xf32>, tensor<64xf32>)
     ```
 
+    ```mlir
+    %y, %mean, %scale = tenon.batch_norm_training %0 {save_statistics}
+        : (tensor<?x64xbf16>) -> (tensor<?x64xbf16>, tensor<64xf32>, tensor<64xf32>)
+    ```
+
     Within a `tenon.epilogue` the batch's moments may be given, as `tenon.moments`
     has them for each `moment_rows` rows; then they are combined, and input is not
     reduced.
 
     Errors: an operand that is not `[N]`; one running statistic without the other;
-    a static M of 1; an eps that is negative or not finite; moments elsewhere than
+    results that are not those said above; a static M of 1; an eps that is negative or not finite; moments elsewhere than
     in a `tenon.epilogue`, without `moment_rows` or of another shape.
   }];
   let arguments = (ins Tenon_Matrix:$input, Optional<Tenon_Features>:$weight,
@@ -92,13 +102,70 @@ def Tenon_BatchNormTrainingOp : Tenon_Op<"batch_norm_training", [
                        Optional<Tenon_Matrix>:$moments,
                        DefaultValuedAttr<F64Attr, "1.0e-5">:$eps,
                        DefaultValuedAttr<F64Attr, "0.1">:$momentum,
-                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$moment_rows);
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$moment_rows,
+                       UnitAttr:$save_statistics);
   let results = (outs Tenon_Matrix:$result,
-                      Variadic<Tenon_Features>:$new_statistics);
+                      Variadic<Tenon_Features>:$statistics);
   let assemblyFormat = [{
     $input (`weight` `(` $weight^ `)`)? (`bias` `(` $bias^ `)`)?
     (`running` `(` $running_mean^ `,` $running_var `)`)?
     (`moments` `(` $moments^ `)`)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The new running mean and variance, if old ones are given.
+    ResultRange getNewStatistics() {
+      return getStatistics().take_front(getRunningMean() ? 2 : 0);
+    }
+    /// The batch's mean and inverse deviation, if they are asked for.
+    ResultRange getSavedStatistics() {
+      return getStatistics().drop_front(getRunningMean() ? 2 : 0);
+    }
+  }];
+}
+
+def Tenon_BatchMomentsOp : Tenon_Op<"batch_moments", [
+    DeclareOpInterfaceMethods<Tenon_ReductionEpilogueOp>]> {
+  let summary = "Mean and M2 of each column over the batch";
+  let description = [{
+    For each feature, over the batch: the mean, and M2, the sum of squared
+    distances from it. With the number of rows they are what several devices
+    exchange to normalise over the batch of all (docs/PyTorch.md): (count, mean,
+    M2) of parts combine by Chan's rule. They are reduced as those of
+    `tenon.batch_norm_training`, so results repeat bit for bit.
+
+    Requires: input `[M, N]`; a dynamic M may be 0, which gives zeros.
+    Gives: two `[N]` of f32, or of f64 where input is.
+
+    Example:
+
+    ```mlir
+    %mean, %m2 = tenon.batch_moments %0 : (tensor<?x64xbf16>) -> (tensor<64xf32>, tensor<64xf32>)
+    ```
+
+    Fused with the product, whose kernel has the moments of what it stores
+    (`reduction = two_phase`), so that nothing reads it again:
+
+    ```mlir
+    %z, %mean, %m2 = tenon.fused_linear %x, %w : tensor<?x128xbf16>, tensor<64x128xbf16>
+        epilogue(%acc: tensor<?x64xbf16>) -> (tensor<?x64xbf16>, tensor<64xf32>, tensor<64xf32>) {
+      %0, %1 = tenon.batch_moments %acc : (tensor<?x64xbf16>) -> (tensor<64xf32>, tensor<64xf32>)
+      tenon.yield %acc, %0, %1 : tensor<?x64xbf16>, tensor<64xf32>, tensor<64xf32>
+    }
+    ```
+
+    Within a `tenon.epilogue` the moments of each `moment_rows` rows may be given,
+    as `tenon.batch_norm_training` takes them.
+
+    Errors: results of other types; moments elsewhere than in a
+    `tenon.epilogue`, without `moment_rows` or of another shape.
+  }];
+  let arguments = (ins Tenon_Matrix:$input, Optional<Tenon_Matrix>:$moments,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$moment_rows);
+  let results = (outs Tenon_Features:$mean, Tenon_Features:$m2);
+  let assemblyFormat = [{
+    $input (`moments` `(` $moments^ `)`)? attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

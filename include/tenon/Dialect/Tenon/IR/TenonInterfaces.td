@@ -30,8 +30,8 @@ def Tenon_ElementwiseEpilogueOp : OpInterface<"ElementwiseEpilogueOp"> {
 
 def Tenon_ReductionEpilogueOp : OpInterface<"ReductionEpilogueOp"> {
   let description = [{
-    An op that first reduces its input along one axis and then maps the input
-    with what the reduction gave. How the reduction runs (in a tile's registers,
+    An op that reduces its input along one axis, and may then map the input with
+    what the reduction gave. How the reduction runs (in a tile's registers,
     across thread blocks, through memory) is the strategy's choice; the op gives
     its arithmetic on scalars.
 
@@ -44,6 +44,11 @@ def Tenon_ReductionEpilogueOp : OpInterface<"ReductionEpilogueOp"> {
       "int64_t", "getReductionAxis">,
     InterfaceMethod<"The tensor that is reduced and then mapped.",
       "::mlir::Value", "getReducedInput">,
+    InterfaceMethod<"The mapped input, the first result; null where op only reduces.",
+      "::mlir::Value", "getMapped">,
+    InterfaceMethod<
+      "The results with one value for each reduced column: all but the mapped input.",
+      "::mlir::ResultRange", "getColumnResults">,
     InterfaceMethod<
       "The operands with one value for each reduced column, in operand order.",
       "::llvm::SmallVector<::mlir::Value>", "getColumnOperands">,
@@ -83,14 +88,14 @@ def Tenon_ReductionEpilogueOp : OpInterface<"ReductionEpilogueOp"> {
            "::mlir::Value":$count, "::mlir::ValueRange":$state,
            "::mlir::ValueRange":$columnOperands)>,
     InterfaceMethod<
-      [{The op's per-column results (all results but the first), from the same
-        values as `emitFinish`.}],
+      [{The values of `getColumnResults` in a column, from the same values as
+        `emitFinish`.}],
       "::llvm::SmallVector<::mlir::Value>", "emitColumnResults",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "::mlir::Value":$count, "::mlir::ValueRange":$state,
            "::mlir::ValueRange":$columnOperands)>,
     InterfaceMethod<
-      "Maps one element with what `emitFinish` gave: the op's first result.",
+      "Maps one element with what `emitFinish` gave; not called where op only reduces.",
       "::mlir::Value", "emitApply",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "::mlir::Value":$element, "::mlir::ValueRange":$finished)>,

@@ -1,0 +1,70 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The arithmetic on moments that reductions share.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ColumnMoments.h"
+
+#include "ScalarEmitter.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+SmallVector<Value> columnMoments::emitInit(OpBuilder &builder, Location loc,
+                                           Type type) {
+  Value zero = ScalarEmitter{builder, loc, type}.constant(0.0);
+  return {zero, zero};
+}
+
+SmallVector<Value> columnMoments::emitChunk(OpBuilder &builder, Location loc,
+                                            ValueRange elements) {
+  ScalarEmitter e{builder, loc, elements[0].getType()};
+  // Relative to the first element: a sum of large numbers would round away what
+  // they differ by.
+  Value origin = elements[0];
+  if (elements.size() == 1)
+    return {origin, e.constant(0.0)};
+  SmallVector<Value> distances;
+  for (Value element : elements.drop_front())
+    distances.push_back(e.sub(element, origin));
+  Value sum = distances[0];
+  for (Value distance : ArrayRef(distances).drop_front())
+    sum = e.add(sum, distance);
+  Value mean = e.mul(sum, e.constant(1.0 / elements.size()));
+  Value m2 = e.mul(mean, mean); // the first element's
+  for (Value distance : distances) {
+    Value rest = e.sub(distance, mean);
+    m2 = e.add(e.mul(rest, rest), m2);
+  }
+  return {e.add(origin, mean), m2};
+}
+
+/// Chan's rule: mean = mA + d nB / n, M2 = M2A + M2B + d^2 nA nB / n,
+/// d = mB - mA, n = nA + nB.
+SmallVector<Value> columnMoments::emitCombine(OpBuilder &builder, Location loc,
+                                              Value lhsCount, ValueRange lhs,
+                                              Value rhsCount, ValueRange rhs) {
+  ScalarEmitter e{builder, loc, lhsCount.getType()};
+  // Two empty sets: divide by 1, not 0.
+  Value total = e.add(lhsCount, rhsCount);
+  Value divisor =
+      arith::MaximumFOp::create(builder, loc, total, e.constant(1.0));
+  Value share = e.div(rhsCount, divisor);
+  Value delta = e.sub(rhs[0], lhs[0]);
+  Value step = e.mul(delta, share);
+  Value mean = e.add(lhs[0], step);
+  Value between = e.mul(e.mul(delta, step), lhsCount);
+  return {mean, e.add(e.add(lhs[1], rhs[1]), between)};
+}
+
+SmallVector<Value> columnMoments::emitMove(OpBuilder &builder, Location loc,
+                                           ValueRange state, Value amount) {
+  ScalarEmitter e{builder, loc, amount.getType()};
+  return {e.add(state[0], amount), state[1]};
+}
