@@ -1,43 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels as the compiler emits them, run by the emulator of PTX on small shapes."""
+"""Products as the compiler emits them, run by the emulator of PTX on small shapes."""
 
 import shutil
 
 import numpy as np
 import pytest
-from ptx_emulator.host import Model
 from ptx_emulator.layers import Layer, Operands, mma_sync, random, wgmma
-from split_reference import columns, special_rows, split, tie_rows
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
-
-
-@pytest.mark.parametrize("parts", [1, 2])
-@pytest.mark.parametrize("k", [1, 20, 33, 1000])
-def test_split(k, parts, tmp_path):
-    types = f"memref<?x{k}xf32>", f"memref<?x{columns(k, parts)}xf16>", "memref<?x1xf32>"
-    model = Model(
-        f"""func.func @f(%x: {types[0]}, %h: {types[1]}, %f: {types[2]}) {{
-  tenon.split %x outs(%h, %f) : ({", ".join(types)}) -> ()
-  return
-}}""",
-        "sm_80",
-        tmp_path,
-    )
-    numbers = np.random.default_rng(k)
-    x = np.concatenate([special_rows(k, numbers), *([tie_rows(k, numbers)] if k > 1 else [])]).astype(np.float32)
-    halves, factors = (
-        model.device.empty((len(x), n), t) for n, t in ((columns(k, parts), np.float16), (1, np.float32))
-    )
-    model.run("f", x, halves, factors)
-    expected_halves, expected_factors, _ = split(x, parts)
-    assert np.array_equal(model.device.get(factors), expected_factors)
-    assert (expected_factors < 0).any() and (expected_factors > 0).any()
-    got = model.device.get(halves)
-    nan = np.isnan(expected_halves)
-    assert np.isnan(got[nan]).all() and (got.view(np.uint16) == expected_halves.view(np.uint16))[~nan].all()
-    assert model.device.variable("tenon_rows_outside", np.uint64) == (expected_factors < 0).sum()
-
 
 STREAM, CLUSTER = ", stream_k = true", ", cluster = 2x1"
 FP16, FP16X3 = ", method = fp16", ", method = fp16x3"

@@ -7,6 +7,7 @@ import numpy as np
 
 from .operands import dtype_of, get, instruction, slot_of
 from .program import Instruction, PtxError
+from .rounding import f64_to_f32_odd, fma64, fma_f64, round_down
 
 WIDTH = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "f16x2": 32, "bf16x2": 32}
 NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF}
@@ -31,31 +32,6 @@ def f32_to_bf16(a: np.ndarray) -> np.ndarray:
     bits = np.asarray(a, np.float32).view(np.uint32)
     rounded = bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))
     return np.where(np.isnan(a), np.uint16(NAN["bf16"]), (rounded >> np.uint32(16)).astype(np.uint16))
-
-
-def to_odd(value: np.ndarray, error: np.ndarray) -> np.ndarray:
-    """Return value + error, float64, with an odd last bit unless exact: a later rounding is then right."""
-    bits = np.atleast_1d(value).view(np.int64)
-    inexact = (error != 0) & np.isfinite(value) & (bits & 1 == 0)
-    step = np.where((error > 0) == (value > 0), 1, -1)
-    return np.where(inexact, bits + step, bits).view(np.float64)
-
-
-def fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return a b + c of numbers whose product float64 holds, to be rounded to a shorter type."""
-    product, c = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
-    total = np.asarray(product + c)
-    part = total - product
-    error = (product - (total - part)) + (c - part)
-    return to_odd(total, error)
-
-
-def f64_to_f32_odd(a: np.ndarray) -> np.ndarray:
-    near = a.astype(np.float32)
-    bits = near.view(np.int32)
-    wide = near.astype(np.float64)
-    step = np.where((wide > a) == (near > 0), -1, 1)
-    return np.where((wide != a) & np.isfinite(near) & (bits & 1 == 0), bits + step, bits).view(np.float32)
 
 
 def read_float(operand: object, type_name: str, flushes: bool, grid):
@@ -150,10 +126,12 @@ def arithmetic(item: Instruction, grid):
 
 def fused(item: Instruction, grid):
     name, *modifiers, type_name = item.parts
+    if modifiers == ["rm"] and type_name == "f32":
+        return elementwise(item, grid, lambda a, b, c: round_down(fma64(a, b, c)), False)
     relu = "relu" in modifiers
     check_modifiers(name, [m for m in modifiers if m != "relu"])
     if type_name == "f64":
-        raise PtxError("of f64 is not supported")
+        return elementwise(item, grid, fma_f64, False)
     if relu:
         return elementwise(item, grid, lambda a, b, c: maximum(fma64(a, b, c), np.float64(0)), False)
     return elementwise(item, grid, fma64, "ftz" in modifiers)

@@ -20,7 +20,7 @@ from .operands import decode
 from .program import Kernel, Module, PtxError
 from .unit import Unit
 
-UNIT_THREADS = 128
+WARPGROUP = 128
 SLICE = 2000  # instructions that a unit executes before the next
 # In random order: at most so many, and warps one by one where no instruction needs more.
 SHORT_SLICE = 100
@@ -110,7 +110,9 @@ class Grid:
         self.shared_bytes = 0
         self.events, self.ticks = 0, 0
         self.transfers: list[tuple[int, object]] = []  # TMA loads on their way
-        self.random, self.shuffles, self.unit_threads = np.random.default_rng(0), False, UNIT_THREADS
+        self.random, self.shuffles = np.random.default_rng(0), False
+        self.has_warpgroups = any(item.opcode.startswith("wgmma") for item in kernel.code)
+        self.unit_threads = WARPGROUP if self.has_warpgroups else threads
         self.blocks: list[Block] = []
         self.code: list = []
 
@@ -162,7 +164,7 @@ class Grid:
     def shuffle(self, seed: int) -> None:
         """Run warps in random order, each for a short time."""
         self.random, self.shuffles = np.random.default_rng(seed), True
-        if not any(item.opcode.startswith("wgmma") for item in self.kernel.code):
+        if not self.has_warpgroups:
             self.unit_threads = WARP
 
     def order(self, running: list[Block]) -> list[Unit]:

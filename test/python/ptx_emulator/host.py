@@ -86,6 +86,7 @@ class Model:
         self.functions = {name: (arguments, body) for name, arguments, body in FUNCTION.findall(whole)}
         self.device = Device(self.ptx)
         self.resident, self.launched, self.token = resident, [], 0x1234567
+        self.groups: int | None = None  # of blocks, for kernels whose last argument says how many there are
 
     def run(self, name: str, *inputs: np.ndarray | Buffer) -> list[Buffer]:
         """Call a function; arrays are copied to memory, and buffers of results come back."""
@@ -234,6 +235,8 @@ class _Run:
             count = min(count, max(self.model.resident // cluster, 1) * cluster)
             rest[-1] = self.model.token
             self.model.token += 1
+        elif self.model.groups:
+            count, rest[-1] = count // rest[-1] * self.model.groups, self.model.groups
         values = [v if isinstance(v, Buffer) else np.int64(v) for v in rest]
         self.model.launched.append(kernel)
         # Where rows of a tile do not fill a warp's loads, its last lanes load what nobody wrote, and do not use it.

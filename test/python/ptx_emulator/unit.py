@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Up to four warps that run together: registers as arrays over threads, control flow as groups of threads.
+"""Warps of a block that run together: registers as arrays over threads, control flow as groups of threads.
 
 A group is a set of threads at one instruction. The lowest instruction runs first, so that threads that diverged
 meet again; groups that arrive at the same instruction merge. Where an instruction needs whole warps, the threads of
