@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from ptx_emulator.floats import bf16_to_f32, f32_to_bf16
 from ptx_emulator.host import Model
-from ptx_emulator.layers import mma_sync, random, wgmma
-from tenon_graphs.execute import TENON_OPT, tool
+from ptx_emulator.layers import compile_layer, mma_sync, random, wgmma
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
 
@@ -158,13 +157,6 @@ func.func @forward({arguments}) -> {results} {{
   }}
   return %0#0, %0#1, %0#2 : {y}, {running}, {running}
 }}"""
-
-
-def compile_layer(text, target, folder):
-    path = folder / "layer.mlir"
-    path.write_text(text)
-    passes = "--tenon-to-tiled", "--canonicalize", "--cse", "--tenon-bufferize", "--canonicalize", "--cse"
-    return Model(tool(TENON_OPT, path, *passes), target, folder)
 
 
 class Numbers:

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from ptx_emulator.floats import fma64
-from ptx_emulator.layers import ERROR, SLOPE, Layer, Operands, mma_sync, random
+from ptx_emulator.layers import SLOPE, Layer, Operands, mma_sync, random
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
 
@@ -50,14 +50,7 @@ def test_guard(guarded, where, shift):
     layer, model = guarded
     row, value, (rows, columns_) = OUTSIDE[where]
     m = 130
-    operands = {"x": random(m, layer.k), "w": random(layer.n, layer.k, seed=4)}
-    factors = {"x": np.ones((m, 1), np.float32), "w": np.ones((layer.n, 1), np.float32)}
-    if row:
-        operands[row[0]][row[1], 7] = value
-        factors[row[0]][row[1]] = -0.5
-    made = Operands(layer, operands["x"], operands["w"], (factors["x"], factors["w"]))
-    if layer.method == "direct":
-        made.error = made.error * 2.0**-10 / ERROR["direct"]
+    made = Operands.with_row_outside(layer, m, row, value)
     before = random(m, layer.n, seed=5)
     y = made.run(model, shift, before, seed=2)
     computed = np.zeros(y.shape, bool)

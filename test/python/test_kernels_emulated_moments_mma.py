@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from ptx_emulator.host import ELEMENTS, Model
-from ptx_emulator.layers import ERROR, WORKSPACE, Layer, Operands, mma_sync, random, to_numbers, wgmma
+from ptx_emulator.layers import WORKSPACE, Layer, Operands, mma_sync, random, to_numbers, wgmma
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
 
@@ -169,18 +169,12 @@ def test_guard(guarded, where, shift):
     layer, model = guarded
     row, value = OUTSIDE[where]
     m = 150
-    operands = {"x": random(m, layer.k), "w": random(layer.n, layer.k, seed=4)}
-    factors = {"x": np.ones((m, 1), np.float32), "w": np.ones((layer.n, 1), np.float32)}
+    made = Operands.with_row_outside(layer, m, row, value)
     computed = np.zeros((m, layer.n), bool)
     if row:
-        operands[row[0]][row[1], 7] = value
-        factors[row[0]][row[1]] = -0.5
         tile = layer.rows if row[0] == "x" else 64
         computed.T[:] |= (np.arange(m) // tile == row[1] // tile) if row[0] == "x" else False
         computed[:] |= (np.arange(layer.n) // tile == row[1] // tile) if row[0] == "w" else False
-    made = Operands(layer, operands["x"], operands["w"], (factors["x"], factors["w"]))
-    if layer.method == "direct":
-        made.error = made.error * 2.0**-10 / ERROR["direct"]
     before = random(m, layer.n, seed=5), random(layer.moment_rows(m), layer.n, seed=6)
     y, p, _ = run(made, model, shift, before, seed=2)
     assert made.right(y, computed)

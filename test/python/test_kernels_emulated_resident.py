@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from ptx_emulator.host import ELEMENTS, Model
+from ptx_emulator.layers import compile_layer as compile_tensors
 from ptx_emulator.layers import random, to_bits, to_numbers, wgmma
 from test_batch_norm_emulated import Numbers
-from test_batch_norm_emulated import compile_layer as compile_tensors
 from test_batch_norm_emulated import source as tensor_source
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from split_reference import columns, split
+from tenon_graphs.execute import TENON_OPT, tool
 
 from .floats import bf16_to_f32, f32_to_bf16
 from .host import ELEMENTS, Model
@@ -78,6 +79,14 @@ func.func @layer(%x: {x}, %w: {w}, %fx: {fx}, %fw: {fw}, %b: memref<{self.n}xf32
         return Model(self.source(), self.target, folder, resident=resident)
 
 
+def compile_layer(text: str, target: str, folder: Path) -> Model:
+    """Compile a function of tensors whose layers say their strategy and schedule, without what would choose them."""
+    path = folder / "layer.mlir"
+    path.write_text(text)
+    passes = "--tenon-to-tiled", "--canonicalize", "--cse", "--tenon-bufferize", "--canonicalize", "--cse"
+    return Model(tool(TENON_OPT, path, *passes), target, folder)
+
+
 def to_bits(x, element):
     return f32_to_bf16(x) if element == "bf16" else x.astype(ELEMENTS[element])
 
@@ -116,6 +125,20 @@ class Operands:
         self.error = ERROR[layer.method] * size
         if layer.element != "f32":
             self.error += {"f16": 2.0**-11, "bf16": 2.0**-8}[layer.element] * np.abs(self.expected)
+
+    @classmethod
+    def with_row_outside(cls, layer, m, row, value):
+        """Return operands of which at most one row, as ("x", 70), is marked as outside; its element 7 is `value`."""
+        operands = {"x": random(m, layer.k), "w": random(layer.n, layer.k, seed=4)}
+        factors = {"x": np.ones((m, 1), np.float32), "w": np.ones((layer.n, 1), np.float32)}
+        if row:
+            matrix, index = row
+            operands[matrix][index, 7] = value
+            factors[matrix][index] = -0.5
+        made = cls(layer, operands["x"], operands["w"], (factors["x"], factors["w"]))
+        if layer.method == "direct":
+            made.error = made.error * 2.0**-10 / ERROR["direct"]
+        return made
 
     def run(self, model, shift=0, y=None, seed=None):
         """Run the layer, x `shift` bytes off an aligned address, warps in step or in a random order."""
