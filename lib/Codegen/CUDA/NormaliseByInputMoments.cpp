@@ -17,6 +17,7 @@
 #include "tenon/Target/Schedule.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -29,7 +30,8 @@ public:
   StatisticsBuilder(FusedLinearOp op, BatchNormTrainingOp norm, RewriterBase &b)
       : op(op), norm(norm), b(b), loc(norm.getLoc()) {}
 
-  /// The mean, what the distance from it is multiplied by, the new statistics.
+  /// The product's mean, what the distance from it is multiplied by, the new
+  /// statistics.
   SmallVector<Value> build();
 
 private:
@@ -38,6 +40,7 @@ private:
   Value applyToVariance(Value variance);
   Value createInverseDeviation(Value variance);
   Value createScale(Value inverse);
+  Value keepWhatIsNotFinite(Value mean, Value ofInput);
   Value blend(Value running, Value value);
 
   FusedLinearOp op;
@@ -111,11 +114,28 @@ Value StatisticsBuilder::createInverseDeviation(Value variance) {
                        /*scalar_first=*/b.getUnitAttr());
 }
 
-/// Weight times inverse deviation, once a column and not once an element.
+/// Weight times inverse deviation and what the product is multiplied by before
+/// the norm, once a column and not once an element.
 Value StatisticsBuilder::createScale(Value inverse) {
+  Value scale = inverse;
+  for (const AffineStep &step : steps)
+    if (step.isScale)
+      scale = step.operand
+                  ? MulOp::create(b, loc, scale, mapping.lookup(step.operand))
+                  : MulOp::create(b, loc, scale, step.scalar);
   Value weight = norm.getWeight();
-  return weight ? MulOp::create(b, loc, inverse, mapping.lookup(weight))
-                : inverse;
+  return weight ? MulOp::create(b, loc, scale, mapping.lookup(weight)) : scale;
+}
+
+/// What is added before the norm cancels in its result, unless it is NaN or
+/// infinite, or the sum is: then the column is NaN.
+Value StatisticsBuilder::keepWhatIsNotFinite(Value mean, Value ofInput) {
+  bool hasSum =
+      llvm::any_of(steps, [](const AffineStep &step) { return !step.isScale; });
+  if (!hasSum)
+    return mean;
+  Value zero = SubOp::create(b, loc, ofInput, ofInput);
+  return AddOp::create(b, loc, mean, zero);
 }
 
 /// (1 - momentum) running + momentum value.
@@ -141,15 +161,17 @@ SmallVector<Value> StatisticsBuilder::build() {
     OpBuilder::InsertionGuard inner(b);
     b.setInsertionPointToEnd(&body);
     llvm::append_range(inputs, cloneOperands());
+    Value mean = applyToMean(arguments[0]);
     Value inverse = createInverseDeviation(applyToVariance(arguments[1]));
-    statistics = {applyToMean(arguments[0]), createScale(inverse)};
+    statistics = {keepWhatIsNotFinite(arguments[0], mean),
+                  createScale(inverse)};
     if (!norm.getNewStatistics().empty()) {
       Value unbiased = applyToVariance(arguments[2]);
-      statistics.push_back(blend(norm.getRunningMean(), statistics[0]));
+      statistics.push_back(blend(norm.getRunningMean(), mean));
       statistics.push_back(blend(norm.getRunningVar(), unbiased));
     }
     if (norm.getSaveStatistics())
-      statistics.append({statistics[0], inverse});
+      statistics.append({mean, inverse});
     YieldOp::create(b, loc, statistics);
   }
   SmallVector<Value> outputs;
@@ -163,7 +185,8 @@ SmallVector<Value> StatisticsBuilder::build() {
 }
 
 /// Replaces the norm's result by what a mean and a scale, new operands of the
-/// layer, make of its input.
+/// layer, make of the product itself: its columns are read once for all that
+/// stands between the two, and a sum that cancels rounds nothing.
 static void replaceNorm(FusedLinearOp op, BatchNormTrainingOp norm,
                         ValueRange statistics, RewriterBase &rewriter) {
   Location loc = norm.getLoc();
@@ -173,12 +196,16 @@ static void replaceNorm(FusedLinearOp op, BatchNormTrainingOp norm,
     arguments.push_back(op.getBody()->addArgument(value.getType(), loc));
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(norm);
-  Value result = SubOp::create(rewriter, loc, norm.getInput(), arguments[0]);
+  Value result =
+      SubOp::create(rewriter, loc, op.getAccumulator(), arguments[0]);
   result = MulOp::create(rewriter, loc, result, arguments[1]);
   if (Value bias = norm.getBias())
     result = AddOp::create(rewriter, loc, result, bias);
+  if (Type type = norm.getResult().getType(); result.getType() != type)
+    result = CastOp::create(rewriter, loc, type, result);
   rewriter.replaceAllUsesWith(norm.getResult(), result);
   rewriter.eraseOp(norm);
+  (void)runRegionDCE(rewriter, op.getEpilogue());
   eraseUnusedOperands(op);
 }
 

@@ -13,9 +13,10 @@
 namespace mlir::tenon {
 
 /// Has `op`, for which `findReductionProblem` finds none, normalise by given
-/// statistics: those of x w^T, which follow from x and w, with what the region
-/// does to the product before its batch norm done to them. Returns the layer
-/// that `op` is replaced by.
+/// statistics: those of x w^T, which follow from x and w. What the region does
+/// to the product before its batch norm is done to the statistics, and is left
+/// of the region only where something else reads it. Returns the layer that
+/// `op` is replaced by.
 ///
 ///   %y:3 = tenon.fused_linear %x, %w ... {
 ///     %1 = tenon.mul %acc, %scale
@@ -25,13 +26,13 @@ namespace mlir::tenon {
 /// ->
 ///   %m:3 = tenon.product_moments %x, %w
 ///   %s:4 = tenon.epilogue ins(%m#0, %m#1, %m#2, %scale, %rm, %rv) ... {
-///     ... the mean of %1, 1 / sqrt(its variance + eps), the new statistics
+///     ... the mean of %acc, scale / sqrt(variance of %1 + eps), the new
+///     statistics
 ///   }
 ///   %y = tenon.fused_linear %x, %w ... {
-///     %1 = tenon.mul %acc, %scale
-///     %2 = tenon.sub %1, %s#0
-///     %3 = tenon.mul %2, %s#1
-///     tenon.yield %3
+///     %1 = tenon.sub %acc, %s#0
+///     %2 = tenon.mul %1, %s#1
+///     tenon.yield %2
 ///   }
 FusedLinearOp normaliseByInputMoments(FusedLinearOp op, RewriterBase &rewriter);
 

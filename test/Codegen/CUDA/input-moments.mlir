@@ -2,7 +2,8 @@
 // RUN: tenon-opt %s --tenon-to-tiled --tenon-bufferize --split-input-file | FileCheck %s --check-prefix=BUFFER
 
 // x and w give the product's moments; those of the norm's input, and the new running statistics, follow from them. The
-// product's kernel normalises by them.
+// product's kernel normalises by them: what stands before the norm is in the scale, and a sum there cancels unless it is
+// not finite.
 // CHECK-LABEL: @layer
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x64xbf16>, %[[W:[^:]*]]: tensor<32x64xbf16>, %[[S:[^:]*]]: tensor<32xbf16>, %[[B:[^:]*]]: tensor<32xbf16>, %[[G:[^:]*]]: tensor<32xf32>, %[[H:[^:]*]]: tensor<32xf32>, %[[RM:[^:]*]]: tensor<32xf32>, %[[RV:[^:]*]]: tensor<32xf32>, %[[R:[^:]*]]: tensor<?x32xbf16>
 // CHECK: %[[M:.*]]:3 = tenon.product_moments %[[X]], %[[W]] :
@@ -18,7 +19,11 @@
 // CHECK-NEXT: %[[E:.*]] = tenon.add %[[VAR]], 1.000000e-03
 // CHECK-NEXT: %[[Q:.*]] = math.sqrt %[[E]] : tensor<32xf32>
 // CHECK-NEXT: %[[D:.*]] = tenon.div 1.000000e+00, %[[Q]]
-// CHECK-NEXT: %[[SC:.*]] = tenon.mul %[[D]], %[[GA]]
+// CHECK-NEXT: %[[ZERO:.*]] = tenon.sub %[[MEAN]], %[[MEAN]]
+// CHECK-NEXT: %[[PM:.*]] = tenon.add %[[M0]], %[[ZERO]]
+// CHECK-NEXT: %[[S1:.*]] = tenon.mul %[[D]], %[[SIG]]
+// CHECK-NEXT: %[[S2:.*]] = tenon.mul %[[S1]], 5.000000e-01
+// CHECK-NEXT: %[[SC:.*]] = tenon.mul %[[S2]], %[[GA]]
 // CHECK-NEXT: %[[U1:.*]] = tenon.mul %[[M2]], %[[SIG]]
 // CHECK-NEXT: %[[U2:.*]] = tenon.mul %[[U1]], %[[SIG]]
 // CHECK-NEXT: %[[U3:.*]] = tenon.mul %[[U2]], 5.000000e-01
@@ -29,10 +34,9 @@
 // CHECK-NEXT: %[[K2:.*]] = tenon.mul %[[RVA]], 7.500000e-01
 // CHECK-NEXT: %[[N2:.*]] = tenon.mul %[[UNB]], 2.500000e-01
 // CHECK-NEXT: %[[NV:.*]] = tenon.add %[[K2]], %[[N2]]
-// CHECK-NEXT: tenon.yield %[[MEAN]], %[[SC]], %[[NM]], %[[NV]]
-// CHECK: %[[Y:.*]] = tenon.tiled_linear %[[X]], %[[W]] {{.*}} epilogue(%[[ACC:.*]]: tensor<?x32xbf16>, %[[SL:.*]] = %[[S]]: {{.*}}, %[[BL:.*]] = %[[B]]: {{.*}}, %[[HL:.*]] = %[[H]]: {{.*}}, %[[RL:.*]] = %[[R]]: {{.*}}, %[[ML:.*]] = %[[ST]]#0: tensor<32xf32>, %[[VL:.*]] = %[[ST]]#1: tensor<32xf32>) outs(%{{.*}}: tensor<?x32xbf16>) schedule<wgmma, {{.*}}reduction = input_moments>
-// CHECK: tenon.mul %{{.*}}, 5.000000e-01
-// CHECK-NEXT: %[[FAR:.*]] = tenon.sub %{{.*}}, %[[ML]]
+// CHECK-NEXT: tenon.yield %[[PM]], %[[SC]], %[[NM]], %[[NV]]
+// CHECK: %[[Y:.*]] = tenon.tiled_linear %[[X]], %[[W]] {{.*}} epilogue(%[[ACC:.*]]: tensor<?x32xbf16>, %[[HL:.*]] = %[[H]]: {{.*}}, %[[RL:.*]] = %[[R]]: {{.*}}, %[[ML:.*]] = %[[ST]]#0: tensor<32xf32>, %[[VL:.*]] = %[[ST]]#1: tensor<32xf32>) outs(%{{.*}}: tensor<?x32xbf16>) schedule<wgmma, {{.*}}reduction = input_moments>
+// CHECK-NEXT: %[[FAR:.*]] = tenon.sub %[[ACC]], %[[ML]]
 // CHECK-NEXT: %[[SCALED:.*]] = tenon.mul %[[FAR]], %[[VL]]
 // CHECK-NEXT: %[[NORM:.*]] = tenon.add %[[SCALED]], %[[HL]]
 // CHECK-NEXT: tenon.relu %[[NORM]]
@@ -86,4 +90,29 @@ func.func @split(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>
     tenon.yield %3, %1 : tensor<?x32xf32>, tensor<?x32xf32>
   }
   return %0#0, %0#1 : tensor<?x32xf32>, tensor<?x32xf32>
+}
+
+// -----
+
+// A norm in another type than the product's, without a sum before it: the mean is the product's as it is.
+// CHECK-LABEL: @cast
+// CHECK: %[[M:.*]]:3 = tenon.product_moments
+// CHECK: tenon.epilogue ins(%[[M0:.*]] = %[[M]]#0: tensor<32xf32>
+// CHECK-NOT: tenon.sub
+// CHECK: tenon.yield %[[M0]], %{{.*}} :
+// CHECK: tenon.tiled_linear {{.*}}epilogue(%[[ACC:.*]]: tensor<?x32xf32>,
+// CHECK-NEXT: %[[FAR:.*]] = tenon.sub %[[ACC]],
+// CHECK-NEXT: %[[SCALED:.*]] = tenon.mul %[[FAR]],
+// CHECK-NEXT: %[[NORM:.*]] = tenon.cast %[[SCALED]] : tensor<?x32xf32> -> tensor<?x32xbf16>
+// CHECK-NEXT: tenon.yield %[[NORM]]
+func.func @cast(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<?x32xbf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
+      epilogue(%acc: tensor<?x32xf32>) -> tensor<?x32xbf16>
+      attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = input_moments>, tenon.strategy = #tenon.strategy<tiled>} {
+    %1 = tenon.mul %acc, 3.0 : tensor<?x32xf32>
+    %2 = tenon.cast %1 : tensor<?x32xf32> -> tensor<?x32xbf16>
+    %3 = tenon.batch_norm_training %2 : (tensor<?x32xbf16>) -> tensor<?x32xbf16>
+    tenon.yield %3 : tensor<?x32xbf16>
+  }
+  return %0 : tensor<?x32xbf16>
 }

@@ -1,32 +1,35 @@
 // RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s --implicit-check-not=tenon.product_moments
 
-// Ten tiles of S2, of 32x32, one to a warp of 128 groups of blocks at most; 32 rows of x at a time in shared memory, 132
-// f64 from one to the next. A state is the tiles and S1.
+// Ten tiles of S2, of 32x32, each with a block in each of 26 groups at most; 64 rows of x at a time in shared memory, in
+// the tile's two times 32 columns, where sums of four warps lie at the end. A state is the tiles and S1.
 // CHECK: module attributes {gpu.container_module, tenon.kernels = ["wide_gram", "wide_add_states", "wide_column_moments"]}
 // CHECK-LABEL: func.func @wide
 // CHECK-SAME: %[[X:.*]]: memref<?x128xbf16>, %[[W:.*]]: memref<100x128xbf16>, %[[A:.*]]: memref<100xf32>, %[[B:.*]]: memref<100xf32>, %[[C:.*]]: memref<100xf32>
 // CHECK: %[[M:.*]] = arith.index_cast
-// CHECK: %[[SOME:.*]] = arith.minsi %{{.*}}, %c128_i64 : i64
+// CHECK: %[[SOME:.*]] = arith.minsi %{{.*}}, %c26_i64 : i64
 // An x without rows has a group all the same: what is written is NaN.
 // CHECK: %[[GROUPS:.*]] = arith.maxsi %[[SOME]], %c1_i64 : i64
-// CHECK: %[[STATES:.*]] = memref.alloc() : memref<128x10368xf64>
+// CHECK: %[[STATES:.*]] = memref.alloc() : memref<26x10368xf64>
 // CHECK: %[[STATE:.*]] = memref.alloc() : memref<10368xf64>
-// CHECK: gpu.launch_func @kernels::@wide_gram blocks in (%{{.*}}, %c1, %c1) threads in (%c320, %c1, %c1) args(%[[X]] : memref<?x128xbf16>, %[[STATES]] : memref<128x10368xf64>, %[[M]] : i64, %[[GROUPS]] : i64)
-// CHECK: gpu.launch_func @kernels::@wide_add_states blocks in (%c324, %c1, %c1) threads in (%c256, %c1, %c1) args(%[[STATES]] : memref<128x10368xf64>, %[[STATE]] : memref<10368xf64>, %[[M]] : i64, %[[GROUPS]] : i64)
+// CHECK: gpu.launch_func @kernels::@wide_gram blocks in (%{{.*}}, %c1, %c1) threads in (%c256, %c1, %c1) args(%[[X]] : memref<?x128xbf16>, %[[STATES]] : memref<26x10368xf64>, %[[M]] : i64, %[[GROUPS]] : i64)
+// CHECK: gpu.launch_func @kernels::@wide_add_states blocks in (%c324, %c1, %c1) threads in (%c256, %c1, %c1) args(%[[STATES]] : memref<26x10368xf64>, %[[STATE]] : memref<10368xf64>, %[[M]] : i64, %[[GROUPS]] : i64)
 // CHECK: gpu.launch_func @kernels::@wide_column_moments blocks in (%c4, %c1, %c1) threads in (%c128, %c1, %c1) args(%[[X]] : memref<?x128xbf16>, %[[W]] : memref<100x128xbf16>, %[[STATE]] : memref<10368xf64>, %[[A]] : memref<100xf32>, %[[B]] : memref<100xf32>, %[[C]] : memref<100xf32>, %[[M]] : i64, %[[GROUPS]] : i64)
-// CHECK: llvm.mlir.global internal @wide_gram_rows() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<4224 x f64>
+// CHECK: llvm.mlir.global internal @wide_gram_rows() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<4608 x f64>
 // CHECK-LABEL: llvm.func @wide_gram
-// CHECK-SAME: nvvm.reqntid = array<i32: 320>
+// CHECK-SAME: nvvm.reqntid = array<i32: 256>
+// CHECK: scf.if
+// CHECK-COUNT-16: ld.global.b16
 // CHECK: scf.for
 // CHECK: nvvm.barrier0
-// CHECK: llvm.load {{.*}} -> bf16
+// CHECK-NOT: ld.global
 // CHECK: nvvm.barrier0
-// Eight times four rows, each with 16 products of 8x8.
-// CHECK-COUNT-128: nvvm.mma.sync {{.*}}m = 8, n = 8, k = 4
+// The next rows are loaded before these are multiplied: by each warp twice four of them, with 16 products of 8x8.
+// CHECK-COUNT-16: ld.global.b16
+// CHECK-COUNT-32: nvvm.mma.sync {{.*}}m = 8, n = 8, k = 4
 // CHECK-NOT: nvvm.mma.sync
 // CHECK-LABEL: llvm.func @wide_add_states
 // CHECK: scf.for
-// CHECK-COUNT-8: llvm.load {{.*}} !llvm.ptr<1> -> f64
+// CHECK-COUNT-4: llvm.load {{.*}} !llvm.ptr<1> -> f64
 // CHECK-NOT: !llvm.ptr<1> -> f64
 // CHECK-LABEL: llvm.func @wide_column_moments
 // CHECK: scf.for
@@ -40,11 +43,15 @@ func.func @wide(%x: memref<?x128xbf16>, %w: memref<100x128xbf16>, %a: memref<100
 
 // -----
 
-// 36 tiles take three blocks of twelve warps to a group, and 16 rows at a time.
+// 36 tiles leave seven groups. Elements of 32 bits; 16 rows of w at a time.
 // CHECK-LABEL: func.func @wider
-// CHECK: memref.alloc() : memref<42x37120xf64>
-// CHECK: gpu.launch_func @kernels::@wider_gram blocks in (%{{.*}}) threads in (%c384,
-// CHECK: llvm.mlir.global internal @wider_gram_rows() {{.*}} !llvm.array<4160 x f64>
+// CHECK: memref.alloc() : memref<7x37120xf64>
+// CHECK: gpu.launch_func @kernels::@wider_gram blocks in (%{{.*}}) threads in (%c256,
+// CHECK-LABEL: llvm.func @wider_gram
+// CHECK-COUNT-32: ld.global.b32
+// CHECK-NOT: ld.global
+// CHECK-LABEL: llvm.func @wider_add_states
+// CHECK: llvm.mlir.global internal @wider_column_moments_rows() {{.*}} !llvm.array<4160 x f64>
 func.func @wider(%x: memref<4096x256xf32>, %w: memref<8x256xf32>, %a: memref<8xf32>, %b: memref<8xf32>, %c: memref<8xf32>) {
   tenon.product_moments %x, %w outs(%a, %b, %c) : (memref<4096x256xf32>, memref<8x256xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>) -> ()
   return

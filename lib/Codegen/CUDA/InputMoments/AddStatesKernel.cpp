@@ -21,20 +21,22 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 static constexpr int64_t kParts = MomentsGeometry::kParts;
-/// States that a thread loads at once.
-static constexpr int64_t kLoads = 8;
+/// States that a thread loads at once, at most.
+static constexpr int64_t kMaxLoads = 8;
 
 /// The sum of an element over every kParts'th state from `part` on.
 static Value emitPart(MomentsFrame &frame, Value element, Value part) {
   KernelBuilder &b = frame.b;
+  int64_t loads = std::min<int64_t>(
+      kMaxLoads, llvm::divideCeil(frame.g.maxGroups(), kParts));
   auto loop = scf::ForOp::create(
-      b, b.toI64(part), frame.groups, b.i64(kParts * kLoads),
+      b, b.toI64(part), frame.groups, b.i64(kParts * loads),
       ValueRange(frame.real(0)),
       [&](OpBuilder &, Location, Value first, ValueRange carried) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(first.getParentBlock());
         SmallVector<Value> loaded;
-        for (int64_t i = 0; i != kLoads; ++i) {
+        for (int64_t i = 0; i != loads; ++i) {
           Value state = b.add(first, i * kParts);
           Value clamped = b.minSigned(state, b.sub(frame.groups, 1));
           Value index =

@@ -6,13 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Sums of x's rows and of their outer products, on the tensor cores' f64. Each
-// warp has a tile of 32x32 of the groups' rows, which pass through shared
-// memory.
+// block has a tile of 32x32, for which a group's rows pass through shared
+// memory: the columns of the tile's rows, and beside them those of its columns.
 //
 //===----------------------------------------------------------------------===//
 
 #include "InputMoments.h"
 
+#include "../ElementEmitter.h"
 #include "../KernelFunction.h"
 #include "MomentsFrame.h"
 
@@ -30,105 +31,254 @@ public:
   void emit();
 
 private:
+  static constexpr int64_t kTile = MomentsGeometry::kTile;
+  static constexpr int64_t kRows = MomentsGeometry::kGramRows;
+  static constexpr int64_t kWarps = MomentsGeometry::kGramWarps;
+  static constexpr int64_t kThreads = 32 * kWarps;
+  /// A thread has rows of one column, so far apart.
+  static constexpr int64_t kColumns = 2 * kTile;
+  static constexpr int64_t kApart = kThreads / kColumns;
+  static constexpr int64_t kLoads = kRows / kApart;
+  /// From a row to the next in shared memory, as MomentsGeometry::pitch() is;
+  /// and that of sums of a tile.
+  static constexpr int64_t kPitch = kColumns + 4, kSumPitch = kTile + 4;
+  /// Sums of as many warps lie in shared memory at the end.
+  static constexpr int64_t kParts = kWarps / 2;
+  static constexpr int64_t kPartElements = kTile * kSumPitch;
   /// A tile's products of 8x8, along a side.
-  static constexpr unsigned kProducts = MomentsGeometry::kTile / 8;
+  static constexpr unsigned kProducts = kTile / 8;
   static constexpr unsigned kSums = 2 * kProducts * kProducts;
 
-  void emitStage(Value stage, SmallVectorImpl<Value> &sums);
+  Type getLoadedType() {
+    return b.getIntegerType(frame.g.elementType.getIntOrFloatBitWidth());
+  }
+  void findPlace();
+  SmallVector<Value> loadFirst();
+  Value emitStages(SmallVectorImpl<Value> &sums);
+  Value countRows(Value stage);
+  SmallVector<Value> loadRows(Value stage);
+  Value storeRows(Value stage, ValueRange loaded);
   void multiplyRows(MutableArrayRef<Value> sums);
-  SmallVector<Value> loadColumns(Value row, Value tile);
-  void storeState(ValueRange sums);
+  Value getSumIndex(unsigned index);
+  void addWarps(ValueRange sums);
+  void storeTile(Value state);
+  void storeColumnSum(Value state);
 
   MomentsFrame &frame;
   KernelBuilder &b;
-  Value shared;
-  Value group, tileGroup;    ///< of the block
-  Value tile;                ///< of the warp; may be beyond the last
-  Value tileRow, tileColumn; ///< never beyond
-  Value column;              ///< whose sum the thread has; never beyond
+  Value shared, columnSums;
+  Value group, tile, tileRow, tileColumn;          ///< of the block
+  Value columnInTiles, column, isColumn, firstRow; ///< of the thread
+  Value shift;                                     ///< of its column
 };
 } // namespace
 
 void GramKernel::emit() {
-  const MomentsGeometry &g = frame.g;
-  shared = frame.allocateShared("_rows", g.rows() * g.pitch());
-  group = b.div(frame.block, g.tileGroups());
-  tileGroup = b.rem(frame.block, g.tileGroups());
-  tile = b.add(b.mul(tileGroup, g.gramWarps()), frame.warp);
-  std::tie(tileRow, tileColumn) =
-      frame.locateTile(b.min(tile, b.i32(g.tiles() - 1)));
-  column = b.min(frame.thread, b.i32(g.columns() - 1));
-  // The last sum is that of the column.
-  SmallVector<Value> zeros(kSums + 1, frame.real(0));
-  Value stages = b.ceilDiv(frame.m, g.rows());
-  auto loop = scf::ForOp::create(
-      b, b.toI64(group), stages, frame.groups, zeros,
-      [&](OpBuilder &, Location, Value stage, ValueRange carried) {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToEnd(stage.getParentBlock());
-        SmallVector<Value> sums(carried);
-        emitStage(stage, sums);
-        scf::YieldOp::create(b, sums);
-      });
-  storeState(loop.getResults());
+  int64_t elements = std::max(kRows * kPitch, kParts * kPartElements);
+  shared = frame.allocateShared("_rows", elements);
+  columnSums = frame.allocateShared("_sums", kThreads);
+  findPlace();
+  SmallVector<Value> sums(kSums, frame.real(0));
+  Value columnSum = emitStages(sums);
+  frame.store(columnSum, columnSums, frame.thread);
+  addWarps(sums);
+  Value state = b.offset(frame.pointers[1],
+                         b.mul(b.toI64(group), 8 * frame.g.stateElements()));
+  storeTile(state);
+  storeColumnSum(state);
   LLVM::ReturnOp::create(b, ValueRange());
 }
 
-void GramKernel::emitStage(Value stage, SmallVectorImpl<Value> &sums) {
+void GramKernel::findPlace() {
   const MomentsGeometry &g = frame.g;
-  Value x = frame.pointers[0];
-  // The rows before have been read.
-  NVVM::Barrier0Op::create(b);
-  frame.stageRows(shared, x, b.mul(stage, g.rows()), frame.m, /*shift=*/x);
-  NVVM::Barrier0Op::create(b);
-  multiplyRows(MutableArrayRef(sums).drop_back());
-  for (int64_t row = 0; row != g.rows(); ++row)
-    sums.back() = frame.add(sums.back(),
-                            frame.load(shared, b.add(column, row * g.pitch())));
+  group = b.div(frame.block, g.tiles());
+  tile = b.rem(frame.block, g.tiles());
+  std::tie(tileRow, tileColumn) = frame.locateTile(tile);
+  columnInTiles = b.rem(frame.thread, kColumns);
+  firstRow = b.div(frame.thread, kColumns);
+  Value ofTile = b.select(b.less(columnInTiles, kTile), tileRow, tileColumn);
+  column = b.add(b.mul(ofTile, kTile), b.rem(columnInTiles, kTile));
+  isColumn = b.less(column, g.k);
+  column = b.min(column, b.i32(g.k - 1));
 }
 
-/// A lane's elements of the columns of a tile, in its row of four.
-SmallVector<Value> GramKernel::loadColumns(Value row, Value tile) {
-  Value first =
-      b.add(b.add(row, b.mul(tile, MomentsGeometry::kTile)), frame.laneRow);
-  SmallVector<Value> elements;
-  for (unsigned i = 0; i != kProducts; ++i)
-    elements.push_back(frame.load(shared, b.add(first, 8 * i)));
-  return elements;
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// The elements of the group's first stage, and the column's shift, unless x
+/// has no rows.
+SmallVector<Value> GramKernel::loadFirst() {
+  auto branch = scf::IfOp::create(
+      b, b.less(b.i64(0), frame.m),
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> values = loadRows(b.toI64(group));
+        values.push_back(frame.loadInput(frame.pointers[0], b.i64(0), column));
+        scf::YieldOp::create(b, values);
+      },
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> values(
+            kLoads,
+            arith::ConstantOp::create(b, b.getIntegerAttr(getLoadedType(), 0)));
+        values.push_back(frame.real(0));
+        scf::YieldOp::create(b, values);
+      });
+  SmallVector<Value> loaded(branch.getResults());
+  shift = loaded.pop_back_val();
+  return loaded;
+}
+
+/// Adds to `sums` and returns the sum of the thread's elements. The next rows
+/// are on their way while those before them are multiplied.
+Value GramKernel::emitStages(SmallVectorImpl<Value> &sums) {
+  Value stages = b.ceilDiv(frame.m, kRows);
+  Value first = b.toI64(group);
+  SmallVector<Value> initial(sums.begin(), sums.end());
+  initial.push_back(frame.real(0));
+  llvm::append_range(initial, loadFirst());
+  auto loop = scf::ForOp::create(
+      b, first, stages, frame.groups, initial,
+      [&](OpBuilder &, Location, Value stage, ValueRange carried) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToEnd(stage.getParentBlock());
+        SmallVector<Value> next(carried.take_front(kSums));
+        // The rows before have been read.
+        NVVM::Barrier0Op::create(b);
+        Value sum = storeRows(stage, carried.drop_front(kSums + 1));
+        NVVM::Barrier0Op::create(b);
+        Value following = b.add(stage, frame.groups);
+        SmallVector<Value> loaded =
+            loadRows(b.minSigned(following, b.sub(stages, 1)));
+        multiplyRows(next);
+        next.push_back(frame.add(carried[kSums], sum));
+        llvm::append_range(next, loaded);
+        scf::YieldOp::create(b, next);
+      });
+  sums.assign(loop.getResults().begin(), loop.getResults().begin() + kSums);
+  return loop.getResult(kSums);
+}
+
+/// The stage's rows, as i32.
+Value GramKernel::countRows(Value stage) {
+  Value rows = b.minSigned(b.sub(frame.m, b.mul(stage, kRows)), b.i64(kRows));
+  return arith::TruncIOp::create(b, b.getI32Type(), rows);
+}
+
+/// The thread's elements, as they are; rows beyond are the last. In PTX, since
+/// LLVM would load them where they are needed.
+SmallVector<Value> GramKernel::loadRows(Value stage) {
+  const MomentsGeometry &g = frame.g;
+  int64_t bytes = g.elementType.getIntOrFloatBitWidth() / 8;
+  StringRef text =
+      bytes == 2 ? "ld.global.b16 $0, [$1];" : "ld.global.b32 $0, [$1];";
+  Value first = b.offset(frame.pointers[0], b.mul(stage, kRows * g.k * bytes));
+  Value last = b.sub(countRows(stage), 1);
+  SmallVector<Value> loaded;
+  for (int64_t i = 0; i != kLoads; ++i) {
+    Value row = b.min(b.add(firstRow, kApart * i), last);
+    Value index = b.mul(b.toI64(b.add(b.mul(row, g.k), column)), bytes);
+    loaded.push_back(b.ptxRead(getLoadedType(), text,
+                               bytes == 2 ? "=h,l" : "=r,l",
+                               b.offset(first, index)));
+  }
+  return loaded;
+}
+
+/// Stores what the elements are more than x's first row, zero beyond x, and
+/// returns the sum.
+Value GramKernel::storeRows(Value stage, ValueRange loaded) {
+  Value rows = countRows(stage), sum;
+  Value first = b.add(b.mul(firstRow, kPitch), columnInTiles);
+  for (auto [i, element] : llvm::enumerate(loaded)) {
+    int64_t row = kApart * int64_t(i);
+    Value value = LLVM::BitcastOp::create(b, frame.g.elementType, element);
+    value = frame.sub(castFloat(b, value, b.getF64Type()), shift);
+    Value isInside = b.both(b.less(b.add(firstRow, row), rows), isColumn);
+    value = b.select(isInside, value, frame.real(0));
+    frame.store(value, shared, b.add(first, row * kPitch));
+    sum = sum ? frame.add(sum, value) : value;
+  }
+  return sum;
 }
 
 void GramKernel::multiplyRows(MutableArrayRef<Value> sums) {
-  for (int64_t four = 0; four != frame.g.rows(); four += 4) {
-    Value row = b.mul(b.add(frame.laneColumn, four), frame.g.pitch());
-    SmallVector<Value> as = loadColumns(row, tileRow),
-                       xs = loadColumns(row, tileColumn);
+  constexpr int64_t rows = kRows / kWarps;
+  Value first = b.add(b.mul(frame.warp, rows), frame.laneColumn);
+  first = b.add(b.mul(first, kPitch), frame.laneRow);
+  for (int64_t four = 0; four != rows; four += 4) {
+    SmallVector<Value> as, xs;
+    for (int64_t i = 0; i != kProducts; ++i) {
+      as.push_back(frame.load(shared, b.add(first, four * kPitch + 8 * i)));
+      xs.push_back(
+          frame.load(shared, b.add(first, four * kPitch + kTile + 8 * i)));
+    }
     for (unsigned i = 0; i != kProducts; ++i)
       for (unsigned j = 0; j != kProducts; ++j)
         frame.multiply(sums.slice(2 * (i * kProducts + j), 2), as[i], xs[j]);
   }
 }
 
-void GramKernel::storeState(ValueRange sums) {
-  const MomentsGeometry &g = frame.g;
-  Value state =
-      b.offset(frame.pointers[1], b.mul(b.toI64(group), 8 * g.stateElements()));
-  emitIf(b, b.less(tile, g.tiles()), [&] {
-    Value first = b.add(b.mul(tile, MomentsGeometry::kTileElements),
-                        b.add(b.mul(frame.laneRow, MomentsGeometry::kTile),
-                              b.mul(frame.laneColumn, 2)));
-    for (auto [index, sum] : llvm::enumerate(sums.drop_back())) {
-      int64_t product = int64_t(index) / 2, i = product / kProducts,
-              j = product % kProducts;
-      frame.store(sum, state,
-                  b.add(first, 8 * i * MomentsGeometry::kTile + 8 * j +
-                                   int64_t(index) % 2));
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// Where a lane's sum number `index` lies in a part.
+Value GramKernel::getSumIndex(unsigned index) {
+  int64_t product = index / 2, i = product / kProducts, j = product % kProducts;
+  Value first =
+      b.add(b.mul(frame.laneRow, kSumPitch), b.mul(frame.laneColumn, 2));
+  return b.add(first, 8 * i * kSumPitch + 8 * j + index % 2);
+}
+
+/// Leaves in shared memory the sums of each two warps.
+void GramKernel::addWarps(ValueRange sums) {
+  auto getIndex = [&](Value part, unsigned index) {
+    return b.add(b.mul(part, kPartElements), getSumIndex(index));
+  };
+  Value isFirst = b.less(frame.warp, kParts);
+  NVVM::Barrier0Op::create(b);
+  emitIf(b, isFirst, [&] {
+    for (auto [index, sum] : llvm::enumerate(sums))
+      frame.store(sum, shared, getIndex(frame.warp, index));
+  });
+  NVVM::Barrier0Op::create(b);
+  emitIf(b, b.equal(isFirst, 0), [&] {
+    Value part = b.sub(frame.warp, kParts);
+    for (auto [index, sum] : llvm::enumerate(sums)) {
+      Value place = getIndex(part, index);
+      frame.store(frame.add(frame.load(shared, place), sum), shared, place);
     }
   });
-  Value ownsColumn =
-      b.both(b.equal(tileGroup, 0), b.less(frame.thread, g.columns()));
-  emitIf(b, ownsColumn, [&] {
-    frame.store(sums.back(), state,
-                b.add(column, g.tiles() * MomentsGeometry::kTileElements));
+  NVVM::Barrier0Op::create(b);
+}
+
+void GramKernel::storeTile(Value state) {
+  Value first = b.mul(tile, MomentsGeometry::kTileElements);
+  for (int64_t start = 0; start != MomentsGeometry::kTileElements;
+       start += kThreads) {
+    Value element = b.add(frame.thread, start);
+    Value place =
+        b.add(b.mul(b.div(element, kTile), kSumPitch), b.rem(element, kTile));
+    Value sum = frame.load(shared, place);
+    for (int64_t part = 1; part != kParts; ++part)
+      sum = frame.add(sum,
+                      frame.load(shared, b.add(place, part * kPartElements)));
+    frame.store(sum, state, b.add(first, element));
+  }
+}
+
+/// The blocks of tiles on the diagonal have S1.
+void GramKernel::storeColumnSum(Value state) {
+  Value isOwn =
+      b.both(b.equal(tileRow, tileColumn), b.less(frame.thread, kTile));
+  emitIf(b, isOwn, [&] {
+    Value sum = frame.load(columnSums, frame.thread);
+    for (int64_t i = 1; i != kApart; ++i)
+      sum = frame.add(
+          sum, frame.load(columnSums, b.add(frame.thread, i * kColumns)));
+    int64_t before = frame.g.tiles() * MomentsGeometry::kTileElements;
+    Value place = b.add(b.mul(tileRow, kTile), frame.thread);
+    frame.store(sum, state, b.add(place, before));
   });
 }
 
@@ -136,7 +286,7 @@ LLVM::LLVMFuncOp tenon::emitGramKernel(gpu::GPUModuleOp module, StringRef name,
                                        Location loc,
                                        const MomentsGeometry &geometry) {
   MomentsFrame frame(module, name, loc, geometry, /*numPointers=*/2,
-                     32 * geometry.gramWarps());
+                     32 * MomentsGeometry::kGramWarps);
   GramKernel(frame).emit();
   return frame.function;
 }

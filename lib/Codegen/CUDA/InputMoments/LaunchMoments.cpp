@@ -67,7 +67,7 @@ void ProductMomentsLowering::launch(StringRef kind, Emitter *emit, Value blocks,
 void ProductMomentsLowering::run() {
   const MomentsGeometry &g = geometry;
   m = createRowCount(b, op.getX());
-  Value stages = emitCeilDiv(b, m, i64(g.rows()));
+  Value stages = emitCeilDiv(b, m, i64(MomentsGeometry::kGramRows));
   groups = arith::MinSIOp::create(b, stages, i64(g.maxGroups()));
   groups = arith::MaxSIOp::create(b, groups, i64(1));
   Type f64 = b.getF64Type();
@@ -75,8 +75,8 @@ void ProductMomentsLowering::run() {
       b, MemRefType::get({g.maxGroups(), g.stateElements()}, f64));
   Value state = createTemporary(b, MemRefType::get(g.stateElements(), f64));
   launch("gram", emitGramKernel,
-         arith::MulIOp::create(b, groups, i64(g.tileGroups())),
-         32 * g.gramWarps(), {op.getX(), states});
+         arith::MulIOp::create(b, groups, i64(g.tiles())),
+         32 * MomentsGeometry::kGramWarps, {op.getX(), states});
   launch("add_states", emitAddStatesKernel,
          i64(g.stateElements() / MomentsGeometry::kElements),
          MomentsGeometry::kElements * MomentsGeometry::kParts, {states, state});

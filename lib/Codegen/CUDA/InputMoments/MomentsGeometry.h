@@ -24,11 +24,12 @@ struct MomentsGeometry {
   Type elementType; ///< of x and w
 
   static constexpr int64_t kTile = 32, kTileElements = kTile * kTile;
-  /// Warps of a block that sums x's rows, a tile each, at most: a lane has 32
-  /// sums.
-  static constexpr int64_t kMaxGramWarps = 12;
-  /// Blocks that sum at once: about a large GPU's multiprocessors.
-  static constexpr int64_t kGramBlocks = 128;
+  /// Warps of a block that sums a tile of x's rows, and those rows at a time in
+  /// shared memory. Each warp has its part of them.
+  static constexpr int64_t kGramWarps = 8, kGramRows = 64;
+  /// Blocks that sum at once: two for each multiprocessor of a large GPU, so
+  /// that one multiplies while the other waits for rows.
+  static constexpr int64_t kGramBlocks = 264;
   /// Threads of a block that adds states: so many elements, parts of states.
   static constexpr int64_t kElements = 32, kParts = 8;
   /// Warps of a block that has some of w's rows.
@@ -40,18 +41,14 @@ struct MomentsGeometry {
   int64_t side() const { return columns() / kTile; }
   int64_t tiles() const { return side() * (side() + 1) / 2; }
   int64_t stateElements() const { return tiles() * kTileElements + columns(); }
-  /// Rows of x, or of w, at a time in shared memory.
+  /// Rows of w at a time in shared memory.
   int64_t rows() const { return columns() <= 128 ? 32 : 16; }
   /// From a row to the next there, in f64: so that the 16 elements that half a
   /// warp loads, of four rows, are in different banks.
   int64_t pitch() const { return columns() + 4; }
-  /// Blocks that share a group's tiles, and the warps of each.
-  int64_t tileGroups() const {
-    return llvm::divideCeil(tiles(), kMaxGramWarps);
-  }
-  int64_t gramWarps() const { return llvm::divideCeil(tiles(), tileGroups()); }
-  /// Groups at most, each with every so many'th `rows()` rows.
-  int64_t maxGroups() const { return kGramBlocks / tileGroups(); }
+  /// Groups at most, each with every so many'th kGramRows rows. Each tile of a
+  /// group has a block.
+  int64_t maxGroups() const { return kGramBlocks / tiles(); }
 };
 
 } // namespace mlir::tenon
