@@ -69,7 +69,8 @@ LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
     if (!request.reduction)
       return emitError(loc) << "'" << reduction.getValue()
                             << "' is not a reduction; expected auto, separate, "
-                               "two_phase, resident or input_moments";
+                               "two_phase, resident, input_moments or "
+                               "trailing";
   }
   if (request.reduction && request.strategy == Strategy::Library)
     return emitError(loc, "strategy=library leaves no layer that could have "

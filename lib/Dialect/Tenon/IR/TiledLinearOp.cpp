@@ -153,9 +153,11 @@ static bool canBeInEpilogue(Operation &op) {
 static LogicalResult verifyReductions(TiledLinearOp op) {
   ReductionMethod method = op.getSchedule().getReduction();
   for (Operation &nested : *op.getBody()) {
-    if (isa<ReductionEpilogueOp>(nested) && method != ReductionMethod::Resident)
-      return nested.emitOpError("needs a schedule with reduction = resident, "
-                                "but it has ")
+    if (isa<ReductionEpilogueOp>(nested) &&
+        method != ReductionMethod::Resident &&
+        method != ReductionMethod::Trailing)
+      return nested.emitOpError("needs a schedule with reduction = resident or "
+                                "trailing, but it has ")
              << stringifyReductionMethod(method);
     auto moments = dyn_cast<MomentsOp>(nested);
     if (!moments)
