@@ -122,6 +122,24 @@ def test_columns_far_from_zero(layer):
 
 
 @pytest.mark.parametrize("m", [150, 2500])
+def test_means_that_f32_rounds_to_a_tenth_of_a_deviation(layer, m):
+    """As exact as if means were not rounded at all: those of blocks have a second word, combined ones too."""
+    model, precision, n = layer
+    if precision == "bf16":
+        pytest.skip("bf16 does not hold such columns")
+    numbers = Numbers(precision, m, n)
+    # Products that f32 holds: 10000 and some 2^-10, of which deviations are about ten.
+    steps = np.random.default_rng(6)
+    numbers.x[:], numbers.w[:], numbers.s[:], numbers.var[:] = 0.0, 0.0, 1.0, 0.0
+    numbers.x[:, 0], numbers.w[:, 0] = 100.0, 100.0
+    numbers.x[:, 1:9] = steps.integers(-8, 9, (m, 8))
+    numbers.w[:, 1:9] = steps.integers(-1, 2, (n, 8)) * 2.0**-10
+    _, _, variance = model.call("forward", numbers.x, numbers.w, numbers.s, numbers.mean, numbers.var, numbers.r)
+    _, _, expected = numbers.expected()
+    assert np.abs(variance - expected).max() <= 2.0**-18 * expected.max()
+
+
+@pytest.mark.parametrize("m", [150, 2500])
 def test_static_rows(m, tmp_path):
     """The compiler knows how many moments there are: few need no kernel of their own."""
     target, schedule, precision, n = LAYERS["wgmma_tf32"]

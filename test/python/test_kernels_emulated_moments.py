@@ -29,6 +29,11 @@ class Layer:
     residual: bool = False
 
     @property
+    def scalars(self):
+        """Rows of the moments for each block."""
+        return 3 if self.result == "f32" else 2
+
+    @property
     def method(self):
         return self.schedule.rpartition("method = ")[2] if "method" in self.schedule else "direct"
 
@@ -36,7 +41,7 @@ class Layer:
         parts = PARTS.get(self.method, 0)
         element, k = ("f16", columns(self.k, parts)) if parts else (self.element, self.k)
         m, n = self.m, self.n
-        blocks = "?" if m == "?" else 2 * -(-m // ROWS)
+        blocks = "?" if m == "?" else self.scalars * -(-m // ROWS)
         x, w, b = f"{m}x{k}x{element}", f"{n}x{k}x{element}", f"{n}xf32"
         product, y, moments = f"{m}x{n}xf32", f"{m}x{n}x{self.result}", f"{blocks}x{n}xf32"
         factors = f"factors(%fx, %fw : memref<{m}x1xf32>, memref<{n}x1xf32>)" if parts else ""
@@ -88,7 +93,7 @@ def run(layer, model, m, shift=0, seed=None):
         x, w = to_numbers(bits_x, layer.element), to_numbers(bits_w, layer.element)
     stored = to_bits(residual, layer.result)
     y = device.put(stored) if layer.residual else device.empty((m, layer.n), ELEMENTS[layer.result])
-    moments = device.empty((2 * -(-m // ROWS), layer.n), np.float32)
+    moments = device.empty((layer.scalars * -(-m // ROWS), layer.n), np.float32)
     workspace = np.random.default_rng(3).integers(0, 256, WORKSPACE).astype(np.uint8)
     model.launched.clear()
     model.run("layer", device.put(bits_x, shift), bits_w, *factors, bias, y, moments, workspace)
@@ -99,22 +104,26 @@ def run(layer, model, m, shift=0, seed=None):
     size = np.abs(x).astype(np.float64) @ np.abs(w).astype(np.float64).T + np.abs(bias) + np.abs(added)
     rounding = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 0.0}[layer.result]
     assert (np.abs(got - expected) <= ERROR[layer.method] * size + rounding * np.abs(expected)).all()
-    check_moments(device.get(moments).astype(np.float64), got, combines=bool(shift))
+    blocks = device.get(moments).astype(np.float64).reshape(-1, layer.scalars, layer.n)
+    check_moments(blocks, got, combines=bool(shift))
 
 
 def check_moments(moments, y, combines):
-    """Hold moments against those of y: a mean is rounded once, where rows differ by far less than it is.
+    """Hold moments against those of y: of f32, a mean's two rows have it as exactly as rows of y differ.
 
-    Else it errs as a sum of differences does, and M2 as their squares and the mean do. What combines moments of fewer
-    rows also takes distances between means, with the errors of both.
+    In one row it is rounded, where rows differ by far less than it is. Else it errs as a sum of differences does, and
+    M2 as their squares and the mean do. What combines moments of fewer rows also takes distances between means, with
+    the errors of both.
     """
-    for block in range(len(moments) // 2):
+    for block, (got, got_m2, *rest) in enumerate(moments):
         rows = y[block * ROWS : (block + 1) * ROWS]
         mean, m2 = rows.mean(0), ((rows - rows.mean(0)) ** 2).sum(0)
         error = 8 * EPSILON * np.abs(rows - rows[0]).max(0)
-        assert (np.abs(moments[2 * block] - mean) <= EPSILON * np.abs(mean) + error).all()
+        assert (np.abs(got - mean) <= EPSILON * np.abs(mean) + error).all()
+        if rest:
+            assert (np.abs(got + rest[0] - mean) <= error).all()
         error = len(rows) * error**2 + combines * error * np.sqrt(len(rows) * m2)
-        assert (np.abs(moments[2 * block + 1] - m2) <= 64 * EPSILON * m2 + error).all()
+        assert (np.abs(got_m2 - m2) <= 64 * EPSILON * m2 + error).all()
 
 
 STREAM, CLUSTER, PING_PONG = ", stream_k = true", ", cluster = 2x1", ", ping_pong = true"

@@ -84,9 +84,10 @@ LLVM::LLVMFuncOp tenon::emitCombineKernel(gpu::GPUModuleOp module,
                  end,
                  frame.toI64(frame.threadY),
                  geometry.threadsY};
+  walk.reloadsOrigins = false;
   SmallVector<Value> walked = walk.emit();
   storeGroupState(frame, reduction, walked,
-                  [&](ArrayRef<Value> moved) { return walk.moveBack(moved); });
+                  [&](ArrayRef<Value> moved) { return walk.getStored(moved); });
   frame.close();
   return frame.getFunction();
 }

@@ -30,7 +30,7 @@ static FusedLinearOp createProduct(FusedLinearOp op, int64_t rows,
   auto stored =
       cast<RankedTensorType>(getReduction(op).getReducedInput().getType());
   auto moments = RankedTensorType::get(
-      {MomentsOp::getNumRows(stored.getDimSize(0), rows), stored.getDimSize(1)},
+      {MomentsOp::getNumRows(stored, rows), stored.getDimSize(1)},
       rewriter.getF32Type());
   auto product = FusedLinearOp::create(
       rewriter, op.getLoc(), TypeRange{stored, moments}, op.getX(), op.getW(),

@@ -27,15 +27,15 @@ Value emitCombinedRows(ImplicitLocOpBuilder &b, ReductionEpilogueOp reduction,
                        Value m);
 
 /// The kernel that combines them. Its arguments are the moments, the states
-/// that it leaves, [kCombinedStates, state size, N], M and the groups of
+/// that it leaves, [kCombinedStates, stored size, N], M and the groups of
 /// blocks, kCombinedStates.
 LLVM::LLVMFuncOp emitCombineKernel(gpu::GPUModuleOp module, StringRef name,
                                    ReductionEpilogueOp reduction,
                                    const KernelGeometry &geometry);
 KernelGeometry getCombineGeometry(int64_t n);
 
-/// Walks states of neighbouring columns in memory, [states, state size, N], and
-/// combines them in a fixed order: `parts` threads take them in turn.
+/// Walks states of neighbouring columns in memory, [states, stored size, N],
+/// and combines them in a fixed order: `parts` threads take them in turn.
 ///
 /// All threads of a column move its states by the origin of the first one, so
 /// that means which lie close together are not rounded as what is large.
@@ -48,6 +48,10 @@ struct StateWalk {
   Value begin, end; ///< i64: the first state, and where they end
   Value part;       ///< i64: which of the threads this is
   int64_t parts;
+  int64_t batch = 4; ///< states that a thread loads together
+  /// Whether they are loaded again to move states back: kept in registers
+  /// meanwhile, they make kernels with much else to do spill.
+  bool reloadsOrigins = true;
   SmallVector<Value> origins = {}; ///< by column; `emit` loads them
 
   /// Count and states of the thread's part, moved, as SharedStates takes them;
@@ -55,9 +59,12 @@ struct StateWalk {
   SmallVector<Value> emit();
   /// Moves such states of all parts back to where the elements are.
   SmallVector<Value> moveBack(ArrayRef<Value> moved);
+  /// The same, as they are stored.
+  SmallVector<Value> getStored(ArrayRef<Value> moved);
 
 private:
   SmallVector<Value> load(Value index);
+  SmallVector<Value> loadMoved(Value index, ArrayRef<Value> amounts);
   SmallVector<Value> move(ArrayRef<Value> states, ArrayRef<Value> amounts);
   void loadOrigins();
   Value countRows(Value index);

@@ -9,6 +9,7 @@
 #define TENON_LIB_CODEGEN_CUDA_KERNELFRAME_H
 
 #include "ElementEmitter.h"
+#include "KernelBuilder.h"
 #include "KernelGeometry.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -17,7 +18,7 @@
 
 namespace mlir::tenon {
 
-/// States of a reduction in memory, [states, state size, N].
+/// States of a reduction in memory, [states, stored size, N].
 struct ColumnStates {
   Value buffer;
   /// Rows of each but the last, i64; null for those that the groups of the
@@ -68,7 +69,7 @@ public:
   /// `rows`, but none beyond M.
   SmallVector<Value> clampRows(ArrayRef<Value> rows);
 
-  ImplicitLocOpBuilder b;
+  KernelBuilder b;
   KernelGeometry geometry;
   DenseMap<Value, Value> pointers; ///< of the phase's operands
   SmallVector<Value> outputs;

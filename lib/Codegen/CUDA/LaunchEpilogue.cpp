@@ -126,7 +126,7 @@ void EpilogueLowering::allocateStates(ArrayRef<KernelGeometry> geometries) {
     if (isGiven && !combinesMoments(reduction))
       continue;
     auto type = MemRefType::get({isGiven ? kCombinedStates : groups,
-                                 reduction.getStateSize(), plan.getShape()[1]},
+                                 getStoredSize(reduction), plan.getShape()[1]},
                                 getStateType(reduction));
     states[reduction] = createTemporary(b, type);
   }

@@ -57,6 +57,10 @@ SmallVector<Value> combineStates(KernelFrame &frame,
 /// The type of a reduction's states: its input's compute type.
 Type getStateType(ReductionEpilogueOp reduction);
 
+/// Scalars of a stored state. One of f32 has one more, as `tenon.moments`: what
+/// rounding left of its origin (`getOrigin`), by which it is still to be moved.
+unsigned getStoredSize(ReductionEpilogueOp reduction);
+
 /// In the head of a kernel that applies `reduction`: combines `states`, ends
 /// the reduction, and gives the emitter what each lane needs. `columnOutputs`
 /// are the pointers to which the first group writes the op's per-column
@@ -67,7 +71,7 @@ void emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
 
 /// At the end of a kernel that reduces: combines `reduced`, count and states of
 /// each thread's columns, over the block's rows of threads, and stores what
-/// `finish` makes of the group's states in `frame.state`.
+/// `finish` makes of the group's states, stored ones, in `frame.state`.
 void storeGroupState(
     KernelFrame &frame, ReductionEpilogueOp reduction, ArrayRef<Value> reduced,
     llvm::function_ref<SmallVector<Value>(ArrayRef<Value>)> finish);

@@ -31,8 +31,11 @@ public:
     }
     emitter.emitRowInvariant(phase);
     SmallVector<Value> reduced = walkTiles();
-    storeGroupState(frame, reduction, reduced, [](ArrayRef<Value> states) {
-      return llvm::to_vector(states);
+    storeGroupState(frame, reduction, reduced, [&](ArrayRef<Value> states) {
+      SmallVector<Value> stored(states);
+      if (getStoredSize(reduction) != reduction.getStateSize())
+        stored.append(lanes, frame.real(type, 0.0));
+      return stored;
     });
   }
 

@@ -19,6 +19,11 @@ Type tenon::getStateType(ReductionEpilogueOp reduction) {
       getElementTypeOrSelf(reduction.getReducedInput().getType()));
 }
 
+unsigned tenon::getStoredSize(ReductionEpilogueOp reduction) {
+  Type element = getElementTypeOrSelf(reduction.getReducedInput().getType());
+  return reduction.getStateSize() + (element.isF32() ? 1 : 0);
+}
+
 SmallVector<Value> tenon::getLaneState(ArrayRef<Value> states, unsigned lane,
                                        unsigned width) {
   SmallVector<Value> state;
@@ -114,7 +119,7 @@ void tenon::storeGroupState(
     llvm::function_ref<SmallVector<Value>(ArrayRef<Value>)> finish) {
   const KernelGeometry &geometry = frame.geometry;
   Type type = getStateType(reduction);
-  unsigned lanes = geometry.lanes, size = reduction.getStateSize();
+  unsigned lanes = geometry.lanes, size = getStoredSize(reduction);
   SharedStates shared(frame, reduction, type, geometry.threadsY,
                       geometry.tileColumns());
   Value local = frame.mul(frame.threadX, frame.i32(lanes));

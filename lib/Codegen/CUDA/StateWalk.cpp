@@ -11,12 +11,10 @@
 
 #include "HeadStates.h"
 #include "ReductionEmitter.h"
+#include "SplitSum.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
-
-/// States that a thread loads together.
-static constexpr int64_t kBatch = 4;
 
 /// How many rows group `index` of the phase before has reduced: it took tiles
 /// `tiles - 1 - index`, `- groups`, ..., of which the last one may be ragged.
@@ -43,11 +41,12 @@ Value StateWalk::countRows(Value index) {
   return arith::SIToFPOp::create(b, getStateType(reduction), rows);
 }
 
+/// Stored ones.
 SmallVector<Value> StateWalk::load(Value index) {
   Type type = getStateType(reduction);
-  Value size = frame.i64(reduction.getStateSize());
+  Value size = frame.i64(getStoredSize(reduction));
   SmallVector<Value> state;
-  for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar) {
+  for (unsigned scalar = 0; scalar != getStoredSize(reduction); ++scalar) {
     Value row = frame.add(frame.mul(index, size), frame.i64(scalar));
     Value offset =
         frame.add(frame.mul(row, frame.i64(frame.geometry.n)), column);
@@ -70,10 +69,29 @@ SmallVector<Value> StateWalk::move(ArrayRef<Value> states,
   return moved;
 }
 
+/// By `amounts`, and by what rounding has left of each.
+SmallVector<Value> StateWalk::loadMoved(Value index, ArrayRef<Value> amounts) {
+  SmallVector<Value> stored = load(index);
+  ArrayRef<Value> states(stored);
+  unsigned size = reduction.getStateSize() * width;
+  SmallVector<Value> moved = move(states.take_front(size), amounts);
+  return stored.size() == size ? moved : move(moved, states.drop_front(size));
+}
+
 SmallVector<Value> StateWalk::moveBack(ArrayRef<Value> moved) {
-  // Loaded again: kept in registers meanwhile, they made kernels spill.
-  loadOrigins();
+  if (reloadsOrigins)
+    loadOrigins();
   return move(moved, origins);
+}
+
+SmallVector<Value> StateWalk::getStored(ArrayRef<Value> moved) {
+  SmallVector<Value> stored = moveBack(moved);
+  if (getStoredSize(reduction) != reduction.getStateSize())
+    for (unsigned lane = 0; lane != width; ++lane) {
+      Value distance = reduction.getOrigin(getLaneState(moved, lane, width));
+      stored.push_back(emitSplitSum(frame.b, origins[lane], distance).rest);
+    }
+  return stored;
 }
 
 /// The same for all parts. Where there is no state, none is loaded.
@@ -110,7 +128,7 @@ SmallVector<Value> StateWalk::emit() {
   SmallVector<Value> initial = getEmpty();
   initial.insert(initial.begin(), frame.real(getStateType(reduction), 0.0));
   auto loop = scf::ForOp::create(
-      b, frame.add(begin, part), end, frame.i64(parts * kBatch), initial,
+      b, frame.add(begin, part), end, frame.i64(parts * batch), initial,
       [&](OpBuilder &, Location, Value first, ValueRange carried) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(first.getParentBlock());
@@ -129,11 +147,11 @@ SmallVector<Value> StateWalk::emitBatch(Value first, ValueRange carried) {
   for (Value origin : origins)
     down.push_back(arith::NegFOp::create(b, origin));
   Value last = frame.sub(end, frame.i64(1));
-  for (int64_t i = 0; i != kBatch; ++i) {
+  for (int64_t i = 0; i != batch; ++i) {
     Value index = frame.add(first, frame.i64(i * parts));
     Value clamped = arith::MinSIOp::create(b, index, last);
     Value exists = frame.less(index, end);
-    loaded.push_back(move(load(clamped), down));
+    loaded.push_back(loadMoved(clamped, down));
     for (auto [scalar, none] : llvm::zip(loaded.back(), empty))
       scalar = arith::SelectOp::create(b, exists, scalar, none);
     counts.push_back(arith::SelectOp::create(b, exists, countRows(clamped),
@@ -141,7 +159,7 @@ SmallVector<Value> StateWalk::emitBatch(Value first, ValueRange carried) {
   }
   Value count = carried[0];
   SmallVector<Value> state(carried.drop_front());
-  for (int64_t i = 0; i != kBatch; ++i) {
+  for (int64_t i = 0; i != batch; ++i) {
     state = combineStates(frame, reduction, count, state, counts[i], loaded[i],
                           width);
     count = arith::AddFOp::create(b, count, counts[i]);

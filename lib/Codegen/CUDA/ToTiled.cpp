@@ -116,7 +116,9 @@ Value FunctionConverter::createOutput(FusedLinearOp op, OpResult result) {
   Value m = tensor::DimOp::create(rewriter, loc, op.getX(), 0);
   Value blocks =
       arith::CeilDivUIOp::create(rewriter, loc, m, constant(moments.getRows()));
-  Value rows = arith::MulIOp::create(rewriter, loc, blocks, constant(2));
+  int64_t scalars =
+      MomentsOp::getNumScalars(moments.getInput().getType().getElementType());
+  Value rows = arith::MulIOp::create(rewriter, loc, blocks, constant(scalars));
   return tensor::EmptyOp::create(rewriter, loc, type, rows);
 }
 

@@ -54,12 +54,12 @@ func.func @layer(%x: memref<?x64xf16>, %w: memref<64x64xf16>, %y: memref<?x64xf1
 // CHECK: bar.warp.sync
 // CHECK-NOT: nvvm.barrier0
 // CHECK-LABEL: llvm.func @fits_tiled_unaligned(
-func.func @fits(%x: memref<128x32xf32>, %w: memref<64x32xf32>, %y: memref<128x64xf32>, %p: memref<8x64xf32>) {
+func.func @fits(%x: memref<128x32xf32>, %w: memref<64x32xf32>, %y: memref<128x64xf32>, %p: memref<12x64xf32>) {
   tenon.tiled_linear %x, %w : memref<128x32xf32>, memref<64x32xf32>
-      epilogue(%acc: tensor<128x64xf32>) outs(%y: memref<128x64xf32>, %p: memref<8x64xf32>)
+      epilogue(%acc: tensor<128x64xf32>) outs(%y: memref<128x64xf32>, %p: memref<12x64xf32>)
       schedule<mma_sync, tile = 32x64x32, warps = 1x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fma, reduction = two_phase> {
-    %0 = tenon.moments %acc {rows = 32} : tensor<128x64xf32> -> tensor<8x64xf32>
-    tenon.yield %acc, %0 : tensor<128x64xf32>, tensor<8x64xf32>
+    %0 = tenon.moments %acc {rows = 32} : tensor<128x64xf32> -> tensor<12x64xf32>
+    tenon.yield %acc, %0 : tensor<128x64xf32>, tensor<12x64xf32>
   }
   return
 }

@@ -14,11 +14,13 @@
 // CHECK-COUNT-16: llvm.load {{.*}} : !llvm.ptr<3> -> vector<2xbf16>
 // CHECK-NOT: llvm.load
 // CHECK-NOT: arith.divf
-// Its own mean and M2, then by Chan's rule those of lanes with other rows, twice
-// as many each time; of both columns.
+// Its own mean and M2 of both columns, then by Chan's rule those of lanes with
+// other rows, twice as many each time.
 // CHECK: %[[MEAN:.*]] = arith.mulf %{{.*}}, %cst{{.*}}
 // CHECK-NOT: nvvm.shfl.sync{{ +}}bfly
 // CHECK: arith.subf %{{.*}}, %[[MEAN]] : f32
+// CHECK-COUNT-16: llvm.intr.fma
+// CHECK-NOT: nvvm.shfl.sync{{ +}}bfly
 // CHECK-COUNT-16: llvm.intr.fma
 // CHECK: %[[OTHER:.*]] = nvvm.shfl.sync{{ +}}bfly {{.*}}, %[[MEAN]], %c8_i32
 // CHECK: nvvm.shfl.sync{{ +}}bfly {{.*}}, %c8_i32
@@ -28,8 +30,6 @@
 // CHECK: llvm.intr.fma(%[[APART]], %[[WEIGHED]], %{{.*}})
 // CHECK-COUNT-2: nvvm.shfl.sync{{ +}}bfly {{.*}}, %c16_i32
 // CHECK: llvm.intr.fma
-// CHECK-NOT: nvvm.shfl.sync{{ +}}bfly
-// CHECK-COUNT-16: llvm.intr.fma
 // CHECK-COUNT-2: nvvm.shfl.sync{{ +}}bfly {{.*}}, %c8_i32
 // CHECK: llvm.intr.fma
 // CHECK-COUNT-2: nvvm.shfl.sync{{ +}}bfly {{.*}}, %c16_i32
@@ -54,26 +54,32 @@ func.func @whole(%x: memref<512x1024xbf16>, %w: memref<256x1024xbf16>, %y: memre
 // -----
 
 // Where rows may lie beyond M: of a block with some of them those do not count,
-// and none is stored of one beyond M. f32 in subtiles of 8 columns: two words a
-// warp, of 16 parts with 4 rows each, relative to the first of all rows.
+// and the mean is that of all lanes at once. None is stored of one beyond M. f32
+// in subtiles of 8 columns: two words a warp, of 16 parts with 4 rows each,
+// relative to the first of all rows.
 // CHECK: llvm.func @ragged_tiled(
 // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+// CHECK: %[[ORIGIN:.*]] = llvm.load {{.*}} : !llvm.ptr<3> -> f32
 // CHECK: %[[PARTLY:.*]] = arith.cmpi slt, %[[LEFT:.*]], %c64_i32
-// CHECK: scf.if %[[PARTLY]] {
-// CHECK: %[[ANY:.*]] = arith.cmpi sgt, %[[LEFT]], %c0_i32
-// CHECK: scf.if %[[ANY]] {
-// CHECK: %[[COUNT:.*]] = arith.uitofp %[[LEFT]] : i32 to f32
+// CHECK: %[[OWN:.*]]:2 = scf.if %[[PARTLY]] -> (f32, f32) {
+// CHECK: %[[SOME:.*]] = arith.maxsi %[[LEFT]], %c1_i32
+// CHECK: %[[COUNT:.*]] = arith.uitofp %[[SOME]] : i32 to f32
 // CHECK: arith.divf %{{.*}}, %[[COUNT]]
-// CHECK-COUNT-4: arith.cmpi slt, %{{.*}}, %[[LEFT]]
+// CHECK-COUNT-4: arith.cmpi slt, %{{.*}}, %[[SOME]]
 // CHECK-COUNT-4: arith.select
 // CHECK-COUNT-4: nvvm.shfl.sync{{ +}}bfly
 // CHECK-COUNT-4: llvm.intr.fma
-// CHECK-COUNT-4: nvvm.shfl.sync{{ +}}bfly
-// CHECK: st.global.b32
 // CHECK: } else {
-// CHECK: %[[ORIGIN:.*]] = llvm.load {{.*}} : !llvm.ptr<3> -> f32
 // CHECK-COUNT-4: llvm.load {{.*}} : !llvm.ptr<3> -> f32
-// CHECK-NOT: arith.divf
+// CHECK-NOT: {{arith.divf|nvvm.shfl}}
+// CHECK: }
+// CHECK-COUNT-8: nvvm.shfl.sync{{ +}}bfly
+// The mean in two words: what adding the origin leaves of its distance.
+// CHECK: %[[MEAN:.*]] = arith.addf %[[ORIGIN]], %[[FROM:.*]] : f32
+// CHECK: %[[KEPT:.*]] = arith.subf %[[MEAN]], %[[ORIGIN]] : f32
+// CHECK: %[[REST:.*]] = arith.subf %[[FROM]], %[[KEPT]] : f32
+// CHECK: arith.select %{{.*}}, %{{.*}}, %[[REST]] : f32
+// CHECK: arith.muli %{{.*}}, %c3_i32
 // CHECK: st.global.b32
 // CHECK: llvm.func @ragged_tiled_unaligned(
 func.func @ragged(%x: memref<?x1024xf32>, %w: memref<256x1024xf32>, %y: memref<?x256xf32>, %m: memref<?x256xf32>) {

@@ -564,7 +564,7 @@ func.func @batch_norm_training_one_statistic(%x: tensor<?x8xf32>, %n: tensor<8xf
 
 // batch_norm_training-C3: missing
 func.func @batch_norm_training_results(%x: tensor<?x8xf32>, %n: tensor<8xf32>) {
-  // expected-error @below {{'tenon.batch_norm_training' op gives new running statistics of the given ones' types: expected ('tensor<8xf32>', 'tensor<8xf32>') after the result, but has ()}}
+  // expected-error @below {{'tenon.batch_norm_training' op gives new running statistics of the given ones' types, then those that save_statistics asks for: expected ('tensor<8xf32>', 'tensor<8xf32>') after the result, but has ()}}
   %0 = tenon.batch_norm_training %x running(%n, %n) : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   return
 }
@@ -573,8 +573,87 @@ func.func @batch_norm_training_results(%x: tensor<?x8xf32>, %n: tensor<8xf32>) {
 
 // batch_norm_training-C3: of another type
 func.func @batch_norm_training_result_type(%x: tensor<?x8xf32>, %n: tensor<8xf32>) {
-  // expected-error @below {{'tenon.batch_norm_training' op gives new running statistics of the given ones' types: expected ('tensor<8xf32>', 'tensor<8xf32>') after the result, but has ('tensor<8xf32>', 'tensor<8xbf16>')}}
+  // expected-error @below {{'tenon.batch_norm_training' op gives new running statistics of the given ones' types, then those that save_statistics asks for: expected ('tensor<8xf32>', 'tensor<8xf32>') after the result, but has ('tensor<8xf32>', 'tensor<8xbf16>')}}
   %0:3 = tenon.batch_norm_training %x running(%n, %n) : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<?x8xf32>, tensor<8xf32>, tensor<8xbf16>)
+  return
+}
+
+// -----
+
+// batch_norm_training-C3: saved ones are missing
+func.func @batch_norm_training_saved(%x: tensor<?x8xbf16>, %n: tensor<8xbf16>) {
+  // expected-error @below {{asks for: expected ('tensor<8xbf16>', 'tensor<8xbf16>', 'tensor<8xf32>', 'tensor<8xf32>') after the result, but has ('tensor<8xbf16>', 'tensor<8xbf16>')}}
+  %0:3 = tenon.batch_norm_training %x running(%n, %n) {save_statistics} : (tensor<?x8xbf16>, tensor<8xbf16>, tensor<8xbf16>) -> (tensor<?x8xbf16>, tensor<8xbf16>, tensor<8xbf16>)
+  return
+}
+
+// -----
+
+// batch_norm_training-C3: saved ones that nothing asks for
+func.func @batch_norm_training_not_saved(%x: tensor<?x8xf64>) {
+  // expected-error @below {{asks for: expected () after the result, but has ('tensor<8xf64>', 'tensor<8xf64>')}}
+  %0:3 = tenon.batch_norm_training %x : (tensor<?x8xf64>) -> (tensor<?x8xf64>, tensor<8xf64>, tensor<8xf64>)
+  return
+}
+
+// -----
+
+// batch_moments-C1
+func.func @batch_moments_type(%x: tensor<?x8xbf16>) {
+  // expected-error @below {{'tenon.batch_moments' op gives mean and M2 as 'tensor<8xf32>' each, but a result is 'tensor<8xbf16>'}}
+  %0:2 = tenon.batch_moments %x : (tensor<?x8xbf16>) -> (tensor<8xf32>, tensor<8xbf16>)
+  return
+}
+
+// -----
+
+// batch_moments-C1: f64 keeps its precision
+func.func @batch_moments_f64(%x: tensor<?x8xf64>) {
+  // expected-error @below {{'tenon.batch_moments' op gives mean and M2 as 'tensor<8xf64>' each, but a result is 'tensor<8xf32>'}}
+  %0:2 = tenon.batch_moments %x : (tensor<?x8xf64>) -> (tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+// batch_moments-C2
+func.func @batch_moments_moment_rows(%x: tensor<8x8xf32>) {
+  // expected-error @below {{'tenon.batch_moments' op takes moments together with moment_rows, or neither}}
+  %0:2 = tenon.batch_moments %x {moment_rows = 64} : (tensor<8x8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+// batch_moments-C3
+func.func @batch_moments_moments_outside(%x: tensor<8x8xbf16>, %m: tensor<2x8xf32>) {
+  // expected-error @below {{'tenon.batch_moments' op takes moments within a tenon.epilogue alone}}
+  %0:2 = tenon.batch_moments %x moments(%m) {moment_rows = 64} : (tensor<8x8xbf16>, tensor<2x8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+// batch_moments-C4: 130 rows are three times 64
+func.func @batch_moments_moments_shape(%x: memref<130x8xbf16>, %m: memref<4x8xf32>, %o: memref<8xf32>) {
+  tenon.epilogue ins(%a = %x: memref<130x8xbf16>, %b = %m: memref<4x8xf32>) outs(%o: memref<8xf32>) {
+    // expected-error @below {{needs moments in f32, mean and M2 of each 64 rows of 'tensor<130x8xbf16>', but they are 'tensor<4x8xf32>'}}
+    %0:2 = tenon.batch_moments %a moments(%b) {moment_rows = 64} : (tensor<130x8xbf16>, tensor<4x8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    tenon.yield %0#0 : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+// batch_moments-C5: another op reads them
+func.func @batch_moments_moments_read(%x: memref<?x8xf32>, %m: memref<?x8xf32>, %o: memref<8xf32>) {
+  tenon.epilogue ins(%a = %x: memref<?x8xf32>, %b = %m: memref<?x8xf32>) outs(%o: memref<8xf32>, %m: memref<?x8xf32>) {
+    // expected-error @below {{takes as moments an input of the tenon.epilogue that nothing else reads}}
+    %0:2 = tenon.batch_moments %a moments(%b) {moment_rows = 64} : (tensor<?x8xf32>, tensor<?x8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    %1 = tenon.relu %b : tensor<?x8xf32>
+    tenon.yield %0#0, %1 : tensor<8xf32>, tensor<?x8xf32>
+  }
   return
 }
 
@@ -599,19 +678,19 @@ func.func @batch_norm_training_moment_rows(%x: tensor<8x8xf32>) {
 // -----
 
 // batch_norm_training-C6
-func.func @batch_norm_training_moments_outside(%x: tensor<8x8xf32>, %m: tensor<2x8xf32>) {
+func.func @batch_norm_training_moments_outside(%x: tensor<8x8xf32>, %m: tensor<3x8xf32>) {
   // expected-error @below {{'tenon.batch_norm_training' op takes moments within a tenon.epilogue alone}}
-  %0 = tenon.batch_norm_training %x moments(%m) {moment_rows = 64} : (tensor<8x8xf32>, tensor<2x8xf32>) -> tensor<8x8xf32>
+  %0 = tenon.batch_norm_training %x moments(%m) {moment_rows = 64} : (tensor<8x8xf32>, tensor<3x8xf32>) -> tensor<8x8xf32>
   return
 }
 
 // -----
 
 // batch_norm_training-C7: 130 rows are three times 64
-func.func @batch_norm_training_moments_shape(%x: memref<130x8xf32>, %m: memref<4x8xf32>) {
-  tenon.epilogue ins(%a = %x: memref<130x8xf32>, %b = %m: memref<4x8xf32>) outs(%x: memref<130x8xf32>) {
-    // expected-error @below {{needs moments in f32, mean and M2 of each 64 rows of 'tensor<130x8xf32>', but they are 'tensor<4x8xf32>'}}
-    %0 = tenon.batch_norm_training %a moments(%b) {moment_rows = 64} : (tensor<130x8xf32>, tensor<4x8xf32>) -> tensor<130x8xf32>
+func.func @batch_norm_training_moments_shape(%x: memref<130x8xf32>, %m: memref<6x8xf32>) {
+  tenon.epilogue ins(%a = %x: memref<130x8xf32>, %b = %m: memref<6x8xf32>) outs(%x: memref<130x8xf32>) {
+    // expected-error @below {{needs moments in f32, mean and M2 of each 64 rows of 'tensor<130x8xf32>', but they are 'tensor<6x8xf32>'}}
+    %0 = tenon.batch_norm_training %a moments(%b) {moment_rows = 64} : (tensor<130x8xf32>, tensor<6x8xf32>) -> tensor<130x8xf32>
     tenon.yield %0 : tensor<130x8xf32>
   }
   return
@@ -659,8 +738,17 @@ func.func @batch_norm_training_moments_computed(%x: memref<?x8xf32>) {
 
 // moments-C1
 func.func @moments_shape(%x: tensor<130x8xf32>) {
-  // expected-error @below {{'tenon.moments' op gives mean and M2 of each 64 rows of 'tensor<130x8xf32>' in f32, but its result is 'tensor<4x8xf32>'}}
-  %0 = tenon.moments %x {rows = 64} : tensor<130x8xf32> -> tensor<4x8xf32>
+  // expected-error @below {{'tenon.moments' op gives mean and M2 of each 64 rows of 'tensor<130x8xf32>' in f32, but its result is 'tensor<6x8xf32>'}}
+  %0 = tenon.moments %x {rows = 64} : tensor<130x8xf32> -> tensor<6x8xf32>
+  return
+}
+
+// -----
+
+// moments-C1: of 16 bits, whose means need no third row
+func.func @moments_shape_f16(%x: tensor<130x8xf16>) {
+  // expected-error @below {{'tenon.moments' op gives mean and M2 of each 64 rows of 'tensor<130x8xf16>' in f32, but its result is 'tensor<9x8xf32>'}}
+  %0 = tenon.moments %x {rows = 64} : tensor<130x8xf16> -> tensor<9x8xf32>
   return
 }
 
@@ -678,7 +766,7 @@ func.func @moments_f64(%x: tensor<130x8xf64>) {
 // moments-C2
 func.func @moments_outside(%x: tensor<130x8xf32>) {
   // expected-error @below {{'tenon.moments' op stands in a tenon.tiled_linear, whose yield alone uses it}}
-  %0 = tenon.moments %x {rows = 64} : tensor<130x8xf32> -> tensor<6x8xf32>
+  %0 = tenon.moments %x {rows = 64} : tensor<130x8xf32> -> tensor<9x8xf32>
   return
 }
 
@@ -687,7 +775,7 @@ func.func @moments_outside(%x: tensor<130x8xf32>) {
 // moments-C3
 func.func @moments_rows(%x: tensor<130x8xf32>) {
   // expected-error @below {{attribute 'rows' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
-  %0 = tenon.moments %x {rows = 0} : tensor<130x8xf32> -> tensor<6x8xf32>
+  %0 = tenon.moments %x {rows = 0} : tensor<130x8xf32> -> tensor<9x8xf32>
   return
 }
 

@@ -17,8 +17,8 @@
 
 namespace mlir::tenon {
 
-/// What `tenon.moments` gives of a subtile: mean and M2 of its 64 rows, or of
-/// those that M leaves it. They are of what is stored, rounded as it is.
+/// What `tenon.moments` gives of a subtile: of its 64 rows, or those that M
+/// leaves it, as they are stored.
 ///
 /// A thread takes one word of a row, an f32 or a pair of 16 bits, in as many
 /// rows as make equal work for the warpgroup's 128 threads: each warp a quarter
@@ -28,32 +28,38 @@ namespace mlir::tenon {
 ///
 /// Two passes over what a thread has loaded: first the mean, then the squared
 /// distances from it. Its moments are combined with the other lanes'; of rows
-/// that M cuts, both passes sum over the lanes instead. In f32 values are
+/// that M cuts, the mean is that of all lanes from the start. In f32 values are
 /// taken relative to the first row's, or a sum of large means would round away
 /// what they differ by; sums of 16 bits are exact enough.
 class SubtileMoments {
 public:
-  /// `memory`: the first byte of the subtile's buffer.
-  SubtileMoments(TiledFrame &frame, const SubtileTensor &tensor, Value memory);
+  SubtileMoments(TiledFrame &frame, const SubtileTensor &tensor);
 
-  /// Stores them to `output`, for a subtile whose first row and column these
-  /// are; nothing of rows beyond M or columns beyond N.
+  /// Reduces the thread's part of a subtile whose first row is `row`.
+  /// `memory`: the first byte of its buffer, which is not read later.
+  void read(Value memory, Value row);
+  /// Stores what was read to `output`, of a subtile whose first row and column
+  /// these are; nothing of rows beyond M or columns beyond N.
   void store(Value output, Value row, Value column);
 
 private:
-  int64_t rowsOfThread() const { return EpilogueSubtiles::kRows / parts; }
-  int64_t getRow(int64_t index) const;
-  SmallVector<Value> load(int64_t index);
-  SmallVector<Value> loadOrigins();
-  SmallVector<SmallVector<Value>> loadColumns(ArrayRef<Value> origins,
-                                              ArrayRef<Value> inRange);
+  /// Of a thread's rows and a column. The mean is relative to the origin, if
+  /// that is not null.
   struct Moments {
-    Value mean, m2;
+    Value origin, mean, m2;
   };
+  int64_t rowsOfThread() const { return EpilogueSubtiles::kRows / parts; }
+  int64_t columnsOfWord() const { return 4 / tensor.elementBytes(); }
+  int64_t getRow(int64_t index) const;
+  Value getWord();
+  Value getPart();
+  SmallVector<Value> getPlaces(Value memory);
+  SmallVector<Value> load(Value place);
+  SmallVector<SmallVector<Value>> loadColumns(ArrayRef<Value> places,
+                                              ArrayRef<Value> inRange);
+  SmallVector<Value> reduce(ArrayRef<Value> places, Value left);
   Value exchange(Value value, int64_t distance);
-  Moments reduce(ArrayRef<Value> values);
-  Moments reduce(ArrayRef<Value> values, ArrayRef<Value> inRange, Value share);
-  void emit(Value output, Value block, Value column, Value left);
+  void combineParts(Moments &ofColumn);
 
   TiledFrame &frame;
   KernelBuilder &b;
@@ -62,11 +68,7 @@ private:
   int64_t parts; ///< that rows are divided into
   /// The thread takes `neighbours` rows in each `stride`.
   int64_t neighbours, stride;
-  Value word; ///< the thread's, in its row
-  Value part;
-  Value firstRow;                ///< the thread's
-  SmallVector<Value> firstWords; ///< where they lie, of each neighbour
-  Value topWord;                 ///< where it lies in the subtile's first row
+  SmallVector<Moments> columns;
 };
 
 } // namespace mlir::tenon

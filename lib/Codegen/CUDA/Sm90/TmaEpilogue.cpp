@@ -12,7 +12,6 @@
 #include "TmaEpilogue.h"
 
 #include "SubtileFragments.h"
-#include "SubtileMoments.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -35,7 +34,8 @@ TmaEpilogue::TmaEpilogue(TiledFrame &frame, TiledLinearOp op,
   int64_t rowBlocks = copies.subtiles.rowBlocks;
   int64_t numAccumulators = rowBlocks * frame.geometry.tileN / 2;
   hasRoom = getAccumulators(frame.geometry.schedule) <= 128;
-  blocksAhead = numAccumulators <= 128 ? 8 : 2;
+  keepsValues = numAccumulators <= 128;
+  blocksAhead = keepsValues ? 8 : 2;
   emitters.resize(rowBlocks * frame.geometry.tileN / 8);
 }
 
@@ -63,7 +63,8 @@ class TmaEpilogue::Subtile {
 public:
   Subtile(TmaEpilogue &epilogue, const WorkItem &item, int64_t number);
 
-  void load();
+  void loadRows();
+  void loadOperands();
   void emitBlock(unsigned block, ElementEmitter &emitter,
                  ValueRange accumulators);
 
@@ -73,7 +74,6 @@ private:
   const EpilogueSubtiles &subtiles;
   int64_t number;
   SmallVector<Value> rows;
-  SmallVector<SmallVector<Value>> ofRows;     ///< perRow's values
   SmallVector<SmallVector<Value>> ofOperands; ///< all elements of the thread
   SmallVector<SubtileFragments> results;
 };
@@ -98,15 +98,22 @@ TmaEpilogue::Subtile::Subtile(TmaEpilogue &epilogue, const WorkItem &item,
 }
 
 /// Loads the operands that differ from row to row.
-void TmaEpilogue::Subtile::load() {
+/// The same values are for all subtiles side by side.
+void TmaEpilogue::Subtile::loadRows() {
+  if (epilogue.keepsValues && number % subtiles.perRow != 0)
+    return;
+  epilogue.ofRows.clear();
   ElementEmitter loader(b, epilogue.frame.operands, /*column=*/Value(),
                         /*lanes=*/1);
   loader.beginRows(rows, epilogue.perRow);
   for (BlockArgument operand : epilogue.perRow) {
-    SmallVector<Value> &values = ofRows.emplace_back();
+    SmallVector<Value> &values = epilogue.ofRows.emplace_back();
     for (unsigned row = 0; row != kRows; ++row)
       values.push_back(loader.get(operand, row, /*lane=*/0));
   }
+}
+
+void TmaEpilogue::Subtile::loadOperands() {
   epilogue.copies.waitForOperands(number);
   for (const SubtileTensor &operand : subtiles.operands)
     ofOperands.push_back(
@@ -118,7 +125,7 @@ void TmaEpilogue::Subtile::load() {
 /// Computes a block of the subtile, and writes its results.
 void TmaEpilogue::Subtile::emitBlock(unsigned block, ElementEmitter &emitter,
                                      ValueRange accumulators) {
-  for (auto [operand, values] : llvm::zip(epilogue.perRow, ofRows))
+  for (auto [operand, values] : llvm::zip(epilogue.perRow, epilogue.ofRows))
     for (unsigned row = 0; row != kRows; ++row)
       emitter.set(operand, row, /*lane=*/0, values[row]);
   auto setElements = [&](Value argument, ValueRange elements) {
@@ -149,7 +156,11 @@ void TmaEpilogue::emitSubtile(const WorkItem &item, int64_t number,
   frame.computePlace();
   int64_t blocks = copies.subtiles.columns / 8;
   Subtile subtile(*this, item, number);
-  subtile.load();
+  subtile.loadRows();
+  // Beside what this subtile computes: alone it would wait for each step.
+  if (number != 0)
+    readMoments(item, number - 1);
+  subtile.loadOperands();
   for (int64_t i = 0; i != blocks; ++i) {
     int64_t block = number * blocks + i;
     prepareBlock(item, block + blocksAhead);
@@ -158,19 +169,30 @@ void TmaEpilogue::emitSubtile(const WorkItem &item, int64_t number,
     emitters[block].reset();
   }
   copies.store(item, number);
-  storeMoments(item, number);
 }
 
 /// After the subtile's barrier, when all of it is in its buffers. These are
 /// written again after the next one's, which every thread comes to when it has
 /// read them.
-void TmaEpilogue::storeMoments(const WorkItem &item, int64_t number) {
+void TmaEpilogue::readMoments(const WorkItem &item, int64_t number) {
   for (const ResultMoments &moments : copies.subtiles.moments) {
     const SubtileTensor &result = copies.subtiles.results[moments.result];
-    SubtileMoments(frame, result, copies.getBuffer(result, number))
-        .store(frame.outputs[moments.output], copies.getRow(item, number),
-               copies.getColumn(item, number));
+    SubtileMoments ofSubtile(frame, result);
+    ofSubtile.read(copies.getBuffer(result, number),
+                   copies.getRow(item, number));
+    readAhead.emplace_back(moments, number, std::move(ofSubtile));
   }
+  // Several together, as the lanes wait for each other, if there is room.
+  bool endsRow = (number + 1) % copies.subtiles.perRow == 0;
+  if (endsRow || !keepsValues)
+    storeMoments(item);
+}
+
+void TmaEpilogue::storeMoments(const WorkItem &item) {
+  for (auto &[moments, number, ofSubtile] : readAhead)
+    ofSubtile.store(frame.outputs[moments.output], copies.getRow(item, number),
+                    copies.getColumn(item, number));
+  readAhead.clear();
 }
 
 void TmaEpilogue::prepareFirst(const WorkItem &item) {
@@ -189,5 +211,6 @@ void TmaEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
   copies.beginTile();
   for (int64_t i = 0; i != copies.subtiles.getCount(); ++i)
     emitSubtile(item, i, accumulators);
+  readMoments(item, copies.subtiles.getCount() - 1);
   copies.endTile();
 }

@@ -15,6 +15,7 @@
 #include "../ElementEmitter.h"
 #include "FinishedColumns.h"
 #include "SubtileCopies.h"
+#include "SubtileMoments.h"
 
 namespace mlir::tenon {
 
@@ -46,19 +47,25 @@ private:
   void prepareBlock(const WorkItem &item, int64_t block);
   void emitSubtile(const WorkItem &item, int64_t number,
                    ValueRange accumulators);
-  void storeMoments(const WorkItem &item, int64_t number);
+  void readMoments(const WorkItem &item, int64_t number);
+  void storeMoments(const WorkItem &item);
 
   TiledFrame &frame;
   KernelBuilder &b;
   TiledLinearOp op;
   EpiloguePlan plan;
   const FinishedColumns *finished = nullptr;
-  SmallVector<BlockArgument> perRow; ///< operands with one value a row
+  SmallVector<BlockArgument> perRow;      ///< operands with one value a row
+  SmallVector<SmallVector<Value>> ofRows; ///< their values
   bool hasRoom; ///< for operands beside what the main loop accumulates
+  /// Whether there are registers for what subtiles side by side share.
+  bool keepsValues;
   /// Blocks of 8 columns whose operands are loaded ahead.
   int64_t blocksAhead;
   /// Of the blocks of the tile that are in work, by number.
   SmallVector<std::unique_ptr<ElementEmitter>> emitters;
+  /// Moments that are read but not stored, and numbers of their subtiles.
+  SmallVector<std::tuple<ResultMoments, int64_t, SubtileMoments>> readAhead;
 };
 
 } // namespace mlir::tenon

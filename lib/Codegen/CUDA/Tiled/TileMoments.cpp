@@ -11,6 +11,7 @@
 
 #include "TileMoments.h"
 
+#include "../SplitSum.h"
 #include "StoreLanes.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -190,8 +191,8 @@ void TileMoments::stage(unsigned set) {
   });
 }
 
-/// A column's moments of all of the set's rows.
-TileMoments::State TileMoments::combineWarps(unsigned set, Value column) {
+/// A column's moments of all of the set's rows, as they are stored.
+SmallVector<Value> TileMoments::combineWarps(unsigned set, Value column) {
   auto toFloat = [&](Value count) {
     return arith::UIToFPOp::create(b, b.getF32Type(), count);
   };
@@ -209,16 +210,18 @@ TileMoments::State TileMoments::combineWarps(unsigned set, Value column) {
     Value mean = arith::AddFOp::create(b, distance, load(warp, 1));
     combine(state, count, State{mean, load(warp, 2)}, otherCount);
   }
-  state.mean = arith::AddFOp::create(b, origin, state.mean);
-  return state;
+  auto [mean, rest] = emitSplitSum(b, origin, state.mean);
+  SmallVector<Value> stored{mean, state.m2, rest};
+  stored.resize(
+      MomentsOp::getNumScalars(op.getInput().getType().getElementType()));
+  return stored;
 }
 
-/// Rows 2b and 2b + 1 of the output are those of block b of the moments' rows.
 /// The thread has nothing to store if there is no such column.
 void TileMoments::store(unsigned set, Value column) {
   const TileGeometry &geometry = frame.geometry;
   Value last = b.i32(geometry.passColumns() - 1);
-  State state = combineWarps(set, b.min(column, last));
+  SmallVector<Value> scalars = combineWarps(set, b.min(column, last));
   Value first = getFirstRow(set);
   Value ofMatrix = b.add(b.add(item.column, frame.warpColumn),
                          b.add(column, group * geometry.passColumns()));
@@ -230,11 +233,12 @@ void TileMoments::store(unsigned set, Value column) {
     isStored = b.both(isStored, b.less(ofMatrix, geometry.n));
   if (geometry.hasRaggedRows())
     isStored = b.both(isStored, b.less(first, frame.m));
-  Value row = b.mul(b.toI64(b.div(first, op.getRows())), 2 * geometry.n);
+  Value row = b.mul(b.toI64(b.div(first, op.getRows())),
+                    int64_t(scalars.size()) * geometry.n);
   Value place = b.add(row, b.toI64(ofMatrix));
-  emitStoreLanes(b, output, place, b.getF32Type(), state.mean, isStored);
-  emitStoreLanes(b, output, b.add(place, geometry.n), b.getF32Type(), state.m2,
-                 isStored);
+  for (auto [index, scalar] : llvm::enumerate(scalars))
+    emitStoreLanes(b, output, b.add(place, index * geometry.n), b.getF32Type(),
+                   scalar, isStored);
 }
 
 //===----------------------------------------------------------------------===//

@@ -59,7 +59,7 @@ private:
   void combineLanes(unsigned set);
   Value getPlace(Value warp, unsigned set, unsigned scalar, Value column);
   void stage(unsigned set);
-  State combineWarps(unsigned set, Value column);
+  SmallVector<Value> combineWarps(unsigned set, Value column);
   void store(unsigned set, Value column);
   void finishSets(unsigned begin, unsigned end);
   void synchronize();

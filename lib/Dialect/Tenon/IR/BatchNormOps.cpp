@@ -71,7 +71,7 @@ LogicalResult BatchNormInferenceOp::verify() {
 
 static bool isMomentsOf(RankedTensorType moments, RankedTensorType input,
                         int64_t rows) {
-  int64_t extent = MomentsOp::getNumRows(input.getDimSize(0), rows);
+  int64_t extent = MomentsOp::getNumRows(input, rows);
   return moments.getElementType().isF32() && !input.getElementType().isF64() &&
          moments.getShape() == ArrayRef{extent, input.getDimSize(1)};
 }

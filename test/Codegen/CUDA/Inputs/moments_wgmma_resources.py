@@ -34,7 +34,7 @@ def write_layer(name: str, schedule: tuple, shape: tuple) -> str:
     height, width, _ = map(int, tile.split("x"))
     x, w, fx, fw, b = f"{m}x{K}x{element}", f"{n}x{K}x{element}", f"{m}x1xf32", f"{n}x1xf32", f"{n}xf32"
     product, y = f"tensor<{m}x{n}xf32>", f"{m}x{n}x{result}"
-    moments = f"{m if m == '?' else 2 * -(-m // ROWS)}x{n}xf32"
+    moments = f"{m if m == '?' else (3 if result == 'f32' else 2) * -(-m // ROWS)}x{n}xf32"
     workspace = f"memref<{192 * (8 + height * width * 4)}xi8>"
     cast = f"%1 = tenon.cast %0 : {product} -> tensor<{y}>" if result != "f32" else ""
     value = "%1" if cast else "%0"

@@ -174,17 +174,23 @@ def Tenon_BatchMomentsOp : Tenon_Op<"batch_moments", [
 def Tenon_MomentsOp : Tenon_Op<"moments"> {
   let summary = "Mean and M2 of each column over blocks of rows";
   let description = [{
-    Takes a matrix's rows in blocks of `rows`, the last of which may have fewer. Of
-    block b and each column, row 2b of the result is the mean, and row 2b + 1 is M2,
-    the sum of squared distances from it. So moments of several blocks combine by
-    Chan's rule (`tenon.batch_norm_training`). All is computed in f32.
+    Takes a matrix's rows in blocks of `rows`, the last of which may have fewer. The
+    result has S rows for each block: of block b and each column, row S b is the
+    mean, and row S b + 1 is M2, the sum of squared distances from it. So moments
+    of several blocks combine by Chan's rule (`tenon.batch_norm_training`). All is
+    computed in f32.
+
+    Of an input in f32 S is 3, of one in 16 bits 2. The third row is what the first
+    lacks of the mean, which is rounded there: where a column's mean is large beside
+    its deviation, means of blocks differ by no more than that. Numbers of 16 bits
+    differ by far more than their mean is rounded by.
 
     It stands in the region of a `tenon.tiled_linear`, whose yield alone uses it,
     and takes what the yield writes: a kernel has the moments of its tiles when it
     stores them. Rows are 64 with a schedule of family `wgmma`, those of a tile with
     `mma_sync`.
 
-    Requires: input `[M, N]`; rows positive. Gives: f32 `[2 ceil(M / rows), N]`.
+    Requires: input `[M, N]`; rows positive. Gives: f32 `[S ceil(M / rows), N]`.
 
     Example:
 
@@ -201,9 +207,17 @@ def Tenon_MomentsOp : Tenon_Op<"moments"> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Rows of the moments of `m` rows, dynamic or not.
-    static int64_t getNumRows(int64_t m, int64_t rows) {
-      return ShapedType::isDynamic(m) ? m : 2 * llvm::divideCeil(m, rows);
+    /// Rows of the result for each block, of an input with such elements: mean,
+    /// M2, and for f32 the rest of the mean.
+    static int64_t getNumScalars(Type elementType) {
+      return elementType.isF32() ? 3 : 2;
+    }
+    /// Rows of the moments of `input`; dynamic if its rows are.
+    static int64_t getNumRows(RankedTensorType input, int64_t rows) {
+      int64_t m = input.getDimSize(0);
+      return ShapedType::isDynamic(m) ? m
+                                      : getNumScalars(input.getElementType()) *
+                                            llvm::divideCeil(m, rows);
     }
   }];
 }
