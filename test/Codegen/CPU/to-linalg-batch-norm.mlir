@@ -46,3 +46,32 @@ func.func @alone(%x: tensor<9x32xf16>, %g: tensor<32xf16>, %b: tensor<32xf16>) -
   %0 = tenon.batch_norm_training %x weight(%g) bias(%b) : (tensor<9x32xf16>, tensor<32xf16>, tensor<32xf16>) -> tensor<9x32xf16>
   return %0 : tensor<9x32xf16>
 }
+
+// -----
+
+// Moments are rounded once, from f64. What they are of is one loop of its own.
+
+// CHECK-LABEL: func.func @moments(
+// CHECK: %[[Z:.*]] = linalg.generic {{.*}} outs({{.*}} : tensor<?x32xf32>)
+// CHECK: %[[STATE:.*]]:2 = linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[Z]]
+// CHECK: %[[M:.*]]:2 = linalg.generic {{.*}} iterator_types = ["parallel"]} ins(%[[STATE]]#0, %[[STATE]]#1 :
+// CHECK-COUNT-2: arith.truncf {{.*}} : f64 to f32
+// CHECK: return %[[Z]], %[[M]]#0, %[[M]]#1
+func.func @moments(%x: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<32xf32>, tensor<32xf32>) {
+  %0 = tenon.mul %x, 2.0 : tensor<?x32xf32>
+  %1:2 = tenon.batch_moments %0 : (tensor<?x32xf32>) -> (tensor<32xf32>, tensor<32xf32>)
+  return %0, %1#0, %1#1 : tensor<?x32xf32>, tensor<32xf32>, tensor<32xf32>
+}
+
+// -----
+
+// Saved statistics come with the new running ones.
+
+// CHECK-LABEL: func.func @saved(
+// CHECK: %[[COLUMNS:.*]]:6 = linalg.generic {{.*}} iterator_types = ["parallel"]}
+// CHECK-SAME: outs({{.*}} : tensor<32xf64>, tensor<32xf64>, tensor<32xf16>, tensor<32xf16>, tensor<32xf32>, tensor<32xf32>)
+// CHECK: return %{{.*}}, %[[COLUMNS]]#3, %[[COLUMNS]]#4, %[[COLUMNS]]#5
+func.func @saved(%x: tensor<9x32xf16>, %m: tensor<32xf16>) -> (tensor<9x32xf16>, tensor<32xf16>, tensor<32xf32>, tensor<32xf32>) {
+  %0:5 = tenon.batch_norm_training %x running(%m, %m) {save_statistics} : (tensor<9x32xf16>, tensor<32xf16>, tensor<32xf16>) -> (tensor<9x32xf16>, tensor<32xf16>, tensor<32xf16>, tensor<32xf32>, tensor<32xf32>)
+  return %0#0, %0#2, %0#3, %0#4 : tensor<9x32xf16>, tensor<32xf16>, tensor<32xf32>, tensor<32xf32>
+}

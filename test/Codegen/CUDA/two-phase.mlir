@@ -119,3 +119,31 @@ func.func @resident(%x: tensor<256x64xf32>, %w: tensor<32x64xf32>, %rm: tensor<3
   }
   return %0#0, %0#1, %0#2 : tensor<256x32xf32>, tensor<32xf32>, tensor<32xf32>
 }
+
+// -----
+
+// The batch's moments are combined from those of tiles: what they are of is not read again, and keeps its buffer.
+// CHECK-LABEL: @batch_moments
+// CHECK: %[[P:.*]]:2 = tenon.tiled_linear {{.*}} reduction = two_phase>
+// CHECK-NEXT: %[[Z:.*]] = tenon.mul
+// CHECK-NEXT: %[[MO:.*]] = tenon.moments %[[Z]] {rows = 64 : i64}
+// CHECK-NEXT: tenon.yield %[[Z]], %[[MO]]
+// CHECK: %[[Y:.*]]:2 = tenon.epilogue ins(%[[A:.*]] = %[[P]]#0: tensor<?x32xbf16>, %[[MA:.*]] = %[[P]]#1: tensor<?x32xf32>) outs(%{{.*}}: tensor<32xf32>, %{{.*}}: tensor<32xf32>)
+// CHECK-NEXT: %[[MEAN:.*]], %[[M2:.*]] = tenon.batch_moments %[[A]] moments(%[[MA]]) {moment_rows = 64 : i64}
+// CHECK-NEXT: tenon.yield %[[MEAN]], %[[M2]]
+// CHECK: return %[[P]]#0, %[[Y]]#0, %[[Y]]#1
+// BUFFER-LABEL: @batch_moments
+// BUFFER: tenon.tiled_linear {{.*}} outs(%[[Z:.*]]: memref<?x32xbf16>, %[[M:.*]]: memref<?x32xf32>)
+// BUFFER: tenon.epilogue ins(%{{.*}} = %[[Z]]: memref<?x32xbf16>, %{{.*}} = %[[M]]: memref<?x32xf32>) outs(%{{.*}}: memref<32xf32>, %{{.*}}: memref<32xf32>)
+// BUFFER-NOT: memref.copy
+// BUFFER: return %[[Z]]
+func.func @batch_moments(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>) -> (tensor<?x32xbf16>, tensor<32xf32>, tensor<32xf32>) {
+  %0:3 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
+      epilogue(%acc: tensor<?x32xbf16>) -> (tensor<?x32xbf16>, tensor<32xf32>, tensor<32xf32>)
+      attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>, tenon.strategy = #tenon.strategy<tiled>} {
+    %1 = tenon.mul %acc, 2.0 : tensor<?x32xbf16>
+    %2:2 = tenon.batch_moments %1 : (tensor<?x32xbf16>) -> (tensor<32xf32>, tensor<32xf32>)
+    tenon.yield %1, %2#0, %2#1 : tensor<?x32xbf16>, tensor<32xf32>, tensor<32xf32>
+  }
+  return %0#0, %0#1, %0#2 : tensor<?x32xbf16>, tensor<32xf32>, tensor<32xf32>
+}

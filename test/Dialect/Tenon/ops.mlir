@@ -153,6 +153,24 @@ func.func @batch_norm_training(%x: tensor<?x8xbf16>, %n: tensor<8xf32>) {
   return
 }
 
+// CHECK-LABEL: @saved_statistics
+func.func @saved_statistics(%x: tensor<?x8xbf16>, %n: tensor<8xf32>) {
+  // CHECK: tenon.batch_norm_training %{{.*}} {save_statistics} : (tensor<?x8xbf16>) -> (tensor<?x8xbf16>, tensor<8xf32>, tensor<8xf32>)
+  %0:3 = tenon.batch_norm_training %x {save_statistics} : (tensor<?x8xbf16>) -> (tensor<?x8xbf16>, tensor<8xf32>, tensor<8xf32>)
+  // CHECK: %{{.*}}, %{{.*}}:4 = tenon.batch_norm_training %{{.*}} running(%{{.*}}, %{{.*}}) {save_statistics} :
+  %1:5 = tenon.batch_norm_training %x running(%n, %n) {save_statistics} : (tensor<?x8xbf16>, tensor<8xf32>, tensor<8xf32>) -> (tensor<?x8xbf16>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// CHECK-LABEL: @batch_moments
+func.func @batch_moments(%x: tensor<1x8xbf16>, %d: tensor<?x8xf64>) {
+  // CHECK: tenon.batch_moments %{{.*}} : (tensor<1x8xbf16>) -> (tensor<8xf32>, tensor<8xf32>)
+  %0:2 = tenon.batch_moments %x : (tensor<1x8xbf16>) -> (tensor<8xf32>, tensor<8xf32>)
+  // CHECK: tenon.batch_moments %{{.*}} : (tensor<?x8xf64>) -> (tensor<8xf64>, tensor<8xf64>)
+  %1:2 = tenon.batch_moments %d : (tensor<?x8xf64>) -> (tensor<8xf64>, tensor<8xf64>)
+  return
+}
+
 // CHECK-LABEL: @cast
 func.func @cast(%x: tensor<?x8xf32>, %h: tensor<8xf16>, %c: tensor<4x1xbf16>, %s: tensor<f32>) {
   // CHECK: tenon.cast %{{.*}} : tensor<?x8xf32> -> tensor<?x8xbf16>

@@ -21,10 +21,25 @@ func.func @fuse_batch_norm_training(%x: tensor<4x16xf32>, %w: tensor<8x16xf32>, 
   return %5, %3, %4 : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
+// Moments leave the fused op beside what they are of.
+// CHECK-LABEL: func.func @fuse_batch_moments(
+// CHECK-NEXT:    %[[Y:.*]]:3 = tenon.fused_linear {{.*}} -> (tensor<?x8xbf16>, tensor<8xf32>, tensor<8xf32>)
+// CHECK-NEXT:      %[[M:.*]] = tenon.mul %acc, 2.0
+// CHECK-NEXT:      %[[MEAN:.*]], %[[M2:.*]] = tenon.batch_moments %[[M]]
+// CHECK-NEXT:      tenon.yield %[[M]], %[[MEAN]], %[[M2]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    return %[[Y]]#0, %[[Y]]#1, %[[Y]]#2
+func.func @fuse_batch_moments(%x: tensor<?x16xbf16>, %w: tensor<8x16xbf16>) -> (tensor<?x8xbf16>, tensor<8xf32>, tensor<8xf32>) {
+  %0 = tenon.linear %x, %w : (tensor<?x16xbf16>, tensor<8x16xbf16>) -> tensor<?x8xbf16>
+  %1 = tenon.mul %0, 2.0 : tensor<?x8xbf16>
+  %2, %3 = tenon.batch_moments %1 : (tensor<?x8xbf16>) -> (tensor<8xf32>, tensor<8xf32>)
+  return %1, %2, %3 : tensor<?x8xbf16>, tensor<8xf32>, tensor<8xf32>
+}
+
 // A statistic that nothing reads is no result.
 // CHECK-LABEL: func.func @fuse_unread_statistic(
 // CHECK-NEXT:    %[[Y:.*]]:2 = tenon.fused_linear {{.*}} -> (tensor<4x8xf32>, tensor<8xf32>)
-// CHECK:           tenon.yield %{{.*}}, %new_statistics#1
+// CHECK:           tenon.yield %{{.*}}, %statistics#1
 func.func @fuse_unread_statistic(%x: tensor<4x16xf32>, %w: tensor<8x16xf32>, %m: tensor<8xf32>, %v: tensor<8xf32>)
     -> (tensor<4x8xf32>, tensor<8xf32>) {
   %0 = tenon.linear %x, %w : (tensor<4x16xf32>, tensor<8x16xf32>) -> tensor<4x8xf32>

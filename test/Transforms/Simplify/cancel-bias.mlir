@@ -53,3 +53,27 @@ func.func @no_cancel_multi_use(%x: tensor<?x16xf32>, %w: tensor<8x16xf32>, %b: t
   %1 = tenon.batch_norm_training %0 : (tensor<?x8xf32>) -> tensor<?x8xf32>
   return %0, %1 : tensor<?x8xf32>, tensor<?x8xf32>
 }
+
+// The saved mean moves by the bias itself, and the inverse deviation stays.
+// CHECK-LABEL: func.func @cancel_with_saved_statistics(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x8xbf16>, %[[B:[a-z0-9]+]]: tensor<8xbf16>, %[[R:[a-z0-9]+]]: tensor<8xf32>
+// CHECK-NEXT:    %[[Y:.*]], %[[S:.*]]:4 = tenon.batch_norm_training %[[X]] running(%[[R]], %[[R]]) {momentum = 2.000000e-01 : f64, save_statistics}
+// CHECK-DAG:     %[[D:.*]] = tenon.mul %[[B]], 2.000000e-01
+// CHECK-DAG:     %[[M:.*]] = tenon.add %[[S]]#0, %[[D]]
+// CHECK-DAG:     %[[P:.*]] = tenon.add %[[S]]#2, %[[B]]
+// CHECK:         return %[[Y]], %[[M]], %[[S]]#1, %[[P]], %[[S]]#3
+func.func @cancel_with_saved_statistics(%x: tensor<?x8xbf16>, %b: tensor<8xbf16>, %r: tensor<8xf32>) -> (tensor<?x8xbf16>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %0 = tenon.add %x, %b : tensor<?x8xbf16>, tensor<8xbf16>
+  %1:5 = tenon.batch_norm_training %0 running(%r, %r) {momentum = 0.2, save_statistics}
+      : (tensor<?x8xbf16>, tensor<8xf32>, tensor<8xf32>) -> (tensor<?x8xbf16>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return %1#0, %1#1, %1#2, %1#3, %1#4 : tensor<?x8xbf16>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// Moments are of what has the bias.
+// CHECK-LABEL: func.func @no_cancel_before_moments(
+// CHECK-NEXT:    tenon.add
+func.func @no_cancel_before_moments(%x: tensor<?x8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = tenon.add %x, %b : tensor<?x8xf32>, tensor<8xf32>
+  %1, %2 = tenon.batch_moments %0 : (tensor<?x8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  return %1, %2 : tensor<8xf32>, tensor<8xf32>
+}

@@ -109,3 +109,20 @@ func.func @no_cancel_in_epilogue(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>) -> te
   }
   return %0 : tensor<?x8xf32>
 }
+
+// Saved ones too: the deviation scales by the factor's size.
+// CHECK-LABEL: func.func @cancel_with_saved_statistics(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x8xf32>, %[[W:[a-z0-9]+]]: tensor<8xf32>
+// KEPT-NEXT:     tenon.mul
+// KEPT-NEXT:     tenon.batch_norm_training
+// RESCALED-NEXT: %[[N:.*]] = tenon.mul %[[W]], -1.0
+// RESCALED-NEXT: %[[Y:.*]], %[[S:.*]]:2 = tenon.batch_norm_training %[[X]] weight(%[[N]]) {eps = 2.500000e-06 : f64, save_statistics}
+// RESCALED-NEXT: %[[M:.*]] = tenon.mul %[[S]]#0, -2.0
+// RESCALED-NEXT: %[[D:.*]] = tenon.mul %[[S]]#1, 5.000000e-01
+// RESCALED-NEXT: return %[[Y]], %[[M]], %[[D]]
+func.func @cancel_with_saved_statistics(%x: tensor<?x8xf32>, %w: tensor<8xf32>) -> (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %0 = tenon.mul %x, -2.0 : tensor<?x8xf32>
+  %1, %2, %3 = tenon.batch_norm_training %0 weight(%w) {save_statistics}
+      : (tensor<?x8xf32>, tensor<8xf32>) -> (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return %1, %2, %3 : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>
+}
