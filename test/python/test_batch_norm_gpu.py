@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("tenon", reason="the package compiles the layers")
 import batch_norm_checks as checks  # noqa: E402
 from tenon_graphs.batch_norm import FORMS, TWO_PHASE, compile_norms, draw, norm_graph  # noqa: E402
-from tenon_graphs.devices import compile_by_family, require_family, to_device, to_host  # noqa: E402
+from tenon_graphs.devices import schedule_fixtures, to_device, to_host  # noqa: E402
 from tenon_graphs.execute import bind_entry, describe_misses  # noqa: E402
 from tenon_graphs.memory import Guarded  # noqa: E402
 from tenon_graphs.modules import with_batch  # noqa: E402
@@ -57,27 +57,11 @@ def all_graphs(name):
     return [*dynamic_graphs(name), full_graph(name), *static_graphs(name), beside_graph(name)]
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """Give a function that returns a schedule's model."""
-    folder = tmp_path_factory.mktemp("batch_norm")
-
-    def compile_schedule(name):
-        return compile_norms(all_graphs(name), folder / name, "cuda", TWO_PHASE[name]).model
-
-    with compile_by_family(TWO_PHASE, compile_schedule) as get:
-        yield get
+def compile_schedule(name, folder):
+    return compile_norms(all_graphs(name), folder / name, "cuda", TWO_PHASE[name]).model
 
 
-@pytest.fixture(params=list(TWO_PHASE))
-def name(request):
-    require_family(request.param)
-    return request.param
-
-
-@pytest.fixture
-def model(name, compiled):
-    return compiled(name)
+compiled, name, model = schedule_fixtures(TWO_PHASE, compile_schedule)
 
 
 def test_any_batch(name, model):

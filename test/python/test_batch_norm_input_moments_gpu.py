@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("tenon", reason="the package compiles the layers")
 import batch_norm_checks as checks  # noqa: E402
 from tenon_graphs.batch_norm import INPUT_MOMENTS, compile_norms, draw, norm_graph  # noqa: E402
-from tenon_graphs.devices import compile_by_family, require_family, to_device  # noqa: E402
+from tenon_graphs.devices import schedule_fixtures, to_device  # noqa: E402
 from tenon_graphs.execute import bind_entry  # noqa: E402
 from tenon_graphs.memory import Guarded  # noqa: E402
 from tenon_graphs.modules import with_batch  # noqa: E402
@@ -41,27 +41,11 @@ def all_graphs(name):
     return [*graphs, graph_of(name, *FULL, m=1000), graph_of(name, *beside, m=m)]
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """Give a function that returns a schedule's model."""
-    folder = tmp_path_factory.mktemp("input_moments")
-
-    def compile_schedule(name):
-        return compile_norms(all_graphs(name), folder / name, "cuda", INPUT_MOMENTS[name]).model
-
-    with compile_by_family(INPUT_MOMENTS, compile_schedule) as get:
-        yield get
+def compile_schedule(name, folder):
+    return compile_norms(all_graphs(name), folder / name, "cuda", INPUT_MOMENTS[name]).model
 
 
-@pytest.fixture(params=list(INPUT_MOMENTS))
-def name(request):
-    require_family(request.param)
-    return request.param
-
-
-@pytest.fixture
-def model(name, compiled):
-    return compiled(name)
+compiled, name, model = schedule_fixtures(INPUT_MOMENTS, compile_schedule)
 
 
 @pytest.mark.parametrize("layer", LAYERS, ids=str)

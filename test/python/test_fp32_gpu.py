@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("tenon", reason="the package compiles the layers")
 from cuda_driver import LonelyMemory  # noqa: E402
-from tenon_graphs.devices import assert_same_bits, compile_by_family, require_family, to_device, to_host  # noqa: E402
+from tenon_graphs.devices import assert_same_bits, schedule_fixtures, to_device, to_host  # noqa: E402
 from tenon_graphs.execute import bind_entry, describe_misses  # noqa: E402
 from tenon_graphs.fp32 import SCHEDULES, SPLIT, compile_fp32  # noqa: E402
 from tenon_graphs.graph import draw_inputs  # noqa: E402
@@ -49,29 +49,13 @@ def graphs_of(name):
     return [operand_graph(SCHEDULES[name].kind, operand, output, n, k)]
 
 
-def compile_schedule(name, folder, device):
+def compile_schedule(name, folder):
     """Return a schedule's layers and graphs in one model."""
     graphs = [layer.graph() for layer in layers_of(name) + memory_layers(name)] + graphs_of(name)
-    return compile_fp32(graphs, folder / name, device, name).model
+    return compile_fp32(graphs, folder / name, "cuda", name).model
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """Give a function that returns a schedule's model."""
-    folder = tmp_path_factory.mktemp("fp32")
-    with compile_by_family(SCHEDULES, lambda name: compile_schedule(name, folder, "cuda")) as get:
-        yield get
-
-
-@pytest.fixture(params=list(SCHEDULES))
-def name(request):
-    require_family(request.param)
-    return request.param
-
-
-@pytest.fixture
-def model(name, compiled):
-    return compiled(name)
+compiled, name, model = schedule_fixtures(SCHEDULES, compile_schedule)
 
 
 def check(model, layer, m, memory, what):

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tenon", reason="the package compiles the layers")
-from tenon_graphs.devices import compile_by_family, require_family, to_device, to_host  # noqa: E402
+from tenon_graphs.devices import schedule_fixtures, to_device, to_host  # noqa: E402
 from tenon_graphs.execute import bind_entry, describe_misses  # noqa: E402
 from tenon_graphs.fp32 import SCHEDULES, compile_fp32, find_guard  # noqa: E402
 from tenon_graphs.graph import Graph, Op, Value, draw_inputs  # noqa: E402
@@ -40,13 +40,13 @@ def sum_graph(kind):
 class Case:
     """A schedule's layers, and the same by the guarded kernel's schedule alone."""
 
-    def __init__(self, name, folder, device):
+    def __init__(self, name, folder):
         kind = SCHEDULES[name].kind
         self.layer, self.bare, self.sum = Layer(kind, N, K), Layer(kind, N, K, bare=True), sum_graph(kind)
         graphs = [self.layer.graph(), self.bare.graph(), self.sum]
-        self.model = compile_fp32(graphs, folder / name, device, name).model
+        self.model = compile_fp32(graphs, folder / name, "cuda", name).model
         text, self.tile_rows, self.tile_columns = find_guard(graphs[0], folder / f"{name}-guard", name)
-        self.alone = compile_tiled(graphs[:2], folder / f"{name}-alone", device, text, SCHEDULES[name].target).model
+        self.alone = compile_tiled(graphs[:2], folder / f"{name}-alone", "cuda", text, SCHEDULES[name].target).model
 
     def run(self, tensors, alone=False):
         """Return a copy of the layer's result."""
@@ -55,18 +55,7 @@ class Case:
         return call()[0].clone()
 
 
-@pytest.fixture(scope="module")
-def cases(tmp_path_factory):
-    """Give a function that returns a schedule's case."""
-    folder = tmp_path_factory.mktemp("guard")
-    with compile_by_family(NAMES, lambda name: Case(name, folder, "cuda")) as get:
-        yield get
-
-
-@pytest.fixture(params=NAMES)
-def case(request, cases):
-    require_family(request.param)
-    return cases(request.param)
+compiled, name, case = schedule_fixtures(NAMES, Case)
 
 
 def widen(tensor, rows):

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -60,6 +61,30 @@ def compile_by_family(names: Iterable[str], compile_one: Callable[[str], Made]) 
             return made[name].result()
 
         yield get
+
+
+def schedule_fixtures(names: Iterable[str], compile_one: Callable[[str, Path], Made]) -> tuple[Callable, ...]:
+    """Return a module's fixtures `compiled`, `name` and a third: a schedule's name, and what is compiled for it.
+
+    `compile_one` takes a name, and a folder.
+    """
+
+    @pytest.fixture(scope="module")
+    def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Made]]:
+        folder = tmp_path_factory.mktemp("schedules")
+        with compile_by_family(names, lambda name: compile_one(name, folder)) as get:
+            yield get
+
+    @pytest.fixture(params=list(names))
+    def name(request: pytest.FixtureRequest) -> str:
+        require_family(request.param)
+        return request.param
+
+    @pytest.fixture
+    def made(name: str, compiled: Callable[[str], Made]) -> Made:
+        return compiled(name)
+
+    return compiled, name, made
 
 
 def to_gpu(stored: np.ndarray, number: int = 0) -> Tensor:
