@@ -25,11 +25,21 @@ static bool waitsItself(LLVM::LLVMFuncOp kernel) {
       .wasInterrupted();
 }
 
-/// At the kernel's very start: what it could do before is not worth a search
-/// for its first access to memory.
+/// At the kernel's very start, unless it has a place for it: what it could do
+/// before is seldom worth a search for its first access to memory. When it
+/// starts, the kernel before it waits no longer, so all those before that one
+/// have ended.
 static void emitWait(LLVM::LLVMFuncOp kernel) {
-  auto b = ImplicitLocOpBuilder::atBlockBegin(kernel.getLoc(),
-                                              &kernel.getBody().front());
+  Block &body = kernel.getBody().front();
+  auto place = llvm::find_if(
+      body, [](Operation &op) { return op.hasAttr(kWaitsHereAttr); });
+  ImplicitLocOpBuilder b(kernel.getLoc(), kernel.getContext());
+  if (place == body.end()) {
+    b.setInsertionPointToStart(&body);
+  } else {
+    place->removeAttr(kWaitsHereAttr);
+    b.setInsertionPoint(&*place);
+  }
   NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
   NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
 }

@@ -13,6 +13,11 @@
 
 namespace mlir::tenon {
 
+/// On an op of a kernel's outermost block: the kernel waits there and not at
+/// its start, since before it reads only what the kernel launched before it
+/// does not write (unit attribute).
+inline constexpr llvm::StringLiteral kWaitsHereAttr = "waits_here";
+
 /// Where a kernel of `kernels` already starts while the one before it ends
 /// (programmatic dependent launch, which only some targets have), has all
 /// others do so too: each waits before its first access to memory, and

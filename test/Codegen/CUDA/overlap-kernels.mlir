@@ -30,6 +30,30 @@ func.func @guarded(%x: memref<256x64xf32>, %xh: memref<256x128xf16>, %fx: memref
 
 // -----
 
+// What states are added for reads w before it waits for their sum.
+
+// CHECK-LABEL: func.func @moments
+// CHECK: llvm.func @moments_column_moments
+// CHECK-NOT: griddepcontrol
+// CHECK: llvm.load {{.*}} : !llvm.ptr<1> -> bf16
+// CHECK: nvvm.griddepcontrol wait
+// CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+// CHECK-NEXT: nvvm.barrier0{{$}}
+// CHECK-NOT: griddepcontrol
+// CHECK: llvm.func @moments_tiled
+func.func @moments(%x: memref<256x64xbf16>, %w: memref<48x64xbf16>, %a: memref<48xf32>, %b: memref<48xf32>, %c: memref<48xf32>, %y: memref<256x48xbf16>) {
+  tenon.product_moments %x, %w outs(%a, %b, %c) : (memref<256x64xbf16>, memref<48x64xbf16>, memref<48xf32>, memref<48xf32>, memref<48xf32>) -> ()
+  tenon.tiled_linear %x, %w : memref<256x64xbf16>, memref<48x64xbf16>
+      epilogue(%acc: tensor<256x48xbf16>, %mean = %a: memref<48xf32>) outs(%y: memref<256x48xbf16>)
+      schedule<wgmma, tile = 128x16x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    %0 = tenon.sub %acc, %mean : tensor<256x48xbf16>, tensor<48xf32>
+    tenon.yield %0 : tensor<256x48xbf16>
+  }
+  return
+}
+
+// -----
+
 // Other kernels' targets may not have it.
 
 // CHECK-LABEL: func.func @alone

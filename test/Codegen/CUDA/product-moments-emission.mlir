@@ -25,6 +25,10 @@
 // CHECK: nvvm.barrier0
 // The next rows are loaded before these are multiplied: by each warp twice four of them, with 16 products of 8x8.
 // CHECK-COUNT-16: ld.global.b16
+// On targets that have it, one instruction is four of them.
+// CHECK: scf.if
+// CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k8.row.col.f64"
+// CHECK: } else {
 // CHECK-COUNT-32: nvvm.mma.sync {{.*}}m = 8, n = 8, k = 4
 // CHECK-NOT: nvvm.mma.sync
 // CHECK-LABEL: llvm.func @wide_add_states

@@ -123,6 +123,26 @@ def multiply_warp_f64(item: Instruction, grid):
     return whole_warps(run)
 
 
+@instruction("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64")
+def multiply_warp_f64_large(item: Instruction, grid):
+    target, a, b, c = (operand.items for operand in item.operands)
+    slots = [slot_of(r, 64) for r in target]
+    read_a, read_b, read_c = (getters(o, np.float64, grid) for o in (a, b, c))
+
+    def run(u):
+        # As four products of 8x4 by 4x8: of a, rows 0 to 7 and 8 to 15 of the first four of K, then of the others.
+        x = np.stack([whole(f(u), u.n).reshape(-1, 8, 4) for f in read_a]).reshape(2, 2, -1, 8, 4)
+        x = x.transpose(2, 1, 3, 0, 4).reshape(-1, 16, 8)
+        w = np.concatenate([whole(f(u), u.n).reshape(-1, 8, 4) for f in read_b], axis=2)
+        old = np.stack([whole(f(u), u.n).reshape(-1, 8, 4) for f in read_c]).reshape(2, 2, -1, 8, 4)
+        new = x @ w.transpose(0, 2, 1) + old.transpose(2, 0, 3, 4, 1).reshape(-1, 16, 8)
+        new = np.ascontiguousarray(new.reshape(-1, 2, 8, 4, 2).transpose(1, 4, 0, 2, 3)).reshape(4, u.n)
+        for slot, values in zip(slots, new, strict=True):
+            u.put(slot, values.view(np.uint64))
+
+    return whole_warps(run)
+
+
 class Operand:
     """A matrix that a wgmma descriptor points to: rows of 32 bytes of K."""
 

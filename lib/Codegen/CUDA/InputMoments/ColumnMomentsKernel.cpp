@@ -14,6 +14,7 @@
 #include "InputMoments.h"
 
 #include "../KernelFunction.h"
+#include "../OverlapKernels.h"
 #include "MomentsFrame.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -36,6 +37,7 @@ public:
 private:
   static constexpr int64_t kTile = MomentsGeometry::kTile;
   static constexpr int64_t kWarps = MomentsGeometry::kColumnWarps;
+  static constexpr int64_t kFours = MomentsFrame::kFours;
 
   /// Eights of w's rows.
   unsigned eights() const { return frame.g.rows() / 8; }
@@ -44,7 +46,7 @@ private:
   SmallVector<Value> multiplyTile(Value tile, Value tileRow);
   void emitDots();
   Value loadVectors(Value k);
-  Value loadW(unsigned eight, Value column);
+  SmallVector<Value> loadW(unsigned eight, Value column);
   void finish();
 
   MomentsFrame &frame;
@@ -63,8 +65,10 @@ void ColumnMomentsKernel::emit() {
   partials = frame.allocateShared("_partials", 4 * kWarps * g.rows());
   dots = frame.allocateShared("_dots", 2 * g.rows());
   Value first = b.toI64(b.mul(frame.block, g.rows()));
-  frame.stageRows(rows, w, first, b.i64(g.n), /*shift=*/Value());
-  NVVM::Barrier0Op::create(b);
+  frame.stageRows(rows, w, first, b.i64(g.n));
+  auto barrier = NVVM::Barrier0Op::create(b);
+  // w is not what states are added to.
+  barrier->setAttr(kWaitsHereAttr, b.getUnitAttr());
   emitTiles();
   // The last warp has the fewest tiles.
   emitIf(b, b.equal(frame.warp, kWarps - 1), [&] { emitDots(); });
@@ -73,10 +77,17 @@ void ColumnMomentsKernel::emit() {
   LLVM::ReturnOp::create(b, ValueRange());
 }
 
-/// A lane's element of four columns from `column` (the lane's own) on.
-Value ColumnMomentsKernel::loadW(unsigned eight, Value column) {
-  Value row = b.add(frame.laneRow, 8 * eight);
-  return frame.load(rows, b.add(b.mul(row, frame.g.pitch()), column));
+/// A lane's elements, as MomentsFrame::multiply takes them, of 16 rows from
+/// eight number `eight` on, in the columns from `column` (the lane's own) on.
+SmallVector<Value> ColumnMomentsKernel::loadW(unsigned eight, Value column) {
+  SmallVector<Value> elements;
+  for (int64_t four = 0; four != kFours; ++four)
+    for (int64_t half = 0; half != 2; ++half) {
+      Value row = b.add(frame.laneRow, 8 * (eight + half));
+      Value place = b.add(b.mul(row, frame.g.pitch()), column);
+      elements.push_back(frame.load(rows, b.add(place, 4 * four)));
+    }
+  return elements;
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,16 +139,21 @@ SmallVector<Value> ColumnMomentsKernel::multiplyTile(Value tile,
   Value first = b.add(b.mul(tile, MomentsGeometry::kTileElements),
                       b.add(b.mul(frame.laneColumn, kTile), frame.laneRow));
   Value column = b.add(b.mul(tileRow, kTile), frame.laneColumn);
-  for (int64_t four = 0; four != kTile; four += 4) {
+  for (int64_t k = 0; k != kTile; k += 4 * kFours) {
     SmallVector<Value> ofTile;
     for (int64_t j = 0; j != kProducts; ++j)
-      ofTile.push_back(frame.load(state, b.add(first, four * kTile + 8 * j)));
-    for (unsigned eight = 0; eight != eights(); ++eight) {
-      Value a = loadW(eight, b.add(column, four));
-      for (int64_t j = 0; j != kProducts; ++j)
-        frame.multiply(
-            MutableArrayRef(sums).slice(2 * (eight * kProducts + j), 2), a,
-            ofTile[j]);
+      for (int64_t four = 0; four != kFours; ++four)
+        ofTile.push_back(
+            frame.load(state, b.add(first, (k + 4 * four) * kTile + 8 * j)));
+    for (unsigned eight = 0; eight != eights(); eight += 2) {
+      SmallVector<Value> as = loadW(eight, b.add(column, k));
+      for (int64_t j = 0; j != kProducts; ++j) {
+        auto sumsOf = [&](unsigned of) {
+          return MutableArrayRef(sums).slice(2 * (of * kProducts + j), 2);
+        };
+        frame.multiply(sumsOf(eight), sumsOf(eight + 1), as,
+                       ArrayRef(ofTile).slice(j * kFours, kFours));
+      }
     }
   }
   return sums;
@@ -161,12 +177,15 @@ Value ColumnMomentsKernel::loadVectors(Value k) {
 
 void ColumnMomentsKernel::emitDots() {
   SmallVector<Value> sums(2 * eights(), frame.real(0));
-  for (int64_t four = 0; four != frame.g.columns(); four += 4) {
-    Value k = b.add(frame.laneColumn, four);
-    Value vectors = loadVectors(k);
-    for (unsigned eight = 0; eight != eights(); ++eight)
-      frame.multiply(MutableArrayRef(sums).slice(2 * eight, 2), loadW(eight, k),
-                     vectors);
+  for (int64_t first = 0; first != frame.g.columns(); first += 4 * kFours) {
+    Value k = b.add(frame.laneColumn, first);
+    SmallVector<Value> vectors;
+    for (int64_t four = 0; four != kFours; ++four)
+      vectors.push_back(loadVectors(b.add(k, 4 * four)));
+    for (unsigned eight = 0; eight != eights(); eight += 2)
+      frame.multiply(MutableArrayRef(sums).slice(2 * eight, 2),
+                     MutableArrayRef(sums).slice(2 * eight + 2, 2),
+                     loadW(eight, k), vectors);
   }
   emitIf(b, b.equal(frame.laneColumn, 0), [&] {
     for (unsigned eight = 0; eight != eights(); ++eight)

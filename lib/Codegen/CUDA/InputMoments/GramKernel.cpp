@@ -58,6 +58,7 @@ private:
   Value countRows(Value stage);
   SmallVector<Value> loadRows(Value stage);
   Value storeRows(Value stage, ValueRange loaded);
+  SmallVector<Value> loadFours(int64_t firstColumn);
   void multiplyRows(MutableArrayRef<Value> sums);
   Value getSumIndex(unsigned index);
   void addWarps(ValueRange sums);
@@ -201,20 +202,32 @@ Value GramKernel::storeRows(Value stage, ValueRange loaded) {
   return sum;
 }
 
-void GramKernel::multiplyRows(MutableArrayRef<Value> sums) {
-  constexpr int64_t rows = kRows / kWarps;
-  Value first = b.add(b.mul(frame.warp, rows), frame.laneColumn);
+/// A lane's elements of a tile's columns in the warp's rows: for each eight of
+/// them those of each four rows.
+SmallVector<Value> GramKernel::loadFours(int64_t firstColumn) {
+  Value first = b.add(b.mul(frame.warp, kRows / kWarps), frame.laneColumn);
   first = b.add(b.mul(first, kPitch), frame.laneRow);
-  for (int64_t four = 0; four != rows; four += 4) {
-    SmallVector<Value> as, xs;
-    for (int64_t i = 0; i != kProducts; ++i) {
-      as.push_back(frame.load(shared, b.add(first, four * kPitch + 8 * i)));
-      xs.push_back(
-          frame.load(shared, b.add(first, four * kPitch + kTile + 8 * i)));
-    }
-    for (unsigned i = 0; i != kProducts; ++i)
-      for (unsigned j = 0; j != kProducts; ++j)
-        frame.multiply(sums.slice(2 * (i * kProducts + j), 2), as[i], xs[j]);
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i != kProducts; ++i)
+    for (int64_t four = 0; four != MomentsFrame::kFours; ++four)
+      elements.push_back(frame.load(
+          shared, b.add(first, 4 * four * kPitch + firstColumn + 8 * i)));
+  return elements;
+}
+
+void GramKernel::multiplyRows(MutableArrayRef<Value> sums) {
+  constexpr unsigned kFours = MomentsFrame::kFours;
+  static_assert(kRows == 4 * kFours * kWarps);
+  SmallVector<Value> as = loadFours(0), xs = loadFours(kTile);
+  for (unsigned i = 0; i != kProducts; i += 2) {
+    SmallVector<Value> ofRows;
+    for (unsigned four = 0; four != kFours; ++four)
+      for (unsigned half = 0; half != 2; ++half)
+        ofRows.push_back(as[(i + half) * kFours + four]);
+    for (unsigned j = 0; j != kProducts; ++j)
+      frame.multiply(sums.slice(2 * (i * kProducts + j), 2),
+                     sums.slice(2 * ((i + 1) * kProducts + j), 2), ofRows,
+                     ArrayRef(xs).slice(j * kFours, kFours));
   }
 }
 

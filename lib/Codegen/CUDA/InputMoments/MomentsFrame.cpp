@@ -15,6 +15,7 @@
 #include "../KernelFunction.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -36,6 +37,7 @@ MomentsFrame::MomentsFrame(gpu::GPUModuleOp module, StringRef name,
   lane = b.bitAnd(thread, 31);
   laneRow = b.shiftRight(lane, 2);
   laneColumn = b.bitAnd(lane, 3);
+  findTarget(module);
 }
 
 //===----------------------------------------------------------------------===//
@@ -87,20 +89,18 @@ Value MomentsFrame::allocateShared(StringRef suffix, int64_t count) {
 
 /// Elements that lie beyond are those at the edge, and become zeros.
 Value MomentsFrame::stageElement(Value element, Value matrix, Value first,
-                                 Value numRows, Value shift) {
+                                 Value numRows) {
   Value row = b.add(first, b.toI64(b.div(element, g.columns())));
   Value column = b.rem(element, g.columns());
   Value isInside = b.both(b.less(row, numRows), b.less(column, g.k));
   row = b.minSigned(row, b.sub(numRows, 1));
   column = b.min(column, b.i32(g.k - 1));
   Value value = loadInput(matrix, row, column);
-  if (shift)
-    value = sub(value, loadInput(shift, b.i64(0), column));
   return b.select(isInside, value, real(0));
 }
 
 void MomentsFrame::stageRows(Value shared, Value matrix, Value first,
-                             Value numRows, Value shift) {
+                             Value numRows) {
   int64_t count = g.rows() * g.columns();
   SmallVector<std::pair<Value, Value>> elements;
   // All loads come first, so that they are in flight together.
@@ -109,7 +109,7 @@ void MomentsFrame::stageRows(Value shared, Value matrix, Value first,
     Value clamped =
         start + threads <= count ? element : b.min(element, b.i32(count - 1));
     elements.emplace_back(clamped,
-                          stageElement(clamped, matrix, first, numRows, shift));
+                          stageElement(clamped, matrix, first, numRows));
   }
   for (auto [element, value] : elements)
     store(value, shared,
@@ -132,7 +132,32 @@ std::pair<Value, Value> MomentsFrame::locateTile(Value tile) {
   return {row, b.sub(tile, before)};
 }
 
-void MomentsFrame::multiply(MutableArrayRef<Value> sums, Value a, Value x) {
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// LLVM replaces the call by a constant when it compiles for a target.
+void MomentsFrame::findTarget(gpu::GPUModuleOp module) {
+  constexpr StringLiteral name = "tenon_name_of_target";
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+  if (!global) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    StringRef text("__CUDA_ARCH\0", 12);
+    global = LLVM::GlobalOp::create(
+        b, LLVM::LLVMArrayType::get(b.getI8Type(), text.size()),
+        /*isConstant=*/true, LLVM::Linkage::Internal, name,
+        b.getStringAttr(text));
+  }
+  Value target = LLVM::CallIntrinsicOp::create(
+                     b, b.getI32Type(), b.getStringAttr("llvm.nvvm.reflect"),
+                     ValueRange(LLVM::AddressOfOp::create(b, global)))
+                     .getResult(0);
+  hasLarge = b.less(b.i32(899), target);
+}
+
+void MomentsFrame::multiplySmall(MutableArrayRef<Value> sums, Value a,
+                                 Value x) {
   Type f64 = b.getF64Type();
   Value product = NVVM::MmaOp::create(
       b, LLVM::LLVMStructType::getLiteral(b.getContext(), {f64, f64}),
@@ -142,4 +167,44 @@ void MomentsFrame::multiply(MutableArrayRef<Value> sums, Value a, Value x) {
       std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
   for (auto [i, sum] : llvm::enumerate(sums))
     sum = LLVM::ExtractValueOp::create(b, product, int64_t(i));
+}
+
+SmallVector<Value> MomentsFrame::multiplyLarge(ArrayRef<Value> sums,
+                                               ArrayRef<Value> as,
+                                               ArrayRef<Value> xs) {
+  SmallVector<Type> types(4, b.getF64Type());
+  SmallVector<Value> operands(as);
+  llvm::append_range(operands, xs);
+  llvm::append_range(operands, sums);
+  Value product =
+      LLVM::CallIntrinsicOp::create(
+          b, LLVM::LLVMStructType::getLiteral(b.getContext(), types),
+          b.getStringAttr("llvm.nvvm.mma.m16n8k8.row.col.f64"), operands)
+          .getResult(0);
+  SmallVector<Value> results;
+  for (int64_t i = 0; i != 4; ++i)
+    results.push_back(LLVM::ExtractValueOp::create(b, product, i));
+  return results;
+}
+
+void MomentsFrame::multiply(MutableArrayRef<Value> upper,
+                            MutableArrayRef<Value> lower, ArrayRef<Value> as,
+                            ArrayRef<Value> xs) {
+  SmallVector<Value> sums{upper[0], upper[1], lower[0], lower[1]};
+  auto branch = scf::IfOp::create(
+      b, hasLarge,
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(b, multiplyLarge(sums, as, xs));
+      },
+      [&](OpBuilder &, Location) {
+        for (unsigned four = 0; four != kFours; ++four)
+          for (unsigned half = 0; half != 2; ++half)
+            multiplySmall(MutableArrayRef(sums).slice(2 * half, 2),
+                          as[2 * four + half], xs[four]);
+        scf::YieldOp::create(b, sums);
+      });
+  for (unsigned i = 0; i != 2; ++i) {
+    upper[i] = branch.getResult(i);
+    lower[i] = branch.getResult(2 + i);
+  }
 }

@@ -20,7 +20,8 @@ namespace mlir::tenon {
 ///
 /// A product of 8x4 by 4x8 (mma.m8n8k4) takes an element of each from a lane:
 /// of the row, or column, lane / 4, and of K lane % 4. Of the sums, lanes have
-/// two of row lane / 4, from column 2 (lane % 4) on.
+/// two of row lane / 4, from column 2 (lane % 4) on. Four such products, 16x8
+/// by 8x8, are one instruction from Hopper on.
 class MomentsFrame {
 public:
   /// Opens a kernel in `module`; the builder is then in its body.
@@ -51,15 +52,18 @@ public:
   /// An array of f64 in shared memory.
   Value allocateShared(StringRef suffix, int64_t count);
   /// Has all threads copy rows of `matrix`, which has `numRows`, from `first`
-  /// on (both i64) to shared memory, as f64, less the elements of `shift`, a
-  /// row, if there is one. What lies beyond is zero.
-  void stageRows(Value shared, Value matrix, Value first, Value numRows,
-                 Value shift);
+  /// on (both i64) to shared memory, as f64. What lies beyond is zero.
+  void stageRows(Value shared, Value matrix, Value first, Value numRows);
 
   /// The row and column of tiles of tile number `tile`.
   std::pair<Value, Value> locateTile(Value tile);
-  /// Adds the product of two lanes' elements to the two sums.
-  void multiply(MutableArrayRef<Value> sums, Value a, Value x);
+  /// Elements of K, four by four, that multiply() takes.
+  static constexpr unsigned kFours = 2;
+  /// Adds to two sums of eight rows, and to two of eight others, the products
+  /// with eight columns: `as` are the lane's elements of those rows and of
+  /// these, for the first four of K and for the second; `xs` of the columns.
+  void multiply(MutableArrayRef<Value> upper, MutableArrayRef<Value> lower,
+                ArrayRef<Value> as, ArrayRef<Value> xs);
 
   KernelBuilder b;
   const MomentsGeometry &g;
@@ -70,10 +74,14 @@ public:
   Value laneRow, laneColumn;       ///< lane / 4 and lane % 4
 
 private:
-  Value stageElement(Value element, Value matrix, Value first, Value numRows,
-                     Value shift);
+  void findTarget(gpu::GPUModuleOp module);
+  void multiplySmall(MutableArrayRef<Value> sums, Value a, Value x);
+  SmallVector<Value> multiplyLarge(ArrayRef<Value> sums, ArrayRef<Value> as,
+                                   ArrayRef<Value> xs);
+  Value stageElement(Value element, Value matrix, Value first, Value numRows);
 
   int64_t threads;
+  Value hasLarge; ///< whether the target has the large product
 };
 
 } // namespace mlir::tenon
