@@ -117,18 +117,6 @@ static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
       return ("the batch norm's input is a result too, but is not stored" +
               remedy)
           .str();
-  Division division(op, norm);
-  for (Operation &inner : op.getBody()->without_terminator()) {
-    if (llvm::is_contained(division.after, &inner))
-      continue;
-    for (Value operand : inner.getOperands())
-      if (!division.before.contains(operand) && !operand.getDefiningOp() &&
-          cast<RankedTensorType>(operand.getType()).getRank() == 2 &&
-          cast<RankedTensorType>(operand.getType()).getDimSize(0) != 1)
-        return formatv("'{0}', before the batch norm, reads an operand with "
-                       "rows{1}",
-                       inner.getName().getStringRef(), remedy);
-  }
   return "";
 }
 
@@ -167,8 +155,13 @@ static std::optional<AffineStep> findStep(OpTy op, Value &before) {
 
 std::optional<SmallVector<AffineStep>>
 tenon::findAffineSteps(FusedLinearOp op, BatchNormTrainingOp norm) {
+  return findAffineSteps(op.getAccumulator(), norm);
+}
+
+std::optional<SmallVector<AffineStep>>
+tenon::findAffineSteps(Value product, BatchNormTrainingOp norm) {
   SmallVector<AffineStep> steps;
-  for (Value value = norm.getInput(); value != op.getAccumulator();) {
+  for (Value value = norm.getInput(); value != product;) {
     Operation *producer = value.getDefiningOp();
     std::optional<AffineStep> step;
     if (auto add = dyn_cast_or_null<AddOp>(producer))

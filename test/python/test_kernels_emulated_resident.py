@@ -23,7 +23,11 @@ MAX_BLOCKS = 192
 
 @dataclass
 class Norm:
-    """y = leaky_relu(batch_norm(leaky_relu(scale x w^T + bias))) + residual; parts of it are left out."""
+    """y = leaky_relu(batch_norm(leaky_relu(scale x w^T + bias))) + residual; parts of it are left out.
+
+    A residual is added `after` the batch norm, or `before` it to what it normalises, or `both`. Without the activation
+    before it what is normalised is `affine` in the product.
+    """
 
     m: int
     n: int
@@ -31,6 +35,8 @@ class Norm:
     schedule: str
     element: str = "bf16"
     full: bool = True  # else batch norm of the bare product, without parameters
+    residual: str = "after"
+    affine: bool = False
 
     @property
     def workspace(self) -> int:
@@ -50,19 +56,28 @@ class Norm:
         residual = f", %residual = %r: {y}" if self.full else ""
         cast = self.element != "f32"
         if self.full:
+            activation = f"tenon.leaky_relu %1 {{negative_slope = {SLOPE}}} : {t}"
+            normalised, result = "%1" if self.affine else "%2", "%4"
+            before = after = ""
+            if self.residual != "after":
+                before, normalised = f"%b = tenon.add {normalised}, %residual : {t}, {yt}", "%b"
+            if self.residual != "before":
+                after, result = f"%5 = tenon.add %4, %residual : {t}, {yt}", "%5"
             body = f"""
     %0 = tenon.mul %acc, %scale : {t}, {vt}
     %1 = tenon.add %0, %bias : {t}, {vt}
-    %2 = tenon.leaky_relu %1 {{negative_slope = {SLOPE}}} : {t}
-    %3:3 = tenon.batch_norm_training %2 weight(%weight) bias(%shift) running(%mean, %var)
+    {"" if self.affine else f"%2 = {activation}"}
+    {before}
+    %3:3 = tenon.batch_norm_training {normalised} weight(%weight) bias(%shift) running(%mean, %var)
         {{eps = {EPS}, momentum = {MOMENTUM}}} : ({", ".join([t] + 4 * [vt])}) -> ({t}, {vt}, {vt})
     %4 = tenon.leaky_relu %3#0 {{negative_slope = {SLOPE}}} : {t}
-    %5 = tenon.add %4, %residual : {t}, {yt}"""
+    {after}"""
         else:
+            result = "%5"
             body = f"""
     %5 = tenon.batch_norm_training %acc {{eps = {EPS}}} : ({t}) -> {t}"""
-        last = f"%6 = tenon.cast %5 : {t} -> {yt}" if cast else ""
-        result = "%6" if cast else "%5"
+        last = f"%6 = tenon.cast {result} : {t} -> {yt}" if cast else ""
+        result = "%6" if cast else result
         outs = f"%y: {y}, %mean_: {v}, %var_: {v}" if self.full else f"%y: {y}"
         yields = f"{result}, %3#1, %3#2 : {yt}, {vt}, {vt}" if self.full else f"{result} : {yt}"
         x, w = f"memref<{self.m}x{self.k}x{self.element}>", f"memref<{self.n}x{self.k}x{self.element}>"
@@ -106,12 +121,14 @@ class Case:
 
         z = to_numbers(self.x, layer.element) @ to_numbers(self.w, layer.element).T
         scale, bias, weight, shift = self.vectors[:4].astype(np.float64)
+        residual = to_numbers(self.residual, layer.element)
         if layer.full:
-            z = leaky(scale * z + bias)
+            z = scale * z + bias if layer.affine else leaky(scale * z + bias)
+            z += residual if layer.residual != "after" else 0
         y = (z - z.mean(0)) / np.sqrt(z.var(0) + EPS)
         if not layer.full:
             return [y]
-        y = leaky(y * weight + shift) + to_numbers(self.residual, layer.element)
+        y = leaky(y * weight + shift) + (residual if layer.residual != "before" else 0)
         return [
             y,
             (1 - MOMENTUM) * mean + MOMENTUM * z.mean(0),
@@ -165,6 +182,11 @@ LAYERS = {
     "cluster": (Norm(300, 64, 72, wgmma("64x32", 32, "4x1", CLUSTER), "f32"), 6),
     "cluster_full": (Norm(256, 96, 64, wgmma("64x32", 64, "4x1", CLUSTER)), 8),
     "wide_cluster": (Norm(130, 96, 64, wgmma("64x32", 64, "4x1", WIDE_CLUSTER)), 6),
+    "affine": (Norm(200, 72, 72, wgmma("64x32", 64, "4x1"), affine=True), 9),
+    "affine_f32": (Norm(256, 32, 64, wgmma("128x32", 32, "8x1", CLUSTER), "f32", affine=True), 2),
+    "residual_before": (Norm(200, 72, 72, wgmma("64x32", 64, "4x1"), residual="before"), 9),
+    "residual_both": (Norm(300, 32, 64, wgmma("256x32", 32, "8x1"), "f32", residual="both"), 2),
+    "affine_and_residual": (Norm(128, 64, 64, wgmma("128x32", 64, "8x1"), "f16", affine=True, residual="before"), 2),
     "two_rows": (Norm(2, 32, 64, wgmma("64x32", 64, "4x1"), "f16"), 1),
     "many_row_tiles": (Norm(64 * 19 + 3, 32, 64, wgmma("64x32", 64, "4x1")), 20),
 }

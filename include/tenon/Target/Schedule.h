@@ -133,6 +133,9 @@ struct AffineStep {
 /// if it is other than such steps and changes of type.
 std::optional<SmallVector<AffineStep>>
 findAffineSteps(FusedLinearOp op, BatchNormTrainingOp norm);
+/// The same of another op's region, where `product` is the accumulator.
+std::optional<SmallVector<AffineStep>>
+findAffineSteps(Value product, BatchNormTrainingOp norm);
 
 /// Parts in which `method` takes elements of f32 (`tenon.split`); 0 if it takes
 /// them as they are.

@@ -80,20 +80,6 @@ func.func @many_rows(%x: memref<12300x128xbf16>, %w: memref<64x128xbf16>, %r: me
 
 // -----
 
-func.func @residual_before(%x: memref<128x128xbf16>, %w: memref<64x128xbf16>, %r: memref<128x64xf32>, %y: memref<128x64xf32>, %s: memref<198144xi8>) {
-  // expected-error @below {{what is reduced may depend on operands with one value a feature alone}}
-  tenon.tiled_linear %x, %w : memref<128x128xbf16>, memref<64x128xbf16>
-      epilogue(%acc: tensor<128x64xf32>, %res = %r: memref<128x64xf32>) outs(%y: memref<128x64xf32>) workspace(%s: memref<198144xi8>)
-      schedule<wgmma, tile = 64x32x64, warps = 4x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = resident> {
-    %1 = tenon.add %acc, %res : tensor<128x64xf32>, tensor<128x64xf32>
-    %0 = tenon.batch_norm_training %1 : (tensor<128x64xf32>) -> tensor<128x64xf32>
-    tenon.yield %0 : tensor<128x64xf32>
-  }
-  return
-}
-
-// -----
-
 func.func @product_after(%x: memref<128x128xbf16>, %w: memref<64x128xbf16>, %r: memref<128x64xf32>, %y: memref<128x64xf32>, %s: memref<198144xi8>) {
   // expected-error @below {{what follows the reduction may need no more of the product than what is reduced}}
   tenon.tiled_linear %x, %w : memref<128x128xbf16>, memref<64x128xbf16>

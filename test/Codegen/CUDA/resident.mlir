@@ -35,6 +35,11 @@
 // CHECK: llvm.store {{.*}} : f32, !llvm.ptr<3>
 // CHECK: "bar.sync $0, 128;"
 // CHECK: llvm.load {{.*}} : !llvm.ptr<3> -> vector<2xf32>
+// Lanes of the first row store origins, a pair of each of 4 blocks of 8 columns.
+// CHECK: scf.if
+// CHECK-COUNT-4: llvm.store {{.*}} : vector<2xf32>, !llvm.ptr<3>
+// CHECK: nvvm.bar.warp.sync
+// CHECK: llvm.load {{.*}} : !llvm.ptr<3> -> vector<2xf32>
 // Of 8 columns: 4, 2, then 1 a lane, mean and M2.
 // CHECK-COUNT-14: nvvm.shfl.sync bfly
 // CHECK-NOT: nvvm.shfl.sync bfly
@@ -44,7 +49,7 @@
 // CHECK: "fence.proxy.async.shared::cta;"
 // CHECK: "bar.sync $0, 256;"
 // CHECK: cp.async.bulk.tensor.shared.cluster.global
-// The running statistics, while the states of the six row tiles come; these in their order.
+// What the epilogue needs first of the operands, and the running statistics, while the states of the six row tiles come; these in their order.
 // CHECK-COUNT-2: llvm.load {{.*}} : !llvm.ptr<1> -> f32
 // CHECK: scf.while
 // CHECK-COUNT-6: @p ld.relaxed.gpu.global.v2.b64
@@ -66,12 +71,69 @@ func.func @layer(%x: memref<768x128xbf16>, %w: memref<64x128xbf16>, %mean: memre
       schedule<wgmma, tile = 128x32x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1,
                cluster = 2x1, reduction = resident> {
     %a = tenon.mul %acc, %s : tensor<768x64xf32>, tensor<64xf32>
-    %0:3 = tenon.batch_norm_training %a running(%m, %v)
+    %b = tenon.relu %a : tensor<768x64xf32>
+    %0:3 = tenon.batch_norm_training %b running(%m, %v)
         : (tensor<768x64xf32>, tensor<64xf32>, tensor<64xf32>) -> (tensor<768x64xf32>, tensor<64xf32>, tensor<64xf32>)
     %1 = tenon.relu %0#0 : tensor<768x64xf32>
     %2 = tenon.add %1, %res : tensor<768x64xf32>, tensor<768x64xbf16>
     %3 = tenon.cast %2 : tensor<768x64xf32> -> tensor<768x64xbf16>
     tenon.yield %3, %0#1, %0#2 : tensor<768x64xbf16>, tensor<64xf32>, tensor<64xf32>
+  }
+  return
+}
+
+// Scale and bias are the same in all rows: the products themselves are reduced, and what was found is scaled.
+// CHECK-LABEL: llvm.func @affine_tiled(
+// CHECK: nvvm.wgmma.mma_async
+// CHECK: wgmma.wait_group.sync.aligned 0
+// CHECK-NOT: arith.mulf %{{.*}} : vector
+// CHECK-NOT: llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: "st.relaxed.gpu.global.v2.b64 [$0], {$1, $2};"
+// CHECK: %[[SCALE:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: %[[BIAS:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: scf.while
+// The mean and, twice, M2 of the norm's input.
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[MEAN:.*]], %[[SCALE]] : f32
+// CHECK: %[[HALF:.*]] = arith.mulf %{{.*}}, %[[SCALE]] : f32
+// CHECK: arith.mulf %[[HALF]], %[[SCALE]] : f32
+// CHECK: %[[OFINPUT:.*]] = arith.addf %[[SCALED]],
+// CHECK: math.sqrt
+// A bias that is no number stays.
+// CHECK: %[[ZERO:.*]] = arith.subf %[[OFINPUT]], %[[OFINPUT]] : f32
+// CHECK: arith.addf %[[MEAN]], %[[ZERO]] : f32
+func.func @affine(%x: memref<768x128xbf16>, %w: memref<64x128xbf16>, %scale: memref<64xf32>, %bias: memref<64xf32>,
+                  %y: memref<768x64xf32>, %space: memref<198144xi8>) {
+  tenon.tiled_linear %x, %w : memref<768x128xbf16>, memref<64x128xbf16>
+      epilogue(%acc: tensor<768x64xf32>, %s = %scale: memref<64xf32>, %b = %bias: memref<64xf32>)
+      outs(%y: memref<768x64xf32>) workspace(%space: memref<198144xi8>)
+      schedule<wgmma, tile = 128x32x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1,
+               reduction = resident> {
+    %0 = tenon.mul %acc, %s : tensor<768x64xf32>, tensor<64xf32>
+    %1 = tenon.add %0, %b : tensor<768x64xf32>, tensor<64xf32>
+    %2 = tenon.batch_norm_training %1 : (tensor<768x64xf32>) -> tensor<768x64xf32>
+    tenon.yield %2 : tensor<768x64xf32>
+  }
+  return
+}
+
+// A residual before the norm: threads load it, and TMA does not.
+// CHECK-LABEL: llvm.func @residual_before_tiled(
+// CHECK: "prefetch.global.L2 [$0];"
+// CHECK: wgmma.wait_group.sync.aligned 0
+// CHECK-COUNT-8: llvm.load {{.*}} : !llvm.ptr<1> -> vector<2xbf16>
+// CHECK: nvvm.shfl.sync bfly
+// CHECK-NOT: cp.async.bulk.tensor.shared.cluster.global
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+func.func @residual_before(%x: memref<768x128xbf16>, %w: memref<64x128xbf16>, %r: memref<768x64xbf16>, %y: memref<768x64xf32>,
+                           %space: memref<198144xi8>) {
+  tenon.tiled_linear %x, %w : memref<768x128xbf16>, memref<64x128xbf16>
+      epilogue(%acc: tensor<768x64xf32>, %res = %r: memref<768x64xbf16>)
+      outs(%y: memref<768x64xf32>) workspace(%space: memref<198144xi8>)
+      schedule<wgmma, tile = 128x32x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1,
+               reduction = resident> {
+    %0 = tenon.add %acc, %res : tensor<768x64xf32>, tensor<768x64xbf16>
+    %1 = tenon.batch_norm_training %0 : (tensor<768x64xf32>) -> tensor<768x64xf32>
+    tenon.yield %1 : tensor<768x64xf32>
   }
   return
 }

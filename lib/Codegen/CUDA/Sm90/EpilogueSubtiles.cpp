@@ -64,6 +64,26 @@ bool EpilogueSubtiles::addMoments(TiledLinearOp op) {
   return true;
 }
 
+/// Whether what a region yields depends on `argument` in another way than
+/// through what it reduces: that is in registers when subtiles are computed.
+static bool isNeeded(TiledLinearOp op, BlockArgument argument) {
+  SmallVector<Value> pending(op.getYield().getValues());
+  DenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (value == argument)
+      return true;
+    Operation *defining = value.getDefiningOp();
+    if (!defining || !seen.insert(value).second)
+      continue;
+    auto reduction = dyn_cast<ReductionEpilogueOp>(defining);
+    for (Value operand : defining->getOperands())
+      if (!reduction || operand != reduction.getReducedInput())
+        pending.push_back(operand);
+  }
+  return false;
+}
+
 std::optional<EpilogueSubtiles>
 EpilogueSubtiles::choose(TiledLinearOp op, const TileGeometry &geometry) {
   if (!geometry.isWgmma())
@@ -78,7 +98,7 @@ EpilogueSubtiles::choose(TiledLinearOp op, const TileGeometry &geometry) {
   };
   for (auto [argument, matrix] :
        llvm::zip(op.getBody()->getArguments().drop_front(), op.getInputs()))
-    if (isMatrix(argument.getType()) &&
+    if (isMatrix(argument.getType()) && isNeeded(op, argument) &&
         !add(subtiles.operands, matrix, argument))
       return std::nullopt;
   for (auto [value, matrix] :

@@ -48,7 +48,8 @@ struct EpilogueSubtiles {
   /// The widest subtiles that fit. None if the results have to be stored in
   /// another way: TMA needs rows of multiples of 16 bytes, in tensors of f32,
   /// f16 or bf16, and its narrowest swizzle rows of 32 bytes of a subtile.
-  /// Moments need what they are of among the results.
+  /// Moments need what they are of among the results. Operands that only what
+  /// is reduced depends on have no part in it.
   static std::optional<EpilogueSubtiles> choose(TiledLinearOp op,
                                                 const TileGeometry &geometry);
 

@@ -19,25 +19,47 @@ using namespace mlir::tenon;
 /// Columns of a block of 8 that a thread has, next to each other.
 static constexpr unsigned kLanes = 2;
 
+FinishedColumns::FinishedColumns(TiledFrame &frame,
+                                 ReductionEpilogueOp reduction)
+    : frame(frame), b(frame.b), reduction(reduction) {
+  findSources();
+}
+
+/// Finishes a column in a block that is then thrown away.
+void FinishedColumns::findSources() {
+  SmallVector<Value> columnOperands = reduction.getColumnOperands();
+  Block scratch;
+  auto addScalars = [&](unsigned count) {
+    SmallVector<Value> scalars;
+    for (unsigned i = 0; i != count; ++i)
+      scalars.push_back(scratch.addArgument(b.getF32Type(), b.getLoc()));
+    return scalars;
+  };
+  Value count = addScalars(1).front();
+  SmallVector<Value> state = addScalars(reduction.getStateSize());
+  SmallVector<Value> operands = addScalars(columnOperands.size());
+  OpBuilder builder(b.getContext());
+  builder.setInsertionPointToEnd(&scratch);
+  for (Value scalar :
+       reduction.emitFinish(builder, b.getLoc(), count, state, operands)) {
+    const auto *operand = llvm::find(operands, scalar);
+    sources.push_back(operand != operands.end()
+                          ? columnOperands[operand - operands.begin()]
+                          : Value());
+  }
+}
+
 /// A column's scalars lie together.
 Value FinishedColumns::getPlace(Value inTile) const {
   return b.offset(b.offset(frame.shared, frame.geometry.finishedOffset()),
                   b.mul(inTile, kFinishedBytesPerColumn));
 }
 
-void FinishedColumns::store(Value inTile, ArrayRef<Value> finished,
-                            ArrayRef<Value> operands) {
-  SmallVector<Value> columnOperands = reduction.getColumnOperands();
+void FinishedColumns::store(Value inTile, ArrayRef<Value> finished) {
   SmallVector<Value> kept;
-  sources.clear();
-  for (Value scalar : finished) {
-    const auto *operand = llvm::find(operands, scalar);
-    bool isOperand = operand != operands.end();
-    sources.push_back(isOperand ? columnOperands[operand - operands.begin()]
-                                : Value());
-    if (!isOperand)
+  for (auto [scalar, operand] : llvm::zip_equal(finished, sources))
+    if (!operand)
       kept.push_back(scalar);
-  }
   assert(4 * kept.size() <= kFinishedBytesPerColumn && "checked before");
   Value place = getPlace(inTile);
   for (auto [index, scalar] : llvm::enumerate(kept))

@@ -22,16 +22,14 @@ namespace mlir::tenon {
 /// are, which each thread loads again where it needs them.
 class FinishedColumns {
 public:
-  FinishedColumns(TiledFrame &frame, ReductionEpilogueOp reduction)
-      : frame(frame), b(frame.b), reduction(reduction) {}
+  FinishedColumns(TiledFrame &frame, ReductionEpilogueOp reduction);
 
   Value getReducedInput() const {
     return ReductionEpilogueOp(reduction).getReducedInput();
   }
 
-  /// Stores what `emitFinish` made of `operands` for a column of the tile.
-  /// Comes before the others, and always gives as many scalars.
-  void store(Value inTile, ArrayRef<Value> finished, ArrayRef<Value> operands);
+  /// Stores what `emitFinish` gave for a column of the tile.
+  void store(Value inTile, ArrayRef<Value> finished);
 
   /// Loads the operands of an emitter's lanes.
   void loadOperands(ElementEmitter &emitter) const;
@@ -40,6 +38,7 @@ public:
   void set(ElementEmitter &emitter, int64_t inTile) const;
 
 private:
+  void findSources();
   Value getPlace(Value inTile) const;
 
   TiledFrame &frame;

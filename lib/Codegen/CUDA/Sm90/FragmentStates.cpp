@@ -11,6 +11,8 @@
 
 #include "FragmentStates.h"
 
+#include "../ElementEmitter.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -55,8 +57,8 @@ ReductionState tenon::combineAll(KernelBuilder &b,
 }
 
 FragmentStates::FragmentStates(TiledFrame &frame, ReductionEpilogueOp reduction,
-                               const WorkItem &item)
-    : frame(frame), b(frame.b), reduction(reduction),
+                               const WorkItem &item, Value memory)
+    : frame(frame), b(frame.b), reduction(reduction), memory(memory),
       rowBlocks(frame.geometry.warpM() / 16) {
   countRows(item);
 }
@@ -90,65 +92,85 @@ Value FragmentStates::shuffle(Value value, unsigned step) {
                               NVVM::ShflKind::bfly, UnitAttr());
 }
 
+Value FragmentStates::getOrigin(Value inTile) {
+  return b.offset(memory, b.mul(inTile, kOriginBytesPerColumn));
+}
+
+/// The lanes of the warp's first row.
+void FragmentStates::storeOrigins(ValueRange elements) {
+  Value inBlock = b.shiftLeft(frame.lane, 1);
+  frame.emitIf(b.less(frame.lane, 4), [&] {
+    for (int64_t block = 0; block != frame.geometry.tileN / 8; ++block) {
+      SmallVector<Value> first(elements.slice(block * kRows * kLanes, kLanes));
+      // What is no row may be no number either.
+      if (!inRange.empty())
+        for (Value &value : first)
+          value = b.select(inRange[0], value, b.f32(0));
+      storeLanes(b, getOrigin(b.add(inBlock, 8 * block)), b.i64(0),
+                 b.getF32Type(), first);
+    }
+  });
+  frame.syncWarp();
+}
+
 /// Of a column of the thread: two of each block of 8.
-FragmentStates::Column FragmentStates::reduceRows(ValueRange elements,
-                                                  int64_t column) {
-  SmallVector<Value> values;
+ReductionState FragmentStates::reduceRows(ValueRange elements, int64_t column,
+                                          Value origin) {
+  SmallVector<ReductionState> rows;
   for (int64_t i = 0; i != rowBlocks * kRows; ++i) {
     int64_t block = i / kRows * frame.geometry.tileN / 8 + column / kLanes;
-    values.push_back(
-        elements[(block * kRows + i % kRows) * kLanes + column % kLanes]);
-  }
-  // What is no row may be no number either.
-  Value first =
-      inRange.empty() ? values[0] : b.select(inRange[0], values[0], b.f32(0));
-  Value origin = NVVM::ShflOp::create(b, first.getType(), b.i32(-1), first,
-                                      b.bitAnd(frame.lane, 3), b.i32(31),
-                                      NVVM::ShflKind::idx, UnitAttr());
-  for (Value &value : values)
-    value = arith::SubFOp::create(b, value, origin);
-  if (inRange.empty())
-    return {{counts[0], reduction.emitChunk(b, b.getLoc(), values)}, origin};
-  SmallVector<ReductionState> rows;
-  for (auto [value, isRow] : llvm::zip_equal(values, inRange)) {
-    Value element = b.select(isRow, value, b.f32(0));
-    Value count = b.select(isRow, b.f32(1), b.f32(0));
+    Value element =
+        elements[(block * kRows + i % kRows) * kLanes + column % kLanes];
+    element = arith::SubFOp::create(b, element, origin);
+    Value count = b.f32(1);
+    if (!inRange.empty()) {
+      element = b.select(inRange[i], element, b.f32(0));
+      count = b.select(inRange[i], count, b.f32(0));
+    }
     rows.push_back({count, reduction.emitChunk(b, b.getLoc(), element)});
   }
-  return {combineTree(b, reduction, rows), origin};
+  return combineTree(b, reduction, rows);
 }
 
 /// Keeps the upper half of the columns in lanes that have the step's bit, the
 /// lower half in the others.
-SmallVector<FragmentStates::Column>
-FragmentStates::exchange(ArrayRef<Column> columns, unsigned step) {
+SmallVector<ReductionState>
+FragmentStates::exchange(ArrayRef<ReductionState> columns, unsigned step) {
   Value isUpper = b.less(b.i32(0), b.bitAnd(frame.lane, kRowBits[step]));
   size_t half = columns.size() / 2;
-  SmallVector<Column> result;
+  SmallVector<ReductionState> result;
   for (size_t i = 0; i != half; ++i) {
-    const Column &first = columns[i], &second = columns[half + i];
     SmallVector<Value> kept, other;
     for (auto [lower, upper] :
-         llvm::zip_equal(first.state.scalars, second.state.scalars)) {
+         llvm::zip_equal(columns[i].scalars, columns[half + i].scalars)) {
       kept.push_back(b.select(isUpper, upper, lower));
       other.push_back(shuffle(b.select(isUpper, lower, upper), step));
     }
-    ReductionState both{counts[step + 1],
-                        reduction.emitCombine(b, b.getLoc(), counts[step], kept,
-                                              received[step], other)};
-    result.push_back({both, b.select(isUpper, second.origin, first.origin)});
+    result.push_back(
+        {counts[step + 1], reduction.emitCombine(b, b.getLoc(), counts[step],
+                                                 kept, received[step], other)});
   }
   return result;
 }
 
 ReductionState FragmentStates::reduce(ValueRange elements, int64_t group) {
   constexpr int64_t each = kColumns / 4;
-  SmallVector<Column> columns;
-  for (int64_t i = 0; i != each; ++i)
-    columns.push_back(reduceRows(elements, group * each + i));
+  Value inBlock = b.shiftLeft(b.bitAnd(frame.lane, 3), 1);
+  SmallVector<ReductionState> columns;
+  for (int64_t i = 0; i != each; i += kLanes) {
+    int64_t block = (group * each + i) / kLanes;
+    SmallVector<Value> origins =
+        loadLanes(b, getOrigin(b.add(inBlock, 8 * block)), b.i64(0),
+                  b.getF32Type(), kLanes);
+    for (auto [lane, origin] : llvm::enumerate(origins))
+      columns.push_back(reduceRows(elements, group * each + i + lane, origin));
+  }
   for (unsigned step = 0; step != std::size(kRowBits); ++step)
     columns = exchange(columns, step);
-  auto &[state, origin] = columns.front();
+  ReductionState &state = columns.front();
+  Value origin = LLVM::LoadOp::create(
+      b, b.getF32Type(), getOrigin(b.add(getColumn(), group * kColumns)),
+      /*alignment=*/4);
   state.scalars = reduction.emitMove(b, b.getLoc(), state.scalars, origin);
   return state;
 }

@@ -35,16 +35,22 @@ ReductionState combineAll(KernelBuilder &b, ReductionEpilogueOp reduction,
 /// lane keeps half of its columns and hands the others to a lane of other rows,
 /// from which it gets as many: in the end it has one column, of all rows.
 ///
-/// Elements are taken relative to the first row's of their column, which keeps
-/// the digits of small differences between large numbers.
+/// Elements are taken relative to an origin, that of the warp's first row in
+/// their column, which keeps the digits of small differences between large
+/// numbers. Origins lie in shared memory: there they cost fewer instructions
+/// than shuffles.
 class FragmentStates {
 public:
   /// Columns of a group: 8 of each of the 4 lanes of a row.
   static constexpr int64_t kColumns = 32;
+  static constexpr int64_t kOriginBytesPerColumn = 4;
 
+  /// `memory` is the warp's own, for the origins of the tile's columns.
   FragmentStates(TiledFrame &frame, ReductionEpilogueOp reduction,
-                 const WorkItem &item);
+                 const WorkItem &item, Value memory);
 
+  /// Comes before `reduce`, with the same elements.
+  void storeOrigins(ValueRange elements);
   /// The state of one column of a group, by number. `elements` are the
   /// thread's, as WarpgroupProduct gives accumulators.
   ReductionState reduce(ValueRange elements, int64_t group);
@@ -53,19 +59,16 @@ public:
 
 private:
   void countRows(const WorkItem &item);
-  /// What the thread has of a column: the state of its elements without their
-  /// origin, which is the same in all lanes.
-  struct Column {
-    ReductionState state;
-    Value origin;
-  };
-  Column reduceRows(ValueRange elements, int64_t column);
-  SmallVector<Column> exchange(ArrayRef<Column> columns, unsigned step);
+  Value getOrigin(Value inTile);
+  ReductionState reduceRows(ValueRange elements, int64_t column, Value origin);
+  SmallVector<ReductionState> exchange(ArrayRef<ReductionState> columns,
+                                       unsigned step);
   Value shuffle(Value value, unsigned step);
 
   TiledFrame &frame;
   KernelBuilder &b;
   ReductionEpilogueOp reduction;
+  Value memory;
   int64_t rowBlocks;
   SmallVector<Value> inRange; ///< by row of the thread; none: all are
   /// Rows of a lane's columns before each step, and of what it gets then.

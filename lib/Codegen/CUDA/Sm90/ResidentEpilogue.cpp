@@ -16,13 +16,15 @@ using namespace mlir::tenon;
 
 /// A thread's elements of a block of 8 columns: two rows of two.
 static constexpr int64_t kRows = 2, kLanes = 2, kElements = kRows * kLanes;
-static constexpr int64_t kWarps = 4; ///< of a warpgroup
+/// Blocks whose operands are loaded before one is computed.
+static constexpr int64_t kBlocksAhead = 8;
 
 ResidentEpilogue::ResidentEpilogue(TiledFrame &frame, TiledLinearOp op,
                                    TmaEpilogue &tma)
     : frame(frame), b(frame.b), op(op), tma(tma),
       plan(*EpiloguePlan::get(*op.getBody())),
-      reduction(plan.getPhases().front().reduction), exchange(frame, reduction),
+      reduction(plan.getPhases().front().reduction),
+      affine(AffineInput::find(op, reduction)), exchange(frame, reduction),
       finished(frame, reduction) {
   tma.setFinished(finished);
   chooseStaged();
@@ -32,42 +34,52 @@ ResidentEpilogue::ResidentEpilogue(TiledFrame &frame, TiledLinearOp op,
 // What is reduced
 //===----------------------------------------------------------------------===//
 
-/// Turns accumulators of 8 columns into what is reduced of them.
-void ResidentEpilogue::computeBlock(const WorkItem &item, int64_t block,
-                                    MutableArrayRef<Value> elements) {
+/// The operands of 16 rows of the warp, in 8 columns.
+std::unique_ptr<ElementEmitter>
+ResidentEpilogue::loadBlock(const WorkItem &item, int64_t number) {
   const TileGeometry &geometry = frame.geometry;
-  const EpiloguePhase &phase = plan.getPhases().front();
+  int64_t blocks = geometry.tileN / 8, block = number % blocks;
   Value column = b.add(item.column, b.shiftLeft(b.bitAnd(frame.lane, 3), 1));
   column = b.add(column, 8 * block);
   if (geometry.hasRaggedColumns())
     column = b.min(column, b.i32(geometry.n - kLanes));
-  ElementEmitter emitter(b, frame.operands, b.toI64(column), kLanes);
-  setStaged(emitter, block);
-  emitter.emitRowInvariant(phase);
-  Value input = reduction.getReducedInput();
-  for (int64_t rowBlock = 0; rowBlock != geometry.warpM() / 16; ++rowBlock) {
-    Value first = b.add(b.add(item.row, frame.warpRow),
-                        b.add(b.shiftRight(frame.lane, 2), 64 * rowBlock));
-    SmallVector<Value> rows;
-    for (int64_t i = 0; i != kRows; ++i)
-      rows.push_back(
-          b.toI64(b.min(b.add(first, 8 * i), b.i32(geometry.m - 1))));
-    emitter.beginRows(rows, {});
-    auto own = elements.slice(
-        (rowBlock * geometry.tileN / 8 + block) * kElements, kElements);
-    for (int64_t i = 0; i != kElements; ++i)
-      emitter.set(op.getAccumulator(), i / kLanes, i % kLanes, own[i]);
-    for (int64_t i = 0; i != kElements; ++i)
-      own[i] = emitter.get(input, i / kLanes, i % kLanes);
-  }
+  auto emitter = std::make_unique<ElementEmitter>(b, frame.operands,
+                                                  b.toI64(column), kLanes);
+  setStaged(*emitter, block);
+  emitter->emitRowInvariant(plan.getPhases().front());
+  Value first =
+      b.add(b.add(item.row, frame.warpRow),
+            b.add(b.shiftRight(frame.lane, 2), 64 * (number / blocks)));
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i != kRows; ++i)
+    rows.push_back(b.toI64(b.min(b.add(first, 8 * i), b.i32(geometry.m - 1))));
+  SmallVector<BlockArgument> loaded(plan.getPhases().front().operands);
+  llvm::erase(loaded, op.getAccumulator());
+  emitter->beginRows(rows, loaded);
+  return emitter;
 }
 
+/// Turns accumulators into what is reduced of them. Loads of operands with rows
+/// are on their way a few blocks ahead.
 SmallVector<Value> ResidentEpilogue::computeReduced(const WorkItem &item,
                                                     ValueRange accumulators) {
   SmallVector<Value> elements(accumulators);
-  if (reduction.getReducedInput() != op.getAccumulator())
-    for (int64_t block = 0; block != frame.geometry.tileN / 8; ++block)
-      computeBlock(item, block, elements);
+  Value input = reduction.getReducedInput();
+  if (input == op.getAccumulator() || affine)
+    return elements;
+  int64_t count = frame.geometry.warpM() / 16 * frame.geometry.tileN / 8;
+  SmallVector<std::unique_ptr<ElementEmitter>> emitters;
+  for (int64_t number = 0; number != count; ++number) {
+    while (static_cast<int64_t>(emitters.size()) <
+           std::min(number + kBlocksAhead, count))
+      emitters.push_back(loadBlock(item, emitters.size()));
+    std::unique_ptr<ElementEmitter> emitter = std::move(emitters[number]);
+    auto own = MutableArrayRef(elements).slice(number * kElements, kElements);
+    for (int64_t i = 0; i != kElements; ++i)
+      emitter->set(op.getAccumulator(), i / kLanes, i % kLanes, own[i]);
+    for (int64_t i = 0; i != kElements; ++i)
+      own[i] = emitter->get(input, i / kLanes, i % kLanes);
+  }
   return elements;
 }
 
@@ -84,10 +96,20 @@ Value ResidentEpilogue::getWarpState(Value warpgroup, Value warp,
                   b.mul(place, kStateBytesPerColumn));
 }
 
+/// The origins of a warp's states lie behind the states of all.
+Value ResidentEpilogue::getOrigins(Value warpgroup, Value warp) {
+  int64_t tileN = frame.geometry.tileN;
+  Value memory = b.offset(getWarpgroupMemory(warpgroup),
+                          kWarps * tileN * kStateBytesPerColumn);
+  return b.offset(memory,
+                  b.mul(warp, tileN * FragmentStates::kOriginBytesPerColumn));
+}
+
 void ResidentEpilogue::storeWarpStates(const WorkItem &item,
                                        ValueRange elements) {
-  FragmentStates states(frame, reduction, item);
   Value warpgroup = b.sub(frame.warpgroup, 1), warp = b.bitAnd(frame.warp, 3);
+  FragmentStates states(frame, reduction, item, getOrigins(warpgroup, warp));
+  states.storeOrigins(elements);
   Value column = states.getColumn();
   constexpr int64_t each = FragmentStates::kColumns;
   for (int64_t group = 0; group != frame.geometry.tileN / each; ++group) {
@@ -151,6 +173,8 @@ void ResidentEpilogue::emitForColumns(llvm::function_ref<void(Value)> body) {
 
 SmallVector<Value> ResidentEpilogue::loadColumnOperands(Value column) {
   ElementEmitter emitter(b, frame.operands, column, /*lanes=*/1);
+  if (affine)
+    affine->load(b, emitter);
   return llvm::map_to_vector(reduction.getColumnOperands(), [&](Value operand) {
     return castFloat(b, emitter.get(operand, 0, 0), b.getF32Type());
   });
@@ -165,9 +189,14 @@ void ResidentEpilogue::finishColumn(const WorkItem &item, Value turn,
   // On their way while the other blocks' states are.
   SmallVector<Value> operands = loadColumnOperands(column);
   ReductionState state = exchange.combine(turn, inTile);
+  SmallVector<Value> reduced = state.scalars;
+  if (affine)
+    state.scalars = affine->mapState(b, reduced);
   SmallVector<Value> scalars =
       reduction.emitFinish(b, b.getLoc(), state.count, state.scalars, operands);
-  finished.store(inTile, scalars, operands);
+  if (affine)
+    affine->adapt(b, reduced, state.scalars, scalars);
+  finished.store(inTile, scalars);
   if (llvm::any_of(reduction->getResults().drop_front(),
                    [](Value result) { return !result.use_empty(); }))
     frame.emitIf(b.both(b.equal(item.row, 0), inRange),
@@ -208,10 +237,11 @@ void ResidentEpilogue::emit(const WorkItem &item, Value turn, Value turns,
     frame.barrier();
     tma.copies.loadFirst(item);
   }
+  // More loads that are on their way while the other blocks' states are.
+  tma.prepare(item);
   emitForColumns([&](Value inTile) { finishColumn(item, turn, inTile); });
   frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.arriveAtEnd(); });
   frame.barrier();
   frame.computePlace();
-  tma.prepare(item);
   tma.emit(item, elements);
 }

@@ -12,6 +12,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_SM90_RESIDENTEPILOGUE_H
 #define TENON_LIB_CODEGEN_CUDA_SM90_RESIDENTEPILOGUE_H
 
+#include "AffineInput.h"
 #include "PanelExchange.h"
 #include "TmaEpilogue.h"
 
@@ -45,6 +46,8 @@ public:
   void clear(Value turns) { exchange.clear(turns); }
 
 private:
+  static constexpr int64_t kWarps = 4; ///< of a warpgroup
+
   Value getWarpgroupMemory(Value warpgroup);
   void chooseStaged();
   Value getStaged(size_t operand, Value inTile);
@@ -52,12 +55,13 @@ private:
   void setStaged(ElementEmitter &emitter, int64_t block);
   SmallVector<Value> computeReduced(const WorkItem &item,
                                     ValueRange accumulators);
-  void computeBlock(const WorkItem &item, int64_t block,
-                    MutableArrayRef<Value> elements);
+  std::unique_ptr<ElementEmitter> loadBlock(const WorkItem &item,
+                                            int64_t number);
   void storeWarpStates(const WorkItem &item, ValueRange elements);
   ReductionState combineWarps(const WorkItem &item, Value inTile);
-  Value getWarpState(int64_t warp, Value inTile);
   Value getWarpState(Value warpgroup, Value warp, Value inTile);
+  Value getOrigins(Value warpgroup, Value warp);
+  int64_t getBytesOfStates() const;
   void finishColumn(const WorkItem &item, Value turn, Value inTile);
   void storeResults(Value column, const ReductionState &state,
                     ArrayRef<Value> operands);
@@ -70,6 +74,7 @@ private:
   TmaEpilogue &tma;
   EpiloguePlan plan;
   ReductionEpilogueOp reduction;
+  std::optional<AffineInput> affine; ///< then products are reduced themselves
   PanelExchange exchange;
   FinishedColumns finished;
   SmallVector<BlockArgument> staged; ///< operands

@@ -40,12 +40,19 @@ void ResidentEpilogue::prefetch(const WorkItem &item) {
   }
 }
 
+int64_t ResidentEpilogue::getBytesOfStates() const {
+  return kWarps * frame.geometry.tileN *
+         (kStateBytesPerColumn + FragmentStates::kOriginBytesPerColumn);
+}
+
 /// Those of which the reduced is computed: as many as there is memory for,
-/// after the states of a warpgroup's warps.
+/// after the states of a warpgroup's warps and their origins.
 void ResidentEpilogue::chooseStaged() {
+  if (affine) // no element depends on operands
+    return;
   const TileGeometry &geometry = frame.geometry;
-  int64_t room = getWarpgroupEpilogueBytes(geometry.schedule) -
-                 4 * geometry.tileN * kStateBytesPerColumn;
+  int64_t room =
+      getWarpgroupEpilogueBytes(geometry.schedule) - getBytesOfStates();
   for (BlockArgument operand : plan.getPhases().front().operands)
     if (isColumnOperand(operand) &&
         !getElementTypeOrSelf(operand.getType()).isF64() &&
@@ -63,7 +70,7 @@ Value ResidentEpilogue::getWarpgroupMemory(Value warpgroup) {
 Value ResidentEpilogue::getStaged(size_t operand, Value inTile) {
   int64_t tileN = frame.geometry.tileN;
   Value memory = getWarpgroupMemory(b.sub(frame.warpgroup, 1));
-  int64_t first = 4 * tileN * kStateBytesPerColumn + operand * tileN * 4;
+  int64_t first = getBytesOfStates() + operand * tileN * 4;
   return b.offset(b.offset(memory, first), b.mul(inTile, 4));
 }
 

@@ -50,11 +50,6 @@ std::string ResidentEpilogue::findProblem(TiledLinearOp op) {
         "together, more than the {1} multiprocessors that any GPU is taken to "
         "have; use larger tiles, or reduction = two_phase",
         blocks, kMaxMultiprocessors);
-  for (BlockArgument operand : phase.operands)
-    if (operand != op.getAccumulator() &&
-        EpiloguePlan::variesByRow(operand.getType()))
-      return "with reduction = resident what is reduced may depend on operands "
-             "with one value a feature alone";
   if (llvm::any_of(op.getYield().getValues(),
                    [&](Value value) { return needsProduct(op, value, input); }))
     return "with reduction = resident what follows the reduction may need no "
