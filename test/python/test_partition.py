@@ -383,7 +383,19 @@ def test_every_batch_norm_op(name, device):
     assert all(not isinstance(n.target, torch._ops.OpOverload) for n in gm.graph.nodes)
 
 
-def test_batch_norm_whose_saved_statistics_are_used_stays():
-    gm = graph_of_norm(torch.ops.aten.native_batch_norm.default, (True, 0.1, 1e-5), "cpu", use_saved=True)
+@pytest.mark.parametrize("name", [name for name in NORMS if NORMS[name][0] is True and name != "batch_norm.default"])
+def test_saved_statistics_that_are_used(name):
+    packet, _, overload = name.partition(".")
+    op = getattr(getattr(torch.ops.aten, packet), overload)
+    gm = graph_of_norm(op, NORMS[name], "cpu", use_saved=True)
+    (part,) = partition(gm, {"w"})
+    verify(part.source)
+    assert "save_statistics" in part.source
+    assert [o.shape for o in part.outputs if o.in_place is None] == [(M, K), (K,)]
+
+
+def test_saved_statistics_that_are_not_the_batchs():
+    """In eval mode PyTorch saves nothing of use."""
+    gm = graph_of_norm(torch.ops.aten.native_batch_norm.default, (False, 0.1, 1e-5), "cpu", use_saved=True)
     assert partition(gm, {"w"}) == []
     assert any("saves for a backward pass" in m.reason for m in missed_of(gm))

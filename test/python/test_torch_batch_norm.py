@@ -5,6 +5,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tenon.torch")
+from tenon.torch import Options  # noqa: E402
+from tenon.torch.backend import compile_graph  # noqa: E402
+from tenon.torch.capture import capture_inference  # noqa: E402
 from torch import nn  # noqa: E402
 from torch_models import MODELS  # noqa: E402
 from torch_models.check import Comparison  # noqa: E402
@@ -146,3 +149,44 @@ def test_statistics_that_are_shared():
     comparison = Comparison(Shared())
     for seed in (1, 2):
         comparison.step(torch.randn(9, 16, generator=torch.Generator().manual_seed(seed)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("tracks", [True, False])
+def test_saved_statistics(dtype, tracks):
+    """The batch's mean and inverse deviation, with the dtypes of PyTorch's."""
+    torch.manual_seed(0)
+    x, w = torch.randn(33, 24, dtype=dtype), torch.randn(16, 24, dtype=dtype)
+    weight, bias = torch.rand(16, dtype=dtype), torch.rand(16, dtype=dtype)
+
+    def forward(x, mean, variance):
+        y = torch.nn.functional.linear(x, w)
+        y, *saved = torch.native_batch_norm(y, weight, bias, mean, variance, True, 0.1, 1e-3)
+        return torch.relu(y), *saved
+
+    results = []
+    for function in (forward, torch.compile(forward, backend=counting, fullgraph=True)):
+        running = (torch.zeros(16, dtype=dtype), torch.ones(16, dtype=dtype)) if tracks else (None, None)
+        results.append([*function(x, *running), *(running if tracks else ())])
+    tolerance = {torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float64: 1e-12}[dtype]
+    assert counting.sources.pop().count("save_statistics") == 1
+    for want, got in zip(*results, strict=True):
+        assert got.dtype == want.dtype
+        torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance)
+
+
+class _Counting:
+    """Tenon's backend, which keeps the sources of what it fused."""
+
+    def __init__(self):
+        self.sources = []
+
+    def __call__(self, graph, inputs):
+        def compiler(aten, fakes):
+            self.sources += [call.partition.source for call in compile_graph(aten, set(), Options())]
+            return aten.forward
+
+        return capture_inference(graph, inputs, compiler)
+
+
+counting = _Counting()

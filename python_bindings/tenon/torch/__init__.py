@@ -8,6 +8,7 @@
 * `export`, `aot_compile`: a model as MLIR, or as a shared object for use without Python;
 * `explain`: what is fused, what is not, and why;
 * `refresh`: for parameters that were changed behind PyTorch's back;
+* `SyncBatchNorm`: batch norm over several processes, in a form that compiles;
 * `rows_outside`: how often float32 products took the slower path.
 """
 
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     from tenon.torch.explanation.explain import explain
     from tenon.torch.modules.module import optimize
     from tenon.torch.options import Options
+    from tenon.torch.sync_batch_norm import SyncBatchNorm
 
-__all__ = ["Options", "aot_compile", "explain", "export", "optimize", "refresh", "rows_outside"]
+__all__ = ["Options", "SyncBatchNorm", "aot_compile", "explain", "export", "optimize", "refresh", "rows_outside"]
 
 _HOMES = {
     "Options": "options",
+    "SyncBatchNorm": "sync_batch_norm",
     "aot_compile": "ahead_of_time.aot",
     "explain": "explanation.explain",
     "export": "ahead_of_time.aot",

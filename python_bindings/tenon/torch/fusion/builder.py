@@ -137,27 +137,43 @@ class Builder:
         running: tuple[Value, Value] | None,
         eps: float,
         momentum: float,
+        save: bool = False,
     ) -> list[Value]:
-        """Append batch norm with the batch's statistics; gives the result and new running statistics."""
+        """Append batch norm with the batch's statistics.
+
+        Gives the result, new running statistics if there are old ones, and if `save` says so the batch's mean
+        and inverse deviation.
+        """
         _check_norm(x, weight, bias, *(running or ()))
         groups = f"{_group('weight', weight)}{_group('bias', bias)}"
         if running:
             groups += f" running({running[0].name}, {running[1].name})"
         operands = [x, *(v for v in (weight, bias, *(running or ())) if v)]
-        results = [x, *(running or ())]
-        types = type_of(x) if not running else f"({', '.join(map(type_of, results))})"
+        results = [x, *(running or ()), *([_statistic(x)] * 2 if save else ())]
+        types = type_of(x) if len(results) == 1 else f"({', '.join(map(type_of, results))})"
+        attributes = f"eps = {constant(eps)}, momentum = {constant(momentum)}{', save_statistics' if save else ''}"
         text = (
-            f"tenon.batch_norm_training {x.name}{groups} {{eps = {constant(eps)}, momentum = {constant(momentum)}}} : "
+            f"tenon.batch_norm_training {x.name}{groups} {{{attributes}}} : "
             f"({', '.join(map(type_of, operands))}) -> {types}"
         )
         names = ["%" + self.fresh(self.name)]
         target = names[0]
-        if running:
+        if len(results) > 1:
             statistics = "%" + self.fresh(f"{self.name}_statistics")
-            names += [f"{statistics}#0", f"{statistics}#1"]
-            target = f"{names[0]}, {statistics}:2"
+            names += [f"{statistics}#{i}" for i in range(len(results) - 1)]
+            target = f"{names[0]}, {statistics}:{len(results) - 1}"
         self._emit(f"{target} = {text}")
         return [Value(name, v.dtype, v.shape) for name, v in zip(names, results, strict=True)]
+
+    def batch_moments(self, x: Value) -> list[Value]:
+        """Append what gives mean and M2 of each column."""
+        if not is_expressible(x.shape) or len(x.shape) != 2:
+            raise UnsupportedError("it does not take the rows of a matrix")
+        statistic = _statistic(x)
+        name = "%" + self.fresh(self.name)
+        types = f"({type_of(x)}) -> ({type_of(statistic)}, {type_of(statistic)})"
+        self._emit(f"{name}:2 = tenon.batch_moments {x.name} : {types}")
+        return [statistic._replace(name=f"{name}#{i}") for i in range(2)]
 
     def _append(self, text: str, dtype: torch.dtype, shape: Shape) -> Value:
         if not is_expressible(shape):
@@ -169,6 +185,10 @@ class Builder:
     def _emit(self, text: str) -> None:
         self.lines.append(text + self.location)
         self.origins.append(self.origin)
+
+
+def _statistic(x: Value) -> Value:
+    return Value("", torch.float64 if x.dtype == torch.float64 else torch.float32, x.shape[1:])
 
 
 def _check_norm(x: Value, *vectors: Value | None) -> None:

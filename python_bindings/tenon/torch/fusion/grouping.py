@@ -11,7 +11,7 @@ import torch
 from torch import fx
 
 from tenon.torch.fusion.shapes import Extent, extent, rows_of
-from tenon.torch.fusion.words import Word, first_result, norm_of
+from tenon.torch.fusion.words import Word, norm_of, reduced_or_result
 
 
 @dataclasses.dataclass(eq=False)
@@ -27,7 +27,8 @@ class Grouping:
     """The groups of a graph.
 
     A group takes a node if one of the node's operands is in it, so that each member is
-    behind a linear layer. No path leaves a group and comes back: neither through nodes
+    behind a linear layer, or behind the normalisation by the statistics of several
+    processes, which cannot join the layer before it. No path leaves a group and comes back: neither through nodes
     that are in none, nor through other groups.
     """
 
@@ -82,7 +83,7 @@ class Grouping:
             for group in sources:  # one, that of the batch norm
                 self._join(node, [group])
             return
-        tensor = first_result(node)
+        tensor = reduced_or_result(node)
         rows, device = rows_of([extent(d) for d in tensor.shape]), tensor.device
         fitting = [g for g in sources if g.rows == rows and g.device == device]
         # Joining all of them may close a cycle that joining one does not.
@@ -90,7 +91,7 @@ class Grouping:
             if not self._closes_cycle(node, choice):
                 self._join(node, choice)
                 return
-        if word.is_linear:
+        if word.is_start:
             self.group_of[node] = Group([node], rows, device)
         elif fitting:
             self.reasons[node] = "taking it would make a call wait for its own result, through ops of PyTorch's"
@@ -127,10 +128,10 @@ class Grouping:
 
 
 def is_worthwhile(group: Group, words: dict[fx.Node, Word], live: set[fx.Node]) -> bool:
-    """Tell whether a group has a linear layer and something fused behind it.
+    """Tell whether a group has a linear layer, or another start, and something fused behind it.
 
     A linear layer alone is as well called by PyTorch.
     """
     members = [m for m in group.members if m in live]
     fused = [m for m in members if not words[m].is_linear and norm_of(m) is None]
-    return len(fused) > 0 and any(words[m].is_linear for m in members)
+    return len(fused) > 0 and any(words[m].is_start for m in members)

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import torch
 from torch import fx
 
 from tenon.torch.fusion.builder import UnsupportedError, Value
 from tenon.torch.fusion.lowering import Lowering
 from tenon.torch.fusion.shapes import torch_shape
-from tenon.torch.fusion.views import arguments, op_name
+from tenon.torch.fusion.views import arguments, dtype_of, op_name
 
 
 class _Form(NamedTuple):
@@ -21,7 +22,8 @@ class _Form(NamedTuple):
     new_statistics: tuple[int, int] | None  # numbers of the results; None: written in place
 
 
-# Results after the first that are not new running statistics are saved for a backward pass.
+# Results 1 and 2 are the mean and the inverse deviation, saved for a backward pass; later ones that are not new
+# running statistics are of no use to others than PyTorch.
 _FORMS = {
     "aten._native_batch_norm_legit_functional": _Form(None, (3, 4)),
     "aten._native_batch_norm_legit": _Form(None, None),
@@ -35,6 +37,8 @@ _FORMS = {
     "aten._batch_norm_with_update_functional": _Form(True, (4, 5)),
     "aten._batch_norm_no_update": _Form(False, None),
 }
+_SAVED = (1, 2)
+_MOMENTS = "tenon.batch_moments"
 
 
 class BatchNorm(NamedTuple):
@@ -45,8 +49,13 @@ class BatchNorm(NamedTuple):
 
 
 def is_batch_norm(node: fx.Node) -> bool:
-    """Tell whether a node is one of the ops."""
-    return op_name(node) in _FORMS
+    """Tell whether a node is one of the ops, or gives what the batch norm of several processes exchanges."""
+    return op_name(node) in _FORMS or is_moments(node)
+
+
+def is_moments(node: fx.Node) -> bool:
+    """Tell whether a node gives the moments of a matrix's columns."""
+    return op_name(node) == _MOMENTS
 
 
 def lower_batch_norm(b: Lowering, node: fx.Node) -> BatchNorm:
@@ -56,6 +65,8 @@ def lower_batch_norm(b: Lowering, node: fx.Node) -> BatchNorm:
         UnsupportedError: Tenon has no such batch norm.
 
     """
+    if is_moments(node):
+        return BatchNorm(dict(enumerate(b.batch_moments(b.tensor(node.args[0])))), [])
     form, given = _FORMS[op_name(node)], arguments(node)
     mean, variance = given.get("running_mean"), given.get("running_var")
     training = form.training if form.training is not None else given["training"]
@@ -73,13 +84,23 @@ def lower_batch_norm(b: Lowering, node: fx.Node) -> BatchNorm:
     if shape[0] == 1:
         raise UnsupportedError("PyTorch refuses to train it on a batch of one")
     running = None if mean is None else (b.tensor(mean), b.tensor(variance))
-    y, *statistics = b.batch_norm_training(x, weight, bias, running, eps, momentum)
+    saved = _saved(node)
+    y, *statistics = b.batch_norm_training(x, weight, bias, running, eps, momentum, save=bool(saved))
+    results = {0: y} | {i: b.cast(statistics[i - 3], dtype) for i, dtype in saved.items()}
+    statistics = statistics[:2] if running else []
     if form.new_statistics:
-        results = dict(zip(form.new_statistics, statistics, strict=False))
-        return _checked(node, BatchNorm({0: y} | results, []))
+        results |= dict(zip(form.new_statistics, statistics, strict=False))
+        return _checked(node, BatchNorm(results, []))
     if running:
         _check_written(node, mean, variance)
-    return _checked(node, BatchNorm({0: y}, list(zip((mean, variance), statistics, strict=False))))
+    return _checked(node, BatchNorm(results, list(zip((mean, variance), statistics, strict=False))))
+
+
+def _saved(node: fx.Node) -> dict[int, torch.dtype]:
+    """Return the saved statistics that are used, by result number, and their dtypes."""
+    if op_name(node) == "aten.batch_norm":
+        return {}
+    return {u.args[1]: dtype_of(u) for u in node.users if u.users and u.args[1] in _SAVED}
 
 
 def _checked(node: fx.Node, norm: BatchNorm) -> BatchNorm:
@@ -88,7 +109,7 @@ def _checked(node: fx.Node, norm: BatchNorm) -> BatchNorm:
         return norm
     for user in node.users:
         if user.users and user.args[1] not in norm.results:
-            raise UnsupportedError("the statistics that it saves for a backward pass are used")
+            raise UnsupportedError("what it saves for a backward pass is used, and is not the batch's statistics")
     return norm
 
 

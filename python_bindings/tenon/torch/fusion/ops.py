@@ -18,6 +18,7 @@ from tenon.torch.fusion.views import dtype_of
 Rule = Callable[[Lowering, fx.Node, dict[str, Any]], Value]
 LINEAR: dict[str, Rule] = {}
 ELEMENTWISE: dict[str, Rule] = {}
+NORMALIZE = "tenon.normalize"
 
 
 def rule(table: dict[str, Rule], *names: str) -> Callable[[Rule], Rule]:
@@ -166,6 +167,17 @@ def _pow(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     if exponent == -1:
         return b.binary("div", 1.0, x)
     raise UnsupportedError(f"Tenon has no power of {exponent:g}")
+
+
+def _normalize(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    x, mean, variance = (b.tensor(given[name]) for name in ("x", "mean", "variance"))
+    if len(given["x"].meta["val"].shape) != 2:
+        raise UnsupportedError("it normalises a dimension that is not the last of two")
+    weight, bias = b.optional_tensor(given["weight"]), b.optional_tensor(given["bias"])
+    return b.batch_norm_inference(x, mean, variance, weight, bias, b.number(given["eps"]))
+
+
+ELEMENTWISE[NORMALIZE] = _normalize
 
 
 def _kind(node: fx.Node) -> str:

@@ -12,8 +12,8 @@ from torch import fx
 
 from tenon.torch.fusion.builder import TYPES, UnsupportedError, Value
 from tenon.torch.fusion.lowering import Lowering
-from tenon.torch.fusion.norms import BatchNorm, is_batch_norm, lower_batch_norm
-from tenon.torch.fusion.ops import ELEMENTWISE, LINEAR
+from tenon.torch.fusion.norms import BatchNorm, is_batch_norm, is_moments, lower_batch_norm
+from tenon.torch.fusion.ops import ELEMENTWISE, LINEAR, NORMALIZE
 from tenon.torch.fusion.patterns import match
 from tenon.torch.fusion.shapes import Shape, as_matrix, flatten, is_row_major, torch_shape
 from tenon.torch.fusion.views import arguments, cast_source, dtype_of, is_view, op_name
@@ -28,6 +28,7 @@ class Word:
         weights: those of them that are weights of linear layers.
         is_linear: whether it is a linear layer.
         is_prepared: whether it depends on parameters alone, and is elementwise.
+        is_start: whether a group may begin with it, as with a linear layer.
 
     """
 
@@ -35,6 +36,7 @@ class Word:
     weights: frozenset[fx.Node]
     is_linear: bool
     is_prepared: bool
+    is_start: bool = False
 
 
 def lower(b: Lowering, node: fx.Node) -> Value | BatchNorm:
@@ -120,7 +122,8 @@ def _try(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> Wor
     is_linear = op_name(node) in LINEAR
     is_elementwise = not is_linear and not is_batch_norm(node)
     prepared = is_elementwise and all(_is_prepared(o, parameters, words) for o in trial.operands)
-    return Word(tuple(dict.fromkeys(trial.operands)), frozenset(trial.weights), is_linear, prepared)
+    is_start = is_linear or op_name(node) == NORMALIZE
+    return Word(tuple(dict.fromkeys(trial.operands)), frozenset(trial.weights), is_linear, prepared, is_start)
 
 
 def _is_prepared(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> bool:
@@ -133,6 +136,11 @@ def is_parameter(node: fx.Node, parameters: set[str]) -> bool:
     """Tell whether a node is a parameter, of static shape."""
     shape = torch_shape(node)
     return node.op == "placeholder" and node.name in parameters and all(isinstance(d, int) for d in shape or ())
+
+
+def reduced_or_result(node: fx.Node) -> torch.Tensor | None:
+    """Return the fake tensor that has a node's rows: what it reduces where it only reduces, or its first result."""
+    return first_result(node.args[0] if is_moments(node) else node)
 
 
 def first_result(node: fx.Node) -> torch.Tensor | None:
