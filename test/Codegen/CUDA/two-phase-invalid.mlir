@@ -15,6 +15,33 @@ func.func @no_norm(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32x
 
 // -----
 
+func.func @moments_alone(%x: tensor<256x64xf16>, %w: tensor<32x64xf16>) -> (tensor<256x32xf16>, tensor<32xf32>) {
+  // expected-error @below {{reduction = resident: 'tenon.batch_moments' normalises nothing; write reduction = two_phase}}
+  %0:2 = tenon.fused_linear %x, %w : tensor<256x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<256x32xf16>) -> (tensor<256x32xf16>, tensor<32xf32>)
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<wgmma, tile = 128x32x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = resident>} {
+    %mean, %m2 = tenon.batch_moments %acc : (tensor<256x32xf16>) -> (tensor<32xf32>, tensor<32xf32>)
+    tenon.yield %acc, %m2 : tensor<256x32xf16>, tensor<32xf32>
+  }
+  return %0#0, %0#1 : tensor<256x32xf16>, tensor<32xf32>
+}
+
+// -----
+
+func.func @moments_of_what_is_not_kept(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> (tensor<?x32xf16>, tensor<32xf32>) {
+  // expected-error @below {{reduction = two_phase: result #0 is that of 'tenon.relu', before the batch norm, and only the norm's input is kept; leave reduction out}}
+  %0:2 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>) -> (tensor<?x32xf16>, tensor<32xf32>)
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>} {
+    %mean, %m2 = tenon.batch_moments %acc : (tensor<?x32xf16>) -> (tensor<32xf32>, tensor<32xf32>)
+    %1 = tenon.relu %acc : tensor<?x32xf16>
+    tenon.yield %1, %mean : tensor<?x32xf16>, tensor<32xf32>
+  }
+  return %0#0, %0#1 : tensor<?x32xf16>, tensor<32xf32>
+}
+
+// -----
+
 func.func @two_norms(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32xf16>) -> tensor<?x32xf16> {
   // expected-error @below {{reduction = two_phase: the layer has several training batch norms; leave reduction out}}
   %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>

@@ -203,6 +203,19 @@ func.func @reduction(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8x
 
 // -----
 
+func.func @batch_moments(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>, %s: memref<8xf32>) {
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>, %s: memref<8xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase> {
+    // expected-error @below {{needs all rows and maps none: a tenon.tiled_linear yields tenon.moments, and a tenon.epilogue combines them}}
+    %0, %1 = tenon.batch_moments %acc : (tensor<4x8xf16>) -> (tensor<8xf32>, tensor<8xf32>)
+    tenon.yield %acc, %0 : tensor<4x8xf16>, tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
 func.func @other_dialect(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
   tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
       epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)

@@ -153,6 +153,10 @@ static bool canBeInEpilogue(Operation &op) {
 static LogicalResult verifyReductions(TiledLinearOp op) {
   ReductionMethod method = op.getSchedule().getReduction();
   for (Operation &nested : *op.getBody()) {
+    if (isa<BatchMomentsOp>(nested))
+      return nested.emitOpError("needs all rows and maps none: a "
+                                "tenon.tiled_linear yields tenon.moments, and "
+                                "a tenon.epilogue combines them");
     if (isa<ReductionEpilogueOp>(nested) &&
         method != ReductionMethod::Resident &&
         method != ReductionMethod::Trailing)
