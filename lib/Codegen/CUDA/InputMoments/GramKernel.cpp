@@ -15,7 +15,7 @@
 
 #include "../ElementEmitter.h"
 #include "../KernelFunction.h"
-#include "MomentsFrame.h"
+#include "TileSums.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -39,15 +39,10 @@ private:
   static constexpr int64_t kColumns = 2 * kTile;
   static constexpr int64_t kApart = kThreads / kColumns;
   static constexpr int64_t kLoads = kRows / kApart;
-  /// From a row to the next in shared memory, as MomentsGeometry::pitch() is;
-  /// and that of sums of a tile.
-  static constexpr int64_t kPitch = kColumns + 4, kSumPitch = kTile + 4;
-  /// Sums of as many warps lie in shared memory at the end.
-  static constexpr int64_t kParts = kWarps / 2;
-  static constexpr int64_t kPartElements = kTile * kSumPitch;
-  /// A tile's products of 8x8, along a side.
-  static constexpr unsigned kProducts = kTile / 8;
-  static constexpr unsigned kSums = 2 * kProducts * kProducts;
+  /// From a row to the next in shared memory, as MomentsGeometry::pitch() is.
+  static constexpr int64_t kPitch = kColumns + 4;
+  static constexpr unsigned kProducts = TileSums::kProducts;
+  static constexpr unsigned kSums = TileSums::kSums;
 
   Type getLoadedType() {
     return b.getIntegerType(frame.g.elementType.getIntOrFloatBitWidth());
@@ -60,9 +55,6 @@ private:
   Value storeRows(Value stage, ValueRange loaded);
   SmallVector<Value> loadFours(int64_t firstColumn);
   void multiplyRows(MutableArrayRef<Value> sums);
-  Value getSumIndex(unsigned index);
-  void addWarps(ValueRange sums);
-  void storeTile(Value state);
   void storeColumnSum(Value state);
 
   MomentsFrame &frame;
@@ -75,17 +67,19 @@ private:
 } // namespace
 
 void GramKernel::emit() {
-  int64_t elements = std::max(kRows * kPitch, kParts * kPartElements);
+  int64_t elements = std::max(kRows * kPitch, TileSums::kElements);
   shared = frame.allocateShared("_rows", elements);
   columnSums = frame.allocateShared("_sums", kThreads);
   findPlace();
   SmallVector<Value> sums(kSums, frame.real(0));
   Value columnSum = emitStages(sums);
   frame.store(columnSum, columnSums, frame.thread);
-  addWarps(sums);
+  TileSums ofTile(frame, shared);
+  ofTile.addWarps(sums);
   Value state = b.offset(frame.pointers[1],
                          b.mul(b.toI64(group), 8 * frame.g.stateElements()));
-  storeTile(state);
+  ofTile.store(b.offset(
+      state, b.mul(b.toI64(tile), 8 * MomentsGeometry::kTileElements)));
   storeColumnSum(state);
   LLVM::ReturnOp::create(b, ValueRange());
 }
@@ -228,55 +222,6 @@ void GramKernel::multiplyRows(MutableArrayRef<Value> sums) {
       frame.multiply(sums.slice(2 * (i * kProducts + j), 2),
                      sums.slice(2 * ((i + 1) * kProducts + j), 2), ofRows,
                      ArrayRef(xs).slice(j * kFours, kFours));
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Sums
-//===----------------------------------------------------------------------===//
-
-/// Where a lane's sum number `index` lies in a part.
-Value GramKernel::getSumIndex(unsigned index) {
-  int64_t product = index / 2, i = product / kProducts, j = product % kProducts;
-  Value first =
-      b.add(b.mul(frame.laneRow, kSumPitch), b.mul(frame.laneColumn, 2));
-  return b.add(first, 8 * i * kSumPitch + 8 * j + index % 2);
-}
-
-/// Leaves in shared memory the sums of each two warps.
-void GramKernel::addWarps(ValueRange sums) {
-  auto getIndex = [&](Value part, unsigned index) {
-    return b.add(b.mul(part, kPartElements), getSumIndex(index));
-  };
-  Value isFirst = b.less(frame.warp, kParts);
-  NVVM::Barrier0Op::create(b);
-  emitIf(b, isFirst, [&] {
-    for (auto [index, sum] : llvm::enumerate(sums))
-      frame.store(sum, shared, getIndex(frame.warp, index));
-  });
-  NVVM::Barrier0Op::create(b);
-  emitIf(b, b.equal(isFirst, 0), [&] {
-    Value part = b.sub(frame.warp, kParts);
-    for (auto [index, sum] : llvm::enumerate(sums)) {
-      Value place = getIndex(part, index);
-      frame.store(frame.add(frame.load(shared, place), sum), shared, place);
-    }
-  });
-  NVVM::Barrier0Op::create(b);
-}
-
-void GramKernel::storeTile(Value state) {
-  Value first = b.mul(tile, MomentsGeometry::kTileElements);
-  for (int64_t start = 0; start != MomentsGeometry::kTileElements;
-       start += kThreads) {
-    Value element = b.add(frame.thread, start);
-    Value place =
-        b.add(b.mul(b.div(element, kTile), kSumPitch), b.rem(element, kTile));
-    Value sum = frame.load(shared, place);
-    for (int64_t part = 1; part != kParts; ++part)
-      sum = frame.add(sum,
-                      frame.load(shared, b.add(place, part * kPartElements)));
-    frame.store(sum, state, b.add(first, element));
   }
 }
 
