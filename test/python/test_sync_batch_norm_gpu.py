@@ -99,7 +99,10 @@ def _work(rank, folder):
         found[str(case), "compiled"] = run(case, rank, True, "cuda")
         if case.rows != (1, 1):
             found[str(case), "of_torch"] = run_of_torch(case, rank, False)
-            found[str(case), "of_torch_compiled"] = run_of_torch(case, rank, True)
+            try:
+                found[str(case), "of_torch_compiled"] = run_of_torch(case, rank, True)
+            except Exception as error:  # its own test tells; the others need not fail with it
+                found[str(case), "of_torch_compiled"] = f"{type(error).__name__}: {error}"[:2000]
     times = {"x".join(map(str, size)): time_all(*size) for size in SIZES}
     torch.save((found, times), f"{folder}/rank{rank}.pt")
     dist.barrier()
@@ -134,7 +137,7 @@ def test_as_one_process_with_the_whole_batch(processes, case):
     scale = 1000 if case.far else 1  # the product's own rounding, of a thousand deviations
     for mode in MODES:
         found = [of_rank[0].get((str(case), mode)) for of_rank in processes]
-        if found[0] is None:
+        if found[0] is None or isinstance(found[0], str):
             continue
         error, kept = worst(found, case)
         print(f"{case} {mode}: results {error:.2e}, statistics {kept:.2e}")
@@ -150,7 +153,9 @@ def test_a_graph_with_torchs_own_module_is_right(processes, case):
     near, relative = TOLERANCE[case.dtype]
     scale = 1000 if case.far else 1
     for rank in range(WORLD):
-        results, kept = processes[rank][0][str(case), "of_torch_compiled"]
+        found = processes[rank][0][str(case), "of_torch_compiled"]
+        assert not isinstance(found, str), found
+        results, kept = found
         wanted, wanted_kept = processes[rank][0][str(case), "of_torch"]
         for got, want in zip(results, wanted, strict=True):
             assert (got.double() - want.double()).abs().max() <= near * scale if got.numel() else True
