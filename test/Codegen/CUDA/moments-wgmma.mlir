@@ -14,12 +14,15 @@
 // CHECK-COUNT-16: llvm.load {{.*}} : !llvm.ptr<3> -> vector<2xbf16>
 // CHECK-NOT: llvm.load
 // CHECK-NOT: arith.divf
-// Its own mean and M2 of both columns, then by Chan's rule those of lanes with
-// other rows, twice as many each time.
-// CHECK: %[[MEAN:.*]] = arith.mulf %{{.*}}, %cst{{.*}}
+// Its own mean and M2 of both columns, relative to its first row, then by Chan's
+// rule those of lanes with other rows, twice as many each time.
+// CHECK-COUNT-15: arith.subf %{{.*}}, %[[FIRST:.*]] : f32
+// CHECK: %[[SHARE:.*]] = arith.mulf %[[SUM:.*]], %cst{{.*}}
 // CHECK-NOT: nvvm.shfl.sync{{ +}}bfly
-// CHECK: arith.subf %{{.*}}, %[[MEAN]] : f32
-// CHECK-COUNT-16: llvm.intr.fma
+// CHECK-COUNT-15: llvm.intr.fma
+// CHECK: %[[MINUS:.*]] = arith.negf %[[SUM]]
+// CHECK: llvm.intr.fma(%[[MINUS]], %[[SHARE]], %{{.*}})
+// CHECK: %[[MEAN:.*]] = arith.addf %{{.*}}, %[[SHARE]] : f32
 // CHECK-NOT: nvvm.shfl.sync{{ +}}bfly
 // CHECK-COUNT-16: llvm.intr.fma
 // CHECK: %[[OTHER:.*]] = nvvm.shfl.sync{{ +}}bfly {{.*}}, %[[MEAN]], %c8_i32

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Emits the loads, the two passes and the stores.
+// Emits the loads, the sums and the stores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,51 +80,92 @@ SmallVector<Value> SubtileMoments::load(Value place) {
   return loadLanes(b, place, b.i32(0), tensor.elementType, columnsOfWord());
 }
 
-/// The thread's values by column, relative to the origins; zero in rows that do
-/// not count.
+/// The thread's values by column.
 SmallVector<SmallVector<Value>>
-SubtileMoments::loadColumns(ArrayRef<Value> places, ArrayRef<Value> inRange) {
+SubtileMoments::loadColumns(ArrayRef<Value> places) {
   SmallVector<SmallVector<Value>> values(columns.size());
   for (int64_t i = 0; i != rowsOfThread(); ++i)
-    for (auto [ofColumn, value, moments] :
-         llvm::zip_equal(values, load(places[i]), columns)) {
-      if (moments.origin)
-        value = arith::SubFOp::create(b, value, moments.origin);
-      ofColumn.push_back(
-          inRange.empty() ? value : b.select(inRange[i], value, b.f32(0)));
-    }
+    for (auto [ofColumn, value] : llvm::zip_equal(values, load(places[i])))
+      ofColumn.push_back(value);
   return values;
+}
+
+/// All less `amount`, if that is not null.
+static void subtract(KernelBuilder &b, MutableArrayRef<Value> values,
+                     Value amount) {
+  for (Value &value : values)
+    if (amount)
+      value = arith::SubFOp::create(b, value, amount);
+}
+
+/// Zero where they do not count.
+static void mask(KernelBuilder &b, MutableArrayRef<Value> values,
+                 ArrayRef<Value> inRange) {
+  for (auto [value, counts] : llvm::zip_equal(values, inRange))
+    value = b.select(counts, value, b.f32(0));
 }
 
 /// Adds up neighbours first, which errs less than one by one.
 static Value sumOf(KernelBuilder &b, SmallVector<Value> values) {
-  for (size_t count = values.size(); count != 1; count /= 2)
-    for (size_t i = 0; i != count / 2; ++i)
+  while (values.size() != 1) {
+    for (size_t i = 0; i != values.size() / 2; ++i)
       values[i] = arith::AddFOp::create(b, values[2 * i], values[2 * i + 1]);
+    if (values.size() % 2 == 1)
+      values[values.size() / 2] = values.back();
+    values.resize((values.size() + 1) / 2);
+  }
   return values[0];
 }
 
-/// The sum of the squared distances from `mean`, as a few chains of additions:
-/// one alone would be as long as the column.
-static Value sumSquares(KernelBuilder &b, ArrayRef<Value> values, Value mean,
-                        ArrayRef<Value> inRange) {
+/// As a few chains of additions: one alone would be as long as the column.
+static Value sumSquares(KernelBuilder &b, ArrayRef<Value> values) {
   constexpr size_t kChains = 4;
-  SmallVector<Value> sums(kChains, b.f32(0));
+  SmallVector<Value> sums(std::min(kChains, values.size()), b.f32(0));
   for (auto [index, value] : llvm::enumerate(values)) {
-    Value distance = arith::SubFOp::create(b, value, mean);
-    if (!inRange.empty())
-      distance = b.select(inRange[index], distance, b.f32(0));
     Value &sum = sums[index % kChains];
-    sum = LLVM::FMAOp::create(b, b.getF32Type(), distance, distance, sum);
+    sum = LLVM::FMAOp::create(b, b.getF32Type(), value, value, sum);
   }
   return sumOf(b, std::move(sums));
 }
 
-/// Means of all columns, then M2. Of the first `left` rows of the subtile: the
-/// thread's M2 is then about the mean of all parts, which combine all the same.
-SmallVector<Value> SubtileMoments::reduce(ArrayRef<Value> places, Value left) {
+/// Of a block that has all rows.
+SubtileMoments::Moments SubtileMoments::reduce(SmallVector<Value> values,
+                                               Value origin) {
+  Value first = values.front();
+  values.erase(values.begin());
+  subtract(b, values, first);
+  Value sum = sumOf(b, values);
+  Value mean = arith::MulFOp::create(b, sum, b.f32(1.0f / rowsOfThread()));
+  Value squares = sumSquares(b, values);
+  Value m2 = LLVM::FMAOp::create(b, b.getF32Type(),
+                                 arith::NegFOp::create(b, sum), mean, squares);
+  subtract(b, first, origin);
+  return {origin, arith::AddFOp::create(b, first, mean), m2};
+}
+
+/// Of one that M cuts, where each row counts for `share` of the mean: this is
+/// that of all parts, and M2 is about it, so they combine all the same.
+SubtileMoments::Moments SubtileMoments::reduce(SmallVector<Value> values,
+                                               Value origin,
+                                               ArrayRef<Value> inRange,
+                                               Value share) {
+  subtract(b, values, origin);
+  mask(b, values, inRange);
+  Value sum = sumOf(b, values);
+  for (int64_t distance = words; distance != 32; distance *= 2)
+    sum = arith::AddFOp::create(b, sum, exchange(sum, distance));
+  Value mean = arith::MulFOp::create(b, sum, share);
+  subtract(b, values, mean);
+  mask(b, values, inRange);
+  return {origin, mean, sumSquares(b, values)};
+}
+
+/// Means of all columns, then M2; of the first `left` rows of the subtile, or
+/// of all if that is null.
+SmallVector<Value> SubtileMoments::reduceColumns(ArrayRef<Value> places,
+                                                 Value left) {
   SmallVector<Value> inRange, means, m2s;
-  Value share = b.f32(1.0f / rowsOfThread());
+  Value share;
   if (left) {
     Value count = arith::UIToFPOp::create(b, b.getF32Type(), left);
     share = arith::DivFOp::create(b, b.f32(1), count);
@@ -132,12 +173,12 @@ SmallVector<Value> SubtileMoments::reduce(ArrayRef<Value> places, Value left) {
     for (int64_t i = 0; i != rowsOfThread(); ++i)
       inRange.push_back(b.less(b.add(firstRow, getRow(i)), left));
   }
-  for (ArrayRef<Value> values : loadColumns(places, inRange)) {
-    Value sum = sumOf(b, llvm::to_vector(values));
-    for (int64_t distance = words; left && distance != 32; distance *= 2)
-      sum = arith::AddFOp::create(b, sum, exchange(sum, distance));
-    means.push_back(arith::MulFOp::create(b, sum, share));
-    m2s.push_back(sumSquares(b, values, means.back(), inRange));
+  for (auto [values, ofColumn] :
+       llvm::zip_equal(loadColumns(places), columns)) {
+    Moments reduced = left ? reduce(values, ofColumn.origin, inRange, share)
+                           : reduce(values, ofColumn.origin);
+    means.push_back(reduced.mean);
+    m2s.push_back(reduced.m2);
   }
   llvm::append_range(means, m2s);
   return means;
@@ -150,7 +191,7 @@ void SubtileMoments::read(Value memory, Value row) {
     columns[0].origin = load(places.back())[0];
   SmallVector<Value> reduced;
   if (!frame.geometry.hasRaggedRows()) {
-    reduced = reduce(places, /*left=*/Value());
+    reduced = reduceColumns(places, /*left=*/Value());
   } else {
     Value left = b.sub(frame.m, row);
     SmallVector<Type> types(2 * columns.size(), b.getF32Type());
@@ -158,9 +199,9 @@ void SubtileMoments::read(Value memory, Value row) {
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, reduce(places, b.maxSigned(left, b.i32(1))));
+    scf::YieldOp::create(b, reduceColumns(places, b.maxSigned(left, b.i32(1))));
     b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, reduce(places, /*left=*/Value()));
+    scf::YieldOp::create(b, reduceColumns(places, /*left=*/Value()));
     reduced = branch.getResults();
   }
   for (auto [index, ofColumn] : llvm::enumerate(columns)) {
@@ -199,7 +240,8 @@ void SubtileMoments::combineParts(Moments &ofColumn) {
   }
 }
 
-void SubtileMoments::store(Value output, Value row, Value column) {
+void SubtileMoments::store(Value output, Value row, Value column,
+                           int64_t inTile) {
   // A mean for the lanes of the first part to store, M2 for those of the next,
   // and of f32 the rest of the mean for those of the third.
   Value part = getPart();
@@ -220,9 +262,10 @@ void SubtileMoments::store(Value output, Value row, Value column) {
   Value place = b.add(
       b.mul(b.toI64(b.add(b.mul(block, scalars), part)), frame.geometry.n),
       b.toI64(column));
+  place = b.add(place, inTile); // last: it becomes a part of the instruction
   Value stores = b.less(part, scalars);
   if (frame.geometry.hasRaggedColumns())
-    stores = b.both(stores, b.less(column, frame.geometry.n));
+    stores = b.both(stores, b.less(column, frame.geometry.n - inTile));
   if (frame.geometry.hasRaggedRows())
     stores = b.both(stores, b.less(row, frame.m));
   emitStoreLanes(b, output, place, b.getF32Type(), stored, stores);

@@ -26,11 +26,15 @@ namespace mlir::tenon {
 /// each. A warp's loads meet no bank conflict, but for rows of 32 bytes: there
 /// its words lie in half of the banks.
 ///
-/// Two passes over what a thread has loaded: first the mean, then the squared
-/// distances from it. Its moments are combined with the other lanes'; of rows
-/// that M cuts, the mean is that of all lanes from the start. In f32 values are
-/// taken relative to the first row's, or a sum of large means would round away
-/// what they differ by; sums of 16 bits are exact enough.
+/// A thread's M2 is of one pass: squares of distances from its first row, less
+/// what the mean of the distances has of them. As the row is one of n, that is
+/// at most n - 1 parts of n of the squares, so few bits cancel; sums of n = 64
+/// rows relative to one of them could lose too many. Then moments are combined
+/// with the other lanes', in f32 relative to the first row of all, or rounding
+/// a large mean would lose what rows differ by; 16 bits differ by more than
+/// that.
+///
+/// Rows that M cuts are reduced in two passes over all lanes.
 class SubtileMoments {
 public:
   SubtileMoments(TiledFrame &frame, const SubtileTensor &tensor);
@@ -38,9 +42,10 @@ public:
   /// Reduces the thread's part of a subtile whose first row is `row`.
   /// `memory`: the first byte of its buffer, which is not read later.
   void read(Value memory, Value row);
-  /// Stores what was read to `output`, of a subtile whose first row and column
-  /// these are; nothing of rows beyond M or columns beyond N.
-  void store(Value output, Value row, Value column);
+  /// Stores what was read to `output`, of a subtile whose first row this is,
+  /// and whose first column lies `inTile` columns after `column`; nothing of
+  /// rows beyond M or columns beyond N.
+  void store(Value output, Value row, Value column, int64_t inTile);
 
 private:
   /// Of a thread's rows and a column. The mean is relative to the origin, if
@@ -55,9 +60,11 @@ private:
   Value getPart();
   SmallVector<Value> getPlaces(Value memory);
   SmallVector<Value> load(Value place);
-  SmallVector<SmallVector<Value>> loadColumns(ArrayRef<Value> places,
-                                              ArrayRef<Value> inRange);
-  SmallVector<Value> reduce(ArrayRef<Value> places, Value left);
+  SmallVector<SmallVector<Value>> loadColumns(ArrayRef<Value> places);
+  Moments reduce(SmallVector<Value> values, Value origin);
+  Moments reduce(SmallVector<Value> values, Value origin,
+                 ArrayRef<Value> inRange, Value share);
+  SmallVector<Value> reduceColumns(ArrayRef<Value> places, Value left);
   Value exchange(Value value, int64_t distance);
   void combineParts(Moments &ofColumn);
 

@@ -191,7 +191,8 @@ void TmaEpilogue::readMoments(const WorkItem &item, int64_t number) {
 void TmaEpilogue::storeMoments(const WorkItem &item) {
   for (auto &[moments, number, ofSubtile] : readAhead)
     ofSubtile.store(frame.outputs[moments.output], copies.getRow(item, number),
-                    copies.getColumn(item, number));
+                    item.column,
+                    number % copies.subtiles.perRow * copies.subtiles.columns);
   readAhead.clear();
 }
 
