@@ -68,8 +68,9 @@ double tenon::predictTail(const LayerProblem &problem, ScheduleAttr schedule,
 /// What kernels reach of the f64 rate between their barriers, and seconds
 /// before the first of a kernel's data are there. Estimated, not measured.
 static constexpr double kF64Share = 0.5, kLatencySeconds = 1.5e-6;
-/// States of S2 and S1 that blocks leave, which others read.
-static constexpr double kStates = 128;
+/// Blocks that sum x's products, each a tile of S2 over some of its rows, at
+/// most and at least so many; what they leave, others read.
+static constexpr double kGramBlocks = 264, kGramRows = 64;
 
 double tenon::predictInputMoments(const LayerProblem &problem,
                                   const TargetSpec &target) {
@@ -77,7 +78,9 @@ double tenon::predictInputMoments(const LayerProblem &problem,
   // S2 is symmetric, but for the tiles on its diagonal.
   double kept = k * (k + 32) / 2;
   double operations = 2 * kept * static_cast<double>(problem.m + problem.n);
-  double bytes = 2 * kStates * 8 * kept;
+  double tile = 32 * 32;
+  double stages = std::ceil(static_cast<double>(problem.m) / kGramRows);
+  double bytes = 2 * 8 * std::min(kGramBlocks * tile, stages * kept);
   // An epilogue turns the three kernels' moments into statistics.
   return operations / (kF64Share * target.f64Rate) +
          bytes / (kL2Factor * target.memoryRate) +
