@@ -26,6 +26,8 @@ SubtileCopies::SubtileCopies(TiledFrame &frame, EpilogueSubtiles subtiles)
     : subtiles(std::move(subtiles)), frame(frame), b(frame.b) {
   if (!this->subtiles.operands.empty())
     finished = frame.keep();
+  if (frame.geometry.isTrailing() && !this->subtiles.moments.empty())
+    marks.emplace(frame);
 }
 
 //===----------------------------------------------------------------------===//
@@ -113,6 +115,8 @@ void SubtileCopies::initialize() {
 }
 
 void SubtileCopies::start() {
+  if (marks)
+    marks->start();
   if (subtiles.operands.empty())
     return;
   frame.emitIf(b.equal(frame.lane, 0), [&] { finished.store(b.i32(0)); });
@@ -134,11 +138,17 @@ void SubtileCopies::loadFirst(const WorkItem &item) {
   });
 }
 
-void SubtileCopies::waitForBuffers() {
+/// Until all stores have left their buffers, or until they are done.
+void SubtileCopies::waitForStores(bool untilInMemory) {
   emitIfLeader(Value(), [&] {
-    NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0),
-                                         /*read=*/b.getUnitAttr());
+    NVVM::CpAsyncBulkWaitGroupOp::create(
+        b, b.getI32IntegerAttr(0),
+        /*read=*/untilInMemory ? UnitAttr() : b.getUnitAttr());
   });
+}
+
+void SubtileCopies::waitForBuffers() {
+  waitForStores(/*untilInMemory=*/false);
   frame.warpgroupBarrier();
 }
 
@@ -163,15 +173,23 @@ void SubtileCopies::waitForOperands(int64_t number) {
 void SubtileCopies::store(const WorkItem &item, int64_t number) {
   // What was written in the usual way, TMA is to read.
   b.ptx("fence.proxy.async.shared::cta;", "~{memory}", {});
-  waitForBuffers();
+  // The tile before was stored during this one's products, so this does not
+  // wait for long.
+  bool marksTile = marks && number == 0;
+  waitForStores(/*untilInMemory=*/marksTile);
+  frame.warpgroupBarrier();
   emitIfLeader(Value(), [&] {
     issueStores(item, number);
     if (!subtiles.operands.empty() && number + 2 < subtiles.getCount())
       issueLoads(item, number + 2);
+    if (marksTile)
+      marks->mark();
   });
 }
 
-void SubtileCopies::endTile() {
+void SubtileCopies::endTile(const WorkItem &item) {
+  if (marks)
+    marks->endTile(getRow(item, 0), item.column);
   if (subtiles.operands.empty())
     return;
   Value next = b.bitXor(finished.load(), 1);
@@ -182,8 +200,9 @@ void SubtileCopies::endTile() {
 
 void SubtileCopies::finish() {
   frame.computePlace();
-  emitIfLeader(Value(), [&] {
-    NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0),
-                                         /*read=*/UnitAttr());
-  });
+  waitForStores(/*untilInMemory=*/true);
+  if (!marks)
+    return;
+  frame.warpgroupBarrier(); // all threads have stored their moments
+  emitIfLeader(Value(), [&] { marks->mark(); });
 }
