@@ -68,8 +68,8 @@ double tenon::predictTail(const LayerProblem &problem, ScheduleAttr schedule,
 /// What kernels reach of the f64 rate between their barriers, and seconds
 /// before the first of a kernel's data are there. Estimated, not measured.
 static constexpr double kF64Share = 0.5, kLatencySeconds = 1.5e-6;
-/// Blocks at most that sum products of x's rows, each those of a tile of S2, and
-/// the rows that one has at least; what they leave, others read.
+/// Blocks at most that sum products of x's rows, each those of a tile of S2,
+/// and the rows that one has at least; what they leave, others read.
 static constexpr double kGramBlocks = 264, kGramRows = 64;
 
 double tenon::predictInputMoments(const LayerProblem &problem,
