@@ -33,6 +33,9 @@ struct LayerProblem {
   double reducedBytes = 0;
   /// Bytes of the epilogue's operands and of the results.
   double epilogueBytes = 0;
+  /// Bytes of an element of each [M, N] operand and result of a tiled kernel's
+  /// epilogue.
+  SmallVector<int64_t> matrixBytes;
   /// Of a tiled kernel.
   EpilogueClass epilogue = EpilogueClass::Light;
   /// Bytes read and written in each call to round or split x and w, or to give
@@ -58,6 +61,9 @@ struct LayerProblem {
 inline constexpr int64_t kAssumedRows = 1024;
 /// Seconds from a kernel's end to the next one's start.
 inline constexpr double kLaunchSeconds = 2e-6;
+
+/// Seconds to read or write so many bytes, of which L2 may still have a part.
+double predictMemory(double bytes, const TargetSpec &target);
 
 /// Seconds that cuBLASLt and an epilogue kernel take.
 double predictLibrary(const LayerProblem &problem, const TargetSpec &target);

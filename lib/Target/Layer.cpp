@@ -194,6 +194,31 @@ static double getReducedBytes(const Layer &layer) {
   return getBytes(cast<RankedTensorType>(input.getType()));
 }
 
+/// Bytes of an element of each [M, N] tensor that a tiled kernel's epilogue
+/// reads or writes: those of all of the layer's, or what it leaves to other
+/// kernels.
+static SmallVector<int64_t> getMatrixBytes(const Layer &layer,
+                                           const LayerProblem &problem) {
+  auto getElementBytes = [](Type type) -> int64_t {
+    return cast<RankedTensorType>(type).getElementTypeBitWidth() / 8;
+  };
+  if (!problem.tiledDoesAll) {
+    bool givesMoments = problem.reduction == ReductionMethod::TwoPhase ||
+                        problem.reduction == ReductionMethod::Trailing;
+    double bytes = givesMoments ? problem.reducedBytes : problem.productBytes;
+    auto elements = static_cast<double>(problem.m * problem.n);
+    return {static_cast<int64_t>(bytes / elements)};
+  }
+  SmallVector<int64_t> bytes;
+  auto add = [&](Type type) {
+    if (cast<RankedTensorType>(type).getShape() == layer.product.getShape())
+      bytes.push_back(getElementBytes(type));
+  };
+  llvm::for_each(llvm::drop_begin(layer.op->getOperandTypes(), 2), add);
+  llvm::for_each(layer.op->getResultTypes(), add);
+  return bytes;
+}
+
 LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method,
                                     ReductionMethod reduction) {
   auto x = cast<RankedTensorType>(layer.x.getType());
@@ -223,6 +248,7 @@ LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method,
                          !findEpilogueObstacle(layer);
   if (problem.tiledDoesAll)
     problem.epilogue = classifyEpilogue(layer);
+  problem.matrixBytes = getMatrixBytes(layer, problem);
   problem.fitBytes =
       getFitBytes(layer.x, layer, method) + getFitBytes(layer.w, layer, method);
   return problem;

@@ -33,7 +33,7 @@ static constexpr int64_t kSgemmRows = 64, kLeastSgemmRows = 2;
 static constexpr double kL2Part = 2.0 / 3, kL2Factor = 1.35,
                         kPassSeconds = 2e-6;
 
-static double predictRead(double bytes, const TargetSpec &target) {
+double tenon::predictMemory(double bytes, const TargetSpec &target) {
   double kept = std::min(bytes, kL2Part * static_cast<double>(target.l2Bytes));
   return (bytes - kept + kept / kL2Factor) / target.memoryRate;
 }
@@ -45,7 +45,7 @@ double tenon::predictRest(const LayerProblem &problem, const TargetSpec &target,
            kLaunchSeconds;
   bool isTwoPhase = reduction == ReductionMethod::TwoPhase;
   double read = isTwoPhase ? problem.reducedBytes : problem.productBytes;
-  double pass = kLaunchSeconds + kPassSeconds + predictRead(read, target);
+  double pass = kLaunchSeconds + kPassSeconds + predictMemory(read, target);
   return (isTwoPhase ? 1 : 2) * pass +
          problem.epilogueBytes / target.memoryRate;
 }
@@ -87,6 +87,29 @@ double tenon::predictInputMoments(const LayerProblem &problem,
          4 * (kLaunchSeconds + kLatencySeconds);
 }
 
+/// What a product takes whatever it computes, each 128 bytes of K, of which not
+/// more come one after the other than so many, and what products and memory
+/// take from each other. They fit 80 products of 16 bits and tf32 on an H200,
+/// which they give within 10 % (docs/Rationale.md).
+static constexpr double kProductSeconds = 2.75e-6, kStageSeconds = 3.5e-8,
+                        kMemoryShare = 0.2;
+static constexpr int64_t kMostStages = 64;
+
+/// Seconds of a product on Hopper's tensor cores that takes `products` seconds
+/// at their rate and moves `bytes`.
+static double predictWgmmaProduct(const LayerProblem &problem, double products,
+                                  double bytes, const TargetSpec &target) {
+  int64_t element = problem.libraryType.isF32() ? 4 : 2;
+  int64_t stages = llvm::divideCeil(problem.k * element, 128);
+  double memory = predictMemory(bytes, target);
+  bool isUnaligned =
+      problem.n * element % 16 != 0 || problem.k * element % 16 != 0;
+  return kProductSeconds +
+         kStageSeconds * static_cast<double>(std::min(stages, kMostStages)) +
+         (isUnaligned ? kUnalignedFactor : 1) * std::max(products, memory) +
+         kMemoryShare * std::min(products, memory);
+}
+
 double tenon::predictLibrary(const LayerProblem &problem,
                              const TargetSpec &target) {
   // f32 of precision bf16 or fp16 is read as f32 all the same.
@@ -104,15 +127,13 @@ double tenon::predictLibrary(const LayerProblem &problem,
       static_cast<double>(problem.m + problem.n) * problem.k * (isF32 ? 4 : 2);
   double written =
       problem.libraryDoesAll ? problem.epilogueBytes : problem.productBytes;
-  double operations = 2.0 * rows * problem.n * problem.k;
-  int64_t bytes = isF32 ? 4 : 2;
+  double products = 2.0 * rows * problem.n * problem.k / rate;
+  double bytes = operandBytes + written;
   // SGEMM has no tensor cores to feed.
-  bool isSlow = target.hasWgmma && !problem.isFp32 &&
-                (problem.n * bytes % 16 != 0 || problem.k * bytes % 16 != 0);
   double seconds =
-      kLaunchSeconds +
-      (isSlow ? kUnalignedFactor : 1) *
-          std::max(operations / rate, (operandBytes + written) / memoryRate);
+      target.hasWgmma && !problem.isFp32
+          ? predictWgmmaProduct(problem, products, bytes, target)
+          : kLaunchSeconds + std::max(products, bytes / memoryRate);
   return problem.libraryDoesAll
              ? seconds
              : seconds +

@@ -87,7 +87,8 @@ static bool canRun(const LayerProblem &problem, ScheduleAttr schedule,
 static int64_t getRaster(const LayerProblem &problem, ArrayRef<int64_t> tile,
                          ArrayRef<int64_t> cluster) {
   if (problem.reduction != ReductionMethod::Trailing)
-    return kRasterRows / tile[0];
+    return std::max<int64_t>(
+        kRasterRows / (tile[0] * (cluster.empty() ? 1 : cluster[0])), 1);
   int64_t columns = tile[1] * (cluster.empty() ? 1 : cluster[1]);
   return std::max<int64_t>(kTrailingColumns / columns, 1);
 }
@@ -121,10 +122,11 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
   bool fits = llvm::all_of(targets, [&](const TargetSpec *target) {
     return findProblem(larger, type, *target).empty();
   });
-  schedule =
-      fits && problem.epilogue == EpilogueClass::Light && stages < kMaxStages
-          ? larger
-          : build(stages);
+  // Two warpgroups with a tile each have not more than their K tiles to copy.
+  int64_t useful = 2 * llvm::divideCeil(problem.getTiledColumns(), tile[2]);
+  bool isUseful = stages < std::min(kMaxStages, useful) &&
+                  problem.epilogue == EpilogueClass::Light;
+  schedule = fits && isUseful ? larger : build(stages);
   return canRun(problem, schedule, targets) ? schedule : ScheduleAttr();
 }
 

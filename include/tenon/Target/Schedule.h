@@ -43,6 +43,11 @@ inline constexpr int64_t kWarpgroupThreads = 128;
 /// each block has a place for a partial tile in the workspace.
 inline constexpr int64_t kMaxMultiprocessors = 192;
 
+/// Stream-K divides the last, incomplete wave and the one before it, if more
+/// than 1 in so many places for tiles would stay empty; less is not worth a
+/// partial tile written and read.
+inline constexpr int64_t kStreamKEmptyShare = 25;
+
 /// M, N and K at most: kernels count in 32 bits, and one is left for the sum of
 /// two.
 inline constexpr int64_t kMaxExtent = int64_t(1) << 30;

@@ -23,7 +23,7 @@
 // SM90A-SAME: #tenon.schedule<wgmma, tile = 128x168x64, warps = 8x1, stages = 5, swizzle = 128, raster = 16, blocks = 1, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
 // SM80-SAME: #tenon.schedule<mma_sync, tile = 128x128x64, warps = 2x4, stages = 4, swizzle = 128, raster = 16, blocks = 1, stream_k = true, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
 // ALL-SAME: #tenon.schedule<mma_sync, tile = {{.*}}x64, {{.*}} method = fp16x3>
-// AUTO: Function=large | Reason="wgmma fp16x3, tiles of 128x168x64 by 8 warps, 5 stages, {{[0-9]+}} bytes of shared memory; M = 1024, sm_90a: 2.97 waves, {{[0-9.]+}} us tiled, {{[0-9.]+}} us by the library", Remark="tiled: tiled is predicted to take at most 0.95 of the library's time"
+// AUTO: Function=large | Reason="wgmma fp16x3, tiles of 128x168x64 by 8 warps, 5 stages, {{[0-9]+}} bytes of shared memory; M = 1024, sm_90a: 2.97 waves, {{[0-9.]+}} us tiled, {{[0-9.]+}} us by the library", Remark="tiled: tiled is predicted to take at most 0.80 of the library's time"
 // AUTO80-LABEL: @large
 // AUTO80: method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
 func.func @large(%x: tensor<1024x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> tensor<1024x8192xf32> {
@@ -38,7 +38,7 @@ func.func @large(%x: tensor<1024x8192xf32>, %w: tensor<8192x8192xf32> {tenon.par
 // CHECK-LABEL: @few_rows
 // CHECK-COUNT-2: method = fp16x3
 // AUTO: Function=few_rows | {{.*}}M = 1, {{.*}}Remark="library: tiled is not predicted to take at most 0.50 of the library's time"
-// AUTO: Function=few_rows | {{.*}}M = 2, {{.*}}Remark="tiled: tiled is predicted to take at most 0.95 of the library's time"
+// AUTO: Function=few_rows | {{.*}}M = 2, {{.*}}Remark="tiled: tiled is predicted to take at most 0.80 of the library's time"
 // AUTO80-LABEL: @few_rows
 // AUTO80: #tenon.strategy<library>
 // AUTO80: method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>

@@ -61,8 +61,8 @@ Value WorkPartition::chooseStreamed(Value tiles) {
   Value waves = b.div(tiles, frame.units), rest = b.rem(tiles, frame.units);
   Value empty = b.sub(frame.units, rest);
   Value places = b.mul(b.add(waves, 1), frame.units);
-  Value isWorth =
-      b.both(b.less(places, b.mul(empty, 25)), b.less(b.i32(0), rest));
+  Value isWorth = b.both(b.less(places, b.mul(empty, kStreamKEmptyShare)),
+                         b.less(b.i32(0), rest));
   return b.select(isWorth, b.min(tiles, b.add(rest, frame.units)), b.i32(0));
 }
 
