@@ -57,8 +57,9 @@ SmallVector<Value> combineStates(KernelFrame &frame,
 /// The type of a reduction's states: its input's compute type.
 Type getStateType(ReductionEpilogueOp reduction);
 
-/// Scalars of a stored state. One of f32 has one more, as `tenon.moments`: what
-/// rounding left of its origin (`getOrigin`), by which it is still to be moved.
+/// Scalars of a stored state. One of moments of f32 has one more, as they have:
+/// what rounding left of its origin (`getOrigin`), by which it is still to be
+/// moved.
 unsigned getStoredSize(ReductionEpilogueOp reduction);
 
 /// Whether `value` is one of a reduction's per-column results.

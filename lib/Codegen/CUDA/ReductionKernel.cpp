@@ -31,11 +31,8 @@ public:
     }
     emitter.emitRowInvariant(phase);
     SmallVector<Value> reduced = walkTiles();
-    storeGroupState(frame, reduction, reduced, [&](ArrayRef<Value> states) {
-      SmallVector<Value> stored(states);
-      if (getStoredSize(reduction) != reduction.getStateSize())
-        stored.append(lanes, frame.real(type, 0.0));
-      return stored;
+    storeGroupState(frame, reduction, reduced, [](ArrayRef<Value> states) {
+      return llvm::to_vector(states);
     });
   }
 

@@ -21,7 +21,8 @@ Type tenon::getStateType(ReductionEpilogueOp reduction) {
 
 unsigned tenon::getStoredSize(ReductionEpilogueOp reduction) {
   Type element = getElementTypeOrSelf(reduction.getReducedInput().getType());
-  return reduction.getStateSize() + (element.isF32() ? 1 : 0);
+  bool hasRest = element.isF32() && EpiloguePlan::getMoments(reduction);
+  return reduction.getStateSize() + (hasRest ? 1 : 0);
 }
 
 SmallVector<Value> tenon::getLaneState(ArrayRef<Value> states, unsigned lane,
