@@ -119,6 +119,8 @@ static std::string findResidentProblem(ScheduleAttr schedule) {
 /// Codegen/CUDA/Sm90/WarpSpecialized.cpp).
 static std::string findTrailingProblem(ScheduleAttr schedule) {
   constexpr int64_t maxAccumulators = 128;
+  // ptxas asks for 154 registers before it takes a product of 256 columns.
+  constexpr int64_t maxColumns = 248;
   if (schedule.getReduction() != ReductionMethod::Trailing)
     return "";
   if (schedule.getStreamK() || schedule.getMethod() != ProductMethod::Direct)
@@ -133,6 +135,10 @@ static std::string findTrailingProblem(ScheduleAttr schedule) {
     return formatv("with reduction = trailing a thread has room for {0} "
                    "accumulators, not {1}; use a smaller tile",
                    maxAccumulators, getAccumulators(schedule));
+  if (schedule.getTile()[1] > maxColumns)
+    return formatv("with reduction = trailing N of the tile must be at most "
+                   "{0}, not {1}; use 256x128 in place of 128x256",
+                   maxColumns, schedule.getTile()[1]);
   return "";
 }
 

@@ -53,6 +53,19 @@ func.func @large_tile(%x: memref<128x128xbf16>, %w: memref<64x128xbf16>, %y: mem
 
 // -----
 
+func.func @wide_tile(%x: memref<128x128xbf16>, %w: memref<64x128xbf16>, %y: memref<128x64xf32>) {
+  // expected-error @below {{with reduction = trailing N of the tile must be at most 248, not 256; use 256x128 in place of 128x256}}
+  tenon.tiled_linear %x, %w : memref<128x128xbf16>, memref<64x128xbf16>
+      epilogue(%acc: tensor<128x64xf32>) outs(%y: memref<128x64xf32>)
+      schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = trailing> {
+    %0 = tenon.batch_norm_training %acc : (tensor<128x64xf32>) -> tensor<128x64xf32>
+    tenon.yield %0 : tensor<128x64xf32>
+  }
+  return
+}
+
+// -----
+
 func.func @none(%x: memref<128x128xbf16>, %w: memref<64x128xbf16>, %y: memref<128x64xf32>) {
   // expected-error @below {{reduction = trailing is for a region with one training batch norm and no other reduction}}
   tenon.tiled_linear %x, %w : memref<128x128xbf16>, memref<64x128xbf16>

@@ -43,9 +43,9 @@ func.func @few_turns(%x: tensor<1024x8192xbf16>, %w: tensor<8192x8192xbf16> {ten
   return %0 : tensor<1024x8192xbf16>
 }
 
-// Sixteen cost more. A kernel beside it, if that is asked for, finishes four groups of four column tiles; it leaves room.
+// Sixteen cost more. A kernel beside it, if that is asked for, finishes four groups of eight column tiles.
 // TRAILING-LABEL: @many_turns
-// TRAILING: #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 4, blocks = 1, {{.*}}reduction = trailing>
+// TRAILING: #tenon.schedule<wgmma, tile = 256x128x64, warps = 8x1, stages = 4, swizzle = 128, raster = 4, blocks = 1, cluster = 1x2, reduction = trailing>
 // BESIDE: Function=many_turns | Reason="the product with moments for the batch norm, which follows beside it; trailing by direct {{[0-9.]+}} us; wgmma,
 // CHECK-LABEL: @many_turns
 // CHECK: #tenon.schedule<wgmma, {{.*}}reduction = two_phase>

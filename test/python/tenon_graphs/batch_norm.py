@@ -100,15 +100,16 @@ INPUT_MOMENTS = {
 }
 # Two warpgroups a tile and two in turn, every cluster; groups of one column tile, and of all that there are.
 TRAILING = {
-    "wgmma_bf16_128x256_2x1": _trailing("bf16", "128x256", "8x1", 4, 2, ",cluster=2x1"),
-    "wgmma_bf16_64x256_ping_pong": _trailing("bf16", "64x256", "4x1", 4, 8, PING_PONG),
+    "wgmma_bf16_128x192_2x1": _trailing("bf16", "128x192", "8x1", 4, 2, ",cluster=2x1"),
+    "wgmma_bf16_64x224_ping_pong": _trailing("bf16", "64x224", "4x1", 4, 8, PING_PONG),
     "wgmma_f16_256x128_1x2": _trailing("f16", "256x128", "8x1", 4, 1, ",cluster=1x2"),
     "wgmma_f16_128x96_ping_pong_2x1": _trailing("f16", "128x96", "4x1", 5, 3, PING_PONG + ",cluster=2x1"),
-    "wgmma_tf32_128x256": _trailing("tf32", "128x256", "8x1", 4, 4),
+    "wgmma_tf32_256x128": _trailing("tf32", "256x128", "8x1", 4, 4),
     "wgmma_tf32_128x128_ping_pong_1x2": _trailing("tf32", "128x128", "4x1", 4, 2, PING_PONG + ",cluster=1x2"),
 }
-# What stands around batch norm: each has all of these letters' parts. b: bias, s: scale, a: an activation before;
-# p: a weight and a bias of its own, r: running statistics; A: an activation after, R: a residual after.
+# What stands around batch norm: each has all of these letters' parts. b: bias, s: scale, a: an activation before,
+# E: an operand [M, N] added before; p: a weight and a bias of its own, r: running statistics; A: an activation after,
+# R: a residual after.
 FORMS = ("", "bsr", "bapr", "sprAR", "bsaprAR")
 
 
@@ -135,6 +136,8 @@ def norm_graph(kind: str, form: str, n: int, k: int, m: int | None = None) -> Gr
         append("mul", "scaled", feature("scale", element=dtype))
     if "a" in form:
         append("leaky_relu", "bent", negative_slope=0.25)
+    if "E" in form:
+        append("add", "joined", Value("early", (extent, n), dtype))
     affine = [feature("gamma"), feature("beta")] if "p" in form else []
     running = [feature("mean", is_param=False), feature("var", "positive", is_param=False)] if "r" in form else []
     append("batch_norm_training", "normal", *affine, *running, eps=1e-5, momentum=0.1)

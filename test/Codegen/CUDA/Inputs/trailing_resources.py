@@ -14,6 +14,7 @@ from wgmma_assembly import check
 SCHEDULES = (
     ("bf16", "256x128x64", "8x1", 4, ", cluster = 2x1"),
     ("f16", "128x192x64", "8x1", 4, ", cluster = 1x2"),
+    ("bf16", "128x240x64", "8x1", 4, ""),
     ("f32", "256x128x32", "8x1", 4, ""),
     ("bf16", "128x128x64", "4x1", 5, ", ping_pong = true"),
 )
