@@ -187,6 +187,8 @@ LAYERS = {
     "residual_before": (Norm(200, 72, 72, wgmma("64x32", 64, "4x1"), residual="before"), 9),
     "residual_both": (Norm(300, 32, 64, wgmma("256x32", 32, "8x1"), "f32", residual="both"), 2),
     "affine_and_residual": (Norm(128, 64, 64, wgmma("128x32", 64, "8x1"), "f16", affine=True, residual="before"), 2),
+    # Long enough for one warpgroup to end its products before the other.
+    "long": (Norm(256, 64, 640, wgmma("128x32", 64, "8x1", CLUSTER).replace("stages = 3", "stages = 4")), 4),
     "two_rows": (Norm(2, 32, 64, wgmma("64x32", 64, "4x1"), "f16"), 1),
     "many_row_tiles": (Norm(64 * 19 + 3, 32, 64, wgmma("64x32", 64, "4x1")), 20),
 }
@@ -228,6 +230,24 @@ def test_not_finite(tmp_path):
     with np.errstate(invalid="ignore"):
         expected = case.expect(np.zeros(0), np.zeros(0))[0]
     assert np.allclose(numbers[:, others], expected[:, others], rtol=2.0**-7, atol=2.0**-7)
+
+
+def test_affine_edges(tmp_path):
+    """A bias cancels unless it is no number, and a scale of 0 leaves the norm's own bias."""
+    layer = Norm(128, 32, 64, wgmma("128x32", 64, "8x1"), affine=True, element="f16")
+    case = Case(layer)
+    case.vectors[1, 3], case.vectors[1, 7], case.vectors[1, 9], case.vectors[0, 5] = np.inf, np.nan, 1e6, 0
+    model = compile_layer(layer, tmp_path, 1)
+    device = model.device
+    workspace, y = device.put(np.zeros(layer.workspace, np.uint8)), device.empty((layer.m, layer.n), ELEMENTS["f16"])
+    x, w, residual = (device.put(a) for a in (case.x, case.w, case.residual))
+    model.run("layer", x, w, residual, y, workspace, *map(device.put, case.vectors))
+    numbers = to_numbers(device.get(y), "f16")
+    assert np.isnan(numbers[:, [3, 7]]).all()
+    with np.errstate(invalid="ignore"):
+        expected = case.expect(*case.vectors[4:].astype(np.float64))[0]
+    others = np.delete(np.arange(layer.n), [3, 7])
+    assert np.allclose(numbers[:, others], expected[:, others], rtol=2.0**-9, atol=2.0**-9)
 
 
 def test_large_mean(tmp_path):

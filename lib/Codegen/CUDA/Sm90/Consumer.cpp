@@ -82,8 +82,9 @@ Consumer::State Consumer::start(const RingPosition &first, Value count) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   if (int64_t left = getStagesLeft(frame.geometry))
-    order.takeIf(b.both(b.equal(frame.warpgroup, 2),
-                        b.equal(loop.getInductionVar(), b.sub(count, left))));
+    frame.emitIf(b.both(b.equal(frame.warpgroup, 2),
+                        b.equal(loop.getInductionVar(), b.sub(count, left))),
+                 [&] { order.take(); });
   State last = advance(State::unpack(loop.getRegionIterArgs()));
   scf::YieldOp::create(b, last.pack());
   return State::unpack(loop.getResults());

@@ -16,8 +16,8 @@ using namespace mlir::tenon;
 
 /// A thread's elements of a block of 8 columns: two rows of two.
 static constexpr int64_t kRows = 2, kLanes = 2, kElements = kRows * kLanes;
-/// Blocks whose operands are loaded before one is computed.
-static constexpr int64_t kBlocksAhead = 8;
+/// Bytes of registers for operands with rows that are loaded ahead.
+static constexpr int64_t kBytesAhead = 64;
 
 ResidentEpilogue::ResidentEpilogue(TiledFrame &frame, TiledLinearOp op,
                                    TmaEpilogue &tma)
@@ -59,6 +59,18 @@ ResidentEpilogue::loadBlock(const WorkItem &item, int64_t number) {
   return emitter;
 }
 
+/// Blocks whose operands are loaded before one is computed.
+int64_t ResidentEpilogue::getBlocksAhead() {
+  int64_t bytes = 0;
+  for (BlockArgument operand : plan.getPhases().front().operands)
+    if (operand != op.getAccumulator() &&
+        EpiloguePlan::variesByRow(operand.getType()))
+      bytes += kElements *
+               getElementTypeOrSelf(operand.getType()).getIntOrFloatBitWidth() /
+               8;
+  return bytes == 0 ? 1 : std::max<int64_t>(2, kBytesAhead / bytes);
+}
+
 /// Turns accumulators into what is reduced of them. Loads of operands with rows
 /// are on their way a few blocks ahead.
 SmallVector<Value> ResidentEpilogue::computeReduced(const WorkItem &item,
@@ -68,10 +80,11 @@ SmallVector<Value> ResidentEpilogue::computeReduced(const WorkItem &item,
   if (input == op.getAccumulator() || affine)
     return elements;
   int64_t count = frame.geometry.warpM() / 16 * frame.geometry.tileN / 8;
+  int64_t ahead = getBlocksAhead();
   SmallVector<std::unique_ptr<ElementEmitter>> emitters;
   for (int64_t number = 0; number != count; ++number) {
     while (static_cast<int64_t>(emitters.size()) <
-           std::min(number + kBlocksAhead, count))
+           std::min(number + ahead, count))
       emitters.push_back(loadBlock(item, emitters.size()));
     std::unique_ptr<ElementEmitter> emitter = std::move(emitters[number]);
     auto own = MutableArrayRef(elements).slice(number * kElements, kElements);
@@ -237,11 +250,15 @@ void ResidentEpilogue::emit(const WorkItem &item, Value turn, Value turns,
     frame.barrier();
     tma.copies.loadFirst(item);
   }
-  // More loads that are on their way while the other blocks' states are.
-  tma.prepare(item);
+  // More loads that are on their way while the other blocks' states are. Where
+  // elements were computed, kernels spilled with them.
+  if (affine)
+    tma.prepare(item);
   emitForColumns([&](Value inTile) { finishColumn(item, turn, inTile); });
   frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.arriveAtEnd(); });
   frame.barrier();
   frame.computePlace();
+  if (!affine)
+    tma.prepare(item);
   tma.emit(item, elements);
 }

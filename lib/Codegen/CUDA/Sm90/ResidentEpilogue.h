@@ -55,6 +55,7 @@ private:
   void setStaged(ElementEmitter &emitter, int64_t block);
   SmallVector<Value> computeReduced(const WorkItem &item,
                                     ValueRange accumulators);
+  int64_t getBlocksAhead();
   std::unique_ptr<ElementEmitter> loadBlock(const WorkItem &item,
                                             int64_t number);
   void storeWarpStates(const WorkItem &item, ValueRange elements);

@@ -23,13 +23,6 @@ void WarpgroupOrder::take() {
         b.add(frame.warpgroup, kFirstBarrier - 1));
 }
 
-void WarpgroupOrder::takeIf(Value condition) {
-  // No branch: ptxas would wait for all products before it.
-  b.ptx("{ .reg .pred p; setp.ne.u32 p, $0, 0; @p bar.sync $1, 256; }",
-        "r,r,~{memory}",
-        {b.toI32(condition), b.add(frame.warpgroup, kFirstBarrier - 1)});
-}
-
 void WarpgroupOrder::pass() {
   b.ptx("bar.arrive $0, 256;", "r,~{memory}",
         b.sub(b.i32(kFirstBarrier + 2), frame.warpgroup));

@@ -26,8 +26,6 @@ public:
   /// Waits until the other warpgroup has passed. For the first warpgroup to
   /// begin, the second has to pass at the kernel's start.
   void take();
-  /// The same where `condition` holds, while products are in flight.
-  void takeIf(Value condition);
   /// What was started comes before what the other starts now.
   void pass();
 

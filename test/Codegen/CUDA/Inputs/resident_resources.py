@@ -22,14 +22,18 @@ SHAPES = ((3072, 6144), (3000, 4040))
 K = 512
 
 
-def write_layer(name: str, schedule: tuple, shape: tuple) -> str:
-    """Return a function with gelu(batch_norm(x w^T * scale)) + residual."""
+def write_layer(name: str, schedule: tuple, shape: tuple, bends: bool) -> str:
+    """Return a function with gelu(batch_norm(x w^T * scale)) + residual.
+
+    Where the norm's input `bends`, it is relu(x w^T * scale), and is computed before it is reduced.
+    """
     (element, tile, warps, stages, options), (m, n) = schedule, shape
     x, w, y, t = (f"{a}x{b}x{c}" for a, b, c in ((m, K, element), (n, K, element), (m, n, element), (m, n, "f32")))
     v, workspace = f"{n}xf32", f"memref<{192 * (8 + 32 * int(tile.split('x')[1]))}xi8>"
     names = ("scale", "weight", "bias", "mean", "var")
     operands = "".join(f", %{a} = %{a}_: memref<{v}>" for a in names)
     cast = f"%4 = tenon.cast %3 : tensor<{t}> -> tensor<{y}>" if element != "f32" else ""
+    bent = f"%5 = tenon.relu %0 : tensor<{t}>" if bends else ""
     value = "%4" if cast else "%3"
     return f"""func.func @{name}(%x: memref<{x}>, %w: memref<{w}>, %r: memref<{y}>, %y: memref<{y}>, %s: {workspace}
     {"".join(f", %{a}_: memref<{v}>" for a in names)}) {{
@@ -39,7 +43,8 @@ def write_layer(name: str, schedule: tuple, shape: tuple) -> str:
       schedule<wgmma, tile = {tile}, warps = {warps}, stages = {stages}, swizzle = 128, raster = 8,
                blocks = 1{options}, reduction = resident> {{
     %0 = tenon.mul %acc, %scale : tensor<{t}>, tensor<{v}>
-    %1:3 = tenon.batch_norm_training %0 weight(%weight) bias(%bias) running(%mean, %var)
+    {bent}
+    %1:3 = tenon.batch_norm_training {"%5" if bends else "%0"} weight(%weight) bias(%bias) running(%mean, %var)
         : (tensor<{t}>{4 * f", tensor<{v}>"}) -> (tensor<{t}>, tensor<{v}>, tensor<{v}>)
     %2 = tenon.gelu %1#0 : tensor<{t}>
     %3 = tenon.add %2, %res : tensor<{t}>, tensor<{y}>
@@ -54,8 +59,9 @@ def write_layer(name: str, schedule: tuple, shape: tuple) -> str:
 def write_functions(schedule: tuple) -> dict[str, str]:
     """Return the functions of a schedule, by name."""
     options = re.findall(r"\w+", schedule[4])
-    names = ["_".join(map(str, (*schedule[:3], *options, *shape))).replace("?", "m") for shape in SHAPES]
-    return {name: write_layer(name, schedule, shape) for name, shape in zip(names, SHAPES, strict=True)}
+    stem = "_".join(map(str, (*schedule[:3], *options)))
+    layers = {f"{stem}_{m}_{n}{'_bent' * bends}": ((m, n), bends) for m, n in SHAPES for bends in (False, True)}
+    return {name: write_layer(name, schedule, *layer) for name, layer in layers.items()}
 
 
 if __name__ == "__main__":
