@@ -89,8 +89,8 @@ double tenon::predictInputMoments(const LayerProblem &problem,
 
 /// What a product takes whatever it computes, each 128 bytes of K, of which not
 /// more come one after the other than so many, and what products and memory
-/// take from each other. They fit 80 products of 16 bits and tf32 on an H200,
-/// which they give within 10 % (docs/Rationale.md).
+/// take from each other: fitted to cuBLAS's times in
+/// benchmarks/results/sm90a_schedules.json and sm90a_sweep.json.
 static constexpr double kProductSeconds = 2.75e-6, kStageSeconds = 3.5e-8,
                         kMemoryShare = 0.2;
 static constexpr int64_t kMostStages = 64;

@@ -18,10 +18,8 @@ using namespace mlir::tenon;
 // The time of a kernel
 //===----------------------------------------------------------------------===//
 
-// Constants that no comment gives another measurement for are fitted to the
-// times of 1160 schedules of 78 layers on an H200, whose medians they give
-// within 8 %: of a layer's schedules that with the least of them takes 2 % more
-// than the fastest one (docs/Rationale.md).
+// Constants that no comment gives another measurement for are fitted to
+// benchmarks/results/sm90a_schedules.json; docs/Rationale.md says how well.
 
 /// Of a kernel whatever it computes, and of one with clusters.
 static constexpr double kStartSeconds = 1.75e-6, kClusterSeconds = 0.7e-6;

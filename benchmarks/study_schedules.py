@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: RUF001
+"""How well times of wgmma kernels are predicted, and schedules chosen: needs no GPU, and takes some minutes.
+
+The measurements are many schedules of many layers, each timed in bursts and alone. tenon-opt says what it predicts of
+each. Of a layer's measured schedules the one that Sm90Candidates.cpp would choose is compared with the fastest.
+docs/Rationale.md has the table that --report writes there.
+
+Usage: study_schedules.py benchmarks/results/sm90a_schedules.json [--report docs/Rationale.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from report_sweep import geometric_mean
+from tenon.bench.epilogue import NAMED, read_epilogue
+from tenon.bench.source import Problem
+from torch_tables import markdown
+
+TENON_OPT = Path(__file__).resolve().parent.parent / "build/bin/tenon-opt"
+MODEL = "bias_mul2_leaky_relu"
+NEAR = 1.25
+LEAST_ROWS = 64  # of M: with fewer TMA copied rows that were not there when this was measured
+BEGIN, END = "<!-- study_schedules: begin -->", "<!-- study_schedules: end -->"
+PREDICTED = re.compile(r"([\d.]+) us tiled, ([\d.]+) us by the library")
+
+
+def predict(source: str, schedule: str) -> tuple[float, float]:
+    """Return the microseconds that are predicted of a schedule and of the library."""
+    select = f"--tenon-select-strategy=targets=sm_90a strategy=tiled schedule='{schedule}'"
+    command = [TENON_OPT, "-", "--tenon-simplify", "--tenon-fuse-epilogue", select]
+    command += ["--remarks-filter=tenon-select-strategy", "-o", "/dev/null"]
+    done = subprocess.run(command, input=source, capture_output=True, text=True, check=True)
+    tiled, library = PREDICTED.search(done.stderr).groups()
+    return float(tiled), float(library)
+
+
+def study(case: dict, pool: ThreadPoolExecutor) -> dict:
+    """Return what is predicted of a case, beside what was measured."""
+    output = "f32" if case["dtype"] == "tf32" else case["dtype"]
+    epilogue = read_epilogue(MODEL, NAMED[MODEL])
+    source = Problem(epilogue, case["m"], case["n"], case["k"], case["dtype"], output).mlir()
+    measured = case["schedules"]
+    found = pool.map(lambda schedule: predict(source, schedule), measured)
+    tiled, library = zip(*found, strict=True)
+    times = [each["burst"] for each in measured.values()]
+    chosen = min(range(len(times)), key=lambda i: tiled[i])
+    ours = {"burst": times[chosen], "single": list(measured.values())[chosen]["single"]}
+    return {
+        "errors": [math.log(a / b) for a, b in zip(tiled, times, strict=True) if b < NEAR * min(times)],
+        "library": math.log(library[0] / case["library"]["burst"]) if "library" in case else None,
+        "lost": times[chosen] / min(times),
+        "over_cublas": max(ours[way] / case["cublas"][way] for way in ours),
+        "name": f"{case['dtype']} {case['m']}×{case['n']}×{case['k']}",
+    }
+
+
+def spread(errors: list[float]) -> str:
+    """Return the root of the mean square, of logarithms, as a percentage."""
+    return f"{math.expm1(math.sqrt(sum(e * e for e in errors) / len(errors))):.0%}"
+
+
+def report(results: list[dict]) -> list[str]:
+    """Return the table."""
+    worst = max(results, key=lambda result: result["lost"])
+    near = [error for result in results for error in result["errors"]]
+    library = [result["library"] for result in results if result["library"] is not None]
+    rows = [
+        f"layers, and schedules within {NEAR - 1:.0%} of a layer's fastest | {len(results)}, {len(near)}",
+        f"error of the time predicted of such a schedule, rms | {spread(near)}",
+        f"error of the library's, of {len(library)} layers, rms | {spread(library)}",
+        "time of the measured schedule with the least prediction over the fastest's, geometric mean "
+        f"| {geometric_mean(result['lost'] for result in results):.3f}",
+        f"the largest | {worst['lost']:.2f} ({worst['name']})",
+        "its time over cuBLAS's bare product, the worse of bursts and single calls, geometric mean "
+        f"| {geometric_mean(result['over_cublas'] for result in results):.3f}",
+    ]
+    return markdown("schedules measured on an H200 | ", rows)
+
+
+def main() -> None:
+    """Run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("measured", type=Path, help="JSON")
+    parser.add_argument("--report", type=Path, help="the page whose table to replace")
+    options = parser.parse_args()
+    cases = [case for case in json.loads(options.measured.read_text())["cases"] if case["m"] >= LEAST_ROWS]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        lines = report([study(case, pool) for case in cases])
+    print("\n".join(lines))
+    if options.report:
+        before, begin, rest = options.report.read_text().partition(BEGIN)
+        _, end, after = rest.partition(END)
+        if not end:
+            parser.error(f"{options.report} has no lines {BEGIN} and {END}")
+        options.report.write_text("\n".join([before + begin, *lines, end + after]))
+
+
+if __name__ == "__main__":
+    main()
