@@ -74,8 +74,8 @@ typedef struct TenonCompileOptions {
    *  one is chosen for each. */
   const char *schedule;
   /** How tiled layers reduce for a training batch norm: "separate",
-   *  "two_phase", "resident", "input_moments", "trailing" where a layer can
-   *  have it, or null: "auto". */
+   *  "two_phase", "resident", "input_moments" where a layer can have it, or
+   *  null: "auto". */
   const char *reduction;
 } TenonCompileOptions;
 

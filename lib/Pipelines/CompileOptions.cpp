@@ -38,12 +38,12 @@ static std::string findStrategyProblem(const CompileOptions &options) {
   if (!llvm::is_contained({"auto", "library", "tiled"}, options.strategy))
     return "strategy=" + options.strategy +
            " is not known; expected auto, library or tiled";
-  if (!llvm::is_contained({"auto", "separate", "two_phase", "resident",
-                           "input_moments", "trailing"},
-                          options.reduction))
+  if (!llvm::is_contained(
+          {"auto", "separate", "two_phase", "resident", "input_moments"},
+          options.reduction))
     return "reduction=" + options.reduction +
-           " is not known; expected auto, separate, two_phase, resident, "
-           "input_moments or trailing";
+           " is not known; expected auto, separate, two_phase, resident or "
+           "input_moments";
   if (options.reduction != "auto" && options.strategy == "library")
     return "reduction=" + options.reduction +
            " is for tiled layers, but strategy=library leaves none; leave one "

@@ -153,7 +153,7 @@ struct CUDAPipelineOptions : PassPipelineOptions<CUDAPipelineOptions> {
       *this, "reduction",
       llvm::cl::desc("How every tiled layer that can have it reduces for a "
                      "training batch norm: auto, separate, two_phase, "
-                     "resident, input_moments or trailing"),
+                     "resident or input_moments"),
       llvm::cl::init("auto")};
 };
 } // namespace

@@ -72,11 +72,6 @@ double predictLibrary(const LayerProblem &problem, const TargetSpec &target);
 double predictRest(const LayerProblem &problem, const TargetSpec &target,
                    ReductionMethod reduction);
 
-/// Seconds that a kernel beside a product takes longer than that, with
-/// reduction = trailing.
-double predictTail(const LayerProblem &problem, ScheduleAttr schedule,
-                   const TargetSpec &target);
-
 /// Seconds of the kernels that have a product's moments of x and w.
 double predictInputMoments(const LayerProblem &problem,
                            const TargetSpec &target);

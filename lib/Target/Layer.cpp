@@ -203,8 +203,7 @@ static SmallVector<int64_t> getMatrixBytes(const Layer &layer,
     return cast<RankedTensorType>(type).getElementTypeBitWidth() / 8;
   };
   if (!problem.tiledDoesAll) {
-    bool givesMoments = problem.reduction == ReductionMethod::TwoPhase ||
-                        problem.reduction == ReductionMethod::Trailing;
+    bool givesMoments = problem.reduction == ReductionMethod::TwoPhase;
     double bytes = givesMoments ? problem.reducedBytes : problem.productBytes;
     auto elements = static_cast<double>(problem.m * problem.n);
     return {static_cast<int64_t>(bytes / elements)};

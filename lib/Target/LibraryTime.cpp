@@ -50,21 +50,6 @@ double tenon::predictRest(const LayerProblem &problem, const TargetSpec &target,
          problem.epilogueBytes / target.memoryRate;
 }
 
-/// What it takes to combine the last columns' moments. An estimate.
-static constexpr double kLastColumnsSeconds = 3e-6;
-
-/// All columns but the last group's are finished while others are multiplied.
-double tenon::predictTail(const LayerProblem &problem, ScheduleAttr schedule,
-                          const TargetSpec &target) {
-  double left =
-      static_cast<double>(schedule.getRaster() * schedule.getTile()[1] *
-                          schedule.getClusterN()) /
-      static_cast<double>(problem.n);
-  return kLastColumnsSeconds +
-         std::min(left, 1.0) *
-             predictRest(problem, target, ReductionMethod::TwoPhase);
-}
-
 /// What kernels reach of the f64 rate between their barriers, and seconds
 /// before the first of a kernel's data are there. Estimated, not measured.
 static constexpr double kF64Share = 0.5, kLatencySeconds = 1.5e-6;

@@ -100,12 +100,8 @@ std::string tenon::findMmaSyncProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getClusterM() != 1 || schedule.getClusterN() != 1 ||
       schedule.getPingPong())
     return "mma_sync has neither clusters nor ping_pong; leave both out";
-  ReductionMethod reduction = schedule.getReduction();
-  if (reduction == ReductionMethod::Resident ||
-      reduction == ReductionMethod::Trailing)
-    return formatv("mma_sync has no reduction = {0}; write reduction = "
-                   "two_phase",
-                   stringifyReductionMethod(reduction));
+  if (schedule.getReduction() == ReductionMethod::Resident)
+    return "mma_sync has no reduction = resident; write reduction = two_phase";
   std::string problem = findRowProblem(schedule);
   if (problem.empty())
     problem = findShapeProblem(schedule, elementType);

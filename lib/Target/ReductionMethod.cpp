@@ -120,18 +120,6 @@ static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
   return "";
 }
 
-/// What a kernel asks that another follows beside it.
-static std::string findTrailingProblem(ScheduleAttr schedule) {
-  constexpr StringLiteral remedy = "; write reduction = two_phase";
-  if (schedule.getFamily() != KernelFamily::Wgmma)
-    return ("only wgmma kernels leave room for another" + remedy).str();
-  if (schedule.getMethod() != ProductMethod::Direct || schedule.getStreamK())
-    return ("method and stream_k leave a tile unfinished when it is stored" +
-            remedy)
-        .str();
-  return "";
-}
-
 /// The step of `op`, one of whose operands is the value before; nothing if it
 /// is none.
 template <typename OpTy>
@@ -255,8 +243,6 @@ std::string tenon::findReductionProblem(FusedLinearOp op,
   }
   if (method == ReductionMethod::Resident)
     problem = findResidentProblem(op, schedule, norm);
-  if (method == ReductionMethod::Trailing)
-    problem = findTrailingProblem(schedule);
   if (problem.empty() && schedule.getFamily() == KernelFamily::Wgmma)
     problem = findRowProblem(input);
   return problem.empty() ? "" : fail(problem);

@@ -50,15 +50,6 @@ int64_t tenon::getStageBytes(ScheduleAttr schedule) {
   return (tile[0] + tile[1]) * schedule.getSwizzle();
 }
 
-/// What CUDA itself takes for a block, such as one that runs beside.
-static constexpr int64_t kReservedSharedBytes = 1024;
-
-int64_t tenon::getAvailableSharedBytes(ScheduleAttr schedule,
-                                       const TargetSpec &target) {
-  bool leavesRoom = schedule.getReduction() == ReductionMethod::Trailing;
-  return target.sharedBytesPerBlock - (leavesRoom ? kReservedSharedBytes : 0);
-}
-
 int64_t tenon::getBarrierBytes(ScheduleAttr schedule) {
   if (!isResident(schedule))
     return kBarrierBytes;
@@ -78,7 +69,7 @@ static int64_t getUsualBytes(ScheduleAttr schedule) {
 
 int64_t tenon::getWarpgroupEpilogueBytes(ScheduleAttr schedule) {
   int64_t warpgroups = getConsumerWarpgroups(schedule);
-  int64_t left = getAvailableSharedBytes(schedule, *lookupTarget("sm_90a")) -
+  int64_t left = lookupTarget("sm_90a")->sharedBytesPerBlock -
                  getUsualBytes(schedule) - warpgroups * kWarpgroupEpilogueBytes;
   bool fits = schedule.getStages() <= left / getStageBytes(schedule);
   return schedule.getPingPong() && !fits ? kPingPongEpilogueBytes
@@ -144,8 +135,8 @@ std::string tenon::findShapeProblem(ScheduleAttr schedule, Type elementType) {
 std::string tenon::findSharedProblem(ScheduleAttr schedule,
                                      const TargetSpec &target) {
   int64_t stageBytes = getStageBytes(schedule);
-  int64_t left = getAvailableSharedBytes(schedule, target) -
-                 getUsualBytes(schedule) - getEpilogueBytes(schedule);
+  int64_t left = target.sharedBytesPerBlock - getUsualBytes(schedule) -
+                 getEpilogueBytes(schedule);
   if (schedule.getStages() > left / stageBytes)
     return formatv("{0} stages of {1} bytes do not fit the {2} bytes of shared "
                    "memory that {3} leaves them; use fewer stages or a smaller "

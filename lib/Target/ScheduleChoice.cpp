@@ -35,9 +35,8 @@ double LayerProblem::getOperandBytes() const {
 }
 
 double LayerProblem::getTiledBytes() const {
-  bool givesMoments = reduction == ReductionMethod::TwoPhase ||
-                      reduction == ReductionMethod::Trailing;
-  double written = givesMoments ? reducedBytes : productBytes;
+  double written =
+      reduction == ReductionMethod::TwoPhase ? reducedBytes : productBytes;
   return getOperandBytes() + (tiledDoesAll ? epilogueBytes : written);
 }
 
@@ -61,8 +60,6 @@ double tenon::predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
     seconds += kGuardSeconds + kLaunchSeconds;
   if (problem.reduction == ReductionMethod::InputMoments)
     seconds += predictInputMoments(problem, target);
-  if (problem.reduction == ReductionMethod::Trailing)
-    return seconds + predictTail(problem, schedule, target);
   return problem.tiledDoesAll
              ? seconds
              : seconds + predictRest(problem, target, problem.reduction);

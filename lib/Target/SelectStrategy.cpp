@@ -69,8 +69,7 @@ LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
     if (!request.reduction)
       return emitError(loc) << "'" << reduction.getValue()
                             << "' is not a reduction; expected auto, separate, "
-                               "two_phase, resident, input_moments or "
-                               "trailing";
+                               "two_phase, resident or input_moments";
   }
   if (request.reduction && request.strategy == Strategy::Library)
     return emitError(loc, "strategy=library leaves no layer that could have "

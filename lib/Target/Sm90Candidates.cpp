@@ -52,9 +52,6 @@ static constexpr int64_t kMaxStages = 12;
 /// Rows of a group of tiles: with them, blocks that run at once read about as
 /// many rows of x as of w.
 static constexpr int64_t kRasterRows = 2048;
-/// Columns of a group with reduction = trailing: the wider it is, the longer
-/// takes what is left when the last one is multiplied. Not measured yet.
-static constexpr int64_t kTrailingColumns = 1024;
 /// What counts as the same time; for fp16x3; and for it with stream-K, which
 /// seldom gave what is predicted.
 static constexpr double kSameTime = 0.98, kSameSplitTime = 0.97,
@@ -84,13 +81,9 @@ static bool canRun(const LayerProblem &problem, ScheduleAttr schedule,
   });
 }
 
-static int64_t getRaster(const LayerProblem &problem, ArrayRef<int64_t> tile,
-                         ArrayRef<int64_t> cluster) {
-  if (problem.reduction != ReductionMethod::Trailing)
-    return std::max<int64_t>(
-        kRasterRows / (tile[0] * (cluster.empty() ? 1 : cluster[0])), 1);
-  int64_t columns = tile[1] * (cluster.empty() ? 1 : cluster[1]);
-  return std::max<int64_t>(kTrailingColumns / columns, 1);
+static int64_t getRaster(ArrayRef<int64_t> tile, ArrayRef<int64_t> cluster) {
+  return std::max<int64_t>(
+      kRasterRows / (tile[0] * (cluster.empty() ? 1 : cluster[0])), 1);
 }
 
 /// The schedule with as many stages as fit all targets; null if none do. With
@@ -108,16 +101,15 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
   auto build = [&](int64_t stages) {
     return ScheduleAttr::get(
         type.getContext(), KernelFamily::Wgmma, tile, {form.warps, 1}, stages,
-        swizzle, getRaster(problem, tile, cluster), /*blocks=*/1, streamK,
-        cluster, form.pingPong, problem.method, problem.reduction);
+        swizzle, getRaster(tile, cluster), /*blocks=*/1, streamK, cluster,
+        form.pingPong, problem.method, problem.reduction);
   };
   ScheduleAttr schedule = build(2);
   int64_t otherBytes = getSharedBytes(schedule) - 2 * getStageBytes(schedule);
   int64_t stages = kMaxStages;
   for (const TargetSpec *target : targets)
-    stages = std::min(
-        stages, (getAvailableSharedBytes(schedule, *target) - otherBytes) /
-                    getStageBytes(schedule));
+    stages = std::min(stages, (target->sharedBytesPerBlock - otherBytes) /
+                                  getStageBytes(schedule));
   ScheduleAttr larger = build(stages + 1);
   bool fits = llvm::all_of(targets, [&](const TargetSpec *target) {
     return findProblem(larger, type, *target).empty();
@@ -150,10 +142,8 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
       int64_t cluster[] = {wide[0], wide[1]};
       if (form.m > columns)
         std::swap(cluster[0], cluster[1]);
-      bool isTrailing = problem.reduction == ReductionMethod::Trailing;
-      bool needsStreamK = problem.hasDynamicRows && !isTrailing;
       if (!fillsCluster(problem, form, columns, cluster) ||
-          (needsStreamK && !streamK))
+          (problem.hasDynamicRows && !streamK))
         continue;
       if (ScheduleAttr schedule =
               buildSchedule(problem, form, columns, cluster, streamK, targets))
@@ -225,8 +215,7 @@ static ScheduleAttr parseLine(const TunedSchedule &line,
                               const LayerProblem &problem,
                               ArrayRef<const TargetSpec *> targets) {
   ScheduleAttr schedule = line.parse(problem.tiledType.getContext());
-  // A raster of rows is not for reduction = trailing.
-  if (!schedule || problem.reduction == ReductionMethod::Trailing)
+  if (!schedule)
     return {};
   schedule =
       schedule.withMethod(problem.method).withReduction(problem.reduction);

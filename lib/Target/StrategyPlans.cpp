@@ -92,22 +92,6 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
   return success();
 }
 
-/// Ways to reduce, from what keeps least in the product's kernel on.
-static constexpr ReductionMethod kReductions[] = {
-    ReductionMethod::Separate, ReductionMethod::TwoPhase,
-    ReductionMethod::Trailing, ReductionMethod::Resident,
-    ReductionMethod::InputMoments};
-
-/// Whether reduction = trailing is tried where nothing asks for it: its
-/// prediction has not been held against measurements yet.
-static constexpr bool kTriesTrailing = false;
-
-/// Whether it is for products that one kernel completes.
-static bool needsDirect(ReductionMethod reduction) {
-  return reduction == ReductionMethod::Resident ||
-         reduction == ReductionMethod::Trailing;
-}
-
 /// Whether to look at a reduction that nothing asks for. What keeps resident
 /// and input_moments from most layers needs no words.
 static bool isWorthTrying(const Layer &layer, ReductionMethod reduction,
@@ -115,8 +99,6 @@ static bool isWorthTrying(const Layer &layer, ReductionMethod reduction,
   if (reduction == ReductionMethod::InputMoments)
     return layer.getK() <= ProductMomentsOp::kMaxColumns &&
            layer.precision != Precision::TF32;
-  if (reduction == ReductionMethod::Trailing)
-    return kTriesTrailing;
   return reduction != ReductionMethod::Resident ||
          (!layer.product.isDynamicDim(0) &&
           llvm::all_of(targets, [](const TargetSpec *target) {
@@ -127,22 +109,21 @@ static bool isWorthTrying(const Layer &layer, ReductionMethod reduction,
 LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
   if (schedule)
     return planReduction(methods.front(), schedule.getReduction());
-  const auto *last = std::end(kReductions);
-  if (request.reduction)
-    last = llvm::find(kReductions, *request.reduction) + 1;
-  ArrayRef<ReductionMethod> all(std::begin(kReductions), last);
-  if (!hasBatchNorm(layer))
-    all = all.take_front(1);
+  SmallVector<ReductionMethod> all{ReductionMethod::Separate};
+  if (hasBatchNorm(layer))
+    all.append({ReductionMethod::TwoPhase, ReductionMethod::Resident,
+                ReductionMethod::InputMoments});
   for (ReductionMethod reduction : llvm::reverse(all)) {
     // What is asked for is for the layers that can have it; others have what
     // keeps less in the kernel.
-    if (request.reduction && best)
+    if (request.reduction && (reduction > *request.reduction || best))
       continue;
     if (request.reduction != reduction &&
         !isWorthTrying(layer, reduction, request.targets))
       continue;
     for (ProductMethod method : methods)
-      if ((!needsDirect(reduction) || method == ProductMethod::Direct) &&
+      if ((reduction != ReductionMethod::Resident ||
+           method == ProductMethod::Direct) &&
           failed(planReduction(method, reduction)))
         return failure();
   }

@@ -174,9 +174,6 @@ std::pair<bool, std::string> StrategySelector::weigh(const Plan &plan) {
 std::string StrategySelector::describeRest(ReductionMethod reduction) {
   if (reduction == ReductionMethod::TwoPhase)
     return "the product with moments for the batch norm; ";
-  if (reduction == ReductionMethod::Trailing)
-    return "the product with moments for the batch norm, which follows beside "
-           "it; ";
   if (reduction == ReductionMethod::Resident)
     return "the batch norm too; ";
   if (reduction == ReductionMethod::InputMoments)

@@ -115,33 +115,6 @@ static std::string findResidentProblem(ScheduleAttr schedule) {
   return "";
 }
 
-/// A kernel that another runs beside has fewer registers (kTrailingRegisters,
-/// Codegen/CUDA/Sm90/WarpSpecialized.cpp).
-static std::string findTrailingProblem(ScheduleAttr schedule) {
-  constexpr int64_t maxAccumulators = 128;
-  // ptxas asks for 154 registers before it takes a product of 256 columns.
-  constexpr int64_t maxColumns = 248;
-  if (schedule.getReduction() != ReductionMethod::Trailing)
-    return "";
-  if (schedule.getStreamK() || schedule.getMethod() != ProductMethod::Direct)
-    return formatv("with reduction = trailing tiles are complete when they are "
-                   "stored, so {0} cannot be; leave it out",
-                   schedule.getStreamK() ? "stream_k" : "method");
-  if (getConsumerWarpgroups(schedule) != 2)
-    return "with reduction = trailing two warpgroups must multiply; write "
-           "warps "
-           "= 8x1, or ping_pong";
-  if (getAccumulators(schedule) > maxAccumulators)
-    return formatv("with reduction = trailing a thread has room for {0} "
-                   "accumulators, not {1}; use a smaller tile",
-                   maxAccumulators, getAccumulators(schedule));
-  if (schedule.getTile()[1] > maxColumns)
-    return formatv("with reduction = trailing N of the tile must be at most "
-                   "{0}, not {1}; use 256x128 in place of 128x256",
-                   maxColumns, schedule.getTile()[1]);
-  return "";
-}
-
 std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getSwizzle() != 128)
     return formatv("wgmma needs swizzle = 128, not {0}", schedule.getSwizzle());
@@ -163,8 +136,6 @@ std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
     problem = findTileProblem(schedule);
   if (problem.empty())
     problem = findResidentProblem(schedule);
-  if (problem.empty())
-    problem = findTrailingProblem(schedule);
   return problem.empty() ? findClusterProblem(schedule) : problem;
 }
 

@@ -65,9 +65,8 @@ def compile(
         schedule: of every tiled layer, as within #tenon.schedule<...>: "mma_sync, tile = 128x256x64, ...".
             Default: one is chosen for each.
         reduction: how tiled layers reduce for a training batch norm: "separate", by kernels after the product,
-            "two_phase", with moments from the product, "trailing", with a kernel that follows the product's beside
-            it, "resident", in one kernel, "input_moments", with moments from x and w, where a layer can have it, or
-            "auto".
+            "two_phase", with moments from the product, "resident", in one kernel, "input_moments", with moments from x
+            and w, where a layer can have it, or "auto".
 
     Raises:
         CompileError: the model or an option is not right; its `diagnostics` say where and why.

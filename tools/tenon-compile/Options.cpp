@@ -99,11 +99,9 @@ struct Flags {
       "reduction", cl::init("auto"),
       cl::desc("How tiled layers reduce for a training batch norm: separate "
                "(by kernels after the product), two_phase (the product gives "
-               "moments), trailing (the same, and the kernel that normalises "
-               "follows the product's beside it), resident (in one kernel) or "
-               "input_moments (x and w give moments) where a layer can have "
-               "it, or auto (default)"),
-      cl::value_desc("auto|separate|two_phase|resident|input_moments|trailing"),
+               "moments), resident (in one kernel) or input_moments (x and w "
+               "give moments) where a layer can have it, or auto (default)"),
+      cl::value_desc("auto|separate|two_phase|resident|input_moments"),
       cl::cat(category)};
   // Named and meant as mlir-opt's.
   cl::opt<std::string> remarksAll{

@@ -49,8 +49,8 @@ struct CompileOptions {
   /// is chosen for each.
   std::string schedule;
   /// How tiled layers reduce for a training batch norm: "separate",
-  /// "two_phase", "resident", "input_moments", "trailing" where a layer can
-  /// have it, or "auto".
+  /// "two_phase", "resident", "input_moments" where a layer can have it, or
+  /// "auto".
   std::string reduction = "auto";
   /// Adds to each function `F` a function `F_reference`, on the CPU in float64.
   bool reference = false;

@@ -58,7 +58,6 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     |-----------|----------------|
     | `separate` (split products alone) | the product, and two passes over it, each a launch |
     | `two_phase` | the product, and one pass over what is reduced |
-    | `trailing` (wgmma, method `direct`; only where the option or a schedule asks for it) | as `two_phase`, of whose pass only what comes after the last group of columns counts |
     | `resident` (wgmma, method `direct`, a static M whose row tiles fit the GPU at once) | the product in whole turns, and a wait in each |
     | `input_moments` (K at most 256, not precision `tf32`, sums and products with numbers or `[N]` alone before the norm) | the product, and before it kernels of `(M + N) K^2` products in f64 |
 
@@ -144,7 +143,7 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     Option<"reduction", "reduction", "std::string", "\"auto\"",
            "auto, or how every tiled layer that can have it reduces for a "
            "training batch norm: separate, two_phase, resident, "
-           "input_moments, trailing">,
+           "input_moments">,
   ];
   let dependentDialects = ["::mlir::tenon::TenonDialect"];
 }

@@ -71,11 +71,6 @@ int64_t getBlockThreads(ScheduleAttr schedule);
 /// Thread blocks of one launch at most: whole clusters.
 int64_t getMaxBlocks(ScheduleAttr schedule);
 
-/// Bytes of shared memory that a kernel's block can have on `target`: all, or
-/// with reduction = trailing what leaves room for another kernel's block.
-int64_t getAvailableSharedBytes(ScheduleAttr schedule,
-                                const TargetSpec &target);
-
 /// Bytes of a stage: rows of x's tile and of w's.
 int64_t getStageBytes(ScheduleAttr schedule);
 

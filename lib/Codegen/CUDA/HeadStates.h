@@ -48,7 +48,6 @@ struct StateWalk {
   Value begin, end; ///< i64: the first state, and where they end
   Value part;       ///< i64: which of the threads this is
   int64_t parts;
-  int64_t batch = 4; ///< states that a thread loads together
   /// Whether they are loaded again to move states back: kept in registers
   /// meanwhile, they make kernels with much else to do spill.
   bool reloadsOrigins = true;

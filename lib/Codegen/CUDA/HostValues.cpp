@@ -58,13 +58,12 @@ Value tenon::createIsAligned(ImplicitLocOpBuilder &b, ValueRange memrefs) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, i64(0));
 }
 
-Value tenon::createTemporary(ImplicitLocOpBuilder &b, MemRefType type,
-                             ValueRange dynamicExtents) {
+Value tenon::createTemporary(ImplicitLocOpBuilder &b, MemRefType type) {
   OpBuilder::InsertionGuard guard(b);
   Operation *parent = b.getInsertionBlock()->getParentOp();
   for (; !isa<FunctionOpInterface>(parent); parent = parent->getParentOp())
     b.setInsertionPoint(parent);
-  return memref::AllocOp::create(b, type, dynamicExtents);
+  return memref::AllocOp::create(b, type);
 }
 
 gpu::LaunchFuncOp tenon::createLaunch(ImplicitLocOpBuilder &b,

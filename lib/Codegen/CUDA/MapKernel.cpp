@@ -25,7 +25,7 @@ public:
   void emit() {
     for (auto [index, reduction] : llvm::enumerate(phase.finished))
       emitHead(frame, reduction, frame.finishedStates[index],
-               getColumnOutputs(op, reduction, frame.outputs), emitter);
+               getColumnOutputs(reduction), emitter);
     emitter.emitRowInvariant(phase);
     storeRowInvariant();
     // The tiles that were written last are still in L2. A phase that reduces
@@ -50,6 +50,22 @@ public:
 private:
   Value reverse(Value tile) {
     return frame.sub(frame.sub(frame.tiles, frame.i64(1)), tile);
+  }
+
+  /// Where the first group writes a reduction's per-column results.
+  SmallVector<Value> getColumnOutputs(ReductionEpilogueOp reduction) {
+    ResultRange results = reduction.getColumnResults();
+    SmallVector<Value> outputs(results.size());
+    for (auto [value, output] :
+         llvm::zip(op.getYield().getValues(), frame.outputs))
+      if (auto found = llvm::find(results, value); found != results.end())
+        outputs[found - results.begin()] = output;
+    return outputs;
+  }
+
+  static bool isColumnResult(Value value) {
+    auto reduction = value.getDefiningOp<ReductionEpilogueOp>();
+    return reduction && value != reduction.getMapped();
   }
 
   SmallVector<Value> getLanes(Value value, unsigned row) {

@@ -62,27 +62,6 @@ Type getStateType(ReductionEpilogueOp reduction);
 /// moved.
 unsigned getStoredSize(ReductionEpilogueOp reduction);
 
-/// Whether `value` is one of a reduction's per-column results.
-bool isColumnResult(Value value);
-
-/// The pointers, of those to the results of `op`, to which per-column results
-/// of `reduction` go; null where not asked for.
-SmallVector<Value> getColumnOutputs(EpilogueOp op,
-                                    ReductionEpilogueOp reduction,
-                                    ArrayRef<Value> outputs);
-
-/// The operands of `reduction` for a column, in the states' type.
-SmallVector<Value> loadColumnOperands(KernelFrame &frame,
-                                      ReductionEpilogueOp reduction,
-                                      Value column);
-
-/// Ends `reduction` for one column of this state, and gives what `emitApply`
-/// needs. The thread for which `writes` holds stores the per-column results.
-SmallVector<Value>
-finishColumn(KernelFrame &frame, ReductionEpilogueOp reduction, Value column,
-             Value writes, ArrayRef<Value> state, ArrayRef<Value> columnOutputs,
-             llvm::function_ref<SmallVector<Value>()> loadOperands);
-
 /// In the head of a kernel that applies `reduction`: combines `states`, ends
 /// the reduction, and gives the emitter what each lane needs. `columnOutputs`
 /// are the pointers to which the first group writes the op's per-column

@@ -16,43 +16,26 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-bool tenon::isColumnResult(Value value) {
-  auto reduction = value.getDefiningOp<ReductionEpilogueOp>();
-  return reduction && value != reduction.getMapped();
-}
-
-SmallVector<Value> tenon::getColumnOutputs(EpilogueOp op,
-                                           ReductionEpilogueOp reduction,
-                                           ArrayRef<Value> outputs) {
-  ResultRange results = reduction.getColumnResults();
-  SmallVector<Value> found(results.size());
-  for (auto [value, output] : llvm::zip(op.getYield().getValues(), outputs))
-    if (auto result = llvm::find(results, value); result != results.end())
-      found[result - results.begin()] = output;
-  return found;
-}
-
-SmallVector<Value> tenon::loadColumnOperands(KernelFrame &frame,
-                                             ReductionEpilogueOp reduction,
-                                             Value column) {
-  ElementEmitter emitter(frame.b, frame.pointers, column, /*lanes=*/1);
-  return llvm::map_to_vector(reduction.getColumnOperands(), [&](Value operand) {
-    return castFloat(frame.b, emitter.get(operand, 0, 0),
-                     getStateType(reduction));
-  });
-}
-
-SmallVector<Value>
-tenon::finishColumn(KernelFrame &frame, ReductionEpilogueOp reduction,
-                    Value column, Value writes, ArrayRef<Value> state,
-                    ArrayRef<Value> columnOutputs,
-                    llvm::function_ref<SmallVector<Value>()> loadOperands) {
+/// Ends the reduction for one column; the first group writes its results, where
+/// `writes` holds.
+static SmallVector<Value> finish(KernelFrame &frame,
+                                 ReductionEpilogueOp reduction, Value column,
+                                 Value writes, ArrayRef<Value> state,
+                                 ArrayRef<Value> columnOutputs) {
   ImplicitLocOpBuilder &b = frame.b;
-  Value count = arith::SIToFPOp::create(b, getStateType(reduction), frame.m);
+  Type type = getStateType(reduction);
+  Value count = arith::SIToFPOp::create(b, type, frame.m);
+  auto loadOperands = [&] {
+    ElementEmitter emitter(b, frame.pointers, column, /*lanes=*/1);
+    return llvm::map_to_vector(
+        reduction.getColumnOperands(), [&](Value operand) {
+          return castFloat(b, emitter.get(operand, 0, 0), type);
+        });
+  };
   if (llvm::any_of(columnOutputs, [](Value output) { return !!output; })) {
-    // Operands are loaded here and by no other thread: an output may be the
+    // Operands are loaded here and by no other group: an output may be the
     // buffer of an operand.
-    frame.emitIf(writes, [&] {
+    frame.emitIf(frame.both(frame.isZero(frame.group), writes), [&] {
       SmallVector<Value> results = reduction.emitColumnResults(
           b, b.getLoc(), count, state, loadOperands());
       for (auto [output, result, value] :
@@ -95,12 +78,9 @@ void tenon::emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
   // roots would cost more than it saves.
   frame.barrier();
   Value isFirst = frame.isZero(part);
-  Value writes =
-      frame.both(frame.isZero(frame.group), frame.both(inRange, isFirst));
-  SmallVector<Value> finished = finishColumn(
-      frame, reduction, column, writes,
-      walk.moveBack(shared.load(frame.i32(0), localColumn, 1)), columnOutputs,
-      [&] { return loadColumnOperands(frame, reduction, column); });
+  SmallVector<Value> finished = finish(
+      frame, reduction, column, frame.both(inRange, isFirst),
+      walk.moveBack(shared.load(frame.i32(0), localColumn, 1)), columnOutputs);
   unsigned numFinished = finished.size();
   Value buffer = frame.allocateShared(type, int64_t(numFinished) * columns);
   frame.emitIf(isFirst, [&] {

@@ -16,6 +16,9 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
+/// States that a thread loads together.
+static constexpr int64_t kBatch = 4;
+
 /// How many rows group `index` of the phase before has reduced: it took tiles
 /// `tiles - 1 - index`, `- groups`, ..., of which the last one may be ragged.
 static Value countGroupRows(KernelFrame &frame, Value index) {
@@ -128,7 +131,7 @@ SmallVector<Value> StateWalk::emit() {
   SmallVector<Value> initial = getEmpty();
   initial.insert(initial.begin(), frame.real(getStateType(reduction), 0.0));
   auto loop = scf::ForOp::create(
-      b, frame.add(begin, part), end, frame.i64(parts * batch), initial,
+      b, frame.add(begin, part), end, frame.i64(parts * kBatch), initial,
       [&](OpBuilder &, Location, Value first, ValueRange carried) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(first.getParentBlock());
@@ -147,7 +150,7 @@ SmallVector<Value> StateWalk::emitBatch(Value first, ValueRange carried) {
   for (Value origin : origins)
     down.push_back(arith::NegFOp::create(b, origin));
   Value last = frame.sub(end, frame.i64(1));
-  for (int64_t i = 0; i != batch; ++i) {
+  for (int64_t i = 0; i != kBatch; ++i) {
     Value index = frame.add(first, frame.i64(i * parts));
     Value clamped = arith::MinSIOp::create(b, index, last);
     Value exists = frame.less(index, end);
@@ -159,7 +162,7 @@ SmallVector<Value> StateWalk::emitBatch(Value first, ValueRange carried) {
   }
   Value count = carried[0];
   SmallVector<Value> state(carried.drop_front());
-  for (int64_t i = 0; i != batch; ++i) {
+  for (int64_t i = 0; i != kBatch; ++i) {
     state = combineStates(frame, reduction, count, state, counts[i], loaded[i],
                           width);
     count = arith::AddFOp::create(b, count, counts[i]);

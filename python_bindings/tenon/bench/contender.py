@@ -17,7 +17,7 @@ MARKS = {
     "pp": r"\bping_pong\s*=\s*true",
 }
 # How training batch norm is computed behind a tiled product.
-REDUCTIONS = ("separate", "two_phase", "resident", "input_moments", "trailing")
+REDUCTIONS = ("separate", "two_phase", "resident", "input_moments")
 PEERS = ("cublas", "eager", "compile", "compile_default")
 
 

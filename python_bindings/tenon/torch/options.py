@@ -14,7 +14,7 @@ from tenon.device import best_target, known_targets
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 STRATEGIES = ("auto", "library", "tiled")
-REDUCTIONS = ("auto", "separate", "two_phase", "resident", "input_moments", "trailing")
+REDUCTIONS = ("auto", "separate", "two_phase", "resident", "input_moments")
 # torch.get_float32_matmul_precision() -> Tenon's precision (docs/Spec.md, linear-R3).
 _OF_TORCH = {"highest": "fp32", "high": "tf32", "medium": "bf16"}
 
@@ -29,7 +29,7 @@ class Options:
         strategy: how linear layers are computed on a GPU: "library" by cuBLASLt, "tiled" by one
             kernel each where a layer can have it, or "auto".
         reduction: how tiled layers reduce for a training batch norm: "separate", "two_phase",
-            "resident", "input_moments" or "trailing" where a layer can have it, or "auto".
+            "resident" or "input_moments" where a layer can have it, or "auto".
         target: "cpu", or GPU architectures such as "sm_90a". None: the device of
             the tensors.
         verbose: print to stderr what was fused and what was not.

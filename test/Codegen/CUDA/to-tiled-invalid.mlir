@@ -56,7 +56,7 @@ func.func @reduction(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>, %s: tensor<32x
   %0 = tenon.fused_linear %x, %w : tensor<8x64xf16>, tensor<32x64xf16>
       epilogue(%acc: tensor<8x32xf16>, %m = %s: tensor<32xf16>) -> tensor<8x32xf16>
       attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>} {
-    // expected-error @below {{needs a schedule with reduction = resident or trailing, but it has separate}}
+    // expected-error @below {{needs a schedule with reduction = resident, but it has separate}}
     %1:3 = tenon.batch_norm_training %acc running(%m, %m)
         : (tensor<8x32xf16>, tensor<32xf16>, tensor<32xf16>) -> (tensor<8x32xf16>, tensor<32xf16>, tensor<32xf16>)
     tenon.yield %1#0 : tensor<8x32xf16>

@@ -193,7 +193,7 @@ func.func @reduction(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8x
   tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
       epilogue(%acc: tensor<4x8xf16>, %m = %s: memref<8xf16>) outs(%o: memref<4x8xf16>)
       schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
-    // expected-error @below {{needs a schedule with reduction = resident or trailing, but it has separate}}
+    // expected-error @below {{needs a schedule with reduction = resident, but it has separate}}
     %0:3 = tenon.batch_norm_training %acc running(%m, %m)
         : (tensor<4x8xf16>, tensor<8xf16>, tensor<8xf16>) -> (tensor<4x8xf16>, tensor<8xf16>, tensor<8xf16>)
     tenon.yield %0#0 : tensor<4x8xf16>

@@ -5,16 +5,13 @@
 // RUN:   | FileCheck %s --check-prefix=TWO --implicit-check-not='= resident'
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=resident" | FileCheck %s --check-prefix=RESIDENT
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=input_moments" | FileCheck %s --check-prefix=INPUT
-// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=trailing" --remarks-filter=tenon-select-strategy 2>%t.trailing \
-// RUN:   | FileCheck %s --check-prefix=TRAILING --implicit-check-not='= resident' --implicit-check-not='= input_moments'
-// RUN: FileCheck %s --check-prefix=BESIDE < %t.trailing
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=separate" | FileCheck %s --check-prefix=SEPARATE --implicit-check-not=reduction
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_80 strategy=tiled" | FileCheck %s --check-prefix=SM80 --implicit-check-not='= resident'
 // Run again, the pass changes nothing.
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a -o %t.once
 // RUN: tenon-opt %t.once --tenon-select-strategy="targets=sm_90a reduction=separate" | diff %t.once -
 // RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=magic" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: 'magic' is not a reduction; expected auto, separate, two_phase, resident, input_moments or trailing
+// UNKNOWN: error: 'magic' is not a reduction; expected auto, separate, two_phase, resident or input_moments
 // RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=resident strategy=library" 2>&1 | FileCheck %s --check-prefix=LIBRARY
 // LIBRARY: error: strategy=library leaves no layer that could have the reduction; leave one of the two out
 // RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=resident schedule=wgmma" 2>&1 | FileCheck %s --check-prefix=BOTH
@@ -30,8 +27,6 @@
 // RESIDENT: reduction = resident>
 // SEPARATE-LABEL: @few_turns
 // SEPARATE: #tenon.strategy<library>
-// TRAILING-LABEL: @few_turns
-// TRAILING: reduction = trailing>
 // SM80-LABEL: @few_turns
 // SM80: #tenon.schedule<mma_sync, {{.*}}reduction = two_phase>
 func.func @few_turns(%x: tensor<1024x8192xbf16>, %w: tensor<8192x8192xbf16> {tenon.param}) -> tensor<1024x8192xbf16> {
@@ -43,10 +38,7 @@ func.func @few_turns(%x: tensor<1024x8192xbf16>, %w: tensor<8192x8192xbf16> {ten
   return %0 : tensor<1024x8192xbf16>
 }
 
-// Sixteen cost more. A kernel beside it, if that is asked for, finishes four groups of eight column tiles.
-// TRAILING-LABEL: @many_turns
-// TRAILING: #tenon.schedule<wgmma, tile = 256x128x64, warps = 8x1, stages = 4, swizzle = 128, raster = 4, blocks = 1, cluster = 1x2, reduction = trailing>
-// BESIDE: Function=many_turns | Reason="the product with moments for the batch norm, which follows beside it; trailing by direct {{[0-9.]+}} us; wgmma,
+// Sixteen cost more.
 // CHECK-LABEL: @many_turns
 // CHECK: #tenon.schedule<wgmma, {{.*}}reduction = two_phase>
 // WHY: Function=many_turns |
@@ -77,8 +69,6 @@ func.func @too_many_rows(%x: tensor<65536x1024xbf16>, %w: tensor<1024x1024xbf16>
 // CHECK: method = fp16x3, reduction = two_phase>
 // RESIDENT-LABEL: @fp32
 // RESIDENT: method = fp16x3, reduction = two_phase>
-// TRAILING-LABEL: @fp32
-// TRAILING: method = fp16x3, reduction = two_phase>
 // SEPARATE-LABEL: @fp32
 // SEPARATE: method = fp16x3>
 // WHY: Function=fp32 | Reason="the product with moments for the batch norm; two_phase by fp16x3 {{[0-9.]+}} us; separate by fp16x3 {{[0-9.]+}} us; wgmma fp16x3

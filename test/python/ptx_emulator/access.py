@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .control import Wait
 from .memory import SHARED_WINDOW, Memory
 from .operands import address_of, dtype_of, get, instruction, slot_of, whole
 from .parser import get_bits
@@ -145,25 +144,12 @@ def atomic(item: Instruction, grid):
     return run
 
 
-@instruction("fence", "membar", "setmaxnreg", "prefetch", "prefetchu", "nanosleep", "applypriority", "discard")
+@instruction(
+    "fence", "membar", "griddepcontrol.wait", "griddepcontrol.launch_dependents", "setmaxnreg", "prefetch",
+    "prefetchu", "nanosleep", "applypriority", "discard",
+)  # fmt: skip
 def nothing(item: Instruction, grid):
     for operand in item.operands:
         if isinstance(operand, Address):
             address_of(operand, grid)  # must at least be one
     return lambda u: None
-
-
-@instruction("griddepcontrol.wait")
-def wait_for_kernel_before(item: Instruction, grid):
-    before = grid.before
-    if before is None:
-        return lambda u: None
-    return lambda u: Wait(lambda: not before.running, "griddepcontrol.wait") if before.running else None
-
-
-@instruction("griddepcontrol.launch_dependents")
-def let_next_start(item: Instruction, grid):
-    def run(u):
-        u.block.lets_next_start = True
-
-    return run

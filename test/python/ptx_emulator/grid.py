@@ -54,7 +54,6 @@ class Block:
     def __init__(self, grid: Grid, index: int) -> None:
         self.grid, self.index = grid, index
         self.rank = index % grid.cluster
-        self.lets_next_start = False
         self.shared = Memory("shared", SHARED_BASE, grid.shared_bytes)
         self.barriers: dict[int, NamedBarrier] = {}
         self.mbarriers: dict[int, object] = {}
@@ -115,8 +114,6 @@ class Grid:
         self.has_warpgroups = any(item.opcode.startswith("wgmma") for item in kernel.code)
         self.unit_threads = WARPGROUP if self.has_warpgroups else threads
         self.blocks: list[Block] = []
-        self.running: list[Block] = []
-        self.before: Grid | None = None  # runs beside this one
         self.code: list = []
 
     def place_shared(self) -> None:
@@ -148,35 +145,21 @@ class Grid:
 
     def run(self) -> None:
         """Run all blocks to their end."""
-        self.start()
-        while self.running:
-            if not self.step():
-                self.fail_stuck()
-
-    def start(self) -> None:
-        """Create all blocks."""
         self.place_shared()
         self.code = [decode(instruction, self) for instruction in self.kernel.code]
         if self.threads % 32:
             raise PtxError(f"blocks of {self.threads} threads are not supported: whole warps are")
         self.blocks = [Block(self, index) for index in range(self.block_count)]
-        self.running = list(self.blocks)
-
-    def step(self) -> bool:
-        """Let each warp execute some instructions; tell whether anything happened."""
-        events = self.events
+        running = list(self.blocks)
         with np.errstate(all="ignore"):
-            executed = sum(self.run_slice(unit) for unit in self.order(self.running))
-            happened = bool(executed) or self.events != events or self.land_next()
-        self.running = [block for block in self.running if not block.done]
-        if not self.running and self.transfers:
+            while running:
+                events = self.events
+                executed = sum(self.run_slice(unit) for unit in self.order(running))
+                if not executed and self.events == events and not self.land_next():
+                    self.fail_stuck(running)
+                running = [block for block in running if not block.done]
+        if self.transfers:
             raise PtxError(f"{self.kernel.name} ended with {len(self.transfers)} TMA loads on their way")
-        return happened
-
-    @property
-    def lets_next_start(self) -> bool:
-        """Tell whether the next kernel's blocks may start."""
-        return all(block.lets_next_start or block.done for block in self.blocks)
 
     def shuffle(self, seed: int) -> None:
         """Run warps in random order, each for a short time."""
@@ -213,8 +196,8 @@ class Grid:
         self.transfers.pop(first)[1]()
         return True
 
-    def fail_stuck(self) -> None:
-        lines = [line for block in self.running for unit in block.units for line in unit.positions()]
+    def fail_stuck(self, running: list[Block]) -> None:
+        lines = [line for block in running for unit in block.units for line in unit.positions()]
         raise PtxError(f"{self.kernel.name} is stuck:\n  " + "\n  ".join(lines[:40]))
 
     def generic_shared(self, addresses: np.ndarray) -> np.ndarray:

@@ -51,8 +51,6 @@ class Device:
         self.executed = 0
         self.seed: int | None = None  # of a random order of warps
         self.poisons = False  # loads of unwritten shared memory give NaN, and are no errors
-        self.pairs = False  # every second kernel runs beside the one before it, from when that lets it start
-        self.first: Grid | None = None  # of a pair
         for variable in self.module.variables.values():
             if variable.space in ("global", "const"):
                 address = self.memory.allocate(variable.size)
@@ -102,31 +100,8 @@ class Device:
         if self.seed is not None:
             grid.shuffle(self.seed)
         grid.set_parameters([self.encode(argument) for argument in arguments])
-        if not self.pairs:
-            grid.run()
-        elif self.first is None:
-            self.first = grid
-            return
-        else:
-            grid.before, self.first = self.first, None
-            self.run_pair(grid.before, grid)
-            self.count(grid.before)
-        self.count(grid)
-
-    def count(self, grid: Grid) -> None:
+        grid.run()
         self.executed += sum(unit.executed for block in grid.blocks for unit in block.units)
-
-    def run_pair(self, first: Grid, second: Grid) -> None:
-        """Run a kernel, and beside it the next one."""
-        first.start()
-        while not first.lets_next_start:
-            if not first.step():
-                first.fail_stuck()
-        second.start()
-        while first.running or second.running:
-            happened = [grid.step() for grid in (second, first) if grid.running]
-            if not any(happened):
-                second.fail_stuck()
 
     def encode(self, argument: object) -> np.ndarray | TensorMap:
         if isinstance(argument, Buffer):

@@ -54,11 +54,6 @@ def _resident(kind: str, tile: str, stages: int, options: str = "") -> Schedule:
     return _schedule(kind, tile, "8x1", stages, options, reduction="resident")
 
 
-def _trailing(kind: str, tile: str, warps: str, stages: int, raster: int, options: str = "") -> Schedule:
-    made = _schedule(kind, tile, warps, stages, options, reduction="trailing")
-    return replace(made, text=made.text.replace("raster=8", f"raster={raster}"))
-
-
 STREAM_K, PING_PONG = ",stream_k=true", ",ping_pong=true"
 # Every type and method; one warpgroup a tile, two and two in turn, every cluster, with and without stream-K.
 TWO_PHASE = {
@@ -97,15 +92,6 @@ INPUT_MOMENTS = {
     "mma_sync_bf16_128x256": _mma_sync("bf16", "128x256", "2x4", 3, reduction="input_moments"),
     "mma_sync_fp32_128x128": _mma_sync("fp32", "128x128", "2x4", 3, "", "fp16x3", "input_moments"),
     "mma_sync_fp32_fma_64x64": _mma_sync("fp32", "64x64", "2x2", 3, "", "fma", "input_moments"),
-}
-# Two warpgroups a tile and two in turn, every cluster; groups of one column tile, and of all that there are.
-TRAILING = {
-    "wgmma_bf16_128x192_2x1": _trailing("bf16", "128x192", "8x1", 4, 2, ",cluster=2x1"),
-    "wgmma_bf16_64x224_ping_pong": _trailing("bf16", "64x224", "4x1", 4, 8, PING_PONG),
-    "wgmma_f16_256x128_1x2": _trailing("f16", "256x128", "8x1", 4, 1, ",cluster=1x2"),
-    "wgmma_f16_128x96_ping_pong_2x1": _trailing("f16", "128x96", "4x1", 5, 3, PING_PONG + ",cluster=2x1"),
-    "wgmma_tf32_256x128": _trailing("tf32", "256x128", "8x1", 4, 4),
-    "wgmma_tf32_128x128_ping_pong_1x2": _trailing("tf32", "128x128", "4x1", 4, 2, PING_PONG + ",cluster=1x2"),
 }
 # What stands around batch norm: each has all of these letters' parts. b: bias, s: scale, a: an activation before,
 # E: an operand [M, N] added before; p: a weight and a bias of its own, r: running statistics; A: an activation after,

@@ -204,10 +204,7 @@ def TenonEmitKernels : Pass<"tenon-emit-kernels", "::mlir::ModuleOp"> {
     stores where M or N do not; an exchange of partial sums with `stream_k`. It
     exists twice too: the one for pointers that are not aligned has tiles of
     64x64 and no stream-K. Where N and K allow no access of more than an element,
-    only that one is left, and nothing to choose. With `reduction = trailing` there
-    are two kernels, launched one after the other, of which the second begins when
-    all blocks of the first have: it normalises columns that are complete, in
-    temporaries between both. Before:
+    only that one is left, and nothing to choose. Before:
 
     ```mlir
     func.func @layer(%x: memref<?x64xbf16>, %w: memref<32x64xbf16>, %y: memref<?x32xbf16>) {

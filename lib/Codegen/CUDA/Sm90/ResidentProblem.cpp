@@ -9,13 +9,24 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Tiled/SeparateReduction.h"
 #include "ResidentEpilogue.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
+
+/// Whether `value` comes of the product in another way than through `input`.
+static bool needsProduct(TiledLinearOp op, Value value, Value input) {
+  if (value == input)
+    return false;
+  if (value == op.getAccumulator())
+    return true;
+  Operation *defining = value.getDefiningOp();
+  return defining && llvm::any_of(defining->getOperands(), [&](Value operand) {
+           return needsProduct(op, operand, input);
+         });
+}
 
 std::string ResidentEpilogue::findProblem(TiledLinearOp op) {
   FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
@@ -39,7 +50,8 @@ std::string ResidentEpilogue::findProblem(TiledLinearOp op) {
         "together, more than the {1} multiprocessors that any GPU is taken to "
         "have; use larger tiles, or reduction = two_phase",
         blocks, kMaxMultiprocessors);
-  if (restNeedsProduct(op))
+  if (llvm::any_of(op.getYield().getValues(),
+                   [&](Value value) { return needsProduct(op, value, input); }))
     return "with reduction = resident what follows the reduction may need no "
            "more of the product than what is reduced";
   if (!EpilogueSubtiles::choose(op, geometry))

@@ -26,8 +26,6 @@ SubtileCopies::SubtileCopies(TiledFrame &frame, EpilogueSubtiles subtiles)
     : subtiles(std::move(subtiles)), frame(frame), b(frame.b) {
   if (!this->subtiles.operands.empty())
     finished = frame.keep();
-  if (frame.geometry.isTrailing() && !this->subtiles.moments.empty())
-    marks.emplace(frame);
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,8 +113,6 @@ void SubtileCopies::initialize() {
 }
 
 void SubtileCopies::start() {
-  if (marks)
-    marks->start();
   if (subtiles.operands.empty())
     return;
   frame.emitIf(b.equal(frame.lane, 0), [&] { finished.store(b.i32(0)); });
@@ -138,17 +134,11 @@ void SubtileCopies::loadFirst(const WorkItem &item) {
   });
 }
 
-/// Until all stores have left their buffers, or until they are done.
-void SubtileCopies::waitForStores(bool untilInMemory) {
-  emitIfLeader(Value(), [&] {
-    NVVM::CpAsyncBulkWaitGroupOp::create(
-        b, b.getI32IntegerAttr(0),
-        /*read=*/untilInMemory ? UnitAttr() : b.getUnitAttr());
-  });
-}
-
 void SubtileCopies::waitForBuffers() {
-  waitForStores(/*untilInMemory=*/false);
+  emitIfLeader(Value(), [&] {
+    NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0),
+                                         /*read=*/b.getUnitAttr());
+  });
   frame.warpgroupBarrier();
 }
 
@@ -173,23 +163,15 @@ void SubtileCopies::waitForOperands(int64_t number) {
 void SubtileCopies::store(const WorkItem &item, int64_t number) {
   // What was written in the usual way, TMA is to read.
   b.ptx("fence.proxy.async.shared::cta;", "~{memory}", {});
-  // The tile before was stored during this one's products, so this does not
-  // wait for long.
-  bool marksTile = marks && number == 0;
-  waitForStores(/*untilInMemory=*/marksTile);
-  frame.warpgroupBarrier();
+  waitForBuffers();
   emitIfLeader(Value(), [&] {
     issueStores(item, number);
     if (!subtiles.operands.empty() && number + 2 < subtiles.getCount())
       issueLoads(item, number + 2);
-    if (marksTile)
-      marks->mark();
   });
 }
 
-void SubtileCopies::endTile(const WorkItem &item) {
-  if (marks)
-    marks->endTile(getRow(item, 0), item.column);
+void SubtileCopies::endTile() {
   if (subtiles.operands.empty())
     return;
   Value next = b.bitXor(finished.load(), 1);
@@ -200,9 +182,8 @@ void SubtileCopies::endTile(const WorkItem &item) {
 
 void SubtileCopies::finish() {
   frame.computePlace();
-  waitForStores(/*untilInMemory=*/true);
-  if (!marks)
-    return;
-  frame.warpgroupBarrier(); // all threads have stored their moments
-  emitIfLeader(Value(), [&] { marks->mark(); });
+  emitIfLeader(Value(), [&] {
+    NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0),
+                                         /*read=*/UnitAttr());
+  });
 }

@@ -14,9 +14,6 @@
 
 #include "../Tiled/WorkPartition.h"
 #include "EpilogueSubtiles.h"
-#include "TileMarks.h"
-
-#include <optional>
 
 namespace mlir::tenon {
 
@@ -48,7 +45,7 @@ public:
   /// All have read the subtile's operands and written its results.
   void store(const WorkItem &item, int64_t number);
   /// After the last subtile of a tile.
-  void endTile(const WorkItem &item);
+  void endTile();
   /// After the last turn: shared memory must stay until it is stored.
   void finish();
 
@@ -61,7 +58,6 @@ public:
 
 private:
   Value getBarrier(Value warpgroup, int64_t number);
-  void waitForStores(bool untilInMemory);
   void emitIfLeader(Value condition, llvm::function_ref<void()> body);
   void issueLoads(const WorkItem &item, int64_t number);
   void issueStores(const WorkItem &item, int64_t number);
@@ -69,8 +65,6 @@ private:
   TiledFrame &frame;
   KernelBuilder &b;
   KeptScalar finished; ///< how many tiles, modulo 2
-  /// Where another kernel follows this one.
-  std::optional<TileMarks> marks;
 };
 
 } // namespace mlir::tenon

@@ -213,5 +213,5 @@ void TmaEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
   for (int64_t i = 0; i != copies.subtiles.getCount(); ++i)
     emitSubtile(item, i, accumulators);
   readMoments(item, copies.subtiles.getCount() - 1);
-  copies.endTile(item);
+  copies.endTile();
 }

@@ -27,11 +27,6 @@ using namespace mlir::tenon;
 // a multiprocessor's 65536 each of 384 threads has 168 at the start.
 static constexpr uint32_t kProducerRegisters = 40, kConsumerRegisters = 232;
 
-// With reduction = trailing another kernel's blocks have room beside one of
-// this kernel: 128 threads of 56 registers (Trailing/FinishFrame.h).
-static constexpr int32_t kTrailingRegisters = 152;
-static constexpr uint32_t kTrailingConsumerRegisters = 208;
-
 namespace {
 /// The turns of the warps that multiply.
 class ConsumerTurns {
@@ -157,7 +152,7 @@ static void emitClusterBarrier(TiledFrame &frame) {
 }
 
 /// Everything that needs no memory that an earlier kernel writes; then waits
-/// for earlier kernels, and lets later ones begin the same, if they may.
+/// for earlier kernels, and lets later ones begin the same.
 static void emitStart(TiledFrame &frame, TmaEpilogue *tma) {
   KernelBuilder &b = frame.b;
   Value isFirst = b.both(b.equal(frame.warp, 0), b.equal(frame.lane, 0));
@@ -171,17 +166,7 @@ static void emitStart(TiledFrame &frame, TmaEpilogue *tma) {
   });
   emitClusterBarrier(frame);
   NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
-  if (!frame.geometry.isTrailing())
-    NVVM::GriddepcontrolOp::create(b,
-                                   NVVM::GridDepActionKind::launch_dependents);
-}
-
-/// Has the registers of multiplying warps leave room for another kernel.
-static void leaveRoom(TiledFrame &frame) {
-  LLVM::LLVMFuncOp function = frame.getFunction();
-  function->removeAttr(NVVM::NVVMDialect::getMinctasmAttrName());
-  function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
-                    frame.b.getI32IntegerAttr(kTrailingRegisters));
+  NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
 }
 
 static void emitProducer(TiledFrame &frame, WorkPartition &partition,
@@ -215,10 +200,6 @@ void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
     resident.emplace(frame, op, *tma);
   emitStart(frame, tma.get());
   WorkPartition partition(frame);
-  if (geometry.isTrailing()) {
-    leaveRoom(frame);
-    TileMarks::clear(frame, partition);
-  }
   ResidentEpilogue *ofRegion = resident ? &*resident : nullptr;
   ConsumerTurns turns(frame, partition, op, tma.get(), ofRegion);
   auto branch = scf::IfOp::create(b, b.equal(frame.warpgroup, 0),
@@ -229,10 +210,7 @@ void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
     emitProducer(frame, partition, ofRegion);
     b.setInsertionPointToStart(branch.elseBlock());
     if (getConsumerWarpgroups(geometry.schedule) == 2)
-      NVVM::SetMaxRegisterOp::create(b,
-                                     geometry.isTrailing()
-                                         ? kTrailingConsumerRegisters
-                                         : kConsumerRegisters,
+      NVVM::SetMaxRegisterOp::create(b, kConsumerRegisters,
                                      NVVM::SetMaxRegisterAction::increase);
     turns.emit();
   }

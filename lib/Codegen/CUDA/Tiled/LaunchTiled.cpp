@@ -14,11 +14,8 @@
 #include "../ElementEmitter.h"
 #include "../EpilogueKernels.h"
 #include "../HostValues.h"
-#include "../Sm90/EpilogueSubtiles.h"
 #include "../Sm90/ResidentEpilogue.h"
 #include "../Sm90/TensorMaps.h"
-#include "../Trailing/FinishKernel.h"
-#include "../Trailing/TrailingReduction.h"
 #include "SeparateReduction.h"
 #include "Unscale.h"
 
@@ -47,9 +44,6 @@ public:
 
 private:
   LogicalResult runResident(const TileGeometry &geometry);
-  LogicalResult runTrailing(const TileGeometry &geometry);
-  LogicalResult runSeparate(Value buffer);
-  void runAligned();
   void runUnaligned();
   void emitAndLaunch(const TileGeometry &geometry);
   Value createWork(const TileGeometry &geometry);
@@ -135,12 +129,6 @@ static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
       /*pingPong=*/false, schedule.getMethod(), schedule.getReduction());
 }
 
-void TiledLowering::runAligned() {
-  m = createRowCount(b, op.getX());
-  emitAndLaunch(TileGeometry(op, op.getSchedule(), /*isAligned=*/true));
-  op.erase();
-}
-
 void TiledLowering::runUnaligned() {
   m = createRowCount(b, op.getX());
   emitAndLaunch(
@@ -150,13 +138,6 @@ void TiledLowering::runUnaligned() {
 
 /// No kernel of mma_sync exchanges states. So where pointers are not aligned,
 /// other kernels reduce and finish what the product's leaves.
-LogicalResult TiledLowering::runSeparate(Value buffer) {
-  SeparateReduction separate = createSeparateReduction(b, op, buffer);
-  op.erase();
-  TiledLowering(separate.product, module, kernels).runUnaligned();
-  return lowerEpilogue(separate.rest, module, kernels);
-}
-
 LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
   Value buffer = findReducedBuffer(op);
   if (!buffer)
@@ -166,34 +147,10 @@ LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
   b.setInsertionPointToStart(branch.thenBlock());
   emitAndLaunch(geometry);
   b.setInsertionPointToStart(branch.elseBlock());
-  return runSeparate(buffer);
-}
-
-/// A product and, beside it, what finishes its columns; an empty batch has no
-/// columns to wait for.
-LogicalResult TiledLowering::runTrailing(const TileGeometry &geometry) {
-  ProgressLayout layout = ProgressLayout::get(geometry);
-  TrailingBuffers buffers = createTrailingBuffers(b, op, layout, m);
-  Value serves = createIsAligned(b, op.getOperands());
-  if (ShapedType::isDynamic(geometry.m))
-    serves = arith::AndIOp::create(
-        b, serves,
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, m, i64(0)));
-  auto branch = scf::IfOp::create(b, serves, /*withElseRegion=*/true);
-  b.setInsertionPointToStart(branch.thenBlock());
-  SeparateReduction parts = createTrailingReduction(b, op, buffers);
-  if (!EpilogueSubtiles::choose(parts.product, geometry))
-    return parts.product.emitOpError(
-        "cannot have this schedule: with reduction = trailing TMA must be able "
-        "to move the batch norm's input and all [M, N] operands before it: "
-        "rows of multiples of 16 bytes, of f32, f16 or bf16, in tiles with "
-        "room for them");
-  TiledLowering(parts.product, module, kernels).runAligned();
-  if (failed(lowerFinish(parts.rest, m, buffers.progress, layout, module,
-                         kernels)))
-    return failure();
-  b.setInsertionPointToStart(branch.elseBlock());
-  return runSeparate(buffers.reduced);
+  SeparateReduction separate = createSeparateReduction(b, op, buffer);
+  op.erase();
+  TiledLowering(separate.product, module, kernels).runUnaligned();
+  return lowerEpilogue(separate.rest, module, kernels);
 }
 
 LogicalResult TiledLowering::run() {
@@ -201,8 +158,6 @@ LogicalResult TiledLowering::run() {
   TileGeometry aligned(op, op.getSchedule(), /*isAligned=*/true);
   if (aligned.isResident())
     return runResident(aligned);
-  if (aligned.isTrailing())
-    return runTrailing(aligned);
   TileGeometry unaligned(op, getUnalignedSchedule(op), /*isAligned=*/false);
   if (aligned.copyBytes == unaligned.copyBytes && aligned.lanes == 1) {
     emitAndLaunch(unaligned);
@@ -246,8 +201,6 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
                                 w.getDimSize(1));
   if (problem.empty() && schedule.getReduction() == ReductionMethod::Resident)
     problem = ResidentEpilogue::findProblem(op);
-  if (problem.empty() && schedule.getReduction() == ReductionMethod::Trailing)
-    problem = findTrailingProblem(op);
   if (!problem.empty())
     return op.emitOpError("cannot have this schedule: ") << problem;
   addUnscale(op);

@@ -21,25 +21,6 @@ static Value getReduced(Block &body) {
   return (*body.getOps<ReductionEpilogueOp>().begin()).getReducedInput();
 }
 
-/// Whether `value` comes of the product in another way than through `input`.
-static bool needsProduct(TiledLinearOp op, Value value, Value input) {
-  if (value == input)
-    return false;
-  if (value == op.getAccumulator())
-    return true;
-  Operation *defining = value.getDefiningOp();
-  return defining && llvm::any_of(defining->getOperands(), [&](Value operand) {
-           return needsProduct(op, operand, input);
-         });
-}
-
-bool tenon::restNeedsProduct(TiledLinearOp op) {
-  Value input = getReduced(*op.getBody());
-  return llvm::any_of(op.getYield().getValues(), [&](Value value) {
-    return needsProduct(op, value, input);
-  });
-}
-
 MemRefType tenon::getReducedType(TiledLinearOp op) {
   auto type = cast<RankedTensorType>(getReduced(*op.getBody()).getType());
   return MemRefType::get(type.getShape(), type.getElementType());
@@ -58,16 +39,6 @@ Value tenon::findReducedBuffer(TiledLinearOp op) {
   return Value();
 }
 
-/// Of an [M, N] input even one that nothing reads would be loaded.
-static void eraseUnusedInputs(TiledLinearOp op) {
-  Block *body = op.getBody();
-  for (unsigned i = op.getInputs().size(); i-- != 0;)
-    if (body->getArgument(i + 1).use_empty()) {
-      body->eraseArgument(i + 1);
-      op.getInputsMutable().erase(i);
-    }
-}
-
 static TiledLinearOp createProduct(RewriterBase &rewriter, TiledLinearOp op,
                                    Value buffer) {
   auto product = TiledLinearOp::create(
@@ -78,7 +49,6 @@ static TiledLinearOp createProduct(RewriterBase &rewriter, TiledLinearOp op,
   op.getEpilogue().cloneInto(&product.getEpilogue(), mapping);
   product.getYield().getValuesMutable().assign(getReduced(*product.getBody()));
   (void)runRegionDCE(rewriter, product.getEpilogue());
-  eraseUnusedInputs(product);
   return product;
 }
 

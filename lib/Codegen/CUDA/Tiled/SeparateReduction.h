@@ -28,10 +28,6 @@ MemRefType getReducedType(TiledLinearOp op);
 /// normalised; null if none can.
 Value findReducedBuffer(TiledLinearOp op);
 
-/// Whether what follows the only reduction of `op` needs more of the product
-/// than what is reduced.
-bool restNeedsProduct(TiledLinearOp op);
-
 /// Creates, at `builder`, ops on memrefs that do what `op` does, for pointers
 /// that its kernel cannot take. `buffer` is between them.
 SeparateReduction createSeparateReduction(OpBuilder &builder, TiledLinearOp op,

@@ -98,11 +98,6 @@ struct TileGeometry {
     return schedule.getReduction() == ReductionMethod::Resident;
   }
 
-  /// Whether another kernel follows this one column by column.
-  bool isTrailing() const {
-    return schedule.getReduction() == ReductionMethod::Trailing;
-  }
-
   /// Whether rows or columns of a tile may lie beyond M or N: all of them may,
   /// where a cluster takes more tiles than there are.
   bool hasRaggedRows() const {

@@ -135,37 +135,18 @@ WorkItem WorkPartition::getPiece(Value turn) {
   return item;
 }
 
-/// The place of a tile's number in [M, N], in units: groups of `raster` units
-/// along one extent, which has `across` of them, by all `along` of the other.
-/// Within a group the first extent's come first. Gives the number in the first
-/// extent and in the other.
-static std::pair<Value, Value> getPlace(KernelBuilder &b, Value tile,
-                                        int64_t raster, Value across,
-                                        Value along) {
-  Value perGroup = b.mul(along, raster);
-  Value first = b.mul(b.div(tile, perGroup), raster);
-  Value inGroup = b.rem(tile, perGroup);
-  Value width = b.min(b.sub(across, first), b.i32(raster));
-  return {b.add(first, b.rem(inGroup, width)), b.div(inGroup, width)};
-}
-
-/// The place of a tile's number: groups of `raster` row tiles, row by row
-/// within a column, so that blocks at work together share rows of x and w. With
-/// reduction = trailing of as many column tiles, so that columns are complete
-/// one group after the other.
+/// The place of a tile's number in [M, N]: groups of `raster` row tiles, row by
+/// row within a column, so that blocks at work together share rows of x and w.
 void WorkPartition::setOrigin(Value tile, WorkItem &item) {
   const TileGeometry &geometry = frame.geometry;
   int64_t raster = geometry.isResident() ? geometry.rowUnits()
                                          : geometry.schedule.getRaster();
-  Value rows = rowUnits.load(), columns = b.i32(geometry.columnUnits());
-  if (geometry.isTrailing())
-    std::tie(item.column, item.row) =
-        getPlace(b, tile, raster, /*across=*/columns, /*along=*/rows);
-  else
-    std::tie(item.row, item.column) =
-        getPlace(b, tile, raster, /*across=*/rows, /*along=*/columns);
-  item.row = b.mul(item.row, geometry.unitM());
-  item.column = b.mul(item.column, geometry.unitN());
+  int64_t perGroup = geometry.columnUnits() * raster;
+  Value firstRow = b.mul(b.div(tile, perGroup), raster);
+  Value inGroup = b.rem(tile, perGroup);
+  Value rows = b.min(b.sub(rowUnits.load(), firstRow), b.i32(raster));
+  item.row = b.mul(b.add(firstRow, b.rem(inGroup, rows)), geometry.unitM());
+  item.column = b.mul(b.div(inGroup, rows), geometry.unitN());
   // A block's own tile of its cluster's.
   item.row = b.add(item.row,
                    b.mul(b.rem(frame.rank, geometry.clusterM), geometry.tileM));

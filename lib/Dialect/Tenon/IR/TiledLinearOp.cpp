@@ -157,11 +157,9 @@ static LogicalResult verifyReductions(TiledLinearOp op) {
       return nested.emitOpError("needs all rows and maps none: a "
                                 "tenon.tiled_linear yields tenon.moments, and "
                                 "a tenon.epilogue combines them");
-    if (isa<ReductionEpilogueOp>(nested) &&
-        method != ReductionMethod::Resident &&
-        method != ReductionMethod::Trailing)
-      return nested.emitOpError("needs a schedule with reduction = resident or "
-                                "trailing, but it has ")
+    if (isa<ReductionEpilogueOp>(nested) && method != ReductionMethod::Resident)
+      return nested.emitOpError("needs a schedule with reduction = resident, "
+                                "but it has ")
              << stringifyReductionMethod(method);
     auto moments = dyn_cast<MomentsOp>(nested);
     if (!moments)

@@ -108,8 +108,7 @@ def Tenon_ReductionMethod : I32EnumAttr<"ReductionMethod",
       I32EnumAttrCase<"Separate", 0, "separate">,
       I32EnumAttrCase<"TwoPhase", 1, "two_phase">,
       I32EnumAttrCase<"Resident", 2, "resident">,
-      I32EnumAttrCase<"InputMoments", 3, "input_moments">,
-      I32EnumAttrCase<"Trailing", 4, "trailing">]> {
+      I32EnumAttrCase<"InputMoments", 3, "input_moments">]> {
   let cppNamespace = "::mlir::tenon";
   let genSpecializedAttr = 0;
 }
@@ -125,7 +124,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `warps`    | warps along M and N that multiply a tile, each with an equal part of it |
     | `stages`   | tiles of K in flight in shared memory |
     | `swizzle`  | bytes of a row in shared memory, over which 16-byte chunks are permuted: K's extent in bytes |
-    | `raster`   | row tiles in a group; blocks walk through a group column by column, so that they share rows of w in L2. With `reduction = trailing` column tiles, through which they walk row by row |
+    | `raster`   | row tiles in a group; blocks walk through a group column by column, so that they share rows of w in L2 |
     | `blocks`   | thread blocks at once on a multiprocessor |
     | `stream_k` | whether tiles that do not fill a wave of blocks are divided along K |
     | `cluster`  | neighbouring tiles along M and N whose blocks share copies of w and x; none: 1x1 |
@@ -146,7 +145,6 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `two_phase` | the product's kernel also gives the moments of each row tile; one more normalises |
     | `resident` | one kernel: all row tiles of a column are on the GPU together and exchange moments before they store |
     | `input_moments` | moments of x give those of the product, which its kernel normalises |
-    | `trailing` | as `two_phase`, but the kernel that normalises runs beside the product's, and follows it column by column |
 
     Which schedules a target and an element type can take is checked where they
     are known (`findProblem`, Target/Schedule.h).

@@ -44,12 +44,10 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     With `reduction = two_phase` the region may also yield the `tenon.moments` of
     what it computes, of each row tile. With `reduction = resident` it may hold one
     training batch norm: all tiles of a column are at work together, exchange
-    moments in the workspace, and finish what they have in registers. With
-    `reduction = trailing` it may hold one too: a second kernel, beside the
-    product's, finishes columns as they are complete.
+    moments in the workspace, and finish what they have in registers.
 
     On tensors it gives one result for each output; on memrefs none. One kernel
-    comes of it (`--tenon-emit-kernels`), or two with `reduction = trailing`.
+    comes of it (`--tenon-emit-kernels`).
 
     Requires: all operands tensors or all memrefs; x `[M, K]`, w `[N, K]` of one
     type, f16, bf16 or f32, and w static; a product argument `[M, N]` of x's type
