@@ -118,10 +118,10 @@ def test_saved_statistics(name, tmp_path):
     assert np.abs(load(y, element) - (z - z.mean(0)) / deviation).max() <= NEAR[element] * 2
 
 
-def epilogue(n, element):
+def epilogue(n, element, rows="?"):
     """Return a function of one epilogue on buffers."""
     statistic = "f64" if element == "f64" else "f32"
-    z, v = f"?x{n}x{element}", f"{n}x{statistic}"
+    z, v = f"{rows}x{n}x{element}", f"{n}x{statistic}"
     return f"""
 func.func @forward(%z: memref<{z}>, %m: memref<{v}>, %q: memref<{v}>) {{
   tenon.epilogue ins(%a = %z: memref<{z}>) outs(%m: memref<{v}>, %q: memref<{v}>) {{
@@ -151,3 +151,13 @@ def test_moments_on_their_own(element, n, unit, tmp_path):
         assert np.abs(mean - expected).max() <= 4 * rounding
         squares = ((wide - expected) ** 2).sum(0)
         assert (np.abs(m2 - squares) <= 2 * rounding * np.sqrt(m * squares) + 16 * unit * squares).all()
+
+
+def test_one_row_that_is_known_to_be_one(tmp_path):
+    """A matrix of one row does not vary by row; what is reduced is computed before the rows are walked."""
+    model = Model(epilogue(40, "f32", rows=1), "sm_80", tmp_path)
+    z = random(1, 40)
+    mean, m2 = (model.device.put(np.full(40, 7.0, np.float32)) for _ in "ab")
+    model.run("forward", z, mean, m2)
+    assert (model.device.get(mean) == 2 * z[0]).all()
+    assert (model.device.get(m2) == 0).all()

@@ -121,6 +121,12 @@ void ElementEmitter::emitRowInvariant(const EpiloguePhase &phase) {
         if (!EpiloguePlan::variesByRow(operand.getType()))
           for (unsigned lane = 0; lane != lanes; ++lane)
             get(operand, 0, lane);
+  // Of one row, what is reduced is the same in all rows too.
+  ReductionEpilogueOp reduction = phase.reduction;
+  if (reduction &&
+      !EpiloguePlan::variesByRow(reduction.getReducedInput().getType()))
+    for (unsigned lane = 0; lane != lanes; ++lane)
+      get(reduction.getReducedInput(), 0, lane);
 }
 
 void ElementEmitter::beginRows(ArrayRef<Value> newRows,

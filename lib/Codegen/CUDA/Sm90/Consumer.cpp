@@ -21,23 +21,12 @@ using namespace mlir::tenon;
 /// waits for all of them.
 static constexpr int64_t kPromoteStages = 1;
 
-/// Stages that a second warpgroup leaves to the first at the end of a turn that
-/// reduces columns. Others are to be filled meanwhile.
-static constexpr int64_t kStagesLeft = 2;
-
 static bool promotes(const TileGeometry &geometry) {
   return geometry.schedule.getMethod() == ProductMethod::FP16x3;
 }
 
 bool Consumer::alternates(const TileGeometry &geometry) {
   return promotes(geometry) && geometry.threads() == 2 * kWarpgroupThreads;
-}
-
-int64_t Consumer::getStagesLeft(const TileGeometry &geometry) {
-  if (!geometry.isResident() || geometry.threads() != 2 * kWarpgroupThreads)
-    return 0;
-  int64_t left = std::min(kStagesLeft, geometry.stages - 2);
-  return left < geometry.kTiles() ? left : 0;
 }
 
 /// What a stage hands to the next.
@@ -81,10 +70,6 @@ Consumer::State Consumer::start(const RingPosition &first, Value count) {
   auto loop = scf::ForOp::create(b, b.i32(1), count, b.i32(1), begun.pack());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  if (int64_t left = getStagesLeft(frame.geometry))
-    frame.emitIf(b.both(b.equal(frame.warpgroup, 2),
-                        b.equal(loop.getInductionVar(), b.sub(count, left))),
-                 [&] { order.take(); });
   State last = advance(State::unpack(loop.getRegionIterArgs()));
   scf::YieldOp::create(b, last.pack());
   return State::unpack(loop.getResults());
@@ -130,8 +115,6 @@ SmallVector<Value> Consumer::run(const WorkItem &item, Value passed,
     return sums;
   }
   State end = start(first, item.kCount);
-  if (getStagesLeft(frame.geometry))
-    frame.emitIf(b.equal(frame.warpgroup, 1), [&] { order.pass(); });
   beforeEnd();
   return finish(end);
 }

@@ -27,11 +27,6 @@ namespace mlir::tenon {
 /// accumulated is promoted: added, with rounding, to sums in other registers.
 /// Two warpgroups of a tile take the tensor cores in turn meanwhile: one
 /// promotes while the other's products are computed.
-///
-/// What reduces columns between main loop and epilogue computes for long, while
-/// the tensor cores are idle. So there the second warpgroup lets the first end
-/// its products earlier: before its last stages it waits until the first has
-/// started all of its own, and computes them while the first reduces.
 class Consumer {
 public:
   explicit Consumer(TiledFrame &frame)
@@ -39,9 +34,6 @@ public:
 
   /// Whether the warpgroups of a tile take the tensor cores in turn.
   static bool alternates(const TileGeometry &geometry);
-  /// The last stages of a turn that a second warpgroup leaves to the first one
-  /// before; 0 if it does not.
-  static int64_t getStagesLeft(const TileGeometry &geometry);
 
   /// The accumulators of a turn whose first stage is the `passed`-th since the
   /// kernel's start. `beforeEnd` emits what may happen when all of its products
