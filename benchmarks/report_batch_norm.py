@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from report_fp32 import complaints, error, kernel_section
+from report_sync_batch_norm import section as sync_section
 from report_tiled import ELEMENT_BYTES, contenders, extents
 from torch_tables import markdown
 
-NAMES = ("batch_norm", "batch_norm_compile", "batch_norm_kernels")
+NAMES = ("batch_norm", "batch_norm_compile", "batch_norm_kernels", "sync_batch_norm")
 PEERS = ("cublas", "eager", "compile")
 OURS = ("auto", "separate", "two_phase", "resident", "input_moments")
 SHOWN = ("burst", "sustained")  # ways of timing; what is asked for is asked of the first
@@ -208,4 +209,5 @@ def section(reports: dict[str, dict]) -> list[str]:
         "",
         *chosen_table(report),
         "",
+        *(sync_section(reports["sync_batch_norm"]) if "sync_batch_norm" in reports else ()),
     ]
