@@ -203,7 +203,8 @@ def section(reports: dict[str, dict]) -> list[str]:
         "Against float64; thick where an rms error is above 1.1 of eager's. *offset*: every fourth column of the "
         "product has a mean of about 1e4 and a deviation of about 1e-2. There bf16 has steps of 64, and PyTorch and "
         "all reductions but `resident` and `input_moments` store what is normalised: a column with values on both "
-        "sides of a step's middle gets a variance from rounding alone, which depends on the order of the product's sums.",
+        "sides of a step's middle gets a variance from rounding alone, which depends on the order of the product's "
+        "sums.",
         "",
         *error_table(report),
         "",
