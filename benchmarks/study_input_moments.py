@@ -14,13 +14,11 @@ Usage: study_input_moments.py RESULT.json
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import emulated_products as emulated
 import numpy as np
+import study
 from study_split import four
 
 Array = np.ndarray
@@ -100,7 +98,7 @@ def measure(x: Array, w: Array) -> dict:
     return {name: {"rms": four((e**2).mean() ** 0.5), "max": four(e.max())} for name, e in errors.items()}
 
 
-def study() -> Iterator[dict]:
+def compute() -> Iterator[dict]:
     """Give the cases, one at a time."""
     for name, drawn in DATA.items():
         for k in EXTENTS:
@@ -124,24 +122,6 @@ def report(cases: list[dict]) -> list[str]:
     return ["| data | PyTorch's rms | two_phase, rms / max | input_moments |", "| --- | --- | --- | --- |", *rows]
 
 
-def main() -> None:
-    """Run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("result", type=Path, help="JSON, written or, with --report, read")
-    parser.add_argument("--report", type=Path, help="the page whose table to replace")
-    options = parser.parse_args()
-    if not options.report:
-        cases = ",\n".join(json.dumps(case) for case in study())
-        options.result.write_text(f'{{"cases": [\n{cases}\n]}}\n')
-        return
-    before, begin, rest = options.report.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        parser.error(f"{options.report} has no lines {BEGIN} and {END}")
-    lines = report(json.loads(options.result.read_text())["cases"])
-    options.report.write_text("\n".join([before + begin, *lines, end + after]))
-
-
 if __name__ == "__main__":
     np.seterr(all="ignore")
-    main()
+    study.run(__doc__, compute, report, BEGIN, END)

@@ -13,13 +13,11 @@ Usage: study_moments.py RESULT.json
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+import study
 
 MEAN, DEVIATION = 1e4, 1e-2
 ROWS, COLUMNS, K = (512, 1024, 4096, 16384), 256, 256
@@ -132,7 +130,7 @@ def rms(errors: np.ndarray) -> float:
     return float(np.sqrt(np.square(errors).mean()))
 
 
-def study() -> Iterator[dict]:
+def compute() -> Iterator[dict]:
     """Compute all: rms errors, the variance's relative to it and y's as they are."""
     for kind, dropped in DROPPED_BITS.items():
         for rows in ROWS:
@@ -160,22 +158,5 @@ def report(cases: list[dict]) -> list[str]:
     return lines
 
 
-def main() -> None:
-    """Run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("result", type=Path, help="JSON, written or, with --report, read")
-    parser.add_argument("--report", type=Path, help="the page whose table to replace")
-    options = parser.parse_args()
-    if not options.report:
-        options.result.write_text(json.dumps({"cases": list(study())}, indent=1) + "\n")
-        return
-    before, begin, rest = options.report.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        parser.error(f"{options.report} has no lines {BEGIN} and {END}")
-    lines = report(json.loads(options.result.read_text())["cases"])
-    options.report.write_text("\n".join([before + begin, *lines, end + after]))
-
-
 if __name__ == "__main__":
-    main()
+    study.run(__doc__, compute, report, BEGIN, END)

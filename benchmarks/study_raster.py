@@ -15,13 +15,12 @@ Usage: study_raster.py RESULT.json
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import random
 from collections import OrderedDict
 from collections.abc import Iterator
-from pathlib import Path
+
+import study
 
 SHAPES = ((8192, 8192, 8192), (16384, 4096, 4096), (2048, 32768, 4096))
 L2_MIB = (50, 25)
@@ -108,7 +107,7 @@ def simulate(order: list[Place], k: int, l2_bytes: int, lags: list[int]) -> int:
     return cache.missed
 
 
-def study() -> Iterator[dict]:
+def compute() -> Iterator[dict]:
     """Simulate all."""
     draw = random.Random(1)
     lags = [draw.randint(0, MOST_LAG) for _ in range(UNITS)]
@@ -136,22 +135,5 @@ def report(cases: list[dict]) -> list[str]:
     return lines
 
 
-def main() -> None:
-    """Run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("result", type=Path, help="JSON, written or, with --report, read")
-    parser.add_argument("--report", type=Path, help="the page whose table to replace")
-    options = parser.parse_args()
-    if not options.report:
-        options.result.write_text(json.dumps({"cases": list(study())}, indent=1) + "\n")
-        return
-    before, begin, rest = options.report.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        parser.error(f"{options.report} has no lines {BEGIN} and {END}")
-    lines = report(json.loads(options.result.read_text())["cases"])
-    options.report.write_text("\n".join([before + begin, *lines, end + after]))
-
-
 if __name__ == "__main__":
-    main()
+    study.run(__doc__, compute, report, BEGIN, END)

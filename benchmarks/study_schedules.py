@@ -14,7 +14,6 @@ Usage: study_schedules.py benchmarks/results/sm90a_schedules.json [--report docs
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import re
@@ -22,6 +21,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import study
 from report_sweep import geometric_mean
 from tenon.bench.epilogue import NAMED, read_epilogue
 from tenon.bench.source import Problem
@@ -45,7 +45,7 @@ def predict(source: str, schedule: str) -> tuple[float, float]:
     return float(tiled), float(library)
 
 
-def study(case: dict, pool: ThreadPoolExecutor) -> dict:
+def compare(case: dict, pool: ThreadPoolExecutor) -> dict:
     """Return what is predicted of a case, beside what was measured."""
     output = "f32" if case["dtype"] == "tf32" else case["dtype"]
     epilogue = read_epilogue(MODEL, NAMED[MODEL])
@@ -94,16 +94,12 @@ def main() -> None:
     parser.add_argument("measured", type=Path, help="JSON")
     parser.add_argument("--report", type=Path, help="the page whose table to replace")
     options = parser.parse_args()
-    cases = [case for case in json.loads(options.measured.read_text())["cases"] if case["m"] >= LEAST_ROWS]
+    cases = [case for case in study.read_cases(options.measured) if case["m"] >= LEAST_ROWS]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        lines = report([study(case, pool) for case in cases])
+        lines = report([compare(case, pool) for case in cases])
     print("\n".join(lines))
     if options.report:
-        before, begin, rest = options.report.read_text().partition(BEGIN)
-        _, end, after = rest.partition(END)
-        if not end:
-            parser.error(f"{options.report} has no lines {BEGIN} and {END}")
-        options.report.write_text("\n".join([before + begin, *lines, end + after]))
+        study.replace(parser, options.report, BEGIN, END, lines)
 
 
 if __name__ == "__main__":

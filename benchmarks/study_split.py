@@ -14,14 +14,12 @@ Usage: study_split.py RESULT.json [--k 64 256]
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import emulated_products as emulated
 import numpy as np
+import study
 import torch
 from precision_data import DISTRIBUTIONS, Draw, Pair
 
@@ -131,7 +129,7 @@ def four(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def study(extents: list[int]) -> Iterator[dict]:
+def compute(extents: list[int]) -> Iterator[dict]:
     """Give the cases, one at a time."""
     for precision, methods, parts in (("fp32", fp32_methods(), 2), ("tf32", tf32_methods(), 1)):
         for name, made in DATA.items():
@@ -205,21 +203,13 @@ def report(cases: list[dict]) -> list[str]:
 
 def main() -> None:
     """Run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("result", type=Path, help="JSON, written or, with --report, read")
+    parser = study.get_parser(__doc__)
     parser.add_argument("--k", type=int, nargs="+", default=EXTENTS, help="extents K")
-    parser.add_argument("--report", type=Path, help="the page whose tables to replace")
     options = parser.parse_args()
-    if not options.report:
-        cases = ",\n".join(json.dumps(case) for case in study(options.k))
-        options.result.write_text(f'{{"cases": [\n{cases}\n]}}\n')
-        return
-    before, begin, rest = options.report.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        parser.error(f"{options.report} has no lines {BEGIN} and {END}")
-    lines = report(json.loads(options.result.read_text())["cases"])
-    options.report.write_text("\n".join([before + begin, *lines, end + after]))
+    if options.report:
+        study.replace(parser, options.report, BEGIN, END, report(study.read_cases(options.result)))
+    else:
+        study.write_cases(options.result, compute(options.k))
 
 
 if __name__ == "__main__":
