@@ -56,7 +56,7 @@ static double ceilDiv(int64_t value, int64_t divisor) {
   return static_cast<double>(llvm::divideCeil(value, divisor));
 }
 
-static bool isSplit(const LayerProblem &problem) {
+static bool isPromoted(const LayerProblem &problem) {
   return problem.method == ProductMethod::FP16x3;
 }
 
@@ -74,7 +74,7 @@ static double getEfficiency(const LayerProblem &problem,
   bool isAlone =
       schedule.getNumThreads() == kWarpgroupThreads && !schedule.getPingPong();
   double read = 32 * (64 + n) / (64 * n), written = 32 * (m + n) / (m * n);
-  if (!isSplit(problem))
+  if (!isPromoted(problem))
     return 1 / (0.73 + 0.27 * (read + written)) / (isAlone ? kAloneFactor : 1);
   double efficiency =
       std::min(0.808, 0.8165 / (0.55 + 0.45 * (read + written * 2 / 3)));
@@ -136,7 +136,7 @@ static double predictTile(const LayerProblem &problem, ScheduleAttr schedule,
   int64_t columns = problem.getTiledColumns();
   bool isAligned = columns * (isTf32 ? 4 : 2) % kSectorBytes == 0;
   double copies = rows * (isAligned ? kRowSeconds : kUnalignedRowSeconds);
-  double share = isSplit(problem) ? kSplitCopyShare : kCopyShare;
+  double share = isPromoted(problem) ? kSplitCopyShare : kCopyShare;
   double stage = std::max({products, copies, kStageSeconds}) +
                  share * std::min(products, copies);
   return ceilDiv(columns, tile[2]) * stage;
@@ -228,7 +228,7 @@ static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
   bool hasCluster = schedule.getClusterBlocks() != 1;
   return kStartSeconds + (hasCluster ? kClusterSeconds : 0) +
          std::max(multiplied, memory) +
-         (isSplit(problem) ? kSplitMemoryShare : kMemoryShare) *
+         (isPromoted(problem) ? kSplitMemoryShare : kMemoryShare) *
              std::min(multiplied, memory) +
          predictExchange(problem, schedule, target) +
          predictEpilogue(problem, schedule) +

@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::tenon {
@@ -84,6 +85,14 @@ public:
   }
   Value toI64(Value value) {
     return arith::ExtUIOp::create(*this, getI64Type(), value);
+  }
+
+  /// The value of the lane of the warp whose number differs in the bits of
+  /// `mask`; all lanes take part.
+  Value shuffleXor(Value value, int64_t mask) {
+    return NVVM::ShflOp::create(*this, value.getType(), i32(-1), value,
+                                i32(mask), i32(31), NVVM::ShflKind::bfly,
+                                UnitAttr());
   }
 
   /// A pointer and a number of bytes.

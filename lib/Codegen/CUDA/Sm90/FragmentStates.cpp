@@ -13,8 +13,6 @@
 
 #include "../ElementEmitter.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -81,15 +79,9 @@ void FragmentStates::countRows(const WorkItem &item) {
   }
   counts.push_back(arith::UIToFPOp::create(b, b.getF32Type(), count));
   for (unsigned step = 0; step != std::size(kRowBits); ++step) {
-    received.push_back(shuffle(counts.back(), step));
+    received.push_back(b.shuffleXor(counts.back(), kRowBits[step]));
     counts.push_back(arith::AddFOp::create(b, counts.back(), received.back()));
   }
-}
-
-Value FragmentStates::shuffle(Value value, unsigned step) {
-  return NVVM::ShflOp::create(b, value.getType(), b.i32(-1), value,
-                              b.i32(kRowBits[step]), b.i32(31),
-                              NVVM::ShflKind::bfly, UnitAttr());
 }
 
 Value FragmentStates::getOrigin(Value inTile) {
@@ -144,7 +136,8 @@ FragmentStates::exchange(ArrayRef<ReductionState> columns, unsigned step) {
     for (auto [lower, upper] :
          llvm::zip_equal(columns[i].scalars, columns[half + i].scalars)) {
       kept.push_back(b.select(isUpper, upper, lower));
-      other.push_back(shuffle(b.select(isUpper, lower, upper), step));
+      other.push_back(
+          b.shuffleXor(b.select(isUpper, lower, upper), kRowBits[step]));
     }
     result.push_back(
         {counts[step + 1], reduction.emitCombine(b, b.getLoc(), counts[step],

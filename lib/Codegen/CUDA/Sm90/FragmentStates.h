@@ -63,7 +63,6 @@ private:
   ReductionState reduceRows(ValueRange elements, int64_t column, Value origin);
   SmallVector<ReductionState> exchange(ArrayRef<ReductionState> columns,
                                        unsigned step);
-  Value shuffle(Value value, unsigned step);
 
   TiledFrame &frame;
   KernelBuilder &b;

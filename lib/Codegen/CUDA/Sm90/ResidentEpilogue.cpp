@@ -210,7 +210,7 @@ void ResidentEpilogue::finishColumn(const WorkItem &item, Value turn,
   if (affine)
     affine->adapt(b, reduced, state.scalars, scalars);
   finished.store(inTile, scalars);
-  if (llvm::any_of(reduction->getResults().drop_front(),
+  if (llvm::any_of(reduction.getColumnResults(),
                    [](Value result) { return !result.use_empty(); }))
     frame.emitIf(b.both(b.equal(item.row, 0), inRange),
                  [&] { storeResults(column, state, operands); });
@@ -221,16 +221,14 @@ void ResidentEpilogue::finishColumn(const WorkItem &item, Value turn,
 /// too, and do not use it.
 void ResidentEpilogue::storeResults(Value column, const ReductionState &state,
                                     ArrayRef<Value> operands) {
-  SmallVector<Value> results = reduction.emitColumnResults(
+  SmallVector<Value> scalars = reduction.emitColumnResults(
       b, b.getLoc(), state.count, state.scalars, operands);
-  auto yielded = op.getYield().getValues();
-  for (auto [value, output] : llvm::zip(yielded, frame.outputs))
-    if (auto result = dyn_cast<OpResult>(value);
-        result && result.getOwner() == reduction &&
-        result.getResultNumber() != 0)
-      storeLanes(b, output, column,
-                 cast<RankedTensorType>(value.getType()).getElementType(),
-                 results[result.getResultNumber() - 1]);
+  ResultRange results = reduction.getColumnResults();
+  for (auto [value, output] :
+       llvm::zip(op.getYield().getValues(), frame.outputs))
+    if (auto found = llvm::find(results, value); found != results.end())
+      storeLanes(b, output, column, getElementTypeOrSelf(value.getType()),
+                 scalars[found - results.begin()]);
 }
 
 void ResidentEpilogue::emit(const WorkItem &item, Value turn, Value turns,

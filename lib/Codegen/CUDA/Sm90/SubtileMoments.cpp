@@ -16,7 +16,6 @@
 #include "../Tiled/StoreLanes.h"
 #include "../Tiled/Swizzle.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -153,7 +152,7 @@ SubtileMoments::Moments SubtileMoments::reduce(SmallVector<Value> values,
   mask(b, values, inRange);
   Value sum = sumOf(b, values);
   for (int64_t distance = words; distance != 32; distance *= 2)
-    sum = arith::AddFOp::create(b, sum, exchange(sum, distance));
+    sum = arith::AddFOp::create(b, sum, b.shuffleXor(sum, distance));
   Value mean = arith::MulFOp::create(b, sum, share);
   subtract(b, values, mean);
   mask(b, values, inRange);
@@ -214,12 +213,6 @@ void SubtileMoments::read(Value memory, Value row) {
 // All rows
 //===----------------------------------------------------------------------===//
 
-Value SubtileMoments::exchange(Value value, int64_t distance) {
-  return NVVM::ShflOp::create(b, b.getF32Type(), b.i32(-1), value,
-                              b.i32(distance), b.i32(31), NVVM::ShflKind::bfly,
-                              UnitAttr());
-}
-
 /// Chan's rule for parts of as many rows, over the lanes with the same word.
 void SubtileMoments::combineParts(Moments &ofColumn) {
   auto add = [&](Value x, Value y) -> Value {
@@ -231,7 +224,8 @@ void SubtileMoments::combineParts(Moments &ofColumn) {
   auto &[origin, mean, m2] = ofColumn;
   float rows = rowsOfThread();
   for (int64_t distance = words; distance != 32; distance *= 2, rows *= 2) {
-    Value other = exchange(mean, distance), otherM2 = exchange(m2, distance);
+    Value other = b.shuffleXor(mean, distance),
+          otherM2 = b.shuffleXor(m2, distance);
     Value apart = arith::SubFOp::create(b, other, mean);
     // Both threads get the same bits.
     mean = scale(add(mean, other), 0.5f);

@@ -65,7 +65,6 @@ private:
   Moments reduce(SmallVector<Value> values, Value origin,
                  ArrayRef<Value> inRange, Value share);
   SmallVector<Value> reduceColumns(ArrayRef<Value> places, Value left);
-  Value exchange(Value value, int64_t distance);
   void combineParts(Moments &ofColumn);
 
   TiledFrame &frame;

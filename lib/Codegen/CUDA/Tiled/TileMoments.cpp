@@ -141,8 +141,7 @@ static Value exchangeLanes(TiledFrame &frame, Value value, unsigned mask) {
   // Such lanes are others there (TiledFrame::swapLaneBits).
   if (frame.geometry.isFma() && (mask == 2 || mask == 4))
     mask ^= 6;
-  return NVVM::ShflOp::create(b, value.getType(), b.i32(-1), value, b.i32(mask),
-                              b.i32(31), NVVM::ShflKind::bfly, UnitAttr());
+  return b.shuffleXor(value, mask);
 }
 
 /// Afterwards the lanes of the first row have moments of all of the warp's.

@@ -53,10 +53,9 @@ SmallVector<int64_t> TiledLinearOp::getProductShape() {
 }
 
 bool TiledLinearOp::isOfColumns(Value value) {
-  auto result = dyn_cast<OpResult>(value);
-  return result && (isa<MomentsOp>(result.getOwner()) ||
-                    (isa<ReductionEpilogueOp>(result.getOwner()) &&
-                     result.getResultNumber() != 0));
+  auto reduction = value.getDefiningOp<ReductionEpilogueOp>();
+  return value.getDefiningOp<MomentsOp>() ||
+         (reduction && value != reduction.getMapped());
 }
 
 bool TiledLinearOp::isOnTensors() { return isa<TensorType>(getX().getType()); }

@@ -92,8 +92,9 @@ def Tenon_BatchNormTrainingOp : Tenon_Op<"batch_norm_training", [
     reduced.
 
     Errors: an operand that is not `[N]`; one running statistic without the other;
-    results that are not those said above; a static M of 1; an eps that is negative or not finite; moments elsewhere than
-    in a `tenon.epilogue`, without `moment_rows` or of another shape.
+    results that are not those said above; a static M of 1; an eps that is negative
+    or not finite; moments elsewhere than in a `tenon.epilogue`, without
+    `moment_rows` or of another shape.
   }];
   let arguments = (ins Tenon_Matrix:$input, Optional<Tenon_Features>:$weight,
                        Optional<Tenon_Features>:$bias,
