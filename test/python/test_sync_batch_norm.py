@@ -185,8 +185,13 @@ def test_the_example_of_the_docs(tmp_path):
     script.write_text(code)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert output.returncode == 0, output.stderr
+    # Rarely PyTorch aborts while Python ends: Dynamo keeps the process group, so gloo's threads outlive
+    # destroy_process_group, and one may still want the interpreter's lock (pytorch/pytorch#179291).
+    for _ in range(3):
+        output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+        if "terminate called without an active exception" not in output.stderr:
+            break
+    assert output.returncode == 0, output.stdout + output.stderr
     found = sorted(re.findall(r"([01]): \((\d+), 128\), (\S+)", output.stdout))
     assert [line[:2] for line in found] == [("0", "32"), ("1", "33")], output.stdout + output.stderr
     assert found[0][2] == found[1][2]  # the same running mean
