@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("tenon.torch")
 import torch.distributed as dist  # noqa: E402
 from sync_batch_norm_cases import CASES, build, expected, run  # noqa: E402
-from tenon.torch import Options, SyncBatchNorm  # noqa: E402
+from tenon.torch import Options, SyncBatchNorm, sync_batch_norm  # noqa: E402
 from tenon.torch.backend import compile_graph  # noqa: E402
 from tenon.torch.calls.call import FusedCall  # noqa: E402
 from tenon.torch.capture import capture_inference  # noqa: E402
@@ -141,6 +141,25 @@ def test_eval_needs_no_collective(pretended_world):
     assert not any("c10d" in str(n.target) for n in nodes)
 
 
+@pytest.mark.parametrize("momentum", [0.1, None])
+def test_fewer_than_two_rows_move_no_running_statistics(pretended_world, monkeypatch, momentum):
+    """They have no unbiased variance, and what is not a number would stay in the statistics for good."""
+    layer = SyncBatchNorm(4, momentum=momentum)
+    for rows in (torch.zeros(0, 4), torch.ones(1, 4)):
+        monkeypatch.setattr(sync_batch_norm, "_all_gather", lambda own, group: torch.cat([own, torch.zeros_like(own)]))
+        with torch.no_grad():
+            assert layer(rows).isfinite().all()
+        assert torch.equal(layer.running_mean, torch.zeros(4))
+        assert torch.equal(layer.running_var, torch.ones(4))
+        assert layer.num_batches_tracked == 0
+
+
+def test_a_process_outside_of_the_group(pretended_world):
+    layer = SyncBatchNorm(4, process_group=dist.GroupMember.NON_GROUP_MEMBER)
+    with torch.no_grad(), pytest.raises(ValueError, match="this process is not in the batch norm's process_group"):
+        layer(torch.ones(3, 4))
+
+
 def test_without_a_world_it_is_batch_norm():
     x = torch.randn(9, CASES[0].features[0])
     plain, sync = build(CASES[0]), SyncBatchNorm.convert_sync_batchnorm(build(CASES[0]))
@@ -166,6 +185,13 @@ def test_conversion_keeps_tensors_and_groups():
     assert before.keys() == after.keys()
     assert all(before[name] is after[name] for name in before)
     assert SyncBatchNorm.convert_sync_batchnorm(model[0]) is model[0]
+
+
+def test_conversion_keeps_what_stands_twice():
+    norm = nn.BatchNorm1d(3)
+    model = SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(norm, nn.ReLU(), norm, nn.Sequential(norm)))
+    assert type(model[0]) is SyncBatchNorm
+    assert model[0] is model[2] is model[3][0]
 
 
 def test_more_dimensions():

@@ -82,6 +82,8 @@ class SyncBatchNorm(nn.SyncBatchNorm):
         group = (self.process_group or dist.group.WORLD) if is_together else None
         if group is None or dist.get_world_size(group) == 1:
             return super(nn.SyncBatchNorm, self).forward(input)
+        if dist.get_world_size(group) < 0:
+            raise ValueError("this process is not in the batch norm's process_group; give it one that it is in")
         if _needs_gradient(input, self.weight, self.bias):
             return super().forward(input)
         self._check_input_dim(input)
@@ -89,15 +91,22 @@ class SyncBatchNorm(nn.SyncBatchNorm):
         rows = input if input.dim() == 2 else input.movedim(1, -1).reshape(-1, input.shape[1])
         mean, variance, count = gather_statistics(rows, group)
         if self.track_running_stats:
-            self._update(mean, variance * (count / (count - 1)))
+            self._update(mean, variance, count)
         return torch.ops.tenon.normalize(input, mean, variance, self.weight, self.bias, self.eps)
 
-    def _update(self, mean: torch.Tensor, unbiased: torch.Tensor) -> None:
-        """Move the running statistics; without a momentum they are the mean over all batches."""
-        self.num_batches_tracked.add_(1)
+    def _update(self, mean: torch.Tensor, variance: torch.Tensor, count: torch.Tensor) -> None:
+        """Move the running statistics; without a momentum they are the mean over all batches.
+
+        A batch of fewer than two rows has no unbiased variance and moves nothing.
+        """
+        has_variance = count > 1
+        self.num_batches_tracked.add_(has_variance)
+        unbiased = variance * (count / (count - 1).clamp(min=1))
         for running, value in ((self.running_mean, mean), (self.running_var, unbiased)):
-            share = self.momentum if self.momentum is not None else 1 / self.num_batches_tracked.to(running.dtype)
-            running.lerp_(value.to(running.dtype), share)
+            momentum = self.momentum
+            if momentum is None:
+                momentum = 1 / self.num_batches_tracked.to(running.dtype).clamp(min=1)
+            running.lerp_(value.to(running.dtype), has_variance.to(running.dtype) * momentum)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: nn.Module, process_group: ProcessGroup | None = None) -> nn.Module:
@@ -108,16 +117,20 @@ class SyncBatchNorm(nn.SyncBatchNorm):
             process_group: of batch norms that have none yet; None stands for all processes.
 
         """
-        if isinstance(module, cls):
-            return module
         if isinstance(module, nn.modules.batchnorm._BatchNorm):
-            return cls._of(module, getattr(module, "process_group", None) or process_group)
-        for name, child in module.named_children():
-            module.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+            return cls._of(module, process_group)
+        new: dict[nn.Module, nn.Module] = {}  # one that stands in several places stays one
+        for parent in list(module.modules()):
+            for name, child in parent._modules.items():
+                if isinstance(child, nn.modules.batchnorm._BatchNorm):
+                    parent.add_module(name, new.setdefault(child, cls._of(child, process_group)))
         return module
 
     @classmethod
     def _of(cls, norm: nn.modules.batchnorm._BatchNorm, group: ProcessGroup | None) -> SyncBatchNorm:
+        if isinstance(norm, cls):
+            return norm
+        group = getattr(norm, "process_group", None) or group
         new = cls(norm.num_features, norm.eps, norm.momentum, norm.affine, norm.track_running_stats, group, "meta")
         new._parameters, new._buffers = dict(norm._parameters), dict(norm._buffers)
         return new.train(norm.training)
@@ -134,9 +147,9 @@ def gather_statistics(rows: torch.Tensor, group: ProcessGroup) -> tuple[torch.Te
     gathered = _all_gather(own, group).view(-1, 2 * n + 1).double()
     means, m2s, counts = gathered.split([n, n, 1], dim=1)
     count = counts.sum()
-    shares = counts / count
+    shares = counts / count.clamp(min=1)
     combined = (shares * means).sum(0)
-    variance = (m2s / count + shares * (means - combined).square()).sum(0)
+    variance = (m2s / count.clamp(min=1) + shares * (means - combined).square()).sum(0)
     return combined.to(mean.dtype), variance.to(mean.dtype), count.to(mean.dtype)
 
 
