@@ -13,6 +13,7 @@
 #include "EpilogueToLinalg.h"
 
 #include "LinalgMap.h"
+#include "ReductionToLinalg.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -44,8 +45,6 @@ private:
   SmallVector<Output> getPendingOutputs();
   bool usesPending(Operation *op);
   LogicalResult reduce(ReductionEpilogueOp op);
-  SmallVector<Value> emitStatistics(ReductionEpilogueOp op, Value input);
-  void finish(ReductionEpilogueOp op, Value count, ValueRange state);
   Value emitScalar(Operation *op, OpBuilder &nested, Location loc,
                    IRMapping &scalars);
 
@@ -218,113 +217,18 @@ Value EpilogueLowering::getYielded(Value value) {
       })[0];
 }
 
-//===----------------------------------------------------------------------===//
-// Reductions
-//===----------------------------------------------------------------------===//
-
-/// One pass over the rows in order: each element joins its column's state.
-SmallVector<Value> EpilogueLowering::emitStatistics(ReductionEpilogueOp op,
-                                                    Value input) {
-  Location loc = op.getLoc();
-  MLIRContext *context = builder.getContext();
-  Type type = builder.getF64Type();
-  OpFoldResult columns = getExtent(builder, loc, input, 1);
-  SmallVector<Value> outputs;
-  for (Value init : op.emitInit(builder, loc, type)) {
-    Value empty = tensor::EmptyOp::create(builder, loc, columns, type);
-    outputs.push_back(
-        linalg::FillOp::create(builder, loc, init, empty).getResult(0));
-  }
-  AffineMap column =
-      AffineMap::get(2, 0, getAffineDimExpr(1, context), context);
-  SmallVector<AffineMap> maps(outputs.size() + 1, column);
-  maps[0] = builder.getMultiDimIdentityMap(2);
-  auto generic = linalg::GenericOp::create(
-      builder, loc, ValueRange(outputs).getTypes(), input, outputs, maps,
-      {utils::IteratorType::reduction, utils::IteratorType::parallel},
-      [&](OpBuilder &nested, Location bodyLoc, ValueRange elements) {
-        Value row = linalg::IndexOp::create(nested, bodyLoc, 0);
-        row = arith::IndexCastOp::create(nested, bodyLoc, nested.getI64Type(),
-                                         row);
-        Value seen = arith::SIToFPOp::create(nested, bodyLoc, type, row);
-        Value one = arith::ConstantOp::create(nested, bodyLoc,
-                                              nested.getF64FloatAttr(1.0));
-        Value element = convertFloat(nested, bodyLoc, elements[0], type);
-        SmallVector<Value> single = op.emitChunk(nested, bodyLoc, element);
-        linalg::YieldOp::create(nested, bodyLoc,
-                                op.emitCombine(nested, bodyLoc, seen,
-                                               elements.drop_front(), one,
-                                               single));
-      });
-  return llvm::to_vector_of<Value>(generic.getResults());
-}
-
-/// How many values the map takes is known once they are emitted: on a scratch
-/// block, from which nothing is kept.
-static unsigned countFinished(ReductionEpilogueOp op, Type type) {
-  Block scratch;
-  unsigned numStates = op.getStateSize();
-  SmallVector<Type> types(numStates + op.getColumnOperands().size(), type);
-  scratch.addArguments(types, SmallVector<Location>(types.size(), op.getLoc()));
-  OpBuilder builder(op.getContext());
-  builder.setInsertionPointToEnd(&scratch);
-  ValueRange arguments = scratch.getArguments();
-  return op
-      .emitFinish(builder, op.getLoc(), arguments[0],
-                  arguments.take_front(numStates),
-                  arguments.drop_front(numStates))
-      .size();
-}
-
-/// One loop over the columns: what the map needs, and the column results.
-void EpilogueLowering::finish(ReductionEpilogueOp op, Value count,
-                              ValueRange state) {
-  Type type = builder.getF64Type();
-  SmallVector<Value> inputs(state);
-  for (Value operand : op.getColumnOperands())
-    inputs.push_back(tensors.lookupOrDefault(operand));
-  SmallVector<Value> columnResults =
-      llvm::to_vector_of<Value>(op.getColumnResults());
-  unsigned numFinished = countFinished(op, type);
-  SmallVector<Type> outputs(numFinished, type);
-  for (Value result : columnResults)
-    outputs.push_back(getTensorType(result).getElementType());
-  SmallVector<Value> results = emitMap(
-      builder, op.getLoc(), inputs, getTensorType(state[0]).getShape(), outputs,
-      [&](OpBuilder &nested, Location loc, ValueRange elements) {
-        SmallVector<Value> wide;
-        for (Value element : elements)
-          wide.push_back(convertFloat(nested, loc, element, type));
-        ValueRange states = ValueRange(wide).take_front(state.size());
-        ValueRange columns = ValueRange(wide).drop_front(state.size());
-        SmallVector<Value> values =
-            op.emitFinish(nested, loc, count, states, columns);
-        for (auto [value, result] : llvm::zip(
-                 op.emitColumnResults(nested, loc, count, states, columns),
-                 columnResults))
-          values.push_back(convertFloat(
-              nested, loc, value, getTensorType(result).getElementType()));
-        return values;
-      });
-  finished[op] = llvm::to_vector(ArrayRef(results).take_front(numFinished));
-  for (auto [result, tensor] :
-       llvm::zip(columnResults, ArrayRef(results).drop_front(numFinished)))
-    tensors.map(result, tensor);
-}
-
 LogicalResult EpilogueLowering::reduce(ReductionEpilogueOp op) {
-  if (op.getReductionAxis() != 0)
-    return op->emitOpError("reduces along dimension ")
-           << op.getReductionAxis()
-           << "; the CPU target reduces along the batch (0) alone";
-  Location loc = op.getLoc();
-  Value input = tensors.lookupOrDefault(op.getReducedInput());
-  Value rows = getValueOrCreateConstantIndexOp(
-      builder, loc, getExtent(builder, loc, input, 0));
-  rows = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), rows);
-  Value count =
-      arith::SIToFPOp::create(builder, loc, builder.getF64Type(), rows);
-  finish(op, count, emitStatistics(op, input));
+  auto lookup = [&](Value value) { return tensors.lookupOrDefault(value); };
+  SmallVector<Value> columns =
+      llvm::map_to_vector(op.getColumnOperands(), lookup);
+  FailureOr<ReducedColumns> reduced =
+      lowerReduction(builder, op, lookup(op.getReducedInput()), columns);
+  if (failed(reduced))
+    return failure();
+  finished[op] = std::move(reduced->finished);
+  for (auto [result, tensor] :
+       llvm::zip(op.getColumnResults(), reduced->results))
+    tensors.map(result, tensor);
   return success();
 }
 

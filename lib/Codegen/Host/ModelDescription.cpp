@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads a model's description off its functions.
+// Reads the description of functions and their tensors off the IR.
 //
 //===----------------------------------------------------------------------===//
+
+#include "DynamicExtents.h"
 
 #include "tenon/Codegen/Host/ModelDescription.h"
 
@@ -15,76 +17,10 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "llvm/ADT/EquivalenceClasses.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
-
-//===----------------------------------------------------------------------===//
-// Dynamic extents
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Names the dynamic first extents of a function's tensors: tensors that meet
-/// in an op have equal ones.
-class DynamicExtents {
-public:
-  explicit DynamicExtents(func::FuncOp function) {
-    function.walk([&](Operation *op) {
-      if (op->getDialect() && (isa<TenonDialect>(op->getDialect()) ||
-                               op->hasTrait<OpTrait::Elementwise>()))
-        unite(op);
-    });
-    for (BlockArgument argument : function.getArguments())
-      if (isDynamic(argument))
-        nameOf(argument);
-  }
-
-  static bool isDynamic(Value value) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    return type && type.getRank() == 2 && type.isDynamicDim(0);
-  }
-
-  /// The name of a value's first extent; empty if no argument has it.
-  std::string lookup(Value value) {
-    auto leader = classes.findLeader(key(value));
-    auto it =
-        leader == classes.member_end() ? names.end() : names.find(*leader);
-    return it == names.end() ? "" : it->second;
-  }
-
-private:
-  static void *key(Value value) { return value.getAsOpaquePointer(); }
-
-  /// All that an op touches has one M: its operands, results and regions.
-  void unite(Operation *op) {
-    void *first = nullptr;
-    auto add = [&](Value value) {
-      if (!isDynamic(value))
-        return;
-      first ? (void)classes.unionSets(first, key(value))
-            : (void)classes.insert(key(value));
-      first = first ? first : key(value);
-    };
-    llvm::for_each(op->getOperands(), add);
-    llvm::for_each(op->getResults(), add);
-    for (Region &region : op->getRegions())
-      llvm::for_each(region.getArguments(), add);
-  }
-
-  void nameOf(Value value) {
-    classes.insert(key(value));
-    void *leader = *classes.findLeader(key(value));
-    std::string name = names.empty() ? "m" : "m" + llvm::utostr(names.size());
-    names.try_emplace(leader, name);
-  }
-
-  llvm::EquivalenceClasses<void *> classes;
-  llvm::DenseMap<void *, std::string> names;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Tensors and functions
@@ -130,14 +66,6 @@ static FailureOr<TensorDescription> describeTensor(func::FuncOp function,
   return tensor;
 }
 
-static std::string attributeOr(DictionaryAttr attributes, StringRef name,
-                               const Twine &otherwise) {
-  if (auto value =
-          attributes ? attributes.getAs<StringAttr>(name) : StringAttr())
-    return value.str();
-  return otherwise.str();
-}
-
 static StringRef roleOf(DictionaryAttr attributes) {
   if (attributes && attributes.contains(TenonDialect::kParamAttr))
     return "param";
@@ -149,53 +77,6 @@ static StringRef roleOf(DictionaryAttr attributes) {
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//
-
-bool tenon::isIdentifier(StringRef name) {
-  return !name.empty() && !llvm::isDigit(name.front()) &&
-         llvm::all_of(name,
-                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
-}
-
-bool tenon::isUsableName(StringRef name) {
-  static const llvm::StringSet<> taken = {
-      // The functions' own parameters, then C's and C++'s keywords.
-      "workspace", "workspace_bytes",
-      "stream",    "bytes",
-      "alignas",   "alignof",
-      "and",       "asm",
-      "auto",      "bool",
-      "break",     "case",
-      "catch",     "char",
-      "class",     "const",
-      "constexpr", "continue",
-      "default",   "delete",
-      "do",        "double",
-      "else",      "enum",
-      "explicit",  "export",
-      "extern",    "false",
-      "float",     "for",
-      "friend",    "goto",
-      "if",        "inline",
-      "int",       "long",
-      "mutable",   "namespace",
-      "new",       "not",
-      "nullptr",   "operator",
-      "or",        "private",
-      "protected", "public",
-      "register",  "restrict",
-      "return",    "short",
-      "signed",    "sizeof",
-      "static",    "struct",
-      "switch",    "template",
-      "this",      "throw",
-      "true",      "try",
-      "typedef",   "typename",
-      "union",     "unsigned",
-      "using",     "virtual",
-      "void",      "volatile",
-      "while",     "xor"};
-  return isIdentifier(name) && !taken.contains(name);
-}
 
 /// Names become C's and files': usable, and each tensor's its own.
 static LogicalResult checkNames(func::FuncOp function,
@@ -222,7 +103,7 @@ static LogicalResult checkNames(func::FuncOp function,
 }
 
 //===----------------------------------------------------------------------===//
-// Functions and entries
+// Functions
 //===----------------------------------------------------------------------===//
 
 /// Refuses what no target compiles, before a later pass trips over it.
@@ -257,9 +138,9 @@ static FailureOr<FunctionDescription> describeFunction(func::FuncOp function) {
       return failure();
     DictionaryAttr attributes = function.getArgAttrDict(index);
     tensor->role = roleOf(attributes).str();
-    tensor->name = attributeOr(attributes, TenonDialect::kNameAttr,
-                               (tensor->role == "prepared" ? "prepared" : "x") +
-                                   Twine(index));
+    tensor->name = getTensorName(
+        attributes,
+        (tensor->role == "prepared" ? "prepared" : "x") + Twine(index));
     result.inputs.push_back(std::move(*tensor));
   }
   Operation *terminator = function.getBody().front().getTerminator();
@@ -273,8 +154,7 @@ static FailureOr<FunctionDescription> describeFunction(func::FuncOp function) {
       return input.name == name;
     }))
       name += "_out";
-    tensor->name = attributeOr(function.getResultAttrDict(index),
-                               TenonDialect::kNameAttr, name);
+    tensor->name = getTensorName(function.getResultAttrDict(index), name);
     result.outputs.push_back(std::move(*tensor));
   }
   if (failed(checkNames(function, result)))
@@ -300,67 +180,4 @@ tenon::describeFunctions(ModuleOp module) {
   if (functions.empty())
     return module.emitError("the model has no public function to compile");
   return functions;
-}
-
-/// The contract of a product: of f32 it is fp32 unless it says otherwise, and
-/// other types have none but their own.
-template <typename Linear>
-static std::optional<Precision> getContract(Linear linear) {
-  if (std::optional<Precision> precision = linear.getPrecision())
-    return precision;
-  if (linear.getX().getType().getElementType().isF32())
-    return Precision::FP32;
-  return std::nullopt;
-}
-
-/// What `op` may do to the precision of its result, if that is more than to
-/// round to the type of a tensor that the model is given.
-static std::optional<Precision> getPrecision(Operation *op) {
-  if (auto linear = dyn_cast<LinearOp>(op))
-    return getContract(linear);
-  if (auto linear = dyn_cast<FusedLinearOp>(op))
-    return getContract(linear);
-  auto cast = dyn_cast<CastOp>(op);
-  Type type = cast ? cast.getType().getElementType() : Type();
-  if (!cast || type.isF32())
-    return std::nullopt;
-  return type.isF16() ? Precision::FP16 : Precision::BF16;
-}
-
-/// The loosest precision of the products and casts of `function`, "" if none
-/// has one; who compares results with a reference needs it.
-static std::string loosestPrecision(func::FuncOp function) {
-  constexpr Precision byAccuracy[] = {Precision::FP32, Precision::TF32,
-                                      Precision::FP16, Precision::BF16};
-  ptrdiff_t loosest = -1;
-  function.walk([&](Operation *op) {
-    if (std::optional<Precision> precision = getPrecision(op))
-      loosest = std::max(loosest, llvm::find(byAccuracy, *precision) -
-                                      std::begin(byAccuracy));
-  });
-  return loosest < 0 ? "" : stringifyPrecision(byAccuracy[loosest]).str();
-}
-
-std::vector<EntryDescription> tenon::describeEntries(ModuleOp source,
-                                                     ModuleOp prepared) {
-  std::vector<EntryDescription> entries;
-  for (auto function : source.getOps<func::FuncOp>()) {
-    if (function.isPrivate())
-      continue;
-    EntryDescription entry;
-    entry.precision = loosestPrecision(function);
-    entry.name = entry.run = function.getName().str();
-    for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i)
-      entry.inputs.push_back(attributeOr(
-          function.getArgAttrDict(i), TenonDialect::kNameAttr, "x" + Twine(i)));
-    auto run = prepared.lookupSymbol<func::FuncOp>(entry.name + "_run");
-    if (auto prepare = run ? run->getAttrOfType<FlatSymbolRefAttr>(
-                                 TenonDialect::kPrepareAttr)
-                           : FlatSymbolRefAttr()) {
-      entry.prepare = prepare.getValue().str();
-      entry.run = run.getName().str();
-    }
-    entries.push_back(std::move(entry));
-  }
-  return entries;
 }

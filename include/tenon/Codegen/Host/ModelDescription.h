@@ -77,6 +77,10 @@ bool isIdentifier(StringRef name);
 /// neither a keyword nor one of the functions' own parameters.
 bool isUsableName(StringRef name);
 
+/// The name that `attributes`, a tensor's, give it (`tenon.name`), or
+/// `otherwise`.
+std::string getTensorName(DictionaryAttr attributes, const Twine &otherwise);
+
 /// Describes the public functions of `module`, whose ops are still on tensors.
 /// Fails with a diagnostic where a function cannot be compiled: control flow,
 /// types other than tensors of rank 0 to 2, a dynamic extent other than the

@@ -5,13 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// linear, fused_linear and yield: verification, assembly, canonicalization.
+// linear and fused_linear: verification, building, assembly.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
-
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -241,134 +239,3 @@ ParseResult FusedLinearOp::parse(OpAsmParser &parser, OperationState &result) {
   ensureTerminator(*body, parser.getBuilder(), result.location);
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// FusedLinearOp: canonicalization
-//===----------------------------------------------------------------------===//
-
-/// Rebuilds `op` with other epilogue operands and results; its region moves,
-/// and the caller has already made the region's arguments and yield fit.
-static FusedLinearOp rebuild(FusedLinearOp op, ValueRange epilogueOperands,
-                             PatternRewriter &rewriter) {
-  auto fused = FusedLinearOp::create(
-      rewriter, op.getLoc(), op.getYield().getOperandTypes(), op.getX(),
-      op.getW(), epilogueOperands, op.getPrecisionAttr());
-  fused->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  rewriter.inlineRegionBefore(op.getEpilogue(), fused.getEpilogue(),
-                              fused.getEpilogue().end());
-  return fused;
-}
-
-namespace {
-/// Drops epilogue operands that the region does not use, and takes each operand
-/// once.
-struct PruneOperands : OpRewritePattern<FusedLinearOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(FusedLinearOp op,
-                                PatternRewriter &rewriter) const override {
-    llvm::SmallMapVector<Value, BlockArgument, 4> kept;
-    llvm::BitVector dropped(op.getBody()->getNumArguments());
-    for (auto [operand, argument] :
-         llvm::zip(op.getEpilogueOperands(),
-                   op.getBody()->getArguments().drop_front())) {
-      auto [first, inserted] = kept.insert({operand, argument});
-      if (!inserted)
-        rewriter.replaceAllUsesWith(argument, first->second);
-      if (!inserted || argument.use_empty())
-        dropped.set(argument.getArgNumber());
-    }
-    if (dropped.none())
-      return failure();
-    SmallVector<Value> operands;
-    for (auto [index, operand] : llvm::enumerate(op.getEpilogueOperands()))
-      if (!dropped[index + 1])
-        operands.push_back(operand);
-    rewriter.modifyOpInPlace(op,
-                             [&] { op.getBody()->eraseArguments(dropped); });
-    auto fused = rebuild(op, operands, rewriter);
-    rewriter.replaceOp(op, fused);
-    return success();
-  }
-};
-
-/// Drops results that nothing uses.
-struct PruneResults : OpRewritePattern<FusedLinearOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(FusedLinearOp op,
-                                PatternRewriter &rewriter) const override {
-    SmallVector<Value> yielded, replaced;
-    for (auto [result, value] :
-         llvm::zip(op.getResults(), op.getYield().getValues()))
-      if (!result.use_empty()) {
-        yielded.push_back(value);
-        replaced.push_back(result);
-      }
-    if (yielded.size() == op.getNumResults() || yielded.empty())
-      return failure();
-    rewriter.modifyOpInPlace(op.getYield(), [&] {
-      op.getYield().getValuesMutable().assign(yielded);
-    });
-    auto fused = rebuild(op, op.getEpilogueOperands(), rewriter);
-    for (auto [old, result] : llvm::zip(replaced, fused.getResults()))
-      rewriter.replaceAllUsesWith(old, result);
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
-/// An op that yields its product alone is a `tenon.linear`.
-struct DropEmptyEpilogue : OpRewritePattern<FusedLinearOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(FusedLinearOp op,
-                                PatternRewriter &rewriter) const override {
-    if (op.getNumResults() != 1 ||
-        op.getYield().getValues()[0] != op.getAccumulator())
-      return failure();
-    DictionaryAttr attributes = op->getDiscardableAttrDictionary();
-    auto linear = rewriter.replaceOpWithNewOp<LinearOp>(
-        op, op.getResultTypes()[0], op.getX(), op.getW(), /*bias=*/Value(),
-        op.getPrecisionAttr());
-    linear->setDiscardableAttrs(attributes);
-    return success();
-  }
-};
-} // namespace
-
-void FusedLinearOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                                MLIRContext *context) {
-  patterns.add<PruneOperands, PruneResults, DropEmptyEpilogue>(context);
-}
-
-//===----------------------------------------------------------------------===//
-// Assembly of the optional operands of batch_norm_inference
-//===----------------------------------------------------------------------===//
-
-using OptionalOperand = std::optional<OpAsmParser::UnresolvedOperand>;
-
-/// Parses `, type` for each of weight and bias that is there. An optional group
-/// of the declarative format would take a lone bias's type for the weight's.
-static ParseResult parseAffineTypes(OpAsmParser &parser,
-                                    const OptionalOperand &weight,
-                                    const OptionalOperand &bias,
-                                    Type &weightType, Type &biasType) {
-  if (weight && (parser.parseComma() || parser.parseType(weightType)))
-    return failure();
-  if (bias && (parser.parseComma() || parser.parseType(biasType)))
-    return failure();
-  return success();
-}
-
-static void printAffineTypes(OpAsmPrinter &printer, Operation * /*op*/,
-                             Value weight, Value bias, Type weightType,
-                             Type biasType) {
-  if (weight)
-    printer << ", " << weightType;
-  if (bias)
-    printer << ", " << biasType;
-}
-
-#define GET_OP_CLASSES
-#include "tenon/Dialect/Tenon/IR/TenonOps.cpp.inc"

@@ -1,0 +1,125 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A reduction of an epilogue as linalg: a pass over the rows, then one loop
+// over the columns.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReductionToLinalg.h"
+
+#include "LinalgMap.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// One pass over the rows in order: each element joins its column's state.
+static SmallVector<Value> emitStatistics(OpBuilder &builder,
+                                         ReductionEpilogueOp op, Value input) {
+  Location loc = op.getLoc();
+  MLIRContext *context = builder.getContext();
+  Type type = builder.getF64Type();
+  OpFoldResult columns = getExtent(builder, loc, input, 1);
+  SmallVector<Value> outputs;
+  for (Value init : op.emitInit(builder, loc, type)) {
+    Value empty = tensor::EmptyOp::create(builder, loc, columns, type);
+    outputs.push_back(
+        linalg::FillOp::create(builder, loc, init, empty).getResult(0));
+  }
+  AffineMap column =
+      AffineMap::get(2, 0, getAffineDimExpr(1, context), context);
+  SmallVector<AffineMap> maps(outputs.size() + 1, column);
+  maps[0] = builder.getMultiDimIdentityMap(2);
+  auto generic = linalg::GenericOp::create(
+      builder, loc, ValueRange(outputs).getTypes(), input, outputs, maps,
+      {utils::IteratorType::reduction, utils::IteratorType::parallel},
+      [&](OpBuilder &nested, Location bodyLoc, ValueRange elements) {
+        Value row = linalg::IndexOp::create(nested, bodyLoc, 0);
+        row = arith::IndexCastOp::create(nested, bodyLoc, nested.getI64Type(),
+                                         row);
+        Value seen = arith::SIToFPOp::create(nested, bodyLoc, type, row);
+        Value one = arith::ConstantOp::create(nested, bodyLoc,
+                                              nested.getF64FloatAttr(1.0));
+        Value element = convertFloat(nested, bodyLoc, elements[0], type);
+        SmallVector<Value> single = op.emitChunk(nested, bodyLoc, element);
+        linalg::YieldOp::create(nested, bodyLoc,
+                                op.emitCombine(nested, bodyLoc, seen,
+                                               elements.drop_front(), one,
+                                               single));
+      });
+  return llvm::to_vector_of<Value>(generic.getResults());
+}
+
+/// How many values the map takes is known once they are emitted: on a scratch
+/// block, from which nothing is kept.
+static unsigned countFinished(ReductionEpilogueOp op, Type type) {
+  Block scratch;
+  unsigned numStates = op.getStateSize();
+  SmallVector<Type> types(numStates + op.getColumnOperands().size(), type);
+  scratch.addArguments(types, SmallVector<Location>(types.size(), op.getLoc()));
+  OpBuilder builder(op.getContext());
+  builder.setInsertionPointToEnd(&scratch);
+  ValueRange arguments = scratch.getArguments();
+  return op
+      .emitFinish(builder, op.getLoc(), arguments[0],
+                  arguments.take_front(numStates),
+                  arguments.drop_front(numStates))
+      .size();
+}
+
+/// One loop over the columns: what the map needs, and the column results.
+static ReducedColumns finish(OpBuilder &builder, ReductionEpilogueOp op,
+                             Value count, ValueRange state,
+                             ValueRange columnOperands) {
+  Type type = builder.getF64Type();
+  SmallVector<Value> inputs(state);
+  llvm::append_range(inputs, columnOperands);
+  unsigned numFinished = countFinished(op, type);
+  SmallVector<Type> outputs(numFinished, type);
+  for (Value result : op.getColumnResults())
+    outputs.push_back(getElementTypeOrSelf(result));
+  SmallVector<Value> results = emitMap(
+      builder, op.getLoc(), inputs,
+      cast<RankedTensorType>(state[0].getType()).getShape(), outputs,
+      [&](OpBuilder &nested, Location loc, ValueRange elements) {
+        SmallVector<Value> wide;
+        for (Value element : elements)
+          wide.push_back(convertFloat(nested, loc, element, type));
+        ValueRange states = ValueRange(wide).take_front(state.size());
+        ValueRange columns = ValueRange(wide).drop_front(state.size());
+        SmallVector<Value> values =
+            op.emitFinish(nested, loc, count, states, columns);
+        for (auto [value, result] : llvm::zip(
+                 op.emitColumnResults(nested, loc, count, states, columns),
+                 op.getColumnResults()))
+          values.push_back(
+              convertFloat(nested, loc, value, getElementTypeOrSelf(result)));
+        return values;
+      });
+  ReducedColumns reduced;
+  reduced.finished.assign(results.begin(), results.begin() + numFinished);
+  reduced.results.assign(results.begin() + numFinished, results.end());
+  return reduced;
+}
+
+FailureOr<ReducedColumns> tenon::lowerReduction(OpBuilder &builder,
+                                                ReductionEpilogueOp op,
+                                                Value input,
+                                                ValueRange columnOperands) {
+  if (op.getReductionAxis() != 0)
+    return op->emitOpError("reduces along dimension ")
+           << op.getReductionAxis()
+           << "; the CPU target reduces along the batch (0) alone";
+  Location loc = op.getLoc();
+  Value rows = getValueOrCreateConstantIndexOp(
+      builder, loc, getExtent(builder, loc, input, 0));
+  rows = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), rows);
+  Value count =
+      arith::SIToFPOp::create(builder, loc, builder.getF64Type(), rows);
+  return finish(builder, op, count, emitStatistics(builder, op, input),
+                columnOperands);
+}

@@ -1,0 +1,74 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Names of a model's tensors, and which of them C can use.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/Host/ModelDescription.h"
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+bool tenon::isIdentifier(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+bool tenon::isUsableName(StringRef name) {
+  static const llvm::StringSet<> taken = {
+      // The functions' own parameters, then C's and C++'s keywords.
+      "workspace", "workspace_bytes",
+      "stream",    "bytes",
+      "alignas",   "alignof",
+      "and",       "asm",
+      "auto",      "bool",
+      "break",     "case",
+      "catch",     "char",
+      "class",     "const",
+      "constexpr", "continue",
+      "default",   "delete",
+      "do",        "double",
+      "else",      "enum",
+      "explicit",  "export",
+      "extern",    "false",
+      "float",     "for",
+      "friend",    "goto",
+      "if",        "inline",
+      "int",       "long",
+      "mutable",   "namespace",
+      "new",       "not",
+      "nullptr",   "operator",
+      "or",        "private",
+      "protected", "public",
+      "register",  "restrict",
+      "return",    "short",
+      "signed",    "sizeof",
+      "static",    "struct",
+      "switch",    "template",
+      "this",      "throw",
+      "true",      "try",
+      "typedef",   "typename",
+      "union",     "unsigned",
+      "using",     "virtual",
+      "void",      "volatile",
+      "while",     "xor"};
+  return isIdentifier(name) && !taken.contains(name);
+}
+
+std::string tenon::getTensorName(DictionaryAttr attributes,
+                                 const Twine &otherwise) {
+  auto name = attributes ? attributes.getAs<StringAttr>(TenonDialect::kNameAttr)
+                         : StringAttr();
+  return name ? name.str() : otherwise.str();
+}
