@@ -104,13 +104,9 @@ LogicalResult Compilation::compile(StringRef output, const char *header) {
   auto object = emitObject(*model->module, options.cpuLevel);
   if (failed(object))
     return fail("this build of LLVM cannot make x86-64 code");
-  std::string error;
-  if (failed(linkSharedObject(*object, output, error)))
-    return fail(StringRef(error).rtrim());
-  if (!header)
-    return success();
-  if (llvm::Error failed = writeWholeFile(header, toHeader(model->description)))
-    return fail(llvm::toString(std::move(failed)));
+  if (llvm::Error error =
+          writeSharedObject(*model, *object, output, header ? header : ""))
+    return fail(llvm::toString(std::move(error)));
   return success();
 }
 

@@ -13,12 +13,17 @@
 #include "tenon/Pipelines/WriteFile.h"
 
 #include "lld/Common/Driver.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <mutex>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
 
@@ -45,6 +50,19 @@ static std::string findRuntime() {
   return "";
 }
 
+static llvm::Error makeError(const Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+static llvm::Error makeError(const Twine &message, int number) {
+  return makeError(message + ": " + llvm::sys::StrError(number));
+}
+
+/// The path by which this process can open a descriptor of its own.
+static std::string pathOf(int fd) {
+  return "/proc/self/fd/" + std::to_string(fd);
+}
+
 static LogicalResult runLinker(ArrayRef<const char *> arguments,
                                std::string &error) {
   static std::mutex mutex; // lld keeps global state
@@ -57,49 +75,80 @@ static LogicalResult runLinker(ArrayRef<const char *> arguments,
   return success(result.retCode == 0);
 }
 
-LogicalResult tenon::linkSharedObject(ArrayRef<char> object, StringRef output,
-                                      std::string &error) {
+namespace {
+/// A descriptor that is closed at the end of its life.
+struct OwnedDescriptor {
+  ~OwnedDescriptor() { reset(); }
+  void reset() {
+    if (fd >= 0)
+      close(fd);
+    fd = -1;
+  }
+  int fd = -1;
+};
+} // namespace
+
+/// An object as a file that needs no disk.
+static llvm::Error writeToMemory(ArrayRef<char> object, OwnedDescriptor &file) {
+  file.fd = memfd_create("tenon", MFD_CLOEXEC);
+  if (file.fd < 0)
+    return makeError("cannot make a file in memory", errno);
+  llvm::raw_fd_ostream os(file.fd, /*shouldClose=*/false);
+  os << StringRef(object.data(), object.size());
+  os.flush();
+  std::error_code code = os.error();
+  os.clear_error();
+  return code ? makeError("cannot write a file in memory: " + code.message())
+              : llvm::Error::success();
+}
+
+llvm::Expected<std::string> tenon::linkSharedObject(ArrayRef<char> object,
+                                                    StringRef soname) {
   std::string runtime = findRuntime();
-  if (runtime.empty()) {
-    error = "libtenon_runtime.so is not in the lib folder beside this program; "
-            "reinstall Tenon";
-    return failure();
-  }
-  if (isSpecialFile(output)) {
-    error = "cannot write '" + output.str() + "': it is not a regular file";
-    return failure();
-  }
-  SmallString<128> input, linked;
-  // The result is made beside the output, to be moved there in one step.
-  if (std::error_code code =
-          llvm::sys::fs::createTemporaryFile("tenon", "o", input)) {
-    error = "cannot make a temporary file: " + code.message();
-    return failure();
-  }
-  UnfinishedFile inputFile(input);
-  if (llvm::Error failed =
-          writeWholeFile(input, StringRef(object.data(), object.size()))) {
-    error = llvm::toString(std::move(failed));
-    return failure();
-  }
-  if (std::error_code code =
-          llvm::sys::fs::createUniqueFile(output + "-%%%%%%", linked)) {
-    error = "cannot write '" + output.str() + "': " + code.message();
-    return failure();
-  }
-  UnfinishedFile linkedFile(linked);
-  std::string name = llvm::sys::path::filename(output).str();
-  // A mapped output file would end in SIGBUS on a full disk; lld's threads
-  // would stay, and be missing in a process that this one forks.
-  if (failed(runLinker({"ld.lld", "-shared", "--gc-sections", "--build-id",
-                        "--no-mmap-output-file", "--threads=1", "-soname",
-                        name.c_str(), "-rpath", "$ORIGIN", "-o", linked.c_str(),
-                        input.c_str(), runtime.c_str()},
-                       error)))
-    return failure();
-  if (std::error_code code = linkedFile.finish(output)) {
-    error = "cannot write '" + output.str() + "': " + code.message();
-    return failure();
-  }
-  return success();
+  if (runtime.empty())
+    return makeError("libtenon_runtime.so is not in the lib folder beside this "
+                     "program; reinstall Tenon");
+  OwnedDescriptor input, reading, writing;
+  if (llvm::Error error = writeToMemory(object, input))
+    return error;
+  // On a full disk lld ends in SIGBUS where it maps its output, and in exit
+  // where it does not; a pipe it writes to as to any device, and that is whole.
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return makeError("cannot make a pipe", errno);
+  reading.fd = ends[0];
+  writing.fd = ends[1];
+  SmallVector<char> linked;
+  std::string error, readError;
+  std::thread reader([&] {
+    readError =
+        llvm::toString(llvm::sys::fs::readNativeFileToEOF(reading.fd, linked));
+  });
+  // lld's threads would stay, and be missing in a process that this one forks.
+  LogicalResult result = runLinker(
+      {"ld.lld", "-shared", "--gc-sections", "--build-id", "--threads=1",
+       "-soname", soname.str().c_str(), "-rpath", "$ORIGIN", "-o",
+       pathOf(writing.fd).c_str(), pathOf(input.fd).c_str(), runtime.c_str()},
+      error);
+  writing.reset();
+  reader.join();
+  if (failed(result) || !readError.empty())
+    return makeError(StringRef(failed(result) ? error : readError).rtrim());
+  return std::string(linked.begin(), linked.end());
+}
+
+llvm::Error tenon::writeSharedObject(const CompiledModel &model,
+                                     ArrayRef<char> object, StringRef output,
+                                     StringRef header) {
+  if (isSpecialFile(output))
+    return makeError("cannot write '" + output + "': it is not a regular file");
+  llvm::Expected<std::string> linked =
+      linkSharedObject(object, llvm::sys::path::filename(output));
+  if (!linked)
+    return linked.takeError();
+  SmallVector<WholeFile> files{{output, *linked, /*isExecutable=*/true}};
+  std::string text = toHeader(model.description);
+  if (!header.empty())
+    files.push_back({header, text});
+  return writeWholeFiles(files);
 }

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 using namespace llvm;
-using mlir::tenon::UnfinishedFile;
+using namespace mlir::tenon;
 
 /// Whether this process is a program of Tenon's.
 static bool handlesSignals = false;
@@ -67,6 +67,36 @@ bool mlir::tenon::isSpecialFile(StringRef path) {
   return sys::fs::exists(path) && !sys::fs::is_regular_file(path);
 }
 
+/// Writes a file beside its path; `unfinished` then has it.
+static std::error_code writeBeside(const WholeFile &file,
+                                   std::optional<UnfinishedFile> &unfinished) {
+  int fd;
+  SmallString<128> temporary;
+  unsigned mode = sys::fs::all_read | sys::fs::all_write;
+  if (std::error_code code = sys::fs::createUniqueFile(
+          file.path + "-%%%%%%", fd, temporary, sys::fs::OF_None,
+          file.isExecutable ? mode | sys::fs::all_exe : mode))
+    return code;
+  unfinished.emplace(temporary);
+  raw_fd_ostream os(fd, /*shouldClose=*/true);
+  return writeTo(os, file.content);
+}
+
+Error mlir::tenon::writeWholeFiles(ArrayRef<WholeFile> files) {
+  SmallVector<std::optional<UnfinishedFile>> unfinished(files.size());
+  for (auto [file, slot] : zip(files, unfinished)) {
+    std::error_code code = std::make_error_code(std::errc::is_a_directory);
+    if (!sys::fs::is_directory(file.path))
+      code = writeBeside(file, slot);
+    if (code)
+      return makeError(file.path, code);
+  }
+  for (auto [file, slot] : zip(files, unfinished))
+    if (std::error_code code = slot->finish(file.path))
+      return makeError(file.path, code);
+  return Error::success();
+}
+
 Error mlir::tenon::writeWholeFile(StringRef path, StringRef content) {
   std::error_code code;
   if (path == "-") {
@@ -80,17 +110,5 @@ Error mlir::tenon::writeWholeFile(StringRef path, StringRef content) {
       code = writeTo(os, content);
     return code ? makeError(path, code) : Error::success();
   }
-  int fd;
-  SmallString<128> temporary;
-  code = sys::fs::createUniqueFile(path + "-%%%%%%", fd, temporary);
-  if (code)
-    return makeError(path, code);
-  UnfinishedFile unfinished(temporary);
-  {
-    raw_fd_ostream os(fd, /*shouldClose=*/true);
-    code = writeTo(os, content);
-  }
-  if (!code)
-    code = unfinished.finish(path);
-  return code ? makeError(path, code) : Error::success();
+  return writeWholeFiles({{path, content}});
 }

@@ -17,6 +17,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 namespace cl = llvm::cl;
@@ -169,6 +170,9 @@ static std::string check(const CompileFlags &flags) {
   std::string problem = tenon::findProblem(flags.options);
   if (!problem.empty())
     return "--" + problem;
+  if (flags.emit == "so" && flags.stopAfter.empty() && flags.output == "-")
+    return "-o -: a shared object and its header are files; name the shared "
+           "object libNAME.so, or write another form (--emit)";
   if (flags.emit == "so" && headerOf(flags.output) == flags.output)
     return "-o " + flags.output +
            " is where the C header would be; name the "
@@ -207,6 +211,21 @@ remarkCategories(const Flags &flags) {
   any |= set(categories.missed, flags.remarksMissed);
   any |= set(categories.analysis, flags.remarksAnalysis);
   return any ? std::optional(categories) : std::nullopt;
+}
+
+/// What is wrong with the filters of remarks, "" if nothing.
+static std::string checkFilters(const Flags &flags) {
+  for (const cl::opt<std::string> *flag :
+       {&flags.remarksAll, &flags.remarksPassed, &flags.remarksMissed,
+        &flags.remarksAnalysis}) {
+    std::string problem;
+    if (flag->getNumOccurrences() &&
+        !llvm::Regex(flag->getValue()).isValid(problem))
+      return ("--" + flag->ArgStr + "=" + flag->getValue() +
+              " is not a regular expression: " + problem)
+          .str();
+  }
+  return "";
 }
 
 static CompileFlags convert(const Flags &given) {
@@ -252,7 +271,9 @@ std::optional<CompileFlags> parseFlags(int argc, char **argv,
   CompileFlags flags = convert(given);
   if (flags.output.empty() && flags.stopAfter.empty())
     flags.output = defaultOutput(flags);
-  error = check(flags);
+  error = checkFilters(given);
+  if (error.empty())
+    error = check(flags);
   if (!error.empty())
     return std::nullopt;
   return flags;

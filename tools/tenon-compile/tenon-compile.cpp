@@ -38,14 +38,6 @@ static int write(StringRef path, StringRef content) {
   return 0;
 }
 
-static int writeSharedObject(CompiledModel &model, ArrayRef<char> object,
-                             StringRef output) {
-  std::string error;
-  if (failed(linkSharedObject(object, output, error)))
-    return fail(StringRef(error).rtrim());
-  return write(headerOf(output), toHeader(model.description));
-}
-
 /// PTX or cubin of the one target asked for.
 static int writeKernels(const CompileFlags &flags, const std::string &output,
                         const std::map<std::string, std::string> &byTarget) {
@@ -81,7 +73,10 @@ static int emit(CompiledModel &model, const CompileFlags &flags,
     return fail("this build of LLVM cannot make x86-64 code");
   if (flags.emit == "obj")
     return write(output, StringRef(object->data(), object->size()));
-  return writeSharedObject(model, *object, output);
+  if (llvm::Error error =
+          writeSharedObject(model, *object, output, headerOf(output)))
+    return fail(llvm::toString(std::move(error)));
+  return 0;
 }
 
 static int printStage(ModuleOp module, const CompileFlags &flags) {

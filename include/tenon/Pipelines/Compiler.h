@@ -91,11 +91,15 @@ FailureOr<CompiledModel> compileModel(ModuleOp source,
 FailureOr<SmallVector<char, 0>> emitObject(llvm::Module &module,
                                            StringRef cpuLevel);
 
-/// Links an object into the shared object at `output`, which needs
-/// libtenon_runtime and looks for it beside itself. The file appears whole or
-/// not at all. `error` says what went wrong.
-LogicalResult linkSharedObject(ArrayRef<char> object, StringRef output,
-                               std::string &error);
+/// Links an object into a shared object, which needs libtenon_runtime and looks
+/// for it beside itself. The error says what went wrong.
+llvm::Expected<std::string> linkSharedObject(ArrayRef<char> object,
+                                             StringRef soname);
+
+/// Writes the shared object made of `object`, and the model's C header unless
+/// `header` is empty: both whole, or neither. The error says what went wrong.
+llvm::Error writeSharedObject(const CompiledModel &model, ArrayRef<char> object,
+                              StringRef output, StringRef header);
 
 } // namespace mlir::tenon
 

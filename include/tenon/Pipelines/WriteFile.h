@@ -12,6 +12,7 @@
 #ifndef TENON_PIPELINES_WRITEFILE_H
 #define TENON_PIPELINES_WRITEFILE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -28,7 +29,7 @@ bool removesUnfinishedFilesOnSignals();
 class UnfinishedFile {
 public:
   explicit UnfinishedFile(llvm::StringRef path);
-  UnfinishedFile(const UnfinishedFile &) = delete;
+  UnfinishedFile(UnfinishedFile &&other) { std::swap(path, other.path); }
   ~UnfinishedFile();
 
   /// Moves the file to `path`, whole.
@@ -46,6 +47,15 @@ bool isSpecialFile(llvm::StringRef path);
 /// moved there in one step; a device or pipe is written to directly. The error
 /// names the path.
 llvm::Error writeWholeFile(llvm::StringRef path, llvm::StringRef content);
+
+struct WholeFile {
+  llvm::StringRef path, content;
+  bool isExecutable = false;
+};
+
+/// Writes regular files as `writeWholeFile` does, and moves them to their paths
+/// once all are written.
+llvm::Error writeWholeFiles(llvm::ArrayRef<WholeFile> files);
 
 } // namespace mlir::tenon
 
