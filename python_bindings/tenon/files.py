@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -15,7 +16,9 @@ from tenon.errors import NotFoundError
 
 
 def copy_whole(source: Path, target: Path) -> None:
-    """Copy a file to `target` in one step: nobody sees a part of it."""
+    """Copy a file to `target` in one step: nobody sees a part of it, and a folder or device is not replaced."""
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "cannot write what is not a regular file", str(target))
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
     except OSError as error:  # names the temporary file

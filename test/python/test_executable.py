@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tenon.compile and what it returns: numbers, entries, files, threads."""
 
+import os
 import re
 import subprocess
 import sys
@@ -224,6 +225,16 @@ def test_save_and_load(tmp_path):
     assert torch.equal(loaded(*inputs), exe(*inputs))
     loaded.save(str(tmp_path / "again.so"))
     assert (tmp_path / "again.h").exists()
+
+
+def test_save_replaces_regular_files_alone(tmp_path):
+    model = tenon.compile(F32, "cpu")
+    device = tmp_path / "device"
+    os.mkfifo(device)
+    for target in (device, tmp_path):
+        with pytest.raises(OSError, match="cannot write what is not a regular file"):
+            model.save(target)
+    assert device.is_fifo()
 
 
 def test_a_model_saved_over_an_open_one(tmp_path):
