@@ -98,7 +98,7 @@ def test_one_row_and_none(tmp_path):
     mean, variance, unbiased = run_moments(model, x, w)
     np.testing.assert_allclose(mean, x.astype(np.float64)[0] @ w.T.astype(np.float64), rtol=2.0**-22)
     assert (variance == 0).all() and np.isnan(unbiased).all()
-    assert all(np.isnan(vector).all() for vector in run_moments(model, x[:0], w))
+    assert all((vector == 0).all() for vector in run_moments(model, x[:0], w))
 
 
 def test_values_that_are_not_finite(tmp_path):
@@ -179,7 +179,7 @@ class Numbers:
         z = 0.5 * (self.load(self.x) @ self.load(self.w).T * self.load(self.s) + self.load(self.b))
         mean, var = z.mean(0), z.var(0)
         y = np.maximum((z - mean) / np.sqrt(var + EPS) * self.g, 0) + self.load(self.r)
-        unbiased = var * self.m / (self.m - 1)
+        unbiased = var * self.m / max(self.m - 1, 1)
         return [y, *((1 - MOMENTUM) * old + MOMENTUM * new for old, new in ((self.mean, mean), (self.var, unbiased)))]
 
     def assert_right(self, model):
@@ -222,6 +222,33 @@ def test_columns_far_from_zero(layer):
     np.testing.assert_allclose(variance, wanted, rtol=2.0**-20)
     # The product errs by about 2^-22 of its size, 2048, beside deviations of about 1.
     assert np.abs(y - expected).max() <= 16 * 2048 * 2.0**-22
+
+
+@pytest.mark.parametrize("m", [1, 70])
+def test_equal_rows(layer, m):
+    """What the product of large numbers rounds is no deviation: y is as if the norm had given 0."""
+    model, precision, n, k = layer
+    numbers = Numbers(precision, m, n, k)
+    numbers.x[:] = STORE[numbers.element](random(1, k) * np.float32(1e4))[0]
+    operands = numbers.x, numbers.w, numbers.s, numbers.b, numbers.g, numbers.mean, numbers.var, numbers.r
+    y, mean, variance = model.call("forward", *operands)
+    assert np.array_equal(y, numbers.r)
+    assert np.abs(mean - numbers.expected()[1]).max() <= 2.0**-20 * np.abs(mean).max()
+    if m == 1:
+        assert np.isnan(variance).all()
+    else:
+        np.testing.assert_allclose(variance, (1 - MOMENTUM) * numbers.var, rtol=2.0**-22)
+
+
+def test_no_rows(layer):
+    """An empty batch has a product of mean 0: finite running statistics, as with other reductions."""
+    model, precision, n, k = layer
+    numbers = Numbers(precision, 0, n, k)
+    numbers.s[:], numbers.b[:] = STORE[numbers.element](np.ones((2, n), np.float32))
+    operands = numbers.x, numbers.w, numbers.s, numbers.b, numbers.g, numbers.mean, numbers.var, numbers.r
+    _, mean, variance = model.call("forward", *operands)
+    np.testing.assert_allclose(mean, (1 - MOMENTUM) * numbers.mean + MOMENTUM * 0.5, rtol=2.0**-20)
+    np.testing.assert_allclose(variance, (1 - MOMENTUM) * numbers.var, rtol=2.0**-22)
 
 
 @pytest.mark.parametrize("name", ["mma_fp32", "wgmma_fp32"])

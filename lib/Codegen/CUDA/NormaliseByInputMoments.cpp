@@ -40,6 +40,7 @@ private:
   Value applyToVariance(Value variance);
   Value createInverseDeviation(Value variance);
   Value createScale(Value inverse);
+  Value dropIfConstant(Value scale, Value variance);
   Value keepWhatIsNotFinite(Value mean, Value ofInput);
   Value blend(Value running, Value value);
 
@@ -127,6 +128,20 @@ Value StatisticsBuilder::createScale(Value inverse) {
   return weight ? MulOp::create(b, loc, scale, mapping.lookup(weight)) : scale;
 }
 
+/// 0 where the product has no variance: its rows are equal there, and what they
+/// differ from the exact mean by is their own rounding alone, which
+/// 1 / sqrt(eps) would make large.
+Value StatisticsBuilder::dropIfConstant(Value scale, Value variance) {
+  // Twice this makes at least 1 of the smallest f32.
+  constexpr double kLarge = 1e38;
+  for (unsigned twice = 0; twice != 2; ++twice)
+    variance = MulOp::create(b, loc, variance, kLarge);
+  Value hasVariance =
+      MinOp::create(b, loc, variance, /*other=*/Value(), b.getF64FloatAttr(1),
+                    /*scalar_first=*/UnitAttr());
+  return MulOp::create(b, loc, scale, hasVariance);
+}
+
 /// What is added before the norm cancels in its result, unless it is NaN or
 /// infinite, or the sum is: then the column is NaN.
 Value StatisticsBuilder::keepWhatIsNotFinite(Value mean, Value ofInput) {
@@ -164,7 +179,7 @@ SmallVector<Value> StatisticsBuilder::build() {
     Value mean = applyToMean(arguments[0]);
     Value inverse = createInverseDeviation(applyToVariance(arguments[1]));
     statistics = {keepWhatIsNotFinite(arguments[0], mean),
-                  createScale(inverse)};
+                  dropIfConstant(createScale(inverse), arguments[1])};
     if (!norm.getNewStatistics().empty()) {
       Value unbiased = applyToVariance(arguments[2]);
       statistics.push_back(blend(norm.getRunningMean(), mean));

@@ -23,7 +23,12 @@
 // CHECK-NEXT: %[[PM:.*]] = tenon.add %[[M0]], %[[ZERO]]
 // CHECK-NEXT: %[[S1:.*]] = tenon.mul %[[D]], %[[SIG]]
 // CHECK-NEXT: %[[S2:.*]] = tenon.mul %[[S1]], 5.000000e-01
-// CHECK-NEXT: %[[SC:.*]] = tenon.mul %[[S2]], %[[GA]]
+// CHECK-NEXT: %[[S3:.*]] = tenon.mul %[[S2]], %[[GA]]
+// A column without variance gets the norm's bias alone: 0 of what rounding left.
+// CHECK-NEXT: %[[L1:.*]] = tenon.mul %[[M1]], 9.9{{9*}}7E+37
+// CHECK-NEXT: %[[L2:.*]] = tenon.mul %[[L1]], 9.9{{9*}}7E+37
+// CHECK-NEXT: %[[HAS:.*]] = tenon.min %[[L2]], 1.000000e+00
+// CHECK-NEXT: %[[SC:.*]] = tenon.mul %[[S3]], %[[HAS]]
 // CHECK-NEXT: %[[U1:.*]] = tenon.mul %[[M2]], %[[SIG]]
 // CHECK-NEXT: %[[U2:.*]] = tenon.mul %[[U1]], %[[SIG]]
 // CHECK-NEXT: %[[U3:.*]] = tenon.mul %[[U2]], 5.000000e-01

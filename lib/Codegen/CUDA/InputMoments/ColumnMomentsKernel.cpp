@@ -167,11 +167,12 @@ SmallVector<Value> ColumnMomentsKernel::multiplyTile(Value tile,
 Value ColumnMomentsKernel::loadVectors(Value k) {
   Value sum = frame.load(
       state, b.add(k, frame.g.tiles() * MomentsGeometry::kTileElements));
-  // An x without rows has no first one; then all is NaN.
+  // An x without rows has no first one.
   Value isEmpty = b.equal(frame.m, 0);
   Value shift = frame.loadInput(b.select(isEmpty, state, x), b.i64(0),
                                 b.min(k, b.i32(frame.g.k - 1)));
-  Value first = b.select(b.equal(frame.laneRow, 1), shift, frame.real(0));
+  Value has = b.both(b.equal(frame.laneRow, 1), b.less(b.i64(0), frame.m));
+  Value first = b.select(has, shift, frame.real(0));
   return b.select(b.equal(frame.laneRow, 0), sum, first);
 }
 
@@ -205,12 +206,15 @@ void ColumnMomentsKernel::finish() {
   Value sum = frame.load(dots, frame.thread);
   Value shift = frame.load(dots, b.add(frame.thread, numRows));
   Value count = frame.toReal(frame.m);
-  Value mean = frame.div(sum, count);
+  // Of no rows sums are 0, and so is what they give.
+  Value divisor =
+      b.select(b.equal(frame.m, 0), frame.real(1), frame.toReal(frame.m));
+  Value mean = frame.div(sum, divisor);
   Value m2 = frame.sub(square, frame.mul(sum, mean));
   Value isNegative =
       arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, frame.real(0), m2);
   m2 = b.select(isNegative, frame.real(0), m2);
-  Value results[] = {frame.add(shift, mean), frame.div(m2, count),
+  Value results[] = {frame.add(shift, mean), frame.div(m2, divisor),
                      frame.div(m2, frame.sub(count, frame.real(1)))};
   Value column = b.add(b.mul(frame.block, numRows), frame.thread);
   emitIf(b, b.less(column, frame.g.n), [&] {
