@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exact gelu of 32 and 16 bits: its error everywhere, its special values, and where its coefficients come from."""
+"""Exact gelu of 32 and 16 bits: its error everywhere, its special values, and where its coefficients come from.
+
+The CPU and the GPU have it from one emitter, each with an exp2 of its own: all numbers of 16 bits go through both.
+"""
 
 import math
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +17,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import tenon  # noqa: E402
+from ptx_emulator.floats import bf16_to_f32  # noqa: E402
+from ptx_emulator.host import ELEMENTS, Model  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 # A last dimension that is no multiple of a vector: the remainder is computed as well.
@@ -102,6 +108,58 @@ def test_error_16_bits(gelu_16_bits):
     # That is the value before rounding, and of the polynomial of fewer terms.
     assert relative.max() > bound / 4
     assert len(np.unique(result)) > 2**16
+
+
+ALL = np.arange(1 << 16, dtype=np.uint16).reshape(256, 256)
+# A rounding to nearest, in parts of the power of 2 below a number, and the least such power.
+HALF_UNIT = {"f16": (2.0**-11, 2.0**-14), "bf16": (2.0**-8, 2.0**-126)}
+
+
+def on_cpu(element: str, folder: Path) -> np.ndarray:
+    t = f"tensor<256x256x{element}>"
+    text = f"func.func @forward(%x: {t}) -> {t} {{\n  %0 = tenon.gelu %x : {t}\n  return %0 : {t}\n}}"
+    x = torch.from_numpy(ALL.view(np.int16)).view(torch.float16 if element == "f16" else torch.bfloat16)
+    return tenon.compile(text, "cpu")(x).view(torch.int16).numpy().view(np.uint16)
+
+
+def on_gpu(element: str, folder: Path) -> np.ndarray:
+    if not shutil.which("ptxas"):
+        pytest.skip("the compiler needs ptxas to write PTX")
+    m, t = f"memref<256x256x{element}>", f"tensor<256x256x{element}>"
+    text = f"""
+func.func @forward(%y: {m}) {{
+  tenon.epilogue ins(%x = %y: {m}) outs(%y: {m}) {{
+    %0 = tenon.gelu %x : {t}
+    tenon.yield %0 : {t}
+  }}
+  return
+}}"""
+    model = Model(text, "sm_80", folder)
+    buffer = model.device.put(ALL.view(ELEMENTS[element]))
+    model.run("forward", buffer)
+    return model.device.get(buffer).view(np.uint16)
+
+
+@pytest.mark.parametrize("element", HALF_UNIT)
+@pytest.mark.parametrize("compute", [on_cpu, on_gpu])
+def test_all_of_16_bits(compute, element, tmp_path):
+    def numbers(bits: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore"):  # a NaN may be a signalling one
+            return (bf16_to_f32(bits) if element == "bf16" else bits.view(np.float16)).astype(np.float64).ravel()
+
+    x, result = numbers(ALL), numbers(compute(element, tmp_path))
+    exact = reference(np.where(np.isfinite(x), x, 0))
+    special = ~np.isfinite(x)
+    assert special.sum() > 2 and np.array_equal(np.isnan(result), special & (x != np.inf))
+    assert (result[x == np.inf] == np.inf).all()
+    bound, floor = BOUNDS_16_BITS[element]
+    computed = np.abs(exact) + bound * np.maximum(np.abs(exact), floor)
+    part, least = HALF_UNIT[element]
+    half_unit = part * 2.0 ** np.floor(np.log2(np.maximum(computed, least)))
+    finite = ~special & (computed < np.abs(x[~special]).max())  # what is rounded to infinity is x itself
+    error = np.abs(result - exact)[finite]
+    assert (error <= (computed - np.abs(exact) + half_unit)[finite]).all()
+    assert finite.sum() > 63000
 
 
 def test_special_values(gelu):

@@ -11,6 +11,8 @@
 
 #include "ElementEmitter.h"
 
+#include "PackedElements.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -74,13 +76,13 @@ SmallVector<Value> tenon::loadLanes(ImplicitLocOpBuilder &builder,
     type = VectorType::get(lanes, elementType);
   Value loaded = LLVM::LoadOp::create(builder, type, address,
                                       getAlignment(elementType, lanes));
+  if (lanes == 1)
+    return {castFloat(builder, loaded, getComputeType(elementType))};
+  if (elementType.isF16() || elementType.isBF16())
+    return extendElements(builder, loaded);
   SmallVector<Value> values;
-  for (unsigned lane = 0; lane != lanes; ++lane) {
-    Value value = loaded;
-    if (lanes != 1)
-      value = vector::ExtractOp::create(builder, loaded, lane);
-    values.push_back(castFloat(builder, value, getComputeType(elementType)));
-  }
+  for (unsigned lane = 0; lane != lanes; ++lane)
+    values.push_back(vector::ExtractOp::create(builder, loaded, lane));
   return values;
 }
 

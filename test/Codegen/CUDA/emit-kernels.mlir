@@ -38,7 +38,9 @@ func.func @in_place(%y: memref<?x32xf32>, %b: memref<32xf32>) {
 // CHECK-LABEL: llvm.func @bf16_map_v8
 // CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xf32>
 // CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
-// CHECK: arith.extf %{{.*}} : bf16 to f32
+// CHECK: llvm.bitcast %{{.*}} : vector<8xbf16> to vector<4xi32>
+// CHECK: arith.shli %{{.*}} : i32
+// CHECK: arith.andi %{{.*}} : i32
 // CHECK: arith.addf %{{.*}} fastmath<contract> : f32
 // CHECK: arith.truncf %{{.*}} : f32 to bf16
 // CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<8xbf16>
@@ -93,7 +95,7 @@ func.func @twice(%y: memref<5xf64>) {
 // Four lanes, as many as 16 bytes of the wider type hold; bf16 is read 8 bytes at a time.
 // CHECK-LABEL: llvm.func @widen_map_v4
 // CHECK: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<1> -> vector<4xbf16>
-// CHECK: arith.extf %{{.*}} : bf16 to f32
+// CHECK: llvm.bitcast %{{.*}} : vector<4xbf16> to vector<2xi32>
 // CHECK-NOT: arith.truncf
 // CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
 func.func @widen(%x: memref<?x32xbf16>, %y: memref<?x32xf32>) {

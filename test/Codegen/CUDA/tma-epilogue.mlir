@@ -158,3 +158,49 @@ func.func @by_threads(%x: memref<512x64xf16>, %w: memref<100x64xf16>, %v: memref
   }
   return
 }
+
+// -----
+
+// Bounds that end a computation apply to pairs, when these are rounded; those
+// that something else reads as well apply before. The upper elements of pairs
+// of bf16 are their words without the lower half.
+// CHECK: llvm.func @bounds_tiled(
+// CHECK: nvvm.ldmatrix
+// CHECK: %[[LOW:.*]] = arith.shli %{{.*}}, %c16_i32
+// CHECK: %[[HIGH:.*]] = arith.andi %{{.*}}, %c-65536_i32
+// CHECK: arith.bitcast %[[LOW]] : i32 to f32
+// CHECK: arith.bitcast %[[HIGH]] : i32 to f32
+// CHECK-NOT: arith.extf
+// CHECK-NOT: arith.minimumf
+// CHECK: arith.truncf
+// CHECK: arith.truncf
+// CHECK: %[[PAIR:.*]] = vector.from_elements {{.*}} : vector<2xbf16>
+// CHECK: %[[ABOVE:.*]] = arith.maximumf %[[PAIR]], %{{.*}} : vector<2xbf16>
+// CHECK: %[[WITHIN:.*]] = arith.minimumf %[[ABOVE]], %{{.*}} : vector<2xbf16>
+// CHECK: llvm.bitcast %[[WITHIN]] : vector<2xbf16> to i32
+// CHECK: llvm.func @bounds_tiled_unaligned(
+// CHECK: llvm.func @shared_bound_tiled(
+// CHECK: arith.maximumf {{.*}} : f32
+// CHECK-NOT: arith.maximumf {{.*}} : vector<2xbf16>
+// CHECK: llvm.func @shared_bound_tiled_unaligned(
+func.func @bounds(%x: memref<512x1024xbf16>, %w: memref<512x1024xbf16>, %r: memref<512x512xbf16>, %y: memref<512x512xbf16>) {
+  tenon.tiled_linear %x, %w : memref<512x1024xbf16>, memref<512x1024xbf16>
+      epilogue(%acc: tensor<512x512xbf16>, %res = %r: memref<512x512xbf16>) outs(%y: memref<512x512xbf16>)
+      schedule<wgmma, tile = 128x128x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    %0 = tenon.add %acc, %res : tensor<512x512xbf16>, tensor<512x512xbf16>
+    %1 = tenon.clamp %0 {min = -1.0, max = 1.0} : tensor<512x512xbf16>
+    tenon.yield %1 : tensor<512x512xbf16>
+  }
+  return
+}
+
+func.func @shared_bound(%x: memref<512x1024xbf16>, %w: memref<512x1024xbf16>, %y: memref<512x512xbf16>, %z: memref<512x512xbf16>) {
+  tenon.tiled_linear %x, %w : memref<512x1024xbf16>, memref<512x1024xbf16>
+      epilogue(%acc: tensor<512x512xbf16>) outs(%y: memref<512x512xbf16>, %z: memref<512x512xbf16>)
+      schedule<wgmma, tile = 128x128x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    %0 = tenon.relu %acc : tensor<512x512xbf16>
+    %1 = tenon.tanh %0 : tensor<512x512xbf16>
+    tenon.yield %0, %1 : tensor<512x512xbf16>, tensor<512x512xbf16>
+  }
+  return
+}

@@ -25,7 +25,7 @@ using namespace mlir::tenon;
 
 SubtileFragments::SubtileFragments(TiledFrame &frame,
                                    const SubtileTensor &tensor, Value memory)
-    : b(frame.b), tensor(tensor) {
+    : b(frame.b), tensor(tensor), bounds(tensor.value) {
   Value lane = frame.lane;
   // To ldmatrix and stmatrix a lane gives the address of 8 elements: lanes 0 to
   // 15 of 16 rows, the others of the next chunk of the same rows.
@@ -61,9 +61,7 @@ void SubtileFragments::loadMatrices(unsigned pair,
     Value both =
         LLVM::BitcastOp::create(b, VectorType::get(2, tensor.elementType),
                                 LLVM::ExtractValueOp::create(b, loaded, i));
-    for (int64_t j = 0; j != 2; ++j)
-      elements.push_back(
-          castFloat(b, vector::ExtractOp::create(b, both, j), b.getF32Type()));
+    elements.append(extendElements(b, both));
   }
 }
 
@@ -97,7 +95,7 @@ void SubtileFragments::store(unsigned block, ArrayRef<Value> elements) {
     SmallVector<Value> both;
     for (Value element : elements.slice(i, 2))
       both.push_back(castFloat(b, element, tensor.elementType));
-    Value pair = vector::FromElementsOp::create(b, type, both);
+    Value pair = bounds.apply(b, vector::FromElementsOp::create(b, type, both));
     if (isNarrow()) {
       words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
       continue;

@@ -12,6 +12,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_SM90_SUBTILEFRAGMENTS_H
 #define TENON_LIB_CODEGEN_CUDA_SM90_SUBTILEFRAGMENTS_H
 
+#include "../PackedElements.h"
 #include "../Tiled/TiledFrame.h"
 #include "EpilogueSubtiles.h"
 
@@ -27,6 +28,8 @@ public:
 
   /// This thread's elements of all blocks, 4 each, in their compute type.
   SmallVector<Value> load();
+  /// What `store` takes elements of: the tensor's value, or what it bounds.
+  Value getUnbounded() const { return bounds.getUnbounded(); }
   /// Writes the thread's 4 elements of a block. Blocks come in order; those of
   /// 16-bit elements are written two at a time.
   void store(unsigned block, ArrayRef<Value> elements);
@@ -39,6 +42,7 @@ private:
 
   KernelBuilder &b;
   const SubtileTensor &tensor;
+  RoundedBounds bounds;
   Value first; ///< address of what the lane accesses in the first block
   SmallVector<Value> words; ///< of the block before, not yet written
 };

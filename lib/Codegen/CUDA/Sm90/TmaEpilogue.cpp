@@ -142,11 +142,12 @@ void TmaEpilogue::Subtile::emitBlock(unsigned block, ElementEmitter &emitter,
   for (auto [operand, elements] : llvm::zip(subtiles.operands, ofOperands))
     setElements(operand.value,
                 ValueRange(elements).slice(block * kElements, kElements));
-  for (auto [index, result] : llvm::enumerate(subtiles.results)) {
+  for (SubtileFragments &result : results) {
     SmallVector<Value> elements;
     for (unsigned i = 0; i != kElements; ++i)
-      elements.push_back(emitter.get(result.value, i / kLanes, i % kLanes));
-    results[index].store(block, elements);
+      elements.push_back(
+          emitter.get(result.getUnbounded(), i / kLanes, i % kLanes));
+    result.store(block, elements);
   }
 }
 
@@ -202,8 +203,11 @@ void TmaEpilogue::prepareFirst(const WorkItem &item) {
 }
 
 void TmaEpilogue::prepare(const WorkItem &item) {
-  if (hasRoom)
-    prepareFirst(item);
+  if (!hasRoom)
+    return;
+  prepareFirst(item);
+  // Else ptxas loads only when the products are done, and waits anew.
+  frame.syncWarp();
 }
 
 void TmaEpilogue::emit(const WorkItem &item, ValueRange accumulators) {

@@ -38,30 +38,40 @@ static constexpr float kLog2TailBF16[] = {-1.0f,          -1.14633656f,
                                           -0.470892131f,  -0.0435763523f,
                                           0.00459430367f, -0.000209494174f};
 
-static ArrayRef<float> getLog2Tail(Type result) {
-  if (result.isF16())
-    return kLog2TailF16;
-  if (result.isBF16())
-    return kLog2TailBF16;
-  return kLog2Tail;
+/// Phi(-|x|) as a power of 2.
+static Value emitTail(ScalarEmitter &e, Value t, ArrayRef<float> log2Tail) {
+  Value power = e.constant(log2Tail.back());
+  for (float coefficient : llvm::reverse(log2Tail.drop_back()))
+    power = e.add(e.mul(power, t), e.constant(coefficient));
+  return e.exp2(power);
 }
 
 /// max(x, 0) - |x| Phi(-|x|): the tail needs one exp2, and the subtraction
 /// cancels nothing.
-static Value emitExactGelu(ScalarEmitter &e, Value x,
-                           ArrayRef<float> log2Tail) {
+static Value emitExactGelu(ScalarEmitter &e, Value x) {
   // Phi(-16) is 0 in f32. The bound keeps +infinity away from that 0, times
   // which it is NaN. -infinity gives NaN so, as gelu-R1 demands.
   Value t = math::AbsFOp::create(
       e.builder, e.loc,
       arith::MinimumFOp::create(e.builder, e.loc, x, e.constant(16.0)));
-  Value power = e.constant(log2Tail.back());
-  for (float coefficient : llvm::reverse(log2Tail.drop_back()))
-    power = e.add(e.mul(power, t), e.constant(coefficient));
-  Value tail = e.exp2(power);
+  Value tail = emitTail(e, t, kLog2Tail);
   Value positive =
       arith::MaximumFOp::create(e.builder, e.loc, x, e.constant(0.0));
   return e.sub(positive, e.mul(t, tail));
+}
+
+/// x Phi(x), with Phi(x) = |1 - tail| or |0 - tail|: a rounding more, which
+/// 16 bits do not show. The last operation is a product, so that an addition
+/// that follows may become one with it; no infinity needs to be kept away, and
+/// comparing to 0 gives a GPU that 1 or 0 in one instruction.
+static Value emitShortGelu(ScalarEmitter &e, Value x,
+                           ArrayRef<float> log2Tail) {
+  Value t = math::AbsFOp::create(e.builder, e.loc, x);
+  Value tail = emitTail(e, t, log2Tail);
+  Value step =
+      e.select(e.greater(x, e.constant(0.0)), e.constant(1.0), e.constant(0.0));
+  Value phi = math::AbsFOp::create(e.builder, e.loc, e.sub(step, tail));
+  return e.mul(x, phi);
 }
 
 Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
@@ -69,8 +79,13 @@ Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
   ScalarEmitter e(builder, loc, operands);
   Value x = operands[0];
   bool exact = getApproximate() == GeluApproximation::None;
+  Type result = getType().getElementType();
+  if (exact && result.isF16())
+    return emitShortGelu(e, x, kLog2TailF16);
+  if (exact && result.isBF16())
+    return emitShortGelu(e, x, kLog2TailBF16);
   if (exact && x.getType().isF32())
-    return emitExactGelu(e, x, getLog2Tail(getType().getElementType()));
+    return emitExactGelu(e, x);
   Value inner;
   if (exact) {
     inner = math::ErfOp::create(builder, loc, e.mul(x, e.constant(M_SQRT1_2)));
