@@ -117,7 +117,9 @@ static std::string describeSchedule(const ScheduleChoice &choice) {
   os << "tiles of ";
   llvm::interleave(schedule.getTile(), os, "x");
   if (isWgmma)
-    os << " by " << schedule.getWarps()[0] << " warps";
+    os << " by " << schedule.getNumWarps() << " warps";
+  if (schedule.hasSwappedOperands())
+    os << ", operands swapped";
   if (schedule.getPingPong())
     os << ", ping-pong";
   if (schedule.getClusterBlocks() != 1)

@@ -35,37 +35,46 @@ static bool hasSums(ScheduleAttr schedule) {
 }
 
 int64_t tenon::getAccumulators(ScheduleAttr schedule) {
-  int64_t elements =
-      schedule.getTile()[0] / schedule.getNumWarps() * schedule.getTile()[1];
-  return elements / 32 * (hasSums(schedule) ? 2 : 1);
+  int64_t elements = schedule.getTile()[0] * schedule.getTile()[1];
+  return elements / schedule.getNumThreads() * (hasSums(schedule) ? 2 : 1);
 }
 
-/// Warps along M, one or two warpgroups of them.
+/// Warps along M, or with swapped operands N, one or two warpgroups of them.
 static std::string findWarpProblem(ScheduleAttr schedule) {
   ArrayRef<int64_t> warps = schedule.getWarps();
-  if ((warps[0] != 4 && warps[0] != 8) || warps[1] != 1)
+  int64_t numWarps = schedule.getNumWarps();
+  if ((numWarps != 4 && numWarps != 8) || (warps[0] != 1 && warps[1] != 1))
     return formatv("wgmma needs warps = 4x1, one warpgroup a tile, or 8x1, "
-                   "two, not {0}x{1}",
+                   "two, or with swapped operands 1x4 or 1x8, not {0}x{1}",
                    warps[0], warps[1]);
-  if (schedule.getPingPong() && warps[0] != 4)
-    return "with ping_pong each tile has one warpgroup; write warps = 4x1, or "
-           "leave out ping_pong";
+  if (schedule.getPingPong() && numWarps != 4)
+    return formatv("with ping_pong each tile has one warpgroup; write warps = "
+                   "{0}, or leave out ping_pong",
+                   schedule.hasSwappedOperands() ? "1x4" : "4x1");
   return "";
 }
 
-/// The rows of each warpgroup are one to three wgmmas.
+/// The rows of each warpgroup, or with swapped operands its columns, are one to
+/// three wgmmas.
 static std::string findTileProblem(ScheduleAttr schedule) {
   int64_t m = schedule.getTile()[0], n = schedule.getTile()[1];
+  StringRef rowsName = "M", columnsName = "N";
+  int64_t along = m, across = n;
+  if (schedule.hasSwappedOperands()) {
+    std::swap(rowsName, columnsName);
+    std::swap(along, across);
+  }
   int64_t warpgroups = schedule.getNumThreads() / kWarpgroupThreads;
   int64_t rows = kWgmmaRows * warpgroups;
   int64_t maxRows = std::min(3 * rows, kMaxTileRows);
-  if (m % rows != 0 || m > maxRows)
-    return formatv("M of the tile must be a multiple of {0} up to {1} with {2} "
-                   "warps along it, not {3}",
-                   rows, maxRows / rows * rows, schedule.getWarps()[0], m);
-  if (n % 8 != 0 || n > 256)
-    return formatv("N of the tile must be a multiple of 8 up to 256, not {0}",
-                   n);
+  if (along % rows != 0 || along > maxRows)
+    return formatv("{0} of the tile must be a multiple of {1} up to {2} with "
+                   "{3} warps along it, not {4}",
+                   rowsName, rows, maxRows / rows * rows,
+                   schedule.getNumWarps(), along);
+  if (across % 8 != 0 || across > 256)
+    return formatv("{0} of the tile must be a multiple of 8 up to 256, not {1}",
+                   columnsName, across);
   int64_t accumulators = getAccumulators(schedule);
   bool needsMore = schedule.getMethod() == ProductMethod::FP16 ||
                    schedule.getReduction() == ReductionMethod::Resident;
@@ -92,7 +101,26 @@ static std::string findClusterProblem(ScheduleAttr schedule) {
                    "half of its rows of w for each block, not {0}; use another "
                    "N, or cluster = 1x2",
                    schedule.getTile()[1]);
+  if (n == 2 && schedule.getTile()[0] % 16 != 0)
+    return formatv("with cluster = 1x2 M of the tile must be a multiple of 16, "
+                   "half of its rows of x for each block, not {0}; use another "
+                   "M, or cluster = 2x1",
+                   schedule.getTile()[0]);
   return "";
+}
+
+/// With swapped operands a thread has elements of a few columns, of which
+/// nothing is reduced.
+static std::string findSwappedProblem(ScheduleAttr schedule) {
+  ReductionMethod reduction = schedule.getReduction();
+  if (!schedule.hasSwappedOperands() ||
+      (reduction != ReductionMethod::TwoPhase &&
+       reduction != ReductionMethod::Resident))
+    return "";
+  return formatv("with swapped operands a kernel reduces no columns, so "
+                 "reduction = {0} cannot be; write warps = {1}x1, or leave "
+                 "reduction out",
+                 stringifyReductionMethod(reduction), schedule.getNumWarps());
 }
 
 /// With reduction = resident all tiles of a column are at work in the same turn
@@ -134,6 +162,8 @@ std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
   problem = findWarpProblem(schedule);
   if (problem.empty())
     problem = findTileProblem(schedule);
+  if (problem.empty())
+    problem = findSwappedProblem(schedule);
   if (problem.empty())
     problem = findResidentProblem(schedule);
   return problem.empty() ? findClusterProblem(schedule) : problem;

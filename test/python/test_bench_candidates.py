@@ -26,7 +26,7 @@ def schedule(given, text):
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "tf32", "fp32"])
-@pytest.mark.parametrize("shape", [(1, 8, 64), (128, 32768, 8192), (1024, 8192, 8192), (5000, 5000, 5000)])
+@pytest.mark.parametrize("shape", [(1, 8, 64), (13, 4096, 4096), (128, 32768, 8192), (1024, 8192, 8192), (5000, 5000, 5000)])
 def test_the_compiler_takes_every_candidate(dtype, shape):
     given = problem(*shape, dtype)
     found = candidates(given)
@@ -84,6 +84,17 @@ def test_split_products_have_sums_beside_their_accumulators():
     assert found[0].tile == (128, 168)
     assert (2, 1) in {c.cluster for c in found if c.tile == (128, 176)}
     assert estimate(found[0], problem(dtype="fp32")) > 2 * estimate(found[0], problem())
+
+
+def test_few_rows_are_multiplied_with_operands_swapped_too():
+    swapped = [c for c in candidates(problem(13, 4096, 4096)) if c.swapped]
+    assert {c.tile[0] for c in swapped} == {16, 8} and {c.tile[1] for c in swapped} == {64, 128, 192, 256}
+    assert {c.warps for c in swapped} == {"1x4", "1x8"} and {c.stream_k for c in swapped} == {False, True}
+    assert not any(c.cluster == (1, 2) and c.tile[0] % 16 for c in swapped)
+    assert candidates(problem(13, 4096, 4096))[0].swapped  # others multiply 51 rows that are not there
+    assert not any(c.swapped for c in candidates(problem(257, 4096, 4096)))
+    split = [c for c in candidates(problem(200, 4096, 4096, dtype="fp32")) if c.swapped]
+    assert split and max(c.accumulators for c in split) <= 96
 
 
 def test_no_choice_without_a_difference():

@@ -83,15 +83,59 @@ TEST_F(WgmmaScheduleTest, Shape) {
 }
 
 TEST_F(WgmmaScheduleTest, Warps) {
-  for (StringRef warps : {"2x4", "16x1", "4x2"})
+  for (StringRef warps : {"2x4", "16x1", "4x2", "1x16", "2x2", "1x1"})
     EXPECT_EQ(find(write("128x256", warps)),
               ("wgmma needs warps = 4x1, one warpgroup a tile, or 8x1, two, "
-               "not " +
+               "or with swapped operands 1x4 or 1x8, not " +
                warps)
                   .str());
   EXPECT_EQ(find(write("128x128", "8x1", ", ping_pong = true")),
             "with ping_pong each tile has one warpgroup; write warps = 4x1, or "
             "leave out ping_pong");
+  EXPECT_EQ(find(write("128x128", "1x8", ", ping_pong = true")),
+            "with ping_pong each tile has one warpgroup; write warps = 1x4, or "
+            "leave out ping_pong");
+}
+
+/// Of swapped operands: a tile's columns are rows of wgmma, and its rows what
+/// columns are otherwise.
+TEST_F(WgmmaScheduleTest, SwappedOperands) {
+  for (StringRef tile : {"8x64", "72x128", "256x64", "104x192"})
+    for (StringRef options :
+         {"", ", ping_pong = true", ", stream_k = true", ", cluster = 2x1"})
+      EXPECT_EQ(find(write(tile, "1x4", options)), "")
+          << tile.str() << options.str();
+  for (StringRef tile : {"8x128", "256x128", "192x256"})
+    EXPECT_EQ(find(write(tile, "1x8", "", /*stages=*/2)), "");
+  EXPECT_EQ(find(write("16x128", "1x4", ", cluster = 1x2")), "");
+  EXPECT_EQ(find(write("96x128", "1x8", ", method = fp16x3"), "f16"), "");
+  EXPECT_EQ(find(write("8x96", "1x4")),
+            "N of the tile must be a multiple of 64 up to 192 with 4 warps "
+            "along it, not 96");
+  EXPECT_EQ(find(write("8x64", "1x8")),
+            "N of the tile must be a multiple of 128 up to 256 with 8 warps "
+            "along it, not 64");
+  for (StringRef m : {"12", "264"})
+    EXPECT_EQ(
+        find(write((m + "x64").str(), "1x4")),
+        ("M of the tile must be a multiple of 8 up to 256, not " + m).str());
+  EXPECT_EQ(find(write("256x256", "1x8", "", /*stages=*/2)),
+            "a tile of 256x256 gives a thread 256 accumulators, more than the "
+            "192 that its registers hold; use a smaller tile");
+  EXPECT_EQ(find(write("8x64", "1x4", ", cluster = 1x2")),
+            "with cluster = 1x2 M of the tile must be a multiple of 16, half "
+            "of its rows of x for each block, not 8; use another M, or "
+            "cluster = 2x1");
+  for (StringRef reduction : {"two_phase", "resident"})
+    EXPECT_EQ(
+        find(write("64x128", "1x8", (", reduction = " + reduction).str())),
+        ("with swapped operands a kernel reduces no columns, so "
+         "reduction = " +
+         reduction +
+         " cannot be; write warps = 8x1, or leave reduction "
+         "out")
+            .str());
+  EXPECT_EQ(find(write("64x128", "1x8", ", reduction = input_moments")), "");
 }
 
 TEST_F(WgmmaScheduleTest, Tile) {

@@ -28,6 +28,7 @@ FIXED_N = (256, 192, 128, 96, 64)
 MAX_WAVES = 8  # that tiles are made to fill
 SPLIT_ELEMENTS, LEAST_SPLIT_K = 32, 64  # of f32 in a stage, and with which a sum hides what the halves lack
 CLUSTERS = ((2, 1), (1, 2), (1, 1))
+SWAPPED_ROWS = 256  # of M, up to which operands are swapped too: wgmma's rows are then those of w
 
 # For the order alone: products a clock of a multiprocessor in 16 bits, bytes that L2 and memory give it a
 # clock, clocks of a light epilogue for each row of 128 accumulators' columns, and of a tile's start.
@@ -48,13 +49,14 @@ class Candidate:
     stages: int
     raster: int
     stream_k: bool
+    swapped: bool = False  # operands: warps lie along N
 
     def text(self, dtype: str) -> str:
         """Return what stands within #tenon.schedule<...> for a dtype of x and w."""
         facts = [
             "wgmma",
             f"tile = {self.tile[0]}x{self.tile[1]}x{step_of(dtype)}",
-            f"warps = {4 * self.warpgroups}x1",
+            f"warps = {self.warps}",
             f"stages = {self.stages}",
             f"swizzle = {ROW_BYTES}",
             f"raster = {self.raster}",
@@ -67,9 +69,14 @@ class Candidate:
         return ", ".join(facts)
 
     @property
+    def warps(self) -> str:
+        """Return the warps of a tile along M and N."""
+        return f"1x{4 * self.warpgroups}" if self.swapped else f"{4 * self.warpgroups}x1"
+
+    @property
     def name(self) -> str:
         """Return it in short."""
-        form = "pp" if self.ping_pong else f"{4 * self.warpgroups}x1"
+        form = "pp" if self.ping_pong else self.warps
         marks = [f"{self.tile[0]}x{self.tile[1]}", form, f"s{self.stages}", f"r{self.raster}"]
         marks += [f"c{self.cluster[0]}x{self.cluster[1]}"] if self.cluster != (1, 1) else []
         return "-".join([*marks, "k"] if self.stream_k else marks)
@@ -92,7 +99,7 @@ class Candidate:
     @property
     def accumulators(self) -> int:
         """Give those of a thread."""
-        return self.tile[0] // (64 * self.warpgroups) * self.tile[1] // 2
+        return self.tile[0] * self.tile[1] // (128 * self.warpgroups)
 
 
 def step_of(dtype: str) -> int:
@@ -135,7 +142,8 @@ def candidates(problem: Problem) -> list[Candidate]:
 
 
 def _variants(problem: Problem) -> Iterator[Candidate]:
-    for base, cluster in itertools.product(_forms(problem), CLUSTERS):
+    forms = itertools.chain(_forms(problem), _swapped_forms(problem))
+    for base, cluster in itertools.product(forms, CLUSTERS):
         shaped = replace(base, cluster=cluster)
         if not _fits(shaped, problem):
             continue
@@ -168,6 +176,17 @@ def _forms(problem: Problem) -> Iterator[Candidate]:
                 yield candidate
 
 
+def _swapped_forms(problem: Problem) -> Iterator[Candidate]:
+    """Yield tiles of few rows of x, all of them or half, with operands swapped."""
+    if problem.m > SWAPPED_ROWS:
+        return
+    for parts, (warpgroups, n) in itertools.product((1, 2), ((1, 64), (1, 128), (1, 192), (2, 128), (2, 256))):
+        m = math.ceil(problem.m / parts / 8) * 8
+        candidate = Candidate((m, n), warpgroups, False, (1, 1), 2, RASTERS[0], False, swapped=True)
+        if candidate.accumulators <= _limit(problem, ping_pong=False) and (parts == 1 or problem.m > 8):
+            yield candidate
+
+
 def _limit(problem: Problem, ping_pong: bool) -> int:
     """Return the accumulators that a thread may have."""
     if problem.dtype == "fp32":
@@ -190,7 +209,8 @@ def _widths(problem: Problem, m: int) -> list[int]:
 def _fits(candidate: Candidate, problem: Problem) -> bool:
     m, n = candidate.cluster
     enough = problem.m > (m - 1) * candidate.tile[0] and problem.n > (n - 1) * candidate.tile[1]
-    return enough and candidate.most_stages >= 2 and not (m == 2 and candidate.tile[1] % 16)
+    halves = not (m == 2 and candidate.tile[1] % 16) and not (n == 2 and candidate.tile[0] % 16)
+    return enough and candidate.most_stages >= 2 and halves
 
 
 def _rasters(candidate: Candidate, problem: Problem) -> tuple[int, ...]:

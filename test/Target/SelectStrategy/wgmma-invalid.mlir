@@ -35,3 +35,26 @@ func.func @rows_of_odd_bytes(%x: tensor<?x65xf32>, %w: tensor<32x65xf32>) -> ten
       blocks = 1>} : (tensor<?x65xf32>, tensor<32x65xf32>) -> tensor<?x32xf32>
   return %0 : tensor<?x32xf32>
 }
+
+// -----
+
+// Operands swapped: the tile's N are rows of wgmma.
+func.func @swapped(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{on sm_90a: N of the tile must be a multiple of 64 up to 192 with 4 warps along it, not 32}}
+  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 8x32x64, warps = 1x4, stages = 4, swizzle = 128, raster = 16,
+      blocks = 1>} : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
+func.func @swapped_reduction(%x: tensor<64x64xf16>, %w: tensor<64x64xf16>) -> tensor<64x64xf16> {
+  // expected-error @below {{with swapped operands a kernel reduces no columns, so reduction = two_phase cannot be; write warps = 4x1, or leave reduction out}}
+  %0 = tenon.fused_linear %x, %w : tensor<64x64xf16>, tensor<64x64xf16>
+      epilogue(%acc: tensor<64x64xf16>) -> tensor<64x64xf16>
+      attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 64x64x64, warps = 1x4, stages = 4, swizzle = 128, raster = 16, blocks = 1, reduction = two_phase>} {
+    %1 = tenon.batch_norm_training %acc : (tensor<64x64xf16>) -> tensor<64x64xf16>
+    tenon.yield %1 : tensor<64x64xf16>
+  }
+  return %0 : tensor<64x64xf16>
+}

@@ -1,5 +1,6 @@
 // A schedule that is written is kept, of either family; mma_sync's operands alone are rounded.
-// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a" | FileCheck %s
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a" --remarks-filter=tenon-select-strategy 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=WHY < %t.remarks
 
 // CHECK-LABEL: @written
 // CHECK-SAME: (%[[X:.*]]: tensor<?x64xf32>, %[[W:.*]]: tensor<32x64xf32>)
@@ -13,4 +14,15 @@ func.func @written(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> (tensor<?x32x
   %1 = tenon.linear %x, %w precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x16, warps = 2x2, stages = 5, swizzle = 64, raster = 3, blocks = 1>}
       : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
   return %0, %1 : tensor<?x32xf32>, tensor<?x32xf32>
+}
+
+// Operands swapped: the remark says so. f32 is rounded by TMA as ever.
+// CHECK-LABEL: @swapped
+// CHECK-SAME: (%[[X:.*]]: tensor<?x64xf32>, %[[W:.*]]: tensor<256x64xf32>)
+// CHECK-NEXT: tenon.linear %[[X]], %[[W]] precision<tf32> {tenon.schedule = #tenon.schedule<wgmma, tile = 24x128x32, warps = 1x8, stages = 6, swizzle = 128, raster = 3, blocks = 1, stream_k = true>
+// WHY: Function=swapped | {{.*}}wgmma, tiles of 24x128x32 by 8 warps, operands swapped, 6 stages, {{[0-9]+}} bytes of shared memory, stream-K;
+func.func @swapped(%x: tensor<?x64xf32>, %w: tensor<256x64xf32>) -> tensor<?x256xf32> {
+  %0 = tenon.linear %x, %w precision<tf32> {tenon.schedule = #tenon.schedule<wgmma, tile = 24x128x32, warps = 1x8, stages = 6, swizzle = 128, raster = 3, blocks = 1,
+      stream_k = true>} : (tensor<?x64xf32>, tensor<256x64xf32>) -> tensor<?x256xf32>
+  return %0 : tensor<?x256xf32>
 }

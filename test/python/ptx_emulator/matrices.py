@@ -36,12 +36,23 @@ def widen(bits: np.ndarray, type_name: str) -> np.ndarray:
     return (bits & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
 
 
+def read_form(item: Instruction) -> tuple[int, bool]:
+    """Return how many matrices ldmatrix or stmatrix moves, and whether it transposes them."""
+    count, *trans, _space, type_name = item.parts[4:]
+    if count not in ("x1", "x2", "x4") or trans not in ([], ["trans"]) or type_name != "b16":
+        raise PtxError("has a form that the emulator does not know")
+    return int(count[1]), bool(trans)
+
+
+def transpose(pairs: np.ndarray) -> np.ndarray:
+    """Transpose the last axis: 8x8 elements of 16 bits, as 32 pairs of neighbours."""
+    elements = np.ascontiguousarray(pairs).view(np.uint16).reshape(*pairs.shape[:-1], 8, 8)
+    return np.ascontiguousarray(elements.swapaxes(-1, -2)).view(np.uint32).reshape(pairs.shape)
+
+
 @instruction("ldmatrix.sync.aligned.m8n8")
 def load_matrices(item: Instruction, grid):
-    *_, count, space, type_name = item.parts
-    if count not in ("x1", "x2", "x4") or type_name != "b16":
-        raise PtxError("has a form that the emulator does not know")
-    number = int(count[1])
+    number, transposes = read_form(item)
     slots, address = [slot_of(r, 32) for r in item.operands[0].items], address_of(item.operands[1], grid)
 
     def run(u):
@@ -49,6 +60,7 @@ def load_matrices(item: Instruction, grid):
         rows = address(u).reshape(-1, WARP)[warps, : 8 * number]
         # What nobody wrote is poison and no error: kernels load what they do not use.
         found = u.block.shared.load(rows.reshape(-1), 4, 4, poison=True).reshape(len(warps), number, WARP)
+        found = transpose(found) if transposes else found
         for i, slot in enumerate(slots):
             values = np.zeros((u.n // WARP, WARP), np.uint32)
             values[warps] = found[:, i]
@@ -59,16 +71,14 @@ def load_matrices(item: Instruction, grid):
 
 @instruction("stmatrix.sync.aligned.m8n8")
 def store_matrices(item: Instruction, grid):
-    *_, count, space, type_name = item.parts
-    if count not in ("x1", "x2", "x4") or type_name != "b16":
-        raise PtxError("has a form that the emulator does not know")
-    number = int(count[1])
+    number, transposes = read_form(item)
     address, read = address_of(item.operands[0], grid), getters(item.operands[1].items, np.uint32, grid)
 
     def run(u):
         warps = np.flatnonzero(u.active().reshape(-1, WARP).any(axis=1))
         rows = address(u).reshape(-1, WARP)[warps, : 8 * number]
         values = np.stack([whole(f(u), u.n).reshape(-1, WARP)[warps] for f in read], axis=1)
+        values = transpose(values) if transposes else values
         u.block.shared.store(rows.reshape(-1), values.reshape(-1, 4))
 
     return whole_warps(run)

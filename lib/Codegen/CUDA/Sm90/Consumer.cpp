@@ -86,7 +86,7 @@ SmallVector<Value> Consumer::finish(const State &end) {
 /// would put off its additions, and have no registers left for the epilogue.
 SmallVector<Value> Consumer::promote(const RingPosition &first, Value count) {
   SmallVector<Value> initial{first.stage, first.parity};
-  initial.append(product.rowBlocks() * frame.geometry.tileN / 2, b.f32(0));
+  initial.append(product.numAccumulators(), b.f32(0));
   auto loop =
       scf::ForOp::create(b, b.i32(0), count, b.i32(kPromoteStages), initial);
   OpBuilder::InsertionGuard guard(b);

@@ -20,6 +20,9 @@ static bool isMatrix(Type type) {
   return EpiloguePlan::variesByRow(type) && EpiloguePlan::variesByColumn(type);
 }
 
+/// Of TMA's widest swizzle.
+static constexpr int64_t kMaxRowBytes = 128;
+
 /// Whether TMA can move parts of such a tensor.
 static bool canMove(Type type, const TileGeometry &geometry) {
   Type element = cast<RankedTensorType>(type).getElementType();
@@ -28,20 +31,26 @@ static bool canMove(Type type, const TileGeometry &geometry) {
   return geometry.n * element.getIntOrFloatBitWidth() / 8 % 16 == 0;
 }
 
-/// Gives every tensor its buffers for subtiles of `width` columns. False if
-/// they do not fit, or no swizzle is as wide as their rows.
+/// Gives every tensor its buffers for subtiles of `width` columns, or with
+/// swapped operands rows. False if they do not fit, or no swizzle is as wide as
+/// their rows.
 bool EpilogueSubtiles::place(int64_t width, const TileGeometry &geometry) {
-  if (geometry.tileN % width != 0)
+  if (geometry.wgmmaColumns() % width != 0)
     return false;
-  columns = width;
-  perRow = geometry.tileN / width;
+  rows = kRows, columns = width;
+  if (isSwapped)
+    std::swap(rows, columns);
+  perRow = geometry.wgmmaColumns() / width;
   int64_t offset = 0;
   for (SmallVector<SubtileTensor> *tensors : {&operands, &results})
     for (SubtileTensor &tensor : *tensors) {
-      tensor.rowBytes = width * tensor.elementBytes();
+      tensor.rowBytes = columns * tensor.elementBytes();
+      if (isSwapped)
+        tensor.rowBytes = std::min(tensor.rowBytes, kMaxRowBytes);
       tensor.offset = offset;
       offset += 2 * getBufferBytes(tensor);
-      if (!llvm::is_contained({32, 64, 128}, tensor.rowBytes))
+      if (!llvm::is_contained({int64_t(32), int64_t(64), kMaxRowBytes},
+                              tensor.rowBytes))
         return false;
     }
   return offset <= getWarpgroupEpilogueBytes(geometry.schedule);
@@ -89,6 +98,7 @@ EpilogueSubtiles::choose(TiledLinearOp op, const TileGeometry &geometry) {
   if (!geometry.isWgmma())
     return std::nullopt;
   EpilogueSubtiles subtiles;
+  subtiles.isSwapped = geometry.isSwapped();
   auto add = [&](SmallVector<SubtileTensor> &tensors, Value matrix,
                  Value value) {
     auto type = cast<RankedTensorType>(value.getType());
@@ -105,18 +115,20 @@ EpilogueSubtiles::choose(TiledLinearOp op, const TileGeometry &geometry) {
        llvm::zip(op.getYield().getValues(), op.getOutputs()))
     // What is found for columns is stored in other ways.
     if (!TiledLinearOp::isOfColumns(value) &&
-        (!isMatrix(value.getType()) || !add(subtiles.results, matrix, value)))
+        ((!isMatrix(value.getType()) && !subtiles.isSwapped) ||
+         !add(subtiles.results, matrix, value)))
       return std::nullopt;
   if (!subtiles.addMoments(op))
     return std::nullopt;
-  subtiles.rowBlocks = geometry.warpM() / 16;
-  for (int64_t width : {64, 32, 16, 8})
+  subtiles.rowBlocks = geometry.wgmmaBlocks();
+  for (int64_t width = 64; width != 0; width -= 8)
     if (subtiles.place(width, geometry))
       return subtiles;
   return std::nullopt;
 }
 
 TensorMapAttr EpilogueSubtiles::getMap(const SubtileTensor &tensor) const {
-  return TensorMapAttr::get(tensor.matrix.getContext(), {kRows, columns},
-                            tensor.rowBytes, /*roundsTf32=*/false);
+  return TensorMapAttr::get(tensor.matrix.getContext(),
+                            {rows, getBoxColumns(tensor)}, tensor.rowBytes,
+                            /*roundsTf32=*/false);
 }

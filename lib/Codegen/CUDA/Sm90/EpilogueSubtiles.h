@@ -23,7 +23,7 @@ struct SubtileTensor {
   Value matrix; ///< an operand of the op
   Value value;  ///< the region's argument, or what it yields
   Type elementType;
-  int64_t rowBytes; ///< of a subtile
+  int64_t rowBytes; ///< of a subtile, or of each of its boxes
   int64_t offset;   ///< of the first buffer in its warpgroup's memory
 
   int64_t elementBytes() const {
@@ -42,7 +42,12 @@ struct ResultMoments {
 /// the warpgroup's epilogue memory, which take subtiles in turn: one is on its
 /// way while the other is computed. A buffer's rows lie as TMA's swizzle of
 /// `rowBytes` has them.
+///
+/// With swapped operands a subtile has 64 columns by `rows` rows, and they
+/// follow each other along M first. The columns of f32 are two boxes of 32, one
+/// behind the other.
 struct EpilogueSubtiles {
+  /// Rows of a wgmma.
   static constexpr int64_t kRows = 64;
 
   /// The widest subtiles that fit. None if the results have to be stored in
@@ -55,13 +60,31 @@ struct EpilogueSubtiles {
 
   /// What a copy moves of `tensor`.
   TensorMapAttr getMap(const SubtileTensor &tensor) const;
+  int64_t getBoxBytes(const SubtileTensor &tensor) const {
+    return rows * tensor.rowBytes;
+  }
+  int64_t getBoxColumns(const SubtileTensor &tensor) const {
+    return tensor.rowBytes / tensor.elementBytes();
+  }
+  int64_t getBoxes(const SubtileTensor &tensor) const {
+    return columns / getBoxColumns(tensor);
+  }
   int64_t getBufferBytes(const SubtileTensor &tensor) const {
-    return kRows * tensor.rowBytes;
+    return getBoxes(tensor) * getBoxBytes(tensor);
   }
   /// Of a warpgroup in a tile.
   int64_t getCount() const { return rowBlocks * perRow; }
+  /// Where a subtile lies in its warpgroup's part of the tile.
+  int64_t getRow(int64_t number) const {
+    return isSwapped ? number % perRow * rows : number / perRow * rows;
+  }
+  int64_t getColumn(int64_t number) const {
+    return isSwapped ? number / perRow * columns : number % perRow * columns;
+  }
 
-  int64_t columns;
+  bool isSwapped;
+  int64_t rows, columns;
+  // Rows of wgmma: with swapped operands columns of the tile.
   int64_t rowBlocks; ///< of 64 rows, that a warpgroup has of a tile
   int64_t perRow;    ///< subtiles side by side in a tile
   SmallVector<SubtileTensor> operands, results;
@@ -69,7 +92,7 @@ struct EpilogueSubtiles {
 
 private:
   bool addMoments(TiledLinearOp op);
-  bool place(int64_t columns, const TileGeometry &geometry);
+  bool place(int64_t width, const TileGeometry &geometry);
 };
 
 } // namespace mlir::tenon

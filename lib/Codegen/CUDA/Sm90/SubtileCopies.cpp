@@ -32,15 +32,22 @@ SubtileCopies::SubtileCopies(TiledFrame &frame, EpilogueSubtiles subtiles)
 // Places
 //===----------------------------------------------------------------------===//
 
+/// The place of the warpgroup, of which `ofWarp` is the warp's own: a multiple
+/// of 64.
+Value SubtileCopies::addWarpgroup(Value ofTile, Value ofWarp) {
+  return b.add(ofTile, b.bitAnd(ofWarp, ~(EpilogueSubtiles::kRows - 1)));
+}
+
 Value SubtileCopies::getRow(const WorkItem &item, int64_t number) {
-  constexpr int64_t rows = EpilogueSubtiles::kRows;
-  // warpRow is the warp's own; its warpgroup's first is a multiple of 64.
-  return b.add(b.add(item.row, b.bitAnd(frame.warpRow, ~(rows - 1))),
-               number / subtiles.perRow * rows);
+  Value first =
+      subtiles.isSwapped ? item.row : addWarpgroup(item.row, frame.warpRow);
+  return b.add(first, subtiles.getRow(number));
 }
 
 Value SubtileCopies::getColumn(const WorkItem &item, int64_t number) {
-  return b.add(item.column, number % subtiles.perRow * subtiles.columns);
+  Value first = subtiles.isSwapped ? addWarpgroup(item.column, frame.warpColumn)
+                                   : item.column;
+  return b.add(first, subtiles.getColumn(number));
 }
 
 Value SubtileCopies::getBuffer(const SubtileTensor &tensor, int64_t number) {
@@ -50,6 +57,19 @@ Value SubtileCopies::getBuffer(const SubtileTensor &tensor, int64_t number) {
                      getWarpgroupEpilogueBytes(frame.geometry.schedule)));
   return b.offset(memory,
                   tensor.offset + number % 2 * subtiles.getBufferBytes(tensor));
+}
+
+/// A box of the buffer, and its first column.
+Value SubtileCopies::getBox(const SubtileTensor &tensor, int64_t number,
+                            int64_t box) {
+  return b.offset(getBuffer(tensor, number),
+                  box * subtiles.getBoxBytes(tensor));
+}
+
+Value SubtileCopies::getBoxColumn(const SubtileTensor &tensor, Value column,
+                                  int64_t box) {
+  return box == 0 ? column
+                  : b.add(column, box * subtiles.getBoxColumns(tensor));
 }
 
 /// The barriers come after those of the stages, two a warpgroup.
@@ -84,18 +104,22 @@ void SubtileCopies::issueLoads(const WorkItem &item, int64_t number) {
   emitExpectBytes(b, barrier, bytes);
   Value column = getColumn(item, number), row = getRow(item, number);
   for (auto [index, operand] : llvm::enumerate(subtiles.operands))
-    emitTensorLoad(b, frame.tensorMaps[kFirstMap + index], column, row,
-                   getBuffer(operand, number), barrier);
+    for (int64_t box = 0; box != subtiles.getBoxes(operand); ++box)
+      emitTensorLoad(b, frame.tensorMaps[kFirstMap + index],
+                     getBoxColumn(operand, column, box), row,
+                     getBox(operand, number, box), barrier);
 }
 
 void SubtileCopies::issueStores(const WorkItem &item, int64_t number) {
-  SmallVector<Value> place{getColumn(item, number), getRow(item, number)};
+  Value column = getColumn(item, number), row = getRow(item, number);
   unsigned first = kFirstMap + subtiles.operands.size();
   for (auto [index, result] : llvm::enumerate(subtiles.results))
-    NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-        b, frame.tensorMaps[first + index], getBuffer(result, number), place,
-        /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE,
-        /*predicate=*/Value());
+    for (int64_t box = 0; box != subtiles.getBoxes(result); ++box)
+      NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+          b, frame.tensorMaps[first + index], getBox(result, number, box),
+          ValueRange{getBoxColumn(result, column, box), row},
+          /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE,
+          /*predicate=*/Value());
   NVVM::CpAsyncBulkCommitGroupOp::create(b);
 }
 

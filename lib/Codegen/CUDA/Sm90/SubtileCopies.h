@@ -57,6 +57,9 @@ public:
   const EpilogueSubtiles subtiles;
 
 private:
+  Value addWarpgroup(Value ofTile, Value ofWarp);
+  Value getBox(const SubtileTensor &tensor, int64_t number, int64_t box);
+  Value getBoxColumn(const SubtileTensor &tensor, Value column, int64_t box);
   Value getBarrier(Value warpgroup, int64_t number);
   void emitIfLeader(Value condition, llvm::function_ref<void()> body);
   void issueLoads(const WorkItem &item, int64_t number);

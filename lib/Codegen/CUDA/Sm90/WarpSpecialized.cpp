@@ -17,6 +17,7 @@
 #include "Consumer.h"
 #include "Producer.h"
 #include "ResidentEpilogue.h"
+#include "SwappedEpilogue.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -28,15 +29,27 @@ using namespace mlir::tenon;
 static constexpr uint32_t kProducerRegisters = 40, kConsumerRegisters = 232;
 
 namespace {
+/// How tiles are finished: in none of these ways, without TMA, as in kernels of
+/// family mma_sync.
+struct Epilogues {
+  Epilogues(TiledFrame &frame, TiledLinearOp op);
+
+  /// Null where TMA moves no [M, N] tensor.
+  SubtileCopies *getCopies();
+  ResidentEpilogue *getResident() { return resident ? &*resident : nullptr; }
+
+  std::optional<SwappedEpilogue> swapped;   ///< with swapped operands
+  std::optional<TmaEpilogue> tma;           ///< through TMA, with others
+  std::optional<ResidentEpilogue> resident; ///< if the region has a reduction
+};
+
 /// The turns of the warps that multiply.
 class ConsumerTurns {
 public:
-  /// `tma`: null if the epilogue is not through TMA; `resident`: null if the
-  /// region has no reduction.
   ConsumerTurns(TiledFrame &frame, WorkPartition &partition, TiledLinearOp op,
-                TmaEpilogue *tma, ResidentEpilogue *resident)
-      : frame(frame), b(frame.b), partition(partition), op(op), tma(tma),
-        resident(resident), turn(frame), passed(frame.keep()),
+                Epilogues &epilogues)
+      : frame(frame), b(frame.b), partition(partition), op(op),
+        epilogues(epilogues), turn(frame), passed(frame.keep()),
         isPingPong(frame.geometry.schedule.getPingPong()), order(frame) {}
 
   void emit();
@@ -45,6 +58,7 @@ private:
   void emitFirst();
   void emitTurn();
   void prefetch();
+  void prepareEnd();
   void finishTile(ValueRange accumulators);
   void storePassed(Value count);
 
@@ -52,14 +66,29 @@ private:
   KernelBuilder &b;
   WorkPartition &partition;
   TiledLinearOp op;
-  TmaEpilogue *tma;
-  ResidentEpilogue *resident;
+  Epilogues &epilogues;
   KeptTurn turn;
   KeptScalar passed; ///< stages before the turn's first
   bool isPingPong;
   WarpgroupOrder order;
 };
 } // namespace
+
+Epilogues::Epilogues(TiledFrame &frame, TiledLinearOp op) {
+  auto subtiles = EpilogueSubtiles::choose(op, frame.geometry);
+  if (frame.geometry.isSwapped())
+    swapped.emplace(frame, op, std::move(subtiles));
+  else if (subtiles)
+    tma.emplace(frame, op, std::move(*subtiles));
+  if (frame.geometry.isResident())
+    resident.emplace(frame, op, *tma);
+}
+
+SubtileCopies *Epilogues::getCopies() {
+  if (swapped)
+    return swapped->getCopies();
+  return tma ? &tma->copies : nullptr;
+}
 
 void ConsumerTurns::storePassed(Value count) {
   frame.emitIf(b.equal(frame.lane, 0), [&] { passed.store(count); });
@@ -86,18 +115,31 @@ void ConsumerTurns::emitFirst() {
 void ConsumerTurns::prefetch() {
   // Not by TMA, which moves so many rows a clock and is busy with x and w.
   emitPrefetch(frame, op, turn.getItem());
-  if (resident)
-    resident->prefetch(turn.getItem());
-  if (tma && !resident)
-    tma->copies.loadFirst(turn.getItem());
+  if (epilogues.resident)
+    epilogues.resident->prefetch(turn.getItem());
+  else if (SubtileCopies *copies = epilogues.getCopies())
+    copies->loadFirst(turn.getItem());
+}
+
+/// While the last products are computed.
+void ConsumerTurns::prepareEnd() {
+  if (epilogues.resident)
+    epilogues.resident->prepare(turn.getItem());
+  else if (epilogues.swapped)
+    epilogues.swapped->prepare(turn.getItem());
+  else if (epilogues.tma)
+    epilogues.tma->prepare(turn.getItem());
 }
 
 void ConsumerTurns::finishTile(ValueRange accumulators) {
   WorkItem item = turn.getItem();
-  if (resident)
-    resident->emit(item, turn.getNumber(), partition.getCount(), accumulators);
-  else if (tma)
-    tma->emit(item, accumulators);
+  if (epilogues.resident)
+    epilogues.resident->emit(item, turn.getNumber(), partition.getCount(),
+                             accumulators);
+  else if (epilogues.swapped)
+    epilogues.swapped->emit(item, accumulators);
+  else if (epilogues.tma)
+    epilogues.tma->emit(item, accumulators);
   else
     emitTileEpilogue(frame, op, item, accumulators);
 }
@@ -111,10 +153,7 @@ void ConsumerTurns::emitTurn() {
       Consumer(frame).run(turn.getItem(), passed.load(), [&] {
         if (isPingPong)
           order.pass();
-        if (resident)
-          resident->prepare(turn.getItem());
-        else if (tma)
-          tma->prepare(turn.getItem());
+        prepareEnd();
       });
   frame.computePlace();
   emitTileEnd(frame, partition, turn, accumulators,
@@ -133,11 +172,11 @@ void ConsumerTurns::emitTurn() {
 
 void ConsumerTurns::emit() {
   emitFirst();
-  if (tma)
-    tma->copies.start();
+  if (SubtileCopies *copies = epilogues.getCopies())
+    copies->start();
   emitTurns(frame, partition, turn, [&] { emitTurn(); });
-  if (tma)
-    tma->copies.finish();
+  if (SubtileCopies *copies = epilogues.getCopies())
+    copies->finish();
 }
 
 /// A barrier for all threads of the cluster, or of the block. A cluster's makes
@@ -155,13 +194,13 @@ static void emitClusterBarrier(TiledFrame &frame) {
 
 /// Everything that needs no memory that an earlier kernel writes; then waits
 /// for earlier kernels, and lets later ones begin the same.
-static void emitStart(TiledFrame &frame, TmaEpilogue *tma) {
+static void emitStart(TiledFrame &frame, SubtileCopies *copies) {
   KernelBuilder &b = frame.b;
   Value isFirst = b.both(b.equal(frame.warp, 0), b.equal(frame.lane, 0));
   frame.emitIf(isFirst, [&] {
     StageRing(frame).initialize();
-    if (tma)
-      tma->copies.initialize();
+    if (copies)
+      copies->initialize();
     NVVM::FenceMbarrierInitOp::create(b);
     for (Value map : frame.tensorMaps)
       b.ptx("prefetch.tensormap [$0];", "l", map);
@@ -194,22 +233,16 @@ void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
         NVVM::NVVMDialect::getClusterDimAttrName(),
         b.getDenseI32ArrayAttr(
             {static_cast<int32_t>(geometry.clusterBlocks()), 1, 1}));
-  std::unique_ptr<TmaEpilogue> tma;
-  if (auto subtiles = EpilogueSubtiles::choose(op, geometry))
-    tma = std::make_unique<TmaEpilogue>(frame, op, std::move(*subtiles));
-  std::optional<ResidentEpilogue> resident;
-  if (geometry.isResident())
-    resident.emplace(frame, op, *tma);
-  emitStart(frame, tma.get());
+  Epilogues epilogues(frame, op);
+  emitStart(frame, epilogues.getCopies());
   WorkPartition partition(frame);
-  ResidentEpilogue *ofRegion = resident ? &*resident : nullptr;
-  ConsumerTurns turns(frame, partition, op, tma.get(), ofRegion);
+  ConsumerTurns turns(frame, partition, op, epilogues);
   auto branch = scf::IfOp::create(b, b.equal(frame.warpgroup, 0),
                                   /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    emitProducer(frame, partition, ofRegion);
+    emitProducer(frame, partition, epilogues.getResident());
     b.setInsertionPointToStart(branch.elseBlock());
     if (getConsumerWarpgroups(geometry.schedule) == 2)
       NVVM::SetMaxRegisterOp::create(b, kConsumerRegisters,

@@ -19,7 +19,8 @@ using namespace mlir::tenon;
 /// Rows of one wgmma, and bytes of K.
 static constexpr int64_t kRows = 64, kStepBytes = 32;
 
-/// A step of K of x, and the one of w that it is multiplied with.
+/// A step of K of what wgmma takes as rows, x unless operands are swapped, and
+/// the one of the other that it is multiplied with.
 using Step = std::pair<int64_t, int64_t>;
 
 /// The products of a stage's four steps. Split rows in two parts have their
@@ -35,27 +36,30 @@ static SmallVector<Step> getSteps(const TileGeometry &geometry) {
 WarpgroupProduct::WarpgroupProduct(TiledFrame &frame)
     : frame(frame), b(frame.b) {
   const TileGeometry &geometry = frame.geometry;
-  // warpRow is the warp's own; its warpgroup's first is a multiple of 64.
-  Value firstRow = b.bitAnd(frame.warpRow, ~(kRows - 1));
-  firstOfX =
-      getDescriptor(b.offset(frame.shared, b.mul(firstRow, geometry.rowBytes)));
-  firstOfW =
-      getDescriptor(b.offset(frame.shared, geometry.tileM * geometry.rowBytes));
+  int64_t rows = 0, columns = geometry.tileM * geometry.rowBytes;
+  if (geometry.isSwapped())
+    std::swap(rows, columns);
+  // The place is the warp's own; its warpgroup's first is a multiple of 64.
+  Value ofWarp = geometry.isSwapped() ? frame.warpColumn : frame.warpRow;
+  Value firstRow = b.bitAnd(ofWarp, ~(kRows - 1));
+  firstOfRows = getDescriptor(b.offset(b.offset(frame.shared, rows),
+                                       b.mul(firstRow, geometry.rowBytes)));
+  firstOfColumns = getDescriptor(b.offset(frame.shared, columns));
 }
 
-unsigned WarpgroupProduct::rowBlocks() const {
-  return frame.geometry.warpM() / 16;
+int64_t WarpgroupProduct::numAccumulators() const {
+  return frame.geometry.wgmmaBlocks() * frame.geometry.wgmmaColumns() / 2;
 }
 
 Type WarpgroupProduct::getBlockType() {
-  SmallVector<Type> types(frame.geometry.tileN / 2, b.getF32Type());
+  SmallVector<Type> types(frame.geometry.wgmmaColumns() / 2, b.getF32Type());
   return LLVM::LLVMStructType::getLiteral(b.getContext(), types);
 }
 
 SmallVector<Value> WarpgroupProduct::getUndefined() {
   // Zeros would become moves, one a register.
   Value undefined = LLVM::UndefOp::create(b, getBlockType());
-  return SmallVector<Value>(rowBlocks(), undefined);
+  return SmallVector<Value>(numBlocks(), undefined);
 }
 
 /// How wgmma finds rows of 128 bytes, swizzled, 8 of them 1024 bytes apart
@@ -68,7 +72,7 @@ Value WarpgroupProduct::getDescriptor(Value memory) {
   return b.bitOr(b.toI64(address), b.i64(swizzle128 | stride | leading));
 }
 
-Value WarpgroupProduct::multiplyBlock(Value block, Value x, Value w,
+Value WarpgroupProduct::multiplyBlock(Value block, Value rows, Value columns,
                                       bool replaces) {
   const TileGeometry &geometry = frame.geometry;
   MLIRContext *context = b.getContext();
@@ -76,10 +80,11 @@ Value WarpgroupProduct::multiplyBlock(Value block, Value x, Value w,
                           : geometry.elementType.isBF16()
                               ? NVVM::WGMMATypes::bf16
                               : NVVM::WGMMATypes::tf32;
-  auto shape = NVVM::MMAShapeAttr::get(context, kRows, geometry.tileN,
+  auto shape = NVVM::MMAShapeAttr::get(context, kRows, geometry.wgmmaColumns(),
                                        kStepBytes / geometry.elementBytes);
   return NVVM::WgmmaMmaAsyncOp::create(
-      b, getBlockType(), block, x, w, shape, type, type, NVVM::WGMMATypes::f32,
+      b, getBlockType(), block, rows, columns, shape, type, type,
+      NVVM::WGMMATypes::f32,
       replaces ? NVVM::WGMMAScaleOut::zero : NVVM::WGMMAScaleOut::one,
       NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row,
       NVVM::MMALayout::col, /*satfinite=*/NVVM::MMAIntOverflowAttr());
@@ -89,15 +94,17 @@ SmallVector<Value> WarpgroupProduct::multiply(ValueRange blocks, Value stage,
                                               bool replaces) {
   const TileGeometry &geometry = frame.geometry;
   Value offset = b.toI64(b.mul(stage, geometry.stageBytes() / 16));
-  Value x = b.add(firstOfX, offset), w = b.add(firstOfW, offset);
+  Value rows = b.add(firstOfRows, offset);
+  Value columns = b.add(firstOfColumns, offset);
   SmallVector<Value> results(blocks);
   NVVM::WgmmaFenceAlignedOp::create(b);
-  for (auto [ofX, ofW] : getSteps(geometry)) {
-    for (unsigned i = 0; i != rowBlocks(); ++i) {
-      int64_t inX = (ofX * kStepBytes + i * kRows * geometry.rowBytes) / 16;
-      int64_t inW = ofW * kStepBytes / 16;
-      results[i] =
-          multiplyBlock(results[i], b.add(x, inX), b.add(w, inW), replaces);
+  for (auto [ofRows, ofColumns] : getSteps(geometry)) {
+    for (unsigned i = 0; i != numBlocks(); ++i) {
+      int64_t inRows =
+          (ofRows * kStepBytes + i * kRows * geometry.rowBytes) / 16;
+      int64_t inColumns = ofColumns * kStepBytes / 16;
+      results[i] = multiplyBlock(results[i], b.add(rows, inRows),
+                                 b.add(columns, inColumns), replaces);
     }
     replaces = false;
   }
@@ -108,7 +115,7 @@ SmallVector<Value> WarpgroupProduct::multiply(ValueRange blocks, Value stage,
 /// `block` after `text`: without the dependence its registers could be read
 /// before.
 Value WarpgroupProduct::tie(Value block, StringRef text) {
-  unsigned count = frame.geometry.tileN / 2;
+  unsigned count = frame.geometry.wgmmaColumns() / 2;
   SmallVector<Value> registers;
   std::string constraints;
   for (int64_t i = 0; i != count; ++i) {
@@ -134,7 +141,7 @@ SmallVector<Value> WarpgroupProduct::wait(ValueRange blocks, unsigned pending) {
 SmallVector<Value> WarpgroupProduct::getAccumulators(ValueRange blocks) {
   SmallVector<Value> accumulators;
   for (Value block : blocks)
-    for (int64_t i = 0; i != frame.geometry.tileN / 2; ++i)
+    for (int64_t i = 0; i != frame.geometry.wgmmaColumns() / 2; ++i)
       accumulators.push_back(LLVM::ExtractValueOp::create(b, block, i));
   return accumulators;
 }

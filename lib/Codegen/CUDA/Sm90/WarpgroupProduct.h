@@ -22,11 +22,15 @@ namespace mlir::tenon {
 /// The accumulators of a block are one struct of N / 2 f32. Of 16 rows by 8
 /// columns a thread has 4, as with mma.sync (Sm80/WarpProduct.h): the warps of
 /// the group have 16 rows of the block each.
+///
+/// With swapped operands w stands for x and x for w: blocks are of 64 of the
+/// tile's columns by its rows, and their structs of M / 2 f32.
 class WarpgroupProduct {
 public:
   explicit WarpgroupProduct(TiledFrame &frame);
 
-  unsigned rowBlocks() const;
+  /// The accumulators of all blocks.
+  int64_t numAccumulators() const;
   /// The structs' type, and some without values for a first product.
   Type getBlockType();
   SmallVector<Value> getUndefined();
@@ -38,17 +42,18 @@ public:
   /// Waits until all groups but the `pending` youngest are done. Gives the
   /// blocks that hold what they computed.
   SmallVector<Value> wait(ValueRange blocks, unsigned pending);
-  /// The accumulators one by one, row blocks outermost.
+  /// The accumulators one by one, block by block.
   SmallVector<Value> getAccumulators(ValueRange blocks);
 
 private:
   Value getDescriptor(Value memory);
-  Value multiplyBlock(Value block, Value x, Value w, bool replaces);
+  unsigned numBlocks() const { return frame.geometry.wgmmaBlocks(); }
+  Value multiplyBlock(Value block, Value rows, Value columns, bool replaces);
   Value tie(Value block, StringRef text);
 
   TiledFrame &frame;
   KernelBuilder &b;
-  Value firstOfX, firstOfW; ///< descriptors, of stage 0
+  Value firstOfRows, firstOfColumns; ///< descriptors, of stage 0
 };
 
 } // namespace mlir::tenon

@@ -48,6 +48,12 @@ struct TileGeometry {
   int64_t warpM() const { return tileM / warpsM; }
   int64_t warpN() const { return tileN / warpsN; }
 
+  // What wgmma computes: blocks of 64 rows, as many of them for a warpgroup, by
+  // columns. With swapped operands its rows are columns of the tile.
+  bool isSwapped() const { return schedule.hasSwappedOperands(); }
+  int64_t wgmmaBlocks() const { return (isSwapped() ? warpN() : warpM()) / 16; }
+  int64_t wgmmaColumns() const { return isSwapped() ? tileM : tileN; }
+
   /// Rows from one of a warp's blocks of 16 to its next: the four warps of a
   /// warpgroup share a wgmma of 64 rows.
   int64_t rowBlockStride() const { return isWgmma() ? 64 : 16; }

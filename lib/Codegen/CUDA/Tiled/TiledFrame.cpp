@@ -114,8 +114,9 @@ void TiledFrame::computePlace() {
   warpColumn = b.mul(b.div(warp, geometry.warpsM), geometry.warpN());
 }
 
-/// Of a wgmma kernel, whose first warpgroup copies. A tile's rows are divided
-/// among its warpgroups, and every 64 of these among four warps.
+/// Of a wgmma kernel, whose first warpgroup copies. A tile's rows, or with
+/// swapped operands its columns, are divided among its warpgroups, and every 64
+/// of these among four warps.
 void TiledFrame::computeWarpgroupPlace() {
   warpgroup = b.shiftRight(warp, 2);
   tileWarp = b.sub(warp, 4);
@@ -124,9 +125,11 @@ void TiledFrame::computeWarpgroupPlace() {
   if (geometry.schedule.getPingPong())
     thread = b.bitAnd(thread, kWarpgroupThreads - 1);
   else
-    warpRow = b.add(warpRow, b.mul(b.sub(warpgroup, 1),
-                                   geometry.tileM * 4 / geometry.warpsM));
+    warpRow =
+        b.add(warpRow, b.mul(b.sub(warpgroup, 1), 64 * geometry.wgmmaBlocks()));
   warpColumn = b.i32(0);
+  if (geometry.isSwapped())
+    std::swap(warpRow, warpColumn);
 }
 
 void KeptScalar::store(Value value) {

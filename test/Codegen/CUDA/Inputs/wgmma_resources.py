@@ -16,7 +16,7 @@ from tiled_resources import assemble
 
 TARGET = "sm_90a"
 SHARED_BYTES = 232448  # that a block may have
-# Types of x and w and of the result, the tile, and what else is to be said. 168 columns are subtiles of 8 alone. Five
+# Types of x and w and of the result, the tile, and what else is to be said: last those with swapped operands. 168 columns are subtiles of 8 alone. Five
 # stages with ping-pong leave the epilogue less shared memory, so narrower subtiles.
 SCHEDULES = (
     (("bf16", "bf16"), "128x256x64", "8x1", 4, "cluster = 2x1"),
@@ -30,6 +30,11 @@ SCHEDULES = (
     (("f16", "f16"), "192x128x64", "4x1", 4, "stream_k = true, ping_pong = true"),
     (("f16", "f16"), "64x256x64", "4x1", 4, "stream_k = true, ping_pong = true"),
     (("bf16", "f32"), "128x168x64", "8x1", 4, "stream_k = true"),
+    (("bf16", "bf16"), "8x128x64", "1x4", 10, "stream_k = true"),
+    (("bf16", "bf16"), "256x128x64", "1x8", 4, "cluster = 2x1"),
+    (("f16", "f16"), "128x128x64", "1x4", 5, "stream_k = true, cluster = 1x2"),
+    (("bf16", "f32"), "128x192x64", "1x4", 4, "stream_k = true, ping_pong = true"),
+    (("f32", "f32"), "72x256x32", "1x8", 4, "stream_k = true, cluster = 2x1"),
 )
 # M, N and K: tiles that fit, and tiles beyond M and N.
 SHAPES = ((4096, 4032, 4096), ("?", 4040, 4096))

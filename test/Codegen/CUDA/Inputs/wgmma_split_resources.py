@@ -18,15 +18,18 @@ SCHEDULES = (
     ("fp16x3", "128x96", "4x1", 6, ""),
     ("fp16x3", "64x192", "4x1", 6, ", stream_k = true"),
     ("fp16x3", "64x192", "4x1", 6, ", ping_pong = true"),
+    ("fp16x3", "96x128", "1x4", 6, ", stream_k = true"),
+    ("fp16x3", "176x128", "1x8", 4, ", cluster = 2x1"),
     ("fp16", "128x256", "8x1", 4, ", cluster = 2x1"),
     ("fp16", "256x128", "8x1", 4, ", stream_k = true, cluster = 1x2"),
     ("fp16", "128x176", "4x1", 5, ", cluster = 1x2, ping_pong = true"),
+    ("fp16", "16x128", "1x4", 10, ", stream_k = true"),
 )
 # M and N: tiles that fit, and tiles beyond both.
 SHAPES = ((4096, 4032), ("?", 4040))
 # TMA cannot store its rows. The tiles of fp16x3 with 64 rows a warpgroup have registers for that.
 SHAPE_BY_THREADS = ("?", 4033)
-ROWS_BY_THREADS = {"4x1": "64x", "8x1": "128x"}
+ROWS_BY_THREADS = {"4x1": "64x", "8x1": "128x", "1x4": "96x", "1x8": "176x"}
 K = 512  # columns of the halves
 # Each an operand's declaration, if it has one, and the ops on what `@` stands for.
 EPILOGUES = {

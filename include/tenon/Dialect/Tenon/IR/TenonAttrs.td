@@ -121,7 +121,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     |------------|---------|
     | `family`   | `mma_sync`: sm_80's cp.async, ldmatrix and mma.sync; `wgmma`: sm_90a's TMA and wgmma, with warps that copy beside those that multiply |
     | `tile`     | what a thread block computes at a time, M x N x K in elements |
-    | `warps`    | warps along M and N that multiply a tile, each with an equal part of it |
+    | `warps`    | warps along M and N that multiply a tile, each with an equal part of it; with `wgmma` all lie along M, or along N with operands swapped, below |
     | `stages`   | tiles of K in flight in shared memory |
     | `swizzle`  | bytes of a row in shared memory, over which 16-byte chunks are permuted: K's extent in bytes |
     | `raster`   | row tiles in a group; blocks walk through a group column by column, so that they share rows of w in L2 |
@@ -146,6 +146,12 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `resident` | one kernel: all row tiles of a column are on the GPU together and exchange moments before they store |
     | `input_moments` | moments of x give those of the product, which its kernel normalises |
 
+    One wgmma has 64 rows, and columns by eights. With `warps` along M its rows
+    are those of x, so tiles have 64 of them at least. With `warps = 1x4` or
+    `1x8` operands are swapped: the kernel computes `w x^T`, whose rows are those
+    of w. Tiles then have 8 to 256 rows of x, in steps of 8, and no others are
+    multiplied in vain where M is small.
+
     Which schedules a target and an element type can take is checked where they
     are known (`findProblem`, Target/Schedule.h).
 
@@ -154,6 +160,8 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     ```mlir
     #tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4, stages = 3,
                     swizzle = 128, raster = 8, blocks = 1, stream_k = true>
+    #tenon.schedule<wgmma, tile = 16x128x64, warps = 1x4, stages = 10,
+                    swizzle = 128, raster = 128, blocks = 1, stream_k = true>
     ```
 
     Errors: an extent that is not positive; another number of extents.
@@ -204,6 +212,11 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     /// those of one instruction.
     int64_t getMomentRows() const {
       return getFamily() == KernelFamily::Wgmma ? 64 : getTile()[0];
+    }
+    /// Whether wgmma multiplies rows of w by those of x, and so gives the
+    /// transposed product.
+    bool hasSwappedOperands() const {
+      return getFamily() == KernelFamily::Wgmma && getWarps()[0] == 1;
     }
     /// Whether x and w are what `tenon.split` gives.
     bool isSplit() const {

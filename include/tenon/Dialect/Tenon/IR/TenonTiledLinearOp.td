@@ -46,6 +46,10 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     training batch norm: all tiles of a column are at work together, exchange
     moments in the workspace, and finish what they have in registers.
 
+    With a schedule whose operands are swapped a kernel reduces nothing: its region
+    has neither `tenon.moments` nor a training batch norm. All else is the same as
+    with others.
+
     On tensors it gives one result for each output; on memrefs none. One kernel
     comes of it (`--tenon-emit-kernels`).
 

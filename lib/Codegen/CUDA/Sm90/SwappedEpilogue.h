@@ -1,0 +1,60 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The epilogue of a wgmma kernel with swapped operands.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_SM90_SWAPPEDEPILOGUE_H
+#define TENON_LIB_CODEGEN_CUDA_SM90_SWAPPEDEPILOGUE_H
+
+#include "../ElementEmitter.h"
+#include "SubtileCopies.h"
+
+namespace mlir::tenon {
+
+/// Finishes tiles on the accumulators of the transposed product as they are: of
+/// every 64 columns a thread has two, 8 apart, and of every 8 rows two
+/// neighbours. So it loads what it needs of an operand with one value a column
+/// once a tile.
+///
+/// What has M x N elements TMA moves, subtile by subtile, as TmaEpilogue.h has
+/// it. Where TMA cannot, threads load and store their elements themselves.
+class SwappedEpilogue {
+public:
+  SwappedEpilogue(TiledFrame &frame, TiledLinearOp op,
+                  std::optional<EpilogueSubtiles> subtiles);
+
+  /// Null if the threads move all themselves.
+  SubtileCopies *getCopies() { return copies ? &*copies : nullptr; }
+
+  /// While the last products of a turn are computed: loads the operands that
+  /// have one value a column, if TMA moves the others and there are registers
+  /// for them.
+  void prepare(const WorkItem &item);
+  /// Finishes a tile. `accumulators` are as WarpgroupProduct gives them.
+  void emit(const WorkItem &item, ValueRange accumulators);
+
+private:
+  class Subtile;
+  void prepareColumns(const WorkItem &item, int64_t block);
+
+  TiledFrame &frame;
+  KernelBuilder &b;
+  TiledLinearOp op;
+  EpiloguePlan plan;
+  std::optional<SubtileCopies> copies;
+  int64_t rows;                      ///< of a subtile
+  SmallVector<BlockArgument> perRow; ///< operands that the threads load by row
+  /// Of the tile's columns that the thread has, two for every 64.
+  SmallVector<std::unique_ptr<ElementEmitter>> emitters;
+  SmallVector<Value> columns, columnsInRange; ///< theirs; i64, i1 or null
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_SM90_SWAPPEDEPILOGUE_H

@@ -1,0 +1,142 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits transposing ldmatrix and stmatrix, or accesses of one f32, at swizzled
+// places.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SwappedFragments.h"
+
+#include "../ElementEmitter.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Rows of a block, and bytes of a row in shared memory: a chunk of 16 of them
+/// lies at its number xor that of the row.
+static constexpr int64_t kRows = 8, kRowBytes = 128;
+
+SwappedFragments::SwappedFragments(TiledFrame &frame,
+                                   const EpilogueSubtiles &subtiles,
+                                   const SubtileTensor &tensor, Value memory)
+    : b(frame.b), tensor(tensor), boxBytes(subtiles.getBoxBytes(tensor)),
+      numBlocks(subtiles.rows / kRows) {
+  assert(tensor.rowBytes == kRowBytes && "a box is as wide as a swizzle");
+  first = b.add(b.toAddress(memory), isNarrow() ? getFirstOfMatrices(frame)
+                                                : getFirstElement(frame));
+}
+
+/// To ldmatrix and stmatrix a lane gives the address of a row of 8 elements:
+/// lanes 0 to 7 of a block's rows, the next 8 of the next chunk of the same
+/// rows, the others the same of the next block.
+Value SwappedFragments::getFirstOfMatrices(TiledFrame &frame) {
+  Value row = b.bitAnd(frame.lane, kRows - 1);
+  Value chunk = b.bitOr(b.shiftLeft(b.bitAnd(frame.warp, 3), 1),
+                        b.bitAnd(b.shiftRight(frame.lane, 3), 1));
+  Value block = b.shiftRight(frame.lane, 4);
+  return b.add(
+      b.mul(block, kRows * kRowBytes),
+      b.add(b.mul(row, kRowBytes), b.shiftLeft(b.bitXor(chunk, row), 4)));
+}
+
+/// A box has the columns of two warps. The 32 lanes of an access have 4 rows of
+/// 8 columns, and meet no bank twice: the rows are even, and the columns two
+/// neighbouring chunks.
+Value SwappedFragments::getFirstElement(TiledFrame &frame) {
+  Value warp = b.bitAnd(frame.warp, 3);
+  Value row = b.shiftLeft(b.bitAnd(frame.lane, 3), 1);
+  Value column = b.shiftRight(frame.lane, 2);
+  Value chunk =
+      b.bitOr(b.shiftLeft(b.bitAnd(warp, 1), 2), b.shiftRight(column, 2));
+  Value inRow = b.bitOr(b.shiftLeft(b.bitXor(chunk, row), 4),
+                        b.shiftLeft(b.bitAnd(column, 3), 2));
+  return b.add(b.mul(b.shiftRight(warp, 1), boxBytes),
+               b.add(b.mul(row, kRowBytes), inRow));
+}
+
+static Value getPointer(KernelBuilder &b, Value address) {
+  auto type = LLVM::LLVMPointerType::get(
+      b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
+  return LLVM::IntToPtrOp::create(b, type, address);
+}
+
+Value SwappedFragments::getMatrices(unsigned block) {
+  return b.offset(getPointer(b, first), block * kRows * kRowBytes);
+}
+
+/// Of f32: element `index` of the thread's 4. The next row, and the column 8
+/// further on, change bits of the address that are not set.
+Value SwappedFragments::getElement(unsigned block, unsigned index) {
+  int64_t bits = (index % 2 ? kRowBytes | 16 : 0) | (index / 2 ? 32 : 0);
+  Value element = bits == 0 ? first : b.bitXor(first, bits);
+  return b.offset(getPointer(b, element), block * kRows * kRowBytes);
+}
+
+/// One block of 16 bits, or two: of each the first 8 columns, then the others.
+void SwappedFragments::loadMatrices(unsigned block,
+                                    SmallVectorImpl<Value> &elements) {
+  unsigned count = block + 1 == numBlocks ? 2 : 4;
+  auto type = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), SmallVector<Type>(count, b.getI32Type()));
+  Value loaded = NVVM::LdMatrixOp::create(
+      b, type, getMatrices(block), count, NVVM::MMALayout::col,
+      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+      NVVM::LdStMatrixEltType::B16);
+  for (int64_t i = 0; i != count; ++i) {
+    Value both =
+        LLVM::BitcastOp::create(b, VectorType::get(2, tensor.elementType),
+                                LLVM::ExtractValueOp::create(b, loaded, i));
+    for (int64_t j = 0; j != 2; ++j)
+      elements.push_back(
+          castFloat(b, vector::ExtractOp::create(b, both, j), b.getF32Type()));
+  }
+}
+
+SmallVector<Value> SwappedFragments::load() {
+  SmallVector<Value> elements;
+  if (isNarrow()) {
+    for (unsigned block = 0; block < numBlocks; block += 2)
+      loadMatrices(block, elements);
+    return elements;
+  }
+  for (unsigned i = 0; i != 4 * numBlocks; ++i)
+    elements.push_back(LLVM::LoadOp::create(
+        b, b.getF32Type(), getElement(i / 4, i % 4), /*alignment=*/4));
+  return elements;
+}
+
+/// Those of `block`, and of the one before where that is not written yet.
+void SwappedFragments::storeMatrices(unsigned block) {
+  NVVM::StMatrixOp::create(b, getMatrices(block / 2 * 2), words,
+                           NVVM::MMALayout::col,
+                           NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+                           NVVM::LdStMatrixEltType::B16);
+  words.clear();
+}
+
+void SwappedFragments::store(unsigned block, ArrayRef<Value> elements) {
+  if (!isNarrow()) {
+    for (auto [index, element] : llvm::enumerate(elements))
+      LLVM::StoreOp::create(b, castFloat(b, element, tensor.elementType),
+                            getElement(block, index), /*alignment=*/4);
+    return;
+  }
+  auto type = VectorType::get(2, tensor.elementType);
+  for (unsigned i = 0; i != 4; i += 2) {
+    SmallVector<Value> both;
+    for (Value element : elements.slice(i, 2))
+      both.push_back(castFloat(b, element, tensor.elementType));
+    words.push_back(LLVM::BitcastOp::create(
+        b, b.getI32Type(), vector::FromElementsOp::create(b, type, both)));
+  }
+  if (block % 2 == 1 || block + 1 == numBlocks)
+    storeMatrices(block);
+}

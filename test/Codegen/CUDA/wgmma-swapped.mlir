@@ -1,0 +1,89 @@
+// Kernels of wgmma with swapped operands: w's rows are those of wgmma, and the epilogue's tensors are transposed on their
+// way through shared memory.
+// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+
+// Boxes of x's and w's tile rows as ever; of the epilogue, all rows of the tile by 64 columns.
+// CHECK-LABEL: func.func @layer(
+// CHECK: gpu.launch_func @kernels::@layer_tiled {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 24x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 24x64, swizzle = 128>, #tenon.tensor_map<box = 24x64, swizzle = 128>]
+// CHECK: llvm.func @layer_tiled(%{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^}]*}}}, %[[RMAP:[^:]*]]: {{[^}]*}}}, %[[YMAP:[^:]*]]: {{[^}]*}}}, {{.*}}nvvm.reqntid = array<i32: 256>
+// The only subtile of the residual, 24 rows of 128 bytes.
+// CHECK: mbarrier.arrive.expect_tx{{.*}} %c3072_i32
+// CHECK: cp.async.bulk.tensor.shared.cluster.global {{.*}}, %[[RMAP]],
+// CHECK-NOT: cp.async.bulk.tensor
+// CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 24, k = 16>
+// The bias of the thread's two columns is on its way before the last products are there.
+// CHECK: %[[B0:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: %[[B1:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK-NOT: llvm.ptr<1> -> f32
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// Three blocks of 8 rows, two at a time.
+// CHECK: nvvm.ldmatrix {{.*}}mma_layout<col>, num = 4
+// CHECK: nvvm.ldmatrix {{.*}}mma_layout<col>, num = 2
+// CHECK-NOT: nvvm.ldmatrix
+// Neighbouring accumulators are neighbouring rows of one column.
+// CHECK-COUNT-2: arith.addf %{{.*}}, %[[B0]]
+// CHECK-COUNT-2: arith.addf %{{.*}}, %[[B1]]
+// CHECK: nvvm.stmatrix {{.*}}mma_layout<col>{{.*}} : !llvm.ptr<3>, i32, i32, i32, i32
+// CHECK: nvvm.stmatrix {{.*}}mma_layout<col>{{.*}} : !llvm.ptr<3>, i32, i32{{$}}
+// CHECK: fence.proxy.async.shared::cta
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]],
+// CHECK-NOT: cp.async.bulk.tensor
+// CHECK: llvm.func @layer_tiled_unaligned(
+func.func @layer(%x: memref<?x136xbf16>, %w: memref<72x136xbf16>, %b: memref<72xf32>, %r: memref<?x72xbf16>, %y: memref<?x72xbf16>) {
+  tenon.tiled_linear %x, %w : memref<?x136xbf16>, memref<72x136xbf16>
+      epilogue(%acc: tensor<?x72xf32>, %bias = %b: memref<72xf32>, %res = %r: memref<?x72xbf16>) outs(%y: memref<?x72xbf16>)
+      schedule<wgmma, tile = 24x64x64, warps = 1x4, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    %0 = tenon.add %acc, %bias : tensor<?x72xf32>, tensor<72xf32>
+    %1 = tenon.add %0, %res : tensor<?x72xf32>, tensor<?x72xbf16>
+    %2 = tenon.cast %1 : tensor<?x72xf32> -> tensor<?x72xbf16>
+    tenon.yield %2 : tensor<?x72xbf16>
+  }
+  return
+}
+
+// -----
+
+// f32: two boxes of 32 columns, and as many rows as fit twice, 24 of 72; elements are stored one by one.
+// CHECK-LABEL: func.func @wide(
+// CHECK: @wide_tiled {{.*}}#tenon.tensor_map<box = 72x32, swizzle = 128, rounds_tf32 = true>, #tenon.tensor_map<box = 128x32, swizzle = 128, rounds_tf32 = true>, #tenon.tensor_map<box = 24x32, swizzle = 128>]
+// CHECK: llvm.func @wide_tiled(%{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^}]*}}}, %[[YMAP:[^:]*]]: {{[^}]*}}},
+// CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 72, k = 8>
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-COUNT-12: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]], {{.*}} box[%[[COLUMN:.*]], %[[ROW:.*]]]
+// CHECK: %[[COLUMN1:.*]] = arith.addi %[[COLUMN]], %c32_i32
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]], {{.*}} box[%[[COLUMN1]], %[[ROW]]]
+// CHECK-COUNT-4: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]],
+// CHECK-NOT: nvvm.cp.async.bulk.tensor.global
+func.func @wide(%x: memref<?x128xf32>, %w: memref<256x128xf32>, %y: memref<?x256xf32>) {
+  tenon.tiled_linear %x, %w : memref<?x128xf32>, memref<256x128xf32>
+      epilogue(%acc: tensor<?x256xf32>) outs(%y: memref<?x256xf32>)
+      schedule<wgmma, tile = 72x128x32, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    tenon.yield %acc : tensor<?x256xf32>
+  }
+  return
+}
+
+// -----
+
+// TMA cannot store rows of 25 elements, so threads do, each where it lies within M and N. With M = 1 none but the first
+// of a thread's rows is computed.
+// CHECK-LABEL: func.func @row(
+// CHECK: @row_tiled {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 8x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
+// CHECK: llvm.func @row_tiled(
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-COUNT-2: math.exp
+// CHECK-NOT: math.exp
+// CHECK-COUNT-4: @p st.global.b16
+// CHECK-NOT: st.global
+// CHECK-NOT: cp.async.bulk
+// CHECK: llvm.func @row_tiled_unaligned(
+func.func @row(%x: memref<1x64xf16>, %w: memref<25x64xf16>, %y: memref<1x25xf16>) {
+  tenon.tiled_linear %x, %w : memref<1x64xf16>, memref<25x64xf16>
+      epilogue(%acc: tensor<1x25xf16>) outs(%y: memref<1x25xf16>)
+      schedule<wgmma, tile = 8x64x64, warps = 1x4, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
+    %0 = tenon.sigmoid %acc : tensor<1x25xf16>
+    tenon.yield %0 : tensor<1x25xf16>
+  }
+  return
+}

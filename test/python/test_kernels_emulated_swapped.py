@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels of wgmma with swapped operands, run by the emulator of PTX on few rows and ragged ones."""
+
+import shutil
+
+import numpy as np
+import pytest
+from ptx_emulator.host import ELEMENTS, Model
+from ptx_emulator.layers import SLOPE, Layer, Operands, random, to_bits, to_numbers, wgmma
+
+pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
+
+STREAM, CLUSTERS, PING_PONG = ", stream_k = true", [", cluster = 2x1", ", cluster = 1x2"], ", ping_pong = true"
+FP16, FP16X3 = ", method = fp16", ", method = fp16x3"
+# A layer, the values of M that one executable is run with, and how many blocks run at once. Threads move what TMA
+# cannot: rows of 20 elements of 16 bits, or of 21 of f32.
+PRODUCTS = {
+    "bf16_8": (Layer("sm_90a", wgmma("8x64", 64, "1x4"), 72, 136, "bf16"), (1, 8, 13), 4),
+    "f16_16_stream_k": (Layer("sm_90a", wgmma("16x128", 64, "1x8", STREAM), 200, 512, "f16"), (1, 13, 64), 3),
+    "bf16_40_three_blocks": (Layer("sm_90a", wgmma("40x192", 64, "1x4", STREAM), 200, 200, "bf16"), (13, 100), 4),
+    "f16_24_ping_pong": (Layer("sm_90a", wgmma("24x64", 64, "1x4", PING_PONG), 136, 200, "f16"), (100,), 2),
+    "bf16_256": (Layer("sm_90a", wgmma("256x64", 64, "1x4"), 72, 72, "bf16"), (200,), 2),
+    "bf16_cluster_of_x": (Layer("sm_90a", wgmma("16x64", 64, "1x4", CLUSTERS[1]), 200, 136, "bf16"), (13, 64), 4),
+    "f16_cluster_of_w": (Layer("sm_90a", wgmma("8x128", 64, "1x8", STREAM + CLUSTERS[0]), 136, 264, "f16"), (64,), 4),
+    "tf32_8": (Layer("sm_90a", wgmma("8x64", 32, "1x4"), 72, 72), (1, 8, 13), 4),
+    "tf32_72_cluster": (Layer("sm_90a", wgmma("72x128", 32, "1x8", STREAM + CLUSTERS[0]), 200, 264), (100, 200), 4),
+    "fp16": (Layer("sm_90a", wgmma("16x64", 64, "1x4", FP16), 72, 100, factors=True), (13,), 4),
+    "fp16x3": (Layer("sm_90a", wgmma("16x128", 64, "1x8", STREAM + FP16X3), 136, 300, factors=True), (1, 64), 4),
+    "bf16_by_threads": (Layer("sm_90a", wgmma("16x64", 64, "1x4", STREAM), 84, 512, "bf16"), (1, 13, 64), 3),
+    "tf32_by_threads": (Layer("sm_90a", wgmma("24x64", 32, "1x4"), 85, 72), (1, 40), 4),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_product(name, tmp_path):
+    layer, rows, resident = PRODUCTS[name]
+    model = layer.compile(tmp_path, resident)
+    spread = 3.0 if layer.factors else 0.0
+    for m in rows:
+        x, w = random(m, layer.k, spread=spread), random(layer.n, layer.k, spread=spread, seed=4)
+        if layer.element == "f32" and not layer.factors:  # numbers that tf32 holds
+            x, w = ((a.view(np.uint32) & 0xFFFFE000).view(np.float32) for a in (x, w))
+        operands = Operands(layer, x, w)
+        assert operands.right(operands.run(model, seed=1)), f"M = {m}"
+        assert operands.right(operands.run(model, seed=2)), f"M = {m}, once more"
+    assert operands.right(operands.run(model, shift=4 if layer.element == "f32" and not layer.factors else 2))
+
+
+# M that is known, N, and the tile: TMA moves [M, N] tensors, or threads do.
+STATIC = {
+    "one_row": (1, 72, "8x64", "1x4", ""),
+    "one_row_stream_k": (1, 136, "8x128", "1x8", STREAM),
+    "one_row_by_threads": (1, 74, "8x64", "1x4", ""),
+    "ragged": (13, 72, "16x64", "1x4", ""),
+    "whole": (48, 128, "48x128", "1x8", ""),
+    "two_tiles": (48, 64, "24x64", "1x4", ""),
+    "by_threads": (13, 74, "16x64", "1x4", ""),
+}
+K, WORKSPACE = 200, 6292992
+
+
+def static_layer(m, n, schedule):
+    """Return y = (x w^T + b) * s and z = leaky_relu(y) + r - q, in three types; y may stand in r's memory."""
+    x, w, t = f"memref<{m}x{K}xbf16>", f"memref<{n}x{K}xbf16>", f"tensor<{m}x{n}xf32>"
+    r, q, y = (f"memref<{m}x{n}x{element}>" for element in ("f32", "f16", "bf16"))
+    s, b = f"memref<{m}x1xf32>", f"memref<{n}xf32>"
+    return f"""
+func.func @layer(%x: {x}, %w: {w}, %b: {b}, %s: {s}, %r: {r}, %q: {q}, %y: {y}, %ws: memref<{WORKSPACE}xi8>) {{
+  tenon.tiled_linear %x, %w : {x}, {w}
+      epilogue(%acc: {t}, %bias = %b: {b}, %scale = %s: {s}, %res = %r: {r}, %sub = %q: {q}) outs(%r: {r}, %y: {y})
+      {f"workspace(%ws: memref<{WORKSPACE}xi8>)" if "stream_k" in schedule else ""}
+      schedule<{schedule}> {{
+    %0 = tenon.add %acc, %bias : {t}, tensor<{n}xf32>
+    %1 = tenon.mul %0, %scale : {t}, tensor<{m}x1xf32>
+    %2 = tenon.leaky_relu %1 {{negative_slope = {SLOPE}}} : {t}
+    %3 = tenon.add %2, %res : {t}, {t}
+    %4 = tenon.sub %3, %sub : {t}, {q.replace("memref", "tensor")}
+    %5 = tenon.cast %1 : {t} -> {y.replace("memref", "tensor")}
+    tenon.yield %4, %5 : {t}, {y.replace("memref", "tensor")}
+  }}
+  return
+}}"""
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_epilogue(name, tmp_path):
+    m, n, tile, warps, options = STATIC[name]
+    model = Model(static_layer(m, n, wgmma(tile, 64, warps, options)), "sm_90a", tmp_path, resident=3)
+    x, w = to_bits(random(m, K), "bf16"), to_bits(random(n, K, seed=4), "bf16")
+    b, s, r = random(1, n, seed=5)[0], random(m, 1, seed=6), random(m, n, seed=7)
+    q = to_bits(random(m, n, seed=8), "f16")
+    device, workspace = model.device, np.zeros(WORKSPACE, np.uint8)
+    z, y = device.put(r), device.empty((m, n), ELEMENTS["bf16"])
+    model.run("layer", x, w, b, s, z, q, y, workspace)
+    assert model.launched == ["layer_tiled"]
+    x, w = to_numbers(x, "bf16"), to_numbers(w, "bf16")
+    expected = (x @ w.T + b) * s
+    bound = 2.0**-18 * (np.abs(x) @ np.abs(w).T + np.abs(b)) * np.abs(s)
+    assert (np.abs(to_numbers(device.get(y), "bf16") - expected) <= bound + 2.0**-8 * np.abs(expected)).all()
+    other = np.where(expected > 0, expected, SLOPE * expected) + r - to_numbers(q, "f16")
+    assert (np.abs(device.get(z) - other) <= bound + 2.0**-20 * (np.abs(r) + np.abs(expected) + 1)).all()
