@@ -12,6 +12,7 @@
 
 #include "ElementwiseToEpilogue.h"
 
+#include "tenon/Dialect/Tenon/IR/EpilogueLimits.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -73,12 +74,18 @@ static bool isRoot(Operation *op) {
 /// `root` and the elementwise ops that nothing else reads, in block order.
 static SmallVector<Operation *> collectGroup(Operation *root) {
   llvm::SmallSetVector<Operation *, 8> group;
+  llvm::SmallPtrSet<Value, 8> inputs(root->operand_begin(),
+                                     root->operand_end());
   group.insert(root);
   for (Operation *op = root->getPrevNode(); op; op = op->getPrevNode())
     if (isElementwise(op) && !op->use_empty() &&
+        inputs.size() + op->getNumOperands() <= kMaxEpilogueOperands &&
         llvm::all_of(op->getUsers(),
-                     [&](Operation *user) { return group.contains(user); }))
+                     [&](Operation *user) { return group.contains(user); })) {
       group.insert(op);
+      inputs.erase(op->getResult(0));
+      inputs.insert(op->operand_begin(), op->operand_end());
+    }
   SmallVector<Operation *> ops(group.takeVector());
   std::reverse(ops.begin(), ops.end());
   return ops;

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tenon/Dialect/Tenon/IR/EpilogueLimits.h"
 #include "tenon/Transforms/Fusion.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -41,6 +42,19 @@ static std::string nameOf(Operation *op) {
   return op->getName().getStringRef().str();
 }
 
+/// The epilogue operands that `product` would have with `consumer`.
+static size_t countOperands(Operation *consumer, Operation *product) {
+  llvm::SmallSetVector<Value, 8> operands;
+  if (auto fused = dyn_cast<FusedLinearOp>(product))
+    operands.insert_range(fused.getEpilogueOperands());
+  else if (Value bias = cast<LinearOp>(product).getBias())
+    operands.insert(bias);
+  for (Value operand : consumer->getOperands())
+    if (operand.getDefiningOp() != product)
+      operands.insert(operand);
+  return operands.size();
+}
+
 std::optional<FusionObstacle> tenon::findObstacle(Operation *consumer,
                                                   Operation *product) {
   if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp>(consumer))
@@ -70,6 +84,13 @@ std::optional<FusionObstacle> tenon::findObstacle(Operation *consumer,
           "ColumnOperand",
           "it also reads a per-column result of the same fused op",
           "use the values from before the batch, which are available earlier"};
+  if (countOperands(consumer, product) > kMaxEpilogueOperands)
+    return FusionObstacle{"ManyOperands",
+                          "the epilogue would have more than " +
+                              std::to_string(kMaxEpilogueOperands) +
+                              " operands, and a kernel takes no more",
+                          "it is computed by another kernel; combine operands "
+                          "beforehand where that can be"};
   return std::nullopt;
 }
 
