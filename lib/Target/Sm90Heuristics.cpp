@@ -73,7 +73,10 @@ static double getEfficiency(const LayerProblem &problem,
   auto n = static_cast<double>(schedule.getTile()[1]);
   bool isAlone =
       schedule.getNumThreads() == kWarpgroupThreads && !schedule.getPingPong();
-  double read = 32 * (64 + n) / (64 * n), written = 32 * (m + n) / (m * n);
+  // What the 64 rows of a wgmma are multiplied by.
+  double columns = schedule.hasSwappedOperands() ? m : n;
+  double read = 32 * (64 + columns) / (64 * columns);
+  double written = 32 * (m + n) / (m * n);
   if (!isPromoted(problem))
     return 1 / (0.73 + 0.27 * (read + written)) / (isAlone ? kAloneFactor : 1);
   double efficiency =

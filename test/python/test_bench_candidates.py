@@ -26,7 +26,9 @@ def schedule(given, text):
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "tf32", "fp32"])
-@pytest.mark.parametrize("shape", [(1, 8, 64), (13, 4096, 4096), (128, 32768, 8192), (1024, 8192, 8192), (5000, 5000, 5000)])
+@pytest.mark.parametrize(
+    "shape", [(1, 8, 64), (13, 4096, 4096), (128, 32768, 8192), (1024, 8192, 8192), (5000, 5000, 5000)]
+)
 def test_the_compiler_takes_every_candidate(dtype, shape):
     given = problem(*shape, dtype)
     found = candidates(given)

@@ -58,6 +58,10 @@ constexpr llvm::StringLiteral
     kFast("wgmma, tile = 128x256x64, warps = 8x1, stages = 3, swizzle = 128, "
           "raster = 16, blocks = 1, stream_k = true, cluster = 2x1");
 
+constexpr llvm::StringLiteral
+    kSwapped("wgmma, tile = 16x128x64, warps = 1x4, stages = 10, swizzle = "
+             "128, raster = 8, blocks = 1, stream_k = true");
+
 constexpr TunedSchedule getLine(int64_t m, llvm::StringLiteral schedule) {
   return {TunedSchedule::BF16, m, 4096, 4096, EpilogueClass::Light, schedule};
 }
@@ -140,6 +144,21 @@ TEST_F(TunedSchedulesTest, MeasuredFirst) {
 TEST_F(TunedSchedulesTest, MeasuredNearby) {
   EXPECT_TRUE(choose(getProblem(4096), getLine(4200, kFast)).isTuned);
   EXPECT_FALSE(choose(getProblem(4096), getLine(4200, kSlow)).isTuned);
+}
+
+/// No schedule with swapped operands was measured, so none is predicted; one in
+/// the table is taken, but for what it cannot do.
+TEST_F(TunedSchedulesTest, SwappedOperands) {
+  for (int64_t m : {1, 8, 16, 40, 64, 200})
+    EXPECT_FALSE(choose(getProblem(m), {}).schedule.hasSwappedOperands()) << m;
+  TunedSchedule line = getLine(16, kSwapped);
+  ScheduleChoice tuned = choose(getProblem(16), line);
+  EXPECT_TRUE(tuned.isTuned);
+  EXPECT_EQ(tuned.schedule, line.parse(&context));
+  LayerProblem reduced = getProblem(16);
+  reduced.hasNorm = true;
+  reduced.reduction = ReductionMethod::TwoPhase;
+  EXPECT_FALSE(choose(reduced, line).isTuned);
 }
 
 /// A schedule for one M may be bad for another.

@@ -16,8 +16,8 @@ from tiled_resources import assemble
 
 TARGET = "sm_90a"
 SHARED_BYTES = 232448  # that a block may have
-# Types of x and w and of the result, the tile, and what else is to be said: last those with swapped operands. 168 columns are subtiles of 8 alone. Five
-# stages with ping-pong leave the epilogue less shared memory, so narrower subtiles.
+# Types of x and w and of the result, the tile, and what else is to be said. 168 columns are subtiles of 8 alone. Five
+# stages with ping-pong leave the epilogue less shared memory, so narrower subtiles. The last have operands swapped.
 SCHEDULES = (
     (("bf16", "bf16"), "128x256x64", "8x1", 4, "cluster = 2x1"),
     (("f32", "f32"), "128x256x32", "8x1", 4, "stream_k = true, cluster = 2x1"),
