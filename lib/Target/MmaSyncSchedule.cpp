@@ -24,6 +24,9 @@ static constexpr int64_t kMaxWarps = 32;
 /// Sums of a warp: with more than 128 a thread and the fragments, it would need
 /// more than its 255 registers.
 static constexpr int64_t kMaxWarpSums = 32 * 128;
+/// Columns of a warp with reduction = resident: their states and origins, 16
+/// bytes each at most, lie where it turns its accumulators.
+static constexpr int64_t kMaxResidentWarpColumns = kStagingBytesPerWarp / 16;
 
 /// Sums of a thread for each element: methods as precise as fp32 add up a few
 /// products at a time, and their sums to the others.
@@ -96,12 +99,31 @@ static std::string findCopyProblem(ScheduleAttr schedule) {
   return "";
 }
 
+/// With reduction = resident all tiles of a column are at work in the same turn
+/// and wait for each other before they finish. Kernels beside such a one, for
+/// split products and for pointers that are not aligned, have as many tiles.
+static std::string findResidentProblem(ScheduleAttr schedule) {
+  if (schedule.getReduction() != ReductionMethod::Resident)
+    return "";
+  if (schedule.getStreamK())
+    return "with reduction = resident all tiles of a column wait for each "
+           "other, so stream_k cannot be; leave it out";
+  if (schedule.getBlocks() != 1)
+    return formatv("with reduction = resident a multiprocessor has one block; "
+                   "write blocks = 1, not {0}",
+                   schedule.getBlocks());
+  int64_t columns = schedule.getTile()[1] / schedule.getWarps()[1];
+  if (columns > kMaxResidentWarpColumns)
+    return formatv("with reduction = resident a warp's part of the tile has at "
+                   "most {0} columns, not {1}; use more warps along N",
+                   kMaxResidentWarpColumns, columns);
+  return "";
+}
+
 std::string tenon::findMmaSyncProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getClusterM() != 1 || schedule.getClusterN() != 1 ||
       schedule.getPingPong())
     return "mma_sync has neither clusters nor ping_pong; leave both out";
-  if (schedule.getReduction() == ReductionMethod::Resident)
-    return "mma_sync has no reduction = resident; write reduction = two_phase";
   std::string problem = findRowProblem(schedule);
   if (problem.empty())
     problem = findShapeProblem(schedule, elementType);
@@ -111,7 +133,9 @@ std::string tenon::findMmaSyncProblem(ScheduleAttr schedule, Type elementType) {
     return formatv("mma_sync needs at least 3 stages, not {0}",
                    schedule.getStages());
   problem = findWarpProblem(schedule);
-  return problem.empty() ? findCopyProblem(schedule) : problem;
+  if (problem.empty())
+    problem = findCopyProblem(schedule);
+  return problem.empty() ? findResidentProblem(schedule) : problem;
 }
 
 /// What the blocks of a multiprocessor use together.

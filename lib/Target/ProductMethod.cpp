@@ -90,15 +90,17 @@ SmallVector<int64_t> tenon::getNarrowTileWarps(int64_t rows) {
 }
 
 ScheduleAttr tenon::getGuardSchedule(MLIRContext *context, Precision precision,
-                                     int64_t m, int64_t momentRows) {
-  int64_t rows = momentRows;
-  if (rows == 0)
+                                     int64_t m, ReductionMethod reduction,
+                                     int64_t rows) {
+  bool dependsOnRows = reduction == ReductionMethod::TwoPhase ||
+                       reduction == ReductionMethod::Resident;
+  if (!dependsOnRows)
     rows = !ShapedType::isDynamic(m) && m <= 64 ? 64 : 128;
   return ScheduleAttr::get(
-      context, KernelFamily::MmaSync, /*tile=*/{rows, 64, 32},
+      context, KernelFamily::MmaSync, /*tile=*/{rows, kNarrowTileColumns, 32},
       getNarrowTileWarps(rows), /*stages=*/rows <= 64 ? 4 : 3,
       /*swizzle=*/128, /*raster=*/16, /*blocks=*/1, /*streamK=*/false,
       /*cluster=*/{}, /*pingPong=*/false,
       precision == Precision::FP32 ? ProductMethod::FMA : ProductMethod::Direct,
-      momentRows == 0 ? ReductionMethod::Separate : ReductionMethod::TwoPhase);
+      dependsOnRows ? reduction : ReductionMethod::Separate);
 }

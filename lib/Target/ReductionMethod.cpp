@@ -103,12 +103,15 @@ static std::string findRowProblem(RankedTensorType stored) {
 static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
                                        BatchNormTrainingOp norm) {
   constexpr StringLiteral remedy = "; write reduction = two_phase";
-  if (schedule.getFamily() != KernelFamily::Wgmma)
-    return ("only wgmma kernels wait for other tiles" + remedy).str();
-  if (schedule.getMethod() != ProductMethod::Direct || schedule.getStreamK())
-    return ("method and stream_k leave a tile unfinished when others wait for "
-            "it" +
+  if (schedule.getStreamK())
+    return ("stream_k leaves a tile unfinished when others wait for it" +
             remedy)
+        .str();
+  if (schedule.getFamily() == KernelFamily::Wgmma &&
+      schedule.getMethod() != ProductMethod::Direct)
+    return ("wgmma kernels that wait for other tiles multiply directly, not by "
+            "method " +
+            stringifyProductMethod(schedule.getMethod()) + remedy)
         .str();
   if (norm.getInput().getType().isDynamicDim(0))
     return ("M is dynamic, and all row tiles must fit the GPU" + remedy).str();

@@ -87,13 +87,20 @@ int64_t tenon::getSharedBytes(ScheduleAttr schedule) {
          getUsualBytes(schedule) + getEpilogueBytes(schedule);
 }
 
+/// Columns of a tile for whose states there is room: those of mma_sync's kernels
+/// for pointers that are not aligned have kNarrowTileColumns.
+static int64_t getExchangedColumns(ScheduleAttr schedule) {
+  int64_t columns = schedule.getTile()[1];
+  return isWgmma(schedule) ? columns : std::max(columns, kNarrowTileColumns);
+}
+
 int64_t tenon::getWorkspaceBytes(ScheduleAttr schedule) {
   ArrayRef<int64_t> tile = schedule.getTile();
   int64_t ofBlock = 0;
   if (schedule.getStreamK())
     ofBlock = tile[0] * tile[1] * 4;
   else if (isResident(schedule))
-    ofBlock = 2 * tile[1] * kTaggedStateBytes;
+    ofBlock = 2 * getExchangedColumns(schedule) * kTaggedStateBytes;
   return ofBlock ? getMaxBlocks(schedule) * (8 + ofBlock) : 0;
 }
 

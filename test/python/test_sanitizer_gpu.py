@@ -51,6 +51,8 @@ BATCH_NORM = {
     "two_phase_fp32": (TWO_PHASE, "mma_sync_fp32_128x64_stream_k", 65, 131, 130),
     "wgmma_resident": (RESIDENT, "wgmma_bf16_128x256_2x1", 264, 136, 300),
     "wgmma_resident_tf32": (RESIDENT, "wgmma_tf32_128x128", 1028, 72, 129),
+    "resident": (RESIDENT, "mma_sync_bf16_128x256", 264, 136, 300),
+    "resident_fp32": (RESIDENT, "mma_sync_fp32_128x128", 137, 72, 129),
 }
 
 

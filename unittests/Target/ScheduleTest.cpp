@@ -75,6 +75,23 @@ TEST_F(ScheduleTest, OptionsOfWgmma) {
   EXPECT_EQ(find((Twine(k16Bits) + ", cluster = 1x1").str()), "");
 }
 
+TEST_F(ScheduleTest, Resident) {
+  std::string schedule = "tile = 64x256x64, warps = 2x2, stages = 3, swizzle = "
+                         "128, raster = 8, blocks = ";
+  EXPECT_EQ(find(schedule + "1, reduction = resident"), "");
+  EXPECT_EQ(find(schedule + "2, reduction = resident"),
+            "with reduction = resident a multiprocessor has one block; write "
+            "blocks = 1, not 2");
+  EXPECT_EQ(find(schedule + "1, stream_k = true, reduction = resident"),
+            "with reduction = resident all tiles of a column wait for each "
+            "other, so stream_k cannot be; leave it out");
+  EXPECT_EQ(find("tile = 16x512x64, warps = 1x2, stages = 3, swizzle = 128, "
+                 "raster = 8, blocks = 1, reduction = resident",
+                 "bf16", "sm_90"),
+            "with reduction = resident a warp's part of the tile has at most "
+            "128 columns, not 256; use more warps along N");
+}
+
 TEST_F(ScheduleTest, Warps) {
   EXPECT_EQ(find("tile = 512x512x64, warps = 8x8, stages = 3, swizzle = 128, "
                  "raster = 8, blocks = 1"),
@@ -201,4 +218,15 @@ TEST_F(ScheduleTest, Bytes) {
   ScheduleAttr streamK = parse((Twine(k16Bits) + ", stream_k = true").str());
   EXPECT_EQ(getWorkspaceBytes(streamK),
             getMaxBlocks(streamK) * (8 + 128 * 256 * 4));
+  ScheduleAttr resident =
+      parse((Twine(k16Bits) + ", reduction = resident").str());
+  EXPECT_EQ(getSharedBytes(resident) - getSharedBytes(plain),
+            256 * kFinishedBytesPerColumn);
+  EXPECT_EQ(getWorkspaceBytes(resident),
+            getMaxBlocks(resident) * (8 + 2 * 256 * kTaggedStateBytes));
+  // The kernel for unaligned pointers has tiles of 64 columns.
+  EXPECT_EQ(getWorkspaceBytes(parse("tile = 64x32x64, warps = 2x1, stages = 3, "
+                                    "swizzle = 128, raster = 8, blocks = 1, "
+                                    "reduction = resident")),
+            getMaxBlocks(resident) * (8 + 2 * 64 * kTaggedStateBytes));
 }

@@ -207,3 +207,14 @@ TEST_F(SplitProductsTest, GuardsRunEverywhere) {
         EXPECT_EQ(findProblem(schedule, getF32(), *lookupTarget(name)), "");
     }
 }
+
+TEST_F(SplitProductsTest, GuardsHaveTheRowsThatReductionsDependOn) {
+  for (ReductionMethod reduction :
+       {ReductionMethod::TwoPhase, ReductionMethod::Resident}) {
+    ScheduleAttr schedule = getGuardSchedule(
+        &context, Precision::FP32, /*m=*/1000, reduction, /*rows=*/32);
+    EXPECT_EQ(schedule.getTile()[0], 32);
+    EXPECT_EQ(schedule.getReduction(), reduction);
+    EXPECT_EQ(findProblem(schedule, getF32(), *lookupTarget("sm_86")), "");
+  }
+}

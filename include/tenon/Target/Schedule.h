@@ -141,17 +141,20 @@ findAffineSteps(Value product, BatchNormTrainingOp norm);
 /// them as they are.
 unsigned getSplitParts(ProductMethod method);
 
-/// Warps, along M and N, of mma_sync kernels beside others that are to have
-/// tiles of `rows` by 64.
+/// Columns of the tiles of mma_sync kernels beside others.
+inline constexpr int64_t kNarrowTileColumns = 64;
+/// Warps, along M and N, of such a kernel that is to have tiles of `rows` rows.
 SmallVector<int64_t> getNarrowTileWarps(int64_t rows);
 
 /// The schedule of the kernel that computes anew, as precisely as `precision`
 /// asks, the tiles of a split product of `m` rows, dynamic or not, whose
-/// factors say that they need it. Every target can run it that can run another
-/// mma_sync kernel with tiles of `momentRows` rows: of so many it gives moments
-/// too, if they are not 0.
-ScheduleAttr getGuardSchedule(MLIRContext *context, Precision precision,
-                              int64_t m, int64_t momentRows = 0);
+/// factors say that they need it. Where `reduction` depends on the rows of a
+/// tile, two_phase or resident, it has `rows` of them: every target can run it
+/// that can run another mma_sync kernel with as many.
+ScheduleAttr
+getGuardSchedule(MLIRContext *context, Precision precision, int64_t m,
+                 ReductionMethod reduction = ReductionMethod::Separate,
+                 int64_t rows = 0);
 
 } // namespace mlir::tenon
 

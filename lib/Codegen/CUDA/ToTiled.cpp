@@ -172,12 +172,11 @@ TiledLinearOp FunctionConverter::createSplit(OpTy op, ValueRange outputs,
   SmallVector<Value> factors{xFactors, wFactors};
   TiledLinearOp tiled = createTiled(op, x, w, factors, outputs, schedule);
   moveEpilogue(op, tiled);
+  bool isResident = schedule.getReduction() == ReductionMethod::Resident;
   ScheduleAttr guard = getGuardSchedule(
       op.getContext(), op.getPrecision().value_or(Precision::FP32),
-      op.getX().getType().getDimSize(0),
-      schedule.getReduction() == ReductionMethod::TwoPhase
-          ? schedule.getMomentRows()
-          : 0);
+      op.getX().getType().getDimSize(0), schedule.getReduction(),
+      isResident ? schedule.getTile()[0] : schedule.getMomentRows());
   TiledLinearOp guarded =
       createTiled(op, lookThroughSplit(op.getX()), lookThroughSplit(op.getW()),
                   factors, tiled.getResults(), guard);
@@ -267,6 +266,7 @@ template <typename OpTy> LogicalResult FunctionConverter::convert(OpTy op) {
       op = normaliseByInputMoments(op, rewriter);
       rewriter.setInsertionPoint(op);
     } else if (schedule.getMethod() != ProductMethod::Direct &&
+               schedule.getReduction() != ReductionMethod::Resident &&
                findEpilogueObstacle(op)) {
       LinearOp product = takeProduct(op);
       rewriter.setInsertionPoint(product);

@@ -1,13 +1,26 @@
 // What a kernel that reduces columns itself cannot do.
 // RUN: tenon-opt %s --tenon-emit-kernels --split-input-file --verify-diagnostics
 
-func.func @mma_sync(%x: memref<128x128xbf16>, %w: memref<64x128xbf16>, %r: memref<128x64xf32>, %y: memref<128x64xf32>, %s: memref<198144xi8>) {
-  // expected-error @below {{'tenon.tiled_linear' op cannot have this schedule: mma_sync has no reduction = resident; write reduction = two_phase}}
+func.func @stream_k(%x: memref<128x128xbf16>, %w: memref<64x128xbf16>, %r: memref<128x64xf32>, %y: memref<128x64xf32>, %s: memref<394752xi8>) {
+  // expected-error @below {{'tenon.tiled_linear' op cannot have this schedule: with reduction = resident all tiles of a column wait for each other, so stream_k cannot be; leave it out}}
   tenon.tiled_linear %x, %w : memref<128x128xbf16>, memref<64x128xbf16>
-      epilogue(%acc: tensor<128x64xf32>) outs(%y: memref<128x64xf32>) workspace(%s: memref<198144xi8>)
-      schedule<mma_sync, tile = 64x32x64, warps = 2x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = resident> {
+      epilogue(%acc: tensor<128x64xf32>) outs(%y: memref<128x64xf32>) workspace(%s: memref<394752xi8>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 4, swizzle = 128, raster = 8, blocks = 1, stream_k = true, reduction = resident> {
     %0 = tenon.batch_norm_training %acc : (tensor<128x64xf32>) -> tensor<128x64xf32>
     tenon.yield %0 : tensor<128x64xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @many_rows_of_mma_sync(%x: memref<12300x128xbf16>, %w: memref<64x128xbf16>, %r: memref<12300x64xf32>, %y: memref<12300x64xf32>, %s: memref<394752xi8>) {
+  // expected-error @below {{with reduction = resident all 193 tiles of a column must be at work together, more than the 192 multiprocessors that any GPU is taken to have; use larger tiles, or reduction = two_phase}}
+  tenon.tiled_linear %x, %w : memref<12300x128xbf16>, memref<64x128xbf16>
+      epilogue(%acc: tensor<12300x64xf32>) outs(%y: memref<12300x64xf32>) workspace(%s: memref<394752xi8>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = resident> {
+    %0 = tenon.batch_norm_training %acc : (tensor<12300x64xf32>) -> tensor<12300x64xf32>
+    tenon.yield %0 : tensor<12300x64xf32>
   }
   return
 }

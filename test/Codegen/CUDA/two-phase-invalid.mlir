@@ -113,15 +113,28 @@ func.func @ragged_rows(%x: tensor<?x64xf16>, %w: tensor<36x64xf16>, %r: tensor<?
 
 // -----
 
-func.func @resident_mma_sync(%x: tensor<128x64xf16>, %w: tensor<32x64xf16>, %r: tensor<128x32xf16>) -> tensor<128x32xf16> {
-  // expected-error @below {{reduction = resident: only wgmma kernels wait for other tiles; write reduction = two_phase}}
+func.func @resident_stream_k(%x: tensor<128x64xf16>, %w: tensor<32x64xf16>, %r: tensor<128x32xf16>) -> tensor<128x32xf16> {
+  // expected-error @below {{reduction = resident: stream_k leaves a tile unfinished when others wait for it; write reduction = two_phase}}
   %0 = tenon.fused_linear %x, %w : tensor<128x64xf16>, tensor<32x64xf16>
       epilogue(%acc: tensor<128x32xf16>, %res = %r: tensor<128x32xf16>) -> tensor<128x32xf16>
-      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = resident>} {
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true, reduction = resident>} {
     %n = tenon.batch_norm_training %acc : (tensor<128x32xf16>) -> tensor<128x32xf16>
     tenon.yield %n : tensor<128x32xf16>
   }
   return %0 : tensor<128x32xf16>
+}
+
+// -----
+
+func.func @resident_split(%x: tensor<128x64xf32>, %w: tensor<32x64xf32>, %r: tensor<128x32xf32>) -> tensor<128x32xf32> {
+  // expected-error @below {{reduction = resident: wgmma kernels that wait for other tiles multiply directly, not by method fp16x3; write reduction = two_phase}}
+  %0 = tenon.fused_linear %x, %w : tensor<128x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<128x32xf32>, %res = %r: tensor<128x32xf32>) -> tensor<128x32xf32>
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<wgmma, tile = 64x32x64, warps = 4x1, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3, reduction = resident>} {
+    %n = tenon.batch_norm_training %acc : (tensor<128x32xf32>) -> tensor<128x32xf32>
+    tenon.yield %n : tensor<128x32xf32>
+  }
+  return %0 : tensor<128x32xf32>
 }
 
 // -----

@@ -84,6 +84,12 @@ RESIDENT = {
     "wgmma_f16_128x192_1x2": _resident("f16", "128x192", 4, ",cluster=1x2"),
     "wgmma_tf32_128x256_2x1": _resident("tf32", "128x256", 4, ",cluster=2x1"),
     "wgmma_tf32_128x128": _resident("tf32", "128x128", 5),
+    "mma_sync_bf16_128x256": _mma_sync("bf16", "128x256", "2x4", 3, reduction="resident"),
+    "mma_sync_f16_64x64": _mma_sync("f16", "64x64", "2x2", 4, reduction="resident"),
+    "mma_sync_tf32_128x128": _mma_sync("tf32", "128x128", "2x4", 4, reduction="resident"),
+    "mma_sync_tf32_fp16_128x256": _mma_sync("tf32", "128x256", "2x4", 3, "", "fp16", "resident"),
+    "mma_sync_fp32_128x128": _mma_sync("fp32", "128x128", "2x4", 3, "", "fp16x3", "resident"),
+    "mma_sync_fp32_fma_64x64": _mma_sync("fp32", "64x64", "2x2", 3, "", "fma", "resident"),
 }
 INPUT_MOMENTS = {
     "wgmma_bf16_128x256_2x1": _schedule("bf16", "128x256", "8x1", 4, ",cluster=2x1", reduction="input_moments"),

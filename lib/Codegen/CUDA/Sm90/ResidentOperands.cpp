@@ -14,32 +14,6 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-static bool isColumnOperand(BlockArgument operand) {
-  Type type = operand.getType();
-  return EpiloguePlan::variesByColumn(type) && !EpiloguePlan::variesByRow(type);
-}
-
-void ResidentEpilogue::prefetch(const WorkItem &item) {
-  constexpr int64_t lineBytes = 128;
-  const TileGeometry &geometry = frame.geometry;
-  for (BlockArgument operand : op.getBody()->getArguments()) {
-    if (!isColumnOperand(operand))
-      continue;
-    int64_t bytes =
-        getElementTypeOrSelf(operand.getType()).getIntOrFloatBitWidth() / 8;
-    // One more line, where the first does not begin with the tile.
-    int64_t lines = llvm::divideCeil(geometry.tileN * bytes, lineBytes) + 1;
-    frame.emitIf(b.less(frame.thread, lines), [&] {
-      Value inTile = b.min(b.mul(frame.thread, lineBytes / bytes),
-                           b.i32(geometry.tileN - 1));
-      Value column = b.min(b.add(item.column, inTile), b.i32(geometry.n - 1));
-      b.ptx(
-          "prefetch.global.L2 [$0];", "l",
-          b.offset(frame.operands.at(operand), b.mul(b.toI64(column), bytes)));
-    });
-  }
-}
-
 int64_t ResidentEpilogue::getBytesOfStates() const {
   return kWarps * frame.geometry.tileN *
          (kStateBytesPerColumn + FragmentStates::kOriginBytesPerColumn);

@@ -135,7 +135,7 @@ void TmaEpilogue::Subtile::emitBlock(unsigned block, ElementEmitter &emitter,
   if (epilogue.finished) {
     setElements(epilogue.finished->getReducedInput(), accumulators);
     int64_t inTile = number % subtiles.perRow * subtiles.columns + 8 * block;
-    epilogue.finished->set(emitter, inTile);
+    epilogue.finished->setFragment(emitter, inTile);
   } else {
     setElements(epilogue.op.getAccumulator(), accumulators);
   }

@@ -13,7 +13,7 @@
 #define TENON_LIB_CODEGEN_CUDA_SM90_TMAEPILOGUE_H
 
 #include "../ElementEmitter.h"
-#include "FinishedColumns.h"
+#include "../Tiled/FinishedColumns.h"
 #include "SubtileCopies.h"
 #include "SubtileMoments.h"
 

@@ -14,8 +14,8 @@
 #include "../ElementEmitter.h"
 #include "../EpilogueKernels.h"
 #include "../HostValues.h"
-#include "../Sm90/ResidentEpilogue.h"
 #include "../Sm90/TensorMaps.h"
+#include "ResidentReduction.h"
 #include "SeparateReduction.h"
 #include "Unscale.h"
 
@@ -100,6 +100,10 @@ void TiledLowering::emitAndLaunch(const TileGeometry &geometry) {
       createLaunch(b, kernel, work, geometry.blockThreads(), shared, arguments);
   launch->setAttr(TenonDialect::kPersistentAttr,
                   b.getI64IntegerAttr(getMaxBlocks(geometry.schedule)));
+  if (geometry.isResident())
+    launch->setAttr(
+        TenonDialect::kResidentAttr,
+        b.getI64IntegerAttr(geometry.rowUnits() * geometry.clusterBlocks()));
   if (!geometry.isWgmma())
     return;
   launch->setAttr(TenonDialect::kTensorMapsAttr, b.getArrayAttr(maps));
@@ -107,25 +111,27 @@ void TiledLowering::emitAndLaunch(const TileGeometry &geometry) {
   if (geometry.clusterBlocks() != 1)
     launch->setAttr(TenonDialect::kClusterAttr,
                     b.getI64IntegerAttr(geometry.clusterBlocks()));
-  if (geometry.isResident())
-    launch->setAttr(
-        TenonDialect::kResidentAttr,
-        b.getI64IntegerAttr(geometry.rowUnits() * geometry.clusterBlocks()));
 }
 
 /// Small tiles, for a kernel that may take its operands element by element: it
 /// keeps more in registers, and is short to compile. Where the region yields
-/// moments, tiles have their rows.
+/// moments, tiles have their rows, and where tiles wait for each other, there
+/// are no more of them.
 static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
   ScheduleAttr schedule = op.getSchedule();
   int64_t rows = 64;
   for (MomentsOp moments : op.getBody()->getOps<MomentsOp>())
     rows = moments.getRows();
+  bool isResident = schedule.getReduction() == ReductionMethod::Resident;
+  if (isResident)
+    rows = schedule.getTile()[0];
   return ScheduleAttr::get(
       schedule.getContext(), KernelFamily::MmaSync,
-      {rows, 64, schedule.getTile()[2]}, getNarrowTileWarps(rows),
+      {rows, kNarrowTileColumns, schedule.getTile()[2]},
+      getNarrowTileWarps(rows),
       /*stages=*/3, schedule.getSwizzle(), schedule.getRaster(),
-      /*blocks=*/rows <= 64 ? 2 : 1, /*streamK=*/false, /*cluster=*/{},
+      /*blocks=*/rows <= 64 && !isResident ? 2 : 1, /*streamK=*/false,
+      /*cluster=*/{},
       /*pingPong=*/false, schedule.getMethod(), schedule.getReduction());
 }
 
@@ -136,8 +142,9 @@ void TiledLowering::runUnaligned() {
   op.erase();
 }
 
-/// No kernel of mma_sync exchanges states. So where pointers are not aligned,
-/// other kernels reduce and finish what the product's leaves.
+/// Of a wgmma kernel, whose row tiles may be more than those of a kernel of
+/// mma_sync could be. So where pointers are not aligned, other kernels reduce
+/// and finish what the product's leaves.
 LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
   Value buffer = findReducedBuffer(op);
   if (!buffer)
@@ -156,7 +163,7 @@ LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
 LogicalResult TiledLowering::run() {
   m = createRowCount(b, op.getX());
   TileGeometry aligned(op, op.getSchedule(), /*isAligned=*/true);
-  if (aligned.isResident())
+  if (aligned.isResident() && aligned.isWgmma())
     return runResident(aligned);
   TileGeometry unaligned(op, getUnalignedSchedule(op), /*isAligned=*/false);
   if (aligned.copyBytes == unaligned.copyBytes && aligned.lanes == 1) {
@@ -200,7 +207,7 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
     problem = findExtentProblem(schedule.getFamily(), w.getElementType(),
                                 w.getDimSize(1));
   if (problem.empty() && schedule.getReduction() == ReductionMethod::Resident)
-    problem = ResidentEpilogue::findProblem(op);
+    problem = ResidentReduction::findProblem(op);
   if (!problem.empty())
     return op.emitOpError("cannot have this schedule: ") << problem;
   addUnscale(op);

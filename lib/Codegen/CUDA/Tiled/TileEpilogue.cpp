@@ -26,7 +26,8 @@ namespace {
 class ColumnGroup {
 public:
   ColumnGroup(TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
-              const WorkItem &item, unsigned group);
+              const WorkItem &item, const FinishedColumns *finished,
+              unsigned group);
 
   void emit(ValueRange accumulators);
 
@@ -44,6 +45,7 @@ private:
   KernelBuilder &b;
   TiledLinearOp op;
   const EpiloguePhase &phase;
+  Value given; ///< what accumulators are in the region
   StagedRows staged;
   SmallVector<BlockArgument> operands; ///< but for the accumulator
   unsigned numSteps;
@@ -58,8 +60,10 @@ private:
 
 ColumnGroup::ColumnGroup(TiledFrame &frame, TiledLinearOp op,
                          const EpiloguePhase &phase, const WorkItem &item,
-                         unsigned group)
-    : frame(frame), b(frame.b), op(op), phase(phase), staged(frame, group) {
+                         const FinishedColumns *finished, unsigned group)
+    : frame(frame), b(frame.b), op(op), phase(phase),
+      given(finished ? finished->getReducedInput() : op.getAccumulator()),
+      staged(frame, group) {
   const TileGeometry &geometry = frame.geometry;
   for (BlockArgument operand : phase.operands)
     if (operand != op.getAccumulator())
@@ -73,8 +77,8 @@ ColumnGroup::ColumnGroup(TiledFrame &frame, TiledLinearOp op,
 
   Value inGroup =
       b.mul(b.rem(frame.lane, geometry.threadsPerRow()), geometry.lanes);
-  column = b.add(b.add(item.column, frame.warpColumn),
-                 b.add(inGroup, group * geometry.passColumns()));
+  Value inPart = b.add(inGroup, group * geometry.passColumns());
+  column = b.add(b.add(item.column, frame.warpColumn), inPart);
   if (geometry.hasRaggedColumns()) {
     columnInRange = b.less(column, geometry.n);
     column = b.min(column, b.i32(geometry.n - geometry.lanes));
@@ -92,12 +96,14 @@ ColumnGroup::ColumnGroup(TiledFrame &frame, TiledLinearOp op,
                    b.div(frame.lane, geometry.threadsPerRow()));
   emitter = std::make_unique<ElementEmitter>(b, frame.operands, column,
                                              geometry.lanes);
+  if (finished)
+    finished->set(*emitter, b.add(frame.warpColumn, inPart), geometry.lanes);
   for (auto [value, output] :
        llvm::zip(op.getYield().getValues(), frame.outputs)) {
     if (auto given = value.getDefiningOp<MomentsOp>())
       moments.emplace_back(
           given, TileMoments(frame, given, output, item, group, numSteps));
-    else
+    else if (!TiledLinearOp::isOfColumns(value))
       stored.emplace_back(value, output);
   }
 }
@@ -165,7 +171,7 @@ SmallVector<Value> ColumnGroup::getStoredLanes(Value value, unsigned step) {
 void ColumnGroup::finish(unsigned step, ArrayRef<Value> elements) {
   const TileGeometry &geometry = frame.geometry;
   for (auto [lane, element] : llvm::enumerate(elements))
-    emitter->set(op.getAccumulator(), step, lane, element);
+    emitter->set(given, step, lane, element);
   Value rowInRange, inRange = columnInRange;
   if (geometry.hasRaggedRows()) {
     rowInRange = b.less(rows[step], frame.m);
@@ -210,8 +216,9 @@ void tenon::emitPrefetch(TiledFrame &frame, TiledLinearOp op,
 }
 
 void tenon::emitTileEpilogue(TiledFrame &frame, TiledLinearOp op,
-                             const WorkItem &item, ValueRange accumulators) {
-  // The region has no reductions, so its plan is one phase.
+                             const WorkItem &item, ValueRange accumulators,
+                             const FinishedColumns *finished) {
+  // Of a region with a reduction, what follows it.
   FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
   const EpiloguePhase &phase = plan->getPhases().back();
   unsigned groups =
@@ -219,6 +226,6 @@ void tenon::emitTileEpilogue(TiledFrame &frame, TiledLinearOp op,
   for (unsigned group = 0; group != groups; ++group) {
     // Else LLVM would keep the offsets of all rows from one group to the next.
     frame.computePlace();
-    ColumnGroup(frame, op, phase, item, group).emit(accumulators);
+    ColumnGroup(frame, op, phase, item, finished, group).emit(accumulators);
   }
 }

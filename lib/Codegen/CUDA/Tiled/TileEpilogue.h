@@ -12,6 +12,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_TILED_TILEEPILOGUE_H
 #define TENON_LIB_CODEGEN_CUDA_TILED_TILEEPILOGUE_H
 
+#include "FinishedColumns.h"
 #include "WorkPartition.h"
 
 namespace mlir::tenon {
@@ -28,8 +29,12 @@ void emitPrefetch(TiledFrame &frame, TiledLinearOp op, const WorkItem &item);
 /// shared memory, so that a thread has neighbouring elements of a row: whole
 /// 16-byte accesses to [M, N] tensors, and operands with one value a feature
 /// loaded once for all rows. No warp waits for another.
+///
+/// With `finished`, what it found of columns is known: `accumulators` are what
+/// the region's reduction takes, and what follows it is emitted.
 void emitTileEpilogue(TiledFrame &frame, TiledLinearOp op, const WorkItem &item,
-                      ValueRange accumulators);
+                      ValueRange accumulators,
+                      const FinishedColumns *finished = nullptr);
 
 } // namespace mlir::tenon
 

@@ -54,6 +54,12 @@ struct TileGeometry {
   int64_t wgmmaBlocks() const { return (isSwapped() ? warpN() : warpM()) / 16; }
   int64_t wgmmaColumns() const { return isSwapped() ? tileM : tileN; }
 
+  /// The first row of the tile that the `warp`-th warp along M has.
+  int64_t getFirstRow(int64_t warp) const {
+    if (!isWgmma())
+      return warp * warpM();
+    return warp / 4 * 4 * warpM() + warp % 4 * 16;
+  }
   /// Rows from one of a warp's blocks of 16 to its next: the four warps of a
   /// warpgroup share a wgmma of 64 rows.
   int64_t rowBlockStride() const { return isWgmma() ? 64 : 16; }
@@ -96,9 +102,9 @@ struct TileGeometry {
   int64_t barriersOffset() const {
     return scalarsOffset() + blockThreads() / 32 * kScalarBytesPerWarp;
   }
-  /// With reduction = resident (Sm90/FinishedColumns.h).
+  /// With reduction = resident (FinishedColumns.h).
   int64_t finishedOffset() const {
-    return barriersOffset() + getBarrierBytes(schedule);
+    return barriersOffset() + (isWgmma() ? getBarrierBytes(schedule) : 0);
   }
   bool isResident() const {
     return schedule.getReduction() == ReductionMethod::Resident;

@@ -134,16 +134,6 @@ void TileMoments::combine(MutableArrayRef<State> states, Value count,
   }
 }
 
-/// What the lane that differs in bits `mask` of its number in the warp's part
-/// has in `value`.
-static Value exchangeLanes(TiledFrame &frame, Value value, unsigned mask) {
-  KernelBuilder &b = frame.b;
-  // Such lanes are others there (TiledFrame::swapLaneBits).
-  if (frame.geometry.isFma() && (mask == 2 || mask == 4))
-    mask ^= 6;
-  return b.shuffleXor(value, mask);
-}
-
 /// Afterwards the lanes of the first row have moments of all of the warp's.
 /// They are the ones with the first rows each time, so that theirs are never
 /// the set without any that counts.
@@ -153,10 +143,10 @@ void TileMoments::combineLanes(unsigned set) {
   for (unsigned mask = geometry.threadsPerRow(); mask != 32; mask *= 2) {
     SmallVector<State> others;
     for (const State &state : states[set])
-      others.push_back({exchangeLanes(frame, state.mean, mask),
-                        exchangeLanes(frame, state.m2, mask)});
+      others.push_back({frame.shuffleXor(state.mean, mask),
+                        frame.shuffleXor(state.m2, mask)});
     Value otherCount =
-        geometry.hasRaggedRows() ? exchangeLanes(frame, count, mask) : count;
+        geometry.hasRaggedRows() ? frame.shuffleXor(count, mask) : count;
     combine(states[set], count, others, otherCount);
     count = arith::AddFOp::create(b, count, otherCount);
   }

@@ -90,6 +90,11 @@ Value TiledFrame::swapLaneBits(Value number) {
   return b.bitOr(b.bitAnd(number, 0b11001), b.bitOr(up, down));
 }
 
+Value TiledFrame::shuffleXor(Value value, int64_t mask) {
+  bool isSwapped = geometry.isFma() && (mask == 2 || mask == 4);
+  return b.shuffleXor(value, isSwapped ? mask ^ 6 : mask);
+}
+
 void TiledFrame::computePlace() {
   // To LLVM each reading may differ, so it cannot reuse an earlier one's.
   thread = b.ptxRead(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});

@@ -64,6 +64,8 @@ public:
   /// The thread of a warp whose `lane` is `number`, in an fma kernel, and the
   /// other way round.
   Value swapLaneBits(Value number);
+  /// What the lane has in `value` whose `lane` differs in the bits of `mask`.
+  Value shuffleXor(Value value, int64_t mask);
   /// A place for an i32 that is the same in all threads of a warp. What one
   /// lane stores the others see after syncWarp.
   KeptScalar keep();

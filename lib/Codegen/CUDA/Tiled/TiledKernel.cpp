@@ -16,6 +16,7 @@
 #include "../Sm90/TensorMaps.h"
 #include "../Sm90/WarpSpecialized.h"
 #include "RangeGuard.h"
+#include "ResidentTile.h"
 #include "TileEnd.h"
 #include "TileEpilogue.h"
 
@@ -27,15 +28,20 @@ namespace {
 class Turns {
 public:
   Turns(TiledFrame &frame, TiledLinearOp op)
-      : frame(frame), b(frame.b), op(op), partition(frame), turn(frame) {}
+      : frame(frame), b(frame.b), op(op), partition(frame), turn(frame) {
+    if (frame.geometry.isResident())
+      resident.emplace(frame, op);
+  }
 
-  void emit();
-  /// Those with a row that split products do not serve.
-  void emitGuarded();
+  /// Those that are this kernel's to do.
+  void emitOwn();
 
 private:
+  void emit();
   SmallVector<Value> multiply();
   void emitTurn();
+  void finishTile(ValueRange accumulators);
+  void emitGuarded();
   void emitGuardedTurn();
   void storeNext();
 
@@ -44,6 +50,7 @@ private:
   TiledLinearOp op;
   WorkPartition partition;
   KeptTurn turn;
+  std::optional<ResidentTile> resident; ///< if the region has a reduction
 };
 } // namespace
 
@@ -58,20 +65,46 @@ void Turns::emit() {
   TileCopy(frame).start(first, b.less(b.i32(0), partition.getCount()));
   turn.store(b.i32(0), first);
   emitTurns(frame, partition, turn, [&] { emitTurn(); });
+  if (!resident)
+    return;
+  frame.computePlace();
+  resident->clear(partition.getCount());
+}
+
+/// Tiles that wait for each other are all computed, or none: by the kernel of a
+/// split product where that serves all rows, else by the one beside it.
+void Turns::emitOwn() {
+  bool isSplit = frame.geometry.schedule.isSplit();
+  if (!op.isGuarded() && !(resident && isSplit))
+    return emit();
+  if (!resident)
+    return emitGuarded();
+  Value hasOutside = emitHasRowsOutside(frame);
+  frame.emitIf(isSplit ? b.equal(b.toI32(hasOutside), 0) : hasOutside,
+               [&] { emit(); });
+}
+
+void Turns::finishTile(ValueRange accumulators) {
+  WorkItem item = turn.getItem();
+  if (resident)
+    resident->emit(item, turn.getNumber(), partition.getCount(), accumulators);
+  else
+    emitTileEpilogue(frame, op, item, accumulators);
 }
 
 void Turns::emitTurn() {
   frame.computePlace();
   emitPrefetch(frame, op, turn.getItem());
+  if (resident)
+    resident->prefetch(turn.getItem());
   SmallVector<Value> accumulators = multiply();
   // The next turn's first stages are on their way while this one ends.
   frame.computePlace();
   Value next = b.add(turn.getNumber(), 1);
   TileCopy(frame).start(partition.getItem(next),
                         b.less(next, partition.getCount()));
-  emitTileEnd(frame, partition, turn, accumulators, [&](ValueRange sums) {
-    emitTileEpilogue(frame, op, turn.getItem(), sums);
-  });
+  emitTileEnd(frame, partition, turn, accumulators,
+              [&](ValueRange sums) { finishTile(sums); });
   storeNext();
 }
 
@@ -81,6 +114,7 @@ void Turns::storeNext() {
   turn.store(next, partition.getItem(next));
 }
 
+/// Those with a row that split products do not serve.
 void Turns::emitGuarded() {
   frame.emitIf(emitHasRowsOutside(frame), [&] {
     turn.store(b.i32(0), partition.getItem(b.i32(0)));
@@ -108,10 +142,8 @@ LLVM::LLVMFuncOp tenon::emitTiledKernel(gpu::GPUModuleOp module, StringRef name,
                    getTensorMaps(op, geometry).size());
   if (geometry.isWgmma())
     emitWarpSpecialized(frame, op);
-  else if (op.isGuarded())
-    Turns(frame, op).emitGuarded();
   else
-    Turns(frame, op).emit();
+    Turns(frame, op).emitOwn();
   frame.close();
   return frame.getFunction();
 }

@@ -22,25 +22,31 @@ SHAPES = ((3072, 6144), (3000, 4040))
 K = 512
 
 
-def write_layer(name: str, schedule: tuple, shape: tuple, bends: bool) -> str:
+def write_layer(name: str, family: str, schedule: tuple, shape: tuple, bends: bool) -> str:
     """Return a function with gelu(batch_norm(x w^T * scale)) + residual.
 
-    Where the norm's input `bends`, it is relu(x w^T * scale), and is computed before it is reduced.
+    Where the norm's input `bends`, it is relu(x w^T * scale), and is computed before it is reduced. x and w of split
+    products are halves of f32, with factors.
     """
     (element, tile, warps, stages, options), (m, n) = schedule, shape
-    x, w, y, t = (f"{a}x{b}x{c}" for a, b, c in ((m, K, element), (n, K, element), (m, n, element), (m, n, "f32")))
+    is_split = "method = fp16" in options
+    stored = "f32" if is_split else element
+    x, w, y, t = (f"{a}x{b}x{c}" for a, b, c in ((m, K, element), (n, K, element), (m, n, stored), (m, n, "f32")))
+    fx, fw = f"memref<{m}x1xf32>", f"memref<{n}x1xf32>"
+    factors = f"factors(%fx, %fw : {fx}, {fw})" if is_split else ""
     v, workspace = f"{n}xf32", f"memref<{192 * (8 + 32 * int(tile.split('x')[1]))}xi8>"
     names = ("scale", "weight", "bias", "mean", "var")
     operands = "".join(f", %{a} = %{a}_: memref<{v}>" for a in names)
-    cast = f"%4 = tenon.cast %3 : tensor<{t}> -> tensor<{y}>" if element != "f32" else ""
+    cast = f"%4 = tenon.cast %3 : tensor<{t}> -> tensor<{y}>" if stored != "f32" else ""
     bent = f"%5 = tenon.relu %0 : tensor<{t}>" if bends else ""
     value = "%4" if cast else "%3"
-    return f"""func.func @{name}(%x: memref<{x}>, %w: memref<{w}>, %r: memref<{y}>, %y: memref<{y}>, %s: {workspace}
+    return f"""func.func @{name}(%x: memref<{x}>, %w: memref<{w}>, %r: memref<{y}>, %y: memref<{y}>, %s: {workspace},
+                             %fx: {fx}, %fw: {fw}
     {"".join(f", %{a}_: memref<{v}>" for a in names)}) {{
-  tenon.tiled_linear %x, %w : memref<{x}>, memref<{w}>
+  tenon.tiled_linear %x, %w : memref<{x}>, memref<{w}> {factors}
       epilogue(%acc: tensor<{t}>{operands}, %res = %r: memref<{y}>)
       outs(%y: memref<{y}>, %mean_: memref<{v}>, %var_: memref<{v}>) workspace(%s: {workspace})
-      schedule<wgmma, tile = {tile}, warps = {warps}, stages = {stages}, swizzle = 128, raster = 8,
+      schedule<{family}, tile = {tile}, warps = {warps}, stages = {stages}, swizzle = 128, raster = 8,
                blocks = 1{options}, reduction = resident> {{
     %0 = tenon.mul %acc, %scale : tensor<{t}>, tensor<{v}>
     {bent}
@@ -56,12 +62,12 @@ def write_layer(name: str, schedule: tuple, shape: tuple, bends: bool) -> str:
 """
 
 
-def write_functions(schedule: tuple) -> dict[str, str]:
+def write_functions(schedule: tuple, family: str = "wgmma") -> dict[str, str]:
     """Return the functions of a schedule, by name."""
     options = re.findall(r"\w+", schedule[4])
     stem = "_".join(map(str, (*schedule[:3], *options)))
     layers = {f"{stem}_{m}_{n}{'_bent' * bends}": ((m, n), bends) for m, n in SHAPES for bends in (False, True)}
-    return {name: write_layer(name, schedule, *layer) for name, layer in layers.items()}
+    return {name: write_layer(name, family, schedule, *layer) for name, layer in layers.items()}
 
 
 if __name__ == "__main__":

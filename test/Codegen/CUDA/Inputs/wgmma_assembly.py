@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Assembles wgmma kernels of functions that hold a tiled layer each, and reports what is wrong with them.
+"""Assembles kernels of functions that hold a tiled layer each, and reports what is wrong with them.
 
 Fails where a kernel spills, has local memory, needs more registers than it may, or makes ptxas give up an optimisation
 (C75xx).
@@ -22,11 +22,13 @@ TARGET = "sm_90a"
 KERNELS = {"tiled": 255}
 
 
-def find_failures(functions: Mapping[str, str], kernels: Mapping[str, int] = KERNELS) -> list[str]:
+def find_failures(
+    functions: Mapping[str, str], kernels: Mapping[str, int] = KERNELS, target: str = TARGET
+) -> list[str]:
     """Return what is wrong with the kernels for aligned pointers of `functions`, texts by name."""
     text, _ = run(["--tenon-emit-kernels", "--canonicalize", "--cse"], "".join(functions.values()))
     limits = {f"{name}_{kind}": limit for name in functions for kind, limit in kernels.items()}
-    assembled, said = run([f"--tenon-serialize-kernels=targets={TARGET}"], keep_kernels(text, set(limits)))
+    assembled, said = run([f"--tenon-serialize-kernels=targets={target}"], keep_kernels(text, set(limits)))
     failures = [line for line in said.splitlines() if re.search(r"C75\d\d", line)]
     for name, limit in limits.items():
         found = re.search(rf"\b{name} = {{([^}}]*)}}", assembled)
@@ -48,11 +50,13 @@ def check(
     schedules: Iterable[tuple],
     write_functions: Callable[[tuple], dict[str, str]],
     kernels: Mapping[str, int] = KERNELS,
+    target: str = TARGET,
 ) -> None:
     """Check the functions of each schedule, print what is wrong with them, and exit."""
     groups = [write_functions(schedule) for schedule in schedules]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        failures = [failure for found in pool.map(find_failures, groups, repeat(kernels)) for failure in found]
+        found = pool.map(find_failures, groups, repeat(kernels), repeat(target))
+        failures = [failure for of_group in found for failure in of_group]
     count = len(kernels) * sum(map(len, groups))
     print("\n".join([*failures, f"{count} kernels, {len(failures)} failures"]))
     sys.exit(bool(failures))

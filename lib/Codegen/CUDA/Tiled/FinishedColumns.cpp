@@ -73,18 +73,30 @@ void FinishedColumns::loadOperands(ElementEmitter &emitter) const {
       emitter.get(operand, /*row=*/0, lane);
 }
 
-void FinishedColumns::set(ElementEmitter &emitter, int64_t inTile) const {
+void FinishedColumns::set(ElementEmitter &emitter, Value inTile,
+                          unsigned lanes) const {
   constexpr unsigned each = kFinishedBytesPerColumn / 4;
-  Value column = b.add(b.shiftLeft(b.bitAnd(frame.lane, 3), 1), inTile);
-  Value loaded =
-      LLVM::LoadOp::create(b, VectorType::get(kLanes * each, b.getF32Type()),
-                           getPlace(column), /*alignment=*/16);
-  for (unsigned lane = 0; lane != kLanes; ++lane) {
-    SmallVector<Value> values;
-    unsigned next = lane * each;
-    for (Value operand : sources)
-      values.push_back(operand ? emitter.get(operand, /*row=*/0, lane)
-                               : vector::ExtractOp::create(b, loaded, next++));
-    emitter.setFinished(reduction, lane, values);
+  // At most 16 bytes at a time.
+  unsigned together =
+      std::min(lanes, 16 / static_cast<unsigned>(kFinishedBytesPerColumn));
+  auto type = VectorType::get(together * each, b.getF32Type());
+  for (unsigned first = 0; first != lanes; first += together) {
+    Value loaded = LLVM::LoadOp::create(b, type, getPlace(b.add(inTile, first)),
+                                        /*alignment=*/together * each * 4);
+    for (unsigned i = 0; i != together; ++i) {
+      SmallVector<Value> values;
+      unsigned next = i * each;
+      for (Value operand : sources)
+        values.push_back(operand
+                             ? emitter.get(operand, /*row=*/0, first + i)
+                             : vector::ExtractOp::create(b, loaded, next++));
+      emitter.setFinished(reduction, first + i, values);
+    }
   }
+}
+
+void FinishedColumns::setFragment(ElementEmitter &emitter,
+                                  int64_t inTile) const {
+  Value own = b.shiftLeft(b.bitAnd(frame.lane, 3), 1);
+  set(emitter, b.add(own, inTile), kLanes);
 }

@@ -11,6 +11,9 @@
 
 #include "PanelExchange.h"
 
+#include "../SplitSum.h"
+#include "RoundingRest.h"
+
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -61,33 +64,46 @@ Value PanelExchange::getState(Value turn, Value block, Value inTile) {
 // Words
 //===----------------------------------------------------------------------===//
 
-/// Of a state's first word and of its second: together all bits of the token.
+static Value getBits(KernelBuilder &b, Value number) {
+  return arith::BitcastOp::create(b, b.getI32Type(), number);
+}
+
+static Value getNumber(KernelBuilder &b, Value bits) {
+  return arith::BitcastOp::create(b, b.getF32Type(), bits);
+}
+
+static Value getLowHalf(KernelBuilder &b, Value word) {
+  return arith::TruncIOp::create(b, b.getI32Type(), word);
+}
+
+static Value getHighHalf(KernelBuilder &b, Value word) {
+  return getLowHalf(b, b.shiftRight(word, 32));
+}
+
+/// Of a state's first word and of its second: together most bits of the token.
 PanelExchange::Tags PanelExchange::getTags(Value turn) {
-  auto truncate = [&](Value value) {
-    return arith::TruncIOp::create(b, b.getI32Type(), value);
-  };
-  return {b.add(truncate(frame.token), turn),
-          b.add(truncate(b.shiftRight(frame.token, 32)), turn)};
+  return {b.add(getLowHalf(b, frame.token), turn),
+          b.shiftLeft(b.add(getHighHalf(b, frame.token), turn), kRestBits)};
 }
 
 /// A word with the tag above the number's bits.
 static Value tagNumber(KernelBuilder &b, Value number, Value tag) {
-  Value bits = arith::BitcastOp::create(b, b.getI32Type(), number);
-  return b.bitOr(b.shiftLeft(b.toI64(tag), 32), b.toI64(bits));
+  return b.bitOr(b.shiftLeft(b.toI64(tag), 32), b.toI64(getBits(b, number)));
 }
 
-static Value getNumber(KernelBuilder &b, Value word) {
-  Value bits = arith::TruncIOp::create(b, b.getI32Type(), word);
-  return arith::BitcastOp::create(b, b.getF32Type(), bits);
-}
-
-void PanelExchange::store(Value turn, Value inTile, ArrayRef<Value> scalars) {
+void PanelExchange::store(Value turn, Value inTile,
+                          const ReductionState &state) {
   Tags tags = getTags(turn);
+  SmallVector<Value> numbers =
+      reduction.emitMove(b, b.getLoc(), state.scalars, state.origin);
+  auto [mean, rest] =
+      emitSplitSum(b, state.origin, reduction.getOrigin(state.scalars));
+  Value second = b.bitOr(tags.second, encodeRest(b, mean, rest));
   // The words are not written at once, but each of them is.
   b.ptx("st.relaxed.gpu.global.v2.b64 [$0], {$1, $2};", "l,l,l,~{memory}",
         {getState(turn, getOwnBlock(), inTile),
-         tagNumber(b, scalars[0], tags.low),
-         tagNumber(b, scalars[1], tags.high)});
+         tagNumber(b, numbers[0], tags.first),
+         tagNumber(b, numbers[1], second)});
 }
 
 /// The words of a state, read anew if one of them has another tag.
@@ -99,10 +115,13 @@ SmallVector<Value> PanelExchange::loadMissing(Value place, const Tags &tags,
       b.ptxRead(type,
                 "{ .reg .pred p; .reg .b32 number, tag; "
                 "mov.b64 {number, tag}, $0; setp.ne.b32 p, tag, $3; "
-                "mov.b64 {number, tag}, $1; setp.ne.or.b32 p, tag, $4, p; "
-                "@p ld.relaxed.gpu.global.v2.b64 {$0, $1}, [$2]; }",
+                "mov.b64 {number, tag}, $1; xor.b32 tag, tag, $4; "
+                "setp.gt.or.u32 p, tag, " +
+                    std::to_string(kRestMask) +
+                    ", p; "
+                    "@p ld.relaxed.gpu.global.v2.b64 {$0, $1}, [$2]; }",
                 "=l,=l,l,r,r,0,1,~{memory}",
-                {place, tags.low, tags.high, words[0], words[1]});
+                {place, tags.first, tags.second, words[0], words[1]});
   SmallVector<Value> result;
   for (int64_t i = 0; i != kWords; ++i)
     result.push_back(LLVM::ExtractValueOp::create(b, loaded, i));
@@ -117,8 +136,8 @@ SmallVector<Value> PanelExchange::poll(Value place, const Tags &tags,
       frame.geometry.clusterN * frame.geometry.tileN * kTaggedStateBytes;
   SmallVector<Value> initial{b.i32(0)};
   for (int64_t i = 0; i != count; ++i)
-    for (Value tag : {tags.low, tags.high}) // another tag: nothing is read yet
-      initial.push_back(b.shiftLeft(b.toI64(b.bitXor(tag, 1)), 32));
+    for (Value tag : {tags.first, tags.second}) // others: nothing is read yet
+      initial.push_back(b.shiftLeft(b.toI64(b.bitXor(tag, kRestMask + 1)), 32));
   OpBuilder::InsertionGuard guard(b);
   auto loop = scf::WhileOp::create(b, TypeRange(ValueRange(initial)), initial);
   SmallVector<Location> locations(initial.size(), b.getLoc());
@@ -130,12 +149,11 @@ SmallVector<Value> PanelExchange::poll(Value place, const Tags &tags,
     SmallVector<Value> words =
         loadMissing(b.offset(place, i * stride), tags,
                     before->getArguments().slice(1 + i * kWords, kWords));
-    for (auto [word, tag] :
-         llvm::zip_equal(words, ArrayRef{tags.low, tags.high})) {
-      Value seen =
-          arith::TruncIOp::create(b, b.getI32Type(), b.shiftRight(word, 32));
-      different = b.bitOr(different, b.bitXor(seen, tag));
-    }
+    different =
+        b.bitOr(different, b.bitXor(getHighHalf(b, words[0]), tags.first));
+    different = b.bitOr(
+        different,
+        b.bitAnd(b.bitXor(getHighHalf(b, words[1]), tags.second), ~kRestMask));
     next.append(words);
   }
   Value isMissing =
@@ -165,8 +183,10 @@ ReductionState PanelExchange::loadTiles(Value turn, Value inTile, Value first,
   for (int64_t i = 0; i != count; ++i) {
     ReductionState &state = states.emplace_back();
     state.count = b.f32(rows);
-    for (int64_t word = 0; word != kWords; ++word)
-      state.scalars.push_back(getNumber(b, words[i * kWords + word]));
+    Value first = words[i * kWords], second = words[i * kWords + 1];
+    state.origin = getNumber(b, getLowHalf(b, first));
+    state.scalars = {decodeRest(b, state.origin, getHighHalf(b, second)),
+                     getNumber(b, getLowHalf(b, second))};
   }
   return combineAll(b, reduction, states);
 }
@@ -176,7 +196,7 @@ ReductionState PanelExchange::loadFullTiles(Value turn, Value inTile) {
   int64_t rows = frame.geometry.tileM, batches = fullTiles / kBatch;
   if (batches <= 1)
     return loadTiles(turn, inTile, b.i32(0), fullTiles, rows);
-  SmallVector<Value> initial{b.f32(0)};
+  SmallVector<Value> initial{b.f32(0), b.f32(0)};
   llvm::append_range(initial,
                      reduction.emitInit(b, b.getLoc(), b.getF32Type()));
   auto loop = scf::ForOp::create(b, b.i32(0), b.i32(batches * kBatch),
@@ -184,18 +204,18 @@ ReductionState PanelExchange::loadFullTiles(Value turn, Value inTile) {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    ValueRange before = loop.getRegionIterArgs();
+    ValueRange carried = loop.getRegionIterArgs();
+    ReductionState before{carried[0], carried.drop_front(2), carried[1]};
     ReductionState batch =
         loadTiles(turn, inTile, loop.getInductionVar(), kBatch, rows);
-    batch =
-        combineAll(b, reduction,
-                   {{before[0], llvm::to_vector(before.drop_front())}, batch});
-    SmallVector<Value> next{batch.count};
+    // The first batch comes after no rows, which have no origin.
+    batch = combineAll(b, reduction, {batch, before});
+    SmallVector<Value> next{batch.count, batch.origin};
     llvm::append_range(next, batch.scalars);
     scf::YieldOp::create(b, next);
   }
   ReductionState state{b.f32(batches * kBatch * rows),
-                       SmallVector<Value>(loop.getResults().drop_front())};
+                       loop.getResults().drop_front(2), loop.getResult(1)};
   if (int64_t rest = fullTiles % kBatch)
     state = combineAll(
         b, reduction,

@@ -31,7 +31,8 @@ static ReductionState combineTree(KernelBuilder &b,
       next.push_back(
           {arith::AddFOp::create(b, lhs.count, rhs.count),
            reduction.emitCombine(b, b.getLoc(), lhs.count, lhs.scalars,
-                                 rhs.count, rhs.scalars)});
+                                 rhs.count, rhs.scalars),
+           lhs.origin});
     }
     if (states.size() % 2 == 1)
       next.push_back(states.back());
@@ -43,15 +44,12 @@ static ReductionState combineTree(KernelBuilder &b,
 ReductionState tenon::combineAll(KernelBuilder &b,
                                  ReductionEpilogueOp reduction,
                                  SmallVector<ReductionState> states) {
-  if (states.size() == 1)
-    return states.front();
-  Value origin = reduction.getOrigin(states.front().scalars);
-  Value down = arith::NegFOp::create(b, origin);
-  for (ReductionState &state : states)
-    state.scalars = reduction.emitMove(b, b.getLoc(), state.scalars, down);
-  ReductionState all = combineTree(b, reduction, std::move(states));
-  all.scalars = reduction.emitMove(b, b.getLoc(), all.scalars, origin);
-  return all;
+  Value origin = states.front().origin;
+  for (ReductionState &state : MutableArrayRef(states).drop_front()) {
+    Value distance = arith::SubFOp::create(b, state.origin, origin);
+    state.scalars = reduction.emitMove(b, b.getLoc(), state.scalars, distance);
+  }
+  return combineTree(b, reduction, std::move(states));
 }
 
 FragmentStates::FragmentStates(TiledFrame &frame, ReductionEpilogueOp reduction,
@@ -73,13 +71,14 @@ void FragmentStates::countRows(const WorkItem &item) {
       b.add(b.add(item.row, frame.warpRow), b.shiftRight(frame.lane, 2));
   Value count = b.i32(0);
   for (int64_t i = 0; i != rowBlocks * kRows; ++i) {
-    Value row = b.add(first, i / kRows * 64 + i % kRows * 8);
+    Value row = b.add(first, i / kRows * frame.geometry.rowBlockStride() +
+                                 i % kRows * 8);
     inRange.push_back(b.less(row, frame.m));
     count = b.add(count, b.toI32(inRange.back()));
   }
   counts.push_back(arith::UIToFPOp::create(b, b.getF32Type(), count));
   for (unsigned step = 0; step != std::size(kRowBits); ++step) {
-    received.push_back(b.shuffleXor(counts.back(), kRowBits[step]));
+    received.push_back(frame.shuffleXor(counts.back(), kRowBits[step]));
     counts.push_back(arith::AddFOp::create(b, counts.back(), received.back()));
   }
 }
@@ -92,7 +91,7 @@ Value FragmentStates::getOrigin(Value inTile) {
 void FragmentStates::storeOrigins(ValueRange elements) {
   Value inBlock = b.shiftLeft(frame.lane, 1);
   frame.emitIf(b.less(frame.lane, 4), [&] {
-    for (int64_t block = 0; block != frame.geometry.tileN / 8; ++block) {
+    for (int64_t block = 0; block != frame.geometry.warpN() / 8; ++block) {
       SmallVector<Value> first(elements.slice(block * kRows * kLanes, kLanes));
       // What is no row may be no number either.
       if (!inRange.empty())
@@ -110,7 +109,7 @@ ReductionState FragmentStates::reduceRows(ValueRange elements, int64_t column,
                                           Value origin) {
   SmallVector<ReductionState> rows;
   for (int64_t i = 0; i != rowBlocks * kRows; ++i) {
-    int64_t block = i / kRows * frame.geometry.tileN / 8 + column / kLanes;
+    int64_t block = i / kRows * frame.geometry.warpN() / 8 + column / kLanes;
     Value element =
         elements[(block * kRows + i % kRows) * kLanes + column % kLanes];
     element = arith::SubFOp::create(b, element, origin);
@@ -119,7 +118,7 @@ ReductionState FragmentStates::reduceRows(ValueRange elements, int64_t column,
       element = b.select(inRange[i], element, b.f32(0));
       count = b.select(inRange[i], count, b.f32(0));
     }
-    rows.push_back({count, reduction.emitChunk(b, b.getLoc(), element)});
+    rows.push_back({count, reduction.emitChunk(b, b.getLoc(), element), {}});
   }
   return combineTree(b, reduction, rows);
 }
@@ -137,16 +136,17 @@ FragmentStates::exchange(ArrayRef<ReductionState> columns, unsigned step) {
          llvm::zip_equal(columns[i].scalars, columns[half + i].scalars)) {
       kept.push_back(b.select(isUpper, upper, lower));
       other.push_back(
-          b.shuffleXor(b.select(isUpper, lower, upper), kRowBits[step]));
+          frame.shuffleXor(b.select(isUpper, lower, upper), kRowBits[step]));
     }
-    result.push_back(
-        {counts[step + 1], reduction.emitCombine(b, b.getLoc(), counts[step],
-                                                 kept, received[step], other)});
+    result.push_back({counts[step + 1],
+                      reduction.emitCombine(b, b.getLoc(), counts[step], kept,
+                                            received[step], other),
+                      {}});
   }
   return result;
 }
 
-ReductionState FragmentStates::reduce(ValueRange elements, int64_t group) {
+SmallVector<Value> FragmentStates::reduce(ValueRange elements, int64_t group) {
   constexpr int64_t each = kColumns / 4;
   Value inBlock = b.shiftLeft(b.bitAnd(frame.lane, 3), 1);
   SmallVector<ReductionState> columns;
@@ -160,12 +160,7 @@ ReductionState FragmentStates::reduce(ValueRange elements, int64_t group) {
   }
   for (unsigned step = 0; step != std::size(kRowBits); ++step)
     columns = exchange(columns, step);
-  ReductionState &state = columns.front();
-  Value origin = LLVM::LoadOp::create(
-      b, b.getF32Type(), getOrigin(b.add(getColumn(), group * kColumns)),
-      /*alignment=*/4);
-  state.scalars = reduction.emitMove(b, b.getLoc(), state.scalars, origin);
-  return state;
+  return columns.front().scalars;
 }
 
 Value FragmentStates::getColumn() {

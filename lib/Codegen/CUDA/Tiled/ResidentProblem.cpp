@@ -9,7 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ResidentEpilogue.h"
+#include "../Sm90/EpilogueSubtiles.h"
+#include "ResidentReduction.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -28,7 +29,7 @@ static bool needsProduct(TiledLinearOp op, Value value, Value input) {
          });
 }
 
-std::string ResidentEpilogue::findProblem(TiledLinearOp op) {
+std::string ResidentReduction::findProblem(TiledLinearOp op) {
   FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
   if (failed(plan) || plan->getPhases().size() != 2)
     return "reduction = resident is for a region with one reduction";
@@ -54,7 +55,7 @@ std::string ResidentEpilogue::findProblem(TiledLinearOp op) {
                    [&](Value value) { return needsProduct(op, value, input); }))
     return "with reduction = resident what follows the reduction may need no "
            "more of the product than what is reduced";
-  if (!EpilogueSubtiles::choose(op, geometry))
+  if (geometry.isWgmma() && !EpilogueSubtiles::choose(op, geometry))
     return "with reduction = resident TMA must be able to move all [M, N] "
            "operands and results: rows of multiples of 16 bytes, of f32, f16 "
            "or bf16, in tiles with room for them";

@@ -9,21 +9,24 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_SM90_FRAGMENTSTATES_H
-#define TENON_LIB_CODEGEN_CUDA_SM90_FRAGMENTSTATES_H
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_FRAGMENTSTATES_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_FRAGMENTSTATES_H
 
-#include "../Tiled/WorkPartition.h"
+#include "WorkPartition.h"
 
 namespace mlir::tenon {
 
-/// A reduction's state of `count` elements, a float. Null: of none.
+/// A reduction's state of `count` elements, a float: of what each has more than
+/// `origin`. What origin and a small mean are in two numbers loses digits when
+/// it is rounded to one, and those are what other states differ from it by.
 struct ReductionState {
   Value count;
   SmallVector<Value> scalars;
+  Value origin; ///< null within FragmentStates, which has it by column
 };
 
-/// The union of `states`, as a tree that is the same each time. They are moved
-/// by the first one's origin meanwhile.
+/// The union of `states`, as a tree that is the same each time. Its origin is
+/// that of the first.
 ReductionState combineAll(KernelBuilder &b, ReductionEpilogueOp reduction,
                           SmallVector<ReductionState> states);
 
@@ -45,15 +48,16 @@ public:
   static constexpr int64_t kColumns = 32;
   static constexpr int64_t kOriginBytesPerColumn = 4;
 
-  /// `memory` is the warp's own, for the origins of the tile's columns.
+  /// `memory` is the warp's own, for the origins of its columns of the tile.
   FragmentStates(TiledFrame &frame, ReductionEpilogueOp reduction,
                  const WorkItem &item, Value memory);
 
   /// Comes before `reduce`, with the same elements.
   void storeOrigins(ValueRange elements);
-  /// The state of one column of a group, by number. `elements` are the
-  /// thread's, as WarpgroupProduct gives accumulators.
-  ReductionState reduce(ValueRange elements, int64_t group);
+  /// The state of one column of a group, by number, of distances from its
+  /// origin. `elements` are the thread's, as WarpgroupProduct gives
+  /// accumulators.
+  SmallVector<Value> reduce(ValueRange elements, int64_t group);
   /// Which column of the group it is.
   Value getColumn();
 
@@ -76,4 +80,4 @@ private:
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_SM90_FRAGMENTSTATES_H
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_FRAGMENTSTATES_H

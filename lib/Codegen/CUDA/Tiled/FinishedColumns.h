@@ -9,11 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_SM90_FINISHEDCOLUMNS_H
-#define TENON_LIB_CODEGEN_CUDA_SM90_FINISHEDCOLUMNS_H
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_FINISHEDCOLUMNS_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_FINISHEDCOLUMNS_H
 
 #include "../ElementEmitter.h"
-#include "../Tiled/TiledFrame.h"
+#include "TiledFrame.h"
 
 namespace mlir::tenon {
 
@@ -33,9 +33,11 @@ public:
 
   /// Loads the operands of an emitter's lanes.
   void loadOperands(ElementEmitter &emitter) const;
-  /// Tells `emitter` the scalars of this thread's columns of the 8 that start
-  /// at `inTile`.
-  void set(ElementEmitter &emitter, int64_t inTile) const;
+  /// Tells `emitter` the scalars of `lanes` columns of the tile from `inTile`
+  /// on.
+  void set(ElementEmitter &emitter, Value inTile, unsigned lanes) const;
+  /// Those of this thread's fragment of the 8 columns that start at `inTile`.
+  void setFragment(ElementEmitter &emitter, int64_t inTile) const;
 
 private:
   void findSources();
@@ -50,4 +52,4 @@ private:
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_SM90_FINISHEDCOLUMNS_H
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_FINISHEDCOLUMNS_H

@@ -68,24 +68,33 @@ void PanelExchange::clearStates() {
 
 /// A block's flag, token + turns, says that it has read all states. What makes
 /// it so are its threads' loads, whose values they have used: no fence either.
-void PanelExchange::clear(Value turns) {
+static Value getReadFlag(TiledFrame &frame, Value turns) {
+  return frame.b.add(frame.token, frame.b.toI64(turns));
+}
+
+void PanelExchange::announce(Value turns) {
+  b.ptx("st.relaxed.gpu.global.b64 [$0], $1;", "l,l,~{memory}",
+        {getFlag(getOwnBlock()), getReadFlag(frame, turns)});
+}
+
+void PanelExchange::clearWhenRead(Value turns) {
   const TileGeometry &geometry = frame.geometry;
   Value isFirst = b.both(b.equal(b.rem(frame.unit, geometry.rowUnits()), 0),
                          b.equal(b.rem(frame.rank, geometry.clusterM), 0));
+  frame.emitIf(isFirst, [&] {
+    waitForFlags(getReadFlag(frame, turns));
+    frame.syncWarp();
+    clearStates();
+    emitForBlocks([&](Value block) {
+      LLVM::StoreOp::create(b, b.i64(0), getFlag(block), /*alignment=*/8);
+    });
+  });
+}
+
+void PanelExchange::clear(Value turns) {
   frame.emitIf(b.less(b.i32(0), turns), [&] {
-    b.ptx("bar.sync" + getEndBarrier(geometry), "~{memory}", {});
-    Value expected = b.add(frame.token, b.toI64(turns));
-    frame.emitIf(b.equal(frame.lane, 0), [&] {
-      b.ptx("st.relaxed.gpu.global.b64 [$0], $1;", "l,l,~{memory}",
-            {getFlag(getOwnBlock()), expected});
-    });
-    frame.emitIf(isFirst, [&] {
-      waitForFlags(expected);
-      frame.syncWarp();
-      clearStates();
-      emitForBlocks([&](Value block) {
-        LLVM::StoreOp::create(b, b.i64(0), getFlag(block), /*alignment=*/8);
-      });
-    });
+    b.ptx("bar.sync" + getEndBarrier(frame.geometry), "~{memory}", {});
+    frame.emitIf(b.equal(frame.lane, 0), [&] { announce(turns); });
+    clearWhenRead(turns);
   });
 }

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_SM90_AFFINEINPUT_H
-#define TENON_LIB_CODEGEN_CUDA_SM90_AFFINEINPUT_H
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_AFFINEINPUT_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_AFFINEINPUT_H
 
 #include "../ElementEmitter.h"
 #include "FragmentStates.h"
@@ -45,4 +45,4 @@ private:
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_SM90_AFFINEINPUT_H
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_AFFINEINPUT_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_SM90_PANELEXCHANGE_H
-#define TENON_LIB_CODEGEN_CUDA_SM90_PANELEXCHANGE_H
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_PANELEXCHANGE_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_PANELEXCHANGE_H
 
 #include "FragmentStates.h"
 
@@ -25,7 +25,10 @@ namespace mlir::tenon {
 /// state shares a word of 64 bits with a tag, one half of the launch's token
 /// plus the turn. Such a word is written and read at once, so who sees the tags
 /// has the numbers: no fence, and one way through L2. No earlier launch had the
-/// token, and memory does not hold both halves by chance.
+/// token, and memory does not hold both tags by chance.
+///
+/// The second tag has 24 bits. The 8 beside it say what rounding the first
+/// number, the mean, left of it (RoundingRest.h).
 ///
 /// The same thread of each block has a column. It overwrites the state of turn
 /// t in turn t + 2, when it has seen those of turn t + 1, whose writers had
@@ -37,7 +40,7 @@ public:
   PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction);
 
   /// Publishes this tile's state of a column.
-  void store(Value turn, Value inTile, ArrayRef<Value> scalars);
+  void store(Value turn, Value inTile, const ReductionState &state);
   /// The state of a column, of all rows: waits for the tiles' states, and
   /// combines them in their order, so that all blocks get the same bits. Comes
   /// after `store` for all columns of the thread.
@@ -49,6 +52,12 @@ public:
   /// turns, if there were any. One warp beside those that multiply calls it.
   void clear(Value turns);
 
+  /// The two parts of that, in kernels without a warp beside: one thread says
+  /// that the block has read all states of `turns` turns, and one warp of it
+  /// clears what blocks leave that have said so.
+  void announce(Value turns);
+  void clearWhenRead(Value turns);
+
 private:
   /// Words of a state.
   static constexpr int64_t kWords = kTaggedStateBytes / 8;
@@ -58,7 +67,7 @@ private:
   static constexpr int64_t kMaxTries = 0x2000000;
 
   struct Tags {
-    Value low, high;
+    Value first, second; ///< i32; the second's low 8 bits are 0
   };
 
   Value getOwnBlock();
@@ -86,4 +95,4 @@ private:
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_SM90_PANELEXCHANGE_H
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_PANELEXCHANGE_H

@@ -1,0 +1,157 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits what comes before a reduction, on fragments.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReducedInput.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// A thread's elements of a block of 16 rows by 8 columns: two rows of two.
+static constexpr int64_t kRows = 2, kLanes = 2, kElements = kRows * kLanes;
+/// Bytes of registers for operands with rows that are loaded ahead.
+static constexpr int64_t kBytesAhead = 64;
+
+namespace {
+/// Computes blocks of 8 columns, each for some blocks of rows at once.
+class ReducedInput {
+public:
+  ReducedInput(TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
+               const WorkItem &item,
+               llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown);
+
+  SmallVector<Value> compute(ValueRange accumulators);
+
+private:
+  /// Of one column each, or of both.
+  using Emitters = SmallVector<std::unique_ptr<ElementEmitter>, kLanes>;
+
+  SmallVector<Value> getRows(int64_t number);
+  Emitters load(int64_t number);
+  int64_t getBlocksAhead();
+  void compute(int64_t number, const Emitters &emitters,
+               MutableArrayRef<Value> elements);
+
+  TiledFrame &frame;
+  KernelBuilder &b;
+  TiledLinearOp op;
+  const EpiloguePhase &phase;
+  const WorkItem &item;
+  llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown;
+  int64_t columnBlocks;
+  int64_t rowBlocks; ///< that are computed at once
+  /// Neighbouring columns that are loaded at once.
+  unsigned width;
+};
+} // namespace
+
+/// A warp of mma.sync has all its rows at once, so that operands of one value a
+/// column are loaded once. For wgmma they are staged, and the operands of fewer
+/// rows take fewer registers.
+ReducedInput::ReducedInput(
+    TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
+    const WorkItem &item,
+    llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown)
+    : frame(frame), b(frame.b), op(op), phase(phase), item(item),
+      setKnown(setKnown), columnBlocks(frame.geometry.warpN() / 8),
+      rowBlocks(frame.geometry.isWgmma() ? 1 : frame.geometry.warpM() / 16),
+      width(std::min<unsigned>(frame.geometry.lanes, kLanes)) {}
+
+/// The thread's rows of the blocks that are computed as number `number`.
+SmallVector<Value> ReducedInput::getRows(int64_t number) {
+  int64_t stride = frame.geometry.rowBlockStride();
+  Value first = b.add(b.add(item.row, frame.warpRow),
+                      b.add(b.shiftRight(frame.lane, 2),
+                            number / columnBlocks * rowBlocks * stride));
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i != rowBlocks * kRows; ++i) {
+    Value row = b.add(first, i / kRows * stride + i % kRows * 8);
+    rows.push_back(b.toI64(b.min(row, b.i32(frame.geometry.m - 1))));
+  }
+  return rows;
+}
+
+ReducedInput::Emitters ReducedInput::load(int64_t number) {
+  const TileGeometry &geometry = frame.geometry;
+  int64_t block = number % columnBlocks;
+  Value first = b.add(b.add(item.column, frame.warpColumn),
+                      b.shiftLeft(b.bitAnd(frame.lane, 3), 1));
+  first = b.add(first, 8 * block);
+  SmallVector<BlockArgument> loaded(phase.operands);
+  llvm::erase(loaded, op.getAccumulator());
+  Emitters emitters;
+  for (unsigned lane = 0; lane != kLanes; lane += width) {
+    Value column = b.add(first, lane);
+    if (geometry.hasRaggedColumns())
+      column = b.min(column, b.i32(geometry.n - width));
+    auto emitter = std::make_unique<ElementEmitter>(b, frame.operands,
+                                                    b.toI64(column), width);
+    setKnown(*emitter, block);
+    emitter->emitRowInvariant(phase);
+    emitter->beginRows(getRows(number), loaded);
+    emitters.push_back(std::move(emitter));
+  }
+  return emitters;
+}
+
+/// Blocks whose operands are loaded before one is computed.
+int64_t ReducedInput::getBlocksAhead() {
+  int64_t bytes = 0;
+  for (BlockArgument operand : phase.operands)
+    if (operand != op.getAccumulator() &&
+        EpiloguePlan::variesByRow(operand.getType()))
+      bytes += kElements * rowBlocks *
+               getElementTypeOrSelf(operand.getType()).getIntOrFloatBitWidth() /
+               8;
+  int64_t least = frame.geometry.isWgmma() ? 2 : 1;
+  return bytes == 0 ? 1 : std::max(least, kBytesAhead / bytes);
+}
+
+void ReducedInput::compute(int64_t number, const Emitters &emitters,
+                           MutableArrayRef<Value> elements) {
+  int64_t first = number / columnBlocks * rowBlocks;
+  for (int64_t rowBlock = 0; rowBlock != rowBlocks; ++rowBlock) {
+    int64_t block = (first + rowBlock) * columnBlocks + number % columnBlocks;
+    auto own = elements.slice(block * kElements, kElements);
+    auto get = [&](int64_t i) -> ElementEmitter & {
+      return *emitters[i % kLanes / width];
+    };
+    auto row = [&](int64_t i) { return rowBlock * kRows + i / kLanes; };
+    for (int64_t i = 0; i != kElements; ++i)
+      get(i).set(op.getAccumulator(), row(i), i % kLanes % width, own[i]);
+    Value input = ReductionEpilogueOp(phase.reduction).getReducedInput();
+    for (int64_t i = 0; i != kElements; ++i)
+      own[i] = get(i).get(input, row(i), i % kLanes % width);
+  }
+}
+
+SmallVector<Value> ReducedInput::compute(ValueRange accumulators) {
+  SmallVector<Value> elements(accumulators);
+  int64_t count = frame.geometry.warpM() / 16 / rowBlocks * columnBlocks;
+  int64_t ahead = getBlocksAhead();
+  SmallVector<Emitters> loaded;
+  for (int64_t number = 0; number != count; ++number) {
+    while (static_cast<int64_t>(loaded.size()) <
+           std::min(number + ahead, count))
+      loaded.push_back(load(loaded.size()));
+    compute(number, loaded[number], elements);
+    loaded[number].clear();
+  }
+  return elements;
+}
+
+SmallVector<Value> tenon::emitReducedInput(
+    TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
+    const WorkItem &item, ValueRange accumulators,
+    llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown) {
+  return ReducedInput(frame, op, phase, item, setKnown).compute(accumulators);
+}

@@ -1,0 +1,33 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a reduction within a kernel takes, computed in registers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_REDUCEDINPUT_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_REDUCEDINPUT_H
+
+#include "../ElementEmitter.h"
+#include "WorkPartition.h"
+
+namespace mlir::tenon {
+
+/// Turns a tile's accumulators into what the reduction that ends `phase` takes,
+/// in their places. Threads load operands with rows themselves, those of a few
+/// blocks of 8 columns before one is computed.
+///
+/// `setKnown` tells an emitter operands that are in registers or in shared
+/// memory, of this thread's columns of a block by number.
+SmallVector<Value> emitReducedInput(
+    TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
+    const WorkItem &item, ValueRange accumulators,
+    llvm::function_ref<void(ElementEmitter &, int64_t block)> setKnown);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_REDUCEDINPUT_H
