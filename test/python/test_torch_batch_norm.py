@@ -94,6 +94,22 @@ def test_momentum_changes(front_end):
         comparison.step(*model.inputs())
 
 
+@pytest.mark.parametrize(("eps", "momentum"), [(float("inf"), 0.1), (1e-5, float("nan")), (1e-5, 1e300), (-0.0, 0.1)])
+def test_numbers_beyond_float32_are_left_to_pytorch(eps, momentum):
+    def normalise(x, mean, variance, training):
+        return nn.functional.batch_norm(x @ x.T, mean, variance, training=training, eps=eps, momentum=momentum)
+
+    x = torch.randn(6, 4)
+    for training in (True, False):
+        if training and not eps > 0:
+            continue
+        given, kept = ([torch.zeros(6), torch.ones(6)] for _ in range(2))
+        want = normalise(x, *kept, training)
+        got = torch.compile(normalise, backend="tenon")(x, *given, training)
+        for a, b in zip((got, *given), (want, *kept), strict=True):
+            torch.testing.assert_close(a, b, equal_nan=True)
+
+
 def test_cumulative_average(front_end):
     """With momentum=None, the statistics after three steps are the mean of three batches' statistics."""
     model, comparison = compare("bn_train_cumulative", front_end)

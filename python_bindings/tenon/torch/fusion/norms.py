@@ -73,6 +73,10 @@ def lower_batch_norm(b: Lowering, node: fx.Node) -> BatchNorm:
     training = training or mean is None
     eps = b.number(given.get("eps", given.get("epsilon")))
     momentum = b.number(given.get("momentum", given.get("exponential_average_factor")))
+    largest = torch.finfo(torch.float32).max
+    if not (abs(momentum) <= largest and 0 <= eps <= largest):
+        raise UnsupportedError("its eps is negative, or eps or momentum is no finite float32")
+    eps = abs(eps)  # no -0.0
     shape = torch_shape(given["input"])
     if len(shape) != 2:
         raise UnsupportedError("it normalises a dimension that is not the last of two")
