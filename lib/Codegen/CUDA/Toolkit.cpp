@@ -90,7 +90,8 @@ static Toolkit lookEverywhere() {
 Expected<Toolkit> Toolkit::find() {
   Toolkit toolkit;
   // Who names a folder wants that one, or to hear that it is not right.
-  if (std::optional<std::string> root = sys::Process::GetEnv("TENON_CUDA_PATH"))
+  if (auto root = sys::Process::GetEnv("TENON_CUDA_PATH");
+      root && !root->empty())
     lookUnder(*root, toolkit);
   else
     toolkit = lookEverywhere();

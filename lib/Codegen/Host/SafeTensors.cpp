@@ -55,6 +55,27 @@ static std::optional<StringRef> valuesOf(const Entry &entry, StringRef data) {
   return data.slice(begin, end);
 }
 
+/// Whether brackets lie deeper in each other than those of a header, three
+/// deep, ever do: the parser of JSON would use up the stack.
+static bool isNestedDeeply(StringRef json) {
+  int depth = 0;
+  bool isString = false;
+  for (size_t i = 0; i != json.size(); ++i) {
+    char c = json[i];
+    if (c == '"')
+      isString = !isString;
+    else if (isString)
+      i += c == '\\' && i + 1 != json.size();
+    else if (c == '[' || c == '{')
+      ++depth;
+    else if (c == ']' || c == '}')
+      --depth;
+    if (depth > 8)
+      return true;
+  }
+  return false;
+}
+
 llvm::Expected<SafeTensors> SafeTensors::open(StringRef path) {
   auto fail = [&](const llvm::Twine &what) {
     return llvm::createStringError("cannot read parameters from '" + path +
@@ -71,7 +92,10 @@ llvm::Expected<SafeTensors> SafeTensors::open(StringRef path) {
       data.size() < 8 ? 0 : llvm::support::endian::read64le(data.data());
   if (headerBytes == 0 || headerBytes > data.size() - 8)
     return fail("it is not a safetensors file, or it is cut short");
-  auto header = llvm::json::parse(data.substr(8, headerBytes));
+  StringRef headerText = data.substr(8, headerBytes);
+  if (isNestedDeeply(headerText))
+    return fail("its header is nested too deeply");
+  auto header = llvm::json::parse(headerText);
   if (!header)
     return fail("its header is no JSON: " + llvm::toString(header.takeError()));
   const llvm::json::Object *object = header->getAsObject();

@@ -30,6 +30,8 @@ if step == "write":
     write("other.safetensors", w=w[:, :7], s=s.astype(np.int64))
     good = (folder / "good.safetensors").read_bytes()
     (folder / "cut.safetensors").write_bytes(good[:-4])
+    nested = b'{"w": ' + b"[" * 100000
+    (folder / "nested.safetensors").write_bytes(struct.pack("<Q", len(nested)) + nested)
     (folder / "text.safetensors").write_bytes(b"w = 1, b = 2")
 else:
     y = np.load(folder / "y.npy")
