@@ -12,8 +12,9 @@ pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler 
 
 M, N, K = 130, 72, 100
 SCHEDULES = {
-    "sm_80": mma_sync(64, ", method = fp16x3"),
-    "sm_90a": wgmma("128x16", 64, "8x1", ", cluster = 2x1, method = fp16x3"),
+    "sm_80": ("sm_80", mma_sync(64, ", method = fp16x3")),
+    "sm_90a": ("sm_90a", wgmma("128x16", 64, "8x1", ", cluster = 2x1, method = fp16x3")),
+    "swapped": ("sm_90a", wgmma("48x64", 64, "1x4", ", cluster = 1x2, method = fp16x3")),
 }
 Y = f"tensor<?x{N}xf32>"
 SOURCE = f"""
@@ -29,8 +30,9 @@ KERNELS = ["forward_prepare_split_v4", "forward_run_split_v4", "forward_run_tile
 
 @pytest.fixture(scope="module", params=SCHEDULES)
 def model(request, tmp_path_factory):
-    flags = ["--strategy=tiled", f"--schedule={SCHEDULES[request.param]}"]
-    return Model(SOURCE, request.param, tmp_path_factory.mktemp("model"), flags)
+    target, schedule = SCHEDULES[request.param]
+    flags = ["--strategy=tiled", f"--schedule={schedule}"]
+    return Model(SOURCE, target, tmp_path_factory.mktemp("model"), flags)
 
 
 def operands():
