@@ -9,14 +9,26 @@ from ptx_emulator.layers import Layer, Operands, mma_sync, random, wgmma
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
 
-STREAM, CLUSTER = ", stream_k = true", ", cluster = 2x1"
+# So many that the epilogue has 12 KB: operand and result take turns in the same buffers.
+SHARED = ("stages = 3", "stages = 10"), ("stages = 3", "stages = 14")
+STREAM, CLUSTER, PING_PONG = ", stream_k = true", ", cluster = 2x1", ", ping_pong = true"
 FP16, FP16X3 = ", method = fp16", ", method = fp16x3"
 # A layer, M, and how many blocks run at once.
 PRODUCTS = {
     "mma_bf16": (Layer("sm_80", mma_sync(64), 72, 136, "bf16"), 70, 4),
     "mma_f16_stream_k": (Layer("sm_80", mma_sync(64, STREAM), 20, 512, "f16"), 70, 3),
     "wgmma_bf16": (Layer("sm_90a", wgmma("64x16", 64, "4x1"), 40, 72, "bf16"), 70, 4),
-    "wgmma_f16_ping_pong": (Layer("sm_90a", wgmma("64x32", 64, "4x1", ", ping_pong = true"), 40, 200, "f16"), 200, 2),
+    "wgmma_f16_ping_pong": (Layer("sm_90a", wgmma("64x32", 64, "4x1", PING_PONG), 40, 200, "f16"), 200, 2),
+    "wgmma_bf16_shared": (
+        Layer("sm_90a", wgmma("64x96", 64, "4x1", PING_PONG).replace(*SHARED[0]), 280, 72, "bf16"),
+        200,
+        1,
+    ),
+    "wgmma_tf32_shared": (
+        Layer("sm_90a", wgmma("64x48", 32, "4x1", PING_PONG + STREAM).replace(*SHARED[1]), 88, 136),
+        200,
+        2,
+    ),
     "wgmma_tf32_cluster": (Layer("sm_90a", wgmma("128x16", 32, "8x1", STREAM + CLUSTER), 24, 264), 300, 4),
     "mma_fp16": (Layer("sm_80", mma_sync(64, FP16), 20, 100, factors=True), 70, 4),
     "mma_fp16x3": (Layer("sm_80", mma_sync(64, FP16X3), 20, 100, factors=True), 70, 4),

@@ -204,3 +204,57 @@ func.func @shared_bound(%x: memref<512x1024xbf16>, %w: memref<512x1024xbf16>, %y
   }
   return
 }
+
+// -----
+
+// Of 12 KB a warpgroup, subtiles of 16 columns for two tensors with two buffers
+// each, but of 32 where they have the same three.
+// CHECK-LABEL: func.func @one_memory
+// CHECK: launch_func {{.*}} #tenon.tensor_map<box = 64x32, swizzle = 64>, #tenon.tensor_map<box = 64x32, swizzle = 64>]
+// Three do not divide the eight subtiles of a tile, and types differ: two each.
+// CHECK: func.func @two_memories
+// CHECK: launch_func {{.*}}@two_memories_tiled {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x16, swizzle = 32>, #tenon.tensor_map<box = 64x16, swizzle = 32>]
+// CHECK: launch_func {{.*}}@two_memories_tiled_1 {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x16, swizzle = 32>, #tenon.tensor_map<box = 64x16, swizzle = 32>]
+// CHECK: llvm.func @one_memory_tiled(%{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^}]*}}}, %[[RMAP:[^:]*]]: {{[^}]*}}}, %[[YMAP:[^:]*]]: {{[^}]*}}},
+// Ten barriers of stages, and one of each buffer of two warpgroups.
+// CHECK-COUNT-16: nvvm.mbarrier.init
+// CHECK-NOT: nvvm.mbarrier.init
+// Twelve subtiles: every buffer is loaded four times a tile, so its parity is
+// known, and a tile begins without waiting for the one before.
+// CHECK: cp.async.bulk.tensor.shared.cluster.global {{.*}}, %[[RMAP]],
+// CHECK: nvvm.wgmma.mma_async
+// CHECK-NOT: nvvm.cp.async.bulk.wait_group
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// The third is loaded when the results of the last tile have left it.
+// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]], {{.*}} box[
+// CHECK: cp.async.bulk.tensor.shared.cluster.global {{.*}}, %[[RMAP]],
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK: llvm.func @one_memory_tiled_unaligned(
+func.func @one_memory(%x: memref<576x1024xbf16>, %w: memref<512x1024xbf16>, %r: memref<576x512xbf16>, %y: memref<576x512xbf16>) {
+  tenon.tiled_linear %x, %w : memref<576x1024xbf16>, memref<512x1024xbf16>
+      epilogue(%acc: tensor<576x512xbf16>, %res = %r: memref<576x512xbf16>) outs(%y: memref<576x512xbf16>)
+      schedule<wgmma, tile = 192x128x64, warps = 4x1, stages = 5, swizzle = 128, raster = 8, blocks = 1, ping_pong = true> {
+    %0 = tenon.add %acc, %res : tensor<576x512xbf16>, tensor<576x512xbf16>
+    tenon.yield %0 : tensor<576x512xbf16>
+  }
+  return
+}
+
+func.func @two_memories(%x: memref<576x1024xbf16>, %w: memref<512x1024xbf16>, %r: memref<576x512xbf16>, %q: memref<576x512xf16>, %y: memref<576x512xbf16>) {
+  tenon.tiled_linear %x, %w : memref<576x1024xbf16>, memref<512x1024xbf16>
+      epilogue(%acc: tensor<576x512xbf16>, %res = %r: memref<576x512xbf16>) outs(%y: memref<576x512xbf16>)
+      schedule<wgmma, tile = 64x256x64, warps = 4x1, stages = 5, swizzle = 128, raster = 8, blocks = 1, ping_pong = true> {
+    %0 = tenon.add %acc, %res : tensor<576x512xbf16>, tensor<576x512xbf16>
+    tenon.yield %0 : tensor<576x512xbf16>
+  }
+  tenon.tiled_linear %x, %w : memref<576x1024xbf16>, memref<512x1024xbf16>
+      epilogue(%acc: tensor<576x512xbf16>, %res = %q: memref<576x512xf16>) outs(%y: memref<576x512xbf16>)
+      schedule<wgmma, tile = 192x128x64, warps = 4x1, stages = 5, swizzle = 128, raster = 8, blocks = 1, ping_pong = true> {
+    %0 = tenon.add %acc, %res : tensor<576x512xbf16>, tensor<576x512xf16>
+    tenon.yield %0 : tensor<576x512xbf16>
+  }
+  return
+}

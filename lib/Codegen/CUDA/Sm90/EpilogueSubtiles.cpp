@@ -31,24 +31,40 @@ static bool canMove(Type type, const TileGeometry &geometry) {
   return geometry.n * element.getIntOrFloatBitWidth() / 8 % 16 == 0;
 }
 
+/// Whether operand and result may lie in the same buffers: a thread has the
+/// same elements of both. A resident kernel has room for two barriers alone.
+bool EpilogueSubtiles::canShare(const TileGeometry &geometry) const {
+  return !isSwapped && !geometry.isResident() && operands.size() == 1 &&
+         results.size() == 1 &&
+         operands[0].elementType == results[0].elementType;
+}
+
 /// Gives every tensor its buffers for subtiles of `width` columns, or with
 /// swapped operands rows. False if they do not fit, or no swizzle is as wide as
 /// their rows.
-bool EpilogueSubtiles::place(int64_t width, const TileGeometry &geometry) {
+bool EpilogueSubtiles::place(int64_t width, bool shares,
+                             const TileGeometry &geometry) {
   if (geometry.wgmmaColumns() % width != 0)
     return false;
   rows = kRows, columns = width;
   if (isSwapped)
     std::swap(rows, columns);
   perRow = geometry.wgmmaColumns() / width;
+  numBuffers = shares ? 3 : 2;
+  // Every tile begins in the first buffer, and then the third, which the one
+  // before has ended in, is the only one that may not be loaded yet.
+  if (shares && getCount() % numBuffers != 0)
+    return false;
   int64_t offset = 0;
   for (SmallVector<SubtileTensor> *tensors : {&operands, &results})
     for (SubtileTensor &tensor : *tensors) {
       tensor.rowBytes = columns * tensor.elementBytes();
       if (isSwapped)
         tensor.rowBytes = std::min(tensor.rowBytes, kMaxRowBytes);
-      tensor.offset = offset;
-      offset += 2 * getBufferBytes(tensor);
+      bool isShared = shares && tensors == &results;
+      tensor.offset = isShared ? operands[0].offset : offset;
+      if (!isShared)
+        offset += numBuffers * getBufferBytes(tensor);
       if (!llvm::is_contained({int64_t(32), int64_t(64), kMaxRowBytes},
                               tensor.rowBytes))
         return false;
@@ -122,8 +138,10 @@ EpilogueSubtiles::choose(TiledLinearOp op, const TileGeometry &geometry) {
     return std::nullopt;
   subtiles.rowBlocks = geometry.wgmmaBlocks();
   for (int64_t width = 64; width != 0; width -= 8)
-    if (subtiles.place(width, geometry))
-      return subtiles;
+    for (bool shares : {false, true})
+      if ((!shares || subtiles.canShare(geometry)) &&
+          subtiles.place(width, shares, geometry))
+        return subtiles;
   return std::nullopt;
 }
 

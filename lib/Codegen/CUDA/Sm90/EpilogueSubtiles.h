@@ -43,6 +43,10 @@ struct ResultMoments {
 /// way while the other is computed. A buffer's rows lie as TMA's swizzle of
 /// `rowBytes` has them.
 ///
+/// Where that makes room for wider subtiles, an operand and a result of one
+/// type have the same three buffers: one is loaded, one computed in place, one
+/// stored.
+///
 /// With swapped operands a subtile has 64 columns by `rows` rows, and they
 /// follow each other along M first. The columns of f32 are two boxes of 32, one
 /// behind the other.
@@ -84,6 +88,7 @@ struct EpilogueSubtiles {
 
   bool isSwapped;
   int64_t rows, columns;
+  int64_t numBuffers; ///< of each tensor
   // Rows of wgmma: with swapped operands columns of the tile.
   int64_t rowBlocks; ///< of 64 rows, that a warpgroup has of a tile
   int64_t perRow;    ///< subtiles side by side in a tile
@@ -92,7 +97,8 @@ struct EpilogueSubtiles {
 
 private:
   bool addMoments(TiledLinearOp op);
-  bool place(int64_t width, const TileGeometry &geometry);
+  bool canShare(const TileGeometry &geometry) const;
+  bool place(int64_t width, bool shares, const TileGeometry &geometry);
 };
 
 } // namespace mlir::tenon

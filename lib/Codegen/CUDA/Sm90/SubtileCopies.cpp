@@ -55,8 +55,8 @@ Value SubtileCopies::getBuffer(const SubtileTensor &tensor, int64_t number) {
       b.offset(b.offset(frame.shared, frame.geometry.epilogueOffset()),
                b.mul(b.sub(frame.warpgroup, 1),
                      getWarpgroupEpilogueBytes(frame.geometry.schedule)));
-  return b.offset(memory,
-                  tensor.offset + number % 2 * subtiles.getBufferBytes(tensor));
+  return b.offset(memory, tensor.offset + number % subtiles.numBuffers *
+                                              subtiles.getBufferBytes(tensor));
 }
 
 /// A box of the buffer, and its first column.
@@ -72,13 +72,14 @@ Value SubtileCopies::getBoxColumn(const SubtileTensor &tensor, Value column,
                   : b.add(column, box * subtiles.getBoxColumns(tensor));
 }
 
-/// The barriers come after those of the stages, two a warpgroup.
+/// The barriers come after those of the stages, one a buffer of a warpgroup's.
 Value SubtileCopies::getBarrier(Value warpgroup, int64_t number) {
   const TileGeometry &geometry = frame.geometry;
   Value first =
       b.offset(frame.shared, geometry.barriersOffset() + 16 * geometry.stages);
-  return b.offset(b.offset(first, b.mul(b.sub(warpgroup, 1), 16)),
-                  8 * (number % 2));
+  return b.offset(
+      b.offset(first, b.mul(b.sub(warpgroup, 1), 8 * subtiles.numBuffers)),
+      8 * (number % subtiles.numBuffers));
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,7 +133,7 @@ void SubtileCopies::initialize() {
     return;
   int64_t warpgroups = getConsumerWarpgroups(frame.geometry.schedule);
   for (int64_t warpgroup = 1; warpgroup <= warpgroups; ++warpgroup)
-    for (int64_t buffer = 0; buffer != 2; ++buffer)
+    for (int64_t buffer = 0; buffer != subtiles.numBuffers; ++buffer)
       emitBarrierInit(b, getBarrier(b.i32(warpgroup), buffer), 1);
 }
 
@@ -167,9 +168,9 @@ void SubtileCopies::waitForBuffers() {
 }
 
 void SubtileCopies::beginTile() {
-  // With an odd number of subtiles the tile before has ended in the same buffer
-  // that this one begins with.
-  if (subtiles.getCount() % 2 == 1)
+  // Of two buffers and an odd number of subtiles, the tile before has ended in
+  // the one that this tile begins with.
+  if (subtiles.getCount() % subtiles.numBuffers != 0)
     waitForBuffers();
 }
 
@@ -177,8 +178,10 @@ void SubtileCopies::waitForOperands(int64_t number) {
   if (subtiles.operands.empty())
     return;
   // How often the buffer is loaded for a tile, and was for this one.
-  int64_t loads = (subtiles.getCount() + 1 - number % 2) / 2;
-  Value parity = b.i32(number / 2 % 2);
+  int64_t buffers = subtiles.numBuffers;
+  int64_t loads =
+      llvm::divideCeil(subtiles.getCount() - number % buffers, buffers);
+  Value parity = b.i32(number / buffers % 2);
   if (loads % 2 == 1)
     parity = b.bitXor(finished.load(), parity);
   emitBarrierWait(b, getBarrier(frame.warpgroup, number), parity);

@@ -19,12 +19,13 @@ namespace mlir::tenon {
 
 /// Has TMA load operands and store results. One thread of each warpgroup, its
 /// leader, issues the copies: operands two subtiles ahead, the first two of a
-/// tile before its main loop. Subtiles are numbered within the tile; odd ones
-/// have each tensor's second buffer.
+/// tile before its main loop. Subtiles are numbered within the tile, and take
+/// each tensor's buffers in turn.
 ///
 /// One barrier a subtile is enough: the leader comes to it when the results of
 /// the subtile before have left their buffer. So after it all threads may write
-/// the next results there, and what they have written now may be stored.
+/// the next results there, or where an operand has the same buffer, TMA the
+/// next but one's; and what they have written now may be stored.
 class SubtileCopies {
 public:
   SubtileCopies(TiledFrame &frame, EpilogueSubtiles subtiles);
