@@ -54,6 +54,7 @@ STATIC = {
     "ragged": (13, 72, "16x64", "1x4", ""),
     "whole": (48, 128, "48x128", "1x8", ""),
     "two_tiles": (48, 64, "24x64", "1x4", ""),
+    "many_subtiles": (100, 264, "40x192", "1x4", PING_PONG),
     "by_threads": (13, 74, "16x64", "1x4", ""),
 }
 K, WORKSPACE = 200, 6292992
@@ -99,3 +100,24 @@ def test_epilogue(name, tmp_path):
     assert (np.abs(to_numbers(device.get(y), "bf16") - expected) <= bound + 2.0**-8 * np.abs(expected)).all()
     other = np.where(expected > 0, expected, SLOPE * expected) + r - to_numbers(q, "f16")
     assert (np.abs(device.get(z) - other) <= bound + 2.0**-20 * (np.abs(r) + np.abs(expected) + 1)).all()
+
+
+BATCH_NORM = """
+func.func @forward(%x: tensor<40x128xbf16>, %w: tensor<72x128xbf16> {tenon.param}) -> tensor<40x72xbf16> {
+  %0 = tenon.linear %x, %w : (tensor<40x128xbf16>, tensor<72x128xbf16>) -> tensor<40x72xbf16>
+  %1 = tenon.batch_norm_training %0 : (tensor<40x72xbf16>) -> tensor<40x72xbf16>
+  %2 = tenon.relu %1 : tensor<40x72xbf16>
+  return %2 : tensor<40x72xbf16>
+}"""
+
+
+def test_batch_norm_by_moments_of_x(tmp_path):
+    """The one reduction whose product's kernel reduces nothing."""
+    schedule = wgmma("40x64", 64, "1x4", ", reduction = input_moments")
+    model = Model(BATCH_NORM, "sm_90a", tmp_path, ["--strategy=tiled", f"--schedule={schedule}"])
+    x, w = to_bits(random(40, 128), "bf16"), to_bits(random(72, 128, seed=4), "bf16")
+    (y,) = model.forward(x=x, w=w)
+    assert model.launched[-1] == "forward_tiled"
+    z = to_numbers(x, "bf16") @ to_numbers(w, "bf16").T
+    expected = np.maximum((z - z.mean(axis=0)) / np.sqrt(z.var(axis=0) + 1e-5), 0)
+    assert (np.abs(to_numbers(y, "bf16") - expected) <= 2.0**-8 * expected + 1e-4).all()
