@@ -64,12 +64,17 @@ std::string tenon::findPrecisionProblem(ProductMethod method, Type elementType,
 }
 
 std::optional<TiledObstacle> tenon::findEpilogueObstacle(FusedLinearOp op) {
-  for (Operation &inner : *op.getBody())
-    if (isa<ReductionEpilogueOp>(inner))
-      return TiledObstacle{
-          formatv("'{0}' needs all rows, of which a tile has but some",
-                  inner.getName().getStringRef()),
-          ""};
+  auto reductions = llvm::make_filter_range(*op.getBody(),
+                                            llvm::IsaPred<ReductionEpilogueOp>);
+  if (!reductions.empty()) {
+    bool isOne = std::next(reductions.begin()) == reductions.end();
+    return TiledObstacle{
+        formatv("'{0}' needs all rows, of which a tile has but some",
+                (*reductions.begin()).getName().getStringRef()),
+        isOne ? "say in its schedule how rows meet, such as reduction = "
+                "two_phase"
+              : ""};
+  }
   auto product = cast<RankedTensorType>(op.getAccumulator().getType());
   for (auto [index, type] : llvm::enumerate(op->getResultTypes()))
     if (cast<RankedTensorType>(type).getShape() != product.getShape())

@@ -103,6 +103,19 @@ func.func @tile_of_halves(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor
 
 // -----
 
+// A schedule says how the rows of a batch norm meet.
+func.func @reduction_unsaid(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{a tile has but some; say in its schedule how rows meet, such as reduction = two_phase, or write #tenon.strategy<library>}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>) -> tensor<?x32xf16> attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 64, raster = 8, blocks = 1>} {
+    %1 = tenon.batch_norm_training %acc : (tensor<?x32xf16>) -> tensor<?x32xf16>
+    tenon.yield %1 : tensor<?x32xf16>
+  }
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
 // One reduction can be part of a tiled layer; a bare product pays for split products alone.
 func.func @reduction(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
   // expected-error @below {{'tenon.fused_linear' op cannot be tiled: 'tenon.batch_norm_training' needs all rows, of which a tile has but some; write #tenon.strategy<library>}}
