@@ -90,22 +90,45 @@ func.func @leaky_relu(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
   return %0 : tensor<?x8xf16>
 }
 
+// x Phi(x), where what is 1 for x > 0 and the tail give Phi.
 // CHECK-LABEL: func.func @gelu(
 // CHECK: linalg.generic
 // CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
-// CHECK: %[[BOUNDED:.*]] = arith.minimumf %[[WIDE]], %{{.*}} : f32
-// CHECK: %[[T:.*]] = math.absf %[[BOUNDED]] : f32
+// CHECK: %[[T:.*]] = math.absf %[[WIDE]] : f32
+// CHECK: arith.mulf %{{.*}}, %[[T]] fastmath<contract> : f32
 // CHECK-COUNT-5: arith.addf {{.*}} fastmath<contract> : f32
 // CHECK-NOT: arith.addf
 // CHECK: %[[TAIL:.*]] = math.exp2 %{{.*}} : f32
-// CHECK: %[[POSITIVE:.*]] = arith.maximumf %[[WIDE]], %{{.*}} : f32
-// CHECK: %[[PRODUCT:.*]] = arith.mulf %[[T]], %[[TAIL]] fastmath<contract> : f32
-// CHECK: %[[GELU:.*]] = arith.subf %[[POSITIVE]], %[[PRODUCT]] fastmath<contract> : f32
+// CHECK: %[[ABOVE:.*]] = arith.cmpf ogt, %[[WIDE]], %{{.*}} : f32
+// CHECK: %[[ONE:.*]] = arith.constant 1.000000e+00 : f32
+// CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK: %[[STEP:.*]] = arith.select %[[ABOVE]], %[[ONE]], %[[ZERO]] : f32
+// CHECK: %[[DIFFERENCE:.*]] = arith.subf %[[STEP]], %[[TAIL]] fastmath<contract> : f32
+// CHECK: %[[PHI:.*]] = math.absf %[[DIFFERENCE]] : f32
+// CHECK: %[[GELU:.*]] = arith.mulf %[[WIDE]], %[[PHI]] fastmath<contract> : f32
 // CHECK: %[[ROUNDED:.*]] = arith.truncf %[[GELU]] : f32 to f16
 // CHECK: linalg.yield %[[ROUNDED]] : f16
 func.func @gelu(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
   %0 = tenon.gelu %x : tensor<?x8xf16>
   return %0 : tensor<?x8xf16>
+}
+
+// Of f32, without the rounding of Phi.
+// CHECK-LABEL: func.func @gelu_f32(
+// CHECK: linalg.generic
+// CHECK: ^bb0(%[[X:.*]]: f32, %{{.*}}: f32):
+// CHECK: %[[BOUNDED:.*]] = arith.minimumf %[[X]], %{{.*}} : f32
+// CHECK: %[[T:.*]] = math.absf %[[BOUNDED]] : f32
+// CHECK-COUNT-8: arith.addf {{.*}} fastmath<contract> : f32
+// CHECK-NOT: arith.addf
+// CHECK: %[[TAIL:.*]] = math.exp2 %{{.*}} : f32
+// CHECK: %[[POSITIVE:.*]] = arith.maximumf %[[X]], %{{.*}} : f32
+// CHECK: %[[PRODUCT:.*]] = arith.mulf %[[T]], %[[TAIL]] fastmath<contract> : f32
+// CHECK: %[[GELU:.*]] = arith.subf %[[POSITIVE]], %[[PRODUCT]] fastmath<contract> : f32
+// CHECK: linalg.yield %[[GELU]] : f32
+func.func @gelu_f32(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %0 = tenon.gelu %x : tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
 }
 
 // -----
