@@ -148,8 +148,12 @@ std::string mlir::tenon::describeToolkit() {
 
 Expected<TemporaryFolder> TemporaryFolder::create() {
   SmallString<128> path;
-  if (std::error_code error = sys::fs::createUniqueDirectory("tenon", path))
-    return makeError("cannot make a temporary folder: " + error.message());
+  if (std::error_code error = sys::fs::createUniqueDirectory("tenon", path)) {
+    sys::path::system_temp_directory(/*erasedOnReboot=*/true, path);
+    return makeError("cannot make a temporary folder in '" + path +
+                     "': " + error.message() +
+                     "; point TMPDIR to a folder that can be written");
+  }
   return TemporaryFolder(std::string(path));
 }
 
