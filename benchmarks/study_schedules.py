@@ -35,13 +35,18 @@ BEGIN, END = "<!-- study_schedules: begin -->", "<!-- study_schedules: end -->"
 PREDICTED = re.compile(r"([\d.]+) us tiled, ([\d.]+) us by the library")
 
 
+def ask(source: str, options: str) -> tuple[str, str]:
+    """Return what select-strategy makes of a layer, and its remarks."""
+    command = [TENON_OPT, "-", "--tenon-simplify", "--tenon-fuse-epilogue", f"--tenon-select-strategy={options}"]
+    command += ["--remarks-filter=tenon-select-strategy"]
+    done = subprocess.run(command, input=source, capture_output=True, text=True, check=True)
+    return done.stdout, done.stderr
+
+
 def predict(source: str, schedule: str) -> tuple[float, float]:
     """Return the microseconds that are predicted of a schedule and of the library."""
-    select = f"--tenon-select-strategy=targets=sm_90a strategy=tiled schedule='{schedule}'"
-    command = [TENON_OPT, "-", "--tenon-simplify", "--tenon-fuse-epilogue", select]
-    command += ["--remarks-filter=tenon-select-strategy", "-o", "/dev/null"]
-    done = subprocess.run(command, input=source, capture_output=True, text=True, check=True)
-    tiled, library = PREDICTED.search(done.stderr).groups()
+    _, remarks = ask(source, f"targets=sm_90a strategy=tiled schedule='{schedule}'")
+    tiled, library = PREDICTED.search(remarks).groups()
     return float(tiled), float(library)
 
 

@@ -98,6 +98,14 @@ struct ScheduleChoice {
 double predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
                      const TargetSpec &target);
 
+/// With reduction = resident: what a turn's wait for the states of the column's
+/// other tiles takes. A prototype on an H200 took 10 us longer than without for
+/// 1024x8192x8192, in 2 turns, and 80 to 100 us for 16384x4096x4096, in 16.
+inline constexpr double kExchangeSeconds = 5e-6;
+/// The turns in which all columns are computed, as many at a time as have all
+/// of their row tiles at work at once.
+double getTurns(const LayerProblem &problem, ScheduleAttr schedule,
+                const TargetSpec &target);
 /// Whether all row tiles of a column are at work at once, as reduction =
 /// resident asks.
 bool fitsTurn(const LayerProblem &problem, ScheduleAttr schedule,
@@ -107,6 +115,11 @@ bool fitsTurn(const LayerProblem &problem, ScheduleAttr schedule,
 ScheduleChoice predictSchedule(const LayerProblem &problem,
                                ScheduleAttr schedule,
                                ArrayRef<const TargetSpec *> targets);
+
+/// Whether kernels of family mma_sync may be faster where there is wgmma: for
+/// rows that one mma.sync holds, where reading w is all. Of x and w in 16 bits:
+/// split products of so few rows were not measured.
+bool isForMmaSync(const LayerProblem &problem);
 
 /// What a schedule of family mma_sync, or wgmma, comes to.
 Prediction predictMmaSync(const LayerProblem &problem, ScheduleAttr schedule,

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Predicts times of kernels of family mma_sync, and chooses their schedules.
+// Predicts times of kernels of family mma_sync.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,6 +65,114 @@ static double getResident(ScheduleAttr schedule, const TargetSpec &target) {
   return static_cast<double>(target.multiprocessors * schedule.getBlocks());
 }
 
+/// Tiles, in rounds of all that are resident.
+static double getWaves(const LayerProblem &problem, ScheduleAttr schedule,
+                       const TargetSpec &target) {
+  if (problem.reduction == ReductionMethod::Resident)
+    return getTurns(problem, schedule, target);
+  return getTiles(problem, schedule) / getResident(schedule, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Few rows
+//===----------------------------------------------------------------------===//
+
+/// In bursts on an H200 16x128 with 6 stages took 0.92 of the library's time
+/// for 1 row and 0.83 for 16 with N = K = 4096; for 17 to 48 rows no tile of
+/// mma_sync was faster (benchmarks/results/sm90a_few_rows.json).
+static constexpr int64_t kMmaSyncRows = 16;
+
+bool tenon::isForMmaSync(const LayerProblem &problem) {
+  return problem.m <= kMmaSyncRows && !problem.hasNorm &&
+         problem.method == ProductMethod::Direct &&
+         problem.tiledType.getIntOrFloatBitWidth() == 16;
+}
+
+// The constants of few rows are fitted to all schedules that were measured on
+// an H200; docs/Rationale.md says how well. Other GPUs may differ in each.
+
+static bool isHopper(const TargetSpec &target) {
+  return target.libraryRate.bits16 > target.mmaSyncRate.bits16;
+}
+
+/// What a kernel takes whatever it computes, and each stage to fill at its
+/// start.
+static constexpr double kStartSeconds = 2.75e-6, kFillSeconds = 0.2e-6;
+/// From a copy's issue to its use. The stages of a ring share it: few rows
+/// leave so little to multiply that a block waits for this alone.
+static constexpr double kCopySeconds = 1.25e-6;
+/// How much faster L2 is read than memory, where it still has all from the call
+/// before; of what is larger it keeps less, and of the double nothing.
+static constexpr double kL2Part = 2.0 / 3, kL2Factor = 2.9;
+/// To leave a partial tile, to wait for another block's, and bytes of them a
+/// second for the whole GPU.
+static constexpr double kPublishSeconds = 1.75e-6, kWaitSeconds = 0.125e-6,
+                        kPartialRate = 7.5e12;
+
+/// K tiles of the block that has most: with stream-K the last wave takes its
+/// share.
+static double getSteps(const LayerProblem &problem, ScheduleAttr schedule,
+                       const TargetSpec &target) {
+  double steps =
+      llvm::divideCeil(problem.getTiledColumns(), schedule.getTile()[2]);
+  double waves = getWaves(problem, schedule, target);
+  double full = std::floor(waves), rest = waves - full;
+  if (rest == 0 || !schedule.getStreamK())
+    return std::ceil(waves) * steps;
+  return full * steps + std::max(rest * steps, 1.0);
+}
+
+/// Seconds for partial tiles to pass through L2: the block that has a tile's
+/// end reads those of all others, one after the other. Waves before the last
+/// are divided with it, so then tiles have two parts.
+static double predictExchange(const LayerProblem &problem,
+                              ScheduleAttr schedule, const TargetSpec &target) {
+  double waves = getWaves(problem, schedule, target);
+  if (!schedule.getStreamK() || waves == std::floor(waves))
+    return 0;
+  ArrayRef<int64_t> tile = schedule.getTile();
+  double steps = llvm::divideCeil(problem.getTiledColumns(), tile[2]);
+  double parts = waves > 1 ? 2 : std::min(steps, 1 / waves);
+  double bytes = 4 * static_cast<double>(tile[0] * tile[1]);
+  return kPublishSeconds +
+         (parts - 1) *
+             (kWaitSeconds + bytes * target.multiprocessors / kPartialRate);
+}
+
+static double predictReads(double bytes, const TargetSpec &target) {
+  double part = kL2Part * static_cast<double>(target.l2Bytes);
+  double kept = std::max(std::min(bytes, 2 * part - bytes), 0.0);
+  return (bytes - kept + kept / kL2Factor) / target.memoryRate;
+}
+
+/// Seconds of what overlaps: the longest, and something of the others where
+/// they take about as long.
+static double getOverlap(double products, double copies, double memory) {
+  constexpr double exponent = 4.8;
+  return std::pow(std::pow(products, exponent) + std::pow(copies, exponent) +
+                      std::pow(memory, exponent),
+                  1 / exponent);
+}
+
+static double predictFewRows(const LayerProblem &problem, ScheduleAttr schedule,
+                             const TargetSpec &target) {
+  ArrayRef<int64_t> tile = schedule.getTile();
+  double steps = getSteps(problem, schedule, target);
+  auto ahead = static_cast<double>(schedule.getStages() - 1);
+  double products = steps * static_cast<double>(tile[0] * tile[1] * tile[2]) *
+                    getResident(schedule, target) *
+                    getColumnSeconds(problem, schedule, target);
+  double memory = predictReads(problem.getTiledBytes(), target);
+  return kStartSeconds + kFillSeconds * std::min(ahead, steps) +
+         getOverlap(products, steps * kCopySeconds / ahead, memory) +
+         predictExchange(problem, schedule, target) +
+         predictOthers(problem, schedule, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Any number of rows
+//===----------------------------------------------------------------------===//
+
 /// Seconds of the products. Without stream-K the last wave takes as long as the
 /// others; with it, it takes its share, but partial tiles are written and read,
 /// mostly in L2, which is counted as one pass through memory.
@@ -76,7 +184,7 @@ static double predictProducts(const LayerProblem &problem,
   double elements = static_cast<double>(tile[0]) * tile[1];
   double wave = elements * steps * tile[2] * resident *
                 getColumnSeconds(problem, schedule, target);
-  double waves = getTiles(problem, schedule) / resident;
+  double waves = getWaves(problem, schedule, target);
   double full = std::floor(waves), rest = waves - full;
   if (rest == 0)
     return waves * wave;
@@ -95,110 +203,26 @@ static constexpr double kTurnSeconds = 4e-6;
 
 static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
                             const TargetSpec &target) {
+  if (isForMmaSync(problem) && isHopper(target))
+    return predictFewRows(problem, schedule, target);
   double products = predictProducts(problem, schedule, target);
   double memory = problem.getTiledBytes() / target.memoryRate;
   // They overlap, but for the first loads and the last stores: a twelfth,
   // fitted to M = 128 with N = K = 16384 and 32768 on an H200, where both take
   // about as long. Predictions there are within 3 % of what was measured for
   // tiles of 128x256, and 9 % above it for 128x128.
+  double exchange = problem.reduction == ReductionMethod::Resident
+                        ? getWaves(problem, schedule, target) * kExchangeSeconds
+                        : 0;
   return kLaunchSeconds + kTurnSeconds + std::max(products, memory) +
-         std::min(products, memory) / 12 +
+         std::min(products, memory) / 12 + exchange +
          predictOthers(problem, schedule, target);
 }
 
 Prediction tenon::predictMmaSync(const LayerProblem &problem,
                                  ScheduleAttr schedule,
                                  const TargetSpec &target) {
-  return {&target, getTiles(problem, schedule) / getResident(schedule, target),
+  return {&target, getWaves(problem, schedule, target),
           predictKernel(problem, schedule, target),
           predictLibrary(problem, target)};
-}
-
-//===----------------------------------------------------------------------===//
-// Candidates
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A tile and its warps. Those that measured best come first: of two that are
-/// predicted the same time, the first is taken.
-struct Candidate {
-  int64_t m, n, warpsM, warpsN;
-};
-} // namespace
-
-static constexpr Candidate kCandidates[] = {
-    {128, 256, 2, 4}, {256, 128, 4, 2}, {128, 128, 2, 4}, {64, 256, 2, 4},
-    {64, 128, 2, 4},  {128, 64, 4, 2},  {32, 256, 1, 8},  {64, 64, 2, 2},
-    {32, 128, 1, 4},  {16, 128, 1, 4},
-};
-/// Those of fp16x3 and fma, which have sums and partial sums: parts of a warp
-/// have 64x32 elements at most.
-static constexpr Candidate kPromotedCandidates[] = {
-    {128, 128, 2, 4}, {64, 256, 1, 8}, {64, 128, 2, 4}, {128, 64, 4, 2},
-    {64, 64, 2, 2},   {32, 128, 1, 4}, {16, 128, 1, 4},
-};
-
-/// Stages: 3 are best for the largest tiles, 4 for others where they fit.
-static constexpr int64_t kStages[] = {4, 3};
-static constexpr int64_t kRaster = 16;
-
-/// Whether the accumulators leave registers enough: rows that are not multiples
-/// of 16 bytes are copied in parts, and finished and stored in parts too.
-static bool fitsRegisters(const LayerProblem &problem,
-                          const Candidate &candidate) {
-  int64_t accumulators =
-      candidate.m * candidate.n / (32 * candidate.warpsM * candidate.warpsN);
-  int64_t rowBytes =
-      problem.getTiledColumns() * problem.tiledType.getIntOrFloatBitWidth() / 8;
-  return accumulators <= 64 || (rowBytes % 16 == 0 && problem.n % 4 == 0);
-}
-
-/// The schedule of a candidate with rows of `swizzle` bytes; null if a target
-/// cannot take it. It always has stream-K: the kernel sees at the launch
-/// whether there is an incomplete wave to divide, and pays nothing where there
-/// is none.
-static ScheduleAttr buildSchedule(const LayerProblem &problem,
-                                  const Candidate &candidate, int64_t swizzle,
-                                  ArrayRef<const TargetSpec *> targets) {
-  Type type = problem.tiledType;
-  int64_t tile[] = {candidate.m, candidate.n,
-                    swizzle * 8 / type.getIntOrFloatBitWidth()};
-  int64_t warps[] = {candidate.warpsM, candidate.warpsN};
-  for (int64_t stages : kStages) {
-    if (stages > 3 && candidate.m + candidate.n >= 384)
-      continue;
-    auto schedule = ScheduleAttr::get(type.getContext(), KernelFamily::MmaSync,
-                                      tile, warps, stages, swizzle, kRaster,
-                                      /*blocks=*/1, /*streamK=*/true,
-                                      /*cluster=*/{}, /*pingPong=*/false,
-                                      problem.method, problem.reduction);
-    if (llvm::all_of(targets, [&](const TargetSpec *target) {
-          return findProblem(schedule, type, *target).empty();
-        }))
-      return schedule;
-  }
-  return {};
-}
-
-std::optional<ScheduleChoice>
-tenon::chooseMmaSync(const LayerProblem &problem,
-                     ArrayRef<const TargetSpec *> targets) {
-  std::optional<ScheduleChoice> best;
-  bool isPromoted = problem.method == ProductMethod::FP16x3 ||
-                    problem.method == ProductMethod::FMA;
-  for (int64_t swizzle : {128, 64})
-    for (const Candidate &candidate :
-         isPromoted ? ArrayRef(kPromotedCandidates) : ArrayRef(kCandidates)) {
-      // Rows of 64 bytes would have hi and lo in tiles of their own.
-      if (!fitsRegisters(problem, candidate) || (isPromoted && swizzle != 128))
-        continue;
-      ScheduleAttr schedule =
-          buildSchedule(problem, candidate, swizzle, targets);
-      if (!schedule)
-        continue;
-      ScheduleChoice choice = predictSchedule(problem, schedule, targets);
-      if (!best || choice.getWorstRatio() < best->getWorstRatio())
-        best = std::move(choice);
-    }
-  return best;
 }

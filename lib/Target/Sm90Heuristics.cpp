@@ -86,11 +86,6 @@ static double getEfficiency(const LayerProblem &problem,
              : efficiency;
 }
 
-/// What a turn's wait for the states of the column's other tiles takes: a
-/// prototype on an H200 took 10 us longer than without for 1024x8192x8192, in 2
-/// turns, and 80 to 100 us for 16384x4096x4096, in 16.
-static constexpr double kExchangeSeconds = 5e-6;
-
 /// Columns of clusters that are at work at once where a column's wait for each
 /// other.
 static int64_t getColumnsOfTurn(const LayerProblem &problem,
@@ -106,18 +101,22 @@ bool tenon::fitsTurn(const LayerProblem &problem, ScheduleAttr schedule,
   return getColumnsOfTurn(problem, schedule, target) != 0;
 }
 
+double tenon::getTurns(const LayerProblem &problem, ScheduleAttr schedule,
+                       const TargetSpec &target) {
+  // A schedule that is written may not fit; then the launch says so.
+  int64_t columns = getColumnsOfTurn(problem, schedule, target);
+  return ceilDiv(llvm::divideCeil(problem.n, schedule.getTile()[1] *
+                                                 schedule.getClusterN()),
+                 std::max<int64_t>(columns, 1));
+}
+
 /// Clusters of tiles, in rounds of all multiprocessors.
 static double getWaves(const LayerProblem &problem, ScheduleAttr schedule,
                        const TargetSpec &target) {
   ArrayRef<int64_t> tile = schedule.getTile();
   int64_t blocks = schedule.getClusterBlocks();
-  if (problem.reduction == ReductionMethod::Resident) {
-    // A schedule that is written may not fit; then the launch says so.
-    int64_t columns = getColumnsOfTurn(problem, schedule, target);
-    return ceilDiv(
-        llvm::divideCeil(problem.n, tile[1] * schedule.getClusterN()),
-        std::max<int64_t>(columns, 1));
-  }
+  if (problem.reduction == ReductionMethod::Resident)
+    return getTurns(problem, schedule, target);
   double clusters = ceilDiv(problem.m, tile[0] * schedule.getClusterM()) *
                     ceilDiv(problem.n, tile[1] * schedule.getClusterN());
   return clusters / static_cast<double>(target.multiprocessors / blocks);

@@ -48,10 +48,17 @@ StrategySelector::plan(const LayerProblem &problem) {
   if (isWgmma)
     wgmmaProblem = findExtentProblem(KernelFamily::Wgmma, problem.tiledType,
                                      problem.getTiledColumns());
+  bool canWgmma = isWgmma && wgmmaProblem.empty();
   std::optional<ScheduleChoice> choice =
-      isWgmma && wgmmaProblem.empty()
-          ? chooseWgmma(problem, request.targets, getSm90TunedSchedules())
-          : chooseMmaSync(problem, request.targets);
+      canWgmma ? chooseWgmma(problem, request.targets, getSm90TunedSchedules())
+               : chooseMmaSync(problem, request.targets);
+  if (canWgmma && choice && !choice->isTuned && isForMmaSync(problem)) {
+    auto other = chooseMmaSync(problem, request.targets);
+    double ratio = other ? other->getWorstRatio() : kMmaSyncRatio;
+    if (ratio < kMmaSyncRatio &&
+        kFewRowsRatio * ratio < choice->getWorstRatio())
+      return Plan{problem, std::move(*other), "wgmma is slow for so few rows"};
+  }
   if (!choice)
     return std::nullopt;
   return Plan{problem, std::move(*choice), wgmmaProblem};
@@ -76,6 +83,12 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
   if (schedule && failed(checkSchedule(problem)))
     return failure();
   std::optional<Plan> next = plan(problem);
+  if (!next && reduction == ReductionMethod::Resident)
+    return miss(
+        {llvm::formatv("no schedule runs on all of the targets with all "
+                       "tiles of M = {0} rows at work at once",
+                       problem.m),
+         ""});
   if (!next)
     return miss({"no schedule runs on all of the targets",
                  "compile for fewer targets at a time"});
@@ -92,18 +105,29 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
   return success();
 }
 
+static bool haveWgmma(ArrayRef<const TargetSpec *> targets) {
+  return llvm::all_of(
+      targets, [](const TargetSpec *target) { return target->hasWgmma; });
+}
+
+/// Whether no kernel of the family that the targets have reduces so. It needs
+/// no words.
+static bool isUnknown(ProductMethod method, ReductionMethod reduction,
+                      ArrayRef<const TargetSpec *> targets) {
+  return reduction == ReductionMethod::Resident &&
+         method != ProductMethod::Direct && haveWgmma(targets);
+}
+
 /// Whether to look at a reduction that nothing asks for. What keeps resident
-/// and input_moments from most layers needs no words.
+/// and input_moments from most layers needs no words. Kernels of mma_sync that
+/// are resident were not measured: they are there for whoever asks.
 static bool isWorthTrying(const Layer &layer, ReductionMethod reduction,
                           ArrayRef<const TargetSpec *> targets) {
   if (reduction == ReductionMethod::InputMoments)
     return layer.getK() <= ProductMomentsOp::kMaxColumns &&
            layer.precision != Precision::TF32;
   return reduction != ReductionMethod::Resident ||
-         (!layer.product.isDynamicDim(0) &&
-          llvm::all_of(targets, [](const TargetSpec *target) {
-            return target->hasWgmma;
-          }));
+         (!layer.product.isDynamicDim(0) && haveWgmma(targets));
 }
 
 LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
@@ -122,8 +146,7 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
         !isWorthTrying(layer, reduction, request.targets))
       continue;
     for (ProductMethod method : methods)
-      if ((reduction != ReductionMethod::Resident ||
-           method == ProductMethod::Direct) &&
+      if (!isUnknown(method, reduction, request.targets) &&
           failed(planReduction(method, reduction)))
         return failure();
   }

@@ -17,18 +17,13 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// What tiled must be predicted to take of the library's time, for mma_sync.
-/// The prediction was off by more than this for some of the layers in
-/// benchmarks/results/auto.json, and the library is the known quantity.
-static constexpr double kMmaSyncRatio = 0.9;
-/// The same for wgmma where the library needs an epilogue kernel, and where its
-/// own epilogue does all: there products are all that counts, of small ones a
-/// tiled kernel starts later where nothing runs before it, and of large
-/// ones, which power limits, the prediction is some percent too low.
+/// What tiled may be predicted to take of the library's time for wgmma, where
+/// the library needs an epilogue kernel, and where its own epilogue does all:
+/// there products are all that counts, of small ones a tiled kernel starts
+/// later where nothing runs before it, and of large ones, which power limits,
+/// the prediction is some percent too low.
 static constexpr double kWgmmaRatio = 1.0, kWgmmaBareRatio = 0.8;
-/// The same for so few rows that reading w is all: the prediction was too low
-/// by up to 2 there (benchmarks/results/sm90a_sweep.json).
-static constexpr double kFewRowsRatio = 0.5;
+/// Rows for which it may be kFewRowsRatio.
 static constexpr int64_t kFewRows = 64;
 
 /// The same of precision fp32. Of one row cuBLAS errs less than split products
@@ -42,8 +37,8 @@ static constexpr int64_t kFewFp32Rows = 2;
 static const TargetSpec *
 findFasterLibrary(const LayerProblem &problem,
                   ArrayRef<const TargetSpec *> targets) {
-  // SGEMM has no tensor cores.
-  if (problem.isFp32)
+  // SGEMM has no tensor cores, and few rows do not wait for them.
+  if (problem.isFp32 || isForMmaSync(problem))
     return nullptr;
   auto getRate = [](Type type, const TargetSpec::Rates &rates) {
     return type.isF32() ? rates.tf32 : rates.bits16;

@@ -7,6 +7,9 @@
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=input_moments" | FileCheck %s --check-prefix=INPUT
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=separate" | FileCheck %s --check-prefix=SEPARATE --implicit-check-not=reduction
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_80 strategy=tiled" | FileCheck %s --check-prefix=SM80 --implicit-check-not='= resident'
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_80 strategy=tiled reduction=resident" --remarks-filter=tenon-select-strategy 2>%t.remarks \
+// RUN:   | FileCheck %s --check-prefix=MMA
+// RUN: FileCheck %s --check-prefix=MMA-WHY < %t.remarks
 // Run again, the pass changes nothing.
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a -o %t.once
 // RUN: tenon-opt %t.once --tenon-select-strategy="targets=sm_90a reduction=separate" | diff %t.once -
@@ -29,6 +32,8 @@
 // SEPARATE: #tenon.strategy<library>
 // SM80-LABEL: @few_turns
 // SM80: #tenon.schedule<mma_sync, {{.*}}reduction = two_phase>
+// MMA-LABEL: @few_turns
+// MMA: #tenon.schedule<mma_sync, tile = 128x256x64, {{.*}}blocks = 1, reduction = resident>
 func.func @few_turns(%x: tensor<1024x8192xbf16>, %w: tensor<8192x8192xbf16> {tenon.param}) -> tensor<1024x8192xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<1024x8192xbf16>, tensor<8192x8192xbf16>
       epilogue(%acc: tensor<1024x8192xbf16>) -> tensor<1024x8192xbf16> {
@@ -55,6 +60,9 @@ func.func @many_turns(%x: tensor<16384x4096xbf16>, %w: tensor<4096x4096xbf16> {t
 // CHECK-LABEL: @too_many_rows
 // RESIDENT-LABEL: @too_many_rows
 // RESIDENT: reduction = two_phase>
+// MMA-LABEL: @too_many_rows
+// MMA: reduction = two_phase>
+// MMA-WHY: Function=too_many_rows | {{.*}}resident cannot be, since no schedule runs on all of the targets with all tiles of M = 65536 rows at work at once
 func.func @too_many_rows(%x: tensor<65536x1024xbf16>, %w: tensor<1024x1024xbf16> {tenon.param}) -> tensor<65536x1024xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<65536x1024xbf16>, tensor<1024x1024xbf16>
       epilogue(%acc: tensor<65536x1024xbf16>) -> tensor<65536x1024xbf16> {
@@ -79,6 +87,20 @@ func.func @fp32(%x: tensor<?x4096xf32>, %w: tensor<4096x4096xf32> {tenon.param})
     tenon.yield %1 : tensor<?x4096xf32>
   }
   return %0 : tensor<?x4096xf32>
+}
+
+// With mma_sync they can be resident too: the guard computes all, or nothing.
+// MMA-LABEL: @fp32_static
+// MMA: method = fp16x3, reduction = resident>
+// RESIDENT-LABEL: @fp32_static
+// RESIDENT: method = fp16x3, reduction = two_phase>
+func.func @fp32_static(%x: tensor<1024x4096xf32>, %w: tensor<4096x4096xf32> {tenon.param}) -> tensor<1024x4096xf32> {
+  %0 = tenon.fused_linear %x, %w : tensor<1024x4096xf32>, tensor<4096x4096xf32>
+      epilogue(%acc: tensor<1024x4096xf32>) -> tensor<1024x4096xf32> {
+    %1 = tenon.batch_norm_training %acc : (tensor<1024x4096xf32>) -> tensor<1024x4096xf32>
+    tenon.yield %1 : tensor<1024x4096xf32>
+  }
+  return %0 : tensor<1024x4096xf32>
 }
 
 // Where K is short, moments of x and w cost less than a pass over the product, which is written once.
