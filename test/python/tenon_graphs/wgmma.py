@@ -26,6 +26,7 @@ SCHEDULES = {
     "wgmma_64x40": ("tile=64x40x{k},warps=4x1,stages=2", ""),
     "wgmma_64x8_1x2_stream_k": ("tile=64x8x{k},warps=4x1,stages=8", ",stream_k=true,cluster=1x2"),
     "wgmma_128x192_ping_pong": ("tile=128x192x{k},warps=4x1,stages=4", ",ping_pong=true"),
+    "wgmma_192x128_1x2_ping_pong": ("tile=192x128x{k},warps=4x1,stages=5", ",cluster=1x2,ping_pong=true"),
     "wgmma_192x128_ping_pong_stream_k": ("tile=192x128x{k},warps=4x1,stages=4", ",stream_k=true,ping_pong=true"),
     "wgmma_64x256_ping_pong_stream_k": ("tile=64x256x{k},warps=4x1,stages=4", ",stream_k=true,ping_pong=true"),
     "wgmma_128x128_2x1_ping_pong_stream_k": (
