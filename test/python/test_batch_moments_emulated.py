@@ -23,6 +23,7 @@ LAYERS = {
 NORMS = LAYERS | {
     "input_moments": ("sm_80", mma_sync(64, INPUT_MOMENTS), "bf16", "", 40),
     "resident": ("sm_90a", wgmma("64x32", 64, "4x1", ", reduction = resident"), "bf16", "", 40),
+    "resident_mma": ("sm_80", mma_sync(64, ", method = fp16x3, reduction = resident"), "f32", "", 37),
 }
 M = 150
 # Of y, in bf16 and f32; those of the statistics are relative to them.
@@ -105,7 +106,7 @@ def test_moments_of_a_layer(moments_layer, m):
 @pytest.mark.parametrize("name", NORMS)
 def test_saved_statistics(name, tmp_path):
     target, schedule, element, precision, n = NORMS[name]
-    rows = M if name == "resident" else "?"
+    rows = M if name.startswith("resident") else "?"
     model = compile_layer(layer(schedule, element, precision, n, SAVED, rows), target, tmp_path)
     x, w, s = operands(element, M, n)
     y, mean, inverse = model.call("forward", x, w, s)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ptx_emulator.host import ELEMENTS, Model
 from ptx_emulator.layers import compile_layer as compile_tensors
-from ptx_emulator.layers import to_bits, to_numbers
+from ptx_emulator.layers import random, to_bits, to_numbers
 from split_reference import split
 from test_batch_norm_emulated import FP16X3, K, Numbers
 from test_batch_norm_emulated import source as tensor_source
@@ -169,6 +169,50 @@ def test_rows_that_a_split_does_not_hold(name, matrix, tmp_path):
     numbers.assert_right(model)
     assert split(getattr(numbers, matrix), 2)[1][row] < 0
     assert any("_guard" in kernel for kernel in model.launched)
+
+
+def test_two_results(tmp_path):
+    """Matrices of other types, each stored once."""
+    y, z, v = "tensor<150x40xbf16>", "tensor<150x40xf32>", "tensor<40xf32>"
+    schedule = mma_sync("64x64", 64, "2x2", RESIDENT)
+    source = f"""
+func.func @forward(%x: tensor<150x{K}xbf16>, %w: tensor<40x{K}xbf16>, %g: {v}) -> ({y}, {z}) {{
+  %0:2 = tenon.fused_linear %x, %w : tensor<150x{K}xbf16>, tensor<40x{K}xbf16>
+      epilogue(%acc: {z}, %weight = %g: {v}) -> ({y}, {z})
+      attributes {{tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<{schedule}>}} {{
+    %1 = tenon.batch_norm_training %acc : ({z}) -> {z}
+    %2 = tenon.mul %1, %weight : {z}, {v}
+    %3 = tenon.cast %2 : {z} -> {y}
+    %4 = tenon.relu %1 : {z}
+    tenon.yield %3, %4 : {y}, {z}
+  }}
+  return %0#0, %0#1 : {y}, {z}
+}}"""
+    model = compile_tensors(source, "sm_80", tmp_path)
+    x, w = to_bits(random(150, K), "bf16"), to_bits(random(40, K, seed=1), "bf16")
+    weight = random(1, 40, seed=2)[0]
+    first, second = model.call("forward", x, w, weight)
+    product = to_numbers(x, "bf16") @ to_numbers(w, "bf16").T
+    normal = (product - product.mean(0)) / np.sqrt(product.var(0) + 1e-5)
+    assert np.allclose(to_numbers(first, "bf16"), normal * weight, rtol=2.0**-8, atol=2.0**-16)
+    assert np.allclose(second, np.maximum(normal, 0), rtol=0, atol=2.0**-18)
+    assert model.launched == ["forward_tiled"]
+
+
+@pytest.mark.parametrize("is_outside", [False, True])
+def test_unaligned_split(is_outside, tmp_path):
+    """Halves are aligned, whatever x is, and the kernel beside them takes x as it is."""
+    model, numbers = compile_norm("fp32", 150, tmp_path)
+    if is_outside:
+        numbers.x[70] *= np.float32(10) ** np.linspace(-20, 0, K, dtype=np.float32)
+    x, expected = model.device.put(numbers.x, 4), numbers.expected()
+    results = model.call("forward", x, *(getattr(numbers, a) for a in ("w", "s", "mean", "var", "r")))
+    for got, wanted in zip(results, expected, strict=True):
+        assert np.abs(got - wanted).max() <= 2.0**-18 * max(1.0, np.abs(wanted).max())
+    assert [kernel for kernel in model.launched if "_tiled" in kernel] == [
+        "forward_tiled",
+        "forward_tiled_guard_unaligned",
+    ]
 
 
 @pytest.mark.parametrize("name", ["tf32", "fp32", "fp32_fma"])
