@@ -141,13 +141,17 @@ static int64_t nextToken() {
     std::random_device random;
     return static_cast<uint64_t>(random()) << 32 | random();
   }()};
+  constexpr uint32_t kMaxTurns = 1 << 24;
   uint64_t token;
-  do { // one of all the numbers gives 0
+  do {
     token = counter.fetch_add(1, std::memory_order_relaxed);
     token = (token ^ token >> 30) * 0xbf58476d1ce4e5b9;
     token = (token ^ token >> 27) * 0x94d049bb133111eb;
     token ^= token >> 31;
-  } while (token == 0);
+    // A turn's number is added to each half of one: that must not give 0, which
+    // is what a kernel leaves of its marks.
+  } while (static_cast<uint32_t>(token) == 0 ||
+           static_cast<uint32_t>(token) > UINT32_MAX - kMaxTurns);
   return static_cast<int64_t>(token);
 }
 
@@ -194,6 +198,18 @@ static int64_t largestGrid(int64_t work, const TenonPersistentKernel &kernel) {
   return rest > 0 ? blocks + cluster - rest : blocks;
 }
 
+/// How many blocks of the kernel the GPU runs at once; 0 where none fits.
+static CUresult countResident(const TenonCall &call, int32_t index,
+                              const LaunchShape &shape, int64_t &resident) {
+  DeviceState &device = *call.device;
+  Kernel &kernel = device.kernels[index];
+  resident = 0;
+  CUresult result = allowShared(device, kernel, shape);
+  if (result == CUDA_ERROR_INVALID_VALUE)
+    return CUDA_SUCCESS;
+  return result ? result : device.residentBlocks(kernel, shape, resident);
+}
+
 /// `shape` is that of the largest grid; what is resident bounds it.
 static TenonStatus launchPersistent(TenonCall &call, int32_t index,
                                     LaunchShape shape, void **arguments,
@@ -202,14 +218,8 @@ static TenonStatus launchPersistent(TenonCall &call, int32_t index,
     return status;
   if (shape.grid[0] == 0)
     return TENON_OK;
-  DeviceState &device = *call.device;
-  Kernel &kernel = device.kernels[index];
-  CUresult result = allowShared(device, kernel, shape);
-  if (result == CUDA_ERROR_INVALID_VALUE)
-    return failNoRoom(call, index, shape);
-  int64_t resident = 0;
-  if (!result)
-    result = device.residentBlocks(kernel, shape, resident);
+  int64_t resident;
+  CUresult result = countResident(call, index, shape, resident);
   if (result)
     return failLaunch(call, index, shape, result);
   if (resident == 0)
@@ -219,7 +229,7 @@ static TenonStatus launchPersistent(TenonCall &call, int32_t index,
     return failTooFew(call, index, shape, resident);
   if (token)
     *token = nextToken();
-  result = enqueue(call, kernel, shape, arguments);
+  result = enqueue(call, call.device->kernels[index], shape, arguments);
   return result ? failLaunch(call, index, shape, result) : TENON_OK;
 }
 
@@ -257,4 +267,19 @@ void tenonLaunchPersistent(TenonCall *call, const TenonPersistentKernel *kernel,
                              kernel->minBlocks},
                             arguments, token);
   });
+}
+
+int64_t tenonResidentBlocks(TenonCall *call,
+                            const TenonPersistentKernel *kernel, int64_t blockX,
+                            int64_t dynamicSharedBytes) {
+  int64_t resident = 0;
+  inCall(call, "the blocks that a GPU has room for", [&] {
+    LaunchShape shape{
+        {1, 1, 1}, {blockX, 1, 1}, dynamicSharedBytes, kernel->clusterBlocks};
+    if (TenonStatus status = checkLaunch(*call, kernel->kernel, shape))
+      return status;
+    CUresult result = countResident(*call, kernel->kernel, shape, resident);
+    return result ? failLaunch(*call, kernel->kernel, shape, result) : TENON_OK;
+  });
+  return std::min(resident, kernel->maxBlocks);
 }

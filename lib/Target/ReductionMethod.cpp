@@ -113,8 +113,12 @@ static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
             "method " +
             stringifyProductMethod(schedule.getMethod()) + remedy)
         .str();
-  if (norm.getInput().getType().isDynamicDim(0))
-    return ("M is dynamic, and all row tiles must fit the GPU" + remedy).str();
+  if (norm.getInput().getType().isDynamicDim(0) &&
+      schedule.getFamily() != KernelFamily::Wgmma)
+    return ("M is dynamic, and all row tiles of kernels of mma_sync must fit "
+            "the GPU" +
+            remedy)
+        .str();
   for (Value value : op.getYield().getValues())
     if (value == norm.getInput())
       return ("the batch norm's input is a result too, but is not stored" +

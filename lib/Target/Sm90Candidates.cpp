@@ -137,13 +137,16 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
   if (problem.n % 8 != 0 && problem.method == ProductMethod::FP16x3 &&
       form.m / form.warps > 16)
     return;
+  // Tiles that wait for others come in whole turns.
+  bool mayHaveAnyWave =
+      problem.hasDynamicRows && problem.reduction != ReductionMethod::Resident;
   for (const int64_t (&wide)[2] : kClusters)
     for (bool streamK : {false, true}) {
       int64_t cluster[] = {wide[0], wide[1]};
       if (form.m > columns)
         std::swap(cluster[0], cluster[1]);
       if (!fillsCluster(problem, form, columns, cluster) ||
-          (problem.hasDynamicRows && !streamK))
+          (mayHaveAnyWave && !streamK))
         continue;
       if (ScheduleAttr schedule =
               buildSchedule(problem, form, columns, cluster, streamK, targets))

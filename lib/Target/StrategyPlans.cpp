@@ -150,5 +150,10 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
           failed(planReduction(method, reduction)))
         return failure();
   }
+  if (!request.reduction && hasBatchNorm(layer) &&
+      layer.product.isDynamicDim(0) && haveWgmma(request.targets) &&
+      llvm::is_contained(methods, ProductMethod::Direct))
+    reductions += "resident was not measured with a dynamic M, so it is there "
+                  "for reduction=resident alone; ";
   return success();
 }

@@ -18,11 +18,14 @@ struct Script {
   int64_t work = 1 << 20, maxBlocks = 1 << 20, threads = 256, sharedBytes = 0;
   int32_t kernel = 0, clusterBlocks = 1, waitsItself = 0, minBlocks = 0;
   bool hasToken = true;
+  bool asks = false; ///< how many blocks are resident
 };
 inline thread_local Script script;
 
 /// What the slot of the token holds before.
 inline constexpr int64_t kOld = 12345;
+/// What the model's GPU code was told when it asked.
+inline thread_local int64_t answer;
 
 inline void gpuCode(TenonCall *call, void **, void *) {
   int64_t slot = kOld;
@@ -30,6 +33,11 @@ inline void gpuCode(TenonCall *call, void **, void *) {
   TenonPersistentKernel kernel{script.kernel, script.clusterBlocks,
                                script.maxBlocks, script.waitsItself,
                                script.minBlocks};
+  if (script.asks) {
+    answer =
+        tenonResidentBlocks(call, &kernel, script.threads, script.sharedBytes);
+    return;
+  }
   tenonLaunchPersistent(call, &kernel, script.work, script.threads,
                         script.sharedBytes, arguments,
                         script.hasToken ? &slot : nullptr);

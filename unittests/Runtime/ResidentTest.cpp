@@ -66,3 +66,37 @@ TEST_F(Resident, ClustersThatFitCount) {
   script.minBlocks = 6;
   EXPECT_FAILS(call(), TENON_UNSUPPORTED, "but only 4 fit");
 }
+
+TEST_F(Resident, AKernelMayAskHowManyBlocksFit) {
+  script.asks = true;
+  ASSERT_WORKS(call());
+  EXPECT_EQ(answer, 32);
+  script.maxBlocks = 20;
+  ASSERT_WORKS(call());
+  EXPECT_EQ(answer, 20);
+  EXPECT_EQ(gpu.numLaunches, 0);
+}
+
+TEST_F(Resident, WhatDoesNotFitIsNoErrorWhereItIsAsked) {
+  script.asks = true;
+  script.sharedBytes = 1 << 30;
+  ASSERT_WORKS(call());
+  EXPECT_EQ(answer, 0);
+}
+
+TEST_F(Resident, ClustersAreWholeInTheAnswer) {
+  gpu.multiprocessors = 6;
+  gpu.processorsOfGroup = 3;
+  gpu.threads = 256;
+  script.asks = true;
+  script.clusterBlocks = 2;
+  ASSERT_WORKS(call());
+  EXPECT_EQ(answer, 4);
+}
+
+TEST_F(Resident, AnUnknownKernelIsAnErrorWhereItIsAskedFor) {
+  script.asks = true;
+  script.kernel = 7;
+  EXPECT_FAILS(call(), TENON_NOT_FOUND, "has no kernel number 7");
+  EXPECT_EQ(answer, 0);
+}

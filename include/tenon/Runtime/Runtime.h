@@ -117,6 +117,12 @@ void tenonLaunchPersistent(TenonCall *call, const TenonPersistentKernel *kernel,
                            int64_t dynamicSharedBytes, void **arguments,
                            int64_t *token);
 
+/// How many blocks of `kernel` such a launch has at most on the call's device,
+/// whole clusters; 0 where none fits, or the call has failed.
+int64_t tenonResidentBlocks(TenonCall *call,
+                            const TenonPersistentKernel *kernel, int64_t blockX,
+                            int64_t dynamicSharedBytes);
+
 /// Element types of plans and tensor maps.
 enum TenonDType : int32_t {
   kTenonF32 = 0,

@@ -58,10 +58,12 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     |-----------|----------------|
     | `separate` (split products alone) | the product, and two passes over it, each a launch |
     | `two_phase` | the product, and one pass over what is reduced |
-    | `resident` (wgmma, method `direct`, a static M whose row tiles fit the GPU at once) | the product in whole turns, and a wait in each |
+    | `resident` (row tiles that fit the GPU at once; with a dynamic M, for wgmma alone, `two_phase` stands beside it for calls whose rows do not; for wgmma method `direct`) | the product in whole turns, and a wait in each |
     | `input_moments` (K at most 256, not precision `tf32`, sums and products with numbers or `[N]` alone before the norm) | the product, and before it kernels of `(M + N) K^2` products in f64 |
 
-    What fits two thirds of L2 is read faster in such a pass. A remark has the
+    `resident` of family `mma_sync`, or of a dynamic M, was not measured, so it is
+    computed where it is asked for, and no prediction chooses it. What fits two thirds of L2 is read
+    faster in such a pass. A remark has the
     times of all.
 
     For `auto` two times are compared: that of the best schedule (operations at

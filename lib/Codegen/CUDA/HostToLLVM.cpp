@@ -29,20 +29,37 @@ static_assert(blaslt::kWorkspaceBytes == kTenonBlasLtWorkspaceBytes);
 // Shared
 //===----------------------------------------------------------------------===//
 
-LogicalResult tenon::createRuntimeCall(OpBuilder &b, Operation *op,
-                                       StringRef name,
-                                       ArrayRef<Value> arguments) {
+/// A call of a function of the runtime that gives `result`.
+static FailureOr<LLVM::CallOp> createCall(OpBuilder &b, Operation *op,
+                                          StringRef name,
+                                          ArrayRef<Value> arguments,
+                                          Type result) {
   SmallVector<Value> operands{
       op->getParentOfType<FunctionOpInterface>().getArgument(0)};
   llvm::append_range(operands, arguments);
-  FailureOr<LLVM::LLVMFuncOp> function =
-      LLVM::lookupOrCreateFn(b, op->getParentOfType<ModuleOp>(), name,
-                             llvm::to_vector(ValueRange(operands).getTypes()),
-                             LLVM::LLVMVoidType::get(op->getContext()));
+  FailureOr<LLVM::LLVMFuncOp> function = LLVM::lookupOrCreateFn(
+      b, op->getParentOfType<ModuleOp>(), name,
+      llvm::to_vector(ValueRange(operands).getTypes()), result);
   if (failed(function))
     return failure();
-  LLVM::CallOp::create(b, op->getLoc(), *function, operands);
-  return success();
+  return LLVM::CallOp::create(b, op->getLoc(), *function, operands);
+}
+
+LogicalResult tenon::createRuntimeCall(OpBuilder &b, Operation *op,
+                                       StringRef name,
+                                       ArrayRef<Value> arguments) {
+  return createCall(b, op, name, arguments,
+                    LLVM::LLVMVoidType::get(op->getContext()));
+}
+
+FailureOr<Value> tenon::createRuntimeCall(OpBuilder &b, Operation *op,
+                                          StringRef name,
+                                          ArrayRef<Value> arguments,
+                                          Type result) {
+  FailureOr<LLVM::CallOp> call = createCall(b, op, name, arguments, result);
+  if (failed(call))
+    return failure();
+  return call->getResult();
 }
 
 LogicalResult tenon::callRuntime(ConversionPatternRewriter &rewriter,

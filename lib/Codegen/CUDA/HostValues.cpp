@@ -58,12 +58,13 @@ Value tenon::createIsAligned(ImplicitLocOpBuilder &b, ValueRange memrefs) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, i64(0));
 }
 
-Value tenon::createTemporary(ImplicitLocOpBuilder &b, MemRefType type) {
+Value tenon::createTemporary(ImplicitLocOpBuilder &b, MemRefType type,
+                             ValueRange extents) {
   OpBuilder::InsertionGuard guard(b);
   Operation *parent = b.getInsertionBlock()->getParentOp();
   for (; !isa<FunctionOpInterface>(parent); parent = parent->getParentOp())
     b.setInsertionPoint(parent);
-  return memref::AllocOp::create(b, type);
+  return memref::AllocOp::create(b, type, extents);
 }
 
 gpu::LaunchFuncOp tenon::createLaunch(ImplicitLocOpBuilder &b,

@@ -28,9 +28,11 @@ Value createRowCount(ImplicitLocOpBuilder &b, Value memref);
 /// Whether every memref of `memrefs` is aligned to 16 bytes.
 Value createIsAligned(ImplicitLocOpBuilder &b, ValueRange memrefs);
 
-/// A temporary of static shape, allocated before the op of the function's own
-/// block that `b` is in: a model's temporaries are allocated there.
-Value createTemporary(ImplicitLocOpBuilder &b, MemRefType type);
+/// A temporary, allocated before the op of the function's own block that `b` is
+/// in: a model's temporaries are allocated there. `extents` are those that are
+/// dynamic, known there.
+Value createTemporary(ImplicitLocOpBuilder &b, MemRefType type,
+                      ValueRange extents = {});
 
 /// A launch of `kernel` by `blocks` (i64) blocks of `threads` threads.
 /// `shared`: bytes of dynamic shared memory (i32), or null.

@@ -20,6 +20,9 @@ namespace mlir::tenon {
 /// that name.
 LogicalResult createRuntimeCall(OpBuilder &b, Operation *op, StringRef name,
                                 ArrayRef<Value> arguments);
+/// The same, for a function with a result.
+FailureOr<Value> createRuntimeCall(OpBuilder &b, Operation *op, StringRef name,
+                                   ArrayRef<Value> arguments, Type result);
 
 /// The address of a memref's first element; null for an absent one.
 Value getAddress(OpBuilder &b, Location loc, const LLVMTypeConverter &converter,

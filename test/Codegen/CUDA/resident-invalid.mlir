@@ -67,11 +67,11 @@ func.func @two(%x: memref<128x128xbf16>, %w: memref<64x128xbf16>, %r: memref<128
 
 // -----
 
-func.func @dynamic(%x: memref<?x128xbf16>, %w: memref<64x128xbf16>, %r: memref<?x64xf32>, %y: memref<?x64xf32>, %s: memref<198144xi8>) {
-  // expected-error @below {{with reduction = resident M must be known, and not 0}}
+func.func @dynamic(%x: memref<?x128xbf16>, %w: memref<64x128xbf16>, %r: memref<?x64xf32>, %y: memref<?x64xf32>, %s: memref<394752xi8>) {
+  // expected-error @below {{with reduction = resident M must be known, but for wgmma, and not 0}}
   tenon.tiled_linear %x, %w : memref<?x128xbf16>, memref<64x128xbf16>
-      epilogue(%acc: tensor<?x64xf32>) outs(%y: memref<?x64xf32>) workspace(%s: memref<198144xi8>)
-      schedule<wgmma, tile = 64x32x64, warps = 4x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = resident> {
+      epilogue(%acc: tensor<?x64xf32>) outs(%y: memref<?x64xf32>) workspace(%s: memref<394752xi8>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = resident> {
     %0 = tenon.batch_norm_training %acc : (tensor<?x64xf32>) -> tensor<?x64xf32>
     tenon.yield %0 : tensor<?x64xf32>
   }

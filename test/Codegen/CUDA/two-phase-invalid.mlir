@@ -140,10 +140,10 @@ func.func @resident_split(%x: tensor<128x64xf32>, %w: tensor<32x64xf32>, %r: ten
 // -----
 
 func.func @resident_dynamic(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32xf16>) -> tensor<?x32xf16> {
-  // expected-error @below {{reduction = resident: M is dynamic, and all row tiles must fit the GPU; write reduction = two_phase}}
+  // expected-error @below {{reduction = resident: M is dynamic, and all row tiles of kernels of mma_sync must fit the GPU; write reduction = two_phase}}
   %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
       epilogue(%acc: tensor<?x32xf16>, %res = %r: tensor<?x32xf16>) -> tensor<?x32xf16>
-      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<wgmma, tile = 64x32x64, warps = 4x1, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = resident>} {
+      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = resident>} {
     %n = tenon.batch_norm_training %acc : (tensor<?x32xf16>) -> tensor<?x32xf16>
     tenon.yield %n : tensor<?x32xf16>
   }

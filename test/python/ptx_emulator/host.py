@@ -207,6 +207,9 @@ class _Run:
             return operands[0].shape[operands[1]]
         if op == "memref.extract_aligned_pointer_as_index":
             return operands[0].address
+        if op == "tenon.resident_blocks":
+            cluster = int(re.search(r"cluster_blocks = (\d+)", line)[1])
+            return self.model.resident // cluster * cluster
         if op == "memref.alloc":
             return self.allocate(rest, operands)
         raise PtxError(f"the emulator's host cannot execute {line!r}")

@@ -240,6 +240,8 @@ def TenonEmitKernels : Pass<"tenon-emit-kernels", "::mlir::ModuleOp"> {
     there is one, M, and a token that the runtime makes different for each launch.
     `tenon.persistent` is the number of blocks at most; `--tenon-host-to-llvm`
     makes of such a launch a call that starts no more than are resident at once.
+    With `reduction = resident` and a dynamic M the condition also compares the
+    blocks that wait for each other with `tenon.resident_blocks`.
 
     Errors: an op on tensors; for `tenon.epilogue` also memrefs that are not
     contiguous, and a dynamic or empty dimension but the first.

@@ -106,6 +106,9 @@ def TenonHostToLLVM : Pass<"tenon-host-to-llvm", "::mlir::ModuleOp"> {
     llvm.call @tenonLaunchPersistent(%call, %kernel, %work, %threads, %bytes, %args, %token_slot) : ...
     ```
 
+    `tenon.resident_blocks` becomes `tenonResidentBlocks`, which takes such a
+    constant too.
+
     Errors: a launch of a kernel that `tenon.kernels` does not list; a persistent
     one without a token; a memref that its tensor map cannot describe.
   }];

@@ -44,8 +44,14 @@ public:
 
 private:
   LogicalResult runResident(const TileGeometry &geometry);
+  LogicalResult runResidentIfItFits(const TileGeometry &geometry);
+  Value createFits(const TileGeometry &geometry, LLVM::LLVMFuncOp kernel);
   void runUnaligned();
-  void emitAndLaunch(const TileGeometry &geometry);
+  LLVM::LLVMFuncOp emitKernel(const TileGeometry &geometry);
+  void launch(const TileGeometry &geometry, LLVM::LLVMFuncOp kernel);
+  void emitAndLaunch(const TileGeometry &geometry) {
+    launch(geometry, emitKernel(geometry));
+  }
   Value createWork(const TileGeometry &geometry);
   Value i64(int64_t value) {
     return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
@@ -77,14 +83,18 @@ Value TiledLowering::createWork(const TileGeometry &geometry) {
   return arith::SelectOp::create(b, fits, work, i64(-1));
 }
 
-void TiledLowering::emitAndLaunch(const TileGeometry &geometry) {
+LLVM::LLVMFuncOp TiledLowering::emitKernel(const TileGeometry &geometry) {
   auto function = op->getParentOfType<FunctionOpInterface>();
   StringRef guard = op.isGuarded() ? "_guard" : "";
   StringRef kind = geometry.isAligned ? "" : "_unaligned";
   std::string name = makeKernelName(
       module, (function.getName() + "_tiled" + guard + kind).str());
   kernels.push_back(b.getStringAttr(name));
-  LLVM::LLVMFuncOp kernel = emitTiledKernel(module, name, op, geometry);
+  return emitTiledKernel(module, name, op, geometry);
+}
+
+void TiledLowering::launch(const TileGeometry &geometry,
+                           LLVM::LLVMFuncOp kernel) {
   SmallVector<Value> arguments;
   SmallVector<Attribute> maps;
   for (const TensorMapUse &use : getTensorMaps(op, geometry)) {
@@ -100,10 +110,13 @@ void TiledLowering::emitAndLaunch(const TileGeometry &geometry) {
       createLaunch(b, kernel, work, geometry.blockThreads(), shared, arguments);
   launch->setAttr(TenonDialect::kPersistentAttr,
                   b.getI64IntegerAttr(getMaxBlocks(geometry.schedule)));
-  if (geometry.isResident())
-    launch->setAttr(
-        TenonDialect::kResidentAttr,
-        b.getI64IntegerAttr(geometry.rowUnits() * geometry.clusterBlocks()));
+  if (geometry.isResident()) {
+    // With a dynamic M the function has compared them.
+    int64_t rowUnits =
+        ShapedType::isDynamic(geometry.m) ? 1 : geometry.rowUnits();
+    launch->setAttr(TenonDialect::kResidentAttr,
+                    b.getI64IntegerAttr(rowUnits * geometry.clusterBlocks()));
+  }
   if (!geometry.isWgmma())
     return;
   launch->setAttr(TenonDialect::kTensorMapsAttr, b.getArrayAttr(maps));
@@ -154,9 +167,59 @@ LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
   b.setInsertionPointToStart(branch.thenBlock());
   emitAndLaunch(geometry);
   b.setInsertionPointToStart(branch.elseBlock());
-  SeparateReduction separate = createSeparateReduction(b, op, buffer);
+  SeparateReduction separate =
+      createSeparateReduction(b, op, buffer, /*moments=*/{});
   op.erase();
   TiledLowering(separate.product, module, kernels).runUnaligned();
+  return lowerEpilogue(separate.rest, module, kernels);
+}
+
+/// Whether there are rows, and all row tiles of a column are resident together.
+Value TiledLowering::createFits(const TileGeometry &geometry,
+                                LLVM::LLVMFuncOp kernel) {
+  Value resident = ResidentBlocksOp::create(
+      b, b.getI64Type(),
+      SymbolRefAttr::get(module.getNameAttr(),
+                         {FlatSymbolRefAttr::get(kernel.getNameAttr())}),
+      geometry.blockThreads(), getSharedBytes(geometry.schedule),
+      geometry.clusterBlocks());
+  resident =
+      arith::MinSIOp::create(b, resident, i64(getMaxBlocks(geometry.schedule)));
+  Value needed =
+      arith::MulIOp::create(b, emitCeilDiv(b, m, i64(geometry.unitM())),
+                            i64(geometry.clusterBlocks()));
+  Value fits =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, needed, resident);
+  Value hasRows =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, m, i64(0));
+  return arith::AndIOp::create(b, fits, hasRows);
+}
+
+/// The same where M is dynamic: what does not fit is reduced in two phases.
+LogicalResult TiledLowering::runResidentIfItFits(const TileGeometry &geometry) {
+  Value rows = arith::IndexCastOp::create(b, b.getIndexType(), m);
+  Value buffer = findReducedBuffer(op);
+  if (!buffer)
+    buffer = createTemporary(b, getReducedType(op), rows);
+  MemRefType momentsType = getMomentsType(op);
+  auto reduced = EpilogueOp::getTensorType(buffer.getType());
+  Value blocks = emitCeilDiv(b, m, i64(op.getSchedule().getMomentRows()));
+  blocks = arith::MulIOp::create(
+      b, blocks, i64(MomentsOp::getNumScalars(reduced.getElementType())));
+  Value moments = createTemporary(
+      b, momentsType,
+      ValueRange{arith::IndexCastOp::create(b, b.getIndexType(), blocks)});
+  LLVM::LLVMFuncOp kernel = emitKernel(geometry);
+  Value isPossible = arith::AndIOp::create(
+      b, createIsAligned(b, op.getOperands()), createFits(geometry, kernel));
+  auto branch = scf::IfOp::create(b, isPossible, /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.thenBlock());
+  launch(geometry, kernel);
+  b.setInsertionPointToStart(branch.elseBlock());
+  SeparateReduction separate = createSeparateReduction(b, op, buffer, moments);
+  op.erase();
+  if (failed(TiledLowering(separate.product, module, kernels).run()))
+    return failure();
   return lowerEpilogue(separate.rest, module, kernels);
 }
 
@@ -164,7 +227,8 @@ LogicalResult TiledLowering::run() {
   m = createRowCount(b, op.getX());
   TileGeometry aligned(op, op.getSchedule(), /*isAligned=*/true);
   if (aligned.isResident() && aligned.isWgmma())
-    return runResident(aligned);
+    return ShapedType::isDynamic(aligned.m) ? runResidentIfItFits(aligned)
+                                            : runResident(aligned);
   TileGeometry unaligned(op, getUnalignedSchedule(op), /*isAligned=*/false);
   if (aligned.copyBytes == unaligned.copyBytes && aligned.lanes == 1) {
     emitAndLaunch(unaligned);

@@ -26,14 +26,21 @@ void PanelExchange::arriveAtEnd() {
 
 /// Emits `body` for each block of the panel, in a lane of the warp.
 void PanelExchange::emitForBlocks(llvm::function_ref<void(Value)> body) {
-  for (int64_t first = 0; first < blocks; first += 32) {
+  auto emit = [&](Value first) {
     Value rowTile = b.add(frame.lane, first);
-    auto emit = [&] { body(getBlock(rowTile)); };
-    if (first + 32 <= blocks)
-      emit();
-    else
-      frame.emitIf(b.less(rowTile, blocks), emit);
+    frame.emitIf(b.less(rowTile, getBlocks()),
+                 [&] { body(getBlock(rowTile)); });
+  };
+  if (isStatic) {
+    int64_t blocks = frame.geometry.rowUnits() * frame.geometry.clusterM;
+    for (int64_t first = 0; first < blocks; first += 32)
+      emit(b.i32(first));
+    return;
   }
+  auto loop = scf::ForOp::create(b, b.i32(0), getBlocks(), b.i32(32));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  emit(loop.getInductionVar());
 }
 
 void PanelExchange::waitForFlags(Value expected) {
@@ -53,7 +60,7 @@ void PanelExchange::waitForFlags(Value expected) {
 }
 
 void PanelExchange::clearStates() {
-  auto loop = scf::ForOp::create(b, b.i32(0), b.i32(blocks), b.i32(1));
+  auto loop = scf::ForOp::create(b, b.i32(0), getBlocks(), b.i32(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value block = getBlock(loop.getInductionVar());
@@ -79,7 +86,7 @@ void PanelExchange::announce(Value turns) {
 
 void PanelExchange::clearWhenRead(Value turns) {
   const TileGeometry &geometry = frame.geometry;
-  Value isFirst = b.both(b.equal(b.rem(frame.unit, geometry.rowUnits()), 0),
+  Value isFirst = b.both(b.equal(b.rem(frame.unit, frame.getRowUnits()), 0),
                          b.equal(b.rem(frame.rank, geometry.clusterM), 0));
   frame.emitIf(isFirst, [&] {
     waitForFlags(getReadFlag(frame, turns));

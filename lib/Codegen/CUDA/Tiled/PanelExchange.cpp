@@ -24,9 +24,12 @@ static constexpr int64_t kBatch = 8;
 
 PanelExchange::PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction)
     : frame(frame), b(frame.b), reduction(reduction),
-      blocks(frame.geometry.rowUnits() * frame.geometry.clusterM),
-      fullTiles(frame.geometry.m / frame.geometry.tileM),
-      restRows(frame.geometry.m % frame.geometry.tileM) {}
+      isStatic(!ShapedType::isDynamic(frame.geometry.m)) {
+  if (!isStatic)
+    return;
+  fullTiles = frame.geometry.m / frame.geometry.tileM;
+  restRows = frame.geometry.m % frame.geometry.tileM;
+}
 
 //===----------------------------------------------------------------------===//
 // Places
@@ -41,11 +44,17 @@ Value PanelExchange::getOwnBlock() {
 /// along N.
 Value PanelExchange::getBlock(Value rowTile) {
   const TileGeometry &geometry = frame.geometry;
-  Value unit = b.mul(b.div(frame.unit, geometry.rowUnits()),
-                     geometry.rowUnits() * geometry.clusterBlocks());
+  Value rowUnits = frame.getRowUnits();
+  Value unit = b.mul(b.mul(b.div(frame.unit, rowUnits), rowUnits),
+                     geometry.clusterBlocks());
   Value first = b.add(
       unit, b.mul(b.div(frame.rank, geometry.clusterM), geometry.clusterM));
   return b.add(first, b.mul(rowTile, geometry.clusterN));
+}
+
+/// How many a panel has; the last may have no rows.
+Value PanelExchange::getBlocks() {
+  return b.mul(frame.getRowUnits(), frame.geometry.clusterM);
 }
 
 Value PanelExchange::getFlag(Value block) {
@@ -128,12 +137,10 @@ SmallVector<Value> PanelExchange::loadMissing(Value place, const Tags &tags,
   return result;
 }
 
-/// Waits for the states of `count` row tiles one after the other, the first of
-/// them at `place`. All that are missing are on their way together.
-SmallVector<Value> PanelExchange::poll(Value place, const Tags &tags,
-                                       int64_t count) {
-  int64_t stride =
-      frame.geometry.clusterN * frame.geometry.tileN * kTaggedStateBytes;
+/// Waits for `count` states. All that are missing are on their way together.
+SmallVector<Value>
+PanelExchange::poll(const Tags &tags, int64_t count,
+                    llvm::function_ref<Value(int64_t)> getPlace) {
   SmallVector<Value> initial{b.i32(0)};
   for (int64_t i = 0; i != count; ++i)
     for (Value tag : {tags.first, tags.second}) // others: nothing is read yet
@@ -147,7 +154,7 @@ SmallVector<Value> PanelExchange::poll(Value place, const Tags &tags,
   Value different = b.i32(0);
   for (int64_t i = 0; i != count; ++i) {
     SmallVector<Value> words =
-        loadMissing(b.offset(place, i * stride), tags,
+        loadMissing(getPlace(i), tags,
                     before->getArguments().slice(1 + i * kWords, kWords));
     different =
         b.bitOr(different, b.bitXor(getHighHalf(b, words[0]), tags.first));
@@ -174,60 +181,101 @@ SmallVector<Value> PanelExchange::poll(Value place, const Tags &tags,
 // States
 //===----------------------------------------------------------------------===//
 
-/// Combines `count` tiles of `rows` rows each, from number `first` on.
-ReductionState PanelExchange::loadTiles(Value turn, Value inTile, Value first,
-                                        int64_t count, int64_t rows) {
+/// Combines `count` tiles from number `first` on, of `getRows` rows each. Where
+/// M is dynamic there may be fewer: then others are empty, and wait for the
+/// last one's state.
+ReductionState
+PanelExchange::loadTiles(Value turn, Value inTile, Value first, int64_t count,
+                         llvm::function_ref<Value(int64_t)> getRows) {
+  int64_t stride =
+      frame.geometry.clusterN * frame.geometry.tileN * kTaggedStateBytes;
+  Value place = getState(turn, getBlock(first), inTile), after;
+  if (!isStatic)
+    after = b.sub(b.sub(b.ceilDiv(frame.m, frame.geometry.tileM), 1), first);
   SmallVector<Value> words =
-      poll(getState(turn, getBlock(first), inTile), getTags(turn), count);
+      poll(getTags(turn), count, [&](int64_t i) -> Value {
+        if (isStatic || i == 0)
+          return b.offset(place, i * stride);
+        return b.offset(place, b.mul(b.min(after, b.i32(i)), stride));
+      });
   SmallVector<ReductionState> states;
   for (int64_t i = 0; i != count; ++i) {
     ReductionState &state = states.emplace_back();
-    state.count = b.f32(rows);
+    state.count = getRows(i);
     Value first = words[i * kWords], second = words[i * kWords + 1];
     state.origin = getNumber(b, getLowHalf(b, first));
     state.scalars = {decodeRest(b, state.origin, getHighHalf(b, second)),
                      getNumber(b, getLowHalf(b, second))};
+    for (Value &scalar : state.scalars)
+      if (!isStatic && i != 0)
+        scalar = b.select(b.less(after, i), b.f32(0), scalar);
   }
   return combineAll(b, reduction, states);
+}
+
+/// Of `rows` rows each, or as many as M has left.
+ReductionState PanelExchange::loadBatches(Value turn, Value inTile, Value end,
+                                          int64_t rows) {
+  SmallVector<Value> initial{b.f32(0), b.f32(0)};
+  llvm::append_range(initial,
+                     reduction.emitInit(b, b.getLoc(), b.getF32Type()));
+  auto loop = scf::ForOp::create(b, b.i32(0), end, b.i32(kBatch), initial);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  ValueRange carried = loop.getRegionIterArgs();
+  ReductionState before{carried[0], carried.drop_front(2), carried[1]};
+  Value first = loop.getInductionVar();
+  ReductionState batch =
+      loadTiles(turn, inTile, first, kBatch, [&](int64_t i) -> Value {
+        if (isStatic)
+          return b.f32(rows);
+        Value left = b.sub(frame.m, b.mul(b.add(first, i), rows));
+        left = b.minSigned(b.maxSigned(left, b.i32(0)), b.i32(rows));
+        return arith::UIToFPOp::create(b, b.getF32Type(), left);
+      });
+  // The first batch comes after no rows, which have no origin.
+  batch = combineAll(b, reduction, {batch, before});
+  SmallVector<Value> next{batch.count, batch.origin};
+  llvm::append_range(next, batch.scalars);
+  scf::YieldOp::create(b, next);
+  return {loop.getResult(0), loop.getResults().drop_front(2),
+          loop.getResult(1)};
 }
 
 /// Batch by batch.
 ReductionState PanelExchange::loadFullTiles(Value turn, Value inTile) {
   int64_t rows = frame.geometry.tileM, batches = fullTiles / kBatch;
+  auto load = [&](int64_t first, int64_t count) {
+    return loadTiles(turn, inTile, b.i32(first), count,
+                     [&](int64_t) { return b.f32(rows); });
+  };
   if (batches <= 1)
-    return loadTiles(turn, inTile, b.i32(0), fullTiles, rows);
-  SmallVector<Value> initial{b.f32(0), b.f32(0)};
-  llvm::append_range(initial,
-                     reduction.emitInit(b, b.getLoc(), b.getF32Type()));
-  auto loop = scf::ForOp::create(b, b.i32(0), b.i32(batches * kBatch),
-                                 b.i32(kBatch), initial);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    ValueRange carried = loop.getRegionIterArgs();
-    ReductionState before{carried[0], carried.drop_front(2), carried[1]};
-    ReductionState batch =
-        loadTiles(turn, inTile, loop.getInductionVar(), kBatch, rows);
-    // The first batch comes after no rows, which have no origin.
-    batch = combineAll(b, reduction, {batch, before});
-    SmallVector<Value> next{batch.count, batch.origin};
-    llvm::append_range(next, batch.scalars);
-    scf::YieldOp::create(b, next);
-  }
-  ReductionState state{b.f32(batches * kBatch * rows),
-                       loop.getResults().drop_front(2), loop.getResult(1)};
+    return load(0, fullTiles);
+  ReductionState state =
+      loadBatches(turn, inTile, b.i32(batches * kBatch), rows);
+  state.count = b.f32(batches * kBatch * rows);
   if (int64_t rest = fullTiles % kBatch)
-    state = combineAll(
-        b, reduction,
-        {state, loadTiles(turn, inTile, b.i32(batches * kBatch), rest, rows)});
+    state = combineAll(b, reduction, {state, load(batches * kBatch, rest)});
+  return state;
+}
+
+/// Where M is dynamic.
+ReductionState PanelExchange::combineAnyTiles(Value turn, Value inTile) {
+  int64_t rows = frame.geometry.tileM;
+  ReductionState state =
+      loadBatches(turn, inTile, b.ceilDiv(frame.m, rows), rows);
+  state.count = arith::UIToFPOp::create(b, b.getF32Type(), frame.m);
   return state;
 }
 
 ReductionState PanelExchange::combine(Value turn, Value inTile) {
+  if (!isStatic)
+    return combineAnyTiles(turn, inTile);
   SmallVector<ReductionState> parts;
   if (fullTiles)
     parts.push_back(loadFullTiles(turn, inTile));
   if (restRows)
-    parts.push_back(loadTiles(turn, inTile, b.i32(fullTiles), 1, restRows));
+    parts.push_back(loadTiles(turn, inTile, b.i32(fullTiles), 1,
+                              [&](int64_t) { return b.f32(restRows); }));
   return combineAll(b, reduction, parts);
 }

@@ -72,6 +72,7 @@ private:
 
   Value getOwnBlock();
   Value getBlock(Value rowTile);
+  Value getBlocks();
   Value getFlag(Value block);
   Value getState(Value turn, Value block, Value inTile);
   Tags getTags(Value turn);
@@ -80,17 +81,20 @@ private:
   void clearStates();
   SmallVector<Value> loadMissing(Value place, const Tags &tags,
                                  ValueRange words);
-  SmallVector<Value> poll(Value place, const Tags &tags, int64_t count);
+  SmallVector<Value> poll(const Tags &tags, int64_t count,
+                          llvm::function_ref<Value(int64_t)> getPlace);
   ReductionState loadTiles(Value turn, Value inTile, Value first, int64_t count,
-                           int64_t rows);
+                           llvm::function_ref<Value(int64_t)> getRows);
+  ReductionState loadBatches(Value turn, Value inTile, Value end, int64_t rows);
   ReductionState loadFullTiles(Value turn, Value inTile);
+  ReductionState combineAnyTiles(Value turn, Value inTile);
 
   TiledFrame &frame;
   KernelBuilder &b;
   ReductionEpilogueOp reduction;
-  int64_t blocks;    ///< of a panel; the last may have no rows
-  int64_t fullTiles; ///< all of whose rows exist
-  int64_t restRows;  ///< of the tile after them
+  bool isStatic;         ///< whether M is; the rest is not known else
+  int64_t fullTiles = 0; ///< all of whose rows exist
+  int64_t restRows = 0;  ///< of the tile after them
 };
 
 } // namespace mlir::tenon

@@ -73,9 +73,11 @@ SmallVector<Value> ReducedInput::getRows(int64_t number) {
                       b.add(b.shiftRight(frame.lane, 2),
                             number / columnBlocks * rowBlocks * stride));
   SmallVector<Value> rows;
+  int64_t m = frame.geometry.m;
+  Value last = ShapedType::isDynamic(m) ? b.sub(frame.m, 1) : b.i32(m - 1);
   for (int64_t i = 0; i != rowBlocks * kRows; ++i) {
     Value row = b.add(first, i / kRows * stride + i % kRows * 8);
-    rows.push_back(b.toI64(b.min(row, b.i32(frame.geometry.m - 1))));
+    rows.push_back(b.toI64(b.min(row, last)));
   }
   return rows;
 }

@@ -42,9 +42,20 @@ std::string ResidentReduction::findProblem(TiledLinearOp op) {
     return "reduction = resident is for reductions along M whose states are "
            "two f32";
   TileGeometry geometry(op, op.getSchedule(), /*isAligned=*/true);
-  if (ShapedType::isDynamic(geometry.m) || geometry.m == 0)
-    return "with reduction = resident M must be known, and not 0";
-  int64_t blocks = geometry.rowUnits() * geometry.clusterBlocks();
+  bool isDynamic = ShapedType::isDynamic(geometry.m);
+  if (geometry.m == 0 || (isDynamic && !geometry.isWgmma()))
+    return "with reduction = resident M must be known, but for wgmma, and not "
+           "0";
+  // What does not fit is computed so.
+  if (std::string problem = tenon::findProblem(
+          geometry.schedule.withReduction(ReductionMethod::TwoPhase),
+          geometry.elementType);
+      isDynamic && !problem.empty())
+    return "with reduction = resident and a dynamic M reduction = two_phase "
+           "must be possible too: " +
+           problem;
+  int64_t blocks =
+      isDynamic ? 0 : geometry.rowUnits() * geometry.clusterBlocks();
   if (blocks > getMaxBlocks(geometry.schedule))
     return llvm::formatv(
         "with reduction = resident all {0} tiles of a column must be at work "

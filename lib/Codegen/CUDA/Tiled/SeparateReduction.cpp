@@ -39,23 +39,50 @@ Value tenon::findReducedBuffer(TiledLinearOp op) {
   return Value();
 }
 
+MemRefType tenon::getMomentsType(TiledLinearOp op) {
+  auto type = cast<RankedTensorType>(getReduced(*op.getBody()).getType());
+  int64_t rows = MomentsOp::getNumRows(type, op.getSchedule().getMomentRows());
+  return MemRefType::get({rows, type.getDimSize(1)},
+                         Float32Type::get(op.getContext()));
+}
+
+/// Has the product's region yield moments of what is reduced too.
+static void yieldMoments(RewriterBase &rewriter, TiledLinearOp product,
+                         Value moments) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  YieldOp yield = product.getYield();
+  rewriter.setInsertionPoint(yield);
+  Value reduced = MomentsOp::create(
+      rewriter, product.getLoc(), EpilogueOp::getTensorType(moments.getType()),
+      yield.getValues()[0], product.getSchedule().getMomentRows());
+  yield.getValuesMutable().append(reduced);
+}
+
 static TiledLinearOp createProduct(RewriterBase &rewriter, TiledLinearOp op,
-                                   Value buffer) {
+                                   Value buffer, Value moments) {
+  SmallVector<Value> outputs{buffer};
+  if (moments)
+    outputs.push_back(moments);
   auto product = TiledLinearOp::create(
       rewriter, op.getLoc(), op.getX(), op.getW(), op.getFactors(),
-      op.getInputs(), buffer, /*workspace=*/Value(),
-      op.getSchedule().withReduction(ReductionMethod::Separate));
+      op.getInputs(), outputs, /*workspace=*/Value(),
+      op.getSchedule().withReduction(moments ? ReductionMethod::TwoPhase
+                                             : ReductionMethod::Separate));
   IRMapping mapping;
   op.getEpilogue().cloneInto(&product.getEpilogue(), mapping);
   product.getYield().getValuesMutable().assign(getReduced(*product.getBody()));
   (void)runRegionDCE(rewriter, product.getEpilogue());
+  if (moments)
+    yieldMoments(rewriter, product, moments);
   return product;
 }
 
 static EpilogueOp createRest(RewriterBase &rewriter, TiledLinearOp op,
-                             Value buffer) {
+                             Value buffer, Value moments) {
   SmallVector<Value> inputs{buffer};
   llvm::append_range(inputs, op.getInputs());
+  if (moments)
+    inputs.push_back(moments);
   auto rest =
       EpilogueOp::create(rewriter, op.getLoc(), inputs, op.getOutputs());
   IRMapping mapping;
@@ -67,13 +94,19 @@ static EpilogueOp createRest(RewriterBase &rewriter, TiledLinearOp op,
   // Nothing reads the product any more.
   (void)runRegionDCE(rewriter, rest.getEpilogue());
   body->eraseArgument(1);
+  if (moments) {
+    auto norm = *body->getOps<BatchNormTrainingOp>().begin();
+    norm.getMomentsMutable().assign(body->addArgument(
+        EpilogueOp::getTensorType(moments.getType()), op.getLoc()));
+    norm.setMomentRows(op.getSchedule().getMomentRows());
+  }
   return rest;
 }
 
 SeparateReduction tenon::createSeparateReduction(OpBuilder &builder,
-                                                 TiledLinearOp op,
-                                                 Value buffer) {
+                                                 TiledLinearOp op, Value buffer,
+                                                 Value moments) {
   IRRewriter rewriter(builder);
-  TiledLinearOp product = createProduct(rewriter, op, buffer);
-  return {product, createRest(rewriter, op, buffer)};
+  TiledLinearOp product = createProduct(rewriter, op, buffer, moments);
+  return {product, createRest(rewriter, op, buffer, moments)};
 }

@@ -28,10 +28,15 @@ MemRefType getReducedType(TiledLinearOp op);
 /// normalised; null if none can.
 Value findReducedBuffer(TiledLinearOp op);
 
+/// The type of a buffer for the moments of that which a kernel of two_phase
+/// with this schedule leaves.
+MemRefType getMomentsType(TiledLinearOp op);
+
 /// Creates, at `builder`, ops on memrefs that do what `op` does, for pointers
-/// that its kernel cannot take. `buffer` is between them.
+/// that its kernel cannot take, or with a buffer for `moments` (else null) for
+/// more rows than it can. `buffer` is between them.
 SeparateReduction createSeparateReduction(OpBuilder &builder, TiledLinearOp op,
-                                          Value buffer);
+                                          Value buffer, Value moments);
 
 } // namespace mlir::tenon
 

@@ -177,3 +177,8 @@ void TiledFrame::syncWarp() { NVVM::SyncWarpOp::create(b, b.i32(-1)); }
 void TiledFrame::emitIf(Value condition, llvm::function_ref<void()> body) {
   tenon::emitIf(b, condition, body);
 }
+
+Value TiledFrame::getRowUnits() {
+  return ShapedType::isDynamic(geometry.m) ? b.ceilDiv(m, geometry.unitM())
+                                           : b.i32(geometry.rowUnits());
+}

@@ -71,6 +71,8 @@ public:
   KeptScalar keep();
   /// Emits `body` where `condition` holds.
   void emitIf(Value condition, llvm::function_ref<void()> body);
+  /// TileGeometry::rowUnits(), of an M that may be dynamic.
+  Value getRowUnits();
 
   KernelBuilder b;
   TileGeometry geometry;

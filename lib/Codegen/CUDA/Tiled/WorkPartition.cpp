@@ -21,7 +21,7 @@ WorkPartition::WorkPartition(TiledFrame &frame) : frame(frame), b(frame.b) {
   SmallVector<std::pair<KeptScalar *, Value>> kept{{&rowUnits, rows}};
   // Tiles b, b + grid, ...; without stream-K the grid has no more blocks than
   // there are tiles.
-  Value units = getUnits();
+  Value units = getUnits(rows);
   auto countTurns = [&](Value tiles) {
     return b.div(b.sub(b.add(b.sub(tiles, frame.unit), units), 1), units);
   };
@@ -46,11 +46,12 @@ WorkPartition::WorkPartition(TiledFrame &frame) : frame(frame), b(frame.b) {
   frame.syncWarp();
 }
 
-/// How many take tiles.
-Value WorkPartition::getUnits() {
+/// How many take tiles, of `rowUnits` along M.
+Value WorkPartition::getUnits(Value rowUnits) {
   if (!frame.geometry.isResident())
     return frame.units;
-  int64_t rowUnits = frame.geometry.rowUnits();
+  if (!ShapedType::isDynamic(frame.geometry.m))
+    rowUnits = b.i32(frame.geometry.rowUnits());
   return b.mul(b.div(frame.units, rowUnits), rowUnits);
 }
 
@@ -111,7 +112,7 @@ WorkItem WorkPartition::getItem(Value turn) {
   WorkItem item;
   item.kBegin = b.i32(0);
   item.kCount = b.i32(frame.geometry.kTiles());
-  setOrigin(b.add(frame.unit, b.mul(turn, getUnits())), item);
+  setOrigin(b.add(frame.unit, b.mul(turn, getUnits(rowUnits.load()))), item);
   return item;
 }
 
@@ -139,12 +140,17 @@ WorkItem WorkPartition::getPiece(Value turn) {
 /// row within a column, so that blocks at work together share rows of x and w.
 void WorkPartition::setOrigin(Value tile, WorkItem &item) {
   const TileGeometry &geometry = frame.geometry;
-  int64_t raster = geometry.isResident() ? geometry.rowUnits()
-                                         : geometry.schedule.getRaster();
-  int64_t perGroup = geometry.columnUnits() * raster;
-  Value firstRow = b.mul(b.div(tile, perGroup), raster);
-  Value inGroup = b.rem(tile, perGroup);
-  Value rows = b.min(b.sub(rowUnits.load(), firstRow), b.i32(raster));
+  Value firstRow = b.i32(0), inGroup = tile, rows;
+  if (geometry.isResident() && ShapedType::isDynamic(geometry.m)) {
+    rows = rowUnits.load();
+  } else {
+    int64_t raster = geometry.isResident() ? geometry.rowUnits()
+                                           : geometry.schedule.getRaster();
+    int64_t perGroup = geometry.columnUnits() * raster;
+    firstRow = b.mul(b.div(tile, perGroup), raster);
+    inGroup = b.rem(tile, perGroup);
+    rows = b.min(b.sub(rowUnits.load(), firstRow), b.i32(raster));
+  }
   item.row = b.mul(b.add(firstRow, b.rem(inGroup, rows)), geometry.unitM());
   item.column = b.mul(b.div(inGroup, rows), geometry.unitN());
   // A block's own tile of its cluster's.

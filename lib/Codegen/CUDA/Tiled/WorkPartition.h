@@ -52,7 +52,7 @@ public:
   Value getRangeLength(Value unit);
 
 private:
-  Value getUnits();
+  Value getUnits(Value rowUnits);
   Value chooseStreamed(Value tiles);
   Value chooseBlocks(Value numStreamed);
   Value divideStream(Value numStreamed,

@@ -17,8 +17,9 @@ SCHEDULES = (
     ("bf16", "64x256x64", "4x1", 4, ""),
     ("bf16", "128x128x64", "4x1", 5, ""),
 )
-# M and N: tiles that fit, and tiles beyond both.
+# M and N: tiles that fit, and tiles beyond both; of wgmma also any M.
 SHAPES = ((3072, 6144), (3000, 4040))
+DYNAMIC = ("?", 4096)
 K = 512
 
 
@@ -66,7 +67,12 @@ def write_functions(schedule: tuple, family: str = "wgmma") -> dict[str, str]:
     """Return the functions of a schedule, by name."""
     options = re.findall(r"\w+", schedule[4])
     stem = "_".join(map(str, (*schedule[:3], *options)))
-    layers = {f"{stem}_{m}_{n}{'_bent' * bends}": ((m, n), bends) for m, n in SHAPES for bends in (False, True)}
+    shapes = (*SHAPES, DYNAMIC) if family == "wgmma" else SHAPES
+    layers = {
+        f"{stem}_{'m' if m == '?' else m}_{n}{'_bent' * bends}": ((m, n), bends)
+        for m, n in shapes
+        for bends in (False, True)
+    }
     return {name: write_layer(name, family, schedule, *layer) for name, layer in layers.items()}
 
 

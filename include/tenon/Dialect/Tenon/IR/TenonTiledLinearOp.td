@@ -44,7 +44,12 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     With `reduction = two_phase` the region may also yield the `tenon.moments` of
     what it computes, of each row tile. With `reduction = resident` it may hold one
     training batch norm: all tiles of a column are at work together, exchange
-    moments in the workspace, and finish what they have in registers.
+    moments in the workspace, and finish what they have in registers. Where M is
+    dynamic, a call whose tiles do not fit the GPU is computed as with `two_phase`.
+    There a tile depends on all others of its columns. So with factors one of two
+    ops does everything: where no factor is negative, the one with method `fp16` or
+    `fp16x3`; where one is, the other. The one that does not leaves its outputs as
+    they are.
 
     With a schedule whose operands are swapped a kernel reduces nothing: its region
     has neither `tenon.moments` nor a training batch norm. All else is the same as
