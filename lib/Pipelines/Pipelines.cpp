@@ -84,10 +84,12 @@ void tenon::buildCPUHostStage(OpPassManager &pm) {
 /// From loops and buffers to the LLVM dialect.
 static void buildHostLLVM(OpPassManager &pm) {
   pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
+  // Kernels have no strided memrefs and no affine ops.
+  OpPassManager &functions = pm.nest<func::FuncOp>();
+  functions.addPass(memref::createExpandStridedMetadataPass());
+  functions.addPass(createLowerAffinePass());
   // ceildivsi, of launch grids; kernels keep their ops, which GPUs have.
-  pm.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass());
+  functions.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(tenon::createTenonHostToLLVM());
   pm.addPass(createReconcileUnrealizedCastsPass());
@@ -114,7 +116,8 @@ void tenon::buildCUDAKernelsStage(OpPassManager &pm) {
 
 void tenon::buildCUDAHostStage(OpPassManager &pm) {
   pm.addPass(createTenonHostAbi(TenonHostAbiOptions{"cuda"}));
-  clean(pm);
+  // Kernels, most of the code, are clean already.
+  clean(pm.nest<func::FuncOp>());
 }
 
 void tenon::buildCUDALLVMStage(OpPassManager &pm) { buildHostLLVM(pm); }
