@@ -15,7 +15,7 @@ from tenon_graphs.devices import is_wgmma, schedule_fixtures  # noqa: E402
 from tenon_graphs.memory import Guarded  # noqa: E402
 
 pytestmark = pytest.mark.gpu
-# M with form, N and K. M must be known; N is of less than a tile, of some, and of more than the GPU has room for.
+# M with form, N and K. N is of less than a tile, of some, and of more than the GPU has room for.
 LAYERS = [
     (2, "bsaprAR", 264, 72),
     (3, "", 8, 136),
@@ -29,6 +29,9 @@ LAYERS = [
     (1024, "bsaprAR", 8192, 136),
 ]
 ODD = (130, "bsaprAR", 777, 72)  # of rows that TMA does not move
+# Of any M, with wgmma: Ms whose tiles fit, and one whose tiles no GPU holds.
+DYNAMIC = ("bsaprAR", 1000, 200)
+DYNAMIC_ROWS = [2, 65, 300, 1024, 2500, 40000]
 FULL = (1000, "bsaprAR", 520, 264)
 BESIDE = (1024, "bsr", 2048, 512)  # where errors are compared with PyTorch's
 
@@ -38,9 +41,16 @@ def graph_of(name, layer):
     return norm_graph(RESIDENT[name].kind, form, n, k, m)
 
 
+def dynamic_graph(name, m=1):
+    graph = norm_graph(RESIDENT[name].kind, *DYNAMIC)
+    graph.extents["m"] = m
+    return graph
+
+
 def compile_schedule(name, folder):
-    layers = [*LAYERS, BESIDE] + ([] if is_wgmma(name) else [ODD])
-    return compile_norms([graph_of(name, layer) for layer in layers], folder / name, "cuda", RESIDENT[name]).model
+    graphs = [graph_of(name, layer) for layer in (*LAYERS, BESIDE)]
+    graphs.append(dynamic_graph(name) if is_wgmma(name) else graph_of(name, ODD))
+    return compile_norms(graphs, folder / name, "cuda", RESIDENT[name]).model
 
 
 compiled, name, model = schedule_fixtures(RESIDENT, compile_schedule)
@@ -49,6 +59,21 @@ compiled, name, model = schedule_fixtures(RESIDENT, compile_schedule)
 @pytest.mark.parametrize("layer", LAYERS, ids=str)
 def test_any_batch(name, model, layer):
     checks.check_results(model, graph_of(name, layer), Guarded(), name)
+
+
+@pytest.mark.parametrize("m", DYNAMIC_ROWS)
+def test_dynamic(name, model, m):
+    """One model for all Ms: those that do not fit are computed in two phases."""
+    if not is_wgmma(name):
+        pytest.skip("kernels of mma_sync need a static M")
+    checks.check_results(model, dynamic_graph(name, m), Guarded(), f"{name}, M = {m}")
+
+
+def test_dynamic_many_calls(name, model):
+    if not is_wgmma(name):
+        pytest.skip("kernels of mma_sync need a static M")
+    for m in (1000, 40000, 1000):
+        checks.check_replays(model, dynamic_graph(name, m))
 
 
 def test_odd_columns(name, model):
