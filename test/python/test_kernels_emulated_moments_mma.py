@@ -106,6 +106,9 @@ PRODUCTS = {
     "f16_stream_k": (MomentsLayer("sm_80", mma("64x64", "2x2", 64, STREAM), 20, 512, "f16"), 70, 0),
     "f16_odd": (MomentsLayer("sm_80", mma("64x64", "4x1", 64), 69, 40, "f16"), 33, 0),
     "f16_one_warp_of_rows": (MomentsLayer("sm_80", mma("32x128", "1x2", 64), 136, 64, "f16"), 70, 0),
+    # 128 accumulators a thread: operands are loaded one step ahead.
+    "bf16_full": (MomentsLayer("sm_80", mma("64x128", "1x2", 64), 136, 64, "bf16"), 70, 0),
+    "tf32_full": (MomentsLayer("sm_80", mma("64x128", "1x2", 32), 100, 40), 150, 0),
     "tf32": (MomentsLayer("sm_80", mma("128x64", "4x2", 32), 72, 40), 150, 0),
     "tf32_far": (MomentsLayer("sm_80", mma("64x64", "2x2", 32), 72, 40), 100, 1000),
     "tf32_static": (MomentsLayer("sm_80", mma("64x128", "2x2", 32), 128, 64, m=128), 128, 0),

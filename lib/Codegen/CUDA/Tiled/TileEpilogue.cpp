@@ -36,6 +36,7 @@ private:
   unsigned stepsPerPass() {
     return TileGeometry::kPassRows / frame.geometry.rowsPerStep();
   }
+  bool hasFewRegisters();
   void prefetch(unsigned pass);
   void finish(unsigned step, ArrayRef<Value> elements);
   SmallVector<Value> getLanes(Value value, unsigned step);
@@ -49,6 +50,7 @@ private:
   StagedRows staged;
   SmallVector<BlockArgument> operands; ///< but for the accumulator
   unsigned numSteps;
+  bool isTight = false;        ///< then operands are loaded one step ahead
   Value column, columnInRange; ///< the thread's first; null if always in range
   Value firstRow;              ///< the thread's
   SmallVector<Value> rows, clampedRows; ///< the thread's, by step
@@ -126,8 +128,22 @@ void ColumnGroup::prefetch(unsigned pass) {
       row = b.min(row, b.sub(frame.m, 1));
     clampedRows.push_back(b.toI64(row));
     emitter->addRow(clampedRows.back());
-    emitter->loadRow(step, operands);
+    if (!isTight)
+      emitter->loadRow(step, operands);
   }
+}
+
+/// Whether kernels spilled what is loaded a pass ahead: with moments of columns
+/// beside 128 accumulators and an operand [M, N].
+bool ColumnGroup::hasFewRegisters() {
+  constexpr int64_t mostElements = 64 * 32;
+  const TileGeometry &geometry = frame.geometry;
+  return !moments.empty() &&
+         geometry.warpM() * geometry.warpN() > mostElements &&
+         llvm::any_of(operands, [](BlockArgument operand) {
+           return EpiloguePlan::variesByRow(operand.getType()) &&
+                  EpiloguePlan::variesByColumn(operand.getType());
+         });
 }
 
 void ColumnGroup::emit(ValueRange accumulators) {
@@ -135,7 +151,10 @@ void ColumnGroup::emit(ValueRange accumulators) {
   // too, which are not there yet.
   if (frame.geometry.m != 1)
     emitter->emitRowInvariant(phase);
+  isTight = hasFewRegisters();
   prefetch(0);
+  if (isTight)
+    emitter->loadRow(0, operands);
   for (unsigned step = 0; step != numSteps; ++step) {
     unsigned pass = step / stepsPerPass();
     if (step % stepsPerPass() == 0) {
@@ -145,6 +164,8 @@ void ColumnGroup::emit(ValueRange accumulators) {
       staged.store(accumulators, pass);
       frame.syncWarp();
     }
+    if (isTight && step + 1 != numSteps)
+      emitter->loadRow(step + 1, operands);
     finish(step, staged.load(step % stepsPerPass()));
   }
   for (auto &[given, ofTile] : moments)
