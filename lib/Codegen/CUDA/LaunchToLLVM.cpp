@@ -27,7 +27,7 @@ using namespace mlir::tenon;
 // What a launch must be
 //===----------------------------------------------------------------------===//
 
-static FailureOr<int64_t> getNumber(Operation *op, StringAttr kernel) {
+FailureOr<int64_t> tenon::getKernelNumber(Operation *op, StringAttr kernel) {
   auto kernels = op->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
       TenonDialect::kKernelsAttr);
   if (!kernels)
@@ -199,7 +199,7 @@ struct LaunchToLLVM : ConvertOpToLLVMPattern<gpu::LaunchFuncOp> {
   LogicalResult
   matchAndRewrite(gpu::LaunchFuncOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    FailureOr<int64_t> number = getNumber(op, op.getKernelName());
+    FailureOr<int64_t> number = getKernelNumber(op, op.getKernelName());
     if (failed(number))
       return op.emitOpError("launches a kernel that the module's '")
              << TenonDialect::kKernelsAttr << "' does not list";
@@ -257,42 +257,10 @@ private:
     return LLVM::ZExtOp::create(rewriter, loc, rewriter.getI64Type(), bytes);
   }
 };
-
-/// Asks with the constant of a launch that nothing but the GPU bounds.
-struct ResidentBlocksToLLVM : ConvertOpToLLVMPattern<ResidentBlocksOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
-
-  LogicalResult
-  matchAndRewrite(ResidentBlocksOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    FailureOr<int64_t> number =
-        getNumber(op, op.getKernel().getLeafReference());
-    if (failed(number))
-      return op.emitOpError("asks for a kernel that the module's '")
-             << TenonDialect::kKernelsAttr << "' does not list";
-    Value kernel = createConstantStruct(
-        rewriter, op, "tenon_persistent_",
-        {rewriter.getI32IntegerAttr(*number),
-         rewriter.getI32IntegerAttr(op.getClusterBlocks()),
-         rewriter.getI64IntegerAttr(std::numeric_limits<int32_t>::max()),
-         rewriter.getI32IntegerAttr(0), rewriter.getI32IntegerAttr(0)});
-    auto i64 = [&](int64_t value) -> Value {
-      return LLVM::ConstantOp::create(rewriter, op.getLoc(),
-                                      rewriter.getI64IntegerAttr(value));
-    };
-    FailureOr<Value> blocks = createRuntimeCall(
-        rewriter, op, "tenonResidentBlocks",
-        {kernel, i64(op.getThreads()), i64(op.getSharedBytes())},
-        rewriter.getI64Type());
-    if (failed(blocks))
-      return failure();
-    rewriter.replaceOp(op, *blocks);
-    return success();
-  }
-};
 } // namespace
 
 void tenon::populateLaunchToLLVMPatterns(LLVMTypeConverter &converter,
                                          RewritePatternSet &patterns) {
-  patterns.add<LaunchToLLVM, ResidentBlocksToLLVM>(converter);
+  patterns.add<LaunchToLLVM>(converter);
+  populateResidentBlocksToLLVMPatterns(converter, patterns);
 }

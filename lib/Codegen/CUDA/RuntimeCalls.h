@@ -36,9 +36,16 @@ Value createConstantStruct(OpBuilder &b, Operation *op, StringRef prefix,
 /// The runtime's number for an element type.
 TenonDType getDType(Type type);
 
+/// The number of a kernel in `tenon.kernels` of the module of `op`; fails where
+/// that does not list it.
+FailureOr<int64_t> getKernelNumber(Operation *op, StringAttr kernel);
+
 /// Launches of kernels, through tensor maps too.
 void populateLaunchToLLVMPatterns(LLVMTypeConverter &converter,
                                   RewritePatternSet &patterns);
+/// What a function asks of a kernel before it launches it.
+void populateResidentBlocksToLLVMPatterns(LLVMTypeConverter &converter,
+                                          RewritePatternSet &patterns);
 
 } // namespace mlir::tenon
 

@@ -19,9 +19,6 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Tiles whose states are loaded together.
-static constexpr int64_t kBatch = 8;
-
 PanelExchange::PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction)
     : frame(frame), b(frame.b), reduction(reduction),
       isStatic(!ShapedType::isDynamic(frame.geometry.m)) {
@@ -77,22 +74,18 @@ static Value getBits(KernelBuilder &b, Value number) {
   return arith::BitcastOp::create(b, b.getI32Type(), number);
 }
 
-static Value getNumber(KernelBuilder &b, Value bits) {
-  return arith::BitcastOp::create(b, b.getF32Type(), bits);
-}
-
-static Value getLowHalf(KernelBuilder &b, Value word) {
+Value PanelExchange::getLowHalf(Value word) {
   return arith::TruncIOp::create(b, b.getI32Type(), word);
 }
 
-static Value getHighHalf(KernelBuilder &b, Value word) {
-  return getLowHalf(b, b.shiftRight(word, 32));
+Value PanelExchange::getHighHalf(Value word) {
+  return getLowHalf(b.shiftRight(word, 32));
 }
 
 /// Of a state's first word and of its second: together most bits of the token.
 PanelExchange::Tags PanelExchange::getTags(Value turn) {
-  return {b.add(getLowHalf(b, frame.token), turn),
-          b.shiftLeft(b.add(getHighHalf(b, frame.token), turn), kRestBits)};
+  return {b.add(getLowHalf(frame.token), turn),
+          b.shiftLeft(b.add(getHighHalf(frame.token), turn), kRestBits)};
 }
 
 /// A word with the tag above the number's bits.
@@ -156,11 +149,10 @@ PanelExchange::poll(const Tags &tags, int64_t count,
     SmallVector<Value> words =
         loadMissing(getPlace(i), tags,
                     before->getArguments().slice(1 + i * kWords, kWords));
-    different =
-        b.bitOr(different, b.bitXor(getHighHalf(b, words[0]), tags.first));
+    different = b.bitOr(different, b.bitXor(getHighHalf(words[0]), tags.first));
     different = b.bitOr(
         different,
-        b.bitAnd(b.bitXor(getHighHalf(b, words[1]), tags.second), ~kRestMask));
+        b.bitAnd(b.bitXor(getHighHalf(words[1]), tags.second), ~kRestMask));
     next.append(words);
   }
   Value isMissing =
@@ -175,107 +167,4 @@ PanelExchange::poll(const Tags &tags, int64_t count,
         "r", again[0]);
   scf::YieldOp::create(b, again);
   return SmallVector<Value>(loop.getResults().drop_front());
-}
-
-//===----------------------------------------------------------------------===//
-// States
-//===----------------------------------------------------------------------===//
-
-/// Combines `count` tiles from number `first` on, of `getRows` rows each. Where
-/// M is dynamic there may be fewer: then others are empty, and wait for the
-/// last one's state.
-ReductionState
-PanelExchange::loadTiles(Value turn, Value inTile, Value first, int64_t count,
-                         llvm::function_ref<Value(int64_t)> getRows) {
-  int64_t stride =
-      frame.geometry.clusterN * frame.geometry.tileN * kTaggedStateBytes;
-  Value place = getState(turn, getBlock(first), inTile), after;
-  if (!isStatic)
-    after = b.sub(b.sub(b.ceilDiv(frame.m, frame.geometry.tileM), 1), first);
-  SmallVector<Value> words =
-      poll(getTags(turn), count, [&](int64_t i) -> Value {
-        if (isStatic || i == 0)
-          return b.offset(place, i * stride);
-        return b.offset(place, b.mul(b.min(after, b.i32(i)), stride));
-      });
-  SmallVector<ReductionState> states;
-  for (int64_t i = 0; i != count; ++i) {
-    ReductionState &state = states.emplace_back();
-    state.count = getRows(i);
-    Value first = words[i * kWords], second = words[i * kWords + 1];
-    state.origin = getNumber(b, getLowHalf(b, first));
-    state.scalars = {decodeRest(b, state.origin, getHighHalf(b, second)),
-                     getNumber(b, getLowHalf(b, second))};
-    for (Value &scalar : state.scalars)
-      if (!isStatic && i != 0)
-        scalar = b.select(b.less(after, i), b.f32(0), scalar);
-  }
-  return combineAll(b, reduction, states);
-}
-
-/// Of `rows` rows each, or as many as M has left.
-ReductionState PanelExchange::loadBatches(Value turn, Value inTile, Value end,
-                                          int64_t rows) {
-  SmallVector<Value> initial{b.f32(0), b.f32(0)};
-  llvm::append_range(initial,
-                     reduction.emitInit(b, b.getLoc(), b.getF32Type()));
-  auto loop = scf::ForOp::create(b, b.i32(0), end, b.i32(kBatch), initial);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  ValueRange carried = loop.getRegionIterArgs();
-  ReductionState before{carried[0], carried.drop_front(2), carried[1]};
-  Value first = loop.getInductionVar();
-  ReductionState batch =
-      loadTiles(turn, inTile, first, kBatch, [&](int64_t i) -> Value {
-        if (isStatic)
-          return b.f32(rows);
-        Value left = b.sub(frame.m, b.mul(b.add(first, i), rows));
-        left = b.minSigned(b.maxSigned(left, b.i32(0)), b.i32(rows));
-        return arith::UIToFPOp::create(b, b.getF32Type(), left);
-      });
-  // The first batch comes after no rows, which have no origin.
-  batch = combineAll(b, reduction, {batch, before});
-  SmallVector<Value> next{batch.count, batch.origin};
-  llvm::append_range(next, batch.scalars);
-  scf::YieldOp::create(b, next);
-  return {loop.getResult(0), loop.getResults().drop_front(2),
-          loop.getResult(1)};
-}
-
-/// Batch by batch.
-ReductionState PanelExchange::loadFullTiles(Value turn, Value inTile) {
-  int64_t rows = frame.geometry.tileM, batches = fullTiles / kBatch;
-  auto load = [&](int64_t first, int64_t count) {
-    return loadTiles(turn, inTile, b.i32(first), count,
-                     [&](int64_t) { return b.f32(rows); });
-  };
-  if (batches <= 1)
-    return load(0, fullTiles);
-  ReductionState state =
-      loadBatches(turn, inTile, b.i32(batches * kBatch), rows);
-  state.count = b.f32(batches * kBatch * rows);
-  if (int64_t rest = fullTiles % kBatch)
-    state = combineAll(b, reduction, {state, load(batches * kBatch, rest)});
-  return state;
-}
-
-/// Where M is dynamic.
-ReductionState PanelExchange::combineAnyTiles(Value turn, Value inTile) {
-  int64_t rows = frame.geometry.tileM;
-  ReductionState state =
-      loadBatches(turn, inTile, b.ceilDiv(frame.m, rows), rows);
-  state.count = arith::UIToFPOp::create(b, b.getF32Type(), frame.m);
-  return state;
-}
-
-ReductionState PanelExchange::combine(Value turn, Value inTile) {
-  if (!isStatic)
-    return combineAnyTiles(turn, inTile);
-  SmallVector<ReductionState> parts;
-  if (fullTiles)
-    parts.push_back(loadFullTiles(turn, inTile));
-  if (restRows)
-    parts.push_back(loadTiles(turn, inTile, b.i32(fullTiles), 1,
-                              [&](int64_t) { return b.f32(restRows); }));
-  return combineAll(b, reduction, parts);
 }

@@ -75,6 +75,8 @@ private:
   Value getBlocks();
   Value getFlag(Value block);
   Value getState(Value turn, Value block, Value inTile);
+  Value getLowHalf(Value word);
+  Value getHighHalf(Value word);
   Tags getTags(Value turn);
   void emitForBlocks(llvm::function_ref<void(Value)> body);
   void waitForFlags(Value expected);
