@@ -112,7 +112,11 @@ WorkItem WorkPartition::getItem(Value turn) {
   WorkItem item;
   item.kBegin = b.i32(0);
   item.kCount = b.i32(frame.geometry.kTiles());
-  setOrigin(b.add(frame.unit, b.mul(turn, getUnits(rowUnits.load()))), item);
+  // A volatile load stays even where nothing uses it.
+  const TileGeometry &geometry = frame.geometry;
+  bool needsRows = geometry.isResident() && ShapedType::isDynamic(geometry.m);
+  Value units = getUnits(needsRows ? rowUnits.load() : Value());
+  setOrigin(b.add(frame.unit, b.mul(turn, units)), item);
   return item;
 }
 
