@@ -87,8 +87,8 @@ int64_t tenon::getSharedBytes(ScheduleAttr schedule) {
          getUsualBytes(schedule) + getEpilogueBytes(schedule);
 }
 
-/// Columns of a tile for whose states there is room: those of mma_sync's kernels
-/// for pointers that are not aligned have kNarrowTileColumns.
+/// Columns of a tile for whose states there is room: those of mma_sync's
+/// kernels for pointers that are not aligned have kNarrowTileColumns.
 static int64_t getExchangedColumns(ScheduleAttr schedule) {
   int64_t columns = schedule.getTile()[1];
   return isWgmma(schedule) ? columns : std::max(columns, kNarrowTileColumns);
