@@ -12,11 +12,13 @@ pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler 
 # So many that the epilogue has 12 KB: operand and result take turns in the same buffers.
 SHARED = ("stages = 3", "stages = 10"), ("stages = 3", "stages = 14")
 STREAM, CLUSTER, PING_PONG = ", stream_k = true", ", cluster = 2x1", ", ping_pong = true"
+FEW_ROWS = "mma_sync, tile = 16x128x64, warps = 1x4, stages = 6, swizzle = 128, raster = 2, blocks = 1" + STREAM
 FP16, FP16X3 = ", method = fp16", ", method = fp16x3"
 # A layer, M, and how many blocks run at once.
 PRODUCTS = {
     "mma_bf16": (Layer("sm_80", mma_sync(64), 72, 136, "bf16"), 70, 4),
     "mma_f16_stream_k": (Layer("sm_80", mma_sync(64, STREAM), 20, 512, "f16"), 70, 3),
+    "mma_bf16_few_rows": (Layer("sm_90a", FEW_ROWS, 200, 1000, "bf16"), 13, 3),
     "wgmma_bf16": (Layer("sm_90a", wgmma("64x16", 64, "4x1"), 40, 72, "bf16"), 70, 4),
     "wgmma_f16_ping_pong": (Layer("sm_90a", wgmma("64x32", 64, "4x1", PING_PONG), 40, 200, "f16"), 200, 2),
     "wgmma_bf16_shared": (
