@@ -103,7 +103,7 @@ bool tenon::fitsTurn(const LayerProblem &problem, ScheduleAttr schedule,
 
 double tenon::getTurns(const LayerProblem &problem, ScheduleAttr schedule,
                        const TargetSpec &target) {
-  // A schedule that is written may not fit; then the launch says so.
+  // A written schedule may not fit at a dynamic M; then two_phase runs.
   int64_t columns = getColumnsOfTurn(problem, schedule, target);
   return ceilDiv(llvm::divideCeil(problem.n, schedule.getTile()[1] *
                                                  schedule.getClusterN()),

@@ -24,6 +24,15 @@ StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
     if (!problem.empty())
       return op->emitOpError("cannot have the schedule ")
              << schedule << " on " << target->name << ": " << problem;
+    if (schedule.getReduction() == ReductionMethod::Resident &&
+        !layerProblem.hasDynamicRows &&
+        !fitsTurn(layerProblem, schedule, *target))
+      return op->emitOpError("cannot have the schedule ")
+             << schedule << " on " << target->name
+             << ": with reduction = resident all row tiles of M = "
+             << layerProblem.m << " must be at work at once, more than its "
+             << target->multiprocessors
+             << " multiprocessors; use larger tiles, or reduction = two_phase";
   }
   std::string problem = findExtentProblem(schedule.getFamily(), type,
                                           layerProblem.getTiledColumns());
@@ -92,6 +101,12 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
   if (!next)
     return miss({"no schedule runs on all of the targets",
                  "compile for fewer targets at a time"});
+  // Kernels of mma_sync that are resident were not measured: they are there for
+  // whoever asks.
+  if (reduction == ReductionMethod::Resident && !schedule &&
+      request.reduction != reduction &&
+      next->choice.schedule.getFamily() == KernelFamily::MmaSync)
+    return success();
   std::string unfit = findReductionProblem(layer, next->choice.schedule);
   if (!unfit.empty())
     return miss({unfit, ""});
@@ -110,17 +125,15 @@ static bool haveWgmma(ArrayRef<const TargetSpec *> targets) {
       targets, [](const TargetSpec *target) { return target->hasWgmma; });
 }
 
-/// Whether no kernel of the family that the targets have reduces so. It needs
-/// no words.
+/// Whether no kernel of the family that the targets have reduces so.
 static bool isUnknown(ProductMethod method, ReductionMethod reduction,
                       ArrayRef<const TargetSpec *> targets) {
-  return reduction == ReductionMethod::Resident &&
-         method != ProductMethod::Direct && haveWgmma(targets);
+  return reduction == ReductionMethod::Resident && getSplitParts(method) != 0 &&
+         haveWgmma(targets);
 }
 
 /// Whether to look at a reduction that nothing asks for. What keeps resident
-/// and input_moments from most layers needs no words. Kernels of mma_sync that
-/// are resident were not measured: they are there for whoever asks.
+/// and input_moments from most layers needs no words.
 static bool isWorthTrying(const Layer &layer, ReductionMethod reduction,
                           ArrayRef<const TargetSpec *> targets) {
   if (reduction == ReductionMethod::InputMoments)
@@ -142,13 +155,22 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
     // keeps less in the kernel.
     if (request.reduction && (reduction > *request.reduction || best))
       continue;
-    if (request.reduction != reduction &&
-        !isWorthTrying(layer, reduction, request.targets))
+    bool isAsked = request.reduction == reduction;
+    if (!isAsked && !isWorthTrying(layer, reduction, request.targets))
       continue;
-    for (ProductMethod method : methods)
-      if (!isUnknown(method, reduction, request.targets) &&
-          failed(planReduction(method, reduction)))
+    for (ProductMethod method : methods) {
+      if (isUnknown(method, reduction, request.targets)) {
+        if (isAsked) // else it needs no words
+          reductions += llvm::formatv(
+              "{0} cannot be, since wgmma kernels that wait for other tiles "
+              "multiply directly, not by method {1}; ",
+              stringifyReductionMethod(reduction),
+              stringifyProductMethod(method));
+        continue;
+      }
+      if (failed(planReduction(method, reduction)))
         return failure();
+    }
   }
   if (!request.reduction && hasBatchNorm(layer) &&
       layer.product.isDynamicDim(0) && haveWgmma(request.targets) &&

@@ -58,3 +58,16 @@ func.func @swapped_reduction(%x: tensor<64x64xf16>, %w: tensor<64x64xf16>) -> te
   }
   return %0 : tensor<64x64xf16>
 }
+
+// -----
+
+// 157 row tiles that wait for each other do not fit 132 multiprocessors.
+func.func @resident_rows(%x: tensor<20000x64xf16>, %w: tensor<64x64xf16>) -> tensor<20000x64xf16> {
+  // expected-error @below {{on sm_90a: with reduction = resident all row tiles of M = 20000 must be at work at once, more than its 132 multiprocessors; use larger tiles, or reduction = two_phase}}
+  %0 = tenon.fused_linear %x, %w : tensor<20000x64xf16>, tensor<64x64xf16>
+      epilogue(%acc: tensor<20000x64xf16>) -> tensor<20000x64xf16> attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, reduction = resident>} {
+    %1 = tenon.batch_norm_training %acc : (tensor<20000x64xf16>) -> tensor<20000x64xf16>
+    tenon.yield %1 : tensor<20000x64xf16>
+  }
+  return %0 : tensor<20000x64xf16>
+}
