@@ -40,11 +40,12 @@ for model in "${models[@]}"; do
   start=$(date +%s.%N)
   "$bin/tenon-compile" "examples/$model.mlir" --target=sm_80,sm_90a -o "$out/lib$model.so"
   printf '  lib%s.so: %s bytes, compiled in %.2f s\n' "$model" \
-    "$(stat -c %s "$out/lib$model.so")" "$(echo "$(date +%s.%N) - $start" | bc)"
+    "$(stat -c %s "$out/lib$model.so")" "$(awk "BEGIN { print $(date +%s.%N) - $start }")"
   "$bin/tenon-run" "$out/lib$model.so" --manifest | sed -n 's/^/    /; /GPU code\|kernel/p'
 done
 echo
-printf '  %s\n' "reduce: the statistics of batch norm; map: the rest of the epilogue, element by element" \
+printf '  %s\n' "tiled: product and epilogue; guard: tiles of rows that a split does not hold, once more; split: f32 as f16 halves" \
+  "combine, map: what is left of a batch norm, or of an epilogue, column by column and element by element" \
   "_v4: 16-byte vectors; _v1: single elements, for unaligned pointers; one of the two runs a call"
 
 heading "5. The first model on this machine's CPU, checked against float64"

@@ -168,7 +168,7 @@ class _Reader:
             layer.kernels.append(Kernel("epilogue: map"))
         if not re.search(r"(mma_sync|wgmma) fp16", why):
             return
-        layer.reason = "x is split into f16 parts first; at the end, tiles with rows outside are computed once more"
+        layer.reason = "x is split into f16 parts first; at the end, what has rows outside is computed once more"
         x = line.operands - self._constant
         if not x <= self._split:  # layers that share their x split it once
             layer.kernels.insert(0, Kernel("split of x", [line.node]))
