@@ -94,10 +94,7 @@ static llvm::Error writeToMemory(ArrayRef<char> object, OwnedDescriptor &file) {
   if (file.fd < 0)
     return makeError("cannot make a file in memory", errno);
   llvm::raw_fd_ostream os(file.fd, /*shouldClose=*/false);
-  os << StringRef(object.data(), object.size());
-  os.flush();
-  std::error_code code = os.error();
-  os.clear_error();
+  std::error_code code = writeTo(os, StringRef(object.data(), object.size()));
   return code ? makeError("cannot write a file in memory: " + code.message())
               : llvm::Error::success();
 }

@@ -54,8 +54,7 @@ static Error makeError(StringRef path, std::error_code code) {
                            "cannot write '" + path + "': " + code.message());
 }
 
-/// Writes all of `content`, and tells of a full disk.
-static std::error_code writeTo(raw_fd_ostream &os, StringRef content) {
+std::error_code mlir::tenon::writeTo(raw_fd_ostream &os, StringRef content) {
   os << content;
   os.flush();
   std::error_code code = os.error();
@@ -83,7 +82,7 @@ static std::error_code writeBeside(const WholeFile &file,
 }
 
 Error mlir::tenon::writeWholeFiles(ArrayRef<WholeFile> files) {
-  SmallVector<std::optional<UnfinishedFile>> unfinished(files.size());
+  std::vector<std::optional<UnfinishedFile>> unfinished(files.size());
   for (auto [file, slot] : zip(files, unfinished)) {
     std::error_code code = std::make_error_code(std::errc::is_a_directory);
     if (!sys::fs::is_directory(file.path))

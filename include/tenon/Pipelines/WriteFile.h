@@ -18,6 +18,10 @@
 
 #include <string>
 
+namespace llvm {
+class raw_fd_ostream;
+} // namespace llvm
+
 namespace mlir::tenon {
 
 /// Makes signals that end the process remove the files that are not finished.
@@ -29,7 +33,7 @@ bool removesUnfinishedFilesOnSignals();
 class UnfinishedFile {
 public:
   explicit UnfinishedFile(llvm::StringRef path);
-  UnfinishedFile(UnfinishedFile &&other) { std::swap(path, other.path); }
+  UnfinishedFile(const UnfinishedFile &) = delete;
   ~UnfinishedFile();
 
   /// Moves the file to `path`, whole.
@@ -42,6 +46,9 @@ private:
 /// Whether something other than a regular file is at `path`: a device, a pipe,
 /// a folder. A file must not be moved over it.
 bool isSpecialFile(llvm::StringRef path);
+
+/// Writes all of `content`, and tells of a full disk.
+std::error_code writeTo(llvm::raw_fd_ostream &os, llvm::StringRef content);
 
 /// Writes `content` to `path`, "-" for standard output: beside it first, then
 /// moved there in one step; a device or pipe is written to directly. The error

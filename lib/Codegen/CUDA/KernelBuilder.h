@@ -107,6 +107,12 @@ public:
   Value toAddress(Value sharedPointer) {
     return LLVM::PtrToIntOp::create(*this, getI32Type(), sharedPointer);
   }
+  /// The pointer of such an address.
+  Value toSharedPointer(Value address) {
+    auto type = LLVM::LLVMPointerType::get(
+        getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
+    return LLVM::IntToPtrOp::create(*this, type, address);
+  }
 
   /// PTX without a result, which is never removed or moved across another.
   void ptx(StringRef text, StringRef constraints, ValueRange operands) {

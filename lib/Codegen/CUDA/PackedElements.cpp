@@ -11,6 +11,8 @@
 
 #include "PackedElements.h"
 
+#include "ElementEmitter.h"
+
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,6 +56,27 @@ SmallVector<Value> tenon::extendElements(ImplicitLocOpBuilder &builder,
   for (int64_t i = 0; i != count / 2; ++i)
     extendPair(builder, vector::ExtractOp::create(builder, words, i), elements);
   return elements;
+}
+
+SmallVector<Value> tenon::extendWords(ImplicitLocOpBuilder &builder,
+                                      Value words, Type type) {
+  auto count = cast<LLVM::LLVMStructType>(words.getType()).getBody().size();
+  SmallVector<Value> elements;
+  for (unsigned i = 0; i != count; ++i)
+    elements.append(extendElements(
+        builder, LLVM::BitcastOp::create(
+                     builder, VectorType::get(2, type),
+                     LLVM::ExtractValueOp::create(builder, words, i))));
+  return elements;
+}
+
+Value tenon::roundPair(ImplicitLocOpBuilder &builder, ArrayRef<Value> pair,
+                       Type type) {
+  SmallVector<Value> rounded;
+  for (Value element : pair)
+    rounded.push_back(castFloat(builder, element, type));
+  return vector::FromElementsOp::create(builder, VectorType::get(2, type),
+                                        rounded);
 }
 
 //===----------------------------------------------------------------------===//

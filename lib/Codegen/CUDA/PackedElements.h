@@ -19,6 +19,14 @@ namespace mlir::tenon {
 /// The elements of `vector`, of f16 or bf16 and of even length, as f32.
 SmallVector<Value> extendElements(ImplicitLocOpBuilder &builder, Value vector);
 
+/// The elements as f32 of the 32-bit words of `words`, a struct, each of which
+/// holds two elements of `type`, f16 or bf16; so ldmatrix gives them.
+SmallVector<Value> extendWords(ImplicitLocOpBuilder &builder, Value words,
+                               Type type);
+
+/// Two elements rounded to `type`, in a vector.
+Value roundPair(ImplicitLocOpBuilder &builder, ArrayRef<Value> pair, Type type);
+
 /// The bounds that end a result's computation, of a clamp or a relu. To round
 /// keeps the order of numbers, so rounding what is bounded gives the same as
 /// bounding by rounded bounds what is rounded; and of 16 bits one instruction

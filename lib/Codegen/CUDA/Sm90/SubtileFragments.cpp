@@ -43,9 +43,7 @@ SubtileFragments::SubtileFragments(TiledFrame &frame,
 
 /// What lies `byte` bytes, a multiple of two chunks, behind the first block.
 Value SubtileFragments::getPointer(int64_t byte) {
-  auto type = LLVM::LLVMPointerType::get(
-      b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
-  return LLVM::IntToPtrOp::create(b, type, b.bitXor(first, byte));
+  return b.toSharedPointer(b.bitXor(first, byte));
 }
 
 /// Two blocks of 16 bits: in each the upper 8 rows, then the lower.
@@ -57,12 +55,7 @@ void SubtileFragments::loadMatrices(unsigned pair,
       b, type, getPointer(32 * pair), /*num=*/4, NVVM::MMALayout::row,
       NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
       NVVM::LdStMatrixEltType::B16);
-  for (int64_t i = 0; i != 4; ++i) {
-    Value both =
-        LLVM::BitcastOp::create(b, VectorType::get(2, tensor.elementType),
-                                LLVM::ExtractValueOp::create(b, loaded, i));
-    elements.append(extendElements(b, both));
-  }
+  elements.append(extendWords(b, loaded, tensor.elementType));
 }
 
 /// A block of f32: a row of the upper 8, and the one 8 below.
@@ -90,12 +83,9 @@ SmallVector<Value> SubtileFragments::load() {
 }
 
 void SubtileFragments::store(unsigned block, ArrayRef<Value> elements) {
-  auto type = VectorType::get(2, tensor.elementType);
   for (unsigned i = 0; i != 4; i += 2) {
-    SmallVector<Value> both;
-    for (Value element : elements.slice(i, 2))
-      both.push_back(castFloat(b, element, tensor.elementType));
-    Value pair = bounds.apply(b, vector::FromElementsOp::create(b, type, both));
+    Value pair =
+        bounds.apply(b, roundPair(b, elements.slice(i, 2), tensor.elementType));
     if (isNarrow()) {
       words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
       continue;

@@ -181,11 +181,11 @@ void SwappedEpilogue::Subtile::emitBlock(unsigned block,
        llvm::zip(copies->subtiles.operands, ofOperands))
     setElements(operand.value, block,
                 ValueRange(elements).slice(block * kElements, kElements));
-  for (auto [index, result] : llvm::enumerate(copies->subtiles.results)) {
+  for (SwappedFragments &result : results) {
     SmallVector<Value> elements;
     for (unsigned i = 0; i != kElements; ++i)
-      elements.push_back(getResult(result.value, block, i));
-    results[index].store(block, elements);
+      elements.push_back(getResult(result.getUnbounded(), block, i));
+    result.store(block, elements);
   }
 }
 

@@ -27,8 +27,8 @@ static constexpr int64_t kRows = 8, kRowBytes = 128;
 SwappedFragments::SwappedFragments(TiledFrame &frame,
                                    const EpilogueSubtiles &subtiles,
                                    const SubtileTensor &tensor, Value memory)
-    : b(frame.b), tensor(tensor), boxBytes(subtiles.getBoxBytes(tensor)),
-      numBlocks(subtiles.rows / kRows) {
+    : b(frame.b), tensor(tensor), bounds(tensor.value),
+      boxBytes(subtiles.getBoxBytes(tensor)), numBlocks(subtiles.rows / kRows) {
   assert(tensor.rowBytes == kRowBytes && "a box is as wide as a swizzle");
   first = b.add(b.toAddress(memory), isNarrow() ? getFirstOfMatrices(frame)
                                                 : getFirstElement(frame));
@@ -62,14 +62,8 @@ Value SwappedFragments::getFirstElement(TiledFrame &frame) {
                b.add(b.mul(row, kRowBytes), inRow));
 }
 
-static Value getPointer(KernelBuilder &b, Value address) {
-  auto type = LLVM::LLVMPointerType::get(
-      b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
-  return LLVM::IntToPtrOp::create(b, type, address);
-}
-
 Value SwappedFragments::getMatrices(unsigned block) {
-  return b.offset(getPointer(b, first), block * kRows * kRowBytes);
+  return b.offset(b.toSharedPointer(first), block * kRows * kRowBytes);
 }
 
 /// Of f32: element `index` of the thread's 4. The next row, and the column 8
@@ -77,7 +71,7 @@ Value SwappedFragments::getMatrices(unsigned block) {
 Value SwappedFragments::getElement(unsigned block, unsigned index) {
   int64_t bits = (index % 2 ? kRowBytes | 16 : 0) | (index / 2 ? 32 : 0);
   Value element = bits == 0 ? first : b.bitXor(first, bits);
-  return b.offset(getPointer(b, element), block * kRows * kRowBytes);
+  return b.offset(b.toSharedPointer(element), block * kRows * kRowBytes);
 }
 
 /// One block of 16 bits, or two: of each the first 8 columns, then the others.
@@ -90,14 +84,7 @@ void SwappedFragments::loadMatrices(unsigned block,
       b, type, getMatrices(block), count, NVVM::MMALayout::col,
       NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
       NVVM::LdStMatrixEltType::B16);
-  for (int64_t i = 0; i != count; ++i) {
-    Value both =
-        LLVM::BitcastOp::create(b, VectorType::get(2, tensor.elementType),
-                                LLVM::ExtractValueOp::create(b, loaded, i));
-    for (int64_t j = 0; j != 2; ++j)
-      elements.push_back(
-          castFloat(b, vector::ExtractOp::create(b, both, j), b.getF32Type()));
-  }
+  elements.append(extendWords(b, loaded, tensor.elementType));
 }
 
 SmallVector<Value> SwappedFragments::load() {
@@ -129,14 +116,11 @@ void SwappedFragments::store(unsigned block, ArrayRef<Value> elements) {
                             getElement(block, index), /*alignment=*/4);
     return;
   }
-  auto type = VectorType::get(2, tensor.elementType);
-  for (unsigned i = 0; i != 4; i += 2) {
-    SmallVector<Value> both;
-    for (Value element : elements.slice(i, 2))
-      both.push_back(castFloat(b, element, tensor.elementType));
+  for (unsigned i = 0; i != 4; i += 2)
     words.push_back(LLVM::BitcastOp::create(
-        b, b.getI32Type(), vector::FromElementsOp::create(b, type, both)));
-  }
+        b, b.getI32Type(),
+        bounds.apply(b,
+                     roundPair(b, elements.slice(i, 2), tensor.elementType))));
   if (block % 2 == 1 || block + 1 == numBlocks)
     storeMatrices(block);
 }

@@ -13,6 +13,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_SM90_SWAPPEDFRAGMENTS_H
 #define TENON_LIB_CODEGEN_CUDA_SM90_SWAPPEDFRAGMENTS_H
 
+#include "../PackedElements.h"
 #include "../Tiled/TiledFrame.h"
 #include "EpilogueSubtiles.h"
 
@@ -29,6 +30,8 @@ public:
 
   /// This thread's elements of all blocks, 4 each, in their compute type.
   SmallVector<Value> load();
+  /// What `store` takes elements of: the tensor's value, or what it bounds.
+  Value getUnbounded() const { return bounds.getUnbounded(); }
   /// Writes the thread's 4 elements of a block. Blocks come in order; those of
   /// 16-bit elements are written two at a time, but for an odd one at the end.
   void store(unsigned block, ArrayRef<Value> elements);
@@ -44,6 +47,7 @@ private:
 
   KernelBuilder &b;
   const SubtileTensor &tensor;
+  RoundedBounds bounds;
   int64_t boxBytes;
   unsigned numBlocks;
   Value first; ///< address of what the lane accesses in the first block
