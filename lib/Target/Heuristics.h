@@ -111,6 +111,11 @@ double getTurns(const LayerProblem &problem, ScheduleAttr schedule,
 bool fitsTurn(const LayerProblem &problem, ScheduleAttr schedule,
               const TargetSpec &target);
 
+/// Whether all targets can run it, and have room for a turn where tiles wait
+/// for each other.
+bool canRun(const LayerProblem &problem, ScheduleAttr schedule,
+            ArrayRef<const TargetSpec *> targets);
+
 /// Predicts a given schedule, of any family.
 ScheduleChoice predictSchedule(const LayerProblem &problem,
                                ScheduleAttr schedule,

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a layer asks of a tiled kernel, and what a schedule comes to on each of
-// the targets.
+// What a layer asks of a tiled kernel, whether a schedule runs on the targets,
+// and what it comes to on each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +38,44 @@ double LayerProblem::getTiledBytes() const {
   double written =
       reduction == ReductionMethod::TwoPhase ? reducedBytes : productBytes;
   return getOperandBytes() + (tiledDoesAll ? epilogueBytes : written);
+}
+
+//===----------------------------------------------------------------------===//
+// Whether a schedule runs
+//===----------------------------------------------------------------------===//
+
+/// Columns of clusters that are at work at once where a column's wait for each
+/// other.
+static int64_t getColumnsOfTurn(const LayerProblem &problem,
+                                ScheduleAttr schedule,
+                                const TargetSpec &target) {
+  int64_t rows = llvm::divideCeil(problem.m, schedule.getTile()[0] *
+                                                 schedule.getClusterM());
+  return target.multiprocessors / schedule.getClusterBlocks() / rows;
+}
+
+bool tenon::fitsTurn(const LayerProblem &problem, ScheduleAttr schedule,
+                     const TargetSpec &target) {
+  return getColumnsOfTurn(problem, schedule, target) != 0;
+}
+
+double tenon::getTurns(const LayerProblem &problem, ScheduleAttr schedule,
+                       const TargetSpec &target) {
+  // A written schedule may not fit at a dynamic M; then two_phase runs.
+  int64_t columns = getColumnsOfTurn(problem, schedule, target);
+  return static_cast<double>(
+      llvm::divideCeil(llvm::divideCeil(problem.n, schedule.getTile()[1] *
+                                                       schedule.getClusterN()),
+                       std::max<int64_t>(columns, 1)));
+}
+
+bool tenon::canRun(const LayerProblem &problem, ScheduleAttr schedule,
+                   ArrayRef<const TargetSpec *> targets) {
+  bool isResident = problem.reduction == ReductionMethod::Resident;
+  return llvm::all_of(targets, [&](const TargetSpec *target) {
+    return findProblem(schedule, problem.tiledType, *target).empty() &&
+           (!isResident || fitsTurn(problem, schedule, *target));
+  });
 }
 
 //===----------------------------------------------------------------------===//

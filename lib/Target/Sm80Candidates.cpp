@@ -77,10 +77,7 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem,
                                       /*blocks=*/1, /*streamK=*/!isResident,
                                       /*cluster=*/{}, /*pingPong=*/false,
                                       problem.method, problem.reduction);
-    if (llvm::all_of(targets, [&](const TargetSpec *target) {
-          return findProblem(schedule, type, *target).empty() &&
-                 (!isResident || fitsTurn(problem, schedule, *target));
-        }))
+    if (canRun(problem, schedule, targets))
       return schedule;
   }
   return {};
@@ -120,9 +117,10 @@ tenon::chooseMmaSync(const LayerProblem &problem,
       };
       if (ScheduleAttr schedule = build(getUsualStages(candidate), 3))
         usual.push_back(schedule);
-      ScheduleAttr more = build(kMostStages, 5);
-      if (more && isForMmaSync(problem))
-        withMore.push_back(more);
+      if (!isForMmaSync(problem))
+        continue;
+      if (ScheduleAttr schedule = build(kMostStages, 5))
+        withMore.push_back(schedule);
     }
   std::optional<ScheduleChoice> best = predictBest(problem, usual, targets);
   std::optional<ScheduleChoice> other = predictBest(problem, withMore, targets);

@@ -70,17 +70,6 @@ static bool fillsCluster(const LayerProblem &problem, const Form &form,
          problem.n > (cluster[1] - 1) * columns;
 }
 
-/// Whether all targets can run it, and have room for a turn where tiles wait
-/// for each other.
-static bool canRun(const LayerProblem &problem, ScheduleAttr schedule,
-                   ArrayRef<const TargetSpec *> targets) {
-  bool isResident = problem.reduction == ReductionMethod::Resident;
-  return llvm::all_of(targets, [&](const TargetSpec *target) {
-    return findProblem(schedule, problem.tiledType, *target).empty() &&
-           (!isResident || fitsTurn(problem, schedule, *target));
-  });
-}
-
 static int64_t getRaster(ArrayRef<int64_t> tile, ArrayRef<int64_t> cluster) {
   return std::max<int64_t>(
       kRasterRows / (tile[0] * (cluster.empty() ? 1 : cluster[0])), 1);

@@ -86,30 +86,6 @@ static double getEfficiency(const LayerProblem &problem,
              : efficiency;
 }
 
-/// Columns of clusters that are at work at once where a column's wait for each
-/// other.
-static int64_t getColumnsOfTurn(const LayerProblem &problem,
-                                ScheduleAttr schedule,
-                                const TargetSpec &target) {
-  int64_t rows = llvm::divideCeil(problem.m, schedule.getTile()[0] *
-                                                 schedule.getClusterM());
-  return target.multiprocessors / schedule.getClusterBlocks() / rows;
-}
-
-bool tenon::fitsTurn(const LayerProblem &problem, ScheduleAttr schedule,
-                     const TargetSpec &target) {
-  return getColumnsOfTurn(problem, schedule, target) != 0;
-}
-
-double tenon::getTurns(const LayerProblem &problem, ScheduleAttr schedule,
-                       const TargetSpec &target) {
-  // A written schedule may not fit at a dynamic M; then two_phase runs.
-  int64_t columns = getColumnsOfTurn(problem, schedule, target);
-  return ceilDiv(llvm::divideCeil(problem.n, schedule.getTile()[1] *
-                                                 schedule.getClusterN()),
-                 std::max<int64_t>(columns, 1));
-}
-
 /// Clusters of tiles, in rounds of all multiprocessors.
 static double getWaves(const LayerProblem &problem, ScheduleAttr schedule,
                        const TargetSpec &target) {

@@ -42,6 +42,11 @@ StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
          << schedule << ": " << problem << ", or take a mma_sync schedule";
 }
 
+static bool haveWgmma(ArrayRef<const TargetSpec *> targets) {
+  return llvm::all_of(
+      targets, [](const TargetSpec *target) { return target->hasWgmma; });
+}
+
 /// The schedule that is asked for, or the best one; nothing if none runs on all
 /// targets.
 std::optional<StrategySelector::Plan>
@@ -50,10 +55,8 @@ StrategySelector::plan(const LayerProblem &problem) {
     return Plan{problem, predictSchedule(problem, schedule, request.targets),
                 ""};
   std::string wgmmaProblem;
-  bool isWgmma = problem.method != ProductMethod::FMA &&
-                 llvm::all_of(request.targets, [](const TargetSpec *target) {
-                   return target->hasWgmma;
-                 });
+  bool isWgmma =
+      problem.method != ProductMethod::FMA && haveWgmma(request.targets);
   if (isWgmma)
     wgmmaProblem = findExtentProblem(KernelFamily::Wgmma, problem.tiledType,
                                      problem.getTiledColumns());
@@ -73,6 +76,13 @@ StrategySelector::plan(const LayerProblem &problem) {
   return Plan{problem, std::move(*choice), wgmmaProblem};
 }
 
+/// Adds to the words on reductions why one cannot be.
+void StrategySelector::addMiss(ReductionMethod reduction,
+                               const std::string &reason) {
+  reductions += llvm::formatv("{0} cannot be, since {1}; ",
+                              stringifyReductionMethod(reduction), reason);
+}
+
 /// Keeps the plan for this method and reduction if it is better than those
 /// before.
 LogicalResult StrategySelector::planReduction(ProductMethod method,
@@ -80,9 +90,7 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
   bool isOfNorm = reduction != ReductionMethod::Separate;
   auto miss = [&](TiledObstacle reason) {
     if (isOfNorm)
-      reductions +=
-          llvm::formatv("{0} cannot be, since {1}; ",
-                        stringifyReductionMethod(reduction), reason.reason);
+      addMiss(reduction, reason.reason);
     obstacle = std::move(reason);
     return success();
   };
@@ -118,11 +126,6 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
   if (!best || next->choice.getWorstRatio() < best->choice.getWorstRatio())
     best = std::move(next);
   return success();
-}
-
-static bool haveWgmma(ArrayRef<const TargetSpec *> targets) {
-  return llvm::all_of(
-      targets, [](const TargetSpec *target) { return target->hasWgmma; });
 }
 
 /// Whether no kernel of the family that the targets have reduces so.
@@ -161,11 +164,10 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
     for (ProductMethod method : methods) {
       if (isUnknown(method, reduction, request.targets)) {
         if (isAsked) // else it needs no words
-          reductions += llvm::formatv(
-              "{0} cannot be, since wgmma kernels that wait for other tiles "
-              "multiply directly, not by method {1}; ",
-              stringifyReductionMethod(reduction),
-              stringifyProductMethod(method));
+          addMiss(reduction,
+                  llvm::formatv("wgmma kernels that wait for other tiles "
+                                "multiply directly, not by method {0}",
+                                stringifyProductMethod(method)));
         continue;
       }
       if (failed(planReduction(method, reduction)))

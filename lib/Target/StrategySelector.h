@@ -55,6 +55,7 @@ private:
   std::pair<bool, std::string> weigh(const Plan &plan);
   LogicalResult reject(const TiledObstacle &obstacle);
   LogicalResult checkSchedule(const LayerProblem &layerProblem);
+  void addMiss(ReductionMethod reduction, const std::string &reason);
   std::string describeRest(ReductionMethod reduction);
   void setLibrary();
   void setTiled(const ScheduleChoice &choice);
