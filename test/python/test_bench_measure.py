@@ -3,6 +3,7 @@
 
 import json
 import re
+import time
 
 import pytest
 
@@ -98,6 +99,29 @@ def test_modes_of_torch_compile(peer, mode, monkeypatch):
     result = run(case(peers=[peer], repeat=0))
     assert [options["mode"] for options in asked] == [mode]
     assert result["contenders"][0]["name"] == peer and result["contenders"][0]["within_tolerance"]
+
+
+def test_time_that_torch_compile_takes(monkeypatch):
+    """It compiles at its first call, which is before the results are checked, and may fail later."""
+
+    def compile_slowly(model, **_):
+        made = []
+
+        def run(tensors):
+            if not made:
+                time.sleep(0.2)
+            made.append(model(tensors))
+            if len(made) > 1 and fails:
+                raise RuntimeError("no")
+            return made[0]
+
+        return run
+
+    monkeypatch.setattr(torch, "compile", compile_slowly)
+    for fails in (False, True):
+        compiled, eager = run(case(peers=["compile", "eager"], strategies=[], repeat=0))["contenders"]
+        assert compiled["compile_s"] >= 0.2 and ("failed" in compiled) == fails
+        assert "compile_s" not in eager
 
 
 def test_operands_that_are_no_names_in_c():

@@ -3,6 +3,7 @@
 """The page that is made of tenon-bench's reports on sm_90a, from small reports."""
 
 import copy
+import json
 import sys
 from pathlib import Path
 
@@ -63,6 +64,43 @@ def test_compile_is_compared_in_each_way():
     assert cells(row)[-3:] == ["2.00×", "2.00×", "2.00×"]
 
 
+def beside_compile(date, cases, **failures):
+    """Make a part of the report beside torch.compile: the cases' dtypes, with its ratio and Tenon's."""
+    found = report([((1024, 8192, 8192), peer, ours, ours) for _, peer, ours in cases], peers=("cublas", "compile"))
+    for one, (dtype, _, _) in zip(found["cases"], cases, strict=True):
+        one |= {"dtype": dtype, "name": f"bias_mul2_leaky_relu-{dtype}-1024x8192x8192"}
+        if dtype in failures:
+            one["contenders"][1] = {"name": "compile", "tenon": False, "failed": failures[dtype]}
+    return found | {"environment": FACTS | {"date": date}}
+
+
+def test_parts_beside_compile_are_joined(tmp_path):
+    """A case that was measured twice is shown once, as it was last measured; the name of a file says nothing."""
+    parts = {
+        "sm90a_compile.json": beside_compile("2026-01-03T", [("f16", 1.5, 1.0)]),
+        "sm90a_compile_2.json": beside_compile("2026-01-02T", [("tf32", 1.2, 1.0), ("f16", 9.0, 1.0)]),
+        "sm90a_compile_old.json": beside_compile("2026-01-01T", [("f16", 8.0, 1.0)]),
+    }
+    for name, part in parts.items():
+        (tmp_path / name).write_text(json.dumps(part))
+    joined = report_sm90a.read_sm90a(tmp_path)["sm90a_compile"]
+    rows = [cells(row) for row in report_sm90a.compile_table(joined)[2:]]
+    assert [(row[2], row[-1]) for row in rows] == [("f16", "1.50×"), ("tf32", "1.20×")]
+    text = "\n".join(report_sm90a.compile_section(joined))
+    assert "sm90a_compile.json` (a GPU, PyTorch 2.11, 2026-01-03) and `benchmarks/results/sm90a_compile_2.json`" in text
+    assert "sm90a_compile_old" not in text
+    assert "Faster in every way of timing in 2 of 2 cases; least 1.200×, at 1024×8192×8192 in tf32." in text
+
+
+def test_what_could_not_be_compared_with_compile_is_named():
+    part = beside_compile("2026-01-02T", [("bf16", 0.5, 1.0), ("f16", 1.5, 1.0)], f16="OutOfMemoryError: no\nmore")
+    part["cases"][0]["contenders"][2]["same_bits"] = False
+    text = "\n".join(report_sm90a.compile_section(report_sm90a.join({"sm90a_compile.json": part})))
+    assert "Faster in every way of timing in 0 of 1 cases; least 0.500×, at 1024×8192×8192 in bf16." in text
+    assert "- bias_mul2_leaky_relu-f16-1024x8192x8192, torch.compile: OutOfMemoryError: no\n" in text
+    assert "- bias_mul2_leaky_relu-bf16-1024x8192x8192: other bits each time" in text
+
+
 def sweep():
     found = report([((1, 64, 64), 2.0, 1.0), ((7, 64, 64), 0.5, 0.5), ((9, 64, 64), 0.8, 1.2)], peers=["cublas"])
     for i in (0, 2):
@@ -108,7 +146,7 @@ def test_section_is_of_the_reports_that_are_there(tmp_path, monkeypatch):
     full = report([((1024, 8192, 8192), 1.5, 1.0, 1.0)])
     alone = "\n".join(report_sm90a.section({"sm90a": full}, tmp_path))
     assert drawn == ["sm90a_bf16.svg"] and "A sweep of shapes" not in alone and "torch.compile" not in alone
-    every = {"sm90a": full, "sm90a_compile": full, "sm90a_sweep": sweep()}
+    every = {"sm90a": full, "sm90a_compile": report_sm90a.join({"a.json": full}), "sm90a_sweep": sweep()}
     text = "\n".join(report_sm90a.section(every, tmp_path))
     assert "### A sweep of shapes" in text and "### Beside torch.compile" in text
     assert report_sm90a.read_sm90a(tmp_path) == {}

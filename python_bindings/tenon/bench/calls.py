@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ class Call:
     bare = False  # whether it computes the product alone
     result: torch.Tensor
     statistics: Tensors  # new running ones, by name
+    compile_s: float | None = None  # that PyTorch took to compile it
 
     @property
     def outputs(self) -> Tensors:
@@ -164,10 +166,15 @@ def make_call(contender: Contender, case: Case, tensors: Tensors, executable: Ex
     if contender.name == "cublas":
         return ProductCall(problem, tensors)
     model = eager_model(problem)
-    if contender.name in COMPILE_MODES:
-        mode = COMPILE_MODES[contender.name]
-        model = torch.compile(model, mode=mode, fullgraph=True, dynamic=problem.dynamic_m)
-    return ModelCall(problem, model, tensors)
+    if contender.name not in COMPILE_MODES:
+        return ModelCall(problem, model, tensors)
+    mode = COMPILE_MODES[contender.name]
+    begin = time.perf_counter()
+    model = torch.compile(model, mode=mode, fullgraph=True, dynamic=problem.dynamic_m)
+    call = ModelCall(problem, model, tensors)
+    call()  # compiles
+    call.compile_s = time.perf_counter() - begin
+    return call
 
 
 @contextlib.contextmanager

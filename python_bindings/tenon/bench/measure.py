@@ -30,6 +30,7 @@ class Trial:
         """Make the data, and every contender's call."""
         self.case, self.calls = case, dict[str, Call]()
         self.failed = {c.name: made.failed for c, made in compiled.items() if made.failed}
+        self.compile_s: dict[str, float] = {}  # PyTorch's
         self.same_bits: dict[str, bool] = {}
         self.errors: dict[str, dict[str, checks.Errors]] = {}
         self.close: dict[str, float] = {}  # to eager's
@@ -42,7 +43,9 @@ class Trial:
 
     def _make(self, contender: Contender, compiled: Compiled | None) -> None:
         executable = compiled.executable if compiled else None
-        self.calls[contender.name] = make_call(contender, self.case, self.tensors, executable)
+        self.calls[contender.name] = call = make_call(contender, self.case, self.tensors, executable)
+        if call.compile_s is not None:
+            self.compile_s[contender.name] = call.compile_s
 
     def attempt(self, name: str, action: Callable[[], None]) -> bool:
         """Do something with a contender; what it raises is kept. Tell whether it raised nothing."""
@@ -145,9 +148,11 @@ def describe(contender: Contender, compiled: Compiled | None) -> dict[str, Any]:
 
 
 def checked(trial: Trial, contender: Contender) -> dict[str, Any]:
-    """Return a contender's errors, and its failure; one may fail after it was checked."""
+    """Return a contender's errors, its failure, and PyTorch's seconds; one may fail after it was checked."""
     name = contender.name
     found: dict[str, Any] = {"failed": trial.failed[name]} if name in trial.failed else {}
+    if name in trial.compile_s:
+        found["compile_s"] = trial.compile_s[name]
     if errors := trial.errors.get(name):
         y, *_ = figures = [one.figures() for one in errors.values()]
         found |= {"within_tolerance": trial.within(name), "same_bits": trial.same_bits[name], **y}
