@@ -16,6 +16,8 @@
 #include "tenon-c/Model.h"
 
 #include <CLI/App.hpp>
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <iostream>
 
@@ -110,12 +112,33 @@ static void addModel(CLI::App &app, Arguments &arguments, Raw &raw) {
                  "cpu, cuda, or cuda:N for GPU number N (default: cuda if\n"
                  "the compiled model has GPU code and a GPU is there)")
       ->type_name("TARGET");
-  app.add_option("--strategy", arguments.strategy,
-                 "How tenon-compile shall have the linear layers of a .mlir\n"
-                 "computed on a GPU: auto (default), library or tiled")
-      ->type_name("STRATEGY");
   app.add_flag("--manifest", arguments.manifest,
                "Print the model's functions, tensors and targets, and exit");
+}
+
+/// Adds an option that is tenon-compile's too, and is checked there.
+static void addChoice(CLI::App &app, Arguments &arguments,
+                      const std::string &name, const char *description) {
+  auto pass = [&arguments, name](const std::string &value) {
+    arguments.choices.push_back("--" + name + "=" + value);
+  };
+  std::string type = name;
+  std::ranges::transform(type, type.begin(), toupper);
+  app.add_option_function<std::string>("--" + name, pass, description)
+      ->type_name(type)
+      ->group("GPU code of a .mlir, as tenon-compile's options");
+}
+
+static void addChoices(CLI::App &app, Arguments &arguments) {
+  addChoice(app, arguments, "strategy",
+            "How linear layers are computed: auto (default),\n"
+            "library or tiled");
+  addChoice(app, arguments, "schedule",
+            "Schedule of every tiled layer: 'mma_sync, tile = ...'\n"
+            "(default: one is chosen for each)");
+  addChoice(app, arguments, "reduction",
+            "How tiled layers reduce for a training batch norm: auto\n"
+            "(default), separate, two_phase, resident or input_moments");
 }
 
 static void addInputs(CLI::App &app, Arguments &arguments, Raw &raw) {
@@ -171,6 +194,7 @@ std::optional<Arguments> tenon::run::parseArguments(int argc, char **argv) {
                        std::string("tenon-run ") + tenonRuntimeVersion(),
                        "Print the version and exit");
   addModel(app, arguments, raw);
+  addChoices(app, arguments);
   addInputs(app, arguments, raw);
   addOutputs(app, arguments, raw);
   try {

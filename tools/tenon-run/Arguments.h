@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tenon::run {
 
@@ -24,7 +25,7 @@ struct Arguments {
   std::string function; ///< "" for the default
   std::string target;   ///< "cpu", "cuda" or "" for the default
   int gpu = 0;
-  std::string strategy; ///< "" for tenon-compile's default
+  std::vector<std::string> choices; ///< options of tenon-compile's, for a .mlir
   std::map<std::string, std::string> inputs, outputs; ///< files by name
   std::string outputDir;
   std::map<std::string, int64_t> dims;

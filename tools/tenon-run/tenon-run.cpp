@@ -43,15 +43,13 @@ struct Opened {
 
 static ModelHandle openModel(const Arguments &arguments, const Gpu *gpu) {
   if (!isSource(arguments.model)) {
-    if (!arguments.strategy.empty())
-      throw Error("--strategy=" + arguments.strategy + ": '" + arguments.model +
+    if (!arguments.choices.empty())
+      throw Error(arguments.choices.front() + ": '" + arguments.model +
                   "' is compiled already; give tenon-run the .mlir, or "
                   "tenon-compile the option");
     return openCompiled(arguments.model);
   }
-  std::vector<std::string> options;
-  if (!arguments.strategy.empty())
-    options.push_back("--strategy=" + arguments.strategy);
+  std::vector<std::string> options = arguments.choices;
   if (arguments.check)
     options.push_back("--reference");
   if (gpu)

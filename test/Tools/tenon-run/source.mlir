@@ -26,6 +26,22 @@
 // RUN: env LD_LIBRARY_PATH=%tenon_lib not %t/bin/tenon-run %s 2>&1 | FileCheck %s --check-prefix=ALONE
 // ALONE: tenon-run: error: cannot start '{{.*}}bin/tenon-compile': No such file or directory; install Tenon's compiler there, or compile the model elsewhere and give the .so
 
+// Choices of the GPU code are handed to the compiler, which says what is wrong with one.
+// RUN: cp %S/Inputs/print-arguments.sh %t/bin/tenon-compile && chmod +x %t/bin/tenon-compile
+// RUN: env LD_LIBRARY_PATH=%tenon_lib not %t/bin/tenon-run %s --strategy tiled --reduction=resident \
+// RUN:   --schedule 'mma_sync, tile = 128x128x64' --check | FileCheck %s --check-prefix=CHOICES
+// CHOICES:      [{{.*}}source.mlir]
+// CHOICES-NEXT: [-o]
+// CHOICES-NEXT: [{{.*}}libmodel.so]
+// CHOICES-NEXT: [--strategy=tiled]
+// CHOICES-NEXT: [--schedule=mma_sync, tile = 128x128x64]
+// CHOICES-NEXT: [--reduction=resident]
+// CHOICES-NEXT: [--reference]
+// RUN: not tenon-run %s --reduction=all 2>&1 | FileCheck %s --check-prefix=REDUCTION --implicit-check-not=tenon-run:
+// REDUCTION: error: --reduction=all is not known; expected auto, separate, two_phase, resident or input_moments
+// RUN: not tenon-run %s --schedule=small 2>&1 | FileCheck %s --check-prefix=SCHEDULE --implicit-check-not=tenon-run:
+// SCHEDULE: error: --schedule=small is not a schedule
+
 func.func @scaled(%x: tensor<?x64xf32>, %w: tensor<32x64xf32> {tenon.param}) -> tensor<?x32xf32> {
   %0 = tenon.linear %x, %w : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
   %1 = tenon.mul %0, 2.0 : tensor<?x32xf32>
