@@ -21,6 +21,7 @@ FIRST_OPERANDS = [(37, 24, "f16"), (5, 7, "f16"), (1, 1032, "f16"), (37, 24, "f3
 # which take several turns or have no row.
 REDUCING, MAPPING = (None, 1, 3), (None, 2)
 FEW = 1 << 15  # elements
+FILLED, CONSTANT = (37, 24), -1.5
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,7 @@ def model(tmp_path_factory):
     sources = sorted({norm_source(n, element) for _, n, element, _ in NORMS})
     sources += [broadcasting_source(n) for _, n in BROADCASTING]
     sources += [first_operands_source(n, element) for _, n, element in FIRST_OPERANDS]
+    sources.append(constant_source())
     return Model("".join(sources), "sm_80", tmp_path_factory.mktemp("epilogues"))
 
 
@@ -53,6 +55,24 @@ def run(model, name, groups, matrix, *others):
 def near(got, expected, tolerance):
     """Tell whether results, none of them NaN, are within a tolerance."""
     return got.shape == np.shape(expected) and bool((np.abs(got.astype(np.float64) - expected) <= tolerance).all())
+
+
+def constant_source():
+    """Return what writes a constant, with no input."""
+    kind = f"{'x'.join(map(str, FILLED))}xf16"
+    return f"""
+func.func @constant(%y: memref<{kind}>) {{
+  tenon.epilogue ins() outs(%y: memref<{kind}>) {{
+    %0 = arith.constant dense<{CONSTANT}> : tensor<{kind}>
+    tenon.yield %0 : tensor<{kind}>
+  }}
+  return
+}}"""
+
+
+def test_constant(model):
+    for (y,) in run(model, "constant", MAPPING, np.full(FILLED, np.nan, np.float16)):
+        assert (y == CONSTANT).all()
 
 
 def norm_source(n, element):

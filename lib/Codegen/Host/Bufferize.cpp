@@ -11,6 +11,8 @@
 
 #include "tenon/Codegen/Host/Passes.h"
 
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -37,6 +39,12 @@ struct TenonBufferize : tenon::impl::TenonBufferizeBase<TenonBufferize> {
     options.bufferizeFunctionBoundaries = true;
     options.setFunctionBoundaryTypeConversion(
         bufferization::LayoutMapOption::IdentityLayoutMap);
+    // Regions of tenon ops stay on tensors: a constant in one is no global.
+    options.opFilter.denyOperation([](Operation *op) {
+      Operation *parent = op->getParentOp();
+      return parent &&
+             isa_and_present<tenon::TenonDialect>(parent->getDialect());
+    });
     bufferization::BufferizationState state;
     if (failed(bufferization::runOneShotModuleBufferize(getOperation(), options,
                                                         state)))

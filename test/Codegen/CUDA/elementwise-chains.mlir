@@ -41,3 +41,25 @@ func.func @parameters(%x: tensor<?x8xbf16>, %w: tensor<16x8xf32> {tenon.param}, 
   %3 = tenon.linear %x, %2 : (tensor<?x8xbf16>, tensor<16x8xbf16>) -> tensor<?x16xbf16>
   return %3 : tensor<?x16xbf16>
 }
+
+// A constant that is returned, or that a product reads, is written by a kernel; another op's operand is in its code.
+// CHECK-LABEL: func.func @constants
+// CHECK: gpu.launch_func @kernels::@constants_map_v4 {{.*}} : memref<5x4xf32>
+// CHECK: gpu.launch_func @kernels::@constants_map_v8 {{.*}} : memref<8x8xbf16>
+// CHECK: blaslt.run {{.*}} : memref<?x8xbf16>, memref<8x8xbf16>
+// CHECK: gpu.launch_func @kernels::@constants_map_v4_1 {{.*}} args(%y : memref<6x4xf32>
+// CHECK-LABEL: llvm.func @constants_map_v4(
+// CHECK: arith.constant dense<2.000000e+00> : vector<4xf32>
+// CHECK-LABEL: llvm.func @constants_map_v8(
+// CHECK: arith.constant dense<5.000000e-01> : vector<8xbf16>
+// CHECK-LABEL: llvm.func @constants_map_v4_1(
+// CHECK: %[[THREE:.*]] = arith.constant 3.000000e+00 : f32
+// CHECK: arith.maximumf %{{.*}}, %[[THREE]]
+func.func @constants(%x: tensor<?x8xbf16>, %y: tensor<6x4xf32>) -> (tensor<?x8xbf16>, tensor<5x4xf32>, tensor<6x4xf32>) {
+  %w = arith.constant dense<0.5> : tensor<8x8xbf16>
+  %0 = tenon.linear %x, %w : (tensor<?x8xbf16>, tensor<8x8xbf16>) -> tensor<?x8xbf16>
+  %1 = arith.constant dense<2.0> : tensor<5x4xf32>
+  %c = arith.constant dense<3.0> : tensor<6x4xf32>
+  %2 = arith.maximumf %y, %c : tensor<6x4xf32>
+  return %0, %1, %2 : tensor<?x8xbf16>, tensor<5x4xf32>, tensor<6x4xf32>
+}

@@ -20,3 +20,20 @@ func.func @input_is_not_written(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
   } -> tensor<4x64xf32>
   return %0 : tensor<4x64xf32>
 }
+
+// A constant in an epilogue is a value of its ops there, no global.
+// CHECK-LABEL: func.func @constant_in_epilogue(
+// CHECK-NOT:     memref.get_global
+// CHECK:         tenon.epilogue ins(%[[A:.*]] = %{{.*}}: memref<64xf32>) outs(%{{.*}}: memref<64xf32>) {
+// CHECK-NEXT:      %[[C:.*]] = arith.constant dense<1.000000e+00> : tensor<64xf32>
+// CHECK-NEXT:      %[[MAX:.*]] = arith.maximumf %[[A]], %[[C]] : tensor<64xf32>
+// CHECK-NEXT:      tenon.yield %[[MAX]]
+func.func @constant_in_epilogue(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %y = tensor.empty() : tensor<64xf32>
+  %0 = tenon.epilogue ins(%a = %x: tensor<64xf32>) outs(%y: tensor<64xf32>) -> tensor<64xf32> {
+    %c = arith.constant dense<1.0> : tensor<64xf32>
+    %1 = arith.maximumf %a, %c : tensor<64xf32>
+    tenon.yield %1 : tensor<64xf32>
+  }
+  return %0 : tensor<64xf32>
+}
