@@ -27,6 +27,7 @@ PRODUCTS = {
     "fp16": (Layer("sm_90a", wgmma("16x64", 64, "1x4", FP16), 72, 100, factors=True), (13,), 4),
     "fp16x3": (Layer("sm_90a", wgmma("16x128", 64, "1x8", STREAM + FP16X3), 136, 300, factors=True), (1, 64), 4),
     "bf16_by_threads": (Layer("sm_90a", wgmma("16x64", 64, "1x4", STREAM), 84, 512, "bf16"), (1, 13, 64), 3),
+    "f16_by_threads": (Layer("sm_90a", wgmma("24x64", 64, "1x4"), 85, 136, "f16"), (1, 40), 4),
     "tf32_by_threads": (Layer("sm_90a", wgmma("24x64", 32, "1x4"), 85, 72), (1, 40), 4),
 }
 

@@ -14,6 +14,8 @@
 #include "../Tiled/StoreLanes.h"
 #include "SwappedFragments.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -33,7 +35,7 @@ SwappedEpilogue::SwappedEpilogue(TiledFrame &frame, TiledLinearOp op,
     rows = subtiles->rows;
     copies.emplace(frame, std::move(*subtiles));
   }
-  // The region has no reductions, so its plan is one phase.
+  // What comes after a reduction, if the region has one.
   for (BlockArgument operand : plan.getPhases().back().operands)
     if (operand != op.getAccumulator() &&
         EpiloguePlan::variesByRow(operand.getType()) &&
@@ -41,13 +43,23 @@ SwappedEpilogue::SwappedEpilogue(TiledFrame &frame, TiledLinearOp op,
       perRow.push_back(operand);
 }
 
+Value SwappedEpilogue::getColumnInTile(int64_t number) {
+  Value first = b.add(frame.warpColumn, b.shiftRight(frame.lane, 2));
+  return b.add(first, number / kColumns * EpilogueSubtiles::kRows +
+                          number % kColumns * 8);
+}
+
+/// The tensor of which `emit` is given the elements.
+Value SwappedEpilogue::getComputed() {
+  return finished ? finished->getReducedInput() : op.getAccumulator();
+}
+
 /// Loads what is the same in all rows of 64 columns.
 void SwappedEpilogue::prepareColumns(const WorkItem &item, int64_t block) {
   const TileGeometry &geometry = frame.geometry;
-  Value first =
-      b.add(b.add(item.column, frame.warpColumn), b.shiftRight(frame.lane, 2));
   for (int64_t i = 0; i != kColumns; ++i) {
-    Value column = b.add(first, block * EpilogueSubtiles::kRows + i * 8);
+    Value column =
+        b.add(item.column, getColumnInTile(block * kColumns + i));
     Value isInRange;
     if (geometry.hasRaggedColumns()) {
       isInRange = b.less(column, geometry.n);
@@ -141,6 +153,31 @@ Value SwappedEpilogue::Subtile::getResult(Value value, unsigned block,
       value, block * kRows + element % kRows, /*lane=*/0);
 }
 
+/// Rounds elements to `type`, those of both columns by one instruction. One for
+/// a lone accumulator ptxas moves to the ends of the branches that meet after
+/// the main loop, before the wait for the product, and serializes wgmma
+/// (C7514).
+static void roundElements(KernelBuilder &b, Type type,
+                          MutableArrayRef<Value> elements) {
+  if (type.getIntOrFloatBitWidth() != 16)
+    return;
+  auto pairType = VectorType::get(kColumns, type);
+  auto round = [&](auto op, Value low, Value high) -> Value {
+    return decltype(op)::create(b, pairType, high, low,
+                                /*random_bits=*/Value(),
+                                NVVM::FPRoundingMode::RN);
+  };
+  for (unsigned row = 0; row != kRows; ++row) {
+    Value &low = elements[row], &high = elements[kRows + row];
+    // Not arith.truncf, which LLVM takes apart again.
+    Value pair = type.isF16()
+                     ? round(NVVM::ConvertF32x2ToF16x2Op(), low, high)
+                     : round(NVVM::ConvertF32x2ToBF16x2Op(), low, high);
+    low = vector::ExtractOp::create(b, pair, 0);
+    high = vector::ExtractOp::create(b, pair, 1);
+  }
+}
+
 /// Stores the thread's elements of a block, all of which are computed first: an
 /// operand may be the buffer of a result.
 void SwappedEpilogue::Subtile::storeElements(unsigned block) {
@@ -152,6 +189,7 @@ void SwappedEpilogue::Subtile::storeElements(unsigned block) {
     elements.emplace_back();
     for (unsigned i = 0; i != kElements; ++i)
       elements.back().push_back(getResult(value, block, i));
+    roundElements(b, getElementTypeOrSelf(value), elements.back());
   }
   for (unsigned i = 0; i != kElements; ++i) {
     Value row = rows[block * kRows + i % kRows];
@@ -173,7 +211,7 @@ void SwappedEpilogue::Subtile::storeElements(unsigned block) {
 /// Computes a block of the subtile, and writes its results.
 void SwappedEpilogue::Subtile::emitBlock(unsigned block,
                                          ValueRange accumulators) {
-  setElements(epilogue.op.getAccumulator(), block, accumulators);
+  setElements(epilogue.getComputed(), block, accumulators);
   SubtileCopies *copies = epilogue.getCopies();
   if (!copies)
     return storeElements(block);
@@ -206,6 +244,9 @@ void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
     int64_t block = number * rows / frame.geometry.tileM;
     if (block * kColumns == static_cast<int64_t>(emitters.size()))
       prepareColumns(item, block);
+    if (finished && number * rows % frame.geometry.tileM == 0)
+      for (int64_t i = block * kColumns; i != (block + 1) * kColumns; ++i)
+        finished->set(*emitters[i], getColumnInTile(i), /*lanes=*/1);
     Subtile subtile(*this, item, number);
     subtile.loadOperands();
     for (unsigned i = 0; i != blocks; ++i)

@@ -27,8 +27,9 @@ static constexpr int64_t kRows = 8, kRowBytes = 128;
 SwappedFragments::SwappedFragments(TiledFrame &frame,
                                    const EpilogueSubtiles &subtiles,
                                    const SubtileTensor &tensor, Value memory)
-    : b(frame.b), tensor(tensor), bounds(tensor.value),
-      boxBytes(subtiles.getBoxBytes(tensor)), numBlocks(subtiles.rows / kRows) {
+    : b(frame.b), hasOneRow(frame.geometry.m == 1), tensor(tensor),
+      bounds(tensor.value), boxBytes(subtiles.getBoxBytes(tensor)),
+      numBlocks(subtiles.rows / kRows) {
   assert(tensor.rowBytes == kRowBytes && "a box is as wide as a swizzle");
   first = b.add(b.toAddress(memory), isNarrow() ? getFirstOfMatrices(frame)
                                                 : getFirstElement(frame));
@@ -109,6 +110,23 @@ void SwappedFragments::storeMatrices(unsigned block) {
   words.clear();
 }
 
+/// Each column's two elements as a word. Of a matrix of one row both are one
+/// value, whose lone conversion ptxas would move to before the wait for the
+/// product (SwappedEpilogue.cpp): it is rounded with the other column's, which
+/// is left where the second row would be, and that is never copied.
+void SwappedFragments::addWords(ArrayRef<Value> elements) {
+  auto add = [&](Value one, Value other) {
+    words.push_back(LLVM::BitcastOp::create(
+        b, b.getI32Type(),
+        bounds.apply(b, roundPair(b, {one, other}, tensor.elementType))));
+  };
+  add(elements[0], elements[hasOneRow ? 2 : 1]);
+  if (hasOneRow)
+    words.push_back(b.shiftRight(words.back(), 16));
+  else
+    add(elements[2], elements[3]);
+}
+
 void SwappedFragments::store(unsigned block, ArrayRef<Value> elements) {
   if (!isNarrow()) {
     for (auto [index, element] : llvm::enumerate(elements))
@@ -116,11 +134,7 @@ void SwappedFragments::store(unsigned block, ArrayRef<Value> elements) {
                             getElement(block, index), /*alignment=*/4);
     return;
   }
-  for (unsigned i = 0; i != 4; i += 2)
-    words.push_back(LLVM::BitcastOp::create(
-        b, b.getI32Type(),
-        bounds.apply(b,
-                     roundPair(b, elements.slice(i, 2), tensor.elementType))));
+  addWords(elements);
   if (block % 2 == 1 || block + 1 == numBlocks)
     storeMatrices(block);
 }

@@ -43,9 +43,11 @@ private:
   Value getMatrices(unsigned block);
   Value getElement(unsigned block, unsigned index);
   void loadMatrices(unsigned block, SmallVectorImpl<Value> &elements);
+  void addWords(ArrayRef<Value> elements);
   void storeMatrices(unsigned block);
 
   KernelBuilder &b;
+  bool hasOneRow;
   const SubtileTensor &tensor;
   RoundedBounds bounds;
   int64_t boxBytes;

@@ -164,6 +164,9 @@ def write_layer(layer: Layer, name: str, attributes: str = "") -> str:
     y = "%wide" if widen else "%acc"
     add = f"%0 = tenon.add {y}, %bias : {value}, {bias}"
     operands, results, ops = {
+        "none": ("", y, []),
+        "relu": ("", "%0", [f"%0 = tenon.relu {y} : {value}"]),
+        "gelu_and_product": ("", f"%0, {y}", [f"%0 = tenon.gelu {y} : {value}"]),
         "bias": (f"%bias: {bias}", "%0", [add]),
         "leaky": (
             f"%bias: {bias}",
@@ -188,7 +191,8 @@ def write_layer(layer: Layer, name: str, attributes: str = "") -> str:
     x, w = f"tensor<{m}x{k}x{element}>", f"tensor<{n}x{k}x{element}>"
     product = f"%acc = tenon.linear %x, %w{precision} {attributes} : ({x}, {w}) -> {acc}"
     body = "\n".join(["", product, widen, *ops, f"return {results} : {types}"])
-    return f"func.func @{name}(%x: {x}, %w: {w}, {operands}) -> ({types}) {{{body}\n}}\n"
+    arguments = ", ".join(filter(None, [f"%x: {x}, %w: {w}", operands]))
+    return f"func.func @{name}({arguments}) -> ({types}) {{{body}\n}}\n"
 
 
 def write_case(case: Case) -> str:
