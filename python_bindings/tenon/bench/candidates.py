@@ -21,21 +21,28 @@ ROW_BYTES = 128  # of K in a stage
 WARPGROUP_BYTES, PING_PONG_BYTES, WARP_BYTES, BARRIER_BYTES = 16384, 12288, 64, 1024  # shared memory beside the stages
 MAX_STAGES = 12
 MAX_ACCUMULATORS = 192  # of a thread; of split products the sums are as many once more
-ALONE_ACCUMULATORS = 128  # of one where no other warpgroup's products hide what a large tile waits for
+# Of one where no other warpgroup's products hide what a large tile waits for; with operands swapped more were faster.
+ALONE_ACCUMULATORS = 128
 TMA_BYTES = 16  # rows of x and w must be multiples of it
 RASTERS = (8, 12, 16, 4, 32)  # the first is taken where nothing is known
-FIXED_N = (256, 192, 128, 96, 64)
+COMMON = (256, 192, 128, 96, 64)  # extents of tiles
 MAX_WAVES = 8  # that tiles are made to fill
 SPLIT_ELEMENTS, LEAST_SPLIT_K = 32, 64  # of f32 in a stage, and with which a sum hides what the halves lack
 CLUSTERS = ((2, 1), (1, 2), (1, 1))
-SWAPPED_ROWS = 256  # of M, up to which operands are swapped too: wgmma's rows are then those of w
+FEW_ROWS = 256  # of M, up to which tiles with operands swapped have all rows or half: few that are not there
 
 # For the order alone: products a clock of a multiprocessor in 16 bits, bytes that L2 and memory give it a
 # clock, clocks of a light epilogue for each row of 128 accumulators' columns, and of a tile's start.
 PRODUCTS, L2_BYTES, MEMORY_BYTES = 1900.0, 56.0, 18.0
-EPILOGUE_CLOCKS, HEAVY_FACTOR, TILE_CLOCKS = 0.08, 3.0, 700.0
+EPILOGUE_CLOCKS, HEAVY_FACTOR, TILE_CLOCKS = 0.08, 2.5, 700.0
+# Of what products read from shared memory and copies write there, beside what a tile of 128x256 does.
+SHARED_SHARE, COPY_SHARE = 0.2, 0.15
+# Power decides the clock of large products. With operands swapped they took 0.97 of the time, which depends on what
+# x and w are: half of that puts these forms first, and keeps the others among the first too. And multiprocessors
+# that have no tile in the last wave count for less.
+SWAPPED_FACTOR, IDLE_SHARE = 0.985, 0.3
 # What a raster that is not the first, and the exchange of partial tiles, count for.
-RASTER_FACTOR, EXCHANGE_WAVES = 1.02, 0.15
+RASTER_FACTOR, EXCHANGE_WAVES = 1.04, 0.3
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,7 @@ class Candidate:
     @property
     def name(self) -> str:
         """Return it in short."""
-        form = "pp" if self.ping_pong else self.warps
+        form = self.warps if not self.ping_pong else "pp1x4" if self.swapped else "pp"
         marks = [f"{self.tile[0]}x{self.tile[1]}", form, f"s{self.stages}", f"r{self.raster}"]
         marks += [f"c{self.cluster[0]}x{self.cluster[1]}"] if self.cluster != (1, 1) else []
         return "-".join([*marks, "k"] if self.stream_k else marks)
@@ -142,7 +149,7 @@ def candidates(problem: Problem) -> list[Candidate]:
 
 
 def _variants(problem: Problem) -> Iterator[Candidate]:
-    forms = itertools.chain(_forms(problem), _swapped_forms(problem))
+    forms = itertools.chain(_forms(problem), _few_row_forms(problem))
     for base, cluster in itertools.product(forms, CLUSTERS):
         shaped = replace(base, cluster=cluster)
         if not _fits(shaped, problem):
@@ -161,49 +168,48 @@ def _variants(problem: Problem) -> Iterator[Candidate]:
 def _forms(problem: Problem) -> Iterator[Candidate]:
     """Yield tiles with how many warpgroups have one: two together, one alone, or two in turn."""
     plain = Candidate((128, 256), 2, False, (1, 1), 2, RASTERS[0], False)
-    for warpgroups, ping_pong, rows in (
-        (2, False, 1),
-        (2, False, 2),
-        (1, True, 1),
-        (1, True, 2),
-        (1, True, 3),
-        (1, False, 1),
+    for swapped, (warpgroups, ping_pong, blocks) in itertools.product(
+        (False, True) if problem.m > FEW_ROWS else (False,),
+        ((2, False, 1), (2, False, 2), (1, True, 1), (1, True, 2), (1, True, 3), (1, False, 1)),
     ):
-        m = 64 * warpgroups * rows
-        for n in _widths(problem, m):
-            candidate = replace(plain, tile=(m, n), warpgroups=warpgroups, ping_pong=ping_pong)
-            if candidate.accumulators <= _limit(problem, ping_pong):
+        along = 64 * warpgroups * blocks  # wgmma's rows, of x or with operands swapped of w
+        for across in _widths(problem, along, swapped):
+            tile = (across, along) if swapped else (along, across)
+            candidate = replace(plain, tile=tile, warpgroups=warpgroups, ping_pong=ping_pong, swapped=swapped)
+            if candidate.accumulators <= _limit(problem, candidate):
                 yield candidate
 
 
-def _swapped_forms(problem: Problem) -> Iterator[Candidate]:
+def _few_row_forms(problem: Problem) -> Iterator[Candidate]:
     """Yield tiles of few rows of x, all of them or half, with operands swapped."""
-    if problem.m > SWAPPED_ROWS:
+    if problem.m > FEW_ROWS:
         return
     for parts, (warpgroups, n) in itertools.product((1, 2), ((1, 64), (1, 128), (1, 192), (2, 128), (2, 256))):
         m = math.ceil(problem.m / parts / 8) * 8
         candidate = Candidate((m, n), warpgroups, False, (1, 1), 2, RASTERS[0], False, swapped=True)
-        if candidate.accumulators <= _limit(problem, ping_pong=False) and (parts == 1 or problem.m > 8):
+        if candidate.accumulators <= _limit(problem, candidate) and (parts == 1 or problem.m > 8):
             yield candidate
 
 
-def _limit(problem: Problem, ping_pong: bool) -> int:
+def _limit(problem: Problem, candidate: Candidate) -> int:
     """Return the accumulators that a thread may have."""
     if problem.dtype == "fp32":
         return MAX_ACCUMULATORS // 2
-    return MAX_ACCUMULATORS if ping_pong else ALONE_ACCUMULATORS
+    together = candidate.swapped and candidate.warpgroups == 2
+    return MAX_ACCUMULATORS if candidate.ping_pong or together else ALONE_ACCUMULATORS
 
 
-def _widths(problem: Problem, m: int) -> list[int]:
-    """Return N of tiles: common ones, and the narrowest with which the tiles need so many waves and no more."""
-    rows = math.ceil(problem.m / m)
+def _widths(problem: Problem, along: int, swapped: bool) -> list[int]:
+    """Return the other extent of tiles: common ones, and the narrowest with which the tiles need so many waves."""
+    fixed, free = (problem.n, problem.m) if swapped else (problem.m, problem.n)
+    rows = math.ceil(fixed / along)
     whole = []
-    multiples = (8, 16) if problem.dtype == "fp32" else (16,)  # 16: for clusters that share rows of w
+    multiples = (8, 16) if problem.dtype == "fp32" else (16,)  # 16: for clusters that share these rows
     for waves in range(1, MAX_WAVES + 1):
         if columns := waves * MULTIPROCESSORS // rows:
-            whole += [math.ceil(problem.n / columns / multiple) * multiple for multiple in multiples]
-    widest = math.ceil(problem.n / 8) * 8
-    return [n for n in dict.fromkeys([*FIXED_N, *whole, widest]) if 64 <= n <= 256 or n == widest < 64]
+            whole += [math.ceil(free / columns / multiple) * multiple for multiple in multiples]
+    widest = math.ceil(free / 8) * 8
+    return [n for n in dict.fromkeys([*COMMON, *whole, widest]) if 64 <= n <= 256 or n == widest < 64]
 
 
 def _fits(candidate: Candidate, problem: Problem) -> bool:
@@ -226,19 +232,29 @@ def _waves(candidate: Candidate, problem: Problem) -> float:
     return tiles / (MULTIPROCESSORS // (cluster_m * cluster_n))
 
 
+def _shared_traffic(candidate: Candidate) -> float:
+    """Return what shared memory gives and takes beside what it could in the time of the products."""
+    m, n = candidate.tile
+    columns = m if candidate.swapped else n  # what 64 rows of a wgmma are multiplied by
+    return 32 * (64 + columns) / (64 * columns) + 32 * (m + n) / (m * n)
+
+
 def estimate(candidate: Candidate, problem: Problem) -> float:
     """Return roughly the clocks that a problem takes."""
     (m, n), (cluster_m, cluster_n) = candidate.tile, candidate.cluster
     split = problem.dtype == "fp32"
     steps = math.ceil(problem.k / (SPLIT_ELEMENTS if split else step_of(problem.dtype)))
     products = m * n * (96 if split else 64) / PRODUCTS  # tf32: half the rate, half the elements; split: three of 32
+    products *= 1 + SHARED_SHARE * (_shared_traffic(candidate) - 1)
+    products *= SWAPPED_FACTOR if candidate.swapped and not split else 1.0
     copies = (m / cluster_n + n / cluster_m) * ROW_BYTES / L2_BYTES
     weight = n / cluster_m * ROW_BYTES / MEMORY_BYTES if problem.m <= m * cluster_m else 0.0
-    main = steps * (max(products, copies, weight) + 0.1 * min(products, copies))
+    main = steps * (max(products, copies, weight) + COPY_SHARE * min(products, copies))
     finish = m * n * EPILOGUE_CLOCKS * (HEAVY_FACTOR if is_heavy(problem) else 1.0)
     tile = main + TILE_CLOCKS + (0.2 * finish if candidate.ping_pong else finish)
     waves = _waves(candidate, problem)
-    rounds = waves + EXCHANGE_WAVES if candidate.stream_k else math.ceil(waves)
-    if candidate.ping_pong and not candidate.stream_k and rounds == 1:
+    idle = math.ceil(waves) - waves if waves > 1 else 0.0
+    rounds = waves + EXCHANGE_WAVES if candidate.stream_k else math.ceil(waves) - IDLE_SHARE * idle
+    if candidate.ping_pong and not candidate.stream_k and waves <= 1:
         tile += 0.8 * finish  # nothing hides the last tile's epilogue
     return rounds * tile * RASTER_FACTOR ** RASTERS.index(candidate.raster)
