@@ -12,9 +12,11 @@
 #include "tenon/Pipelines/WriteFile.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <filesystem>
 #include <unistd.h>
 
 using namespace llvm;
@@ -66,15 +68,35 @@ bool mlir::tenon::isSpecialFile(StringRef path) {
   return sys::fs::exists(path) && !sys::fs::is_regular_file(path);
 }
 
-/// Writes a file beside its path; `unfinished` then has it.
-static std::error_code writeBeside(const WholeFile &file,
+/// The file at the end of symbolic links, which may not be there yet: a link is
+/// written through, as open() does, and stays.
+static ErrorOr<std::string> followLinks(StringRef path) {
+  constexpr unsigned kMostLinks = 40; // as of the kernel
+  std::filesystem::path file = path.str();
+  std::error_code ignored;
+  for (unsigned links = 0; std::filesystem::is_symlink(file, ignored);) {
+    if (++links > kMostLinks)
+      return std::make_error_code(std::errc::too_many_symbolic_link_levels);
+    file.replace_filename(std::filesystem::read_symlink(file, ignored));
+  }
+  return file.string();
+}
+
+/// Writes a file beside `path`; `unfinished` then has it.
+static std::error_code writeBeside(StringRef path, const WholeFile &file,
                                    std::optional<UnfinishedFile> &unfinished) {
   int fd;
-  SmallString<128> temporary;
+  std::string temporary;
+  std::error_code code;
   unsigned mode = sys::fs::all_read | sys::fs::all_write;
-  if (std::error_code code = sys::fs::createUniqueFile(
-          file.path + "-%%%%%%", fd, temporary, sys::fs::OF_None,
-          file.isExecutable ? mode | sys::fs::all_exe : mode))
+  do { // not createUniqueFile(), for which a '%' of the path is a digit too
+    temporary =
+        (path + "-" + Twine::utohexstr(sys::Process::GetRandomNumber())).str();
+    code = sys::fs::openFileForWrite(
+        temporary, fd, sys::fs::CD_CreateNew, sys::fs::OF_None,
+        file.isExecutable ? mode | sys::fs::all_exe : mode);
+  } while (code == std::errc::file_exists);
+  if (code)
     return code;
   unfinished.emplace(temporary);
   raw_fd_ostream os(fd, /*shouldClose=*/true);
@@ -83,15 +105,20 @@ static std::error_code writeBeside(const WholeFile &file,
 
 Error mlir::tenon::writeWholeFiles(ArrayRef<WholeFile> files) {
   std::vector<std::optional<UnfinishedFile>> unfinished(files.size());
+  std::vector<std::string> targets;
   for (auto [file, slot] : zip(files, unfinished)) {
-    std::error_code code = std::make_error_code(std::errc::is_a_directory);
-    if (!sys::fs::is_directory(file.path))
-      code = writeBeside(file, slot);
+    ErrorOr<std::string> target = followLinks(file.path);
+    std::error_code code = target.getError();
+    if (sys::fs::is_directory(file.path))
+      code = std::make_error_code(std::errc::is_a_directory);
+    if (!code)
+      code = writeBeside(*target, file, slot);
     if (code)
       return makeError(file.path, code);
+    targets.push_back(*target);
   }
-  for (auto [file, slot] : zip(files, unfinished))
-    if (std::error_code code = slot->finish(file.path))
+  for (auto [file, slot, target] : zip(files, unfinished, targets))
+    if (std::error_code code = slot->finish(target))
       return makeError(file.path, code);
   return Error::success();
 }

@@ -16,7 +16,8 @@ from tenon.errors import NotFoundError
 
 
 def copy_whole(source: Path, target: Path) -> None:
-    """Copy a file to `target` in one step: nobody sees a part of it, and a folder or device is not replaced."""
+    """Copy a file to `target` in one step: nobody sees a part of it, and a folder, device or link is not replaced."""
+    target = target.resolve()
     if target.exists() and not target.is_file():
         raise OSError(errno.EINVAL, "cannot write what is not a regular file", str(target))
     try:

@@ -153,6 +153,24 @@ def test_on_a_gpu(tmp_path):
             assert all(c["times"]["burst"]["median_ms"] > 0 for c in measured["contenders"])
 
 
+def test_reports_go_to_files_alone(tmp_path, capsys):
+    """What is no file is not replaced, and a link is written through."""
+    (tmp_path / "link").symlink_to(tmp_path / "absent/report.json")
+    for name, problem in (
+        ("absent/report.json", "there is no folder"),
+        ("link", "there is no folder '.*absent'; make it first"),
+        (".", "is there and is not a file; give another path"),
+    ):
+        with pytest.raises(SystemExit) as exit_:
+            cli.check_output("-o", tmp_path / name)
+        assert exit_.value.code == 2 and re.search(f"error: -o: .*{problem}", capsys.readouterr().err)
+    (tmp_path / "absent").mkdir()
+    cli.check_output("-o", tmp_path / "link")
+    results.write_whole(tmp_path / "link", {"cases": [1]})
+    assert json.loads((tmp_path / "absent/report.json").read_text()) == {"cases": [1]}
+    assert (tmp_path / "link").is_symlink() and len(list((tmp_path / "absent").iterdir())) == 1
+
+
 def test_report_is_written_whole(tmp_path):
     path = tmp_path / "report.json"
     results.write_whole(path, {"cases": [1]})

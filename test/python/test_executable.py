@@ -237,6 +237,18 @@ def test_save_replaces_regular_files_alone(tmp_path):
     assert device.is_fifo()
 
 
+def test_save_writes_through_links(tmp_path):
+    model = tenon.compile(F32, "cpu")
+    (tmp_path / "real").mkdir()
+    for link, file in (("lib.so", "lib.so.1"), ("lib.h", "model.h")):
+        (tmp_path / link).symlink_to(f"real/{file}")
+    (tmp_path / "real/lib.so.1").write_text("before")
+    model.save(tmp_path / "lib.so")
+    assert all((tmp_path / link).is_symlink() for link in ("lib.so", "lib.h"))
+    assert {path.name for path in (tmp_path / "real").iterdir()} == {"lib.so.1", "model.h"}
+    assert tenon.load(tmp_path / "lib.so").manifest == model.manifest
+
+
 def test_a_model_saved_over_an_open_one(tmp_path):
     path = tmp_path / "libmodel.so"
     tenon.compile(F32, "cpu").save(path)

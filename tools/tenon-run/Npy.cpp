@@ -162,8 +162,23 @@ void NpyFile::readInto(Tensor &host) {
               "; give a path that can be written, with space left");
 }
 
+/// The file at the end of symbolic links: they are written through, and stay.
+static fs::path followLinks(const std::string &path) {
+  constexpr int kMostLinks = 40; // as of the kernel
+  fs::path file = path;
+  std::error_code ignored;
+  for (int links = 0; fs::is_symlink(file, ignored);) {
+    if (++links > kMostLinks) {
+      errno = ELOOP;
+      failWrite(path);
+    }
+    file.replace_filename(fs::read_symlink(file, ignored));
+  }
+  return file;
+}
+
 void tenon::run::checkWritable(const std::string &path) {
-  fs::path folder = fs::path(path).parent_path();
+  fs::path folder = followLinks(path).parent_path();
   folder = folder.empty() ? "." : folder;
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored))
@@ -191,13 +206,14 @@ static std::string npyHeader(const Tensor &tensor) {
 }
 
 void tenon::run::writeNpy(const std::string &path, const Tensor &host) {
-  std::string part = path + ".part" + std::to_string(getpid());
+  std::string target = followLinks(path);
+  std::string part = target + ".part" + std::to_string(getpid());
   std::string header = npyHeader(host);
   std::ofstream file(part, std::ios::binary);
   file.write(header.data(), header.size());
   file.write(static_cast<const char *>(host.data()), host.bytes());
   file.close();
-  if (!file || rename(part.c_str(), path.c_str())) {
+  if (!file || rename(part.c_str(), target.c_str())) {
     int reason = errno;
     unlink(part.c_str());
     errno = reason;

@@ -51,8 +51,8 @@ bool isSpecialFile(llvm::StringRef path);
 std::error_code writeTo(llvm::raw_fd_ostream &os, llvm::StringRef content);
 
 /// Writes `content` to `path`, "-" for standard output: beside it first, then
-/// moved there in one step; a device or pipe is written to directly. The error
-/// names the path.
+/// moved there in one step; a device or pipe is written to directly. Symbolic
+/// links are followed, and stay. The error names the path.
 llvm::Error writeWholeFile(llvm::StringRef path, llvm::StringRef content);
 
 struct WholeFile {

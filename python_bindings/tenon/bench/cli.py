@@ -115,8 +115,11 @@ def check_gpu() -> None:
 
 def check_output(option: str, path: Path) -> None:
     """Exit where a file could not be written after all the work."""
-    if not path.parent.is_dir():
-        misused(f"{option}: there is no folder '{path.parent}'; make it first")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        misused(f"{option}: there is no folder '{folder}'; make it first")
+    if path.exists() and not path.is_file():
+        misused(f"{option}: '{path}' is there and is not a file; give another path")
 
 
 Made = dict[Contender, Compiled]

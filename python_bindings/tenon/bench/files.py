@@ -10,7 +10,8 @@ from pathlib import Path
 
 
 def write_text_whole(path: Path, text: str) -> None:
-    """Write a file in one step: who is killed while writing leaves the one before."""
+    """Write a file in one step: who is killed while writing leaves the one before, or the link to it."""
+    path = path.resolve()
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(handle, "w") as file:
