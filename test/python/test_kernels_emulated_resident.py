@@ -166,6 +166,23 @@ class Case:
                 for buffer, value in zip(vectors[4:], expected[1:], strict=True):
                     assert np.allclose(device.get(buffer), value, rtol=2e-5, atol=2e-5 + self.rounding)
 
+    def check_not_finite(self, model: Model, columns: list[int], seed: int | None) -> None:
+        """Launch with NaN and infinity in rows of w: they keep their columns, and stop no block that waits for them."""
+        layer, device = self.layer, model.device
+        device.seed = seed
+        w = to_numbers(self.w, layer.element).astype(np.float32)
+        w[columns[0]], w[columns[1]] = np.nan, np.inf
+        self.w = to_bits(w, layer.element)
+        workspace = device.put(np.full(layer.workspace, 255, np.uint8))
+        y = device.empty((layer.m, layer.n), ELEMENTS[layer.element])
+        model.run("layer", *map(device.put, (self.x, self.w, self.residual)), y, workspace)
+        numbers = to_numbers(device.get(y), layer.element)
+        assert np.isnan(numbers[:, columns]).all()
+        others = np.delete(np.arange(layer.n), columns)
+        with np.errstate(invalid="ignore"):
+            expected = self.expect(np.zeros(0), np.zeros(0))[0]
+        assert np.allclose(numbers[:, others], expected[:, others], rtol=2.0**-7, atol=2.0**-7)
+
 
 def compile_layer(layer: Norm, folder, resident: int) -> Model:
     return Model(layer.source(), "sm_90a", folder, resident=resident)
@@ -213,25 +230,8 @@ def test_replayed(columns, tmp_path):
 
 
 def test_not_finite(tmp_path):
-    """What is no number keeps its column, and stops no block that waits for it."""
     layer = Norm(128, 64, 64, wgmma("64x32", 64, "4x1"), full=False)
-    case = Case(layer)
-    w = to_numbers(case.w, "bf16").astype(np.float32)
-    w[3], w[40] = np.nan, np.inf
-    case.w = to_bits(w, "bf16")
-    model = compile_layer(layer, tmp_path, 4)
-    device = model.device
-    device.seed = 1
-    workspace = device.put(np.full(layer.workspace, 255, np.uint8))
-    y = device.empty((layer.m, layer.n), ELEMENTS["bf16"])
-    residual = device.put(case.residual)
-    model.run("layer", device.put(case.x), device.put(case.w), residual, y, workspace)
-    numbers = to_numbers(device.get(y), "bf16")
-    assert np.isnan(numbers[:, [3, 40]]).all()
-    others = np.delete(np.arange(layer.n), [3, 40])
-    with np.errstate(invalid="ignore"):
-        expected = case.expect(np.zeros(0), np.zeros(0))[0]
-    assert np.allclose(numbers[:, others], expected[:, others], rtol=2.0**-7, atol=2.0**-7)
+    Case(layer).check_not_finite(compile_layer(layer, tmp_path, 4), [3, 40], seed=1)
 
 
 def test_affine_edges(tmp_path):

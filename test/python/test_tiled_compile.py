@@ -6,6 +6,8 @@ import resource
 
 import pytest
 import tenon
+from tenon_graphs.batch_norm import RESIDENT, check_fused, norm_graph
+from tenon_graphs.graph import Op, Value
 
 # Processor time of one model's compilation, ptxas included.
 MAX_SECONDS = 1.5
@@ -88,3 +90,21 @@ def test_compile_time(tmp_path, monkeypatch):
         seconds.append(processor_seconds() - before)
         assert tenon.cache.statistics().compiled == compiled + 1
     assert min(seconds) < MAX_SECONDS, f"processor time of each attempt: {seconds}"
+
+
+@pytest.mark.parametrize("name", RESIDENT)
+def test_resident_layers_are_one_kernel(name, tmp_path):
+    """The schedules of the GPU tests, which check it too."""
+    check_fused([norm_graph(RESIDENT[name].kind, "bsaprAR", 264, 72, 300)], tmp_path / name, RESIDENT[name])
+
+
+@pytest.mark.parametrize("name", ["mma_sync_tf32_128x128", "wgmma_tf32_128x128"])
+def test_more_before_a_resident_kernel_is_noticed(name, tmp_path):
+    """What rounds x to tf32 may stand there, and no activation of x with it."""
+    graph = norm_graph("tf32", "bsaprAR", 264, 72, 300)
+    layer = graph.ops[0]
+    x, active = layer.operands[0], Value("active_x", layer.operands[0].shape, "f32")
+    graph.ops.insert(0, Op("tanh", [x], [active]))
+    layer.operands[0] = active
+    with pytest.raises(AssertionError, match=r"tenon\.tanh"):
+        check_fused([graph], tmp_path / name, RESIDENT[name])

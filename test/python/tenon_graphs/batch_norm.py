@@ -6,6 +6,7 @@ Names of tests with schedules of family wgmma contain "wgmma".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -103,6 +104,11 @@ INPUT_MOMENTS = {
 # E: an operand [M, N] added before; p: a weight and a bias of its own, r: running statistics; A: an activation after,
 # R: a residual after.
 FORMS = ("", "bsr", "bapr", "sprAR", "bsaprAR")
+# What mma.sync's tf32 has before the kernel: x rounded, and nothing else done to it.
+ROUNDS_X = re.compile(
+    r"%\w+ = tenon\.epilogue ins\((%\w+) = %x: [^()]*\) outs\([^()]*\) -> \S+ \{\n"
+    r" *(%\w+) = tenon\.round_tf32 \1 : .*\n *tenon\.yield \2 : .*\n *\}\n"
+)
 
 
 def norm_graph(kind: str, form: str, n: int, k: int, m: int | None = None) -> Graph:
@@ -188,5 +194,8 @@ def check_fused(graphs: Sequence[Graph], stem: Path, schedule: Schedule) -> None
             assert "tenon.moments" in function and " moments(" in function, function
         elif schedule.reduction == "input_moments":
             assert "tenon.product_moments" in function and "batch_norm_training" not in function, function
-        else:  # one kernel for all of it
-            assert "tenon.epilogue" not in function, function
+        else:  # one kernel for all of it, which has x as the product reads it
+            rest, rounded = ROUNDS_X.subn("", function)
+            rounds = schedule.kind == "tf32" and not schedule.is_wgmma and "method" not in schedule.text
+            assert rounded == rounds, function
+            assert "tenon.epilogue" not in rest, function
