@@ -65,6 +65,11 @@ inline constexpr double kLaunchSeconds = 2e-6;
 /// Seconds to read or write so many bytes, of which L2 may still have a part.
 double predictMemory(double bytes, const TargetSpec &target);
 
+/// The same where reading is nearly all, and L2 is read so much faster: of what
+/// it still has from the call before, bytes that are more than its part leave
+/// less, and the double nothing.
+double predictReads(double bytes, const TargetSpec &target, double l2Factor);
+
 /// Seconds that cuBLASLt and an epilogue kernel take.
 double predictLibrary(const LayerProblem &problem, const TargetSpec &target);
 /// Seconds of the epilogue kernels after a product: after one that gives the
@@ -121,10 +126,16 @@ ScheduleChoice predictSchedule(const LayerProblem &problem,
                                ScheduleAttr schedule,
                                ArrayRef<const TargetSpec *> targets);
 
-/// Whether kernels of family mma_sync may be faster where there is wgmma: for
-/// rows that one mma.sync holds, where reading w is all. Of x and w in 16 bits:
-/// split products of so few rows were not measured.
+/// Whether kernels of family mma_sync may be faster than the library where that
+/// has wgmma: for rows that one mma.sync holds, where reading w is all. Of x
+/// and w in 16 bits, copied 16 bytes at a time: split products of so few rows
+/// were not measured.
 bool isForMmaSync(const LayerProblem &problem);
+
+/// Whether wgmma has so few rows that reading w is nearly all: times are
+/// predicted in another way then, and operands may be swapped. Of x and w as
+/// they are: split products of so few rows were not measured with them.
+bool isFewRows(const LayerProblem &problem);
 
 /// What a schedule of family mma_sync, or wgmma, comes to.
 Prediction predictMmaSync(const LayerProblem &problem, ScheduleAttr schedule,
@@ -132,11 +143,20 @@ Prediction predictMmaSync(const LayerProblem &problem, ScheduleAttr schedule,
 Prediction predictWgmma(const LayerProblem &problem, ScheduleAttr schedule,
                         const TargetSpec &target);
 
+/// Seconds of the epilogue of one tile of family wgmma.
+double predictWgmmaEpilogue(const LayerProblem &problem, ScheduleAttr schedule);
+
 /// The schedule of family mma_sync whose worst ratio is the least; nothing if
 /// no schedule runs on all targets.
 std::optional<ScheduleChoice>
 chooseMmaSync(const LayerProblem &problem,
               ArrayRef<const TargetSpec *> targets);
+
+/// Schedules of family wgmma that all targets can take; what is expected to be
+/// best comes first.
+SmallVector<ScheduleAttr>
+listWgmmaSchedules(const LayerProblem &problem,
+                   ArrayRef<const TargetSpec *> targets);
 
 /// The schedule of family wgmma for targets that all have it: one of `table`
 /// where the layer is there, or else one whose worst ratio is about the least;

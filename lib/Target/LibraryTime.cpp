@@ -38,6 +38,13 @@ double tenon::predictMemory(double bytes, const TargetSpec &target) {
   return (bytes - kept + kept / kL2Factor) / target.memoryRate;
 }
 
+double tenon::predictReads(double bytes, const TargetSpec &target,
+                           double l2Factor) {
+  double part = kL2Part * static_cast<double>(target.l2Bytes);
+  double kept = std::max(std::min(bytes, 2 * part - bytes), 0.0);
+  return (bytes - kept + kept / l2Factor) / target.memoryRate;
+}
+
 double tenon::predictRest(const LayerProblem &problem, const TargetSpec &target,
                           ReductionMethod reduction) {
   if (!problem.hasNorm)

@@ -86,7 +86,7 @@ static std::string findCrossing(FusedLinearOp op, ReductionEpilogueOp reduction,
   return "";
 }
 
-/// wgmma kernels have moments of what they store by TMA.
+/// wgmma kernels have moments of what they store by TMA (schedule-R5).
 static std::string findRowProblem(RankedTensorType stored) {
   int64_t size = stored.getElementTypeBitWidth() / 8;
   int64_t n = stored.getDimSize(1);
@@ -99,7 +99,7 @@ static std::string findRowProblem(RankedTensorType stored) {
                  llvm::alignTo(n, 16 / size));
 }
 
-/// What a kernel asks whose row tiles wait for each other.
+/// What a kernel asks whose row tiles wait for each other (schedule-R6).
 static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
                                        BatchNormTrainingOp norm) {
   constexpr StringLiteral remedy = "; write reduction = two_phase";
@@ -176,7 +176,8 @@ tenon::findAffineSteps(Value product, BatchNormTrainingOp norm) {
   return steps;
 }
 
-/// What keeps x and w from giving the statistics of the norm's input.
+/// What keeps x and w from giving the statistics of the norm's input
+/// (schedule-R7).
 static std::string findInputMomentsProblem(FusedLinearOp op,
                                            BatchNormTrainingOp norm) {
   constexpr StringLiteral remedy = "; write reduction = two_phase";
@@ -221,6 +222,7 @@ std::string tenon::findReductionProblem(FusedLinearOp op,
     return ("reduction = " + name + ": " + reason).str();
   };
   constexpr StringLiteral leaveOut = "; leave reduction out";
+  // schedule-R4
   auto reductions = op.getBody()->getOps<ReductionEpilogueOp>();
   if (reductions.empty())
     return fail("the layer has no training batch norm" + leaveOut);

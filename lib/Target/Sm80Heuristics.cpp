@@ -79,13 +79,15 @@ static double getWaves(const LayerProblem &problem, ScheduleAttr schedule,
 
 /// In bursts on an H200 16x128 with 6 stages took 0.92 of the library's time
 /// for 1 row and 0.83 for 16 with N = K = 4096; for 17 to 48 rows no tile of
-/// mma_sync was faster (benchmarks/results/sm90a_few_rows.json).
+/// mma_sync was faster (benchmarks/results/sm90a_few_rows.json). Rows that are
+/// no multiples of 16 bytes are copied in parts: 7x1021x1021 took 23 us, by the
+/// library 10 us.
 static constexpr int64_t kMmaSyncRows = 16;
 
 bool tenon::isForMmaSync(const LayerProblem &problem) {
   return problem.m <= kMmaSyncRows && !problem.hasNorm &&
          problem.method == ProductMethod::Direct &&
-         problem.tiledType.getIntOrFloatBitWidth() == 16;
+         problem.tiledType.getIntOrFloatBitWidth() == 16 && problem.k % 8 == 0;
 }
 
 // The constants of few rows are fitted to all schedules that were measured on
@@ -101,9 +103,8 @@ static constexpr double kStartSeconds = 2.75e-6, kFillSeconds = 0.2e-6;
 /// From a copy's issue to its use. The stages of a ring share it: few rows
 /// leave so little to multiply that a block waits for this alone.
 static constexpr double kCopySeconds = 1.25e-6;
-/// How much faster L2 is read than memory, where it still has all from the call
-/// before; of what is larger it keeps less, and of the double nothing.
-static constexpr double kL2Part = 2.0 / 3, kL2Factor = 2.9;
+/// How much faster L2 is read than memory.
+static constexpr double kL2Factor = 2.9;
 /// To leave a partial tile, to wait for another block's, and bytes of them a
 /// second for the whole GPU.
 static constexpr double kPublishSeconds = 1.75e-6, kWaitSeconds = 0.125e-6,
@@ -139,12 +140,6 @@ static double predictExchange(const LayerProblem &problem,
              (kWaitSeconds + bytes * target.multiprocessors / kPartialRate);
 }
 
-static double predictReads(double bytes, const TargetSpec &target) {
-  double part = kL2Part * static_cast<double>(target.l2Bytes);
-  double kept = std::max(std::min(bytes, 2 * part - bytes), 0.0);
-  return (bytes - kept + kept / kL2Factor) / target.memoryRate;
-}
-
 /// Seconds of what overlaps: the longest, and something of the others where
 /// they take about as long.
 static double getOverlap(double products, double copies, double memory) {
@@ -162,7 +157,7 @@ static double predictFewRows(const LayerProblem &problem, ScheduleAttr schedule,
   double products = steps * static_cast<double>(tile[0] * tile[1] * tile[2]) *
                     getResident(schedule, target) *
                     getColumnSeconds(problem, schedule, target);
-  double memory = predictReads(problem.getTiledBytes(), target);
+  double memory = predictReads(problem.getTiledBytes(), target, kL2Factor);
   return kStartSeconds + kFillSeconds * std::min(ahead, steps) +
          getOverlap(products, steps * kCopySeconds / ahead, memory) +
          predictExchange(problem, schedule, target) +

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Chooses schedules of family wgmma.
+// Lists the schedules of family wgmma that are considered.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,12 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 namespace {
-/// A tile's rows, and the warpgroups that multiply it.
+/// A tile's rows, and the warps that multiply it: along M, or with swapped
+/// operands N.
 struct Form {
   int64_t m, warps;
   bool pingPong;
+  bool isSwapped = false;
 };
 } // namespace
 
@@ -45,6 +47,20 @@ static constexpr int64_t kSplitColumns[] = {192, 184, 176, 168, 160, 152, 144,
 /// 8192x8192, and 64x64 0.077 to 0.103 ms. Others are not considered.
 static constexpr Form kFewRowForm{64, 4, false};
 static constexpr int64_t kFewRowColumns[] = {128, 96, 64, 48, 32};
+/// Those with swapped operands. On an H200 tiles of 256 columns were slower for
+/// 8 to 128 rows of 4096x4096 and 8192x8192, and 8 warps no faster than 4
+/// (benchmarks/results/sm90a_swapped.json).
+static constexpr int64_t kSwappedColumns[] = {64, 128};
+/// Those of large layers: two warpgroups have one or two blocks of 64 columns
+/// each. On an H200 tiles of 256x128 and 192x256 were the fastest for 1024 to
+/// 16384 rows (benchmarks/results/sm90a_swapped_large.json).
+static constexpr int64_t kLargeSwappedRows[] = {256, 192, 128, 240, 224,
+                                                208, 176, 160, 144};
+static constexpr int64_t kLargeSwappedColumns[] = {256, 128};
+/// From so many rows on; fewer were not measured.
+static constexpr int64_t kLeastLargeRows = 512;
+/// Of a dynamic M, which may be small: rows of the tiles that are taken else.
+static constexpr int64_t kMaxDynamicRows = 128;
 /// Clusters, for tiles that are taller than wide the other way round: what the
 /// blocks share should be the larger part.
 static constexpr int64_t kClusters[][2] = {{2, 1}, {1, 1}, {1, 2}};
@@ -52,12 +68,8 @@ static constexpr int64_t kMaxStages = 12;
 /// Rows of a group of tiles: with them, blocks that run at once read about as
 /// many rows of x as of w.
 static constexpr int64_t kRasterRows = 2048;
-/// What counts as the same time; for fp16x3; and for it with stream-K, which
-/// seldom gave what is predicted.
-static constexpr double kSameTime = 0.98, kSameSplitTime = 0.97,
-                        kSameStreamKTime = 0.95;
 /// Accumulators of a thread at most where no other warpgroup's products hide
-/// what a large tile waits for.
+/// what a large tile waits for; with swapped operands more were faster.
 static constexpr int64_t kMaxAccumulators = 128;
 /// Where TMA cannot store the results: elements that are finished one by one
 /// take registers.
@@ -85,13 +97,16 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
   Type type = problem.tiledType;
   int64_t tile[] = {form.m, columns,
                     swizzle * 8 / type.getIntOrFloatBitWidth()};
+  int64_t warps[] = {form.warps, 1};
+  if (form.isSwapped)
+    std::swap(warps[0], warps[1]);
   if (cluster[0] * cluster[1] == 1)
     cluster = {};
   auto build = [&](int64_t stages) {
-    return ScheduleAttr::get(
-        type.getContext(), KernelFamily::Wgmma, tile, {form.warps, 1}, stages,
-        swizzle, getRaster(tile, cluster), /*blocks=*/1, streamK, cluster,
-        form.pingPong, problem.method, problem.reduction);
+    return ScheduleAttr::get(type.getContext(), KernelFamily::Wgmma, tile,
+                             warps, stages, swizzle, getRaster(tile, cluster),
+                             /*blocks=*/1, streamK, cluster, form.pingPong,
+                             problem.method, problem.reduction);
   };
   ScheduleAttr schedule = build(2);
   int64_t otherBytes = getSharedBytes(schedule) - 2 * getStageBytes(schedule);
@@ -118,7 +133,8 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
                           SmallVectorImpl<ScheduleAttr> &candidates) {
   int64_t accumulators = form.m / 16 * columns / form.warps / 2;
   // Split products' partial sums come to them; findProblem counts both.
-  if (!form.pingPong && accumulators > kMaxAccumulators)
+  bool mayHaveMore = form.pingPong || form.isSwapped;
+  if (!mayHaveMore && accumulators > kMaxAccumulators)
     return;
   if (problem.n % 8 != 0 && accumulators > kMaxUnalignedAccumulators)
     return;
@@ -143,9 +159,49 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
     }
 }
 
+/// With swapped operands a tile has hardly more rows than there are. Tiles that
+/// wait for others were not measured so.
+static void addSwappedCandidates(const LayerProblem &problem,
+                                 ArrayRef<const TargetSpec *> targets,
+                                 SmallVectorImpl<ScheduleAttr> &candidates) {
+  if (!isFewRows(problem) || problem.reduction == ReductionMethod::Resident)
+    return;
+  Form form{static_cast<int64_t>(llvm::alignTo(problem.m, 8)), /*warps=*/4,
+            /*pingPong=*/false, /*isSwapped=*/true};
+  for (bool streamK : {true, false})
+    for (int64_t columns : kSwappedColumns) {
+      int64_t accumulators = form.m * columns / kWarpgroupThreads;
+      if (problem.n % 8 != 0 && accumulators > kMaxUnalignedAccumulators)
+        continue;
+      if (ScheduleAttr schedule = buildSchedule(
+              problem, form, columns, /*cluster=*/{1, 1}, streamK, targets))
+        candidates.push_back(schedule);
+    }
+}
+
+/// What large layers gain is power, so the clock. Elements that are finished
+/// one by one spill with such tiles; tf32, other methods and tiles that wait
+/// for others were not measured.
+static void
+addLargeSwappedCandidates(const LayerProblem &problem,
+                          ArrayRef<const TargetSpec *> targets,
+                          SmallVectorImpl<ScheduleAttr> &candidates) {
+  if (problem.m < kLeastLargeRows || problem.n % 8 != 0 ||
+      problem.method != ProductMethod::Direct || problem.tiledType.isF32() ||
+      problem.reduction == ReductionMethod::Resident)
+    return;
+  for (int64_t rows : kLargeSwappedRows)
+    for (int64_t columns : kLargeSwappedColumns)
+      if (!problem.hasDynamicRows || rows <= kMaxDynamicRows)
+        addCandidates(problem,
+                      {rows, /*warps=*/8, /*pingPong=*/false,
+                       /*isSwapped=*/true},
+                      columns, targets, candidates);
+}
+
 static SmallVector<ScheduleAttr>
-getFewRowCandidates(const LayerProblem &problem,
-                    ArrayRef<const TargetSpec *> targets) {
+listFewSplitRows(const LayerProblem &problem,
+                 ArrayRef<const TargetSpec *> targets) {
   SmallVector<ScheduleAttr> candidates;
   for (int64_t columns : kFewRowColumns)
     if (ScheduleAttr schedule =
@@ -155,89 +211,34 @@ getFewRowCandidates(const LayerProblem &problem,
   return candidates;
 }
 
-static SmallVector<ScheduleAttr>
-getCandidates(const LayerProblem &problem,
-              ArrayRef<const TargetSpec *> targets) {
+SmallVector<ScheduleAttr>
+tenon::listWgmmaSchedules(const LayerProblem &problem,
+                          ArrayRef<const TargetSpec *> targets) {
   bool isSplit = problem.method == ProductMethod::FP16x3;
   if (isSplit && problem.m <= kFewRowForm.m && !problem.hasDynamicRows)
-    return getFewRowCandidates(problem, targets);
+    return listFewSplitRows(problem, targets);
   ArrayRef<Form> forms = isSplit ? ArrayRef(kSplitForms) : ArrayRef(kForms);
   // Two warpgroups share a tile where it waits for others: kForms begins so.
   if (problem.reduction == ReductionMethod::Resident)
     forms = forms.take_front(2);
   SmallVector<ScheduleAttr> candidates;
+  // Where tiles have as many rows either way, swapped ones come first.
+  if (problem.hasDynamicRows)
+    addLargeSwappedCandidates(problem, targets, candidates);
   for (int64_t columns : isSplit ? ArrayRef(kSplitColumns) : ArrayRef(kColumns))
     for (const Form &form : forms)
       addCandidates(problem, form, columns, targets, candidates);
+  addSwappedCandidates(problem, targets, candidates);
+  if (!problem.hasDynamicRows)
+    addLargeSwappedCandidates(problem, targets, candidates);
+  if (!isSplit)
+    return candidates;
   // With so many widths of tiles, waves are nearly whole without stream-K too.
-  if (isSplit)
-    std::stable_partition(
-        candidates.begin(), candidates.end(),
-        [](ScheduleAttr schedule) { return !schedule.getStreamK(); });
-  return candidates;
-}
-
-static ScheduleChoice predictBest(const LayerProblem &problem,
-                                  ArrayRef<const TargetSpec *> targets) {
-  bool isSplit = problem.method == ProductMethod::FP16x3;
-  ScheduleChoice best;
-  for (ScheduleAttr schedule : getCandidates(problem, targets)) {
-    ScheduleChoice choice = predictSchedule(problem, schedule, targets);
-    double sameTime = !isSplit                ? kSameTime
-                      : schedule.getStreamK() ? kSameStreamKTime
-                                              : kSameSplitTime;
-    if (!best.schedule ||
-        choice.getWorstRatio() < sameTime * best.getWorstRatio())
-      best = std::move(choice);
-  }
-  return best;
-}
-
-static TunedSchedule::InputType getInputType(const LayerProblem &problem) {
-  if (problem.method == ProductMethod::FP16x3)
-    return TunedSchedule::FP32;
-  if (problem.tiledType.isF16())
-    return TunedSchedule::F16;
-  return problem.tiledType.isBF16() ? TunedSchedule::BF16 : TunedSchedule::TF32;
-}
-
-/// The schedule of a line. Those of f16 serve method fp16 as well, and those of
-/// a layer without batch norm one with it; null if they cannot.
-static ScheduleAttr parseLine(const TunedSchedule &line,
-                              const LayerProblem &problem,
-                              ArrayRef<const TargetSpec *> targets) {
-  ScheduleAttr schedule = line.parse(problem.tiledType.getContext());
-  if (!schedule)
-    return {};
-  schedule =
-      schedule.withMethod(problem.method).withReduction(problem.reduction);
-  return canRun(problem, schedule, targets) ? schedule : ScheduleAttr();
-}
-
-std::optional<ScheduleChoice>
-tenon::chooseWgmma(const LayerProblem &problem,
-                   ArrayRef<const TargetSpec *> targets,
-                   ArrayRef<TunedSchedule> table) {
-  ScheduleChoice best = predictBest(problem, targets);
-  const TunedSchedule *line =
-      problem.hasDynamicRows
-          ? nullptr
-          : findTuned(table, getInputType(problem), problem.m, problem.n,
-                      problem.k, problem.epilogue);
-  ScheduleAttr schedule =
-      line ? parseLine(*line, problem, targets) : ScheduleAttr();
-  if (!schedule)
-    return best.schedule ? std::optional(best) : std::nullopt;
-  ScheduleChoice tuned = predictSchedule(problem, schedule, targets);
-  tuned.isTuned = true;
-  // Predictions tell reductions apart: what measured best is not slower than
-  // what is predicted best.
-  if (problem.hasNorm && best.schedule)
-    for (auto [mine, other] : llvm::zip(tuned.predictions, best.predictions))
-      mine.seconds = std::min(mine.seconds, other.seconds);
-  // What measured best for another M may need one more wave here.
-  if (line->m != problem.m && best.schedule &&
-      best.getWorstRatio() < kSameTime * tuned.getWorstRatio())
-    return best;
-  return tuned;
+  SmallVector<ScheduleAttr> ordered;
+  for (bool streamK : {false, true})
+    llvm::copy_if(candidates, std::back_inserter(ordered),
+                  [&](ScheduleAttr schedule) {
+                    return schedule.getStreamK() == streamK;
+                  });
+  return ordered;
 }

@@ -37,15 +37,40 @@ static constexpr double kSplitCopyShare = 1.0 / 24,
                         kSplitMemoryShare = 1.0 / 12;
 /// How much longer products take without a second warpgroup.
 static constexpr double kAloneFactor = 1.07;
-/// A subtile of an epilogue, and each of its elements, in a warpgroup.
-static constexpr double kSubtileSeconds = 0.15e-6, kLightSeconds = 2e-11,
-                        kHeavySeconds = 2.2e-10;
+/// How much longer large ones of 16 bits take by two warpgroups where operands
+/// are not swapped: more power, so a lower clock. Fitted to
+/// benchmarks/results/sm90a_swapped_large.json.
+static constexpr double kSwappedGain = 1.033;
 /// From one of a block's tiles to the next.
 static constexpr double kRoundSeconds = 0.5e-6;
-/// To leave a partial tile, to wait for another block's, and bytes of them a
-/// second.
-static constexpr double kPublishSeconds = 2.2e-6, kWaitSeconds = 0.2e-6,
-                        kPartialRate = 4e12;
+
+namespace {
+/// What stream-K takes to leave a partial tile, to wait for another block's,
+/// and bytes of them a second for the whole GPU.
+struct ExchangeTimes {
+  double publish, wait, rate;
+};
+} // namespace
+
+static constexpr ExchangeTimes kExchange{2.2e-6, 0.2e-6, 4e12};
+
+// Those of few rows are fitted to benchmarks/results/sm90a_swapped.json, and to
+// what sm90a_schedules.json has of at most kFewRows rows.
+
+/// Rows of x at most, beside which w is nearly all that is read.
+static constexpr int64_t kFewRows = 128;
+static constexpr ExchangeTimes kFewRowsExchange{1.3e-6, 0.4e-6, 1e13};
+/// What a kernel and memory take from each other, and how much faster L2 is
+/// read than memory.
+static constexpr double kFewRowsMemoryShare = 0.15, kFewRowsL2Factor = 1.7;
+/// A row of a tile beyond M, for which TMA writes zeros, where all
+/// multiprocessors ask for one; fewer do not wait as long.
+static constexpr double kMissingRowSeconds = 4e-9;
+
+bool tenon::isFewRows(const LayerProblem &problem) {
+  return problem.m <= kFewRows && !problem.hasDynamicRows &&
+         problem.method == ProductMethod::Direct;
+}
 
 /// How much longer split products take where no other warpgroup multiplies
 /// while one adds up its sums: on an H200 tiles of 64 rows and 80 to 104
@@ -58,6 +83,13 @@ static double ceilDiv(int64_t value, int64_t divisor) {
 
 static bool isPromoted(const LayerProblem &problem) {
   return problem.method == ProductMethod::FP16x3;
+}
+
+/// Whether what is known of power holds: nothing else was measured.
+static bool isSwappedLarge(const LayerProblem &problem, ScheduleAttr schedule) {
+  return schedule.hasSwappedOperands() && !isFewRows(problem) &&
+         !problem.tiledType.isF32() &&
+         schedule.getNumThreads() == 2 * kWarpgroupThreads;
 }
 
 /// The part of wgmma's rate that a schedule reaches. Shared memory gives 128
@@ -78,7 +110,8 @@ static double getEfficiency(const LayerProblem &problem,
   double read = 32 * (64 + columns) / (64 * columns);
   double written = 32 * (m + n) / (m * n);
   if (!isPromoted(problem))
-    return 1 / (0.73 + 0.27 * (read + written)) / (isAlone ? kAloneFactor : 1);
+    return 1 / (0.73 + 0.27 * (read + written)) / (isAlone ? kAloneFactor : 1) *
+           (isSwappedLarge(problem, schedule) ? kSwappedGain : 1);
   double efficiency =
       std::min(0.808, 0.8165 / (0.55 + 0.45 * (read + written * 2 / 3)));
   return schedule.getNumThreads() == kWarpgroupThreads
@@ -98,6 +131,22 @@ static double getWaves(const LayerProblem &problem, ScheduleAttr schedule,
   return clusters / static_cast<double>(target.multiprocessors / blocks);
 }
 
+/// Seconds to copy what a tile has of rows beyond M, a row of 128 bytes each:
+/// those of all row tiles on average.
+static double predictMissingRows(const LayerProblem &problem,
+                                 ScheduleAttr schedule,
+                                 const TargetSpec &target) {
+  if (!isFewRows(problem))
+    return 0;
+  double clusters =
+      ceilDiv(problem.m, schedule.getTile()[0] * schedule.getClusterM());
+  double tiles = clusters * static_cast<double>(schedule.getClusterM());
+  double missing = static_cast<double>(schedule.getTile()[0]) -
+                   static_cast<double>(problem.m) / tiles;
+  double atWork = std::min(getWaves(problem, schedule, target), 1.0);
+  return missing * atWork * kMissingRowSeconds;
+}
+
 /// Seconds of the products of one tile, or of the copies beside them.
 static double predictTile(const LayerProblem &problem, ScheduleAttr schedule,
                           const TargetSpec &target) {
@@ -113,41 +162,12 @@ static double predictTile(const LayerProblem &problem, ScheduleAttr schedule,
                                   tile[1] / schedule.getClusterM());
   int64_t columns = problem.getTiledColumns();
   bool isAligned = columns * (isTf32 ? 4 : 2) % kSectorBytes == 0;
-  double copies = rows * (isAligned ? kRowSeconds : kUnalignedRowSeconds);
+  double copies = rows * (isAligned ? kRowSeconds : kUnalignedRowSeconds) +
+                  predictMissingRows(problem, schedule, target);
   double share = isPromoted(problem) ? kSplitCopyShare : kCopyShare;
   double stage = std::max({products, copies, kStageSeconds}) +
                  share * std::min(products, copies);
   return ceilDiv(columns, tile[2]) * stage;
-}
-
-/// Columns of a subtile of the epilogue (Sm90/EpilogueSubtiles).
-static int64_t getSubtileColumns(const LayerProblem &problem,
-                                 ScheduleAttr schedule) {
-  constexpr int64_t rows = 64, leastColumns = 8;
-  for (int64_t columns : {64, 32, 16}) {
-    int64_t memory = 0;
-    bool fits = schedule.getTile()[1] % columns == 0;
-    for (int64_t bytes : problem.matrixBytes) {
-      memory += 2 * rows * columns * bytes;
-      fits &= columns * bytes <= 128;
-    }
-    if (fits && memory <= getWarpgroupEpilogueBytes(schedule))
-      return columns;
-  }
-  return leastColumns;
-}
-
-static double predictEpilogue(const LayerProblem &problem,
-                              ScheduleAttr schedule) {
-  double element =
-      problem.epilogue == EpilogueClass::Heavy ? kHeavySeconds : kLightSeconds;
-  ArrayRef<int64_t> tile = schedule.getTile();
-  auto elements = static_cast<double>(tile[0] * tile[1] * kWarpgroupThreads /
-                                      schedule.getNumThreads());
-  auto perSubtile =
-      static_cast<double>(64 * getSubtileColumns(problem, schedule));
-  double widest = *llvm::max_element(problem.matrixBytes);
-  return elements * (kSubtileSeconds / perSubtile + element * widest / 2);
 }
 
 /// Whether stream-K divides the last waves (Tiled/WorkPartition).
@@ -164,7 +184,7 @@ static bool isStreamed(const LayerProblem &problem, ScheduleAttr schedule,
 static double predictWaves(const LayerProblem &problem, ScheduleAttr schedule,
                            const TargetSpec &target) {
   double products = predictTile(problem, schedule, target);
-  double epilogue = predictEpilogue(problem, schedule);
+  double epilogue = predictWgmmaEpilogue(problem, schedule);
   double waves = getWaves(problem, schedule, target);
   double rounds = std::ceil(waves);
   double between = epilogue + kRoundSeconds;
@@ -194,22 +214,32 @@ static double predictExchange(const LayerProblem &problem,
                    ceilDiv(problem.getTiledColumns(), schedule.getTile()[2]));
   ArrayRef<int64_t> tile = schedule.getTile();
   double bytes = 4 * static_cast<double>(tile[0] * tile[1]);
-  return kPublishSeconds +
+  const ExchangeTimes &times =
+      isFewRows(problem) ? kFewRowsExchange : kExchange;
+  return times.publish +
          (parts - 1) *
-             (kWaitSeconds + bytes * target.multiprocessors / kPartialRate);
+             (times.wait + bytes * target.multiprocessors / times.rate);
+}
+
+static double getMemoryShare(const LayerProblem &problem) {
+  if (isFewRows(problem))
+    return kFewRowsMemoryShare;
+  return isPromoted(problem) ? kSplitMemoryShare : kMemoryShare;
 }
 
 static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
                             const TargetSpec &target) {
   double multiplied = predictWaves(problem, schedule, target);
-  double memory = predictMemory(problem.getTiledBytes(), target);
+  double bytes = problem.getTiledBytes();
+  double memory = isFewRows(problem)
+                      ? predictReads(bytes, target, kFewRowsL2Factor)
+                      : predictMemory(bytes, target);
   bool hasCluster = schedule.getClusterBlocks() != 1;
   return kStartSeconds + (hasCluster ? kClusterSeconds : 0) +
          std::max(multiplied, memory) +
-         (isPromoted(problem) ? kSplitMemoryShare : kMemoryShare) *
-             std::min(multiplied, memory) +
+         getMemoryShare(problem) * std::min(multiplied, memory) +
          predictExchange(problem, schedule, target) +
-         predictEpilogue(problem, schedule) +
+         predictWgmmaEpilogue(problem, schedule) +
          predictOthers(problem, schedule, target);
 }
 

@@ -64,13 +64,6 @@ StrategySelector::plan(const LayerProblem &problem) {
   std::optional<ScheduleChoice> choice =
       canWgmma ? chooseWgmma(problem, request.targets, getSm90TunedSchedules())
                : chooseMmaSync(problem, request.targets);
-  if (canWgmma && choice && !choice->isTuned && isForMmaSync(problem)) {
-    auto other = chooseMmaSync(problem, request.targets);
-    double ratio = other ? other->getWorstRatio() : kMmaSyncRatio;
-    if (ratio < kMmaSyncRatio &&
-        kFewRowsRatio * ratio < choice->getWorstRatio())
-      return Plan{problem, std::move(*other), "wgmma is slow for so few rows"};
-  }
   if (!choice)
     return std::nullopt;
   return Plan{problem, std::move(*choice), wgmmaProblem};

@@ -17,52 +17,6 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// What tiled may be predicted to take of the library's time for wgmma, where
-/// the library needs an epilogue kernel, and where its own epilogue does all:
-/// there products are all that counts, of small ones a tiled kernel starts
-/// later where nothing runs before it, and of large ones, which power limits,
-/// the prediction is some percent too low.
-static constexpr double kWgmmaRatio = 1.0, kWgmmaBareRatio = 0.8;
-/// Rows for which it may be kFewRowsRatio.
-static constexpr int64_t kFewRows = 64;
-
-/// The same of precision fp32. Of one row cuBLAS errs less than split products
-/// do, which there were 1.2 times as fast on an H200; of 2 to 128 rows it erred
-/// more, and took 1.7 to 3.6 times as long.
-static constexpr int64_t kFewFp32Rows = 2;
-
-/// A target on which cuBLAS has a faster instruction than mma.sync; null if
-/// there is none. In bursts on an H200 (benchmarks/results/auto.json) no layer
-/// was faster tiled, whatever was predicted.
-static const TargetSpec *
-findFasterLibrary(const LayerProblem &problem,
-                  ArrayRef<const TargetSpec *> targets) {
-  // SGEMM has no tensor cores, and few rows do not wait for them.
-  if (problem.isFp32 || isForMmaSync(problem))
-    return nullptr;
-  auto getRate = [](Type type, const TargetSpec::Rates &rates) {
-    return type.isF32() ? rates.tf32 : rates.bits16;
-  };
-  auto *found = llvm::find_if(targets, [&](const TargetSpec *target) {
-    return getRate(problem.libraryType, target->libraryRate) >
-           getRate(problem.tiledType, target->mmaSyncRate);
-  });
-  return found == targets.end() ? nullptr : *found;
-}
-
-/// What tiled may be predicted to take of the library's time.
-static double getLimit(const LayerProblem &problem,
-                       const ScheduleChoice &choice) {
-  int64_t fewRows = problem.isFp32 ? kFewFp32Rows : kFewRows;
-  bool isWgmma = choice.schedule.getFamily() == KernelFamily::Wgmma;
-  if (problem.m < fewRows && !choice.isTuned &&
-      (isWgmma || choice.schedule.isSplit()))
-    return kFewRowsRatio;
-  if (!isWgmma)
-    return kMmaSyncRatio;
-  return problem.libraryDoesAll ? kWgmmaBareRatio : kWgmmaRatio;
-}
-
 StrategySelector::StrategySelector(const Layer &layer,
                                    const StrategyRequest &request)
     : layer(layer), op(layer.op), request(request),

@@ -14,14 +14,14 @@
 
 namespace mlir::tenon {
 
-/// What tiled must be predicted to take of the library's time, for mma_sync.
-/// The prediction was off by more than this for some of the layers in
-/// benchmarks/results/auto.json, and the library is the known quantity.
-inline constexpr double kMmaSyncRatio = 0.9;
-/// The same for wgmma where rows are so few that reading w is all: the
-/// prediction was too low by up to 2 there
-/// (benchmarks/results/sm90a_sweep.json).
-inline constexpr double kFewRowsRatio = 0.5;
+/// A target on which cuBLAS has a faster instruction than mma.sync; null if
+/// there is none. In bursts on an H200 (benchmarks/results/auto.json) no layer
+/// was faster tiled, whatever was predicted.
+const TargetSpec *findFasterLibrary(const LayerProblem &problem,
+                                    ArrayRef<const TargetSpec *> targets);
+
+/// What tiled may be predicted to take of the library's time.
+double getLimit(const LayerProblem &problem, const ScheduleChoice &choice);
 
 /// What is asked of the choice.
 struct StrategyRequest {

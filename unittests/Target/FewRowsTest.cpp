@@ -10,9 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../lib/Target/Heuristics.h"
-
-#include "ScheduleParser.h"
+#include "LightProblem.h"
 
 #include <gtest/gtest.h>
 
@@ -25,16 +23,7 @@ protected:
   FewRowsTest() { context.loadDialect<TenonDialect>(); }
 
   LayerProblem getProblem(int64_t m, int64_t n, int64_t k) {
-    LayerProblem problem;
-    problem.m = m;
-    problem.n = n;
-    problem.k = k;
-    problem.libraryType = problem.tiledType = BFloat16Type::get(&context);
-    problem.libraryDoesAll = false;
-    problem.productBytes = problem.epilogueBytes =
-        2 * static_cast<double>(m) * static_cast<double>(n);
-    problem.matrixBytes = {2};
-    return problem;
+    return getLightProblem(BFloat16Type::get(&context), m, n, k);
   }
 
   ScheduleChoice choose(const LayerProblem &problem, StringRef target) {
@@ -87,6 +76,7 @@ TEST_F(FewRowsTest, WhereItIsWeighed) {
   LayerProblem problem = getProblem(16, 4096, 4096);
   EXPECT_TRUE(isForMmaSync(problem));
   EXPECT_FALSE(isForMmaSync(getProblem(17, 4096, 4096)));
+  EXPECT_FALSE(isForMmaSync(getProblem(16, 4096, 4093)));
   LayerProblem split = problem;
   split.method = ProductMethod::FP16;
   EXPECT_FALSE(isForMmaSync(split));
