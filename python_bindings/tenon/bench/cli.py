@@ -115,7 +115,7 @@ def check_gpu() -> None:
 
 def check_output(option: str, path: Path) -> None:
     """Exit where a file could not be written after all the work."""
-    folder = path.resolve().parent
+    folder = path.resolve().parent if path.is_symlink() else path.parent
     if not folder.is_dir():
         misused(f"{option}: there is no folder '{folder}'; make it first")
     if path.exists() and not path.is_file():
