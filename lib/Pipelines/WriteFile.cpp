@@ -11,6 +11,8 @@
 
 #include "tenon/Pipelines/WriteFile.h"
 
+#include "tenon/Codegen/CUDA/TemporaryFolder.h"
+
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
@@ -25,7 +27,10 @@ using namespace mlir::tenon;
 /// Whether this process is a program of Tenon's.
 static bool handlesSignals = false;
 
-void mlir::tenon::removeUnfinishedFilesOnSignals() { handlesSignals = true; }
+void mlir::tenon::removeUnfinishedFilesOnSignals() {
+  handlesSignals = true;
+  removeTemporaryFolderOnSignals();
+}
 
 bool mlir::tenon::removesUnfinishedFilesOnSignals() { return handlesSignals; }
 

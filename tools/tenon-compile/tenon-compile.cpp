@@ -89,8 +89,9 @@ static int printStage(ModuleOp module, const CompileFlags &flags) {
 }
 
 extern "C" int tenonCompileMain(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+  // Before LLVM handles signals too, even those that nohup has ignored.
   removeUnfinishedFilesOnSignals();
+  llvm::InitLLVM init(argc, argv);
   std::string error;
   std::optional<CompileFlags> flags = parseFlags(argc, argv, error);
   if (!flags)

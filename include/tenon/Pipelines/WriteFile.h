@@ -24,7 +24,8 @@ class raw_fd_ostream;
 
 namespace mlir::tenon {
 
-/// Makes signals that end the process remove the files that are not finished.
+/// Makes signals that end the process remove the files that are not finished,
+/// and those of the tools that make GPU code.
 /// For programs alone: a library leaves its host's handlers as they are.
 void removeUnfinishedFilesOnSignals();
 bool removesUnfinishedFilesOnSignals();

@@ -146,28 +146,6 @@ std::string mlir::tenon::describeToolkit() {
 // Files and programs
 //===----------------------------------------------------------------------===//
 
-Expected<TemporaryFolder> TemporaryFolder::create() {
-  SmallString<128> path;
-  if (std::error_code error = sys::fs::createUniqueDirectory("tenon", path)) {
-    sys::path::system_temp_directory(/*erasedOnReboot=*/true, path);
-    return makeError("cannot make a temporary folder in '" + path +
-                     "': " + error.message() +
-                     "; point TMPDIR to a folder that can be written");
-  }
-  return TemporaryFolder(std::string(path));
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  if (!path.empty())
-    sys::fs::remove_directories(path);
-}
-
-std::string TemporaryFolder::file(StringRef name) const {
-  SmallString<128> result(path);
-  sys::path::append(result, name);
-  return std::string(result);
-}
-
 Error mlir::tenon::writeFile(StringRef path, StringRef content) {
   std::error_code error;
   raw_fd_ostream stream(path, error);

@@ -8,7 +8,7 @@
 #ifndef TENON_CODEGEN_CUDA_TOOLKIT_H
 #define TENON_CODEGEN_CUDA_TOOLKIT_H
 
-#include "llvm/Support/Error.h"
+#include "tenon/Codegen/CUDA/TemporaryFolder.h"
 
 #include <string>
 
@@ -27,21 +27,6 @@ struct Toolkit {
 
 /// The toolkit's paths and version in a line, or why there is none.
 std::string describeToolkit();
-
-/// A folder that goes away with this object, with all that is in it.
-class TemporaryFolder {
-public:
-  static llvm::Expected<TemporaryFolder> create();
-  TemporaryFolder(TemporaryFolder &&other) : path(std::move(other.path)) {
-    other.path.clear();
-  }
-  ~TemporaryFolder();
-  std::string file(llvm::StringRef name) const;
-
-private:
-  explicit TemporaryFolder(std::string path) : path(std::move(path)) {}
-  std::string path;
-};
 
 /// Runs a program; gives what it wrote to both outputs. `folder` takes the log.
 llvm::Expected<std::string> runTool(llvm::StringRef program,
