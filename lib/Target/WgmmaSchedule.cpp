@@ -109,18 +109,18 @@ static std::string findClusterProblem(ScheduleAttr schedule) {
   return "";
 }
 
-/// With swapped operands a thread has elements of a few columns, of which
-/// nothing is reduced.
+/// With swapped operands a tile's moments are those of 64 rows too, whatever it
+/// has.
 static std::string findSwappedProblem(ScheduleAttr schedule) {
-  ReductionMethod reduction = schedule.getReduction();
+  int64_t rows = schedule.getMomentRows();
   if (!schedule.hasSwappedOperands() ||
-      (reduction != ReductionMethod::TwoPhase &&
-       reduction != ReductionMethod::Resident))
+      schedule.getReduction() != ReductionMethod::TwoPhase ||
+      schedule.getTile()[0] % rows == 0)
     return "";
-  return formatv("with swapped operands a kernel reduces no columns, so "
-                 "reduction = {0} cannot be; write warps = {1}x1, or leave "
-                 "reduction out",
-                 stringifyReductionMethod(reduction), schedule.getNumWarps());
+  return formatv("with swapped operands and reduction = two_phase M of the "
+                 "tile must be a multiple of {0}, the rows that have moments "
+                 "together, not {1}",
+                 rows, schedule.getTile()[0]);
 }
 
 /// With reduction = resident all tiles of a column are at work in the same turn

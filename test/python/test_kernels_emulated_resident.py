@@ -209,6 +209,13 @@ LAYERS = {
     # Long enough for one warpgroup to end its products before the other.
     "long": (Norm(256, 64, 640, wgmma("128x32", 64, "8x1", CLUSTER).replace("stages = 3", "stages = 4")), 4),
     "two_rows": (Norm(2, 32, 64, wgmma("64x32", 64, "4x1"), "f16"), 1),
+    "swapped": (Norm(128, 128, 72, wgmma("64x64", 64, "1x4")), 4),
+    "swapped_bare": (Norm(96, 64, 64, wgmma("32x64", 64, "1x4"), full=False), 3),
+    "swapped_f32": (Norm(64, 128, 72, wgmma("32x128", 32, "1x8"), "f32", affine=True), 2),
+    "swapped_ragged": (Norm(77, 72, 72, wgmma("24x64", 64, "1x4"), "f16"), 8),
+    "swapped_cluster": (Norm(100, 120, 136, wgmma("16x64", 64, "1x4", WIDE_CLUSTER), affine=True), 14),
+    "swapped_cluster_of_w": (Norm(100, 248, 64, wgmma("32x128", 64, "1x4", CLUSTER)), 8),
+    "swapped_residual": (Norm(70, 192, 64, wgmma("40x192", 64, "1x4"), "f16", affine=True), 2),
     "many_row_tiles": (Norm(64 * 19 + 3, 32, 64, wgmma("64x32", 64, "4x1")), 20),
 }
 

@@ -132,8 +132,7 @@ TEST_F(WgmmaScheduleTest, SwappedOperands) {
         ("with swapped operands a kernel reduces no columns, so "
          "reduction = " +
          reduction +
-         " cannot be; write warps = 8x1, or leave reduction "
-         "out")
+         " cannot be; write warps = 8x1 and tile = 128x128x64")
             .str());
   EXPECT_EQ(find(write("64x128", "1x8", ", reduction = input_moments")), "");
 }

@@ -16,14 +16,14 @@ using namespace mlir::tenon;
 
 ResidentEpilogue::ResidentEpilogue(TiledFrame &frame, TiledLinearOp op,
                                    TmaEpilogue &tma)
-    : ResidentReduction(frame, op), tma(tma) {
+    : ResidentWarps(frame, op), tma(tma) {
   tma.setFinished(finished);
   chooseStaged();
 }
 
 /// Warps have it in the epilogue memory of their warpgroup: the states of all,
 /// then the origins of all.
-ResidentReduction::WarpMemory ResidentEpilogue::getMemory(Value warpgroup,
+ResidentWarps::WarpMemory ResidentEpilogue::getMemory(Value warpgroup,
                                                           Value warp) {
   int64_t tileN = frame.geometry.tileN;
   Value memory = getWarpgroupMemory(warpgroup);
@@ -33,11 +33,11 @@ ResidentReduction::WarpMemory ResidentEpilogue::getMemory(Value warpgroup,
                    b.mul(warp, tileN * FragmentStates::kOriginBytesPerColumn))};
 }
 
-ResidentReduction::WarpMemory ResidentEpilogue::getOwnMemory() {
+ResidentWarps::WarpMemory ResidentEpilogue::getOwnMemory() {
   return getMemory(b.sub(frame.warpgroup, 1), b.bitAnd(frame.warp, 3));
 }
 
-ResidentReduction::WarpMemory ResidentEpilogue::getMemory(int64_t warp, Value) {
+ResidentWarps::WarpMemory ResidentEpilogue::getMemory(int64_t warp, Value) {
   return getMemory(b.i32(warp / kWarps), b.i32(warp % kWarps));
 }
 

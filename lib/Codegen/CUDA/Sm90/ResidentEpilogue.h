@@ -12,7 +12,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_SM90_RESIDENTEPILOGUE_H
 #define TENON_LIB_CODEGEN_CUDA_SM90_RESIDENTEPILOGUE_H
 
-#include "../Tiled/ResidentReduction.h"
+#include "../Tiled/ResidentWarps.h"
 #include "TmaEpilogue.h"
 
 namespace mlir::tenon {
@@ -24,7 +24,7 @@ namespace mlir::tenon {
 /// operands that what is reduced depends on, with one value a column, are
 /// staged in shared memory, once for each warpgroup: beside the accumulators a
 /// thread has few registers for loads that are in flight together.
-class ResidentEpilogue : public ResidentReduction {
+class ResidentEpilogue : public ResidentWarps {
 public:
   ResidentEpilogue(TiledFrame &frame, TiledLinearOp op, TmaEpilogue &tma);
 

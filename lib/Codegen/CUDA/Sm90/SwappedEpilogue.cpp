@@ -72,6 +72,8 @@ void SwappedEpilogue::prepareColumns(const WorkItem &item, int64_t block) {
     // Of a matrix of one row all is, the accumulators too.
     if (geometry.m != 1)
       emitters.back()->emitRowInvariant(plan.getPhases().back());
+    if (finished)
+      finished->loadOperands(*emitters.back(), /*lanes=*/1);
   }
 }
 

@@ -13,6 +13,7 @@
 #define TENON_LIB_CODEGEN_CUDA_SM90_SWAPPEDEPILOGUE_H
 
 #include "../ElementEmitter.h"
+#include "../Tiled/FinishedColumns.h"
 #include "SubtileCopies.h"
 
 namespace mlir::tenon {
@@ -32,6 +33,12 @@ public:
   /// Null if the threads move all themselves.
   SubtileCopies *getCopies() { return copies ? &*copies : nullptr; }
 
+  /// `found` is what a reduction found of the tile's columns, when a tile is
+  /// finished; `emit` then takes what was reduced.
+  void setFinished(const FinishedColumns &found) { finished = &found; }
+  /// The thread's `number`-th column of the tile.
+  Value getColumnInTile(int64_t number);
+
   /// While the last products of a turn are computed: loads the operands that
   /// have one value a column, if TMA moves the others and there are registers
   /// for them.
@@ -42,12 +49,14 @@ public:
 private:
   class Subtile;
   void prepareColumns(const WorkItem &item, int64_t block);
+  Value getComputed();
 
   TiledFrame &frame;
   KernelBuilder &b;
   TiledLinearOp op;
   EpiloguePlan plan;
   std::optional<SubtileCopies> copies;
+  const FinishedColumns *finished = nullptr;
   int64_t rows;                      ///< of a subtile
   SmallVector<BlockArgument> perRow; ///< operands that the threads load by row
   /// Of the tile's columns that the thread has, two for every 64.

@@ -55,7 +55,7 @@ void TmaEpilogue::prepareBlock(const WorkItem &item, int64_t block) {
       std::make_unique<ElementEmitter>(b, frame.operands, column, kLanes);
   emitters[block]->emitRowInvariant(plan.getPhases().back());
   if (finished)
-    finished->loadOperands(*emitters[block]);
+    finished->loadOperands(*emitters[block], kLanes);
 }
 
 /// A subtile while it is computed.

@@ -17,7 +17,7 @@
 #include "Consumer.h"
 #include "Producer.h"
 #include "ResidentEpilogue.h"
-#include "SwappedEpilogue.h"
+#include "SwappedResident.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -36,11 +36,14 @@ struct Epilogues {
 
   /// Null where TMA moves no [M, N] tensor.
   SubtileCopies *getCopies();
-  ResidentEpilogue *getResident() { return resident ? &*resident : nullptr; }
+  /// In a warp that does not multiply, after all turns.
+  void clear(Value turns);
 
-  std::optional<SwappedEpilogue> swapped;   ///< with swapped operands
-  std::optional<TmaEpilogue> tma;           ///< through TMA, with others
-  std::optional<ResidentEpilogue> resident; ///< if the region has a reduction
+  std::optional<SwappedEpilogue> swapped; ///< with swapped operands
+  std::optional<TmaEpilogue> tma;         ///< through TMA, with others
+  // If the region has a reduction.
+  std::optional<ResidentEpilogue> resident;
+  std::optional<SwappedResident> swappedResident;
 };
 
 /// The turns of the warps that multiply.
@@ -80,8 +83,19 @@ Epilogues::Epilogues(TiledFrame &frame, TiledLinearOp op) {
     swapped.emplace(frame, op, std::move(subtiles));
   else if (subtiles)
     tma.emplace(frame, op, std::move(*subtiles));
-  if (frame.geometry.isResident())
+  if (!frame.geometry.isResident())
+    return;
+  if (swapped)
+    swappedResident.emplace(frame, op, *swapped);
+  else
     resident.emplace(frame, op, *tma);
+}
+
+void Epilogues::clear(Value turns) {
+  if (resident)
+    resident->clear(turns);
+  else
+    swappedResident->clear(turns);
 }
 
 SubtileCopies *Epilogues::getCopies() {
@@ -115,6 +129,8 @@ void ConsumerTurns::emitFirst() {
 void ConsumerTurns::prefetch() {
   // Not by TMA, which moves so many rows a clock and is busy with x and w.
   emitPrefetch(frame, op, turn.getItem());
+  if (epilogues.swappedResident)
+    epilogues.swappedResident->prefetch(turn.getItem());
   if (epilogues.resident)
     epilogues.resident->prefetch(turn.getItem());
   else if (SubtileCopies *copies = epilogues.getCopies())
@@ -136,6 +152,9 @@ void ConsumerTurns::finishTile(ValueRange accumulators) {
   if (epilogues.resident)
     epilogues.resident->emit(item, turn.getNumber(), partition.getCount(),
                              accumulators);
+  else if (epilogues.swappedResident)
+    epilogues.swappedResident->emit(item, turn.getNumber(),
+                                    partition.getCount(), accumulators);
   else if (epilogues.swapped)
     epilogues.swapped->emit(item, accumulators);
   else if (epilogues.tma)
@@ -145,6 +164,7 @@ void ConsumerTurns::finishTile(ValueRange accumulators) {
 }
 
 void ConsumerTurns::emitTurn() {
+  int64_t step = isPingPong ? 2 : 1;
   frame.computePlace();
   prefetch();
   if (isPingPong)
@@ -154,20 +174,20 @@ void ConsumerTurns::emitTurn() {
         if (isPingPong)
           order.pass();
         prepareEnd();
+        turn.prepareNext(partition, step);
       });
   frame.computePlace();
   emitTileEnd(frame, partition, turn, accumulators,
               [&](ValueRange sums) { finishTile(sums); });
   frame.computePlace();
-  Value next = b.add(turn.getNumber(), 1);
   Value count = b.add(passed.load(), turn.getItem().kCount);
   if (isPingPong) {
-    count = b.add(count, partition.getItem(next).kCount);
-    next = b.add(next, 1);
+    Value others = b.add(turn.getNumber(), 1);
+    count = b.add(count, partition.getItem(others).kCount);
   }
   frame.syncWarp(); // all lanes have read what is stored now
   storePassed(count);
-  turn.store(next, partition.getItem(next));
+  turn.advance(partition, step);
 }
 
 void ConsumerTurns::emit() {
@@ -211,7 +231,7 @@ static void emitStart(TiledFrame &frame, SubtileCopies *copies) {
 }
 
 static void emitProducer(TiledFrame &frame, WorkPartition &partition,
-                         ResidentEpilogue *resident) {
+                         Epilogues &epilogues) {
   KernelBuilder &b = frame.b;
   if (getConsumerWarpgroups(frame.geometry.schedule) == 2)
     NVVM::SetMaxRegisterOp::create(b, kProducerRegisters,
@@ -220,9 +240,9 @@ static void emitProducer(TiledFrame &frame, WorkPartition &partition,
     Value isElected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
     frame.emitIf(isElected, [&] { Producer(frame, partition).emit(); });
   });
-  if (resident) // in a warp that has nothing else to do
+  if (frame.geometry.isResident()) // in a warp that has nothing else to do
     frame.emitIf(b.equal(frame.warp, 1),
-                 [&] { resident->clear(partition.getCount()); });
+                 [&] { epilogues.clear(partition.getCount()); });
 }
 
 void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
@@ -242,7 +262,7 @@ void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    emitProducer(frame, partition, epilogues.getResident());
+    emitProducer(frame, partition, epilogues);
     b.setInsertionPointToStart(branch.elseBlock());
     if (getConsumerWarpgroups(geometry.schedule) == 2)
       NVVM::SetMaxRegisterOp::create(b, kConsumerRegisters,

@@ -67,9 +67,10 @@ void FinishedColumns::store(Value inTile, ArrayRef<Value> finished) {
                           /*alignment=*/4);
 }
 
-void FinishedColumns::loadOperands(ElementEmitter &emitter) const {
+void FinishedColumns::loadOperands(ElementEmitter &emitter,
+                                   unsigned lanes) const {
   for (Value operand : sources)
-    for (unsigned lane = 0; operand && lane != kLanes; ++lane)
+    for (unsigned lane = 0; operand && lane != lanes; ++lane)
       emitter.get(operand, /*row=*/0, lane);
 }
 

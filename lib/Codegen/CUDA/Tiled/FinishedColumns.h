@@ -32,7 +32,7 @@ public:
   void store(Value inTile, ArrayRef<Value> finished);
 
   /// Loads the operands of an emitter's lanes.
-  void loadOperands(ElementEmitter &emitter) const;
+  void loadOperands(ElementEmitter &emitter, unsigned lanes) const;
   /// Tells `emitter` the scalars of `lanes` columns of the tile from `inTile`
   /// on.
   void set(ElementEmitter &emitter, Value inTile, unsigned lanes) const;

@@ -62,6 +62,13 @@ std::string ResidentReduction::findProblem(TiledLinearOp op) {
         "together, more than the {1} multiprocessors that any GPU is taken to "
         "have; use larger tiles, or reduction = two_phase",
         blocks, kMaxMultiprocessors);
+  if (geometry.isSwapped() &&
+      llvm::any_of(phase.operands, [&](BlockArgument operand) {
+        return operand != op.getAccumulator() &&
+               EpiloguePlan::variesByRow(operand.getType());
+      }))
+    return "with reduction = resident and swapped operands what is reduced may "
+           "depend on no operand with rows; write warps = 8x1";
   if (llvm::any_of(op.getYield().getValues(),
                    [&](Value value) { return needsProduct(op, value, input); }))
     return "with reduction = resident what follows the reduction may need no "

@@ -29,37 +29,16 @@ public:
   static std::string findProblem(TiledLinearOp op);
 
   ResidentReduction(TiledFrame &frame, TiledLinearOp op);
-  virtual ~ResidentReduction() = default;
 
   /// Before a turn's main loop: has operands of one value a column come to L2,
   /// since between main loop and epilogue nothing hides what a load takes.
   void prefetch(const WorkItem &item);
 
 protected:
-  /// Where a warp has states and origins of its columns.
-  struct WarpMemory {
-    Value states, origins;
-  };
-
-  /// The warp's own, and that of the `warp`-th along M of those that have the
-  /// `part`-th part of the columns. It waits for nothing at that time.
-  virtual WarpMemory getOwnMemory() = 0;
-  virtual WarpMemory getMemory(int64_t warp, Value part) = 0;
-
   static bool isColumnOperand(BlockArgument operand);
 
-  /// What is reduced, in the places of the accumulators: these themselves, if
-  /// the reduction is of them. `setKnown` is as emitReducedInput takes it.
-  SmallVector<Value> computeReduced(
-      const WorkItem &item, ValueRange accumulators,
-      llvm::function_ref<void(ElementEmitter &, int64_t block)> setKnown);
-  /// Each warp leaves the states of its rows. Then a barrier has to come.
-  void storeWarpStates(const WorkItem &item, ValueRange elements);
-  /// Publishes the tile's states.
-  void publish(const WorkItem &item, Value turn);
-  /// Ends the reduction of the tile's columns with all tiles' states. Then a
-  /// barrier has to come.
-  void finish(const WorkItem &item, Value turn);
+  /// Ends the reduction of a column of the tile with all tiles' states.
+  void finishColumn(const WorkItem &item, Value turn, Value inTile);
 
   TiledFrame &frame;
   KernelBuilder &b;
@@ -71,12 +50,8 @@ protected:
   FinishedColumns finished;
 
 private:
-  ReductionState combineWarps(const WorkItem &item, Value inTile);
-  Value countRows(const WorkItem &item, int64_t warp);
-  void finishColumn(const WorkItem &item, Value turn, Value inTile);
   void storeResults(Value column, const ReductionState &state,
                     ArrayRef<Value> operands);
-  void emitForColumns(llvm::function_ref<void(Value)> body);
   SmallVector<Value> loadColumnOperands(Value column);
 };
 

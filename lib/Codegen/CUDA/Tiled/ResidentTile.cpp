@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-ResidentReduction::WarpMemory ResidentTile::getMemory(Value tileWarp) {
+ResidentWarps::WarpMemory ResidentTile::getMemory(Value tileWarp) {
   Value memory =
       b.offset(b.offset(frame.shared, frame.geometry.epilogueOffset()),
                b.mul(tileWarp, kStagingBytesPerWarp));
@@ -24,11 +24,11 @@ ResidentReduction::WarpMemory ResidentTile::getMemory(Value tileWarp) {
   return {memory, b.offset(memory, bytes)};
 }
 
-ResidentReduction::WarpMemory ResidentTile::getOwnMemory() {
+ResidentWarps::WarpMemory ResidentTile::getOwnMemory() {
   return getMemory(frame.tileWarp);
 }
 
-ResidentReduction::WarpMemory ResidentTile::getMemory(int64_t warp,
+ResidentWarps::WarpMemory ResidentTile::getMemory(int64_t warp,
                                                       Value part) {
   return getMemory(b.add(b.mul(part, frame.geometry.warpsM), warp));
 }

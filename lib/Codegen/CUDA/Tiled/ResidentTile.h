@@ -12,16 +12,16 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_TILED_RESIDENTTILE_H
 #define TENON_LIB_CODEGEN_CUDA_TILED_RESIDENTTILE_H
 
-#include "ResidentReduction.h"
+#include "ResidentWarps.h"
 
 namespace mlir::tenon {
 
 /// Finishes tiles of a region with one reduction along M: warps reduce their
 /// accumulators through the memory in which they turn them into rows later,
 /// when what was found of columns is known.
-class ResidentTile : public ResidentReduction {
+class ResidentTile : public ResidentWarps {
 public:
-  using ResidentReduction::ResidentReduction;
+  using ResidentWarps::ResidentWarps;
 
   /// Finishes a turn.
   void emit(const WorkItem &item, Value turn, Value turns,

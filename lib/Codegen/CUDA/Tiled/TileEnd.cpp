@@ -33,6 +33,28 @@ void KeptTurn::store(Value newNumber, const WorkItem &item) {
   frame.syncWarp();
 }
 
+void KeptTurn::prepareNext(WorkPartition &partition, int64_t step) {
+  if (frame.geometry.schedule.getStreamK())
+    return;
+  WorkItem next = partition.getItem(frame.b.add(number.load(), step));
+  nextRow = frame.keep();
+  nextColumn = frame.keep();
+  frame.emitIf(frame.b.equal(frame.lane, 0), [&] {
+    nextRow.store(next.row);
+    nextColumn.store(next.column);
+  });
+}
+
+void KeptTurn::advance(WorkPartition &partition, int64_t step) {
+  Value next = frame.b.add(number.load(), step);
+  if (frame.geometry.schedule.getStreamK())
+    return store(next, partition.getItem(next));
+  WorkItem item = getItem(); // K is the same for all
+  item.row = nextRow.load();
+  item.column = nextColumn.load();
+  store(next, item);
+}
+
 WorkItem KeptTurn::getItem() {
   return {row.load(), column.load(), kBegin.load(), kCount.load()};
 }

@@ -21,14 +21,21 @@ class KeptTurn {
 public:
   explicit KeptTurn(TiledFrame &frame);
 
-  /// All lanes of the warp call it, with the same values.
+  // All lanes of a warp call these, with the same values.
   void store(Value number, const WorkItem &item);
+  /// Finds the tile of the turn `step` turns later, for `advance` to take: its
+  /// divisions are better done while products are computed than between turns.
+  /// With stream-K, where a turn has more numbers than there is room for,
+  /// `advance` finds it.
+  void prepareNext(WorkPartition &partition, int64_t step);
+  void advance(WorkPartition &partition, int64_t step);
   Value getNumber() { return number.load(); }
   WorkItem getItem();
 
 private:
   TiledFrame &frame;
   KeptScalar number, row, column, kBegin, kCount;
+  KeptScalar nextRow, nextColumn; ///< without stream-K
 };
 
 /// Emits `body` for each turn that is left; it stores the next one.

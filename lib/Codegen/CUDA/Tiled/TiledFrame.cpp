@@ -107,9 +107,7 @@ void TiledFrame::computePlace() {
   if (geometry.isFma())
     lane = swapLaneBits(lane);
   // Through a shuffle, so that ptxas knows it to be the same in a warp.
-  warp = NVVM::ShflOp::create(b, b.getI32Type(), b.i32(-1),
-                              b.shiftRight(thread, 5), b.i32(0), b.i32(31),
-                              NVVM::ShflKind::idx, UnitAttr());
+  warp = b.shuffleFrom(b.shiftRight(thread, 5), b.i32(0));
   scalars = b.offset(b.offset(shared, geometry.scalarsOffset()),
                      b.mul(warp, kScalarBytesPerWarp));
   if (geometry.isWgmma())

@@ -1,0 +1,47 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reduces columns of a tile whose product has swapped operands.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_SM90_COLUMNSTATES_H
+#define TENON_LIB_CODEGEN_CUDA_SM90_COLUMNSTATES_H
+
+#include "../Tiled/FragmentStates.h"
+
+namespace mlir::tenon {
+
+/// With swapped operands the tile's rows of a column are those of four
+/// neighbouring lanes: of every 8 rows each has two. So a column is reduced
+/// where its elements are, and lanes meet by two shuffles.
+class ColumnStates {
+public:
+  /// Of the rows of `item`, those that exist.
+  ColumnStates(TiledFrame &frame, ReductionEpilogueOp reduction,
+               const WorkItem &item);
+
+  /// The state of the tile's rows of a column. `elements` are the thread's, in
+  /// the order of rows.
+  ReductionState reduce(ValueRange elements);
+
+private:
+  void countRows(const WorkItem &item);
+  Value getOrigin(Value first);
+  ReductionState reduceRows(ValueRange distances, size_t first, size_t count);
+
+  TiledFrame &frame;
+  KernelBuilder &b;
+  ReductionEpilogueOp reduction;
+  SmallVector<Value> inRange; ///< by row of the thread; none: all are
+  /// Rows of a lane before each shuffle, and of what it gets then.
+  SmallVector<Value> counts, received;
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_SM90_COLUMNSTATES_H
