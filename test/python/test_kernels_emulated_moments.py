@@ -146,6 +146,18 @@ LAYERS = {
     "8_f32_fp16x3": (Layer(wgmma("128x40", 64, "8x1", STREAM + ", cluster = 1x2" + FP16X3), 300, 80, 300), (300,), 4),
     "16_f16_fp16x3": (Layer(wgmma("64x48", 64, "4x1", FP16X3), "?", 48, 100, result="f16"), (100,), 4),
     "by_threads": (Layer(wgmma("128x32", 64, "8x1"), "?", 36, 72, "bf16", "bf16"), (200, 64), 4),
+    # With operands swapped some names tell the rows of subtiles; 64 rows begin and end within those of 48.
+    "swapped_64_bf16": (Layer(wgmma("64x64", 64, "1x4"), "?", 72, 72, "bf16", "bf16"), (300, 63, 1), 4),
+    "swapped_64_bf16_whole": (Layer(wgmma("128x128", 64, "1x8"), 256, 256, 72, "bf16", "bf16"), (256,), 2),
+    "swapped_48_f16_residual": (Layer(wgmma("192x64", 64, "1x4"), 450, 72, 72, "f16", "f16", residual=True), (450,), 2),
+    "swapped_64_f16_ping_pong": (Layer(wgmma("128x64", 64, "1x4", PING_PONG), "?", 136, 72, "f16", "f16"), (400,), 2),
+    "swapped_three_columns": (Layer(wgmma("64x192", 64, "1x4", STREAM), 130, 200, 264, "bf16", "bf16"), (130,), 3),
+    "swapped_one_row": (Layer(wgmma("64x64", 64, "1x4"), 1, 72, 72, "bf16", "bf16"), (1,), 1),
+    "swapped_32_f32": (Layer(wgmma("64x64", 64, "1x4"), "?", 72, 72, "bf16"), (200, 20), 4),
+    "swapped_tf32_cluster": (Layer(wgmma("128x128", 32, "1x8", STREAM + CLUSTER), "?", 136, 136), (300,), 4),
+    "swapped_f32_fp16x3": (Layer(wgmma("64x64", 64, "1x4", FP16X3), "?", 72, 100), (150, 64), 4),
+    "swapped_by_threads": (Layer(wgmma("64x64", 64, "1x4"), "?", 68, 72, "bf16", "bf16"), (200, 64), 4),
+    "swapped_f32_by_threads": (Layer(wgmma("64x64", 64, "1x4"), "?", 67, 72, "f16"), (100,), 4),
 }
 
 
@@ -158,7 +170,7 @@ def test_moments(name, tmp_path):
     run(layer, model, ms[0])
 
 
-@pytest.mark.parametrize("name", ["64_bf16", "32_bf16_residual", "8_tf32", "32_f32_fp16x3"])
+@pytest.mark.parametrize("name", ["64_bf16", "32_bf16_residual", "8_tf32", "32_f32_fp16x3", "swapped_64_bf16"])
 def test_moments_of_unaligned_rows(name, tmp_path):
     """The kernel for pointers that are not aligned has tiles of as many rows as there are moments of."""
     layer, ms, resident = LAYERS[name]

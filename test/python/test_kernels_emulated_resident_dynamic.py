@@ -32,6 +32,7 @@ LAYERS = {
     "affine": (Dynamic(0, 72, 72, wgmma("64x32", 64, "4x1"), affine=True), 9, (200, 576), (600,)),
     "residual_before": (Dynamic(0, 72, 72, wgmma("64x32", 64, "4x1"), residual="before"), 4, (200,), (300,)),
     "two_row_blocks": (Dynamic(0, 32, 64, wgmma("256x32", 64, "8x1")), 2, (300, 512), (513,)),
+    "swapped": (Dynamic(0, 72, 72, wgmma("64x64", 64, "1x4")), 4, (100, 256), (300,)),
     "many_row_tiles": (Dynamic(0, 32, 64, wgmma("64x32", 64, "4x1")), 20, (64 * 19 + 3, 64 * 8, 1100), (64 * 20 + 1,)),
 }
 

@@ -12,7 +12,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_SM90_SUBTILEMOMENTS_H
 #define TENON_LIB_CODEGEN_CUDA_SM90_SUBTILEMOMENTS_H
 
-#include "../Tiled/TiledFrame.h"
+#include "ColumnMoments.h"
 #include "EpilogueSubtiles.h"
 
 namespace mlir::tenon {
@@ -25,16 +25,6 @@ namespace mlir::tenon {
 /// of the words, and of its lanes those with the same word a part of the rows
 /// each. A warp's loads meet no bank conflict, but for rows of 32 bytes: there
 /// its words lie in half of the banks.
-///
-/// A thread's M2 is of one pass: squares of distances from its first row, less
-/// what the mean of the distances has of them. As the row is one of n, that is
-/// at most n - 1 parts of n of the squares, so few bits cancel; sums of n = 64
-/// rows relative to one of them could lose too many. Then moments are combined
-/// with the other lanes', in f32 relative to the first row of all, or rounding
-/// a large mean would lose what rows differ by; 16 bits differ by more than
-/// that.
-///
-/// Rows that M cuts are reduced in two passes over all lanes.
 class SubtileMoments {
 public:
   SubtileMoments(TiledFrame &frame, const SubtileTensor &tensor);
@@ -48,11 +38,6 @@ public:
   void store(Value output, Value row, Value column, int64_t inTile);
 
 private:
-  /// Of a thread's rows and a column. The mean is relative to the origin, if
-  /// that is not null.
-  struct Moments {
-    Value origin, mean, m2;
-  };
   int64_t rowsOfThread() const { return EpilogueSubtiles::kRows / parts; }
   int64_t columnsOfWord() const { return 4 / tensor.elementBytes(); }
   int64_t getRow(int64_t index) const;
@@ -60,12 +45,8 @@ private:
   Value getPart();
   SmallVector<Value> getPlaces(Value memory);
   SmallVector<Value> load(Value place);
-  SmallVector<SmallVector<Value>> loadColumns(ArrayRef<Value> places);
-  Moments reduce(SmallVector<Value> values, Value origin);
-  Moments reduce(SmallVector<Value> values, Value origin,
-                 ArrayRef<Value> inRange, Value share);
-  SmallVector<Value> reduceColumns(ArrayRef<Value> places, Value left);
-  void combineParts(Moments &ofColumn);
+  ColumnMoments::Columns loadColumns(ArrayRef<Value> places);
+  ColumnMoments getReducer();
 
   TiledFrame &frame;
   KernelBuilder &b;

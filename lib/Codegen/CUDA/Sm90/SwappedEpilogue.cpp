@@ -41,6 +41,12 @@ SwappedEpilogue::SwappedEpilogue(TiledFrame &frame, TiledLinearOp op,
         EpiloguePlan::variesByRow(operand.getType()) &&
         !(copies && EpiloguePlan::variesByColumn(operand.getType())))
       perRow.push_back(operand);
+  for (auto [index, value] : llvm::enumerate(op.getYield().getValues()))
+    if (auto ofResult = value.getDefiningOp<MomentsOp>())
+      moments.emplace_back(
+          ofResult.getInput(),
+          SwappedMoments(frame, getElementTypeOrSelf(ofResult.getInput()),
+                         index));
 }
 
 Value SwappedEpilogue::getColumnInTile(int64_t number) {
@@ -58,8 +64,7 @@ Value SwappedEpilogue::getComputed() {
 void SwappedEpilogue::prepareColumns(const WorkItem &item, int64_t block) {
   const TileGeometry &geometry = frame.geometry;
   for (int64_t i = 0; i != kColumns; ++i) {
-    Value column =
-        b.add(item.column, getColumnInTile(block * kColumns + i));
+    Value column = b.add(item.column, getColumnInTile(block * kColumns + i));
     Value isInRange;
     if (geometry.hasRaggedColumns()) {
       isInRange = b.less(column, geometry.n);
@@ -76,6 +81,34 @@ void SwappedEpilogue::prepareColumns(const WorkItem &item, int64_t block) {
       finished->loadOperands(*emitters.back(), /*lanes=*/1);
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Moments
+//===----------------------------------------------------------------------===//
+
+/// `elements` of a block are stored of `value`, or words of two.
+void SwappedEpilogue::addMoments(Value value, ValueRange elements) {
+  for (auto &[of, ofResult] : moments)
+    if (of == value)
+      ofResult.add(elements);
+}
+
+/// Of each 64 rows that a subtile ends.
+void SwappedEpilogue::storeMoments(const WorkItem &item, int64_t number) {
+  int64_t count = EpilogueSubtiles::kRows, tileM = frame.geometry.tileM;
+  int64_t first = number * rows % tileM;
+  int64_t column = number * rows / tileM * kColumns;
+  for (int64_t row = first / count * count; row + count <= first + rows;
+       row += count)
+    for (auto &[of, ofResult] : moments)
+      ofResult.store(b.add(item.row, row),
+                     ArrayRef(columns).slice(column, kColumns),
+                     ArrayRef(columnsInRange).slice(column, kColumns));
+}
+
+//===----------------------------------------------------------------------===//
+// Subtiles
+//===----------------------------------------------------------------------===//
 
 /// A subtile while it is computed.
 class SwappedEpilogue::Subtile {
@@ -181,7 +214,8 @@ static void roundElements(KernelBuilder &b, Type type,
 }
 
 /// Stores the thread's elements of a block, all of which are computed first: an
-/// operand may be the buffer of a result.
+/// operand may be the buffer of a result. What is found for columns is stored
+/// later.
 void SwappedEpilogue::Subtile::storeElements(unsigned block) {
   TiledFrame &frame = epilogue.frame;
   const TileGeometry &geometry = frame.geometry;
@@ -189,9 +223,12 @@ void SwappedEpilogue::Subtile::storeElements(unsigned block) {
   SmallVector<SmallVector<Value>> elements;
   for (Value value : values) {
     elements.emplace_back();
+    if (TiledLinearOp::isOfColumns(value))
+      continue;
     for (unsigned i = 0; i != kElements; ++i)
       elements.back().push_back(getResult(value, block, i));
     roundElements(b, getElementTypeOrSelf(value), elements.back());
+    epilogue.addMoments(value, elements.back());
   }
   for (unsigned i = 0; i != kElements; ++i) {
     Value row = rows[block * kRows + i % kRows];
@@ -205,8 +242,9 @@ void SwappedEpilogue::Subtile::storeElements(unsigned block) {
         b.add(b.mul(b.toI64(row), geometry.n), epilogue.columns[column]);
     for (auto [value, output, ofValue] :
          llvm::zip_equal(values, frame.outputs, elements))
-      emitStoreLanes(b, output, place, getElementTypeOrSelf(value), ofValue[i],
-                     isInRange);
+      if (!ofValue.empty())
+        emitStoreLanes(b, output, place, getElementTypeOrSelf(value),
+                       ofValue[i], isInRange);
   }
 }
 
@@ -221,11 +259,12 @@ void SwappedEpilogue::Subtile::emitBlock(unsigned block,
        llvm::zip(copies->subtiles.operands, ofOperands))
     setElements(operand.value, block,
                 ValueRange(elements).slice(block * kElements, kElements));
-  for (SwappedFragments &result : results) {
+  for (auto [result, tensor] :
+       llvm::zip_equal(results, copies->subtiles.results)) {
     SmallVector<Value> elements;
     for (unsigned i = 0; i != kElements; ++i)
       elements.push_back(getResult(result.getUnbounded(), block, i));
-    result.store(block, elements);
+    epilogue.addMoments(tensor.value, result.store(block, elements));
   }
 }
 
@@ -256,6 +295,7 @@ void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
           i, accumulators.slice((number * blocks + i) * kElements, kElements));
     if (copies)
       copies->store(item, number);
+    storeMoments(item, number);
   }
   if (copies)
     copies->endTile();

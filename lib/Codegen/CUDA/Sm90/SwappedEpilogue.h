@@ -15,6 +15,7 @@
 #include "../ElementEmitter.h"
 #include "../Tiled/FinishedColumns.h"
 #include "SubtileCopies.h"
+#include "SwappedMoments.h"
 
 namespace mlir::tenon {
 
@@ -49,6 +50,8 @@ public:
 private:
   class Subtile;
   void prepareColumns(const WorkItem &item, int64_t block);
+  void addMoments(Value value, ValueRange elements);
+  void storeMoments(const WorkItem &item, int64_t number);
   Value getComputed();
 
   TiledFrame &frame;
@@ -59,6 +62,8 @@ private:
   const FinishedColumns *finished = nullptr;
   int64_t rows;                      ///< of a subtile
   SmallVector<BlockArgument> perRow; ///< operands that the threads load by row
+  /// Of what is stored, by the region's value.
+  SmallVector<std::pair<Value, SwappedMoments>> moments;
   /// Of the tile's columns that the thread has, two for every 64.
   SmallVector<std::unique_ptr<ElementEmitter>> emitters;
   SmallVector<Value> columns, columnsInRange; ///< theirs; i64, i1 or null

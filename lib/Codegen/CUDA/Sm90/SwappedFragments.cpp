@@ -127,14 +127,20 @@ void SwappedFragments::addWords(ArrayRef<Value> elements) {
     add(elements[2], elements[3]);
 }
 
-void SwappedFragments::store(unsigned block, ArrayRef<Value> elements) {
+SmallVector<Value> SwappedFragments::store(unsigned block,
+                                           ArrayRef<Value> elements) {
+  SmallVector<Value> written;
   if (!isNarrow()) {
-    for (auto [index, element] : llvm::enumerate(elements))
-      LLVM::StoreOp::create(b, castFloat(b, element, tensor.elementType),
-                            getElement(block, index), /*alignment=*/4);
-    return;
+    for (auto [index, element] : llvm::enumerate(elements)) {
+      written.push_back(castFloat(b, element, tensor.elementType));
+      LLVM::StoreOp::create(b, written.back(), getElement(block, index),
+                            /*alignment=*/4);
+    }
+    return written;
   }
   addWords(elements);
+  written.append(words.end() - 2, words.end());
   if (block % 2 == 1 || block + 1 == numBlocks)
     storeMatrices(block);
+  return written;
 }

@@ -34,7 +34,8 @@ public:
   Value getUnbounded() const { return bounds.getUnbounded(); }
   /// Writes the thread's 4 elements of a block. Blocks come in order; those of
   /// 16-bit elements are written two at a time, but for an odd one at the end.
-  void store(unsigned block, ArrayRef<Value> elements);
+  /// Returns what is written: elements, or of 16 bits a word for each column.
+  SmallVector<Value> store(unsigned block, ArrayRef<Value> elements);
 
 private:
   bool isNarrow() { return tensor.elementBytes() == 2; }
