@@ -25,8 +25,10 @@ ColumnStates::ColumnStates(TiledFrame &frame, ReductionEpilogueOp reduction,
   countRows(item);
 }
 
+/// How many of the lane's rows exist, and of the lanes that it meets. Rows that
+/// do not exist come last.
 void ColumnStates::countRows(const WorkItem &item) {
-  int64_t rows = frame.geometry.tileM / kBlockRows * kRows;
+  int64_t tileM = frame.geometry.tileM, rows = tileM / kBlockRows * kRows;
   if (!frame.geometry.hasRaggedRows()) {
     for (unsigned step = 0; step != std::size(kRowBits); ++step) {
       counts.push_back(b.f32(rows << step));
@@ -35,13 +37,11 @@ void ColumnStates::countRows(const WorkItem &item) {
     counts.push_back(b.f32(rows << std::size(kRowBits)));
     return;
   }
-  Value first = b.add(item.row, b.shiftLeft(b.bitAnd(frame.lane, 3), 1));
-  Value count = b.i32(0);
-  for (int64_t i = 0; i != rows; ++i) {
-    Value row = b.add(first, i / kRows * kBlockRows + i % kRows);
-    inRange.push_back(b.less(row, frame.m));
-    count = b.add(count, b.toI32(inRange.back()));
-  }
+  left =
+      b.sub(frame.m, b.add(item.row, b.shiftLeft(b.bitAnd(frame.lane, 3), 1)));
+  left = b.minSigned(b.maxSigned(left, b.i32(0)), b.i32(tileM));
+  Value blocks = b.div(left, kBlockRows), rest = b.rem(left, kBlockRows);
+  Value count = b.add(b.mul(blocks, kRows), b.min(rest, b.i32(kRows)));
   counts.push_back(arith::UIToFPOp::create(b, b.getF32Type(), count));
   for (int64_t bit : kRowBits) {
     received.push_back(b.shuffleXor(counts.back(), bit));
@@ -52,47 +52,63 @@ void ColumnStates::countRows(const WorkItem &item) {
 /// The column's first element, which the first of its lanes has.
 Value ColumnStates::getOrigin(Value first) {
   // What is no row may be no number either.
-  if (!inRange.empty())
-    first = b.select(inRange.front(), first, b.f32(0));
+  if (left)
+    first = b.select(b.less(b.i32(0), left), first, b.f32(0));
   return b.shuffleFrom(first, b.bitAnd(frame.lane, ~3));
 }
 
-/// The state of some rows: of halves before halves, so that few are held.
-ReductionState ColumnStates::reduceRows(ValueRange distances, size_t first,
-                                        size_t count) {
-  if (count == 1) {
-    Value one = b.f32(1);
-    if (!inRange.empty())
-      one = b.select(inRange[first], one, b.f32(0));
-    return {one, reduction.emitChunk(b, b.getLoc(), distances[first]), {}};
+/// How far the elements are from the origin; 0 where there is no row.
+SmallVector<Value> ColumnStates::getDistances(ValueRange elements,
+                                              Value origin) {
+  // Anew for each column: a predicate for each row would be kept otherwise.
+  Value own;
+  if (left)
+    own = b.ptxRead(b.getI32Type(), "mov.u32 $0, $1;", "=r,r", left);
+  SmallVector<Value> distances;
+  for (auto [row, element] : llvm::enumerate(elements)) {
+    Value distance = arith::SubFOp::create(b, element, origin);
+    if (own) {
+      auto inTile =
+          static_cast<int64_t>(row / kRows * kBlockRows + row % kRows);
+      distance = b.select(b.less(b.i32(inTile), own), distance, b.f32(0));
+    }
+    distances.push_back(distance);
   }
-  size_t half = (count + 1) / 2;
-  ReductionState lhs = reduceRows(distances, first, half);
-  ReductionState rhs = reduceRows(distances, first + half, count - half);
-  return {arith::AddFOp::create(b, lhs.count, rhs.count),
-          reduction.emitCombine(b, b.getLoc(), lhs.count, lhs.scalars,
-                                rhs.count, rhs.scalars),
-          {}};
+  return distances;
+}
+
+/// The state of some rows: of halves before halves, so that few are held.
+SmallVector<Value> ColumnStates::reduceRows(ArrayRef<Value> distances) {
+  if (distances.size() == 1)
+    return reduction.emitChunk(b, b.getLoc(), distances);
+  size_t half = (distances.size() + 1) / 2;
+  SmallVector<Value> lhs = reduceRows(distances.take_front(half));
+  SmallVector<Value> rhs = reduceRows(distances.drop_front(half));
+  return reduction.emitCombine(b, b.getLoc(), b.f32(half), lhs,
+                               b.f32(distances.size() - half), rhs);
+}
+
+/// Takes out again what were no rows, as zeros: by a set of a count below 0.
+SmallVector<Value> ColumnStates::removeMissing(ArrayRef<Value> state,
+                                               size_t rows) {
+  Value all = b.f32(rows), zero = b.f32(0);
+  SmallVector<Value> zeros(state.size(), zero);
+  Value missing = arith::SubFOp::create(b, counts.front(), all);
+  return reduction.emitCombine(b, b.getLoc(), all, state, missing, zeros);
 }
 
 ReductionState ColumnStates::reduce(ValueRange elements) {
   Value origin = getOrigin(elements.front());
-  SmallVector<Value> distances;
-  for (auto [row, element] : llvm::enumerate(elements)) {
-    Value distance = arith::SubFOp::create(b, element, origin);
-    if (!inRange.empty())
-      distance = b.select(inRange[row], distance, b.f32(0));
-    distances.push_back(distance);
-  }
-  ReductionState state = reduceRows(distances, 0, distances.size());
+  SmallVector<Value> distances = getDistances(elements, origin);
+  SmallVector<Value> state = reduceRows(distances);
+  if (left)
+    state = removeMissing(state, distances.size());
   for (auto [step, bit] : llvm::enumerate(kRowBits)) {
     SmallVector<Value> other;
-    for (Value scalar : state.scalars)
+    for (Value scalar : state)
       other.push_back(b.shuffleXor(scalar, bit));
-    state.scalars = reduction.emitCombine(b, b.getLoc(), counts[step],
-                                          state.scalars, received[step], other);
+    state = reduction.emitCombine(b, b.getLoc(), counts[step], state,
+                                  received[step], other);
   }
-  state.count = counts.back();
-  state.origin = origin;
-  return state;
+  return {counts.back(), state, origin};
 }

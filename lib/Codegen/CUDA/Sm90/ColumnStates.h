@@ -32,12 +32,15 @@ public:
 private:
   void countRows(const WorkItem &item);
   Value getOrigin(Value first);
-  ReductionState reduceRows(ValueRange distances, size_t first, size_t count);
+  SmallVector<Value> getDistances(ValueRange elements, Value origin);
+  SmallVector<Value> reduceRows(ArrayRef<Value> distances);
+  SmallVector<Value> removeMissing(ArrayRef<Value> state, size_t rows);
 
   TiledFrame &frame;
   KernelBuilder &b;
   ReductionEpilogueOp reduction;
-  SmallVector<Value> inRange; ///< by row of the thread; none: all are
+  /// Rows from the lane's first to the end of x; null: the tile has all.
+  Value left;
   /// Rows of a lane before each shuffle, and of what it gets then.
   SmallVector<Value> counts, received;
 };

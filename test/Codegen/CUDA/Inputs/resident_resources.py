@@ -16,8 +16,12 @@ SCHEDULES = (
     ("f32", "256x128x32", "8x1", 4, ", cluster = 2x1"),
     ("bf16", "64x256x64", "4x1", 4, ""),
     ("bf16", "128x128x64", "4x1", 5, ""),
+    ("bf16", "256x128x64", "1x8", 4, ", cluster = 1x2"),
+    ("f16", "128x256x64", "1x8", 4, ", cluster = 2x1"),
+    ("f32", "256x128x32", "1x8", 4, ", cluster = 2x1"),
+    ("bf16", "40x192x64", "1x4", 5, ""),
 )
-# M and N: tiles that fit, and tiles beyond both; of wgmma also any M.
+# M and N: tiles that fit, and tiles beyond both; of wgmma, but for swapped operands, also any M.
 SHAPES = ((3072, 6144), (3000, 4040))
 DYNAMIC = ("?", 4096)
 K = 512
@@ -67,7 +71,7 @@ def write_functions(schedule: tuple, family: str = "wgmma") -> dict[str, str]:
     """Return the functions of a schedule, by name."""
     options = re.findall(r"\w+", schedule[4])
     stem = "_".join(map(str, (*schedule[:3], *options)))
-    shapes = (*SHAPES, DYNAMIC) if family == "wgmma" else SHAPES
+    shapes = (*SHAPES, DYNAMIC) if family == "wgmma" and schedule[2].endswith("x1") else SHAPES
     layers = {
         f"{stem}_{'m' if m == '?' else m}_{n}{'_bent' * bends}": ((m, n), bends)
         for m, n in shapes
