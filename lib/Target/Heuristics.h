@@ -27,10 +27,11 @@ struct LayerProblem {
   /// Bytes of the bare product, as the library writes it.
   double productBytes = 0;
   /// Whether a training batch norm follows, how a tiled kernel is to reduce for
-  /// it, and bytes of what is reduced.
+  /// it, bytes of what is reduced, and whether that reads an operand with rows.
   bool hasNorm = false;
   ReductionMethod reduction = ReductionMethod::Separate;
   double reducedBytes = 0;
+  bool reducesRowOperand = false;
   /// Bytes of the epilogue's operands and of the results.
   double epilogueBytes = 0;
   /// Bytes of an element of each [M, N] operand and result of a tiled kernel's

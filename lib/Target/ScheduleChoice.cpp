@@ -72,6 +72,9 @@ double tenon::getTurns(const LayerProblem &problem, ScheduleAttr schedule,
 bool tenon::canRun(const LayerProblem &problem, ScheduleAttr schedule,
                    ArrayRef<const TargetSpec *> targets) {
   bool isResident = problem.reduction == ReductionMethod::Resident;
+  // Nothing with rows is there when a kernel with swapped operands reduces.
+  if (isResident && problem.reducesRowOperand && schedule.hasSwappedOperands())
+    return false;
   return llvm::all_of(targets, [&](const TargetSpec *target) {
     return findProblem(schedule, problem.tiledType, *target).empty() &&
            (!isResident || fitsTurn(problem, schedule, *target));

@@ -51,15 +51,21 @@ static constexpr int64_t kFewRowColumns[] = {128, 96, 64, 48, 32};
 /// 8 to 128 rows of 4096x4096 and 8192x8192, and 8 warps no faster than 4
 /// (benchmarks/results/sm90a_swapped.json).
 static constexpr int64_t kSwappedColumns[] = {64, 128};
-/// Those of large layers: two warpgroups have one or two blocks of 64 columns
-/// each. On an H200 tiles of 256x128 and 192x256 were the fastest for 1024 to
-/// 16384 rows (benchmarks/results/sm90a_swapped_large.json).
-static constexpr int64_t kLargeSwappedRows[] = {256, 192, 128, 240, 224,
-                                                208, 176, 160, 144};
-static constexpr int64_t kLargeSwappedColumns[] = {256, 128};
-/// From so many rows on; fewer were not measured.
-static constexpr int64_t kLeastLargeRows = 512;
-/// Of a dynamic M, which may be small: rows of the tiles that are taken else.
+/// Those of large layers: M and N, with ping-pong or by two warpgroups
+/// together. Of 16 bits on an H200 tiles of 256x128 and 192x256, and with
+/// ping-pong 192x128, were the fastest for 1024 to 16384 rows
+/// (benchmarks/results/sm90a_swapped_large.json). Smaller ones, and fewer rows,
+/// were not measured.
+static constexpr struct {
+  int64_t m, n;
+  bool pingPong;
+} kLargeSwapped[] = {
+    {256, 128, false}, {192, 256, false}, {176, 256, false}, {160, 256, false},
+    {144, 256, false}, {128, 256, false}, {192, 128, true},  {176, 128, true},
+    {160, 128, true},  {144, 128, true},  {128, 128, true},  {128, 192, true},
+};
+static constexpr int64_t kLeastLargeRows = 1024;
+/// Of a dynamic M, which may be small, a tile has as many rows as others have.
 static constexpr int64_t kMaxDynamicRows = 128;
 /// Clusters, for tiles that are taller than wide the other way round: what the
 /// blocks share should be the larger part.
@@ -150,8 +156,9 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
       int64_t cluster[] = {wide[0], wide[1]};
       if (form.m > columns)
         std::swap(cluster[0], cluster[1]);
-      if (!fillsCluster(problem, form, columns, cluster) ||
-          (mayHaveAnyWave && !streamK))
+      // With swapped operands it was not faster.
+      bool isLeftOut = mayHaveAnyWave ? !streamK : streamK && form.isSwapped;
+      if (isLeftOut || !fillsCluster(problem, form, columns, cluster))
         continue;
       if (ScheduleAttr schedule =
               buildSchedule(problem, form, columns, cluster, streamK, targets))
@@ -180,23 +187,19 @@ static void addSwappedCandidates(const LayerProblem &problem,
 }
 
 /// What large layers gain is power, so the clock. Elements that are finished
-/// one by one spill with such tiles; tf32, other methods and tiles that wait
-/// for others were not measured.
+/// one by one spill with such tiles; tf32 and other methods were not measured.
 static void
 addLargeSwappedCandidates(const LayerProblem &problem,
                           ArrayRef<const TargetSpec *> targets,
                           SmallVectorImpl<ScheduleAttr> &candidates) {
   if (problem.m < kLeastLargeRows || problem.n % 8 != 0 ||
-      problem.method != ProductMethod::Direct || problem.tiledType.isF32() ||
-      problem.reduction == ReductionMethod::Resident)
+      problem.method != ProductMethod::Direct || problem.tiledType.isF32())
     return;
-  for (int64_t rows : kLargeSwappedRows)
-    for (int64_t columns : kLargeSwappedColumns)
-      if (!problem.hasDynamicRows || rows <= kMaxDynamicRows)
-        addCandidates(problem,
-                      {rows, /*warps=*/8, /*pingPong=*/false,
-                       /*isSwapped=*/true},
-                      columns, targets, candidates);
+  for (auto [m, n, pingPong] : kLargeSwapped)
+    if (!problem.hasDynamicRows || m <= kMaxDynamicRows)
+      addCandidates(problem,
+                    {m, pingPong ? 4 : 8, pingPong, /*isSwapped=*/true}, n,
+                    targets, candidates);
 }
 
 static SmallVector<ScheduleAttr>

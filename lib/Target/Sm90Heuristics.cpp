@@ -37,8 +37,8 @@ static constexpr double kSplitCopyShare = 1.0 / 24,
                         kSplitMemoryShare = 1.0 / 12;
 /// How much longer products take without a second warpgroup.
 static constexpr double kAloneFactor = 1.07;
-/// How much longer large ones of 16 bits take by two warpgroups where operands
-/// are not swapped: more power, so a lower clock. Fitted to
+/// How much longer large ones of 16 bits take where operands are not swapped:
+/// more power, so a lower clock. Fitted to
 /// benchmarks/results/sm90a_swapped_large.json.
 static constexpr double kSwappedGain = 1.033;
 /// From one of a block's tiles to the next.
@@ -88,8 +88,7 @@ static bool isPromoted(const LayerProblem &problem) {
 /// Whether what is known of power holds: nothing else was measured.
 static bool isSwappedLarge(const LayerProblem &problem, ScheduleAttr schedule) {
   return schedule.hasSwappedOperands() && !isFewRows(problem) &&
-         !problem.tiledType.isF32() &&
-         schedule.getNumThreads() == 2 * kWarpgroupThreads;
+         !problem.tiledType.isF32();
 }
 
 /// The part of wgmma's rate that a schedule reaches. Shared memory gives 128

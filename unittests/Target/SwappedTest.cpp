@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels of family wgmma for few rows: with swapped operands or without.
+// Kernels of family wgmma with swapped operands or without: for few rows, and
+// for large layers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,7 +91,7 @@ TEST_F(SwappedTest, Chosen) {
   // Tiles of 64 rows that are all there need no partial ones.
   EXPECT_FALSE(choose(getProblem(64, 4096, 4096)).hasSwappedOperands());
   EXPECT_FALSE(choose(getProblem(128, 4096, 4096)).hasSwappedOperands());
-  EXPECT_FALSE(choose(getProblem(1024, 4096, 4096)).hasSwappedOperands());
+  EXPECT_FALSE(choose(getProblem(512, 4096, 4096)).hasSwappedOperands());
 }
 
 /// Of benchmarks/results/sm90a_swapped.json, less the 2.4 us that a launch in a
@@ -127,4 +128,81 @@ TEST_F(SwappedTest, MissingRows) {
   // Few blocks do not wait for each other.
   EXPECT_LT(predict(getProblem(8, 64, 64), kTall),
             1.1 * predict(getProblem(64, 64, 64), kTall));
+}
+
+TEST_F(SwappedTest, LargeListed) {
+  LayerProblem problem = getProblem(1024, 4096, 4096);
+  unsigned all = countSwapped(problem);
+  EXPECT_GT(all, 0u);
+  for (ScheduleAttr schedule : listWgmmaSchedules(problem, {target})) {
+    if (!schedule.hasSwappedOperands())
+      continue;
+    EXPECT_EQ(schedule.getWarps()[1], schedule.getPingPong() ? 4 : 8);
+    EXPECT_GE(getAccumulators(schedule), 128);
+    EXPECT_FALSE(schedule.getStreamK());
+  }
+  EXPECT_EQ(countSwapped(getProblem(1023, 4096, 4096)), 0u);
+  EXPECT_EQ(countSwapped(getProblem(1024, 4100, 4096)), 0u);
+  // A dynamic M may be small, and have any wave.
+  problem.hasDynamicRows = true;
+  for (ScheduleAttr schedule : listWgmmaSchedules(problem, {target}))
+    if (schedule.hasSwappedOperands()) {
+      EXPECT_EQ(schedule.getTile()[0], 128);
+      EXPECT_TRUE(schedule.getStreamK());
+    }
+  // Three tiles, each in three kinds of clusters.
+  EXPECT_EQ(countSwapped(problem), 9u);
+}
+
+/// What was not measured, or cannot be.
+TEST_F(SwappedTest, LargeLeftOut) {
+  LayerProblem problem = getProblem(1024, 4096, 4096);
+  unsigned all = countSwapped(problem);
+  problem.tiledType = Float32Type::get(&parser.context);
+  EXPECT_EQ(countSwapped(problem), 0u);
+  problem.tiledType = Float16Type::get(&parser.context);
+  EXPECT_EQ(countSwapped(problem), all);
+  problem.method = ProductMethod::FP16;
+  EXPECT_EQ(countSwapped(problem), 0u);
+  problem.method = ProductMethod::Direct;
+  // What waits for others has no ping-pong, and fewer accumulators.
+  problem.hasNorm = true;
+  problem.reduction = ReductionMethod::Separate;
+  EXPECT_EQ(countSwapped(problem), all);
+  problem.reduction = ReductionMethod::Resident;
+  EXPECT_LT(countSwapped(problem), all);
+  EXPECT_TRUE(choose(problem).hasSwappedOperands());
+}
+
+/// Of benchmarks/results/sm90a_swapped_large.json, launches in a graph.
+TEST_F(SwappedTest, LargeTimesAsMeasured) {
+  const StringRef wide =
+      "tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, "
+      "blocks = 1, cluster = 2x1";
+  const StringRef tall =
+      "tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, "
+      "blocks = 1, cluster = 1x2";
+  const StringRef largest =
+      "tile = 192x256x64, warps = 1x8, stages = 3, swizzle = 128, raster = 8, "
+      "blocks = 1, cluster = 2x1";
+  const StringRef inTurn =
+      "tile = 192x128x64, warps = 4x1, stages = 5, swizzle = 128, raster = 8, "
+      "blocks = 1, cluster = 1x2, ping_pong = true";
+  struct {
+    int64_t m, n;
+    StringRef schedule;
+    double measured;
+  } cases[] = {
+      {1024, 8192, wide, 171.6},     {1024, 8192, tall, 166.8},
+      {4096, 4096, wide, 176.7},     {4096, 4096, tall, 169.3},
+      {8192, 8192, largest, 1307.4}, {8192, 8192, inTurn, 1324.6},
+      {16384, 4096, largest, 673.7}, {16384, 4096, inTurn, 668.9},
+  };
+  for (auto &[m, n, schedule, measured] : cases)
+    EXPECT_NEAR(predict(getProblem(m, n, n), schedule), measured,
+                0.05 * measured)
+        << m << " " << schedule.str();
+  // The fastest is chosen.
+  EXPECT_EQ(choose(getProblem(1024, 8192, 8192)), parser.parse(tall));
+  EXPECT_EQ(choose(getProblem(4096, 4096, 4096)), parser.parse(tall));
 }

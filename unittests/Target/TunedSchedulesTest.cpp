@@ -56,8 +56,8 @@ constexpr llvm::StringLiteral
     kSlow("wgmma, tile = 64x8x64, warps = 4x1, stages = 2, swizzle = 128, "
           "raster = 1, blocks = 1");
 constexpr llvm::StringLiteral
-    kFast("wgmma, tile = 128x256x64, warps = 8x1, stages = 3, swizzle = 128, "
-          "raster = 16, blocks = 1, stream_k = true, cluster = 2x1");
+    kFast("wgmma, tile = 256x128x64, warps = 1x8, stages = 3, swizzle = 128, "
+          "raster = 16, blocks = 1, stream_k = true, cluster = 1x2");
 
 constexpr llvm::StringLiteral
     kSwapped("wgmma, tile = 16x128x64, warps = 1x4, stages = 10, swizzle = "

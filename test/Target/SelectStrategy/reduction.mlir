@@ -22,7 +22,7 @@
 
 // Two turns of waiting cost less than one more pass.
 // CHECK-LABEL: @few_turns
-// CHECK: #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, cluster = 2x1, reduction = resident>
+// CHECK: #tenon.schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1, cluster = {{[12]x[12]}}, reduction = resident>
 // WHY: Function=few_turns | Reason="the batch norm too; resident by direct {{[0-9.]+}} us; two_phase by direct {{[0-9.]+}} us; tuned: wgmma, {{.*}}Remark="tiled:
 // TWO-LABEL: @few_turns
 // TWO: reduction = two_phase>
