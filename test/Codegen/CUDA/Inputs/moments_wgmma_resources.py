@@ -8,7 +8,7 @@ import re
 from wgmma_assembly import check
 
 # Types of x and w (or the method that halves them) and of the result; the tile, warps, stages, and what else is to be
-# said. Subtiles of 168 columns of f32 are of 8.
+# said. Subtiles of 168 columns of f32 are of 8. The last have operands swapped.
 SCHEDULES = (
     ("bf16", "bf16", "128x256x64", "8x1", 4, ", cluster = 2x1"),
     ("f32", "f32", "256x128x32", "8x1", 4, ", stream_k = true, cluster = 1x2"),
@@ -18,6 +18,11 @@ SCHEDULES = (
     ("fp16x3", "f32", "128x168x64", "8x1", 5, ", cluster = 1x2"),
     ("fp16x3", "f32", "128x192x64", "8x1", 4, ", stream_k = true"),
     ("fp16x3", "f16", "64x192x64", "4x1", 6, ", ping_pong = true"),
+    ("bf16", "bf16", "192x128x64", "1x4", 5, ", cluster = 1x2, ping_pong = true"),
+    ("f16", "f16", "192x256x64", "1x8", 3, ", cluster = 2x1"),
+    ("bf16", "f32", "192x256x64", "1x8", 3, ", stream_k = true, cluster = 2x1"),
+    ("f32", "f32", "256x128x32", "1x8", 4, ", stream_k = true, cluster = 1x2"),
+    ("fp16x3", "f32", "192x128x64", "1x8", 4, ", stream_k = true"),
 )
 # M and N: tiles that fit, and tiles beyond both.
 SHAPES = ((4096, 4032), ("?", 4040))

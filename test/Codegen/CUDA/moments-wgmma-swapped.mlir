@@ -1,0 +1,78 @@
+// Moments that a wgmma kernel gives with operands swapped: of elements that are in registers, where four lanes have a
+// column's rows.
+// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+
+// The moments' output has no tensor map.
+// CHECK-LABEL: func.func @whole(
+// CHECK: @whole_tiled {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
+// CHECK: llvm.func @whole_tiled(
+// Pairs of rows as they are rounded to be stored: of one column, then of the other.
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: %[[FIRST:.*]] = llvm.bitcast %[[PAIR:.*]] : vector<2xbf16> to i32
+// CHECK: %[[OTHER:.*]] = llvm.bitcast %[[OTHER_PAIR:.*]] : vector<2xbf16> to i32
+// CHECK: nvvm.stmatrix %{{.*}}, %[[FIRST]], %[[OTHER]],
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+// Nothing is read back. Of each column 8 pairs, and with all rows there the number of them is known.
+// CHECK-NOT: {{llvm.load|arith.divf|nvvm.shfl}}
+// CHECK: llvm.bitcast %[[PAIR]] : vector<2xbf16> to vector<1xi32>
+// CHECK-COUNT-7: llvm.bitcast {{.*}} : vector<2xbf16> to vector<1xi32>
+// CHECK: llvm.bitcast %[[OTHER_PAIR]] : vector<2xbf16> to vector<1xi32>
+// CHECK-COUNT-7: llvm.bitcast {{.*}} : vector<2xbf16> to vector<1xi32>
+// CHECK-COUNT-15: arith.subf
+// CHECK-COUNT-16: llvm.intr.fma
+// CHECK-COUNT-15: arith.subf
+// CHECK-COUNT-16: llvm.intr.fma
+// Two steps of Chan's rule; one lane stores the mean, its neighbour M2.
+// CHECK-COUNT-2: nvvm.shfl.sync{{ +}}bfly {{.*}}, %c1_i32, %
+// CHECK: llvm.intr.fma
+// CHECK-COUNT-2: nvvm.shfl.sync{{ +}}bfly {{.*}}, %c2_i32, %
+// CHECK: llvm.intr.fma
+// CHECK: st.global.b32
+// CHECK-COUNT-4: nvvm.shfl.sync{{ +}}bfly
+// CHECK: st.global.b32
+// CHECK-NOT: {{st.global|nvvm.shfl.sync +bfly}}
+// CHECK: llvm.func @whole_tiled_unaligned(
+func.func @whole(%x: memref<512x1024xbf16>, %w: memref<256x1024xbf16>, %y: memref<512x256xbf16>, %m: memref<16x256xf32>) {
+  tenon.tiled_linear %x, %w : memref<512x1024xbf16>, memref<256x1024xbf16>
+      epilogue(%acc: tensor<512x256xbf16>) outs(%y: memref<512x256xbf16>, %m: memref<16x256xf32>)
+      schedule<wgmma, tile = 64x64x64, warps = 1x4, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase> {
+    %p = tenon.moments %acc {rows = 64} : tensor<512x256xbf16> -> tensor<16x256xf32>
+    tenon.yield %acc, %p : tensor<512x256xbf16>, tensor<16x256xf32>
+  }
+  return
+}
+
+// -----
+
+// f32: relative to the first of the 64 rows, which the first of the four lanes has, so that a mean has two words. Two
+// subtiles of 32 rows have moments together. Of rows that M cuts those beyond it do not count.
+// CHECK-LABEL: func.func @ragged(
+// CHECK: #tenon.tensor_map<box = 32x32, swizzle = 128>]
+// CHECK: llvm.func @ragged_tiled(
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-COUNT-32: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
+// CHECK-COUNT-2: nvvm.shfl.sync{{ +}}idx {{.*}} : f32 -> f32
+// CHECK: %[[PARTLY:.*]] = arith.cmpi slt, %[[LEFT:.*]], %c64_i32
+// CHECK: scf.if %[[PARTLY]] -> (f32, f32, f32, f32) {
+// CHECK: %[[SOME:.*]] = arith.maxsi %[[LEFT]], %c1_i32
+// CHECK: arith.divf
+// CHECK-COUNT-16: arith.cmpi slt, %{{.*}}, %[[SOME]]
+// CHECK-COUNT-2: nvvm.shfl.sync{{ +}}bfly
+// CHECK: } else {
+// CHECK-NOT: {{arith.divf|nvvm.shfl}}
+// CHECK: }
+// CHECK-COUNT-4: nvvm.shfl.sync{{ +}}bfly
+// CHECK: st.global.b32
+// CHECK-COUNT-4: nvvm.shfl.sync{{ +}}bfly
+// CHECK: st.global.b32
+// CHECK-NOT: {{st.global|nvvm.shfl.sync +bfly}}
+// CHECK: llvm.func @ragged_tiled_unaligned(
+func.func @ragged(%x: memref<?x1024xbf16>, %w: memref<72x1024xbf16>, %y: memref<?x72xf32>, %m: memref<?x72xf32>) {
+  tenon.tiled_linear %x, %w : memref<?x1024xbf16>, memref<72x1024xbf16>
+      epilogue(%acc: tensor<?x72xf32>) outs(%y: memref<?x72xf32>, %m: memref<?x72xf32>)
+      schedule<wgmma, tile = 64x64x64, warps = 1x4, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase> {
+    %p = tenon.moments %acc {rows = 64} : tensor<?x72xf32> -> tensor<?x72xf32>
+    tenon.yield %acc, %p : tensor<?x72xf32>, tensor<?x72xf32>
+  }
+  return
+}
