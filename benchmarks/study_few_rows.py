@@ -27,11 +27,12 @@ from tenon.bench.source import Problem
 from torch_tables import markdown
 
 MOST_ROWS, MMA_ROWS = 64, 16
-TIMED = ("sm90a_few_rows", "auto", "sm80", "sm80_tiles", "sm80_few_rows")
+TIMED = ("sm90a_few_rows", "sm90a_few_rows_auto", "auto", "sm80", "sm80_tiles", "sm80_few_rows")
 WAYS = ("burst", "single")
 PREDICTED = re.compile(r"([\d.]+) us tiled, ([\d.]+) us by the library")
 CHOSEN = re.compile(r"strategy = #tenon\.strategy<(\w+)>")
 SCHEDULE = re.compile(r"schedule = #tenon\.schedule<([^>]*)>")
+RASTER = re.compile(r"raster = \d+, ")  # makes no difference to one row of tiles
 BEGIN, END = "<!-- study_few_rows: begin -->", "<!-- study_few_rows: end -->"
 
 
@@ -51,11 +52,11 @@ def microseconds(contender: dict, way: str) -> float:
     return contender["times"][way]["median_ms"] * 1e3
 
 
-def schedules(case: dict) -> Iterator[tuple[str, dict]]:
-    """Give the mma_sync schedules that were written in a case, and what they took."""
+def schedules(case: dict, family: str) -> Iterator[tuple[str, dict]]:
+    """Give the schedules of a family that were written in a case, and what they took."""
     for contender in case["contenders"]:
         schedule = contender.get("options", {}).get("schedule", "") if contender["tenon"] else ""
-        if schedule.startswith("mma_sync") and contender["strategy"] == "tiled":
+        if schedule.startswith(family) and contender["strategy"] == "tiled":
             yield schedule, contender
 
 
@@ -76,12 +77,14 @@ def measured(case: dict, strategy: str, schedule: str, timed: list[dict]) -> tup
     if before["strategy"] == "tiled" and f"tiles of {tile} " in before["remarks"][0]:
         return before, before
     for other in timed:
-        if name(other) == name(case) and other["model"] == case["model"]:
+        if name(other) == name(case) and other["model"] == case["model"] and not other["flush"]:
             then = [
-                one for one in other["contenders"] if one["name"] == "auto" and one["strategy"] == before["strategy"]
+                one
+                for one in other["contenders"]
+                if one["name"] in ("auto", "library") and one["strategy"] == before["strategy"] == "library"
             ]
-            for found_schedule, contender in schedules(other):
-                if found_schedule == schedule and then:
+            for found_schedule, contender in schedules(other, schedule.partition(",")[0]):
+                if RASTER.sub("", found_schedule) == RASTER.sub("", schedule) and then:
                     return then[0], contender
     return None
 
@@ -89,7 +92,7 @@ def measured(case: dict, strategy: str, schedule: str, timed: list[dict]) -> tup
 def row(case: dict, timed: list[dict]) -> str:
     """One row: what was chosen, what is, and the times of both."""
     strategy, schedule = choose(case)
-    chosen = schedule.split(", swizzle")[0] if schedule.startswith("mma_sync") else strategy
+    chosen = schedule.split(", swizzle")[0] or strategy
     before = next(one for one in case["contenders"] if one["name"] == "auto")["strategy"]
     pair = measured(case, strategy, schedule, timed)
     if not pair:
@@ -110,7 +113,7 @@ def errors(cases: list[dict], rows: range) -> list[float]:
     for case in cases:
         if case["m"] not in rows:
             continue
-        for schedule, contender in schedules(case):
+        for schedule, contender in schedules(case, "mma_sync"):
             if "blocks = 1" in schedule:
                 _, remarks = ask(source(case), f"targets=sm_90a strategy=tiled schedule='{schedule}'")
                 predicted = float(PREDICTED.search(remarks).group(1))

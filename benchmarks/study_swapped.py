@@ -4,9 +4,8 @@
 # ruff: noqa: RUF001
 """What swapped operands give for few rows on sm_90a, and how well that is predicted: needs no GPU.
 
-Each schedule was timed in a CUDA graph, cuBLAS's bare product beside it; predictions are of bursts. What a graph takes
-longer is found from cuBLAS's product, which was measured both ways. docs/Rationale.md has the tables that --report
-writes there.
+First every schedule was timed in a CUDA graph, cuBLAS's bare product beside it; then auto and some schedules beside the
+library, in bursts and alone. docs/Rationale.md has the tables that --report writes there.
 
 Usage: study_swapped.py benchmarks/results [--report docs/Rationale.md]
 """
@@ -15,26 +14,17 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean
 
 import study
-from study_few_rows import CHOSEN, SCHEDULE, source
-from study_schedules import MODEL, ask, predict, spread
+from study_few_rows import CHOSEN, RASTER, SCHEDULE, WAYS, microseconds, source
+from study_schedules import ask, predict, spread
 from torch_tables import markdown
 
 BEGIN, END = "<!-- study_swapped: begin -->", "<!-- study_swapped: end -->"
-WIDE = 256  # columns of tiles that are not considered
-
-
-def name(case: dict) -> tuple:
-    """Return what tells cases apart."""
-    return case["dtype"], case["m"], case["n"], case["k"]
-
-
-def model(case: dict) -> str:
-    """Return the layer of a case."""
-    return source(case | {"model": MODEL, "output": case["dtype"]})
+COLUMNS = 64  # of the tiles that are considered
 
 
 def is_swapped(schedule: str) -> bool:
@@ -52,20 +42,22 @@ def product(case: dict) -> float:
     return mean([case["library"]["cublas"], *(each["cublas"] for each in case["schedules"].values())])
 
 
-def excess(cases: list[dict], bursts: list[dict]) -> float:
-    """Return how much longer a launch in a graph takes than one of a burst."""
-    found = {name(case): case["cublas"]["burst"] for case in bursts}
-    return mean(product(case) - found[name(case)] for case in cases if name(case) in found)
-
-
-def errors(cases: list[dict], longer: float) -> list[float]:
-    """Return the logarithms of predicted over measured times of swapped schedules."""
+def errors(cases: list[dict]) -> list[float]:
+    """Return the logarithms of predicted over measured bursts of swapped schedules of the width that is considered."""
     return [
-        math.log(predict(model(case), schedule)[0] / (each["graph"] - longer))
+        math.log(predict(source(case), schedule)[0] / microseconds(contender, "burst"))
         for case in cases
-        for schedule, each in case["schedules"].items()
-        if is_swapped(schedule) and columns(schedule) < WIDE
+        if not case["flush"]
+        for schedule, contender in written(case)
+        if is_swapped(schedule) and columns(schedule) == COLUMNS
     ]
+
+
+def written(case: dict) -> Iterator[tuple[str, dict]]:
+    """Give the schedules that were written in a case, and what they took."""
+    for contender in case["contenders"]:
+        if schedule := contender.get("options", {}).get("schedule"):
+            yield schedule, contender
 
 
 def best(case: dict, *, swapped: bool) -> str:
@@ -77,34 +69,62 @@ def best(case: dict, *, swapped: bool) -> str:
     return f"{family}{tile} {times[schedule]:.1f}"
 
 
-def choose(case: dict) -> str:
-    """Return what auto chooses: the library, or a tile."""
-    text, _ = ask(model(case), "targets=sm_90a")
-    if CHOSEN.search(text).group(1) == "library":
-        return "library"
-    schedule = SCHEDULE.search(text).group(1)
-    return schedule.partition("tile = ")[2].partition(",")[0] + (", swapped" if is_swapped(schedule) else "")
+def choose(layer: str) -> str:
+    """Return what auto chooses: the library, or a schedule."""
+    text, _ = ask(layer, "targets=sm_90a")
+    return "library" if CHOSEN.search(text).group(1) == "library" else SCHEDULE.search(text).group(1)
+
+
+def shorten(schedule: str) -> str:
+    """Return a tile and what is special of it."""
+    if schedule == "library":
+        return schedule
+    tile = schedule.partition("tile = ")[2].partition(",")[0]
+    return tile + (", swapped" if is_swapped(schedule) else "") + (", stream-K" if "stream_k" in schedule else "")
 
 
 def row(case: dict) -> str:
     """One row: what was measured in a graph, and what auto chooses."""
     return (
         f"{case['m']}×{case['n']}×{case['k']} | {product(case):.1f} | {case['library']['graph']:.1f} "
-        f"| {best(case, swapped=False)} | {best(case, swapped=True)} | {choose(case)}"
+        f"| {best(case, swapped=False)} | {best(case, swapped=True)}"
     )
+
+
+def find(case: dict, schedule: str) -> dict | None:
+    """Return what was measured of auto's choice; a raster makes no difference to one row of tiles."""
+    if schedule == "library":
+        return next(one for one in case["contenders"] if one["name"] == "library")
+    ours = RASTER.sub("", schedule)
+    return next((one for other, one in written(case) if RASTER.sub("", other) == ours), None)
+
+
+def beside(case: dict) -> str:
+    """One row: the library, and what auto chooses now."""
+    chosen = choose(source(case))
+    library, ours = find(case, "library"), find(case, chosen)
+    cells = [f"{case['m']}×{case['n']}×{case['k']} {case['dtype']}{', cold L2' if case['flush'] else ''}"]
+    for one in (library, ours):
+        cells.append(" / ".join(f"{microseconds(one, way):.1f}" for way in WAYS) if one else "not measured")
+    ratio = max(microseconds(ours, way) / microseconds(library, way) for way in WAYS) if ours else None
+    return " | ".join([*cells[:2], shorten(chosen), cells[2], f"{ratio:.2f}" if ratio else "–"])
 
 
 def report(folder: Path) -> list[str]:
     """Return the tables."""
-    cases = study.read_cases(folder / "sm90a_swapped.json")
-    longer = excess(cases, study.read_cases(folder / "sm90a_schedules.json"))
-    found = errors(cases, longer)
-    first = "M×N×K bf16 | product, µs | library | fastest of those not swapped | fastest swapped | auto chooses"
-    rows = [
-        f"a launch in a graph takes longer than in a burst | {longer:.1f} µs",
-        f"error of the times predicted of {len(found)} swapped schedules, rms | {spread(found)}",
+    graphs, cases = (study.read_cases(folder / f"{stem}.json") for stem in ("sm90a_swapped", "sm90a_few_rows_auto"))
+    found = errors(cases)
+    return [
+        *markdown(
+            "M×N×K bf16 | product, µs | library | fastest of those not swapped | fastest swapped", map(row, graphs)
+        ),
+        "",
+        *markdown(
+            "M×N×K | library, µs, bursts / alone | auto chooses | µs | ratio, the worse of both", map(beside, cases)
+        ),
+        "",
+        f"Of {len(found)} swapped schedules of {COLUMNS} columns predicted bursts err by {spread(found)}, rms.",
     ]
-    return [*markdown(first, map(row, cases)), "", *markdown("of predictions | ", rows)]
 
 
 def main() -> None:

@@ -47,10 +47,10 @@ static constexpr int64_t kSplitColumns[] = {192, 184, 176, 168, 160, 152, 144,
 /// 8192x8192, and 64x64 0.077 to 0.103 ms. Others are not considered.
 static constexpr Form kFewRowForm{64, 4, false};
 static constexpr int64_t kFewRowColumns[] = {128, 96, 64, 48, 32};
-/// Those with swapped operands. On an H200 tiles of 256 columns were slower for
-/// 8 to 128 rows of 4096x4096 and 8192x8192, and 8 warps no faster than 4
-/// (benchmarks/results/sm90a_swapped.json).
-static constexpr int64_t kSwappedColumns[] = {64, 128};
+/// Those with swapped operands and few rows. On an H200 tiles of 128 columns
+/// were slower or as fast for 1 to 128 rows, and 8 warps no faster than 4
+/// (benchmarks/results/sm90a_swapped.json, sm90a_few_rows_auto.json).
+static constexpr int64_t kSwappedColumns = 64;
 /// Those of large layers: M and N, with ping-pong or by two warpgroups
 /// together. Of 16 bits on an H200 tiles of 256x128 and 192x256, and with
 /// ping-pong 192x128, were the fastest for 1024 to 16384 rows
@@ -166,24 +166,26 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
     }
 }
 
-/// With swapped operands a tile has hardly more rows than there are. Tiles that
-/// wait for others were not measured so.
+/// With swapped operands a tile has hardly more rows than there are. More than
+/// a wave of them was no faster than the library for 4x11008x4096 and
+/// 48x14336x4096; tiles that are reduced were not measured.
 static void addSwappedCandidates(const LayerProblem &problem,
                                  ArrayRef<const TargetSpec *> targets,
                                  SmallVectorImpl<ScheduleAttr> &candidates) {
-  if (!isFewRows(problem) || problem.reduction == ReductionMethod::Resident)
+  if (!isFewRows(problem) || problem.reduction == ReductionMethod::TwoPhase ||
+      problem.reduction == ReductionMethod::Resident)
     return;
+  int64_t tiles = llvm::divideCeil(problem.n, kSwappedColumns);
+  for (const TargetSpec *target : targets)
+    if (tiles > target->multiprocessors)
+      return;
   Form form{static_cast<int64_t>(llvm::alignTo(problem.m, 8)), /*warps=*/4,
             /*pingPong=*/false, /*isSwapped=*/true};
-  for (bool streamK : {true, false})
-    for (int64_t columns : kSwappedColumns) {
-      int64_t accumulators = form.m * columns / kWarpgroupThreads;
-      if (problem.n % 8 != 0 && accumulators > kMaxUnalignedAccumulators)
-        continue;
-      if (ScheduleAttr schedule = buildSchedule(
-              problem, form, columns, /*cluster=*/{1, 1}, streamK, targets))
-        candidates.push_back(schedule);
-    }
+  for (bool streamK : {false, true})
+    if (ScheduleAttr schedule =
+            buildSchedule(problem, form, kSwappedColumns, /*cluster=*/{1, 1},
+                          streamK, targets))
+      candidates.push_back(schedule);
 }
 
 /// What large layers gain is power, so the clock. Elements that are finished

@@ -54,12 +54,13 @@ struct ExchangeTimes {
 
 static constexpr ExchangeTimes kExchange{2.2e-6, 0.2e-6, 4e12};
 
-// Those of few rows are fitted to benchmarks/results/sm90a_swapped.json, and to
-// what sm90a_schedules.json has of at most kFewRows rows.
+// Those of few rows are fitted to benchmarks/results/sm90a_few_rows_auto.json
+// and sm90a_swapped.json, and to what sm90a_schedules.json has of at most
+// kFewRows rows.
 
 /// Rows of x at most, beside which w is nearly all that is read.
 static constexpr int64_t kFewRows = 128;
-static constexpr ExchangeTimes kFewRowsExchange{1.3e-6, 0.4e-6, 1e13};
+static constexpr ExchangeTimes kFewRowsExchange{0.9e-6, 0.4e-6, 1e13};
 /// What a kernel and memory take from each other, and how much faster L2 is
 /// read than memory.
 static constexpr double kFewRowsMemoryShare = 0.15, kFewRowsL2Factor = 1.7;

@@ -29,9 +29,11 @@ static constexpr double kFewRowsRatio = 0.5;
 /// high: cuBLAS took 8.9 us for 64x4096x4096 on an H200, not 11.8.
 static constexpr double kWgmmaRatio = 1.0, kWgmmaBareRatio = 0.8,
                         kFewRowsBareRatio = 0.75;
-/// Rows below which the library is left as mma_sync leaves it, or where its own
-/// epilogue does all, and for split products, by kFewRowsRatio.
+/// Rows below which that is so for split products and where the library's own
+/// epilogue does all; what was measured of others with swapped operands bears
+/// kFewRowsWgmmaRatio out (benchmarks/results/sm90a_few_rows_auto.json).
 static constexpr int64_t kLeastRows = 64;
+static constexpr double kFewRowsWgmmaRatio = 0.95;
 
 /// The same of precision fp32. Of one row cuBLAS errs less than split products
 /// do, which there were 1.2 times as fast on an H200; of 2 to 128 rows it erred
@@ -61,7 +63,7 @@ double tenon::getLimit(const LayerProblem &problem,
   bool isBare = isWgmma && problem.libraryDoesAll;
   if (problem.m < (problem.isFp32 ? kFewFp32Rows : kLeastRows) &&
       !choice.isTuned && (isWgmma || isSplit))
-    return isBare || isSplit ? kFewRowsRatio : kMmaSyncRatio;
+    return isBare || isSplit ? kFewRowsRatio : kFewRowsWgmmaRatio;
   if (!isWgmma)
     return kMmaSyncRatio;
   if (!isBare)

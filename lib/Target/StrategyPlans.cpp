@@ -77,7 +77,7 @@ void StrategySelector::addMiss(ReductionMethod reduction,
 }
 
 /// Keeps the plan for this method and reduction if it is better than those
-/// before.
+/// before, by what each may take of the library's time.
 LogicalResult StrategySelector::planReduction(ProductMethod method,
                                               ReductionMethod reduction) {
   bool isOfNorm = reduction != ReductionMethod::Separate;
@@ -116,7 +116,14 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
                                 stringifyReductionMethod(reduction),
                                 stringifyProductMethod(method),
                                 next->choice.predictions.front().seconds * 1e6);
-  if (!best || next->choice.getWorstRatio() < best->choice.getWorstRatio())
+  // Less is known of some kernels of wgmma than of others.
+  auto getShare = [](const Plan &plan) {
+    const ScheduleChoice &choice = plan.choice;
+    bool isWgmma = choice.schedule.getFamily() == KernelFamily::Wgmma;
+    return choice.getWorstRatio() /
+           (isWgmma ? getLimit(plan.problem, choice) : 1);
+  };
+  if (!best || getShare(*next) < getShare(*best))
     best = std::move(next);
   return success();
 }
