@@ -172,6 +172,13 @@ TEST_F(SwappedTest, LargeLeftOut) {
   problem.hasNorm = true;
   problem.reduction = ReductionMethod::Separate;
   EXPECT_EQ(countSwapped(problem), all);
+  // Moments are of 64 rows.
+  problem.reduction = ReductionMethod::TwoPhase;
+  EXPECT_GT(countSwapped(problem), 0u);
+  EXPECT_LT(countSwapped(problem), all);
+  for (ScheduleAttr schedule : listWgmmaSchedules(problem, {target}))
+    EXPECT_EQ(schedule.getTile()[0] % 64, 0);
+  EXPECT_TRUE(choose(problem).hasSwappedOperands());
   problem.reduction = ReductionMethod::Resident;
   EXPECT_LT(countSwapped(problem), all);
   EXPECT_TRUE(choose(problem).hasSwappedOperands());
