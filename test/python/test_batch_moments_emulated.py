@@ -17,6 +17,7 @@ TWO_PHASE, INPUT_MOMENTS, K, EPS = ", reduction = two_phase", ", reduction = inp
 LAYERS = {
     "mma_bf16": ("sm_80", mma_sync(64, TWO_PHASE), "bf16", "", 40),
     "wgmma_bf16": ("sm_90a", wgmma("64x16", 64, "4x1", TWO_PHASE), "bf16", "", 40),
+    "wgmma_bf16_swapped": ("sm_90a", wgmma("64x64", 64, "1x4", TWO_PHASE), "bf16", "", 40),
     "wgmma_tf32": ("sm_90a", wgmma("128x16", 32, "8x1", ", cluster = 2x1" + TWO_PHASE), "f32", "precision<tf32>", 40),
     "mma_fp32": ("sm_80", mma_sync(64, ", method = fp16x3" + TWO_PHASE), "f32", "", 37),
 }

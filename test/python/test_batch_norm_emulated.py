@@ -19,6 +19,7 @@ LAYERS = {
     "wgmma_bf16": ("sm_90a", wgmma("64x16", 64, "4x1", TWO_PHASE), "bf16", 40),
     "mma_tf32": ("sm_80", mma_sync(32, TWO_PHASE), "tf32", 37),
     "wgmma_tf32": ("sm_90a", wgmma("128x16", 32, "8x1", ", cluster = 2x1" + TWO_PHASE), "tf32", 40),
+    "wgmma_tf32_swapped": ("sm_90a", wgmma("128x64", 32, "1x4", TWO_PHASE), "tf32", 40),
     "mma_fp32": ("sm_80", mma_sync(64, FP16X3 + TWO_PHASE), "fp32", 37),
     "wgmma_fp32": ("sm_90a", wgmma("64x16", 64, "4x1", FP16X3 + TWO_PHASE), "fp32", 40),
 }
