@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of wgmma with swapped operands, run by the emulator of PTX on few rows and ragged ones."""
+"""Kernels of wgmma with swapped operands, run by the emulator of PTX on few rows, ragged ones and large tiles."""
 
 import shutil
 
@@ -20,6 +20,13 @@ PRODUCTS = {
     "bf16_40_three_blocks": (Layer("sm_90a", wgmma("40x192", 64, "1x4", STREAM), 200, 200, "bf16"), (13, 100), 4),
     "f16_24_ping_pong": (Layer("sm_90a", wgmma("24x64", 64, "1x4", PING_PONG), 136, 200, "f16"), (100,), 2),
     "bf16_256": (Layer("sm_90a", wgmma("256x64", 64, "1x4"), 72, 72, "bf16"), (200,), 2),
+    "bf16_256_by_two": (Layer("sm_90a", wgmma("256x128", 64, "1x8", CLUSTERS[1]), 200, 136, "bf16"), (300,), 2),
+    "f16_most_accumulators": (Layer("sm_90a", wgmma("192x256", 64, "1x8", CLUSTERS[0]), 264, 72, "f16"), (300,), 2),
+    "bf16_192_ping_pong": (
+        Layer("sm_90a", wgmma("192x128", 64, "1x4", CLUSTERS[1] + PING_PONG), 392, 136, "bf16"),
+        (200,),
+        2,
+    ),
     "bf16_cluster_of_x": (Layer("sm_90a", wgmma("16x64", 64, "1x4", CLUSTERS[1]), 200, 136, "bf16"), (13, 64), 4),
     "f16_cluster_of_w": (Layer("sm_90a", wgmma("8x128", 64, "1x8", STREAM + CLUSTERS[0]), 136, 264, "f16"), (64,), 4),
     "tf32_8": (Layer("sm_90a", wgmma("8x64", 32, "1x4"), 72, 72), (1, 8, 13), 4),

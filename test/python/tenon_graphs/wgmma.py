@@ -37,6 +37,9 @@ SCHEDULES = {
     "wgmma_24x256_2x1_swapped": ("tile=24x256x{k},warps=1x8,stages=5", ",cluster=2x1"),
     "wgmma_48x128_1x2_stream_k_swapped": ("tile=48x128x{k},warps=1x8,stages=8", ",stream_k=true,cluster=1x2"),
     "wgmma_72x192_swapped": ("tile=72x192x{k},warps=1x4,stages=3", ""),
+    "wgmma_256x128_1x2_swapped": ("tile=256x128x{k},warps=1x8,stages=4", ",cluster=1x2"),
+    "wgmma_192x256_2x1_swapped": ("tile=192x256x{k},warps=1x8,stages=3", ",cluster=2x1"),
+    "wgmma_192x128_1x2_ping_pong_swapped": ("tile=192x128x{k},warps=1x4,stages=5", ",cluster=1x2,ping_pong=true"),
     "wgmma_128x64_ping_pong_stream_k_swapped": ("tile=128x64x{k},warps=1x4,stages=6", ",stream_k=true,ping_pong=true"),
 }
 

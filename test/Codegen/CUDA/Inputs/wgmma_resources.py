@@ -35,10 +35,14 @@ SCHEDULES = (
     (("f16", "f16"), "128x128x64", "1x4", 5, "stream_k = true, cluster = 1x2"),
     (("bf16", "f32"), "128x192x64", "1x4", 4, "stream_k = true, ping_pong = true"),
     (("f32", "f32"), "72x256x32", "1x8", 4, "stream_k = true, cluster = 2x1"),
+    (("f16", "f16"), "256x128x64", "1x8", 4, "cluster = 1x2"),
+    (("bf16", "f32"), "128x256x64", "1x8", 4, "stream_k = true, cluster = 2x1"),
+    (("bf16", "bf16"), "192x256x64", "1x8", 3, "stream_k = true, cluster = 1x2"),
+    (("bf16", "bf16"), "192x128x64", "1x4", 5, "cluster = 1x2, ping_pong = true"),
 )
 # M, N and K: tiles that fit, and tiles beyond M and N.
 SHAPES = ((4096, 4032, 4096), ("?", 4040, 4096))
-# TMA cannot store its rows of 16-bit elements. The largest tiles, those with ping-pong, would spill.
+# TMA cannot store its rows of 16-bit elements. The largest tiles would spill: those with ping-pong, and of 192x256.
 SHAPE_BY_THREADS = ("?", 4036, 4096)
 
 
@@ -49,7 +53,8 @@ def list_cases() -> list[list[Case]]:
         shared = f"stages = {stages}, swizzle = 128"
         text = f"wgmma, tile = {tile}, warps = {warps}, {shared}, raster = 8, blocks = 1, {options}"
         schedule = Schedule(text, SHARED_BYTES)
-        shapes = SHAPES if "ping_pong" in options else (*SHAPES, SHAPE_BY_THREADS)
+        is_largest = "ping_pong" in options or tile.startswith("192x256")
+        shapes = SHAPES if is_largest else (*SHAPES, SHAPE_BY_THREADS)
         layers = [Layer(types, epilogue, 0, shape) for epilogue in EPILOGUES for shape in shapes]
         groups.append([Case(TARGET, schedule, layer) for layer in layers])
     return groups
