@@ -131,7 +131,7 @@ def batch_norms(sanitizer, tmp_path_factory):
     def compile_one(name):
         graph, schedule = batch_norm_graph(name)
         compile_norms([graph], folder / name, "cpu", schedule)
-        return folder / f"{name}.so", graph
+        return folder / f"{name}-{graph.name}.so", graph
 
     with ThreadPoolExecutor(len(BATCH_NORM)) as pool:
         return dict(zip(BATCH_NORM, pool.map(compile_one, BATCH_NORM), strict=True))

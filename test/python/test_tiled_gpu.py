@@ -4,13 +4,14 @@
 On the CPU the same models run without the kernels, but with the operands that were rounded or cast for them.
 """
 
-import os
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
 
 import pytest
 
 pytest.importorskip("tenon", reason="the package compiles the graphs")
 from tenon_graphs import wgmma
+from tenon_graphs.ahead import compile_ahead
 from tenon_graphs.devices import assert_same_bits, require_gpu, require_hopper, to_device, to_host
 from tenon_graphs.execute import bind_entry, describe_misses
 from tenon_graphs.graph import draw_inputs
@@ -19,7 +20,7 @@ from tenon_graphs.modules import modules, with_batch
 from tenon_graphs.oracle import evaluate
 from tenon_graphs.tiled import (
     TARGET,
-    compile_in_parts,
+    jobs_of_parts,
     operand_graphs,
     random_graphs,
     shuffled_precisions,
@@ -27,6 +28,7 @@ from tenon_graphs.tiled import (
 )
 
 BATCHES = [1, 3, 127, 128, 129, 1000]
+NUMBERS = [0, 40, 80, 120]  # of modules of random graphs
 # Device, and the target that chooses the family of kernels.
 PLACES = [
     pytest.param(("cpu", TARGET), id="cpu"),
@@ -43,15 +45,49 @@ def place(request):
     return request.param
 
 
-@pytest.fixture(scope="module")
-def operands(place, tmp_path_factory):
-    return compile_in_parts(operand_graphs(), tmp_path_factory.mktemp("operands"), *place)
+def compile_scheduled(number, folder, device):
+    """Compile graphs whose layers have the schedule of a number."""
+    name = list(wgmma.SCHEDULES)[number]
+    kind, graphs = wgmma.scheduled_graphs(number)
+    return wgmma.compile_wgmma(graphs, folder / name, device, kind, name)
+
+
+def jobs(folder, device, target):
+    """Return what compiles all that the tests call in a place, by name."""
+    graphs = {"operands": operand_graphs(), "tiled": random_graphs()[:: 1 if device == "cuda" else 3]}
+    if device == "cuda":
+        graphs["static"] = static_graphs()
+        # With whatever else there is: layers that cannot be tiled, batch norm, casts.
+        graphs |= {f"graphs{number}": shuffled_precisions(modules()[f"graphs{number}"]) for number in NUMBERS}
+    made = {name: jobs_of_parts(some, folder / name, device, target) for name, some in graphs.items()}
+    if target == wgmma.TARGET:
+        made["scheduled"] = [partial(compile_scheduled, i, folder, device) for i in range(len(wgmma.SCHEDULES))]
+    return made
 
 
 @pytest.fixture(scope="module")
-def tiled(place, tmp_path_factory):
-    graphs = random_graphs() if place[0] == "cuda" else random_graphs()[::3]
-    return compile_in_parts(graphs, tmp_path_factory.mktemp("tiled"), *place)
+def compiled(tmp_path_factory):
+    """Give a function of a place and a name: its models; all of a place are compiled at once."""
+    with ExitStack() as stack:
+        places = {}
+
+        def get(place, name):
+            if place not in places:
+                folder = tmp_path_factory.mktemp("tiled")
+                places[place] = stack.enter_context(compile_ahead(jobs(folder, *place)))
+            return places[place](name)
+
+        yield get
+
+
+@pytest.fixture(scope="module")
+def operands(place, compiled):
+    return compiled(place, "operands")
+
+
+@pytest.fixture(scope="module")
+def tiled(place, compiled):
+    return compiled(place, "tiled")
 
 
 def check(graph, model, device, rounds_product=False):
@@ -103,41 +139,25 @@ def test_random_layers_of_dynamic_batch(tiled, place, rows):
     check_all(tiled, place[0], rows)
 
 
-def compile_scheduled(number, folder, device):
-    """Compile graphs whose layers have the schedule of a number."""
-    name = list(wgmma.SCHEDULES)[number]
-    kind, graphs = wgmma.scheduled_graphs(number)
-    return wgmma.compile_wgmma(graphs, folder / name, device, kind, name)
-
-
-@pytest.fixture(scope="module")
-def scheduled(tmp_path_factory):
-    """Give models of each schedule, compiled at once."""
-    require_hopper()
-    folder = tmp_path_factory.mktemp("scheduled")
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda i: compile_scheduled(i, folder, "cuda"), range(len(wgmma.SCHEDULES))))
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("rows", [1, 65, 300, 0])
-def test_operands_and_results_of_wgmma_schedules(scheduled, rows):
-    check_all(scheduled, "cuda", rows)
+def test_operands_and_results_of_wgmma_schedules(compiled, rows):
+    require_hopper()
+    check_all(compiled(("cuda", wgmma.TARGET), "scheduled"), "cuda", rows)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("place", PLACES[1:], indirect=True)
-def test_static_batch(place, tmp_path):
-    parts = compile_in_parts(static_graphs(), tmp_path, *place)
+def test_static_batch(place, compiled):
+    parts = compiled(place, "static")
     assert not any(part.library for part in parts)
     check_all(parts, "cuda")
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("place", PLACES[1:], indirect=True)
-@pytest.mark.parametrize("number", [0, 40, 80, 120])
-def test_random_graphs(place, number, tmp_path):
-    """Graphs with whatever else there is: layers that cannot be tiled, batch norm, casts."""
-    parts = compile_in_parts(shuffled_precisions(modules()[f"graphs{number}"]), tmp_path, *place)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_random_graphs(place, number, compiled):
+    parts = compiled(place, f"graphs{number}")
     assert sum(part.tiled for part in parts) >= 15
     check_all(parts, "cuda")

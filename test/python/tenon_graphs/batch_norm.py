@@ -17,7 +17,7 @@ from . import wgmma
 from .dtypes import decode, encode
 from .execute import write_module
 from .graph import Graph, Op, Value, draw_inputs
-from .tiled import LAYERS, TARGET, Tiled, compile_tiled, linear
+from .tiled import LAYERS, TARGET, Tiled, compile_apart, linear
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ def _mma_sync(
     return replace(made, text=made.text.replace("wgmma", "mma_sync"), target=TARGET)
 
 
-def _resident(kind: str, tile: str, stages: int, options: str = "") -> Schedule:
-    return _schedule(kind, tile, "8x1", stages, options, reduction="resident")
+def _resident(kind: str, tile: str, stages: int, options: str = "", warps: str = "8x1") -> Schedule:
+    return _schedule(kind, tile, warps, stages, options, reduction="resident")
 
 
 STREAM_K, PING_PONG = ",stream_k=true", ",ping_pong=true"
@@ -70,6 +70,9 @@ TWO_PHASE = {
     "wgmma_fp32_128x168_stream_k": _schedule("fp32", "128x168", "8x1", 5, STREAM_K, "fp16x3"),
     "wgmma_fp32_256x96": _schedule("fp32", "256x96", "8x1", 3, "", "fp16x3"),
     "wgmma_fp32_64x192_ping_pong": _schedule("fp32", "64x192", "4x1", 4, PING_PONG, "fp16x3"),
+    "wgmma_bf16_192x128_1x2_ping_pong_swapped": _schedule("bf16", "192x128", "1x4", 4, ",cluster=1x2" + PING_PONG),
+    "wgmma_f16_256x128_1x2_swapped": _schedule("f16", "256x128", "1x8", 4, ",cluster=1x2"),
+    "wgmma_tf32_128x256_stream_k_swapped": _schedule("tf32", "128x256", "1x8", 4, STREAM_K),
     "mma_sync_bf16_128x256": _mma_sync("bf16", "128x256", "2x4", 3),
     "mma_sync_bf16_16x128": _mma_sync("bf16", "16x128", "1x4", 4),
     "mma_sync_f16_64x64_stream_k": _mma_sync("f16", "64x64", "2x2", 3, STREAM_K),
@@ -85,6 +88,9 @@ RESIDENT = {
     "wgmma_f16_128x192_1x2": _resident("f16", "128x192", 4, ",cluster=1x2"),
     "wgmma_tf32_128x256_2x1": _resident("tf32", "128x256", 4, ",cluster=2x1"),
     "wgmma_tf32_128x128": _resident("tf32", "128x128", 5),
+    "wgmma_bf16_256x128_2x1_swapped": _resident("bf16", "256x128", 4, ",cluster=2x1", "1x8"),
+    "wgmma_f16_64x192_swapped": _resident("f16", "64x192", 5, "", "1x4"),
+    "wgmma_tf32_256x128_1x2_swapped": _resident("tf32", "256x128", 4, ",cluster=1x2", "1x8"),
     "mma_sync_bf16_128x256": _mma_sync("bf16", "128x256", "2x4", 3, reduction="resident"),
     "mma_sync_f16_64x64": _mma_sync("f16", "64x64", "2x2", 4, reduction="resident"),
     "mma_sync_tf32_128x128": _mma_sync("tf32", "128x128", "2x4", 4, reduction="resident"),
@@ -173,9 +179,9 @@ def draw(graph: Graph, seed: int = 0) -> dict[str, np.ndarray]:
 
 
 def compile_norms(graphs: Sequence[Graph], stem: Path, device: str, schedule: Schedule) -> Tiled:
-    """Compile graphs, all by a schedule; fail where one is computed in another way."""
+    """Compile graphs at once, all by a schedule; fail where one is computed in another way."""
     check_fused(graphs, stem, schedule)
-    compiled = compile_tiled(graphs, stem, device, schedule.text, schedule.target)
+    compiled = compile_apart(graphs, stem, device, schedule.text, schedule.target)
     assert (compiled.tiled, compiled.library) == (len(graphs), 0)
     return compiled
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from tenon_model import Call, Model
 
+from .bounded import Bounded, blocks_of_rows
 from .dtypes import decode
 from .graph import Graph
 from .memory import Guarded
-from .oracle import Bounded
 
 # In a checkout: the build folder; in build/gpu-bundle: the bundle, which has the same layout.
 SOURCE = Path(__file__).resolve().parents[3]
@@ -81,13 +81,20 @@ def bind_reference(model: Model, name: str, tensors: dict) -> Call:
     return model.bind(name, [tensors[i["name"]] for i in model.functions[name]["inputs"]])
 
 
+def _excess(got: np.ndarray, value: np.ndarray, error: np.ndarray) -> float:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        off = abs(got - value)
+        ratio = np.where(off == 0.0, 0.0, off / error)
+    return float(np.max(np.where(np.isfinite(got), ratio, np.inf), initial=0.0))
+
+
 def excess(got: np.ndarray, expected: Bounded) -> float:
     """Return the largest error in units of its bound; a NaN and any infinity exceed every bound."""
     assert got.shape == expected.value.shape
-    with np.errstate(invalid="ignore", divide="ignore"):
-        off = abs(got - expected.value)
-        ratio = np.where(off == 0.0, 0.0, off / expected.error)
-    return float(np.max(np.where(np.isfinite(got), ratio, np.inf), initial=0.0))
+    if got.ndim != 2:
+        return _excess(got, expected.value, expected.error)
+    blocks = blocks_of_rows(got.shape)
+    return max((_excess(got[b], expected.value[b], expected.error[b]) for b in blocks), default=0.0)
 
 
 def describe_misses(graph: Graph, got: list[np.ndarray], expected: list[Bounded]) -> str:

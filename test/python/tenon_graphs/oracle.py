@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from .bounded import Bounded, by_rows
 from .dtypes import ROUNDOFF, SUBNORMAL, compute_dtype, decode, round_to
 from .graph import Graph, Op, Value
 
@@ -36,17 +37,6 @@ GELU_16_BITS = {"f16": (2.0**-13, 2.0**-14), "bf16": (2.0**-11, 2.0**-27)}
 PRECISION = {"fp32": 0.0, "tf32": 2.0**-10, "bf16": 2.0**-8, "fp16": 2.0**-11}
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
-
-
-@dataclass
-class Bounded:
-    """A tensor in float64, and how far from it a right result may be."""
-
-    value: np.ndarray
-    error: np.ndarray
-
-    def __post_init__(self) -> None:
-        self.error = np.broadcast_to(self.error, self.value.shape)
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -137,7 +127,12 @@ class Oracle:
         product, sizes = x.value @ w.value.T, abs(x.value) @ abs(w.value).T
         lost = (4.0 + 2.0 * math.sqrt(x.value.shape[1])) * self.u
         lost += 2.0 * PRECISION[self.op.attributes.get("precision", "fp32")]
-        error = lost * sizes + x.error @ abs(w.value).T + abs(x.value) @ w.error.T
+        error = lost * sizes
+        # Inputs have none, in a form that numpy multiplies slowly.
+        if x.error.any():
+            error += x.error @ abs(w.value).T
+        if w.error.any():
+            error += abs(x.value) @ w.error.T
         if bias is None:
             return Bounded(product, error)
         if self.rounds_product:
@@ -180,17 +175,27 @@ class Oracle:
     def affine(groups: dict[str, list[Bounded]]) -> tuple[Bounded | None, Bounded | None]:
         return tuple(groups[g][0] if groups[g] else None for g in ("weight", "bias"))
 
+    def distance(self, x: Bounded, mean: Bounded) -> Bounded:
+        """Return x - mean."""
+        value = x.value - mean.value
+        return Bounded(value, x.error + mean.error + self.u * abs(value))
+
+    @staticmethod
+    def square(x: Bounded) -> Bounded:
+        """Return x * x, with the error that x's makes of it."""
+        return Bounded(x.value**2, 2.0 * abs(x.value) * x.error + x.error**2)
+
     def batch_norm_training(self, x: Bounded, groups: dict[str, list[Bounded]]) -> list[Bounded]:
         count = x.value.shape[0]
         lost = (8.0 + math.sqrt(count)) * self.u
         mean = x.value.mean(0)
         mean_error = x.error.mean(0) + lost * abs(x.value).mean(0)
-        distance = x.value - mean
-        error = x.error + mean_error + self.u * abs(distance)
-        variance = (distance**2).mean(0)
-        variance_error = (2.0 * abs(distance) * error + error**2).mean(0) + lost * variance
+        distance = by_rows(self.distance, x, Bounded(mean, mean_error))
+        squares = by_rows(self.square, distance)
+        variance = squares.value.mean(0)
+        variance_error = squares.error.mean(0) + lost * variance
         inverse = self.inverse_deviation(variance, variance_error)
-        results = [self.normalise(Bounded(distance, error), inverse, *self.affine(groups))]
+        results = [by_rows(self.normalise, distance, inverse, *self.affine(groups))]
         if groups["running"]:
             unbiased = count / (count - 1)
             batch = [Bounded(mean, mean_error), Bounded(variance * unbiased, variance_error * unbiased)]
@@ -215,12 +220,18 @@ class Oracle:
         if "scalar" in op.attributes:
             scalar = self.constant(op.attributes["scalar"])
             operands = [scalar, *operands] if op.attributes.get("scalar_first") else [*operands, scalar]
-        return [self.unary(operands[0]) if len(operands) == 1 else self.binary(*operands)]
+        return [by_rows(self.unary if len(operands) == 1 else self.binary, *operands)]
 
 
 def round_results(results: list[Bounded], dtype: str) -> list[Bounded]:
     """Return results with their values rounded to a dtype, which no bound allows for."""
     return [Bounded(round_to(result.value, dtype), result.error) for result in results]
+
+
+def _round(dtype: str, result: Bounded) -> Bounded:
+    """Add to a result's bound what rounding it to a dtype costs."""
+    rounding = ROUNDOFF[dtype] * abs(result.value) + SUBNORMAL[dtype]
+    return Bounded(result.value, result.error * (1.0 + ROUNDOFF[dtype]) + rounding)
 
 
 Change = Callable[[list[Bounded], dict[Value, Bounded]], list[Bounded]]
@@ -240,6 +251,5 @@ def evaluate(
         if changes and op in changes:
             results = changes[op](results, known)
         for value, result in zip(op.results, results, strict=True):
-            rounding = ROUNDOFF[value.dtype] * abs(result.value) + SUBNORMAL[value.dtype]
-            known[value] = Bounded(result.value, result.error * (1.0 + ROUNDOFF[value.dtype]) + rounding)
+            known[value] = by_rows(partial(_round, value.dtype), result)
     return [known[v] for v in graph.returns]

@@ -7,17 +7,17 @@ sm_90a, where a layer is of family wgmma if its rows of K are whole chunks of 16
 
 from __future__ import annotations
 
-import os
 import random
 import re
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 from tenon_model import Model
 
+from .ahead import JoinedModel, compilers
 from .execute import open_model, write_module
 from .generate import random_graph
 from .graph import Graph, Op, Value
@@ -37,7 +37,8 @@ LAYERS = {**KINDS, "fp32": ("f32", None)}
 # Less than a tile, its multiples and neighbours, rows of odd and even numbers of 16-byte chunks.
 FEATURES = [1, 2, 7, 8, 33, 64, 136, 200, 257, 520, 1030]
 OPERANDS = ["f32", "f16", "bf16"]
-GRAPHS_PER_MODULE = 10
+# So many that a module compiles in seconds, and that some hold more than one.
+GRAPHS_PER_MODULE = 3
 
 
 def linear(kind: str, x: Value, w: Value, product: Value) -> Op:
@@ -122,7 +123,7 @@ class Tiled:
     """A model, its graphs, and how many of their layers became tiled kernels, those of wgmma, and library calls."""
 
     graphs: list[Graph]
-    model: Model
+    model: Model | JoinedModel
     tiled: int
     wgmma: int
     library: int
@@ -143,11 +144,21 @@ def compile_tiled(graphs: Sequence[Graph], stem: Path, device: str, schedule: st
     return Tiled(list(graphs), model, chosen.count("tiled"), wgmma, chosen.count("library"))
 
 
-def compile_in_parts(graphs: Sequence[Graph], folder: Path, device: str, target: str = TARGET) -> list[Tiled]:
-    """Compile many graphs at once, some to a model; the compiler works without Python's lock."""
+def compile_apart(graphs: Sequence[Graph], stem: Path, device: str, schedule: str = "", target: str = TARGET) -> Tiled:
+    """Compile graphs at once, each to a model of its own; the one that is given calls them all."""
+
+    def compile_one(graph: Graph) -> Tiled:
+        return compile_tiled([graph], stem.with_name(f"{stem.name}-{graph.name}"), device, schedule, target)
+
+    parts = list(compilers().map(compile_one, graphs))
+    tiled, wgmma, library = (sum(getattr(part, kind) for part in parts) for kind in ("tiled", "wgmma", "library"))
+    return Tiled(list(graphs), JoinedModel([part.model for part in parts]), tiled, wgmma, library)
+
+
+def jobs_of_parts(graphs: Sequence[Graph], stem: Path, device: str, target: str = TARGET) -> list[Callable[[], Tiled]]:
+    """Return what compiles many graphs, some to a model."""
     parts = [graphs[i : i + GRAPHS_PER_MODULE] for i in range(0, len(graphs), GRAPHS_PER_MODULE)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [
-            pool.submit(compile_tiled, part, folder / f"part{i}", device, target=target) for i, part in enumerate(parts)
-        ]
-        return [job.result() for job in jobs]
+    return [
+        partial(compile_tiled, part, stem.with_name(f"{stem.name}{i}"), device, target=target)
+        for i, part in enumerate(parts)
+    ]
