@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -77,6 +78,17 @@ Value tenon::roundPair(ImplicitLocOpBuilder &builder, ArrayRef<Value> pair,
     rounded.push_back(castFloat(builder, element, type));
   return vector::FromElementsOp::create(builder, VectorType::get(2, type),
                                         rounded);
+}
+
+Value tenon::roundPairAtOnce(ImplicitLocOpBuilder &builder, Value first,
+                             Value second, Type type) {
+  auto round = [&](auto op) -> Value {
+    return decltype(op)::create(builder, VectorType::get(2, type), second,
+                                first, /*random_bits=*/Value(),
+                                NVVM::FPRoundingMode::RN);
+  };
+  return type.isF16() ? round(NVVM::ConvertF32x2ToF16x2Op())
+                      : round(NVVM::ConvertF32x2ToBF16x2Op());
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,10 +11,10 @@
 
 #include "SwappedEpilogue.h"
 
+#include "../PackedElements.h"
 #include "../Tiled/StoreLanes.h"
 #include "SwappedFragments.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -188,28 +188,16 @@ Value SwappedEpilogue::Subtile::getResult(Value value, unsigned block,
       value, block * kRows + element % kRows, /*lane=*/0);
 }
 
-/// Rounds elements to `type`, those of both columns by one instruction. One for
-/// a lone accumulator ptxas moves to the ends of the branches that meet after
-/// the main loop, before the wait for the product, and serializes wgmma
-/// (C7514).
+/// Rounds elements to `type`, those of both columns at once.
 static void roundElements(KernelBuilder &b, Type type,
                           MutableArrayRef<Value> elements) {
   if (type.getIntOrFloatBitWidth() != 16)
     return;
-  auto pairType = VectorType::get(kColumns, type);
-  auto round = [&](auto op, Value low, Value high) -> Value {
-    return decltype(op)::create(b, pairType, high, low,
-                                /*random_bits=*/Value(),
-                                NVVM::FPRoundingMode::RN);
-  };
   for (unsigned row = 0; row != kRows; ++row) {
-    Value &low = elements[row], &high = elements[kRows + row];
-    // Not arith.truncf, which LLVM takes apart again.
-    Value pair = type.isF16()
-                     ? round(NVVM::ConvertF32x2ToF16x2Op(), low, high)
-                     : round(NVVM::ConvertF32x2ToBF16x2Op(), low, high);
-    low = vector::ExtractOp::create(b, pair, 0);
-    high = vector::ExtractOp::create(b, pair, 1);
+    Value &first = elements[row], &second = elements[kRows + row];
+    Value pair = roundPairAtOnce(b, first, second, type);
+    first = vector::ExtractOp::create(b, pair, 0);
+    second = vector::ExtractOp::create(b, pair, 1);
   }
 }
 
