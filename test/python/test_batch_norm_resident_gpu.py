@@ -41,6 +41,11 @@ def graph_of(name, layer):
     return norm_graph(RESIDENT[name].kind, form, n, k, m)
 
 
+def has_kernel(name, layer):
+    """With operands swapped, what is reduced depends on no matrix."""
+    return "E" not in layer[1] or not name.endswith("swapped")
+
+
 def dynamic_graph(name, m=1):
     graph = norm_graph(RESIDENT[name].kind, *DYNAMIC)
     graph.extents["m"] = m
@@ -48,7 +53,7 @@ def dynamic_graph(name, m=1):
 
 
 def compile_schedule(name, folder):
-    graphs = [graph_of(name, layer) for layer in (*LAYERS, BESIDE)]
+    graphs = [graph_of(name, layer) for layer in (*LAYERS, BESIDE) if has_kernel(name, layer)]
     graphs.append(dynamic_graph(name) if is_wgmma(name) else graph_of(name, ODD))
     return compile_norms(graphs, folder / name, "cuda", RESIDENT[name]).model
 
@@ -58,6 +63,8 @@ compiled, name, model = schedule_fixtures(RESIDENT, compile_schedule)
 
 @pytest.mark.parametrize("layer", LAYERS, ids=str)
 def test_any_batch(name, model, layer):
+    if not has_kernel(name, layer):
+        pytest.skip("the layer has no such kernel")
     checks.check_results(model, graph_of(name, layer), Guarded(), name)
 
 
