@@ -24,7 +24,7 @@ ResidentEpilogue::ResidentEpilogue(TiledFrame &frame, TiledLinearOp op,
 /// Warps have it in the epilogue memory of their warpgroup: the states of all,
 /// then the origins of all.
 ResidentWarps::WarpMemory ResidentEpilogue::getMemory(Value warpgroup,
-                                                          Value warp) {
+                                                      Value warp) {
   int64_t tileN = frame.geometry.tileN;
   Value memory = getWarpgroupMemory(warpgroup);
   Value origins = b.offset(memory, kWarps * tileN * kStateBytesPerColumn);

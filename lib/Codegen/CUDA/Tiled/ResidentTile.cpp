@@ -28,8 +28,7 @@ ResidentWarps::WarpMemory ResidentTile::getOwnMemory() {
   return getMemory(frame.tileWarp);
 }
 
-ResidentWarps::WarpMemory ResidentTile::getMemory(int64_t warp,
-                                                      Value part) {
+ResidentWarps::WarpMemory ResidentTile::getMemory(int64_t warp, Value part) {
   return getMemory(b.add(b.mul(part, frame.geometry.warpsM), warp));
 }
 

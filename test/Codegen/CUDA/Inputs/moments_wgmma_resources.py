@@ -20,6 +20,7 @@ SCHEDULES = (
     ("fp16x3", "f16", "64x192x64", "4x1", 6, ", ping_pong = true"),
     ("bf16", "bf16", "192x128x64", "1x4", 5, ", cluster = 1x2, ping_pong = true"),
     ("f16", "f16", "192x256x64", "1x8", 3, ", cluster = 2x1"),
+    ("f16", "f16", "256x128x64", "1x8", 4, ", cluster = 1x2"),
     ("bf16", "f32", "192x256x64", "1x8", 3, ", stream_k = true, cluster = 2x1"),
     ("f32", "f32", "256x128x32", "1x8", 4, ", stream_k = true, cluster = 1x2"),
     ("fp16x3", "f32", "192x128x64", "1x8", 4, ", stream_k = true"),
@@ -30,8 +31,8 @@ ROWS = 64  # that have moments together
 K = 512
 
 
-def write_layer(name: str, schedule: tuple, shape: tuple) -> str:
-    """Return a function with a layer that yields its results and their moments."""
+def write_layer(name: str, schedule: tuple, shape: tuple, has_bias: bool) -> str:
+    """Return a function with a layer that yields its results, the product or that and a bias, and their moments."""
     (element, result, tile, warps, stages, options), (m, n) = schedule, shape
     is_split = element == "fp16x3"
     if is_split:
@@ -43,6 +44,9 @@ def write_layer(name: str, schedule: tuple, shape: tuple) -> str:
     workspace = f"memref<{192 * (8 + height * width * 4)}xi8>"
     cast = f"%1 = tenon.cast %0 : {product} -> tensor<{y}>" if result != "f32" else ""
     value = "%1" if cast else "%0"
+    if not has_bias:
+        cast, value = cast.replace("%0", "%acc"), "%1" if cast else "%acc"
+    added = f"%0 = tenon.add %acc, %bias : {product}, tensor<{b}>" if has_bias else ""
     return f"""func.func @{name}(%x: memref<{x}>, %w: memref<{w}>, %fx: memref<{fx}>, %fw: memref<{fw}>,
     %b: memref<{b}>, %y: memref<{y}>, %m: memref<{moments}>, %s: {workspace}) {{
   tenon.tiled_linear %x, %w : memref<{x}>, memref<{w}>
@@ -51,7 +55,7 @@ def write_layer(name: str, schedule: tuple, shape: tuple) -> str:
       {f"workspace(%s: {workspace})" if "stream_k" in options else ""}
       schedule<wgmma, tile = {tile}, warps = {warps}, stages = {stages}, swizzle = 128, raster = 8,
                blocks = 1{options}, reduction = two_phase> {{
-    %0 = tenon.add %acc, %bias : {product}, tensor<{b}>
+    {added}
     {cast}
     %p = tenon.moments {value} {{rows = {ROWS}}} : tensor<{y}> -> tensor<{moments}>
     tenon.yield {value}, %p : tensor<{y}>, tensor<{moments}>
@@ -64,8 +68,13 @@ def write_layer(name: str, schedule: tuple, shape: tuple) -> str:
 def write_functions(schedule: tuple) -> dict[str, str]:
     """Return the functions of a schedule, by name."""
     options = re.findall(r"\w+", schedule[5])
-    names = ["_".join(map(str, (*schedule[:4], *options, *shape))).replace("?", "m") for shape in SHAPES]
-    return {name: write_layer(name, schedule, shape) for name, shape in zip(names, SHAPES, strict=True)}
+    stem = "_".join(map(str, (*schedule[:4], *options)))
+    layers = {
+        f"{stem}_{'m' if m == '?' else m}_{n}{'' if has_bias else '_bare'}": ((m, n), has_bias)
+        for m, n in SHAPES
+        for has_bias in (True, False)
+    }
+    return {name: write_layer(name, schedule, *layer) for name, layer in layers.items()}
 
 
 if __name__ == "__main__":

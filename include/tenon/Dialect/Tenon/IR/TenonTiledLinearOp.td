@@ -51,9 +51,9 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     `fp16x3`; where one is, the other. The one that does not leaves its outputs as
     they are.
 
-    With a schedule whose operands are swapped a kernel reduces nothing: its region
-    has neither `tenon.moments` nor a training batch norm. All else is the same as
-    with others.
+    With a schedule whose operands are swapped, `two_phase` needs an M of the tile
+    that is a multiple of 64, and with `resident` no operand `[M, N]` or `[M, 1]`
+    may come before the batch norm. All else is the same as with others.
 
     On tensors it gives one result for each output; on memrefs none. One kernel
     comes of it (`--tenon-emit-kernels`).
