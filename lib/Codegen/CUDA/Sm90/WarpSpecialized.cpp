@@ -12,12 +12,9 @@
 #include "WarpSpecialized.h"
 
 #include "../KernelFunction.h"
-#include "../Tiled/TileEnd.h"
-#include "../Tiled/TileEpilogue.h"
 #include "Consumer.h"
 #include "Producer.h"
-#include "ResidentEpilogue.h"
-#include "SwappedResident.h"
+#include "WgmmaEpilogue.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -29,30 +26,13 @@ using namespace mlir::tenon;
 static constexpr uint32_t kProducerRegisters = 40, kConsumerRegisters = 232;
 
 namespace {
-/// How tiles are finished: in none of these ways, without TMA, as in kernels of
-/// family mma_sync.
-struct Epilogues {
-  Epilogues(TiledFrame &frame, TiledLinearOp op);
-
-  /// Null where TMA moves no [M, N] tensor.
-  SubtileCopies *getCopies();
-  /// In a warp that does not multiply, after all turns.
-  void clear(Value turns);
-
-  std::optional<SwappedEpilogue> swapped; ///< with swapped operands
-  std::optional<TmaEpilogue> tma;         ///< through TMA, with others
-  // If the region has a reduction.
-  std::optional<ResidentEpilogue> resident;
-  std::optional<SwappedResident> swappedResident;
-};
-
 /// The turns of the warps that multiply.
 class ConsumerTurns {
 public:
-  ConsumerTurns(TiledFrame &frame, WorkPartition &partition, TiledLinearOp op,
-                Epilogues &epilogues)
-      : frame(frame), b(frame.b), partition(partition), op(op),
-        epilogues(epilogues), turn(frame), passed(frame.keep()),
+  ConsumerTurns(TiledFrame &frame, WorkPartition &partition,
+                WgmmaEpilogue &epilogue)
+      : frame(frame), b(frame.b), partition(partition), epilogue(epilogue),
+        turn(frame), passed(frame.keep()),
         isPingPong(frame.geometry.schedule.getPingPong()), order(frame) {}
 
   void emit();
@@ -60,49 +40,18 @@ public:
 private:
   void emitFirst();
   void emitTurn();
-  void prefetch();
-  void prepareEnd();
-  void finishTile(ValueRange accumulators);
   void storePassed(Value count);
 
   TiledFrame &frame;
   KernelBuilder &b;
   WorkPartition &partition;
-  TiledLinearOp op;
-  Epilogues &epilogues;
+  WgmmaEpilogue &epilogue;
   KeptTurn turn;
   KeptScalar passed; ///< stages before the turn's first
   bool isPingPong;
   WarpgroupOrder order;
 };
 } // namespace
-
-Epilogues::Epilogues(TiledFrame &frame, TiledLinearOp op) {
-  auto subtiles = EpilogueSubtiles::choose(op, frame.geometry);
-  if (frame.geometry.isSwapped())
-    swapped.emplace(frame, op, std::move(subtiles));
-  else if (subtiles)
-    tma.emplace(frame, op, std::move(*subtiles));
-  if (!frame.geometry.isResident())
-    return;
-  if (swapped)
-    swappedResident.emplace(frame, op, *swapped);
-  else
-    resident.emplace(frame, op, *tma);
-}
-
-void Epilogues::clear(Value turns) {
-  if (resident)
-    resident->clear(turns);
-  else
-    swappedResident->clear(turns);
-}
-
-SubtileCopies *Epilogues::getCopies() {
-  if (swapped)
-    return swapped->getCopies();
-  return tma ? &tma->copies : nullptr;
-}
 
 void ConsumerTurns::storePassed(Value count) {
   frame.emitIf(b.equal(frame.lane, 0), [&] { passed.store(count); });
@@ -126,59 +75,22 @@ void ConsumerTurns::emitFirst() {
   turn.store(first, partition.getItem(first));
 }
 
-void ConsumerTurns::prefetch() {
-  // Not by TMA, which moves so many rows a clock and is busy with x and w.
-  emitPrefetch(frame, op, turn.getItem());
-  if (epilogues.swappedResident)
-    epilogues.swappedResident->prefetch(turn.getItem());
-  if (epilogues.resident)
-    epilogues.resident->prefetch(turn.getItem());
-  else if (SubtileCopies *copies = epilogues.getCopies())
-    copies->loadFirst(turn.getItem());
-}
-
-/// While the last products are computed.
-void ConsumerTurns::prepareEnd() {
-  if (epilogues.resident)
-    epilogues.resident->prepare(turn.getItem());
-  else if (epilogues.swapped)
-    epilogues.swapped->prepare(turn.getItem());
-  else if (epilogues.tma)
-    epilogues.tma->prepare(turn.getItem());
-}
-
-void ConsumerTurns::finishTile(ValueRange accumulators) {
-  WorkItem item = turn.getItem();
-  if (epilogues.resident)
-    epilogues.resident->emit(item, turn.getNumber(), partition.getCount(),
-                             accumulators);
-  else if (epilogues.swappedResident)
-    epilogues.swappedResident->emit(item, turn.getNumber(),
-                                    partition.getCount(), accumulators);
-  else if (epilogues.swapped)
-    epilogues.swapped->emit(item, accumulators);
-  else if (epilogues.tma)
-    epilogues.tma->emit(item, accumulators);
-  else
-    emitTileEpilogue(frame, op, item, accumulators);
-}
-
 void ConsumerTurns::emitTurn() {
   int64_t step = isPingPong ? 2 : 1;
   frame.computePlace();
-  prefetch();
+  epilogue.prefetch(turn);
   if (isPingPong)
     order.take();
   SmallVector<Value> accumulators =
       Consumer(frame).run(turn.getItem(), passed.load(), [&] {
         if (isPingPong)
           order.pass();
-        prepareEnd();
+        epilogue.prepare(turn);
         turn.prepareNext(partition, step);
       });
   frame.computePlace();
   emitTileEnd(frame, partition, turn, accumulators,
-              [&](ValueRange sums) { finishTile(sums); });
+              [&](ValueRange sums) { epilogue.emit(turn, partition, sums); });
   frame.computePlace();
   Value count = b.add(passed.load(), turn.getItem().kCount);
   if (isPingPong) {
@@ -192,10 +104,10 @@ void ConsumerTurns::emitTurn() {
 
 void ConsumerTurns::emit() {
   emitFirst();
-  if (SubtileCopies *copies = epilogues.getCopies())
+  if (SubtileCopies *copies = epilogue.getCopies())
     copies->start();
   emitTurns(frame, partition, turn, [&] { emitTurn(); });
-  if (SubtileCopies *copies = epilogues.getCopies())
+  if (SubtileCopies *copies = epilogue.getCopies())
     copies->finish();
 }
 
@@ -231,7 +143,7 @@ static void emitStart(TiledFrame &frame, SubtileCopies *copies) {
 }
 
 static void emitProducer(TiledFrame &frame, WorkPartition &partition,
-                         Epilogues &epilogues) {
+                         WgmmaEpilogue &epilogue) {
   KernelBuilder &b = frame.b;
   if (getConsumerWarpgroups(frame.geometry.schedule) == 2)
     NVVM::SetMaxRegisterOp::create(b, kProducerRegisters,
@@ -242,7 +154,7 @@ static void emitProducer(TiledFrame &frame, WorkPartition &partition,
   });
   if (frame.geometry.isResident()) // in a warp that has nothing else to do
     frame.emitIf(b.equal(frame.warp, 1),
-                 [&] { epilogues.clear(partition.getCount()); });
+                 [&] { epilogue.clear(partition.getCount()); });
 }
 
 void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
@@ -253,16 +165,16 @@ void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
         NVVM::NVVMDialect::getClusterDimAttrName(),
         b.getDenseI32ArrayAttr(
             {static_cast<int32_t>(geometry.clusterBlocks()), 1, 1}));
-  Epilogues epilogues(frame, op);
-  emitStart(frame, epilogues.getCopies());
+  WgmmaEpilogue epilogue(frame, op);
+  emitStart(frame, epilogue.getCopies());
   WorkPartition partition(frame);
-  ConsumerTurns turns(frame, partition, op, epilogues);
+  ConsumerTurns turns(frame, partition, epilogue);
   auto branch = scf::IfOp::create(b, b.equal(frame.warpgroup, 0),
                                   /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    emitProducer(frame, partition, epilogues);
+    emitProducer(frame, partition, epilogue);
     b.setInsertionPointToStart(branch.elseBlock());
     if (getConsumerWarpgroups(geometry.schedule) == 2)
       NVVM::SetMaxRegisterOp::create(b, kConsumerRegisters,

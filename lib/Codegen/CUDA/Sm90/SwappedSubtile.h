@@ -1,0 +1,50 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A subtile of the epilogue with swapped operands.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_SM90_SWAPPEDSUBTILE_H
+#define TENON_LIB_CODEGEN_CUDA_SM90_SWAPPEDSUBTILE_H
+
+#include "SwappedEpilogue.h"
+#include "SwappedFragments.h"
+
+namespace mlir::tenon {
+
+/// A subtile while it is computed.
+class SwappedEpilogue::Subtile {
+public:
+  /// A thread's elements of a block of 8 rows: two columns of two.
+  static constexpr unsigned kColumns = 2, kRows = 2,
+                            kElements = kColumns * kRows;
+  static constexpr int64_t kBlockRows = 8;
+
+  Subtile(SwappedEpilogue &epilogue, const WorkItem &item, int64_t number);
+
+  void loadOperands();
+  void emitBlock(unsigned block, ValueRange accumulators);
+
+private:
+  Value getResult(Value value, unsigned block, unsigned element);
+  void setElements(Value tensor, unsigned block, ValueRange elements);
+  void roundElements(Type type, MutableArrayRef<Value> elements);
+  void storeElements(unsigned block);
+
+  SwappedEpilogue &epilogue;
+  KernelBuilder &b;
+  int64_t number;
+  unsigned firstColumn;    ///< the first of the thread's two, among all
+  SmallVector<Value> rows; ///< the thread's
+  SmallVector<SmallVector<Value>> ofOperands; ///< all elements of the thread
+  SmallVector<SwappedFragments> results;
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_SM90_SWAPPEDSUBTILE_H
