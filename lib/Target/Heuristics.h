@@ -32,6 +32,8 @@ struct LayerProblem {
   ReductionMethod reduction = ReductionMethod::Separate;
   double reducedBytes = 0;
   bool reducesRowOperand = false;
+  /// Whether the epilogue reads an operand with one value a row.
+  bool hasRowValues = false;
   /// Bytes of the epilogue's operands and of the results.
   double epilogueBytes = 0;
   /// Bytes of an element of each [M, N] operand and result of a tiled kernel's

@@ -244,9 +244,12 @@ LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method,
   problem.isFp32 = layer.isFp32();
   problem.method = method;
   problem.productBytes = getBytes(layer.product);
-  for (Value operand : layer.op->getOperands().drop_front(2))
-    problem.epilogueBytes +=
-        getBytes(cast<RankedTensorType>(operand.getType()));
+  for (Value operand : layer.op->getOperands().drop_front(2)) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    problem.epilogueBytes += getBytes(type);
+    problem.hasRowValues |=
+        EpiloguePlan::variesByRow(type) && !EpiloguePlan::variesByColumn(type);
+  }
   for (Type type : layer.op->getResultTypes())
     problem.epilogueBytes += getBytes(cast<RankedTensorType>(type));
   problem.libraryDoesAll = canLibraryDoAll(layer);

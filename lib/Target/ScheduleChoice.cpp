@@ -69,9 +69,17 @@ double tenon::getTurns(const LayerProblem &problem, ScheduleAttr schedule,
                        std::max<int64_t>(columns, 1)));
 }
 
+/// Accumulators beside which a kernel with swapped operands has registers for
+/// values of rows, and for what is computed before it reduces.
+static constexpr int64_t kRoomySwappedAccumulators = 128;
+
 bool tenon::canRun(const LayerProblem &problem, ScheduleAttr schedule,
                    ArrayRef<const TargetSpec *> targets) {
   bool isResident = problem.reduction == ReductionMethod::Resident;
+  // It could, but spills.
+  if (schedule.hasSwappedOperands() && (isResident || problem.hasRowValues) &&
+      getAccumulators(schedule) > kRoomySwappedAccumulators)
+    return false;
   // Nothing with rows is there when a kernel with swapped operands reduces.
   if (isResident && problem.reducesRowOperand && schedule.hasSwappedOperands())
     return false;

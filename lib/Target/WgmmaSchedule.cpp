@@ -119,7 +119,7 @@ static std::string findSwappedProblem(ScheduleAttr schedule) {
     return "";
   return formatv("with swapped operands and reduction = two_phase M of the "
                  "tile must be a multiple of {0}, the rows that have moments "
-                 "together, not {1}; use another M, or reduction = resident",
+                 "together, not {1}; use another M",
                  rows, schedule.getTile()[0]);
 }
 

@@ -63,6 +63,25 @@ TEST_F(SwappedTest, FewRows) {
   EXPECT_EQ(countSwapped(problem), 0u);
 }
 
+/// Beside more accumulators, values of rows spill.
+TEST_F(SwappedTest, ValuesOfRows) {
+  LayerProblem problem = getProblem(8192, 8192, 8192);
+  auto hasWide = [&] {
+    return llvm::any_of(listWgmmaSchedules(problem, {target}),
+                        [](ScheduleAttr schedule) {
+                          return schedule.hasSwappedOperands() &&
+                                 getAccumulators(schedule) > 128;
+                        });
+  };
+  EXPECT_TRUE(hasWide());
+  problem.hasRowValues = true;
+  EXPECT_FALSE(hasWide());
+  EXPECT_GT(countSwapped(problem), 0u);
+  problem.hasRowValues = false;
+  problem.reduction = ReductionMethod::Resident;
+  EXPECT_FALSE(hasWide());
+}
+
 TEST_F(SwappedTest, Listed) {
   LayerProblem problem = getProblem(100, 4096, 4096);
   EXPECT_EQ(countSwapped(problem), 2u);

@@ -67,8 +67,10 @@ std::string ResidentReduction::findProblem(TiledLinearOp op) {
         return operand != op.getAccumulator() &&
                EpiloguePlan::variesByRow(operand.getType());
       }))
-    return "with reduction = resident and swapped operands what is reduced may "
-           "depend on no operand with rows; write warps = 8x1";
+    return llvm::formatv("with reduction = resident and swapped operands what "
+                         "is reduced may depend on no operand with rows; write "
+                         "warps = {0}x1",
+                         geometry.schedule.getNumWarps());
   if (llvm::any_of(op.getYield().getValues(),
                    [&](Value value) { return needsProduct(op, value, input); }))
     return "with reduction = resident what follows the reduction may need no "
