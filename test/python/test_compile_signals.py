@@ -17,6 +17,13 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "linear_leaky_relu.mlir"
 # Writes the last of its arguments, the cubin, as ptxas does, and then has much to do.
 SLOW_PTXAS = '#!/bin/bash\necho cubin > "${@: -1}"\nexec sleep 100\n'
 SECONDS = 60
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+def heed_signals():
+    """End by signals that tests in the background, or under nohup, hand down as ignored."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
 
 
 def start(tmp_path, *before):
@@ -30,7 +37,9 @@ def start(tmp_path, *before):
     # What else it needs it finds where it does otherwise.
     environment = os.environ | {"TENON_CUDA_PATH": "", "CUDA_PATH": str(tmp_path / "cuda"), "TMPDIR": str(folder)}
     command = [*before, TENON_COMPILE, EXAMPLE, "--target=sm_80", "-o", tmp_path / "out" / "libmodel.so"]
-    process = subprocess.Popen(command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, preexec_fn=heed_signals
+    )
     end = time.monotonic() + SECONDS
     while not list(folder.glob("tenon-*/*.cubin")):
         assert process.poll() is None and time.monotonic() < end
@@ -49,7 +58,7 @@ def killed_after(process):
 
 
 @pytest.mark.parametrize("to_all", [True, False], ids=["ctrl_c", "kill"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_nothing_is_left(number, to_all, tmp_path):
     process, folder = start(tmp_path)
     with killed_after(process):

@@ -216,6 +216,8 @@ LAYERS = {
     "swapped_cluster": (Norm(100, 120, 136, wgmma("16x64", 64, "1x4", WIDE_CLUSTER), affine=True), 14),
     "swapped_cluster_of_w": (Norm(100, 248, 64, wgmma("32x128", 64, "1x4", CLUSTER)), 8),
     "swapped_residual": (Norm(70, 192, 64, wgmma("40x192", 64, "1x4"), "f16", affine=True), 2),
+    # Of the cluster's two warpgroups of a block, one may come to its end late.
+    "swapped_two_warpgroups_cluster": (Norm(64, 136, 64, wgmma("64x128", 64, "1x8", CLUSTER), "f16"), 8),
     "many_row_tiles": (Norm(64 * 19 + 3, 32, 64, wgmma("64x32", 64, "4x1")), 20),
 }
 

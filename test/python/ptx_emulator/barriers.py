@@ -60,7 +60,7 @@ def barrier(item: Instruction, grid):
 @instruction("barrier.cluster.arrive")
 def cluster_arrive(item: Instruction, grid):
     def run(u):
-        u.block.cluster_arrivals += int(u.active().sum())
+        u.cluster_arrivals[u.active()] += 1
         u.grid.events += 1
 
     return whole_warps(run)
@@ -68,7 +68,7 @@ def cluster_arrive(item: Instruction, grid):
 
 @instruction("barrier.cluster.wait")
 def cluster_wait(item: Instruction, grid):
-    return whole_warps(lambda u: u.block.cluster_wait())
+    return whole_warps(lambda u: u.block.cluster_wait(u.cluster_arrivals[u.active()].max()))
 
 
 @instruction("mapa")

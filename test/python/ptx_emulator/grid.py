@@ -57,7 +57,6 @@ class Block:
         self.shared = Memory("shared", SHARED_BASE, grid.shared_bytes)
         self.barriers: dict[int, NamedBarrier] = {}
         self.mbarriers: dict[int, object] = {}
-        self.cluster_arrivals = 0
         self.units = [
             Unit(self, first, min(grid.unit_threads, grid.threads - first))
             for first in range(0, grid.threads, grid.unit_threads)
@@ -89,11 +88,10 @@ class Block:
             self.grid.events += 1
         return barrier
 
-    def cluster_wait(self) -> Wait:
-        """Return the wait until all threads of the cluster have arrived as often as this block's."""
-        blocks = [self.peer(rank) for rank in range(self.grid.cluster)]
-        wanted = -(-self.cluster_arrivals // self.grid.threads) * self.grid.threads
-        return Wait(lambda: all(b.cluster_arrivals >= wanted for b in blocks), "barrier.cluster")
+    def cluster_wait(self, arrivals: int) -> Wait:
+        """Return the wait until every thread of the cluster has arrived so often."""
+        units = [unit for rank in range(self.grid.cluster) for unit in self.peer(rank).units]
+        return Wait(lambda: all((u.cluster_arrivals >= arrivals).all() for u in units), "barrier.cluster")
 
 
 class Grid:

@@ -32,6 +32,7 @@ class Unit:
         self.product_groups = 0
         self.stores: list = []  # bulk stores on their way
         self.bulk_commits = np.zeros(threads, np.int64)
+        self.cluster_arrivals = np.zeros(threads, np.int64)
         self.executed = 0
 
     # For instructions
