@@ -87,13 +87,13 @@ public:
     return arith::ExtUIOp::create(*this, getI64Type(), value);
   }
 
-  /// The value of the lane of the warp whose number differs in the bits of
-  /// `mask`; all lanes take part.
   /// The value that another lane has.
   Value shuffleFrom(Value value, Value lane) {
     return NVVM::ShflOp::create(*this, value.getType(), i32(-1), value, lane,
                                 i32(31), NVVM::ShflKind::idx, UnitAttr());
   }
+  /// The value of the lane of the warp whose number differs in the bits of
+  /// `mask`; all lanes take part.
   Value shuffleXor(Value value, int64_t mask) {
     return NVVM::ShflOp::create(*this, value.getType(), i32(-1), value,
                                 i32(mask), i32(31), NVVM::ShflKind::bfly,

@@ -11,8 +11,6 @@
 
 #include "PackedElements.h"
 
-#include "ElementEmitter.h"
-
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -71,17 +69,8 @@ SmallVector<Value> tenon::extendWords(ImplicitLocOpBuilder &builder,
   return elements;
 }
 
-Value tenon::roundPair(ImplicitLocOpBuilder &builder, ArrayRef<Value> pair,
+Value tenon::roundPair(ImplicitLocOpBuilder &builder, Value first, Value second,
                        Type type) {
-  SmallVector<Value> rounded;
-  for (Value element : pair)
-    rounded.push_back(castFloat(builder, element, type));
-  return vector::FromElementsOp::create(builder, VectorType::get(2, type),
-                                        rounded);
-}
-
-Value tenon::roundPairAtOnce(ImplicitLocOpBuilder &builder, Value first,
-                             Value second, Type type) {
   auto round = [&](auto op) -> Value {
     return decltype(op)::create(builder, VectorType::get(2, type), second,
                                 first, /*random_bits=*/Value(),

@@ -24,15 +24,13 @@ SmallVector<Value> extendElements(ImplicitLocOpBuilder &builder, Value vector);
 SmallVector<Value> extendWords(ImplicitLocOpBuilder &builder, Value words,
                                Type type);
 
-/// Two elements rounded to `type`, in a vector.
-Value roundPair(ImplicitLocOpBuilder &builder, ArrayRef<Value> pair, Type type);
-
-/// The same by one instruction that stays one: LLVM takes the other apart where
-/// both elements are used, and the conversion of a lone accumulator ptxas moves
-/// to the ends of the branches that meet after the main loop, before the wait
-/// for the product, and serializes wgmma (C7514).
-Value roundPairAtOnce(ImplicitLocOpBuilder &builder, Value first, Value second,
-                      Type type);
+/// Two elements of f32 rounded to `type`, in a vector, by one instruction that
+/// stays one. Of two LLVM makes lone ones where both elements are used, and the
+/// conversion of a lone accumulator ptxas moves to the ends of the branches
+/// that meet after the main loop, before the wait for the product, and
+/// serializes wgmma (C7514).
+Value roundPair(ImplicitLocOpBuilder &builder, Value first, Value second,
+                Type type);
 
 /// The bounds that end a result's computation, of a clamp or a relu. To round
 /// keeps the order of numbers, so rounding what is bounded gives the same as

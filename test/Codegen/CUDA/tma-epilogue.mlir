@@ -172,9 +172,7 @@ func.func @by_threads(%x: memref<512x64xf16>, %w: memref<100x64xf16>, %v: memref
 // CHECK: arith.bitcast %[[HIGH]] : i32 to f32
 // CHECK-NOT: arith.extf
 // CHECK-NOT: arith.minimumf
-// CHECK: arith.truncf
-// CHECK: arith.truncf
-// CHECK: %[[PAIR:.*]] = vector.from_elements {{.*}} : vector<2xbf16>
+// CHECK: %[[PAIR:.*]] = nvvm.convert.f32x2.to.bf16x2 {{.*}} : vector<2xbf16>
 // CHECK: %[[ABOVE:.*]] = arith.maximumf %[[PAIR]], %{{.*}} : vector<2xbf16>
 // CHECK: %[[WITHIN:.*]] = arith.minimumf %[[ABOVE]], %{{.*}} : vector<2xbf16>
 // CHECK: llvm.bitcast %[[WITHIN]] : vector<2xbf16> to i32

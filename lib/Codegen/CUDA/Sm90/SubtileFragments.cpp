@@ -84,14 +84,18 @@ SmallVector<Value> SubtileFragments::load() {
 
 void SubtileFragments::store(unsigned block, ArrayRef<Value> elements) {
   for (unsigned i = 0; i != 4; i += 2) {
-    Value pair =
-        bounds.apply(b, roundPair(b, elements.slice(i, 2), tensor.elementType));
+    Value first = elements[i], second = elements[i + 1];
     if (isNarrow()) {
+      Value pair =
+          bounds.apply(b, roundPair(b, first, second, tensor.elementType));
       words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
       continue;
     }
-    Value pointer = b.offset(getPointer(32 * block), i * 4 * tensor.rowBytes);
-    LLVM::StoreOp::create(b, pair, pointer, /*alignment=*/8);
+    auto type = VectorType::get(2, tensor.elementType);
+    LLVM::StoreOp::create(
+        b, vector::FromElementsOp::create(b, type, ValueRange{first, second}),
+        b.offset(getPointer(32 * block), i * 4 * tensor.rowBytes),
+        /*alignment=*/8);
   }
   if (words.size() != 4)
     return;

@@ -111,13 +111,13 @@ void SwappedFragments::storeMatrices(unsigned block) {
 }
 
 /// Each column's two elements as a word. Of a matrix of one row both are one
-/// value, which is rounded with the other column's (roundPairAtOnce), and that
+/// value, which is rounded with the other column's (roundPair), and that
 /// is left where the second row would be, and that is never copied.
 void SwappedFragments::addWords(ArrayRef<Value> elements) {
   auto add = [&](Value one, Value other) {
     words.push_back(LLVM::BitcastOp::create(
         b, b.getI32Type(),
-        bounds.apply(b, roundPairAtOnce(b, one, other, tensor.elementType))));
+        bounds.apply(b, roundPair(b, one, other, tensor.elementType))));
   };
   add(elements[0], elements[hasOneRow ? 2 : 1]);
   if (hasOneRow)

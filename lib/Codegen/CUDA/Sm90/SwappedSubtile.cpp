@@ -83,7 +83,7 @@ void SwappedEpilogue::Subtile::roundElements(Type type,
     return;
   for (unsigned row = 0; row != kRows; ++row) {
     Value &first = elements[row], &second = elements[kRows + row];
-    Value pair = roundPairAtOnce(b, first, second, type);
+    Value pair = roundPair(b, first, second, type);
     first = vector::ExtractOp::create(b, pair, 0);
     second = vector::ExtractOp::create(b, pair, 1);
   }
