@@ -18,6 +18,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from tiled_cases import TARGETS, Case, choose_cases, run, write_case
 
@@ -101,6 +102,25 @@ def assemble(cases: list[Case], unaligned: set[Case]) -> list[Kernel]:
     return kernels
 
 
+def find_failures(kernels: list[Kernel]) -> list[str]:
+    """Return what is wrong with kernels, whatever registers they need."""
+    return [f"{kernel.case.target} {kernel.name} {what}" for kernel in kernels for what in kernel.failures]
+
+
+def conclude(kernels: list[Kernel], failures: list[str]) -> NoReturn:
+    """Print what is wrong, and exit."""
+    print("\n".join([*failures, f"{len(kernels)} kernels, {len(failures)} failures"]))
+    sys.exit(bool(failures))
+
+
+def check(groups: list[list[Case]]) -> NoReturn:
+    """Assemble kernels that have no budget of registers, a group at once; print what is wrong, and exit."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        assembled = pool.map(lambda cases: assemble(cases, set()), groups)
+        kernels = [kernel for group in assembled for kernel in group]
+    conclude(kernels, find_failures(kernels))
+
+
 def assemble_all() -> list[Kernel]:
     """Assemble all cases, some at a time, large ones first: no processor is left alone with them."""
     cases = sorted(choose_cases(), key=lambda case: -case.schedule.accumulators)
@@ -149,10 +169,7 @@ def main() -> None:
     kernels = assemble_all()
     if sys.argv[1:] == ["--update"]:
         update(kernels)
-    failures = [f"{kernel.case.target} {kernel.name} {what}" for kernel in kernels for what in kernel.failures]
-    failures += check_registers(kernels, json.loads(BUDGET.read_text()))
-    print("\n".join([*failures, f"{len(kernels)} kernels, {len(failures)} failures"]))
-    sys.exit(bool(failures))
+    conclude(kernels, find_failures(kernels) + check_registers(kernels, json.loads(BUDGET.read_text())))
 
 
 if __name__ == "__main__":

@@ -7,12 +7,8 @@ are written out, since those that need most need not be chosen for any layer of 
 
 from __future__ import annotations
 
-import os
-import sys
-from concurrent.futures import ThreadPoolExecutor
-
 from tiled_cases import EPILOGUES, Case, Layer, Schedule
-from tiled_resources import assemble
+from tiled_resources import check
 
 TARGET = "sm_90a"
 SHARED_BYTES = 232448  # that a block may have
@@ -60,15 +56,5 @@ def list_cases() -> list[list[Case]]:
     return groups
 
 
-def main() -> None:
-    """Check all kernels."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        groups = pool.map(lambda cases: assemble(cases, set()), list_cases())
-        kernels = [kernel for group in groups for kernel in group]
-    failures = [f"{kernel.name} {what}" for kernel in kernels for what in kernel.failures]
-    print("\n".join([*failures, f"{len(kernels)} kernels, {len(failures)} failures"]))
-    sys.exit(bool(failures))
-
-
 if __name__ == "__main__":
-    main()
+    check(list_cases())
