@@ -38,6 +38,18 @@ def read_cases(path: Path) -> list[dict]:
     return json.loads(path.read_text())["cases"]
 
 
+def show(description: str, report: Callable[[Path], list[str]], begin: str, end: str) -> None:
+    """Print the tables that come of what was measured before, and with --report put them into a page."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("measured", type=Path, help="JSON, or the folder of results")
+    parser.add_argument("--report", type=Path, help="the page whose tables to replace")
+    options = parser.parse_args()
+    lines = report(options.measured)
+    print("\n".join(lines))
+    if options.report:
+        replace(parser, options.report, begin, end, lines)
+
+
 def run(
     description: str,
     study: Callable[[], Iterable[dict]],

@@ -13,7 +13,6 @@ Usage: study_few_rows.py benchmarks/results [--report docs/Rationale.md]
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import re
@@ -137,17 +136,5 @@ def report(folder: Path) -> list[str]:
     return [*lines, "", *markdown("rows of x | mma_sync schedules measured | error of the prediction, rms", rows)]
 
 
-def main() -> None:
-    """Run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path, help="folder of JSON")
-    parser.add_argument("--report", type=Path, help="the page whose tables to replace")
-    options = parser.parse_args()
-    lines = report(options.results)
-    print("\n".join(lines))
-    if options.report:
-        study.replace(parser, options.report, BEGIN, END, lines)
-
-
 if __name__ == "__main__":
-    main()
+    study.show(__doc__, report, BEGIN, END)

@@ -13,7 +13,6 @@ Usage: study_schedules.py benchmarks/results/sm90a_schedules.json [--report docs
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import re
@@ -75,8 +74,11 @@ def spread(errors: list[float]) -> str:
     return f"{math.expm1(math.sqrt(sum(e * e for e in errors) / len(errors))):.0%}"
 
 
-def report(results: list[dict]) -> list[str]:
+def report(measured: Path) -> list[str]:
     """Return the table."""
+    cases = [case for case in study.read_cases(measured) if case["m"] >= LEAST_ROWS]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = [compare(case, pool) for case in cases]
     worst = max(results, key=lambda result: result["lost"])
     near = [error for result in results for error in result["errors"]]
     library = [result["library"] for result in results if result["library"] is not None]
@@ -93,19 +95,5 @@ def report(results: list[dict]) -> list[str]:
     return markdown("schedules measured on an H200 | ", rows)
 
 
-def main() -> None:
-    """Run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("measured", type=Path, help="JSON")
-    parser.add_argument("--report", type=Path, help="the page whose table to replace")
-    options = parser.parse_args()
-    cases = [case for case in study.read_cases(options.measured) if case["m"] >= LEAST_ROWS]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        lines = report([compare(case, pool) for case in cases])
-    print("\n".join(lines))
-    if options.report:
-        study.replace(parser, options.report, BEGIN, END, lines)
-
-
 if __name__ == "__main__":
-    main()
+    study.show(__doc__, report, BEGIN, END)

@@ -13,7 +13,6 @@ Usage: study_swapped_large.py benchmarks/results/sm90a_swapped_large.json [--rep
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -105,8 +104,9 @@ def errors(cases: list[dict], *, swapped: bool) -> list[float]:
     ]
 
 
-def report(cases: list[dict]) -> list[str]:
+def report(measured: Path) -> list[str]:
     """Return the tables."""
+    cases = study.read_cases(measured)
     first = "over cuBLAS in a graph, alone, sustained | operands as they are | swapped | clusters of four"
     four = [
         ratios(times)[0] for case in cases for schedule, times in case["schedules"].items() if blocks(schedule) == 4
@@ -124,17 +124,5 @@ def report(cases: list[dict]) -> list[str]:
     return [*markdown(first, map(row, cases)), "", *markdown("large layers on an H200 | ", rows)]
 
 
-def main() -> None:
-    """Run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("measured", type=Path, help="JSON")
-    parser.add_argument("--report", type=Path, help="the page whose tables to replace")
-    options = parser.parse_args()
-    lines = report(study.read_cases(options.measured))
-    print("\n".join(lines))
-    if options.report:
-        study.replace(parser, options.report, BEGIN, END, lines)
-
-
 if __name__ == "__main__":
-    main()
+    study.show(__doc__, report, BEGIN, END)
