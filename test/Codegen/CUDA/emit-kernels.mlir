@@ -121,3 +121,140 @@ func.func @narrow(%x: memref<?x32xf16>, %y: memref<?x32xbf16>) {
   }
   return
 }
+
+// -----
+
+// Twice a sum with an operand that is the same in all rows: two products, of which one serves for all rows, and a sum that
+// can be fused with the other.
+// CHECK-LABEL: llvm.func @twice_map_v1(
+// CHECK-DAG: %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
+// CHECK: %[[BIAS:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: %[[Y:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: %[[A:.*]] = arith.mulf %[[Y]], %[[TWO]] fastmath<contract> : f32
+// CHECK-NEXT: %[[B:.*]] = arith.mulf %[[BIAS]], %[[TWO]] fastmath<contract> : f32
+// CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[A]], %[[B]] fastmath<contract> : f32
+// CHECK-NOT: {{addf|mulf}}
+// CHECK: llvm.store %[[SUM]],
+// CHECK: llvm.return
+// Whichever is the broadcast one.
+// CHECK-LABEL: llvm.func @bias_first_map_v1(
+// CHECK-DAG: %[[FOUR:.*]] = arith.constant 4.000000e+00 : f32
+// CHECK: %[[BIAS:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: %[[Y:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: %[[A:.*]] = arith.mulf %[[Y]], %[[FOUR]] fastmath<contract> : f32
+// CHECK-NEXT: %[[B:.*]] = arith.mulf %[[BIAS]], %[[FOUR]] fastmath<contract> : f32
+// CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[A]], %[[B]] fastmath<contract> : f32
+// CHECK-NOT: {{addf|mulf}}
+// CHECK: llvm.store %[[SUM]],
+// A factor that is no power of two would be rounded twice, one below 1 could lose digits of small numbers, one of more
+// than 2^16 could leave f32's range.
+// CHECK-LABEL: llvm.func @thrice_map_v1(
+// CHECK-DAG: %[[FACTOR:.*]] = arith.constant 3.000000e+00 : f32
+// CHECK: %[[BIAS:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: %[[Y:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK-NOT: arith.mulf
+// CHECK: %[[SUM:.*]] = arith.addf %[[Y]], %[[BIAS]] fastmath<contract> : f32
+// CHECK-NEXT: %[[PRODUCT:.*]] = arith.mulf %[[SUM]], %[[FACTOR]] fastmath<contract> : f32
+// CHECK-NOT: {{addf|mulf}}
+// CHECK: llvm.store %[[PRODUCT]],
+// CHECK-LABEL: llvm.func @half_map_v1(
+// CHECK-DAG: %[[FACTOR:.*]] = arith.constant 5.000000e-01 : f32
+// CHECK: %[[BIAS:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: %[[Y:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK-NOT: arith.mulf
+// CHECK: %[[SUM:.*]] = arith.addf %[[Y]], %[[BIAS]] fastmath<contract> : f32
+// CHECK-NEXT: %[[PRODUCT:.*]] = arith.mulf %[[SUM]], %[[FACTOR]] fastmath<contract> : f32
+// CHECK-NOT: {{addf|mulf}}
+// CHECK: llvm.store %[[PRODUCT]],
+// CHECK-LABEL: llvm.func @large_map_v1(
+// CHECK-DAG: %[[FACTOR:.*]] = arith.constant 1.310720e+05 : f32
+// CHECK: %[[BIAS:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: %[[Y:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK-NOT: arith.mulf
+// CHECK: %[[SUM:.*]] = arith.addf %[[Y]], %[[BIAS]] fastmath<contract> : f32
+// CHECK-NEXT: %[[PRODUCT:.*]] = arith.mulf %[[SUM]], %[[FACTOR]] fastmath<contract> : f32
+// CHECK-NOT: {{addf|mulf}}
+// CHECK: llvm.store %[[PRODUCT]],
+// Two matrices: no product would be of more elements than one.
+// CHECK-LABEL: llvm.func @matrices_map_v1(
+// CHECK-DAG: %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
+// CHECK: %[[Y:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: %[[R:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK-NOT: arith.mulf
+// CHECK: %[[SUM:.*]] = arith.addf %[[Y]], %[[R]] fastmath<contract> : f32
+// CHECK-NEXT: %[[PRODUCT:.*]] = arith.mulf %[[SUM]], %[[TWO]] fastmath<contract> : f32
+// CHECK-NOT: {{addf|mulf}}
+// CHECK: llvm.store %[[PRODUCT]],
+// The sum is needed anyway.
+// CHECK-LABEL: llvm.func @sum_too_map_v1(
+// CHECK-DAG: %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
+// CHECK: %[[BIAS:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK: %[[Y:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK-NOT: arith.mulf
+// CHECK: %[[SUM:.*]] = arith.addf %[[Y]], %[[BIAS]] fastmath<contract> : f32
+// CHECK-NEXT: %[[PRODUCT:.*]] = arith.mulf %[[SUM]], %[[TWO]] fastmath<contract> : f32
+// CHECK-NOT: {{addf|mulf}}
+// CHECK: llvm.store
+// CHECK: llvm.store
+func.func @twice(%y: memref<5x7xf32>, %b: memref<7xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<5x7xf32>, %bias = %b: memref<7xf32>) outs(%y: memref<5x7xf32>) {
+    %0 = tenon.add %acc, %bias : tensor<5x7xf32>, tensor<7xf32>
+    %1 = tenon.mul %0, 2.0 : tensor<5x7xf32>
+    tenon.yield %1 : tensor<5x7xf32>
+  }
+  return
+}
+
+func.func @bias_first(%y: memref<5x7xf32>, %b: memref<7xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<5x7xf32>, %bias = %b: memref<7xf32>) outs(%y: memref<5x7xf32>) {
+    %0 = tenon.add %bias, %acc : tensor<7xf32>, tensor<5x7xf32>
+    %1 = tenon.mul %0, 4.0 : tensor<5x7xf32>
+    tenon.yield %1 : tensor<5x7xf32>
+  }
+  return
+}
+
+func.func @thrice(%y: memref<5x7xf32>, %b: memref<7xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<5x7xf32>, %bias = %b: memref<7xf32>) outs(%y: memref<5x7xf32>) {
+    %0 = tenon.add %acc, %bias : tensor<5x7xf32>, tensor<7xf32>
+    %1 = tenon.mul %0, 3.0 : tensor<5x7xf32>
+    tenon.yield %1 : tensor<5x7xf32>
+  }
+  return
+}
+
+func.func @half(%y: memref<5x7xf32>, %b: memref<7xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<5x7xf32>, %bias = %b: memref<7xf32>) outs(%y: memref<5x7xf32>) {
+    %0 = tenon.add %acc, %bias : tensor<5x7xf32>, tensor<7xf32>
+    %1 = tenon.mul %0, 0.5 : tensor<5x7xf32>
+    tenon.yield %1 : tensor<5x7xf32>
+  }
+  return
+}
+
+func.func @large(%y: memref<5x7xf32>, %b: memref<7xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<5x7xf32>, %bias = %b: memref<7xf32>) outs(%y: memref<5x7xf32>) {
+    %0 = tenon.add %acc, %bias : tensor<5x7xf32>, tensor<7xf32>
+    %1 = tenon.mul %0, 131072.0 : tensor<5x7xf32>
+    tenon.yield %1 : tensor<5x7xf32>
+  }
+  return
+}
+
+func.func @matrices(%y: memref<5x7xf32>, %b: memref<5x7xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<5x7xf32>, %bias = %b: memref<5x7xf32>) outs(%y: memref<5x7xf32>) {
+    %0 = tenon.add %acc, %bias : tensor<5x7xf32>, tensor<5x7xf32>
+    %1 = tenon.mul %0, 2.0 : tensor<5x7xf32>
+    tenon.yield %1 : tensor<5x7xf32>
+  }
+  return
+}
+
+func.func @sum_too(%y: memref<5x7xf32>, %b: memref<7xf32>, %z: memref<5x7xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<5x7xf32>, %bias = %b: memref<7xf32>) outs(%y: memref<5x7xf32>, %z: memref<5x7xf32>) {
+    %0 = tenon.add %acc, %bias : tensor<5x7xf32>, tensor<7xf32>
+    %1 = tenon.mul %0, 2.0 : tensor<5x7xf32>
+    tenon.yield %1, %0 : tensor<5x7xf32>, tensor<5x7xf32>
+  }
+  return
+}

@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScalarEmitter.h"
+
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/IR/Matchers.h"
@@ -277,7 +279,40 @@ Value AddOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
 Value SubOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
   return emitBinary<arith::SubFOp>(*this, builder, loc, operands);
 }
+/// c (a + b) as c a + c b, if c is a power of two and b is broadcast: c b is
+/// then computed once for many elements, and the rest is one fused
+/// multiply-add. It is rounded as before, unless c b alone leaves f32's range:
+/// so c is bounded. No less is fused than before: a is no product itself.
+static Value emitScaledSum(MulOp op, OpBuilder &builder, Location loc,
+                           Value input) {
+  constexpr int mostExponent = 16;
+  FloatAttr scalar = op.getScalarAttr();
+  auto add = op.getInput().getDefiningOp<AddOp>();
+  auto sum = input.getDefiningOp<arith::AddFOp>();
+  if (!scalar || !add || !sum || add.getScalarAttr() || !add->hasOneUse())
+    return {};
+  int exponent = scalar.getValue().getExactLog2();
+  if (exponent < 0 || exponent > mostExponent)
+    return {};
+  auto isBroadcast = [&](Value operand) {
+    return cast<ShapedType>(operand.getType()).getShape() !=
+           cast<ShapedType>(add.getType()).getShape();
+  };
+  Value a = sum.getLhs(), b = sum.getRhs();
+  if (isBroadcast(add.getInput()))
+    std::swap(a, b);
+  else if (!isBroadcast(add.getOther()))
+    return {};
+  if (a.getDefiningOp<arith::MulFOp>())
+    return {};
+  ScalarEmitter e(builder, loc, input.getType());
+  Value factor = e.constant(scalar.getValueAsDouble());
+  return e.add(e.mul(a, factor), e.mul(b, factor));
+}
+
 Value MulOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
+  if (Value scaled = emitScaledSum(*this, builder, loc, operands[0]))
+    return scaled;
   return emitBinary<arith::MulFOp>(*this, builder, loc, operands);
 }
 Value DivOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
