@@ -56,6 +56,10 @@ class JoinedModel:
         """Return a call of a function with fixed buffers."""
         return self.owners[name].bind(name, *buffers)
 
+    def rows_outside(self) -> int:
+        """Return how many rows split products of f32 could not hold so far."""
+        return sum(model.rows_outside() for model in {id(owner): owner for owner in self.owners.values()}.values())
+
     def output_shapes(self, name: str, inputs: list[Tensor]) -> list[list[int]]:
         """Return the shapes of a function's outputs for these inputs."""
         return self.owners[name].output_shapes(name, inputs)
