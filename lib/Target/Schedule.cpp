@@ -53,8 +53,8 @@ int64_t tenon::getStageBytes(ScheduleAttr schedule) {
 int64_t tenon::getBarrierBytes(ScheduleAttr schedule) {
   if (!isResident(schedule))
     return kBarrierBytes;
-  // Two of 8 bytes for each stage, and for each warpgroup's operands.
-  return 16 * (schedule.getStages() + getConsumerWarpgroups(schedule));
+  // Two of 8 bytes for each stage, and eight for each warpgroup's subtiles.
+  return 16 * schedule.getStages() + 64 * getConsumerWarpgroups(schedule);
 }
 
 /// Bytes of shared memory that a block uses beside stages and epilogue.

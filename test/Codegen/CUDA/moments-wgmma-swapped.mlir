@@ -2,17 +2,48 @@
 // column's rows.
 // RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
 
-// The moments' output has no tensor map.
+// The moments' output has no tensor map. Subtiles of 32 rows leave room for four buffers.
 // CHECK-LABEL: func.func @whole(
-// CHECK: @whole_tiled {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
+// CHECK: @whole_tiled {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 32x64, swizzle = 128>]
 // CHECK: llvm.func @whole_tiled(
+// After barriers of 4 stages four that warps say Written at, and four Free.
+// CHECK-COUNT-8: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-COUNT-4: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK-NOT: %c4_i32
+// CHECK-COUNT-4: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NOT: nvvm.mbarrier.init
+// Warp 2 stores both subtiles of a tile, then hands back their buffers: both stores may be under way.
+// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c2_i32 step
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+// CHECK-NEXT: nvvm.cp.async.bulk.commit.group
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 2 {read}
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK-NEXT: scf.for %{{.*}} = %c0_i32 to %c2_i32 step
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: scf.yield
+// CHECK-NOT: bulk
 // Pairs of rows as they are rounded to be stored: of one column, then of the other.
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: %[[FIRST:.*]] = llvm.bitcast %[[PAIR:.*]] : vector<2xbf16> to i32
 // CHECK: %[[OTHER:.*]] = llvm.bitcast %[[OTHER_PAIR:.*]] : vector<2xbf16> to i32
 // CHECK: nvvm.stmatrix %{{.*}}, %[[FIRST]], %[[OTHER]],
-// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
-// Nothing is read back. Of each column 8 pairs, and with all rows there the number of them is known.
+// CHECK: nvvm.stmatrix
+// CHECK-NOT: nvvm.stmatrix
+// CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: nvvm.shfl.sync{{ +}}bfly
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-COUNT-2: nvvm.stmatrix
+// CHECK-NOT: nvvm.stmatrix
+// CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// Nothing is read back. Both subtiles have moments together. Of each column 8 pairs, and with all rows there the number of them is known.
 // CHECK-NOT: {{llvm.load|arith.divf|nvvm.shfl}}
 // CHECK: llvm.bitcast %[[PAIR]] : vector<2xbf16> to vector<1xi32>
 // CHECK-COUNT-7: llvm.bitcast {{.*}} : vector<2xbf16> to vector<1xi32>
@@ -48,9 +79,35 @@ func.func @whole(%x: memref<512x1024xbf16>, %w: memref<256x1024xbf16>, %y: memre
 // subtiles of 32 rows have moments together. Of rows that M cuts those beyond it do not count.
 // CHECK-LABEL: func.func @ragged(
 // CHECK: #tenon.tensor_map<box = 32x32, swizzle = 128>]
+// Subtiles are of 32 rows at least, of which two buffers have room.
 // CHECK: llvm.func @ragged_tiled(
+// CHECK-COUNT-8: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK-NOT: %c4_i32
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.global.shared.cta
+// CHECK-NEXT: nvvm.cp.async.bulk.commit.group
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 1 {read}
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: bulk
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
-// CHECK-COUNT-32: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-COUNT-16: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
+// CHECK-NOT: llvm.store
+// CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-COUNT-16: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
+// CHECK-NOT: llvm.store
+// CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-COUNT-2: nvvm.shfl.sync{{ +}}idx {{.*}} : f32 -> f32
 // CHECK: %[[PARTLY:.*]] = arith.cmpi slt, %[[LEFT:.*]], %c64_i32
 // CHECK: scf.if %[[PARTLY]] -> (f32, f32, f32, f32) {

@@ -6,9 +6,38 @@
 // CHECK-SAME: %[[Y:[^:]*]]: memref<512x256xbf16>, %[[M:[^:]*]]: memref<16x256xf32>
 // CHECK: gpu.launch_func @kernels::@whole_tiled {{.*}}%[[Y]] : {{[^,]*}}, %[[M]] : {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
 // CHECK: llvm.func @whole_tiled(
-// CHECK: fence.proxy.async.shared::cta
-// CHECK: "bar.sync $0, 128;"
+// After barriers of 4 stages two that four warps say Written at, and two Free.
+// CHECK-COUNT-8: nvvm.mbarrier.init
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK-NOT: %c4_i32
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK-COUNT-2: nvvm.elect.sync
+// The copying thread stores a tile's only subtile when its warps have written it, at 82496, and hands back the buffer,
+// at 82512, when TMA has read it.
+// CHECK: arith.addi %{{.*}}, %c82496_i32
+// CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+// CHECK-NEXT: nvvm.cp.async.bulk.commit.group
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 1 {read}
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK-NEXT: arith.addi %{{.*}}, %c82512_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NEXT: scf.yield
+// CHECK-NOT: bulk
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: arith.addi %{{.*}}, %c82512_i32
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-COUNT-4: nvvm.stmatrix
+// CHECK-NOT: nvvm.stmatrix
+// CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-NOT: bar.sync $0, 128
+// CHECK: arith.addi %{{.*}}, %c82496_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// A thread reads what others have written when the warpgroup's barrier says that they have.
+// CHECK-NOT: llvm.load {{.*}} : !llvm.ptr<3> -> vector
+// CHECK: "bar.sync $0, 128;"
 // A lane loads 16 rows of a pair of columns. With all rows there, the number of
 // them is known.
 // CHECK-COUNT-16: llvm.load {{.*}} : !llvm.ptr<3> -> vector<2xbf16>
@@ -40,7 +69,9 @@
 // CHECK-NOT: nvvm.shfl.sync{{ +}}bfly
 // Some lanes store two means, others two M2.
 // CHECK: st.global.v2.b32
-// The second barrier would be of another subtile.
+// Moments are read before the next tile's results come to the buffers.
+// CHECK: "bar.sync $0, 128;"
+// The third barrier would be of another subtile.
 // CHECK-NOT: "bar.sync $0, 128;"
 // CHECK-NOT: st.global
 // CHECK: llvm.func @whole_tiled_unaligned(
@@ -62,6 +93,13 @@ func.func @whole(%x: memref<512x1024xbf16>, %w: memref<256x1024xbf16>, %y: memre
 // relative to the first of all rows.
 // CHECK: llvm.func @ragged_tiled(
 // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-COUNT-2: llvm.store {{.*}} : vector<2xf32>, !llvm.ptr<3>
+// CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: "bar.sync $0, 128;"
 // CHECK: %[[ORIGIN:.*]] = llvm.load {{.*}} : !llvm.ptr<3> -> f32
 // CHECK: %[[PARTLY:.*]] = arith.cmpi slt, %[[LEFT:.*]], %c64_i32
 // CHECK: %[[OWN:.*]]:2 = scf.if %[[PARTLY]] -> (f32, f32) {

@@ -14,6 +14,30 @@
 // HOST: gpu.launch_func @kernels::@layer_map
 
 // CHECK-LABEL: llvm.func @layer_tiled(
+// After barriers of 4 stages two that four warps say Written at, and two Free, two Loaded and Asked, of each warpgroup.
+// CHECK-COUNT-8: nvvm.mbarrier.init
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK-NOT: %c4_i32
+// CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK-NOT: %c4_i32
+// CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NOT: nvvm.mbarrier.init
+// Another loads the only subtile of the residual when the warps ask for it, and stores the results when these have been
+// written.
+// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK: scf.for {{.*}} iter_args(%[[TILES:.*]] = %c0_i32)
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[TILES]],
+// CHECK: mbarrier.arrive.expect_tx{{.*}} %c4096_i32
+// CHECK: cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%[[COLUMN:.*]], %[[ROW:.*]]]
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta {{.*}} box[%[[COLUMN]], %[[ROW]]]
+// CHECK-NEXT: nvvm.cp.async.bulk.commit.group
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 1 {read}
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NEXT: scf.yield
+// CHECK-NOT: bulk
 // A warp beside the one that copies clears, when all threads have read the last states and all blocks say so.
 // CHECK: "bar.sync 2, 288;"
 // CHECK: "st.relaxed.gpu.global.b64 [$0], $1;"
@@ -22,16 +46,20 @@
 // CHECK: scf.for
 // CHECK-COUNT-2: llvm.store %{{.*}} {alignment = 16 : i64} : vector<2xi64>, !llvm.ptr<1>
 // CHECK: llvm.store %c0_i64, %{{.*}} : i64, !llvm.ptr<1>
-// Before the main loop nothing of the residual is loaded: its buffers take the states of warps. L2 gets the residual,
-// and the operands of one value a column.
+// Beside the products nothing of the residual is loaded: its buffers take the states of warps. L2 gets the residual, and
+// the operands of one value a column, when the first products have been started.
+// CHECK: scf.while
+// CHECK-NOT: prefetch
+// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
 // CHECK-COUNT-4: "prefetch.global.L2 [$0];"
-// CHECK: nvvm.wgmma.mma_async
+// CHECK-NOT: {{prefetch|mbarrier.arrive}}
+// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // What the reduced is computed of is loaded while the last products are.
 // CHECK: llvm.load {{.*}} : !llvm.ptr<1> -> f32
 // CHECK: wgmma.wait_group.sync.aligned 0
 // What TMA stores of the tile before has left the buffers.
-// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
-// CHECK: "bar.sync $0, 128;"
+// CHECK: %[[EARLIER:.*]] = arith.xori %{{.*}}, %c1_i32
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[EARLIER]],
 // CHECK: llvm.store {{.*}} : f32, !llvm.ptr<3>
 // CHECK: "bar.sync $0, 128;"
 // CHECK: llvm.load {{.*}} : !llvm.ptr<3> -> vector<2xf32>
@@ -48,7 +76,9 @@
 // CHECK: "st.relaxed.gpu.global.v2.b64 [$0], {$1, $2};"
 // CHECK: "fence.proxy.async.shared::cta;"
 // CHECK: "bar.sync $0, 256;"
-// CHECK: cp.async.bulk.tensor.shared.cluster.global
+// CHECK: scf.if
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // What the epilogue needs first of the operands, and the running statistics, while the states of the six row tiles come; these in their order.
 // CHECK-COUNT-2: llvm.load {{.*}} : !llvm.ptr<1> -> f32
 // CHECK: scf.while
@@ -61,8 +91,17 @@
 // CHECK-COUNT-2: llvm.store {{.*}} : f32, !llvm.ptr<1>
 // CHECK: "bar.arrive 2, 288;"
 // CHECK: "bar.sync $0, 256;"
-// CHECK: nvvm.stmatrix
-// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+// The residual has arrived, and the buffer of the results been read.
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: nvvm.ldmatrix
+// CHECK-COUNT-2: nvvm.stmatrix
+// CHECK-NOT: nvvm.stmatrix
+// CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: bulk
+// CHECK: llvm.func @layer_tiled_unaligned(
 func.func @layer(%x: memref<768x128xbf16>, %w: memref<64x128xbf16>, %mean: memref<64xf32>, %var: memref<64xf32>, %scale: memref<64xf32>,
                  %r: memref<768x64xbf16>, %y: memref<768x64xbf16>, %space: memref<198144xi8>) {
   tenon.tiled_linear %x, %w : memref<768x128xbf16>, memref<64x128xbf16>
@@ -118,12 +157,27 @@ func.func @affine(%x: memref<768x128xbf16>, %w: memref<64x128xbf16>, %scale: mem
 
 // A residual before the norm: threads load it, and TMA does not.
 // CHECK-LABEL: llvm.func @residual_before_tiled(
+// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK-NOT: {{expect_tx|cp.async.bulk.tensor.shared.cluster.global}}
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+// CHECK-NEXT: nvvm.cp.async.bulk.commit.group
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 1 {read}
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: cp.async.bulk
 // CHECK: "prefetch.global.L2 [$0];"
 // CHECK: wgmma.wait_group.sync.aligned 0
 // CHECK-COUNT-8: llvm.load {{.*}} : !llvm.ptr<1> -> vector<2xbf16>
 // CHECK: nvvm.shfl.sync bfly
-// CHECK-NOT: cp.async.bulk.tensor.shared.cluster.global
-// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+// CHECK: "bar.arrive 2, 288;"
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: llvm.store {{.*}} : vector<2xf32>, !llvm.ptr<3>
+// CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: bulk
+// CHECK: llvm.func @residual_before_tiled_unaligned(
 func.func @residual_before(%x: memref<768x128xbf16>, %w: memref<64x128xbf16>, %r: memref<768x64xbf16>, %y: memref<768x64xf32>,
                            %space: memref<198144xi8>) {
   tenon.tiled_linear %x, %w : memref<768x128xbf16>, memref<64x128xbf16>

@@ -6,16 +6,51 @@
 // CHECK-LABEL: func.func @layer(
 // CHECK: gpu.launch_func @kernels::@layer_tiled {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 24x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 24x64, swizzle = 128>, #tenon.tensor_map<box = 24x64, swizzle = 128>]
 // CHECK: llvm.func @layer_tiled(%{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^}]*}}}, %[[RMAP:[^:]*]]: {{[^}]*}}}, %[[YMAP:[^:]*]]: {{[^}]*}}}, {{.*}}nvvm.reqntid = array<i32: 256>
-// The only subtile of the residual, 24 rows of 128 bytes.
+// After barriers of 4 stages those of four buffers that residual and result share: Written, from 62016, and Loaded, from
+// 62048; and Asked, at 62080.
+// CHECK-COUNT-8: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-COUNT-4: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK-NOT: %c4_i32
+// CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NOT: nvvm.mbarrier.init
+// One warp copies, that of the only warpgroup that multiplies.
+// CHECK: nvvm.elect.sync
+// CHECK-COUNT-2: cp.async.bulk.tensor.shared.cluster.global
+// CHECK: %[[WARPGROUP:.*]] = arith.subi %{{.*}}, %c1_i32
+// CHECK: arith.cmpi slt, %[[WARPGROUP]], %c2_i32
+// CHECK: arith.cmpi sgt, %[[WARPGROUP]], %c0_i32
+// CHECK: nvvm.elect.sync
+// The only subtile of the residual, 24 rows of 128 bytes, is loaded when asked for; results leave from where it was.
+// CHECK: scf.for {{.*}} iter_args(%[[TILES:.*]] = %c0_i32)
+// CHECK: arith.addi %{{.*}}, %c62080_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[TILES]],
+// CHECK: arith.addi %{{.*}}, %c62048_i32
 // CHECK: mbarrier.arrive.expect_tx{{.*}} %c3072_i32
-// CHECK: cp.async.bulk.tensor.shared.cluster.global {{.*}}, %[[RMAP]],
-// CHECK-NOT: cp.async.bulk.tensor
-// CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 24, k = 16>
+// CHECK: %[[CLUSTER:.*]] = llvm.addrspacecast %[[BUFFER:.*]] : !llvm.ptr<3> to !llvm.ptr<7>
+// CHECK: cp.async.bulk.tensor.shared.cluster.global %[[CLUSTER]], %[[RMAP]], {{.*}} box[%[[COLUMN:.*]], %[[ROW:.*]]]
+// CHECK: arith.addi %{{.*}}, %c62016_i32
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NEXT: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]], %[[BUFFER]], box[%[[COLUMN]], %[[ROW]]]
+// CHECK-NEXT: nvvm.cp.async.bulk.commit.group
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK-NOT: {{mbarrier|bulk.tensor|commit}}
+// CHECK: scf.yield
+// CHECK-NOT: bulk
+// CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 24, k = 16>, D[<f32>, <zero>]
+// CHECK: "prefetch.global.L2 [$0];"
+// CHECK: scf.if
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: arith.addi %{{.*}}, %c62080_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // The bias of the thread's two columns is on its way before the last products are there.
 // CHECK: %[[B0:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
 // CHECK: %[[B1:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
 // CHECK-NOT: llvm.ptr<1> -> f32
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: arith.addi %{{.*}}, %c62048_i32
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NOT: mbarrier
 // Three blocks of 8 rows, two at a time.
 // CHECK: nvvm.ldmatrix {{.*}}mma_layout<col>, num = 4
 // CHECK: nvvm.ldmatrix {{.*}}mma_layout<col>, num = 2
@@ -26,8 +61,12 @@
 // CHECK: nvvm.stmatrix {{.*}}mma_layout<col>{{.*}} : !llvm.ptr<3>, i32, i32, i32, i32
 // CHECK: nvvm.stmatrix {{.*}}mma_layout<col>{{.*}} : !llvm.ptr<3>, i32, i32{{$}}
 // CHECK: fence.proxy.async.shared::cta
-// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]],
-// CHECK-NOT: cp.async.bulk.tensor
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-NEXT: %[[LANE:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK-NEXT: scf.if %[[LANE]]
+// CHECK-NEXT: arith.addi %{{.*}}, %c62016_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{bulk|mbarrier}}
 // CHECK: llvm.func @layer_tiled_unaligned(
 func.func @layer(%x: memref<?x136xbf16>, %w: memref<72x136xbf16>, %b: memref<72xf32>, %r: memref<?x72xbf16>, %y: memref<?x72xbf16>) {
   tenon.tiled_linear %x, %w : memref<?x136xbf16>, memref<72x136xbf16>
@@ -43,18 +82,52 @@ func.func @layer(%x: memref<?x136xbf16>, %w: memref<72x136xbf16>, %b: memref<72x
 
 // -----
 
-// f32: two boxes of 32 columns, and as many rows as fit twice, 24 of 72; elements are stored one by one.
+// f32: two boxes of 32 columns, and as many rows as fit twice, 24 of 72, since 32 do not fit four times; elements are
+// stored one by one.
 // CHECK-LABEL: func.func @wide(
 // CHECK: @wide_tiled {{.*}}#tenon.tensor_map<box = 72x32, swizzle = 128, rounds_tf32 = true>, #tenon.tensor_map<box = 128x32, swizzle = 128, rounds_tf32 = true>, #tenon.tensor_map<box = 24x32, swizzle = 128>]
 // CHECK: llvm.func @wide_tiled(%{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^}]*}}}, %[[YMAP:[^:]*]]: {{[^}]*}}},
-// CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 72, k = 8>
-// CHECK: "wgmma.wait_group.sync.aligned 0;"
-// CHECK-COUNT-12: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
+// CHECK: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c3_i32 step
+// CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]], {{.*}} box[%[[COLUMN:.*]], %[[ROW:.*]]]
 // CHECK: %[[COLUMN1:.*]] = arith.addi %[[COLUMN]], %c32_i32
 // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]], {{.*}} box[%[[COLUMN1]], %[[ROW]]]
-// CHECK-COUNT-4: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]],
-// CHECK-NOT: nvvm.cp.async.bulk.tensor.global
+// CHECK-NEXT: nvvm.cp.async.bulk.commit.group
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 1 {read}
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: bulk
+// CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 72, k = 8>
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK-COUNT-12: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
+// CHECK-NOT: : f32, !llvm.ptr<3>
+// CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %{{.*}},
+// CHECK-COUNT-12: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
+// CHECK-NOT: : f32, !llvm.ptr<3>
+// CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-COUNT-12: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
+// CHECK-NOT: : f32, !llvm.ptr<3>
+// CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{bulk|mbarrier}}
+// CHECK: llvm.func @wide_tiled_unaligned(
 func.func @wide(%x: memref<?x128xf32>, %w: memref<256x128xf32>, %y: memref<?x256xf32>) {
   tenon.tiled_linear %x, %w : memref<?x128xf32>, memref<256x128xf32>
       epilogue(%acc: tensor<?x256xf32>) outs(%y: memref<?x256xf32>)

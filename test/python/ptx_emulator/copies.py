@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .barriers import find_mbarrier
+from .control import WARP
 from .conversions import round_tf32
 from .memory import PARAMETER_WINDOW, RANK_SHIFT
 from .operands import address_of, get, instruction, whole
@@ -123,12 +124,24 @@ class Box:
             memory.store(self.addresses[self.inside], values[self.inside][:, None])
 
 
+def one_lane_a_warp(run):
+    """Have the active threads execute a TMA copy one after another; two of one warp would copy the same."""
+
+    def run_each(u):
+        mask, threads = u.mask, np.flatnonzero(u.active())
+        if np.unique(threads // WARP).size != threads.size:
+            raise PtxError(f"is executed by {threads.size} threads, several of them in one warp")
+        for thread in threads:
+            u.mask = np.arange(u.n) == thread
+            run(u)
+        u.mask = mask
+
+    return run_each
+
+
 def single(u, values: np.ndarray) -> int:
     """Return what the one active thread has."""
-    chosen = u.select(whole(values, u.n))
-    if chosen.size != 1:
-        raise PtxError(f"is executed by {chosen.size} threads, not by one")
-    return int(chosen[0])
+    return int(u.select(whole(values, u.n))[0])
 
 
 def read_tensor(operand: Address, grid):
@@ -179,7 +192,7 @@ def load_tensor(item: Instruction, grid):
         # The bytes are due from now on, whether the barrier was told before or is told after.
         u.grid.start_transfer(land)
 
-    return run
+    return one_lane_a_warp(run)
 
 
 @dataclass
@@ -211,7 +224,7 @@ def store_tensor(item: Instruction, grid):
         seen = u.block.shared.load(chunks, 8, 2)
         u.stores.append((thread, Store(u.bulk_commits[thread], box, u.block.shared, chunks, seen)))
 
-    return run
+    return one_lane_a_warp(run)
 
 
 @instruction("cp.async.bulk.commit_group")

@@ -65,8 +65,10 @@ Consumer::State Consumer::advance(State state) {
 }
 
 /// Starts the products of `count` stages, one at least.
-Consumer::State Consumer::start(const RingPosition &first, Value count) {
+Consumer::State Consumer::start(const RingPosition &first, Value count,
+                                llvm::function_ref<void()> afterFirst) {
   State begun = begin(first);
+  afterFirst();
   auto loop = scf::ForOp::create(b, b.i32(1), count, b.i32(1), begun.pack());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
@@ -95,7 +97,8 @@ SmallVector<Value> Consumer::promote(const RingPosition &first, Value count) {
   Value left = b.sub(count, loop.getInductionVar());
   if (alternates(frame.geometry))
     order.take();
-  State end = start({state[0], state[1]}, b.min(left, b.i32(kPromoteStages)));
+  State end =
+      start({state[0], state[1]}, b.min(left, b.i32(kPromoteStages)), [] {});
   if (alternates(frame.geometry))
     order.pass();
   SmallVector<Value> partial = finish(end);
@@ -107,14 +110,16 @@ SmallVector<Value> Consumer::promote(const RingPosition &first, Value count) {
 }
 
 SmallVector<Value> Consumer::run(const WorkItem &item, Value passed,
+                                 llvm::function_ref<void()> afterFirst,
                                  llvm::function_ref<void()> beforeEnd) {
   RingPosition first = ring.getPosition(passed);
   if (promotes(frame.geometry)) {
+    afterFirst();
     SmallVector<Value> sums = promote(first, item.kCount);
     beforeEnd();
     return sums;
   }
-  State end = start(first, item.kCount);
+  State end = start(first, item.kCount, afterFirst);
   beforeEnd();
   return finish(end);
 }

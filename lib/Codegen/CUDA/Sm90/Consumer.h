@@ -36,16 +36,19 @@ public:
   static bool alternates(const TileGeometry &geometry);
 
   /// The accumulators of a turn whose first stage is the `passed`-th since the
-  /// kernel's start. `beforeEnd` emits what may happen when all of its products
-  /// have been started; if they are promoted, it happens when they are done.
+  /// kernel's start. `afterFirst` emits what may happen when the products of
+  /// the first have been started, and `beforeEnd` when all have; if they are
+  /// promoted, that happens before all of them, and when they are done.
   SmallVector<Value> run(const WorkItem &item, Value passed,
+                         llvm::function_ref<void()> afterFirst,
                          llvm::function_ref<void()> beforeEnd);
 
 private:
   struct State;
   State begin(const RingPosition &first);
   State advance(State state);
-  State start(const RingPosition &first, Value count);
+  State start(const RingPosition &first, Value count,
+              llvm::function_ref<void()> afterFirst);
   SmallVector<Value> finish(const State &end);
   SmallVector<Value> promote(const RingPosition &first, Value count);
 

@@ -32,29 +32,28 @@ static bool canMove(Type type, const TileGeometry &geometry) {
 }
 
 /// Whether operand and result may lie in the same buffers: a thread has the
-/// same elements of both. A resident kernel has room for two barriers alone.
+/// same elements of both. A resident kernel has no room for so many barriers,
+/// and moments are read from buffers that the next operand would be loaded to,
+/// unless with swapped operands they come from registers.
 bool EpilogueSubtiles::canShare(const TileGeometry &geometry) const {
-  return !isSwapped && !geometry.isResident() && operands.size() == 1 &&
-         results.size() == 1 &&
+  return !geometry.isResident() && (moments.empty() || isSwapped) &&
+         operands.size() == 1 && results.size() == 1 &&
          operands[0].elementType == results[0].elementType;
 }
 
 /// Gives every tensor its buffers for subtiles of `width` columns, or with
 /// swapped operands rows. False if they do not fit, or no swizzle is as wide as
 /// their rows.
-bool EpilogueSubtiles::place(int64_t width, bool shares,
+bool EpilogueSubtiles::place(int64_t width, bool shares, int64_t buffers,
                              const TileGeometry &geometry) {
-  if (geometry.wgmmaColumns() % width != 0)
+  if (geometry.wgmmaColumns() % width != 0 || (shares && !canShare(geometry)))
     return false;
   rows = kRows, columns = width;
   if (isSwapped)
     std::swap(rows, columns);
   perRow = geometry.wgmmaColumns() / width;
-  numBuffers = shares ? 3 : 2;
-  // Every tile begins in the first buffer, and then the third, which the one
-  // before has ended in, is the only one that may not be loaded yet.
-  if (shares && getCount() % numBuffers != 0)
-    return false;
+  numBuffers = buffers;
+  areShared = shares;
   int64_t offset = 0;
   for (SmallVector<SubtileTensor> *tensors : {&operands, &results})
     for (SubtileTensor &tensor : *tensors) {
@@ -109,6 +108,26 @@ static bool isNeeded(TiledLinearOp op, BlockArgument argument) {
   return false;
 }
 
+/// Gives tensors four buffers: a copy takes longer than a subtile is computed.
+/// Not if subtiles became so narrow that they spent their time on barriers, nor
+/// where the multiplying warps have no registers for it.
+bool EpilogueSubtiles::placeDeep(const TileGeometry &geometry) {
+  constexpr int64_t leastRows = 32, leastRowBytes = 64, mostAccumulators = 128;
+  int64_t columns = geometry.wgmmaColumns();
+  for (int64_t width = 64; width != 0; width -= 8)
+    if (isSwapped) {
+      if (width >= std::min(leastRows, columns) &&
+          (place(width, /*shares=*/true, /*buffers=*/4, geometry) ||
+           place(width, /*shares=*/false, /*buffers=*/4, geometry)))
+        return true;
+    } else if (getAccumulators(geometry.schedule) <= mostAccumulators &&
+               place(width, /*shares=*/true, /*buffers=*/4, geometry) &&
+               operands[0].rowBytes >= leastRowBytes) {
+      return true;
+    }
+  return false;
+}
+
 std::optional<EpilogueSubtiles>
 EpilogueSubtiles::choose(TiledLinearOp op, const TileGeometry &geometry) {
   if (!geometry.isWgmma())
@@ -137,10 +156,11 @@ EpilogueSubtiles::choose(TiledLinearOp op, const TileGeometry &geometry) {
   if (!subtiles.addMoments(op))
     return std::nullopt;
   subtiles.rowBlocks = geometry.wgmmaBlocks();
+  if (subtiles.placeDeep(geometry))
+    return subtiles;
   for (int64_t width = 64; width != 0; width -= 8)
     for (bool shares : {false, true})
-      if ((!shares || subtiles.canShare(geometry)) &&
-          subtiles.place(width, shares, geometry))
+      if (subtiles.place(width, shares, shares ? 3 : 2, geometry))
         return subtiles;
   return std::nullopt;
 }

@@ -38,14 +38,13 @@ struct ResultMoments {
 };
 
 /// A warpgroup finishes its part of a tile in subtiles of 64 rows by `columns`
-/// columns, along N first. Each [M, N] tensor has two buffers of this size in
-/// the warpgroup's epilogue memory, which take subtiles in turn: one is on its
-/// way while the other is computed. A buffer's rows lie as TMA's swizzle of
+/// columns, along N first. Each [M, N] tensor has buffers of this size in the
+/// warpgroup's epilogue memory, which take subtiles in turn: some are on their
+/// way while another is computed. A buffer's rows lie as TMA's swizzle of
 /// `rowBytes` has them.
 ///
-/// Where that makes room for wider subtiles, an operand and a result of one
-/// type have the same three buffers: one is loaded, one computed in place, one
-/// stored.
+/// An operand and a result of one type have the same buffers where they can:
+/// some are loaded, one is computed in place, some are stored.
 ///
 /// With swapped operands a subtile has 64 columns by `rows` rows, and they
 /// follow each other along M first. The columns of f32 are two boxes of 32, one
@@ -78,17 +77,20 @@ struct EpilogueSubtiles {
   }
   /// Of a warpgroup in a tile.
   int64_t getCount() const { return rowBlocks * perRow; }
-  /// Where a subtile lies in its warpgroup's part of the tile.
+  /// A subtile's first row in its warpgroup's part of the tile.
   int64_t getRow(int64_t number) const {
     return isSwapped ? number % perRow * rows : number / perRow * rows;
-  }
-  int64_t getColumn(int64_t number) const {
-    return isSwapped ? number / perRow * columns : number % perRow * columns;
   }
 
   bool isSwapped;
   int64_t rows, columns;
   int64_t numBuffers; ///< of each tensor
+  bool areShared;     ///< by an operand and a result
+  /// How many stores may not have read their buffers when the next use of one
+  /// is prepared.
+  int64_t getPendingStores() const {
+    return areShared ? 0 : std::max<int64_t>(1, numBuffers - 2);
+  }
   // Rows of wgmma: with swapped operands columns of the tile.
   int64_t rowBlocks; ///< of 64 rows, that a warpgroup has of a tile
   int64_t perRow;    ///< subtiles side by side in a tile
@@ -98,7 +100,9 @@ struct EpilogueSubtiles {
 private:
   bool addMoments(TiledLinearOp op);
   bool canShare(const TileGeometry &geometry) const;
-  bool place(int64_t width, bool shares, const TileGeometry &geometry);
+  bool placeDeep(const TileGeometry &geometry);
+  bool place(int64_t width, bool shares, int64_t buffers,
+             const TileGeometry &geometry);
 };
 
 } // namespace mlir::tenon

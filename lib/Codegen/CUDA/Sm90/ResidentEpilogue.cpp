@@ -43,7 +43,7 @@ ResidentWarps::WarpMemory ResidentEpilogue::getMemory(int64_t warp, Value) {
 
 void ResidentEpilogue::emit(const WorkItem &item, Value turn, Value turns,
                             ValueRange accumulators) {
-  tma.copies.waitForBuffers();
+  tma.copies.waitForStores();
   storeStaged();
   SmallVector<Value> elements = computeReduced(
       item, accumulators, [&](ElementEmitter &emitter, int64_t block) {
@@ -57,7 +57,7 @@ void ResidentEpilogue::emit(const WorkItem &item, Value turn, Value turns,
     // TMA is to write operands where the states of warps are.
     b.ptx("fence.proxy.async.shared::cta;", "~{memory}", {});
     frame.barrier();
-    tma.copies.loadFirst(item);
+    tma.copies.askForOperands(item);
   }
   // More loads that are on their way while the other blocks' states are. Where
   // elements were computed, kernels spilled with them.

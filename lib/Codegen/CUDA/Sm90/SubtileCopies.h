@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The copies of a warpgroup's subtiles between global and shared memory.
+// Which part of a warpgroup's epilogue memory holds which subtile, and whose
+// turn it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,15 +18,18 @@
 
 namespace mlir::tenon {
 
-/// Has TMA load operands and store results. One thread of each warpgroup, its
-/// leader, issues the copies: operands two subtiles ahead, the first two of a
-/// tile before its main loop. Subtiles are numbered within the tile, and take
-/// each tensor's buffers in turn.
+/// The buffers that subtiles pass through, as the warps that multiply see them:
+/// they acquire a subtile's buffers, read its operands and write its results
+/// there, and release them. A warp of the copying warpgroup, SubtileCopier,
+/// loads and stores with TMA meanwhile, so nobody waits for a copy that is not
+/// needed yet. Subtiles are numbered within the tile, and take each tensor's
+/// buffers in turn.
 ///
-/// One barrier a subtile is enough: the leader comes to it when the results of
-/// the subtile before have left their buffer. So after it all threads may write
-/// the next results there, or where an operand has the same buffer, TMA the
-/// next but one's; and what they have written now may be stored.
+/// Each warpgroup has its own buffers, and these barriers, of which a phase
+/// completes each time that a buffer is used: `loaded`, when its operands have
+/// arrived; `free`, when its results have been read, where no operand has the
+/// same buffers; `written`, when its warps have released it. `asked` completes
+/// a phase a tile, when operands may be loaded.
 class SubtileCopies {
 public:
   SubtileCopies(TiledFrame &frame, EpilogueSubtiles subtiles);
@@ -35,36 +39,38 @@ public:
 
   // The threads that multiply. Before their first turn:
   void start();
-  /// Before a turn's main loop: has the first operands loaded if the turn ends
-  /// its tile.
-  void loadFirst(const WorkItem &item);
-  /// Before the first subtile of a tile is written.
-  void beginTile();
-  void waitForOperands(int64_t number);
-  /// Waits until all results have left their buffers.
-  void waitForBuffers();
-  /// All have read the subtile's operands and written its results.
-  void store(const WorkItem &item, int64_t number);
+  /// Has the operands of the turn's tile loaded, if the turn ends its tile.
+  void askForOperands(const WorkItem &item);
+  /// Waits until the subtile's operands have arrived and its results may be
+  /// written.
+  void acquire(int64_t number);
+  /// The thread has read the subtile's operands and written its results.
+  void release(int64_t number);
+  /// Waits until all results of the tile before have left their buffers.
+  void waitForStores();
   /// After the last subtile of a tile.
   void endTile();
-  /// After the last turn: shared memory must stay until it is stored.
-  void finish();
 
-  /// The subtile's first row and column.
+  /// The subtile's first row.
   Value getRow(const WorkItem &item, int64_t number);
-  Value getColumn(const WorkItem &item, int64_t number);
   Value getBuffer(const SubtileTensor &tensor, int64_t number);
 
   const EpilogueSubtiles subtiles;
 
 private:
-  Value addWarpgroup(Value ofTile, Value ofWarp);
-  Value getBox(const SubtileTensor &tensor, int64_t number, int64_t box);
-  Value getBoxColumn(const SubtileTensor &tensor, Value column, int64_t box);
-  Value getBarrier(Value warpgroup, int64_t number);
-  void emitIfLeader(Value condition, llvm::function_ref<void()> body);
-  void issueLoads(const WorkItem &item, int64_t number);
-  void issueStores(const WorkItem &item, int64_t number);
+  friend class SubtileCopier;
+  enum class Kind { Written, Free, Loaded, Asked };
+
+  int64_t getArrivals(Kind kind) const;
+  SmallVector<Kind> getKinds() const;
+  Value getBarrier(Kind kind, Value slot, Value warpgroup);
+  Value getBarrier(Kind kind, int64_t number);
+  Value getParity(int64_t number);
+  Value getOffset(Value warpgroup);
+  Value getBuffer(const SubtileTensor &tensor, Value slot, Value warpgroup);
+  Value endsTile(const WorkItem &item);
+  void waitUntilFree(int64_t number);
+  void arrive(Kind kind, int64_t number);
 
   TiledFrame &frame;
   KernelBuilder &b;

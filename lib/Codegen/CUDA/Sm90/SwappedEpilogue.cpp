@@ -112,8 +112,6 @@ void SwappedEpilogue::prepare(const WorkItem &item) {
 }
 
 void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
-  if (copies)
-    copies->beginTile();
   unsigned blocks = rows / Subtile::kBlockRows;
   unsigned count = accumulators.size() / (blocks * Subtile::kElements);
   for (unsigned number = 0; number != count; ++number) {
@@ -133,7 +131,7 @@ void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
           i, accumulators.slice((number * blocks + i) * Subtile::kElements,
                                 Subtile::kElements));
     if (copies)
-      copies->store(item, number);
+      copies->release(number);
     storeMoments(item, number);
   }
   if (copies)

@@ -40,6 +40,9 @@ SwappedEpilogue::Subtile::Subtile(SwappedEpilogue &epilogue,
 /// Loads the operands that differ from row to row.
 void SwappedEpilogue::Subtile::loadOperands() {
   TiledFrame &frame = epilogue.frame;
+  SubtileCopies *copies = epilogue.getCopies();
+  if (copies) // first: ptxas loads nothing after a wait that stands before it
+    copies->acquire(number);
   SmallVector<Value> clamped;
   for (Value row : rows) {
     if (frame.geometry.hasRaggedRows())
@@ -48,10 +51,8 @@ void SwappedEpilogue::Subtile::loadOperands() {
   }
   for (unsigned i = 0; i != kColumns; ++i)
     epilogue.emitters[firstColumn + i]->beginRows(clamped, epilogue.perRow);
-  SubtileCopies *copies = epilogue.getCopies();
   if (!copies)
     return;
-  copies->waitForOperands(number);
   for (const SubtileTensor &operand : copies->subtiles.operands)
     ofOperands.push_back(SwappedFragments(frame, copies->subtiles, operand,
                                           copies->getBuffer(operand, number))

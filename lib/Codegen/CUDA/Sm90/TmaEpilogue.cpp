@@ -114,7 +114,7 @@ void TmaEpilogue::Subtile::loadRows() {
 }
 
 void TmaEpilogue::Subtile::loadOperands() {
-  epilogue.copies.waitForOperands(number);
+  epilogue.copies.acquire(number);
   for (const SubtileTensor &operand : subtiles.operands)
     ofOperands.push_back(
         SubtileFragments(epilogue.frame, operand,
@@ -169,7 +169,10 @@ void TmaEpilogue::emitSubtile(const WorkItem &item, int64_t number,
                       accumulators.slice(block * kElements, kElements));
     emitters[block].reset();
   }
-  copies.store(item, number);
+  copies.release(number);
+  // Other threads read what this one has written.
+  if (!copies.subtiles.moments.empty())
+    frame.warpgroupBarrier();
 }
 
 /// After the subtile's barrier, when all of it is in its buffers. These are
@@ -213,9 +216,11 @@ void TmaEpilogue::prepare(const WorkItem &item) {
 void TmaEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
   if (!hasRoom)
     prepareFirst(item);
-  copies.beginTile();
   for (int64_t i = 0; i != copies.subtiles.getCount(); ++i)
     emitSubtile(item, i, accumulators);
   readMoments(item, copies.subtiles.getCount() - 1);
+  // The next tile's results may come to the same buffers.
+  if (!copies.subtiles.moments.empty())
+    frame.warpgroupBarrier();
   copies.endTile();
 }

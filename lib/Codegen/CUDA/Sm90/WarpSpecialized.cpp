@@ -14,6 +14,7 @@
 #include "../KernelFunction.h"
 #include "Consumer.h"
 #include "Producer.h"
+#include "SubtileCopier.h"
 #include "WgmmaEpilogue.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -78,11 +79,11 @@ void ConsumerTurns::emitFirst() {
 void ConsumerTurns::emitTurn() {
   int64_t step = isPingPong ? 2 : 1;
   frame.computePlace();
-  epilogue.prefetch(turn);
   if (isPingPong)
     order.take();
-  SmallVector<Value> accumulators =
-      Consumer(frame).run(turn.getItem(), passed.load(), [&] {
+  SmallVector<Value> accumulators = Consumer(frame).run(
+      turn.getItem(), passed.load(), [&] { epilogue.prefetch(turn); },
+      [&] {
         if (isPingPong)
           order.pass();
         epilogue.prepare(turn);
@@ -107,8 +108,6 @@ void ConsumerTurns::emit() {
   if (SubtileCopies *copies = epilogue.getCopies())
     copies->start();
   emitTurns(frame, partition, turn, [&] { emitTurn(); });
-  if (SubtileCopies *copies = epilogue.getCopies())
-    copies->finish();
 }
 
 /// A barrier for all threads of the cluster, or of the block. A cluster's makes
@@ -142,6 +141,22 @@ static void emitStart(TiledFrame &frame, SubtileCopies *copies) {
   NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
 }
 
+/// Warp 2 copies the first multiplying warpgroup's subtiles, and warp 3 the
+/// second's, if there is one.
+static void emitCopier(TiledFrame &frame, WorkPartition &partition,
+                       SubtileCopies &copies) {
+  KernelBuilder &b = frame.b;
+  Value warpgroup = b.sub(frame.warp, 1);
+  Value isLess =
+      b.less(warpgroup, 1 + getConsumerWarpgroups(frame.geometry.schedule));
+  frame.emitIf(b.both(b.less(b.i32(0), warpgroup), isLess), [&] {
+    Value isElected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+    frame.emitIf(isElected, [&] {
+      SubtileCopier(frame, partition, copies, warpgroup).emit();
+    });
+  });
+}
+
 static void emitProducer(TiledFrame &frame, WorkPartition &partition,
                          WgmmaEpilogue &epilogue) {
   KernelBuilder &b = frame.b;
@@ -152,6 +167,8 @@ static void emitProducer(TiledFrame &frame, WorkPartition &partition,
     Value isElected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
     frame.emitIf(isElected, [&] { Producer(frame, partition).emit(); });
   });
+  if (SubtileCopies *copies = epilogue.getCopies())
+    emitCopier(frame, partition, *copies);
   if (frame.geometry.isResident()) // in a warp that has nothing else to do
     frame.emitIf(b.equal(frame.warp, 1),
                  [&] { epilogue.clear(partition.getCount()); });

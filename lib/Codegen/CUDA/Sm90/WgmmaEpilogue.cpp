@@ -45,7 +45,7 @@ void WgmmaEpilogue::prefetch(KeptTurn &turn) {
   if (resident) // loads [M, N] operands later
     resident->prefetch(turn.getItem());
   else if (SubtileCopies *copies = getCopies())
-    copies->loadFirst(turn.getItem());
+    copies->askForOperands(turn.getItem());
 }
 
 void WgmmaEpilogue::prepare(KeptTurn &turn) {

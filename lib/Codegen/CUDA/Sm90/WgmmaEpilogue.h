@@ -28,7 +28,8 @@ public:
   /// Null where TMA moves no [M, N] tensor.
   SubtileCopies *getCopies();
 
-  /// Before a turn's main loop.
+  /// When a turn's first products have been started: before, it would put off
+  /// what these wait for.
   void prefetch(KeptTurn &turn);
   /// While a turn's last products are computed.
   void prepare(KeptTurn &turn);
