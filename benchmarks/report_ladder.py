@@ -18,7 +18,7 @@ INTRODUCTION = (
 def short(schedule: str) -> str:
     """Give a schedule's tile, cluster and form."""
     words = dict(part.split(" = ") for part in schedule.split(", ") if " = " in part)
-    form = "ping-pong" if words.get("ping_pong") == "true" else f"{words['warps'][0]} warps"
+    form = "ping-pong" if words.get("ping_pong") == "true" else f"{words['warps']} warps"
     parts = [words["tile"], form, f"{words['stages']} stages", words.get("cluster", "")]
     return ", ".join(filter(None, [*parts, "stream-K" if words.get("stream_k") == "true" else ""]))
 

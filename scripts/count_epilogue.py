@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Count what a wgmma kernel's epilogue costs: instructions of a warp between its last products and its last TMA store.
+"""Count what a wgmma kernel's epilogue costs: instructions of a warp from its last products to its last subtile's release.
 
     scripts/count_epilogue.py --cuobjdump /usr/local/cuda/bin/cuobjdump
 
@@ -76,9 +76,9 @@ def disassemble(text: str, cuobjdump: str) -> list[str]:
 def count(instructions: list[str]) -> Counter:
     """Count the epilogue's instructions by kind."""
     last_products = max(i for i, name in enumerate(instructions) if name.startswith("WARPGROUP.DEPBAR"))
-    last_store = max(i for i, name in enumerate(instructions) if name.startswith("UTMASTG"))
+    last_release = max(i for i, name in enumerate(instructions) if name.startswith("SYNCS.ARRIVE"))
     counts: Counter = Counter()
-    for name in instructions[last_products : last_store + 1]:
+    for name in instructions[last_products : last_release + 1]:
         kinds = (kind for kind, names in KINDS.items() if any(re.match(rf"{n}(\.|$)", name) for n in names.split()))
         counts[next(kinds, "rest")] += 1
     return counts
