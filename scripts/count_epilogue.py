@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Count what a wgmma kernel's epilogue costs: a warp's instructions from its last products to its last subtile's release.
+"""Count what a wgmma kernel's epilogue costs: a warp's instructions from its last products to its last release.
 
     scripts/count_epilogue.py --cuobjdump /usr/local/cuda/bin/cuobjdump
 
