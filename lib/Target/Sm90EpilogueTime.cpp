@@ -21,7 +21,8 @@ static constexpr double kSubtileSeconds = 0.15e-6, kLightSeconds = 2e-11,
                         kHeavySeconds = 2.2e-10;
 
 /// Columns of a subtile of the epilogue (Sm90/EpilogueSubtiles), or with
-/// swapped operands rows.
+/// swapped operands rows, if each matrix has two buffers: so it was when the
+/// times were measured.
 static int64_t getSubtileColumns(const LayerProblem &problem,
                                  ScheduleAttr schedule) {
   constexpr int64_t rows = 64, leastColumns = 8;
