@@ -16,10 +16,10 @@
 
 namespace mlir::tenon {
 
-/// Emits the kernel's body. The first warpgroup copies: one of its threads x and
-/// w (Producer.h), others what epilogues read and write (SubtileCopier.h). The
-/// other warpgroups multiply, all together on one tile, or with ping-pong in
-/// turn: then one finishes its tile while the other multiplies the next.
+/// Emits the kernel's body. The first warpgroup copies: one of its threads x
+/// and w (Producer.h), others what epilogues read and write (SubtileCopier.h).
+/// The other warpgroups multiply, all together on one tile, or with ping-pong
+/// in turn: then one finishes its tile while the other multiplies the next.
 void emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op);
 
 } // namespace mlir::tenon
