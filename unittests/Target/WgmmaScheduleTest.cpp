@@ -289,10 +289,11 @@ TEST_F(WgmmaScheduleTest, Resident) {
 TEST_F(WgmmaScheduleTest, ResidentBytes) {
   ScheduleAttr four =
       parse(write("128x256", "8x1", ", reduction = resident", 4));
-  EXPECT_EQ(getBarrierBytes(four), 16 * (4 + 2));
+  EXPECT_EQ(getBarrierBytes(four), 4 * 16 + 2 * 64);
   EXPECT_EQ(getSharedBytes(four), 4 * 384 * 128 + 2 * kWarpgroupEpilogueBytes +
                                       12 * kScalarBytesPerWarp +
                                       getBarrierBytes(four) + 256 * 8);
+  EXPECT_LE(getSharedBytes(four), lookupTarget("sm_90a")->sharedBytesPerBlock);
   EXPECT_EQ(getWorkspaceBytes(four), kMaxMultiprocessors * (8 + 2 * 256 * 16));
 }
 
