@@ -58,7 +58,7 @@ class JoinedModel:
 
     def rows_outside(self) -> int:
         """Return how many rows split products of f32 could not hold so far."""
-        return sum(model.rows_outside() for model in {id(owner): owner for owner in self.owners.values()}.values())
+        return sum(model.rows_outside() for model in set(self.owners.values()))
 
     def output_shapes(self, name: str, inputs: list[Tensor]) -> list[list[int]]:
         """Return the shapes of a function's outputs for these inputs."""

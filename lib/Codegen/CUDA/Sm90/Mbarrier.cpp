@@ -21,6 +21,11 @@ void tenon::emitBarrierInit(KernelBuilder &b, Value barrier, int64_t arrivals) {
                                /*predicate=*/Value());
 }
 
+void tenon::emitArrival(KernelBuilder &b, Value barrier) {
+  b.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}",
+        b.toAddress(barrier));
+}
+
 void tenon::emitExpectBytes(KernelBuilder &b, Value barrier, int64_t bytes) {
   b.ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
         "r,r,~{memory}", {b.toAddress(barrier), b.i32(bytes)});

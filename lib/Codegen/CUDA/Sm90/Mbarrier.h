@@ -18,6 +18,8 @@ namespace mlir::tenon {
 
 /// Prepares the barrier for phases of `arrivals` arrivals.
 void emitBarrierInit(KernelBuilder &b, Value barrier, int64_t arrivals);
+/// Arrives once, at a barrier of the own block.
+void emitArrival(KernelBuilder &b, Value barrier);
 /// Arrives, and has the phase wait for `bytes` of copies.
 void emitExpectBytes(KernelBuilder &b, Value barrier, int64_t bytes);
 /// Waits until the phase of `parity` has completed.

@@ -77,17 +77,15 @@ void StageRing::waitFull(const RingPosition &position) {
 
 void StageRing::release(Value stage) {
   Value thread = b.bitAnd(frame.thread, kWarpgroupThreads - 1);
-  Value address = b.toAddress(getEmptyBarrier(stage));
+  Value barrier = getEmptyBarrier(stage);
   int64_t blocks = frame.geometry.clusterBlocks();
   // Thread i of the warpgroup tells block i of the cluster. Through nvvm the
   // arrival at a remote barrier would come with a fence of all memory.
   frame.emitIf(b.less(thread, blocks), [&] {
-    if (blocks == 1) {
-      b.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}", address);
-      return;
-    }
+    if (blocks == 1)
+      return emitArrival(b, barrier);
     b.ptx("{ .reg .b32 remote; mapa.shared::cluster.u32 remote, $0, $1; "
           "mbarrier.arrive.shared::cluster.b64 _, [remote]; }",
-          "r,r,~{memory}", {address, thread});
+          "r,r,~{memory}", {b.toAddress(barrier), thread});
   });
 }

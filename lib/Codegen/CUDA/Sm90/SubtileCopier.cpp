@@ -111,8 +111,7 @@ void SubtileCopier::waitForReads(int64_t pending) {
 void SubtileCopier::giveBack(const WorkItem &item, Value number) {
   if (subtiles.areShared)
     return loadIfAny(item, b.add(number, subtiles.numBuffers));
-  b.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}",
-        b.toAddress(getBarrier(Kind::Free, number)));
+  emitArrival(b, getBarrier(Kind::Free, number));
 }
 
 //===----------------------------------------------------------------------===//

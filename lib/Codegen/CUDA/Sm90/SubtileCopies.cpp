@@ -116,10 +116,8 @@ void SubtileCopies::initialize() {
 /// The lanes of the warp have come so far.
 void SubtileCopies::arrive(Kind kind, int64_t number) {
   frame.syncWarp();
-  frame.emitIf(b.equal(frame.lane, 0), [&] {
-    b.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}",
-          b.toAddress(getBarrier(kind, number)));
-  });
+  frame.emitIf(b.equal(frame.lane, 0),
+               [&] { emitArrival(b, getBarrier(kind, number)); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,9 +161,8 @@ void SubtileCopies::waitForStores() {
 void SubtileCopies::acquire(int64_t number) {
   if (!subtiles.operands.empty())
     emitBarrierWait(b, getBarrier(Kind::Loaded, number), getParity(number));
-  if (subtiles.areShared)
-    return;
-  waitUntilFree(number);
+  if (!subtiles.areShared)
+    waitUntilFree(number);
 }
 
 void SubtileCopies::release(int64_t number) {

@@ -41,7 +41,7 @@ SwappedEpilogue::Subtile::Subtile(SwappedEpilogue &epilogue,
 void SwappedEpilogue::Subtile::loadOperands() {
   TiledFrame &frame = epilogue.frame;
   SubtileCopies *copies = epilogue.getCopies();
-  if (copies) // first: ptxas loads nothing after a wait that stands before it
+  if (copies) // before loads, of which values would have to be kept meanwhile
     copies->acquire(number);
   SmallVector<Value> clamped;
   for (Value row : rows) {

@@ -279,6 +279,7 @@ Value AddOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
 Value SubOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
   return emitBinary<arith::SubFOp>(*this, builder, loc, operands);
 }
+
 /// c (a + b) as c a + c b, if c is a power of two and b is broadcast: c b is
 /// then computed once for many elements, and the rest is one fused
 /// multiply-add. It is rounded as before, unless c b alone leaves f32's range:
