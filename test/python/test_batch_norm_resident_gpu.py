@@ -27,6 +27,9 @@ LAYERS = [
     (1024, "aErAR", 8192, 136),
     (1024, "bsprA", 4096, 1096),
     (1024, "bsaprAR", 8192, 136),
+    # Long enough to hold tiles from one turn to the next.
+    (700, "bsaprAR", 1000, 2056),
+    (1024, "spr", 16384, 2048),
 ]
 ODD = (130, "bsaprAR", 777, 72)  # of rows that TMA does not move
 # Of any M, with wgmma: Ms whose tiles fit, and one whose tiles no GPU holds.

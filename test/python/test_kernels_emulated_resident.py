@@ -37,13 +37,15 @@ class Norm:
     full: bool = True  # else batch norm of the bare product, without parameters
     residual: str = "after"
     affine: bool = False
+    held: bool = False  # from one turn to the next, rounded
 
     @property
     def workspace(self) -> int:
         tile_n = int(re.search(r"tile = \d+x(\d+)", self.schedule)[1])
         if "mma_sync" in self.schedule:  # the kernel for any pointer has tiles of 64 columns
             tile_n = max(tile_n, 64)
-        return MAX_BLOCKS * (8 + 2 * 16 * tile_n)
+        of_column = 4 * 16 if "warps = 1x" in self.schedule and "wgmma" in self.schedule else 2 * 16
+        return MAX_BLOCKS * (8 + of_column * tile_n)
 
     def source(self) -> str:
         def types(kind: str) -> tuple[str, str, str]:
@@ -160,7 +162,10 @@ class Case:
             assert first is None or np.array_equal(bits, first)
             first = bits
             error = {"f32": 2e-5, "f16": 2.0**-10, "bf16": 2.0**-7}[layer.element]
-            assert np.allclose(to_numbers(bits, layer.element), expected[0], rtol=error, atol=error + self.rounding)
+            # What is held is rounded by a quarter of that of what it differs from a mean, 4 deviations at most.
+            held = error * np.abs(self.vectors[2]) if layer.held else 0
+            tolerance = error + self.rounding + held
+            assert np.allclose(to_numbers(bits, layer.element), expected[0], rtol=error, atol=tolerance)
             if layer.full:
                 mean, variance = expected[1:]
                 for buffer, value in zip(vectors[4:], expected[1:], strict=True):
@@ -218,6 +223,14 @@ LAYERS = {
     "swapped_residual": (Norm(70, 192, 64, wgmma("40x192", 64, "1x4"), "f16", affine=True), 2),
     # Of the cluster's two warpgroups of a block, one may come to its end late.
     "swapped_two_warpgroups_cluster": (Norm(64, 136, 64, wgmma("64x128", 64, "1x8", CLUSTER), "f16"), 8),
+    # Tiles are held while those of the next turn are multiplied: three turns, one, and some of blocks without rows.
+    "held": (Norm(128, 192, 1216, wgmma("64x64", 64, "1x4"), held=True), 2),
+    "held_one_turn": (Norm(100, 64, 1216, wgmma("64x64", 64, "1x4"), full=False, held=True), 2),
+    "held_affine": (Norm(77, 144, 1216, wgmma("24x64", 64, "1x4"), "f16", affine=True, held=True), 4),
+    "held_cluster": (Norm(100, 200, 1216, wgmma("32x64", 64, "1x4", CLUSTER), affine=True, held=True), 5),
+    "held_wide_cluster": (Norm(96, 256, 1216, wgmma("32x64", 64, "1x4", WIDE_CLUSTER), "f16", held=True), 6),
+    "held_two_warpgroups": (Norm(80, 256, 1304, wgmma("40x128", 64, "1x8"), held=True), 2),
+    "held_four_columns": (Norm(64, 384, 1216, wgmma("32x128", 64, "1x4"), affine=True, held=True), 2),
     "many_row_tiles": (Norm(64 * 19 + 3, 32, 64, wgmma("64x32", 64, "4x1")), 20),
 }
 

@@ -55,10 +55,13 @@ Consumer::State Consumer::begin(const RingPosition &first) {
   return {ring.getNext(first), first.stage, blocks};
 }
 
-Consumer::State Consumer::advance(State state) {
+/// `beside` emits what happens while the next stage's products are computed.
+Consumer::State Consumer::advance(State state,
+                                  llvm::function_ref<void()> beside) {
   ring.waitFull(state.next);
   state.blocks =
       product.multiply(state.blocks, state.next.stage, /*replaces=*/false);
+  beside();
   state.blocks = product.wait(state.blocks, /*pending=*/1);
   ring.release(state.pending);
   return {ring.getNext(state.next), state.next.stage, state.blocks};
@@ -122,4 +125,16 @@ SmallVector<Value> Consumer::run(const WorkItem &item, Value passed,
   State end = start(first, item.kCount, afterFirst);
   beforeEnd();
   return finish(end);
+}
+
+SmallVector<Value> Consumer::run(const WorkItem &item, Value passed,
+                                 llvm::function_ref<void()> afterFirst,
+                                 int64_t steps,
+                                 llvm::function_ref<void(int64_t)> beside) {
+  assert(!promotes(frame.geometry) && "promoted where nothing else may happen");
+  State state =
+      start(ring.getPosition(passed), b.sub(item.kCount, steps), afterFirst);
+  for (int64_t step = 0; step != steps; ++step)
+    state = advance(state, [&] { beside(step); });
+  return finish(state);
 }

@@ -43,10 +43,17 @@ public:
                          llvm::function_ref<void()> afterFirst,
                          llvm::function_ref<void()> beforeEnd);
 
+  /// The same, where nothing is promoted. `beside(i)` emits what happens while
+  /// the products of the i-th of the last `steps` stages are computed, of which
+  /// K has more.
+  SmallVector<Value> run(const WorkItem &item, Value passed,
+                         llvm::function_ref<void()> afterFirst, int64_t steps,
+                         llvm::function_ref<void(int64_t)> beside);
+
 private:
   struct State;
   State begin(const RingPosition &first);
-  State advance(State state);
+  State advance(State state, llvm::function_ref<void()> beside = [] {});
   State start(const RingPosition &first, Value count,
               llvm::function_ref<void()> afterFirst);
   SmallVector<Value> finish(const State &end);

@@ -111,32 +111,42 @@ void SwappedEpilogue::prepare(const WorkItem &item) {
       prepareColumns(item, block);
 }
 
-void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
-  unsigned blocks = rows / Subtile::kBlockRows;
-  unsigned count = accumulators.size() / (blocks * Subtile::kElements);
-  for (unsigned number = 0; number != count; ++number) {
-    // Else LLVM would keep the places of all subtiles from one to the next.
-    frame.computePlace();
-    int64_t block = number * rows / frame.geometry.tileM;
-    if (block * Subtile::kColumns == static_cast<int64_t>(emitters.size()))
-      prepareColumns(item, block);
-    if (finished && number * rows % frame.geometry.tileM == 0)
-      for (int64_t i = block * Subtile::kColumns;
-           i != (block + 1) * Subtile::kColumns; ++i)
-        finished->set(*emitters[i], getColumnInTile(i), /*lanes=*/1);
-    Subtile subtile(*this, item, number);
-    subtile.loadOperands();
-    for (unsigned i = 0; i != blocks; ++i)
-      subtile.emitBlock(
-          i, accumulators.slice((number * blocks + i) * Subtile::kElements,
-                                Subtile::kElements));
-    if (copies)
-      copies->release(number);
-    storeMoments(item, number);
-  }
+size_t SwappedEpilogue::getSubtileElements() const {
+  return rows / Subtile::kBlockRows * Subtile::kElements;
+}
+
+void SwappedEpilogue::emitSubtile(const WorkItem &item, int64_t number,
+                                  ValueRange accumulators) {
+  // Else LLVM would keep the places of all subtiles from one to the next.
+  frame.computePlace();
+  int64_t block = number * rows / frame.geometry.tileM;
+  if (block * Subtile::kColumns == static_cast<int64_t>(emitters.size()))
+    prepareColumns(item, block);
+  if (finished && number * rows % frame.geometry.tileM == 0)
+    for (int64_t i = block * Subtile::kColumns;
+         i != (block + 1) * Subtile::kColumns; ++i)
+      finished->set(*emitters[i], getColumnInTile(i), /*lanes=*/1);
+  Subtile subtile(*this, item, number);
+  subtile.loadOperands();
+  for (unsigned i = 0; i != rows / Subtile::kBlockRows; ++i)
+    subtile.emitBlock(
+        i, accumulators.slice(i * Subtile::kElements, Subtile::kElements));
+  if (copies)
+    copies->release(number);
+  storeMoments(item, number);
+}
+
+void SwappedEpilogue::endTile() {
   if (copies)
     copies->endTile();
   emitters.clear();
   columns.clear();
   columnsInRange.clear();
+}
+
+void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
+  size_t count = getSubtileElements();
+  for (size_t number = 0; number != accumulators.size() / count; ++number)
+    emitSubtile(item, number, accumulators.slice(number * count, count));
+  endTile();
 }

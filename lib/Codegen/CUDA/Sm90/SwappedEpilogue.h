@@ -47,6 +47,13 @@ public:
   /// Finishes a tile. `accumulators` are as WarpgroupProduct gives them.
   void emit(const WorkItem &item, ValueRange accumulators);
 
+  // The parts of that: all subtiles one after the other, then the end.
+  /// Of how many accumulators of a thread a subtile consists.
+  size_t getSubtileElements() const;
+  void emitSubtile(const WorkItem &item, int64_t number,
+                   ValueRange accumulators);
+  void endTile();
+
 private:
   class Subtile;
   void prepareColumns(const WorkItem &item, int64_t block);

@@ -11,7 +11,9 @@
 
 #include "SwappedResident.h"
 
+#include "../PackedElements.h"
 #include "ColumnStates.h"
+#include "Mbarrier.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -20,9 +22,36 @@ using namespace mlir::tenon;
 /// same columns.
 static constexpr int64_t kColumns = 2, kRows = 2, kLanes = 4;
 
+/// Accumulators of a thread beside which there is room for a tile that is held.
+static constexpr int64_t kMaxHeldAccumulators = 128;
+/// Stages that an exchange takes at most, of tiles with the most products: 64
+/// row tiles take 13 to 15.
+static constexpr int64_t kExchangeStages = 16;
+
+/// The one type, of 16 bits, of all results with rows; null if there is none.
+static Type findNarrowType(ArrayRef<SubtileTensor> results) {
+  Type type = results.front().elementType;
+  bool isNarrow = type.getIntOrFloatBitWidth() == 16 &&
+                  llvm::all_of(results, [&](const SubtileTensor &result) {
+                    return result.elementType == type;
+                  });
+  return isNarrow ? type : Type();
+}
+
+Type SwappedResident::findHeldType(TiledLinearOp op,
+                                   const TileGeometry &geometry) {
+  auto subtiles = EpilogueSubtiles::choose(op, geometry);
+  if (!geometry.isResident() || !geometry.isSwapped() || !subtiles ||
+      getAccumulators(geometry.schedule) > kMaxHeldAccumulators ||
+      geometry.kTiles() <= subtiles->getCount() + kExchangeStages)
+    return Type();
+  return findNarrowType(subtiles->results);
+}
+
 SwappedResident::SwappedResident(TiledFrame &frame, TiledLinearOp op,
                                  SwappedEpilogue &swapped)
-    : ResidentReduction(frame, op), swapped(swapped) {
+    : ResidentReduction(frame, op), swapped(swapped),
+      heldType(findHeldType(op, frame.geometry)) {
   swapped.setFinished(finished);
 }
 
@@ -65,43 +94,9 @@ SmallVector<Value> SwappedResident::computeReduced(const WorkItem &item,
   return elements;
 }
 
-/// Each of the lanes that have a column's state takes some of their columns to
-/// the other tiles', and back.
-void SwappedResident::exchangeStates(const WorkItem &item, Value turn,
-                                     ArrayRef<ReductionState> states) {
-  auto emitForOwn = [&](llvm::function_ref<void(Value, ReductionState)> body) {
-    Value lane = b.bitAnd(frame.lane, kLanes - 1);
-    for (size_t first = 0; first < states.size(); first += kLanes) {
-      size_t count = std::min<size_t>(states.size() - first, kLanes);
-      ReductionState own = states[first];
-      Value column = swapped.getColumnInTile(first);
-      for (size_t i = 1; i != count; ++i) {
-        Value isOwn = b.equal(lane, i);
-        column = b.select(isOwn, swapped.getColumnInTile(first + i), column);
-        own.origin = b.select(isOwn, states[first + i].origin, own.origin);
-        for (auto [scalar, other] :
-             llvm::zip_equal(own.scalars, states[first + i].scalars))
-          scalar = b.select(isOwn, other, scalar);
-      }
-      if (count == kLanes)
-        body(column, own);
-      else
-        frame.emitIf(b.less(lane, count), [&] { body(column, own); });
-    }
-  };
-  emitForOwn([&](Value column, const ReductionState &state) {
-    exchange.store(turn, column, state);
-  });
-  emitForOwn([&](Value column, const ReductionState &) {
-    finishColumn(item, turn, column);
-  });
-}
-
-void SwappedResident::emit(const WorkItem &item, Value turn, Value turns,
-                           ValueRange accumulators) {
+SmallVector<ReductionState>
+SwappedResident::reduceColumns(const WorkItem &item, ValueRange elements) {
   const TileGeometry &geometry = frame.geometry;
-  frame.computePlace();
-  SmallVector<Value> elements = computeReduced(item, accumulators);
   SmallVector<ReductionState> states;
   ColumnStates columns(frame, reduction, item);
   for (int64_t column = 0; column != getNumColumns(geometry); ++column) {
@@ -110,8 +105,113 @@ void SwappedResident::emit(const WorkItem &item, Value turn, Value turns,
       ofColumn.push_back(elements[getElement(geometry, column, row)]);
     states.push_back(columns.reduce(ofColumn));
   }
-  exchangeStates(item, turn, states);
+  return states;
+}
+
+/// Each of the lanes that have a column's state takes some of their columns.
+void SwappedResident::emitForOwn(ArrayRef<ReductionState> states, Body body) {
+  Value lane = b.bitAnd(frame.lane, kLanes - 1);
+  for (size_t first = 0; first < states.size(); first += kLanes) {
+    size_t count = std::min<size_t>(states.size() - first, kLanes);
+    ReductionState own = states[first];
+    Value column = swapped.getColumnInTile(first);
+    for (size_t i = 1; i != count; ++i) {
+      Value isOwn = b.equal(lane, i);
+      column = b.select(isOwn, swapped.getColumnInTile(first + i), column);
+      own.origin = b.select(isOwn, states[first + i].origin, own.origin);
+      for (auto [scalar, other] :
+           llvm::zip_equal(own.scalars, states[first + i].scalars))
+        scalar = b.select(isOwn, other, scalar);
+    }
+    if (count == kLanes)
+      body(column, own);
+    else
+      frame.emitIf(b.less(lane, count), [&] { body(column, own); });
+  }
+}
+
+void SwappedResident::storeStates(Value turn, ArrayRef<ReductionState> states) {
+  emitForOwn(states, [&](Value column, const ReductionState &state) {
+    exchange.store(turn, column, state);
+  });
+}
+
+void SwappedResident::emit(const WorkItem &item, Value turn, Value turns,
+                           ValueRange accumulators) {
+  frame.computePlace();
+  SmallVector<Value> elements = computeReduced(item, accumulators);
+  SmallVector<ReductionState> states = reduceColumns(item, elements);
+  storeStates(turn, states);
+  emitForOwn(states, [&](Value column, const ReductionState &) {
+    Value stores = b.equal(item.row, 0);
+    finished.store(column, finishColumn(item, turn, column, stores));
+  });
   frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.arriveAtEnd(); });
   frame.syncWarp(); // its lanes have finished the columns
   swapped.emit(item, elements);
+}
+
+//===----------------------------------------------------------------------===//
+// In two parts
+//===----------------------------------------------------------------------===//
+
+SmallVector<Type> SwappedResident::getHeldTypes() {
+  int64_t elements = getNumColumns(frame.geometry) * getNumRows(frame.geometry);
+  SmallVector<Type> types(elements / kRows, VectorType::get(kRows, heldType));
+  types.append(getNumColumns(frame.geometry), b.getF32Type());
+  return types;
+}
+
+int64_t SwappedResident::getNumSubtiles() {
+  return swapped.getCopies()->subtiles.getCount();
+}
+
+/// The column of the thread's `index`-th element, among its columns.
+static int64_t getColumn(const TileGeometry &geometry, size_t index) {
+  size_t block = index / (kRows * kColumns) / (geometry.tileM / 8);
+  return static_cast<int64_t>(block * kColumns + index / kRows % kColumns);
+}
+
+SmallVector<Value> SwappedResident::hold(const WorkItem &item, Value turn,
+                                         ValueRange accumulators) {
+  frame.computePlace();
+  SmallVector<Value> elements = computeReduced(item, accumulators);
+  SmallVector<ReductionState> states = reduceColumns(item, elements);
+  storeStates(turn, states);
+  SmallVector<Value> held, means;
+  for (const ReductionState &state : states)
+    means.push_back(arith::AddFOp::create(b, state.origin,
+                                          reduction.getOrigin(state.scalars)));
+  for (size_t i = 0; i != elements.size(); i += kRows) {
+    Value mean = means[getColumn(frame.geometry, i)];
+    held.push_back(
+        roundPair(b, arith::SubFOp::create(b, elements[i], mean),
+                  arith::SubFOp::create(b, elements[i + 1], mean), heldType));
+  }
+  held.append(means);
+  return held;
+}
+
+/// A word, as if it might differ each time: LLVM would extend all words where
+/// they come from, before the main loop and what follows the last part.
+static Value readAnew(KernelBuilder &b, Value pair) {
+  Value word = LLVM::BitcastOp::create(b, b.getI32Type(), pair);
+  return LLVM::BitcastOp::create(
+      b, pair.getType(), b.ptxRead(b.getI32Type(), "", "=r,0", word));
+}
+
+void SwappedResident::emitHeld(const WorkItem &item, Value turn, int64_t number,
+                               ValueRange held) {
+  if (number == 0)
+    emitBarrierWait(b, getFinishedBarrier(), b.bitAnd(turn, 1));
+  size_t count = swapped.getSubtileElements();
+  ValueRange means = held.take_back(getNumColumns(frame.geometry));
+  SmallVector<Value> elements;
+  for (size_t i = number * count; i != (number + 1) * count; i += kRows)
+    for (Value element : extendElements(b, readAnew(b, held[i / kRows])))
+      elements.push_back(arith::AddFOp::create(
+          b, element, means[getColumn(frame.geometry, i)]));
+  swapped.emitSubtile(item, number, elements);
+  if (number + 1 == getNumSubtiles())
+    swapped.endTile();
 }

@@ -20,8 +20,18 @@ namespace mlir::tenon {
 /// Finishes tiles of a region with one reduction along M. A warp has its
 /// columns to itself, so its threads reduce, exchange and finish them, and no
 /// warp waits for another.
+///
+/// Where results are of 16 bits, a thread has registers for a second tile of
+/// them. Then what an exchange takes, and all that follows it, is hidden by the
+/// next turn's products, if these take long enough. What is held is rounded
+/// once more than it would be, as are the elements that PyTorch's batch norm
+/// reads; but only what they differ by from their column's mean is.
 class SwappedResident : public ResidentReduction {
 public:
+  /// Of what type elements are held from one turn to the next (below); null if
+  /// turns are finished as a whole.
+  static Type findHeldType(TiledLinearOp op, const TileGeometry &geometry);
+
   SwappedResident(TiledFrame &frame, TiledLinearOp op,
                   SwappedEpilogue &swapped);
 
@@ -31,13 +41,31 @@ public:
   /// After the last of `turns` turns, in a warp that does not multiply.
   void clear(Value turns) { exchange.clear(turns); }
 
+  // The same in two parts, between which the next turn's products are computed.
+  // A PanelFinisher exchanges states meanwhile.
+  /// What a thread holds, of accumulators of a tile: these rounded, two in a
+  /// vector, each less its column's mean in the tile; then the means, f32.
+  SmallVector<Type> getHeldTypes();
+  /// Reduces a tile.
+  SmallVector<Value> hold(const WorkItem &item, Value turn,
+                          ValueRange accumulators);
+  /// Finishes it, subtile by subtile, of which there are `getNumSubtiles`.
+  int64_t getNumSubtiles();
+  void prepare(const WorkItem &item) { swapped.prepare(item); }
+  void emitHeld(const WorkItem &item, Value turn, int64_t number,
+                ValueRange held);
+
 private:
+  using Body = llvm::function_ref<void(Value, const ReductionState &)>;
   SmallVector<Value> computeReduced(const WorkItem &item,
                                     ValueRange accumulators);
-  void exchangeStates(const WorkItem &item, Value turn,
-                      ArrayRef<ReductionState> states);
+  SmallVector<ReductionState> reduceColumns(const WorkItem &item,
+                                            ValueRange elements);
+  void emitForOwn(ArrayRef<ReductionState> states, Body body);
+  void storeStates(Value turn, ArrayRef<ReductionState> states);
 
   SwappedEpilogue &swapped;
+  Type heldType;
 };
 
 } // namespace mlir::tenon

@@ -13,6 +13,7 @@
 
 #include "../KernelFunction.h"
 #include "Consumer.h"
+#include "DeferredTurns.h"
 #include "Producer.h"
 #include "SubtileCopier.h"
 #include "WgmmaEpilogue.h"
@@ -125,13 +126,16 @@ static void emitClusterBarrier(TiledFrame &frame) {
 
 /// Everything that needs no memory that an earlier kernel writes; then waits
 /// for earlier kernels, and lets later ones begin the same.
-static void emitStart(TiledFrame &frame, SubtileCopies *copies) {
+static void emitStart(TiledFrame &frame, TiledLinearOp op,
+                      WgmmaEpilogue &epilogue) {
   KernelBuilder &b = frame.b;
   Value isFirst = b.both(b.equal(frame.warp, 0), b.equal(frame.lane, 0));
   frame.emitIf(isFirst, [&] {
     StageRing(frame).initialize();
-    if (copies)
+    if (SubtileCopies *copies = epilogue.getCopies())
       copies->initialize();
+    if (epilogue.getDeferred())
+      PanelFinisher(frame, op).initialize();
     NVVM::FenceMbarrierInitOp::create(b);
     for (Value map : frame.tensorMaps)
       b.ptx("prefetch.tensormap [$0];", "l", map);
@@ -171,7 +175,7 @@ static void emitProducer(TiledFrame &frame, WorkPartition &partition,
     emitCopier(frame, partition, *copies);
   if (frame.geometry.isResident()) // in a warp that has nothing else to do
     frame.emitIf(b.equal(frame.warp, 1),
-                 [&] { epilogue.clear(partition.getCount()); });
+                 [&] { epilogue.emitBeside(partition); });
 }
 
 void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
@@ -183,9 +187,8 @@ void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
         b.getDenseI32ArrayAttr(
             {static_cast<int32_t>(geometry.clusterBlocks()), 1, 1}));
   WgmmaEpilogue epilogue(frame, op);
-  emitStart(frame, epilogue.getCopies());
+  emitStart(frame, op, epilogue);
   WorkPartition partition(frame);
-  ConsumerTurns turns(frame, partition, epilogue);
   auto branch = scf::IfOp::create(b, b.equal(frame.warpgroup, 0),
                                   /*withElseRegion=*/true);
   {
@@ -196,7 +199,11 @@ void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
     if (getConsumerWarpgroups(geometry.schedule) == 2)
       NVVM::SetMaxRegisterOp::create(b, kConsumerRegisters,
                                      NVVM::SetMaxRegisterAction::increase);
-    turns.emit();
+    if (SwappedResident *deferred = epilogue.getDeferred())
+      DeferredTurns(frame, op, partition, *deferred, *epilogue.getCopies())
+          .emit();
+    else
+      ConsumerTurns(frame, partition, epilogue).emit();
   }
   if (geometry.clusterBlocks() != 1)
     emitClusterBarrier(frame);

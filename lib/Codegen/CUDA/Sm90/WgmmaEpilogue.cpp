@@ -73,9 +73,15 @@ void WgmmaEpilogue::emit(KeptTurn &turn, WorkPartition &partition,
     emitTileEpilogue(frame, op, item, accumulators);
 }
 
-void WgmmaEpilogue::clear(Value turns) {
+void WgmmaEpilogue::emitBeside(WorkPartition &partition) {
   if (resident)
-    resident->clear(turns);
-  else
-    swappedResident->clear(turns);
+    return resident->clear(partition.getCount());
+  if (getDeferred())
+    return PanelFinisher(frame, op).emit(partition);
+  swappedResident->clear(partition.getCount());
+}
+
+SwappedResident *WgmmaEpilogue::getDeferred() {
+  bool isDeferred = SwappedResident::findHeldType(op, frame.geometry) != Type();
+  return isDeferred ? &*swappedResident : nullptr;
 }

@@ -13,6 +13,7 @@
 #define TENON_LIB_CODEGEN_CUDA_SM90_WGMMAEPILOGUE_H
 
 #include "../Tiled/TileEnd.h"
+#include "PanelFinisher.h"
 #include "ResidentEpilogue.h"
 #include "SwappedResident.h"
 
@@ -36,8 +37,11 @@ public:
   /// Finishes a turn of `partition`. `accumulators` are as WarpgroupProduct
   /// gives them.
   void emit(KeptTurn &turn, WorkPartition &partition, ValueRange accumulators);
-  /// After all turns, in a warp that does not multiply: with a reduction.
-  void clear(Value turns);
+  /// With a reduction: what a warp does that does not multiply.
+  void emitBeside(WorkPartition &partition);
+
+  /// Null where turns are finished one by one.
+  SwappedResident *getDeferred();
 
 private:
   TiledFrame &frame;

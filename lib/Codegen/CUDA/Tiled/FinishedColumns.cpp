@@ -55,12 +55,17 @@ Value FinishedColumns::getPlace(Value inTile) const {
                   b.mul(inTile, kFinishedBytesPerColumn));
 }
 
-void FinishedColumns::store(Value inTile, ArrayRef<Value> finished) {
+SmallVector<Value>
+FinishedColumns::getKept(ArrayRef<Value> finished) const {
   SmallVector<Value> kept;
   for (auto [scalar, operand] : llvm::zip_equal(finished, sources))
     if (!operand)
       kept.push_back(scalar);
   assert(4 * kept.size() <= kFinishedBytesPerColumn && "checked before");
+  return kept;
+}
+
+void FinishedColumns::store(Value inTile, ArrayRef<Value> kept) {
   Value place = getPlace(inTile);
   for (auto [index, scalar] : llvm::enumerate(kept))
     LLVM::StoreOp::create(b, scalar, b.offset(place, 4 * index),

@@ -28,8 +28,12 @@ public:
     return ReductionEpilogueOp(reduction).getReducedInput();
   }
 
-  /// Stores what `emitFinish` gave for a column of the tile.
-  void store(Value inTile, ArrayRef<Value> finished);
+  /// Scalars of a column that the table has.
+  size_t getNumKept() const { return llvm::count(sources, Value()); }
+  /// Those, of what `emitFinish` gave for a column.
+  SmallVector<Value> getKept(ArrayRef<Value> finished) const;
+  /// Stores that for a column of the tile.
+  void store(Value inTile, ArrayRef<Value> kept);
 
   /// Loads the operands of an emitter's lanes.
   void loadOperands(ElementEmitter &emitter, unsigned lanes) const;

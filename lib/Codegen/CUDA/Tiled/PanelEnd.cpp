@@ -59,18 +59,26 @@ void PanelExchange::waitForFlags(Value expected) {
   });
 }
 
+void PanelExchange::clearState(Value place) {
+  auto type = VectorType::get(kWords, b.getI64Type());
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  LLVM::StoreOp::create(b, zeros, place, /*alignment=*/kTaggedStateBytes);
+}
+
 void PanelExchange::clearStates() {
   auto loop = scf::ForOp::create(b, b.i32(0), getBlocks(), b.i32(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value block = getBlock(loop.getInductionVar());
-  auto type = VectorType::get(kWords, b.getI64Type());
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
   for (int64_t turn = 0; turn != 2; ++turn)
     for (int64_t first = 0; first < frame.geometry.tileN; first += 32)
-      LLVM::StoreOp::create(
-          b, zeros, getState(b.i32(turn), block, b.add(frame.lane, first)),
-          /*alignment=*/kTaggedStateBytes);
+      clearState(getState(b.i32(turn), block, b.add(frame.lane, first)));
+}
+
+void PanelExchange::clearPublished() {
+  for (int64_t turn = 0; turn != 2; ++turn)
+    for (int64_t first = 0; first < frame.geometry.tileN; first += 32)
+      clearState(getPublishedPlace(b.i32(turn), b.add(frame.lane, first)));
 }
 
 /// A block's flag, token + turns, says that it has read all states. What makes
@@ -92,6 +100,8 @@ void PanelExchange::clearWhenRead(Value turns) {
     waitForFlags(getReadFlag(frame, turns));
     frame.syncWarp();
     clearStates();
+    if (hasFinisher)
+      clearPublished();
     emitForBlocks([&](Value block) {
       LLVM::StoreOp::create(b, b.i64(0), getFlag(block), /*alignment=*/8);
     });
@@ -100,7 +110,8 @@ void PanelExchange::clearWhenRead(Value turns) {
 
 void PanelExchange::clear(Value turns) {
   frame.emitIf(b.less(b.i32(0), turns), [&] {
-    b.ptx("bar.sync" + getEndBarrier(frame.geometry), "~{memory}", {});
+    if (!hasFinisher) // whose warp this is: it has read all
+      b.ptx("bar.sync" + getEndBarrier(frame.geometry), "~{memory}", {});
     frame.emitIf(b.equal(frame.lane, 0), [&] { announce(turns); });
     clearWhenRead(turns);
   });

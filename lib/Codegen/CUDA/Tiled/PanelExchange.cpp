@@ -19,8 +19,11 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-PanelExchange::PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction)
-    : frame(frame), b(frame.b), reduction(reduction),
+/// A finisher's registers are few.
+PanelExchange::PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction,
+                             bool hasFinisher)
+    : frame(frame), b(frame.b), reduction(reduction), hasFinisher(hasFinisher),
+      batch(hasFinisher ? 4 : 8),
       isStatic(!ShapedType::isDynamic(frame.geometry.m)) {
   if (!isStatic)
     return;
@@ -49,7 +52,6 @@ Value PanelExchange::getBlock(Value rowTile) {
   return b.add(first, b.mul(rowTile, geometry.clusterN));
 }
 
-/// How many a panel has; the last may have no rows.
 Value PanelExchange::getBlocks() {
   return b.mul(frame.getRowUnits(), frame.geometry.clusterM);
 }
@@ -64,6 +66,15 @@ Value PanelExchange::getState(Value turn, Value block, Value inTile) {
   place = b.add(b.mul(place, frame.geometry.tileN), inTile);
   return b.offset(b.offset(frame.workspace, 8 * maxBlocks),
                   b.mul(b.toI64(place), kTaggedStateBytes));
+}
+
+/// Behind the states there is as much again. The panel's first block stands for
+/// it.
+Value PanelExchange::getPublishedPlace(Value turn, Value inTile) {
+  int64_t states =
+      2 * getMaxBlocks(frame.geometry.schedule) * frame.geometry.tileN;
+  return b.offset(getState(turn, getBlock(b.i32(0)), inTile),
+                  states * kTaggedStateBytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,6 +104,12 @@ static Value tagNumber(KernelBuilder &b, Value number, Value tag) {
   return b.bitOr(b.shiftLeft(b.toI64(tag), 32), b.toI64(getBits(b, number)));
 }
 
+/// They are not written at once, but each of them is.
+void PanelExchange::storeWords(Value place, ArrayRef<Value> words) {
+  b.ptx("st.relaxed.gpu.global.v2.b64 [$0], {$1, $2};", "l,l,l,~{memory}",
+        {place, words[0], words[1]});
+}
+
 void PanelExchange::store(Value turn, Value inTile,
                           const ReductionState &state) {
   Tags tags = getTags(turn);
@@ -101,11 +118,20 @@ void PanelExchange::store(Value turn, Value inTile,
   auto [mean, rest] =
       emitSplitSum(b, state.origin, reduction.getOrigin(state.scalars));
   Value second = b.bitOr(tags.second, encodeRest(b, mean, rest));
-  // The words are not written at once, but each of them is.
-  b.ptx("st.relaxed.gpu.global.v2.b64 [$0], {$1, $2};", "l,l,l,~{memory}",
-        {getState(turn, getOwnBlock(), inTile),
-         tagNumber(b, numbers[0], tags.first),
-         tagNumber(b, numbers[1], second)});
+  storeWords(getState(turn, getOwnBlock(), inTile),
+             {tagNumber(b, numbers[0], tags.first),
+              tagNumber(b, numbers[1], second)});
+}
+
+void PanelExchange::publish(Value turn, Value inTile,
+                            ArrayRef<Value> numbers) {
+  assert(numbers.size() <= kWords && "more than a table keeps of a column");
+  Tags tags = getTags(turn);
+  SmallVector<Value> words(numbers);
+  words.resize(kWords, b.f32(0));
+  words[0] = tagNumber(b, words[0], tags.first);
+  words[1] = tagNumber(b, words[1], tags.second);
+  storeWords(getPublishedPlace(turn, inTile), words);
 }
 
 /// The words of a state, read anew if one of them has another tag.
@@ -167,4 +193,16 @@ PanelExchange::poll(const Tags &tags, int64_t count,
         "r", again[0]);
   scf::YieldOp::create(b, again);
   return SmallVector<Value>(loop.getResults().drop_front());
+}
+
+SmallVector<Value> PanelExchange::getPublished(Value turn, Value inTile,
+                                               size_t count) {
+  Value place = getPublishedPlace(turn, inTile);
+  SmallVector<Value> numbers;
+  for (Value word :
+       poll(getTags(turn), /*count=*/1, [&](int64_t) { return place; }))
+    numbers.push_back(
+        arith::BitcastOp::create(b, b.getF32Type(), getLowHalf(word)));
+  numbers.resize(count);
+  return numbers;
 }

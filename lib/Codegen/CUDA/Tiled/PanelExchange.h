@@ -35,9 +35,16 @@ namespace mlir::tenon {
 /// read all of turn t before. A replayed launch brings the same token, so no
 /// tag may be left: an idle warp clears them when the last turn's states are
 /// read.
+///
+/// Where products hide what an exchange takes, `hasFinisher`, a warp that does
+/// not multiply does it: one block's combines the states of a column, and
+/// publishes what comes of them for all blocks, in words with the same tags
+/// behind the states. Who has read those of a turn knows that the states of the
+/// turn have been read.
 class PanelExchange {
 public:
-  PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction);
+  PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction,
+                bool hasFinisher);
 
   /// Publishes this tile's state of a column.
   void store(Value turn, Value inTile, const ReductionState &state);
@@ -45,11 +52,19 @@ public:
   /// combines them in their order, so that all blocks get the same bits. Comes
   /// after `store` for all columns of the thread.
   ReductionState combine(Value turn, Value inTile);
+  /// How many blocks a panel has; the last may have no rows.
+  Value getBlocks();
+  /// Publishes `kWords` f32 at most for a column of the panel.
+  void publish(Value turn, Value inTile, ArrayRef<Value> numbers);
+  /// Waits for `count` of them that a block has published.
+  SmallVector<Value> getPublished(Value turn, Value inTile, size_t count);
+
   /// Tells the warp that clears. All threads call it when they have combined
   /// the last turn's states.
   void arriveAtEnd();
   /// Clears what the panel's blocks have left in the workspace after `turns`
-  /// turns, if there were any. One warp beside those that multiply calls it.
+  /// turns, if there were any. One warp beside those that multiply calls it,
+  /// the finisher if there is one.
   void clear(Value turns);
 
   /// The two parts of that, in kernels without a warp beside: one thread says
@@ -72,15 +87,18 @@ private:
 
   Value getOwnBlock();
   Value getBlock(Value rowTile);
-  Value getBlocks();
   Value getFlag(Value block);
   Value getState(Value turn, Value block, Value inTile);
+  Value getPublishedPlace(Value turn, Value inTile);
   Value getLowHalf(Value word);
   Value getHighHalf(Value word);
   Tags getTags(Value turn);
   void emitForBlocks(llvm::function_ref<void(Value)> body);
   void waitForFlags(Value expected);
+  void storeWords(Value place, ArrayRef<Value> words);
+  void clearState(Value place);
   void clearStates();
+  void clearPublished();
   SmallVector<Value> loadMissing(Value place, const Tags &tags,
                                  ValueRange words);
   SmallVector<Value> poll(const Tags &tags, int64_t count,
@@ -94,6 +112,8 @@ private:
   TiledFrame &frame;
   KernelBuilder &b;
   ReductionEpilogueOp reduction;
+  bool hasFinisher;
+  int64_t batch;         ///< tiles whose states are loaded together
   bool isStatic;         ///< whether M is; the rest is not known else
   int64_t fullTiles = 0; ///< all of whose rows exist
   int64_t restRows = 0;  ///< of the tile after them

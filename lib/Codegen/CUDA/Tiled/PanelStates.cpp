@@ -16,9 +16,6 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Tiles whose states are loaded together.
-static constexpr int64_t kBatch = 8;
-
 static Value getNumber(KernelBuilder &b, Value bits) {
   return arith::BitcastOp::create(b, b.getF32Type(), bits);
 }
@@ -61,14 +58,14 @@ ReductionState PanelExchange::loadBatches(Value turn, Value inTile, Value end,
   SmallVector<Value> initial{b.f32(0), b.f32(0)};
   llvm::append_range(initial,
                      reduction.emitInit(b, b.getLoc(), b.getF32Type()));
-  auto loop = scf::ForOp::create(b, b.i32(0), end, b.i32(kBatch), initial);
+  auto loop = scf::ForOp::create(b, b.i32(0), end, b.i32(batch), initial);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   ValueRange carried = loop.getRegionIterArgs();
   ReductionState before{carried[0], carried.drop_front(2), carried[1]};
   Value first = loop.getInductionVar();
-  ReductionState batch =
-      loadTiles(turn, inTile, first, kBatch, [&](int64_t i) -> Value {
+  ReductionState loaded =
+      loadTiles(turn, inTile, first, batch, [&](int64_t i) -> Value {
         if (isStatic)
           return b.f32(rows);
         Value left = b.sub(frame.m, b.mul(b.add(first, i), rows));
@@ -76,9 +73,9 @@ ReductionState PanelExchange::loadBatches(Value turn, Value inTile, Value end,
         return arith::UIToFPOp::create(b, b.getF32Type(), left);
       });
   // The first batch comes after no rows, which have no origin.
-  batch = combineAll(b, reduction, {batch, before});
-  SmallVector<Value> next{batch.count, batch.origin};
-  llvm::append_range(next, batch.scalars);
+  loaded = combineAll(b, reduction, {loaded, before});
+  SmallVector<Value> next{loaded.count, loaded.origin};
+  llvm::append_range(next, loaded.scalars);
   scf::YieldOp::create(b, next);
   return {loop.getResult(0), loop.getResults().drop_front(2),
           loop.getResult(1)};
@@ -86,7 +83,7 @@ ReductionState PanelExchange::loadBatches(Value turn, Value inTile, Value end,
 
 /// Batch by batch.
 ReductionState PanelExchange::loadFullTiles(Value turn, Value inTile) {
-  int64_t rows = frame.geometry.tileM, batches = fullTiles / kBatch;
+  int64_t rows = frame.geometry.tileM, batches = fullTiles / batch;
   auto load = [&](int64_t first, int64_t count) {
     return loadTiles(turn, inTile, b.i32(first), count,
                      [&](int64_t) { return b.f32(rows); });
@@ -94,10 +91,10 @@ ReductionState PanelExchange::loadFullTiles(Value turn, Value inTile) {
   if (batches <= 1)
     return load(0, fullTiles);
   ReductionState state =
-      loadBatches(turn, inTile, b.i32(batches * kBatch), rows);
-  state.count = b.f32(batches * kBatch * rows);
-  if (int64_t rest = fullTiles % kBatch)
-    state = combineAll(b, reduction, {state, load(batches * kBatch, rest)});
+      loadBatches(turn, inTile, b.i32(batches * batch), rows);
+  state.count = b.f32(batches * batch * rows);
+  if (int64_t rest = fullTiles % batch)
+    state = combineAll(b, reduction, {state, load(batches * batch, rest)});
   return state;
 }
 

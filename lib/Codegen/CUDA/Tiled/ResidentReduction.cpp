@@ -14,10 +14,11 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-ResidentReduction::ResidentReduction(TiledFrame &frame, TiledLinearOp op)
-    : frame(frame), b(frame.b), op(op), plan(*EpiloguePlan::get(*op.getBody())),
+ResidentReduction::ResidentReduction(TiledFrame &frame, TiledLinearOp op,
+                                     bool hasFinisher)
+    : frame(frame), b(frame.b), op(op), hasFinisher(hasFinisher), plan(*EpiloguePlan::get(*op.getBody())),
       reduction(plan.getPhases().front().reduction),
-      affine(AffineInput::find(op, reduction)), exchange(frame, reduction),
+      affine(AffineInput::find(op, reduction)), exchange(frame, reduction, hasFinisher),
       finished(frame, reduction) {}
 
 bool ResidentReduction::isColumnOperand(BlockArgument operand) {
@@ -55,15 +56,20 @@ SmallVector<Value> ResidentReduction::loadColumnOperands(Value column) {
   });
 }
 
-/// Ends the reduction of a column.
-void ResidentReduction::finishColumn(const WorkItem &item, Value turn,
-                                     Value inTile) {
+SmallVector<Value> ResidentReduction::finishColumn(const WorkItem &item,
+                                                   Value turn, Value inTile,
+                                                   Value stores) {
   Value column = b.add(item.column, inTile);
   Value inRange = b.less(column, frame.geometry.n);
   column = b.toI64(b.min(column, b.i32(frame.geometry.n - 1)));
-  // On their way while the other blocks' states are.
-  SmallVector<Value> operands = loadColumnOperands(column);
+  // On their way while the other blocks' states are; but a finisher has time,
+  // and few registers.
+  SmallVector<Value> operands;
+  if (!hasFinisher)
+    operands = loadColumnOperands(column);
   ReductionState state = exchange.combine(turn, inTile);
+  if (hasFinisher)
+    operands = loadColumnOperands(column);
   SmallVector<Value> reduced =
       reduction.emitMove(b, b.getLoc(), state.scalars, state.origin);
   state.scalars = reduced;
@@ -73,16 +79,16 @@ void ResidentReduction::finishColumn(const WorkItem &item, Value turn,
       reduction.emitFinish(b, b.getLoc(), state.count, state.scalars, operands);
   if (affine)
     affine->adapt(b, reduced, state.scalars, scalars);
-  finished.store(inTile, scalars);
   if (llvm::any_of(reduction.getColumnResults(),
                    [](Value result) { return !result.use_empty(); }))
-    frame.emitIf(b.both(b.equal(item.row, 0), inRange),
+    frame.emitIf(b.both(stores, inRange),
                  [&] { storeResults(column, state, operands); });
+  return finished.getKept(scalars);
 }
 
-/// Stores what comes of a column. The block of the first rows does, it alone:
-/// an output may be the buffer of an operand. The others load such an operand
-/// too, and do not use it.
+/// Stores what comes of a column. One block does, it alone: an output may be
+/// the buffer of an operand. Others may load such an operand too, but do not
+/// use it.
 void ResidentReduction::storeResults(Value column, const ReductionState &state,
                                      ArrayRef<Value> operands) {
   SmallVector<Value> scalars = reduction.emitColumnResults(

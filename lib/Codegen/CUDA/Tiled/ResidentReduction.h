@@ -28,7 +28,9 @@ public:
   /// Says why no kernel reduces the region of `op` so; "" if one does.
   static std::string findProblem(TiledLinearOp op);
 
-  ResidentReduction(TiledFrame &frame, TiledLinearOp op);
+  /// `hasFinisher`: see PanelExchange.h.
+  ResidentReduction(TiledFrame &frame, TiledLinearOp op,
+                    bool hasFinisher = false);
 
   /// Before a turn's main loop: has operands of one value a column come to L2,
   /// since between main loop and epilogue nothing hides what a load takes.
@@ -37,12 +39,22 @@ public:
 protected:
   static bool isColumnOperand(BlockArgument operand);
 
-  /// Ends the reduction of a column of the tile with all tiles' states.
-  void finishColumn(const WorkItem &item, Value turn, Value inTile);
+  /// Of whose phases one completes a turn, when its finisher has written what
+  /// it found of the tile's columns.
+  Value getFinishedBarrier() {
+    return b.offset(frame.shared, frame.geometry.finishedBarrierOffset());
+  }
+
+  /// Ends the reduction of a column of the tile with all tiles' states. Gives
+  /// what `finished` keeps of it. Where `stores` (i1) holds, stores the results
+  /// that have one value a column.
+  SmallVector<Value> finishColumn(const WorkItem &item, Value turn,
+                                  Value inTile, Value stores);
 
   TiledFrame &frame;
   KernelBuilder &b;
   TiledLinearOp op;
+  bool hasFinisher;
   EpiloguePlan plan;
   ReductionEpilogueOp reduction;
   std::optional<AffineInput> affine; ///< then products are reduced themselves

@@ -19,6 +19,10 @@ using namespace mlir::tenon;
 KeptTurn::KeptTurn(TiledFrame &frame) : frame(frame) {
   for (KeptScalar *scalar : {&number, &row, &column, &kBegin, &kCount})
     *scalar = frame.keep();
+  if (frame.geometry.schedule.getStreamK())
+    return;
+  nextRow = frame.keep();
+  nextColumn = frame.keep();
 }
 
 void KeptTurn::store(Value newNumber, const WorkItem &item) {
@@ -37,8 +41,6 @@ void KeptTurn::prepareNext(WorkPartition &partition, int64_t step) {
   if (frame.geometry.schedule.getStreamK())
     return;
   WorkItem next = partition.getItem(frame.b.add(number.load(), step));
-  nextRow = frame.keep();
-  nextColumn = frame.keep();
   frame.emitIf(frame.b.equal(frame.lane, 0), [&] {
     nextRow.store(next.row);
     nextColumn.store(next.column);

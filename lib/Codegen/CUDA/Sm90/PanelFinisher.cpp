@@ -1,0 +1,66 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits the turns of the warp that ends reductions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PanelFinisher.h"
+
+#include "Mbarrier.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+void PanelFinisher::initialize() {
+  emitBarrierInit(b, getFinishedBarrier(), /*arrivals=*/1);
+}
+
+/// Of a panel of R blocks the r-th has columns r, r + R and so on, a lane each.
+void PanelFinisher::finishOwnColumns(const WorkItem &item, Value turn) {
+  Value blocks = exchange.getBlocks();
+  Value own = b.div(item.row, frame.geometry.tileM);
+  auto loop =
+      scf::ForOp::create(b, b.add(own, b.mul(frame.lane, blocks)),
+                         b.i32(frame.geometry.tileN), b.mul(blocks, 32));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value inTile = loop.getInductionVar();
+  Value stores = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  exchange.publish(turn, inTile, finishColumn(item, turn, inTile, stores));
+}
+
+/// What the finisher of another block has published, block by block of 32
+/// columns: the first waits, and the others are there by then.
+void PanelFinisher::fetchTable(Value turn) {
+  auto loop = scf::ForOp::create(
+      b, b.i32(0), b.i32(frame.geometry.tileN), b.i32(32));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value inTile = b.add(loop.getInductionVar(), frame.lane);
+  finished.store(inTile, exchange.getPublished(turn, inTile,
+                                               finished.getNumKept()));
+}
+
+void PanelFinisher::emit(WorkPartition &partition) {
+  auto loop = scf::ForOp::create(b, b.i32(0), partition.getCount(), b.i32(1));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value turn = loop.getInductionVar();
+    frame.computePlace();
+    finishOwnColumns(partition.getItem(turn), turn);
+    frame.computePlace();
+    frame.syncWarp();
+    fetchTable(turn);
+    frame.syncWarp(); // all lanes have written
+    frame.emitIf(b.equal(frame.lane, 0),
+                 [&] { emitArrival(b, getFinishedBarrier()); });
+  }
+  frame.computePlace();
+  exchange.clear(partition.getCount());
+}
