@@ -122,8 +122,8 @@ static std::string findResidentProblem(ScheduleAttr schedule) {
 
 std::string tenon::findMmaSyncProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getClusterM() != 1 || schedule.getClusterN() != 1 ||
-      schedule.getPingPong())
-    return "mma_sync has neither clusters nor ping_pong; leave both out";
+      schedule.getPingPong() || schedule.getDefer())
+    return "mma_sync has no cluster, ping_pong or defer; leave them out";
   std::string problem = findRowProblem(schedule);
   if (problem.empty())
     problem = findShapeProblem(schedule, elementType);

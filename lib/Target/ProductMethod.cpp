@@ -105,7 +105,7 @@ ScheduleAttr tenon::getGuardSchedule(MLIRContext *context, Precision precision,
       context, KernelFamily::MmaSync, /*tile=*/{rows, kNarrowTileColumns, 32},
       getNarrowTileWarps(rows), /*stages=*/rows <= 64 ? 4 : 3,
       /*swizzle=*/128, /*raster=*/16, /*blocks=*/1, /*streamK=*/false,
-      /*cluster=*/{}, /*pingPong=*/false,
+      /*cluster=*/{}, /*pingPong=*/false, /*defer=*/false,
       precision == Precision::FP32 ? ProductMethod::FMA : ProductMethod::Direct,
       dependsOnRows ? reduction : ReductionMethod::Separate);
 }

@@ -55,7 +55,8 @@ int64_t tenon::getBarrierBytes(ScheduleAttr schedule) {
     return kBarrierBytes;
   // Two of 8 bytes for each stage, eight for each warpgroup's subtiles, and one
   // for the table behind them, which begins at a multiple of 16.
-  return 16 * schedule.getStages() + 64 * getConsumerWarpgroups(schedule) + 16;
+  return 16 * schedule.getStages() + 64 * getConsumerWarpgroups(schedule) +
+         (schedule.getDefer() ? 16 : 0);
 }
 
 /// Bytes of shared memory that a block uses beside stages and epilogue.
@@ -101,8 +102,8 @@ int64_t tenon::getWorkspaceBytes(ScheduleAttr schedule) {
   if (schedule.getStreamK())
     ofBlock = tile[0] * tile[1] * 4;
   else if (isResident(schedule))
-    ofBlock = (schedule.hasSwappedOperands() ? 4 : 2) *
-              getExchangedColumns(schedule) * kTaggedStateBytes;
+    ofBlock = (schedule.getDefer() ? 4 : 2) * getExchangedColumns(schedule) *
+              kTaggedStateBytes;
   return ofBlock ? getMaxBlocks(schedule) * (8 + ofBlock) : 0;
 }
 

@@ -72,11 +72,12 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem,
   int64_t warps[] = {candidate.warpsM, candidate.warpsN};
   bool isResident = problem.reduction == ReductionMethod::Resident;
   for (int64_t stages = mostStages; stages >= leastStages; --stages) {
-    auto schedule = ScheduleAttr::get(type.getContext(), KernelFamily::MmaSync,
-                                      tile, warps, stages, swizzle, kRaster,
-                                      /*blocks=*/1, /*streamK=*/!isResident,
-                                      /*cluster=*/{}, /*pingPong=*/false,
-                                      problem.method, problem.reduction);
+    auto schedule =
+        ScheduleAttr::get(type.getContext(), KernelFamily::MmaSync, tile, warps,
+                          stages, swizzle, kRaster,
+                          /*blocks=*/1, /*streamK=*/!isResident,
+                          /*cluster=*/{}, /*pingPong=*/false, /*defer=*/false,
+                          problem.method, problem.reduction);
     if (canRun(problem, schedule, targets))
       return schedule;
   }

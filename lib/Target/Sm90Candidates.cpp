@@ -112,7 +112,8 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
     return ScheduleAttr::get(type.getContext(), KernelFamily::Wgmma, tile,
                              warps, stages, swizzle, getRaster(tile, cluster),
                              /*blocks=*/1, streamK, cluster, form.pingPong,
-                             problem.method, problem.reduction);
+                             /*defer=*/false, problem.method,
+                             problem.reduction);
   };
   ScheduleAttr schedule = build(2);
   int64_t otherBytes = getSharedBytes(schedule) - 2 * getStageBytes(schedule);

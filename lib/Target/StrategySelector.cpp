@@ -71,6 +71,8 @@ static std::string describeSchedule(const ScheduleChoice &choice) {
     os << ", operands swapped";
   if (schedule.getPingPong())
     os << ", ping-pong";
+  if (schedule.getDefer())
+    os << ", deferred";
   if (schedule.getClusterBlocks() != 1)
     os << ", clusters of " << schedule.getClusterM() << "x"
        << schedule.getClusterN();

@@ -24,6 +24,8 @@ static constexpr int64_t kMaxAccumulators = 192;
 /// was found of columns. With fp16x3 factors do too, but half of the
 /// accumulators are no longer needed by then.
 static constexpr int64_t kMaxScaledAccumulators = 176;
+/// With defer: half as many again are held.
+static constexpr int64_t kMaxDeferredAccumulators = 128;
 /// Rows that one copy by TMA moves at most.
 static constexpr int64_t kMaxTileRows = 256;
 /// Rows of one wgmma.
@@ -143,6 +145,30 @@ static std::string findResidentProblem(ScheduleAttr schedule) {
   return "";
 }
 
+/// With defer a tile's accumulators have registers for a part of another tile
+/// beside them.
+static std::string findDeferProblem(ScheduleAttr schedule) {
+  if (!schedule.getDefer())
+    return "";
+  if (!schedule.hasSwappedOperands())
+    return formatv("defer needs operands swapped; write warps = 1x{0}, or "
+                   "leave out defer",
+                   schedule.getNumWarps());
+  if (schedule.getPingPong() || schedule.getStreamK())
+    return formatv("with defer the next tile's products hide what {0} does "
+                   "too; leave out one of them",
+                   schedule.getPingPong() ? "ping_pong" : "stream_k");
+  if (hasSums(schedule))
+    return "with method = fp16x3 sums have the registers that defer needs; "
+           "leave out defer";
+  if (getAccumulators(schedule) > kMaxDeferredAccumulators)
+    return formatv("with defer a thread has {0} accumulators at most, not the "
+                   "{1} of a tile of {2}x{3}; use a smaller tile",
+                   kMaxDeferredAccumulators, getAccumulators(schedule),
+                   schedule.getTile()[0], schedule.getTile()[1]);
+  return "";
+}
+
 std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getSwizzle() != 128)
     return formatv("wgmma needs swizzle = 128, not {0}", schedule.getSwizzle());
@@ -166,6 +192,8 @@ std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
     problem = findSwappedProblem(schedule);
   if (problem.empty())
     problem = findResidentProblem(schedule);
+  if (problem.empty())
+    problem = findDeferProblem(schedule);
   return problem.empty() ? findClusterProblem(schedule) : problem;
 }
 

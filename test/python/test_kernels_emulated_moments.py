@@ -127,6 +127,7 @@ def check_moments(moments, y, combines):
 
 
 STREAM, CLUSTER, PING_PONG = ", stream_k = true", ", cluster = 2x1", ", ping_pong = true"
+DEFER = ", defer = true"
 FP16, FP16X3 = ", method = fp16", ", method = fp16x3"
 # A layer, Ms, and how many blocks run at once. Names tell the width of subtiles and their type: a warp takes 8, 4 or 2
 # words of rows of 128, 64 and 32 bytes.
@@ -151,6 +152,12 @@ LAYERS = {
     "swapped_64_bf16_whole": (Layer(wgmma("128x128", 64, "1x8"), 256, 256, 72, "bf16", "bf16"), (256,), 2),
     "swapped_48_f16_residual": (Layer(wgmma("192x64", 64, "1x4"), 450, 72, 72, "f16", "f16", residual=True), (450,), 2),
     "swapped_64_f16_ping_pong": (Layer(wgmma("128x64", 64, "1x4", PING_PONG), "?", 136, 72, "f16", "f16"), (400,), 2),
+    "swapped_48_f16_deferred": (Layer(wgmma("192x64", 64, "1x4", DEFER), "?", 136, 520, "f16", "f16"), (450, 100), 2),
+    "swapped_bf16_deferred": (
+        Layer(wgmma("64x192", 64, "1x4", DEFER), 300, 392, 648, "bf16", "bf16", residual=True),
+        (300,),
+        2,
+    ),
     "swapped_three_columns": (Layer(wgmma("64x192", 64, "1x4", STREAM), 130, 200, 264, "bf16", "bf16"), (130,), 3),
     "swapped_one_row": (Layer(wgmma("64x64", 64, "1x4"), 1, 72, 72, "bf16", "bf16"), (1,), 1),
     "swapped_32_f32": (Layer(wgmma("64x64", 64, "1x4"), "?", 72, 72, "bf16"), (200, 20), 4),

@@ -11,6 +11,7 @@ from ptx_emulator.layers import SLOPE, Layer, Operands, random, to_bits, to_numb
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
 
 STREAM, CLUSTERS, PING_PONG = ", stream_k = true", [", cluster = 2x1", ", cluster = 1x2"], ", ping_pong = true"
+DEFER = ", defer = true"
 FP16, FP16X3 = ", method = fp16", ", method = fp16x3"
 # A layer, the values of M that one executable is run with, and how many blocks run at once. Threads move what TMA
 # cannot: rows of 20 elements of 16 bits, or of 21 of f32.
@@ -33,6 +34,22 @@ PRODUCTS = {
     "tf32_72_cluster": (Layer("sm_90a", wgmma("72x128", 32, "1x8", STREAM + CLUSTERS[0]), 200, 264), (100, 200), 4),
     "fp16": (Layer("sm_90a", wgmma("16x64", 64, "1x4", FP16), 72, 100, factors=True), (13,), 4),
     "fp16x3": (Layer("sm_90a", wgmma("16x128", 64, "1x8", STREAM + FP16X3), 136, 300, factors=True), (1, 64), 4),
+    "bf16_deferred": (
+        Layer("sm_90a", wgmma("256x128", 64, "1x8", CLUSTERS[1] + DEFER), 520, 520, "bf16"),
+        (300, 600),
+        4,
+    ),
+    "f16_deferred_whole": (
+        Layer("sm_90a", wgmma("64x128", 64, "1x8", CLUSTERS[0] + DEFER), 264, 456, "f16"),
+        (200, 1),
+        4,
+    ),
+    "f16_deferred_three_columns": (Layer("sm_90a", wgmma("40x192", 64, "1x4", DEFER), 392, 648, "f16"), (100, 13), 2),
+    "tf32_deferred": (Layer("sm_90a", wgmma("128x128", 32, "1x8", DEFER), 264, 520), (300,), 2),
+    "fp16_deferred": (Layer("sm_90a", wgmma("72x64", 64, "1x4", DEFER + FP16), 136, 700, factors=True), (200,), 2),
+    # These are finished one by one all the same: K has few stages, and threads move rows of 20 elements.
+    "bf16_deferred_short": (Layer("sm_90a", wgmma("256x64", 64, "1x4", DEFER), 136, 392, "bf16"), (300,), 2),
+    "bf16_deferred_by_threads": (Layer("sm_90a", wgmma("16x64", 64, "1x4", DEFER), 84, 512, "bf16"), (40,), 2),
     "bf16_by_threads": (Layer("sm_90a", wgmma("16x64", 64, "1x4", STREAM), 84, 512, "bf16"), (1, 13, 64), 3),
     "f16_by_threads": (Layer("sm_90a", wgmma("24x64", 64, "1x4"), 85, 136, "f16"), (1, 40), 4),
     "tf32_by_threads": (Layer("sm_90a", wgmma("24x64", 32, "1x4"), 85, 72), (1, 40), 4),
@@ -54,7 +71,7 @@ def test_product(name, tmp_path):
     assert operands.right(operands.run(model, shift=4 if layer.element == "f32" and not layer.factors else 2))
 
 
-# M that is known, N, and the tile: TMA moves [M, N] tensors, or threads do.
+# M that is known, N, and the tile, which with defer K is long for: TMA moves [M, N] tensors, or threads do.
 STATIC = {
     "one_row": (1, 72, "8x64", "1x4", ""),
     "one_row_stream_k": (1, 136, "8x128", "1x8", STREAM),
@@ -64,13 +81,16 @@ STATIC = {
     "two_tiles": (48, 64, "24x64", "1x4", ""),
     "many_subtiles": (100, 264, "40x192", "1x4", PING_PONG),
     "by_threads": (13, 74, "16x64", "1x4", ""),
+    "deferred": (100, 520, "48x128", "1x8", DEFER),
+    "deferred_three_columns": (100, 392, "40x192", "1x4", DEFER),
+    "deferred_one_turn": (48, 256, "48x128", "1x8", DEFER),
 }
-K, WORKSPACE = 200, 6292992
+WORKSPACE = 6292992
 
 
-def static_layer(m, n, schedule):
+def static_layer(m, n, k, schedule):
     """Return y = (x w^T + b) * s and z = leaky_relu(y) + r - q, in three types; y may stand in r's memory."""
-    x, w, t = f"memref<{m}x{K}xbf16>", f"memref<{n}x{K}xbf16>", f"tensor<{m}x{n}xf32>"
+    x, w, t = f"memref<{m}x{k}xbf16>", f"memref<{n}x{k}xbf16>", f"tensor<{m}x{n}xf32>"
     r, q, y = (f"memref<{m}x{n}x{element}>" for element in ("f32", "f16", "bf16"))
     s, b = f"memref<{m}x1xf32>", f"memref<{n}xf32>"
     return f"""
@@ -94,8 +114,9 @@ func.func @layer(%x: {x}, %w: {w}, %b: {b}, %s: {s}, %r: {r}, %q: {q}, %y: {y}, 
 @pytest.mark.parametrize("name", STATIC)
 def test_epilogue(name, tmp_path):
     m, n, tile, warps, options = STATIC[name]
-    model = Model(static_layer(m, n, wgmma(tile, 64, warps, options)), "sm_90a", tmp_path, resident=3)
-    x, w = to_bits(random(m, K), "bf16"), to_bits(random(n, K, seed=4), "bf16")
+    k = 1096 if options == DEFER else 200
+    model = Model(static_layer(m, n, k, wgmma(tile, 64, warps, options)), "sm_90a", tmp_path, resident=3)
+    x, w = to_bits(random(m, k), "bf16"), to_bits(random(n, k, seed=4), "bf16")
     b, s, r = random(1, n, seed=5)[0], random(m, 1, seed=6), random(m, n, seed=7)
     q = to_bits(random(m, n, seed=8), "f16")
     device, workspace = model.device, np.zeros(WORKSPACE, np.uint8)

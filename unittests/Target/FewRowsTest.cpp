@@ -36,8 +36,8 @@ protected:
     ScheduleAttr schedule = ScheduleAttr::get(
         &context, KernelFamily::MmaSync, {16, 128, 64}, {1, 4}, stages,
         /*swizzle=*/128, /*raster=*/16, /*blocks=*/1, /*streamK=*/true,
-        /*cluster=*/{}, /*pingPong=*/false, ProductMethod::Direct,
-        ReductionMethod::Separate);
+        /*cluster=*/{}, /*pingPong=*/false, /*defer=*/false,
+        ProductMethod::Direct, ReductionMethod::Separate);
     return predictMmaSync(problem, schedule, *lookupTarget(target)).seconds *
            1e6;
   }

@@ -83,8 +83,8 @@ int64_t getBarrierBytes(ScheduleAttr schedule);
 
 /// Bytes of workspace: a flag (i64) for each block, then with stream-K a
 /// partial tile in f32 for each, with reduction = resident two states for each
-/// of a tile's columns, with swapped operands two of what comes of them too; 0
-/// with neither.
+/// of a tile's columns, with defer two of what comes of them too; 0 with
+/// neither.
 int64_t getWorkspaceBytes(ScheduleAttr schedule);
 
 /// Says why no target can run `schedule` on inputs of `elementType`; "" if one

@@ -138,6 +138,13 @@ public:
         .getResult(0);
   }
 
+  /// A register's value, as if it might differ each time: what is computed of
+  /// it in two places LLVM would rather compute once, before both, and keep.
+  Value readAnew(Value value) {
+    bool isFloat = value.getType().isF32();
+    return ptxRead(value.getType(), "", isFloat ? "=f,0" : "=r,0", value);
+  }
+
 private:
   using Predicate = arith::CmpIPredicate;
 

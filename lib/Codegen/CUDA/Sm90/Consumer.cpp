@@ -67,12 +67,10 @@ Consumer::State Consumer::advance(State state,
   return {ring.getNext(state.next), state.next.stage, state.blocks};
 }
 
-/// Starts the products of `count` stages, one at least.
-Consumer::State Consumer::start(const RingPosition &first, Value count,
-                                llvm::function_ref<void()> afterFirst) {
-  State begun = begin(first);
-  afterFirst();
-  auto loop = scf::ForOp::create(b, b.i32(1), count, b.i32(1), begun.pack());
+/// Stages `first` to `count`.
+Consumer::State Consumer::advanceAll(const State &state, Value first,
+                                     Value count) {
+  auto loop = scf::ForOp::create(b, first, count, b.i32(1), state.pack());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   State last = advance(State::unpack(loop.getRegionIterArgs()));
@@ -80,8 +78,16 @@ Consumer::State Consumer::start(const RingPosition &first, Value count,
   return State::unpack(loop.getResults());
 }
 
+/// Starts the products of `count` stages, one at least.
+Consumer::State Consumer::start(const RingPosition &first, Value count,
+                                llvm::function_ref<void()> afterFirst) {
+  State begun = begin(first);
+  afterFirst();
+  return advanceAll(begun, b.i32(1), count);
+}
+
 /// The accumulators, when all products that were started are done.
-SmallVector<Value> Consumer::finish(const State &end) {
+SmallVector<Value> Consumer::complete(const State &end) {
   SmallVector<Value> blocks = product.wait(end.blocks, /*pending=*/0);
   ring.release(end.pending);
   return product.getAccumulators(blocks);
@@ -104,7 +110,7 @@ SmallVector<Value> Consumer::promote(const RingPosition &first, Value count) {
       start({state[0], state[1]}, b.min(left, b.i32(kPromoteStages)), [] {});
   if (alternates(frame.geometry))
     order.pass();
-  SmallVector<Value> partial = finish(end);
+  SmallVector<Value> partial = complete(end);
   SmallVector<Value> next{end.next.stage, end.next.parity};
   for (auto [sum, other] : llvm::zip_equal(state.drop_front(2), partial))
     next.push_back(arith::AddFOp::create(b, sum, other));
@@ -124,17 +130,24 @@ SmallVector<Value> Consumer::run(const WorkItem &item, Value passed,
   }
   State end = start(first, item.kCount, afterFirst);
   beforeEnd();
-  return finish(end);
+  return complete(end);
 }
 
-SmallVector<Value> Consumer::run(const WorkItem &item, Value passed,
-                                 llvm::function_ref<void()> afterFirst,
-                                 int64_t steps,
-                                 llvm::function_ref<void(int64_t)> beside) {
-  assert(!promotes(frame.geometry) && "promoted where nothing else may happen");
-  State state =
-      start(ring.getPosition(passed), b.sub(item.kCount, steps), afterFirst);
-  for (int64_t step = 0; step != steps; ++step)
-    state = advance(state, [&] { beside(step); });
-  return finish(state);
+SmallVector<Value> Consumer::start(const WorkItem &item, Value passed,
+                                   llvm::function_ref<void()> afterFirst,
+                                   const Beside &beside) {
+  assert(!promotes(frame.geometry) && "nothing may happen beside promotion");
+  State state = begin(ring.getPosition(passed));
+  afterFirst();
+  if (beside.isLate)
+    state = advanceAll(state, b.i32(1), b.sub(item.kCount, beside.steps));
+  for (int64_t step = 0; step != beside.steps; ++step)
+    state = advance(state, [&] { beside.emit(step); });
+  if (!beside.isLate)
+    state = advanceAll(state, b.i32(1 + beside.steps), item.kCount);
+  return state.pack();
+}
+
+SmallVector<Value> Consumer::finish(ValueRange started) {
+  return complete(State::unpack(started));
 }

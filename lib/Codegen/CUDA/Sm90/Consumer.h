@@ -43,20 +43,30 @@ public:
                          llvm::function_ref<void()> afterFirst,
                          llvm::function_ref<void()> beforeEnd);
 
-  /// The same, where nothing is promoted. `beside(i)` emits what happens while
-  /// the products of the i-th of the last `steps` stages are computed, of which
-  /// K has more.
-  SmallVector<Value> run(const WorkItem &item, Value passed,
-                         llvm::function_ref<void()> afterFirst, int64_t steps,
-                         llvm::function_ref<void(int64_t)> beside);
+  // The same in two parts, where nothing is promoted.
+  /// What happens beside products of a turn: `emit(i)` while those of a stage
+  /// are computed, of `steps` stages after the first, or with `isLate` of the
+  /// last. K has more.
+  struct Beside {
+    int64_t steps = 0;
+    bool isLate = false;
+    llvm::function_ref<void(int64_t)> emit;
+  };
+  /// Starts all products. Gives what `finish` waits for.
+  SmallVector<Value> start(const WorkItem &item, Value passed,
+                           llvm::function_ref<void()> afterFirst,
+                           const Beside &beside);
+  /// The accumulators.
+  SmallVector<Value> finish(ValueRange started);
 
 private:
   struct State;
   State begin(const RingPosition &first);
   State advance(State state, llvm::function_ref<void()> beside = [] {});
+  State advanceAll(const State &state, Value first, Value count);
   State start(const RingPosition &first, Value count,
               llvm::function_ref<void()> afterFirst);
-  SmallVector<Value> finish(const State &end);
+  SmallVector<Value> complete(const State &end);
   SmallVector<Value> promote(const RingPosition &first, Value count);
 
   TiledFrame &frame;

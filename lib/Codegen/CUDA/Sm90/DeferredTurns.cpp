@@ -19,39 +19,56 @@ using namespace mlir::tenon;
 
 DeferredTurns::DeferredTurns(TiledFrame &frame, TiledLinearOp op,
                              WorkPartition &partition,
-                             SwappedResident &resident, SubtileCopies &copies)
+                             DeferredEpilogue &epilogue, SubtileCopies &copies)
     : frame(frame), b(frame.b), op(op), partition(partition),
-      resident(resident), copies(copies), turn(frame), passed(frame.keep()),
+      epilogue(epilogue), copies(copies), turn(frame), passed(frame.keep()),
       heldRow(frame.keep()), heldColumn(frame.keep()) {}
 
-WorkItem DeferredTurns::getHeldItem() {
-  WorkItem item = turn.getItem(); // K is the same for all
-  item.row = heldRow.load();
-  item.column = heldColumn.load();
-  return item;
-}
-
-/// The accumulators of the turn at hand.
-SmallVector<Value>
-DeferredTurns::multiply(int64_t steps,
-                        llvm::function_ref<void(int64_t)> beside) {
+/// The products of the first turn, which hide nothing.
+SmallVector<Value> DeferredTurns::startFirst() {
   frame.computePlace();
-  auto afterFirst = [&] {
-    emitPrefetch(frame, op, turn.getItem());
-    resident.prefetch(turn.getItem());
-    turn.prepareNext(partition, /*step=*/1);
-  };
-  return Consumer(frame).run(turn.getItem(), passed.load(), afterFirst, steps,
-                             beside);
-}
-
-/// Ends the turn at hand but for its epilogue.
-SmallVector<Value> DeferredTurns::hold(ValueRange accumulators) {
   WorkItem item = turn.getItem();
-  SmallVector<Value> held =
-      resident.hold(item, turn.getNumber(), accumulators);
+  auto afterFirst = [&] {
+    emitPrefetch(frame, op, item);
+    epilogue.prefetch(item);
+    copies.askForOperands(item);
+  };
+  return Consumer(frame).start(item, passed.load(), afterFirst, {});
+}
+
+/// Those of the turn at hand, beside which the tile before is finished. Until
+/// then its operands have the buffers.
+SmallVector<Value> DeferredTurns::startBeside(ValueRange held) {
   frame.computePlace();
-  copies.askForOperands(item);
+  WorkItem item = turn.getItem();
+  auto afterFirst = [&] {
+    emitPrefetch(frame, op, item);
+    epilogue.prefetch(item);
+  };
+  int64_t steps = 1 + epilogue.getNumSteps();
+  auto emitStep = [&](int64_t step) {
+    finish(step, held);
+    if (step + 1 == steps) {
+      frame.computePlace();
+      copies.askForOperands(turn.getItem());
+    }
+  };
+  return Consumer(frame).start(item, passed.load(), afterFirst,
+                               {steps, epilogue.isLate(), emitStep});
+}
+
+/// Ends the turn at hand but for what it gives, which is held, and goes to the
+/// next.
+SmallVector<Value> DeferredTurns::hold(ValueRange started) {
+  frame.computePlace();
+  epilogue.prepareTile(turn.getItem());
+  turn.prepareNext(partition, /*step=*/1);
+  SmallVector<Value> accumulators = Consumer(frame).finish(started);
+  frame.computePlace();
+  WorkItem item = turn.getItem();
+  SmallVector<Value> held = epilogue.hold(item, turn.getNumber(), accumulators);
+  frame.computePlace();
+  item = turn.getItem();
   Value count = b.add(passed.load(), item.kCount);
   frame.syncWarp(); // all lanes have read what is stored now
   frame.emitIf(b.equal(frame.lane, 0), [&] {
@@ -63,35 +80,38 @@ SmallVector<Value> DeferredTurns::hold(ValueRange accumulators) {
   return held;
 }
 
-/// Of the tile that is held: a step for what its columns have, and one for each
-/// subtile.
+WorkItem DeferredTurns::getHeldItem() {
+  WorkItem item = turn.getItem(); // K is the same for all
+  item.row = heldRow.load();
+  item.column = heldColumn.load();
+  return item;
+}
+
+/// The tile before the turn at hand: what its steps need first, then these.
 void DeferredTurns::finish(int64_t step, ValueRange held) {
   frame.computePlace();
   if (step == 0)
-    return resident.prepare(getHeldItem());
-  resident.emitHeld(getHeldItem(), b.sub(turn.getNumber(), 1), step - 1, held);
+    return epilogue.prepareHeld(getHeldItem());
+  epilogue.emitStep(getHeldItem(), b.sub(turn.getNumber(), 1), step - 1, held);
 }
 
 void DeferredTurns::emitTurns() {
-  int64_t steps = 1 + resident.getNumSubtiles();
-  SmallVector<Value> first = multiply(/*steps=*/0, [](int64_t) {});
-  SmallVector<Type> types = resident.getHeldTypes();
+  SmallVector<Value> first = startFirst();
+  SmallVector<Type> types = epilogue.getHeldTypes();
   auto loop = scf::WhileOp::create(b, types, first);
   {
     OpBuilder::InsertionGuard guard(b);
     SmallVector<Location> locations(first.size(), b.getLoc());
-    Block *reduces = b.createBlock(&loop.getBefore(), {},
-                                   TypeRange(ValueRange(first)), locations);
-    SmallVector<Value> held = hold(reduces->getArguments());
-    scf::ConditionOp::create(
-        b, b.less(turn.getNumber(), partition.getCount()), held);
+    Block *ends = b.createBlock(&loop.getBefore(), {},
+                                TypeRange(ValueRange(first)), locations);
+    SmallVector<Value> held = hold(ends->getArguments());
+    scf::ConditionOp::create(b, b.less(turn.getNumber(), partition.getCount()),
+                             held);
     locations.assign(types.size(), b.getLoc());
-    Block *multiplies = b.createBlock(&loop.getAfter(), {}, types, locations);
-    scf::YieldOp::create(b, multiply(steps, [&](int64_t step) {
-      finish(step, multiplies->getArguments());
-    }));
+    Block *begins = b.createBlock(&loop.getAfter(), {}, types, locations);
+    scf::YieldOp::create(b, startBeside(begins->getArguments()));
   }
-  for (int64_t step = 0; step != steps; ++step)
+  for (int64_t step = 0; step != 1 + epilogue.getNumSteps(); ++step)
     finish(step, loop.getResults());
 }
 

@@ -13,26 +13,26 @@
 #define TENON_LIB_CODEGEN_CUDA_SM90_DEFERREDTURNS_H
 
 #include "../Tiled/TileEnd.h"
-#include "SwappedResident.h"
+#include "DeferredEpilogue.h"
+#include "SubtileCopies.h"
 
 namespace mlir::tenon {
 
-/// The turns of the warps that multiply, where a tile is held when it has been
-/// reduced. The last stages of the next turn hide the rest of its epilogue, a
-/// subtile each: the other tiles of its columns have had the time of all others
-/// to be reduced too. After the last turn nothing hides it.
+/// The turns of the warps that multiply, where a part of a tile is held when
+/// its products are done, and finished beside those of the next. After the last
+/// turn nothing hides it.
 class DeferredTurns {
 public:
   DeferredTurns(TiledFrame &frame, TiledLinearOp op, WorkPartition &partition,
-                SwappedResident &resident, SubtileCopies &copies);
+                DeferredEpilogue &epilogue, SubtileCopies &copies);
 
   void emit();
 
 private:
   void emitTurns();
-  SmallVector<Value> multiply(int64_t steps,
-                              llvm::function_ref<void(int64_t)> beside);
-  SmallVector<Value> hold(ValueRange accumulators);
+  SmallVector<Value> startFirst();
+  SmallVector<Value> startBeside(ValueRange held);
+  SmallVector<Value> hold(ValueRange started);
   WorkItem getHeldItem();
   void finish(int64_t step, ValueRange held);
 
@@ -40,7 +40,7 @@ private:
   KernelBuilder &b;
   TiledLinearOp op;
   WorkPartition &partition;
-  SwappedResident &resident;
+  DeferredEpilogue &epilogue;
   SubtileCopies &copies;
   KeptTurn turn;
   KeptScalar passed;              ///< stages before the turn's first

@@ -37,13 +37,13 @@ void PanelFinisher::finishOwnColumns(const WorkItem &item, Value turn) {
 /// What the finisher of another block has published, block by block of 32
 /// columns: the first waits, and the others are there by then.
 void PanelFinisher::fetchTable(Value turn) {
-  auto loop = scf::ForOp::create(
-      b, b.i32(0), b.i32(frame.geometry.tileN), b.i32(32));
+  auto loop =
+      scf::ForOp::create(b, b.i32(0), b.i32(frame.geometry.tileN), b.i32(32));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value inTile = b.add(loop.getInductionVar(), frame.lane);
-  finished.store(inTile, exchange.getPublished(turn, inTile,
-                                               finished.getNumKept()));
+  finished.store(inTile,
+                 exchange.getPublished(turn, inTile, finished.getNumKept()));
 }
 
 void PanelFinisher::emit(WorkPartition &partition) {

@@ -18,6 +18,9 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
+/// Accumulators of a thread at most that are held beside those of the next
+/// tile.
+static constexpr int64_t kHeldAccumulators = 64;
 /// Accumulators of a thread at most that leave registers for operands.
 static constexpr int64_t kRoomyAccumulators = 128;
 
@@ -136,12 +139,16 @@ void SwappedEpilogue::emitSubtile(const WorkItem &item, int64_t number,
   storeMoments(item, number);
 }
 
-void SwappedEpilogue::endTile() {
-  if (copies)
-    copies->endTile();
+void SwappedEpilogue::forgetColumns() {
   emitters.clear();
   columns.clear();
   columnsInRange.clear();
+}
+
+void SwappedEpilogue::endTile() {
+  if (copies)
+    copies->endTile();
+  forgetColumns();
 }
 
 void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
@@ -149,4 +156,63 @@ void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
   for (size_t number = 0; number != accumulators.size() / count; ++number)
     emitSubtile(item, number, accumulators.slice(number * count, count));
   endTile();
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles in two parts
+//===----------------------------------------------------------------------===//
+
+/// The first subtile that is held: later ones have no more accumulators than
+/// there are registers for, and rows that have moments together are not
+/// divided.
+int64_t SwappedEpilogue::getFirstHeld() {
+  int64_t count = copies->subtiles.getCount();
+  int64_t most = kHeldAccumulators / static_cast<int64_t>(getSubtileElements());
+  int64_t first = std::max<int64_t>(count - most, 0);
+  auto divides = [&](int64_t number) {
+    return number * rows % frame.geometry.tileM % EpilogueSubtiles::kRows != 0;
+  };
+  while (!moments.empty() && first != count && divides(first))
+    ++first;
+  return first;
+}
+
+int64_t SwappedEpilogue::getNumSteps() {
+  return copies->subtiles.getCount() - getFirstHeld();
+}
+
+SmallVector<Type> SwappedEpilogue::getHeldTypes() {
+  return SmallVector<Type>(getNumSteps() * getSubtileElements(),
+                           b.getF32Type());
+}
+
+/// A copy in another register, which ptxas takes for another number: as long as
+/// one accumulator of a wgmma is live in its own register, it keeps all.
+static Value copy(KernelBuilder &b, Value element, Value zero) {
+  Value bits = LLVM::BitcastOp::create(b, b.getI32Type(), element);
+  return LLVM::BitcastOp::create(b, b.getF32Type(), b.bitXor(bits, zero));
+}
+
+SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
+                                         ValueRange accumulators) {
+  size_t count = getSubtileElements();
+  for (int64_t number = 0; number != getFirstHeld(); ++number)
+    emitSubtile(item, number, accumulators.slice(number * count, count));
+  forgetColumns();
+  SmallVector<Value> held;
+  Value zero = b.shiftRight(frame.m, 31);
+  for (Value element : accumulators.drop_front(getFirstHeld() * count))
+    held.push_back(copy(b, element, zero));
+  return held;
+}
+
+void SwappedEpilogue::emitStep(const WorkItem &item, Value /*turn*/,
+                               int64_t step, ValueRange held) {
+  size_t count = getSubtileElements();
+  SmallVector<Value> elements;
+  for (Value element : held.slice(step * count, count))
+    elements.push_back(b.readAnew(element));
+  emitSubtile(item, getFirstHeld() + step, elements);
+  if (step + 1 == getNumSteps())
+    endTile();
 }

@@ -14,6 +14,7 @@
 
 #include "../ElementEmitter.h"
 #include "../Tiled/FinishedColumns.h"
+#include "DeferredEpilogue.h"
 #include "SubtileCopies.h"
 #include "SwappedMoments.h"
 
@@ -26,7 +27,7 @@ namespace mlir::tenon {
 ///
 /// What has M x N elements TMA moves, subtile by subtile, as TmaEpilogue.h has
 /// it. Where TMA cannot, threads load and store their elements themselves.
-class SwappedEpilogue {
+class SwappedEpilogue : public DeferredEpilogue {
 public:
   SwappedEpilogue(TiledFrame &frame, TiledLinearOp op,
                   std::optional<EpilogueSubtiles> subtiles);
@@ -54,12 +55,25 @@ public:
                    ValueRange accumulators);
   void endTile();
 
+  // A thread holds as many accumulators, as they are, as it has registers for.
+  void prepareTile(const WorkItem &item) override { prepare(item); }
+  SmallVector<Value> hold(const WorkItem &item, Value turn,
+                          ValueRange accumulators) override;
+  SmallVector<Type> getHeldTypes() override;
+  void prepareHeld(const WorkItem &item) override { prepare(item); }
+  void emitStep(const WorkItem &item, Value turn, int64_t step,
+                ValueRange held) override;
+  int64_t getNumSteps() override;
+  bool isLate() override { return false; }
+
 private:
   class Subtile;
   void prepareColumns(const WorkItem &item, int64_t block);
   void addMoments(Value value, ValueRange elements);
   void storeMoments(const WorkItem &item, int64_t number);
   Value getComputed();
+  int64_t getFirstHeld();
+  void forgetColumns();
 
   TiledFrame &frame;
   KernelBuilder &b;

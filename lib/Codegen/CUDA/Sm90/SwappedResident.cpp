@@ -22,8 +22,6 @@ using namespace mlir::tenon;
 /// same columns.
 static constexpr int64_t kColumns = 2, kRows = 2, kLanes = 4;
 
-/// Accumulators of a thread beside which there is room for a tile that is held.
-static constexpr int64_t kMaxHeldAccumulators = 128;
 /// Stages that an exchange takes at most, of tiles with the most products: 64
 /// row tiles take 13 to 15.
 static constexpr int64_t kExchangeStages = 16;
@@ -40,10 +38,10 @@ static Type findNarrowType(ArrayRef<SubtileTensor> results) {
 
 Type SwappedResident::findHeldType(TiledLinearOp op,
                                    const TileGeometry &geometry) {
+  if (!geometry.schedule.getDefer() || !geometry.isResident())
+    return Type();
   auto subtiles = EpilogueSubtiles::choose(op, geometry);
-  if (!geometry.isResident() || !geometry.isSwapped() || !subtiles ||
-      getAccumulators(geometry.schedule) > kMaxHeldAccumulators ||
-      geometry.kTiles() <= subtiles->getCount() + kExchangeStages)
+  if (!subtiles || geometry.kTiles() <= subtiles->getCount() + kExchangeStages)
     return Type();
   return findNarrowType(subtiles->results);
 }
@@ -152,7 +150,7 @@ void SwappedResident::emit(const WorkItem &item, Value turn, Value turns,
 }
 
 //===----------------------------------------------------------------------===//
-// In two parts
+// Tiles in two parts
 //===----------------------------------------------------------------------===//
 
 SmallVector<Type> SwappedResident::getHeldTypes() {
@@ -162,7 +160,7 @@ SmallVector<Type> SwappedResident::getHeldTypes() {
   return types;
 }
 
-int64_t SwappedResident::getNumSubtiles() {
+int64_t SwappedResident::getNumSteps() {
   return swapped.getCopies()->subtiles.getCount();
 }
 
@@ -184,23 +182,15 @@ SmallVector<Value> SwappedResident::hold(const WorkItem &item, Value turn,
                                           reduction.getOrigin(state.scalars)));
   for (size_t i = 0; i != elements.size(); i += kRows) {
     Value mean = means[getColumn(frame.geometry, i)];
-    held.push_back(
-        roundPair(b, arith::SubFOp::create(b, elements[i], mean),
-                  arith::SubFOp::create(b, elements[i + 1], mean), heldType));
+    held.push_back(roundPair(b, arith::SubFOp::create(b, elements[i], mean),
+                             arith::SubFOp::create(b, elements[i + 1], mean),
+                             heldType));
   }
   held.append(means);
   return held;
 }
 
-/// A word, as if it might differ each time: LLVM would extend all words where
-/// they come from, before the main loop and what follows the last part.
-static Value readAnew(KernelBuilder &b, Value pair) {
-  Value word = LLVM::BitcastOp::create(b, b.getI32Type(), pair);
-  return LLVM::BitcastOp::create(
-      b, pair.getType(), b.ptxRead(b.getI32Type(), "", "=r,0", word));
-}
-
-void SwappedResident::emitHeld(const WorkItem &item, Value turn, int64_t number,
+void SwappedResident::emitStep(const WorkItem &item, Value turn, int64_t number,
                                ValueRange held) {
   if (number == 0)
     emitBarrierWait(b, getFinishedBarrier(), b.bitAnd(turn, 1));
@@ -208,10 +198,10 @@ void SwappedResident::emitHeld(const WorkItem &item, Value turn, int64_t number,
   ValueRange means = held.take_back(getNumColumns(frame.geometry));
   SmallVector<Value> elements;
   for (size_t i = number * count; i != (number + 1) * count; i += kRows)
-    for (Value element : extendElements(b, readAnew(b, held[i / kRows])))
+    for (Value element : extendElements(b, b.readAnew(held[i / kRows])))
       elements.push_back(arith::AddFOp::create(
           b, element, means[getColumn(frame.geometry, i)]));
   swapped.emitSubtile(item, number, elements);
-  if (number + 1 == getNumSubtiles())
+  if (number + 1 == getNumSteps())
     swapped.endTile();
 }

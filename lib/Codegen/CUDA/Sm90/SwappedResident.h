@@ -21,15 +21,16 @@ namespace mlir::tenon {
 /// columns to itself, so its threads reduce, exchange and finish them, and no
 /// warp waits for another.
 ///
-/// Where results are of 16 bits, a thread has registers for a second tile of
-/// them. Then what an exchange takes, and all that follows it, is hidden by the
-/// next turn's products, if these take long enough. What is held is rounded
-/// once more than it would be, as are the elements that PyTorch's batch norm
-/// reads; but only what they differ by from their column's mean is.
-class SwappedResident : public ResidentReduction {
+/// With defer, where results are of 16 bits, a thread has registers for a
+/// second tile of them. Then what an exchange takes, and all that follows it,
+/// is hidden by the next turn's products. What is held is rounded once more
+/// than it would be, as are the elements that PyTorch's batch norm reads; but
+/// only what they differ by from their column's mean is.
+class SwappedResident : public ResidentReduction, public DeferredEpilogue {
 public:
-  /// Of what type elements are held from one turn to the next (below); null if
-  /// turns are finished as a whole.
+  /// Of what type elements are held beside the next turn's products; null if
+  /// tiles are finished as a whole, without defer or where results are not all
+  /// of one type of 16 bits, or K has not enough stages.
   static Type findHeldType(TiledLinearOp op, const TileGeometry &geometry);
 
   SwappedResident(TiledFrame &frame, TiledLinearOp op,
@@ -41,19 +42,20 @@ public:
   /// After the last of `turns` turns, in a warp that does not multiply.
   void clear(Value turns) { exchange.clear(turns); }
 
-  // The same in two parts, between which the next turn's products are computed.
-  // A PanelFinisher exchanges states meanwhile.
-  /// What a thread holds, of accumulators of a tile: these rounded, two in a
-  /// vector, each less its column's mean in the tile; then the means, f32.
-  SmallVector<Type> getHeldTypes();
-  /// Reduces a tile.
+  // All of a tile is held, as findHeldType says: accumulators rounded, two in a
+  // vector, each less its column's mean in the tile; then the means, f32. A
+  // PanelFinisher exchanges states meanwhile.
+  void prefetch(const WorkItem &item) override {
+    ResidentReduction::prefetch(item);
+  }
   SmallVector<Value> hold(const WorkItem &item, Value turn,
-                          ValueRange accumulators);
-  /// Finishes it, subtile by subtile, of which there are `getNumSubtiles`.
-  int64_t getNumSubtiles();
-  void prepare(const WorkItem &item) { swapped.prepare(item); }
-  void emitHeld(const WorkItem &item, Value turn, int64_t number,
-                ValueRange held);
+                          ValueRange accumulators) override;
+  SmallVector<Type> getHeldTypes() override;
+  void prepareHeld(const WorkItem &item) override { swapped.prepare(item); }
+  void emitStep(const WorkItem &item, Value turn, int64_t step,
+                ValueRange held) override;
+  int64_t getNumSteps() override;
+  bool isLate() override { return true; }
 
 private:
   using Body = llvm::function_ref<void(Value, const ReductionState &)>;

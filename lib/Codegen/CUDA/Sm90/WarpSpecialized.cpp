@@ -134,7 +134,7 @@ static void emitStart(TiledFrame &frame, TiledLinearOp op,
     StageRing(frame).initialize();
     if (SubtileCopies *copies = epilogue.getCopies())
       copies->initialize();
-    if (epilogue.getDeferred())
+    if (epilogue.hasFinisher())
       PanelFinisher(frame, op).initialize();
     NVVM::FenceMbarrierInitOp::create(b);
     for (Value map : frame.tensorMaps)
@@ -199,7 +199,7 @@ void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
     if (getConsumerWarpgroups(geometry.schedule) == 2)
       NVVM::SetMaxRegisterOp::create(b, kConsumerRegisters,
                                      NVVM::SetMaxRegisterAction::increase);
-    if (SwappedResident *deferred = epilogue.getDeferred())
+    if (DeferredEpilogue *deferred = epilogue.getDeferred())
       DeferredTurns(frame, op, partition, *deferred, *epilogue.getCopies())
           .emit();
     else

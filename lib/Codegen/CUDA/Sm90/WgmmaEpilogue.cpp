@@ -76,12 +76,19 @@ void WgmmaEpilogue::emit(KeptTurn &turn, WorkPartition &partition,
 void WgmmaEpilogue::emitBeside(WorkPartition &partition) {
   if (resident)
     return resident->clear(partition.getCount());
-  if (getDeferred())
+  if (hasFinisher())
     return PanelFinisher(frame, op).emit(partition);
   swappedResident->clear(partition.getCount());
 }
 
-SwappedResident *WgmmaEpilogue::getDeferred() {
-  bool isDeferred = SwappedResident::findHeldType(op, frame.geometry) != Type();
-  return isDeferred ? &*swappedResident : nullptr;
+DeferredEpilogue *WgmmaEpilogue::getDeferred() {
+  const TileGeometry &geometry = frame.geometry;
+  if (!geometry.schedule.getDefer() || !getCopies())
+    return nullptr;
+  if (swappedResident)
+    return SwappedResident::findHeldType(op, geometry) ? &*swappedResident
+                                                       : nullptr;
+  // A stage for each step, one to load what they need, and one before.
+  int64_t steps = swapped->getNumSteps();
+  return steps != 0 && geometry.kTiles() > 2 + steps ? &*swapped : nullptr;
 }

@@ -40,8 +40,10 @@ public:
   /// With a reduction: what a warp does that does not multiply.
   void emitBeside(WorkPartition &partition);
 
-  /// Null where turns are finished one by one.
-  SwappedResident *getDeferred();
+  /// With defer; null where tiles are finished one by one all the same.
+  DeferredEpilogue *getDeferred();
+  /// Whether a PanelFinisher ends the reduction.
+  bool hasFinisher() { return swappedResident && getDeferred(); }
 
 private:
   TiledFrame &frame;

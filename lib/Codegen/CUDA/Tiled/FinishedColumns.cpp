@@ -55,8 +55,7 @@ Value FinishedColumns::getPlace(Value inTile) const {
                   b.mul(inTile, kFinishedBytesPerColumn));
 }
 
-SmallVector<Value>
-FinishedColumns::getKept(ArrayRef<Value> finished) const {
+SmallVector<Value> FinishedColumns::getKept(ArrayRef<Value> finished) const {
   SmallVector<Value> kept;
   for (auto [scalar, operand] : llvm::zip_equal(finished, sources))
     if (!operand)

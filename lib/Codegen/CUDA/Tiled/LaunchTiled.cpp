@@ -145,7 +145,8 @@ static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
       /*stages=*/3, schedule.getSwizzle(), schedule.getRaster(),
       /*blocks=*/rows <= 64 && !isResident ? 2 : 1, /*streamK=*/false,
       /*cluster=*/{},
-      /*pingPong=*/false, schedule.getMethod(), schedule.getReduction());
+      /*pingPong=*/false, /*defer=*/false, schedule.getMethod(),
+      schedule.getReduction());
 }
 
 void TiledLowering::runUnaligned() {

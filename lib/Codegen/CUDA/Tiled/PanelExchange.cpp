@@ -118,13 +118,12 @@ void PanelExchange::store(Value turn, Value inTile,
   auto [mean, rest] =
       emitSplitSum(b, state.origin, reduction.getOrigin(state.scalars));
   Value second = b.bitOr(tags.second, encodeRest(b, mean, rest));
-  storeWords(getState(turn, getOwnBlock(), inTile),
-             {tagNumber(b, numbers[0], tags.first),
-              tagNumber(b, numbers[1], second)});
+  storeWords(
+      getState(turn, getOwnBlock(), inTile),
+      {tagNumber(b, numbers[0], tags.first), tagNumber(b, numbers[1], second)});
 }
 
-void PanelExchange::publish(Value turn, Value inTile,
-                            ArrayRef<Value> numbers) {
+void PanelExchange::publish(Value turn, Value inTile, ArrayRef<Value> numbers) {
   assert(numbers.size() <= kWords && "more than a table keeps of a column");
   Tags tags = getTags(turn);
   SmallVector<Value> words(numbers);

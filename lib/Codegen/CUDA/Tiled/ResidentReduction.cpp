@@ -16,10 +16,11 @@ using namespace mlir::tenon;
 
 ResidentReduction::ResidentReduction(TiledFrame &frame, TiledLinearOp op,
                                      bool hasFinisher)
-    : frame(frame), b(frame.b), op(op), hasFinisher(hasFinisher), plan(*EpiloguePlan::get(*op.getBody())),
+    : frame(frame), b(frame.b), op(op), hasFinisher(hasFinisher),
+      plan(*EpiloguePlan::get(*op.getBody())),
       reduction(plan.getPhases().front().reduction),
-      affine(AffineInput::find(op, reduction)), exchange(frame, reduction, hasFinisher),
-      finished(frame, reduction) {}
+      affine(AffineInput::find(op, reduction)),
+      exchange(frame, reduction, hasFinisher), finished(frame, reduction) {}
 
 bool ResidentReduction::isColumnOperand(BlockArgument operand) {
   Type type = operand.getType();

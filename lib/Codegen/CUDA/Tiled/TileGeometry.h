@@ -102,7 +102,8 @@ struct TileGeometry {
   int64_t barriersOffset() const {
     return scalarsOffset() + blockThreads() / 32 * kScalarBytesPerWarp;
   }
-  /// With reduction = resident: a barrier and a table (FinishedColumns.h).
+  /// With reduction = resident: a table (FinishedColumns.h), and with defer its
+  /// barrier.
   int64_t finishedBarrierOffset() const { return finishedOffset() - 16; }
   int64_t finishedOffset() const {
     return barriersOffset() + (isWgmma() ? getBarrierBytes(schedule) : 0);

@@ -109,7 +109,8 @@ static ParseResult parseFlag(AsmParser &parser, bool &value) {
 static ParseResult parseBlocksAndOptions(AsmParser &parser, int64_t &blocks,
                                          bool &streamK,
                                          SmallVector<int64_t> &cluster,
-                                         bool &pingPong, ProductMethod &method,
+                                         bool &pingPong, bool &defer,
+                                         ProductMethod &method,
                                          ReductionMethod &reduction) {
   if (parser.parseInteger(blocks))
     return failure();
@@ -128,13 +129,15 @@ static ParseResult parseBlocksAndOptions(AsmParser &parser, int64_t &blocks,
       result = parseExtents(parser, cluster);
     else if (name == "ping_pong")
       result = parseFlag(parser, pingPong);
+    else if (name == "defer")
+      result = parseFlag(parser, defer);
     else if (name == "method")
       result = parseProductMethod(parser, method);
     else if (name == "reduction")
       result = parseReductionMethod(parser, reduction);
     else
       return parser.emitError(loc, "expected stream_k, cluster, ping_pong, "
-                                   "method or reduction, but found ")
+                                   "defer, method or reduction, but found ")
              << name;
     if (failed(result))
       return failure();
@@ -144,7 +147,8 @@ static ParseResult parseBlocksAndOptions(AsmParser &parser, int64_t &blocks,
 
 static void printBlocksAndOptions(AsmPrinter &printer, int64_t blocks,
                                   bool streamK, ArrayRef<int64_t> cluster,
-                                  bool pingPong, ProductMethod method,
+                                  bool pingPong, bool defer,
+                                  ProductMethod method,
                                   ReductionMethod reduction) {
   printer << blocks;
   if (streamK)
@@ -155,6 +159,8 @@ static void printBlocksAndOptions(AsmPrinter &printer, int64_t blocks,
   }
   if (pingPong)
     printer << ", ping_pong = true";
+  if (defer)
+    printer << ", defer = true";
   if (method != ProductMethod::Direct)
     printer << ", method = " << stringifyProductMethod(method);
   if (reduction != ReductionMethod::Separate)
@@ -164,13 +170,12 @@ static void printBlocksAndOptions(AsmPrinter &printer, int64_t blocks,
 #define GET_ATTRDEF_CLASSES
 #include "tenon/Dialect/Tenon/IR/TenonAttrs.cpp.inc"
 
-LogicalResult
-ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     KernelFamily /*family*/, ArrayRef<int64_t> tile,
-                     ArrayRef<int64_t> warps, int64_t stages, int64_t swizzle,
-                     int64_t raster, int64_t blocks, bool /*streamK*/,
-                     ArrayRef<int64_t> cluster, bool /*pingPong*/,
-                     ProductMethod /*method*/, ReductionMethod /*reduction*/) {
+LogicalResult ScheduleAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, KernelFamily /*family*/,
+    ArrayRef<int64_t> tile, ArrayRef<int64_t> warps, int64_t stages,
+    int64_t swizzle, int64_t raster, int64_t blocks, bool /*streamK*/,
+    ArrayRef<int64_t> cluster, bool /*pingPong*/, bool /*defer*/,
+    ProductMethod /*method*/, ReductionMethod /*reduction*/) {
   // schedule-C1
   if (tile.size() != 3)
     return emitError() << "tile must be M x N x K, but has " << tile.size()

@@ -35,6 +35,11 @@ SCHEDULES = (
     (("bf16", "f32"), "128x256x64", "1x8", 4, "stream_k = true, cluster = 2x1"),
     (("bf16", "bf16"), "192x256x64", "1x8", 3, "stream_k = true, cluster = 1x2"),
     (("bf16", "bf16"), "192x128x64", "1x4", 5, "cluster = 1x2, ping_pong = true"),
+    (("bf16", "bf16"), "256x128x64", "1x8", 4, "cluster = 1x2, defer = true"),
+    (("f16", "f16"), "128x256x64", "1x8", 4, "cluster = 2x1, defer = true"),
+    (("f16", "f32"), "256x128x64", "1x8", 4, "cluster = 2x1, defer = true"),
+    (("f32", "f32"), "256x128x32", "1x8", 4, "cluster = 1x2, defer = true"),
+    (("bf16", "bf16"), "256x64x64", "1x4", 4, "defer = true"),
 )
 # M, N and K: tiles that fit, and tiles beyond M and N.
 SHAPES = ((4096, 4032, 4096), ("?", 4040, 4096))

@@ -129,6 +129,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `stream_k` | whether tiles that do not fill a wave of blocks are divided along K |
     | `cluster`  | neighbouring tiles along M and N whose blocks share copies of w and x; none: 1x1 |
     | `ping_pong` | whether two groups of such warps take tiles in turn, so that one multiplies while the other finishes |
+    | `defer`    | whether tiles are finished in part while the next turn's products are computed; below |
     | `method`   | how numbers are multiplied, if not directly; below |
     | `reduction` | how batch norm that follows is computed, if not separately; below |
 
@@ -152,6 +153,13 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     of w. Tiles then have 8 to 256 rows of x, in steps of 8, and no others are
     multiplied in vain where M is small.
 
+    With `defer` and operands swapped, warps hold a part of a tile when its
+    products are done, and finish it beside those of the next: as much as there
+    are registers for, or with `reduction = resident`, where results are of 16
+    bits, all of it, rounded to their type as distances from columns' means.
+    Where TMA does not move the results, or K has too few stages, tiles are
+    finished one by one all the same.
+
     Which schedules a target and an element type can take is checked where they
     are known (`findProblem`, Target/Schedule.h).
 
@@ -174,6 +182,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
                         DefaultValuedParameter<"bool", "false">:$streamK,
                         OptionalArrayRefParameter<"int64_t">:$cluster,
                         DefaultValuedParameter<"bool", "false">:$pingPong,
+                        DefaultValuedParameter<"bool", "false">:$defer,
                         DefaultValuedParameter<"ProductMethod", "ProductMethod::Direct">:$method,
                         DefaultValuedParameter<"ReductionMethod", "ReductionMethod::Separate">:$reduction);
   let assemblyFormat = [{
@@ -181,7 +190,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     `,` `warps` `=` custom<Extents>($warps) `,` `stages` `=` $stages
     `,` `swizzle` `=` $swizzle `,` `raster` `=` $raster `,` `blocks` `=`
     custom<BlocksAndOptions>($blocks, $streamK, $cluster, $pingPong,
-                             $method, $reduction) `>`
+                             $defer, $method, $reduction) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -200,13 +209,15 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     ScheduleAttr withMethod(ProductMethod method) const {
       return get(getContext(), getFamily(), getTile(), getWarps(), getStages(),
                  getSwizzle(), getRaster(), getBlocks(), getStreamK(),
-                 getCluster(), getPingPong(), method, getReduction());
+                 getCluster(), getPingPong(), getDefer(), method,
+                 getReduction());
     }
     /// The same with another way to reduce.
     ScheduleAttr withReduction(ReductionMethod reduction) const {
       return get(getContext(), getFamily(), getTile(), getWarps(), getStages(),
                  getSwizzle(), getRaster(), getBlocks(), getStreamK(),
-                 getCluster(), getPingPong(), getMethod(), reduction);
+                 getCluster(), getPingPong(), getDefer(), getMethod(),
+                 reduction);
     }
     /// Rows of which a kernel gives moments together: a tile's, or with wgmma
     /// those of one instruction.
