@@ -71,7 +71,7 @@ TEST_F(ScheduleTest, Shape) {
 TEST_F(ScheduleTest, OptionsOfWgmma) {
   for (StringRef option : {"cluster = 2x1", "ping_pong = true"})
     EXPECT_EQ(find((Twine(k16Bits) + ", " + option).str()),
-              "mma_sync has neither clusters nor ping_pong; leave both out");
+              "mma_sync has no cluster, ping_pong or defer; leave them out");
   EXPECT_EQ(find((Twine(k16Bits) + ", cluster = 1x1").str()), "");
 }
 

@@ -31,7 +31,9 @@ void PanelFinisher::finishOwnColumns(const WorkItem &item, Value turn) {
   b.setInsertionPointToStart(loop.getBody());
   Value inTile = loop.getInductionVar();
   Value stores = arith::ConstantOp::create(b, b.getBoolAttr(true));
-  exchange.publish(turn, inTile, finishColumn(item, turn, inTile, stores));
+  finishColumn(item, turn, inTile, stores, [&](ArrayRef<Value> kept) {
+    exchange.publish(turn, inTile, kept);
+  });
 }
 
 /// What the finisher of another block has published, block by block of 32
@@ -46,20 +48,30 @@ void PanelFinisher::fetchTable(Value turn) {
                  exchange.getPublished(turn, inTile, finished.getNumKept()));
 }
 
+void PanelFinisher::emitTurn(WorkPartition &partition, Value turn) {
+  frame.computePlace();
+  finishOwnColumns(partition.getItem(turn), turn);
+  frame.computePlace();
+  frame.syncWarp();
+  fetchTable(turn);
+  frame.syncWarp(); // all lanes have written
+  frame.emitIf(b.equal(frame.lane, 0),
+               [&] { emitArrival(b, getFinishedBarrier()); });
+}
+
+/// The number of turns is loaded anew each time: registers are few.
 void PanelFinisher::emit(WorkPartition &partition) {
-  auto loop = scf::ForOp::create(b, b.i32(0), partition.getCount(), b.i32(1));
+  Type type = b.getI32Type();
+  auto loop = scf::WhileOp::create(b, type, b.i32(0));
   {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value turn = loop.getInductionVar();
+    Block *before = b.createBlock(&loop.getBefore(), {}, type, b.getLoc());
+    Value turn = before->getArgument(0);
     frame.computePlace();
-    finishOwnColumns(partition.getItem(turn), turn);
-    frame.computePlace();
-    frame.syncWarp();
-    fetchTable(turn);
-    frame.syncWarp(); // all lanes have written
-    frame.emitIf(b.equal(frame.lane, 0),
-                 [&] { emitArrival(b, getFinishedBarrier()); });
+    scf::ConditionOp::create(b, b.less(turn, partition.getCount()), turn);
+    turn = b.createBlock(&loop.getAfter(), {}, type, b.getLoc())->getArgument(0);
+    emitTurn(partition, turn);
+    scf::YieldOp::create(b, b.add(turn, 1));
   }
   frame.computePlace();
   exchange.clear(partition.getCount());

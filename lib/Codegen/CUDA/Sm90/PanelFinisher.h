@@ -32,6 +32,7 @@ public:
   void emit(WorkPartition &partition);
 
 private:
+  void emitTurn(WorkPartition &partition, Value turn);
   void finishOwnColumns(const WorkItem &item, Value turn);
   void fetchTable(Value turn);
 };

@@ -22,8 +22,8 @@ using namespace mlir::tenon;
 /// same columns.
 static constexpr int64_t kColumns = 2, kRows = 2, kLanes = 4;
 
-/// Stages that an exchange takes at most, of tiles with the most products: 64
-/// row tiles take 13 to 15.
+/// Stages that an exchange is taken to need, beside which nothing waits for it.
+/// That is an estimate, of 64 row tiles whose states arrive three by three.
 static constexpr int64_t kExchangeStages = 16;
 
 /// The one type, of 16 bits, of all results with rows; null if there is none.
@@ -142,7 +142,9 @@ void SwappedResident::emit(const WorkItem &item, Value turn, Value turns,
   storeStates(turn, states);
   emitForOwn(states, [&](Value column, const ReductionState &) {
     Value stores = b.equal(item.row, 0);
-    finished.store(column, finishColumn(item, turn, column, stores));
+    finishColumn(item, turn, column, stores, [&](ArrayRef<Value> kept) {
+      finished.store(column, kept);
+    });
   });
   frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.arriveAtEnd(); });
   frame.syncWarp(); // its lanes have finished the columns

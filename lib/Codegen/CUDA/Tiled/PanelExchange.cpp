@@ -19,11 +19,11 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// A finisher's registers are few.
+/// A finisher's registers are few: with four it would spill.
 PanelExchange::PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction,
                              bool hasFinisher)
     : frame(frame), b(frame.b), reduction(reduction), hasFinisher(hasFinisher),
-      batch(hasFinisher ? 4 : 8),
+      batch(hasFinisher ? 3 : 8),
       isStatic(!ShapedType::isDynamic(frame.geometry.m)) {
   if (!isStatic)
     return;

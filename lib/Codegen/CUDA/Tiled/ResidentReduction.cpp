@@ -57,9 +57,9 @@ SmallVector<Value> ResidentReduction::loadColumnOperands(Value column) {
   });
 }
 
-SmallVector<Value> ResidentReduction::finishColumn(const WorkItem &item,
-                                                   Value turn, Value inTile,
-                                                   Value stores) {
+void ResidentReduction::finishColumn(
+    const WorkItem &item, Value turn, Value inTile, Value stores,
+    llvm::function_ref<void(ArrayRef<Value>)> keep) {
   Value column = b.add(item.column, inTile);
   Value inRange = b.less(column, frame.geometry.n);
   column = b.toI64(b.min(column, b.i32(frame.geometry.n - 1)));
@@ -80,11 +80,11 @@ SmallVector<Value> ResidentReduction::finishColumn(const WorkItem &item,
       reduction.emitFinish(b, b.getLoc(), state.count, state.scalars, operands);
   if (affine)
     affine->adapt(b, reduced, state.scalars, scalars);
+  keep(finished.getKept(scalars));
   if (llvm::any_of(reduction.getColumnResults(),
                    [](Value result) { return !result.use_empty(); }))
     frame.emitIf(b.both(stores, inRange),
                  [&] { storeResults(column, state, operands); });
-  return finished.getKept(scalars);
 }
 
 /// Stores what comes of a column. One block does, it alone: an output may be

@@ -45,11 +45,12 @@ protected:
     return b.offset(frame.shared, frame.geometry.finishedBarrierOffset());
   }
 
-  /// Ends the reduction of a column of the tile with all tiles' states. Gives
-  /// what `finished` keeps of it. Where `stores` (i1) holds, stores the results
-  /// that have one value a column.
-  SmallVector<Value> finishColumn(const WorkItem &item, Value turn,
-                                  Value inTile, Value stores);
+  /// Ends the reduction of a column of the tile with all tiles' states. `keep`
+  /// takes what `finished` keeps of it; then, where `stores` (i1) holds, results
+  /// that have one value a column are stored.
+  void finishColumn(const WorkItem &item, Value turn, Value inTile,
+                    Value stores,
+                    llvm::function_ref<void(ArrayRef<Value>)> keep);
 
   TiledFrame &frame;
   KernelBuilder &b;

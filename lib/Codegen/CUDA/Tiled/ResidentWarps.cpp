@@ -111,6 +111,8 @@ void ResidentWarps::publish(const WorkItem &item, Value turn) {
 void ResidentWarps::finish(const WorkItem &item, Value turn) {
   emitForColumns([&](Value inTile) {
     Value stores = b.equal(item.row, 0);
-    finished.store(inTile, finishColumn(item, turn, inTile, stores));
+    finishColumn(item, turn, inTile, stores, [&](ArrayRef<Value> kept) {
+      finished.store(inTile, kept);
+    });
   });
 }

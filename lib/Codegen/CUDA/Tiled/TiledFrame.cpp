@@ -98,7 +98,10 @@ Value TiledFrame::shuffleXor(Value value, int64_t mask) {
 void TiledFrame::computePlace() {
   // To LLVM each reading may differ, so it cannot reuse an earlier one's.
   thread = b.ptxRead(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
-  unit = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  // With defer a warp that finishes panels would spill what is computed of it.
+  unit = geometry.schedule.getDefer()
+             ? b.ptxRead(b.getI32Type(), "mov.u32 $0, %ctaid.x;", "=r", {})
+             : Value(NVVM::BlockIdXOp::create(b, b.getI32Type()));
   units = b.ptxRead(b.getI32Type(), "mov.u32 $0, %nctaid.x;", "=r", {});
   rank = b.rem(unit, geometry.clusterBlocks());
   unit = b.div(unit, geometry.clusterBlocks());

@@ -20,11 +20,15 @@ SCHEDULES = (
     ("f16", "128x256x64", "1x8", 4, ", cluster = 2x1"),
     ("f32", "256x128x32", "1x8", 4, ", cluster = 2x1"),
     ("bf16", "40x192x64", "1x4", 5, ""),
+    ("bf16", "256x128x64", "1x8", 4, ", cluster = 1x2, defer = true"),
+    ("f16", "256x128x64", "1x8", 4, ", cluster = 2x1, defer = true"),
+    ("f16", "128x256x64", "1x8", 4, ", cluster = 2x1, defer = true"),
+    ("f16", "40x192x64", "1x4", 5, ", defer = true"),
 )
 # M and N: tiles that fit, and tiles beyond both; of wgmma, but for swapped operands, also any M.
 SHAPES = ((3072, 6144), (3000, 4040))
 DYNAMIC = ("?", 4096)
-K = 512
+K, LONG_K = 512, 2048  # the latter where tiles are deferred
 
 
 def write_layer(name: str, family: str, schedule: tuple, shape: tuple, bends: bool) -> str:
@@ -34,12 +38,13 @@ def write_layer(name: str, family: str, schedule: tuple, shape: tuple, bends: bo
     products are halves of f32, with factors.
     """
     (element, tile, warps, stages, options), (m, n) = schedule, shape
-    is_split = "method = fp16" in options
+    is_split, is_deferred = "method = fp16" in options, "defer" in options
+    k = LONG_K if is_deferred else K
     stored = "f32" if is_split else element
-    x, w, y, t = (f"{a}x{b}x{c}" for a, b, c in ((m, K, element), (n, K, element), (m, n, stored), (m, n, "f32")))
+    x, w, y, t = (f"{a}x{b}x{c}" for a, b, c in ((m, k, element), (n, k, element), (m, n, stored), (m, n, "f32")))
     fx, fw = f"memref<{m}x1xf32>", f"memref<{n}x1xf32>"
     factors = f"factors(%fx, %fw : {fx}, {fw})" if is_split else ""
-    v, workspace = f"{n}xf32", f"memref<{192 * (8 + 32 * int(tile.split('x')[1]))}xi8>"
+    v, workspace = f"{n}xf32", f"memref<{192 * (8 + (64 if is_deferred else 32) * int(tile.split('x')[1]))}xi8>"
     names = ("scale", "weight", "bias", "mean", "var")
     operands = "".join(f", %{a} = %{a}_: memref<{v}>" for a in names)
     cast = f"%4 = tenon.cast %3 : tensor<{t}> -> tensor<{y}>" if stored != "f32" else ""
