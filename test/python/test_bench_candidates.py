@@ -109,6 +109,16 @@ def test_large_tiles_have_either_operand_first():
     assert {c.cluster for c in found if c.swapped} == {(1, 1), (2, 1), (1, 2)}
 
 
+def test_a_part_of_a_tile_is_deferred_where_a_next_one_hides_it():
+    deferred = [c for c in candidates(problem(4096, 4096, 4096))[:MOST] if c.defer]
+    assert {(256, 128), (128, 256)} <= {c.tile for c in deferred}
+    assert all(c.swapped and c.accumulators <= 128 and not c.ping_pong and not c.stream_k for c in deferred)
+    assert all("defer = true" in c.text("bf16") and c.name.endswith("-d") for c in deferred)
+    assert not any(c.defer for c in candidates(problem(4096, 4096, 1024)))  # 16 stages hide little
+    assert not any(c.defer for c in candidates(problem(1024, 2048, 4096)) if c.tile == (256, 128))  # 64 tiles, one wave
+    assert not any(c.defer for c in candidates(problem(4096, 4096, 4096, dtype="fp32")))
+
+
 def test_widths_fill_waves():
     """With 176 columns each, 8 x 47 tiles are 2.85 waves of 132; with 192, 2.6 and as many rounds."""
     assert {c.tile for c in candidates(problem())} >= {(128, 176), (128, 256), (176, 128)}

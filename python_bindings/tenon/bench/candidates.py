@@ -29,6 +29,8 @@ COMMON = (256, 192, 128, 96, 64)  # extents of tiles
 MAX_WAVES = 8  # that tiles are made to fill
 SPLIT_ELEMENTS, LEAST_SPLIT_K = 32, 64  # of f32 in a stage, and with which a sum hides what the halves lack
 CLUSTERS = ((2, 1), (1, 2), (1, 1))
+# With a part of each tile deferred: accumulators of a thread at most, stages of K at least, and what is not deferred.
+DEFERRED_ACCUMULATORS, DEFERRED_STEPS, DEFERRED_FACTOR = 128, 32, 0.5
 FEW_ROWS = 256  # of M, up to which tiles with operands swapped have all rows or half: few that are not there
 
 # For the order alone: products a clock of a multiprocessor in 16 bits, bytes that L2 and memory give it a
@@ -57,6 +59,7 @@ class Candidate:
     raster: int
     stream_k: bool
     swapped: bool = False  # operands: warps lie along N
+    defer: bool = False  # a part of a tile's epilogue, to the next tile's products
 
     def text(self, dtype: str) -> str:
         """Return what stands within #tenon.schedule<...> for a dtype of x and w."""
@@ -72,6 +75,7 @@ class Candidate:
         facts += ["stream_k = true"] if self.stream_k else []
         facts += [f"cluster = {self.cluster[0]}x{self.cluster[1]}"] if self.cluster != (1, 1) else []
         facts += ["ping_pong = true"] if self.ping_pong else []
+        facts += ["defer = true"] if self.defer else []
         facts += ["method = fp16x3"] if dtype == "fp32" else []
         return ", ".join(facts)
 
@@ -86,6 +90,7 @@ class Candidate:
         form = self.warps if not self.ping_pong else "pp1x4" if self.swapped else "pp"
         marks = [f"{self.tile[0]}x{self.tile[1]}", form, f"s{self.stages}", f"r{self.raster}"]
         marks += [f"c{self.cluster[0]}x{self.cluster[1]}"] if self.cluster != (1, 1) else []
+        marks += ["d"] if self.defer else []
         return "-".join([*marks, "k"] if self.stream_k else marks)
 
     @property
@@ -163,6 +168,15 @@ def _variants(problem: Problem) -> Iterator[Candidate]:
                 yield one
                 if _waves(one, problem) % 1:
                     yield replace(one, stream_k=True)
+                if _defers(one, problem):
+                    yield replace(one, defer=True)
+
+
+def _defers(candidate: Candidate, problem: Problem) -> bool:
+    """Tell whether each block has a next tile, whose products hide something, and threads have registers for it."""
+    roomy = candidate.accumulators <= DEFERRED_ACCUMULATORS and problem.dtype != "fp32"
+    long = problem.k // step_of(problem.dtype) >= DEFERRED_STEPS and _waves(candidate, problem) > 1
+    return candidate.swapped and not candidate.ping_pong and roomy and long
 
 
 def _forms(problem: Problem) -> Iterator[Candidate]:
@@ -251,6 +265,7 @@ def estimate(candidate: Candidate, problem: Problem) -> float:
     weight = n / cluster_m * ROW_BYTES / MEMORY_BYTES if problem.m <= m * cluster_m else 0.0
     main = steps * (max(products, copies, weight) + COPY_SHARE * min(products, copies))
     finish = m * n * EPILOGUE_CLOCKS * (HEAVY_FACTOR if is_heavy(problem) else 1.0)
+    finish *= DEFERRED_FACTOR if candidate.defer else 1.0
     tile = main + TILE_CLOCKS + (0.2 * finish if candidate.ping_pong else finish)
     waves = _waves(candidate, problem)
     idle = math.ceil(waves) - waves if waves > 1 else 0.0

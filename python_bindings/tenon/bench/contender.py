@@ -15,6 +15,7 @@ MARKS = {
     "c1x2": r"\bcluster\s*=\s*1x2",
     "k": r"\bstream_k\s*=\s*true",
     "pp": r"\bping_pong\s*=\s*true",
+    "d": r"\bdefer\s*=\s*true",
 }
 # How training batch norm is computed behind a tiled product.
 REDUCTIONS = ("separate", "two_phase", "resident", "input_moments")

@@ -55,7 +55,7 @@ def _resident(kind: str, tile: str, stages: int, options: str = "", warps: str =
     return _schedule(kind, tile, warps, stages, options, reduction="resident")
 
 
-STREAM_K, PING_PONG = ",stream_k=true", ",ping_pong=true"
+STREAM_K, PING_PONG, DEFER = ",stream_k=true", ",ping_pong=true", ",defer=true"
 # Every type and method; one warpgroup a tile, two and two in turn, every cluster, with and without stream-K.
 TWO_PHASE = {
     "wgmma_bf16_128x256_2x1": _schedule("bf16", "128x256", "8x1", 4, ",cluster=2x1"),
@@ -73,6 +73,8 @@ TWO_PHASE = {
     "wgmma_bf16_192x128_1x2_ping_pong_swapped": _schedule("bf16", "192x128", "1x4", 4, ",cluster=1x2" + PING_PONG),
     "wgmma_f16_256x128_1x2_swapped": _schedule("f16", "256x128", "1x8", 4, ",cluster=1x2"),
     "wgmma_tf32_128x256_stream_k_swapped": _schedule("tf32", "128x256", "1x8", 4, STREAM_K),
+    "wgmma_bf16_256x128_1x2_defer_swapped": _schedule("bf16", "256x128", "1x8", 4, ",cluster=1x2" + DEFER),
+    "wgmma_tf32_fp16_256x128_defer_swapped": _schedule("tf32", "256x128", "1x8", 4, DEFER, "fp16"),
     "mma_sync_bf16_128x256": _mma_sync("bf16", "128x256", "2x4", 3),
     "mma_sync_bf16_16x128": _mma_sync("bf16", "16x128", "1x4", 4),
     "mma_sync_f16_64x64_stream_k": _mma_sync("f16", "64x64", "2x2", 3, STREAM_K),
@@ -90,6 +92,8 @@ RESIDENT = {
     "wgmma_tf32_128x128": _resident("tf32", "128x128", 5),
     "wgmma_bf16_256x128_2x1_swapped": _resident("bf16", "256x128", 4, ",cluster=2x1", "1x8"),
     "wgmma_f16_64x192_swapped": _resident("f16", "64x192", 5, "", "1x4"),
+    "wgmma_bf16_256x128_1x2_defer_swapped": _resident("bf16", "256x128", 4, ",cluster=1x2" + DEFER, "1x8"),
+    "wgmma_f16_64x192_defer_swapped": _resident("f16", "64x192", 5, DEFER, "1x4"),
     "wgmma_tf32_256x128_1x2_swapped": _resident("tf32", "256x128", 4, ",cluster=1x2", "1x8"),
     "mma_sync_bf16_128x256": _mma_sync("bf16", "128x256", "2x4", 3, reduction="resident"),
     "mma_sync_f16_64x64": _mma_sync("f16", "64x64", "2x2", 4, reduction="resident"),

@@ -14,7 +14,7 @@ from .tiled import KINDS, OPERANDS, Tiled, compile_tiled, linear, operand_graph
 
 TARGET = "sm_90a"
 # What stands before and behind what all have in common: few stages and many, one warpgroup a tile and two. The name
-# says the tile, the cluster, and whether it is ping-pong and stream-K, or has operands swapped.
+# says the tile, the cluster, and whether it is ping-pong, stream-K or deferred, or has operands swapped.
 SCHEDULES = {
     "wgmma_128x256": ("tile=128x256x{k},warps=8x1,stages=2", ""),
     "wgmma_128x256_2x1_stream_k": ("tile=128x256x{k},warps=8x1,stages=4", ",stream_k=true,cluster=2x1"),
@@ -38,6 +38,8 @@ SCHEDULES = {
     "wgmma_48x128_1x2_stream_k_swapped": ("tile=48x128x{k},warps=1x8,stages=8", ",stream_k=true,cluster=1x2"),
     "wgmma_72x192_swapped": ("tile=72x192x{k},warps=1x4,stages=3", ""),
     "wgmma_256x128_1x2_swapped": ("tile=256x128x{k},warps=1x8,stages=4", ",cluster=1x2"),
+    "wgmma_256x128_1x2_defer_swapped": ("tile=256x128x{k},warps=1x8,stages=4", ",cluster=1x2,defer=true"),
+    "wgmma_72x192_defer_swapped": ("tile=72x192x{k},warps=1x4,stages=3", ",defer=true"),
     "wgmma_192x256_2x1_swapped": ("tile=192x256x{k},warps=1x8,stages=3", ",cluster=2x1"),
     "wgmma_192x128_1x2_ping_pong_swapped": ("tile=192x128x{k},warps=1x4,stages=5", ",cluster=1x2,ping_pong=true"),
     "wgmma_128x64_ping_pong_stream_k_swapped": ("tile=128x64x{k},warps=1x4,stages=6", ",stream_k=true,ping_pong=true"),
