@@ -69,10 +69,12 @@ TEST_F(ScheduleTest, Shape) {
 }
 
 TEST_F(ScheduleTest, OptionsOfWgmma) {
-  for (StringRef option : {"cluster = 2x1", "ping_pong = true"})
+  for (StringRef option : {"cluster = 2x1", "ping_pong = true", "defer = true"})
     EXPECT_EQ(find((Twine(k16Bits) + ", " + option).str()),
               "mma_sync has no cluster, ping_pong or defer; leave them out");
-  EXPECT_EQ(find((Twine(k16Bits) + ", cluster = 1x1").str()), "");
+  for (StringRef option :
+       {"cluster = 1x1", "ping_pong = false", "defer = false"})
+    EXPECT_EQ(find((Twine(k16Bits) + ", " + option).str()), "");
 }
 
 TEST_F(ScheduleTest, Resident) {

@@ -285,11 +285,79 @@ TEST_F(WgmmaScheduleTest, Resident) {
             "176 that its registers hold; use a smaller tile");
 }
 
+/// Beside its accumulators a thread has registers for half as many of another
+/// tile.
+TEST_F(WgmmaScheduleTest, Defer) {
+  const std::string defer = ", defer = true";
+  for (StringRef tile : {"8x64", "256x64", "128x128", "80x192"})
+    for (StringRef options :
+         {"", ", cluster = 2x1", ", method = fp16", ", reduction = resident"})
+      EXPECT_EQ(find(write(tile, "1x4", (options + defer).str()), "f16"), "")
+          << tile.str() << options.str();
+  EXPECT_EQ(find(write("256x128", "1x8", ", cluster = 1x2" + defer, 4)), "");
+  EXPECT_EQ(find(write("128x128", "4x1", defer)),
+            "defer needs operands swapped; write warps = 1x4, or leave out "
+            "defer");
+  EXPECT_EQ(find(write("128x256", "8x1", ", reduction = resident" + defer)),
+            "defer needs operands swapped; write warps = 1x8, or leave out "
+            "defer");
+  EXPECT_EQ(find(write("128x128", "1x4", ", ping_pong = true" + defer)),
+            "with defer the next tile's products hide what ping_pong does too; "
+            "leave out one of them");
+  EXPECT_EQ(find(write("128x128", "1x4", ", stream_k = true" + defer)),
+            "with defer the next tile's products hide what stream_k does too; "
+            "leave out one of them");
+  // Few enough accumulators, even with the sums.
+  EXPECT_EQ(find(write("32x128", "1x8", ", method = fp16x3" + defer), "f16"),
+            "with method = fp16x3 sums have the registers that defer needs; "
+            "leave out defer");
+  for (StringRef options : {"", ", reduction = resident"})
+    EXPECT_EQ(find(write("136x128", "1x4", (options + defer).str())),
+              "with defer a thread has 128 accumulators at most, not the 136 "
+              "of a tile of 136x128; use a smaller tile");
+  EXPECT_EQ(find(write("192x256", "1x8", defer)),
+            "with defer a thread has 128 accumulators at most, not the 192 of "
+            "a tile of 192x256; use a smaller tile");
+  // What a cluster asks is asked all the same.
+  EXPECT_EQ(find(write("8x64", "1x4", ", cluster = 1x2" + defer)),
+            "with cluster = 1x2 M of the tile must be a multiple of 16, half "
+            "of its rows of x for each block, not 8; use another M, or "
+            "cluster = 2x1");
+}
+
+/// A finisher publishes as much as blocks exchange, and has a barrier of 8
+/// bytes; the table begins at a multiple of 16. Nothing else needs room.
+TEST_F(WgmmaScheduleTest, DeferBytes) {
+  ScheduleAttr plain = parse(write("256x128", "1x8"));
+  ScheduleAttr deferred = parse(write("256x128", "1x8", ", defer = true"));
+  EXPECT_EQ(getConsumerWarpgroups(deferred), 2);
+  EXPECT_EQ(getAccumulators(deferred), 128);
+  EXPECT_EQ(getBarrierBytes(deferred), kBarrierBytes);
+  EXPECT_EQ(getSharedBytes(deferred), getSharedBytes(plain));
+  EXPECT_EQ(getWorkspaceBytes(deferred), 0);
+
+  ScheduleAttr alone =
+      parse(write("256x128", "1x8", ", reduction = resident", 4));
+  ScheduleAttr resident =
+      parse(write("256x128", "1x8", ", defer = true, reduction = resident", 4));
+  EXPECT_EQ(getBarrierBytes(alone), 4 * 16 + 2 * 72);
+  EXPECT_EQ(getBarrierBytes(resident), 4 * 16 + 2 * 72 + 16);
+  EXPECT_EQ(getSharedBytes(resident), getSharedBytes(alone) + 16);
+  EXPECT_EQ(getSharedBytes(resident),
+            4 * 384 * 128 + 2 * kWarpgroupEpilogueBytes +
+                12 * kScalarBytesPerWarp + 224 + 128 * kFinishedBytesPerColumn);
+  EXPECT_LE(getSharedBytes(resident),
+            lookupTarget("sm_90a")->sharedBytesPerBlock);
+  EXPECT_EQ(getWorkspaceBytes(alone), kMaxMultiprocessors * (8 + 2 * 128 * 16));
+  EXPECT_EQ(getWorkspaceBytes(resident),
+            kMaxMultiprocessors * (8 + 4 * 128 * 16));
+}
+
 /// The table of columns takes the room that barriers leave.
 TEST_F(WgmmaScheduleTest, ResidentBytes) {
   ScheduleAttr four =
       parse(write("128x256", "8x1", ", reduction = resident", 4));
-  EXPECT_EQ(getBarrierBytes(four), 4 * 16 + 2 * 64);
+  EXPECT_EQ(getBarrierBytes(four), 4 * 16 + 2 * 72);
   EXPECT_EQ(getSharedBytes(four), 4 * 384 * 128 + 2 * kWarpgroupEpilogueBytes +
                                       12 * kScalarBytesPerWarp +
                                       getBarrierBytes(four) + 256 * 8);

@@ -95,6 +95,7 @@
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK-NEXT: %[[LANE:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
 // CHECK-NEXT: scf.if %[[LANE]]
+// CHECK-NEXT: arith.muli %{{.*}}, %c56_i32
 // CHECK-NEXT: arith.addi %{{.*}}, %c148336_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK: scf.for {{.*}} = %c1_i32 to

@@ -113,6 +113,7 @@ def initialize(item: Instruction, grid):
     def run(u):
         for at, arrivals in zip(u.select(address(u)), u.select(whole(count(u), u.n)), strict=True):
             u.block.shared.locate(np.array([at]), 8)
+            u.block.shared.reserve(int(at), 8)
             u.block.mbarriers[int(at)] = Mbarrier(int(arrivals))
 
     return run

@@ -24,6 +24,7 @@ WARPGROUP = 128
 SLICE = 2000  # instructions that a unit executes before the next
 # In random order: at most so many, and warps one by one where no instruction needs more.
 SHORT_SLICE = 100
+LATE, GIVEN_UP = 8, 400  # rounds in which nothing comes of any, after which late units run, and after which none will
 
 
 @dataclass
@@ -54,7 +55,8 @@ class Block:
     def __init__(self, grid: Grid, index: int) -> None:
         self.grid, self.index = grid, index
         self.rank = index % grid.cluster
-        self.shared = Memory("shared", SHARED_BASE, grid.shared_bytes)
+        self.shared = Memory("shared", SHARED_BASE, grid.shared_bytes, mapped=False)
+        self.shared.mapped[:] = 1  # all but what barriers will take
         self.barriers: dict[int, NamedBarrier] = {}
         self.mbarriers: dict[int, object] = {}
         self.units = [
@@ -109,6 +111,8 @@ class Grid:
         self.events, self.ticks = 0, 0
         self.transfers: list[tuple[int, object]] = []  # TMA loads on their way
         self.random, self.shuffles = np.random.default_rng(0), False
+        self.late: int | None = None  # a block whose warpgroups after the first run when nothing else comes of others
+        self.quiet = 0  # rounds in which nothing came of any
         self.has_warpgroups = any(item.opcode.startswith("wgmma") for item in kernel.code)
         self.unit_threads = WARPGROUP if self.has_warpgroups else threads
         self.blocks: list[Block] = []
@@ -153,7 +157,10 @@ class Grid:
             while running:
                 events = self.events
                 executed = sum(self.run_slice(unit) for unit in self.order(running))
-                if not executed and self.events == events and not self.land_next():
+                self.quiet = self.quiet + 1 if self.events == events else 0
+                if self.late is not None and self.quiet == GIVEN_UP:
+                    self.fail_stuck(running)
+                if not executed and self.events == events and not self.land_next() and self.late is None:
                     self.fail_stuck(running)
                 running = [block for block in running if not block.done]
         if self.transfers:
@@ -167,6 +174,8 @@ class Grid:
 
     def order(self, running: list[Block]) -> list[Unit]:
         units = [unit for block in running for unit in block.units if unit.groups]
+        if self.late is not None and self.quiet < LATE:
+            units = [unit for unit in units if unit.block.index != self.late or unit is unit.block.units[0]]
         return [units[i] for i in self.random.permutation(len(units))] if self.shuffles else units
 
     def run_slice(self, unit: Unit) -> int:

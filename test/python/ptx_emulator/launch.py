@@ -50,6 +50,7 @@ class Device:
         self.variables: dict[str, int] = {}
         self.executed = 0
         self.seed: int | None = None  # of a random order of warps
+        self.late: int | None = None  # a block whose warps that multiply run when nothing comes of all others
         self.poisons = False  # loads of unwritten shared memory give NaN, and are no errors
         for variable in self.module.variables.values():
             if variable.space in ("global", "const"):
@@ -96,7 +97,7 @@ class Device:
             raise PtxError(f"{name} is for {kernel.threads} threads, and whole clusters")
         grid.cluster, grid.dynamic_bytes = cluster, shared_bytes
         grid.symbols.update(self.variables)
-        grid.poisons = self.poisons
+        grid.poisons, grid.late = self.poisons, self.late
         if self.seed is not None:
             grid.shuffle(self.seed)
         grid.set_parameters([self.encode(argument) for argument in arguments])

@@ -84,6 +84,13 @@ class Memory:
         self.views[size][0][index] = values
         self.views[size][1][index] = self.all_ones[size]
 
+    def reserve(self, address: int, size: int) -> None:
+        """Take bytes for what is no data: who stores there, or reserves them once more, makes a mistake."""
+        start = address - self.base
+        if not self.mapped[start : start + size].all():
+            self.fail("is another barrier's", np.array([address]), np.array([True]), size)
+        self.mapped[start : start + size] = 0
+
     def forget(self, addresses: np.ndarray, size: int) -> None:
         """Mark what a copy is about to overwrite."""
         offsets = self.locate(addresses, size)

@@ -119,13 +119,21 @@ bool EpilogueSubtiles::placeDeep(const TileGeometry &geometry) {
       if (width >= std::min(leastRows, columns) &&
           (place(width, /*shares=*/true, /*buffers=*/4, geometry) ||
            place(width, /*shares=*/false, /*buffers=*/4, geometry)))
-        return true;
+        return !geometry.isResident() || getNumBarriers() <= kSubtileBarriers;
     } else if (getAccumulators(geometry.schedule) <= mostAccumulators &&
                place(width, /*shares=*/true, /*buffers=*/4, geometry) &&
                operands[0].rowBytes >= leastRowBytes) {
       return true;
     }
   return false;
+}
+
+/// Of each buffer one that results are written, one that it is free unless
+/// operands come to it, and one that these are loaded; one that they are asked
+/// for.
+int64_t EpilogueSubtiles::getNumBarriers() const {
+  int64_t ofBuffer = 1 + !areShared + !operands.empty();
+  return ofBuffer * numBuffers + !operands.empty();
 }
 
 std::optional<EpilogueSubtiles>

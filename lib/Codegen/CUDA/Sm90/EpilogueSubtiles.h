@@ -77,6 +77,8 @@ struct EpilogueSubtiles {
   }
   /// Of a warpgroup in a tile.
   int64_t getCount() const { return rowBlocks * perRow; }
+  /// Barriers that a warpgroup's buffers need (SubtileCopies.h).
+  int64_t getNumBarriers() const;
   /// A subtile's first row in its warpgroup's part of the tile.
   int64_t getRow(int64_t number) const {
     return isSwapped ? number % perRow * rows : number / perRow * rows;

@@ -82,7 +82,7 @@ Value SubtileCopies::getBarrier(Kind kind, Value slot, Value warpgroup) {
   int64_t index = llvm::find(kinds, kind) - kinds.begin();
   int64_t first = geometry.barriersOffset() + 16 * geometry.stages;
   int64_t ofKind = 8 * subtiles.numBuffers;
-  int64_t ofWarpgroup = static_cast<int64_t>(kinds.size()) * ofKind;
+  int64_t ofWarpgroup = 8 * subtiles.getNumBarriers();
   Value place = b.add(b.mul(b.sub(warpgroup, 1), ofWarpgroup),
                       b.add(b.mul(slot, 8), first + index * ofKind));
   return b.offset(frame.shared, place);
