@@ -218,6 +218,9 @@ LAYERS = {
     "swapped_f32": (Norm(64, 128, 72, wgmma("32x128", 32, "1x8"), "f32", affine=True), 2),
     "swapped_ragged": (Norm(77, 72, 72, wgmma("24x64", 64, "1x4"), "f16"), 8),
     "swapped_cluster": (Norm(100, 120, 136, wgmma("16x64", 64, "1x4", WIDE_CLUSTER), affine=True), 14),
+    # Of so few rows four buffers would fit, of which the barriers would not.
+    "swapped_small": (Norm(16, 192, 72, wgmma("8x64", 64, "1x4")), 2),
+    "deferred_small": (Norm(32, 192, 1536, wgmma("16x64", 64, "1x4", DEFER)), 2),
     "swapped_cluster_of_w": (Norm(100, 248, 64, wgmma("32x128", 64, "1x4", CLUSTER)), 8),
     "swapped_residual": (Norm(70, 192, 64, wgmma("40x192", 64, "1x4"), "f16", affine=True), 2),
     # Of the cluster's two warpgroups of a block, one may come to its end late.
@@ -226,6 +229,7 @@ LAYERS = {
     "deferred": (Norm(128, 192, 1216, wgmma("64x64", 64, "1x4", DEFER)), 2),
     "deferred_one_turn": (Norm(100, 64, 1216, wgmma("64x64", 64, "1x4", DEFER), full=False), 2),
     "deferred_affine": (Norm(77, 144, 1216, wgmma("24x64", 64, "1x4", DEFER), "f16", affine=True), 4),
+    "deferred_block_without_rows": (Norm(70, 256, 1216, wgmma("32x64", 64, "1x4", CLUSTER + DEFER)), 4),
     "deferred_cluster": (Norm(100, 200, 1216, wgmma("32x64", 64, "1x4", CLUSTER + DEFER), affine=True), 5),
     "deferred_wide_cluster": (Norm(96, 256, 1216, wgmma("32x64", 64, "1x4", WIDE_CLUSTER + DEFER), "f16"), 6),
     "deferred_two_warpgroups": (Norm(80, 256, 1304, wgmma("40x128", 64, "1x8", DEFER)), 2),
@@ -253,6 +257,23 @@ REPLAYED = [
 def test_replayed(layer, tmp_path):
     """A replayed graph brings the token of the launch before it: no tag may outlive a launch of 1 to 5 turns."""
     Case(layer).check(compile_layer(layer, tmp_path, 2), seed=1, launches=3, replays=True)
+
+
+WITHOUT_ROWS = {
+    "short": (Norm(70, 256, 64, wgmma("32x64", 64, "1x4", CLUSTER)), 3),
+    "short_other_warps": (Norm(70, 256, 64, wgmma("64x32", 64, "4x1", CLUSTER)), 3),
+    "deferred": (Norm(70, 256, 1216, wgmma("32x64", 64, "1x4", CLUSTER + DEFER)), 3),
+    "deferred_with_rows": (Norm(70, 256, 1216, wgmma("32x64", 64, "1x4", CLUSTER + DEFER)), 2),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_ROWS)
+def test_late_block(name, tmp_path):
+    """The last block of a panel, which has no rows, or the one before comes late: nobody waits for it but its peer."""
+    layer, late = WITHOUT_ROWS[name]
+    model = compile_layer(layer, tmp_path, 4)
+    model.device.late = late
+    Case(layer).check(model, seed=None)
 
 
 def test_not_finite(tmp_path):

@@ -40,6 +40,22 @@ func.func @ping_pong(%x: memref<128x128xbf16>, %w: memref<64x128xbf16>, %r: memr
 
 // -----
 
+// With defer a tile has fewer accumulators than with the reduction alone.
+func.func @deferred(%x: memref<128x128xbf16>, %w: memref<128x128xbf16>, %y: memref<128x128xf32>,
+                    %s: memref<1574400xi8>) {
+  // expected-error @below {{with defer a thread has 128 accumulators at most, not the 136 of a tile of 136x128}}
+  tenon.tiled_linear %x, %w : memref<128x128xbf16>, memref<128x128xbf16>
+      epilogue(%acc: tensor<128x128xf32>) outs(%y: memref<128x128xf32>) workspace(%s: memref<1574400xi8>)
+      schedule<wgmma, tile = 136x128x64, warps = 1x4, stages = 4, swizzle = 128, raster = 8, blocks = 1, defer = true,
+               reduction = resident> {
+    %0 = tenon.batch_norm_training %acc : (tensor<128x128xf32>) -> tensor<128x128xf32>
+    tenon.yield %0 : tensor<128x128xf32>
+  }
+  return
+}
+
+// -----
+
 func.func @none(%x: memref<128x128xbf16>, %w: memref<64x128xbf16>, %r: memref<128x64xf32>, %y: memref<128x64xf32>, %s: memref<198144xi8>) {
   // expected-error @below {{reduction = resident is for a region with one reduction}}
   tenon.tiled_linear %x, %w : memref<128x128xbf16>, memref<64x128xbf16>

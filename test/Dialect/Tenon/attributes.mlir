@@ -69,6 +69,21 @@ func.func @strategies(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
   %9 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 16, blocks = 1,
                                                              method = direct>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  // Between ping_pong and method.
+  // CHECK: blocks = 1, cluster = 1x2, ping_pong = true, defer = true, method = fp16, reduction = resident>
+  %10 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 1x4, stages = 4,
+                                                              swizzle = 128, raster = 16, blocks = 1,
+                                                              reduction = resident, method = fp16, defer = true,
+                                                              ping_pong = true, cluster = 1x2>}
+      : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  // CHECK: blocks = 1, defer = true>
+  %11 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 1x4, stages = 4,
+                                                              swizzle = 128, raster = 16, blocks = 1, defer = true>}
+      : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  // CHECK: blocks = 1>
+  %12 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 1x4, stages = 4,
+                                                              swizzle = 128, raster = 16, blocks = 1, defer = false>}
+      : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   return
 }
 
@@ -463,7 +478,7 @@ func.func @waits_value(%n: index) {
 // -----
 
 // Parser: an option of a schedule
-// expected-error @below {{expected stream_k, cluster, ping_pong, method or reduction, but found split_k}}
+// expected-error @below {{expected stream_k, cluster, ping_pong, defer, method or reduction, but found split_k}}
 #schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, split_k = true>
 
 // -----

@@ -19,6 +19,16 @@ func.func @too_large_for_one(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> ten
 
 // -----
 
+// An option that wgmma alone has.
+func.func @deferred(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{on sm_80: mma_sync has no cluster, ping_pong or defer; leave them out}}
+  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3,
+      swizzle = 128, raster = 8, blocks = 1, defer = true>} : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
 // The type that counts is the one that the precision gives: 64 elements of bf16 are 128 bytes.
 func.func @precision_decides(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
   %0 = tenon.linear %x, %w precision<bf16> {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64,

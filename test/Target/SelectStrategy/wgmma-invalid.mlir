@@ -48,6 +48,16 @@ func.func @swapped(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf
 
 // -----
 
+// Tiles are deferred with operands swapped alone.
+func.func @deferred(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
+  // expected-error @below {{on sm_90a: defer needs operands swapped; write warps = 1x8, or leave out defer}}
+  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4,
+      swizzle = 128, raster = 16, blocks = 1, defer = true>} : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
+  return %0 : tensor<?x32xf16>
+}
+
+// -----
+
 func.func @swapped_reduction(%x: tensor<64x64xf16>, %w: tensor<64x64xf16>) -> tensor<64x64xf16> {
   // expected-error @below {{with swapped operands and reduction = two_phase M of the tile must be a multiple of 64, the rows that have moments together, not 32; use another M}}
   %0 = tenon.fused_linear %x, %w : tensor<64x64xf16>, tensor<64x64xf16>

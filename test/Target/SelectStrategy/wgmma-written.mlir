@@ -26,3 +26,14 @@ func.func @swapped(%x: tensor<?x64xf32>, %w: tensor<256x64xf32>) -> tensor<?x256
       stream_k = true>} : (tensor<?x64xf32>, tensor<256x64xf32>) -> tensor<?x256xf32>
   return %0 : tensor<?x256xf32>
 }
+
+// So it does of tiles that are deferred, between operands and clusters.
+// CHECK-LABEL: @deferred
+// CHECK: tenon.linear {{.*}} #tenon.schedule<wgmma, {{.*}} blocks = 1, cluster = 1x2, defer = true>
+// WHY: Function=deferred | {{.*}}wgmma, tiles of 256x128x64 by 8 warps, operands swapped, deferred, clusters of 1x2, 4
+func.func @deferred(%x: tensor<?x512xbf16>, %w: tensor<1024x512xbf16>) -> tensor<?x1024xbf16> {
+  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4,
+      swizzle = 128, raster = 8, blocks = 1, cluster = 1x2, defer = true>}
+      : (tensor<?x512xbf16>, tensor<1024x512xbf16>) -> tensor<?x1024xbf16>
+  return %0 : tensor<?x1024xbf16>
+}

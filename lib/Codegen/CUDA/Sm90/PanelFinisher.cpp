@@ -36,8 +36,8 @@ void PanelFinisher::finishOwnColumns(const WorkItem &item, Value turn) {
   });
 }
 
-/// What the finisher of another block has published, block by block of 32
-/// columns: the first waits, and the others are there by then.
+/// What finishers have published, 32 columns at a time: the first wait, and the
+/// others are there by then.
 void PanelFinisher::fetchTable(Value turn) {
   auto loop =
       scf::ForOp::create(b, b.i32(0), b.i32(frame.geometry.tileN), b.i32(32));
@@ -48,7 +48,11 @@ void PanelFinisher::fetchTable(Value turn) {
                  exchange.getPublished(turn, inTile, finished.getNumKept()));
 }
 
+/// Begins when the own block's states are stored. So it is never more than a
+/// turn ahead of the warps that wait for it, though others do not wait for a
+/// block that has no rows.
 void PanelFinisher::emitTurn(WorkPartition &partition, Value turn) {
+  exchange.wait();
   frame.computePlace();
   finishOwnColumns(partition.getItem(turn), turn);
   frame.computePlace();
@@ -69,7 +73,8 @@ void PanelFinisher::emit(WorkPartition &partition) {
     Value turn = before->getArgument(0);
     frame.computePlace();
     scf::ConditionOp::create(b, b.less(turn, partition.getCount()), turn);
-    turn = b.createBlock(&loop.getAfter(), {}, type, b.getLoc())->getArgument(0);
+    turn =
+        b.createBlock(&loop.getAfter(), {}, type, b.getLoc())->getArgument(0);
     emitTurn(partition, turn);
     scf::YieldOp::create(b, b.add(turn, 1));
   }

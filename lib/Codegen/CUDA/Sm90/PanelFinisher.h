@@ -17,8 +17,8 @@
 namespace mlir::tenon {
 
 /// Each turn the finishers of a panel's blocks divide its columns among them.
-/// One combines the states of its columns and publishes what comes of them;
-/// then each fetches what all have published to its block's table. The warps
+/// Each combines the states of its columns and publishes what comes of them;
+/// then it fetches what all have published to its block's table. The warps
 /// that multiply store states, and wait for the table a turn later
 /// (DeferredTurns.h).
 class PanelFinisher : public ResidentReduction {

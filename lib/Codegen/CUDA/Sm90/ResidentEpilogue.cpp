@@ -64,7 +64,7 @@ void ResidentEpilogue::emit(const WorkItem &item, Value turn, Value turns,
   if (affine)
     tma.prepare(item);
   finish(item, turn);
-  frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.arriveAtEnd(); });
+  frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.arrive(); });
   frame.barrier();
   frame.computePlace();
   if (!affine)

@@ -41,7 +41,10 @@ Type SwappedResident::findHeldType(TiledLinearOp op,
   if (!geometry.schedule.getDefer() || !geometry.isResident())
     return Type();
   auto subtiles = EpilogueSubtiles::choose(op, geometry);
-  if (!subtiles || geometry.kTiles() <= subtiles->getCount() + kExchangeStages)
+  // A block whose tile has no rows is behind by a ring of stages at most.
+  if (!subtiles ||
+      geometry.kTiles() <=
+          std::max(subtiles->getCount() + kExchangeStages, geometry.stages))
     return Type();
   return findNarrowType(subtiles->results);
 }
@@ -140,13 +143,14 @@ void SwappedResident::emit(const WorkItem &item, Value turn, Value turns,
   SmallVector<Value> elements = computeReduced(item, accumulators);
   SmallVector<ReductionState> states = reduceColumns(item, elements);
   storeStates(turn, states);
-  emitForOwn(states, [&](Value column, const ReductionState &) {
-    Value stores = b.equal(item.row, 0);
-    finishColumn(item, turn, column, stores, [&](ArrayRef<Value> kept) {
-      finished.store(column, kept);
+  emitIfRows(item, [&] {
+    emitForOwn(states, [&](Value column, const ReductionState &) {
+      Value stores = b.equal(item.row, 0);
+      finishColumn(item, turn, column, stores,
+                   [&](ArrayRef<Value> kept) { finished.store(column, kept); });
     });
   });
-  frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.arriveAtEnd(); });
+  frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.arrive(); });
   frame.syncWarp(); // its lanes have finished the columns
   swapped.emit(item, elements);
 }
@@ -158,7 +162,7 @@ void SwappedResident::emit(const WorkItem &item, Value turn, Value turns,
 SmallVector<Type> SwappedResident::getHeldTypes() {
   int64_t elements = getNumColumns(frame.geometry) * getNumRows(frame.geometry);
   SmallVector<Type> types(elements / kRows, VectorType::get(kRows, heldType));
-  types.append(getNumColumns(frame.geometry), b.getF32Type());
+  types.append(2 * getNumColumns(frame.geometry), b.getF32Type());
   return types;
 }
 
@@ -172,23 +176,50 @@ static int64_t getColumn(const TileGeometry &geometry, size_t index) {
   return static_cast<int64_t>(block * kColumns + index / kRows % kColumns);
 }
 
+/// The exponent of an f32 that holds a power of two: as much as a deviation, or
+/// half of it. `m2` is of a tile's rows, which may be fewer. What underflows,
+/// as does that of a column of one number, has 1.
+static Value getDeviationExponent(KernelBuilder &b, Value m2, int64_t rows) {
+  Value variance = arith::MulFOp::create(b, m2, b.f32(1.0 / rows));
+  Value bits = LLVM::BitcastOp::create(b, b.getI32Type(), variance);
+  Value exponent = b.bitAnd(b.shiftRight(bits, 23), 255);
+  Value half = b.shiftRight(b.add(exponent, 127), 1);
+  return b.select(b.equal(exponent, 0), b.i32(127), half);
+}
+
+static Value getPowerOfTwo(KernelBuilder &b, Value exponent) {
+  return LLVM::BitcastOp::create(b, b.getF32Type(), b.shiftLeft(exponent, 23));
+}
+
 SmallVector<Value> SwappedResident::hold(const WorkItem &item, Value turn,
                                          ValueRange accumulators) {
   frame.computePlace();
   SmallVector<Value> elements = computeReduced(item, accumulators);
   SmallVector<ReductionState> states = reduceColumns(item, elements);
   storeStates(turn, states);
-  SmallVector<Value> held, means;
-  for (const ReductionState &state : states)
+  exchange.arrive();
+  // A fused multiply-add of a power of two rounds as the difference does.
+  SmallVector<Value> held, means, units, scales, offsets;
+  for (const ReductionState &state : states) {
+    Value exponent =
+        getDeviationExponent(b, state.scalars[1], frame.geometry.tileM);
     means.push_back(arith::AddFOp::create(b, state.origin,
                                           reduction.getOrigin(state.scalars)));
+    units.push_back(getPowerOfTwo(b, exponent));
+    scales.push_back(getPowerOfTwo(b, b.sub(b.i32(254), exponent)));
+    Value product = arith::MulFOp::create(b, means.back(), scales.back());
+    offsets.push_back(arith::NegFOp::create(b, product));
+  }
   for (size_t i = 0; i != elements.size(); i += kRows) {
-    Value mean = means[getColumn(frame.geometry, i)];
-    held.push_back(roundPair(b, arith::SubFOp::create(b, elements[i], mean),
-                             arith::SubFOp::create(b, elements[i + 1], mean),
-                             heldType));
+    int64_t column = getColumn(frame.geometry, i);
+    auto scale = [&](Value element) -> Value {
+      return math::FmaOp::create(b, element, scales[column], offsets[column]);
+    };
+    held.push_back(
+        roundPair(b, scale(elements[i]), scale(elements[i + 1]), heldType));
   }
   held.append(means);
+  held.append(units);
   return held;
 }
 
@@ -197,12 +228,16 @@ void SwappedResident::emitStep(const WorkItem &item, Value turn, int64_t number,
   if (number == 0)
     emitBarrierWait(b, getFinishedBarrier(), b.bitAnd(turn, 1));
   size_t count = swapped.getSubtileElements();
-  ValueRange means = held.take_back(getNumColumns(frame.geometry));
+  int64_t numColumns = getNumColumns(frame.geometry);
+  ValueRange means = held.drop_back(numColumns).take_back(numColumns);
+  ValueRange units = held.take_back(numColumns);
   SmallVector<Value> elements;
-  for (size_t i = number * count; i != (number + 1) * count; i += kRows)
+  for (size_t i = number * count; i != (number + 1) * count; i += kRows) {
+    int64_t column = getColumn(frame.geometry, i);
     for (Value element : extendElements(b, b.readAnew(held[i / kRows])))
-      elements.push_back(arith::AddFOp::create(
-          b, element, means[getColumn(frame.geometry, i)]));
+      elements.push_back(
+          math::FmaOp::create(b, element, units[column], means[column]));
+  }
   swapped.emitSubtile(item, number, elements);
   if (number + 1 == getNumSteps())
     swapped.endTile();

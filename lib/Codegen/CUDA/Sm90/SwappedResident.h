@@ -42,9 +42,10 @@ public:
   /// After the last of `turns` turns, in a warp that does not multiply.
   void clear(Value turns) { exchange.clear(turns); }
 
-  // All of a tile is held, as findHeldType says: accumulators rounded, two in a
-  // vector, each less its column's mean in the tile; then the means, f32. A
-  // PanelFinisher exchanges states meanwhile.
+  // All of a tile is held, as findHeldType says: what is reduced, as distances
+  // from its column's mean in the tile over a power of two near the deviation,
+  // rounded, two in a vector; then these means and powers, f32. A PanelFinisher
+  // exchanges states meanwhile.
   void prefetch(const WorkItem &item) override {
     ResidentReduction::prefetch(item);
   }

@@ -16,12 +16,16 @@ using namespace mlir::tenon;
 
 /// Of the threads that multiply and the warp that clears. Barriers 3 to 6 are
 /// of warpgroups.
-static std::string getEndBarrier(const TileGeometry &geometry) {
+static std::string getBesideBarrier(const TileGeometry &geometry) {
   return " 2, " + std::to_string(geometry.threads() + 32) + ";";
 }
 
-void PanelExchange::arriveAtEnd() {
-  b.ptx("bar.arrive" + getEndBarrier(frame.geometry), "~{memory}", {});
+void PanelExchange::arrive() {
+  b.ptx("bar.arrive" + getBesideBarrier(frame.geometry), "~{memory}", {});
+}
+
+void PanelExchange::wait() {
+  b.ptx("bar.sync" + getBesideBarrier(frame.geometry), "~{memory}", {});
 }
 
 /// Emits `body` for each block of the panel, in a lane of the warp.
@@ -111,7 +115,7 @@ void PanelExchange::clearWhenRead(Value turns) {
 void PanelExchange::clear(Value turns) {
   frame.emitIf(b.less(b.i32(0), turns), [&] {
     if (!hasFinisher) // whose warp this is: it has read all
-      b.ptx("bar.sync" + getEndBarrier(frame.geometry), "~{memory}", {});
+      wait();
     frame.emitIf(b.equal(frame.lane, 0), [&] { announce(turns); });
     clearWhenRead(turns);
   });

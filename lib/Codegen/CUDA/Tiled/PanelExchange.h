@@ -59,9 +59,12 @@ public:
   /// Waits for `count` of them that a block has published.
   SmallVector<Value> getPublished(Value turn, Value inTile, size_t count);
 
-  /// Tells the warp that clears. All threads call it when they have combined
-  /// the last turn's states.
-  void arriveAtEnd();
+  /// Tells the warp beside: all threads that multiply call it when they have
+  /// combined the last turn's states, or for a finisher each turn when they
+  /// have stored the tile's.
+  void arrive();
+  /// That warp waits for it.
+  void wait();
   /// Clears what the panel's blocks have left in the workspace after `turns`
   /// turns, if there were any. One warp beside those that multiply calls it,
   /// the finisher if there is one.

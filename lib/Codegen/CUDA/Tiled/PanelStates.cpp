@@ -58,6 +58,8 @@ ReductionState PanelExchange::loadBatches(Value turn, Value inTile, Value end,
   SmallVector<Value> initial{b.f32(0), b.f32(0)};
   llvm::append_range(initial,
                      reduction.emitInit(b, b.getLoc(), b.getF32Type()));
+  if (hasFinisher) // LLVM would unroll two iterations, for too few registers
+    end = b.readAnew(end);
   auto loop = scf::ForOp::create(b, b.i32(0), end, b.i32(batch), initial);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
@@ -88,7 +90,8 @@ ReductionState PanelExchange::loadFullTiles(Value turn, Value inTile) {
     return loadTiles(turn, inTile, b.i32(first), count,
                      [&](int64_t) { return b.f32(rows); });
   };
-  if (batches <= 1)
+  int64_t together = hasFinisher ? batch : 2 * batch - 1;
+  if (fullTiles <= together)
     return load(0, fullTiles);
   ReductionState state =
       loadBatches(turn, inTile, b.i32(batches * batch), rows);

@@ -57,6 +57,13 @@ SmallVector<Value> ResidentReduction::loadColumnOperands(Value column) {
   });
 }
 
+void ResidentReduction::emitIfRows(const WorkItem &item,
+                                   llvm::function_ref<void()> body) {
+  if (frame.geometry.clusterM == 1 || !frame.geometry.hasRaggedRows())
+    return body();
+  frame.emitIf(b.less(item.row, frame.m), body);
+}
+
 void ResidentReduction::finishColumn(
     const WorkItem &item, Value turn, Value inTile, Value stores,
     llvm::function_ref<void(ArrayRef<Value>)> keep) {

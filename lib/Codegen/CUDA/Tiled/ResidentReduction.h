@@ -45,9 +45,14 @@ protected:
     return b.offset(frame.shared, frame.geometry.finishedBarrierOffset());
   }
 
+  /// Emits `body` unless the tile has no rows, as that of a cluster's second
+  /// block may: it waits for no states, since those that store them do not wait
+  /// for it.
+  void emitIfRows(const WorkItem &item, llvm::function_ref<void()> body);
+
   /// Ends the reduction of a column of the tile with all tiles' states. `keep`
-  /// takes what `finished` keeps of it; then, where `stores` (i1) holds, results
-  /// that have one value a column are stored.
+  /// takes what `finished` keeps of it; then, where `stores` (i1) holds,
+  /// results that have one value a column are stored.
   void finishColumn(const WorkItem &item, Value turn, Value inTile,
                     Value stores,
                     llvm::function_ref<void(ArrayRef<Value>)> keep);

@@ -109,10 +109,11 @@ void ResidentWarps::publish(const WorkItem &item, Value turn) {
 }
 
 void ResidentWarps::finish(const WorkItem &item, Value turn) {
-  emitForColumns([&](Value inTile) {
-    Value stores = b.equal(item.row, 0);
-    finishColumn(item, turn, inTile, stores, [&](ArrayRef<Value> kept) {
-      finished.store(inTile, kept);
+  emitIfRows(item, [&] {
+    emitForColumns([&](Value inTile) {
+      Value stores = b.equal(item.row, 0);
+      finishColumn(item, turn, inTile, stores,
+                   [&](ArrayRef<Value> kept) { finished.store(inTile, kept); });
     });
   });
 }

@@ -98,11 +98,11 @@ static void printExtents(AsmPrinter &printer, ArrayRef<int64_t> extents) {
 }
 
 static ParseResult parseFlag(AsmParser &parser, bool &value) {
-  FailureOr<bool> parsed = FieldParser<bool>::parse(parser);
-  if (failed(parsed))
-    return failure();
-  value = *parsed;
-  return success();
+  value = succeeded(parser.parseOptionalKeyword("true"));
+  if (value || succeeded(parser.parseOptionalKeyword("false")))
+    return success();
+  return parser.emitError(parser.getCurrentLocation(),
+                          "expected true or false");
 }
 
 /// A schedule's blocks, and what it may leave out, in any order.

@@ -1,0 +1,527 @@
+// Kernels of wgmma with defer: a turn's tile is finished in part while the products of the next turn are computed.
+// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+
+// A tile is eight subtiles of 32 rows by 64 columns for each of two warpgroups, in four buffers that residual and
+// result share. A thread has 16 of its 128 accumulators in each, and holds those of the last four. To finish them takes
+// five stages after the first; K has seven, the fewest that are enough. Of the first warpgroup's barriers Written begin
+// at 230208, Loaded at 230240, and Asked is at 230272.
+// CHECK-LABEL: llvm.func @layer_tiled(
+
+// The copying warp loads a tile's first subtiles when asked for them, as it does without defer.
+// CHECK: scf.for {{.*}} iter_args(%[[TILES:[^ ]*]] = %c0_i32)
+// CHECK: arith.addi %{{.*}}, %c230272_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[TILES]],
+// CHECK-NOT: wgmma
+
+// Where there is a turn at all, the products of the first one are started before the loop. They hide no epilogue, and
+// the operands of its tile are asked for beside them.
+// CHECK: %[[ANYTURN:.*]] = arith.cmpi sgt, %{{.*}}, %c0_i32
+// CHECK: scf.if %[[ANYTURN]]
+// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
+// CHECK-COUNT-2: "prefetch.global.L2 [$0];"
+// CHECK-NOT: {{prefetch|mbarrier.arrive}}
+// CHECK: arith.addi %{{.*}}, %c230272_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{arrive.shared::cta|stmatrix|wait_group}}
+// CHECK: %[[FIRST:.*]]:4 = scf.for %{{.*}} = %c1_i32 to
+// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NOT: {{wgmma.mma_async|stmatrix}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: {{wgmma|stmatrix}}
+
+// From turn to turn the loop carries the products that were started, and from its first region to its second what is
+// held of the tile: half of its accumulators.
+// CHECK: %[[HELD:.*]]:64 = scf.while (%{{.*}} = %[[FIRST]]#2, %[[STARTED:[^ ]*]] = %[[FIRST]]#3)
+// The bias of the thread's two columns is loaded while the last products are computed.
+// CHECK: %[[B0:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
+// CHECK: %[[B1:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
+// CHECK-NOT: {{!llvm.ptr<1> -> f32|wgmma}}
+// CHECK: llvm.extractvalue %[[STARTED]][0]
+// CHECK: %[[DONE:.*]] = llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;"
+// CHECK-NOT: mbarrier.arrive.shared::cta
+// CHECK: mbarrier.arrive.shared::cluster
+
+// Then the first four subtiles are finished. Each uses another buffer, for the first time in the tile.
+// CHECK: %[[E0:.*]] = llvm.extractvalue %[[DONE]][0] :
+// CHECK: %[[E64:.*]] = llvm.extractvalue %[[DONE]][64] :
+// CHECK: %[[E127:.*]] = llvm.extractvalue %[[DONE]][127] :
+// CHECK: arith.addi %{{.*}}, %c230240_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK: arith.addf %[[E0]], %[[B0]]
+// CHECK-COUNT-16: math.exp2
+// CHECK: nvvm.stmatrix
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK: arith.addi %{{.*}}, %c230208_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: arith.addi %{{.*}}, %c230248_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-COUNT-16: math.exp2
+// CHECK: arith.addi %{{.*}}, %c230216_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: arith.addi %{{.*}}, %c230256_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-COUNT-16: math.exp2
+// CHECK: arith.addi %{{.*}}, %c230224_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: arith.addi %{{.*}}, %c230264_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-COUNT-16: math.exp2
+// CHECK: arith.addi %{{.*}}, %c230232_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{mbarrier|matrix|math.exp2}}
+
+// The others' accumulators are copied with a zero that nothing knows to be one, and held.
+// CHECK: %[[ZERO:.*]] = arith.shrui %{{.*}}, %c31_i32
+// CHECK-NEXT: %[[BITS:.*]] = llvm.bitcast %[[E64]] : f32 to i32
+// CHECK-NEXT: %[[COPIED:.*]] = arith.xori %[[BITS]], %[[ZERO]]
+// CHECK-NEXT: %[[COPY:.*]] = llvm.bitcast %[[COPIED]] : i32 to f32
+// CHECK-COUNT-62: arith.xori %{{.*}}, %[[ZERO]]
+// CHECK: %[[BITS:.*]] = llvm.bitcast %[[E127]] : f32 to i32
+// CHECK-NEXT: %[[COPIED:.*]] = arith.xori %[[BITS]], %[[ZERO]]
+// CHECK-NEXT: %[[LASTCOPY:.*]] = llvm.bitcast %[[COPIED]] : i32 to f32
+// CHECK-NOT: {{mbarrier|wgmma|matrix}}
+// When all lanes have read it, what the tile's place was is kept, and the next turn's comes to where it was.
+// CHECK: nvvm.bar.warp.sync
+// CHECK-COUNT-3: llvm.store volatile {{.*}} : i32, !llvm.ptr<3>
+// CHECK: nvvm.bar.warp.sync
+// CHECK-COUNT-5: llvm.store volatile {{.*}} : i32, !llvm.ptr<3>
+// CHECK: nvvm.bar.warp.sync
+// CHECK: %[[ISLEFT:.*]] = arith.cmpi slt
+// CHECK-NEXT: scf.condition(%[[ISLEFT]]) %[[COPY]], {{.*}} %[[LASTCOPY]] : f32,
+// CHECK-NEXT: } do {
+
+// The next turn's products are started, but its operands are not asked for: what is held needs the buffers.
+// CHECK-NEXT: ^bb0(%[[H0:[^:]*]]: f32,
+// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
+// CHECK: nvvm.wgmma.commit.group
+// CHECK-COUNT-2: "prefetch.global.L2 [$0];"
+// CHECK-NOT: {{prefetch|mbarrier.arrive|ptr<1> -> f32}}
+// Beside those of the second stage what the held part needs first is loaded, the bias of its columns.
+// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK: %[[B0:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
+// CHECK: %[[B1:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
+// CHECK-NOT: {{mbarrier|wgmma.commit|ptr<1> -> f32}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: mbarrier.arrive.shared::cta
+// CHECK: mbarrier.arrive.shared::cluster
+// Beside those of each of the next four a subtile is finished, whose buffer is used for the second time in the tile.
+// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma|mbarrier}}
+// CHECK: %[[H:.*]] = llvm.inline_asm has_side_effects "", "=f,0" %[[H0]] : (f32) -> f32
+// CHECK: arith.addi %{{.*}}, %c230240_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK: arith.addf %[[H]], %[[B0]]
+// CHECK-COUNT-16: math.exp2
+// CHECK: nvvm.stmatrix
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK: arith.addi %{{.*}}, %c230208_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{math.exp2|wgmma.commit|mbarrier}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: mbarrier.arrive.shared::cluster
+// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK: arith.addi %{{.*}}, %c230248_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK-COUNT-16: math.exp2
+// CHECK: arith.addi %{{.*}}, %c230216_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{math.exp2|wgmma.commit|mbarrier}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK: arith.addi %{{.*}}, %c230256_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK-COUNT-16: math.exp2
+// CHECK: arith.addi %{{.*}}, %c230224_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{math.exp2|wgmma.commit|mbarrier}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK: arith.addi %{{.*}}, %c230264_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK-COUNT-16: math.exp2
+// CHECK: arith.addi %{{.*}}, %c230232_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{math.exp2|wgmma|mbarrier}}
+// After the last one nothing of the tile before needs the buffers, and the operands of this one are asked for.
+// CHECK: arith.addi %{{.*}}, %c230272_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{wgmma.commit|mbarrier}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// The stages that are left hide nothing.
+// CHECK: scf.for %{{.*}} = %c6_i32 to
+// CHECK-NOT: {{matrix|shared::cta}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: {{matrix|shared::cta}}
+// CHECK: scf.yield
+// CHECK-NOT: {{matrix|shared::cta}}
+// CHECK: scf.yield
+// CHECK-NEXT: }
+
+// After the last turn what is held of its tile is finished beside nothing, and no operands are asked for.
+// CHECK-NOT: wgmma
+// CHECK-COUNT-2: llvm.load %{{.*}} : !llvm.ptr<1> -> f32
+// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#0 : (f32) -> f32
+// CHECK: arith.addi %{{.*}}, %c230240_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK: arith.addi %{{.*}}, %c230208_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: arith.addi %{{.*}}, %c230248_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK: arith.addi %{{.*}}, %c230216_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: arith.addi %{{.*}}, %c230256_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK: arith.addi %{{.*}}, %c230224_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#63 : (f32) -> f32
+// CHECK: arith.addi %{{.*}}, %c230264_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK: arith.addi %{{.*}}, %c230232_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{mbarrier|wgmma|matrix}}
+// CHECK: nvvm.cluster.wait
+// CHECK: llvm.func @layer_tiled_unaligned(
+func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memref<1024xf32>,
+                 %r: memref<4096x1024xbf16>, %y: memref<4096x1024xbf16>) {
+  tenon.tiled_linear %x, %w : memref<4096x448xbf16>, memref<1024x448xbf16>
+      epilogue(%acc: tensor<4096x1024xf32>, %bias = %b: memref<1024xf32>, %res = %r: memref<4096x1024xbf16>)
+      outs(%y: memref<4096x1024xbf16>)
+      schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1,
+               cluster = 1x2, defer = true> {
+    %0 = tenon.add %acc, %bias : tensor<4096x1024xf32>, tensor<1024xf32>
+    %1 = tenon.gelu %0 : tensor<4096x1024xf32>
+    %2 = tenon.add %1, %res : tensor<4096x1024xf32>, tensor<4096x1024xbf16>
+    %3 = tenon.cast %2 : tensor<4096x1024xf32> -> tensor<4096x1024xbf16>
+    tenon.yield %3 : tensor<4096x1024xbf16>
+  }
+  return
+}
+
+// -----
+
+// With reduction = resident all of a tile is held, rounded: two subtiles of 32 rows by 64 columns for each warpgroup,
+// whose residual and result have two buffers each. A subtile takes a stage, and an exchange 16; K has 19, the fewest
+// that are enough.
+// CHECK-LABEL: llvm.func @resident_tiled(
+// After the barriers of stages and subtiles comes one more: the table of columns is complete when one thread says so.
+// CHECK-COUNT-8: nvvm.mbarrier.init
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED:.*]][132048]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c1_i32
+// CHECK-NOT: nvvm.mbarrier.init
+
+// In the copying warpgroup, whose other warps each have a thread elected, warp 1 is the finisher.
+// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK-NOT: {{bar.sync|relaxed.gpu}}
+// CHECK: %[[ISFINISHER:.*]] = arith.cmpi eq, %{{.*}}, %c1_i32
+// CHECK-NEXT: scf.if %[[ISFINISHER]]
+// Of the 128 columns of a turn's tile this block, of a panel of six, has every sixth: a lane's first is that of the
+// row tile's number, and six more for each lane before. No lane has a second, 192 columns later.
+// They come to it when the block's own states are stored.
+// CHECK: "bar.sync 2, 288;"
+// CHECK: %[[OWN:.*]] = arith.divui %{{.*}}, %c64_i32
+// CHECK-NEXT: %[[BEFORE:.*]] = arith.muli %{{.*}}, %c6_i32
+// CHECK-NEXT: %[[BEGIN:.*]] = arith.addi %[[OWN]], %[[BEFORE]]
+// CHECK-NEXT: scf.for %{{.*}} = %[[BEGIN]] to %c128_i32 step %c192_i32
+// It waits for the states of all six row tiles, three at a time; a multiplying warp would have loaded the running
+// statistics before.
+// CHECK-NOT: llvm.load
+// CHECK: scf.for %{{.*}} = %c0_i32 to %{{.*}} step %c3_i32
+// CHECK: scf.while
+// CHECK-COUNT-3: @p ld.relaxed.gpu.global.v2.b64
+// CHECK-NOT: ld.relaxed
+// CHECK: scf.condition
+// CHECK: @p trap;
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<1> -> f32
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<1> -> f32
+// CHECK: math.sqrt
+// What all blocks need of the column is published behind the states, and stored is what they do not.
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr %{{.*}}[786432]
+// CHECK-NEXT: "st.relaxed.gpu.global.v2.b64 [$0], {$1, $2};"{{.*}} %[[PLACE]],
+// CHECK: scf.if
+// CHECK-COUNT-2: llvm.store %{{.*}} : f32, !llvm.ptr<1>
+// CHECK-NOT: {{relaxed|!llvm.ptr<3>$}}
+// What the panel's finishers have published of all columns comes to the block's table, a lane's column at a time.
+// CHECK: nvvm.bar.warp.sync
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c128_i32 step %c32_i32
+// CHECK: llvm.getelementptr %{{.*}}[786432]
+// CHECK: scf.while
+// CHECK: @p ld.relaxed.gpu.global.v2.b64
+// CHECK-NOT: ld.relaxed
+// CHECK: @p trap;
+// CHECK: llvm.getelementptr %[[SHARED]][132064]
+// CHECK-COUNT-2: llvm.store %{{.*}} : f32, !llvm.ptr<3>
+// When all lanes have written, one says so.
+// CHECK: nvvm.bar.warp.sync
+// CHECK-NEXT: %[[ISFIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK-NEXT: scf.if %[[ISFIRST]]
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][132048]
+// CHECK-NEXT: %[[ADDRESS:.*]] = llvm.ptrtoint %[[BARRIER]]
+// CHECK-NEXT: "mbarrier.arrive.shared::cta.b64 _, [$0];"{{.*}} %[[ADDRESS]]
+// After the last turn it has read all that other blocks have left, and says so without a barrier. One block of the
+// panel clears when all have: states of two turns in four times 32 columns, what was published of them, then flags.
+// CHECK-NOT: {{bar.sync|bar.arrive|relaxed}}
+// CHECK: "st.relaxed.gpu.global.b64 [$0], $1;"
+// CHECK: ld.relaxed.gpu.global.b64
+// CHECK-SAME: trap;
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c6_i32
+// CHECK-NOT: [786432]
+// CHECK-COUNT-8: llvm.store %{{.*}} {alignment = 16 : i64} : vector<2xi64>, !llvm.ptr<1>
+// CHECK-NOT: {{llvm.store|786432}}
+// CHECK: }
+// CHECK: [786432]
+// CHECK-COUNT-8: llvm.store %{{.*}} {alignment = 16 : i64} : vector<2xi64>, !llvm.ptr<1>
+// CHECK-NOT: vector<2xi64>
+// CHECK: llvm.store %c0_i64, %{{.*}} : i64, !llvm.ptr<1>
+
+// The warps that multiply: the first turn hides nothing.
+// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
+// CHECK: nvvm.wgmma.commit.group
+// CHECK-COUNT-3: "prefetch.global.L2 [$0];"
+// CHECK: arith.addi %{{.*}}, %c131952_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: scf.for
+// CHECK: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma.commit|matrix}}
+// Held are 16 words of two elements, and of the thread's two columns means and powers of two.
+// CHECK: %[[HELD:.*]]:20 = scf.while (
+// CHECK-SAME: -> (vector<2xbf16>, {{.*}}vector<2xbf16>, f32, f32, f32, f32) {
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// The threads reduce what they have, and those of neighbouring lanes together: mean and M2 of two columns.
+// CHECK-COUNT-8: nvvm.shfl.sync bfly
+// CHECK-NOT: {{shfl.sync bfly|relaxed}}
+// They store states, say so to the finisher, and wait for none. What they hold differs from the mean of the block's
+// rows, on a scale near the deviation, and is rounded.
+// CHECK: "st.relaxed.gpu.global.v2.b64 [$0], {$1, $2};"
+// CHECK-NOT: {{relaxed|mbarrier|matrix}}
+// CHECK: "bar.arrive 2, 288;"
+// CHECK: arith.shrui %{{.*}}, %c23_i32
+// CHECK: %[[MEAN0:.*]] = arith.addf %{{.*}} : f32
+// CHECK: arith.subi %c254_i32, %{{.*}}
+// CHECK: %[[OFFSET0:.*]] = arith.negf %{{.*}} : f32
+// CHECK: %[[MEAN1:.*]] = arith.addf %{{.*}} : f32
+// CHECK: %[[OFFSET1:.*]] = arith.negf %{{.*}} : f32
+// CHECK-NEXT: %[[D0:.*]] = math.fma %{{.*}}, %[[SCALE0:.*]], %[[OFFSET0]] : f32
+// CHECK-NEXT: %[[D1:.*]] = math.fma %{{.*}}, %[[SCALE0]], %[[OFFSET0]] : f32
+// CHECK-NEXT: %[[WORD:.*]] = nvvm.convert.f32x2.to.bf16x2 %[[D1]], %[[D0]]
+// CHECK-NEXT: %[[D0:.*]] = math.fma %{{.*}}, %[[SCALE1:.*]], %[[OFFSET1]] : f32
+// CHECK-NEXT: %[[D1:.*]] = math.fma %{{.*}}, %[[SCALE1]], %[[OFFSET1]] : f32
+// CHECK-NEXT: %[[NEXTWORD:.*]] = nvvm.convert.f32x2.to.bf16x2 %[[D1]], %[[D0]]
+// CHECK-COUNT-13: nvvm.convert.f32x2.to.bf16x2
+// CHECK: %[[LASTWORD:.*]] = nvvm.convert.f32x2.to.bf16x2
+// CHECK-NOT: {{convert|relaxed|mbarrier|matrix}}
+// CHECK: scf.condition(%{{.*}}) %[[WORD]], %[[NEXTWORD]], {{.*}} %[[LASTWORD]], %[[MEAN0]], %[[MEAN1]],
+// CHECK-NEXT: } do {
+// CHECK-NEXT: ^bb0(%[[W0:[^:]*]]: vector<2xbf16>, {{.*}}vector<2xbf16>,
+// CHECK-SAME: %[[M0:[^:]*]]: f32, %[[M1:[^:]*]]: f32, %[[U0:[^:]*]]: f32, %[[U1:[^:]*]]: f32):
+
+// Most of the next turn's stages pass before what is held is needed, all but three.
+// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
+// CHECK: nvvm.wgmma.commit.group
+// CHECK-COUNT-3: "prefetch.global.L2 [$0];"
+// CHECK-NOT: {{prefetch|arrive.shared::cta}}
+// CHECK: %[[END:.*]] = arith.subi %{{.*}}, %c3_i32
+// CHECK-NEXT: scf.for %{{.*}} = %c1_i32 to %[[END]]
+// CHECK-NOT: arrive.shared::cta
+// CHECK: scf.yield
+// The norm has no operands of a column that subtiles need, so the first of the last stages has nothing to hide.
+// CHECK: nvvm.wgmma.commit.group
+// CHECK-NOT: {{mbarrier|wgmma.commit|llvm.ptr<1>}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// Beside the next the table is waited for, in the phase of the turn before.
+// CHECK: nvvm.wgmma.commit.group
+// CHECK-NOT: mbarrier
+// CHECK: %[[HELDTURN:.*]] = arith.subi %{{.*}}, %c1_i32
+// CHECK: %[[TABLE:.*]] = llvm.getelementptr %[[SHARED]][132048]
+// CHECK-NEXT: %[[PARITY:.*]] = arith.andi %[[HELDTURN]], %c1_i32
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %[[TABLE]], %[[PARITY]],
+// What was held is a word's half times the power, and the mean, and what the norm takes.
+// CHECK: llvm.inline_asm has_side_effects "", "=r,0" %[[W0]] : (vector<2xbf16>)
+// CHECK: %[[ELEMENT:.*]] = math.fma %{{.*}}, %[[U0]], %[[M0]] : f32
+// CHECK-NEXT: math.fma %{{.*}}, %[[U0]], %[[M0]] : f32
+// CHECK-COUNT-2: math.fma %{{.*}}, %[[U1]], %[[M1]] : f32
+// CHECK: llvm.getelementptr %[[SHARED]][132064]
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<2xf32>
+// CHECK-NEXT: %[[MEAN:.*]] = vector.extract %{{.*}}[0]
+// CHECK-NEXT: %[[FACTOR:.*]] = vector.extract %{{.*}}[1]
+// The residual has arrived, and the buffer of results is free.
+// CHECK: arith.addi %{{.*}}, %c131936_i32
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: arith.addi %{{.*}}, %c131920_i32
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: %[[CENTERED:.*]] = arith.subf %[[ELEMENT]], %[[MEAN]]
+// CHECK-NEXT: arith.mulf %[[CENTERED]], %[[FACTOR]]
+// CHECK-COUNT-2: nvvm.stmatrix
+// CHECK-NOT: {{stmatrix|wgmma}}
+// CHECK: arith.addi %{{.*}}, %c131904_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// Beside the last the other subtile; then the operands of the turn's own tile are asked for.
+// CHECK: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma|\[132048\]}}
+// CHECK-COUNT-2: nvvm.stmatrix
+// CHECK-NOT: {{stmatrix|wgmma}}
+// CHECK: arith.addi %{{.*}}, %c131912_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{mbarrier|wgmma}}
+// CHECK: arith.addi %{{.*}}, %c131952_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: {{wgmma|matrix|shared::cta}}
+// CHECK: scf.yield
+// CHECK-NEXT: }
+
+// After the last turn the table is waited for once more.
+// CHECK: %[[HELDTURN:.*]] = arith.subi %{{.*}}, %c1_i32
+// CHECK: %[[PARITY:.*]] = arith.andi %[[HELDTURN]], %c1_i32
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[PARITY]],
+// CHECK: llvm.inline_asm has_side_effects "", "=r,0" %[[HELD]]#0 : (vector<2xbf16>)
+// CHECK: math.fma %{{.*}}, %[[HELD]]#18, %[[HELD]]#16 : f32
+// CHECK: math.fma %{{.*}}, %[[HELD]]#19, %[[HELD]]#17 : f32
+// CHECK-COUNT-2: nvvm.stmatrix
+// CHECK: llvm.inline_asm has_side_effects "", "=r,0" %[[HELD]]#15 : (vector<2xbf16>)
+// CHECK-COUNT-2: nvvm.stmatrix
+// CHECK-NOT: {{wgmma|stmatrix|131952|bar.arrive}}
+// CHECK: llvm.func @resident_tiled_unaligned(
+func.func @resident(%x: memref<384x1216xbf16>, %w: memref<256x1216xbf16>, %mean: memref<256xf32>,
+                    %var: memref<256xf32>, %r: memref<384x256xbf16>, %y: memref<384x256xbf16>,
+                    %space: memref<1574400xi8>) {
+  tenon.tiled_linear %x, %w : memref<384x1216xbf16>, memref<256x1216xbf16>
+      epilogue(%acc: tensor<384x256xf32>, %m = %mean: memref<256xf32>, %v = %var: memref<256xf32>,
+               %res = %r: memref<384x256xbf16>)
+      outs(%y: memref<384x256xbf16>, %mean: memref<256xf32>, %var: memref<256xf32>)
+      workspace(%space: memref<1574400xi8>)
+      schedule<wgmma, tile = 64x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1,
+               cluster = 2x1, defer = true, reduction = resident> {
+    %0:3 = tenon.batch_norm_training %acc running(%m, %v)
+        : (tensor<384x256xf32>, tensor<256xf32>, tensor<256xf32>)
+        -> (tensor<384x256xf32>, tensor<256xf32>, tensor<256xf32>)
+    %1 = tenon.add %0#0, %res : tensor<384x256xf32>, tensor<384x256xbf16>
+    %2 = tenon.relu %1 : tensor<384x256xf32>
+    %3 = tenon.cast %2 : tensor<384x256xf32> -> tensor<384x256xbf16>
+    tenon.yield %3, %0#1, %0#2 : tensor<384x256xbf16>, tensor<256xf32>, tensor<256xf32>
+  }
+  return
+}
+
+// -----
+
+// One stage fewer than @layer has: each tile is finished as a whole, as without defer.
+// CHECK-LABEL: llvm.func @short_tiled(
+// CHECK-NOT: = scf.while
+// CHECK: scf.while : () -> () {
+// CHECK: scf.condition
+// CHECK-NOT: wait_group
+// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
+// CHECK-NOT: matrix
+// CHECK: arith.addi %{{.*}}, %c230272_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: stmatrix
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-COUNT-16: nvvm.stmatrix
+// CHECK-NOT: {{stmatrix|wgmma|= scf.while}}
+// CHECK: llvm.func @short_tiled_unaligned(
+func.func @short(%x: memref<4096x384xbf16>, %w: memref<1024x384xbf16>, %r: memref<4096x1024xbf16>,
+                 %y: memref<4096x1024xbf16>) {
+  tenon.tiled_linear %x, %w : memref<4096x384xbf16>, memref<1024x384xbf16>
+      epilogue(%acc: tensor<4096x1024xf32>, %res = %r: memref<4096x1024xbf16>) outs(%y: memref<4096x1024xbf16>)
+      schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1,
+               cluster = 1x2, defer = true> {
+    %0 = tenon.add %acc, %res : tensor<4096x1024xf32>, tensor<4096x1024xbf16>
+    %1 = tenon.cast %0 : tensor<4096x1024xf32> -> tensor<4096x1024xbf16>
+    tenon.yield %1 : tensor<4096x1024xbf16>
+  }
+  return
+}
+
+// -----
+
+// TMA does not move rows of 84 elements of 16 bits. Threads that store them themselves hold nothing, though K is long.
+// CHECK-LABEL: llvm.func @by_threads_tiled(
+// CHECK-NOT: = scf.while
+// CHECK: scf.while : () -> () {
+// CHECK-NOT: = scf.while
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-COUNT-8: @p st.global.b16
+// CHECK-NOT: {{st.global|wgmma|= scf.while}}
+// CHECK: llvm.func @by_threads_tiled_unaligned(
+func.func @by_threads(%x: memref<?x512xbf16>, %w: memref<84x512xbf16>, %y: memref<?x84xbf16>) {
+  tenon.tiled_linear %x, %w : memref<?x512xbf16>, memref<84x512xbf16>
+      epilogue(%acc: tensor<?x84xbf16>) outs(%y: memref<?x84xbf16>)
+      schedule<wgmma, tile = 16x64x64, warps = 1x4, stages = 4, swizzle = 128, raster = 8, blocks = 1, defer = true> {
+    tenon.yield %acc : tensor<?x84xbf16>
+  }
+  return
+}
+
+// -----
+
+// One stage fewer than @resident has: there is no finisher. The warps that multiply wait for the states, and a warp
+// beside them clears when they say that they have read the last. The table's barrier has room, but is not initialized.
+// CHECK-LABEL: llvm.func @short_resident_tiled(
+// CHECK-COUNT-22: nvvm.mbarrier.init
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK-NOT: relaxed.gpu.global.v2
+// CHECK: "bar.sync 2, 288;"
+// CHECK-COUNT-8: llvm.store %{{.*}} {alignment = 16 : i64} : vector<2xi64>, !llvm.ptr<1>
+// CHECK-NOT: {{vector<2xi64>|= scf.while}}
+// CHECK: scf.while : () -> () {
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: "st.relaxed.gpu.global.v2.b64 [$0], {$1, $2};"
+// CHECK-COUNT-6: @p ld.relaxed.gpu.global.v2.b64
+// CHECK: llvm.getelementptr %{{.*}}[132064]
+// CHECK-COUNT-2: llvm.store %{{.*}} : f32, !llvm.ptr<3>
+// CHECK: "bar.arrive 2, 288;"
+// CHECK-COUNT-4: nvvm.stmatrix
+// CHECK-NOT: {{relaxed.gpu|wgmma|stmatrix|132048}}
+// CHECK: llvm.func @short_resident_tiled_unaligned(
+func.func @short_resident(%x: memref<384x1152xbf16>, %w: memref<256x1152xbf16>, %r: memref<384x256xbf16>,
+                          %y: memref<384x256xbf16>, %space: memref<1574400xi8>) {
+  tenon.tiled_linear %x, %w : memref<384x1152xbf16>, memref<256x1152xbf16>
+      epilogue(%acc: tensor<384x256xf32>, %res = %r: memref<384x256xbf16>) outs(%y: memref<384x256xbf16>)
+      workspace(%space: memref<1574400xi8>)
+      schedule<wgmma, tile = 64x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1,
+               cluster = 2x1, defer = true, reduction = resident> {
+    %0 = tenon.batch_norm_training %acc : (tensor<384x256xf32>) -> tensor<384x256xf32>
+    %1 = tenon.add %0, %res : tensor<384x256xf32>, tensor<384x256xbf16>
+    %2 = tenon.cast %1 : tensor<384x256xf32> -> tensor<384x256xbf16>
+    tenon.yield %2 : tensor<384x256xbf16>
+  }
+  return
+}
+
+// -----
+
+// So it is where results are of f32, which would have to be rounded to be held, however long K is.
+// CHECK-LABEL: llvm.func @wide_resident_tiled(
+// CHECK-NOT: relaxed.gpu.global.v2
+// CHECK: "bar.sync 2, 288;"
+// CHECK-NOT: {{relaxed.gpu.global.v2|= scf.while}}
+// CHECK: scf.while : () -> () {
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-COUNT-6: @p ld.relaxed.gpu.global.v2.b64
+// CHECK: "bar.arrive 2, 288;"
+// CHECK-NOT: wgmma
+// CHECK: llvm.func @wide_resident_tiled_unaligned(
+func.func @wide_resident(%x: memref<384x4096xbf16>, %w: memref<256x4096xbf16>, %y: memref<384x256xf32>,
+                         %space: memref<1574400xi8>) {
+  tenon.tiled_linear %x, %w : memref<384x4096xbf16>, memref<256x4096xbf16>
+      epilogue(%acc: tensor<384x256xf32>) outs(%y: memref<384x256xf32>) workspace(%space: memref<1574400xi8>)
+      schedule<wgmma, tile = 64x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1,
+               cluster = 2x1, defer = true, reduction = resident> {
+    %0 = tenon.batch_norm_training %acc : (tensor<384x256xf32>) -> tensor<384x256xf32>
+    tenon.yield %0 : tensor<384x256xf32>
+  }
+  return
+}
