@@ -24,28 +24,18 @@ DeferredTurns::DeferredTurns(TiledFrame &frame, TiledLinearOp op,
       epilogue(epilogue), copies(copies), turn(frame), passed(frame.keep()),
       heldRow(frame.keep()), heldColumn(frame.keep()) {}
 
-/// The products of the first turn, which hide nothing.
-SmallVector<Value> DeferredTurns::startFirst() {
+/// The products of the turn at hand, beside which the tile before is finished,
+/// if there is one. Until then its operands have the buffers.
+SmallVector<Value> DeferredTurns::start(ValueRange held) {
   frame.computePlace();
   WorkItem item = turn.getItem();
+  int64_t steps = held.empty() ? 0 : getNumSteps();
   auto afterFirst = [&] {
     emitPrefetch(frame, op, item);
     epilogue.prefetch(item);
-    copies.askForOperands(item);
+    if (steps == 0)
+      copies.askForOperands(item);
   };
-  return Consumer(frame).start(item, passed.load(), afterFirst, {});
-}
-
-/// Those of the turn at hand, beside which the tile before is finished. Until
-/// then its operands have the buffers.
-SmallVector<Value> DeferredTurns::startBeside(ValueRange held) {
-  frame.computePlace();
-  WorkItem item = turn.getItem();
-  auto afterFirst = [&] {
-    emitPrefetch(frame, op, item);
-    epilogue.prefetch(item);
-  };
-  int64_t steps = 1 + epilogue.getNumSteps();
   auto emitStep = [&](int64_t step) {
     finish(step, held);
     if (step + 1 == steps) {
@@ -96,7 +86,7 @@ void DeferredTurns::finish(int64_t step, ValueRange held) {
 }
 
 void DeferredTurns::emitTurns() {
-  SmallVector<Value> first = startFirst();
+  SmallVector<Value> first = start({});
   SmallVector<Type> types = epilogue.getHeldTypes();
   auto loop = scf::WhileOp::create(b, types, first);
   {
@@ -109,9 +99,9 @@ void DeferredTurns::emitTurns() {
                              held);
     locations.assign(types.size(), b.getLoc());
     Block *begins = b.createBlock(&loop.getAfter(), {}, types, locations);
-    scf::YieldOp::create(b, startBeside(begins->getArguments()));
+    scf::YieldOp::create(b, start(begins->getArguments()));
   }
-  for (int64_t step = 0; step != 1 + epilogue.getNumSteps(); ++step)
+  for (int64_t step = 0; step != getNumSteps(); ++step)
     finish(step, loop.getResults());
 }
 

@@ -30,8 +30,9 @@ public:
 
 private:
   void emitTurns();
-  SmallVector<Value> startFirst();
-  SmallVector<Value> startBeside(ValueRange held);
+  /// One for what the others need first.
+  int64_t getNumSteps() { return 1 + epilogue.getNumSteps(); }
+  SmallVector<Value> start(ValueRange held);
   SmallVector<Value> hold(ValueRange started);
   WorkItem getHeldItem();
   void finish(int64_t step, ValueRange held);

@@ -36,23 +36,21 @@ static Type findNarrowType(ArrayRef<SubtileTensor> results) {
   return isNarrow ? type : Type();
 }
 
-Type SwappedResident::findHeldType(TiledLinearOp op,
-                                   const TileGeometry &geometry) {
-  if (!geometry.schedule.getDefer() || !geometry.isResident())
+Type SwappedResident::findHeldType() {
+  const TileGeometry &geometry = frame.geometry;
+  SubtileCopies *copies = swapped.getCopies();
+  if (!geometry.schedule.getDefer() || !copies)
     return Type();
-  auto subtiles = EpilogueSubtiles::choose(op, geometry);
   // A block whose tile has no rows is behind by a ring of stages at most.
-  if (!subtiles ||
-      geometry.kTiles() <=
-          std::max(subtiles->getCount() + kExchangeStages, geometry.stages))
-    return Type();
-  return findNarrowType(subtiles->results);
+  int64_t stages =
+      std::max(copies->subtiles.getCount() + kExchangeStages, geometry.stages);
+  return geometry.kTiles() > stages ? findNarrowType(copies->subtiles.results)
+                                    : Type();
 }
 
 SwappedResident::SwappedResident(TiledFrame &frame, TiledLinearOp op,
                                  SwappedEpilogue &swapped)
-    : ResidentReduction(frame, op), swapped(swapped),
-      heldType(findHeldType(op, frame.geometry)) {
+    : ResidentReduction(frame, op), swapped(swapped), heldType(findHeldType()) {
   swapped.setFinished(finished);
 }
 
@@ -145,9 +143,7 @@ void SwappedResident::emit(const WorkItem &item, Value turn, Value turns,
   storeStates(turn, states);
   emitIfRows(item, [&] {
     emitForOwn(states, [&](Value column, const ReductionState &) {
-      Value stores = b.equal(item.row, 0);
-      finishColumn(item, turn, column, stores,
-                   [&](ArrayRef<Value> kept) { finished.store(column, kept); });
+      finishColumn(item, turn, column);
     });
   });
   frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.arrive(); });

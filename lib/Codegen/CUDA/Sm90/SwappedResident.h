@@ -28,11 +28,6 @@ namespace mlir::tenon {
 /// only what they differ by from their column's mean is.
 class SwappedResident : public ResidentReduction, public DeferredEpilogue {
 public:
-  /// Of what type elements are held beside the next turn's products; null if
-  /// tiles are finished as a whole, without defer or where results are not all
-  /// of one type of 16 bits, or K has not enough stages.
-  static Type findHeldType(TiledLinearOp op, const TileGeometry &geometry);
-
   SwappedResident(TiledFrame &frame, TiledLinearOp op,
                   SwappedEpilogue &swapped);
 
@@ -42,7 +37,11 @@ public:
   /// After the last of `turns` turns, in a warp that does not multiply.
   void clear(Value turns) { exchange.clear(turns); }
 
-  // All of a tile is held, as findHeldType says: what is reduced, as distances
+  /// Whether a tile is held beside the next turn's products. Else tiles are
+  /// finished as a whole: without defer, where results are not all of one type
+  /// of 16 bits, or where K has not enough stages.
+  bool defers() { return heldType != Type(); }
+  // All of a tile is held: what is reduced, as distances
   // from its column's mean in the tile over a power of two near the deviation,
   // rounded, two in a vector; then these means and powers, f32. A PanelFinisher
   // exchanges states meanwhile.
@@ -59,6 +58,7 @@ public:
   bool isLate() override { return true; }
 
 private:
+  Type findHeldType();
   using Body = llvm::function_ref<void(Value, const ReductionState &)>;
   SmallVector<Value> computeReduced(const WorkItem &item,
                                     ValueRange accumulators);
@@ -68,7 +68,7 @@ private:
   void storeStates(Value turn, ArrayRef<ReductionState> states);
 
   SwappedEpilogue &swapped;
-  Type heldType;
+  Type heldType; ///< that elements are rounded to; null: none are held
 };
 
 } // namespace mlir::tenon

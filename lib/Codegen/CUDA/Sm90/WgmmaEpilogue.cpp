@@ -86,8 +86,7 @@ DeferredEpilogue *WgmmaEpilogue::getDeferred() {
   if (!geometry.schedule.getDefer() || !getCopies())
     return nullptr;
   if (swappedResident)
-    return SwappedResident::findHeldType(op, geometry) ? &*swappedResident
-                                                       : nullptr;
+    return swappedResident->defers() ? &*swappedResident : nullptr;
   // A stage for each step, one to load what they need, and one before.
   int64_t steps = swapped->getNumSteps();
   return steps != 0 && geometry.kTiles() > 2 + steps ? &*swapped : nullptr;

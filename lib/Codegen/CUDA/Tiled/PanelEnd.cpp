@@ -63,10 +63,16 @@ void PanelExchange::waitForFlags(Value expected) {
   });
 }
 
-void PanelExchange::clearState(Value place) {
+/// What `getPlace` gives of each of the tile's columns, of even turns and odd.
+void PanelExchange::clearColumns(
+    llvm::function_ref<Value(Value, Value)> getPlace) {
   auto type = VectorType::get(kWords, b.getI64Type());
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
-  LLVM::StoreOp::create(b, zeros, place, /*alignment=*/kTaggedStateBytes);
+  for (int64_t turn = 0; turn != 2; ++turn)
+    for (int64_t first = 0; first < frame.geometry.tileN; first += 32)
+      LLVM::StoreOp::create(b, zeros,
+                            getPlace(b.i32(turn), b.add(frame.lane, first)),
+                            /*alignment=*/kTaggedStateBytes);
 }
 
 void PanelExchange::clearStates() {
@@ -74,15 +80,8 @@ void PanelExchange::clearStates() {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value block = getBlock(loop.getInductionVar());
-  for (int64_t turn = 0; turn != 2; ++turn)
-    for (int64_t first = 0; first < frame.geometry.tileN; first += 32)
-      clearState(getState(b.i32(turn), block, b.add(frame.lane, first)));
-}
-
-void PanelExchange::clearPublished() {
-  for (int64_t turn = 0; turn != 2; ++turn)
-    for (int64_t first = 0; first < frame.geometry.tileN; first += 32)
-      clearState(getPublishedPlace(b.i32(turn), b.add(frame.lane, first)));
+  clearColumns(
+      [&](Value turn, Value inTile) { return getState(turn, block, inTile); });
 }
 
 /// A block's flag, token + turns, says that it has read all states. What makes
@@ -105,7 +104,9 @@ void PanelExchange::clearWhenRead(Value turns) {
     frame.syncWarp();
     clearStates();
     if (hasFinisher)
-      clearPublished();
+      clearColumns([&](Value turn, Value inTile) {
+        return getPublishedPlace(turn, inTile);
+      });
     emitForBlocks([&](Value block) {
       LLVM::StoreOp::create(b, b.i64(0), getFlag(block), /*alignment=*/8);
     });

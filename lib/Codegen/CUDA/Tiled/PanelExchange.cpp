@@ -22,7 +22,7 @@ using namespace mlir::tenon;
 /// A finisher's registers are few: with four it would spill.
 PanelExchange::PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction,
                              bool hasFinisher)
-    : frame(frame), b(frame.b), reduction(reduction), hasFinisher(hasFinisher),
+    : hasFinisher(hasFinisher), frame(frame), b(frame.b), reduction(reduction),
       batch(hasFinisher ? 3 : 8),
       isStatic(!ShapedType::isDynamic(frame.geometry.m)) {
   if (!isStatic)

@@ -46,6 +46,8 @@ public:
   PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction,
                 bool hasFinisher);
 
+  const bool hasFinisher;
+
   /// Publishes this tile's state of a column.
   void store(Value turn, Value inTile, const ReductionState &state);
   /// The state of a column, of all rows: waits for the tiles' states, and
@@ -99,9 +101,8 @@ private:
   void emitForBlocks(llvm::function_ref<void(Value)> body);
   void waitForFlags(Value expected);
   void storeWords(Value place, ArrayRef<Value> words);
-  void clearState(Value place);
+  void clearColumns(llvm::function_ref<Value(Value, Value)> getPlace);
   void clearStates();
-  void clearPublished();
   SmallVector<Value> loadMissing(Value place, const Tags &tags,
                                  ValueRange words);
   SmallVector<Value> poll(const Tags &tags, int64_t count,
@@ -115,7 +116,6 @@ private:
   TiledFrame &frame;
   KernelBuilder &b;
   ReductionEpilogueOp reduction;
-  bool hasFinisher;
   int64_t batch;         ///< tiles whose states are loaded together
   bool isStatic;         ///< whether M is; the rest is not known else
   int64_t fullTiles = 0; ///< all of whose rows exist

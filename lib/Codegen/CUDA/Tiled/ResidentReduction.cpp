@@ -16,8 +16,7 @@ using namespace mlir::tenon;
 
 ResidentReduction::ResidentReduction(TiledFrame &frame, TiledLinearOp op,
                                      bool hasFinisher)
-    : frame(frame), b(frame.b), op(op), hasFinisher(hasFinisher),
-      plan(*EpiloguePlan::get(*op.getBody())),
+    : frame(frame), b(frame.b), op(op), plan(*EpiloguePlan::get(*op.getBody())),
       reduction(plan.getPhases().front().reduction),
       affine(AffineInput::find(op, reduction)),
       exchange(frame, reduction, hasFinisher), finished(frame, reduction) {}
@@ -73,10 +72,10 @@ void ResidentReduction::finishColumn(
   // On their way while the other blocks' states are; but a finisher has time,
   // and few registers.
   SmallVector<Value> operands;
-  if (!hasFinisher)
+  if (!exchange.hasFinisher)
     operands = loadColumnOperands(column);
   ReductionState state = exchange.combine(turn, inTile);
-  if (hasFinisher)
+  if (exchange.hasFinisher)
     operands = loadColumnOperands(column);
   SmallVector<Value> reduced =
       reduction.emitMove(b, b.getLoc(), state.scalars, state.origin);
@@ -92,6 +91,13 @@ void ResidentReduction::finishColumn(
                    [](Value result) { return !result.use_empty(); }))
     frame.emitIf(b.both(stores, inRange),
                  [&] { storeResults(column, state, operands); });
+}
+
+void ResidentReduction::finishColumn(const WorkItem &item, Value turn,
+                                     Value inTile) {
+  Value stores = b.equal(item.row, 0);
+  finishColumn(item, turn, inTile, stores,
+               [&](ArrayRef<Value> kept) { finished.store(inTile, kept); });
 }
 
 /// Stores what comes of a column. One block does, it alone: an output may be

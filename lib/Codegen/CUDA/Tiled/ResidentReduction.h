@@ -56,11 +56,13 @@ protected:
   void finishColumn(const WorkItem &item, Value turn, Value inTile,
                     Value stores,
                     llvm::function_ref<void(ArrayRef<Value>)> keep);
+  /// The same in every block of the panel: each keeps it, and that of the first
+  /// rows stores.
+  void finishColumn(const WorkItem &item, Value turn, Value inTile);
 
   TiledFrame &frame;
   KernelBuilder &b;
   TiledLinearOp op;
-  bool hasFinisher;
   EpiloguePlan plan;
   ReductionEpilogueOp reduction;
   std::optional<AffineInput> affine; ///< then products are reduced themselves

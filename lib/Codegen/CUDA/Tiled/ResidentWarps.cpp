@@ -110,10 +110,6 @@ void ResidentWarps::publish(const WorkItem &item, Value turn) {
 
 void ResidentWarps::finish(const WorkItem &item, Value turn) {
   emitIfRows(item, [&] {
-    emitForColumns([&](Value inTile) {
-      Value stores = b.equal(item.row, 0);
-      finishColumn(item, turn, inTile, stores,
-                   [&](ArrayRef<Value> kept) { finished.store(inTile, kept); });
-    });
+    emitForColumns([&](Value inTile) { finishColumn(item, turn, inTile); });
   });
 }
