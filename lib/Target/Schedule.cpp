@@ -53,11 +53,11 @@ int64_t tenon::getStageBytes(ScheduleAttr schedule) {
 int64_t tenon::getBarrierBytes(ScheduleAttr schedule) {
   if (!isResident(schedule))
     return kBarrierBytes;
-  // Two of 8 bytes for each stage, nine for each warpgroup's subtiles, and with
+  // Two of 8 bytes for each stage, those of each warpgroup's subtiles, and with
   // defer one for the table behind them, which begins at a multiple of 16.
-  int64_t bytes = 16 * schedule.getStages() +
-                  8 * kSubtileBarriers * getConsumerWarpgroups(schedule);
-  return llvm::alignTo(bytes, 16) + (schedule.getDefer() ? 16 : 0);
+  return 16 * schedule.getStages() +
+         8 * kSubtileBarriers * getConsumerWarpgroups(schedule) +
+         (schedule.getDefer() ? 16 : 0);
 }
 
 /// Bytes of shared memory that a block uses beside stages and epilogue.

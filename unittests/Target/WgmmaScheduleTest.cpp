@@ -340,12 +340,12 @@ TEST_F(WgmmaScheduleTest, DeferBytes) {
       parse(write("256x128", "1x8", ", reduction = resident", 4));
   ScheduleAttr resident =
       parse(write("256x128", "1x8", ", defer = true, reduction = resident", 4));
-  EXPECT_EQ(getBarrierBytes(alone), 4 * 16 + 2 * 72);
-  EXPECT_EQ(getBarrierBytes(resident), 4 * 16 + 2 * 72 + 16);
+  EXPECT_EQ(getBarrierBytes(alone), 4 * 16 + 2 * 64);
+  EXPECT_EQ(getBarrierBytes(resident), 4 * 16 + 2 * 64 + 16);
   EXPECT_EQ(getSharedBytes(resident), getSharedBytes(alone) + 16);
   EXPECT_EQ(getSharedBytes(resident),
             4 * 384 * 128 + 2 * kWarpgroupEpilogueBytes +
-                12 * kScalarBytesPerWarp + 224 + 128 * kFinishedBytesPerColumn);
+                12 * kScalarBytesPerWarp + 208 + 128 * kFinishedBytesPerColumn);
   EXPECT_LE(getSharedBytes(resident),
             lookupTarget("sm_90a")->sharedBytesPerBlock);
   EXPECT_EQ(getWorkspaceBytes(alone), kMaxMultiprocessors * (8 + 2 * 128 * 16));
@@ -357,7 +357,7 @@ TEST_F(WgmmaScheduleTest, DeferBytes) {
 TEST_F(WgmmaScheduleTest, ResidentBytes) {
   ScheduleAttr four =
       parse(write("128x256", "8x1", ", reduction = resident", 4));
-  EXPECT_EQ(getBarrierBytes(four), 4 * 16 + 2 * 72);
+  EXPECT_EQ(getBarrierBytes(four), 4 * 16 + 2 * 64);
   EXPECT_EQ(getSharedBytes(four), 4 * 384 * 128 + 2 * kWarpgroupEpilogueBytes +
                                       12 * kScalarBytesPerWarp +
                                       getBarrierBytes(four) + 256 * 8);

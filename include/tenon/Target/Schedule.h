@@ -29,10 +29,11 @@ inline constexpr int64_t kWarpgroupEpilogueBytes = 16384;
 /// The same with ping-pong where the stages leave no more: the epilogue has
 /// time there, and a fifth stage of 192x128 fits.
 inline constexpr int64_t kPingPongEpilogueBytes = 12288;
-/// Bytes for the barriers of a wgmma kernel, and with reduction = resident,
-/// where there is less room, how many a warpgroup's epilogue has at most.
+/// Bytes for the barriers of a wgmma kernel.
 inline constexpr int64_t kBarrierBytes = 1024;
-inline constexpr int64_t kSubtileBarriers = 9;
+/// With reduction = resident, where there is less room: barriers that the
+/// epilogue of a warpgroup has at most.
+inline constexpr int64_t kSubtileBarriers = 8;
 /// With reduction = resident: bytes of a column's state, of one in the
 /// workspace, where each number has a tag beside it, and of what a block keeps
 /// of a column when the reduction is finished.

@@ -216,7 +216,7 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 // CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
 // CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
-// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED:.*]][132048]
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED:.*]][132032]
 // CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c1_i32
 // CHECK-NOT: nvvm.mbarrier.init
 
@@ -259,13 +259,13 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 // CHECK: @p ld.relaxed.gpu.global.v2.b64
 // CHECK-NOT: ld.relaxed
 // CHECK: @p trap;
-// CHECK: llvm.getelementptr %[[SHARED]][132064]
+// CHECK: llvm.getelementptr %[[SHARED]][132048]
 // CHECK-COUNT-2: llvm.store %{{.*}} : f32, !llvm.ptr<3>
 // When all lanes have written, one says so.
 // CHECK: nvvm.bar.warp.sync
 // CHECK-NEXT: %[[ISFIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
 // CHECK-NEXT: scf.if %[[ISFIRST]]
-// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][132048]
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][132032]
 // CHECK-NEXT: %[[ADDRESS:.*]] = llvm.ptrtoint %[[BARRIER]]
 // CHECK-NEXT: "mbarrier.arrive.shared::cta.b64 _, [$0];"{{.*}} %[[ADDRESS]]
 // After the last turn it has read all that other blocks have left, and says so without a barrier. One block of the
@@ -342,7 +342,7 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 // CHECK: nvvm.wgmma.commit.group
 // CHECK-NOT: mbarrier
 // CHECK: %[[HELDTURN:.*]] = arith.subi %{{.*}}, %c1_i32
-// CHECK: %[[TABLE:.*]] = llvm.getelementptr %[[SHARED]][132048]
+// CHECK: %[[TABLE:.*]] = llvm.getelementptr %[[SHARED]][132032]
 // CHECK-NEXT: %[[PARITY:.*]] = arith.andi %[[HELDTURN]], %c1_i32
 // CHECK-NEXT: nvvm.mbarrier.try_wait.parity %[[TABLE]], %[[PARITY]],
 // What was held is a word's half times the power, and the mean, and what the norm takes.
@@ -350,7 +350,7 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 // CHECK: %[[ELEMENT:.*]] = math.fma %{{.*}}, %[[U0]], %[[M0]] : f32
 // CHECK-NEXT: math.fma %{{.*}}, %[[U0]], %[[M0]] : f32
 // CHECK-COUNT-2: math.fma %{{.*}}, %[[U1]], %[[M1]] : f32
-// CHECK: llvm.getelementptr %[[SHARED]][132064]
+// CHECK: llvm.getelementptr %[[SHARED]][132048]
 // CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<2xf32>
 // CHECK-NEXT: %[[MEAN:.*]] = vector.extract %{{.*}}[0]
 // CHECK-NEXT: %[[FACTOR:.*]] = vector.extract %{{.*}}[1]
@@ -368,7 +368,7 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 // CHECK: "wgmma.wait_group.sync.aligned 1;"
 // Beside the last the other subtile; then the operands of the turn's own tile are asked for.
 // CHECK: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma|\[132048\]}}
+// CHECK-NOT: {{wgmma|\[132032\]}}
 // CHECK-COUNT-2: nvvm.stmatrix
 // CHECK-NOT: {{stmatrix|wgmma}}
 // CHECK: arith.addi %{{.*}}, %c131912_i32
@@ -480,11 +480,11 @@ func.func @by_threads(%x: memref<?x512xbf16>, %w: memref<84x512xbf16>, %y: memre
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
 // CHECK: "st.relaxed.gpu.global.v2.b64 [$0], {$1, $2};"
 // CHECK-COUNT-6: @p ld.relaxed.gpu.global.v2.b64
-// CHECK: llvm.getelementptr %{{.*}}[132064]
+// CHECK: llvm.getelementptr %{{.*}}[132048]
 // CHECK-COUNT-2: llvm.store %{{.*}} : f32, !llvm.ptr<3>
 // CHECK: "bar.arrive 2, 288;"
 // CHECK-COUNT-4: nvvm.stmatrix
-// CHECK-NOT: {{relaxed.gpu|wgmma|stmatrix|132048}}
+// CHECK-NOT: {{relaxed.gpu|wgmma|stmatrix|132032}}
 // CHECK: llvm.func @short_resident_tiled_unaligned(
 func.func @short_resident(%x: memref<384x1152xbf16>, %w: memref<256x1152xbf16>, %r: memref<384x256xbf16>,
                           %y: memref<384x256xbf16>, %space: memref<1574400xi8>) {
