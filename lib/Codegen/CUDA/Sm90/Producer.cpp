@@ -34,7 +34,7 @@ void Producer::copyRows(Value map, Value target, Value barrier, Value column,
 void Producer::copyStage(const WorkItem &item, Value kTile, Value stage) {
   const TileGeometry &geometry = frame.geometry;
   ring.expectBytes(stage);
-  Value column = b.mul(b.add(item.kBegin, kTile), geometry.tileK);
+  Value column = b.mul(kTile, geometry.tileK);
   Value memory = ring.getMemory(stage), barrier = ring.getFullBarrier(stage);
   // A cluster lies along M or along N.
   copyRows(frame.tensorMaps[0], memory, barrier, column, item.row,
@@ -44,15 +44,28 @@ void Producer::copyStage(const WorkItem &item, Value kTile, Value stage) {
            column, item.column, geometry.tileN, frame.rank, geometry.clusterM);
 }
 
-RingPosition Producer::copyTurn(const WorkItem &item,
-                                const RingPosition &first) {
+/// The K tile that is the turn's `number`-th. With reduction = resident every
+/// turn reads all rows of x, which may be more than L2 holds, so every second
+/// one goes through K backward: it begins with what was read last.
+Value Producer::getKTile(const WorkItem &item, Value turn, Value number) {
+  Value forward = b.add(item.kBegin, number);
+  if (!frame.geometry.isResident())
+    return forward;
+  Value last = b.sub(b.add(item.kBegin, item.kCount), 1);
+  Value isForward = b.equal(b.bitAnd(turn, 1), 0);
+  return b.select(isForward, forward, b.sub(last, number));
+}
+
+RingPosition Producer::copyTurn(Value turn, const RingPosition &first) {
+  WorkItem item = partition.getItem(turn);
   auto loop = scf::ForOp::create(b, b.i32(0), item.kCount, b.i32(1),
                                  ValueRange{first.stage, first.parity});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   RingPosition position{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
   ring.waitEmpty(position);
-  copyStage(item, loop.getInductionVar(), position.stage);
+  Value kTile = getKTile(item, turn, loop.getInductionVar());
+  copyStage(item, kTile, position.stage);
   RingPosition next = ring.getNext(position);
   scf::YieldOp::create(b, ValueRange{next.stage, next.parity});
   return {loop.getResult(0), loop.getResult(1)};
@@ -75,7 +88,7 @@ void Producer::emit() {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     RingPosition position{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-    position = copyTurn(partition.getItem(loop.getInductionVar()), position);
+    position = copyTurn(loop.getInductionVar(), position);
     scf::YieldOp::create(b, ValueRange{position.stage, position.parity});
   }
   if (frame.geometry.clusterBlocks() != 1)

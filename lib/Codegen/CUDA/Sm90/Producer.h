@@ -29,7 +29,8 @@ public:
   void emit();
 
 private:
-  RingPosition copyTurn(const WorkItem &item, const RingPosition &first);
+  Value getKTile(const WorkItem &item, Value turn, Value number);
+  RingPosition copyTurn(Value turn, const RingPosition &first);
   void copyStage(const WorkItem &item, Value kTile, Value stage);
   void copyRows(Value map, Value target, Value barrier, Value column, Value row,
                 int64_t rows, Value part, int64_t parts);
