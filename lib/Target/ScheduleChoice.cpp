@@ -69,6 +69,16 @@ double tenon::getTurns(const LayerProblem &problem, ScheduleAttr schedule,
                        std::max<int64_t>(columns, 1)));
 }
 
+/// Elements of K at least that hide an exchange: 32 stages.
+static constexpr int64_t kLeastHeldK = 2048;
+
+bool tenon::mayHold(const LayerProblem &problem) {
+  return problem.reduction == ReductionMethod::Resident &&
+         !problem.hasDynamicRows && problem.k >= kLeastHeldK &&
+         llvm::all_of(problem.matrixBytes,
+                      [](int64_t bytes) { return bytes == 2; });
+}
+
 /// Accumulators beside which a kernel with swapped operands has registers for
 /// values of rows, and for what is computed before it reduces.
 static constexpr int64_t kRoomySwappedAccumulators = 128;

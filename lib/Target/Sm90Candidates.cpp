@@ -21,6 +21,7 @@ struct Form {
   int64_t m, warps;
   bool pingPong;
   bool isSwapped = false;
+  bool defers = false;
 };
 } // namespace
 
@@ -64,6 +65,8 @@ static constexpr struct {
     {144, 256, false}, {128, 256, false}, {192, 128, true},  {176, 128, true},
     {160, 128, true},  {144, 128, true},  {128, 128, true},  {128, 192, true},
 };
+/// One that is held from turn to turn. Of 128x256, turns took 3 us longer.
+static constexpr int64_t kHeldRows = 256, kHeldColumns = 128;
 static constexpr int64_t kLeastLargeRows = 1024;
 /// Of a dynamic M, which may be small, a tile has as many rows as others have.
 static constexpr int64_t kMaxDynamicRows = 128;
@@ -112,8 +115,7 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
     return ScheduleAttr::get(type.getContext(), KernelFamily::Wgmma, tile,
                              warps, stages, swizzle, getRaster(tile, cluster),
                              /*blocks=*/1, streamK, cluster, form.pingPong,
-                             /*defer=*/false, problem.method,
-                             problem.reduction);
+                             form.defers, problem.method, problem.reduction);
   };
   ScheduleAttr schedule = build(2);
   int64_t otherBytes = getSharedBytes(schedule) - 2 * getStageBytes(schedule);
@@ -203,6 +205,11 @@ addLargeSwappedCandidates(const LayerProblem &problem,
       addCandidates(problem,
                     {m, pingPong ? 4 : 8, pingPong, /*isSwapped=*/true}, n,
                     targets, candidates);
+  if (mayHold(problem))
+    addCandidates(problem,
+                  {kHeldRows, /*warps=*/8, /*pingPong=*/false,
+                   /*isSwapped=*/true, /*defers=*/true},
+                  kHeldColumns, targets, candidates);
 }
 
 static SmallVector<ScheduleAttr>

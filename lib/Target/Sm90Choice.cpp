@@ -35,25 +35,57 @@ static ScheduleChoice predictBest(const LayerProblem &problem,
   return best;
 }
 
-static TunedSchedule::InputType getInputType(const LayerProblem &problem) {
+/// The lines that a problem may have, the best ones first: those of f16 serve
+/// what precision tf32 multiplies by method fp16 as well.
+static SmallVector<TunedSchedule::InputType>
+getInputTypes(const LayerProblem &problem) {
   if (problem.method == ProductMethod::FP16x3)
-    return TunedSchedule::FP32;
+    return {TunedSchedule::FP32};
+  if (problem.method == ProductMethod::FP16)
+    return {TunedSchedule::TF32, TunedSchedule::F16};
   if (problem.tiledType.isF16())
-    return TunedSchedule::F16;
-  return problem.tiledType.isBF16() ? TunedSchedule::BF16 : TunedSchedule::TF32;
+    return {TunedSchedule::F16};
+  return {problem.tiledType.isBF16() ? TunedSchedule::BF16
+                                     : TunedSchedule::TF32};
 }
 
-/// The schedule of a line. Those of f16 serve method fp16 as well, and those of
-/// a layer without batch norm one with it; null if they cannot.
+/// The schedule of a line. Those of a layer without batch norm serve one with
+/// it; null if they cannot.
 static ScheduleAttr parseLine(const TunedSchedule &line,
                               const LayerProblem &problem,
                               ArrayRef<const TargetSpec *> targets) {
   ScheduleAttr schedule = line.parse(problem.tiledType.getContext());
-  if (!schedule)
+  bool isOther = schedule && line.type == TunedSchedule::TF32 &&
+                 schedule.getMethod() != problem.method;
+  if (!schedule || isOther)
     return {};
   schedule =
       schedule.withMethod(problem.method).withReduction(problem.reduction);
+  // Whether to hide an exchange is for the prediction to say.
+  if (problem.reduction == ReductionMethod::Resident)
+    schedule = schedule.withoutDefer();
   return canRun(problem, schedule, targets) ? schedule : ScheduleAttr();
+}
+
+namespace {
+/// What the table has for a problem.
+struct TunedChoice {
+  int64_t m = 0; ///< of the line
+  ScheduleAttr schedule;
+};
+} // namespace
+
+static TunedChoice lookUp(const LayerProblem &problem,
+                          ArrayRef<const TargetSpec *> targets,
+                          ArrayRef<TunedSchedule> table) {
+  if (problem.hasDynamicRows)
+    return {};
+  for (TunedSchedule::InputType type : getInputTypes(problem))
+    if (const TunedSchedule *line = findTuned(table, type, problem.m, problem.n,
+                                              problem.k, problem.epilogue))
+      if (ScheduleAttr schedule = parseLine(*line, problem, targets))
+        return {line->m, schedule};
+  return {};
 }
 
 std::optional<ScheduleChoice>
@@ -61,25 +93,23 @@ tenon::chooseWgmma(const LayerProblem &problem,
                    ArrayRef<const TargetSpec *> targets,
                    ArrayRef<TunedSchedule> table) {
   ScheduleChoice best = predictBest(problem, targets);
-  const TunedSchedule *line =
-      problem.hasDynamicRows
-          ? nullptr
-          : findTuned(table, getInputType(problem), problem.m, problem.n,
-                      problem.k, problem.epilogue);
-  ScheduleAttr schedule =
-      line ? parseLine(*line, problem, targets) : ScheduleAttr();
-  if (!schedule)
+  TunedChoice line = lookUp(problem, targets, table);
+  if (!line.schedule)
     return best.schedule ? std::optional(best) : std::nullopt;
-  ScheduleChoice tuned = predictSchedule(problem, schedule, targets);
+  ScheduleChoice tuned = predictSchedule(problem, line.schedule, targets);
   tuned.isTuned = true;
+  // What measured best for another M may need one more wave here, and what did
+  // without a reduction hides no exchange.
+  bool mayBeWorse =
+      line.m != problem.m || (problem.reduction == ReductionMethod::Resident &&
+                              best.schedule && best.schedule.getDefer());
+  if (mayBeWorse && best.schedule &&
+      best.getWorstRatio() < kSameTime * tuned.getWorstRatio())
+    return best;
   // Predictions tell reductions apart: what measured best is not slower than
   // what is predicted best.
   if (problem.hasNorm && best.schedule)
     for (auto [mine, other] : llvm::zip(tuned.predictions, best.predictions))
       mine.seconds = std::min(mine.seconds, other.seconds);
-  // What measured best for another M may need one more wave here.
-  if (line->m != problem.m && best.schedule &&
-      best.getWorstRatio() < kSameTime * tuned.getWorstRatio())
-    return best;
   return tuned;
 }

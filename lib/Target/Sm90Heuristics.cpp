@@ -192,7 +192,9 @@ static double predictWaves(const LayerProblem &problem, ScheduleAttr schedule,
     between = std::max(0.0, between - products);
   double exposed = (rounds - 1) * between;
   if (problem.reduction == ReductionMethod::Resident)
-    exposed += rounds * kExchangeSeconds;
+    exposed = schedule.getDefer()
+                  ? (rounds - 1) * kHoldSeconds + kLastHoldSeconds
+                  : exposed + rounds * kExchangeSeconds;
   if (!isStreamed(problem, schedule, target))
     return rounds * products + exposed;
   // A block has a step of K at least.

@@ -115,8 +115,17 @@ def test_a_part_of_a_tile_is_deferred_where_a_next_one_hides_it():
     assert all(c.swapped and c.accumulators <= 128 and not c.ping_pong and not c.stream_k for c in deferred)
     assert all("defer = true" in c.text("bf16") and c.name.endswith("-d") for c in deferred)
     assert not any(c.defer for c in candidates(problem(4096, 4096, 1024)))  # 16 stages hide little
-    assert not any(c.defer for c in candidates(problem(1024, 2048, 4096)) if c.tile == (256, 128))  # 64 tiles, one wave
+    assert not any(c.defer for c in candidates(problem(1024, 8192, 4096)) if c.tile == (256, 128))  # two tiles a block
     assert not any(c.defer for c in candidates(problem(4096, 4096, 4096, dtype="fp32")))
+
+
+def test_tf32_by_halves_comes_before_tf32_as_it_is():
+    found = candidates(problem(4096, 4096, 4096, dtype="tf32"))
+    assert all(c.method == "fp16" and c.accumulators <= 176 for c in found[:MOST])
+    assert "256x128x64" in found[0].text("tf32") and found[0].text("tf32").endswith("method = fp16")
+    direct = next(c for c in found if not c.method)
+    assert "x32, " in direct.text("tf32") and "method" not in direct.text("tf32")
+    assert not any(c.method for c in candidates(problem(dtype="f16")))
 
 
 def test_widths_fill_waves():

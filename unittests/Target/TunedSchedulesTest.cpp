@@ -60,6 +60,13 @@ constexpr llvm::StringLiteral
           "raster = 16, blocks = 1, stream_k = true, cluster = 1x2");
 
 constexpr llvm::StringLiteral
+    kHalves("wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, "
+            "raster = 8, blocks = 1, method = fp16");
+constexpr llvm::StringLiteral
+    kDirect("wgmma, tile = 128x128x32, warps = 8x1, stages = 4, swizzle = 128, "
+            "raster = 8, blocks = 1");
+
+constexpr llvm::StringLiteral
     kSwapped("wgmma, tile = 16x128x64, warps = 1x4, stages = 10, swizzle = "
              "128, raster = 8, blocks = 1, stream_k = true");
 
@@ -76,11 +83,14 @@ TEST_F(TunedSchedulesTest, CommittedTable) {
     ScheduleAttr schedule = line.parse(&context);
     ASSERT_TRUE(schedule);
     EXPECT_EQ(schedule.getFamily(), KernelFamily::Wgmma);
-    Type type = getType(line.type);
-    EXPECT_EQ(findProblem(schedule, type, *target), "");
     bool isSplit = line.type == TunedSchedule::FP32;
-    EXPECT_EQ(schedule.getMethod(),
-              isSplit ? ProductMethod::FP16x3 : ProductMethod::Direct);
+    bool isByHalves = line.type == TunedSchedule::TF32 &&
+                      schedule.getMethod() == ProductMethod::FP16;
+    Type type = getType(isByHalves ? TunedSchedule::F16 : line.type);
+    EXPECT_EQ(findProblem(schedule, type, *target), "");
+    if (!isByHalves)
+      EXPECT_EQ(schedule.getMethod(),
+                isSplit ? ProductMethod::FP16x3 : ProductMethod::Direct);
     if (!isSplit)
       EXPECT_EQ(findExtentProblem(KernelFamily::Wgmma, type, line.k), "");
     EXPECT_EQ(
@@ -159,6 +169,57 @@ TEST_F(TunedSchedulesTest, SwappedOperands) {
   reduced.hasNorm = true;
   reduced.reduction = ReductionMethod::TwoPhase;
   EXPECT_FALSE(choose(reduced, line).isTuned);
+}
+
+/// A line of tf32 says by which method; those of f16 serve method fp16 too.
+TEST_F(TunedSchedulesTest, MethodOfTF32) {
+  auto getTyped = [](TunedSchedule::InputType type, StringLiteral schedule) {
+    TunedSchedule line = getLine(4096, schedule);
+    line.type = type;
+    return line;
+  };
+  const TunedSchedule halves = getTyped(TunedSchedule::TF32, kHalves),
+                      direct = getTyped(TunedSchedule::TF32, kDirect),
+                      ofF16 = getTyped(TunedSchedule::F16, kSlow);
+  LayerProblem problem = getProblem(4096);
+  problem.libraryType = getType(TunedSchedule::TF32);
+  problem.tiledType = getType(TunedSchedule::F16);
+  problem.method = ProductMethod::FP16;
+  auto isTunedBy = [&](const TunedSchedule &line,
+                       ArrayRef<TunedSchedule> table) {
+    ScheduleChoice choice = choose(problem, table);
+    return choice.isTuned &&
+           choice.schedule == line.parse(&context).withMethod(problem.method);
+  };
+  EXPECT_TRUE(isTunedBy(halves, {ofF16, halves}));
+  EXPECT_TRUE(isTunedBy(ofF16, {direct, ofF16}));
+  problem.method = ProductMethod::Direct;
+  problem.tiledType = getType(TunedSchedule::TF32);
+  EXPECT_TRUE(isTunedBy(direct, {ofF16, direct}));
+  EXPECT_FALSE(choose(problem, {halves, ofF16}).isTuned);
+}
+
+/// Of batch norm in the kernel a tile is held where that hides exchanges often:
+/// a line says nothing of it.
+TEST_F(TunedSchedulesTest, HeldTiles) {
+  LayerProblem problem = getProblem(16384);
+  problem.hasNorm = true;
+  problem.reduction = ReductionMethod::Resident;
+  EXPECT_TRUE(choose(problem, {}).schedule.getDefer());
+  const TunedSchedule line = getLine(
+      16384, "wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = "
+             "128, raster = 8, blocks = 1, cluster = 2x1");
+  EXPECT_TRUE(choose(problem, line).schedule.getDefer());
+  for (auto change : {+[](LayerProblem &p) { p.m = 1024; },
+                      +[](LayerProblem &p) { p.k = 1024; },
+                      +[](LayerProblem &p) { p.matrixBytes = {4}; },
+                      +[](LayerProblem &p) { p.hasDynamicRows = true; }}) {
+    LayerProblem changed = problem;
+    change(changed);
+    EXPECT_FALSE(choose(changed, {}).schedule.getDefer());
+  }
+  problem.reduction = ReductionMethod::TwoPhase;
+  EXPECT_FALSE(choose(problem, {}).schedule.getDefer());
 }
 
 /// A schedule for one M may be bad for another.

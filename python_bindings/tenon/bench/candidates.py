@@ -21,6 +21,7 @@ ROW_BYTES = 128  # of K in a stage
 WARPGROUP_BYTES, PING_PONG_BYTES, WARP_BYTES, BARRIER_BYTES = 16384, 12288, 64, 1024  # shared memory beside the stages
 MAX_STAGES = 12
 MAX_ACCUMULATORS = 192  # of a thread; of split products the sums are as many once more
+HALVES_ACCUMULATORS = 176  # by method fp16, whose results are scaled
 # Of one where no other warpgroup's products hide what a large tile waits for; with operands swapped more were faster.
 ALONE_ACCUMULATORS = 128
 TMA_BYTES = 16  # rows of x and w must be multiples of it
@@ -29,8 +30,9 @@ COMMON = (256, 192, 128, 96, 64)  # extents of tiles
 MAX_WAVES = 8  # that tiles are made to fill
 SPLIT_ELEMENTS, LEAST_SPLIT_K = 32, 64  # of f32 in a stage, and with which a sum hides what the halves lack
 CLUSTERS = ((2, 1), (1, 2), (1, 1))
-# With a part of each tile deferred: accumulators of a thread at most, stages of K at least, and what is not deferred.
-DEFERRED_ACCUMULATORS, DEFERRED_STEPS, DEFERRED_FACTOR = 128, 32, 0.5
+# With a part of each tile deferred: accumulators of a thread at most, stages of K and tiles of a block at least (with
+# two it was no faster), and what is not deferred.
+DEFERRED_ACCUMULATORS, DEFERRED_STEPS, DEFERRED_TILES, DEFERRED_FACTOR = 128, 32, 3, 0.5
 FEW_ROWS = 256  # of M, up to which tiles with operands swapped have all rows or half: few that are not there
 
 # For the order alone: products a clock of a multiprocessor in 16 bits, bytes that L2 and memory give it a
@@ -60,12 +62,13 @@ class Candidate:
     stream_k: bool
     swapped: bool = False  # operands: warps lie along N
     defer: bool = False  # a part of a tile's epilogue, to the next tile's products
+    method: str = ""  # by which tf32 is multiplied; "": as it is
 
     def text(self, dtype: str) -> str:
         """Return what stands within #tenon.schedule<...> for a dtype of x and w."""
         facts = [
             "wgmma",
-            f"tile = {self.tile[0]}x{self.tile[1]}x{step_of(dtype)}",
+            f"tile = {self.tile[0]}x{self.tile[1]}x{step_of(self.method or dtype)}",
             f"warps = {self.warps}",
             f"stages = {self.stages}",
             f"swizzle = {ROW_BYTES}",
@@ -76,7 +79,8 @@ class Candidate:
         facts += [f"cluster = {self.cluster[0]}x{self.cluster[1]}"] if self.cluster != (1, 1) else []
         facts += ["ping_pong = true"] if self.ping_pong else []
         facts += ["defer = true"] if self.defer else []
-        facts += ["method = fp16x3"] if dtype == "fp32" else []
+        method = "fp16x3" if dtype == "fp32" else self.method
+        facts += [f"method = {method}"] if method else []
         return ", ".join(facts)
 
     @property
@@ -91,6 +95,7 @@ class Candidate:
         marks = [f"{self.tile[0]}x{self.tile[1]}", form, f"s{self.stages}", f"r{self.raster}"]
         marks += [f"c{self.cluster[0]}x{self.cluster[1]}"] if self.cluster != (1, 1) else []
         marks += ["d"] if self.defer else []
+        marks += [self.method] if self.method else []
         return "-".join([*marks, "k"] if self.stream_k else marks)
 
     @property
@@ -150,6 +155,10 @@ def candidates(problem: Problem) -> list[Candidate]:
     if why_none(problem):
         return []
     found = {candidate: estimate(candidate, problem) for candidate in _variants(problem)}
+    if problem.dtype == "tf32":  # by method fp16 kernels are those of f16
+        halves = replace(problem, dtype="f16")
+        fitting = (c for c in _variants(halves) if c.accumulators <= HALVES_ACCUMULATORS)
+        found |= {replace(c, method="fp16"): estimate(c, halves) for c in fitting}
     return sorted(found, key=lambda c: found[c])  # stable: of equal ones the earlier
 
 
@@ -173,9 +182,10 @@ def _variants(problem: Problem) -> Iterator[Candidate]:
 
 
 def _defers(candidate: Candidate, problem: Problem) -> bool:
-    """Tell whether each block has a next tile, whose products hide something, and threads have registers for it."""
+    """Tell whether blocks have next tiles, whose products hide something, and threads have registers for it."""
     roomy = candidate.accumulators <= DEFERRED_ACCUMULATORS and problem.dtype != "fp32"
-    long = problem.k // step_of(problem.dtype) >= DEFERRED_STEPS and _waves(candidate, problem) > 1
+    steps, tiles = problem.k // step_of(problem.dtype), math.ceil(_waves(candidate, problem))
+    long = steps >= DEFERRED_STEPS and tiles >= DEFERRED_TILES
     return candidate.swapped and not candidate.ping_pong and roomy and long
 
 

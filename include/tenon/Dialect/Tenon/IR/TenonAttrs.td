@@ -219,6 +219,13 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
                  getCluster(), getPingPong(), getDefer(), getMethod(),
                  reduction);
     }
+    /// The same where no part of a tile is done beside the next one.
+    ScheduleAttr withoutDefer() const {
+      return get(getContext(), getFamily(), getTile(), getWarps(), getStages(),
+                 getSwizzle(), getRaster(), getBlocks(), getStreamK(),
+                 getCluster(), getPingPong(), /*defer=*/false, getMethod(),
+                 getReduction());
+    }
     /// Rows of which a kernel gives moments together: a tile's, or with wgmma
     /// those of one instruction.
     int64_t getMomentRows() const {
