@@ -80,9 +80,13 @@ static TunedChoice lookUp(const LayerProblem &problem,
                           ArrayRef<TunedSchedule> table) {
   if (problem.hasDynamicRows)
     return {};
+  // Moments make an epilogue heavy.
+  EpilogueClass epilogue = problem.reduction == ReductionMethod::TwoPhase
+                               ? EpilogueClass::Heavy
+                               : problem.epilogue;
   for (TunedSchedule::InputType type : getInputTypes(problem))
-    if (const TunedSchedule *line = findTuned(table, type, problem.m, problem.n,
-                                              problem.k, problem.epilogue))
+    if (const TunedSchedule *line =
+            findTuned(table, type, problem.m, problem.n, problem.k, epilogue))
       if (ScheduleAttr schedule = parseLine(*line, problem, targets))
         return {line->m, schedule};
   return {};

@@ -63,6 +63,9 @@ constexpr llvm::StringLiteral
     kHalves("wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, "
             "raster = 8, blocks = 1, method = fp16");
 constexpr llvm::StringLiteral
+    kDirectHalves("wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle "
+                  "= 128, raster = 8, blocks = 1");
+constexpr llvm::StringLiteral
     kDirect("wgmma, tile = 128x128x32, warps = 8x1, stages = 4, swizzle = 128, "
             "raster = 8, blocks = 1");
 
@@ -220,6 +223,17 @@ TEST_F(TunedSchedulesTest, HeldTiles) {
   }
   problem.reduction = ReductionMethod::TwoPhase;
   EXPECT_FALSE(choose(problem, {}).schedule.getDefer());
+}
+
+/// Lines of heavy epilogues serve layers whose kernels give moments.
+TEST_F(TunedSchedulesTest, Moments) {
+  LayerProblem problem = getProblem(4096);
+  problem.hasNorm = true;
+  problem.reduction = ReductionMethod::TwoPhase;
+  TunedSchedule line = getLine(4096, kDirectHalves);
+  EXPECT_FALSE(choose(problem, line).isTuned);
+  line.epilogue = EpilogueClass::Heavy;
+  EXPECT_TRUE(choose(problem, line).isTuned);
 }
 
 /// A schedule for one M may be bad for another.

@@ -43,10 +43,12 @@ func.func @few_turns(%x: tensor<1024x8192xbf16>, %w: tensor<8192x8192xbf16> {ten
   return %0 : tensor<1024x8192xbf16>
 }
 
-// Sixteen cost more.
+// The waiting of sixteen is hidden beside the next turn's products.
 // CHECK-LABEL: @many_turns
-// CHECK: #tenon.schedule<wgmma, {{.*}}reduction = two_phase>
+// CHECK: #tenon.schedule<wgmma, tile = 256x128x64, {{.*}}cluster = 1x2, defer = true, reduction = resident>
 // WHY: Function=many_turns |
+// TWO-LABEL: @many_turns
+// TWO: ping_pong = true, reduction = two_phase>
 func.func @many_turns(%x: tensor<16384x4096xbf16>, %w: tensor<4096x4096xbf16> {tenon.param}) -> tensor<16384x4096xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<16384x4096xbf16>, tensor<4096x4096xbf16>
       epilogue(%acc: tensor<16384x4096xbf16>) -> tensor<16384x4096xbf16> {
@@ -54,6 +56,18 @@ func.func @many_turns(%x: tensor<16384x4096xbf16>, %w: tensor<4096x4096xbf16> {t
     tenon.yield %1 : tensor<16384x4096xbf16>
   }
   return %0 : tensor<16384x4096xbf16>
+}
+
+// Results of f32 are not held from turn to turn.
+// CHECK-LABEL: @many_wide_turns
+// CHECK: #tenon.schedule<wgmma, {{.*}}cluster = 1x2, reduction = resident>
+func.func @many_wide_turns(%x: tensor<16384x4096xbf16>, %w: tensor<4096x4096xbf16> {tenon.param}) -> tensor<16384x4096xf32> {
+  %0 = tenon.fused_linear %x, %w : tensor<16384x4096xbf16>, tensor<4096x4096xbf16>
+      epilogue(%acc: tensor<16384x4096xf32>) -> tensor<16384x4096xf32> {
+    %1 = tenon.batch_norm_training %acc : (tensor<16384x4096xf32>) -> tensor<16384x4096xf32>
+    tenon.yield %1 : tensor<16384x4096xf32>
+  }
+  return %0 : tensor<16384x4096xf32>
 }
 
 // More row tiles than the GPU has multiprocessors cannot wait for each other, and what is asked for falls back.
