@@ -115,8 +115,9 @@ inline constexpr double kExchangeSeconds = 5e-6;
 /// of bf16 gained on an H200 (benchmarks/results/sm90a_defer.json):
 /// 1024x8192x8192, in 2 turns, lost 1.5 us, and 8192x8192x2048, in 16, won 34.
 inline constexpr double kHoldSeconds = 3.6e-6, kLastHoldSeconds = 9e-6;
-/// Whether tiles can be held from one turn to the next as resident with defer
-/// does: results of 16 bits, and K so long that an exchange is hidden.
+/// Whether tiles are held from one turn to the next as resident with defer does
+/// it, where that was measured: matrices of 16 bits, a light epilogue, and K so
+/// long that an exchange is hidden.
 bool mayHold(const LayerProblem &problem);
 /// The turns in which all columns are computed, as many at a time as have all
 /// of their row tiles at work at once.

@@ -69,12 +69,13 @@ double tenon::getTurns(const LayerProblem &problem, ScheduleAttr schedule,
                        std::max<int64_t>(columns, 1)));
 }
 
-/// Elements of K at least that hide an exchange: 32 stages.
+/// Elements of K at least that hide an exchange: 32 stages of 16 bits.
 static constexpr int64_t kLeastHeldK = 2048;
 
 bool tenon::mayHold(const LayerProblem &problem) {
   return problem.reduction == ReductionMethod::Resident &&
          !problem.hasDynamicRows && problem.k >= kLeastHeldK &&
+         problem.epilogue == EpilogueClass::Light &&
          llvm::all_of(problem.matrixBytes,
                       [](int64_t bytes) { return bytes == 2; });
 }

@@ -36,13 +36,13 @@ static ScheduleChoice predictBest(const LayerProblem &problem,
 }
 
 /// The lines that a problem may have, the best ones first: those of f16 serve
-/// what precision tf32 multiplies by method fp16 as well.
+/// method fp16 as well.
 static SmallVector<TunedSchedule::InputType>
 getInputTypes(const LayerProblem &problem) {
   if (problem.method == ProductMethod::FP16x3)
     return {TunedSchedule::FP32};
   if (problem.method == ProductMethod::FP16)
-    return {TunedSchedule::TF32, TunedSchedule::F16};
+    return {TunedSchedule::TF32ByFP16, TunedSchedule::F16};
   if (problem.tiledType.isF16())
     return {TunedSchedule::F16};
   return {problem.tiledType.isBF16() ? TunedSchedule::BF16
@@ -55,9 +55,7 @@ static ScheduleAttr parseLine(const TunedSchedule &line,
                               const LayerProblem &problem,
                               ArrayRef<const TargetSpec *> targets) {
   ScheduleAttr schedule = line.parse(problem.tiledType.getContext());
-  bool isOther = schedule && line.type == TunedSchedule::TF32 &&
-                 schedule.getMethod() != problem.method;
-  if (!schedule || isOther)
+  if (!schedule)
     return {};
   schedule =
       schedule.withMethod(problem.method).withReduction(problem.reduction);
@@ -80,15 +78,17 @@ static TunedChoice lookUp(const LayerProblem &problem,
                           ArrayRef<TunedSchedule> table) {
   if (problem.hasDynamicRows)
     return {};
-  // Moments make an epilogue heavy.
-  EpilogueClass epilogue = problem.reduction == ReductionMethod::TwoPhase
-                               ? EpilogueClass::Heavy
-                               : problem.epilogue;
-  for (TunedSchedule::InputType type : getInputTypes(problem))
-    if (const TunedSchedule *line =
-            findTuned(table, type, problem.m, problem.n, problem.k, epilogue))
-      if (ScheduleAttr schedule = parseLine(*line, problem, targets))
-        return {line->m, schedule};
+  SmallVector<EpilogueClass> epilogues{problem.epilogue};
+  // Moments make an epilogue heavy. Of method fp16 light lines were measured.
+  if (problem.reduction == ReductionMethod::TwoPhase &&
+      problem.method == ProductMethod::Direct)
+    epilogues.insert(epilogues.begin(), EpilogueClass::Heavy);
+  for (EpilogueClass epilogue : epilogues)
+    for (TunedSchedule::InputType type : getInputTypes(problem))
+      if (const TunedSchedule *line =
+              findTuned(table, type, problem.m, problem.n, problem.k, epilogue))
+        if (ScheduleAttr schedule = parseLine(*line, problem, targets))
+          return {line->m, schedule};
   return {};
 }
 

@@ -263,3 +263,5 @@ def test_tables_that_cannot_be_read(tmp_path):
 
 def test_keys():
     assert key_of(problem(2, 16, 8, "tf32", "bias_gelu")) == Key("TF32", "Heavy", 16, 8, 2)
+    assert key_of(problem(2, 16, 8, "tf32"), "..., method = fp16") == Key("TF32ByFP16", "Light", 16, 8, 2)
+    assert key_of(problem(2, 16, 8, "fp32"), "..., method = fp16x3") == Key("FP32", "Light", 16, 8, 2)

@@ -23,7 +23,8 @@ protected:
 
   Type getType(TunedSchedule::InputType type) {
     // Split products are of f16 halves.
-    if (type == TunedSchedule::F16 || type == TunedSchedule::FP32)
+    if (type == TunedSchedule::F16 || type == TunedSchedule::TF32ByFP16 ||
+        type == TunedSchedule::FP32)
       return Float16Type::get(&context);
     if (type == TunedSchedule::BF16)
       return BFloat16Type::get(&context);
@@ -87,13 +88,12 @@ TEST_F(TunedSchedulesTest, CommittedTable) {
     ASSERT_TRUE(schedule);
     EXPECT_EQ(schedule.getFamily(), KernelFamily::Wgmma);
     bool isSplit = line.type == TunedSchedule::FP32;
-    bool isByHalves = line.type == TunedSchedule::TF32 &&
-                      schedule.getMethod() == ProductMethod::FP16;
-    Type type = getType(isByHalves ? TunedSchedule::F16 : line.type);
+    Type type = getType(line.type);
     EXPECT_EQ(findProblem(schedule, type, *target), "");
-    if (!isByHalves)
-      EXPECT_EQ(schedule.getMethod(),
-                isSplit ? ProductMethod::FP16x3 : ProductMethod::Direct);
+    EXPECT_EQ(schedule.getMethod(), isSplit ? ProductMethod::FP16x3
+                                    : line.type == TunedSchedule::TF32ByFP16
+                                        ? ProductMethod::FP16
+                                        : ProductMethod::Direct);
     if (!isSplit)
       EXPECT_EQ(findExtentProblem(KernelFamily::Wgmma, type, line.k), "");
     EXPECT_EQ(
@@ -174,14 +174,14 @@ TEST_F(TunedSchedulesTest, SwappedOperands) {
   EXPECT_FALSE(choose(reduced, line).isTuned);
 }
 
-/// A line of tf32 says by which method; those of f16 serve method fp16 too.
+/// Lines of tf32 are of one method; those of f16 serve method fp16 too.
 TEST_F(TunedSchedulesTest, MethodOfTF32) {
   auto getTyped = [](TunedSchedule::InputType type, StringLiteral schedule) {
     TunedSchedule line = getLine(4096, schedule);
     line.type = type;
     return line;
   };
-  const TunedSchedule halves = getTyped(TunedSchedule::TF32, kHalves),
+  const TunedSchedule halves = getTyped(TunedSchedule::TF32ByFP16, kHalves),
                       direct = getTyped(TunedSchedule::TF32, kDirect),
                       ofF16 = getTyped(TunedSchedule::F16, kSlow);
   LayerProblem problem = getProblem(4096);
@@ -194,11 +194,11 @@ TEST_F(TunedSchedulesTest, MethodOfTF32) {
     return choice.isTuned &&
            choice.schedule == line.parse(&context).withMethod(problem.method);
   };
-  EXPECT_TRUE(isTunedBy(halves, {ofF16, halves}));
+  EXPECT_TRUE(isTunedBy(halves, {ofF16, direct, halves}));
   EXPECT_TRUE(isTunedBy(ofF16, {direct, ofF16}));
   problem.method = ProductMethod::Direct;
   problem.tiledType = getType(TunedSchedule::TF32);
-  EXPECT_TRUE(isTunedBy(direct, {ofF16, direct}));
+  EXPECT_TRUE(isTunedBy(direct, {ofF16, halves, direct}));
   EXPECT_FALSE(choose(problem, {halves, ofF16}).isTuned);
 }
 
@@ -213,10 +213,19 @@ TEST_F(TunedSchedulesTest, HeldTiles) {
       16384, "wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = "
              "128, raster = 8, blocks = 1, cluster = 2x1");
   EXPECT_TRUE(choose(problem, line).schedule.getDefer());
-  for (auto change : {+[](LayerProblem &p) { p.m = 1024; },
-                      +[](LayerProblem &p) { p.k = 1024; },
-                      +[](LayerProblem &p) { p.matrixBytes = {4}; },
-                      +[](LayerProblem &p) { p.hasDynamicRows = true; }}) {
+  const TunedSchedule deferred = getLine(
+      1024, "wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = "
+            "128, raster = 8, blocks = 1, cluster = 2x1, defer = true");
+  LayerProblem small = problem;
+  small.m = 1024;
+  EXPECT_TRUE(choose(small, deferred).isTuned);
+  EXPECT_FALSE(choose(small, deferred).schedule.getDefer());
+  for (auto change :
+       {+[](LayerProblem &p) { p.m = 1024; },
+        +[](LayerProblem &p) { p.k = 1024; },
+        +[](LayerProblem &p) { p.matrixBytes = {4}; },
+        +[](LayerProblem &p) { p.epilogue = EpilogueClass::Heavy; },
+        +[](LayerProblem &p) { p.hasDynamicRows = true; }}) {
     LayerProblem changed = problem;
     change(changed);
     EXPECT_FALSE(choose(changed, {}).schedule.getDefer());
@@ -231,9 +240,11 @@ TEST_F(TunedSchedulesTest, Moments) {
   problem.hasNorm = true;
   problem.reduction = ReductionMethod::TwoPhase;
   TunedSchedule line = getLine(4096, kDirectHalves);
-  EXPECT_FALSE(choose(problem, line).isTuned);
-  line.epilogue = EpilogueClass::Heavy;
   EXPECT_TRUE(choose(problem, line).isTuned);
+  TunedSchedule heavy = getLine(4096, kFast);
+  heavy.epilogue = EpilogueClass::Heavy;
+  EXPECT_EQ(choose(problem, {line, heavy}).schedule,
+            heavy.parse(&context).withReduction(problem.reduction));
 }
 
 /// A schedule for one M may be bad for another.

@@ -23,9 +23,9 @@ enum class EpilogueClass { Light, Heavy };
 
 /// One line of the table: a layer, and the schedule that measured best.
 struct TunedSchedule {
-  /// What x and w are multiplied as. FP32 is by method fp16x3; of TF32 the
-  /// schedule says whether it is by fp16.
-  enum InputType { F16, BF16, TF32, FP32 };
+  /// What x and w are multiplied as. FP32 is by method fp16x3, TF32ByFP16 by
+  /// fp16.
+  enum InputType { F16, BF16, TF32, TF32ByFP16, FP32 };
 
   InputType type;
   int64_t m, n, k;

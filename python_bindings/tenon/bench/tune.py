@@ -123,7 +123,7 @@ def tune(cases: list[Case], report: dict[str, Any], output: Path, path: Path, se
             report["cases"].append(measured)
             write_whole(output, report)
             if line := line_of(measured):
-                update_table(path, {key_of(case.problem): line})
+                update_table(path, {key_of(case.problem, line.schedule): line})
             check_alive(case.name)
             release()
 

@@ -17,6 +17,7 @@ from tenon.bench.files import write_text_whole
 from tenon.bench.source import Problem
 
 TYPES = {"bf16": "BF16", "f16": "F16", "tf32": "TF32", "fp32": "FP32"}
+BY_HALVES = "TF32ByFP16"
 HEADER = """\
 //===----------------------------------------------------------------------===//
 //
@@ -53,10 +54,11 @@ class Key:
     m: int
 
 
-def key_of(problem: Problem) -> Key:
-    """Return the key of a problem."""
+def key_of(problem: Problem, schedule: str = "") -> Key:
+    """Return the key of a problem; of tf32 a schedule says whether it is multiplied by method fp16."""
     weight = "Heavy" if is_heavy(problem) else "Light"
-    return Key(TYPES[problem.dtype], weight, problem.n, problem.k, problem.m)
+    by_halves = problem.dtype == "tf32" and "method = fp16" in schedule
+    return Key(BY_HALVES if by_halves else TYPES[problem.dtype], weight, problem.n, problem.k, problem.m)
 
 
 @dataclass(frozen=True)

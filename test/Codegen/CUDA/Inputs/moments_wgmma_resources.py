@@ -24,21 +24,24 @@ SCHEDULES = (
     ("bf16", "f32", "192x256x64", "1x8", 3, ", stream_k = true, cluster = 2x1"),
     ("f32", "f32", "256x128x32", "1x8", 4, ", stream_k = true, cluster = 1x2"),
     ("fp16x3", "f32", "192x128x64", "1x8", 4, ", stream_k = true"),
+    ("bf16", "bf16", "256x128x64", "1x8", 4, ", cluster = 1x2, defer = true"),
+    ("fp16", "f32", "256x128x64", "1x8", 4, ", cluster = 1x2, defer = true"),
 )
 # M and N: tiles that fit, and tiles beyond both.
 SHAPES = ((4096, 4032), ("?", 4040))
 ROWS = 64  # that have moments together
-K = 512
+K, LONG_K = 512, 4096  # the latter where something is to be hidden
 
 
 def write_layer(name: str, schedule: tuple, shape: tuple, has_bias: bool) -> str:
     """Return a function with a layer that yields its results, the product or that and a bias, and their moments."""
     (element, result, tile, warps, stages, options), (m, n) = schedule, shape
-    is_split = element == "fp16x3"
+    is_split = element in ("fp16", "fp16x3")
+    k = LONG_K if "defer" in options else K
     if is_split:
-        element, options = "f16", f"{options}, method = fp16x3"
+        element, options = "f16", f"{options}, method = {element}"
     height, width, _ = map(int, tile.split("x"))
-    x, w, fx, fw, b = f"{m}x{K}x{element}", f"{n}x{K}x{element}", f"{m}x1xf32", f"{n}x1xf32", f"{n}xf32"
+    x, w, fx, fw, b = f"{m}x{k}x{element}", f"{n}x{k}x{element}", f"{m}x1xf32", f"{n}x1xf32", f"{n}xf32"
     product, y = f"tensor<{m}x{n}xf32>", f"{m}x{n}x{result}"
     moments = f"{m if m == '?' else (3 if result == 'f32' else 2) * -(-m // ROWS)}x{n}xf32"
     workspace = f"memref<{192 * (8 + height * width * 4)}xi8>"

@@ -24,13 +24,17 @@ SCHEDULES = (
     ("fp16", "256x128", "8x1", 4, ", stream_k = true, cluster = 1x2"),
     ("fp16", "128x176", "4x1", 5, ", cluster = 1x2, ping_pong = true"),
     ("fp16", "16x128", "1x4", 10, ", stream_k = true"),
+    ("fp16", "176x128", "1x4", 5, ", cluster = 1x2, ping_pong = true"),
+    ("fp16", "256x128", "1x8", 4, ", cluster = 1x2, defer = true"),
+    ("fp16", "128x256", "1x8", 4, ", cluster = 2x1, defer = true"),
+    ("fp16", "192x128", "1x8", 4, ", cluster = 1x2, defer = true"),
 )
 # M and N: tiles that fit, and tiles beyond both.
 SHAPES = ((4096, 4032), ("?", 4040))
 # TMA cannot store its rows. The tiles of fp16x3 with 64 rows a warpgroup have registers for that.
 SHAPE_BY_THREADS = ("?", 4033)
 ROWS_BY_THREADS = {"4x1": "64x", "8x1": "128x", "1x4": "96x", "1x8": "176x"}
-K = 512  # columns of the halves
+K, LONG_K = 512, 4096  # columns of the halves; where they have to hide something
 # Each an operand's declaration, if it has one, and the ops on what `@` stands for.
 EPILOGUES = {
     "bare": ("", ()),
@@ -60,7 +64,8 @@ def write_layer(name: str, schedule: tuple, shape: tuple, epilogue: str, result:
     height, width = map(int, tile.split("x"))
     workspace = f"memref<{192 * (8 + height * width * 4)}xi8>"
     scratch = (f", %s: {workspace}", f" workspace(%s: {workspace})") if "stream_k" in options else ("", "")
-    x, w, of_x, of_w = f"memref<{m}x{K}xf16>", f"memref<{n}x{K}xf16>", f"memref<{m}x1xf32>", f"memref<{n}x1xf32>"
+    k = LONG_K if "defer" in options else K
+    x, w, of_x, of_w = f"memref<{m}x{k}xf16>", f"memref<{n}x{k}xf16>", f"memref<{m}x1xf32>", f"memref<{n}x1xf32>"
     shared = f"stages = {stages}, swizzle = 128, raster = 8, blocks = 1"
     inside = "\n    ".join(body)
     operands = f"%x: {x}, %w: {w}, %fx: {of_x}, %fw: {of_w}{argument}, %y: memref<{m}x{n}x{result}>{scratch[0]}"
