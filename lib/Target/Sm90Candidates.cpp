@@ -65,7 +65,8 @@ static constexpr struct {
     {144, 256, false}, {128, 256, false}, {192, 128, true},  {176, 128, true},
     {160, 128, true},  {144, 128, true},  {128, 128, true},  {128, 192, true},
 };
-/// One that is held from turn to turn. Of 128x256, turns took 3 us longer.
+/// One that is held from turn to turn. Of 128x256, turns took 4 us longer
+/// (benchmarks/results/sm90a_resident_hints.json).
 static constexpr int64_t kHeldRows = 256, kHeldColumns = 128;
 static constexpr int64_t kLeastLargeRows = 1024;
 /// Of a dynamic M, which may be small, a tile has as many rows as others have.

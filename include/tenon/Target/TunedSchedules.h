@@ -18,7 +18,8 @@
 namespace mlir::tenon {
 
 /// How long an epilogue computes: heavy ones have an op that is built on exp,
-/// erf or tanh, or read an operand of the product's shape.
+/// erf or tanh, or read an operand of the product's shape. Those that give
+/// moments take what was measured of heavy ones.
 enum class EpilogueClass { Light, Heavy };
 
 /// One line of the table: a layer, and the schedule that measured best.
