@@ -3,8 +3,9 @@
 """Run Tenon's test suites and add up their results.
 
 Runs the lit tests under test/, every GoogleTest program under BUILD/unittests, and
-pytest on test/python. The last line is `N passed, N failed`; skipped and unsupported
-tests count as neither. Exits 1 when a test failed or none ran.
+pytest on test/python: in a process a core, then alone those that measure time. The last
+line is `N passed, N failed`; skipped and unsupported tests count as neither. Exits 1 when
+a test failed or none ran.
 
 --gpu runs the tests that need a GPU instead: lit tests with `REQUIRES: gpu`,
 GoogleTest suites whose name starts with Gpu, and pytest tests marked gpu.
@@ -87,9 +88,9 @@ def parse_gtest(name: str, report: str) -> Result:
     return result
 
 
-def parse_junit(report: str) -> Result:
+def parse_junit(name: str, report: str) -> Result:
     """Count the tests of pytest's JUnit XML."""
-    result = Result("pytest")
+    result = Result(name)
     for case in ElementTree.fromstring(report).iter("testcase") if report else []:
         outcomes = {child.tag for child in case}
         if outcomes & {"failure", "error"}:
@@ -146,21 +147,34 @@ def run_gtests(build: Path, scratch: Path, args: argparse.Namespace) -> list[Res
     return results
 
 
-def run_pytest(build: Path, scratch: Path, args: argparse.Namespace) -> Result | None:
+def run_pytest(build: Path, scratch: Path, args: argparse.Namespace) -> list[Result]:
     """Run the Python tests."""
-    tests = SOURCE / "test/python"
-    if not tests.is_dir():
-        return None
-    report = scratch / "pytest.xml"
+    if not (SOURCE / "test/python").is_dir():
+        return []
+    if args.gpu:
+        return [run_marked("pytest", "gpu", [], build, scratch, args)]
+    # Tests of a file share the models that they compile.
+    workers = ["-n", "auto", "--maxprocesses", "8", "--dist", "loadfile"]
+    return [
+        run_marked("pytest", "not gpu and not alone", workers, build, scratch, args),
+        run_marked("pytest alone", "alone and not gpu", [], build, scratch, args),
+    ]
+
+
+def run_marked(
+    name: str, marks: str, options: list[str], build: Path, scratch: Path, args: argparse.Namespace
+) -> Result:
+    """Run the Python tests that have the given marks."""
+    report = scratch / f"{name}.xml"
     venv = SOURCE / ".deps/venv/bin/python"
     command = [str(venv if venv.exists() else sys.executable), "-m", "pytest", "-q", f"--junitxml={report}"]
     command += ["-k", args.filter] if args.filter else []
-    command += ["-m", "gpu" if args.gpu else "not gpu", str(tests)]
+    command += ["-m", marks, *options, str(SOURCE / "test/python")]
     # The package of this build, before one that is installed.
     path = os.pathsep.join(filter(None, [str(build / "python"), os.environ.get("PYTHONPATH")]))
     reason = run(command, args.limit, env={**os.environ, "TENON_BUILD": str(build), "PYTHONPATH": path})
     # pytest's exit code 5 says that no test was selected.
-    return died(parse_junit(read(report)), "" if reason == "exit code 5" else reason)
+    return died(parse_junit(name, read(report)), "" if reason == "exit code 5" else reason)
 
 
 def main() -> int:
@@ -169,7 +183,7 @@ def main() -> int:
     parser.add_argument("build", nargs="?", type=Path, default=SOURCE / "build", help="build folder")
     parser.add_argument("--gpu", action="store_true", help="run the tests that need a GPU instead")
     parser.add_argument("--filter", help="only tests whose name contains this (lit: matches this)")
-    parser.add_argument("--limit", type=int, default=1800, metavar="S", help="seconds that one suite may take")
+    parser.add_argument("--limit", type=int, default=2700, metavar="S", help="seconds that one suite may take")
     args = parser.parse_args()
     build = args.build.resolve()
     os.environ.setdefault("ASAN_OPTIONS", ASAN_OPTIONS)
@@ -177,7 +191,7 @@ def main() -> int:
 
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        results = [run_lit(build, scratch, args), *run_gtests(build, scratch, args), run_pytest(build, scratch, args)]
+        results = [run_lit(build, scratch, args), *run_gtests(build, scratch, args), *run_pytest(build, scratch, args)]
 
     print("\nSummary")
     passed, failures = 0, []

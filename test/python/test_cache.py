@@ -91,6 +91,7 @@ def test_threads_at_once_compile_once(folder):
     assert cache.statistics().compiled == before + 1
 
 
+@pytest.mark.alone
 def test_a_hit_is_quick(folder):
     compile_here()
     times = []

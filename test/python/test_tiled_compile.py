@@ -80,6 +80,7 @@ def processor_seconds():
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
+@pytest.mark.alone
 def test_compile_time(tmp_path, monkeypatch):
     """Takes processor time, and the best of some attempts, so that other processes do not matter."""
     seconds = []

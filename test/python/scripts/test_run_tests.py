@@ -47,7 +47,7 @@ def test_junit_counts_each_outcome():
       <testcase classname="m" name="c"><error/></testcase>
       <testcase classname="m" name="d"><skipped/></testcase>
     </testsuite></testsuites>"""
-    result = run_tests.parse_junit(report)
+    result = run_tests.parse_junit("pytest", report)
     assert (result.passed, result.failures, result.skipped) == (1, ["m.b", "m.c"], 1)
 
 
