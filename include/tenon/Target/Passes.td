@@ -62,9 +62,8 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | `input_moments` (K at most 256, not precision `tf32`, sums and products with numbers or `[N]` alone before the norm) | the product, and before it kernels of `(M + N) K^2` products in f64 |
 
     `resident` of family `mma_sync`, or of a dynamic M, was not measured, so it is
-    computed where it is asked for, and no prediction chooses it. What fits two thirds of L2 is read
-    faster in such a pass. A remark has the
-    times of all.
+    computed where it is asked for, and no prediction chooses it. What fits two
+    thirds of L2 is read faster in such a pass. A remark has the times of all.
 
     For `auto` two times are compared: that of the best schedule (operations at
     the rate of the family's instruction, waves of tiles, the tile's efficiency,
@@ -74,9 +73,11 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     hide) and that of the library (operations at cuBLAS's rate; one more pass over
     the product where cuBLASLt's own epilogue cannot compute the rest). A dynamic M
     is taken for 1024 rows. Of two schedules of family `wgmma` that are predicted
-    about the same time, the one that is tried first is taken, and schedules that
-    were measured come before all that are predicted: `lib/Target/Sm90Tuned.inc`
-    has them for an input type, M, N, K and how much the epilogue computes.
+    about the same time, the one that is tried first is taken. A schedule that was
+    measured comes before all that are predicted: `lib/Target/Sm90Tuned.inc`
+    has them for an input type, M, N, K and how much the epilogue computes. Only
+    `resident` of several turns may take one that holds a tile in shared memory
+    (`defer`) in its place.
 
     Operands of tiled layers are made to fit the kernel: x and w of precision
     `tf32` and method `direct` are rounded by `tenon.round_tf32` for `mma_sync` (for

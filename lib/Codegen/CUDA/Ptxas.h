@@ -13,8 +13,8 @@
 
 namespace mlir::tenon {
 
-/// Reads what `ptxas -v` wrote. A spill, or a warning that an optimisation was
-/// given up (C75xx), is an error.
+/// Reads what `ptxas -v` wrote: what each kernel needs, spilled bytes included.
+/// A warning that an optimisation was given up (C75xx) is an error.
 llvm::Expected<std::vector<KernelResources>>
 parsePtxasLog(llvm::StringRef log, llvm::StringRef target);
 

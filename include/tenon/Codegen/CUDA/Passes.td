@@ -18,9 +18,9 @@ def TenonToTiled : Pass<"tenon-to-tiled", "::mlir::ModuleOp"> {
   let description = [{
     A `tenon.linear` or `tenon.fused_linear` of strategy `tiled` becomes one
     `tenon.tiled_linear` with its schedule: the region as it is, a bias as an
-    `add`, new tensors for the results. Layers whose schedules have `stream_k` and
-    need workspaces of one size share it within a function. Layers of another
-    strategy, or of none, stay for `--tenon-to-blaslt`. Before:
+    `add`, new tensors for the results. Layers whose schedules need workspaces of
+    one size (`stream_k`, `reduction = resident`) share it within a function.
+    Layers of another strategy, or of none, stay for `--tenon-to-blaslt`. Before:
 
     ```mlir
     func.func @relu(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<?x32xbf16> {
@@ -88,9 +88,15 @@ def TenonToTiled : Pass<"tenon-to-tiled", "::mlir::ModuleOp"> {
     reduction, a result of another shape), becomes its bare product in this way,
     and a `tenon.epilogue` that does the rest in place, as after a cuBLASLt product.
 
+    A training batch norm follows the schedule's `reduction`. With `resident` it
+    stays in the region. With `two_phase` the layer is cut at it: the region ends
+    in the norm's input and its `tenon.moments`, and a `tenon.epilogue` normalises.
+    With `input_moments` the region has a scale and a shift in its place, which
+    come of a `tenon.product_moments` of x and w.
+
     Errors: strategy `tiled` without a schedule; a method that does not give the
-    layer's precision; f32 of precision `bf16` or `fp16`, which
-    `--tenon-select-strategy` casts.
+    layer's precision; a reduction that the layer cannot have by its schedule; f32
+    of precision `bf16` or `fp16`, which `--tenon-select-strategy` casts.
   }];
   let dependentDialects = [
     "::mlir::bufferization::BufferizationDialect",
@@ -156,14 +162,15 @@ def TenonToBlasLt : Pass<"tenon-to-blaslt", "::mlir::ModuleOp"> {
 }
 
 def TenonEmitKernels : Pass<"tenon-emit-kernels", "::mlir::ModuleOp"> {
-  let summary = "Turn tenon.epilogue and tenon.tiled_linear on memrefs into GPU kernels";
+  let summary = "Turn what tenon computes on memrefs into GPU kernels";
   let description = [{
     Each `tenon.epilogue` becomes one kernel, and one more for each reduction in
     it, in `gpu.module @kernels`, with the launches in the op's place. Each
     kernel exists twice: with vectors of up to 16 bytes, as wide as N allows,
     and element by element for pointers that are not aligned so; the host
-    chooses. Copies between buffers become kernels too. The module's attribute
-    `tenon.kernels` lists the kernels' names by number. Before:
+    chooses. So become `tenon.split`, one kernel, and `tenon.product_moments`,
+    three. The module's attribute `tenon.kernels` lists the kernels' names by
+    number. Before:
 
     ```mlir
     func.func @double(%y: memref<?x32xf32>) {
@@ -202,8 +209,10 @@ def TenonEmitKernels : Pass<"tenon-emit-kernels", "::mlir::ModuleOp"> {
     what its shape and schedule need and no more: copies of up to 16 bytes, as
     wide as K allows; zeros beyond K where K does not fill its tiles; predicated
     stores where M or N do not; an exchange of partial sums with `stream_k`. It
-    exists twice too: the one for pointers that are not aligned has tiles of
-    64x64 and no stream-K. Where N and K allow no access of more than an element,
+    exists twice too: the one for pointers that are not aligned has small tiles,
+    of mma_sync, and no stream-K. Moments of many rows are combined by a kernel of
+    their own, and where pointers are not aligned a resident reduction is one of
+    two kernels. Where N and K allow no access of more than an element,
     only that one is left, and nothing to choose. Before:
 
     ```mlir
@@ -236,14 +245,17 @@ def TenonEmitKernels : Pass<"tenon-emit-kernels", "::mlir::ModuleOp"> {
     }
     ```
 
-    The arguments are x, w, the epilogue's inputs, the outputs, the workspace if
-    there is one, M, and a token that the runtime makes different for each launch.
+    The arguments are x, w, their factors, the epilogue's inputs, the outputs, the
+    workspace if there is one, M, and a token that the runtime makes different for
+    each launch. Before them all, for wgmma, stand the matrices that TMA moves; the
+    runtime encodes a tensor map of each.
     `tenon.persistent` is the number of blocks at most; `--tenon-host-to-llvm`
     makes of such a launch a call that starts no more than are resident at once.
     With `reduction = resident` and a dynamic M the condition also compares the
     blocks that wait for each other with `tenon.resident_blocks`.
 
-    Errors: an op on tensors; for `tenon.epilogue` also memrefs that are not
+    Errors: an op on tensors; a `tenon.tiled_linear` that cannot have its schedule,
+    with the reason; for `tenon.epilogue` also memrefs that are not
     contiguous, and a dynamic or empty dimension but the first.
   }];
   let dependentDialects = [
@@ -273,15 +285,19 @@ def TenonLowerKernels : Pass<"tenon-lower-kernels", "::mlir::gpu::GPUModuleOp"> 
 def TenonSerializeKernels : Pass<"tenon-serialize-kernels", "::mlir::ModuleOp"> {
   let summary = "Compile kernels to a fat binary for the given GPUs";
   let description = [{
-    Replaces `gpu.module @kernels` by a `gpu.binary` whose object is a fat
+    Replaces `gpu.module @kernels` by a `gpu.binary`. Its last object is a fat
     binary: a cubin for each target, and PTX of the lowest target that is not
-    architecture-specific ('a'), for GPUs that come later. A warning of ptxas that
+    architecture-specific ('a'), for GPUs that come later. Before it stands each
+    target's PTX, whose properties say what each kernel needs of it: registers,
+    bytes of shared memory, bytes spilled. A warning of ptxas that
     says it gave up an optimisation is an error; a kernel that spills registers is
     a missed remark of category `tenon-kernels`. Before and after:
 
     ```mlir
     gpu.module @kernels { ... }
-    gpu.binary @kernels [#gpu.object<#nvvm.target<chip = "sm_90a">, fatbin = "...">]
+    gpu.binary @kernels [
+      #gpu.object<#nvvm.target<chip = "sm_90a">, properties = {layer_tiled = {registers = 168, ...}}, assembly = "...">,
+      #gpu.object<#nvvm.target<chip = "sm_90a">, fatbin = "...">]
     ```
   }];
   let options = [

@@ -143,7 +143,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | reduction | a layer that ends in training batch norm |
     |-----------|------------------------------------------|
     | `separate` | the product; a kernel that reduces it, one that normalises it |
-    | `two_phase` | the product's kernel also gives the moments of each row tile; one more normalises |
+    | `two_phase` | the product's kernel also gives moments of each 64 rows (wgmma) or row tile (mma_sync); one more normalises |
     | `resident` | one kernel: all row tiles of a column are on the GPU together and exchange moments before they store |
     | `input_moments` | moments of x give those of the product, which its kernel normalises |
 

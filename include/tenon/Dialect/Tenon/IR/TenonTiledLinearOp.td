@@ -42,7 +42,7 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     `[M, N]` may be the buffer of an output; x, w and all other inputs may not.
 
     With `reduction = two_phase` the region may also yield the `tenon.moments` of
-    what it computes, of each row tile. With `reduction = resident` it may hold one
+    what it computes, of each 64 rows (wgmma) or row tile (mma_sync). With `reduction = resident` it may hold one
     training batch norm: all tiles of a column are at work together, exchange
     moments in the workspace, and finish what they have in registers. Where M is
     dynamic, a call whose tiles do not fit the GPU is computed as with `two_phase`.
@@ -56,7 +56,8 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     may come before the batch norm. All else is the same as with others.
 
     On tensors it gives one result for each output; on memrefs none. One kernel
-    comes of it (`--tenon-emit-kernels`).
+    comes of it, and one more for pointers that are not aligned
+    (`--tenon-emit-kernels`).
 
     Requires: all operands tensors or all memrefs; x `[M, K]`, w `[N, K]` of one
     type, f16, bf16 or f32, and w static; a product argument `[M, N]` of x's type
