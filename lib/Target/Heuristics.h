@@ -133,6 +133,17 @@ bool fitsTurn(const LayerProblem &problem, ScheduleAttr schedule,
 bool canRun(const LayerProblem &problem, ScheduleAttr schedule,
             ArrayRef<const TargetSpec *> targets);
 
+/// What stream-K takes to leave a partial tile, to wait for another block's,
+/// and bytes of them a second for the whole GPU.
+struct ExchangeTimes {
+  double publish, wait, rate;
+
+  /// Seconds for tiles of so many parts to pass through L2: the block that has
+  /// a tile's end reads the parts of all others, one after the other.
+  double predict(ScheduleAttr schedule, double parts,
+                 const TargetSpec &target) const;
+};
+
 /// Predicts a given schedule, of any family.
 ScheduleChoice predictSchedule(const LayerProblem &problem,
                                ScheduleAttr schedule,

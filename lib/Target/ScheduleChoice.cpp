@@ -125,6 +125,13 @@ double tenon::predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
              : seconds + predictRest(problem, target, problem.reduction);
 }
 
+double ExchangeTimes::predict(ScheduleAttr schedule, double parts,
+                              const TargetSpec &target) const {
+  ArrayRef<int64_t> tile = schedule.getTile();
+  double bytes = 4 * static_cast<double>(tile[0] * tile[1]);
+  return publish + (parts - 1) * (wait + bytes * target.multiprocessors / rate);
+}
+
 ScheduleChoice tenon::predictSchedule(const LayerProblem &problem,
                                       ScheduleAttr schedule,
                                       ArrayRef<const TargetSpec *> targets) {

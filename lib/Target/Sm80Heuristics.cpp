@@ -105,10 +105,7 @@ static constexpr double kStartSeconds = 2.75e-6, kFillSeconds = 0.2e-6;
 static constexpr double kCopySeconds = 1.25e-6;
 /// How much faster L2 is read than memory.
 static constexpr double kL2Factor = 2.9;
-/// To leave a partial tile, to wait for another block's, and bytes of them a
-/// second for the whole GPU.
-static constexpr double kPublishSeconds = 1.75e-6, kWaitSeconds = 0.125e-6,
-                        kPartialRate = 7.5e12;
+static constexpr ExchangeTimes kExchange{1.75e-6, 0.125e-6, 7.5e12};
 
 /// K tiles of the block that has most: with stream-K the last wave takes its
 /// share.
@@ -123,21 +120,16 @@ static double getSteps(const LayerProblem &problem, ScheduleAttr schedule,
   return full * steps + std::max(rest * steps, 1.0);
 }
 
-/// Seconds for partial tiles to pass through L2: the block that has a tile's
-/// end reads those of all others, one after the other. Waves before the last
-/// are divided with it, so then tiles have two parts.
+/// Waves before the last are divided with it, so then tiles have two parts.
 static double predictExchange(const LayerProblem &problem,
                               ScheduleAttr schedule, const TargetSpec &target) {
   double waves = getWaves(problem, schedule, target);
   if (!schedule.getStreamK() || waves == std::floor(waves))
     return 0;
-  ArrayRef<int64_t> tile = schedule.getTile();
-  double steps = llvm::divideCeil(problem.getTiledColumns(), tile[2]);
+  double steps =
+      llvm::divideCeil(problem.getTiledColumns(), schedule.getTile()[2]);
   double parts = waves > 1 ? 2 : std::min(steps, 1 / waves);
-  double bytes = 4 * static_cast<double>(tile[0] * tile[1]);
-  return kPublishSeconds +
-         (parts - 1) *
-             (kWaitSeconds + bytes * target.multiprocessors / kPartialRate);
+  return kExchange.predict(schedule, parts, target);
 }
 
 /// Seconds of what overlaps: the longest, and something of the others where

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Predicts times of kernels of family wgmma, and chooses their schedules.
+// Predicts times of kernels of family wgmma.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,14 +43,6 @@ static constexpr double kAloneFactor = 1.07;
 static constexpr double kSwappedGain = 1.033;
 /// From one of a block's tiles to the next.
 static constexpr double kRoundSeconds = 0.5e-6;
-
-namespace {
-/// What stream-K takes to leave a partial tile, to wait for another block's,
-/// and bytes of them a second for the whole GPU.
-struct ExchangeTimes {
-  double publish, wait, rate;
-};
-} // namespace
 
 static constexpr ExchangeTimes kExchange{2.2e-6, 0.2e-6, 4e12};
 
@@ -203,9 +195,7 @@ static double predictWaves(const LayerProblem &problem, ScheduleAttr schedule,
   return (std::floor(waves) + rest) * products + exposed;
 }
 
-/// Seconds for partial tiles to pass through L2: the block that has a tile's
-/// end reads those of all others, one after the other. Waves before the last
-/// are divided with it, so then tiles have two parts.
+/// Waves before the last are divided with it, so then tiles have two parts.
 static double predictExchange(const LayerProblem &problem,
                               ScheduleAttr schedule, const TargetSpec &target) {
   if (!isStreamed(problem, schedule, target))
@@ -214,13 +204,9 @@ static double predictExchange(const LayerProblem &problem,
   double parts = waves > 1 ? 2 : std::ceil(1 / waves);
   parts = std::min(parts,
                    ceilDiv(problem.getTiledColumns(), schedule.getTile()[2]));
-  ArrayRef<int64_t> tile = schedule.getTile();
-  double bytes = 4 * static_cast<double>(tile[0] * tile[1]);
   const ExchangeTimes &times =
       isFewRows(problem) ? kFewRowsExchange : kExchange;
-  return times.publish +
-         (parts - 1) *
-             (times.wait + bytes * target.multiprocessors / times.rate);
+  return times.predict(schedule, parts, target);
 }
 
 static double getMemoryShare(const LayerProblem &problem) {

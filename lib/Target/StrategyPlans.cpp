@@ -129,8 +129,8 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
 }
 
 /// Whether no kernel of the family that the targets have reduces so.
-static bool isUnknown(ProductMethod method, ReductionMethod reduction,
-                      ArrayRef<const TargetSpec *> targets) {
+static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
+                        ArrayRef<const TargetSpec *> targets) {
   return reduction == ReductionMethod::Resident && getSplitParts(method) != 0 &&
          haveWgmma(targets);
 }
@@ -162,7 +162,7 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
     if (!isAsked && !isWorthTrying(layer, reduction, request.targets))
       continue;
     for (ProductMethod method : methods) {
-      if (isUnknown(method, reduction, request.targets)) {
+      if (hasNoKernel(method, reduction, request.targets)) {
         if (isAsked) // else it needs no words
           addMiss(reduction,
                   llvm::formatv("wgmma kernels that wait for other tiles "

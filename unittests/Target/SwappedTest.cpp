@@ -80,6 +80,7 @@ TEST_F(SwappedTest, ValuesOfRows) {
   problem.hasRowValues = false;
   problem.reduction = ReductionMethod::Resident;
   EXPECT_FALSE(hasWide());
+  EXPECT_GT(countSwapped(problem), 0u);
 }
 
 TEST_F(SwappedTest, Listed) {

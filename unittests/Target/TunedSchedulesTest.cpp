@@ -269,6 +269,5 @@ TEST_F(TunedSchedulesTest, PredictedRuns) {
           ScheduleChoice choice = choose(problem, {});
           EXPECT_EQ(findProblem(choice.schedule, problem.tiledType, *target),
                     "");
-          EXPECT_GT(choice.getWorstRatio(), 0);
         }
 }

@@ -25,6 +25,9 @@ struct BlasLtMatch {
   std::string obstacle;
 };
 
+/// What a cuBLASLt product has of what the layer computes, by itself: all of
+/// it; of 16 bits what comes before the obstacle; of others then the product
+/// alone.
 BlasLtMatch matchBlasLt(LinearOp op);
 BlasLtMatch matchBlasLt(FusedLinearOp op);
 

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Constants.h"
 #include "HeadStates.h"
 #include "ReductionEmitter.h"
 
@@ -16,10 +17,6 @@
 
 using namespace mlir;
 using namespace mlir::tenon;
-
-static Value createI64(ImplicitLocOpBuilder &b, int64_t value) {
-  return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
-}
 
 bool tenon::combinesMoments(ReductionEpilogueOp reduction) {
   if (!EpiloguePlan::getMoments(reduction))
@@ -68,13 +65,13 @@ LLVM::LLVMFuncOp tenon::emitCombineKernel(gpu::GPUModuleOp module,
   phase.reduction = reduction;
   KernelFrame frame(module, name, reduction.getLoc(), geometry, phase,
                     /*numOutputs=*/1);
-  ImplicitLocOpBuilder &b = frame.b;
+  KernelBuilder &b = frame.b;
   Value count = emitNumMoments(b, reduction, frame.m);
   Value each = emitMomentsPerState(b, reduction, frame.m);
-  Value begin = frame.mul(frame.group, each);
-  Value end = arith::MinSIOp::create(b, frame.add(begin, each), count);
-  ColumnStates moments{frame.outputs[0],
-                       frame.i64(EpiloguePlan::getMomentRows(reduction))};
+  Value begin = b.mul(frame.group, each);
+  Value end = arith::MinSIOp::create(b, b.add(begin, each), count);
+  StateBuffer moments{frame.outputs[0],
+                      b.i64(EpiloguePlan::getMomentRows(reduction))};
   StateWalk walk{frame,
                  reduction,
                  moments,
@@ -82,7 +79,7 @@ LLVM::LLVMFuncOp tenon::emitCombineKernel(gpu::GPUModuleOp module,
                  geometry.lanes,
                  begin,
                  end,
-                 frame.toI64(frame.threadY),
+                 b.toI64Signed(frame.threadY),
                  geometry.threadsY};
   walk.reloadsOrigins = false;
   SmallVector<Value> walked = walk.emit();

@@ -11,6 +11,7 @@
 
 #include "ElementEmitter.h"
 
+#include "Constants.h"
 #include "PackedElements.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -24,7 +25,7 @@ using namespace mlir::tenon;
 //===----------------------------------------------------------------------===//
 
 Value tenon::emitCeilDiv(ImplicitLocOpBuilder &builder, Value a, Value b) {
-  Value one = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(1));
+  Value one = createI64(builder, 1);
   Value above =
       arith::AddIOp::create(builder, a, arith::SubIOp::create(builder, b, one));
   return arith::DivUIOp::create(builder, above, b);
@@ -45,14 +46,13 @@ Value tenon::getOffset(ImplicitLocOpBuilder &builder, Type type, Value row,
   Value offset;
   if (EpiloguePlan::variesByRow(type)) {
     int64_t extent = cast<RankedTensorType>(type).getDimSize(1);
-    Value stride =
-        arith::ConstantOp::create(builder, builder.getI64IntegerAttr(extent));
+    Value stride = createI64(builder, extent);
     offset = arith::MulIOp::create(builder, row, stride);
   }
   if (EpiloguePlan::variesByColumn(type))
     offset = offset ? arith::AddIOp::create(builder, offset, column) : column;
   if (!offset)
-    offset = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(0));
+    offset = createI64(builder, 0);
   return offset;
 }
 

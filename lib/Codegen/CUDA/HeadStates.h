@@ -32,6 +32,7 @@ Value emitCombinedRows(ImplicitLocOpBuilder &b, ReductionEpilogueOp reduction,
 LLVM::LLVMFuncOp emitCombineKernel(gpu::GPUModuleOp module, StringRef name,
                                    ReductionEpilogueOp reduction,
                                    const KernelGeometry &geometry);
+/// Its threads and columns, of moments of N columns.
 KernelGeometry getCombineGeometry(int64_t n);
 
 /// Walks states of neighbouring columns in memory, [states, stored size, N],
@@ -42,7 +43,7 @@ KernelGeometry getCombineGeometry(int64_t n);
 struct StateWalk {
   KernelFrame &frame;
   ReductionEpilogueOp reduction;
-  ColumnStates states;
+  StateBuffer states;
   Value column;     ///< i64: the first one
   unsigned width;   ///< columns
   Value begin, end; ///< i64: the first state, and where they end

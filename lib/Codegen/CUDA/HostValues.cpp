@@ -11,8 +11,11 @@
 
 #include "HostValues.h"
 
+#include "Constants.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
@@ -34,8 +37,7 @@ LogicalResult tenon::checkBuffers(Operation *op) {
 Value tenon::createRowCount(ImplicitLocOpBuilder &b, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   if (!type.isDynamicDim(0))
-    return arith::ConstantOp::create(b,
-                                     b.getI64IntegerAttr(type.getDimSize(0)));
+    return createI64(b, type.getDimSize(0));
   return arith::IndexCastOp::create(b, b.getI64Type(),
                                     memref::DimOp::create(b, memref, 0));
 }
@@ -51,11 +53,21 @@ Value tenon::createIsAligned(ImplicitLocOpBuilder &b, ValueRange memrefs) {
         memref::ExtractAlignedPointerAsIndexOp::create(b, memref));
     bits = bits ? arith::OrIOp::create(b, bits, pointer) : pointer;
   }
-  auto i64 = [&](int64_t value) {
-    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
-  };
-  Value low = arith::AndIOp::create(b, bits, i64(15));
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, i64(0));
+  Value low = arith::AndIOp::create(b, bits, createI64(b, 15));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low,
+                               createI64(b, 0));
+}
+
+void tenon::emitIfAligned(ImplicitLocOpBuilder &b, ValueRange memrefs,
+                          llvm::function_ref<void()> aligned,
+                          llvm::function_ref<void()> unaligned) {
+  auto branch = scf::IfOp::create(b, createIsAligned(b, memrefs),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  aligned();
+  b.setInsertionPointToStart(branch.elseBlock());
+  unaligned();
 }
 
 Value tenon::createTemporary(ImplicitLocOpBuilder &b, MemRefType type,

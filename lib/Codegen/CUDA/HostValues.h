@@ -28,6 +28,11 @@ Value createRowCount(ImplicitLocOpBuilder &b, Value memref);
 /// Whether every memref of `memrefs` is aligned to 16 bytes.
 Value createIsAligned(ImplicitLocOpBuilder &b, ValueRange memrefs);
 
+/// Emits `aligned` for where they are, and `unaligned` for where not.
+void emitIfAligned(ImplicitLocOpBuilder &b, ValueRange memrefs,
+                   llvm::function_ref<void()> aligned,
+                   llvm::function_ref<void()> unaligned);
+
 /// A temporary, allocated before the op of the function's own block that `b` is
 /// in: a model's temporaries are allocated there. `extents` are those that are
 /// dynamic, known there.

@@ -34,6 +34,10 @@ public:
   Value f32(float value) {
     return arith::ConstantOp::create(*this, getF32FloatAttr(value));
   }
+  /// A constant of a float type.
+  Value real(Type type, double value) {
+    return arith::ConstantOp::create(*this, getFloatAttr(type, value));
+  }
   /// A constant of `like`'s type.
   Value constant(int64_t value, Value like) {
     return arith::ConstantOp::create(*this,
@@ -86,6 +90,9 @@ public:
   Value toI64(Value value) {
     return arith::ExtUIOp::create(*this, getI64Type(), value);
   }
+  Value toI64Signed(Value value) {
+    return arith::ExtSIOp::create(*this, getI64Type(), value);
+  }
 
   /// The value that another lane has.
   Value shuffleFrom(Value value, Value lane) {
@@ -98,6 +105,25 @@ public:
     return NVVM::ShflOp::create(*this, value.getType(), i32(-1), value,
                                 i32(mask), i32(31), NVVM::ShflKind::bfly,
                                 UnitAttr());
+  }
+
+  /// Loads 8x8 matrices of 16 bits, which lie row by row or column by column,
+  /// as ldmatrix spreads them over a warp: a struct of `count` i32, 2 or 4.
+  Value loadMatrices(Value sharedPointer, unsigned count,
+                     NVVM::MMALayout layout) {
+    auto type = LLVM::LLVMStructType::getLiteral(
+        getContext(), SmallVector<Type>(count, getI32Type()));
+    return NVVM::LdMatrixOp::create(
+        *this, type, sharedPointer, count, layout,
+        NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8),
+        NVVM::LdStMatrixEltType::B16);
+  }
+  /// Stores such matrices, each of one of `words`.
+  void storeMatrices(Value sharedPointer, ValueRange words,
+                     NVVM::MMALayout layout) {
+    NVVM::StMatrixOp::create(*this, sharedPointer, words, layout,
+                             NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8),
+                             NVVM::LdStMatrixEltType::B16);
   }
 
   /// A pointer and a number of bytes.

@@ -58,56 +58,38 @@ Value KernelFrame::getStateRows(ReductionEpilogueOp reduction) {
     return Value();
   return combinesMoments(reduction)
              ? emitCombinedRows(b, reduction, m)
-             : i64(EpiloguePlan::getMomentRows(reduction));
+             : b.i64(EpiloguePlan::getMomentRows(reduction));
 }
 
 void KernelFrame::computePlace() {
   thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
   Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
-  Value across = i32(geometry.threadsX);
+  Value across = b.i32(geometry.threadsX);
   threadX = arith::RemUIOp::create(b, thread, across);
   threadY = arith::DivUIOp::create(b, thread, across);
-  Value columnBlocks = i32(geometry.columnBlocks());
+  Value columnBlocks = b.i32(geometry.columnBlocks());
   Value columnBlock = arith::RemUIOp::create(b, block, columnBlocks);
-  group = toI64(arith::DivUIOp::create(b, block, columnBlocks));
-  blockColumn = mul(toI64(columnBlock), i64(geometry.tileColumns()));
-  Value own = add(blockColumn, toI64(mul(threadX, i32(geometry.lanes))));
-  Value last = i64(geometry.n - geometry.lanes);
+  group = b.toI64Signed(arith::DivUIOp::create(b, block, columnBlocks));
+  blockColumn =
+      b.mul(b.toI64Signed(columnBlock), b.i64(geometry.tileColumns()));
+  Value own =
+      b.add(blockColumn, b.toI64Signed(b.mul(threadX, b.i32(geometry.lanes))));
+  Value last = b.i64(geometry.n - geometry.lanes);
   columnInRange =
       arith::CmpIOp::create(b, arith::CmpIPredicate::sle, own, last);
   column = own;
   if (geometry.isRagged())
     column = arith::MinSIOp::create(b, own, last);
-  Value rows = i64(geometry.tileRows());
-  tiles = ceilDiv(m, rows);
-}
-
-Value KernelFrame::i32(int64_t value) {
-  return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
-}
-Value KernelFrame::i64(int64_t value) {
-  return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
-}
-Value KernelFrame::real(Type type, double value) {
-  return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
-}
-
-Value KernelFrame::isZero(Value a) {
-  Value zero = arith::ConstantOp::create(b, b.getIntegerAttr(a.getType(), 0));
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, a, zero);
+  Value rows = b.i64(geometry.tileRows());
+  tiles = emitCeilDiv(b, m, rows);
 }
 
 void KernelFrame::barrier() { NVVM::Barrier0Op::create(b); }
 
 Value KernelFrame::allocateShared(Type elementType, int64_t count) {
-  std::string name =
-      (function.getName() + "_shared" + Twine(numShared++)).str();
+  LLVM::GlobalOp global = createSharedArray(
+      b, function, "_shared" + Twine(numShared++), elementType, count);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(function);
-  auto global = LLVM::GlobalOp::create(
-      b, LLVM::LLVMArrayType::get(elementType, count), /*isConstant=*/false,
-      LLVM::Linkage::Internal, name, /*value=*/Attribute(), /*alignment=*/16,
-      static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
   // At the kernel's start, so that all of it sees the address.
   b.setInsertionPointToStart(&function.getBody().front());
   return LLVM::AddressOfOp::create(b, global);
@@ -118,15 +100,16 @@ void KernelFrame::emitIf(Value condition, llvm::function_ref<void()> body) {
 }
 
 SmallVector<Value> KernelFrame::getRows(Value tile, unsigned count) {
-  Value first = add(mul(tile, i64(geometry.tileRows())), toI64(threadY));
+  Value first =
+      b.add(b.mul(tile, b.i64(geometry.tileRows())), b.toI64Signed(threadY));
   SmallVector<Value> rows;
   for (unsigned row = 0; row != count; ++row)
-    rows.push_back(add(first, i64(int64_t(row) * geometry.threadsY)));
+    rows.push_back(b.add(first, b.i64(int64_t(row) * geometry.threadsY)));
   return rows;
 }
 
 SmallVector<Value> KernelFrame::clampRows(ArrayRef<Value> rows) {
-  Value last = sub(m, i64(1));
+  Value last = b.sub(m, b.i64(1));
   return llvm::map_to_vector(rows, [&](Value row) -> Value {
     return arith::MinSIOp::create(b, row, last);
   });

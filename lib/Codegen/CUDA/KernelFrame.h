@@ -19,7 +19,7 @@
 namespace mlir::tenon {
 
 /// States of a reduction in memory, [states, stored size, N].
-struct ColumnStates {
+struct StateBuffer {
   Value buffer;
   /// Rows of each but the last, i64; null for those that the groups of the
   /// phase before left.
@@ -44,20 +44,6 @@ public:
 
   LLVM::LLVMFuncOp getFunction() { return function; }
 
-  Value i32(int64_t value);
-  Value i64(int64_t value);
-  Value real(Type type, double value);
-  Value add(Value a, Value x) { return arith::AddIOp::create(b, a, x); }
-  Value sub(Value a, Value x) { return arith::SubIOp::create(b, a, x); }
-  Value mul(Value a, Value x) { return arith::MulIOp::create(b, a, x); }
-  Value less(Value a, Value x) {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, a, x);
-  }
-  /// a / x, rounded up, for numbers that are not negative.
-  Value ceilDiv(Value a, Value x) { return emitCeilDiv(b, a, x); }
-  Value isZero(Value a);
-  Value both(Value a, Value x) { return arith::AndIOp::create(b, a, x); }
-  Value toI64(Value a) { return arith::ExtSIOp::create(b, b.getI64Type(), a); }
   void barrier();
 
   /// An array in shared memory.
@@ -73,7 +59,7 @@ public:
   KernelGeometry geometry;
   DenseMap<Value, Value> pointers; ///< of the phase's operands
   SmallVector<Value> outputs;
-  SmallVector<ColumnStates> finishedStates;
+  SmallVector<StateBuffer> finishedStates;
   Value state;                    ///< what the phase's own reduction leaves
   Value m, groups, tiles;         // i64
   Value thread, threadX, threadY; // i32

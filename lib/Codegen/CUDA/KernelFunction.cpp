@@ -55,6 +55,19 @@ tenon::createKernelFunction(ImplicitLocOpBuilder &b, gpu::GPUModuleOp module,
   return function;
 }
 
+LLVM::GlobalOp tenon::createSharedArray(ImplicitLocOpBuilder &b,
+                                        LLVM::LLVMFuncOp function,
+                                        const Twine &suffix, Type elementType,
+                                        int64_t count) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(function);
+  return LLVM::GlobalOp::create(
+      b, LLVM::LLVMArrayType::get(elementType, count), /*isConstant=*/false,
+      LLVM::Linkage::Internal, (function.getName() + suffix).str(),
+      /*value=*/Attribute(), /*alignment=*/16,
+      static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
+}
+
 void tenon::emitIf(ImplicitLocOpBuilder &b, Value condition,
                    llvm::function_ref<void()> body) {
   auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);

@@ -26,6 +26,12 @@ LLVM::LLVMFuncOp createKernelFunction(ImplicitLocOpBuilder &b,
                                       unsigned numTensorMaps,
                                       unsigned numPointers, int64_t threads);
 
+/// An array in shared memory, aligned to 16 bytes, that is named after
+/// `function`.
+LLVM::GlobalOp createSharedArray(ImplicitLocOpBuilder &b,
+                                 LLVM::LLVMFuncOp function, const Twine &suffix,
+                                 Type elementType, int64_t count);
+
 /// Emits `body` where `condition` holds.
 void emitIf(ImplicitLocOpBuilder &b, Value condition,
             llvm::function_ref<void()> body);

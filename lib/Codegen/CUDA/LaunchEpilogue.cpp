@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Constants.h"
 #include "EpilogueKernels.h"
 #include "HeadStates.h"
 #include "HostValues.h"
@@ -59,9 +60,6 @@ private:
   Value getStates(ReductionEpilogueOp reduction);
   Value createM();
   Value createGroups(const KernelGeometry &geometry);
-  Value i64(int64_t value) {
-    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
-  }
   bool hasReductions() const {
     return !plan.getPhases().back().finished.empty();
   }
@@ -81,7 +79,7 @@ private:
 Value EpilogueLowering::createM() {
   int64_t extent = plan.getShape()[0];
   if (!ShapedType::isDynamic(extent))
-    return i64(extent);
+    return createI64(b, extent);
   auto isSource = [&](OpOperand &operand) {
     auto type = cast<MemRefType>(operand.get().getType());
     return type.getRank() == 2 && type.isDynamicDim(0) &&
@@ -95,25 +93,26 @@ Value EpilogueLowering::createM() {
 
 /// How many groups of blocks share the tiles.
 Value EpilogueLowering::createGroups(const KernelGeometry &geometry) {
-  Value tiles = emitCeilDiv(b, m, i64(geometry.tileRows()));
+  Value tiles = emitCeilDiv(b, m, createI64(b, geometry.tileRows()));
   bool hasColumnResults =
       llvm::any_of(op.getYield().getOperandTypes(),
                    [](Type type) { return !EpiloguePlan::variesByRow(type); });
   Value groups;
   if (hasReductions()) {
-    groups = arith::MinSIOp::create(b, tiles, i64(geometry.maxGroups()));
+    groups =
+        arith::MinSIOp::create(b, tiles, createI64(b, geometry.maxGroups()));
   } else {
     // Two waves of a large GPU's blocks, each with as many tiles.
     constexpr int64_t kBlocks = 2112;
     Value blocks =
-        arith::MulIOp::create(b, tiles, i64(geometry.columnBlocks()));
-    Value each = emitCeilDiv(b, blocks, i64(kBlocks));
-    each = arith::MaxSIOp::create(b, each, i64(1));
+        arith::MulIOp::create(b, tiles, createI64(b, geometry.columnBlocks()));
+    Value each = emitCeilDiv(b, blocks, createI64(b, kBlocks));
+    each = arith::MaxSIOp::create(b, each, createI64(b, 1));
     groups = emitCeilDiv(b, tiles, each);
   }
   // Results that do not depend on the rows are written for an empty batch too.
   if (hasReductions() || hasColumnResults)
-    groups = arith::MaxSIOp::create(b, groups, i64(1));
+    groups = arith::MaxSIOp::create(b, groups, createI64(b, 1));
   return groups;
 }
 
@@ -153,10 +152,11 @@ void EpilogueLowering::combineMoments() {
     LLVM::LLVMFuncOp kernel = emitCombineKernel(
         module, nameKernel("combine", geometry.lanes), reduction, geometry);
     kernels.push_back(b.getStringAttr(kernel.getName()));
-    createLaunch(
-        b, kernel, i64(kCombinedStates * geometry.columnBlocks()),
-        geometry.threads(), /*shared=*/Value(),
-        {getMoments(reduction), getStates(reduction), m, i64(kCombinedStates)});
+    createLaunch(b, kernel,
+                 createI64(b, kCombinedStates * geometry.columnBlocks()),
+                 geometry.threads(), /*shared=*/Value(),
+                 {getMoments(reduction), getStates(reduction), m,
+                  createI64(b, kCombinedStates)});
   }
 }
 
@@ -195,7 +195,7 @@ void EpilogueLowering::launch(const EpiloguePhase &phase,
     arguments.push_back(getStates(phase.reduction));
   arguments.append({m, groups});
   // Without results of rows, the first group's blocks have all the work.
-  Value blocks = i64(geometry.columnBlocks());
+  Value blocks = createI64(b, geometry.columnBlocks());
   if (phase.reduction || storesRows(op))
     blocks = arith::MulIOp::create(b, groups, blocks);
   createLaunch(b, kernel, blocks, geometry.threads(), /*shared=*/Value(),
@@ -218,12 +218,9 @@ void EpilogueLowering::run() {
   if (lanes == 1) {
     launchPhases(narrow);
   } else {
-    auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
-                                    /*withElseRegion=*/true);
-    b.setInsertionPointToStart(branch.thenBlock());
-    launchPhases(wide);
-    b.setInsertionPointToStart(branch.elseBlock());
-    launchPhases(narrow);
+    emitIfAligned(
+        b, op.getOperands(), [&] { launchPhases(wide); },
+        [&] { launchPhases(narrow); });
   }
   op.erase();
 }

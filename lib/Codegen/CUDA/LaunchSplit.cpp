@@ -9,11 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Constants.h"
 #include "ElementEmitter.h"
 #include "HostValues.h"
 #include "SplitKernel.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include <limits>
@@ -45,11 +45,9 @@ static void launch(ImplicitLocOpBuilder &b, SplitOp op, Value m, unsigned lanes,
   LLVM::LLVMFuncOp kernel =
       emitSplitKernel(module, name, op.getLoc(), geometry);
   kernels.push_back(b.getStringAttr(name));
-  auto i64 = [&](int64_t value) {
-    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
-  };
   Value groups = arith::MinSIOp::create(
-      b, emitCeilDiv(b, m, i64(geometry.rows())), i64(kMaxBlocks));
+      b, emitCeilDiv(b, m, createI64(b, geometry.rows())),
+      createI64(b, kMaxBlocks));
   SmallVector<Value> arguments = llvm::to_vector(op->getOperands());
   arguments.append({m, groups});
   createLaunch(b, kernel, groups, geometry.threads(), /*shared=*/Value(),
@@ -68,12 +66,10 @@ LogicalResult tenon::lowerSplit(SplitOp op, gpu::GPUModuleOp module,
     launch(b, op, m, 1, module, kernels);
   } else {
     // Factors are stored one by one.
-    Value isAligned = createIsAligned(b, {op.getX(), op.getHalves()});
-    auto branch = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
-    b.setInsertionPointToStart(branch.thenBlock());
-    launch(b, op, m, lanes, module, kernels);
-    b.setInsertionPointToStart(branch.elseBlock());
-    launch(b, op, m, 1, module, kernels);
+    emitIfAligned(
+        b, {op.getX(), op.getHalves()},
+        [&] { launch(b, op, m, lanes, module, kernels); },
+        [&] { launch(b, op, m, 1, module, kernels); });
   }
   op.erase();
   return success();

@@ -19,7 +19,7 @@ namespace {
 class MapKernel {
 public:
   MapKernel(KernelFrame &frame, EpilogueOp op, const EpiloguePhase &phase)
-      : frame(frame), op(op), phase(phase),
+      : frame(frame), b(frame.b), op(op), phase(phase),
         emitter(frame.b, frame.pointers, frame.column, frame.geometry.lanes) {}
 
   void emit() {
@@ -37,19 +37,18 @@ public:
         });
     if (!storesRows(op))
       return;
-    scf::ForOp::create(frame.b, frame.group, frame.tiles, frame.groups,
-                       ValueRange(),
+    scf::ForOp::create(b, frame.group, frame.tiles, frame.groups, ValueRange(),
                        [&](OpBuilder &, Location, Value tile, ValueRange) {
-                         OpBuilder::InsertionGuard guard(frame.b);
-                         frame.b.setInsertionPointToEnd(tile.getParentBlock());
+                         OpBuilder::InsertionGuard guard(b);
+                         b.setInsertionPointToEnd(tile.getParentBlock());
                          emitTile(newestFirst ? reverse(tile) : tile);
-                         scf::YieldOp::create(frame.b);
+                         scf::YieldOp::create(b);
                        });
   }
 
 private:
   Value reverse(Value tile) {
-    return frame.sub(frame.sub(frame.tiles, frame.i64(1)), tile);
+    return b.sub(b.sub(frame.tiles, b.i64(1)), tile);
   }
 
   /// Where the first group writes a reduction's per-column results.
@@ -81,7 +80,7 @@ private:
   Value isOwner(Value value) {
     if (EpiloguePlan::variesByColumn(value.getType()))
       return frame.columnInRange;
-    return frame.both(frame.columnInRange, frame.isZero(frame.column));
+    return b.both(frame.columnInRange, b.equal(frame.column, 0));
   }
 
   /// Results with one value a feature, or one at all: the first group's.
@@ -91,11 +90,10 @@ private:
       if (EpiloguePlan::variesByRow(value.getType()) || isColumnResult(value))
         continue;
       SmallVector<Value> lanes = getLanes(value, 0);
-      Value first =
-          frame.both(frame.isZero(frame.group), frame.isZero(frame.threadY));
-      frame.emitIf(frame.both(first, isOwner(value)), [&] {
-        storeLanes(frame.b, output,
-                   getOffset(frame.b, value.getType(), Value(), frame.column),
+      Value first = b.both(b.equal(frame.group, 0), b.equal(frame.threadY, 0));
+      frame.emitIf(b.both(first, isOwner(value)), [&] {
+        storeLanes(b, output,
+                   getOffset(b, value.getType(), Value(), frame.column),
                    getElementTypeOrSelf(value.getType()), lanes);
       });
     }
@@ -114,18 +112,18 @@ private:
         if (EpiloguePlan::variesByRow(value.getType()))
           stores.emplace_back(value, output, row, getLanes(value, row));
     for (auto &[value, output, row, lanes] : stores) {
-      Value inRange = frame.less(rows[row], frame.m);
-      Value offset =
-          getOffset(frame.b, value.getType(), clamped[row], frame.column);
-      frame.emitIf(frame.both(inRange, isOwner(value)),
+      Value inRange = b.less(rows[row], frame.m);
+      Value offset = getOffset(b, value.getType(), clamped[row], frame.column);
+      frame.emitIf(b.both(inRange, isOwner(value)),
                    [&, &value = value, &output = output, &lanes = lanes] {
-                     storeLanes(frame.b, output, offset,
+                     storeLanes(b, output, offset,
                                 getElementTypeOrSelf(value.getType()), lanes);
                    });
     }
   }
 
   KernelFrame &frame;
+  KernelBuilder &b;
   EpilogueOp op;
   const EpiloguePhase &phase;
   ElementEmitter emitter;

@@ -13,6 +13,7 @@
 
 #include "ElementwiseToEpilogue.h"
 #include "RestEpilogue.h"
+#include "SplitOperands.h"
 
 #include "tenon/Target/Schedule.h"
 
@@ -36,6 +37,7 @@ public:
 
 private:
   SmallVector<Value> cloneOperands();
+  Value apply(const AffineStep &step, Value value);
   Value applyToMean(Value mean);
   Value applyToVariance(Value variance);
   Value createInverseDeviation(Value variance);
@@ -83,26 +85,27 @@ SmallVector<Value> StatisticsBuilder::cloneOperands() {
   return inputs;
 }
 
-Value StatisticsBuilder::applyToMean(Value mean) {
-  for (const AffineStep &step : steps) {
+/// `value` times or plus what the step multiplies by or adds.
+Value StatisticsBuilder::apply(const AffineStep &step, Value value) {
+  auto create = [&](auto other) -> Value {
     if (step.isScale)
-      mean = step.operand
-                 ? MulOp::create(b, loc, mean, mapping.lookup(step.operand))
-                 : MulOp::create(b, loc, mean, step.scalar);
-    else
-      mean = step.operand
-                 ? AddOp::create(b, loc, mean, mapping.lookup(step.operand))
-                 : AddOp::create(b, loc, mean, step.scalar);
-  }
+      return MulOp::create(b, loc, value, other);
+    return AddOp::create(b, loc, value, other);
+  };
+  return step.operand ? create(mapping.lookup(step.operand))
+                      : create(step.scalar);
+}
+
+Value StatisticsBuilder::applyToMean(Value mean) {
+  for (const AffineStep &step : steps)
+    mean = apply(step, mean);
   return mean;
 }
 
 Value StatisticsBuilder::applyToVariance(Value variance) {
   for (const AffineStep &step : steps)
     for (unsigned twice = 0; step.isScale && twice != 2; ++twice)
-      variance = step.operand ? MulOp::create(b, loc, variance,
-                                              mapping.lookup(step.operand))
-                              : MulOp::create(b, loc, variance, step.scalar);
+      variance = apply(step, variance);
   return variance;
 }
 
@@ -121,9 +124,7 @@ Value StatisticsBuilder::createScale(Value inverse) {
   Value scale = inverse;
   for (const AffineStep &step : steps)
     if (step.isScale)
-      scale = step.operand
-                  ? MulOp::create(b, loc, scale, mapping.lookup(step.operand))
-                  : MulOp::create(b, loc, scale, step.scalar);
+      scale = apply(step, scale);
   Value weight = norm.getWeight();
   return weight ? MulOp::create(b, loc, scale, mapping.lookup(weight)) : scale;
 }

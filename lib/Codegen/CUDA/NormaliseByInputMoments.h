@@ -36,9 +36,6 @@ namespace mlir::tenon {
 ///   }
 FusedLinearOp normaliseByInputMoments(FusedLinearOp op, RewriterBase &rewriter);
 
-/// The matrix itself, of one that may have its split beside it.
-Value lookThroughSplit(Value operand);
-
 } // namespace mlir::tenon
 
 #endif // TENON_LIB_CODEGEN_CUDA_NORMALISEBYINPUTMOMENTS_H

@@ -11,6 +11,8 @@
 
 #include "PackedElements.h"
 
+#include "Constants.h"
+
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,10 +22,6 @@
 
 using namespace mlir;
 using namespace mlir::tenon;
-
-static Value createI32(ImplicitLocOpBuilder &builder, int32_t value) {
-  return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
-}
 
 /// A bf16 is the upper half of its f32. One instruction an element: LLVM's own
 /// extension of the upper element takes it to a lower half, and back.

@@ -37,6 +37,7 @@ private:
   Value count(Value part, unsigned counts);
 
   KernelFrame &frame;
+  KernelBuilder &b;
   ReductionEpilogueOp reduction;
   Type type;
   unsigned parts, columns;
@@ -67,7 +68,7 @@ unsigned getStoredSize(ReductionEpilogueOp reduction);
 /// are the pointers to which the first group writes the op's per-column
 /// results; null where not asked for.
 void emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
-              const ColumnStates &states, ArrayRef<Value> columnOutputs,
+              const StateBuffer &states, ArrayRef<Value> columnOutputs,
               ElementEmitter &emitter);
 
 /// At the end of a kernel that reduces: combines `reduced`, count and states of

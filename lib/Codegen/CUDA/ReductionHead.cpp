@@ -22,7 +22,7 @@ static SmallVector<Value> finish(KernelFrame &frame,
                                  ReductionEpilogueOp reduction, Value column,
                                  Value writes, ArrayRef<Value> state,
                                  ArrayRef<Value> columnOutputs) {
-  ImplicitLocOpBuilder &b = frame.b;
+  KernelBuilder &b = frame.b;
   Type type = getStateType(reduction);
   Value count = arith::SIToFPOp::create(b, type, frame.m);
   auto loadOperands = [&] {
@@ -35,7 +35,7 @@ static SmallVector<Value> finish(KernelFrame &frame,
   if (llvm::any_of(columnOutputs, [](Value output) { return !!output; })) {
     // Operands are loaded here and by no other group: an output may be the
     // buffer of an operand.
-    frame.emitIf(frame.both(frame.isZero(frame.group), writes), [&] {
+    frame.emitIf(b.both(b.equal(frame.group, 0), writes), [&] {
       SmallVector<Value> results = reduction.emitColumnResults(
           b, b.getLoc(), count, state, loadOperands());
       for (auto [output, result, value] :
@@ -48,26 +48,53 @@ static SmallVector<Value> finish(KernelFrame &frame,
   return reduction.emitFinish(b, b.getLoc(), count, state, loadOperands());
 }
 
+/// Shows all threads, through shared memory, what those of the first part
+/// finished of a column each.
+static void shareFinished(KernelFrame &frame, ReductionEpilogueOp reduction,
+                          Value isFirst, Value localColumn,
+                          ArrayRef<Value> finished, ElementEmitter &emitter) {
+  KernelBuilder &b = frame.b;
+  const KernelGeometry &geometry = frame.geometry;
+  Type type = getStateType(reduction);
+  unsigned columns = geometry.tileColumns(), numFinished = finished.size();
+  Value buffer = frame.allocateShared(type, int64_t(numFinished) * columns);
+  frame.emitIf(isFirst, [&] {
+    for (auto [index, value] : llvm::enumerate(finished))
+      storeLanes(b, buffer, b.add(localColumn, b.i32(index * columns)), type,
+                 value);
+  });
+  frame.barrier();
+
+  SmallVector<SmallVector<Value>> lanes(geometry.lanes);
+  Value first = b.mul(frame.threadX, b.i32(geometry.lanes));
+  for (unsigned index = 0; index != numFinished; ++index)
+    for (auto [lane, value] : llvm::enumerate(
+             loadLanes(b, buffer, b.add(first, b.i32(index * columns)), type,
+                       geometry.lanes)))
+      lanes[lane].push_back(value);
+  for (auto [lane, values] : llvm::enumerate(lanes))
+    emitter.setFinished(reduction, lane, values);
+}
+
 void tenon::emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
-                     const ColumnStates &states, ArrayRef<Value> columnOutputs,
+                     const StateBuffer &states, ArrayRef<Value> columnOutputs,
                      ElementEmitter &emitter) {
-  ImplicitLocOpBuilder &b = frame.b;
+  KernelBuilder &b = frame.b;
   const KernelGeometry &geometry = frame.geometry;
   Type type = getStateType(reduction);
   unsigned columns = geometry.tileColumns();
   unsigned parts = geometry.threads() / columns;
-  Value localColumn =
-      arith::RemUIOp::create(b, frame.thread, frame.i32(columns));
-  Value part = arith::DivUIOp::create(b, frame.thread, frame.i32(columns));
-  Value own = frame.add(frame.blockColumn, frame.toI64(localColumn));
-  Value inRange = frame.less(own, frame.i64(geometry.n));
-  Value column = arith::MinSIOp::create(b, own, frame.i64(geometry.n - 1));
+  Value localColumn = arith::RemUIOp::create(b, frame.thread, b.i32(columns));
+  Value part = arith::DivUIOp::create(b, frame.thread, b.i32(columns));
+  Value own = b.add(frame.blockColumn, b.toI64Signed(localColumn));
+  Value inRange = b.less(own, b.i64(geometry.n));
+  Value column = arith::MinSIOp::create(b, own, b.i64(geometry.n - 1));
 
   Value count =
-      states.rows ? frame.ceilDiv(frame.m, states.rows) : frame.groups;
-  StateWalk walk{frame,  reduction,         states,
-                 column, /*width=*/1,       frame.i64(0),
-                 count,  frame.toI64(part), parts};
+      states.rows ? emitCeilDiv(b, frame.m, states.rows) : frame.groups;
+  StateWalk walk{frame,  reduction,           states,
+                 column, /*width=*/1,         b.i64(0),
+                 count,  b.toI64Signed(part), parts};
   SmallVector<Value> walked = walk.emit();
   SharedStates shared(frame, reduction, type, parts, columns);
   shared.store(part, localColumn, /*width=*/1, walked[0],
@@ -77,26 +104,9 @@ void tenon::emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
   // All parts end the reduction, with one result: a branch around divisions and
   // roots would cost more than it saves.
   frame.barrier();
-  Value isFirst = frame.isZero(part);
+  Value isFirst = b.equal(part, 0);
   SmallVector<Value> finished = finish(
-      frame, reduction, column, frame.both(inRange, isFirst),
-      walk.moveBack(shared.load(frame.i32(0), localColumn, 1)), columnOutputs);
-  unsigned numFinished = finished.size();
-  Value buffer = frame.allocateShared(type, int64_t(numFinished) * columns);
-  frame.emitIf(isFirst, [&] {
-    for (auto [index, value] : llvm::enumerate(finished))
-      storeLanes(b, buffer, frame.add(localColumn, frame.i32(index * columns)),
-                 type, value);
-  });
-  frame.barrier();
-
-  SmallVector<SmallVector<Value>> lanes(geometry.lanes);
-  Value first = frame.mul(frame.threadX, frame.i32(geometry.lanes));
-  for (unsigned index = 0; index != numFinished; ++index)
-    for (auto [lane, value] : llvm::enumerate(
-             loadLanes(b, buffer, frame.add(first, frame.i32(index * columns)),
-                       type, geometry.lanes)))
-      lanes[lane].push_back(value);
-  for (auto [lane, values] : llvm::enumerate(lanes))
-    emitter.setFinished(reduction, lane, values);
+      frame, reduction, column, b.both(inRange, isFirst),
+      walk.moveBack(shared.load(b.i32(0), localColumn, 1)), columnOutputs);
+  shareFinished(frame, reduction, isFirst, localColumn, finished, emitter);
 }

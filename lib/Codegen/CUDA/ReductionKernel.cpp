@@ -19,7 +19,7 @@ namespace {
 class ReductionKernel {
 public:
   ReductionKernel(KernelFrame &frame, const EpiloguePhase &phase)
-      : frame(frame), phase(phase), reduction(phase.reduction),
+      : frame(frame), b(frame.b), phase(phase), reduction(phase.reduction),
         type(getStateType(reduction)), lanes(frame.geometry.lanes),
         emitter(frame.b, frame.pointers, frame.column, lanes) {}
 
@@ -37,31 +37,26 @@ public:
   }
 
 private:
-  ImplicitLocOpBuilder &builder() { return frame.b; }
-
   /// Count and states of this thread's rows. The last rows come first: they
   /// were written last, and are still in L2.
   SmallVector<Value> walkTiles() {
-    SmallVector<Value> initial{frame.real(type, 0.0)};
-    for (Value scalar : reduction.emitInit(builder(), builder().getLoc(), type))
+    SmallVector<Value> initial{b.real(type, 0.0)};
+    for (Value scalar : reduction.emitInit(b, b.getLoc(), type))
       initial.append(lanes, scalar);
     auto loop = scf::ForOp::create(
-        builder(), frame.group, frame.tiles, frame.groups, initial,
+        b, frame.group, frame.tiles, frame.groups, initial,
         [&](OpBuilder &, Location, Value index, ValueRange carried) {
-          OpBuilder::InsertionGuard guard(builder());
-          builder().setInsertionPointToEnd(index.getParentBlock());
-          Value last = frame.sub(frame.tiles, frame.i64(1));
-          scf::YieldOp::create(builder(),
-                               emitTile(frame.sub(last, index), carried));
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToEnd(index.getParentBlock());
+          Value last = b.sub(frame.tiles, b.i64(1));
+          scf::YieldOp::create(b, emitTile(b.sub(last, index), carried));
         });
     return loop.getResults();
   }
 
   /// A full tile at once, a ragged one row by row.
   SmallVector<Value> emitTile(Value tile, ValueRange carried) {
-    ImplicitLocOpBuilder &b = builder();
-    Value end = frame.mul(frame.add(tile, frame.i64(1)),
-                          frame.i64(frame.geometry.tileRows()));
+    Value end = b.mul(b.add(tile, b.i64(1)), b.i64(frame.geometry.tileRows()));
     Value full =
         arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, frame.m);
     auto branch = scf::IfOp::create(b, carried.getTypes(), full,
@@ -69,7 +64,7 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     SmallVector<Value> rows = frame.getRows(tile, frame.geometry.rows);
-    Value count = frame.real(type, frame.geometry.rows);
+    Value count = b.real(type, frame.geometry.rows);
     scf::YieldOp::create(b, addRows(rows, count, carried));
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, emitRaggedTile(tile, carried));
@@ -77,19 +72,18 @@ private:
   }
 
   SmallVector<Value> emitRaggedTile(Value tile, ValueRange carried) {
-    ImplicitLocOpBuilder &b = builder();
     Value first = frame.getRows(tile, 1)[0];
     auto loop = scf::ForOp::create(
-        b, frame.i64(0), frame.i64(frame.geometry.rows), frame.i64(1), carried,
+        b, b.i64(0), b.i64(frame.geometry.rows), b.i64(1), carried,
         [&](OpBuilder &, Location, Value index, ValueRange values) {
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPointToEnd(index.getParentBlock());
-          Value row = frame.add(
-              first, frame.mul(index, frame.i64(frame.geometry.threadsY)));
+          Value row =
+              b.add(first, b.mul(index, b.i64(frame.geometry.threadsY)));
           SmallVector<Value> added =
-              addRows(frame.clampRows(row), frame.real(type, 1.0), values);
+              addRows(frame.clampRows(row), b.real(type, 1.0), values);
           // A row beyond M is none.
-          Value exists = frame.less(row, frame.m);
+          Value exists = b.less(row, frame.m);
           for (auto [after, before] : llvm::zip(added, values))
             after = arith::SelectOp::create(b, exists, after, before);
           scf::YieldOp::create(b, added);
@@ -100,7 +94,6 @@ private:
   /// `carried` (count, then states) with a few rows more.
   SmallVector<Value> addRows(ArrayRef<Value> rows, Value count,
                              ValueRange carried) {
-    ImplicitLocOpBuilder &b = builder();
     emitter.beginRows(rows, phase.operands);
     unsigned size = reduction.getStateSize();
     SmallVector<Value> chunk(size * lanes);
@@ -120,6 +113,7 @@ private:
   }
 
   KernelFrame &frame;
+  KernelBuilder &b;
   const EpiloguePhase &phase;
   ReductionEpilogueOp reduction;
   Type type;

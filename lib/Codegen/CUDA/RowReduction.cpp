@@ -22,15 +22,9 @@ using namespace mlir::tenon;
 RowReduction::RowReduction(KernelBuilder &b, LLVM::LLVMFuncOp function,
                            Value thread, unsigned warps)
     : b(b), thread(thread), warps(warps) {
-  if (warps == 1)
-    return;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(function);
-  shared = LLVM::GlobalOp::create(
-      b, LLVM::LLVMArrayType::get(b.getI32Type(), 2 * warps),
-      /*isConstant=*/false, LLVM::Linkage::Internal,
-      (function.getName() + "_shared").str(), /*value=*/Attribute(),
-      /*alignment=*/16, static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
+  if (warps != 1)
+    shared =
+        createSharedArray(b, function, "_shared", b.getI32Type(), 2 * warps);
 }
 
 Value RowReduction::emit(Value value, bool isSum) {

@@ -55,24 +55,24 @@ SmallVector<Value> tenon::combineStates(KernelFrame &frame,
 // at first, then half as many, and so on.
 SharedStates::SharedStates(KernelFrame &frame, ReductionEpilogueOp reduction,
                            Type type, unsigned parts, unsigned columns)
-    : frame(frame), reduction(reduction), type(type), parts(parts),
+    : frame(frame), b(frame.b), reduction(reduction), type(type), parts(parts),
       columns(columns),
       buffer(frame.allocateShared(
           type, int64_t(parts) * reduction.getStateSize() * columns)),
       countBuffer(frame.allocateShared(type, int64_t(2) * parts)) {}
 
 Value SharedStates::offset(Value part, unsigned scalar, Value column) {
-  Value row = frame.add(frame.mul(part, frame.i32(reduction.getStateSize())),
-                        frame.i32(scalar));
-  return frame.add(frame.mul(row, frame.i32(columns)), column);
+  Value row =
+      b.add(b.mul(part, b.i32(reduction.getStateSize())), b.i32(scalar));
+  return b.add(b.mul(row, b.i32(columns)), column);
 }
 
 void SharedStates::store(Value part, Value column, unsigned width, Value count,
                          ArrayRef<Value> states) {
   for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar)
-    storeLanes(frame.b, buffer, offset(part, scalar, column), type,
+    storeLanes(b, buffer, offset(part, scalar, column), type,
                states.slice(scalar * width, width));
-  storeLanes(frame.b, countBuffer, part, type, count);
+  storeLanes(b, countBuffer, part, type, count);
 }
 
 SmallVector<Value> SharedStates::load(Value part, Value column,
@@ -81,35 +81,34 @@ SmallVector<Value> SharedStates::load(Value part, Value column,
   for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar)
     llvm::append_range(
         states,
-        loadLanes(frame.b, buffer, offset(part, scalar, column), type, width));
+        loadLanes(b, buffer, offset(part, scalar, column), type, width));
   return states;
 }
 
 Value SharedStates::count(Value part, unsigned counts) {
-  return loadLanes(frame.b, countBuffer, frame.add(part, frame.i32(counts)),
-                   type, 1)[0];
+  return loadLanes(b, countBuffer, b.add(part, b.i32(counts)), type, 1)[0];
 }
 
 void SharedStates::combinePair(Value part, unsigned stride, unsigned counts,
                                Value column, unsigned width) {
-  Value other = frame.add(part, frame.i32(stride));
+  Value other = b.add(part, b.i32(stride));
   Value lhsCount = count(part, counts), rhsCount = count(other, counts);
   SmallVector<Value> sum =
       combineStates(frame, reduction, lhsCount, load(part, column, width),
                     rhsCount, load(other, column, width), width);
   for (unsigned scalar = 0; scalar != reduction.getStateSize(); ++scalar)
-    storeLanes(frame.b, buffer, offset(part, scalar, column), type,
+    storeLanes(b, buffer, offset(part, scalar, column), type,
                ArrayRef(sum).slice(scalar * width, width));
-  Value total = arith::AddFOp::create(frame.b, lhsCount, rhsCount);
-  storeLanes(frame.b, countBuffer,
-             frame.add(part, frame.i32(counts + 2 * stride)), type, total);
+  Value total = arith::AddFOp::create(b, lhsCount, rhsCount);
+  storeLanes(b, countBuffer, b.add(part, b.i32(counts + 2 * stride)), type,
+             total);
 }
 
 void SharedStates::combine(Value part, Value column, unsigned width) {
   unsigned counts = 0;
   for (unsigned stride = parts / 2; stride != 0; stride /= 2) {
     frame.barrier();
-    frame.emitIf(frame.less(part, frame.i32(stride)),
+    frame.emitIf(b.less(part, b.i32(stride)),
                  [&] { combinePair(part, stride, counts, column, width); });
     counts += 2 * stride;
   }
@@ -118,24 +117,23 @@ void SharedStates::combine(Value part, Value column, unsigned width) {
 void tenon::storeGroupState(
     KernelFrame &frame, ReductionEpilogueOp reduction, ArrayRef<Value> reduced,
     llvm::function_ref<SmallVector<Value>(ArrayRef<Value>)> finish) {
+  KernelBuilder &b = frame.b;
   const KernelGeometry &geometry = frame.geometry;
   Type type = getStateType(reduction);
   unsigned lanes = geometry.lanes, size = getStoredSize(reduction);
   SharedStates shared(frame, reduction, type, geometry.threadsY,
                       geometry.tileColumns());
-  Value local = frame.mul(frame.threadX, frame.i32(lanes));
+  Value local = b.mul(frame.threadX, b.i32(lanes));
   shared.store(frame.threadY, local, lanes, reduced[0], reduced.drop_front());
   shared.combine(frame.threadY, local, lanes);
-  Value stores = frame.both(frame.isZero(frame.threadY), frame.columnInRange);
+  Value stores = b.both(b.equal(frame.threadY, 0), frame.columnInRange);
   frame.emitIf(stores, [&] {
     SmallVector<Value> states =
         finish(shared.load(frame.threadY, local, lanes));
     for (unsigned scalar = 0; scalar != size; ++scalar) {
-      Value row =
-          frame.add(frame.mul(frame.group, frame.i64(size)), frame.i64(scalar));
-      Value offset =
-          frame.add(frame.mul(row, frame.i64(geometry.n)), frame.column);
-      storeLanes(frame.b, frame.state, offset, type,
+      Value row = b.add(b.mul(frame.group, b.i64(size)), b.i64(scalar));
+      Value offset = b.add(b.mul(row, b.i64(geometry.n)), frame.column);
+      storeLanes(b, frame.state, offset, type,
                  ArrayRef(states).slice(scalar * lanes, lanes));
     }
   });

@@ -22,23 +22,24 @@ static constexpr int64_t kBatch = 4;
 /// How many rows group `index` of the phase before has reduced: it took tiles
 /// `tiles - 1 - index`, `- groups`, ..., of which the last one may be ragged.
 static Value countGroupRows(KernelFrame &frame, Value index) {
-  Value tileRows = frame.i64(frame.geometry.tileRows());
-  Value before = frame.sub(frame.tiles, index);
-  Value own = frame.ceilDiv(before, frame.groups);
-  Value rows = frame.mul(own, tileRows);
-  Value missing = frame.sub(frame.mul(frame.tiles, tileRows), frame.m);
-  Value ragged = arith::SelectOp::create(frame.b, frame.isZero(index), missing,
-                                         frame.i64(0));
-  return frame.sub(rows, ragged);
+  KernelBuilder &b = frame.b;
+  Value tileRows = b.i64(frame.geometry.tileRows());
+  Value before = b.sub(frame.tiles, index);
+  Value own = emitCeilDiv(b, before, frame.groups);
+  Value rows = b.mul(own, tileRows);
+  Value missing = b.sub(b.mul(frame.tiles, tileRows), frame.m);
+  Value ragged =
+      arith::SelectOp::create(b, b.equal(index, 0), missing, b.i64(0));
+  return b.sub(rows, ragged);
 }
 
 /// How many rows a state has: the last one of moments may have fewer.
 Value StateWalk::countRows(Value index) {
-  ImplicitLocOpBuilder &b = frame.b;
+  KernelBuilder &b = frame.b;
   Value rows;
   if (states.rows)
-    rows = arith::MinSIOp::create(
-        b, states.rows, frame.sub(frame.m, frame.mul(index, states.rows)));
+    rows = arith::MinSIOp::create(b, states.rows,
+                                  b.sub(frame.m, b.mul(index, states.rows)));
   else
     rows = countGroupRows(frame, index);
   return arith::SIToFPOp::create(b, getStateType(reduction), rows);
@@ -46,15 +47,14 @@ Value StateWalk::countRows(Value index) {
 
 /// Stored ones.
 SmallVector<Value> StateWalk::load(Value index) {
+  KernelBuilder &b = frame.b;
   Type type = getStateType(reduction);
-  Value size = frame.i64(getStoredSize(reduction));
+  Value size = b.i64(getStoredSize(reduction));
   SmallVector<Value> state;
   for (unsigned scalar = 0; scalar != getStoredSize(reduction); ++scalar) {
-    Value row = frame.add(frame.mul(index, size), frame.i64(scalar));
-    Value offset =
-        frame.add(frame.mul(row, frame.i64(frame.geometry.n)), column);
-    llvm::append_range(state,
-                       loadLanes(frame.b, states.buffer, offset, type, width));
+    Value row = b.add(b.mul(index, size), b.i64(scalar));
+    Value offset = b.add(b.mul(row, b.i64(frame.geometry.n)), column);
+    llvm::append_range(state, loadLanes(b, states.buffer, offset, type, width));
   }
   return state;
 }
@@ -99,9 +99,9 @@ SmallVector<Value> StateWalk::getStored(ArrayRef<Value> moved) {
 
 /// The same for all parts. Where there is no state, none is loaded.
 void StateWalk::loadOrigins() {
-  ImplicitLocOpBuilder &b = frame.b;
+  KernelBuilder &b = frame.b;
   SmallVector<Type> types(width, getStateType(reduction));
-  auto branch = scf::IfOp::create(b, types, frame.less(begin, end),
+  auto branch = scf::IfOp::create(b, types, b.less(begin, end),
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   auto yield = [&](ArrayRef<Value> states) {
@@ -126,12 +126,12 @@ SmallVector<Value> StateWalk::getEmpty() {
 }
 
 SmallVector<Value> StateWalk::emit() {
-  ImplicitLocOpBuilder &b = frame.b;
+  KernelBuilder &b = frame.b;
   loadOrigins();
   SmallVector<Value> initial = getEmpty();
-  initial.insert(initial.begin(), frame.real(getStateType(reduction), 0.0));
+  initial.insert(initial.begin(), b.real(getStateType(reduction), 0.0));
   auto loop = scf::ForOp::create(
-      b, frame.add(begin, part), end, frame.i64(parts * kBatch), initial,
+      b, b.add(begin, part), end, b.i64(parts * kBatch), initial,
       [&](OpBuilder &, Location, Value first, ValueRange carried) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(first.getParentBlock());
@@ -142,23 +142,23 @@ SmallVector<Value> StateWalk::emit() {
 
 /// A batch is loaded together; states beyond the end are empty.
 SmallVector<Value> StateWalk::emitBatch(Value first, ValueRange carried) {
-  ImplicitLocOpBuilder &b = frame.b;
+  KernelBuilder &b = frame.b;
   Type type = getStateType(reduction);
   SmallVector<Value> counts;
   SmallVector<SmallVector<Value>> loaded;
   SmallVector<Value> empty = getEmpty(), down;
   for (Value origin : origins)
     down.push_back(arith::NegFOp::create(b, origin));
-  Value last = frame.sub(end, frame.i64(1));
+  Value last = b.sub(end, b.i64(1));
   for (int64_t i = 0; i != kBatch; ++i) {
-    Value index = frame.add(first, frame.i64(i * parts));
+    Value index = b.add(first, b.i64(i * parts));
     Value clamped = arith::MinSIOp::create(b, index, last);
-    Value exists = frame.less(index, end);
+    Value exists = b.less(index, end);
     loaded.push_back(loadMoved(clamped, down));
     for (auto [scalar, none] : llvm::zip(loaded.back(), empty))
       scalar = arith::SelectOp::create(b, exists, scalar, none);
     counts.push_back(arith::SelectOp::create(b, exists, countRows(clamped),
-                                             frame.real(type, 0.0)));
+                                             b.real(type, 0.0)));
   }
   Value count = carried[0];
   SmallVector<Value> state(carried.drop_front());

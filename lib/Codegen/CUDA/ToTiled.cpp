@@ -14,6 +14,7 @@
 #include "ElementwiseToEpilogue.h"
 #include "NormaliseByInputMoments.h"
 #include "RestEpilogue.h"
+#include "SplitOperands.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
@@ -133,23 +134,6 @@ static ValueRange getEpilogueInputs(LinearOp op) {
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
-
-Value tenon::lookThroughSplit(Value operand) {
-  auto split = operand.getDefiningOp<WithSplitOp>();
-  return split ? lookThroughSplit(split.getX()) : operand;
-}
-
-/// The halves and factors of `operand`: those beside it, or new ones.
-static std::pair<Value, Value> getSplit(Value operand, unsigned parts,
-                                        Location loc, OpBuilder &builder) {
-  auto type = cast<RankedTensorType>(operand.getType());
-  auto known = operand.getDefiningOp<WithSplitOp>();
-  if (known && known.getHalves().getType().getDimSize(1) ==
-                   SplitOp::getNumColumns(type.getDimSize(1), parts))
-    return {known.getHalves(), known.getFactors()};
-  auto split = SplitOp::create(builder, loc, lookThroughSplit(operand), parts);
-  return {split.getHalves(), split.getFactors()};
-}
 
 /// A tiled op that multiplies `x` and `w` for `op`, without its region.
 template <typename OpTy>

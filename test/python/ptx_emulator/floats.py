@@ -11,7 +11,6 @@ from .rounding import f64_to_f32_odd, fma64, fma_f64, round_down
 
 WIDTH = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "f16x2": 32, "bf16x2": 32}
 NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF}
-TINY = {np.float16: 2.0**-14, np.float32: 2.0**-126, np.float64: 2.0**-1022}
 
 
 def is_float(type_name: str) -> bool:

@@ -12,7 +12,6 @@ from .memory import (
     PARAMETER_WINDOW,
     RANK_SHIFT,
     SHARED_BASE,
-    SHARED_WINDOW,
     GlobalMemory,
     Memory,
 )
@@ -206,7 +205,3 @@ class Grid:
     def fail_stuck(self, running: list[Block]) -> None:
         lines = [line for block in running for unit in block.units for line in unit.positions()]
         raise PtxError(f"{self.kernel.name} is stuck:\n  " + "\n  ".join(lines[:40]))
-
-    def generic_shared(self, addresses: np.ndarray) -> np.ndarray:
-        """Tell which generic addresses are in shared memory."""
-        return (addresses >= SHARED_WINDOW) & (addresses < SHARED_WINDOW + (1 << 40))

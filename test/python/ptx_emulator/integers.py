@@ -11,7 +11,6 @@ from .parser import get_bits
 from .program import Instruction, PtxError, Register, Symbol, Vector
 
 WIDER = {np.int16: np.int32, np.uint16: np.uint32, np.int32: np.int64, np.uint32: np.uint64}
-KNOWN_MODIFIERS = {"lo", "uni", "sync", "aligned", "wrap", "clamp"}
 
 
 def simple(item: Instruction, grid, dtype: type, function, result_bits: int | None = None):

@@ -11,6 +11,7 @@
 
 #include "InputMoments.h"
 
+#include "../Constants.h"
 #include "../ElementEmitter.h"
 #include "../HostValues.h"
 
@@ -38,9 +39,6 @@ private:
 
   void launch(StringRef kind, Emitter *emit, Value blocks, int64_t threads,
               ArrayRef<Value> arguments);
-  Value i64(int64_t value) {
-    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
-  }
 
   ProductMomentsOp op;
   gpu::GPUModuleOp module;
@@ -67,23 +65,23 @@ void ProductMomentsLowering::launch(StringRef kind, Emitter *emit, Value blocks,
 void ProductMomentsLowering::run() {
   const MomentsGeometry &g = geometry;
   m = createRowCount(b, op.getX());
-  Value stages = emitCeilDiv(b, m, i64(MomentsGeometry::kGramRows));
-  groups = arith::MinSIOp::create(b, stages, i64(g.maxGroups()));
-  groups = arith::MaxSIOp::create(b, groups, i64(1));
+  Value stages = emitCeilDiv(b, m, createI64(b, MomentsGeometry::kGramRows));
+  groups = arith::MinSIOp::create(b, stages, createI64(b, g.maxGroups()));
+  groups = arith::MaxSIOp::create(b, groups, createI64(b, 1));
   Type f64 = b.getF64Type();
   Value states = createTemporary(
       b, MemRefType::get({g.maxGroups(), g.stateElements()}, f64));
   Value state = createTemporary(b, MemRefType::get(g.stateElements(), f64));
   launch("gram", emitGramKernel,
-         arith::MulIOp::create(b, groups, i64(g.tiles())),
+         arith::MulIOp::create(b, groups, createI64(b, g.tiles())),
          32 * MomentsGeometry::kGramWarps, {op.getX(), states});
   launch("add_states", emitAddStatesKernel,
-         i64(g.stateElements() / MomentsGeometry::kElements),
+         createI64(b, g.stateElements() / MomentsGeometry::kElements),
          MomentsGeometry::kElements * MomentsGeometry::kParts, {states, state});
   SmallVector<Value> arguments{op.getX(), op.getW(), state};
   llvm::append_range(arguments, op.getOutputs());
   launch("column_moments", emitColumnMomentsKernel,
-         i64(llvm::divideCeil(g.n, g.rows())),
+         createI64(b, llvm::divideCeil(g.n, g.rows())),
          32 * MomentsGeometry::kColumnWarps, arguments);
   op.erase();
 }

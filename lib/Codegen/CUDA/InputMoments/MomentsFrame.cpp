@@ -74,16 +74,8 @@ Value MomentsFrame::loadInput(Value matrix, Value row, Value column) {
 }
 
 Value MomentsFrame::allocateShared(StringRef suffix, int64_t count) {
-  LLVM::GlobalOp global;
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(function);
-    global = LLVM::GlobalOp::create(
-        b, LLVM::LLVMArrayType::get(b.getF64Type(), count),
-        /*isConstant=*/false, LLVM::Linkage::Internal,
-        (function.getName() + suffix).str(), /*value=*/Attribute(),
-        /*alignment=*/16, static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
-  }
+  LLVM::GlobalOp global =
+      createSharedArray(b, function, suffix, b.getF64Type(), count);
   return LLVM::AddressOfOp::create(b, global);
 }
 

@@ -31,8 +31,7 @@ FmaProduct::FmaProduct(TiledFrame &frame) : frame(frame), b(frame.b) {
                  b.shiftLeft(getSwizzle(b, geometry.rowBytes, row), 4));
   };
   offsetOfX = getOffset(b.add(frame.warpRow, b.shiftRight(frame.lane, 2)));
-  offsetOfW = b.add(getOffset(b.add(frame.warpColumn,
-                                    b.shiftLeft(b.bitAnd(frame.lane, 3), 1))),
+  offsetOfW = b.add(getOffset(b.add(frame.warpColumn, frame.getLanePair())),
                     geometry.tileM * geometry.rowBytes);
 }
 

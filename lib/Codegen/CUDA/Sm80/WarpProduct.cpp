@@ -64,12 +64,7 @@ SmallVector<Value> WarpProduct::load(Value stage, unsigned step,
       b.offset(LLVM::IntToPtrOp::create(b, stage.getType(),
                                         b.bitXor(address, 32 * chunks)),
                block * 16 * frame.geometry.rowBytes);
-  SmallVector<Type> types(4, b.getI32Type());
-  auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
-  Value loaded = NVVM::LdMatrixOp::create(
-      b, type, pointer, /*num=*/4, NVVM::MMALayout::row,
-      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
-      NVVM::LdStMatrixEltType::B16);
+  Value loaded = b.loadMatrices(pointer, /*count=*/4, NVVM::MMALayout::row);
   SmallVector<Value> registers;
   for (int64_t i = 0; i != 4; ++i) {
     registers.push_back(LLVM::ExtractValueOp::create(b, loaded, i));

@@ -16,7 +16,8 @@
 
 namespace mlir::tenon {
 
-/// In the order in which a tile meets them:
+/// What a warpgroup does for a tile beside its products, and beside those of
+/// the next tile. Its functions are in the order in which a tile meets them.
 class DeferredEpilogue {
 public:
   virtual ~DeferredEpilogue() = default;

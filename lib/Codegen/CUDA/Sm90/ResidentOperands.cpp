@@ -89,7 +89,7 @@ void ResidentEpilogue::storeStaged() {
 /// Tells `emitter` the operands of this thread's two columns of a block of 8.
 void ResidentEpilogue::setStaged(ElementEmitter &emitter, int64_t block) {
   constexpr unsigned lanes = 2;
-  Value inTile = b.add(b.shiftLeft(b.bitAnd(frame.lane, 3), 1), 8 * block);
+  Value inTile = b.add(frame.getLanePair(), 8 * block);
   for (auto [index, operand] : llvm::enumerate(staged)) {
     SmallVector<Value> values =
         loadLanes(b, getStaged(index, inTile), b.i64(0), b.getF32Type(), lanes);

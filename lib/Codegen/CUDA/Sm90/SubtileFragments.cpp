@@ -49,12 +49,8 @@ Value SubtileFragments::getPointer(int64_t byte) {
 /// Two blocks of 16 bits: in each the upper 8 rows, then the lower.
 void SubtileFragments::loadMatrices(unsigned pair,
                                     SmallVectorImpl<Value> &elements) {
-  auto type = LLVM::LLVMStructType::getLiteral(
-      b.getContext(), SmallVector<Type>(4, b.getI32Type()));
-  Value loaded = NVVM::LdMatrixOp::create(
-      b, type, getPointer(32 * pair), /*num=*/4, NVVM::MMALayout::row,
-      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
-      NVVM::LdStMatrixEltType::B16);
+  Value loaded =
+      b.loadMatrices(getPointer(32 * pair), /*count=*/4, NVVM::MMALayout::row);
   elements.append(extendWords(b, loaded, tensor.elementType));
 }
 
@@ -99,9 +95,6 @@ void SubtileFragments::store(unsigned block, ArrayRef<Value> elements) {
   }
   if (words.size() != 4)
     return;
-  NVVM::StMatrixOp::create(b, getPointer(32 * (block / 2)), words,
-                           NVVM::MMALayout::row,
-                           NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
-                           NVVM::LdStMatrixEltType::B16);
+  b.storeMatrices(getPointer(32 * (block / 2)), words, NVVM::MMALayout::row);
   words.clear();
 }

@@ -53,7 +53,7 @@ Value SwappedFragments::getFirstOfMatrices(TiledFrame &frame) {
 /// neighbouring chunks.
 Value SwappedFragments::getFirstElement(TiledFrame &frame) {
   Value warp = b.bitAnd(frame.warp, 3);
-  Value row = b.shiftLeft(b.bitAnd(frame.lane, 3), 1);
+  Value row = frame.getLanePair();
   Value column = b.shiftRight(frame.lane, 2);
   Value chunk =
       b.bitOr(b.shiftLeft(b.bitAnd(warp, 1), 2), b.shiftRight(column, 2));
@@ -79,12 +79,8 @@ Value SwappedFragments::getElement(unsigned block, unsigned index) {
 void SwappedFragments::loadMatrices(unsigned block,
                                     SmallVectorImpl<Value> &elements) {
   unsigned count = block + 1 == numBlocks ? 2 : 4;
-  auto type = LLVM::LLVMStructType::getLiteral(
-      b.getContext(), SmallVector<Type>(count, b.getI32Type()));
-  Value loaded = NVVM::LdMatrixOp::create(
-      b, type, getMatrices(block), count, NVVM::MMALayout::col,
-      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
-      NVVM::LdStMatrixEltType::B16);
+  Value loaded =
+      b.loadMatrices(getMatrices(block), count, NVVM::MMALayout::col);
   elements.append(extendWords(b, loaded, tensor.elementType));
 }
 
@@ -103,10 +99,7 @@ SmallVector<Value> SwappedFragments::load() {
 
 /// Those of `block`, and of the one before where that is not written yet.
 void SwappedFragments::storeMatrices(unsigned block) {
-  NVVM::StMatrixOp::create(b, getMatrices(block / 2 * 2), words,
-                           NVVM::MMALayout::col,
-                           NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
-                           NVVM::LdStMatrixEltType::B16);
+  b.storeMatrices(getMatrices(block / 2 * 2), words, NVVM::MMALayout::col);
   words.clear();
 }
 

@@ -12,8 +12,8 @@
 #include "SwappedResident.h"
 
 #include "../PackedElements.h"
-#include "ColumnStates.h"
 #include "Mbarrier.h"
+#include "SwappedStates.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -97,7 +97,7 @@ SmallVector<ReductionState>
 SwappedResident::reduceColumns(const WorkItem &item, ValueRange elements) {
   const TileGeometry &geometry = frame.geometry;
   SmallVector<ReductionState> states;
-  ColumnStates columns(frame, reduction, item);
+  SwappedStates columns(frame, reduction, item);
   for (int64_t column = 0; column != getNumColumns(geometry); ++column) {
     SmallVector<Value> ofColumn;
     for (int64_t row = 0; row != getNumRows(geometry); ++row)

@@ -27,7 +27,7 @@ SwappedEpilogue::Subtile::Subtile(SwappedEpilogue &epilogue,
   int64_t perColumn = frame.geometry.tileM / epilogue.rows;
   firstColumn = number / perColumn * kColumns;
   Value firstRow = b.add(b.add(item.row, number % perColumn * epilogue.rows),
-                         b.shiftLeft(b.bitAnd(frame.lane, 3), 1));
+                         frame.getLanePair());
   for (int64_t block = 0; block != epilogue.rows; block += kBlockRows)
     for (unsigned i = 0; i != kRows; ++i)
       rows.push_back(b.add(firstRow, block + i));

@@ -24,8 +24,8 @@ struct TensorMapUse {
 };
 
 /// The tensor maps of a kernel, in the order of its first arguments: x, w, and
-/// where TmaEpilogue.h finishes its tiles, the epilogue's [M, N] operands and
-/// the results.
+/// where TMA copies what the epilogue reads and writes (TmaEpilogue.h,
+/// SwappedEpilogue.h), its [M, N] operands and the results.
 SmallVector<TensorMapUse> getTensorMaps(TiledLinearOp op,
                                         const TileGeometry &geometry);
 

@@ -44,7 +44,7 @@ void TmaEpilogue::prepareBlock(const WorkItem &item, int64_t block) {
   if (block >= static_cast<int64_t>(emitters.size()))
     return;
   int64_t inTile = block % (frame.geometry.tileN / 8) * 8;
-  Value inBlock = b.shiftLeft(b.bitAnd(frame.lane, 3), 1);
+  Value inBlock = frame.getLanePair();
   Value column = b.add(item.column, inBlock);
   if (frame.geometry.hasRaggedColumns())
     column =
@@ -97,8 +97,8 @@ TmaEpilogue::Subtile::Subtile(TmaEpilogue &epilogue, const WorkItem &item,
                          epilogue.copies.getBuffer(result, number));
 }
 
-/// Loads the operands that differ from row to row.
-/// The same values are for all subtiles side by side.
+/// Loads the operands that differ from row to row, once for all subtiles that
+/// are side by side.
 void TmaEpilogue::Subtile::loadRows() {
   if (epilogue.keepsValues && number % subtiles.perRow != 0)
     return;

@@ -14,16 +14,12 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Named barriers 0 to 2, 5 and 6 are TiledFrame's; these are the first
-/// warpgroup's and the second's, on which each waits for the other.
-static constexpr int64_t kFirstBarrier = 3;
-
 void WarpgroupOrder::take() {
   b.ptx("bar.sync $0, 256;", "r,~{memory}",
-        b.add(frame.warpgroup, kFirstBarrier - 1));
+        b.add(frame.warpgroup, kOrderBarrier - 1));
 }
 
 void WarpgroupOrder::pass() {
   b.ptx("bar.arrive $0, 256;", "r,~{memory}",
-        b.sub(b.i32(kFirstBarrier + 2), frame.warpgroup));
+        b.sub(b.i32(kOrderBarrier + 2), frame.warpgroup));
 }

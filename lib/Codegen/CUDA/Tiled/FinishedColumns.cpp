@@ -102,6 +102,6 @@ void FinishedColumns::set(ElementEmitter &emitter, Value inTile,
 
 void FinishedColumns::setFragment(ElementEmitter &emitter,
                                   int64_t inTile) const {
-  Value own = b.shiftLeft(b.bitAnd(frame.lane, 3), 1);
+  Value own = frame.getLanePair();
   set(emitter, b.add(own, inTile), kLanes);
 }

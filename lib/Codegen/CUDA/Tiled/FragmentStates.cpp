@@ -148,7 +148,7 @@ FragmentStates::exchange(ArrayRef<ReductionState> columns, unsigned step) {
 
 SmallVector<Value> FragmentStates::reduce(ValueRange elements, int64_t group) {
   constexpr int64_t each = kColumns / 4;
-  Value inBlock = b.shiftLeft(b.bitAnd(frame.lane, 3), 1);
+  Value inBlock = frame.getLanePair();
   SmallVector<ReductionState> columns;
   for (int64_t i = 0; i != each; i += kLanes) {
     int64_t block = (group * each + i) / kLanes;
@@ -166,6 +166,6 @@ SmallVector<Value> FragmentStates::reduce(ValueRange elements, int64_t group) {
 Value FragmentStates::getColumn() {
   // Bits 4 and 3 have chosen the block of 8 columns, bit 2 one of its two.
   Value block = b.shiftLeft(b.shiftRight(frame.lane, 3), 3);
-  Value pair = b.shiftLeft(b.bitAnd(frame.lane, 3), 1);
+  Value pair = frame.getLanePair();
   return b.add(b.add(block, pair), b.bitAnd(b.shiftRight(frame.lane, 2), 1));
 }

@@ -11,6 +11,7 @@
 
 #include "TiledKernel.h"
 
+#include "../Constants.h"
 #include "../ElementEmitter.h"
 #include "../EpilogueKernels.h"
 #include "../HostValues.h"
@@ -53,9 +54,6 @@ private:
     launch(geometry, emitKernel(geometry));
   }
   Value createWork(const TileGeometry &geometry);
-  Value i64(int64_t value) {
-    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
-  }
 
   TiledLinearOp op;
   gpu::GPUModuleOp module;
@@ -68,19 +66,19 @@ private:
 /// How many blocks have something to do.
 Value TiledLowering::createWork(const TileGeometry &geometry) {
   Value tiles = arith::MulIOp::create(
-      b, emitCeilDiv(b, m, i64(geometry.unitM())),
-      i64(geometry.columnUnits() * geometry.clusterBlocks()));
+      b, emitCeilDiv(b, m, createI64(b, geometry.unitM())),
+      createI64(b, geometry.columnUnits() * geometry.clusterBlocks()));
   int64_t parts = 1;
   if (geometry.schedule.getStreamK())
     parts = std::max<int64_t>(1, geometry.kTiles() / kMinKTiles);
-  Value work = arith::MulIOp::create(b, tiles, i64(parts));
+  Value work = arith::MulIOp::create(b, tiles, createI64(b, parts));
   if (!ShapedType::isDynamic(geometry.m))
     return work;
   // Static extents are limited where tiled is chosen. The runtime refuses a
   // negative grid.
-  Value fits =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, m, i64(kMaxExtent));
-  return arith::SelectOp::create(b, fits, work, i64(-1));
+  Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, m,
+                                     createI64(b, kMaxExtent));
+  return arith::SelectOp::create(b, fits, work, createI64(b, -1));
 }
 
 LLVM::LLVMFuncOp TiledLowering::emitKernel(const TileGeometry &geometry) {
@@ -102,10 +100,9 @@ void TiledLowering::launch(const TileGeometry &geometry,
     maps.push_back(use.map);
   }
   llvm::append_range(arguments, op.getOperands());
-  arguments.append({m, /*token=*/i64(0)});
+  arguments.append({m, /*token=*/createI64(b, 0)});
   Value work = createWork(geometry);
-  Value shared = arith::ConstantOp::create(
-      b, b.getI32IntegerAttr(getSharedBytes(geometry.schedule)));
+  Value shared = createI32(b, getSharedBytes(geometry.schedule));
   gpu::LaunchFuncOp launch =
       createLaunch(b, kernel, work, geometry.blockThreads(), shared, arguments);
   launch->setAttr(TenonDialect::kPersistentAttr,
@@ -163,13 +160,12 @@ LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
   Value buffer = findReducedBuffer(op);
   if (!buffer)
     buffer = createTemporary(b, getReducedType(op));
-  auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
-                                  /*withElseRegion=*/true);
-  b.setInsertionPointToStart(branch.thenBlock());
-  emitAndLaunch(geometry);
-  b.setInsertionPointToStart(branch.elseBlock());
-  SeparateReduction separate =
-      createSeparateReduction(b, op, buffer, /*moments=*/{});
+  SeparateReduction separate;
+  emitIfAligned(
+      b, op.getOperands(), [&] { emitAndLaunch(geometry); },
+      [&] {
+        separate = createSeparateReduction(b, op, buffer, /*moments=*/{});
+      });
   op.erase();
   TiledLowering(separate.product, module, kernels).runUnaligned();
   return lowerEpilogue(separate.rest, module, kernels);
@@ -184,15 +180,15 @@ Value TiledLowering::createFits(const TileGeometry &geometry,
                          {FlatSymbolRefAttr::get(kernel.getNameAttr())}),
       geometry.blockThreads(), getSharedBytes(geometry.schedule),
       geometry.clusterBlocks());
-  resident =
-      arith::MinSIOp::create(b, resident, i64(getMaxBlocks(geometry.schedule)));
-  Value needed =
-      arith::MulIOp::create(b, emitCeilDiv(b, m, i64(geometry.unitM())),
-                            i64(geometry.clusterBlocks()));
+  resident = arith::MinSIOp::create(
+      b, resident, createI64(b, getMaxBlocks(geometry.schedule)));
+  Value needed = arith::MulIOp::create(
+      b, emitCeilDiv(b, m, createI64(b, geometry.unitM())),
+      createI64(b, geometry.clusterBlocks()));
   Value fits =
       arith::CmpIOp::create(b, arith::CmpIPredicate::sle, needed, resident);
   Value hasRows =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, m, i64(0));
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, m, createI64(b, 0));
   return arith::AndIOp::create(b, fits, hasRows);
 }
 
@@ -204,9 +200,11 @@ LogicalResult TiledLowering::runResidentIfItFits(const TileGeometry &geometry) {
     buffer = createTemporary(b, getReducedType(op), rows);
   MemRefType momentsType = getMomentsType(op);
   auto reduced = EpilogueOp::getTensorType(buffer.getType());
-  Value blocks = emitCeilDiv(b, m, i64(op.getSchedule().getMomentRows()));
+  Value blocks =
+      emitCeilDiv(b, m, createI64(b, op.getSchedule().getMomentRows()));
   blocks = arith::MulIOp::create(
-      b, blocks, i64(MomentsOp::getNumScalars(reduced.getElementType())));
+      b, blocks,
+      createI64(b, MomentsOp::getNumScalars(reduced.getElementType())));
   Value moments = createTemporary(
       b, momentsType,
       ValueRange{arith::IndexCastOp::create(b, b.getIndexType(), blocks)});
@@ -236,12 +234,9 @@ LogicalResult TiledLowering::run() {
     op.erase();
     return success();
   }
-  auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
-                                  /*withElseRegion=*/true);
-  b.setInsertionPointToStart(branch.thenBlock());
-  emitAndLaunch(aligned);
-  b.setInsertionPointToStart(branch.elseBlock());
-  emitAndLaunch(unaligned);
+  emitIfAligned(
+      b, op.getOperands(), [&] { emitAndLaunch(aligned); },
+      [&] { emitAndLaunch(unaligned); });
   op.erase();
   return success();
 }

@@ -14,10 +14,10 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Of the threads that multiply and the warp that clears. Barriers 3 to 6 are
-/// of warpgroups.
+/// Of the threads that multiply and the warp that clears.
 static std::string getBesideBarrier(const TileGeometry &geometry) {
-  return " 2, " + std::to_string(geometry.threads() + 32) + ";";
+  return " " + std::to_string(kPanelBarrier) + ", " +
+         std::to_string(geometry.threads() + 32) + ";";
 }
 
 void PanelExchange::arrive() {

@@ -85,8 +85,8 @@ SmallVector<Value> ReducedInput::getRows(int64_t number) {
 ReducedInput::Emitters ReducedInput::load(int64_t number) {
   const TileGeometry &geometry = frame.geometry;
   int64_t block = number % columnBlocks;
-  Value first = b.add(b.add(item.column, frame.warpColumn),
-                      b.shiftLeft(b.bitAnd(frame.lane, 3), 1));
+  Value first =
+      b.add(b.add(item.column, frame.warpColumn), frame.getLanePair());
   first = b.add(first, 8 * block);
   SmallVector<BlockArgument> loaded(phase.operands);
   llvm::erase(loaded, op.getAccumulator());

@@ -29,6 +29,31 @@ static bool needsProduct(TiledLinearOp op, Value value, Value input) {
          });
 }
 
+/// What the rows of x ask: that all tiles of a column are at work together, or
+/// with a dynamic M that another kernel computes what is too much for that.
+static std::string findRowProblem(const TileGeometry &geometry) {
+  bool isDynamic = ShapedType::isDynamic(geometry.m);
+  if (geometry.m == 0 || (isDynamic && !geometry.isWgmma()))
+    return "with reduction = resident M must be known, but for wgmma, and not "
+           "0";
+  if (std::string problem = tenon::findProblem(
+          geometry.schedule.withReduction(ReductionMethod::TwoPhase),
+          geometry.elementType);
+      isDynamic && !problem.empty())
+    return "with reduction = resident and a dynamic M reduction = two_phase "
+           "must be possible too: " +
+           problem;
+  int64_t blocks =
+      isDynamic ? 0 : geometry.rowUnits() * geometry.clusterBlocks();
+  if (blocks <= getMaxBlocks(geometry.schedule))
+    return "";
+  return llvm::formatv(
+      "with reduction = resident all {0} tiles of a column must be at work "
+      "together, more than the {1} multiprocessors that any GPU is taken to "
+      "have; use larger tiles, or reduction = two_phase",
+      blocks, kMaxMultiprocessors);
+}
+
 std::string ResidentReduction::findProblem(TiledLinearOp op) {
   FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
   if (failed(plan) || plan->getPhases().size() != 2)
@@ -42,26 +67,8 @@ std::string ResidentReduction::findProblem(TiledLinearOp op) {
     return "reduction = resident is for reductions along M whose states are "
            "two f32";
   TileGeometry geometry(op, op.getSchedule(), /*isAligned=*/true);
-  bool isDynamic = ShapedType::isDynamic(geometry.m);
-  if (geometry.m == 0 || (isDynamic && !geometry.isWgmma()))
-    return "with reduction = resident M must be known, but for wgmma, and not "
-           "0";
-  // What does not fit is computed so.
-  if (std::string problem = tenon::findProblem(
-          geometry.schedule.withReduction(ReductionMethod::TwoPhase),
-          geometry.elementType);
-      isDynamic && !problem.empty())
-    return "with reduction = resident and a dynamic M reduction = two_phase "
-           "must be possible too: " +
-           problem;
-  int64_t blocks =
-      isDynamic ? 0 : geometry.rowUnits() * geometry.clusterBlocks();
-  if (blocks > getMaxBlocks(geometry.schedule))
-    return llvm::formatv(
-        "with reduction = resident all {0} tiles of a column must be at work "
-        "together, more than the {1} multiprocessors that any GPU is taken to "
-        "have; use larger tiles, or reduction = two_phase",
-        blocks, kMaxMultiprocessors);
+  if (std::string problem = findRowProblem(geometry); !problem.empty())
+    return problem;
   if (geometry.isSwapped() &&
       llvm::any_of(phase.operands, [&](BlockArgument operand) {
         return operand != op.getAccumulator() &&

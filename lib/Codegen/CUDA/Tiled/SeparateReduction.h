@@ -16,6 +16,7 @@
 
 namespace mlir::tenon {
 
+/// A layer in two ops, where one kernel cannot do all of it.
 struct SeparateReduction {
   TiledLinearOp product; ///< gives what is reduced
   EpilogueOp rest;       ///< reduces it, and what follows

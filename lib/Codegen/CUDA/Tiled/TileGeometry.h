@@ -69,7 +69,7 @@ struct TileGeometry {
   int64_t unitM() const { return tileM * clusterM; }
   int64_t unitN() const { return tileN * clusterN; }
 
-  // Along N and K.
+  // Along M, N and K.
   int64_t rowUnits() const { return llvm::divideCeil(m, unitM()); } // static M
   int64_t columnUnits() const { return llvm::divideCeil(n, unitN()); }
   int64_t kTiles() const { return llvm::divideCeil(k, tileK); }

@@ -51,8 +51,7 @@ Value TileMoments::broadcastFirstRow(Value value) {
   Value lane = b.rem(frame.lane, frame.geometry.threadsPerRow());
   if (frame.geometry.isFma())
     lane = frame.swapLaneBits(lane);
-  return NVVM::ShflOp::create(b, value.getType(), b.i32(-1), value, lane,
-                              b.i32(31), NVVM::ShflKind::idx, UnitAttr());
+  return b.shuffleFrom(value, lane);
 }
 
 /// Welford's rule, which is Chan's for a set of one row.

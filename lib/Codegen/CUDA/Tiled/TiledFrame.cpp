@@ -161,16 +161,14 @@ void TiledFrame::barrier() {
     NVVM::Barrier0Op::create(b);
     return;
   }
-  // Barrier 0 is that of the whole block.
-  Value id = geometry.schedule.getPingPong() ? warpgroup : b.i32(1);
+  Value id = geometry.schedule.getPingPong() ? warpgroup : b.i32(kTileBarrier);
   b.ptx("bar.sync $0, " + std::to_string(geometry.threads()) + ";",
         "r,~{memory}", id);
 }
 
 void TiledFrame::warpgroupBarrier() {
-  // Barriers 3 and 4 are WarpSpecialized.cpp's.
   b.ptx("bar.sync $0, " + std::to_string(kWarpgroupThreads) + ";",
-        "r,~{memory}", b.add(warpgroup, 4));
+        "r,~{memory}", b.add(warpgroup, kWarpgroupBarrier - 1));
 }
 
 void TiledFrame::syncWarp() { NVVM::SyncWarpOp::create(b, b.i32(-1)); }

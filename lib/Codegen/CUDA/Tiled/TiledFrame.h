@@ -38,9 +38,17 @@ private:
   unsigned index = 0;
 };
 
+/// Named barriers of a wgmma kernel's block; 0 is that of all its threads.
+/// Where each warpgroup that multiplies has its own, the second has the next
+/// number. kTileBarrier is of those who multiply a tile together: with
+/// ping-pong each warpgroup has its own, and kPanelBarrier, for kernels of
+/// resident, is unused.
+inline constexpr int kTileBarrier = 1, kPanelBarrier = 2, kOrderBarrier = 3,
+                     kWarpgroupBarrier = 5;
+
 /// Opens a kernel. Its arguments are, in order: tensor maps (of a wgmma kernel,
 /// Sm90/TensorMaps.h), x, w, their factors (if the op has them), the epilogue's
-/// operands, the outputs, the workspace (with stream-K), M and the launch's
+/// operands, the outputs, the workspace (if it has one), M and the launch's
 /// token, both i64.
 class TiledFrame {
 public:
@@ -64,6 +72,9 @@ public:
   /// The thread of a warp whose `lane` is `number`, in an fma kernel, and the
   /// other way round.
   Value swapLaneBits(Value number);
+  /// The first of the two columns that a lane holds of each 8 in a fragment, or
+  /// rows with swapped operands.
+  Value getLanePair() { return b.shiftLeft(b.bitAnd(lane, 3), 1); }
   /// What the lane has in `value` whose `lane` differs in the bits of `mask`.
   Value shuffleXor(Value value, int64_t mask);
   /// A place for an i32 that is the same in all threads of a warp. What one

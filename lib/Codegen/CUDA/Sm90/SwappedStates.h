@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_SM90_COLUMNSTATES_H
-#define TENON_LIB_CODEGEN_CUDA_SM90_COLUMNSTATES_H
+#ifndef TENON_LIB_CODEGEN_CUDA_SM90_SWAPPEDSTATES_H
+#define TENON_LIB_CODEGEN_CUDA_SM90_SWAPPEDSTATES_H
 
 #include "../Tiled/FragmentStates.h"
 
@@ -19,11 +19,11 @@ namespace mlir::tenon {
 /// With swapped operands the tile's rows of a column are those of four
 /// neighbouring lanes: of every 8 rows each has two. So a column is reduced
 /// where its elements are, and lanes meet by two shuffles.
-class ColumnStates {
+class SwappedStates {
 public:
   /// Of the rows of `item`, those that exist.
-  ColumnStates(TiledFrame &frame, ReductionEpilogueOp reduction,
-               const WorkItem &item);
+  SwappedStates(TiledFrame &frame, ReductionEpilogueOp reduction,
+                const WorkItem &item);
 
   /// The state of the tile's rows of a column. `elements` are the thread's, in
   /// the order of rows.
@@ -47,4 +47,4 @@ private:
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_SM90_COLUMNSTATES_H
+#endif // TENON_LIB_CODEGEN_CUDA_SM90_SWAPPEDSTATES_H

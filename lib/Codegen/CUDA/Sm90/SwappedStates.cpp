@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ColumnStates.h"
+#include "SwappedStates.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -19,15 +19,15 @@ static constexpr int64_t kRows = 2, kBlockRows = 8;
 /// The bits of a lane's number that tell which rows of a column it has.
 static constexpr int64_t kRowBits[] = {1, 2};
 
-ColumnStates::ColumnStates(TiledFrame &frame, ReductionEpilogueOp reduction,
-                           const WorkItem &item)
+SwappedStates::SwappedStates(TiledFrame &frame, ReductionEpilogueOp reduction,
+                             const WorkItem &item)
     : frame(frame), b(frame.b), reduction(reduction) {
   countRows(item);
 }
 
 /// How many of the lane's rows exist, and of the lanes that it meets. Rows that
 /// do not exist come last.
-void ColumnStates::countRows(const WorkItem &item) {
+void SwappedStates::countRows(const WorkItem &item) {
   int64_t tileM = frame.geometry.tileM, rows = tileM / kBlockRows * kRows;
   if (!frame.geometry.hasRaggedRows()) {
     for (unsigned step = 0; step != std::size(kRowBits); ++step) {
@@ -37,8 +37,7 @@ void ColumnStates::countRows(const WorkItem &item) {
     counts.push_back(b.f32(rows << std::size(kRowBits)));
     return;
   }
-  left =
-      b.sub(frame.m, b.add(item.row, b.shiftLeft(b.bitAnd(frame.lane, 3), 1)));
+  left = b.sub(frame.m, b.add(item.row, frame.getLanePair()));
   left = b.minSigned(b.maxSigned(left, b.i32(0)), b.i32(tileM));
   Value blocks = b.div(left, kBlockRows), rest = b.rem(left, kBlockRows);
   Value count = b.add(b.mul(blocks, kRows), b.min(rest, b.i32(kRows)));
@@ -50,7 +49,7 @@ void ColumnStates::countRows(const WorkItem &item) {
 }
 
 /// The column's first element, which the first of its lanes has.
-Value ColumnStates::getOrigin(Value first) {
+Value SwappedStates::getOrigin(Value first) {
   // What is no row may be no number either.
   if (left)
     first = b.select(b.less(b.i32(0), left), first, b.f32(0));
@@ -58,8 +57,8 @@ Value ColumnStates::getOrigin(Value first) {
 }
 
 /// How far the elements are from the origin; 0 where there is no row.
-SmallVector<Value> ColumnStates::getDistances(ValueRange elements,
-                                              Value origin) {
+SmallVector<Value> SwappedStates::getDistances(ValueRange elements,
+                                               Value origin) {
   // Anew for each column: a predicate for each row would be kept otherwise.
   Value own;
   if (left)
@@ -78,7 +77,7 @@ SmallVector<Value> ColumnStates::getDistances(ValueRange elements,
 }
 
 /// The state of some rows: of halves before halves, so that few are held.
-SmallVector<Value> ColumnStates::reduceRows(ArrayRef<Value> distances) {
+SmallVector<Value> SwappedStates::reduceRows(ArrayRef<Value> distances) {
   if (distances.size() == 1)
     return reduction.emitChunk(b, b.getLoc(), distances);
   size_t half = (distances.size() + 1) / 2;
@@ -89,15 +88,15 @@ SmallVector<Value> ColumnStates::reduceRows(ArrayRef<Value> distances) {
 }
 
 /// Takes out again what were no rows, as zeros: by a set of a count below 0.
-SmallVector<Value> ColumnStates::removeMissing(ArrayRef<Value> state,
-                                               size_t rows) {
+SmallVector<Value> SwappedStates::removeMissing(ArrayRef<Value> state,
+                                                size_t rows) {
   Value all = b.f32(rows), zero = b.f32(0);
   SmallVector<Value> zeros(state.size(), zero);
   Value missing = arith::SubFOp::create(b, counts.front(), all);
   return reduction.emitCombine(b, b.getLoc(), all, state, missing, zeros);
 }
 
-ReductionState ColumnStates::reduce(ValueRange elements) {
+ReductionState SwappedStates::reduce(ValueRange elements) {
   Value origin = getOrigin(elements.front());
   SmallVector<Value> distances = getDistances(elements, origin);
   SmallVector<Value> state = reduceRows(distances);

@@ -1,0 +1,125 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The tiled linear op: how it is printed and parsed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DestinationStyle.h"
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+void TiledLinearOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getX() << ", " << getW() << " : " << getX().getType()
+          << ", " << getW().getType();
+  if (!getFactors().empty())
+    printer << " factors(" << getFactors() << " : " << getFactors().getTypes()
+            << ")";
+  printer << " epilogue(";
+  printer.printRegionArgument(getAccumulator());
+  for (auto [input, argument] :
+       llvm::zip(getInputs(), getBody()->getArguments().drop_front())) {
+    printer << ", ";
+    tenon::detail::printEpilogueInput(printer, argument, input);
+  }
+  printer << ")";
+  tenon::detail::printEpilogueOutputs(printer, getOutputs());
+  if (Value workspace = getWorkspace())
+    printer << " workspace(" << workspace << ": " << workspace.getType() << ")";
+  printer << " schedule";
+  printer.printStrippedAttrOrType(getSchedule());
+  printer.printOptionalArrowTypeList(getResultTypes());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {"operandSegmentSizes", "schedule"});
+  printer << ' ';
+  printer.printRegion(getEpilogue(), /*printEntryBlockArgs=*/false);
+}
+
+/// Parses `%x, %w : type, type`.
+static ParseResult parseMatrices(OpAsmParser &parser,
+                                 SmallVectorImpl<Value> &operands) {
+  OpAsmParser::UnresolvedOperand x, w;
+  Type xType, wType;
+  return failure(parser.parseOperand(x) || parser.parseComma() ||
+                 parser.parseOperand(w) || parser.parseColonType(xType) ||
+                 parser.parseComma() || parser.parseType(wType) ||
+                 parser.resolveOperand(x, xType, operands) ||
+                 parser.resolveOperand(w, wType, operands));
+}
+
+/// Parses `factors(%x, %w : type, type)` if it is there.
+static ParseResult parseFactors(OpAsmParser &parser,
+                                SmallVectorImpl<Value> &factors) {
+  if (failed(parser.parseOptionalKeyword("factors")))
+    return success();
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> types;
+  SMLoc loc = parser.getCurrentLocation();
+  return failure(parser.parseLParen() || parser.parseOperandList(operands) ||
+                 parser.parseColonTypeList(types) ||
+                 parser.resolveOperands(operands, types, loc, factors) ||
+                 parser.parseRParen());
+}
+
+/// Parses `epilogue(%acc: type, %arg = %input: type, ...)`.
+static ParseResult
+parseArguments(OpAsmParser &parser,
+               SmallVectorImpl<OpAsmParser::Argument> &arguments,
+               SmallVectorImpl<Value> &inputs) {
+  if (parser.parseKeyword("epilogue") || parser.parseLParen() ||
+      parser.parseArgument(arguments.emplace_back(), /*allowType=*/true))
+    return failure();
+  while (succeeded(parser.parseOptionalComma()))
+    if (tenon::detail::parseEpilogueInput(parser, arguments, inputs))
+      return failure();
+  return parser.parseRParen();
+}
+
+/// Parses `workspace(%ws: type)` if it is there.
+static ParseResult parseWorkspace(OpAsmParser &parser,
+                                  SmallVectorImpl<Value> &workspace) {
+  if (failed(parser.parseOptionalKeyword("workspace")))
+    return success();
+  OpAsmParser::UnresolvedOperand operand;
+  Type type;
+  return failure(parser.parseLParen() || parser.parseOperand(operand) ||
+                 parser.parseColonType(type) ||
+                 parser.resolveOperand(operand, type, workspace) ||
+                 parser.parseRParen());
+}
+
+ParseResult TiledLinearOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<Value> factors, inputs, outputs, workspace;
+  if (parseMatrices(parser, result.operands) || parseFactors(parser, factors) ||
+      parseArguments(parser, arguments, inputs) ||
+      tenon::detail::parseEpilogueOutputs(parser, outputs) ||
+      parseWorkspace(parser, workspace) || parser.parseKeyword("schedule"))
+    return failure();
+  auto schedule =
+      dyn_cast_or_null<ScheduleAttr>(ScheduleAttr::parse(parser, Type()));
+  if (!schedule || parser.parseOptionalArrowTypeList(result.types) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  SmallVector<int32_t> sizes{1, 1};
+  for (ArrayRef<Value> operands : {ArrayRef(factors), ArrayRef(inputs),
+                                   ArrayRef(outputs), ArrayRef(workspace)}) {
+    result.addOperands(operands);
+    sizes.push_back(static_cast<int32_t>(operands.size()));
+  }
+  auto &properties = result.getOrAddProperties<Properties>();
+  properties.schedule = schedule;
+  llvm::copy(sizes, properties.operandSegmentSizes.begin());
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, arguments))
+    return failure();
+  ensureTerminator(*body, parser.getBuilder(), result.location);
+  return success();
+}
