@@ -24,6 +24,8 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 
+#include <csignal>
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -92,6 +94,8 @@ extern "C" int tenonCompileMain(int argc, char **argv) {
   // Before LLVM handles signals too, even those that nohup has ignored.
   removeUnfinishedFilesOnSignals();
   llvm::InitLLVM init(argc, argv);
+  // Beyond a limit on files' size writing fails then, with a message.
+  std::signal(SIGXFSZ, SIG_IGN);
   std::string error;
   std::optional<CompileFlags> flags = parseFlags(argc, argv, error);
   if (!flags)

@@ -73,6 +73,16 @@ staticShape(const TensorDescription &tensor) {
   return shape;
 }
 
+/// What the file has, cut where it is much.
+static std::string listNames(const SafeTensors &file) {
+  constexpr size_t kMost = 8;
+  std::vector<StringRef> names = file.getNames();
+  std::string text;
+  for (StringRef name : ArrayRef(names).take_front(kMost))
+    text += (text.empty() ? "; it has '" : ", '") + name.str() + "'";
+  return names.size() > kMost ? text + ", ..." : text;
+}
+
 /// What is wrong with the values `given` for a parameter, "" if nothing.
 std::string Packer::problemOf(const TensorDescription &tensor,
                               const SafeTensors::Tensor *given) const {
@@ -80,7 +90,7 @@ std::string Packer::problemOf(const TensorDescription &tensor,
   if (!shape)
     return "has a dynamic extent; packed parameters have fixed ones";
   if (!given)
-    return "is not there";
+    return "is not there" + listNames(file);
   if (tensor.dtype != given->dtype || *shape != given->shape)
     return "is " + typeText(given->dtype, given->shape) + ", but the model's " +
            "is " + typeText(tensor.dtype, *shape);

@@ -11,8 +11,11 @@
 
 #include "tenon/Codegen/Host/SafeTensors.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -46,6 +49,29 @@ static bool fromJSON(const llvm::json::Value &value, Entry &entry,
 }
 
 /// The values of `entry` in `data`, if they are there.
+/// Bytes of an element; 0 of a type that no parameter has.
+static int64_t elementBytes(StringRef dtype) {
+  return llvm::StringSwitch<int64_t>(dtype)
+      .Case("F64", 8)
+      .Case("F32", 4)
+      .Cases({"F16", "BF16"}, 2)
+      .Default(0);
+}
+
+/// Why a tensor of the entry's type cannot lie in so many bytes; "" if it can.
+static std::string findSizeProblem(const Entry &entry, size_t bytes) {
+  int64_t needed = elementBytes(entry.dtype);
+  if (needed == 0)
+    return "";
+  for (int64_t extent : entry.shape)
+    if (extent < 0 || llvm::MulOverflow(needed, extent, needed))
+      return "has an extent of " + std::to_string(extent);
+  if (static_cast<uint64_t>(needed) == bytes)
+    return "";
+  return "has " + std::to_string(bytes) + " bytes of data, but " +
+         std::to_string(needed) + " by its shape and type";
+}
+
 static std::optional<StringRef> valuesOf(const Entry &entry, StringRef data) {
   if (entry.offsets.size() != 2)
     return std::nullopt;
@@ -81,6 +107,11 @@ llvm::Expected<SafeTensors> SafeTensors::open(StringRef path) {
     return llvm::createStringError("cannot read parameters from '" + path +
                                    "': " + what);
   };
+  // One that does not end would be read for ever.
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(path, status) &&
+      status.type() == llvm::sys::fs::file_type::character_file)
+    return fail("it is not a regular file");
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false);
   if (!file)
@@ -113,12 +144,40 @@ llvm::Expected<SafeTensors> SafeTensors::open(StringRef path) {
     auto values = valuesOf(entry, data);
     if (!values)
       return fail("'" + name + "' lies outside of it; is it cut short?");
+    if (std::string problem = findSizeProblem(entry, values->size());
+        !problem.empty())
+      return fail("'" + name + "' " + problem);
     result.tensors[name] = {dtypeName(entry.dtype).str(), entry.shape, *values};
   }
   return std::move(result);
 }
 
+/// As tenon.torch.export names parameters.
+static std::string makeIdentifier(StringRef name) {
+  std::string result = name.str();
+  for (char &c : result)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  return !name.empty() && llvm::isDigit(name[0]) ? "_" + result : result;
+}
+
 const SafeTensors::Tensor *SafeTensors::find(StringRef name) const {
   auto found = tensors.find(name);
-  return found == tensors.end() ? nullptr : &found->second;
+  if (found != tensors.end())
+    return &found->second;
+  const Tensor *result = nullptr;
+  for (const auto &entry : tensors)
+    if (makeIdentifier(entry.first()) == name) {
+      if (result)
+        return nullptr;
+      result = &entry.second;
+    }
+  return result;
+}
+
+std::vector<StringRef> SafeTensors::getNames() const {
+  std::vector<StringRef> names;
+  llvm::append_range(names, tensors.keys());
+  llvm::sort(names);
+  return names;
 }

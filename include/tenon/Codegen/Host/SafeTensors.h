@@ -34,8 +34,12 @@ public:
   /// Maps the file at `path` and checks its header; errors name the path.
   static llvm::Expected<SafeTensors> open(llvm::StringRef path);
 
-  /// Null if there is none of that name.
+  /// The tensor of that name, or the only one whose name is that where C can
+  /// write it: `layers.0.weight` is `layers_0_weight`. Null if there is none.
   const Tensor *find(llvm::StringRef name) const;
+
+  /// Sorted.
+  std::vector<llvm::StringRef> getNames() const;
 
   llvm::StringRef getPath() const { return buffer->getBufferIdentifier(); }
 

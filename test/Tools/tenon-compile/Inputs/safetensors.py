@@ -13,13 +13,13 @@ random = np.random.default_rng(0)
 x, w, b, s = (random.normal(size=shape).astype(np.float32) for shape in ((5, 8), (4, 8), (4,), (4,)))
 
 
-def write(name, **tensors):
-    """Write tensors, with a header as Hugging Face's library writes it."""
+def write(name, good=True, **tensors):
+    """Write tensors, with a header as Hugging Face's library writes it; or all of them a byte short in it."""
     header, values = {"__metadata__": {"format": "np"}}, b""
     for key, tensor in tensors.items():
         begin, values = len(values), values + tensor.tobytes()
         dtype = {"float32": "F32", "int64": "I64"}[str(tensor.dtype)]
-        header[key] = {"dtype": dtype, "shape": list(tensor.shape), "data_offsets": [begin, len(values)]}
+        header[key] = {"dtype": dtype, "shape": list(tensor.shape), "data_offsets": [begin, len(values) - (not good)]}
     text = json.dumps(header).encode()
     (folder / name).write_bytes(struct.pack("<Q", len(text)) + text + values)
 
@@ -30,6 +30,8 @@ if step == "write":
     write("other.safetensors", w=w[:, :7], s=s.astype(np.int64))
     good = (folder / "good.safetensors").read_bytes()
     (folder / "cut.safetensors").write_bytes(good[:-4])
+    write("short.safetensors", good=False, s=s, b=b, w=w)
+    write("dotted.safetensors", **{"s": s, "l.bias": b, "0.weight": w})
     nested = b'{"w": ' + b"[" * 100000
     (folder / "nested.safetensors").write_bytes(struct.pack("<Q", len(nested)) + nested)
     (folder / "text.safetensors").write_bytes(b"w = 1, b = 2")
