@@ -194,18 +194,6 @@ static double getReducedBytes(const Layer &layer) {
   return getBytes(cast<RankedTensorType>(input.getType()));
 }
 
-/// Whether it reads an operand with rows beside the product.
-static bool reducesRowOperand(const Layer &layer) {
-  auto fused = cast<FusedLinearOp>(layer.op);
-  FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*fused.getBody());
-  return succeeded(plan) &&
-         llvm::any_of(plan->getPhases().front().operands,
-                      [&](BlockArgument operand) {
-                        return operand != fused.getAccumulator() &&
-                               EpiloguePlan::variesByRow(operand.getType());
-                      });
-}
-
 /// Bytes of an element of each [M, N] tensor that a tiled kernel's epilogue
 /// reads or writes: those of all of the layer's, or what it leaves to other
 /// kernels.
@@ -257,7 +245,8 @@ LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method,
   problem.reduction = reduction;
   if (problem.hasNorm) {
     problem.reducedBytes = getReducedBytes(layer);
-    problem.reducesRowOperand = reducesRowOperand(layer);
+    problem.reducesRowOperand =
+        reducesRowOperand(cast<FusedLinearOp>(layer.op));
   }
   problem.tiledDoesAll = reduction == ReductionMethod::Resident ||
                          reduction == ReductionMethod::InputMoments ||

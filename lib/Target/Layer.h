@@ -44,6 +44,10 @@ std::optional<TiledObstacle> findTiledObstacle(const Layer &layer,
 /// Whether a training batch norm or its moments are part of the layer.
 bool hasBatchNorm(const Layer &layer);
 
+/// Whether what the layer's first reduction reduces depends on an operand with
+/// rows beside the product.
+bool reducesRowOperand(FusedLinearOp op);
+
 /// Why kernels of `schedule` cannot reduce for the layer; "" if they can.
 std::string findReductionProblem(const Layer &layer, ScheduleAttr schedule);
 

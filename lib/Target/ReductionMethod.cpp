@@ -9,6 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Layer.h"
+
+#include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
 #include "tenon/Target/Schedule.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
@@ -99,6 +102,35 @@ static std::string findRowProblem(RankedTensorType stored) {
                  llvm::alignTo(n, 16 / size));
 }
 
+bool tenon::reducesRowOperand(FusedLinearOp op) {
+  FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
+  return succeeded(plan) &&
+         llvm::any_of(plan->getPhases().front().operands,
+                      [&](BlockArgument operand) {
+                        return operand != op.getAccumulator() &&
+                               EpiloguePlan::variesByRow(operand.getType());
+                      });
+}
+
+/// The same with swapped operands (schedule-R6).
+static std::string findSwappedResidentProblem(FusedLinearOp op,
+                                              ScheduleAttr schedule,
+                                              bool isDynamic) {
+  int64_t rows = schedule.getTile()[0], multiple = schedule.getMomentRows();
+  if (isDynamic && rows % multiple != 0)
+    return formatv("M is dynamic, and rows that do not fit the GPU are reduced "
+                   "as by two_phase, which with swapped operands asks for an M "
+                   "of the tile that is a multiple of {0}, not {1}; use "
+                   "another M",
+                   multiple, rows);
+  if (reducesRowOperand(op))
+    return formatv("with swapped operands no operand with rows may come before "
+                   "the batch norm; write warps = {0}x1 and a tile of a "
+                   "multiple of {1} rows",
+                   schedule.getNumWarps(), 16 * schedule.getNumWarps());
+  return "";
+}
+
 /// What a kernel asks whose row tiles wait for each other (schedule-R6).
 static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
                                        BatchNormTrainingOp norm) {
@@ -113,8 +145,8 @@ static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
             "method " +
             stringifyProductMethod(schedule.getMethod()) + remedy)
         .str();
-  if (norm.getInput().getType().isDynamicDim(0) &&
-      schedule.getFamily() != KernelFamily::Wgmma)
+  bool isDynamic = norm.getInput().getType().isDynamicDim(0);
+  if (isDynamic && schedule.getFamily() != KernelFamily::Wgmma)
     return ("M is dynamic, and all row tiles of kernels of mma_sync must fit "
             "the GPU" +
             remedy)
@@ -124,7 +156,9 @@ static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
       return ("the batch norm's input is a result too, but is not stored" +
               remedy)
           .str();
-  return "";
+  return schedule.hasSwappedOperands()
+             ? findSwappedResidentProblem(op, schedule, isDynamic)
+             : "";
 }
 
 /// The step of `op`, one of whose operands is the value before; nothing if it

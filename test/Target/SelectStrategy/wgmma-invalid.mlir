@@ -81,3 +81,28 @@ func.func @resident_rows(%x: tensor<20000x64xf16>, %w: tensor<64x64xf16>) -> ten
   }
   return %0 : tensor<20000x64xf16>
 }
+
+// -----
+
+func.func @swapped_resident_residual(%x: tensor<512x64xf16>, %w: tensor<64x64xf16>, %r: tensor<512x64xf16>) -> tensor<512x64xf16> {
+  // expected-error @below {{reduction = resident: with swapped operands no operand with rows may come before the batch norm; write warps = 8x1 and a tile of a multiple of 128 rows}}
+  %0 = tenon.fused_linear %x, %w : tensor<512x64xf16>, tensor<64x64xf16>
+      epilogue(%acc: tensor<512x64xf16>, %0 = %r: tensor<512x64xf16>) -> tensor<512x64xf16> attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 128x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = resident>} {
+    %1 = tenon.add %acc, %0 : tensor<512x64xf16>, tensor<512x64xf16>
+    %2 = tenon.batch_norm_training %1 : (tensor<512x64xf16>) -> tensor<512x64xf16>
+    tenon.yield %2 : tensor<512x64xf16>
+  }
+  return %0 : tensor<512x64xf16>
+}
+
+// -----
+
+func.func @swapped_resident_dynamic(%x: tensor<?x64xf16>, %w: tensor<64x64xf16>) -> tensor<?x64xf16> {
+  // expected-error @below {{reduction = resident: M is dynamic, and rows that do not fit the GPU are reduced as by two_phase, which with swapped operands asks for an M of the tile that is a multiple of 64, not 40; use another M}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<64x64xf16>
+      epilogue(%acc: tensor<?x64xf16>) -> tensor<?x64xf16> attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 40x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = resident>} {
+    %1 = tenon.batch_norm_training %acc : (tensor<?x64xf16>) -> tensor<?x64xf16>
+    tenon.yield %1 : tensor<?x64xf16>
+  }
+  return %0 : tensor<?x64xf16>
+}

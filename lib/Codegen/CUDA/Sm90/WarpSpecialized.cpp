@@ -19,6 +19,7 @@
 #include "WgmmaEpilogue.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -178,6 +179,17 @@ static void emitProducer(TiledFrame &frame, WorkPartition &partition,
                  [&] { epilogue.emitBeside(partition); });
 }
 
+static void reportNotDeferred(TiledLinearOp op, const TileGeometry &geometry) {
+  remark::missed(op.getLoc(),
+                 remark::RemarkOpts::name("Defer").category("tenon-kernels"))
+      << remark::add("each tile is finished before the next begins, although "
+                     "the schedule has defer")
+      << remark::reason("the products of {0} K tiles hide too little, or with "
+                        "reduction = resident not all [M, N] results are of "
+                        "one type of 16 bits",
+                        geometry.kTiles());
+}
+
 void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
   KernelBuilder &b = frame.b;
   const TileGeometry &geometry = frame.geometry;
@@ -199,11 +211,14 @@ void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
     if (getConsumerWarpgroups(geometry.schedule) == 2)
       NVVM::SetMaxRegisterOp::create(b, kConsumerRegisters,
                                      NVVM::SetMaxRegisterAction::increase);
-    if (DeferredEpilogue *deferred = epilogue.getDeferred())
+    if (DeferredEpilogue *deferred = epilogue.getDeferred()) {
       DeferredTurns(frame, op, partition, *deferred, *epilogue.getCopies())
           .emit();
-    else
+    } else {
+      if (geometry.schedule.getDefer())
+        reportNotDeferred(op, geometry);
       ConsumerTurns(frame, partition, epilogue).emit();
+    }
   }
   if (geometry.clusterBlocks() != 1)
     emitClusterBarrier(frame);

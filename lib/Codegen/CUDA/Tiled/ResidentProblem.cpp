@@ -76,8 +76,9 @@ std::string ResidentReduction::findProblem(TiledLinearOp op) {
       }))
     return llvm::formatv("with reduction = resident and swapped operands what "
                          "is reduced may depend on no operand with rows; write "
-                         "warps = {0}x1",
-                         geometry.schedule.getNumWarps());
+                         "warps = {0}x1 and a tile of a multiple of {1} rows",
+                         geometry.schedule.getNumWarps(),
+                         16 * geometry.schedule.getNumWarps());
   if (llvm::any_of(op.getYield().getValues(),
                    [&](Value value) { return needsProduct(op, value, input); }))
     return "with reduction = resident what follows the reduction may need no "
