@@ -10,7 +10,8 @@
 //
 // Look for: the batch's mean and variance are needed before the first y can be
 // written, so the fused op's plan is map, reduce over the batch, map: on a GPU
-// one statistics kernel and one normalise kernel, with the scale fused into both.
+// with --strategy=library one statistics kernel and one normalise kernel, with
+// the scale fused into both. By default the product's kernel has the statistics.
 // Where PyTorch updates the running statistics in place, their new values are
 // results here.
 

@@ -7,8 +7,8 @@
 //   y = down(torch.nn.functional.gelu(up(x), approximate="tanh"))
 //
 // Look for: two tenon.fused_linear; an epilogue ends where the next product
-// begins. Bias and tanh gelu are what cuBLASLt's own epilogue can do, so the
-// first layer needs no kernel beside it.
+// begins. Bias and tanh gelu are what cuBLASLt's own epilogue can do, so with
+// --strategy=library the first layer needs no kernel beside it.
 
 func.func @forward(
     %x: tensor<256x512xf32> {tenon.name = "x"},

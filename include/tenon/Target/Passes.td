@@ -76,7 +76,7 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     about the same time, the one that is tried first is taken. A schedule that was
     measured comes before all that are predicted: `lib/Target/Sm90Tuned.inc`
     has them for an input type, M, N, K and how much the epilogue computes. Only
-    `resident` of several turns may take one that holds a tile in shared memory
+    `resident` of several turns may take one that holds tiles from turn to turn
     (`defer`) in its place.
 
     Operands of tiled layers are made to fit the kernel: x and w of precision
