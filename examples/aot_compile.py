@@ -19,7 +19,7 @@ def main() -> None:
     x = torch.randn(args.batch, args.features, device=args.device)
 
     text = tenon.torch.export(model, (x,), dynamic_batch=True)
-    print(next(line for line in text.splitlines() if "func.func" in line))
+    print(text[text.index("func.func") : text.index(" {\n")])
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "libclassifier.so"
