@@ -104,12 +104,7 @@ static std::string findRowProblem(RankedTensorType stored) {
 
 bool tenon::reducesRowOperand(FusedLinearOp op) {
   FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
-  return succeeded(plan) &&
-         llvm::any_of(plan->getPhases().front().operands,
-                      [&](BlockArgument operand) {
-                        return operand != op.getAccumulator() &&
-                               EpiloguePlan::variesByRow(operand.getType());
-                      });
+  return succeeded(plan) && plan->readsRowOperandFirst();
 }
 
 /// The same with swapped operands (schedule-R6).

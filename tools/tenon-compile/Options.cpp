@@ -11,6 +11,8 @@
 
 #include "Options.h"
 
+#include "tenon/Codegen/Host/ModelDescription.h"
+
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -130,12 +132,8 @@ std::string headerOf(StringRef output) {
 
 static std::string identifierOf(StringRef path) {
   StringRef stem = llvm::sys::path::stem(path);
-  std::string name =
-      path == "-" || stem.starts_with(".") ? "model" : stem.str();
-  for (char &c : name)
-    if (!llvm::isAlnum(c))
-      c = '_';
-  return llvm::isDigit(name.front()) ? "_" + name : name;
+  return tenon::makeIdentifier(path == "-" || stem.starts_with(".") ? "model"
+                                                                    : stem);
 }
 
 static void printVersion(raw_ostream &os) {

@@ -25,6 +25,14 @@ bool tenon::isIdentifier(StringRef name) {
                       [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
+std::string tenon::makeIdentifier(StringRef name) {
+  std::string result = name.str();
+  for (char &c : result)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  return !name.empty() && llvm::isDigit(name[0]) ? "_" + result : result;
+}
+
 bool tenon::isUsableName(StringRef name) {
   static const llvm::StringSet<> taken = {
       // The functions' own parameters, then C's and C++'s keywords.

@@ -11,6 +11,8 @@
 
 #include "tenon/Codegen/Host/SafeTensors.h"
 
+#include "tenon/Codegen/Host/ModelDescription.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -22,13 +24,20 @@
 using namespace mlir::tenon;
 using llvm::StringRef;
 
-static StringRef dtypeName(StringRef dtype) {
-  return llvm::StringSwitch<StringRef>(dtype)
-      .Case("F32", "float32")
-      .Case("F16", "float16")
-      .Case("BF16", "bfloat16")
-      .Case("F64", "float64")
-      .Default(dtype);
+namespace {
+struct Dtype {
+  StringRef name; ///< as a model's manifest has it, or the file's own
+  int64_t bytes;  ///< of an element; 0 of a type that no parameter has
+};
+} // namespace
+
+static Dtype findDtype(StringRef dtype) {
+  return llvm::StringSwitch<Dtype>(dtype)
+      .Case("F32", {"float32", 4})
+      .Case("F16", {"float16", 2})
+      .Case("BF16", {"bfloat16", 2})
+      .Case("F64", {"float64", 8})
+      .Default({dtype, 0});
 }
 
 namespace {
@@ -49,18 +58,9 @@ static bool fromJSON(const llvm::json::Value &value, Entry &entry,
 }
 
 /// The values of `entry` in `data`, if they are there.
-/// Bytes of an element; 0 of a type that no parameter has.
-static int64_t elementBytes(StringRef dtype) {
-  return llvm::StringSwitch<int64_t>(dtype)
-      .Case("F64", 8)
-      .Case("F32", 4)
-      .Cases({"F16", "BF16"}, 2)
-      .Default(0);
-}
-
 /// Why a tensor of the entry's type cannot lie in so many bytes; "" if it can.
 static std::string findSizeProblem(const Entry &entry, size_t bytes) {
-  int64_t needed = elementBytes(entry.dtype);
+  int64_t needed = findDtype(entry.dtype).bytes;
   if (needed == 0)
     return "";
   for (int64_t extent : entry.shape)
@@ -147,18 +147,10 @@ llvm::Expected<SafeTensors> SafeTensors::open(StringRef path) {
     if (std::string problem = findSizeProblem(entry, values->size());
         !problem.empty())
       return fail("'" + name + "' " + problem);
-    result.tensors[name] = {dtypeName(entry.dtype).str(), entry.shape, *values};
+    result.tensors[name] = {findDtype(entry.dtype).name.str(), entry.shape,
+                            *values};
   }
   return std::move(result);
-}
-
-/// As tenon.torch.export names parameters.
-static std::string makeIdentifier(StringRef name) {
-  std::string result = name.str();
-  for (char &c : result)
-    if (!llvm::isAlnum(c))
-      c = '_';
-  return !name.empty() && llvm::isDigit(name[0]) ? "_" + result : result;
 }
 
 const SafeTensors::Tensor *SafeTensors::find(StringRef name) const {

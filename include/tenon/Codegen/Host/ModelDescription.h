@@ -73,6 +73,10 @@ struct ModelDescription {
 /// Whether `name` is an identifier of C.
 bool isIdentifier(StringRef name);
 
+/// `name` as C can write it: `layers.0.weight` becomes
+/// `layers_0_weight`, `0.weight` becomes `_0_weight`.
+std::string makeIdentifier(StringRef name);
+
 /// Whether a tensor of a C function can have this name: an identifier that is
 /// neither a keyword nor one of the functions' own parameters.
 bool isUsableName(StringRef name);

@@ -58,8 +58,7 @@ std::string ResidentReduction::findProblem(TiledLinearOp op) {
   FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
   if (failed(plan) || plan->getPhases().size() != 2)
     return "reduction = resident is for a region with one reduction";
-  const EpiloguePhase &phase = plan->getPhases().front();
-  ReductionEpilogueOp reduction = phase.reduction;
+  ReductionEpilogueOp reduction = plan->getPhases().front().reduction;
   Value input = reduction.getReducedInput();
   if (reduction.getReductionAxis() != 0 ||
       4 * reduction.getStateSize() != kStateBytesPerColumn ||
@@ -69,11 +68,7 @@ std::string ResidentReduction::findProblem(TiledLinearOp op) {
   TileGeometry geometry(op, op.getSchedule(), /*isAligned=*/true);
   if (std::string problem = findRowProblem(geometry); !problem.empty())
     return problem;
-  if (geometry.isSwapped() &&
-      llvm::any_of(phase.operands, [&](BlockArgument operand) {
-        return operand != op.getAccumulator() &&
-               EpiloguePlan::variesByRow(operand.getType());
-      }))
+  if (geometry.isSwapped() && plan->readsRowOperandFirst())
     return llvm::formatv("with reduction = resident and swapped operands what "
                          "is reduced may depend on no operand with rows; write "
                          "warps = {0}x1 and a tile of a multiple of {1} rows",

@@ -22,6 +22,12 @@ bool EpiloguePlan::variesByRow(Type type) {
   return tensor.getRank() == 2 && tensor.getDimSize(0) != 1;
 }
 
+bool EpiloguePlan::readsRowOperandFirst() const {
+  return llvm::any_of(phases.front().operands, [](BlockArgument operand) {
+    return operand.getArgNumber() != 0 && variesByRow(operand.getType());
+  });
+}
+
 bool EpiloguePlan::variesByColumn(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getRank() >= 1 && tensor.getShape().back() != 1;

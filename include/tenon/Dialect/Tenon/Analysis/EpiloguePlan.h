@@ -39,6 +39,9 @@ public:
   static FailureOr<EpiloguePlan> get(Block &body);
 
   ArrayRef<EpiloguePhase> getPhases() const { return phases; }
+  /// Whether the first phase reads an argument with rows beside the region's
+  /// first, which is a linear layer's product.
+  bool readsRowOperandFirst() const;
   /// The extents that all values of the region broadcast to, as [M, N].
   std::array<int64_t, 2> getShape() const { return shape; }
 
