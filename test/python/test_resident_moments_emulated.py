@@ -4,6 +4,7 @@
 Numbers are such that f32 holds every product and sum, so that what errs is how moments are computed alone.
 """
 
+import re
 import shutil
 
 import numpy as np
@@ -77,6 +78,20 @@ def rms(errors: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
+def run(x, w, element: str, schedule: str, resident: int, folder) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return y, as stored, the mean and the unbiased variance of x w^T."""
+    m, tile_n = len(x), int(re.search(r"tile = \d+x(\d+)", schedule)[1])
+    model = Model(source(m, schedule, element, tile_n), "sm_90a", folder, resident=resident)
+    device = model.device
+    device.seed = 1
+    mean, variance = device.put(np.zeros(N, np.float32)), device.put(np.zeros(N, np.float32))
+    y = device.empty((m, N), np.float32 if element == "f32" else np.uint16)
+    workspace = np.random.default_rng(3).integers(0, 256, MAX_BLOCKS * (8 + 32 * tile_n)).astype(np.uint8)
+    arrays = [device.put(a) for a in (to_bits(x, element), to_bits(w, element))]
+    model.run("layer", *arrays, y, device.put(workspace), mean, variance)
+    return device.get(y), device.get(mean), device.get(variance)
+
+
 @pytest.mark.parametrize(
     ("m", "element", "schedule", "resident"),
     [
@@ -84,23 +99,42 @@ def rms(errors: np.ndarray) -> float:
         (1024, "bf16", wgmma("128x32", 64, "8x1"), 8),
         (2040, "bf16", wgmma("256x32", 64, "8x1"), 8),
         (4096, "bf16", wgmma("256x32", 64, "8x1"), 16),
+        (2040, "bf16", wgmma("256x64", 64, "1x4"), 8),
     ],
 )
 def test_variance_beside_welford(m, element, schedule, resident, tmp_path):
     x, w = draw(m)
     z = x.astype(np.float64) @ w.T.astype(np.float64)
     assert np.array_equal(z, z.astype(np.float32))
-    model = Model(source(m, schedule, element, N), "sm_90a", tmp_path, resident=resident)
-    device = model.device
-    device.seed = 1
-    mean, variance = device.put(np.zeros(N, np.float32)), device.put(np.zeros(N, np.float32))
-    y = device.empty((m, N), np.float32 if element == "f32" else np.uint16)
-    workspace = np.random.default_rng(3).integers(0, 256, MAX_BLOCKS * (8 + 32 * N)).astype(np.uint8)
-    arrays = [device.put(a) for a in (to_bits(x, element), to_bits(w, element))]
-    model.run("layer", *arrays, y, device.put(workspace), mean, variance)
+    _, mean, variance = run(x, w, element, schedule, resident, tmp_path)
     exact = z.var(0, ddof=1)
-    error, theirs = rms(device.get(variance) - exact), rms(welford(z.astype(np.float32)) - exact)
+    error, theirs = rms(variance - exact), rms(welford(z.astype(np.float32)) - exact)
     print(f"M = {m}: rms error of the variance {error:.2e}, Welford's {theirs:.2e}, variance {exact.mean():.2e}")
     # Means of tiles that were rounded to f32 gave as much as Welford's rule.
     assert error <= theirs / 16
-    assert np.abs(device.get(mean) - z.mean(0)).max() <= UNIT / 2
+    assert np.abs(mean - z.mean(0)).max() <= UNIT / 2
+
+
+SCHEDULES = {"rows": wgmma("128x32", 64, "8x1"), "swapped": wgmma("256x64", 64, "1x4")}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_first_row_far_from_the_others(name, tmp_path):
+    """What distances are taken from is then as far as can be from the mean: 14 bits of the variance are left."""
+    x, w = draw(500)
+    x[0, -2] = 2.0**20
+    z = x.astype(np.float64) @ w.T.astype(np.float64)
+    assert np.array_equal(z, z.astype(np.float32))
+    _, mean, variance = run(x, w, "bf16", SCHEDULES[name], 4, tmp_path)
+    assert np.abs(variance / z.var(0, ddof=1) - 1).max() <= 2.0**-14
+    assert np.abs(mean - z.mean(0)).max() <= UNIT
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_variance_beyond_f32(name, tmp_path):
+    """It is infinite, and y the norm's bias (batch_norm_training-R7)."""
+    x, w = draw(500)
+    w[:, -1], w[0, -2], w[1, -2] = 0.0, 2.0**66, 2.0**120
+    y, mean, variance = run(x, w, "bf16", SCHEDULES[name], 4, tmp_path)
+    assert np.isinf(variance[:2]).all() and np.isfinite(variance[2:]).all() and np.isfinite(mean).all()
+    assert not (y[:, :2] & 0x7FFF).any()

@@ -76,32 +76,10 @@ SmallVector<Value> SwappedStates::getDistances(ValueRange elements,
   return distances;
 }
 
-/// The state of some rows: of halves before halves, so that few are held.
-SmallVector<Value> SwappedStates::reduceRows(ArrayRef<Value> distances) {
-  if (distances.size() == 1)
-    return reduction.emitChunk(b, b.getLoc(), distances);
-  size_t half = (distances.size() + 1) / 2;
-  SmallVector<Value> lhs = reduceRows(distances.take_front(half));
-  SmallVector<Value> rhs = reduceRows(distances.drop_front(half));
-  return reduction.emitCombine(b, b.getLoc(), b.f32(half), lhs,
-                               b.f32(distances.size() - half), rhs);
-}
-
-/// Takes out again what were no rows, as zeros: by a set of a count below 0.
-SmallVector<Value> SwappedStates::removeMissing(ArrayRef<Value> state,
-                                                size_t rows) {
-  Value all = b.f32(rows), zero = b.f32(0);
-  SmallVector<Value> zeros(state.size(), zero);
-  Value missing = arith::SubFOp::create(b, counts.front(), all);
-  return reduction.emitCombine(b, b.getLoc(), all, state, missing, zeros);
-}
-
 ReductionState SwappedStates::reduce(ValueRange elements) {
   Value origin = getOrigin(elements.front());
-  SmallVector<Value> distances = getDistances(elements, origin);
-  SmallVector<Value> state = reduceRows(distances);
-  if (left)
-    state = removeMissing(state, distances.size());
+  SmallVector<Value> state = reduction.emitDistances(
+      b, b.getLoc(), counts.front(), getDistances(elements, origin));
   for (auto [step, bit] : llvm::enumerate(kRowBits)) {
     SmallVector<Value> other;
     for (Value scalar : state)

@@ -33,8 +33,6 @@ private:
   void countRows(const WorkItem &item);
   Value getOrigin(Value first);
   SmallVector<Value> getDistances(ValueRange elements, Value origin);
-  SmallVector<Value> reduceRows(ArrayRef<Value> distances);
-  SmallVector<Value> removeMissing(ArrayRef<Value> state, size_t rows);
 
   TiledFrame &frame;
   KernelBuilder &b;

@@ -107,20 +107,19 @@ void FragmentStates::storeOrigins(ValueRange elements) {
 /// Of a column of the thread: two of each block of 8.
 ReductionState FragmentStates::reduceRows(ValueRange elements, int64_t column,
                                           Value origin) {
-  SmallVector<ReductionState> rows;
+  SmallVector<Value> distances;
   for (int64_t i = 0; i != rowBlocks * kRows; ++i) {
     int64_t block = i / kRows * frame.geometry.warpN() / 8 + column / kLanes;
     Value element =
         elements[(block * kRows + i % kRows) * kLanes + column % kLanes];
-    element = arith::SubFOp::create(b, element, origin);
-    Value count = b.f32(1);
-    if (!inRange.empty()) {
-      element = b.select(inRange[i], element, b.f32(0));
-      count = b.select(inRange[i], count, b.f32(0));
-    }
-    rows.push_back({count, reduction.emitChunk(b, b.getLoc(), element), {}});
+    Value distance = arith::SubFOp::create(b, element, origin);
+    if (!inRange.empty())
+      distance = b.select(inRange[i], distance, b.f32(0));
+    distances.push_back(distance);
   }
-  return combineTree(b, reduction, rows);
+  return {counts.front(),
+          reduction.emitDistances(b, b.getLoc(), counts.front(), distances),
+          {}};
 }
 
 /// Keeps the upper half of the columns in lanes that have the step's bit, the

@@ -66,6 +66,11 @@ SmallVector<Value> BatchNormTrainingOp::emitChunk(OpBuilder &builder,
                                                   ValueRange elements) {
   return columnMoments::emitChunk(builder, loc, elements);
 }
+SmallVector<Value> BatchNormTrainingOp::emitDistances(OpBuilder &builder,
+                                                      Location loc, Value count,
+                                                      ValueRange distances) {
+  return columnMoments::emitDistances(builder, loc, count, distances);
+}
 SmallVector<Value>
 BatchNormTrainingOp::emitCombine(OpBuilder &builder, Location loc,
                                  Value lhsCount, ValueRange lhs, Value rhsCount,
@@ -145,6 +150,11 @@ SmallVector<Value> BatchMomentsOp::emitInit(OpBuilder &builder, Location loc,
 SmallVector<Value> BatchMomentsOp::emitChunk(OpBuilder &builder, Location loc,
                                              ValueRange elements) {
   return columnMoments::emitChunk(builder, loc, elements);
+}
+SmallVector<Value> BatchMomentsOp::emitDistances(OpBuilder &builder,
+                                                 Location loc, Value count,
+                                                 ValueRange distances) {
+  return columnMoments::emitDistances(builder, loc, count, distances);
 }
 SmallVector<Value> BatchMomentsOp::emitCombine(OpBuilder &builder, Location loc,
                                                Value lhsCount, ValueRange lhs,

@@ -13,6 +13,8 @@
 
 #include "ScalarEmitter.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -43,6 +45,49 @@ SmallVector<Value> columnMoments::emitChunk(OpBuilder &builder, Location loc,
     m2 = e.add(e.mul(rest, rest), m2);
   }
   return {e.add(origin, mean), m2};
+}
+
+/// Adds up as a few chains: one alone would be as long as the elements.
+static Value emitChains(ScalarEmitter &e, ValueRange elements,
+                        llvm::function_ref<Value(Value, Value)> add) {
+  constexpr size_t kChains = 4;
+  SmallVector<Value> sums(std::min(kChains, elements.size()), e.constant(0.0));
+  for (auto [index, element] : llvm::enumerate(elements)) {
+    Value &sum = sums[index % kChains];
+    sum = add(element, sum);
+  }
+  Value total = sums.front();
+  for (Value sum : ArrayRef(sums).drop_front())
+    total = e.add(total, sum);
+  return total;
+}
+
+/// M2 = sum d^2 - n mean^2. The element that distances are from is one of the
+/// whole set, whose M2 is at least the square of that element's distance from
+/// its mean: of n elements in all, their differences lose log2(n) digits.
+SmallVector<Value> columnMoments::emitDistances(OpBuilder &builder,
+                                                Location loc, Value count,
+                                                ValueRange distances) {
+  ScalarEmitter e{builder, loc, count.getType()};
+  auto fma = [&](Value a, Value b, Value c) -> Value {
+    return math::FmaOp::create(builder, loc, a, b, c);
+  };
+  Value one = e.constant(1.0);
+  Value share = e.div(one, arith::MaximumFOp::create(builder, loc, count, one));
+  // Not a sum that is divided, which could be more than the type holds.
+  Value mean = emitChains(e, distances, [&](Value distance, Value sum) {
+    return fma(distance, share, sum);
+  });
+  Value squares = emitChains(e, distances, [&](Value distance, Value sum) {
+    return fma(distance, distance, sum);
+  });
+  Value less = arith::NegFOp::create(builder, loc, e.mul(count, mean));
+  Value m2 = arith::MaximumFOp::create(builder, loc, fma(less, mean, squares),
+                                       e.constant(0.0));
+  // Infinite squares stay so, rather than infinity less infinity.
+  Value isFinite =
+      e.greater(e.constant(std::numeric_limits<double>::infinity()), squares);
+  return {mean, e.select(isFinite, m2, squares)};
 }
 
 /// Chan's rule: mean = mA + d nB / n, M2 = M2A + M2B + d^2 nA nB / n,

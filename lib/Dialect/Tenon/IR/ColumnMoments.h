@@ -20,6 +20,8 @@ constexpr unsigned kStateSize = 2;
 SmallVector<Value> emitInit(OpBuilder &builder, Location loc, Type type);
 SmallVector<Value> emitChunk(OpBuilder &builder, Location loc,
                              ValueRange elements);
+SmallVector<Value> emitDistances(OpBuilder &builder, Location loc, Value count,
+                                 ValueRange distances);
 SmallVector<Value> emitCombine(OpBuilder &builder, Location loc, Value lhsCount,
                                ValueRange lhs, Value rhsCount, ValueRange rhs);
 SmallVector<Value> emitMove(OpBuilder &builder, Location loc, ValueRange state,

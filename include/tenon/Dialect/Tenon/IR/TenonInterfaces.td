@@ -63,6 +63,13 @@ def Tenon_ReductionEpilogueOp : OpInterface<"ReductionEpilogueOp"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "::mlir::ValueRange":$elements)>,
     InterfaceMethod<
+      [{The state of `count` elements, a float, in one pass: of what each has
+        more than an element of the set that they will be part of. Zeros beside
+        these distances do not count.}],
+      "::llvm::SmallVector<::mlir::Value>", "emitDistances",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::Value":$count, "::mlir::ValueRange":$distances)>,
+    InterfaceMethod<
       [{The state of the union of two disjoint sets. The counts are floats of the
         states' type; either may be 0, the state is then the other one's.}],
       "::llvm::SmallVector<::mlir::Value>", "emitCombine",
