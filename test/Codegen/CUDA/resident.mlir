@@ -23,15 +23,11 @@
 // CHECK-NOT: %c4_i32
 // CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK-NOT: nvvm.mbarrier.init
-// The copying warp goes through K backward in every second turn, and so begins with what L2 still has of x.
+// The copying warp.
 // CHECK: nvvm.elect.sync
-// CHECK: scf.for %[[TURN:.*]] = %c0_i32 to
+// CHECK: scf.for
 // CHECK: scf.for %[[STAGE:.*]] = %c0_i32 to %c2_i32
-// CHECK: %[[ODD:.*]] = arith.andi %[[TURN]], %c1_i32
-// CHECK-NEXT: %[[ISFORWARD:.*]] = arith.cmpi eq, %[[ODD]], %c0_i32
-// CHECK-NEXT: %[[BACKWARD:.*]] = arith.subi %c1_i32, %[[STAGE]]
-// CHECK-NEXT: %[[KTILE:.*]] = arith.select %[[ISFORWARD]], %[[STAGE]], %[[BACKWARD]]
-// CHECK: %[[K:.*]] = arith.muli %[[KTILE]], %c64_i32
+// CHECK: %[[K:.*]] = arith.muli %[[STAGE]], %c64_i32
 // CHECK-COUNT-2: cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%[[K]],
 // Another loads the only subtile of the residual when the warps ask for it, and stores the results when these have been
 // written.

@@ -16,6 +16,9 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
+/// What is taken to stay in L2 from turn to turn: half of an H100's.
+static constexpr int64_t kKeptBytes = int64_t(25) << 20;
+
 /// Copies a tile's rows that lie at `row`, K from `column` on; of several
 /// `parts`, this block's own, to all blocks.
 void Producer::copyRows(Value map, Value target, Value barrier, Value column,
@@ -45,14 +48,20 @@ void Producer::copyStage(const WorkItem &item, Value kTile, Value stage) {
 }
 
 /// The K tile that is the turn's `number`-th. With reduction = resident every
-/// turn reads all rows of x, which may be more than L2 holds, so every second
+/// turn reads all rows of x. Where x and w are more than L2 keeps, every second
 /// one goes through K backward: it begins with what was read last.
 Value Producer::getKTile(const WorkItem &item, Value turn, Value number) {
+  const TileGeometry &geometry = frame.geometry;
   Value forward = b.add(item.kBegin, number);
-  if (!frame.geometry.isResident())
+  int64_t rows =
+      kKeptBytes / (geometry.rowBytes * geometry.kTiles()) - geometry.n;
+  bool isDynamic = ShapedType::isDynamic(geometry.m);
+  if (!geometry.isResident() || (!isDynamic && geometry.m <= rows))
     return forward;
   Value last = b.sub(b.add(item.kBegin, item.kCount), 1);
   Value isForward = b.equal(b.bitAnd(turn, 1), 0);
+  if (isDynamic)
+    isForward = b.bitOr(isForward, b.less(frame.m, rows + 1));
   return b.select(isForward, forward, b.sub(last, number));
 }
 
