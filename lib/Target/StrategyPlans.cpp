@@ -16,6 +16,9 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
+/// How much faster a reduction that leaves more to other kernels must be.
+static constexpr double kTie = 1.03;
+
 LogicalResult
 StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
   Type type = layerProblem.tiledType;
@@ -123,7 +126,10 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
     return choice.getWorstRatio() /
            (isWgmma ? getLimit(plan.problem, choice) : 1);
   };
-  if (!best || getShare(*next) < getShare(*best))
+  // Of those that are predicted alike, within what predictions err by, the one
+  // that keeps most in the kernel, which comes first: it rounds least.
+  bool keepsLess = best && best->problem.reduction != reduction;
+  if (!best || getShare(*next) * (keepsLess ? kTie : 1) < getShare(*best))
     best = std::move(next);
   return success();
 }
