@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// How much faster a reduction that leaves more to other kernels must be.
+/// How much faster a reduction must be that is taken in place of resident.
 static constexpr double kTie = 1.03;
 
 LogicalResult
@@ -126,10 +126,13 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
     return choice.getWorstRatio() /
            (isWgmma ? getLimit(plan.problem, choice) : 1);
   };
-  // Of those that are predicted alike, within what predictions err by, the one
-  // that keeps most in the kernel, which comes first: it rounds least.
-  bool keepsLess = best && best->problem.reduction != reduction;
-  if (!best || getShare(*next) * (keepsLess ? kTie : 1) < getShare(*best))
+  // A resident kernel does not round what it normalises, so where others are
+  // predicted alike, within what predictions err by, it stays.
+  bool isKept =
+      best && best->problem.reduction == ReductionMethod::Resident &&
+      reduction != ReductionMethod::Resident &&
+      best->choice.getWorstRatio() <= getLimit(best->problem, best->choice);
+  if (!best || getShare(*next) * (isKept ? kTie : 1) < getShare(*best))
     best = std::move(next);
   return success();
 }

@@ -25,12 +25,13 @@ func.func @large(%x: memref<16384x1024xbf16>, %w: memref<512x1024xbf16>, %y: mem
 
 // Rows of 256 bytes of x and w stay in L2 up to 102400 of them, half of an H100's; w has 64.
 // CHECK-LABEL: llvm.func @dynamic_tiled(
+// CHECK: %[[M:.*]] = arith.trunci %{{.*}} : i64 to i32
 // CHECK: nvvm.elect.sync
 // CHECK: scf.for %[[TURN:.*]] = %c0_i32 to
 // CHECK: scf.for %[[STAGE:.*]] = %c0_i32 to %c2_i32
 // CHECK: %[[ODD:.*]] = arith.andi %[[TURN]], %c1_i32
 // CHECK-NEXT: %[[EVEN:.*]] = arith.cmpi eq, %[[ODD]], %c0_i32
-// CHECK-NEXT: %[[FEW:.*]] = arith.cmpi slt, %{{.*}}, %c102337_i32
+// CHECK-NEXT: %[[FEW:.*]] = arith.cmpi slt, %[[M]], %c102337_i32
 // CHECK-NEXT: %[[ISFORWARD:.*]] = arith.ori %[[EVEN]], %[[FEW]]
 // CHECK-NEXT: %[[BACKWARD:.*]] = arith.subi %c1_i32, %[[STAGE]]
 // CHECK-NEXT: arith.select %[[ISFORWARD]], %[[STAGE]], %[[BACKWARD]]

@@ -43,10 +43,11 @@ func.func @few_turns(%x: tensor<1024x8192xbf16>, %w: tensor<8192x8192xbf16> {ten
   return %0 : tensor<1024x8192xbf16>
 }
 
-// Of two that are predicted to take the same time within a few percent, the one that keeps more in the kernel.
+// Where another is predicted no more than 3 % faster, resident stays: it does not round what it normalises. (If the
+// predictions change, so that these two no longer differ as they do, take another shape.)
 // CHECK-LABEL: @alike
 // CHECK: #tenon.schedule<wgmma, {{.*}}reduction = resident>
-// WHY: Function=alike | Reason="the batch norm too; resident by direct 10.{{[0-9]+}} us; two_phase by direct 10.{{[0-9]+}} us;
+// WHY: Function=alike | Reason="the batch norm too; resident by direct 10.5 us; two_phase by direct 10.4 us;
 func.func @alike(%x: tensor<1024x1024xbf16>, %w: tensor<1024x1024xbf16> {tenon.param}, %b: tensor<1024xbf16>, %s: tensor<1024xbf16>)
     -> tensor<1024x1024xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<1024x1024xbf16>, tensor<1024x1024xbf16>
@@ -57,6 +58,21 @@ func.func @alike(%x: tensor<1024x1024xbf16>, %w: tensor<1024x1024xbf16> {tenon.p
     tenon.yield %3 : tensor<1024x1024xbf16>
   }
   return %0 : tensor<1024x1024xbf16>
+}
+
+// CHECK-LABEL: @apart
+// CHECK: #tenon.schedule<wgmma, {{.*}}reduction = two_phase>
+// WHY: Function=apart | Reason="the product with moments for the batch norm; {{.*}}resident by direct 34.8 us; two_phase by direct 32.4 us;
+func.func @apart(%x: tensor<16384x128xbf16>, %w: tensor<1024x128xbf16> {tenon.param}, %b: tensor<1024xbf16>, %s: tensor<1024xbf16>)
+    -> tensor<16384x1024xbf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<16384x128xbf16>, tensor<1024x128xbf16>
+      epilogue(%acc: tensor<16384x1024xbf16>, %bias = %b: tensor<1024xbf16>, %scale = %s: tensor<1024xbf16>) -> tensor<16384x1024xbf16> {
+    %1 = tenon.add %acc, %bias : tensor<16384x1024xbf16>, tensor<1024xbf16>
+    %2 = tenon.mul %1, %scale : tensor<16384x1024xbf16>, tensor<1024xbf16>
+    %3 = tenon.batch_norm_training %2 : (tensor<16384x1024xbf16>) -> tensor<16384x1024xbf16>
+    tenon.yield %3 : tensor<16384x1024xbf16>
+  }
+  return %0 : tensor<16384x1024xbf16>
 }
 
 // The waiting of sixteen is hidden beside the next turn's products.

@@ -16,6 +16,8 @@ using namespace mlir::tenon;
 
 /// A thread's rows of every 8.
 static constexpr int64_t kRows = 2, kBlockRows = 8;
+/// A lane's rows that are reduced in one pass.
+static constexpr int64_t kTogether = 16;
 /// The bits of a lane's number that tell which rows of a column it has.
 static constexpr int64_t kRowBits[] = {1, 2};
 
@@ -56,30 +58,67 @@ Value SwappedStates::getOrigin(Value first) {
   return b.shuffleFrom(first, b.bitAnd(frame.lane, ~3));
 }
 
-/// How far the elements are from the origin; 0 where there is no row.
-SmallVector<Value> SwappedStates::getDistances(ValueRange elements,
-                                               Value origin) {
+/// `distance`, or 0 where the lane's row `number` does not exist. `own` is what
+/// is left of x; null: all exist.
+Value SwappedStates::maskMissing(Value distance, int64_t number, Value own) {
+  if (!own)
+    return distance;
+  int64_t inTile = number / kRows * kBlockRows + number % kRows;
+  return b.select(b.less(b.i32(inTile), own), distance, b.f32(0));
+}
+
+/// The state of the lane's rows from number `first` on, of which `count` exist,
+/// relative to the origin.
+SmallVector<Value> SwappedStates::reduceRows(ValueRange elements, int64_t first,
+                                             Value count, Value origin,
+                                             Value own) {
+  SmallVector<Value> distances;
+  for (auto [index, element] : llvm::enumerate(elements.drop_front()))
+    distances.push_back(
+        maskMissing(arith::SubFOp::create(b, element, elements.front()),
+                    first + 1 + static_cast<int64_t>(index), own));
+  Value shift = maskMissing(arith::SubFOp::create(b, elements.front(), origin),
+                            first, own);
+  return reduction.emitMove(
+      b, b.getLoc(), reduction.emitDistances(b, b.getLoc(), count, distances),
+      shift);
+}
+
+/// How many of `size` rows from the lane's number `first` on exist.
+Value SwappedStates::getCount(int64_t first, int64_t size) {
+  if (!left)
+    return b.f32(size);
+  Value count = arith::SubFOp::create(b, counts.front(), b.f32(first));
+  count = arith::MaximumFOp::create(b, count, b.f32(0));
+  return arith::MinimumFOp::create(b, count, b.f32(size));
+}
+
+/// That of all rows of the lane. Of a few rows relative to one of them little
+/// of M2 cancels, of all too much would.
+SmallVector<Value> SwappedStates::reduceLane(ValueRange elements,
+                                             Value origin) {
   // Anew for each column: a predicate for each row would be kept otherwise.
   Value own;
   if (left)
     own = b.ptxRead(b.getI32Type(), "mov.u32 $0, $1;", "=r,r", left);
-  SmallVector<Value> distances;
-  for (auto [row, element] : llvm::enumerate(elements)) {
-    Value distance = arith::SubFOp::create(b, element, origin);
-    if (own) {
-      auto inTile =
-          static_cast<int64_t>(row / kRows * kBlockRows + row % kRows);
-      distance = b.select(b.less(b.i32(inTile), own), distance, b.f32(0));
-    }
-    distances.push_back(distance);
+  int64_t size = elements.size();
+  SmallVector<Value> state;
+  for (int64_t first = 0; first < size; first += kTogether) {
+    int64_t next = std::min(kTogether, size - first);
+    Value count = getCount(first, next);
+    SmallVector<Value> others =
+        reduceRows(elements.slice(first, next), first, count, origin, own);
+    state = first == 0
+                ? others
+                : reduction.emitCombine(b, b.getLoc(), getCount(0, first),
+                                        state, count, others);
   }
-  return distances;
+  return state;
 }
 
 ReductionState SwappedStates::reduce(ValueRange elements) {
   Value origin = getOrigin(elements.front());
-  SmallVector<Value> state = reduction.emitDistances(
-      b, b.getLoc(), counts.front(), getDistances(elements, origin));
+  SmallVector<Value> state = reduceLane(elements, origin);
   for (auto [step, bit] : llvm::enumerate(kRowBits)) {
     SmallVector<Value> other;
     for (Value scalar : state)

@@ -32,7 +32,11 @@ public:
 private:
   void countRows(const WorkItem &item);
   Value getOrigin(Value first);
-  SmallVector<Value> getDistances(ValueRange elements, Value origin);
+  Value getCount(int64_t first, int64_t size);
+  Value maskMissing(Value distance, int64_t number, Value own);
+  SmallVector<Value> reduceRows(ValueRange elements, int64_t first, Value count,
+                                Value origin, Value own);
+  SmallVector<Value> reduceLane(ValueRange elements, Value origin);
 
   TiledFrame &frame;
   KernelBuilder &b;

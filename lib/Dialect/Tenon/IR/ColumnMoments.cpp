@@ -62,9 +62,9 @@ static Value emitChains(ScalarEmitter &e, ValueRange elements,
   return total;
 }
 
-/// M2 = sum d^2 - n mean^2. The element that distances are from is one of the
-/// whole set, whose M2 is at least the square of that element's distance from
-/// its mean: of n elements in all, their differences lose log2(n) digits.
+/// M2 = sum d^2 - n mean^2. As the distances are from one of n elements, that
+/// is at least a part in n of the squares: log2(n) bits cancel at most, and
+/// what the sums rounded counts for more.
 SmallVector<Value> columnMoments::emitDistances(OpBuilder &builder,
                                                 Location loc, Value count,
                                                 ValueRange distances) {
@@ -81,9 +81,9 @@ SmallVector<Value> columnMoments::emitDistances(OpBuilder &builder,
   Value squares = emitChains(e, distances, [&](Value distance, Value sum) {
     return fma(distance, distance, sum);
   });
-  Value less = arith::NegFOp::create(builder, loc, e.mul(count, mean));
-  Value m2 = arith::MaximumFOp::create(builder, loc, fma(less, mean, squares),
-                                       e.constant(0.0));
+  Value negated = arith::NegFOp::create(builder, loc, e.mul(count, mean));
+  Value m2 = arith::MaximumFOp::create(
+      builder, loc, fma(negated, mean, squares), e.constant(0.0));
   // Infinite squares stay so, rather than infinity less infinity.
   Value isFinite =
       e.greater(e.constant(std::numeric_limits<double>::infinity()), squares);
