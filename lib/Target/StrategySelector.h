@@ -68,8 +68,8 @@ private:
   std::optional<Strategy> written;
   ScheduleAttr schedule;
 
-  /// The plan that takes least time; if there is none, why the last one that
-  /// was tried cannot be.
+  /// The plan that takes least time, or resident within a few percent of it; if
+  /// there is none, why the last one that was tried cannot be.
   std::optional<Plan> best;
   std::optional<TiledObstacle> obstacle;
   /// What was found of each way to reduce for a batch norm.

@@ -51,8 +51,9 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
 
     The schedule's `reduction` says how a training batch norm is computed; of those
     that the layer can have, the one that is predicted to take least time is
-    chosen, or the one that the option asks for. One that cannot be gives way to the
-    one above it in this table, `separate` to the library:
+    chosen, or the one that the option asks for. Another must be 3 % faster than
+    `resident`, which does not round what it normalises. One that cannot be gives
+    way to the one above it in this table, `separate` to the library:
 
     | reduction | predicted time |
     |-----------|----------------|
