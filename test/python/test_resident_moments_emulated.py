@@ -100,6 +100,7 @@ def run(x, w, element: str, schedule: str, resident: int, folder) -> tuple[np.nd
         (2040, "bf16", wgmma("256x32", 64, "8x1"), 8),
         (4096, "bf16", wgmma("256x32", 64, "8x1"), 16),
         (2040, "bf16", wgmma("256x64", 64, "1x4"), 8),
+        (1000, "bf16", wgmma("176x64", 64, "1x4"), 6),
     ],
 )
 def test_variance_beside_welford(m, element, schedule, resident, tmp_path):
