@@ -21,14 +21,9 @@ static constexpr int64_t kRows = 2, kLanes = 2;
 /// Bits of a lane's number that say which rows it has, from the highest.
 static constexpr int64_t kRowBits[] = {16, 8, 4};
 
-ReductionState tenon::combineAll(KernelBuilder &b,
-                                 ReductionEpilogueOp reduction,
-                                 SmallVector<ReductionState> states) {
-  Value origin = states.front().origin;
-  for (ReductionState &state : MutableArrayRef(states).drop_front()) {
-    Value distance = arith::SubFOp::create(b, state.origin, origin);
-    state.scalars = reduction.emitMove(b, b.getLoc(), state.scalars, distance);
-  }
+static ReductionState combineTree(KernelBuilder &b,
+                                  ReductionEpilogueOp reduction,
+                                  SmallVector<ReductionState> states) {
   while (states.size() > 1) {
     SmallVector<ReductionState> next;
     for (unsigned i = 0; i + 1 < states.size(); i += 2) {
@@ -37,13 +32,24 @@ ReductionState tenon::combineAll(KernelBuilder &b,
           {arith::AddFOp::create(b, lhs.count, rhs.count),
            reduction.emitCombine(b, b.getLoc(), lhs.count, lhs.scalars,
                                  rhs.count, rhs.scalars),
-           origin});
+           lhs.origin});
     }
     if (states.size() % 2 == 1)
       next.push_back(states.back());
     states = std::move(next);
   }
   return states.front();
+}
+
+ReductionState tenon::combineAll(KernelBuilder &b,
+                                 ReductionEpilogueOp reduction,
+                                 SmallVector<ReductionState> states) {
+  Value origin = states.front().origin;
+  for (ReductionState &state : MutableArrayRef(states).drop_front()) {
+    Value distance = arith::SubFOp::create(b, state.origin, origin);
+    state.scalars = reduction.emitMove(b, b.getLoc(), state.scalars, distance);
+  }
+  return combineTree(b, reduction, std::move(states));
 }
 
 FragmentStates::FragmentStates(TiledFrame &frame, ReductionEpilogueOp reduction,
@@ -98,45 +104,44 @@ void FragmentStates::storeOrigins(ValueRange elements) {
   frame.syncWarp();
 }
 
-/// Of a column of the thread: two of each block of 8. Distances are from its
-/// own first row, then those of the state from the warp's: of a few rows
-/// relative to one of them little of M2 cancels.
-SmallVector<Value> FragmentStates::reduceRows(ValueRange elements,
-                                              int64_t column, Value origin) {
-  auto getElement = [&](int64_t row) {
-    int64_t block = row / kRows * frame.geometry.warpN() / 8 + column / kLanes;
-    return elements[(block * kRows + row % kRows) * kLanes + column % kLanes];
-  };
-  auto getDistance = [&](int64_t row, Value from) -> Value {
-    Value distance = arith::SubFOp::create(b, getElement(row), from);
-    return inRange.empty() ? distance
-                           : b.select(inRange[row], distance, b.f32(0));
-  };
-  SmallVector<Value> distances;
-  for (int64_t row = 1; row != rowBlocks * kRows; ++row)
-    distances.push_back(getDistance(row, getElement(0)));
-  return reduction.emitMove(
-      b, b.getLoc(),
-      reduction.emitDistances(b, b.getLoc(), counts.front(), distances),
-      getDistance(0, origin));
+/// Of a column of the thread: two of each block of 8.
+ReductionState FragmentStates::reduceRows(ValueRange elements, int64_t column,
+                                          Value origin) {
+  SmallVector<ReductionState> rows;
+  for (int64_t i = 0; i != rowBlocks * kRows; ++i) {
+    int64_t block = i / kRows * frame.geometry.warpN() / 8 + column / kLanes;
+    Value element =
+        elements[(block * kRows + i % kRows) * kLanes + column % kLanes];
+    element = arith::SubFOp::create(b, element, origin);
+    Value count = b.f32(1);
+    if (!inRange.empty()) {
+      element = b.select(inRange[i], element, b.f32(0));
+      count = b.select(inRange[i], count, b.f32(0));
+    }
+    rows.push_back({count, reduction.emitChunk(b, b.getLoc(), element), {}});
+  }
+  return combineTree(b, reduction, rows);
 }
 
 /// Keeps the upper half of the columns in lanes that have the step's bit, the
 /// lower half in the others.
-SmallVector<SmallVector<Value>>
-FragmentStates::exchange(ArrayRef<SmallVector<Value>> columns, unsigned step) {
+SmallVector<ReductionState>
+FragmentStates::exchange(ArrayRef<ReductionState> columns, unsigned step) {
   Value isUpper = b.less(b.i32(0), b.bitAnd(frame.lane, kRowBits[step]));
   size_t half = columns.size() / 2;
-  SmallVector<SmallVector<Value>> result;
+  SmallVector<ReductionState> result;
   for (size_t i = 0; i != half; ++i) {
     SmallVector<Value> kept, other;
-    for (auto [lower, upper] : llvm::zip_equal(columns[i], columns[half + i])) {
+    for (auto [lower, upper] :
+         llvm::zip_equal(columns[i].scalars, columns[half + i].scalars)) {
       kept.push_back(b.select(isUpper, upper, lower));
       other.push_back(
           frame.shuffleXor(b.select(isUpper, lower, upper), kRowBits[step]));
     }
-    result.push_back(reduction.emitCombine(b, b.getLoc(), counts[step], kept,
-                                           received[step], other));
+    result.push_back({counts[step + 1],
+                      reduction.emitCombine(b, b.getLoc(), counts[step], kept,
+                                            received[step], other),
+                      {}});
   }
   return result;
 }
@@ -144,7 +149,7 @@ FragmentStates::exchange(ArrayRef<SmallVector<Value>> columns, unsigned step) {
 SmallVector<Value> FragmentStates::reduce(ValueRange elements, int64_t group) {
   constexpr int64_t each = kColumns / 4;
   Value inBlock = frame.getLanePair();
-  SmallVector<SmallVector<Value>> columns;
+  SmallVector<ReductionState> columns;
   for (int64_t i = 0; i != each; i += kLanes) {
     int64_t block = (group * each + i) / kLanes;
     SmallVector<Value> origins =
@@ -155,7 +160,7 @@ SmallVector<Value> FragmentStates::reduce(ValueRange elements, int64_t group) {
   }
   for (unsigned step = 0; step != std::size(kRowBits); ++step)
     columns = exchange(columns, step);
-  return columns.front();
+  return columns.front().scalars;
 }
 
 Value FragmentStates::getColumn() {

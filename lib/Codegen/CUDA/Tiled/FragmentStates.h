@@ -22,7 +22,7 @@ namespace mlir::tenon {
 struct ReductionState {
   Value count;
   SmallVector<Value> scalars;
-  Value origin;
+  Value origin; ///< null within FragmentStates, which has it by column
 };
 
 /// The union of `states`, as a tree that is the same each time. Its origin is
@@ -64,10 +64,9 @@ public:
 private:
   void countRows(const WorkItem &item);
   Value getOrigin(Value inTile);
-  SmallVector<Value> reduceRows(ValueRange elements, int64_t column,
-                                Value origin);
-  SmallVector<SmallVector<Value>> exchange(ArrayRef<SmallVector<Value>> columns,
-                                           unsigned step);
+  ReductionState reduceRows(ValueRange elements, int64_t column, Value origin);
+  SmallVector<ReductionState> exchange(ArrayRef<ReductionState> columns,
+                                       unsigned step);
 
   TiledFrame &frame;
   KernelBuilder &b;
