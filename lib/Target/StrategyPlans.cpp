@@ -126,12 +126,11 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
     return choice.getWorstRatio() /
            (isWgmma ? getLimit(plan.problem, choice) : 1);
   };
-  // A resident kernel does not round what it normalises, so where others are
-  // predicted alike, within what predictions err by, it stays.
-  bool isKept =
-      best && best->problem.reduction == ReductionMethod::Resident &&
-      reduction != ReductionMethod::Resident &&
-      best->choice.getWorstRatio() <= getLimit(best->problem, best->choice);
+  // A resident kernel, if one would be tiled at all, does not round what it
+  // normalises, so where others are predicted alike, within what predictions
+  // err by, it stays.
+  bool isKept = best && best->problem.reduction == ReductionMethod::Resident &&
+                reduction != ReductionMethod::Resident && getShare(*best) <= 1;
   if (!best || getShare(*next) * (isKept ? kTie : 1) < getShare(*best))
     best = std::move(next);
   return success();

@@ -14,7 +14,6 @@
 #include "tenon/Codegen/Host/ModelDescription.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
@@ -29,6 +28,13 @@ struct Dtype {
   StringRef name; ///< as a model's manifest has it, or the file's own
   int64_t bytes;  ///< of an element; 0 of a type that no parameter has
 };
+
+/// A tensor as the header has it.
+struct Entry {
+  std::string dtype;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> offsets; ///< begin and end
+};
 } // namespace
 
 static Dtype findDtype(StringRef dtype) {
@@ -40,15 +46,6 @@ static Dtype findDtype(StringRef dtype) {
       .Default({dtype, 0});
 }
 
-namespace {
-/// A tensor as the header has it.
-struct Entry {
-  std::string dtype;
-  std::vector<int64_t> shape;
-  std::vector<int64_t> offsets; ///< begin and end
-};
-} // namespace
-
 static bool fromJSON(const llvm::json::Value &value, Entry &entry,
                      llvm::json::Path path) {
   llvm::json::ObjectMapper mapper(value, path);
@@ -57,7 +54,6 @@ static bool fromJSON(const llvm::json::Value &value, Entry &entry,
          mapper.map("data_offsets", entry.offsets);
 }
 
-/// The values of `entry` in `data`, if they are there.
 /// Why a tensor of the entry's type cannot lie in so many bytes; "" if it can.
 static std::string findSizeProblem(const Entry &entry, size_t bytes) {
   int64_t needed = findDtype(entry.dtype).bytes;
@@ -72,6 +68,7 @@ static std::string findSizeProblem(const Entry &entry, size_t bytes) {
          std::to_string(needed) + " by its shape and type";
 }
 
+/// The values of `entry` in `data`, if they are there.
 static std::optional<StringRef> valuesOf(const Entry &entry, StringRef data) {
   if (entry.offsets.size() != 2)
     return std::nullopt;

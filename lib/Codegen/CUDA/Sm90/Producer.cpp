@@ -53,10 +53,12 @@ void Producer::copyStage(const WorkItem &item, Value kTile, Value stage) {
 Value Producer::getKTile(const WorkItem &item, Value turn, Value number) {
   const TileGeometry &geometry = frame.geometry;
   Value forward = b.add(item.kBegin, number);
+  if (!geometry.isResident())
+    return forward;
   int64_t rows =
       kKeptBytes / (geometry.rowBytes * geometry.kTiles()) - geometry.n;
   bool isDynamic = ShapedType::isDynamic(geometry.m);
-  if (!geometry.isResident() || (!isDynamic && geometry.m <= rows))
+  if (!isDynamic && geometry.m <= rows)
     return forward;
   Value last = b.sub(b.add(item.kBegin, item.kCount), 1);
   Value isForward = b.equal(b.bitAnd(turn, 1), 0);

@@ -98,9 +98,7 @@ Value SwappedStates::getCount(int64_t first, int64_t size) {
 SmallVector<Value> SwappedStates::reduceLane(ValueRange elements,
                                              Value origin) {
   // Anew for each column: a predicate for each row would be kept otherwise.
-  Value own;
-  if (left)
-    own = b.ptxRead(b.getI32Type(), "mov.u32 $0, $1;", "=r,r", left);
+  Value own = left ? b.readAnew(left) : Value();
   int64_t size = elements.size();
   SmallVector<Value> state;
   for (int64_t first = 0; first < size; first += kTogether) {
