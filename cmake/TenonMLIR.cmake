@@ -54,8 +54,8 @@ function(tenon_add_tablegen_target name)
   add_dependencies(tenon-headers ${name})
 endfunction()
 
-# MLIR's headers take two thirds of a file's compile time: measured on a file with
-# one pattern and one pass, 6.1 s without and 2.1 s with this header.
+# MLIR's headers, LLVM dialects' above all, take nearly all of a file's compile time:
+# Sm90/Producer.cpp takes 20 s of processor time without those of pch.h, and 1 s with them.
 if(TENON_ENABLE_PCH)
   # One header for libraries and tools: both must be compiled as -fPIC.
   set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)
