@@ -111,7 +111,7 @@ void tenon::buildCUDABuffersStage(OpPassManager &pm) {
 
 void tenon::buildCUDAKernelsStage(OpPassManager &pm) {
   pm.addPass(createTenonEmitKernels());
-  clean(pm);
+  buildCleanKernels(pm);
 }
 
 void tenon::buildCUDAHostStage(OpPassManager &pm) {
@@ -188,4 +188,7 @@ void tenon::registerPipelines() {
       "tenon-cuda-pipeline",
       "Tenon ops to kernels and host code in the LLVM dialect, for the GPU",
       buildCUDAPipeline);
+  static PassPipelineRegistration<> cleanKernels(
+      "tenon-clean-kernels", "Simplify kernels and what launches them",
+      buildCleanKernels);
 }

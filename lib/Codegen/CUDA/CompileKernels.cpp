@@ -20,7 +20,6 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/LLVMContext.h"
@@ -53,8 +52,7 @@ static FailureOr<SmallString<0>> createBitcode(ModuleOp module) {
   if (!kernels || kernels->getBody()->empty())
     return bitcode;
   PassManager passes(module.getContext(), gpu::GPUModuleOp::getOperationName());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
+  buildCleanKernels(passes);
   passes.addPass(createTenonLowerKernels());
   // Ops that LLVM has no intrinsic for become inline PTX.
   passes.addPass(createConvertNVVMToLLVMPass());

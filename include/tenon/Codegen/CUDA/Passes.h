@@ -27,6 +27,10 @@ namespace mlir::tenon {
 #include "tenon/Codegen/CUDA/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "tenon/Codegen/CUDA/Passes.h.inc"
+
+/// Simplifies kernels and what launches them: what the canonicalizer and CSE
+/// do, but for duplicates among the values that a loop carries.
+void buildCleanKernels(OpPassManager &pm);
 } // namespace mlir::tenon
 
 #endif // TENON_CODEGEN_CUDA_PASSES_H

@@ -123,7 +123,7 @@ def list_products(method: str, guarded: bool, options: str) -> list[Product]:
 def assemble(target: str, variant: tuple[str, bool, str]) -> list[Kernel]:
     """Return a variant's kernels on `target`; of those for unaligned pointers the first of each shape."""
     products = list_products(*variant)
-    text, _ = run(["--tenon-emit-kernels", "--canonicalize", "--cse"], "".join(p.write() for p in products))
+    text, _ = run(["--tenon-emit-kernels", "--tenon-clean-kernels"], "".join(p.write() for p in products))
     kernels = []
     for product in products:
         layer = Layer(("f32", "f32"), product.epilogue, 0, product.shape)

@@ -92,7 +92,7 @@ def inspect(kernel: Kernel, emitted: str, assembled: str) -> None:
 def assemble(cases: list[Case], unaligned: set[Case]) -> list[Kernel]:
     """Return the kernels of `cases`, which have one target; for unaligned pointers those of `unaligned` alone."""
     passes = ["--tenon-fuse-epilogue", "--tenon-to-tiled", "--tenon-bufferize", "--tenon-emit-kernels"]
-    text, _ = run([*passes, "--canonicalize", "--cse"], "".join(map(write_case, cases)))
+    text, _ = run([*passes, "--tenon-clean-kernels"], "".join(map(write_case, cases)))
     kernels = [Kernel(case, f"{case.name}_tiled") for case in cases]
     kernels += [Kernel(case, f"{case.name}_tiled_unaligned") for case in cases if case in unaligned]
     kept = keep_kernels(text, {kernel.name for kernel in kernels})

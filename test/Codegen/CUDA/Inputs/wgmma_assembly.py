@@ -26,7 +26,7 @@ def find_failures(
     functions: Mapping[str, str], kernels: Mapping[str, int] = KERNELS, target: str = TARGET
 ) -> list[str]:
     """Return what is wrong with the kernels for aligned pointers of `functions`, texts by name."""
-    text, _ = run(["--tenon-emit-kernels", "--canonicalize", "--cse"], "".join(functions.values()))
+    text, _ = run(["--tenon-emit-kernels", "--tenon-clean-kernels"], "".join(functions.values()))
     limits = {f"{name}_{kind}": limit for name in functions for kind, limit in kernels.items()}
     assembled, said = run([f"--tenon-serialize-kernels=targets={target}"], keep_kernels(text, set(limits)))
     failures = [line for line in said.splitlines() if re.search(r"C75\d\d", line)]
