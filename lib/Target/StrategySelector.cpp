@@ -39,10 +39,12 @@ remark::RemarkOpts StrategySelector::getOptions() {
       .function(function ? function.getName() : StringRef());
 }
 
-/// "M = 1024, sm_80: 0.59 waves, 103.2 us tiled, 117.0 us by the library".
+/// "M = 1024, sm_80: 0.59 waves, 103.2 us tiled, 117.0 us by the library"; of a
+/// dynamic M "M = 1024 (dynamic)", as which it is planned.
 static std::string describeTimes(const ScheduleChoice &choice,
                                  const LayerProblem &problem) {
-  std::string text = llvm::formatv("M = {0}", problem.m);
+  std::string text = llvm::formatv("M = {0}{1}", problem.m,
+                                   problem.hasDynamicRows ? " (dynamic)" : "");
   for (const Prediction &prediction : choice.predictions)
     text += llvm::formatv(", {0}: {1:F2} waves, {2:F1} us tiled, {3:F1} us by "
                           "the library",

@@ -61,6 +61,14 @@ def test_replayed(tmp_path):
         Case(replace(layer, m=m)).check(model, seed=1, launches=3, replays=True)
 
 
+def test_every_second_turn_goes_backward(tmp_path):
+    """Where x and w are more than 25 MiB: each K tile counts once there too. The columns' two tiles are two turns."""
+    layer = Dynamic(0, 64, 41984, wgmma("64x32", 64, "4x1"), full=False)
+    model = compile_layer(layer, tmp_path, 4)
+    Case(replace(layer, m=256)).check(model, seed=None)
+    assert model.launched == ["layer_tiled"]
+
+
 def test_unaligned(tmp_path):
     layer = Dynamic(0, 40, 72, wgmma("64x32", 64, "4x1"))
     model = compile_layer(layer, tmp_path, 4)

@@ -2,14 +2,14 @@
 """Models of strategy tiled, compiled end to end where there is no GPU: what comes out, and how long it takes."""
 
 import re
-import resource
+import time
 
 import pytest
 import tenon
 from tenon_graphs.batch_norm import RESIDENT, check_fused, norm_graph
 from tenon_graphs.graph import Op, Value
 
-# Processor time of one model's compilation, ptxas included.
+# What one model's compilation may take, ptxas included.
 MAX_SECONDS = 1.5
 ATTEMPTS = 5
 
@@ -74,23 +74,17 @@ def test_operands_of_tf32_come_rounded():
     assert {x, w} <= rounded
 
 
-def processor_seconds():
-    """Return the processor time of this process and of those that it has waited for."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
-
-
 @pytest.mark.alone
 def test_compile_time(tmp_path, monkeypatch):
-    """Takes processor time, and the best of some attempts, so that other processes do not matter."""
+    """By the clock, since ptxas assembles kernels side by side; the best of some attempts, should others work too."""
     seconds = []
     while len(seconds) < ATTEMPTS and min(seconds, default=MAX_SECONDS) >= MAX_SECONDS:
         monkeypatch.setenv("TENON_CACHE_DIR", str(tmp_path / str(len(seconds))))
-        compiled, before = tenon.cache.statistics().compiled, processor_seconds()
+        compiled, start = tenon.cache.statistics().compiled, time.perf_counter()
         tenon.compile(source(8192, 8192, 8192, "bf16"), "sm_80", strategy="tiled")
-        seconds.append(processor_seconds() - before)
+        seconds.append(time.perf_counter() - start)
         assert tenon.cache.statistics().compiled == compiled + 1
-    assert min(seconds) < MAX_SECONDS, f"processor time of each attempt: {seconds}"
+    assert min(seconds) < MAX_SECONDS, f"each attempt took, in seconds: {seconds}"
 
 
 @pytest.mark.parametrize("name", RESIDENT)

@@ -17,7 +17,7 @@
 using namespace mlir;
 
 /// Compares each two values that a loop carries, which of accumulators are over
-/// a hundred: four fifths of the canonicalizer's time, and LLVM does it anyway.
+/// a hundred: most of the canonicalizer's time, and LLVM does it anyway.
 static constexpr const char *kQuadraticPattern =
     "(anonymous namespace)::RemoveDuplicateSuccessorInputUses";
 

@@ -60,9 +60,11 @@ mlir::tenon::assemble(const Toolkit &toolkit, const TemporaryFolder &folder,
   std::string object = folder.file(target.str() + ".cubin");
   if (Error error = writeFile(source, ptx))
     return std::move(error);
+  // Kernels are assembled side by side, on all processors: the same code.
   Expected<std::string> log =
       runTool(toolkit.ptxas,
-              {"-arch=" + target.str(), "-O3", "-v", source, "-o", object},
+              {"-arch=" + target.str(), "-O3", "--split-compile=0", "-v",
+               source, "-o", object},
               folder, target.str() + ".log");
   if (!log)
     return log.takeError();

@@ -62,9 +62,9 @@ func.func @one_row(%x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tenso
 }
 
 // A dynamic batch is taken for 1024 rows.
-// SM80: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream-K; M = 1024{{.*}}Remark="tiled: predicted much faster on every target"
-// SM90: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream-K; M = 1024{{.*}}Remark="tiled: predicted much faster on every target"
-// BOTH: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream-K; M = 1024{{.*}}Remark="tiled: predicted much faster on every target"
+// SM80: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream-K; M = 1024 (dynamic), sm_{{.*}}Remark="tiled: predicted much faster on every target"
+// SM90: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream-K; M = 1024 (dynamic), sm_{{.*}}Remark="tiled: predicted much faster on every target"
+// BOTH: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream-K; M = 1024 (dynamic), sm_{{.*}}Remark="tiled: predicted much faster on every target"
 func.func @dynamic(%x: tensor<?x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> tensor<?x8192xf32> {
   %0 = tenon.linear %x, %w precision<tf32> : (tensor<?x8192xf32>, tensor<8192x8192xf32>) -> tensor<?x8192xf32>
   return %0 : tensor<?x8192xf32>
