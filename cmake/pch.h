@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Headers that many files of Tenon's MLIR libraries include, and that take long.
+// Headers that many files of Tenon's MLIR libraries include, and that take
+// long.
 #pragma once
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
