@@ -100,6 +100,8 @@ def main() -> None:
     if options.report:
         study.replace(parser, options.report, BEGIN, END, report(study.read_cases(options.result)))
         return
+    if not options.builds:
+        parser.error("name a build at least, as NAME=TENON_COMPILE")
     tools = {name: Path(path).resolve() for name, _, path in (build.partition("=") for build in options.builds)}
     with tempfile.TemporaryDirectory() as folder:
         study.write_cases(options.result, [compare(*model, tools, Path(folder)) for model in MODELS])

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Headers that many files of Tenon's MLIR libraries include, and that take
-// long.
+// Headers that take long, of those that Tenon's MLIR libraries include.
 #pragma once
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from ptx_emulator.copies import Box
 from ptx_emulator.layers import wgmma
 from test_kernels_emulated_resident import CLUSTER, WIDE_CLUSTER, Case, Norm, compile_layer
 
@@ -61,12 +62,22 @@ def test_replayed(tmp_path):
         Case(replace(layer, m=m)).check(model, seed=1, launches=3, replays=True)
 
 
-def test_every_second_turn_goes_backward(tmp_path):
-    """Where x and w are more than 25 MiB: each K tile counts once there too. The columns' two tiles are two turns."""
+@pytest.mark.parametrize(("m", "begins"), [(128, {0: 0, 32: 0}), (256, {0: 0, 32: 41920})])
+def test_every_second_turn_goes_backward(m, begins, tmp_path, monkeypatch):
+    """Where x and w are more than 25 MiB, through the last K tile first. The two tiles of columns are two turns."""
     layer = Dynamic(0, 64, 41984, wgmma("64x32", 64, "4x1"), full=False)
-    model = compile_layer(layer, tmp_path, 4)
-    Case(replace(layer, m=256)).check(model, seed=None)
+    model = compile_layer(layer, tmp_path, m // 64)
+    make, seen = Box.__init__, {}
+
+    def watch(box, tensor, column, row):
+        make(box, tensor, column, row)
+        if tensor.rows == layer.n:  # w: where in K a tile of its rows begins
+            seen.setdefault(row, column)
+
+    monkeypatch.setattr(Box, "__init__", watch)
+    Case(replace(layer, m=m)).check(model, seed=None)
     assert model.launched == ["layer_tiled"]
+    assert seen == begins
 
 
 def test_unaligned(tmp_path):

@@ -48,8 +48,8 @@ void buildCUDALLVMStage(OpPassManager &pm);
 
 /// Registers `--tenon-tensor-pipeline`, `--tenon-cpu-pipeline` and
 /// `--tenon-cuda-pipeline`, each from tenon ops on. The last takes the targets,
-/// strategy and schedule as options. And `--tenon-clean-kernels`, which kernels
-/// go through once they are emitted.
+/// strategy and schedule as options. `--tenon-clean-kernels` is what kernels go
+/// through once they are emitted.
 void registerPipelines();
 
 } // namespace mlir::tenon

@@ -1,5 +1,5 @@
 // Kernels of wgmma with defer: a turn's tile is finished in part while the products of the next turn are computed.
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s
 
 // A tile is eight subtiles of 32 rows by 64 columns for each of two warpgroups, in four buffers that residual and
 // result share. A thread has 16 of its 128 accumulators in each, and holds those of the last four. To finish them takes

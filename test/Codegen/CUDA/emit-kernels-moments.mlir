@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse | FileCheck %s --implicit-check-not=tenon.epilogue --implicit-check-not=tenon.batch_moments
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels | FileCheck %s --implicit-check-not=tenon.epilogue --implicit-check-not=tenon.batch_moments
 
 // Moments of the batch: a second kernel combines the states. It has no rows to walk, and only the first group's blocks: as
 // many as cover the columns.

@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse | FileCheck %s --implicit-check-not=tenon.epilogue --implicit-check-not=tenon.batch_norm
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels | FileCheck %s --implicit-check-not=tenon.epilogue --implicit-check-not=tenon.batch_norm
 
 // One statistics and one normalise kernel, with the ops around the batch norm in them.
 // CHECK: tenon.kernels = ["norm_reduce_v8", "norm_map_v8", "norm_reduce_v1", "norm_map_v1"]

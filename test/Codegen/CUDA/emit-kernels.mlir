@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s --implicit-check-not=tenon.epilogue
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s --implicit-check-not=tenon.epilogue
 
 // The kernels' names are numbered on the module; the host picks by alignment.
 // CHECK: module attributes {gpu.container_module, tenon.kernels = ["in_place_map_v4", "in_place_map_v1"]}

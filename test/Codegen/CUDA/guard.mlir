@@ -1,5 +1,5 @@
 // Kernels that replace the tiles of rows outside of split products' range.
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s
 
 // CHECK: module attributes {gpu.container_module, tenon.kernels = ["layer_tiled_guard", "layer_tiled_guard_unaligned"]}
 // The host looks at the factors' pointers too.

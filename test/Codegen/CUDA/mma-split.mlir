@@ -1,5 +1,5 @@
 // What kernels of mma.sync do with rows that tenon.split gave.
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s
 
 // The parts of a row are 64 bytes apart; the first k-step of each is loaded
 // before the loop, w's blocks first.

@@ -1,5 +1,5 @@
 // Moments of the tiles of mma_sync kernels: of a thread's rows, then its warp's, then the tile's.
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s
 
 // CHECK-LABEL: llvm.func @layer_tiled(
 // CHECK: nvvm.mma.sync

@@ -1,6 +1,6 @@
 // Moments that a wgmma kernel gives with operands swapped: of elements that are in registers, where four lanes have a
 // column's rows.
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s
 
 // The moments' output has no tensor map. Subtiles of 32 rows leave room for four buffers.
 // CHECK-LABEL: func.func @whole(

@@ -1,5 +1,5 @@
 // Moments that a wgmma kernel gives of what it stores by TMA: read back from the subtile's buffer, stored by the threads.
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s
 
 // The moments' output has no tensor map.
 // CHECK-LABEL: func.func @whole(

@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s --implicit-check-not=tenon.product_moments
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s --implicit-check-not=tenon.product_moments
 
 // Ten tiles of S2, of 32x32, each with a block in each of 26 groups at most; 64 rows of x at a time in shared memory, in
 // the tile's two times 32 columns, where sums of four warps lie at the end. A state is the tiles and S1.

@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels | FileCheck %s
 
 // Where M is dynamic the function asks how many blocks the GPU holds. Those that fit are one kernel; more rows, and none,
 // are a product with moments, by the same schedule, and what combines and normalises them. Both share y's buffer.

@@ -1,6 +1,6 @@
 // Kernels of family mma_sync that reduce columns themselves.
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse | FileCheck %s
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=HOST
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels | FileCheck %s --check-prefix=HOST
 
 // All twelve row tiles of a column are resident together, also those for pointers that are not aligned.
 // HOST-LABEL: func.func @layer(

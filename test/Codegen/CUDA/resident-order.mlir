@@ -1,6 +1,6 @@
 // With reduction = resident every turn reads all rows of x. Where L2 does not keep them and w, the copying warp goes
 // through K backward in every second turn, and so begins with what L2 still has.
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels | FileCheck %s
 
 // 32 MiB of x.
 // CHECK-LABEL: llvm.func @large_tiled(

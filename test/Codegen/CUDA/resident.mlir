@@ -1,6 +1,6 @@
 // A kernel of family wgmma that reduces columns itself: product, states, exchange, and the rest through TMA.
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse | FileCheck %s
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=HOST
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels | FileCheck %s --check-prefix=HOST
 
 // All row tiles of a column are resident together: three clusters of two blocks.
 // HOST-LABEL: func.func @layer(

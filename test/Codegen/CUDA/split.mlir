@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s --implicit-check-not=tenon.split
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s --implicit-check-not=tenon.split
 
 // Eight warps to a row, eight vectors to a thread: all are loaded, then come the maximum, the parts and the score.
 // CHECK: module attributes {gpu.container_module, tenon.kernels = ["wide_split_v4", "wide_split_v1"]}

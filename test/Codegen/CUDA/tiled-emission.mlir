@@ -1,5 +1,5 @@
 // tenon.tiled_linear becomes a kernel that has what its shape and schedule need, and not what they do not.
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s --implicit-check-not=tenon.tiled_linear
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s --implicit-check-not=tenon.tiled_linear
 
 // The host looks at every pointer, the workspace's too. A launch has as many
 // threads as its kernel, which takes x, w, inputs, outputs, workspace, M and

@@ -1,5 +1,5 @@
 // The epilogue of a wgmma kernel: what has M x N elements is moved by TMA in subtiles, where TMA can.
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s
 
 // A tensor map for each, after those of x and w: the residual's, then the
 // result's, in subtiles of 64 rows by as many columns as have room twice. Of

@@ -1,5 +1,5 @@
 // What a wgmma kernel does with rows that tenon.split gave.
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s
 
 // Six products a stage, of high halves (descriptors + 0, + 2) and low ones
 // (+ 4, + 6), the small ones first. What they add up to is promoted after every

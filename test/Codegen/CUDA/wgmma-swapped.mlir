@@ -1,6 +1,6 @@
 // Kernels of wgmma with swapped operands: w's rows are those of wgmma, and the epilogue's tensors are transposed on their
 // way through shared memory.
-// RUN: tenon-opt %s --tenon-emit-kernels --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s
 
 // Boxes of x's and w's tile rows as ever; of the epilogue, all rows of the tile by 64 columns.
 // CHECK-LABEL: func.func @layer(

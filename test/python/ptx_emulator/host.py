@@ -70,7 +70,7 @@ class Model:
         path = tmp_path / "emulated.mlir"
         path.write_text(source)
         if "memref<" in source:
-            launches = tool(TENON_OPT, path, "--tenon-emit-kernels", "--canonicalize", "--cse")
+            launches = tool(TENON_OPT, path, "--tenon-emit-kernels", "--tenon-clean-kernels")
         else:
             launches = tool(TENON_COMPILE, path, f"--target={target}", *flags, "--stop-after=cuda-kernels")
         (tmp_path / "launches.mlir").write_text(launches)
