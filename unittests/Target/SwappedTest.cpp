@@ -177,6 +177,29 @@ TEST_F(SwappedTest, LargeListed) {
   EXPECT_EQ(countSwapped(problem), 9u);
 }
 
+/// Sums and partial sums of fp16x3 are 192 of a thread's registers at most.
+TEST_F(SwappedTest, LargeSplit) {
+  LayerProblem problem = getProblem(16384, 4096, 4096);
+  problem.tiledType = Float16Type::get(&parser.context);
+  problem.method = ProductMethod::FP16x3;
+  EXPECT_GT(countSwapped(problem), 0u);
+  for (ScheduleAttr schedule : listWgmmaSchedules(problem, {target}))
+    if (schedule.hasSwappedOperands()) {
+      EXPECT_EQ(schedule.getWarps()[1], 8);
+      EXPECT_LE(getAccumulators(schedule), 192);
+    }
+  EXPECT_TRUE(choose(problem).hasSwappedOperands());
+  EXPECT_FALSE(choose(problem).getStreamK());
+  problem.m = 1023;
+  EXPECT_EQ(countSwapped(problem), 0u);
+  // Of the rows of a dynamic M tiles have few.
+  problem.m = 16384;
+  problem.hasDynamicRows = true;
+  for (ScheduleAttr schedule : listWgmmaSchedules(problem, {target}))
+    if (schedule.hasSwappedOperands())
+      EXPECT_EQ(schedule.getTile()[0], 128);
+}
+
 /// What was not measured, or cannot be.
 TEST_F(SwappedTest, LargeLeftOut) {
   LayerProblem problem = getProblem(1024, 4096, 4096);

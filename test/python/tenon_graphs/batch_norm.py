@@ -70,6 +70,7 @@ TWO_PHASE = {
     "wgmma_fp32_128x168_stream_k": _schedule("fp32", "128x168", "8x1", 5, STREAM_K, "fp16x3"),
     "wgmma_fp32_256x96": _schedule("fp32", "256x96", "8x1", 3, "", "fp16x3"),
     "wgmma_fp32_64x192_ping_pong": _schedule("fp32", "64x192", "4x1", 4, PING_PONG, "fp16x3"),
+    "wgmma_fp32_192x128_1x2_swapped": _schedule("fp32", "192x128", "1x8", 4, ",cluster=1x2", "fp16x3"),
     "wgmma_bf16_192x128_1x2_ping_pong_swapped": _schedule("bf16", "192x128", "1x4", 4, ",cluster=1x2" + PING_PONG),
     "wgmma_f16_256x128_1x2_swapped": _schedule("f16", "256x128", "1x8", 4, ",cluster=1x2"),
     "wgmma_tf32_128x256_stream_k_swapped": _schedule("tf32", "128x256", "1x8", 4, STREAM_K),

@@ -48,6 +48,7 @@ SPLIT = {
     "wgmma_64x192_1x2_stream_k": _schedule(WGMMA, "64x192x64", "4x1", 6, STREAM_K + ",cluster=1x2"),
     "wgmma_64x192_ping_pong": _schedule(WGMMA, "64x192x64", "4x1", 4, PING_PONG),
     "wgmma_64x40": _schedule(WGMMA, "64x40x64", "4x1", 2),
+    "wgmma_176x128_1x2_swapped": _schedule(WGMMA, "176x128x64", "1x8", 5, ",cluster=1x2"),
     "mma_sync_128x128": _schedule(MMA_SYNC, "128x128x64", "2x4", 3),
     "mma_sync_128x64_stream_k": _schedule(MMA_SYNC, "128x64x64", "2x2", 4, STREAM_K),
     "mma_sync_16x128": _schedule(MMA_SYNC, "16x128x64", "1x4", 4),

@@ -93,8 +93,11 @@ SmallVector<Value> SwappedResident::computeReduced(const WorkItem &item,
   return elements;
 }
 
+/// The states of the thread's columns. Elements become distances from their
+/// origins.
 SmallVector<ReductionState>
-SwappedResident::reduceColumns(const WorkItem &item, ValueRange elements) {
+SwappedResident::reduceColumns(const WorkItem &item,
+                               SmallVector<Value> &elements) {
   const TileGeometry &geometry = frame.geometry;
   SmallVector<ReductionState> states;
   SwappedStates columns(frame, reduction, item);
@@ -103,6 +106,8 @@ SwappedResident::reduceColumns(const WorkItem &item, ValueRange elements) {
     for (int64_t row = 0; row != getNumRows(geometry); ++row)
       ofColumn.push_back(elements[getElement(geometry, column, row)]);
     states.push_back(columns.reduce(ofColumn));
+    for (auto [row, distance] : llvm::enumerate(ofColumn))
+      elements[getElement(geometry, column, row)] = distance;
   }
   return states;
 }
@@ -139,7 +144,8 @@ void SwappedResident::emit(const WorkItem &item, Value turn, Value turns,
                            ValueRange accumulators) {
   frame.computePlace();
   SmallVector<Value> elements = computeReduced(item, accumulators);
-  SmallVector<ReductionState> states = reduceColumns(item, elements);
+  SmallVector<Value> distances(elements);
+  SmallVector<ReductionState> states = reduceColumns(item, distances);
   storeStates(turn, states);
   emitIfRows(item, [&] {
     emitForOwn(states, [&](Value column, const ReductionState &) {
@@ -158,7 +164,8 @@ void SwappedResident::emit(const WorkItem &item, Value turn, Value turns,
 SmallVector<Type> SwappedResident::getHeldTypes() {
   int64_t elements = getNumColumns(frame.geometry) * getNumRows(frame.geometry);
   SmallVector<Type> types(elements / kRows, VectorType::get(kRows, heldType));
-  types.append(2 * getNumColumns(frame.geometry), b.getF32Type());
+  int64_t numbers = heldType.isF16() ? 2 : 1; // of a column
+  types.append(numbers * getNumColumns(frame.geometry), b.getF32Type());
   return types;
 }
 
@@ -187,6 +194,23 @@ static Value getPowerOfTwo(KernelBuilder &b, Value exponent) {
   return LLVM::BitcastOp::create(b, b.getF32Type(), b.shiftLeft(exponent, 23));
 }
 
+/// Divides distances by what it returns, a power of two for each column.
+SmallVector<Value>
+SwappedResident::scaleToDeviation(SmallVector<Value> &distances,
+                                  ArrayRef<ReductionState> states) {
+  SmallVector<Value> units, scales;
+  for (const ReductionState &state : states) {
+    Value exponent =
+        getDeviationExponent(b, state.scalars[1], frame.geometry.tileM);
+    units.push_back(getPowerOfTwo(b, exponent));
+    scales.push_back(getPowerOfTwo(b, b.sub(b.i32(254), exponent)));
+  }
+  for (auto [index, distance] : llvm::enumerate(distances))
+    distance = arith::MulFOp::create(b, distance,
+                                     scales[getColumn(frame.geometry, index)]);
+  return units;
+}
+
 SmallVector<Value> SwappedResident::hold(const WorkItem &item, Value turn,
                                          ValueRange accumulators) {
   frame.computePlace();
@@ -194,27 +218,13 @@ SmallVector<Value> SwappedResident::hold(const WorkItem &item, Value turn,
   SmallVector<ReductionState> states = reduceColumns(item, elements);
   storeStates(turn, states);
   exchange.arrive();
-  // A fused multiply-add of a power of two rounds as the difference does.
-  SmallVector<Value> held, means, units, scales, offsets;
-  for (const ReductionState &state : states) {
-    Value exponent =
-        getDeviationExponent(b, state.scalars[1], frame.geometry.tileM);
-    means.push_back(arith::AddFOp::create(b, state.origin,
-                                          reduction.getOrigin(state.scalars)));
-    units.push_back(getPowerOfTwo(b, exponent));
-    scales.push_back(getPowerOfTwo(b, b.sub(b.i32(254), exponent)));
-    Value product = arith::MulFOp::create(b, means.back(), scales.back());
-    offsets.push_back(arith::NegFOp::create(b, product));
-  }
-  for (size_t i = 0; i != elements.size(); i += kRows) {
-    int64_t column = getColumn(frame.geometry, i);
-    auto scale = [&](Value element) -> Value {
-      return math::FmaOp::create(b, element, scales[column], offsets[column]);
-    };
-    held.push_back(
-        roundPair(b, scale(elements[i]), scale(elements[i + 1]), heldType));
-  }
-  held.append(means);
+  SmallVector<Value> held, units;
+  if (heldType.isF16())
+    units = scaleToDeviation(elements, states);
+  for (size_t i = 0; i != elements.size(); i += kRows)
+    held.push_back(roundPair(b, elements[i], elements[i + 1], heldType));
+  for (const ReductionState &state : states)
+    held.push_back(state.origin);
   held.append(units);
   return held;
 }
@@ -225,14 +235,19 @@ void SwappedResident::emitStep(const WorkItem &item, Value turn, int64_t number,
     emitBarrierWait(b, getFinishedBarrier(), b.bitAnd(turn, 1));
   size_t count = swapped.getSubtileElements();
   int64_t numColumns = getNumColumns(frame.geometry);
-  ValueRange means = held.drop_back(numColumns).take_back(numColumns);
-  ValueRange units = held.take_back(numColumns);
+  ValueRange ofColumns =
+      held.drop_front(getNumRows(frame.geometry) * numColumns / kRows);
   SmallVector<Value> elements;
   for (size_t i = number * count; i != (number + 1) * count; i += kRows) {
     int64_t column = getColumn(frame.geometry, i);
-    for (Value element : extendElements(b, b.readAnew(held[i / kRows])))
+    Value origin = ofColumns[column];
+    for (Value distance : extendElements(b, b.readAnew(held[i / kRows])))
       elements.push_back(
-          math::FmaOp::create(b, element, units[column], means[column]));
+          heldType.isF16()
+              ? math::FmaOp::create(b, distance, ofColumns[numColumns + column],
+                                    origin)
+                    .getResult()
+              : arith::AddFOp::create(b, distance, origin).getResult());
   }
   swapped.emitSubtile(item, number, elements);
   if (number + 1 == getNumSteps())

@@ -41,10 +41,10 @@ public:
   /// finished as a whole: without defer, where results are not all of one type
   /// of 16 bits, or where K has not enough stages.
   bool defers() { return heldType != Type(); }
-  // All of a tile is held: what is reduced, as distances
-  // from its column's mean in the tile over a power of two near the deviation,
-  // rounded, two in a vector; then these means and powers, f32. A PanelFinisher
-  // exchanges states meanwhile.
+  // All of a tile is held: what is reduced, as distances from the origins of
+  // its columns' states, rounded, two in a vector; then these origins, f32. In
+  // f16 a distance is over a power of two near the deviation, which follows. A
+  // PanelFinisher exchanges states meanwhile.
   void prefetch(const WorkItem &item) override {
     ResidentReduction::prefetch(item);
   }
@@ -63,7 +63,9 @@ private:
   SmallVector<Value> computeReduced(const WorkItem &item,
                                     ValueRange accumulators);
   SmallVector<ReductionState> reduceColumns(const WorkItem &item,
-                                            ValueRange elements);
+                                            SmallVector<Value> &elements);
+  SmallVector<Value> scaleToDeviation(SmallVector<Value> &distances,
+                                      ArrayRef<ReductionState> states);
   void emitForOwn(ArrayRef<ReductionState> states, Body body);
   void storeStates(Value turn, ArrayRef<ReductionState> states);
 

@@ -26,17 +26,13 @@ public:
                 const WorkItem &item);
 
   /// The state of the tile's rows of a column. `elements` are the thread's, in
-  /// the order of rows.
-  ReductionState reduce(ValueRange elements);
+  /// the order of rows; they become distances from the state's origin.
+  ReductionState reduce(MutableArrayRef<Value> elements);
 
 private:
   void countRows(const WorkItem &item);
-  Value getOrigin(Value first);
-  Value getCount(int64_t first, int64_t size);
-  Value maskMissing(Value distance, int64_t number, Value own);
-  SmallVector<Value> reduceRows(ValueRange elements, int64_t first, Value count,
-                                Value origin, Value own);
-  SmallVector<Value> reduceLane(ValueRange elements, Value origin);
+  Value maskMissing(Value value, int64_t number, Value own);
+  Value getOrigin(ValueRange elements, Value own);
 
   TiledFrame &frame;
   KernelBuilder &b;
@@ -45,6 +41,7 @@ private:
   Value left;
   /// Rows of a lane before each shuffle, and of what it gets then.
   SmallVector<Value> counts, received;
+  Value share; ///< of a row in the mean of those that are sampled
 };
 
 } // namespace mlir::tenon

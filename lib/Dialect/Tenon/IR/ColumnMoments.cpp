@@ -62,9 +62,8 @@ static Value emitChains(ScalarEmitter &e, ValueRange elements,
   return total;
 }
 
-/// M2 = sum d^2 - n mean^2. As the distances are from one of n elements, that
-/// is at least a part in n of the squares: log2(n) bits cancel at most, and
-/// what the sums rounded counts for more.
+/// M2 = sum d^2 - n mean^2. Of distances from a number that is c deviations off
+/// the mean, log2(1 + c^2) bits cancel.
 SmallVector<Value> columnMoments::emitDistances(OpBuilder &builder,
                                                 Location loc, Value count,
                                                 ValueRange distances) {

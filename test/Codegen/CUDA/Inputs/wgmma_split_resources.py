@@ -20,6 +20,7 @@ SCHEDULES = (
     ("fp16x3", "64x192", "4x1", 6, ", ping_pong = true"),
     ("fp16x3", "96x128", "1x4", 6, ", stream_k = true"),
     ("fp16x3", "176x128", "1x8", 4, ", cluster = 2x1"),
+    ("fp16x3", "192x128", "1x8", 4, ", cluster = 1x2"),
     ("fp16", "128x256", "8x1", 4, ", cluster = 2x1"),
     ("fp16", "256x128", "8x1", 4, ", stream_k = true, cluster = 1x2"),
     ("fp16", "128x176", "4x1", 5, ", cluster = 1x2, ping_pong = true"),

@@ -63,9 +63,10 @@ def Tenon_ReductionEpilogueOp : OpInterface<"ReductionEpilogueOp"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "::mlir::ValueRange":$elements)>,
     InterfaceMethod<
-      [{The state of a set, in one pass, from its elements' distances to one of
-        them. `count`, a float that may be 0, says how many elements there are;
-        a distance may be left out, or one be there too much, where it is 0.}],
+      [{The state of a set, in one pass, from its elements' distances to a number
+        amid them. `count`, a float that may be 0, says how many elements there
+        are; a distance may be left out, or one be there too much, where it is
+        0.}],
       "::llvm::SmallVector<::mlir::Value>", "emitDistances",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "::mlir::Value":$count, "::mlir::ValueRange":$distances)>,
