@@ -44,8 +44,8 @@ void SwappedStates::countRows(const WorkItem &item) {
     return;
   }
   Value ofTile = b.maxSigned(b.sub(frame.m, item.row), b.i32(1));
-  Value sampled = arith::UIToFPOp::create(b, b.getF32Type(),
-                                          b.min(ofTile, b.i32(sample)));
+  Value sampled =
+      arith::UIToFPOp::create(b, b.getF32Type(), b.min(ofTile, b.i32(sample)));
   share = arith::DivFOp::create(b, b.f32(1), sampled);
   left = b.sub(frame.m, b.add(item.row, frame.getLanePair()));
   left = b.minSigned(b.maxSigned(left, b.i32(0)), b.i32(tileM));
@@ -58,8 +58,8 @@ void SwappedStates::countRows(const WorkItem &item) {
   }
 }
 
-/// `value`, or 0 where the lane's row `number` does not exist, whose element may
-/// be no number. `own` is what is left of x; null: all exist.
+/// `value`, or 0 where the lane's row `number` does not exist, whose element
+/// may be no number. `own` is what is left of x; null: all exist.
 Value SwappedStates::maskMissing(Value value, int64_t number, Value own) {
   if (!own)
     return value;
@@ -72,8 +72,8 @@ Value SwappedStates::getOrigin(ValueRange elements, Value own) {
   Value mean = b.f32(0);
   for (auto [number, element] :
        llvm::enumerate(elements.take_front(kSampleRows)))
-    mean = math::FmaOp::create(b, maskMissing(element, number, own), share,
-                               mean);
+    mean =
+        math::FmaOp::create(b, maskMissing(element, number, own), share, mean);
   for (int64_t bit : kRowBits)
     mean = arith::AddFOp::create(b, mean, b.shuffleXor(mean, bit));
   return mean;
