@@ -293,37 +293,43 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 // CHECK: scf.for
 // CHECK: nvvm.wgmma.commit.group
 // CHECK-NOT: {{wgmma.commit|matrix}}
-// Held are 16 words of two elements, and of the thread's two columns means and powers of two.
-// CHECK: %[[HELD:.*]]:20 = scf.while (
-// CHECK-SAME: -> (vector<2xbf16>, {{.*}}vector<2xbf16>, f32, f32, f32, f32) {
+// Held are 16 words of two elements, and the origins of the thread's two columns.
+// CHECK: %[[HELD:.*]]:18 = scf.while (
+// CHECK-SAME: -> (vector<2xbf16>, {{.*}}vector<2xbf16>, f32, f32) {
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
-// The threads reduce what they have, and those of neighbouring lanes together: mean and M2 of two columns.
-// CHECK-COUNT-8: nvvm.shfl.sync bfly
+// A column's origin is the mean of 32 of its rows, 8 a lane; what remains are the elements' distances from it.
+// CHECK-COUNT-8: math.fma
+// CHECK-NEXT: nvvm.shfl.sync bfly
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: nvvm.shfl.sync bfly
+// CHECK-NEXT: %[[ORIGIN0:.*]] = arith.addf
+// CHECK-NEXT: %[[A0:.*]] = arith.subf %{{.*}}, %[[ORIGIN0]] : f32
+// CHECK-NEXT: %[[A1:.*]] = arith.subf %{{.*}}, %[[ORIGIN0]] : f32
+// CHECK-COUNT-14: arith.subf %{{.*}}, %[[ORIGIN0]] : f32
+// Sums of distances and of their squares in four chains each, then those of neighbouring lanes: mean and M2.
+// CHECK-COUNT-16: math.fma %{{.*}}, %cst{{.*}}, %{{.*}} : f32
+// CHECK: math.fma %[[A0]], %[[A0]], %cst{{.*}} : f32
+// CHECK-NEXT: math.fma %[[A1]], %[[A1]], %cst{{.*}} : f32
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK-COUNT-2: nvvm.shfl.sync bfly
+// CHECK-NEXT: %[[ORIGIN1:.*]] = arith.addf
+// CHECK-NEXT: %[[B0:.*]] = arith.subf %{{.*}}, %[[ORIGIN1]] : f32
+// CHECK-NEXT: %[[B1:.*]] = arith.subf %{{.*}}, %[[ORIGIN1]] : f32
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
 // CHECK-NOT: {{shfl.sync bfly|relaxed}}
-// They store states, say so to the finisher, and wait for none. What they hold differs from the mean of the block's
-// rows, on a scale near the deviation, and is rounded.
+// They store states, say so to the finisher, and wait for none. What they hold are the distances, rounded.
 // CHECK: "st.relaxed.gpu.global.v2.b64 [$0], {$1, $2};"
 // CHECK-NOT: {{relaxed|mbarrier|matrix}}
 // CHECK: "bar.arrive 2, 288;"
-// CHECK: arith.shrui %{{.*}}, %c23_i32
-// CHECK: %[[MEAN0:.*]] = arith.addf %{{.*}} : f32
-// CHECK: arith.subi %c254_i32, %{{.*}}
-// CHECK: %[[OFFSET0:.*]] = arith.negf %{{.*}} : f32
-// CHECK: %[[MEAN1:.*]] = arith.addf %{{.*}} : f32
-// CHECK: %[[OFFSET1:.*]] = arith.negf %{{.*}} : f32
-// CHECK-NEXT: %[[D0:.*]] = math.fma %{{.*}}, %[[SCALE0:.*]], %[[OFFSET0]] : f32
-// CHECK-NEXT: %[[D1:.*]] = math.fma %{{.*}}, %[[SCALE0]], %[[OFFSET0]] : f32
-// CHECK-NEXT: %[[WORD:.*]] = nvvm.convert.f32x2.to.bf16x2 %[[D1]], %[[D0]]
-// CHECK-NEXT: %[[D0:.*]] = math.fma %{{.*}}, %[[SCALE1:.*]], %[[OFFSET1]] : f32
-// CHECK-NEXT: %[[D1:.*]] = math.fma %{{.*}}, %[[SCALE1]], %[[OFFSET1]] : f32
-// CHECK-NEXT: %[[NEXTWORD:.*]] = nvvm.convert.f32x2.to.bf16x2 %[[D1]], %[[D0]]
+// CHECK-NEXT: %[[WORD:.*]] = nvvm.convert.f32x2.to.bf16x2 %[[A1]], %[[A0]]
+// CHECK-NEXT: %[[NEXTWORD:.*]] = nvvm.convert.f32x2.to.bf16x2 %[[B1]], %[[B0]]
 // CHECK-COUNT-13: nvvm.convert.f32x2.to.bf16x2
 // CHECK: %[[LASTWORD:.*]] = nvvm.convert.f32x2.to.bf16x2
 // CHECK-NOT: {{convert|relaxed|mbarrier|matrix}}
-// CHECK: scf.condition(%{{.*}}) %[[WORD]], %[[NEXTWORD]], {{.*}} %[[LASTWORD]], %[[MEAN0]], %[[MEAN1]],
+// CHECK: scf.condition(%{{.*}}) %[[WORD]], %[[NEXTWORD]], {{.*}} %[[LASTWORD]], %[[ORIGIN0]], %[[ORIGIN1]] :
 // CHECK-NEXT: } do {
 // CHECK-NEXT: ^bb0(%[[W0:[^:]*]]: vector<2xbf16>, {{.*}}vector<2xbf16>,
-// CHECK-SAME: %[[M0:[^:]*]]: f32, %[[M1:[^:]*]]: f32, %[[U0:[^:]*]]: f32, %[[U1:[^:]*]]: f32):
+// CHECK-SAME: %[[M0:[^:]*]]: f32, %[[M1:[^:]*]]: f32):
 
 // Most of the next turn's stages pass before what is held is needed, all but three.
 // CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
@@ -345,11 +351,11 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 // CHECK: %[[TABLE:.*]] = llvm.getelementptr %[[SHARED]][132032]
 // CHECK-NEXT: %[[PARITY:.*]] = arith.andi %[[HELDTURN]], %c1_i32
 // CHECK-NEXT: nvvm.mbarrier.try_wait.parity %[[TABLE]], %[[PARITY]],
-// What was held is a word's half times the power, and the mean, and what the norm takes.
+// An element is a word's half and its column's origin; the norm takes it.
 // CHECK: llvm.inline_asm has_side_effects "", "=r,0" %[[W0]] : (vector<2xbf16>)
-// CHECK: %[[ELEMENT:.*]] = math.fma %{{.*}}, %[[U0]], %[[M0]] : f32
-// CHECK-NEXT: math.fma %{{.*}}, %[[U0]], %[[M0]] : f32
-// CHECK-COUNT-2: math.fma %{{.*}}, %[[U1]], %[[M1]] : f32
+// CHECK: %[[ELEMENT:.*]] = arith.addf %{{.*}}, %[[M0]] : f32
+// CHECK-NEXT: arith.addf %{{.*}}, %[[M0]] : f32
+// CHECK-COUNT-2: arith.addf %{{.*}}, %[[M1]] : f32
 // CHECK: llvm.getelementptr %[[SHARED]][132048]
 // CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<2xf32>
 // CHECK-NEXT: %[[MEAN:.*]] = vector.extract %{{.*}}[0]
@@ -386,8 +392,8 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 // CHECK: %[[PARITY:.*]] = arith.andi %[[HELDTURN]], %c1_i32
 // CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[PARITY]],
 // CHECK: llvm.inline_asm has_side_effects "", "=r,0" %[[HELD]]#0 : (vector<2xbf16>)
-// CHECK: math.fma %{{.*}}, %[[HELD]]#18, %[[HELD]]#16 : f32
-// CHECK: math.fma %{{.*}}, %[[HELD]]#19, %[[HELD]]#17 : f32
+// CHECK: arith.addf %{{.*}}, %[[HELD]]#16 : f32
+// CHECK: arith.addf %{{.*}}, %[[HELD]]#17 : f32
 // CHECK-COUNT-2: nvvm.stmatrix
 // CHECK: llvm.inline_asm has_side_effects "", "=r,0" %[[HELD]]#15 : (vector<2xbf16>)
 // CHECK-COUNT-2: nvvm.stmatrix
@@ -410,6 +416,58 @@ func.func @resident(%x: memref<384x1216xbf16>, %w: memref<256x1216xbf16>, %mean:
     %2 = tenon.relu %1 : tensor<384x256xf32>
     %3 = tenon.cast %2 : tensor<384x256xf32> -> tensor<384x256xbf16>
     tenon.yield %3, %0#1, %0#2 : tensor<384x256xbf16>, tensor<256xf32>, tensor<256xf32>
+  }
+  return
+}
+
+// -----
+
+// f16 lacks f32's range: what is held is divided by a power of two near the column's deviation in the tile, 1 if
+// that underflows, and multiplied by it again. Means and powers of two of two columns come after the words.
+// CHECK-LABEL: llvm.func @resident_f16_tiled(
+// CHECK: %[[HELD:.*]]:20 = scf.while (
+// CHECK-SAME: -> (vector<2xf16>, {{.*}}vector<2xf16>, f32, f32, f32, f32) {
+// CHECK-COUNT-2: nvvm.shfl.sync bfly
+// CHECK-NEXT: %[[ORIGIN:.*]] = arith.addf
+// CHECK-NEXT: %[[A0:.*]] = arith.subf %{{.*}}, %[[ORIGIN]] : f32
+// CHECK-NEXT: %[[A1:.*]] = arith.subf %{{.*}}, %[[ORIGIN]] : f32
+// CHECK: "bar.arrive 2, 288;"
+// CHECK-NEXT: %[[VARIANCE:.*]] = arith.mulf
+// CHECK-NEXT: %[[BITS:.*]] = llvm.bitcast %[[VARIANCE]] : f32 to i32
+// CHECK-NEXT: %[[SHIFTED:.*]] = arith.shrui %[[BITS]], %c23_i32
+// CHECK-NEXT: %[[EXPONENT:.*]] = arith.andi %[[SHIFTED]], %c255_i32
+// CHECK-NEXT: %[[SUM:.*]] = arith.addi %[[EXPONENT]], %c127_i32
+// CHECK-NEXT: %[[HALF:.*]] = arith.shrui %[[SUM]], %c1_i32
+// CHECK-NEXT: %[[ISZERO:.*]] = arith.cmpi eq, %[[EXPONENT]], %c0_i32
+// CHECK-NEXT: %[[POWER:.*]] = arith.select %[[ISZERO]], %c127_i32, %[[HALF]]
+// CHECK: %[[UNIT:.*]] = llvm.bitcast %{{.*}} : i32 to f32
+// CHECK-NEXT: arith.subi %c254_i32, %[[POWER]]
+// CHECK: %[[SCALE:.*]] = llvm.bitcast %{{.*}} : i32 to f32
+// CHECK: %[[S0:.*]] = arith.mulf %[[A0]], %[[SCALE]] : f32
+// CHECK-NEXT: %[[S1:.*]] = arith.mulf %[[A1]], %[[SCALE]] : f32
+// CHECK: %[[WORD:.*]] = nvvm.convert.f32x2.to.f16x2 %[[S1]], %[[S0]]
+// CHECK-COUNT-15: nvvm.convert.f32x2.to.f16x2
+// CHECK: scf.condition(%{{.*}}) %[[WORD]], {{.*}}, %[[ORIGIN]], %{{.*}}, %[[UNIT]], %{{.*}} :
+// CHECK-NEXT: } do {
+// CHECK: math.fma %{{.*}}, %[[HELD]]#18, %[[HELD]]#16 : f32
+// CHECK: math.fma %{{.*}}, %[[HELD]]#19, %[[HELD]]#17 : f32
+func.func @resident_f16(%x: memref<384x1216xf16>, %w: memref<256x1216xf16>, %mean: memref<256xf32>,
+                        %var: memref<256xf32>, %r: memref<384x256xf16>, %y: memref<384x256xf16>,
+                        %space: memref<1574400xi8>) {
+  tenon.tiled_linear %x, %w : memref<384x1216xf16>, memref<256x1216xf16>
+      epilogue(%acc: tensor<384x256xf32>, %m = %mean: memref<256xf32>, %v = %var: memref<256xf32>,
+               %res = %r: memref<384x256xf16>)
+      outs(%y: memref<384x256xf16>, %mean: memref<256xf32>, %var: memref<256xf32>)
+      workspace(%space: memref<1574400xi8>)
+      schedule<wgmma, tile = 64x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1,
+               cluster = 2x1, defer = true, reduction = resident> {
+    %0:3 = tenon.batch_norm_training %acc running(%m, %v)
+        : (tensor<384x256xf32>, tensor<256xf32>, tensor<256xf32>)
+        -> (tensor<384x256xf32>, tensor<256xf32>, tensor<256xf32>)
+    %1 = tenon.add %0#0, %res : tensor<384x256xf32>, tensor<384x256xf16>
+    %2 = tenon.relu %1 : tensor<384x256xf32>
+    %3 = tenon.cast %2 : tensor<384x256xf32> -> tensor<384x256xf16>
+    tenon.yield %3, %0#1, %0#2 : tensor<384x256xf16>, tensor<256xf32>, tensor<256xf32>
   }
   return
 }
