@@ -6,7 +6,7 @@ import dataclasses
 import pytest
 import tenon
 from tenon.bench.candidates import MAX_STAGES, PING_PONG_BYTES, candidates, estimate, is_heavy, why_none
-from tenon.bench.choice import FINALISTS, choose, finalists
+from tenon.bench.choice import FINALISTS, choose, finalists, near
 from tenon.bench.epilogue import NAMED, read_epilogue
 from tenon.bench.source import Problem
 from tenon.bench.tune import MOST
@@ -196,6 +196,11 @@ def test_ties_go_to_the_earlier():
     assert choose({"a": 1.009, "b": 1.0, "c": 1.002}) == "a"
     assert choose({"a": 1.011, "b": 1.009, "c": 1.0}) == "b"
     assert choose({}) is None
+
+
+def test_near_the_least():
+    times = {str(i): 1.0 + i / 100 for i in range(9)}
+    assert near(times) == list("012345") and near({"a": 2.0, "b": 1.0}) == ["a", "b"] and near({}) == []
 
 
 def test_two_tunings_agree():

@@ -63,12 +63,13 @@ def test_plan():
     assert "its target is sm_80" in tune.plan(read_cases(config | {"target": "sm_80"}), 3)[1][0]
 
 
-def test_quick_pass_then_the_best_in_all_ways(on_cpu, monkeypatch):
+def test_quick_passes_then_the_best_in_all_ways(on_cpu, monkeypatch):
     monkeypatch.setattr(choice, "FINALISTS", 2)
-    clock = Times([1.0, 9.0, 1.5, 1.2, 1.3, 1.1], [1.0, 9.0, 0.9, 0.8])
+    clock = Times([1.0, 9.0, 1.1, 1.12, 1.3, 1.14], [1.0, 1.3, 1.15, 1.2], [1.0, 9.0, 0.9, 0.8])
     result = measured(planned(), clock)
     cublas, library, *ours = result["contenders"]
-    assert [c["quick_ms"] for c in (cublas, library, *ours)] == [1.0, 9.0, 1.5, 1.2, 1.3, 1.1]
+    assert [c["quick_ms"]["burst"] for c in (cublas, library, *ours)] == [1.0, 9.0, 1.1, 1.12, 1.3, 1.14]
+    assert [c["quick_ms"].get("sustained") for c in (cublas, library, *ours)] == [1.0, None, 1.3, 1.15, None, 1.2]
     assert ["times" in c for c in ours] == [False, True, False, True]
     assert ours[3]["worst_time_over_cublas"] == 0.8 and library["worst_time_over_cublas"] == 9.0
     assert result["chosen"] == ours[3]["name"] and ours[3]["chosen"] and "chosen" not in ours[1]
@@ -77,8 +78,14 @@ def test_quick_pass_then_the_best_in_all_ways(on_cpu, monkeypatch):
 
 
 def test_the_earlier_of_equals_is_chosen(on_cpu):
-    result = measured(planned(), Times([1.0] * 6, [1.0, 1.0, 1.009, 1.0, 1.0, 1.0]))
+    result = measured(planned(), Times([1.0] * 6, [1.0] * 5, [1.0, 1.0, 1.009, 1.0, 1.0, 1.0]))
     assert result["chosen"] == result["contenders"][2]["name"]
+
+
+def test_none_is_chosen_without_cublas(on_cpu, monkeypatch):
+    monkeypatch.setattr(tuning, "BASE", "gone")
+    result = measured(planned(), Times([1.0] * 6, [1.0] * 4, [1.0] * 2))
+    assert result["chosen"] is None and tune.line_of(result) is None
 
 
 def test_wrong_results_are_not_timed(on_cpu, monkeypatch):
@@ -91,12 +98,12 @@ def test_wrong_results_are_not_timed(on_cpu, monkeypatch):
             self.result[0, 0] += 1.0
 
     monkeypatch.setattr(TenonCall, "__call__", second_is_wrong)
-    result = measured(planned(), Times([1.0, 1.0, 2.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0, 2.0]))
+    result = measured(planned(), Times([1.0, 1.0, 2.0, 2.0, 2.0], [1.0, 2.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0, 2.0]))
     wrong = result["contenders"][2]
     assert measure.wrong(result) == [wrong["name"]] and "quick_ms" not in wrong
     assert result["chosen"] == result["contenders"][3]["name"]
     monkeypatch.setattr(TenonCall, "__call__", Call.poison)
-    result = measured(planned(), Times([1.0], [1.0]))
+    result = measured(planned(), Times([1.0], [1.0], [1.0]))
     assert result["chosen"] is None and tune.line_of(result) is None and len(measure.wrong(result)) == 5
 
 

@@ -1,6 +1,9 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tunes one case: checks and times all candidates quickly, then the best few as a case is measured."""
+"""Tunes one case: checks and times all candidates quickly, then the best few as a case is measured.
+
+Bursts alone do not tell candidates apart whose limit is power, so those near the fastest are timed under load too.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,13 @@ from typing import Any
 import torch
 
 from tenon.bench.calls import precision
-from tenon.bench.choice import choose, finalists
+from tenon.bench.choice import choose, finalists, near
 from tenon.bench.compilation import Compiled
 from tenon.bench.config import Case
 from tenon.bench.contender import Contender, is_candidate
 from tenon.bench.measure import BASE, Trial, checked, describe, header, timed
 from tenon.bench.timing import METHODS, Bench, summary, time_in_turn
 
-QUICK = "burst"  # the way of timing of the first pass
 QUICK_ROUNDS = 3
 HANG_S = 60.0  # in which a candidate has surely run
 HUNG = 3  # exit code
@@ -77,12 +79,9 @@ def tune_case(
         trial.check()
         trial.drop_wrong()
         bench = make_bench(case.flush)
+        quick = take_quick_times(trial, bench)
         peers = [c.name for c in case.contenders if not is_candidate(c)]
-        quick = {
-            name: times[QUICK]["median_ms"]
-            for name, times in trial.take_times(list(trial.calls), bench, QUICK_ROUNDS, (QUICK,)).items()
-        }
-        best = finalists({name: ms for name, ms in quick.items() if name not in peers})
+        best = finalists({name: ratio for name, ratio in worst_ratios(quick).items() if name not in peers})
         times = trial.take_times([*peers, *best], bench, case.repeat, METHODS)
     contenders = []
     for contender in case.contenders:
@@ -94,6 +93,28 @@ def tune_case(
             entry |= timed(case.problem, times[name], times.get(BASE), copy_bytes_per_s)
         contenders.append(entry)
     return header(case) | {"contenders": contenders, "chosen": mark_chosen(contenders, best)}
+
+
+def take_quick_times(trial: Watched, bench: Bench) -> dict[str, dict[str, float]]:
+    """Return medians in milliseconds: of bursts of all, and under load of cuBLAS and of what is near the least."""
+    quick: dict[str, dict[str, float]] = {}
+    names = list(trial.calls)
+    for method in ("burst", "sustained"):
+        for name, times in trial.take_times(names, bench, QUICK_ROUNDS, (method,)).items():
+            quick.setdefault(name, {})[method] = times[method]["median_ms"]
+        ours = {c.name for c in trial.case.contenders if is_candidate(c)}
+        names = [BASE, *near({name: times["burst"] for name, times in quick.items() if name in ours})]
+    return quick
+
+
+def worst_ratios(quick: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Return the worse ratio to cuBLAS of those that were timed both ways; nothing where cuBLAS was not."""
+    base = quick.get(BASE, {})
+    return {
+        name: max(times[method] / base[method] for method in base)
+        for name, times in quick.items()
+        if len(base) == len(times) == 2
+    }
 
 
 def mark_chosen(contenders: list[dict[str, Any]], best: list[str]) -> str | None:
