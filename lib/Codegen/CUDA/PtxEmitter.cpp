@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From LLVM IR to PTX, in this process.
+// From LLVM IR to PTX, in this process: each kernel for itself, side by side.
 //
 //===----------------------------------------------------------------------===//
 
 #include "PtxEmitter.h"
 
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
@@ -21,6 +22,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/ThreadPool.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/Internalize.h"
 
@@ -95,14 +97,53 @@ static void optimize(Module &module, TargetMachine &machine) {
       .run(module, modules);
 }
 
-Expected<std::string> mlir::tenon::emitPtx(StringRef bitcode,
-                                           const TargetSpec &target,
-                                           StringRef libdevice) {
+/// Takes structs apart where they are made. Instruction selection would copy
+/// all of a struct that comes from another block for each element, and a
+/// wgmma's accumulators are one of 128.
+static void extractAtDefinitions(Module &module) {
+  for (Function &function : module)
+    for (Instruction &instruction :
+         make_early_inc_range(instructions(function)))
+      if (auto *extract = dyn_cast<ExtractValueInst>(&instruction))
+        if (auto *made = dyn_cast<Instruction>(extract->getAggregateOperand()))
+          if (made->getParent() != extract->getParent())
+            extract->moveBefore(*made->getInsertionPointAfterDef());
+}
+
+static bool isKernel(const Function &function) {
+  return function.getCallingConv() == CallingConv::PTX_Kernel;
+}
+
+/// Leaves one of a module's kernels. What kernels share is defined beside the
+/// first.
+static void keepKernel(Module &module, StringRef kernel, bool isFirst) {
+  for (Function &function : module)
+    if (isKernel(function) && function.getName() != kernel)
+      function.deleteBody();
+  for (GlobalVariable &variable : module.globals())
+    if (!isFirst && !variable.hasLocalLinkage())
+      variable.setInitializer(nullptr);
+}
+
+/// Gives what is local to a kernel's module, but may not be to a text of
+/// several, the kernel's name in its own.
+static void nameLocals(Module &module, StringRef kernel) {
+  for (GlobalValue &value : module.global_values())
+    if (value.hasLocalLinkage() && !value.getName().starts_with(kernel))
+      value.setName(kernel + "_" + value.getName());
+}
+
+static Expected<std::string> emitKernel(StringRef bitcode, StringRef kernel,
+                                        bool isFirst, const TargetSpec &target,
+                                        StringRef libdevice) {
   LLVMContext context;
   Expected<std::unique_ptr<Module>> module =
-      parseBitcodeFile(MemoryBufferRef(bitcode, "kernels"), context);
+      getLazyBitcodeModule(MemoryBufferRef(bitcode, "kernels"), context);
   if (!module)
     return module.takeError();
+  keepKernel(**module, kernel, isFirst);
+  if (Error error = (*module)->materializeAll())
+    return std::move(error);
   Expected<std::unique_ptr<TargetMachine>> machine = createMachine(target);
   if (!machine)
     return machine.takeError();
@@ -111,6 +152,8 @@ Expected<std::string> mlir::tenon::emitPtx(StringRef bitcode,
   if (Error error = linkLibdevice(**module, libdevice))
     return std::move(error);
   optimize(**module, **machine);
+  extractAtDefinitions(**module);
+  nameLocals(**module, kernel);
   SmallString<0> ptx;
   raw_svector_ostream stream(ptx);
   legacy::PassManager passes;
@@ -119,4 +162,48 @@ Expected<std::string> mlir::tenon::emitPtx(StringRef bitcode,
     return makeError("this LLVM cannot write PTX");
   passes.run(**module);
   return std::string(ptx);
+}
+
+static Expected<std::vector<std::string>> listKernels(StringRef bitcode) {
+  LLVMContext context;
+  Expected<std::unique_ptr<Module>> module =
+      getLazyBitcodeModule(MemoryBufferRef(bitcode, "kernels"), context);
+  if (!module)
+    return module.takeError();
+  std::vector<std::string> kernels;
+  for (const Function &function : make_filter_range(**module, isKernel))
+    kernels.push_back(function.getName().str());
+  return kernels;
+}
+
+/// One text has one header.
+static StringRef dropHeader(StringRef ptx) {
+  return ptx.split(".address_size 64\n").second;
+}
+
+Expected<std::string> mlir::tenon::emitPtx(StringRef bitcode,
+                                           const TargetSpec &target,
+                                           StringRef libdevice) {
+  Expected<std::vector<std::string>> kernels = listKernels(bitcode);
+  if (!kernels)
+    return kernels.takeError();
+  std::vector<std::string> texts(kernels->size()), errors(kernels->size());
+  DefaultThreadPool pool;
+  for (size_t i = 0; i != kernels->size(); ++i)
+    pool.async([&, i] {
+      Expected<std::string> text =
+          emitKernel(bitcode, (*kernels)[i], i == 0, target, libdevice);
+      if (text)
+        texts[i] = std::move(*text);
+      else
+        errors[i] = toString(text.takeError());
+    });
+  pool.wait();
+  std::string ptx;
+  for (auto [text, error] : zip(texts, errors)) {
+    if (!error.empty())
+      return makeError(error);
+    ptx += ptx.empty() ? StringRef(text) : dropHeader(text);
+  }
+  return ptx;
 }
