@@ -12,6 +12,7 @@
 #include "StrategySelector.h"
 
 #include "tenon/Target/Passes.h"
+#include "tenon/Target/StrategyOptions.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -42,12 +43,40 @@ struct SelectStrategy : tenon::impl::TenonSelectStrategyBase<SelectStrategy> {
     for (const Layer &layer : layers)
       if (failed(StrategySelector(layer, request).run()))
         signalPassFailure();
+    warnOfNoUse(request, layers);
   }
 
 private:
   LogicalResult parseRequest(StrategyRequest &request);
+  void warnOfNoUse(const StrategyRequest &request, ArrayRef<Layer> layers);
 };
 } // namespace
+
+/// Warns of what is asked for and no layer has.
+void SelectStrategy::warnOfNoUse(const StrategyRequest &request,
+                                 ArrayRef<Layer> layers) {
+  auto anyHas = [&](auto isAsked) {
+    return llvm::any_of(layers, [&](const Layer &layer) {
+      auto schedule =
+          layer.op->getAttrOfType<ScheduleAttr>(TenonDialect::kScheduleAttr);
+      return schedule && isAsked(schedule);
+    });
+  };
+  constexpr StringLiteral kWhy = " is of no use: no layer has it; remarks of "
+                                 "tenon-select-strategy say why";
+  if (request.schedule && !anyHas([&](ScheduleAttr schedule) {
+        return schedule == request.schedule;
+      }))
+    emitWarning(getOperation().getLoc())
+        << "schedule=" << schedule.getValue() << kWhy;
+  // A layer without a reduction is as separate as can be.
+  if (request.reduction && request.reduction != ReductionMethod::Separate &&
+      !anyHas([&](ScheduleAttr schedule) {
+        return schedule.getReduction() == *request.reduction;
+      }))
+    emitWarning(getOperation().getLoc())
+        << "reduction=" << reduction.getValue() << kWhy;
+}
 
 LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
   Location loc = getOperation().getLoc();
@@ -57,44 +86,13 @@ LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
       return emitError(loc)
              << "'" << name << "' is not a target; known are " << listTargets();
   }
-  if (strategy != "auto") {
-    request.strategy = symbolizeStrategy(strategy);
-    if (!request.strategy)
-      return emitError(loc) << "'" << strategy.getValue()
-                            << "' is not a strategy; expected auto, library or "
-                               "tiled";
-  }
-  if (reduction != "auto") {
-    request.reduction = symbolizeReductionMethod(reduction);
-    if (!request.reduction)
-      return emitError(loc) << "'" << reduction.getValue()
-                            << "' is not a reduction; expected auto, separate, "
-                               "two_phase, resident or input_moments";
-  }
-  if (request.reduction && request.strategy == Strategy::Library)
-    return emitError(loc, "strategy=library leaves no layer that could have "
-                          "the reduction; leave one of the two out");
-  if (schedule.empty())
-    return success();
-  if (request.reduction)
-    return emitError(loc, "a schedule says itself how it reduces; leave the "
-                          "option reduction out, and write reduction = ... in "
-                          "the schedule");
-  if (request.strategy == Strategy::Library)
-    return emitError(loc,
-                     "strategy=library leaves no layer that could take the "
-                     "schedule; leave one of the two out");
-  // What the parser finds is told once, with the text.
-  std::string problem;
-  {
-    ScopedDiagnosticHandler handler(
-        &getContext(), [&](Diagnostic &found) { problem = found.str(); });
-    request.schedule = dyn_cast_or_null<ScheduleAttr>(parseAttribute(
+  std::string problem = findStrategyProblem(strategy, schedule, reduction);
+  if (!problem.empty())
+    return emitError(loc) << problem;
+  request.strategy = symbolizeStrategy(strategy); // none: auto
+  request.reduction = symbolizeReductionMethod(reduction);
+  if (!schedule.empty())
+    request.schedule = dyn_cast<ScheduleAttr>(parseAttribute(
         "#tenon.schedule<" + schedule.getValue() + ">", &getContext()));
-  }
-  if (request.schedule)
-    return success();
-  return emitError(loc) << "'" << schedule.getValue()
-                        << "' is not what stands in #tenon.schedule<...>: "
-                        << problem;
+  return success();
 }

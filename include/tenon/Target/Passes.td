@@ -16,7 +16,8 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     Writes `tenon.strategy`, and for tiled layers `tenon.schedule`, on every
     `tenon.linear` and `tenon.fused_linear`. One choice is made for all targets,
     since the layer becomes one kernel that is compiled for each. Without targets
-    the pass does nothing.
+    the pass does nothing. A `schedule` or `reduction` that is asked for and that no
+    layer can have gives a warning; remarks say of each layer why.
 
     | a layer | becomes |
     |---------|---------|

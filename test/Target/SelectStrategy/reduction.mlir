@@ -14,11 +14,11 @@
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a -o %t.once
 // RUN: tenon-opt %t.once --tenon-select-strategy="targets=sm_90a reduction=separate" | diff %t.once -
 // RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=magic" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: 'magic' is not a reduction; expected auto, separate, two_phase, resident or input_moments
+// UNKNOWN: error: reduction=magic is not known; expected auto, separate, two_phase, resident or input_moments
 // RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=resident strategy=library" 2>&1 | FileCheck %s --check-prefix=LIBRARY
-// LIBRARY: error: strategy=library leaves no layer that could have the reduction; leave one of the two out
+// LIBRARY: error: reduction=resident is for tiled layers, but strategy=library leaves none; leave one of the two out
 // RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=resident schedule=wgmma" 2>&1 | FileCheck %s --check-prefix=BOTH
-// BOTH: error: a schedule says itself how it reduces; leave the option reduction out, and write reduction = ... in the schedule
+// BOTH: error: reduction=resident is not for a schedule that is given; write it in the schedule, as reduction = resident
 
 // Two turns of waiting cost less than one more pass.
 // CHECK-LABEL: @few_turns

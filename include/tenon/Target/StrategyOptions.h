@@ -1,0 +1,25 @@
+//===- StrategyOptions.h - How layers are asked to be computed --*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TARGET_STRATEGYOPTIONS_H
+#define TENON_TARGET_STRATEGYOPTIONS_H
+
+#include "mlir/Support/LLVM.h"
+
+#include <string>
+
+namespace mlir::tenon {
+
+/// What is wrong with options of --tenon-select-strategy, as of tenon-compile,
+/// alone or together: "strategy=magic is not known; ..."; "" if nothing. Of
+/// `schedule` only how it is written is read.
+std::string findStrategyProblem(StringRef strategy, StringRef schedule,
+                                StringRef reduction);
+
+} // namespace mlir::tenon
+
+#endif // TENON_TARGET_STRATEGYOPTIONS_H
