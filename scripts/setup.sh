@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-  # MLIR and the compiler. LLVM's CMake files look for zlib, zstd, libedit and curl.
+  # MLIR and the compiler. LLVM's CMake files look for zlib and zstd.
   clang-22 clang-format-22 clang-tidy-22 lld-22 liblld-22-dev
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools libclang-rt-22-dev
   zlib1g-dev libzstd-dev

@@ -29,7 +29,7 @@ std::string tenon::findProblem(const CompileOptions &options) {
   for (const std::string &target : options.cudaTargets)
     if (!lookupTarget(target))
       return "target=" + target + " is not known; expected cpu or " +
-             listTargets();
+             listTargets() + " (later GPUs run the PTX of sm_90)";
   return findStrategyProblem(options.strategy, options.schedule,
                              options.reduction);
 }

@@ -18,91 +18,91 @@ include "tenon/Dialect/Tenon/IR/TenonOpBase.td"
 
 def Tenon_AddOp : Tenon_BinaryOp<"add"> {
   let summary = "Sum: a bias, a residual, a constant";
-  let description = [{
+  let description = !strconcat([{
     `result = input + other`.
 
-  }] # broadcasting # [{
+  }], broadcasting, [{
     Example:
 
     ```mlir
     %1 = tenon.add %0, %bias : tensor<?x64xf32>, tensor<64xf32>
     %2 = tenon.add %1, 3.0 : tensor<?x64xf32>
     ```
-  }];
+  }]);
 }
 
 def Tenon_SubOp : Tenon_BinaryOp<"sub"> {
   let summary = "Difference";
-  let description = [{
+  let description = !strconcat([{
     `result = input - other`. A constant may stand first.
 
-  }] # broadcasting # [{
+  }], broadcasting, [{
     Example:
 
     ```mlir
     %1 = tenon.sub %0, %mean : tensor<?x64xf32>, tensor<64xf32>
     %2 = tenon.sub 1.0, %1 : tensor<?x64xf32>
     ```
-  }];
+  }]);
 }
 
 def Tenon_MulOp : Tenon_BinaryOp<"mul"> {
   let summary = "Product, element by element: a scale";
-  let description = [{
+  let description = !strconcat([{
     `result = input * other`.
 
-  }] # broadcasting # [{
+  }], broadcasting, [{
     Example:
 
     ```mlir
     %1 = tenon.mul %0, 2.0 : tensor<?x64xf32>
     %2 = tenon.mul %1, %scale : tensor<?x64xf32>, tensor<64xf32>
     ```
-  }];
+  }]);
 }
 
 def Tenon_DivOp : Tenon_BinaryOp<"div"> {
   let summary = "Quotient, element by element";
-  let description = [{
+  let description = !strconcat([{
     `result = input / other`, correctly rounded. A constant may stand first.
 
-  }] # broadcasting # [{
+  }], broadcasting, [{
     Example:
 
     ```mlir
     %1 = tenon.div %0, %deviation : tensor<?x64xf32>, tensor<64xf32>
     ```
-  }];
+  }]);
 }
 
 def Tenon_MinOp : Tenon_BinaryOp<"min"> {
   let summary = "Smaller of two; NaN if either is NaN";
-  let description = [{
+  let description = !strconcat([{
     `result = min(input, other)`, as `torch.minimum`: a NaN on either side gives
     NaN.
 
-  }] # broadcasting # [{
+  }], broadcasting, [{
     Example:
 
     ```mlir
     %1 = tenon.min %0, 6.0 : tensor<?x64xf32>
     ```
-  }];
+  }]);
 }
 
 def Tenon_MaxOp : Tenon_BinaryOp<"max"> {
   let summary = "Larger of two; NaN if either is NaN";
-  let description = [{
+  let description = !strconcat([{
     `result = max(input, other)`, as `torch.maximum`: a NaN on either side gives
     NaN.
 
-  }] # broadcasting # [{
+  }], broadcasting, [{
     Example:
 
     ```mlir
     %1 = tenon.max %0, %floor : tensor<?x64xf32>, tensor<64xf32>
     ```
-  }];
+  }]);
 }
 
 //===----------------------------------------------------------------------===//
