@@ -323,3 +323,40 @@ def test_tensors(precision, m, tmp_path):
     model = compile_tensors(tensor_source(schedule, precision, 40, m), "sm_90a", tmp_path)
     Numbers(precision, m, 40).assert_right(model)
     assert model.launched == ["forward_tiled"]
+
+
+def scaled_norm(m: int, element: str, defer: bool) -> str:
+    """Return an activation between a scale and a batch norm, in a kernel that holds what it normalises or does not."""
+    schedule = wgmma("64x64", 64, "1x4", (", defer = true" if defer else "") + ", reduction = resident")
+    x, w, y = f"tensor<{m}x1216x{element}>", f"tensor<64x1216x{element}>", f"tensor<{m}x64x{element}>"
+    v, t = "tensor<64xf32>", f"tensor<{m}x64xf32>"
+    return f"""
+func.func @forward(%x: {x}, %w: {w}, %s: {v}) -> {y} {{
+  %0 = tenon.fused_linear %x, %w : {x}, {w}
+      epilogue(%acc: {t}, %scale = %s: {v}) -> {y}
+      attributes {{tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<{schedule}>}} {{
+    %1 = tenon.mul %acc, %scale : {t}, {v}
+    %2 = tenon.leaky_relu %1 {{negative_slope = 0.5}} : {t}
+    %3 = tenon.batch_norm_training %2 {{eps = 0.0}} : ({t}) -> {t}
+    %4 = tenon.cast %3 : {t} -> {y}
+    tenon.yield %4 : {y}
+  }}
+  return %0 : {y}
+}}"""
+
+
+@pytest.mark.parametrize(("element", "error"), [("bf16", 0.04), ("f16", 0.005)])
+def test_held_in_16_bits_at_any_scale(element, error, tmp_path):
+    """What is held neither overflows nor underflows, also where f32 squares do: there y is 0, or as exact as ever."""
+    m, scales = 67, [1e30, 1e25, 1e16, 1.0, 1e-15, 1e-19, 1e-20, 1e-21]
+    scale = np.resize(np.array(scales, np.float32), 64)
+    x, w = (to_bits(random(rows, 1216), element) for rows in (m, 64))
+    results = []
+    for defer in (False, True):
+        (tmp_path / str(defer)).mkdir()
+        model = compile_tensors(scaled_norm(m, element, defer), "sm_90a", tmp_path / str(defer))
+        model.resident = 2
+        results.append(to_numbers(model.call("forward", x, w, scale)[0], element))
+    plain, deferred = results
+    assert np.all(np.abs(plain[:, :2]) == 0.0) and np.all(np.ptp(plain[:, 2:8], axis=0) > 2)
+    np.testing.assert_allclose(deferred, plain, rtol=0, atol=error)

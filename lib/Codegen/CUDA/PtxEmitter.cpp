@@ -20,6 +20,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/NVPTXAddrSpace.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/ThreadPool.h"
@@ -79,6 +80,9 @@ static Error linkLibdevice(Module &module, StringRef path) {
   if (Linker::linkModules(module, std::move(library), Linker::LinkOnlyNeeded,
                           internalize))
     return makeError("cannot link " + path);
+  for (const Function &function : module)
+    if (function.isDeclaration() && function.getName().starts_with("__nv_"))
+      return makeError(path + " has no function " + function.getName());
   return Error::success();
 }
 
@@ -114,23 +118,37 @@ static bool isKernel(const Function &function) {
   return function.getCallingConv() == CallingConv::PTX_Kernel;
 }
 
-/// Leaves one of a module's kernels. What kernels share is defined beside the
-/// first.
+/// Whether kernels have a variable together: shared memory is of a block, and
+/// of a constant each may have a copy.
+static bool isOfAll(const GlobalVariable &variable) {
+  return variable.getAddressSpace() != NVPTXAS::ADDRESS_SPACE_SHARED &&
+         !(variable.isConstant() && variable.hasLocalLinkage());
+}
+
+/// Leaves one of a module's kernels, and functions that it may call. Variables
+/// of all kernels are defined beside the first.
 static void keepKernel(Module &module, StringRef kernel, bool isFirst) {
   for (Function &function : module)
     if (isKernel(function) && function.getName() != kernel)
       function.deleteBody();
-  for (GlobalVariable &variable : module.globals())
-    if (!isFirst && !variable.hasLocalLinkage())
+    else if (!isKernel(function) && !function.isDeclaration())
+      function.setLinkage(GlobalValue::InternalLinkage);
+  for (GlobalVariable &variable :
+       make_filter_range(module.globals(), isOfAll)) {
+    variable.setLinkage(GlobalValue::ExternalLinkage);
+    if (!isFirst)
       variable.setInitializer(nullptr);
+  }
 }
 
 /// Gives what is local to a kernel's module, but may not be to a text of
-/// several, the kernel's name in its own.
+/// several, the kernel's name before its own. Shared memory becomes local to
+/// the kernel.
 static void nameLocals(Module &module, StringRef kernel) {
   for (GlobalValue &value : module.global_values())
-    if (value.hasLocalLinkage() && !value.getName().starts_with(kernel))
-      value.setName(kernel + "_" + value.getName());
+    if (value.hasLocalLinkage() &&
+        value.getAddressSpace() != NVPTXAS::ADDRESS_SPACE_SHARED)
+      value.setName(kernel + "$" + value.getName());
 }
 
 static Expected<std::string> emitKernel(StringRef bitcode, StringRef kernel,
@@ -187,6 +205,8 @@ Expected<std::string> mlir::tenon::emitPtx(StringRef bitcode,
   Expected<std::vector<std::string>> kernels = listKernels(bitcode);
   if (!kernels)
     return kernels.takeError();
+  if (kernels->empty())
+    return makeError("the gpu.module has no kernels");
   std::vector<std::string> texts(kernels->size()), errors(kernels->size());
   DefaultThreadPool pool;
   for (size_t i = 0; i != kernels->size(); ++i)

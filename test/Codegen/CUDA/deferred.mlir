@@ -422,8 +422,8 @@ func.func @resident(%x: memref<384x1216xbf16>, %w: memref<256x1216xbf16>, %mean:
 
 // -----
 
-// f16 lacks f32's range: what is held is divided by a power of two near the column's deviation in the tile, 1 if
-// that underflows, and multiplied by it again. Means and powers of two of two columns come after the words.
+// f16 lacks f32's range: what is held is divided by a power of two near the root mean square of the column's distances in
+// the tile, and multiplied by it again; squares that underflow or overflow have a power by which no distance does. Means and powers of two of two columns come after the words.
 // CHECK-LABEL: llvm.func @resident_f16_tiled(
 // CHECK: %[[HELD:.*]]:20 = scf.while (
 // CHECK-SAME: -> (vector<2xf16>, {{.*}}vector<2xf16>, f32, f32, f32, f32) {
@@ -433,13 +433,16 @@ func.func @resident(%x: memref<384x1216xbf16>, %w: memref<256x1216xbf16>, %mean:
 // CHECK-NEXT: %[[A1:.*]] = arith.subf %{{.*}}, %[[ORIGIN]] : f32
 // CHECK: "bar.arrive 2, 288;"
 // CHECK-NEXT: %[[VARIANCE:.*]] = arith.mulf
-// CHECK-NEXT: %[[BITS:.*]] = llvm.bitcast %[[VARIANCE]] : f32 to i32
+// CHECK-NEXT: %[[SQUARE:.*]] = math.fma %[[MEAN:.*]], %[[MEAN]], %[[VARIANCE]] : f32
+// CHECK-NEXT: %[[BITS:.*]] = llvm.bitcast %[[SQUARE]] : f32 to i32
 // CHECK-NEXT: %[[SHIFTED:.*]] = arith.shrui %[[BITS]], %c23_i32
 // CHECK-NEXT: %[[EXPONENT:.*]] = arith.andi %[[SHIFTED]], %c255_i32
 // CHECK-NEXT: %[[SUM:.*]] = arith.addi %[[EXPONENT]], %c127_i32
 // CHECK-NEXT: %[[HALF:.*]] = arith.shrui %[[SUM]], %c1_i32
 // CHECK-NEXT: %[[ISZERO:.*]] = arith.cmpi eq, %[[EXPONENT]], %c0_i32
-// CHECK-NEXT: %[[POWER:.*]] = arith.select %[[ISZERO]], %c127_i32, %[[HALF]]
+// CHECK-NEXT: %[[SMALL:.*]] = arith.select %[[ISZERO]], %c55_i32, %[[HALF]]
+// CHECK-NEXT: %[[ISMOST:.*]] = arith.cmpi eq, %[[EXPONENT]], %c255_i32
+// CHECK-NEXT: %[[POWER:.*]] = arith.select %[[ISMOST]], %c247_i32, %[[SMALL]]
 // CHECK: %[[UNIT:.*]] = llvm.bitcast %{{.*}} : i32 to f32
 // CHECK-NEXT: arith.subi %c254_i32, %[[POWER]]
 // CHECK: %[[SCALE:.*]] = llvm.bitcast %{{.*}} : i32 to f32

@@ -179,15 +179,21 @@ static int64_t getColumn(const TileGeometry &geometry, size_t index) {
   return static_cast<int64_t>(block * kColumns + index / kRows % kColumns);
 }
 
-/// The exponent of an f32 that holds a power of two: as much as a deviation, or
-/// half of it. `m2` is of a tile's rows, which may be fewer. What underflows,
-/// as does that of a column of one number, has 1.
-static Value getDeviationExponent(KernelBuilder &b, Value m2, int64_t rows) {
+/// The exponent of an f32 that holds a power of two: as much as the root mean
+/// square of a column's distances, or half of it, of which no distance in a
+/// tile of 256 rows is more than 32 times. Where the square underflows or
+/// overflows, a power by which no distance does. Rows that a tile lacks make it
+/// less.
+static Value getDistanceExponent(KernelBuilder &b, const ReductionState &state,
+                                 int64_t rows) {
+  Value mean = state.scalars[0], m2 = state.scalars[1];
   Value variance = arith::MulFOp::create(b, m2, b.f32(1.0 / rows));
-  Value bits = LLVM::BitcastOp::create(b, b.getI32Type(), variance);
+  Value square = math::FmaOp::create(b, mean, mean, variance);
+  Value bits = LLVM::BitcastOp::create(b, b.getI32Type(), square);
   Value exponent = b.bitAnd(b.shiftRight(bits, 23), 255);
   Value half = b.shiftRight(b.add(exponent, 127), 1);
-  return b.select(b.equal(exponent, 0), b.i32(127), half);
+  half = b.select(b.equal(exponent, 0), b.i32(127 - 72), half);
+  return b.select(b.equal(exponent, 255), b.i32(127 + 120), half);
 }
 
 static Value getPowerOfTwo(KernelBuilder &b, Value exponent) {
@@ -196,12 +202,11 @@ static Value getPowerOfTwo(KernelBuilder &b, Value exponent) {
 
 /// Divides distances by what it returns, a power of two for each column.
 SmallVector<Value>
-SwappedResident::scaleToDeviation(SmallVector<Value> &distances,
-                                  ArrayRef<ReductionState> states) {
+SwappedResident::scaleDistances(SmallVector<Value> &distances,
+                                ArrayRef<ReductionState> states) {
   SmallVector<Value> units, scales;
   for (const ReductionState &state : states) {
-    Value exponent =
-        getDeviationExponent(b, state.scalars[1], frame.geometry.tileM);
+    Value exponent = getDistanceExponent(b, state, frame.geometry.tileM);
     units.push_back(getPowerOfTwo(b, exponent));
     scales.push_back(getPowerOfTwo(b, b.sub(b.i32(254), exponent)));
   }
@@ -220,7 +225,7 @@ SmallVector<Value> SwappedResident::hold(const WorkItem &item, Value turn,
   exchange.arrive();
   SmallVector<Value> held, units;
   if (heldType.isF16())
-    units = scaleToDeviation(elements, states);
+    units = scaleDistances(elements, states);
   for (size_t i = 0; i != elements.size(); i += kRows)
     held.push_back(roundPair(b, elements[i], elements[i + 1], heldType));
   for (const ReductionState &state : states)

@@ -43,7 +43,7 @@ public:
   bool defers() { return heldType != Type(); }
   // All of a tile is held: what is reduced, as distances from the origins of
   // its columns' states, rounded, two in a vector; then these origins, f32. In
-  // f16 a distance is over a power of two near the deviation, which follows. A
+  // f16 a distance is over a power of two near what is held, which follows. A
   // PanelFinisher exchanges states meanwhile.
   void prefetch(const WorkItem &item) override {
     ResidentReduction::prefetch(item);
@@ -64,8 +64,8 @@ private:
                                     ValueRange accumulators);
   SmallVector<ReductionState> reduceColumns(const WorkItem &item,
                                             SmallVector<Value> &elements);
-  SmallVector<Value> scaleToDeviation(SmallVector<Value> &distances,
-                                      ArrayRef<ReductionState> states);
+  SmallVector<Value> scaleDistances(SmallVector<Value> &distances,
+                                    ArrayRef<ReductionState> states);
   void emitForOwn(ArrayRef<ReductionState> states, Body body);
   void storeStates(Value turn, ArrayRef<ReductionState> states);
 
