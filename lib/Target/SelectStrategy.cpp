@@ -40,9 +40,11 @@ struct SelectStrategy : tenon::impl::TenonSelectStrategyBase<SelectStrategy> {
       llvm::TypeSwitch<Operation *>(op).Case<LinearOp, FusedLinearOp>(
           [&](auto layer) { layers.emplace_back(layer); });
     });
+    bool anyFailed = false;
     for (const Layer &layer : layers)
-      if (failed(StrategySelector(layer, request).run()))
-        signalPassFailure();
+      anyFailed |= failed(StrategySelector(layer, request).run());
+    if (anyFailed) // An error has said what is wrong with what was asked for.
+      return signalPassFailure();
     warnOfNoUse(request, layers);
   }
 
