@@ -62,6 +62,9 @@ def test_integers():
     assert (compute("min.s32 %r2, %r1, -5;", x).view(np.int32) == np.minimum(signed, -5)).all()
     assert (compute("prmt.b32 %r2, %r1, %r1, 0x0123;", x) == x.byteswap()).all()
     assert (compute("bfe.u32 %r2, %r1, 7, 5;", x) == (x >> 7) % 32).all()
+    assert (compute("bfe.s32 %r2, %r1, 7, 5;", x).view(np.int32) == signed << 20 >> 27).all()
+    assert (compute("bfe.s32 %r2, %r1, 30, 5;", x).view(np.int32) == signed >> 30).all()
+    assert (compute("bfe.s32 %r2, %r1, 7, 0;", x) == 0).all()
     quotients = np.trunc(signed.astype(np.float64) / -7).astype(np.int32)
     assert (compute("div.s32 %r2, %r1, -7;", x).view(np.int32) == quotients).all()
 

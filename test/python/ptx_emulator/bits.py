@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from .integers import shift_left, shift_right
-from .operands import dtype_of, get, getters, instruction, slot_of, whole
+from .operands import dtype_of, get, getters, instruction, is_unsigned_result, slot_of, whole
 from .program import Instruction, PtxError
 
 
@@ -39,6 +39,23 @@ def extract_field(item: Instruction, grid):
         count = length(u) & np.uint32(255)
         mask = shift_left(np.full(u.n, 1, dtype), count) - dtype(1)
         u.put(slot, shift_right(a(u), start(u) & np.uint32(255)) & mask)
+
+    return run
+
+
+@instruction("bfe.s32", "bfe.s64")
+def extract_signed_field(item: Instruction, grid):
+    dtype = dtype_of(item.parts[1])
+    bits = 8 * np.dtype(dtype).itemsize
+    slot, a = slot_of(item.operands[0], bits), get(item.operands[1], dtype, grid)
+    start, length = getters(item.operands[2:], np.uint32, grid)
+
+    def run(u):
+        count = np.minimum(length(u) & np.uint32(255), np.uint32(bits))
+        field = shift_right(a(u), start(u) & np.uint32(255))  # beyond the number its sign
+        unused = np.uint32(bits) - count
+        extended = shift_right(shift_left(field, unused), unused)
+        u.put(slot, is_unsigned_result(np.where(count == 0, dtype(0), extended)))
 
     return run
 
