@@ -2,28 +2,42 @@
 // RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s
 
 // A tile is eight subtiles of 32 rows by 64 columns for each of two warpgroups, in four buffers that residual and
-// result share. A thread has 16 of its 128 accumulators in each, and holds those of the last four. To finish them takes
-// five stages after the first; K has seven, the fewest that are enough. Of the first warpgroup's barriers Written begin
-// at 230208, Loaded at 230240, and Asked is at 230272.
+// result share. A thread has 16 of its 128 accumulators in each, and holds those of the last four. With a residual and
+// gelu half a subtile takes as long as a stage's products: to finish what is held takes nine stages after the first. K
+// has eleven, the fewest that are enough. Of the first warpgroup's barriers Written begin at 230208, Loaded at 230240, and
+// Asked is at 230272.
 // CHECK-LABEL: llvm.func @layer_tiled(
+// CHECK: %[[M:.*]] = arith.trunci %{{.*}} : i64 to i32
 
 // The copying warp loads a tile's first subtiles when asked for them, as it does without defer.
-// CHECK: scf.for {{.*}} iter_args(%[[TILES:[^ ]*]] = %c0_i32)
+// CHECK: scf.while (%{{[^ ]*}} = %c0_i32, %{{[^ ]*}} = %c0_i32) : (i32, i32) -> (i32, i32)
+// CHECK: ^bb0(%{{[^:]*}}: i32, %[[TILES:[^:]*]]: i32):
 // CHECK: arith.addi %{{.*}}, %c230272_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[TILES]],
 // CHECK-NOT: wgmma
 
 // Where there is a turn at all, the products of the first one are started before the loop. They hide no epilogue, and
-// the operands of its tile are asked for beside them.
-// CHECK: %[[ANYTURN:.*]] = arith.cmpi sgt, %{{.*}}, %c0_i32
-// CHECK: scf.if %[[ANYTURN]]
+// the operands of its tile are asked for beside them. The turn's number is a variable that LLVM makes a register; it is
+// read anew, so that nothing computed of it takes another. So is the place in the ring, of eleven stages a turn.
+// CHECK: llvm.store %c0_i32, %[[NUMBER:.*]] : i32, !llvm.ptr{{$}}
+// CHECK-NEXT: llvm.store %c0_i32, %[[FINISHED:.*]] : i32, !llvm.ptr{{$}}
+// CHECK-NEXT: %[[TURN:.*]] = llvm.load %[[NUMBER]] : !llvm.ptr -> i32
+// CHECK-NEXT: %[[ANEW:.*]] = llvm.inline_asm has_side_effects "", "=r,0" %[[TURN]]
+// CHECK-NEXT: %[[FAR:.*]] = arith.muli %[[ANEW]],
+// CHECK-NEXT: %[[TILE:.*]] = arith.addi %{{.*}}, %[[FAR]]
+// CHECK-NEXT: %[[ANYTURN:.*]] = arith.cmpi slt, %[[TILE]], %c64_i32
+// CHECK-NEXT: scf.if %[[ANYTURN]]
+// CHECK-NOT: volatile
+// CHECK: %[[PASSED:.*]] = arith.muli %{{.*}}, %c11_i32
+// CHECK-NEXT: %[[AT:.*]] = llvm.inline_asm has_side_effects "", "=r,0" %[[PASSED]]
+// CHECK: arith.remui %[[AT]], %c4_i32
 // CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
 // CHECK-COUNT-2: "prefetch.global.L2 [$0];"
 // CHECK-NOT: {{prefetch|mbarrier.arrive}}
 // CHECK: arith.addi %{{.*}}, %c230272_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{arrive.shared::cta|stmatrix|wait_group}}
-// CHECK: %[[FIRST:.*]]:4 = scf.for %{{.*}} = %c1_i32 to
+// CHECK: %[[FIRST:.*]]:4 = scf.for %{{.*}} = %c1_i32 to %c11_i32
 // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // CHECK-NOT: {{wgmma.mma_async|stmatrix}}
 // CHECK: "wgmma.wait_group.sync.aligned 1;"
@@ -32,165 +46,360 @@
 // From turn to turn the loop carries the products that were started, and from its first region to its second what is
 // held of the tile: half of its accumulators.
 // CHECK: %[[HELD:.*]]:64 = scf.while (%{{.*}} = %[[FIRST]]#2, %[[STARTED:[^ ]*]] = %[[FIRST]]#3)
-// The bias of the thread's two columns is loaded while the last products are computed.
+// The bias of the thread's two columns is loaded while the last products are computed, and the first four subtiles are
+// waited for, each of which uses another buffer, for the first time in the tile.
 // CHECK: %[[B0:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK: %[[B1:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
-// CHECK-NOT: {{!llvm.ptr<1> -> f32|wgmma}}
-// CHECK: llvm.extractvalue %[[STARTED]][0]
+// CHECK-NOT: {{!llvm.ptr<1> -> f32|wgmma|mbarrier}}
+// CHECK: arith.addi %{{.*}}, %c230240_i32
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NEXT: arith.addi %{{.*}}, %c230248_i32
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NEXT: arith.addi %{{.*}}, %c230256_i32
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NEXT: arith.addi %{{.*}}, %c230264_i32
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NEXT: llvm.extractvalue %[[STARTED]][0]
+// CHECK-NOT: mbarrier
 // CHECK: %[[DONE:.*]] = llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;"
 // CHECK-NOT: mbarrier.arrive.shared::cta
 // CHECK: mbarrier.arrive.shared::cluster
 
-// Then the first four subtiles are finished. Each uses another buffer, for the first time in the tile.
+// Then these four are finished, and nobody waits between them.
 // CHECK: %[[E0:.*]] = llvm.extractvalue %[[DONE]][0] :
 // CHECK: %[[E64:.*]] = llvm.extractvalue %[[DONE]][64] :
 // CHECK: %[[E127:.*]] = llvm.extractvalue %[[DONE]][127] :
-// CHECK: arith.addi %{{.*}}, %c230240_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NOT: {{mbarrier|matrix}}
 // CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK-NOT: ldmatrix
 // CHECK: arith.addf %[[E0]], %[[B0]]
-// CHECK-COUNT-16: math.exp2
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|mbarrier|fence}}
 // CHECK: nvvm.stmatrix
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|mbarrier|fence}}
+// CHECK: nvvm.stmatrix
+// CHECK-NOT: {{math.exp2|stmatrix|mbarrier|fence}}
+// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK-NOT: {{ldmatrix|mbarrier}}
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|mbarrier|fence}}
+// CHECK: nvvm.stmatrix
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|mbarrier|fence}}
+// CHECK: nvvm.stmatrix
+// CHECK-NOT: {{math.exp2|stmatrix|mbarrier|fence}}
+// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK-NOT: {{ldmatrix|mbarrier}}
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|mbarrier|fence}}
+// CHECK: nvvm.stmatrix
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|mbarrier|fence}}
+// CHECK: nvvm.stmatrix
+// CHECK-NOT: {{math.exp2|stmatrix|mbarrier|fence}}
+// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK-NOT: {{ldmatrix|mbarrier}}
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|mbarrier|fence}}
+// CHECK: nvvm.stmatrix
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|mbarrier|fence}}
+// CHECK: nvvm.stmatrix
+// One fence is for all four. Behind it a lane of each warp, when all have come so far, says of each that it has been
+// written.
 // CHECK-NEXT: fence.proxy.async.shared::cta
-// CHECK: arith.addi %{{.*}}, %c230208_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK: arith.addi %{{.*}}, %c230248_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
-// CHECK-COUNT-16: math.exp2
-// CHECK: arith.addi %{{.*}}, %c230216_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK: arith.addi %{{.*}}, %c230256_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
-// CHECK-COUNT-16: math.exp2
-// CHECK: arith.addi %{{.*}}, %c230224_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK: arith.addi %{{.*}}, %c230264_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
-// CHECK-COUNT-16: math.exp2
-// CHECK: arith.addi %{{.*}}, %c230232_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{mbarrier|matrix|math.exp2}}
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c230208_i32
+// CHECK-NEXT: %[[W0:.*]] = llvm.getelementptr
+// CHECK-NEXT: arith.addi %{{.*}}, %c230216_i32
+// CHECK-NEXT: %[[W1:.*]] = llvm.getelementptr
+// CHECK-NEXT: arith.addi %{{.*}}, %c230224_i32
+// CHECK-NEXT: %[[W2:.*]] = llvm.getelementptr
+// CHECK-NEXT: arith.addi %{{.*}}, %c230232_i32
+// CHECK-NEXT: %[[W3:.*]] = llvm.getelementptr
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-NEXT: %[[ISFIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK-NEXT: scf.if %[[ISFIRST]]
+// CHECK-NEXT: %[[ADDRESS:.*]] = llvm.ptrtoint %[[W0]]
+// CHECK-NEXT: "mbarrier.arrive.shared::cta.b64 _, [$0];"{{.*}} %[[ADDRESS]] :
+// CHECK-NEXT: %[[ADDRESS:.*]] = llvm.ptrtoint %[[W1]]
+// CHECK-NEXT: "mbarrier.arrive.shared::cta.b64 _, [$0];"{{.*}} %[[ADDRESS]] :
+// CHECK-NEXT: %[[ADDRESS:.*]] = llvm.ptrtoint %[[W2]]
+// CHECK-NEXT: "mbarrier.arrive.shared::cta.b64 _, [$0];"{{.*}} %[[ADDRESS]] :
+// CHECK-NEXT: %[[ADDRESS:.*]] = llvm.ptrtoint %[[W3]]
+// CHECK-NEXT: "mbarrier.arrive.shared::cta.b64 _, [$0];"{{.*}} %[[ADDRESS]] :
+// CHECK-NEXT: }
 
-// The others' accumulators are copied with a zero that nothing knows to be one, and held.
-// CHECK: %[[ZERO:.*]] = arith.shrui %{{.*}}, %c31_i32
-// CHECK-NEXT: %[[BITS:.*]] = llvm.bitcast %[[E64]] : f32 to i32
-// CHECK-NEXT: %[[COPIED:.*]] = arith.xori %[[BITS]], %[[ZERO]]
-// CHECK-NEXT: %[[COPY:.*]] = llvm.bitcast %[[COPIED]] : i32 to f32
-// CHECK-COUNT-62: arith.xori %{{.*}}, %[[ZERO]]
-// CHECK: %[[BITS:.*]] = llvm.bitcast %[[E127]] : f32 to i32
-// CHECK-NEXT: %[[COPIED:.*]] = arith.xori %[[BITS]], %[[ZERO]]
-// CHECK-NEXT: %[[LASTCOPY:.*]] = llvm.bitcast %[[COPIED]] : i32 to f32
-// CHECK-NOT: {{mbarrier|wgmma|matrix}}
-// When all lanes have read it, what the tile's place was is kept, and the next turn's comes to where it was.
-// CHECK: nvvm.bar.warp.sync
-// CHECK-COUNT-3: llvm.store volatile {{.*}} : i32, !llvm.ptr<3>
-// CHECK: nvvm.bar.warp.sync
-// CHECK-COUNT-5: llvm.store volatile {{.*}} : i32, !llvm.ptr<3>
-// CHECK: nvvm.bar.warp.sync
-// CHECK: %[[ISLEFT:.*]] = arith.cmpi slt
+// The others' accumulators are copied by a product with a one that nothing knows to be one, and held: M is not negative.
+// CHECK-NEXT: %[[ZERO:.*]] = arith.shrui %[[M]], %c31_i32
+// CHECK-NEXT: %[[BITS:.*]] = arith.ori %[[ZERO]], %c1065353216_i32
+// CHECK-NEXT: %[[ONE:.*]] = llvm.bitcast %[[BITS]] : i32 to f32
+// CHECK-NEXT: %[[COPY:.*]] = arith.mulf %[[E64]], %[[ONE]] : f32
+// CHECK-COUNT-62: arith.mulf %{{.*}}, %[[ONE]] : f32
+// CHECK-NEXT: %[[LASTCOPY:.*]] = arith.mulf %[[E127]], %[[ONE]] : f32
+// CHECK-NOT: {{mbarrier|wgmma|matrix|volatile|bar.warp.sync}}
+// Nothing but the turn's number changes.
+// CHECK: %[[TURN:.*]] = llvm.load %[[NUMBER]] : !llvm.ptr -> i32
+// CHECK-NEXT: %[[ANEW:.*]] = llvm.inline_asm has_side_effects "", "=r,0" %[[TURN]]
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[ANEW]], %c1_i32
+// CHECK-NEXT: llvm.store %[[NEXT]], %[[NUMBER]] : i32, !llvm.ptr{{$}}
+// CHECK-NEXT: %[[TURN:.*]] = llvm.load %[[NUMBER]] : !llvm.ptr -> i32
+// CHECK-NEXT: %[[ANEW:.*]] = llvm.inline_asm has_side_effects "", "=r,0" %[[TURN]]
+// CHECK-NEXT: %[[FAR:.*]] = arith.muli %[[ANEW]],
+// CHECK-NEXT: %[[TILE:.*]] = arith.addi %{{.*}}, %[[FAR]]
+// CHECK-NEXT: %[[ISLEFT:.*]] = arith.cmpi slt, %[[TILE]], %c64_i32
 // CHECK-NEXT: scf.condition(%[[ISLEFT]]) %[[COPY]], {{.*}} %[[LASTCOPY]] : f32,
 // CHECK-NEXT: } do {
 
 // The next turn's products are started, but its operands are not asked for: what is held needs the buffers.
-// CHECK-NEXT: ^bb0(%[[H0:[^:]*]]: f32,
+// CHECK-NEXT: ^bb0(%[[H0:[^:]*]]: f32,{{[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,}} %[[H8:[^:]*]]: f32,
+// CHECK: %[[PASSED:.*]] = arith.muli %{{.*}}, %c11_i32
+// CHECK-NEXT: llvm.inline_asm has_side_effects "", "=r,0" %[[PASSED]]
 // CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
 // CHECK: nvvm.wgmma.commit.group
 // CHECK-COUNT-2: "prefetch.global.L2 [$0];"
 // CHECK-NOT: {{prefetch|mbarrier.arrive|ptr<1> -> f32}}
-// Beside those of the second stage what the held part needs first is loaded, the bias of its columns.
+// Beside those of the second stage what the held part needs first is loaded, the bias of its columns: those of the tile
+// of the turn before.
 // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: llvm.ptr<1>
+// CHECK: %[[TURN:.*]] = llvm.load %[[NUMBER]] : !llvm.ptr -> i32
+// CHECK-NEXT: %[[ANEW:.*]] = llvm.inline_asm has_side_effects "", "=r,0" %[[TURN]]
+// CHECK-NEXT: %[[BEFORE:.*]] = arith.subi %[[ANEW]], %c1_i32
+// CHECK-NEXT: arith.muli %[[BEFORE]],
 // CHECK: %[[B0:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK: %[[B1:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK-NOT: {{mbarrier|wgmma.commit|ptr<1> -> f32}}
 // CHECK: "wgmma.wait_group.sync.aligned 1;"
 // CHECK-NOT: mbarrier.arrive.shared::cta
 // CHECK: mbarrier.arrive.shared::cluster
-// Beside those of each of the next four a subtile is finished, whose buffer is used for the second time in the tile.
+// Beside those of each of the next eight half a subtile is finished, whose buffer is used for the second time in the
+// tile. Before the first half of a subtile it is waited for, and of the residual no more is loaded than that half.
 // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma|mbarrier}}
-// CHECK: %[[H:.*]] = llvm.inline_asm has_side_effects "", "=f,0" %[[H0]] : (f32) -> f32
+// CHECK-NOT: {{wgmma|mbarrier|matrix}}
 // CHECK: arith.addi %{{.*}}, %c230240_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK: nvvm.ldmatrix
+// CHECK-NOT: ldmatrix
+// CHECK: %[[H:.*]] = llvm.inline_asm has_side_effects "", "=f,0" %[[H0]] : (f32) -> f32
 // CHECK: arith.addf %[[H]], %[[B0]]
-// CHECK-COUNT-16: math.exp2
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|wgmma|ldmatrix}}
 // CHECK: nvvm.stmatrix
+// CHECK-NOT: {{math.exp2|wgmma.commit|nvvm.ldmatrix|nvvm.stmatrix|mbarrier|fence}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: mbarrier.arrive.shared::cta
+// CHECK: mbarrier.arrive.shared::cluster
+// The second half is in the same buffer, 16 rows of 128 bytes later. Behind it the subtile is released, once.
+// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma|mbarrier|matrix}}
+// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
+// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
+// CHECK-NOT: {{ldmatrix|mbarrier}}
+// CHECK: %[[H:.*]] = llvm.inline_asm has_side_effects "", "=f,0" %[[H8]] : (f32) -> f32
+// CHECK: arith.addf %[[H]], %[[B0]]
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|wgmma|matrix|mbarrier}}
+// CHECK: nvvm.stmatrix %[[HALF]]
 // CHECK-NEXT: fence.proxy.async.shared::cta
-// CHECK: arith.addi %{{.*}}, %c230208_i32
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c230208_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{math.exp2|wgmma.commit|mbarrier}}
 // CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma|mbarrier|matrix}}
+// CHECK: arith.addi %{{.*}}, %c230248_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK: nvvm.ldmatrix
+// CHECK-NOT: ldmatrix
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|wgmma|ldmatrix}}
+// CHECK: nvvm.stmatrix
+// CHECK-NOT: {{math.exp2|wgmma.commit|nvvm.ldmatrix|nvvm.stmatrix|mbarrier|fence}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: mbarrier.arrive.shared::cta
 // CHECK: mbarrier.arrive.shared::cluster
 // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK: arith.addi %{{.*}}, %c230248_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK-COUNT-16: math.exp2
-// CHECK: arith.addi %{{.*}}, %c230216_i32
+// CHECK-NOT: {{wgmma|mbarrier|matrix}}
+// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
+// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
+// CHECK-NOT: {{ldmatrix|mbarrier}}
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|wgmma|matrix|mbarrier}}
+// CHECK: nvvm.stmatrix %[[HALF]]
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c230216_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{math.exp2|wgmma.commit|mbarrier}}
 // CHECK: "wgmma.wait_group.sync.aligned 1;"
 // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma|mbarrier|matrix}}
 // CHECK: arith.addi %{{.*}}, %c230256_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK-COUNT-16: math.exp2
-// CHECK: arith.addi %{{.*}}, %c230224_i32
+// CHECK: nvvm.ldmatrix
+// CHECK-NOT: ldmatrix
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|wgmma|ldmatrix}}
+// CHECK: nvvm.stmatrix
+// CHECK-NOT: {{math.exp2|wgmma.commit|nvvm.ldmatrix|nvvm.stmatrix|mbarrier|fence}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: mbarrier.arrive.shared::cta
+// CHECK: mbarrier.arrive.shared::cluster
+// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma|mbarrier|matrix}}
+// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
+// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
+// CHECK-NOT: {{ldmatrix|mbarrier}}
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|wgmma|matrix|mbarrier}}
+// CHECK: nvvm.stmatrix %[[HALF]]
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c230224_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{math.exp2|wgmma.commit|mbarrier}}
 // CHECK: "wgmma.wait_group.sync.aligned 1;"
 // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma|mbarrier|matrix}}
 // CHECK: arith.addi %{{.*}}, %c230264_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK-COUNT-16: math.exp2
-// CHECK: arith.addi %{{.*}}, %c230232_i32
+// CHECK: nvvm.ldmatrix
+// CHECK-NOT: ldmatrix
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|wgmma|ldmatrix}}
+// CHECK: nvvm.stmatrix
+// CHECK-NOT: {{math.exp2|wgmma.commit|nvvm.ldmatrix|nvvm.stmatrix|mbarrier|fence}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: mbarrier.arrive.shared::cta
+// CHECK: mbarrier.arrive.shared::cluster
+// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma|mbarrier|matrix}}
+// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
+// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
+// CHECK-NOT: {{ldmatrix|mbarrier}}
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|wgmma|matrix|mbarrier}}
+// CHECK: nvvm.stmatrix %[[HALF]]
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c230232_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{math.exp2|wgmma|mbarrier}}
 // After the last one nothing of the tile before needs the buffers, and the operands of this one are asked for.
+// CHECK: %[[COUNTED:.*]] = llvm.load %[[FINISHED]] : !llvm.ptr -> i32
+// CHECK-NEXT: %[[MORE:.*]] = arith.xori %[[COUNTED]], %c1_i32
+// CHECK-NEXT: llvm.store %[[MORE]], %[[FINISHED]] : i32, !llvm.ptr{{$}}
+// CHECK-NOT: {{wgmma|mbarrier}}
 // CHECK: arith.addi %{{.*}}, %c230272_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{wgmma.commit|mbarrier}}
 // CHECK: "wgmma.wait_group.sync.aligned 1;"
-// The stages that are left hide nothing.
-// CHECK: scf.for %{{.*}} = %c6_i32 to
+// The stage that is left hides nothing.
 // CHECK-NOT: {{matrix|shared::cta}}
+// CHECK: nvvm.wgmma.commit.group
+// CHECK-NOT: {{matrix|shared::cta|wgmma}}
 // CHECK: "wgmma.wait_group.sync.aligned 1;"
-// CHECK-NOT: {{matrix|shared::cta}}
-// CHECK: scf.yield
-// CHECK-NOT: {{matrix|shared::cta}}
+// CHECK-NOT: {{matrix|shared::cta|wgmma}}
 // CHECK: scf.yield
 // CHECK-NEXT: }
 
 // After the last turn what is held of its tile is finished beside nothing, and no operands are asked for.
 // CHECK-NOT: wgmma
 // CHECK-COUNT-2: llvm.load %{{.*}} : !llvm.ptr<1> -> f32
-// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#0 : (f32) -> f32
+// CHECK-NOT: {{mbarrier|matrix|fence}}
 // CHECK: arith.addi %{{.*}}, %c230240_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK: arith.addi %{{.*}}, %c230208_i32
+// CHECK: nvvm.ldmatrix
+// CHECK-NOT: {{mbarrier|ldmatrix}}
+// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#0 : (f32) -> f32
+// CHECK: nvvm.stmatrix
+// CHECK-NOT: {{mbarrier|fence}}
+// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
+// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
+// CHECK-NOT: {{mbarrier|fence}}
+// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#15 : (f32) -> f32
+// CHECK-NOT: {{mbarrier|fence}}
+// CHECK: nvvm.stmatrix %[[HALF]]
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c230208_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{mbarrier|matrix|fence}}
 // CHECK: arith.addi %{{.*}}, %c230248_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK: arith.addi %{{.*}}, %c230216_i32
+// CHECK: nvvm.ldmatrix
+// CHECK-NOT: {{mbarrier|ldmatrix}}
+// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#16 : (f32) -> f32
+// CHECK: nvvm.stmatrix
+// CHECK-NOT: {{mbarrier|fence}}
+// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
+// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
+// CHECK-NOT: {{mbarrier|fence}}
+// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#31 : (f32) -> f32
+// CHECK-NOT: {{mbarrier|fence}}
+// CHECK: nvvm.stmatrix %[[HALF]]
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c230216_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{mbarrier|matrix|fence}}
 // CHECK: arith.addi %{{.*}}, %c230256_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK: arith.addi %{{.*}}, %c230224_i32
+// CHECK: nvvm.ldmatrix
+// CHECK-NOT: {{mbarrier|ldmatrix}}
+// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#32 : (f32) -> f32
+// CHECK: nvvm.stmatrix
+// CHECK-NOT: {{mbarrier|fence}}
+// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
+// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
+// CHECK-NOT: {{mbarrier|fence}}
+// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#47 : (f32) -> f32
+// CHECK-NOT: {{mbarrier|fence}}
+// CHECK: nvvm.stmatrix %[[HALF]]
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c230224_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#63 : (f32) -> f32
+// CHECK-NOT: {{mbarrier|matrix|fence}}
 // CHECK: arith.addi %{{.*}}, %c230264_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK: arith.addi %{{.*}}, %c230232_i32
+// CHECK: nvvm.ldmatrix
+// CHECK-NOT: {{mbarrier|ldmatrix}}
+// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#48 : (f32) -> f32
+// CHECK: nvvm.stmatrix
+// CHECK-NOT: {{mbarrier|fence}}
+// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
+// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
+// CHECK-NOT: {{mbarrier|fence}}
+// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#63 : (f32) -> f32
+// CHECK-NOT: {{mbarrier|fence}}
+// CHECK: nvvm.stmatrix %[[HALF]]
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c230232_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{mbarrier|wgmma|matrix}}
-// CHECK: nvvm.cluster.wait
+// No block of the cluster waits at the end but the warp that loads x and w.
+// CHECK-NOT: {{mbarrier|wgmma|matrix|cluster}}
 // CHECK: llvm.func @layer_tiled_unaligned(
-func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memref<1024xf32>,
+func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memref<1024xf32>,
                  %r: memref<4096x1024xbf16>, %y: memref<4096x1024xbf16>) {
-  tenon.tiled_linear %x, %w : memref<4096x448xbf16>, memref<1024x448xbf16>
+  tenon.tiled_linear %x, %w : memref<4096x704xbf16>, memref<1024x704xbf16>
       epilogue(%acc: tensor<4096x1024xf32>, %bias = %b: memref<1024xf32>, %res = %r: memref<4096x1024xbf16>)
       outs(%y: memref<4096x1024xbf16>)
       schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1,
@@ -206,22 +415,152 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 
 // -----
 
+// A bias alone takes less than a stage's products: a step is a subtile, and K has seven stages, the fewest that are enough
+// for four. Results have four buffers, whose barriers Written begin at 230208 and Free at 230240. Where a thread has
+// columns of two blocks of wgmma's rows no register is left for the turn's number and that of tiles: both are in shared
+// memory.
+// CHECK-LABEL: llvm.func @blocks_tiled(
+// CHECK-NOT: llvm.alloca
+// CHECK: nvvm.setmaxregister increase
+// CHECK-COUNT-2: llvm.store volatile %c0_i32, %{{.*}} : i32, !llvm.ptr<3>
+// CHECK-NOT: llvm.store volatile
+// CHECK: :64 = scf.while (
+// CHECK-NOT: {{wait_group|matrix|mbarrier}}
+// CHECK: arith.addi %{{.*}}, %c230240_i32
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK-NEXT: arith.addi %{{.*}}, %c230248_i32
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK-NEXT: arith.addi %{{.*}}, %c230256_i32
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK-NEXT: arith.addi %{{.*}}, %c230264_i32
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK-NOT: {{mbarrier|matrix}}
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-NOT: try_wait
+// CHECK-COUNT-8: nvvm.stmatrix
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-COUNT-4: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{mbarrier|matrix|fence}}
+// When all lanes have read the number, one stores that of the next turn.
+// CHECK: %[[TURN:.*]] = llvm.load volatile %[[NUMBER:.*]] {alignment
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[TURN]], %c1_i32
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-NEXT: %[[ISFIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK-NEXT: scf.if %[[ISFIRST]]
+// CHECK-NEXT: llvm.store volatile %[[NEXT]], %[[NUMBER]] {{.*}}
+// CHECK-NEXT: }
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: scf.condition(
+// CHECK-NOT: {{stmatrix|mbarrier.arrive.shared}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma|mbarrier|matrix}}
+// CHECK: arith.addi %{{.*}}, %c230240_i32
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NOT: {{wgmma|mbarrier}}
+// CHECK-COUNT-2: nvvm.stmatrix
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.addi %{{.*}}, %c230208_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{stmatrix|wgmma|mbarrier}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma|mbarrier|matrix}}
+// CHECK: arith.addi %{{.*}}, %c230248_i32
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NOT: {{wgmma|mbarrier}}
+// CHECK-COUNT-2: nvvm.stmatrix
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.addi %{{.*}}, %c230216_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{stmatrix|wgmma|mbarrier}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma|mbarrier|matrix}}
+// CHECK: arith.addi %{{.*}}, %c230256_i32
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NOT: {{wgmma|mbarrier}}
+// CHECK-COUNT-2: nvvm.stmatrix
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.addi %{{.*}}, %c230224_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{stmatrix|wgmma|mbarrier}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma|mbarrier|matrix}}
+// CHECK: arith.addi %{{.*}}, %c230264_i32
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NOT: {{wgmma|mbarrier}}
+// CHECK-COUNT-2: nvvm.stmatrix
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.addi %{{.*}}, %c230232_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{stmatrix|wgmma|mbarrier}}
+// CHECK: %[[COUNTED:.*]] = llvm.load volatile %[[FINISHED:.*]] {alignment
+// CHECK-NEXT: %[[MORE:.*]] = arith.xori %[[COUNTED]], %c1_i32
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: llvm.store volatile %[[MORE]], %[[FINISHED]] {{.*}}
+// CHECK-NEXT: }
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: stmatrix
+// CHECK: scf.yield %{{.*}} : i32, !llvm.struct
+// CHECK-COUNT-8: nvvm.stmatrix
+// CHECK-NOT: {{stmatrix|wgmma}}
+// CHECK: llvm.func @blocks_tiled_unaligned(
+func.func @blocks(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memref<1024xf32>,
+                  %y: memref<4096x1024xbf16>) {
+  tenon.tiled_linear %x, %w : memref<4096x448xbf16>, memref<1024x448xbf16>
+      epilogue(%acc: tensor<4096x1024xf32>, %bias = %b: memref<1024xf32>)
+      outs(%y: memref<4096x1024xbf16>)
+      schedule<wgmma, tile = 128x256x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1,
+               defer = true> {
+    %0 = tenon.add %acc, %bias : tensor<4096x1024xf32>, tensor<1024xf32>
+    %1 = tenon.relu %0 : tensor<4096x1024xf32>
+    %2 = tenon.cast %1 : tensor<4096x1024xf32> -> tensor<4096x1024xbf16>
+    tenon.yield %2 : tensor<4096x1024xbf16>
+  }
+  return
+}
+
+// -----
+
 // With reduction = resident all of a tile is held, rounded: two subtiles of 32 rows by 64 columns for each warpgroup,
 // whose residual and result have two buffers each. A subtile takes a stage, and an exchange 16; K has 19, the fewest
 // that are enough.
 // CHECK-LABEL: llvm.func @resident_tiled(
-// After the barriers of stages and subtiles comes one more: the table of columns is complete when one thread says so.
+// The warp that loads x and w prepares, after the barriers of stages, one more: the table of columns is complete when one
+// thread says so. It has its place behind those of subtiles, which other warps prepare.
 // CHECK-COUNT-8: nvvm.mbarrier.init
-// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
-// CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
-// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
-// CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED:.*]][132032]
 // CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c1_i32
+// CHECK-NEXT: nvvm.fence.mbarrier.init
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK: nvvm.elect.sync
+// CHECK-NOT: {{nvvm.mbarrier.init .*%c1_i32}}
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NOT: {{nvvm.mbarrier.init .*%c1_i32}}
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK-NOT: nvvm.mbarrier.init
 
 // In the copying warpgroup, whose other warps each have a thread elected, warp 1 is the finisher.
-// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK: nvvm.elect.sync
 // CHECK-NOT: {{bar.sync|relaxed.gpu}}
 // CHECK: %[[ISFINISHER:.*]] = arith.cmpi eq, %{{.*}}, %c1_i32
 // CHECK-NEXT: scf.if %[[ISFINISHER]]
@@ -325,8 +664,16 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 // CHECK-NEXT: %[[NEXTWORD:.*]] = nvvm.convert.f32x2.to.bf16x2 %[[B1]], %[[B0]]
 // CHECK-COUNT-13: nvvm.convert.f32x2.to.bf16x2
 // CHECK: %[[LASTWORD:.*]] = nvvm.convert.f32x2.to.bf16x2
-// CHECK-NOT: {{convert|relaxed|mbarrier|matrix}}
-// CHECK: scf.condition(%{{.*}}) %[[WORD]], %[[NEXTWORD]], {{.*}} %[[LASTWORD]], %[[ORIGIN0]], %[[ORIGIN1]] :
+// CHECK-NOT: {{convert|relaxed|mbarrier|matrix|volatile}}
+// They go on as long as there is a turn more: how many there are is in shared memory, and does not change.
+// CHECK: %[[TURN:.*]] = llvm.load %[[NUMBER:.*]] : !llvm.ptr -> i32
+// CHECK-NEXT: %[[ANEW:.*]] = llvm.inline_asm has_side_effects "", "=r,0" %[[TURN]]
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[ANEW]], %c1_i32
+// CHECK-NEXT: llvm.store %[[NEXT]], %[[NUMBER]] : i32, !llvm.ptr{{$}}
+// CHECK-NOT: llvm.store
+// CHECK: %[[COUNT:.*]] = llvm.load volatile
+// CHECK-NEXT: %[[ISLEFT:.*]] = arith.cmpi slt, %{{.*}}, %[[COUNT]]
+// CHECK-NEXT: scf.condition(%[[ISLEFT]]) %[[WORD]], %[[NEXTWORD]], {{.*}} %[[LASTWORD]], %[[ORIGIN0]], %[[ORIGIN1]] :
 // CHECK-NEXT: } do {
 // CHECK-NEXT: ^bb0(%[[W0:[^:]*]]: vector<2xbf16>, {{.*}}vector<2xbf16>,
 // CHECK-SAME: %[[M0:[^:]*]]: f32, %[[M1:[^:]*]]: f32):
@@ -336,8 +683,7 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 // CHECK: nvvm.wgmma.commit.group
 // CHECK-COUNT-3: "prefetch.global.L2 [$0];"
 // CHECK-NOT: {{prefetch|arrive.shared::cta}}
-// CHECK: %[[END:.*]] = arith.subi %{{.*}}, %c3_i32
-// CHECK-NEXT: scf.for %{{.*}} = %c1_i32 to %[[END]]
+// CHECK: scf.for %{{.*}} = %c1_i32 to %c16_i32
 // CHECK-NOT: arrive.shared::cta
 // CHECK: scf.yield
 // The norm has no operands of a column that subtiles need, so the first of the last stages has nothing to hide.
@@ -347,15 +693,13 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 // Beside the next the table is waited for, in the phase of the turn before.
 // CHECK: nvvm.wgmma.commit.group
 // CHECK-NOT: mbarrier
-// CHECK: %[[HELDTURN:.*]] = arith.subi %{{.*}}, %c1_i32
-// CHECK: %[[TABLE:.*]] = llvm.getelementptr %[[SHARED]][132032]
+// CHECK: %[[TURN:.*]] = llvm.load %[[NUMBER]] : !llvm.ptr -> i32
+// CHECK-NEXT: %[[ANEW:.*]] = llvm.inline_asm has_side_effects "", "=r,0" %[[TURN]]
+// CHECK-NEXT: %[[HELDTURN:.*]] = arith.subi %[[ANEW]], %c1_i32
+// CHECK-NEXT: %[[TABLE:.*]] = llvm.getelementptr %[[SHARED]][132032]
 // CHECK-NEXT: %[[PARITY:.*]] = arith.andi %[[HELDTURN]], %c1_i32
 // CHECK-NEXT: nvvm.mbarrier.try_wait.parity %[[TABLE]], %[[PARITY]],
-// An element is a word's half and its column's origin; the norm takes it.
-// CHECK: llvm.inline_asm has_side_effects "", "=r,0" %[[W0]] : (vector<2xbf16>)
-// CHECK: %[[ELEMENT:.*]] = arith.addf %{{.*}}, %[[M0]] : f32
-// CHECK-NEXT: arith.addf %{{.*}}, %[[M0]] : f32
-// CHECK-COUNT-2: arith.addf %{{.*}}, %[[M1]] : f32
+// CHECK-NOT: mbarrier
 // CHECK: llvm.getelementptr %[[SHARED]][132048]
 // CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<2xf32>
 // CHECK-NEXT: %[[MEAN:.*]] = vector.extract %{{.*}}[0]
@@ -365,19 +709,33 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: arith.addi %{{.*}}, %c131920_i32
 // CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NOT: mbarrier
+// All of the subtile's residual is loaded: with reduction = resident no step is half of one.
+// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK-NOT: {{mbarrier|ldmatrix}}
+// An element is a word's half and its column's origin; the norm takes it.
+// CHECK: llvm.inline_asm has_side_effects "", "=r,0" %[[W0]] : (vector<2xbf16>)
+// CHECK: %[[ELEMENT:.*]] = arith.addf %{{.*}}, %[[M0]] : f32
+// CHECK-NEXT: arith.addf %{{.*}}, %[[M0]] : f32
+// CHECK-COUNT-2: arith.addf %{{.*}}, %[[M1]] : f32
 // CHECK: %[[CENTERED:.*]] = arith.subf %[[ELEMENT]], %[[MEAN]]
 // CHECK-NEXT: arith.mulf %[[CENTERED]], %[[FACTOR]]
 // CHECK-COUNT-2: nvvm.stmatrix
-// CHECK-NOT: {{stmatrix|wgmma}}
-// CHECK: arith.addi %{{.*}}, %c131904_i32
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.addi %{{.*}}, %c131904_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK: "wgmma.wait_group.sync.aligned 1;"
 // Beside the last the other subtile; then the operands of the turn's own tile are asked for.
 // CHECK: nvvm.wgmma.commit.group
 // CHECK-NOT: {{wgmma|\[132032\]}}
+// CHECK: arith.addi %{{.*}}, %c131944_i32
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: arith.addi %{{.*}}, %c131928_i32
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NOT: {{wgmma|mbarrier}}
 // CHECK-COUNT-2: nvvm.stmatrix
-// CHECK-NOT: {{stmatrix|wgmma}}
-// CHECK: arith.addi %{{.*}}, %c131912_i32
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.addi %{{.*}}, %c131912_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{mbarrier|wgmma}}
 // CHECK: arith.addi %{{.*}}, %c131952_i32
@@ -395,8 +753,15 @@ func.func @layer(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memre
 // CHECK: arith.addf %{{.*}}, %[[HELD]]#16 : f32
 // CHECK: arith.addf %{{.*}}, %[[HELD]]#17 : f32
 // CHECK-COUNT-2: nvvm.stmatrix
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.addi %{{.*}}, %c131904_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: nvvm.stmatrix
 // CHECK: llvm.inline_asm has_side_effects "", "=r,0" %[[HELD]]#15 : (vector<2xbf16>)
-// CHECK-COUNT-2: nvvm.stmatrix
+// CHECK: nvvm.stmatrix
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.addi %{{.*}}, %c131912_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{wgmma|stmatrix|131952|bar.arrive}}
 // CHECK: llvm.func @resident_tiled_unaligned(
 func.func @resident(%x: memref<384x1216xbf16>, %w: memref<256x1216xbf16>, %mean: memref<256xf32>,
@@ -479,6 +844,8 @@ func.func @resident_f16(%x: memref<384x1216xf16>, %w: memref<256x1216xf16>, %mea
 
 // One stage fewer than @layer has: each tile is finished as a whole, as without defer.
 // CHECK-LABEL: llvm.func @short_tiled(
+// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK: = scf.while (
 // CHECK-NOT: = scf.while
 // CHECK: scf.while : () -> () {
 // CHECK: scf.condition
@@ -487,14 +854,18 @@ func.func @resident_f16(%x: memref<384x1216xf16>, %w: memref<256x1216xf16>, %mea
 // CHECK-NOT: matrix
 // CHECK: arith.addi %{{.*}}, %c230272_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: stmatrix
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: {{stmatrix|try_wait}}
+// CHECK: arith.addi %{{.*}}, %c230240_i32
+// CHECK-COUNT-4: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NOT: {{stmatrix|try_wait}}
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
 // CHECK-COUNT-16: nvvm.stmatrix
 // CHECK-NOT: {{stmatrix|wgmma|= scf.while}}
 // CHECK: llvm.func @short_tiled_unaligned(
-func.func @short(%x: memref<4096x384xbf16>, %w: memref<1024x384xbf16>, %r: memref<4096x1024xbf16>,
+func.func @short(%x: memref<4096x640xbf16>, %w: memref<1024x640xbf16>, %r: memref<4096x1024xbf16>,
                  %y: memref<4096x1024xbf16>) {
-  tenon.tiled_linear %x, %w : memref<4096x384xbf16>, memref<1024x384xbf16>
+  tenon.tiled_linear %x, %w : memref<4096x640xbf16>, memref<1024x640xbf16>
       epilogue(%acc: tensor<4096x1024xf32>, %res = %r: memref<4096x1024xbf16>) outs(%y: memref<4096x1024xbf16>)
       schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1,
                cluster = 1x2, defer = true> {
@@ -509,6 +880,8 @@ func.func @short(%x: memref<4096x384xbf16>, %w: memref<1024x384xbf16>, %r: memre
 
 // TMA does not move rows of 84 elements of 16 bits. Threads that store them themselves hold nothing, though K is long.
 // CHECK-LABEL: llvm.func @by_threads_tiled(
+// CHECK: nvvm.elect.sync
+// CHECK: = scf.while (
 // CHECK-NOT: = scf.while
 // CHECK: scf.while : () -> () {
 // CHECK-NOT: = scf.while
@@ -530,9 +903,13 @@ func.func @by_threads(%x: memref<?x512xbf16>, %w: memref<84x512xbf16>, %y: memre
 // One stage fewer than @resident has: there is no finisher. The warps that multiply wait for the states, and a warp
 // beside them clears when they say that they have read the last. The table's barrier has room, but is not initialized.
 // CHECK-LABEL: llvm.func @short_resident_tiled(
-// CHECK-COUNT-22: nvvm.mbarrier.init
-// CHECK-NOT: nvvm.mbarrier.init
-// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK-COUNT-8: nvvm.mbarrier.init
+// CHECK-NOT: {{nvvm.mbarrier.init|132032}}
+// CHECK: nvvm.elect.sync
+// CHECK-NOT: 132032
+// CHECK-COUNT-14: nvvm.mbarrier.init
+// CHECK-NOT: {{nvvm.mbarrier.init|132032}}
+// CHECK: nvvm.elect.sync
 // CHECK-NOT: relaxed.gpu.global.v2
 // CHECK: "bar.sync 2, 288;"
 // CHECK-COUNT-8: llvm.store %{{.*}} {alignment = 16 : i64} : vector<2xi64>, !llvm.ptr<1>

@@ -6,14 +6,18 @@
 // CHECK-LABEL: func.func @whole(
 // CHECK: @whole_tiled {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 32x64, swizzle = 128>]
 // CHECK: llvm.func @whole_tiled(
-// After barriers of 4 stages four that warps say Written at, and four Free.
+// The warp that loads x and w prepares the barriers of 4 stages.
 // CHECK-COUNT-8: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK: nvvm.elect.sync
+// Warp 2 prepares four that warps say Written at, from 82496, and four Free, from 82528.
+// CHECK-NOT: {{nvvm.mbarrier.init .*%c1_i32}}
 // CHECK-COUNT-4: nvvm.mbarrier.init %{{.*}}, %c4_i32
 // CHECK-NOT: %c4_i32
 // CHECK-COUNT-4: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK-NOT: nvvm.mbarrier.init
-// Warp 2 stores both subtiles of a tile, then hands back their buffers: both stores may be under way.
-// CHECK-COUNT-2: nvvm.elect.sync
+// It stores both subtiles of a tile, then hands back their buffers: both stores may be under way.
+// CHECK: nvvm.elect.sync
 // CHECK: scf.for %{{.*}} = %c0_i32 to %c2_i32 step
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
@@ -25,22 +29,33 @@
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK: scf.yield
 // CHECK-NOT: bulk
-// Pairs of rows as they are rounded to be stored: of one column, then of the other.
-// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// While the last products are computed the warps wait for both buffers, which TMA has read of the tile before.
+// CHECK: arith.addi %{{.*}}, %c82528_i32
 // CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NEXT: arith.addi %{{.*}}, %c82536_i32
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NOT: try_wait
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// Pairs of rows as they are rounded to be stored: of one column, then of the other.
+// CHECK-NOT: try_wait
 // CHECK: %[[FIRST:.*]] = llvm.bitcast %[[PAIR:.*]] : vector<2xbf16> to i32
 // CHECK: %[[OTHER:.*]] = llvm.bitcast %[[OTHER_PAIR:.*]] : vector<2xbf16> to i32
 // CHECK: nvvm.stmatrix %{{.*}}, %[[FIRST]], %[[OTHER]],
 // CHECK: nvvm.stmatrix
 // CHECK-NOT: nvvm.stmatrix
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c82496_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: nvvm.shfl.sync{{ +}}bfly
-// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NOT: {{nvvm.shfl.sync +bfly|try_wait}}
 // CHECK-COUNT-2: nvvm.stmatrix
 // CHECK-NOT: nvvm.stmatrix
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c82504_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // Nothing is read back. Both subtiles have moments together. Of each column 8 pairs, and with all rows there the number of them is known.
@@ -82,11 +97,14 @@ func.func @whole(%x: memref<512x1024xbf16>, %w: memref<256x1024xbf16>, %y: memre
 // Subtiles are of 32 rows at least, of which two buffers have room.
 // CHECK: llvm.func @ragged_tiled(
 // CHECK-COUNT-8: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK: nvvm.elect.sync
+// CHECK-NOT: {{nvvm.mbarrier.init .*%c1_i32}}
 // CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
 // CHECK-NOT: %c4_i32
 // CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK-NOT: nvvm.mbarrier.init
-// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK: nvvm.elect.sync
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.global.shared.cta
 // CHECK-NEXT: nvvm.cp.async.bulk.commit.group
@@ -95,17 +113,28 @@ func.func @whole(%x: memref<512x1024xbf16>, %w: memref<256x1024xbf16>, %y: memre
 // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: bulk
-// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: arith.addi %{{.*}}, %c82512_i32
 // CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NEXT: arith.addi %{{.*}}, %c82520_i32
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NOT: try_wait
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-NOT: {{try_wait|llvm.store}}
 // CHECK-COUNT-16: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
 // CHECK-NOT: llvm.store
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c82496_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NOT: {{try_wait|llvm.store}}
 // CHECK-COUNT-16: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
 // CHECK-NOT: llvm.store
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c82504_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-COUNT-2: nvvm.shfl.sync{{ +}}idx {{.*}} : f32 -> f32

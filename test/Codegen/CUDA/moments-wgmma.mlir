@@ -6,13 +6,17 @@
 // CHECK-SAME: %[[Y:[^:]*]]: memref<512x256xbf16>, %[[M:[^:]*]]: memref<16x256xf32>
 // CHECK: gpu.launch_func @kernels::@whole_tiled {{.*}}%[[Y]] : {{[^,]*}}, %[[M]] : {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
 // CHECK: llvm.func @whole_tiled(
-// After barriers of 4 stages two that four warps say Written at, and two Free.
-// CHECK-COUNT-8: nvvm.mbarrier.init
+// The warp that loads x and w prepares the barriers of 4 stages.
+// CHECK-COUNT-8: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK: nvvm.elect.sync
+// The one that copies subtiles prepares two that four warps say Written at, and two Free.
+// CHECK-NOT: {{nvvm.mbarrier.init .*%c1_i32}}
 // CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
 // CHECK-NOT: %c4_i32
 // CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK-NOT: nvvm.mbarrier.init
-// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK: nvvm.elect.sync
 // The copying thread stores a tile's only subtile when its warps have written it, at 82496, and hands back the buffer,
 // at 82512, when TMA has read it.
 // CHECK: arith.addi %{{.*}}, %c82496_i32
@@ -23,17 +27,24 @@
 // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
 // CHECK-NEXT: arith.addi %{{.*}}, %c82512_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NEXT: scf.yield
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addi %{{.*}}, %c1_i32
+// CHECK-NEXT: scf.yield %[[NEXT]],
 // CHECK-NOT: bulk
-// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// The threads that multiply wait for it while the last products are computed.
 // CHECK: arith.addi %{{.*}}, %c82512_i32
 // CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-NOT: try_wait
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-NOT: try_wait
 // CHECK-COUNT-4: nvvm.stmatrix
 // CHECK-NOT: nvvm.stmatrix
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c82496_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK-NOT: bar.sync $0, 128
-// CHECK: arith.addi %{{.*}}, %c82496_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // A thread reads what others have written when the warpgroup's barrier says that they have.
 // CHECK-NOT: llvm.load {{.*}} : !llvm.ptr<3> -> vector
@@ -93,10 +104,19 @@ func.func @whole(%x: memref<512x1024xbf16>, %w: memref<256x1024xbf16>, %y: memre
 // relative to the first of all rows.
 // CHECK: llvm.func @ragged_tiled(
 // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
-// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: arith.addi %{{.*}}, %c53840_i32
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: arith.addi %{{.*}}, %c53840_i32
 // CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-NOT: try_wait
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-NOT: try_wait
 // CHECK-COUNT-2: llvm.store {{.*}} : vector<2xf32>, !llvm.ptr<3>
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c53824_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK: "bar.sync $0, 128;"

@@ -5,7 +5,13 @@
 // 32 MiB of x.
 // CHECK-LABEL: llvm.func @large_tiled(
 // CHECK: nvvm.elect.sync
-// CHECK: scf.for %[[TURN:.*]] = %c0_i32 to
+// How many turns the block has is kept in shared memory.
+// CHECK: scf.while (%[[NUMBER:[^ ]*]] = %c0_i32,
+// CHECK-NEXT: %[[COUNT:.*]] = llvm.load volatile
+// CHECK-NEXT: %[[ISLEFT:.*]] = arith.cmpi slt, %[[NUMBER]], %[[COUNT]]
+// CHECK-NEXT: scf.condition(%[[ISLEFT]]) %[[NUMBER]],
+// CHECK-NEXT: } do {
+// CHECK-NEXT: ^bb0(%[[TURN:[^:]*]]: i32,
 // CHECK: scf.for %[[STAGE:.*]] = %c0_i32 to %c16_i32
 // CHECK: %[[ODD:.*]] = arith.andi %[[TURN]], %c1_i32
 // CHECK-NEXT: %[[ISFORWARD:.*]] = arith.cmpi eq, %[[ODD]], %c0_i32
@@ -13,6 +19,9 @@
 // CHECK-NEXT: %[[KTILE:.*]] = arith.select %[[ISFORWARD]], %[[STAGE]], %[[BACKWARD]]
 // CHECK: %[[K:.*]] = arith.muli %[[KTILE]], %c64_i32
 // CHECK-COUNT-2: cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%[[K]],
+// CHECK-NOT: mbarrier
+// CHECK: %[[NEXT:.*]] = arith.addi %[[TURN]], %c1_i32
+// CHECK-NEXT: scf.yield %[[NEXT]],
 func.func @large(%x: memref<16384x1024xbf16>, %w: memref<512x1024xbf16>, %y: memref<16384x512xbf16>, %space: memref<1058816xi8>) {
   tenon.tiled_linear %x, %w : memref<16384x1024xbf16>, memref<512x1024xbf16>
       epilogue(%acc: tensor<16384x512xbf16>) outs(%y: memref<16384x512xbf16>) workspace(%space: memref<1058816xi8>)
@@ -27,7 +36,12 @@ func.func @large(%x: memref<16384x1024xbf16>, %w: memref<512x1024xbf16>, %y: mem
 // CHECK-LABEL: llvm.func @dynamic_tiled(
 // CHECK: %[[M:.*]] = arith.trunci %{{.*}} : i64 to i32
 // CHECK: nvvm.elect.sync
-// CHECK: scf.for %[[TURN:.*]] = %c0_i32 to
+// CHECK: scf.while (%[[NUMBER:[^ ]*]] = %c0_i32,
+// CHECK-NEXT: %[[COUNT:.*]] = llvm.load volatile
+// CHECK-NEXT: %[[ISLEFT:.*]] = arith.cmpi slt, %[[NUMBER]], %[[COUNT]]
+// CHECK-NEXT: scf.condition(%[[ISLEFT]]) %[[NUMBER]],
+// CHECK-NEXT: } do {
+// CHECK-NEXT: ^bb0(%[[TURN:[^:]*]]: i32,
 // CHECK: scf.for %[[STAGE:.*]] = %c0_i32 to %c2_i32
 // CHECK: %[[ODD:.*]] = arith.andi %[[TURN]], %c1_i32
 // CHECK-NEXT: %[[EVEN:.*]] = arith.cmpi eq, %[[ODD]], %c0_i32

@@ -14,25 +14,42 @@
 // HOST: gpu.launch_func @kernels::@layer_map
 
 // CHECK-LABEL: llvm.func @layer_tiled(
-// After barriers of 4 stages two that four warps say Written at, and two Free, two Loaded and Asked, of each warpgroup.
+// The copying warp prepares barriers of 4 stages, and has as many turns as were counted before.
 // CHECK-COUNT-8: nvvm.mbarrier.init
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK: nvvm.elect.sync
+// CHECK: scf.while (%[[NUMBER:[^ ]*]] = %c0_i32,
+// CHECK-NEXT: %[[COUNT:.*]] = llvm.load volatile %[[TURNS:.*]] {alignment = 4 : i64} : !llvm.ptr<3> -> i32
+// CHECK-NEXT: %[[ISLEFT:.*]] = arith.cmpi slt, %[[NUMBER]], %[[COUNT]]
+// CHECK-NEXT: scf.condition(%[[ISLEFT]])
+// CHECK: scf.for %[[STAGE:.*]] = %c0_i32 to %c2_i32
+// CHECK: %[[K:.*]] = arith.muli %[[STAGE]], %c64_i32
+// CHECK-COUNT-2: cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%[[K]],
+// At the end it waits until both blocks of the cluster have read all stages: none may leave before.
+// CHECK: scf.yield
+// CHECK: scf.yield
+// CHECK-COUNT-4: nvvm.mbarrier.try_wait.parity
+// CHECK-NOT: nvvm.mbarrier.try_wait
+// CHECK: } else {
+// Others prepare two barriers that four warps say Written at, and two Free, two Loaded and Asked, of a warpgroup each.
+// CHECK-NOT: {{nvvm.mbarrier.init .*%c1_i32}}
 // CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
 // CHECK-NOT: %c4_i32
 // CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NOT: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
 // CHECK-NOT: %c4_i32
 // CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK-NOT: nvvm.mbarrier.init
-// The copying warp.
-// CHECK: nvvm.elect.sync
-// CHECK: scf.for
-// CHECK: scf.for %[[STAGE:.*]] = %c0_i32 to %c2_i32
-// CHECK: %[[K:.*]] = arith.muli %[[STAGE]], %c64_i32
-// CHECK-COUNT-2: cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%[[K]],
-// Another loads the only subtile of the residual when the warps ask for it, and stores the results when these have been
+// They load the only subtile of the residual when the warps ask for it, and store the results when these have been
 // written.
 // CHECK: nvvm.elect.sync
-// CHECK: scf.for {{.*}} iter_args(%[[TILES:.*]] = %c0_i32)
+// CHECK: scf.while (%[[NUMBER:[^ ]*]] = %c0_i32, %{{[^ ]*}} = %c0_i32)
+// CHECK-NEXT: %[[COUNT:.*]] = llvm.load volatile %[[TURNS]]
+// CHECK-NEXT: %[[ISLEFT:.*]] = arith.cmpi slt, %[[NUMBER]], %[[COUNT]]
+// CHECK-NEXT: scf.condition(%[[ISLEFT]])
+// CHECK: ^bb0(%[[TURN:[^:]*]]: i32, %[[TILES:[^:]*]]: i32):
+// CHECK: %[[MORE:.*]] = arith.xori %[[TILES]], %c1_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[TILES]],
 // CHECK: mbarrier.arrive.expect_tx{{.*}} %c4096_i32
 // CHECK: cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%[[COLUMN:.*]], %[[ROW:.*]]]
@@ -42,7 +59,8 @@
 // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 1 {read}
 // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NEXT: scf.yield
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[TURN]], %c1_i32
+// CHECK-NEXT: scf.yield %[[NEXT]], %[[MORE]] :
 // CHECK-NOT: bulk
 // A warp beside the one that copies clears, when all threads have read the last states and all blocks say so.
 // CHECK: "bar.sync 2, 288;"
@@ -62,6 +80,7 @@
 // CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // What the reduced is computed of is loaded while the last products are.
 // CHECK: llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK-NOT: try_wait
 // CHECK: wgmma.wait_group.sync.aligned 0
 // What TMA stores of the tile before has left the buffers.
 // CHECK: %[[EARLIER:.*]] = arith.xori %{{.*}}, %c1_i32
@@ -83,10 +102,15 @@
 // CHECK: "fence.proxy.async.shared::cta;"
 // CHECK: "bar.sync $0, 256;"
 // CHECK: scf.if
+// CHECK-NEXT: arith.subi
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c115568_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // What the epilogue needs first of the operands, and the running statistics, while the states of the six row tiles come; these in their order.
 // CHECK-COUNT-2: llvm.load {{.*}} : !llvm.ptr<1> -> f32
+// CHECK-NOT: try_wait
 // CHECK: scf.while
 // CHECK-COUNT-6: @p ld.relaxed.gpu.global.v2.b64
 // CHECK-NOT: @p ld.relaxed.gpu.global.v2.b64
@@ -98,12 +122,16 @@
 // CHECK: "bar.arrive 2, 288;"
 // CHECK: "bar.sync $0, 256;"
 // The residual has arrived, and the buffer of the results been read.
+// CHECK: arith.addi %{{.*}}, %c115552_i32
 // CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NEXT: arith.addi %{{.*}}, %c115536_i32
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: nvvm.ldmatrix
 // CHECK-COUNT-2: nvvm.stmatrix
 // CHECK-NOT: nvvm.stmatrix
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.addi %{{.*}}, %c115520_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: bulk
@@ -163,7 +191,10 @@ func.func @affine(%x: memref<768x128xbf16>, %w: memref<64x128xbf16>, %scale: mem
 
 // A residual before the norm: threads load it, and TMA does not.
 // CHECK-LABEL: llvm.func @residual_before_tiled(
-// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK: nvvm.elect.sync
+// CHECK-COUNT-2: cp.async.bulk.tensor.shared.cluster.global
+// CHECK-NOT: {{expect_tx|cp.async.bulk.tensor.shared.cluster.global}}
+// CHECK: nvvm.elect.sync
 // CHECK-NOT: {{expect_tx|cp.async.bulk.tensor.shared.cluster.global}}
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
@@ -180,6 +211,8 @@ func.func @affine(%x: memref<768x128xbf16>, %w: memref<64x128xbf16>, %scale: mem
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: llvm.store {{.*}} : vector<2xf32>, !llvm.ptr<3>
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.addi %{{.*}}, %c115520_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: bulk

@@ -8,30 +8,108 @@
 // CHECK-SAME: %[[X:[^:]*]]: memref<?x1024xbf16>, %[[W:[^:]*]]: memref<256x1024xbf16>, %[[B:[^:]*]]: memref<256xf32>, %[[R:[^:]*]]: memref<?x256xf16>, %[[Y:[^:]*]]: memref<?x256xbf16>
 // CHECK: gpu.launch_func @kernels::@layer_tiled {{.*}} args(%[[X]] : {{[^,]*}}, %[[W]] : {{[^,]*}}, %[[R]] : {{[^,]*}}, %[[Y]] : {{[^,]*}}, %[[X]] : {{[^,]*}}, %[[W]] : {{[^,]*}}, %[[B]] : {{[^,]*}}, %[[R]] : {{[^,]*}}, %[[Y]] : {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 128x64, swizzle = 128>, #tenon.tensor_map<box = 96x64, swizzle = 128>, #tenon.tensor_map<box = 64x32, swizzle = 64>, #tenon.tensor_map<box = 64x32, swizzle = 64>]
 // CHECK: llvm.func @layer_tiled(%[[XMAP:[^:]*]]: {{[^}]*}}}, %[[WMAP:[^:]*]]: {{[^}]*}}}, %[[RMAP:[^:]*]]: {{[^}]*}}}, %[[YMAP:[^:]*]]: {{[^}]*}}},
-// After those of 4 stages each of two warpgroups has seven barriers: two that
-// its four warps say Written at, from 148288; two Free, from 148304; two Loaded,
-// from 148320; and Asked, at 148336.
+// What changes from turn to turn are variables that LLVM makes registers.
+// CHECK: llvm.alloca %c1_i32 x i32
+// CHECK-NEXT: llvm.alloca %c1_i32 x i32
+// CHECK-NOT: llvm.alloca
+// The copying warpgroup gives up registers. One lane of its warp 0 prepares the
+// barriers of 4 stages; the warp goes on when all roles have prepared theirs.
+// CHECK: nvvm.setmaxregister decrease
+// CHECK-NEXT: %[[LOADS:.*]] = arith.cmpi eq, %[[WARP:.*]], %c0_i32
+// CHECK-NEXT: scf.if %[[LOADS]]
+// CHECK-NEXT: %[[LANE:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK-NEXT: scf.if %[[LANE]]
 // CHECK-COUNT-8: nvvm.mbarrier.init %{{.*}}, %c{{1|2}}_i32
-// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
-// CHECK-NOT: %c4_i32
-// CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
-// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
-// CHECK-NOT: %c4_i32
-// CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
-// CHECK-NOT: nvvm.mbarrier.init
+// CHECK-NEXT: nvvm.fence.mbarrier.init
+// CHECK-NEXT: }
+// CHECK-NEXT: nvvm.barrier0
+// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+// CHECK-NEXT: %[[ELECTED:.*]] = nvvm.elect.sync
+// CHECK-NEXT: scf.if %[[ELECTED]]
+// It loads x and w. A turn's tile comes as many after the block's first as all
+// blocks have had before; the block has no more turns when there is none such.
+// CHECK: scf.while (%[[TURN:[^ ]*]] = %c0_i32, %{{[^ ]*}} = %c0_i32, %{{[^ ]*}} = %c0_i32)
+// CHECK-NEXT: %[[FAR:.*]] = arith.muli %[[TURN]], %[[BLOCKS:.*]] : i32
+// CHECK-NEXT: %[[TILE:.*]] = arith.addi %[[BLOCK:.*]], %[[FAR]] : i32
+// CHECK: %[[ROWS:.*]] = arith.divui %{{.*}}, %c128_i32
+// CHECK-NEXT: %[[COUNT:.*]] = arith.muli %[[ROWS]], %c3_i32
+// CHECK-NEXT: %[[ISTURN:.*]] = arith.cmpi slt, %[[TILE]], %[[COUNT]]
+// CHECK-NEXT: scf.condition(%[[ISTURN]]) %[[TURN]],
 // CHECK: cp.async.bulk.tensor.shared.cluster.global {{.*}}, %[[WMAP]],
-// Beside the warp that loads x and w, warps 2 and 3 copy subtiles, one thread
-// each.
-// CHECK: %[[WARPGROUP:.*]] = arith.subi %{{.*}}, %c1_i32
-// CHECK: %[[LESS:.*]] = arith.cmpi slt, %[[WARPGROUP]], %c3_i32
+// Each other warp has its own to prepare: warp 1 fetches tensor maps, and warps
+// 2 and 3 each initialize the seven barriers of a warpgroup: two that its four
+// warps say Written at, from 148288; two Free, from 148304; two Loaded, from
+// 148320; and Asked, at 148336. Those of the second warpgroup come 56 later.
+// CHECK: } else {
+// CHECK-NEXT: %[[WARPGROUP:.*]] = arith.subi %[[WARP]], %c1_i32
+// CHECK-NEXT: %[[LANE:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK-NEXT: scf.if %[[LANE]]
+// CHECK-NEXT: %[[ISSECOND:.*]] = arith.cmpi eq, %[[WARP]], %c1_i32
+// CHECK-NEXT: scf.if %[[ISSECOND]]
+// CHECK-NEXT: "prefetch.tensormap [$0];", "l" %[[XMAP]] :
+// CHECK-NEXT: "prefetch.tensormap [$0];", "l" %[[WMAP]] :
+// CHECK-NEXT: "prefetch.tensormap [$0];", "l" %[[RMAP]] :
+// CHECK-NEXT: "prefetch.tensormap [$0];", "l" %[[YMAP]] :
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[ISTHIRD:.*]] = arith.cmpi eq, %[[WARPGROUP]], %c1_i32
+// CHECK-NEXT: scf.if %[[ISTHIRD]]
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED:.*]][148288]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c4_i32
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][148296]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c4_i32
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][148304]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c1_i32
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][148312]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c1_i32
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][148320]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c1_i32
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][148328]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c1_i32
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][148336]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c1_i32
+// CHECK-NEXT: nvvm.fence.mbarrier.init
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[ISFOURTH:.*]] = arith.cmpi eq, %[[WARPGROUP]], %c2_i32
+// CHECK-NEXT: scf.if %[[ISFOURTH]]
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][148344]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c4_i32
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][148352]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c4_i32
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][148360]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c1_i32
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][148368]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c1_i32
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][148376]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c1_i32
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][148384]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c1_i32
+// CHECK-NEXT: %[[BARRIER:.*]] = llvm.getelementptr %[[SHARED]][148392]
+// CHECK-NEXT: nvvm.mbarrier.init %[[BARRIER]], %c1_i32
+// CHECK-NEXT: nvvm.fence.mbarrier.init
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: nvvm.barrier0
+// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+// CHECK-NOT: nvvm.mbarrier.init
+// Then warps 2 and 3 copy subtiles, one thread each.
 // CHECK: %[[MORE:.*]] = arith.cmpi sgt, %[[WARPGROUP]], %c0_i32
+// CHECK: %[[LESS:.*]] = arith.cmpi slt, %[[WARPGROUP]], %c3_i32
 // CHECK: %[[COPIES:.*]] = arith.andi %[[MORE]], %[[LESS]]
 // CHECK: scf.if %[[COPIES]]
 // CHECK-NEXT: %[[ELECTED:.*]] = nvvm.elect.sync
 // CHECK-NEXT: scf.if %[[ELECTED]]
 // When the tile's operands are asked for it loads the first two of three
 // subtiles of the residual.
-// CHECK: scf.for {{.*}} iter_args(%[[TILES:.*]] = %c0_i32)
+// CHECK: scf.while (%[[TURN:[^ ]*]] = %c0_i32, %{{[^ ]*}} = %c0_i32)
+// CHECK-NEXT: %[[FAR:.*]] = arith.muli %[[TURN]], %[[BLOCKS]]
+// CHECK-NEXT: %[[TILE:.*]] = arith.addi %[[BLOCK]], %[[FAR]]
+// CHECK: %[[ISTURN:.*]] = arith.cmpi slt, %[[TILE]],
+// CHECK-NEXT: scf.condition(%[[ISTURN]]) %[[TURN]],
+// CHECK: ^bb0(%[[TURN:[^:]*]]: i32, %[[TILES:[^:]*]]: i32):
+// CHECK-NEXT: %[[FAR:.*]] = arith.muli %[[TURN]], %[[BLOCKS]]
+// CHECK-NEXT: %[[TILE:.*]] = arith.addi %[[BLOCK]], %[[FAR]]
 // CHECK: %[[NEXT:.*]] = arith.xori %[[TILES]], %c1_i32
 // CHECK: arith.addi %{{.*}}, %c148336_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[TILES]],
@@ -80,63 +158,89 @@
 // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
 // CHECK-NEXT: arith.addi %{{.*}}, %c148304_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NEXT: scf.yield %[[NEXT]]
+// CHECK-NEXT: %[[NEXTTURN:.*]] = arith.addi %[[TURN]], %c1_i32
+// CHECK-NEXT: scf.yield %[[NEXTTURN]], %[[NEXT]] :
 // The threads that multiply do not copy. They have the whole residual brought to
 // L2, and its first subtiles loaded, when the first products have been started.
 // CHECK-NOT: cp.async.bulk
 // CHECK: nvvm.setmaxregister increase
-// CHECK: scf.while
+// CHECK-NEXT: nvvm.barrier0
+// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+// They keep the turn's number, and how many tiles were before.
+// CHECK-NEXT: llvm.store %c0_i32, %[[NUMBER:.*]] : i32, !llvm.ptr{{$}}
+// CHECK-NEXT: llvm.store %c0_i32, %[[KEPT:.*]] : i32, !llvm.ptr{{$}}
+// CHECK-NEXT: scf.while
+// CHECK-NEXT: %[[TURN:.*]] = llvm.load %[[NUMBER]] : !llvm.ptr -> i32
+// CHECK-NEXT: %[[FAR:.*]] = arith.muli %[[TURN]], %[[BLOCKS]]
+// CHECK-NEXT: %[[TILE:.*]] = arith.addi %[[BLOCK]], %[[FAR]]
+// CHECK: %[[ISTURN:.*]] = arith.cmpi slt, %[[TILE]],
+// CHECK-NEXT: scf.condition(%[[ISTURN]])
 // CHECK-NOT: {{prefetch|mbarrier.arrive|elect.sync}}
 // CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
 // CHECK: "prefetch.global.L2 [$0];"
 // CHECK-NOT: prefetch
 // CHECK: %[[WARP:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
 // CHECK-NEXT: scf.if %[[WARP]]
+// CHECK-NEXT: arith.muli %{{.*}}, %c56_i32
+// CHECK-NEXT: arith.addi %{{.*}}, %c148336_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK-NEXT: %[[LANE:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
 // CHECK-NEXT: scf.if %[[LANE]]
-// CHECK-NEXT: arith.muli %{{.*}}, %c56_i32
-// CHECK-NEXT: arith.addi %{{.*}}, %c148336_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK: scf.for {{.*}} = %c1_i32 to
 // CHECK: nvvm.wgmma.mma_async
-// The bias is on its way before the last products are there.
-// CHECK: llvm.load {{.*}} : !llvm.ptr<1> -> vector<2xf32>
-// CHECK: "wgmma.wait_group.sync.aligned 0;"
 // Before a subtile is computed its operands must have arrived, and the buffer of
-// its results been read. Parities of the first buffer are known, as it is used
-// twice for every tile.
+// its results been read. For as many subtiles as there are buffers the threads
+// wait while the last products are computed. Parities of the first buffer are
+// known, as it is used twice for every tile.
 // CHECK: arith.addi %{{.*}}, %c148320_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
 // CHECK: arith.addi %{{.*}}, %c148304_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// Those of the second depend on how many tiles were before.
+// CHECK: arith.addi %{{.*}}, %c148328_i32
+// CHECK: %[[FINISHED:.*]] = llvm.load %[[KEPT]] : !llvm.ptr -> i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[FINISHED]],
+// CHECK: arith.addi %{{.*}}, %c148312_i32
+// CHECK: %[[AGAIN:.*]] = llvm.load %[[KEPT]] : !llvm.ptr -> i32
+// CHECK: %[[OTHER:.*]] = arith.xori %[[AGAIN]], %c1_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[OTHER]],
+// CHECK-NOT: {{try_wait|wait_group}}
+// The bias is on its way before the last products are there.
+// CHECK: llvm.load {{.*}} : !llvm.ptr<1> -> vector<2xf32>
+// CHECK-NOT: {{try_wait|wait_group}}
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-NOT: try_wait
 // CHECK-COUNT-2: nvvm.ldmatrix {{.*}} num = 4
 // CHECK-NOT: nvvm.ldmatrix
 // CHECK-COUNT-2: nvvm.stmatrix
 // CHECK-NOT: nvvm.stmatrix
 // One lane of each warp says that the subtile has been written.
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c148288_i32
+// CHECK-NEXT: %[[WRITTEN:.*]] = llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK-NEXT: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
 // CHECK-NEXT: scf.if %[[FIRST]]
-// CHECK-NEXT: arith.addi %{{.*}}, %c148288_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// Those of the second depend on how many tiles were before.
-// CHECK: arith.addi %{{.*}}, %c148328_i32
-// CHECK: %[[FINISHED:.*]] = llvm.load volatile
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[FINISHED]],
-// CHECK: arith.addi %{{.*}}, %c148312_i32
-// CHECK: %[[AGAIN:.*]] = llvm.load volatile
-// CHECK: %[[OTHER:.*]] = arith.xori %[[AGAIN]], %c1_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[OTHER]],
+// CHECK-NEXT: %[[ADDRESS:.*]] = llvm.ptrtoint %[[WRITTEN]]
+// CHECK-NEXT: "mbarrier.arrive.shared::cta.b64 _, [$0];"{{.*}} %[[ADDRESS]]
+// CHECK-NOT: try_wait
 // CHECK: nvvm.ldmatrix
 // CHECK: nvvm.stmatrix
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c148296_i32
+// CHECK-NEXT: %[[WRITTEN:.*]] = llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK-NEXT: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
 // CHECK-NEXT: scf.if %[[FIRST]]
-// CHECK-NEXT: arith.addi %{{.*}}, %c148296_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NEXT: %[[ADDRESS:.*]] = llvm.ptrtoint %[[WRITTEN]]
+// CHECK-NEXT: "mbarrier.arrive.shared::cta.b64 _, [$0];"{{.*}} %[[ADDRESS]]
+// The third waits for what is loaded when the first has been stored.
+// CHECK-NOT: nvvm.ldmatrix
 // CHECK: arith.addi %{{.*}}, %c148320_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
 // CHECK: arith.addi %{{.*}}, %c148304_i32
@@ -144,16 +248,20 @@
 // CHECK: nvvm.ldmatrix
 // CHECK: nvvm.stmatrix
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.addi %{{.*}}, %c148288_i32
+// CHECK-NEXT: %[[WRITTEN:.*]] = llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK-NEXT: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
 // CHECK-NEXT: scf.if %[[FIRST]]
-// CHECK-NEXT: arith.addi %{{.*}}, %c148288_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NEXT: %[[ADDRESS:.*]] = llvm.ptrtoint %[[WRITTEN]]
+// CHECK-NEXT: "mbarrier.arrive.shared::cta.b64 _, [$0];"{{.*}} %[[ADDRESS]]
 // Tiles are counted modulo 2.
-// CHECK: %[[COUNTED:.*]] = llvm.load volatile %[[KEPT:.*]] {alignment
-// CHECK: %[[FLIPPED:.*]] = arith.xori %[[COUNTED]], %c1_i32
-// CHECK: nvvm.bar.warp.sync
-// CHECK: llvm.store volatile %[[FLIPPED]], %[[KEPT]]
+// CHECK: %[[COUNTED:.*]] = llvm.load %[[KEPT]] : !llvm.ptr -> i32
+// CHECK-NEXT: %[[FLIPPED:.*]] = arith.xori %[[COUNTED]], %c1_i32
+// CHECK-NEXT: llvm.store %[[FLIPPED]], %[[KEPT]] : i32, !llvm.ptr{{$}}
+// CHECK: %[[TURN:.*]] = llvm.load %[[NUMBER]] : !llvm.ptr -> i32
+// CHECK-NEXT: %[[NEXTTURN:.*]] = arith.addi %[[TURN]], %c1_i32
+// CHECK-NEXT: llvm.store %[[NEXTTURN]], %[[NUMBER]] : i32, !llvm.ptr{{$}}
 // Nothing is stored to global memory, and no thread waits for another warp.
 // CHECK-NOT: {{bulk|bar.sync|mbarrier|elect.sync}}
 // CHECK-NOT: !llvm.ptr<1>
@@ -216,10 +324,16 @@ func.func @widths(%x: memref<512x1024xf16>, %w: memref<544x1024xf16>, %v: memref
 
 // A turn that leaves its sums to another block must not ask for operands, as no
 // one would wait for them; nor does the copying thread do anything for it, or
-// count it as a tile.
+// count it as a tile. What changes from turn to turn is kept in shared memory, as
+// sums of other blocks need registers.
 // CHECK: llvm.func @stream_k_tiled(
+// CHECK-NOT: llvm.alloca
 // CHECK-COUNT-2: nvvm.elect.sync
-// CHECK: scf.for {{.*}} iter_args(%[[TILES:.*]] = %c0_i32)
+// CHECK: scf.while (%[[TURN:[^ ]*]] = %c0_i32, %{{[^ ]*}} = %c0_i32)
+// CHECK: %[[COUNT:.*]] = llvm.load volatile
+// CHECK-NEXT: %[[ISTURN:.*]] = arith.cmpi slt, %[[TURN]], %[[COUNT]]
+// CHECK-NEXT: scf.condition(%[[ISTURN]]) %[[TURN]],
+// CHECK: ^bb0(%[[TURN:[^:]*]]: i32, %[[TILES:[^:]*]]: i32):
 // CHECK-NOT: {{mbarrier|bulk}}
 // CHECK: %[[COPIES:.*]] = arith.cmpi eq, %{{.*}}, %c16_i32
 // CHECK-NEXT: scf.if %[[COPIES]]
@@ -228,7 +342,8 @@ func.func @widths(%x: memref<512x1024xf16>, %w: memref<544x1024xf16>, %v: memref
 // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
 // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
 // CHECK: %[[COUNTED:.*]] = arith.select %[[COPIES]], %{{.*}}, %[[TILES]]
-// CHECK-NEXT: scf.yield %[[COUNTED]]
+// CHECK-NEXT: %[[NEXTTURN:.*]] = arith.addi %[[TURN]], %c1_i32
+// CHECK-NEXT: scf.yield %[[NEXTTURN]], %[[COUNTED]] :
 // CHECK-NOT: bulk
 // CHECK: scf.while
 // CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
@@ -236,6 +351,50 @@ func.func @widths(%x: memref<512x1024xf16>, %w: memref<544x1024xf16>, %v: memref
 // CHECK: %[[ASKS:.*]] = arith.andi %{{.*}}, %[[ENDS]]
 // CHECK-NEXT: scf.if %[[ASKS]]
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// Nor does anyone wait for a subtile before it is known that the turn ends its
+// tile.
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: try_wait
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-NOT: try_wait
+// CHECK: scf.if
+// CHECK: arith.addi %{{.*}}, %c164704_i32
+// CHECK: %[[FINISHED:.*]] = llvm.load volatile
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[FINISHED]],
+// CHECK: arith.addi %{{.*}}, %c164712_i32
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: arith.addi %{{.*}}, %c164720_i32
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: arith.addi %{{.*}}, %c164728_i32
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: %[[COUNTED:.*]] = llvm.load volatile %[[KEPT:.*]] {alignment
+// CHECK: %[[FLIPPED:.*]] = arith.xori %[[COUNTED]], %c1_i32
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: llvm.store volatile %[[FLIPPED]], %[[KEPT]] {{.*}}
+// CHECK-NEXT: }
+// CHECK-NEXT: nvvm.bar.warp.sync
+// When all lanes have read them, one stores how many stages have passed, then
+// the number of the next turn, its tile's place and its part of K.
+// CHECK: llvm.store {{.*}} : vector<4xf32>, !llvm.ptr<1>
+// CHECK-NOT: llvm.store volatile
+// CHECK: nvvm.bar.warp.sync
+// CHECK: scf.if
+// CHECK-NEXT: llvm.store volatile {{.*}}
+// CHECK-NEXT: }
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: %[[TURN:.*]] = llvm.load volatile %[[NUMBER:.*]] {alignment
+// CHECK-NEXT: %[[NEXTTURN:.*]] = arith.addi %[[TURN]], %c1_i32
+// CHECK: nvvm.bar.warp.sync
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: llvm.store volatile %[[NEXTTURN]], %[[NUMBER]]
+// CHECK-NEXT: llvm.store volatile
+// CHECK-NEXT: llvm.store volatile
+// CHECK-NEXT: llvm.store volatile
+// CHECK-NEXT: llvm.store volatile {{.*}}
+// CHECK-NEXT: }
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-NEXT: scf.yield
 // CHECK: llvm.func @stream_k_tiled_unaligned(
 func.func @stream_k(%x: memref<512x1024xf16>, %w: memref<512x1024xf16>, %r: memref<512x512xf16>, %y: memref<512x512xf16>, %ws: memref<12584448xi8>) {
   tenon.tiled_linear %x, %w : memref<512x1024xf16>, memref<512x1024xf16>
@@ -337,6 +496,9 @@ func.func @shared_bound(%x: memref<512x1024xbf16>, %w: memref<512x1024xbf16>, %y
 // Ten barriers of stages; of each buffer of two warpgroups Written, from 230224,
 // and Loaded, from 230248, but none Free; and Asked, at 230272.
 // CHECK-COUNT-10: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK: nvvm.elect.sync
+// CHECK-NOT: {{nvvm.mbarrier.init .*%c1_i32}}
 // CHECK-COUNT-3: nvvm.mbarrier.init %{{.*}}, %c4_i32
 // CHECK-NOT: %c4_i32
 // CHECK-COUNT-4: nvvm.mbarrier.init %{{.*}}, %c1_i32
@@ -344,10 +506,15 @@ func.func @shared_bound(%x: memref<512x1024xbf16>, %w: memref<512x1024xbf16>, %y
 // CHECK-NOT: %c4_i32
 // CHECK-COUNT-4: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK-NOT: nvvm.mbarrier.init
-// With ping-pong a copying thread follows every other tile.
-// CHECK-COUNT-2: nvvm.elect.sync
+// With ping-pong a copying thread follows every other tile, of twelve.
+// CHECK: nvvm.elect.sync
 // CHECK: %[[FIRST:.*]] = arith.subi %{{.*}}, %c2_i32
-// CHECK: scf.for %{{.*}} = %[[FIRST]] to %{{.*}} step %c2_i32 iter_args(%[[TILES:.*]] = %c0_i32)
+// CHECK: scf.while (%[[TURN:[^ ]*]] = %[[FIRST]], %{{[^ ]*}} = %c0_i32)
+// CHECK-NEXT: %[[FAR:.*]] = arith.muli %[[TURN]],
+// CHECK-NEXT: %[[TILE:.*]] = arith.addi %{{.*}}, %[[FAR]]
+// CHECK-NEXT: %[[ISTURN:.*]] = arith.cmpi slt, %[[TILE]], %c12_i32
+// CHECK-NEXT: scf.condition(%[[ISTURN]]) %[[TURN]],
+// CHECK: ^bb0(%[[TURN:[^:]*]]: i32, %[[TILES:[^:]*]]: i32):
 // CHECK: %[[NEXT:.*]] = arith.xori %[[TILES]], %c1_i32
 // CHECK: arith.addi %{{.*}}, %c230272_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[TILES]],
@@ -371,56 +538,75 @@ func.func @shared_bound(%x: memref<512x1024xbf16>, %w: memref<512x1024xbf16>, %y
 // CHECK: mbarrier.arrive.expect_tx{{.*}} %c4096_i32
 // CHECK: cp.async.bulk.tensor.shared.cluster.global {{.*}}, %[[RMAP]],
 // CHECK-NOT: {{mbarrier|bulk}}
-// CHECK: scf.yield %[[NEXT]]
+// CHECK: %[[NEXTTURN:.*]] = arith.addi %[[TURN]], %c2_i32
+// CHECK-NEXT: scf.yield %[[NEXTTURN]], %[[NEXT]] :
 // CHECK-NOT: bulk
 // Twelve subtiles: every buffer is loaded four times a tile, so its parity is
-// known.
+// known. For the first three a warpgroup waits while its last products are
+// computed, when it has passed the tensor cores on.
 // CHECK: nvvm.setmaxregister increase
-// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: try_wait
+// CHECK: "bar.arrive $0, 256;"
 // CHECK: arith.addi %{{.*}}, %c230248_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NEXT: arith.addi %{{.*}}, %c230256_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NEXT: arith.addi %{{.*}}, %c230264_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NOT: try_wait
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: mbarrier
 // CHECK: nvvm.ldmatrix
 // CHECK: nvvm.stmatrix
 // CHECK: fence.proxy.async.shared::cta
-// CHECK-NEXT: nvvm.bar.warp.sync
-// CHECK-NEXT: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
-// CHECK-NEXT: scf.if %[[FIRST]]
+// CHECK-NEXT: arith.muli
 // CHECK-NEXT: arith.addi %{{.*}}, %c230224_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK: arith.addi %{{.*}}, %c230256_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NEXT: %[[WRITTEN:.*]] = llvm.getelementptr
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-NEXT: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK-NEXT: scf.if %[[FIRST]]
+// CHECK-NEXT: %[[ADDRESS:.*]] = llvm.ptrtoint %[[WRITTEN]]
+// CHECK-NEXT: "mbarrier.arrive.shared::cta.b64 _, [$0];"{{.*}} %[[ADDRESS]]
 // CHECK-NOT: mbarrier
 // CHECK: nvvm.ldmatrix
 // CHECK: nvvm.stmatrix
 // CHECK: fence.proxy.async.shared::cta
-// CHECK-NEXT: nvvm.bar.warp.sync
-// CHECK-NEXT: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
-// CHECK-NEXT: scf.if %[[FIRST]]
+// CHECK-NEXT: arith.muli
 // CHECK-NEXT: arith.addi %{{.*}}, %c230232_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK: arith.addi %{{.*}}, %c230264_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
+// CHECK-NEXT: %[[WRITTEN:.*]] = llvm.getelementptr
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-NEXT: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK-NEXT: scf.if %[[FIRST]]
+// CHECK-NEXT: %[[ADDRESS:.*]] = llvm.ptrtoint %[[WRITTEN]]
+// CHECK-NEXT: "mbarrier.arrive.shared::cta.b64 _, [$0];"{{.*}} %[[ADDRESS]]
 // CHECK-NOT: mbarrier
 // CHECK: nvvm.ldmatrix
 // CHECK: nvvm.stmatrix
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c230240_i32
+// CHECK-NEXT: %[[WRITTEN:.*]] = llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK-NEXT: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
 // CHECK-NEXT: scf.if %[[FIRST]]
-// CHECK-NEXT: arith.addi %{{.*}}, %c230240_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NEXT: %[[ADDRESS:.*]] = llvm.ptrtoint %[[WRITTEN]]
+// CHECK-NEXT: "mbarrier.arrive.shared::cta.b64 _, [$0];"{{.*}} %[[ADDRESS]]
+// CHECK-NOT: ldmatrix
 // CHECK: arith.addi %{{.*}}, %c230248_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
 // CHECK-NOT: mbarrier
 // CHECK: nvvm.ldmatrix
 // CHECK: nvvm.stmatrix
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.addi %{{.*}}, %c230224_i32
+// CHECK-NEXT: %[[WRITTEN:.*]] = llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK-NEXT: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
 // CHECK-NEXT: scf.if %[[FIRST]]
-// CHECK-NEXT: arith.addi %{{.*}}, %c230224_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NEXT: %[[ADDRESS:.*]] = llvm.ptrtoint %[[WRITTEN]]
+// CHECK-NEXT: "mbarrier.arrive.shared::cta.b64 _, [$0];"{{.*}} %[[ADDRESS]]
 // CHECK: llvm.func @one_memory_tiled_unaligned(
 func.func @one_memory(%x: memref<576x1024xbf16>, %w: memref<512x1024xbf16>, %r: memref<576x512xbf16>, %y: memref<576x512xbf16>) {
   tenon.tiled_linear %x, %w : memref<576x1024xbf16>, memref<512x1024xbf16>

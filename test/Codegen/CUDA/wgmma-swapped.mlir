@@ -6,22 +6,38 @@
 // CHECK-LABEL: func.func @layer(
 // CHECK: gpu.launch_func @kernels::@layer_tiled {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 24x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 24x64, swizzle = 128>, #tenon.tensor_map<box = 24x64, swizzle = 128>]
 // CHECK: llvm.func @layer_tiled(%{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^}]*}}}, %[[RMAP:[^:]*]]: {{[^}]*}}}, %[[YMAP:[^:]*]]: {{[^}]*}}}, {{.*}}nvvm.reqntid = array<i32: 256>
-// After barriers of 4 stages those of four buffers that residual and result share: Written, from 62016, and Loaded, from
-// 62048; and Asked, at 62080.
+// The warp that loads x and w prepares barriers of 4 stages.
 // CHECK-COUNT-8: nvvm.mbarrier.init %{{.*}}, %c1_i32
-// CHECK-COUNT-4: nvvm.mbarrier.init %{{.*}}, %c4_i32
-// CHECK-NOT: %c4_i32
-// CHECK-COUNT-5: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK-NOT: nvvm.mbarrier.init
-// One warp copies, that of the only warpgroup that multiplies.
 // CHECK: nvvm.elect.sync
 // CHECK-COUNT-2: cp.async.bulk.tensor.shared.cluster.global
+// One warp copies subtiles, that of the only warpgroup that multiplies. One lane of it prepares barriers of four buffers
+// that residual and result share: Written, from 62016, and Loaded, from 62048; and Asked, at 62080.
 // CHECK: %[[WARPGROUP:.*]] = arith.subi %{{.*}}, %c1_i32
-// CHECK: arith.cmpi slt, %[[WARPGROUP]], %c2_i32
-// CHECK: arith.cmpi sgt, %[[WARPGROUP]], %c0_i32
-// CHECK: nvvm.elect.sync
+// CHECK-NEXT: %[[ISFIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK-NEXT: scf.if %[[ISFIRST]]
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK: %[[COPIES:.*]] = arith.cmpi eq, %[[WARPGROUP]], %c1_i32
+// CHECK-NEXT: scf.if %[[COPIES]]
+// CHECK-NEXT: %[[WRITTEN:.*]] = llvm.getelementptr %[[SHARED:.*]][62016]
+// CHECK-NEXT: nvvm.mbarrier.init %[[WRITTEN]], %c4_i32
+// CHECK-COUNT-3: nvvm.mbarrier.init %{{.*}}, %c4_i32
+// CHECK-NOT: %c4_i32
+// CHECK: %[[LOADED:.*]] = llvm.getelementptr %[[SHARED]][62048]
+// CHECK-NEXT: nvvm.mbarrier.init %[[LOADED]], %c1_i32
+// CHECK-COUNT-3: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK-NEXT: %[[ASKED:.*]] = llvm.getelementptr %[[SHARED]][62080]
+// CHECK-NEXT: nvvm.mbarrier.init %[[ASKED]], %c1_i32
+// CHECK-NEXT: nvvm.fence.mbarrier.init
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK: %[[MORE:.*]] = arith.cmpi sgt, %[[WARPGROUP]], %c0_i32
+// CHECK-NEXT: %[[LESS:.*]] = arith.cmpi slt, %[[WARPGROUP]], %c2_i32
+// CHECK-NEXT: %[[BOTH:.*]] = arith.andi %[[MORE]], %[[LESS]]
+// CHECK-NEXT: scf.if %[[BOTH]]
+// CHECK-NEXT: nvvm.elect.sync
 // The only subtile of the residual, 24 rows of 128 bytes, is loaded when asked for; results leave from where it was.
-// CHECK: scf.for {{.*}} iter_args(%[[TILES:.*]] = %c0_i32)
+// CHECK: scf.while (%{{[^ ]*}} = %c0_i32, %{{[^ ]*}} = %c0_i32)
+// CHECK: ^bb0(%[[TURN:[^:]*]]: i32, %[[TILES:[^:]*]]: i32):
 // CHECK: arith.addi %{{.*}}, %c62080_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[TILES]],
 // CHECK: arith.addi %{{.*}}, %c62048_i32
@@ -33,23 +49,27 @@
 // CHECK-NEXT: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]], %[[BUFFER]], box[%[[COLUMN]], %[[ROW]]]
 // CHECK-NEXT: nvvm.cp.async.bulk.commit.group
 // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
-// CHECK-NOT: {{mbarrier|bulk.tensor|commit}}
-// CHECK: scf.yield
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[TURN]], %c1_i32
+// CHECK-NEXT: scf.yield %[[NEXT]],
 // CHECK-NOT: bulk
 // CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 24, k = 16>, D[<f32>, <zero>]
 // CHECK: "prefetch.global.L2 [$0];"
 // CHECK: scf.if
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c62080_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
-// CHECK: arith.addi %{{.*}}, %c62080_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// The bias of the thread's two columns is on its way before the last products are there.
+// The bias of the thread's two columns is on its way before the last products are there, and they wait for the residual.
 // CHECK: %[[B0:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
 // CHECK: %[[B1:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
 // CHECK-NOT: llvm.ptr<1> -> f32
-// CHECK: "wgmma.wait_group.sync.aligned 0;"
 // CHECK: arith.addi %{{.*}}, %c62048_i32
 // CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-NOT: {{mbarrier|llvm.ptr<1> -> f32}}
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: mbarrier
 // Three blocks of 8 rows, two at a time.
 // CHECK: nvvm.ldmatrix {{.*}}mma_layout<col>, num = 4
@@ -61,10 +81,12 @@
 // CHECK: nvvm.stmatrix {{.*}}mma_layout<col>{{.*}} : !llvm.ptr<3>, i32, i32, i32, i32
 // CHECK: nvvm.stmatrix {{.*}}mma_layout<col>{{.*}} : !llvm.ptr<3>, i32, i32{{$}}
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: %[[PLACE:.*]] = arith.addi %{{.*}}, %c62016_i32
+// CHECK-NEXT: llvm.getelementptr %{{.*}}[%[[PLACE]]]
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK-NEXT: %[[LANE:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
 // CHECK-NEXT: scf.if %[[LANE]]
-// CHECK-NEXT: arith.addi %{{.*}}, %c62016_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{bulk|mbarrier}}
 // CHECK: llvm.func @layer_tiled_unaligned(
@@ -87,6 +109,8 @@ func.func @layer(%x: memref<?x136xbf16>, %w: memref<72x136xbf16>, %b: memref<72x
 // CHECK-LABEL: func.func @wide(
 // CHECK: @wide_tiled {{.*}}#tenon.tensor_map<box = 72x32, swizzle = 128, rounds_tf32 = true>, #tenon.tensor_map<box = 128x32, swizzle = 128, rounds_tf32 = true>, #tenon.tensor_map<box = 24x32, swizzle = 128>]
 // CHECK: llvm.func @wide_tiled(%{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^}]*}}}, %[[YMAP:[^:]*]]: {{[^}]*}}},
+// CHECK: nvvm.elect.sync
+// CHECK-NOT: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK: nvvm.mbarrier.init %{{.*}}, %c4_i32
 // CHECK: nvvm.mbarrier.init %{{.*}}, %c4_i32
 // CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c1_i32
@@ -94,7 +118,7 @@ func.func @layer(%x: memref<?x136xbf16>, %w: memref<72x136xbf16>, %b: memref<72x
 // CHECK: nvvm.mbarrier.init %{{.*}}, %c4_i32
 // CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK-NOT: nvvm.mbarrier.init
-// CHECK-COUNT-2: nvvm.elect.sync
+// CHECK: nvvm.elect.sync
 // CHECK: scf.for %{{.*}} = %c0_i32 to %c3_i32 step
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[YMAP]], {{.*}} box[%[[COLUMN:.*]], %[[ROW:.*]]]
@@ -107,25 +131,47 @@ func.func @layer(%x: memref<?x136xbf16>, %w: memref<72x136xbf16>, %b: memref<72x
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: bulk
 // CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 72, k = 8>
-// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// Both buffers are waited for while the last products are computed. The second is used once a tile, so that its parity
+// changes from tile to tile.
+// CHECK: arith.addi %{{.*}}, %c136016_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK-NEXT: arith.addi %{{.*}}, %c136024_i32
+// CHECK: %[[FINISHED:.*]] = llvm.load %[[KEPT:.*]] : !llvm.ptr -> i32
+// CHECK-NEXT: %[[EARLIER:.*]] = arith.xori %[[FINISHED]], %c1_i32
+// CHECK-NEXT: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[EARLIER]],
+// CHECK-NOT: try_wait
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-NOT: {{try_wait|: f32, !llvm.ptr<3>}}
 // CHECK-COUNT-12: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
 // CHECK-NOT: : f32, !llvm.ptr<3>
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c136000_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %{{.*}},
+// CHECK-NOT: {{try_wait|: f32, !llvm.ptr<3>}}
 // CHECK-COUNT-12: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
 // CHECK-NOT: : f32, !llvm.ptr<3>
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi %{{.*}}, %c136008_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// The first is used again when TMA has read what was stored before.
+// CHECK: arith.addi %{{.*}}, %c136016_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,
 // CHECK-COUNT-12: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
 // CHECK-NOT: : f32, !llvm.ptr<3>
 // CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: arith.addi %{{.*}}, %c136000_i32
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: %[[COUNTED:.*]] = llvm.load %[[KEPT]] : !llvm.ptr -> i32
+// CHECK-NEXT: %[[MORE:.*]] = arith.xori %[[COUNTED]], %c1_i32
+// CHECK-NEXT: llvm.store %[[MORE]], %[[KEPT]] : i32, !llvm.ptr
 // CHECK-NOT: {{bulk|mbarrier}}
 // CHECK: llvm.func @wide_tiled_unaligned(
 func.func @wide(%x: memref<?x128xf32>, %w: memref<256x128xf32>, %y: memref<?x256xf32>) {

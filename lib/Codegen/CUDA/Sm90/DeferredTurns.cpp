@@ -21,8 +21,7 @@ DeferredTurns::DeferredTurns(TiledFrame &frame, TiledLinearOp op,
                              WorkPartition &partition,
                              DeferredEpilogue &epilogue, SubtileCopies &copies)
     : frame(frame), b(frame.b), op(op), partition(partition),
-      epilogue(epilogue), copies(copies), turn(frame), passed(frame.keep()),
-      heldRow(frame.keep()), heldColumn(frame.keep()) {}
+      epilogue(epilogue), copies(copies), turn(frame, partition) {}
 
 /// The products of the turn at hand, beside which the tile before is finished,
 /// if there is one. Until then its operands have the buffers.
@@ -43,7 +42,9 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
       copies.askForOperands(turn.getItem());
     }
   };
-  return Consumer(frame).start(item, passed.load(), afterFirst,
+  // A ring that is known to begin anew with each turn costs a register.
+  Value passed = b.readAnew(b.mul(turn.getNumber(), frame.geometry.kTiles()));
+  return Consumer(frame).start(item, passed, afterFirst,
                                {steps, epilogue.isLate(), emitStep});
 }
 
@@ -52,37 +53,23 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
 SmallVector<Value> DeferredTurns::hold(ValueRange started) {
   frame.computePlace();
   epilogue.prepareTile(turn.getItem());
-  turn.prepareNext(partition, /*step=*/1);
   SmallVector<Value> accumulators = Consumer(frame).finish(started);
   frame.computePlace();
-  WorkItem item = turn.getItem();
-  SmallVector<Value> held = epilogue.hold(item, turn.getNumber(), accumulators);
+  SmallVector<Value> held =
+      epilogue.hold(turn.getItem(), turn.getNumber(), accumulators);
   frame.computePlace();
-  item = turn.getItem();
-  Value count = b.add(passed.load(), item.kCount);
-  frame.syncWarp(); // all lanes have read what is stored now
-  frame.emitIf(b.equal(frame.lane, 0), [&] {
-    passed.store(count);
-    heldRow.store(item.row);
-    heldColumn.store(item.column);
-  });
-  turn.advance(partition, /*step=*/1);
+  turn.advance(/*step=*/1);
   return held;
-}
-
-WorkItem DeferredTurns::getHeldItem() {
-  WorkItem item = turn.getItem(); // K is the same for all
-  item.row = heldRow.load();
-  item.column = heldColumn.load();
-  return item;
 }
 
 /// The tile before the turn at hand: what its steps need first, then these.
 void DeferredTurns::finish(int64_t step, ValueRange held) {
   frame.computePlace();
+  Value number = b.sub(turn.getNumber(), 1);
+  WorkItem item = partition.getItem(number);
   if (step == 0)
-    return epilogue.prepareHeld(getHeldItem());
-  epilogue.emitStep(getHeldItem(), b.sub(turn.getNumber(), 1), step - 1, held);
+    return epilogue.prepareHeld(item);
+  epilogue.emitStep(item, number, step - 1, held);
 }
 
 void DeferredTurns::emitTurns() {
@@ -95,8 +82,7 @@ void DeferredTurns::emitTurns() {
     Block *ends = b.createBlock(&loop.getBefore(), {},
                                 TypeRange(ValueRange(first)), locations);
     SmallVector<Value> held = hold(ends->getArguments());
-    scf::ConditionOp::create(b, b.less(turn.getNumber(), partition.getCount()),
-                             held);
+    scf::ConditionOp::create(b, turn.exists(), held);
     locations.assign(types.size(), b.getLoc());
     Block *begins = b.createBlock(&loop.getAfter(), {}, types, locations);
     scf::YieldOp::create(b, start(begins->getArguments()));
@@ -107,8 +93,7 @@ void DeferredTurns::emitTurns() {
 
 void DeferredTurns::emit() {
   frame.computePlace();
-  frame.emitIf(b.equal(frame.lane, 0), [&] { passed.store(b.i32(0)); });
-  turn.store(b.i32(0), partition.getItem(b.i32(0)));
+  turn.store(b.i32(0));
   copies.start();
-  frame.emitIf(b.less(b.i32(0), partition.getCount()), [&] { emitTurns(); });
+  frame.emitIf(turn.exists(), [&] { emitTurns(); });
 }

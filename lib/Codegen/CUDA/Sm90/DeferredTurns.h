@@ -34,7 +34,6 @@ private:
   int64_t getNumSteps() { return 1 + epilogue.getNumSteps(); }
   SmallVector<Value> start(ValueRange held);
   SmallVector<Value> hold(ValueRange started);
-  WorkItem getHeldItem();
   void finish(int64_t step, ValueRange held);
 
   TiledFrame &frame;
@@ -44,8 +43,6 @@ private:
   DeferredEpilogue &epilogue;
   SubtileCopies &copies;
   KeptTurn turn;
-  KeptScalar passed;              ///< stages before the turn's first
-  KeptScalar heldRow, heldColumn; ///< of the tile before the turn's
 };
 
 } // namespace mlir::tenon

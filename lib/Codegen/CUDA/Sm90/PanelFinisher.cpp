@@ -72,7 +72,7 @@ void PanelFinisher::emit(WorkPartition &partition) {
     Block *before = b.createBlock(&loop.getBefore(), {}, type, b.getLoc());
     Value turn = before->getArgument(0);
     frame.computePlace();
-    scf::ConditionOp::create(b, b.less(turn, partition.getCount()), turn);
+    scf::ConditionOp::create(b, partition.hasTurn(turn), turn);
     turn =
         b.createBlock(&loop.getAfter(), {}, type, b.getLoc())->getArgument(0);
     emitTurn(partition, turn);

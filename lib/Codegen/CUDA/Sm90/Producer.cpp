@@ -92,16 +92,12 @@ void Producer::waitForAll(RingPosition position) {
 }
 
 void Producer::emit() {
-  RingPosition first{b.i32(0), b.i32(0)};
-  auto loop = scf::ForOp::create(b, b.i32(0), partition.getCount(), b.i32(1),
-                                 ValueRange{first.stage, first.parity});
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    RingPosition position{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-    position = copyTurn(loop.getInductionVar(), position);
-    scf::YieldOp::create(b, ValueRange{position.stage, position.parity});
-  }
+  SmallVector<Value> end = partition.forEachTurn(
+      b.i32(0), /*step=*/1, {b.i32(0), b.i32(0)},
+      [&](Value turn, ValueRange state) -> SmallVector<Value> {
+        RingPosition position = copyTurn(turn, {state[0], state[1]});
+        return {position.stage, position.parity};
+      });
   if (frame.geometry.clusterBlocks() != 1)
-    waitForAll({loop.getResult(0), loop.getResult(1)});
+    waitForAll({end[0], end[1]});
 }

@@ -161,17 +161,17 @@ void SubtileCopier::copyTile(const WorkItem &item, Value tiles) {
 void SubtileCopier::emit() {
   bool isPingPong = frame.geometry.schedule.getPingPong();
   Value first = isPingPong ? b.sub(warpgroup, 1) : b.i32(0);
-  auto loop = scf::ForOp::create(b, first, partition.getCount(),
-                                 b.i32(isPingPong ? 2 : 1), b.i32(0));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  WorkItem item = partition.getItem(loop.getInductionVar());
-  Value tiles = loop.getRegionIterArg(0), next = b.bitXor(tiles, 1);
-  if (Value isLast = copies.endsTile(item)) {
-    frame.emitIf(isLast, [&] { copyTile(item, tiles); });
-    next = b.select(isLast, next, tiles);
-  } else {
-    copyTile(item, tiles);
-  }
-  scf::YieldOp::create(b, next);
+  partition.forEachTurn(
+      first, isPingPong ? 2 : 1, b.i32(0),
+      [&](Value turn, ValueRange state) -> SmallVector<Value> {
+        WorkItem item = partition.getItem(turn);
+        Value tiles = state[0], next = b.bitXor(tiles, 1);
+        Value isLast = copies.endsTile(item);
+        if (!isLast) {
+          copyTile(item, tiles);
+          return {next};
+        }
+        frame.emitIf(isLast, [&] { copyTile(item, tiles); });
+        return {b.select(isLast, next, tiles)};
+      });
 }

@@ -20,7 +20,7 @@ using namespace mlir::tenon;
 
 SubtileCopies::SubtileCopies(TiledFrame &frame, EpilogueSubtiles subtiles)
     : subtiles(std::move(subtiles)), frame(frame), b(frame.b),
-      finished(frame.keep()) {}
+      finished(frame.keepForTurns()) {}
 
 //===----------------------------------------------------------------------===//
 // Places
@@ -102,32 +102,29 @@ Value SubtileCopies::getParity(int64_t number) {
   return uses % 2 == 1 ? b.bitXor(finished.load(), parity) : parity;
 }
 
-void SubtileCopies::initialize() {
-  int64_t warpgroups = getConsumerWarpgroups(frame.geometry.schedule);
-  for (int64_t warpgroup = 1; warpgroup <= warpgroups; ++warpgroup)
-    for (Kind kind : getKinds()) {
-      int64_t count = kind == Kind::Asked ? 1 : subtiles.numBuffers;
-      for (int64_t number = 0; number != count; ++number)
-        emitBarrierInit(b, getBarrier(kind, b.i32(number), b.i32(warpgroup)),
-                        getArrivals(kind));
-    }
+void SubtileCopies::initialize(int64_t warpgroup) {
+  for (Kind kind : getKinds()) {
+    int64_t count = kind == Kind::Asked ? 1 : subtiles.numBuffers;
+    for (int64_t number = 0; number != count; ++number)
+      emitBarrierInit(b, getBarrier(kind, b.i32(number), b.i32(warpgroup)),
+                      getArrivals(kind));
+  }
 }
 
-/// The lanes of the warp have come so far.
-void SubtileCopies::arrive(Kind kind, int64_t number) {
+/// Of the warp, when all its lanes have come so far, at each of `barriers`.
+void SubtileCopies::arrive(ArrayRef<Value> barriers) {
   frame.syncWarp();
-  frame.emitIf(b.equal(frame.lane, 0),
-               [&] { emitArrival(b, getBarrier(kind, number)); });
+  frame.emitIf(b.equal(frame.lane, 0), [&] {
+    for (Value barrier : barriers)
+      emitArrival(b, barrier);
+  });
 }
 
 //===----------------------------------------------------------------------===//
 // The warps that multiply
 //===----------------------------------------------------------------------===//
 
-void SubtileCopies::start() {
-  frame.emitIf(b.equal(frame.lane, 0), [&] { finished.store(b.i32(0)); });
-  frame.syncWarp();
-}
+void SubtileCopies::start() { frame.store({{finished, b.i32(0)}}); }
 
 /// What only the last turn of a tile does: no one waits for the operands of a
 /// part that is handed over, nor has it results. Null if all turns are such.
@@ -143,7 +140,7 @@ void SubtileCopies::askForOperands(const WorkItem &item) {
   Value isFirst = b.equal(b.bitAnd(frame.warp, 3), 0);
   if (Value isLast = endsTile(item))
     isFirst = b.both(isFirst, isLast);
-  frame.emitIf(isFirst, [&] { arrive(Kind::Asked, 0); });
+  frame.emitIf(isFirst, [&] { arrive(getBarrier(Kind::Asked, 0)); });
 }
 
 void SubtileCopies::waitUntilFree(int64_t number) {
@@ -158,22 +155,34 @@ void SubtileCopies::waitForStores() {
   waitUntilFree((subtiles.getCount() - 1) % subtiles.numBuffers);
 }
 
+void SubtileCopies::acquireAhead(int64_t count) {
+  if (frame.geometry.schedule.getStreamK()) // the tile's end may be another's
+    return;
+  count = std::min(count, subtiles.numBuffers);
+  for (int64_t number = 0; number != count; ++number)
+    acquire(number);
+  ahead = count;
+}
+
 void SubtileCopies::acquire(int64_t number) {
+  if (number < ahead)
+    return;
   if (!subtiles.operands.empty())
     emitBarrierWait(b, getBarrier(Kind::Loaded, number), getParity(number));
   if (!subtiles.areShared)
     waitUntilFree(number);
 }
 
-void SubtileCopies::release(int64_t number) {
+void SubtileCopies::release(int64_t first, int64_t end) {
   // What was written in the usual way, TMA is to read.
   b.ptx("fence.proxy.async.shared::cta;", "~{memory}", {});
-  arrive(Kind::Written, number);
+  SmallVector<Value> barriers;
+  for (int64_t number = first; number != end; ++number)
+    barriers.push_back(getBarrier(Kind::Written, number));
+  arrive(barriers);
 }
 
 void SubtileCopies::endTile() {
-  Value next = b.bitXor(finished.load(), 1);
-  frame.syncWarp(); // all lanes have read it
-  frame.emitIf(b.equal(frame.lane, 0), [&] { finished.store(next); });
-  frame.syncWarp();
+  ahead = 0;
+  frame.store({{finished, b.bitXor(finished.load(), 1)}});
 }

@@ -34,18 +34,22 @@ class SubtileCopies {
 public:
   SubtileCopies(TiledFrame &frame, EpilogueSubtiles subtiles);
 
-  /// Prepares the barriers of all warpgroups; one thread of the block does.
-  void initialize();
+  /// Prepares the barriers of a warpgroup; one thread of the block does.
+  void initialize(int64_t warpgroup);
 
   // The threads that multiply. Before their first turn:
   void start();
   /// Has the operands of the turn's tile loaded, if the turn ends its tile.
   void askForOperands(const WorkItem &item);
+  /// While the tile's last products are computed: `acquire` for as many of its
+  /// first `count` subtiles as there are buffers. With stream-K for none.
+  void acquireAhead(int64_t count);
   /// Waits until the subtile's operands have arrived and its results may be
   /// written.
   void acquire(int64_t number);
-  /// The thread has read the subtile's operands and written its results.
-  void release(int64_t number);
+  /// The thread has read the operands of subtiles `first` to `end` and written
+  /// their results.
+  void release(int64_t first, int64_t end);
   /// Waits until all results of the tile before have left their buffers.
   void waitForStores();
   /// After the last subtile of a tile.
@@ -70,11 +74,12 @@ private:
   Value getBuffer(const SubtileTensor &tensor, Value slot, Value warpgroup);
   Value endsTile(const WorkItem &item);
   void waitUntilFree(int64_t number);
-  void arrive(Kind kind, int64_t number);
+  void arrive(ArrayRef<Value> barriers);
 
   TiledFrame &frame;
   KernelBuilder &b;
   KeptScalar finished; ///< how many tiles, modulo 2
+  int64_t ahead = 0;   ///< of the tile at hand, acquired ahead
 };
 
 } // namespace mlir::tenon

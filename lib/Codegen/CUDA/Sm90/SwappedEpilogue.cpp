@@ -11,6 +11,7 @@
 
 #include "SwappedEpilogue.h"
 
+#include "../KernelGeometry.h"
 #include "SwappedSubtile.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -109,34 +110,69 @@ void SwappedEpilogue::storeMoments(const WorkItem &item, int64_t number) {
 //===----------------------------------------------------------------------===//
 
 void SwappedEpilogue::prepare(const WorkItem &item) {
-  if (copies && getAccumulators(frame.geometry.schedule) <= kRoomyAccumulators)
-    for (int64_t block = 0; block != frame.geometry.wgmmaBlocks(); ++block)
-      prepareColumns(item, block);
+  if (!copies)
+    return;
+  if (getAccumulators(frame.geometry.schedule) <= kRoomyAccumulators)
+    prepareHeld(item);
+  copies->acquireAhead(copies->subtiles.getCount());
 }
 
-size_t SwappedEpilogue::getSubtileElements() const {
-  return rows / Subtile::kBlockRows * Subtile::kElements;
+void SwappedEpilogue::prepareTile(const WorkItem &item) {
+  if (getFirstHeld() == 0)
+    return;
+  prepareHeld(item);
+  copies->acquireAhead(getFirstHeld());
 }
 
-void SwappedEpilogue::emitSubtile(const WorkItem &item, int64_t number,
-                                  ValueRange accumulators) {
+void SwappedEpilogue::prepareHeld(const WorkItem &item) {
+  for (int64_t block = 0; block != frame.geometry.wgmmaBlocks(); ++block)
+    prepareColumns(item, block);
+}
+
+unsigned SwappedEpilogue::getSubtileBlocks() const {
+  return rows / Subtile::kBlockRows;
+}
+
+/// Blocks `begin` to `end` of a subtile, all of which come one after the other.
+void SwappedEpilogue::emitBlocks(const WorkItem &item, int64_t number,
+                                 unsigned begin, unsigned end,
+                                 GetElements getElements) {
   // Else LLVM would keep the places of all subtiles from one to the next.
   frame.computePlace();
   int64_t block = number * rows / frame.geometry.tileM;
   if (block * Subtile::kColumns == static_cast<int64_t>(emitters.size()))
     prepareColumns(item, block);
-  if (finished && number * rows % frame.geometry.tileM == 0)
+  if (finished && begin == 0 && number * rows % frame.geometry.tileM == 0)
     for (int64_t i = block * Subtile::kColumns;
          i != (block + 1) * Subtile::kColumns; ++i)
       finished->set(*emitters[i], getColumnInTile(i), /*lanes=*/1);
   Subtile subtile(*this, item, number);
-  subtile.loadOperands();
-  for (unsigned i = 0; i != rows / Subtile::kBlockRows; ++i)
-    subtile.emitBlock(
-        i, accumulators.slice(i * Subtile::kElements, Subtile::kElements));
-  if (copies)
-    copies->release(number);
+  subtile.loadOperands(begin, end);
+  for (unsigned i = begin; i != end; ++i)
+    subtile.emitBlock(i, getElements(i));
+}
+
+void SwappedEpilogue::emitSubtile(const WorkItem &item, int64_t number,
+                                  GetElements getElements) {
+  emitBlocks(item, number, 0, getSubtileBlocks(), getElements);
+  copies->release(number, number + 1);
   storeMoments(item, number);
+}
+
+/// The tile's first `count` subtiles, `together` of them released at a time.
+void SwappedEpilogue::emitSubtiles(const WorkItem &item, int64_t count,
+                                   int64_t together, ValueRange accumulators) {
+  unsigned blocks = getSubtileBlocks();
+  for (int64_t number = 0; number != count; ++number) {
+    emitBlocks(item, number, 0, blocks, [&](unsigned block) {
+      return SmallVector<Value>(accumulators.slice(
+          (number * blocks + block) * Subtile::kElements, Subtile::kElements));
+    });
+    int64_t first = number / together * together;
+    if (copies && (number + 1 == count || number + 1 == first + together))
+      copies->release(first, number + 1);
+    storeMoments(item, number);
+  }
 }
 
 void SwappedEpilogue::forgetColumns() {
@@ -152,9 +188,9 @@ void SwappedEpilogue::endTile() {
 }
 
 void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
-  size_t count = getSubtileElements();
-  for (size_t number = 0; number != accumulators.size() / count; ++number)
-    emitSubtile(item, number, accumulators.slice(number * count, count));
+  size_t ofSubtile = getSubtileBlocks() * Subtile::kElements;
+  emitSubtiles(item, accumulators.size() / ofSubtile, /*together=*/1,
+               accumulators);
   endTile();
 }
 
@@ -167,7 +203,7 @@ void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
 /// divided.
 int64_t SwappedEpilogue::getFirstHeld() {
   int64_t count = copies->subtiles.getCount();
-  int64_t most = kHeldAccumulators / static_cast<int64_t>(getSubtileElements());
+  int64_t most = kHeldAccumulators / (getSubtileBlocks() * Subtile::kElements);
   int64_t first = std::max<int64_t>(count - most, 0);
   auto divides = [&](int64_t number) {
     return number * rows % frame.geometry.tileM % EpilogueSubtiles::kRows != 0;
@@ -177,42 +213,66 @@ int64_t SwappedEpilogue::getFirstHeld() {
   return first;
 }
 
+/// A step is a subtile, or half of one that takes longer than a stage's
+/// products.
+unsigned SwappedEpilogue::getStepBlocks() const {
+  unsigned blocks = getSubtileBlocks();
+  bool isLong = !copies->subtiles.operands.empty() ||
+                hasHeavyOps(plan.getPhases().back());
+  return isLong && blocks % 4 == 0 ? blocks / 2 : blocks;
+}
+
 int64_t SwappedEpilogue::getNumSteps() {
-  return copies->subtiles.getCount() - getFirstHeld();
+  int64_t held = copies->subtiles.getCount() - getFirstHeld();
+  return held * getSubtileBlocks() / getStepBlocks();
 }
 
 SmallVector<Type> SwappedEpilogue::getHeldTypes() {
-  return SmallVector<Type>(getNumSteps() * getSubtileElements(),
+  return SmallVector<Type>(getNumSteps() * getStepBlocks() * Subtile::kElements,
                            b.getF32Type());
 }
 
-/// A copy in another register, which ptxas takes for another number: as long as
-/// one accumulator of a wgmma is live in its own register, it keeps all.
-static Value copy(KernelBuilder &b, Value element, Value zero) {
-  Value bits = LLVM::BitcastOp::create(b, b.getI32Type(), element);
-  return LLVM::BitcastOp::create(b, b.getF32Type(), b.bitXor(bits, zero));
+/// A 1.0 that ptxas does not know to be one.
+static Value getOpaqueOne(TiledFrame &frame) {
+  KernelBuilder &b = frame.b;
+  Value zero = b.shiftRight(frame.m, 31);
+  Value bits = b.bitOr(zero, b.i32(llvm::bit_cast<int32_t>(1.0f)));
+  return LLVM::BitcastOp::create(b, b.getF32Type(), bits);
 }
 
+/// The products with 1.0 are copies in other registers, which ptxas takes for
+/// other numbers: as long as one accumulator of a wgmma is live in its own
+/// register, it keeps all.
 SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
                                          ValueRange accumulators) {
-  size_t count = getSubtileElements();
-  for (int64_t number = 0; number != getFirstHeld(); ++number)
-    emitSubtile(item, number, accumulators.slice(number * count, count));
+  // Nobody waits for these copies now, and a release of each would take as long
+  // as all that a bias needs.
+  emitSubtiles(item, getFirstHeld(), copies->subtiles.numBuffers, accumulators);
   forgetColumns();
   SmallVector<Value> held;
-  Value zero = b.shiftRight(frame.m, 31);
-  for (Value element : accumulators.drop_front(getFirstHeld() * count))
-    held.push_back(copy(b, element, zero));
+  Value one = getOpaqueOne(frame);
+  for (Value element : accumulators.drop_front(
+           getFirstHeld() * getSubtileBlocks() * Subtile::kElements))
+    held.push_back(arith::MulFOp::create(b, element, one));
   return held;
 }
 
 void SwappedEpilogue::emitStep(const WorkItem &item, Value /*turn*/,
                                int64_t step, ValueRange held) {
-  size_t count = getSubtileElements();
-  SmallVector<Value> elements;
-  for (Value element : held.slice(step * count, count))
-    elements.push_back(b.readAnew(element));
-  emitSubtile(item, getFirstHeld() + step, elements);
+  unsigned first = step * getStepBlocks(), ofSubtile = getSubtileBlocks();
+  unsigned begin = first % ofSubtile, end = begin + getStepBlocks();
+  int64_t number = getFirstHeld() + first / ofSubtile;
+  emitBlocks(item, number, begin, end, [&](unsigned block) {
+    SmallVector<Value> elements;
+    for (Value element : held.slice(
+             (first - begin + block) * Subtile::kElements, Subtile::kElements))
+      elements.push_back(b.readAnew(element));
+    return elements;
+  });
+  if (end == ofSubtile) {
+    copies->release(number, number + 1);
+    storeMoments(item, number);
+  }
   if (step + 1 == getNumSteps())
     endTile();
 }

@@ -49,18 +49,20 @@ public:
   void emit(const WorkItem &item, ValueRange accumulators);
 
   // The parts of that: all subtiles one after the other, then the end.
-  /// Of how many accumulators of a thread a subtile consists.
-  size_t getSubtileElements() const;
+  /// Of how many blocks of 8 rows a subtile consists.
+  unsigned getSubtileBlocks() const;
+  /// Emits where a block's elements come from: two of each of two columns.
+  using GetElements = llvm::function_ref<SmallVector<Value>(unsigned block)>;
   void emitSubtile(const WorkItem &item, int64_t number,
-                   ValueRange accumulators);
+                   GetElements getElements);
   void endTile();
 
   // A thread holds as many accumulators, as they are, as it has registers for.
-  void prepareTile(const WorkItem &item) override { prepare(item); }
+  void prepareTile(const WorkItem &item) override;
   SmallVector<Value> hold(const WorkItem &item, Value turn,
                           ValueRange accumulators) override;
   SmallVector<Type> getHeldTypes() override;
-  void prepareHeld(const WorkItem &item) override { prepare(item); }
+  void prepareHeld(const WorkItem &item) override;
   void emitStep(const WorkItem &item, Value turn, int64_t step,
                 ValueRange held) override;
   int64_t getNumSteps() override;
@@ -68,6 +70,11 @@ public:
 
 private:
   class Subtile;
+  void emitBlocks(const WorkItem &item, int64_t number, unsigned begin,
+                  unsigned end, GetElements getElements);
+  void emitSubtiles(const WorkItem &item, int64_t count, int64_t together,
+                    ValueRange accumulators);
+  unsigned getStepBlocks() const;
   void prepareColumns(const WorkItem &item, int64_t block);
   void addMoments(Value value, ValueRange elements);
   void storeMoments(const WorkItem &item, int64_t number);

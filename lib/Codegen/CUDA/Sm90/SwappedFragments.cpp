@@ -84,14 +84,14 @@ void SwappedFragments::loadMatrices(unsigned block,
   elements.append(extendWords(b, loaded, tensor.elementType));
 }
 
-SmallVector<Value> SwappedFragments::load() {
+SmallVector<Value> SwappedFragments::load(unsigned begin, unsigned end) {
   SmallVector<Value> elements;
   if (isNarrow()) {
-    for (unsigned block = 0; block < numBlocks; block += 2)
+    for (unsigned block = begin; block < end; block += 2)
       loadMatrices(block, elements);
     return elements;
   }
-  for (unsigned i = 0; i != 4 * numBlocks; ++i)
+  for (unsigned i = 4 * begin; i != 4 * end; ++i)
     elements.push_back(LLVM::LoadOp::create(
         b, b.getF32Type(), getElement(i / 4, i % 4), /*alignment=*/4));
   return elements;

@@ -28,8 +28,9 @@ public:
   SwappedFragments(TiledFrame &frame, const EpilogueSubtiles &subtiles,
                    const SubtileTensor &tensor, Value memory);
 
-  /// This thread's elements of all blocks, 4 each, in their compute type.
-  SmallVector<Value> load();
+  /// This thread's elements of blocks `begin` to `end`, 4 each, in their
+  /// compute type. `begin` is even.
+  SmallVector<Value> load(unsigned begin, unsigned end);
   /// What `store` takes elements of: the tensor's value, or what it bounds.
   Value getUnbounded() const { return bounds.getUnbounded(); }
   /// Writes the thread's 4 elements of a block. Blocks come in order; those of

@@ -234,16 +234,15 @@ SmallVector<Value> SwappedResident::hold(const WorkItem &item, Value turn,
   return held;
 }
 
-void SwappedResident::emitStep(const WorkItem &item, Value turn, int64_t number,
-                               ValueRange held) {
-  if (number == 0)
-    emitBarrierWait(b, getFinishedBarrier(), b.bitAnd(turn, 1));
-  size_t count = swapped.getSubtileElements();
+/// The elements of one of the tile's blocks.
+SmallVector<Value> SwappedResident::getHeldBlock(ValueRange held,
+                                                 int64_t block) {
+  constexpr int64_t count = kRows * kColumns;
   int64_t numColumns = getNumColumns(frame.geometry);
   ValueRange ofColumns =
       held.drop_front(getNumRows(frame.geometry) * numColumns / kRows);
   SmallVector<Value> elements;
-  for (size_t i = number * count; i != (number + 1) * count; i += kRows) {
+  for (int64_t i = block * count; i != (block + 1) * count; i += kRows) {
     int64_t column = getColumn(frame.geometry, i);
     Value origin = ofColumns[column];
     for (Value distance : extendElements(b, b.readAnew(held[i / kRows])))
@@ -254,7 +253,17 @@ void SwappedResident::emitStep(const WorkItem &item, Value turn, int64_t number,
                     .getResult()
               : arith::AddFOp::create(b, distance, origin).getResult());
   }
-  swapped.emitSubtile(item, number, elements);
+  return elements;
+}
+
+void SwappedResident::emitStep(const WorkItem &item, Value turn, int64_t number,
+                               ValueRange held) {
+  if (number == 0)
+    emitBarrierWait(b, getFinishedBarrier(), b.bitAnd(turn, 1));
+  int64_t first = number * swapped.getSubtileBlocks();
+  swapped.emitSubtile(item, number, [&](unsigned block) {
+    return getHeldBlock(held, first + block);
+  });
   if (number + 1 == getNumSteps())
     swapped.endTile();
 }

@@ -51,7 +51,7 @@ public:
   SmallVector<Value> hold(const WorkItem &item, Value turn,
                           ValueRange accumulators) override;
   SmallVector<Type> getHeldTypes() override;
-  void prepareHeld(const WorkItem &item) override { swapped.prepare(item); }
+  void prepareHeld(const WorkItem &item) override { swapped.prepareHeld(item); }
   void emitStep(const WorkItem &item, Value turn, int64_t step,
                 ValueRange held) override;
   int64_t getNumSteps() override;
@@ -68,6 +68,7 @@ private:
                                     ArrayRef<ReductionState> states);
   void emitForOwn(ArrayRef<ReductionState> states, Body body);
   void storeStates(Value turn, ArrayRef<ReductionState> states);
+  SmallVector<Value> getHeldBlock(ValueRange held, int64_t block);
 
   SwappedEpilogue &swapped;
   Type heldType; ///< that elements are rounded to; null: none are held

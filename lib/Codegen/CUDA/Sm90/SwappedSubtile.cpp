@@ -38,10 +38,12 @@ SwappedEpilogue::Subtile::Subtile(SwappedEpilogue &epilogue,
 }
 
 /// Loads the operands that differ from row to row.
-void SwappedEpilogue::Subtile::loadOperands() {
+void SwappedEpilogue::Subtile::loadOperands(unsigned begin, unsigned end) {
   TiledFrame &frame = epilogue.frame;
   SubtileCopies *copies = epilogue.getCopies();
-  if (copies) // before loads, of which values would have to be kept meanwhile
+  firstLoaded = begin;
+  // Before loads, of which values would have to be kept meanwhile.
+  if (copies && begin == 0)
     copies->acquire(number);
   SmallVector<Value> clamped;
   for (Value row : rows) {
@@ -56,7 +58,7 @@ void SwappedEpilogue::Subtile::loadOperands() {
   for (const SubtileTensor &operand : copies->subtiles.operands)
     ofOperands.push_back(SwappedFragments(frame, copies->subtiles, operand,
                                           copies->getBuffer(operand, number))
-                             .load());
+                             .load(begin, end));
 }
 
 /// Of a matrix of one row the thread has one element a column that counts, and
@@ -135,7 +137,8 @@ void SwappedEpilogue::Subtile::emitBlock(unsigned block,
   for (auto [operand, elements] :
        llvm::zip(copies->subtiles.operands, ofOperands))
     setElements(operand.value, block,
-                ValueRange(elements).slice(block * kElements, kElements));
+                ValueRange(elements).slice((block - firstLoaded) * kElements,
+                                           kElements));
   for (auto [result, tensor] :
        llvm::zip_equal(results, copies->subtiles.results)) {
     SmallVector<Value> elements;

@@ -27,7 +27,8 @@ public:
 
   Subtile(SwappedEpilogue &epilogue, const WorkItem &item, int64_t number);
 
-  void loadOperands();
+  /// For blocks `begin` to `end`.
+  void loadOperands(unsigned begin, unsigned end);
   void emitBlock(unsigned block, ValueRange accumulators);
 
 private:
@@ -41,7 +42,8 @@ private:
   int64_t number;
   unsigned firstColumn;    ///< the first of the thread's two, among all
   SmallVector<Value> rows; ///< the thread's
-  SmallVector<SmallVector<Value>> ofOperands; ///< all elements of the thread
+  unsigned firstLoaded;    ///< block
+  SmallVector<SmallVector<Value>> ofOperands; ///< the thread's, from there on
   SmallVector<SwappedFragments> results;
 };
 

@@ -169,7 +169,7 @@ void TmaEpilogue::emitSubtile(const WorkItem &item, int64_t number,
                       accumulators.slice(block * kElements, kElements));
     emitters[block].reset();
   }
-  copies.release(number);
+  copies.release(number, number + 1);
   // Other threads read what this one has written.
   if (!copies.subtiles.moments.empty())
     frame.warpgroupBarrier();

@@ -35,29 +35,36 @@ public:
   ConsumerTurns(TiledFrame &frame, WorkPartition &partition,
                 WgmmaEpilogue &epilogue)
       : frame(frame), b(frame.b), partition(partition), epilogue(epilogue),
-        turn(frame), passed(frame.keep()),
-        isPingPong(frame.geometry.schedule.getPingPong()), order(frame) {}
+        turn(frame, partition),
+        isPingPong(frame.geometry.schedule.getPingPong()),
+        isStreamK(frame.geometry.schedule.getStreamK()), order(frame) {
+    if (isStreamK)
+      passed = frame.keep();
+  }
 
   void emit();
 
 private:
   void emitFirst();
   void emitTurn();
-  void storePassed(Value count);
+  Value getPassed();
+  void advance();
 
   TiledFrame &frame;
   KernelBuilder &b;
   WorkPartition &partition;
   WgmmaEpilogue &epilogue;
   KeptTurn turn;
-  KeptScalar passed; ///< stages before the turn's first
-  bool isPingPong;
+  bool isPingPong, isStreamK;
+  KeptScalar passed; ///< with stream-K: stages before the turn's first
   WarpgroupOrder order;
 };
 } // namespace
 
-void ConsumerTurns::storePassed(Value count) {
-  frame.emitIf(b.equal(frame.lane, 0), [&] { passed.store(count); });
+/// How many stages come before the turn's first.
+Value ConsumerTurns::getPassed() {
+  return isStreamK ? passed.load()
+                   : b.mul(turn.getNumber(), frame.geometry.kTiles());
 }
 
 /// The warpgroup's first turn. With ping-pong the second warpgroup begins with
@@ -74,47 +81,51 @@ void ConsumerTurns::emitFirst() {
   } else if (Consumer::alternates(frame.geometry)) {
     frame.emitIf(b.equal(frame.warpgroup, 2), [&] { order.pass(); });
   }
-  storePassed(before);
-  turn.store(first, partition.getItem(first));
+  if (isStreamK)
+    frame.store({{passed, before}});
+  turn.store(first);
 }
 
 void ConsumerTurns::emitTurn() {
-  int64_t step = isPingPong ? 2 : 1;
   frame.computePlace();
   if (isPingPong)
     order.take();
   SmallVector<Value> accumulators = Consumer(frame).run(
-      turn.getItem(), passed.load(), [&] { epilogue.prefetch(turn); },
+      turn.getItem(), getPassed(), [&] { epilogue.prefetch(turn); },
       [&] {
         if (isPingPong)
           order.pass();
         epilogue.prepare(turn);
-        turn.prepareNext(partition, step);
       });
   frame.computePlace();
   emitTileEnd(frame, partition, turn, accumulators,
               [&](ValueRange sums) { epilogue.emit(turn, partition, sums); });
   frame.computePlace();
-  Value count = b.add(passed.load(), turn.getItem().kCount);
-  if (isPingPong) {
-    Value others = b.add(turn.getNumber(), 1);
-    count = b.add(count, partition.getItem(others).kCount);
+  advance();
+}
+
+void ConsumerTurns::advance() {
+  if (isStreamK) {
+    Value count = b.add(passed.load(), turn.getItem().kCount);
+    if (isPingPong) {
+      Value others = b.add(turn.getNumber(), 1);
+      count = b.add(count, partition.getItem(others).kCount);
+    }
+    frame.store({{passed, count}});
   }
-  frame.syncWarp(); // all lanes have read what is stored now
-  storePassed(count);
-  turn.advance(partition, step);
+  turn.advance(isPingPong ? 2 : 1);
 }
 
 void ConsumerTurns::emit() {
   emitFirst();
   if (SubtileCopies *copies = epilogue.getCopies())
     copies->start();
-  emitTurns(frame, partition, turn, [&] { emitTurn(); });
+  emitTurns(frame, turn, [&] { emitTurn(); });
 }
 
 /// A barrier for all threads of the cluster, or of the block. A cluster's makes
 /// nothing visible, for which all threads would wait for a fence of the whole
-/// GPU: barriers have a fence of their own, and at the end nothing is read.
+/// GPU: barriers have a fence of their own.
 static void emitClusterBarrier(TiledFrame &frame) {
   KernelBuilder &b = frame.b;
   if (frame.geometry.clusterBlocks() == 1) {
@@ -125,58 +136,79 @@ static void emitClusterBarrier(TiledFrame &frame) {
   NVVM::ClusterWaitOp::create(b, b.getUnitAttr());
 }
 
-/// Everything that needs no memory that an earlier kernel writes; then waits
-/// for earlier kernels, and lets later ones begin the same.
-static void emitStart(TiledFrame &frame, TiledLinearOp op,
-                      WgmmaEpilogue &epilogue) {
+/// When all barriers are prepared: waits for earlier kernels, and lets later
+/// ones begin the same. Each role has this in its own code, behind what it
+/// prepares, so that its first instructions lie behind each other: each jump
+/// ahead is a wait for memory.
+static void emitStart(TiledFrame &frame) {
   KernelBuilder &b = frame.b;
-  Value isFirst = b.both(b.equal(frame.warp, 0), b.equal(frame.lane, 0));
-  frame.emitIf(isFirst, [&] {
-    StageRing(frame).initialize();
-    if (SubtileCopies *copies = epilogue.getCopies())
-      copies->initialize();
-    if (epilogue.hasFinisher())
-      PanelFinisher(frame, op).initialize();
-    NVVM::FenceMbarrierInitOp::create(b);
-    for (Value map : frame.tensorMaps)
-      b.ptx("prefetch.tensormap [$0];", "l", map);
-  });
   emitClusterBarrier(frame);
   NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
   NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
 }
 
-/// Warp 2 copies the first multiplying warpgroup's subtiles, and warp 3 the
-/// second's, if there is one.
-static void emitCopier(TiledFrame &frame, WorkPartition &partition,
-                       SubtileCopies &copies) {
+static void emitProducer(TiledFrame &frame, TiledLinearOp op,
+                         WorkPartition &partition, WgmmaEpilogue &epilogue) {
   KernelBuilder &b = frame.b;
-  Value warpgroup = b.sub(frame.warp, 1);
-  Value isLess =
-      b.less(warpgroup, 1 + getConsumerWarpgroups(frame.geometry.schedule));
-  frame.emitIf(b.both(b.less(b.i32(0), warpgroup), isLess), [&] {
-    Value isElected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
-    frame.emitIf(isElected, [&] {
-      SubtileCopier(frame, partition, copies, warpgroup).emit();
-    });
+  frame.emitIf(b.equal(frame.lane, 0), [&] {
+    StageRing(frame).initialize();
+    if (epilogue.hasFinisher())
+      PanelFinisher(frame, op).initialize();
+    NVVM::FenceMbarrierInitOp::create(b);
   });
+  emitStart(frame);
+  Value isElected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+  frame.emitIf(isElected, [&] { Producer(frame, partition).emit(); });
 }
 
-static void emitProducer(TiledFrame &frame, WorkPartition &partition,
-                         WgmmaEpilogue &epilogue) {
+/// The copying warpgroup's other warps: warp 1 is beside a reduction, if there
+/// is one, and warps 2 and 3 copy the subtiles of a warpgroup each.
+static void emitOthers(TiledFrame &frame, WorkPartition &partition,
+                       WgmmaEpilogue &epilogue) {
+  KernelBuilder &b = frame.b;
+  SubtileCopies *copies = epilogue.getCopies();
+  Value warpgroup = b.sub(frame.warp, 1);
+  int64_t warpgroups = getConsumerWarpgroups(frame.geometry.schedule);
+  frame.emitIf(b.equal(frame.lane, 0), [&] {
+    frame.emitIf(b.equal(frame.warp, 1), [&] {
+      for (Value map : frame.tensorMaps)
+        b.ptx("prefetch.tensormap [$0];", "l", map);
+    });
+    for (int64_t number = 1; copies && number <= warpgroups; ++number)
+      frame.emitIf(b.equal(warpgroup, number), [&] {
+        copies->initialize(number);
+        NVVM::FenceMbarrierInitOp::create(b);
+      });
+  });
+  emitStart(frame);
+  if (copies)
+    frame.emitIf(
+        b.both(b.less(b.i32(0), warpgroup), b.less(warpgroup, 1 + warpgroups)),
+        [&] {
+          Value isElected =
+              NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+          frame.emitIf(isElected, [&] {
+            SubtileCopier(frame, partition, *copies, warpgroup).emit();
+          });
+        });
+  if (frame.geometry.isResident()) // in a warp that has nothing else to do
+    frame.emitIf(b.equal(frame.warp, 1),
+                 [&] { epilogue.emitBeside(partition); });
+}
+
+static void emitCopying(TiledFrame &frame, TiledLinearOp op,
+                        WorkPartition &partition, WgmmaEpilogue &epilogue) {
   KernelBuilder &b = frame.b;
   if (getConsumerWarpgroups(frame.geometry.schedule) == 2)
     NVVM::SetMaxRegisterOp::create(b, kProducerRegisters,
                                    NVVM::SetMaxRegisterAction::decrease);
-  frame.emitIf(b.equal(frame.warp, 0), [&] {
-    Value isElected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
-    frame.emitIf(isElected, [&] { Producer(frame, partition).emit(); });
-  });
-  if (SubtileCopies *copies = epilogue.getCopies())
-    emitCopier(frame, partition, *copies);
-  if (frame.geometry.isResident()) // in a warp that has nothing else to do
-    frame.emitIf(b.equal(frame.warp, 1),
-                 [&] { epilogue.emitBeside(partition); });
+  auto branch = scf::IfOp::create(b, b.equal(frame.warp, 0),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emitProducer(frame, op, partition, epilogue);
+  b.setInsertionPointToStart(branch.elseBlock());
+  emitOthers(frame, partition, epilogue);
 }
 
 static void reportNotDeferred(TiledLinearOp op, const TileGeometry &geometry) {
@@ -190,6 +222,22 @@ static void reportNotDeferred(TiledLinearOp op, const TileGeometry &geometry) {
                         geometry.kTiles());
 }
 
+static void emitMultiplying(TiledFrame &frame, TiledLinearOp op,
+                            WorkPartition &partition, WgmmaEpilogue &epilogue) {
+  KernelBuilder &b = frame.b;
+  const TileGeometry &geometry = frame.geometry;
+  if (getConsumerWarpgroups(geometry.schedule) == 2)
+    NVVM::SetMaxRegisterOp::create(b, kConsumerRegisters,
+                                   NVVM::SetMaxRegisterAction::increase);
+  emitStart(frame);
+  if (DeferredEpilogue *deferred = epilogue.getDeferred())
+    return DeferredTurns(frame, op, partition, *deferred, *epilogue.getCopies())
+        .emit();
+  if (geometry.schedule.getDefer())
+    reportNotDeferred(op, geometry);
+  ConsumerTurns(frame, partition, epilogue).emit();
+}
+
 void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
   KernelBuilder &b = frame.b;
   const TileGeometry &geometry = frame.geometry;
@@ -199,27 +247,12 @@ void tenon::emitWarpSpecialized(TiledFrame &frame, TiledLinearOp op) {
         b.getDenseI32ArrayAttr(
             {static_cast<int32_t>(geometry.clusterBlocks()), 1, 1}));
   WgmmaEpilogue epilogue(frame, op);
-  emitStart(frame, op, epilogue);
   WorkPartition partition(frame);
   auto branch = scf::IfOp::create(b, b.equal(frame.warpgroup, 0),
                                   /*withElseRegion=*/true);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    emitProducer(frame, partition, epilogue);
-    b.setInsertionPointToStart(branch.elseBlock());
-    if (getConsumerWarpgroups(geometry.schedule) == 2)
-      NVVM::SetMaxRegisterOp::create(b, kConsumerRegisters,
-                                     NVVM::SetMaxRegisterAction::increase);
-    if (DeferredEpilogue *deferred = epilogue.getDeferred()) {
-      DeferredTurns(frame, op, partition, *deferred, *epilogue.getCopies())
-          .emit();
-    } else {
-      if (geometry.schedule.getDefer())
-        reportNotDeferred(op, geometry);
-      ConsumerTurns(frame, partition, epilogue).emit();
-    }
-  }
-  if (geometry.clusterBlocks() != 1)
-    emitClusterBarrier(frame);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emitCopying(frame, op, partition, epilogue);
+  b.setInsertionPointToStart(branch.elseBlock());
+  emitMultiplying(frame, op, partition, epilogue);
 }

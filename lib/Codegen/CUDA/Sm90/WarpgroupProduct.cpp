@@ -64,12 +64,16 @@ SmallVector<Value> WarpgroupProduct::getUndefined() {
 
 /// How wgmma finds rows of 128 bytes, swizzled, 8 of them 1024 bytes apart
 /// (PTX ISA, "Matrix descriptor": addresses and strides in units of 16 bytes).
+/// LLVM must not add to its constant: ptxas 12.9 and 13.0 leave the high word
+/// of some sums with 64-bit constants undefined, and so the swizzle and stride.
 Value WarpgroupProduct::getDescriptor(Value memory) {
   constexpr int64_t swizzle128 = int64_t(1) << 62;
   constexpr int64_t stride = int64_t(1024 / 16) << 32;
   constexpr int64_t leading = int64_t(1) << 16; // not used with this swizzle
   Value address = b.bitAnd(b.shiftRight(b.toAddress(memory), 4), 0x3fff);
-  return b.bitOr(b.toI64(address), b.i64(swizzle128 | stride | leading));
+  Value descriptor =
+      b.bitOr(b.toI64(address), b.i64(swizzle128 | stride | leading));
+  return b.ptx(b.getI64Type(), "", "=l,0", descriptor);
 }
 
 Value WarpgroupProduct::multiplyBlock(Value block, Value rows, Value columns,

@@ -53,8 +53,11 @@ void WgmmaEpilogue::prepare(KeptTurn &turn) {
     resident->prepare(turn.getItem());
   else if (swapped)
     swapped->prepare(turn.getItem());
-  else if (tma)
-    tma->prepare(turn.getItem());
+  else if (tma) {
+    WorkItem item = turn.getItem();
+    tma->copies.acquireAhead(tma->copies.subtiles.getCount());
+    tma->prepare(item);
+  }
 }
 
 void WgmmaEpilogue::emit(KeptTurn &turn, WorkPartition &partition,

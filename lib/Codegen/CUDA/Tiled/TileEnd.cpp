@@ -16,53 +16,40 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-KeptTurn::KeptTurn(TiledFrame &frame) : frame(frame) {
-  for (KeptScalar *scalar : {&number, &row, &column, &kBegin, &kCount})
-    *scalar = frame.keep();
-  if (frame.geometry.schedule.getStreamK())
-    return;
-  nextRow = frame.keep();
-  nextColumn = frame.keep();
+KeptTurn::KeptTurn(TiledFrame &frame, WorkPartition &partition)
+    : frame(frame), partition(partition), number(frame.keepForTurns()),
+      keepsItem(!frame.geometry.isWgmma() ||
+                frame.geometry.schedule.getStreamK()) {
+  if (keepsItem)
+    for (KeptScalar *scalar : {&row, &column, &kBegin, &kCount})
+      *scalar = frame.keep();
 }
 
-void KeptTurn::store(Value newNumber, const WorkItem &item) {
-  frame.syncWarp(); // all lanes have read the turn before
-  frame.emitIf(frame.b.equal(frame.lane, 0), [&] {
-    number.store(newNumber);
-    row.store(item.row);
-    column.store(item.column);
-    kBegin.store(item.kBegin);
-    kCount.store(item.kCount);
-  });
-  frame.syncWarp();
+void KeptTurn::store(Value newNumber) {
+  if (!keepsItem)
+    return frame.store({{number, newNumber}});
+  WorkItem item = partition.getItem(newNumber);
+  frame.store({{number, newNumber},
+               {row, item.row},
+               {column, item.column},
+               {kBegin, item.kBegin},
+               {kCount, item.kCount}});
 }
 
-void KeptTurn::prepareNext(WorkPartition &partition, int64_t step) {
-  if (frame.geometry.schedule.getStreamK())
-    return;
-  WorkItem next = partition.getItem(frame.b.add(number.load(), step));
-  frame.emitIf(frame.b.equal(frame.lane, 0), [&] {
-    nextRow.store(next.row);
-    nextColumn.store(next.column);
-  });
-}
-
-void KeptTurn::advance(WorkPartition &partition, int64_t step) {
-  Value next = frame.b.add(number.load(), step);
-  if (frame.geometry.schedule.getStreamK())
-    return store(next, partition.getItem(next));
-  WorkItem item = getItem(); // K is the same for all
-  item.row = nextRow.load();
-  item.column = nextColumn.load();
-  store(next, item);
+Value KeptTurn::getNumber() {
+  // With defer no register is left to hold what is computed of it.
+  bool isTight = number.isInRegister() && frame.geometry.schedule.getDefer();
+  return isTight ? frame.b.readAnew(number.load()) : number.load();
 }
 
 WorkItem KeptTurn::getItem() {
+  if (!keepsItem)
+    return partition.getItem(getNumber());
   return {row.load(), column.load(), kBegin.load(), kCount.load()};
 }
 
-void tenon::emitTurns(TiledFrame &frame, WorkPartition &partition,
-                      KeptTurn &turn, llvm::function_ref<void()> body) {
+void tenon::emitTurns(TiledFrame &frame, KeptTurn &turn,
+                      llvm::function_ref<void()> body) {
   KernelBuilder &b = frame.b;
   auto emitIn = [&](OpBuilder &builder, llvm::function_ref<void()> emit) {
     OpBuilder::InsertionGuard guard(b);
@@ -74,8 +61,7 @@ void tenon::emitTurns(TiledFrame &frame, WorkPartition &partition,
       b, TypeRange(), ValueRange(),
       [&](OpBuilder &builder, Location, ValueRange) {
         emitIn(builder, [&] {
-          Value isLeft = b.less(turn.getNumber(), partition.getCount());
-          scf::ConditionOp::create(b, isLeft, ValueRange());
+          scf::ConditionOp::create(b, turn.exists(), ValueRange());
         });
       },
       [&](OpBuilder &builder, Location, ValueRange) {

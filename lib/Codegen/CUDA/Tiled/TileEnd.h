@@ -16,30 +16,30 @@
 
 namespace mlir::tenon {
 
-/// The turn at hand, kept in shared memory until its main loop is over.
+/// The turn at hand, which a warp keeps until it is over: its number, and where
+/// that is in shared memory, what is computed of it.
 class KeptTurn {
 public:
-  explicit KeptTurn(TiledFrame &frame);
+  KeptTurn(TiledFrame &frame, WorkPartition &partition);
 
-  // All lanes of a warp call these, with the same values.
-  void store(Value number, const WorkItem &item);
-  /// Finds the tile of the turn `step` turns later, for `advance` to take: its
-  /// divisions are better done while products are computed than between turns.
-  /// With stream-K, where a turn has more numbers than there is room for,
-  /// `advance` finds it.
-  void prepareNext(WorkPartition &partition, int64_t step);
-  void advance(WorkPartition &partition, int64_t step);
-  Value getNumber() { return number.load(); }
+  /// Goes to a turn; all lanes of a warp do.
+  void store(Value number);
+  void advance(int64_t step) { store(frame.b.add(getNumber(), step)); }
+  Value getNumber();
   WorkItem getItem();
+  /// Whether the block has it.
+  Value exists() { return partition.hasTurn(getNumber()); }
 
 private:
   TiledFrame &frame;
-  KeptScalar number, row, column, kBegin, kCount;
-  KeptScalar nextRow, nextColumn; ///< without stream-K
+  WorkPartition &partition;
+  KeptScalar number;
+  bool keepsItem;
+  KeptScalar row, column, kBegin, kCount;
 };
 
 /// Emits `body` for each turn that is left; it stores the next one.
-void emitTurns(TiledFrame &frame, WorkPartition &partition, KeptTurn &turn,
+void emitTurns(TiledFrame &frame, KeptTurn &turn,
                llvm::function_ref<void()> body);
 
 /// A tile's front goes to the workspace; its end is completed with what other

@@ -138,14 +138,21 @@ void TiledFrame::computeWarpgroupPlace() {
     std::swap(warpRow, warpColumn);
 }
 
+// In shared memory volatile, so that no register carries it from a store to a
+// load.
 void KeptScalar::store(Value value) {
   KernelBuilder &b = frame->b;
-  LLVM::StoreOp::create(b, value, b.offset(frame->scalars, 4 * index),
-                        /*alignment=*/4, /*isVolatile=*/true);
+  if (isInRegister())
+    LLVM::StoreOp::create(b, value, variable);
+  else
+    LLVM::StoreOp::create(b, value, b.offset(frame->scalars, 4 * index),
+                          /*alignment=*/4, /*isVolatile=*/true);
 }
 
 Value KeptScalar::load() {
   KernelBuilder &b = frame->b;
+  if (isInRegister())
+    return LLVM::LoadOp::create(b, b.getI32Type(), variable);
   return LLVM::LoadOp::create(b, b.getI32Type(),
                               b.offset(frame->scalars, 4 * index),
                               /*alignment=*/4, /*isVolatile=*/true);
@@ -154,6 +161,35 @@ Value KeptScalar::load() {
 KeptScalar TiledFrame::keep() {
   assert(4 * numScalars < kScalarBytesPerWarp && "no room for another scalar");
   return KeptScalar(*this, numScalars++);
+}
+
+KeptScalar TiledFrame::keepForTurns() {
+  bool isTight = geometry.schedule.getStreamK() ||
+                 (geometry.schedule.getDefer() && geometry.wgmmaBlocks() > 1);
+  if (!geometry.isWgmma() || isTight)
+    return keep();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&function.getBody().front());
+  auto type = LLVM::LLVMPointerType::get(b.getContext());
+  return KeptScalar(*this,
+                    LLVM::AllocaOp::create(b, type, b.getI32Type(), b.i32(1)));
+}
+
+void TiledFrame::store(ArrayRef<std::pair<KeptScalar, Value>> values) {
+  SmallVector<std::pair<KeptScalar, Value>> inMemory;
+  for (auto [scalar, value] : values)
+    if (scalar.isInRegister())
+      scalar.store(value);
+    else
+      inMemory.emplace_back(scalar, value);
+  if (inMemory.empty())
+    return;
+  syncWarp(); // all lanes have read what is stored now
+  emitIf(b.equal(lane, 0), [&] {
+    for (auto [scalar, value] : inMemory)
+      scalar.store(value);
+  });
+  syncWarp();
 }
 
 void TiledFrame::barrier() {

@@ -22,20 +22,27 @@ namespace mlir::tenon {
 
 class TiledFrame;
 
-/// A number that a warp keeps in shared memory: registers are scarce in the
-/// main loop, and ptxas would rather spill an accumulator.
+/// An i32 that is the same in all threads of a warp, from one turn to the next:
+/// in shared memory where registers are scarce in the main loop, as ptxas would
+/// rather spill an accumulator, else in a register. TiledFrame::store changes
+/// it.
 class KeptScalar {
 public:
   KeptScalar() = default;
   KeptScalar(TiledFrame &frame, unsigned index) : frame(&frame), index(index) {}
+  KeptScalar(TiledFrame &frame, Value variable)
+      : frame(&frame), variable(variable) {}
 
-  /// Volatile, so that no register carries it from one to the other.
-  void store(Value value);
   Value load();
+  bool isInRegister() const { return static_cast<bool>(variable); }
 
 private:
+  friend class TiledFrame;
+  void store(Value value);
+
   TiledFrame *frame = nullptr;
-  unsigned index = 0;
+  unsigned index = 0; ///< in shared memory
+  Value variable;     ///< which LLVM makes a register; null in shared memory
 };
 
 /// Named barriers of a wgmma kernel's block; 0 is that of all its threads.
@@ -77,9 +84,13 @@ public:
   Value getLanePair() { return b.shiftLeft(b.bitAnd(lane, 3), 1); }
   /// What the lane has in `value` whose `lane` differs in the bits of `mask`.
   Value shuffleXor(Value value, int64_t mask);
-  /// A place for an i32 that is the same in all threads of a warp. What one
-  /// lane stores the others see after syncWarp.
+  /// In shared memory.
   KeptScalar keep();
+  /// In a register, where one is left: in a wgmma kernel without stream-K, with
+  /// defer if a thread has columns of one block of wgmma's rows.
+  KeptScalar keepForTurns();
+  /// All lanes of a warp call this, with the same values.
+  void store(ArrayRef<std::pair<KeptScalar, Value>> values);
   /// Emits `body` where `condition` holds.
   void emitIf(Value condition, llvm::function_ref<void()> body);
   /// TileGeometry::rowUnits(), of an M that may be dynamic.

@@ -28,7 +28,8 @@ namespace {
 class Turns {
 public:
   Turns(TiledFrame &frame, TiledLinearOp op)
-      : frame(frame), b(frame.b), op(op), partition(frame), turn(frame) {
+      : frame(frame), b(frame.b), op(op), partition(frame),
+        turn(frame, partition) {
     if (frame.geometry.isResident())
       resident.emplace(frame, op);
   }
@@ -62,9 +63,9 @@ SmallVector<Value> Turns::multiply() {
 
 void Turns::emit() {
   WorkItem first = partition.getItem(b.i32(0));
-  TileCopy(frame).start(first, b.less(b.i32(0), partition.getCount()));
-  turn.store(b.i32(0), first);
-  emitTurns(frame, partition, turn, [&] { emitTurn(); });
+  TileCopy(frame).start(first, partition.hasTurn(b.i32(0)));
+  turn.store(b.i32(0));
+  emitTurns(frame, turn, [&] { emitTurn(); });
   if (!resident)
     return;
   frame.computePlace();
@@ -101,8 +102,7 @@ void Turns::emitTurn() {
   // The next turn's first stages are on their way while this one ends.
   frame.computePlace();
   Value next = b.add(turn.getNumber(), 1);
-  TileCopy(frame).start(partition.getItem(next),
-                        b.less(next, partition.getCount()));
+  TileCopy(frame).start(partition.getItem(next), partition.hasTurn(next));
   emitTileEnd(frame, partition, turn, accumulators,
               [&](ValueRange sums) { finishTile(sums); });
   storeNext();
@@ -110,15 +110,14 @@ void Turns::emitTurn() {
 
 void Turns::storeNext() {
   frame.computePlace();
-  Value next = b.add(turn.getNumber(), 1);
-  turn.store(next, partition.getItem(next));
+  turn.advance(/*step=*/1);
 }
 
 /// Those with a row that split products do not serve.
 void Turns::emitGuarded() {
   frame.emitIf(emitHasRowsOutside(frame), [&] {
-    turn.store(b.i32(0), partition.getItem(b.i32(0)));
-    emitTurns(frame, partition, turn, [&] { emitGuardedTurn(); });
+    turn.store(b.i32(0));
+    emitTurns(frame, turn, [&] { emitGuardedTurn(); });
   });
 }
 

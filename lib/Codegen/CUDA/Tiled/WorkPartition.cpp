@@ -14,45 +14,95 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
+static bool isDynamicResident(const TileGeometry &geometry) {
+  return geometry.isResident() && ShapedType::isDynamic(geometry.m);
+}
+
+/// Rather than to compute them anew, in loops that have few registers.
+static bool keepsRowUnits(const TileGeometry &geometry) {
+  return !geometry.isWgmma();
+}
+
 WorkPartition::WorkPartition(TiledFrame &frame) : frame(frame), b(frame.b) {
   const TileGeometry &geometry = frame.geometry;
-  Value rows = b.ceilDiv(frame.m, geometry.unitM());
+  Value rows = frame.getRowUnits();
   Value tiles = b.mul(rows, geometry.columnUnits());
-  SmallVector<std::pair<KeptScalar *, Value>> kept{{&rowUnits, rows}};
-  // Tiles b, b + grid, ...; without stream-K the grid has no more blocks than
-  // there are tiles.
-  Value units = getUnits(rows);
-  auto countTurns = [&](Value tiles) {
-    return b.div(b.sub(b.add(b.sub(tiles, frame.unit), units), 1), units);
-  };
+  SmallVector<std::pair<KeptScalar *, Value>> kept;
+  if (keepsRowUnits(geometry))
+    kept.push_back({&rowUnits, rows});
   Value turns;
   if (geometry.schedule.getStreamK()) {
     Value numStreamed = chooseStreamed(tiles);
     Value others = b.sub(tiles, numStreamed);
     turns = b.select(b.less(frame.unit, others), countTurns(others), b.i32(0));
     turns = b.add(turns, divideStream(numStreamed, kept));
-  } else {
-    turns = countTurns(tiles);
-    if (geometry.isResident()) // blocks that are cut off have none
-      turns = b.select(b.less(frame.unit, units), turns, b.i32(0));
+  } else if (geometry.isResident()) { // blocks that are cut off have none
+    turns =
+        b.select(b.less(frame.unit, getUnits()), countTurns(tiles), b.i32(0));
   }
-  kept.push_back({&count, turns});
-  for (auto [place, value] : kept)
+  if (turns)
+    kept.push_back({&count, turns});
+  SmallVector<std::pair<KeptScalar, Value>> values;
+  for (auto [place, value] : kept) {
     *place = frame.keep();
-  frame.emitIf(b.equal(frame.lane, 0), [&] {
-    for (auto [place, value] : kept)
-      place->store(value);
-  });
-  frame.syncWarp();
+    values.emplace_back(*place, value);
+  }
+  frame.store(values);
 }
 
-/// How many take tiles, of `rowUnits` along M.
-Value WorkPartition::getUnits(Value rowUnits) {
+Value WorkPartition::getRowUnits() {
+  if (keepsRowUnits(frame.geometry))
+    return rowUnits.load();
+  if (!ShapedType::isDynamic(frame.geometry.m))
+    return b.i32(frame.geometry.rowUnits());
+  // Else LLVM would keep them from turn to turn.
+  return b.ceilDiv(b.readAnew(frame.m), frame.geometry.unitM());
+}
+
+/// How many take tiles.
+Value WorkPartition::getUnits() {
   if (!frame.geometry.isResident())
     return frame.units;
-  if (!ShapedType::isDynamic(frame.geometry.m))
-    rowUnits = b.i32(frame.geometry.rowUnits());
-  return b.mul(b.div(frame.units, rowUnits), rowUnits);
+  Value rows = frame.getRowUnits();
+  return b.mul(b.div(frame.units, rows), rows);
+}
+
+/// Without stream-K: the number of a turn's tile.
+Value WorkPartition::getTile(Value turn) {
+  return b.add(frame.unit, b.mul(turn, getUnits()));
+}
+
+/// Of `tiles` that are not divided.
+Value WorkPartition::countTurns(Value tiles) {
+  Value units = getUnits();
+  return b.div(b.sub(b.add(b.sub(tiles, frame.unit), units), 1), units);
+}
+
+Value WorkPartition::hasTurn(Value turn) {
+  const TileGeometry &geometry = frame.geometry;
+  if (geometry.schedule.getStreamK() || geometry.isResident())
+    return b.less(turn, count.load());
+  return b.less(getTile(turn), b.mul(getRowUnits(), geometry.columnUnits()));
+}
+
+SmallVector<Value> WorkPartition::forEachTurn(
+    Value first, int64_t step, ValueRange initial,
+    llvm::function_ref<SmallVector<Value>(Value turn, ValueRange)> body) {
+  SmallVector<Value> state{first};
+  llvm::append_range(state, initial);
+  SmallVector<Type> types(ValueRange(state).getTypes());
+  SmallVector<Location> locations(types.size(), b.getLoc());
+  auto loop = scf::WhileOp::create(b, types, state);
+  OpBuilder::InsertionGuard guard(b);
+  ValueRange before =
+      b.createBlock(&loop.getBefore(), {}, types, locations)->getArguments();
+  scf::ConditionOp::create(b, hasTurn(before[0]), before);
+  ValueRange after =
+      b.createBlock(&loop.getAfter(), {}, types, locations)->getArguments();
+  SmallVector<Value> next = body(after[0], after.drop_front());
+  next.insert(next.begin(), b.add(after[0], step));
+  scf::YieldOp::create(b, next);
+  return SmallVector<Value>(loop.getResults().drop_front());
 }
 
 /// How many tiles are streamed: the last, incomplete wave and one before it, if
@@ -112,11 +162,7 @@ WorkItem WorkPartition::getItem(Value turn) {
   WorkItem item;
   item.kBegin = b.i32(0);
   item.kCount = b.i32(frame.geometry.kTiles());
-  // A volatile load stays even where nothing uses it.
-  const TileGeometry &geometry = frame.geometry;
-  bool needsRows = geometry.isResident() && ShapedType::isDynamic(geometry.m);
-  Value units = getUnits(needsRows ? rowUnits.load() : Value());
-  setOrigin(b.add(frame.unit, b.mul(turn, units)), item);
+  setOrigin(getTile(turn), item);
   return item;
 }
 
@@ -140,23 +186,49 @@ WorkItem WorkPartition::getPiece(Value turn) {
   return item;
 }
 
+/// Quotient and remainder of a tile's number in its group, which begins at
+/// `firstRow`, by the group's rows: `raster`, or what is left of M. Where M is
+/// known divisions of wgmma kernels are by constants: others are calls.
+std::pair<Value, Value>
+WorkPartition::divideGroup(Value inGroup, Value firstRow, int64_t raster) {
+  const TileGeometry &geometry = frame.geometry;
+  Value rows, quotient;
+  if (ShapedType::isDynamic(geometry.m) || keepsRowUnits(geometry)) {
+    rows = b.min(b.sub(getRowUnits(), firstRow), b.i32(raster));
+    quotient = b.div(inGroup, rows);
+  } else if (int64_t left = geometry.rowUnits() % raster) {
+    Value isLast = b.equal(firstRow, geometry.rowUnits() - left);
+    rows = b.select(isLast, b.i32(left), b.i32(raster));
+    quotient = b.select(isLast, b.div(inGroup, left), b.div(inGroup, raster));
+  } else {
+    rows = b.i32(raster);
+    quotient = b.div(inGroup, raster);
+  }
+  return {quotient, b.sub(inGroup, b.mul(quotient, rows))};
+}
+
 /// The place of a tile's number in [M, N]: groups of `raster` row tiles, row by
 /// row within a column, so that blocks at work together share rows of x and w.
 void WorkPartition::setOrigin(Value tile, WorkItem &item) {
   const TileGeometry &geometry = frame.geometry;
-  Value firstRow = b.i32(0), inGroup = tile, rows;
-  if (geometry.isResident() && ShapedType::isDynamic(geometry.m)) {
-    rows = rowUnits.load();
+  Value firstRow = b.i32(0), column, row;
+  if (isDynamicResident(geometry)) { // one group
+    Value rows = getRowUnits();
+    column = b.div(tile, rows);
+    row = b.rem(tile, rows);
   } else {
-    int64_t raster = geometry.isResident() ? geometry.rowUnits()
-                                           : geometry.schedule.getRaster();
+    int64_t raster = geometry.schedule.getRaster();
+    if (geometry.isResident())
+      raster = geometry.rowUnits();
+    else if (geometry.isWgmma() && !ShapedType::isDynamic(geometry.m))
+      raster = std::min(raster, geometry.rowUnits());
     int64_t perGroup = geometry.columnUnits() * raster;
     firstRow = b.mul(b.div(tile, perGroup), raster);
-    inGroup = b.rem(tile, perGroup);
-    rows = b.min(b.sub(rowUnits.load(), firstRow), b.i32(raster));
+    std::tie(column, row) =
+        divideGroup(b.rem(tile, perGroup), firstRow, raster);
   }
-  item.row = b.mul(b.add(firstRow, b.rem(inGroup, rows)), geometry.unitM());
-  item.column = b.mul(b.div(inGroup, rows), geometry.unitN());
+  item.row = b.mul(b.add(firstRow, row), geometry.unitM());
+  item.column = b.mul(column, geometry.unitN());
   // A block's own tile of its cluster's.
   item.row = b.add(item.row,
                    b.mul(b.rem(frame.rank, geometry.clusterM), geometry.tileM));

@@ -44,25 +44,39 @@ class WorkPartition {
 public:
   explicit WorkPartition(TiledFrame &frame);
 
-  /// How many turns the block has, i32.
+  /// Whether the block has a turn number `turn`, i1.
+  Value hasTurn(Value turn);
+  /// How many it has, i32: with stream-K, or reduction = resident.
   Value getCount() { return count.load(); }
   /// What the block does in turn number `turn`.
   WorkItem getItem(Value turn);
+  /// Emits a loop over turns `first`, `first + step` and so on. Gives what
+  /// `body` returns in the last, and is given in the next, of types of
+  /// `initial`.
+  SmallVector<Value> forEachTurn(
+      Value first, int64_t step, ValueRange initial,
+      llvm::function_ref<SmallVector<Value>(Value turn, ValueRange)> body);
   /// The K tiles in the range of `unit`.
   Value getRangeLength(Value unit);
 
 private:
-  Value getUnits(Value rowUnits);
+  Value getRowUnits();
+  Value getUnits();
+  Value getTile(Value turn);
+  Value countTurns(Value tiles);
   Value chooseStreamed(Value tiles);
   Value chooseBlocks(Value numStreamed);
   Value divideStream(Value numStreamed,
                      SmallVectorImpl<std::pair<KeptScalar *, Value>> &kept);
   WorkItem getPiece(Value turn);
+  std::pair<Value, Value> divideGroup(Value inGroup, Value firstRow,
+                                      int64_t raster);
   void setOrigin(Value tile, WorkItem &item);
 
   TiledFrame &frame;
   KernelBuilder &b;
-  KeptScalar rowUnits, count;
+  KeptScalar rowUnits; ///< of a kernel whose loops have few registers
+  KeptScalar count;
   // With stream-K: how many tiles are streamed, and K tiles in a block's range
   // (quotient and remainder); this block's range, and the tiles it has a part
   // of.
