@@ -115,7 +115,9 @@ def test_a_part_of_a_tile_is_deferred_where_a_next_one_hides_it():
     assert all(c.swapped and c.accumulators <= 128 and not c.ping_pong and not c.stream_k for c in deferred)
     assert all("defer = true" in c.text("bf16") and c.name.endswith("-d") for c in deferred)
     assert not any(c.defer for c in candidates(problem(4096, 4096, 1024)))  # 16 stages hide little
-    assert not any(c.defer for c in candidates(problem(1024, 8192, 4096)) if c.tile == (256, 128))  # two tiles a block
+    # Two tiles a block, and one.
+    assert any(c.defer for c in candidates(problem(1024, 8192, 4096)) if c.tile == (256, 128))
+    assert not any(c.defer for c in candidates(problem(1024, 4096, 4096)) if c.tile == (256, 128))
     assert not any(c.defer for c in candidates(problem(4096, 4096, 4096, dtype="fp32")))
 
 
@@ -193,8 +195,8 @@ def test_weight_of_an_epilogue():
 
 
 def test_ties_go_to_the_earlier():
-    assert choose({"a": 1.009, "b": 1.0, "c": 1.002}) == "a"
-    assert choose({"a": 1.011, "b": 1.009, "c": 1.0}) == "b"
+    assert choose({"a": 1.004, "b": 1.0, "c": 1.002}) == "a"
+    assert choose({"a": 1.006, "b": 1.004, "c": 1.0}) == "b"
     assert choose({}) is None
 
 
@@ -206,7 +208,7 @@ def test_near_the_least():
 def test_two_tunings_agree():
     """Noise of less than a tie changes nothing."""
     first = {"a": 1.0, "b": 1.003, "c": 1.05}
-    second = {"a": 1.004, "b": 0.999, "c": 1.04}
+    second = {"a": 1.003, "b": 0.999, "c": 1.04}
     assert choose(first) == choose(second) == "a"
     many = {f"c{i}": 1.0 + 0.004 * (i % 2) for i in range(10)}
     others = {f"c{i}": 1.004 - 0.004 * (i % 2) for i in range(10)}

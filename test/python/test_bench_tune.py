@@ -78,7 +78,7 @@ def test_quick_passes_then_the_best_in_all_ways(on_cpu, monkeypatch):
 
 
 def test_the_earlier_of_equals_is_chosen(on_cpu):
-    result = measured(planned(), Times([1.0] * 6, [1.0] * 5, [1.0, 1.0, 1.009, 1.0, 1.0, 1.0]))
+    result = measured(planned(), Times([1.0] * 6, [1.0] * 5, [1.0, 1.0, 1.0049, 1.0, 1.0, 1.0]))
     assert result["chosen"] == result["contenders"][2]["name"]
 
 

@@ -30,10 +30,12 @@ COMMON = (256, 192, 128, 96, 64)  # extents of tiles
 MAX_WAVES = 8  # that tiles are made to fill
 SPLIT_ELEMENTS, LEAST_SPLIT_K = 32, 64  # of f32 in a stage, and with which a sum hides what the halves lack
 CLUSTERS = ((2, 1), (1, 2), (1, 1))
-# With a part of each tile deferred: accumulators of a thread at most, stages of K and tiles of a block at least (with
-# two it was no faster), and what is not deferred.
-DEFERRED_ACCUMULATORS, DEFERRED_STEPS, DEFERRED_TILES, DEFERRED_FACTOR = 128, 32, 3, 0.5
-FEW_ROWS = 256  # of M, up to which tiles with operands swapped have all rows or half: few that are not there
+# With a part of each tile deferred: accumulators of a thread at most, stages of K and tiles of a block at least, and
+# what is not deferred.
+DEFERRED_ACCUMULATORS, DEFERRED_STEPS, DEFERRED_TILES, DEFERRED_FACTOR = 128, 32, 2, 0.5
+# Of M, up to which tiles with operands swapped have all rows or half, few that are not there; and up to which blocks
+# wait for w, which those share through L2 whose tiles lie one above the other.
+FEW_ROWS = 256
 
 # For the order alone: products a clock of a multiprocessor in 16 bits, bytes that L2 and memory give it a
 # clock, clocks of a light epilogue for each row of 128 accumulators' columns, and of a tile's start.
@@ -272,7 +274,7 @@ def estimate(candidate: Candidate, problem: Problem) -> float:
     products *= 1 + SHARED_SHARE * (_shared_traffic(candidate) - 1)
     products *= SWAPPED_FACTOR if candidate.swapped and not split else 1.0
     copies = (m / cluster_n + n / cluster_m) * ROW_BYTES / L2_BYTES
-    weight = n / cluster_m * ROW_BYTES / MEMORY_BYTES if problem.m <= m * cluster_m else 0.0
+    weight = n * ROW_BYTES / MEMORY_BYTES / math.ceil(problem.m / m) if problem.m <= FEW_ROWS else 0.0
     main = steps * (max(products, copies, weight) + COPY_SHARE * min(products, copies))
     finish = m * n * EPILOGUE_CLOCKS * (HEAVY_FACTOR if is_heavy(problem) else 1.0)
     finish *= DEFERRED_FACTOR if candidate.defer else 1.0

@@ -10,6 +10,7 @@ no host time is in a figure.
 
 from __future__ import annotations
 
+import random
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -124,13 +125,15 @@ def time_in_turn(
 ) -> dict[str, dict[str, list[float]]]:
     """Return each contender's samples of each method in milliseconds a call, one a round, taken in turn.
 
-    `attempt` does what may fail and tells whether it did not; a contender that fails gets no more turns.
+    `attempt` does what may fail and tells whether it did not; a contender that fails gets no more turns. The order
+    differs from round to round, always the same way: what L2 keeps is what the contender before left there.
     """
+    order = random.Random(0)
     samples: dict[str, dict[str, list[float]]] = {name: {method: [] for method in methods} for name in steps}
     left = {name: step for name, step in steps.items() if attempt(name, lambda step=step: bench.capture(step))}
 
     def play(turn: Callable[[Step, dict[str, list[float]]], None]) -> None:
-        for name, step in list(left.items()):
+        for name, step in order.sample(list(left.items()), len(left)):
             if not attempt(name, lambda name=name, step=step: turn(step, samples[name])):
                 del left[name]
 
@@ -152,8 +155,11 @@ def time_in_turn(
 
 
 def sustained_rounds(rounds: int) -> int:
-    """Return how often each contender is timed under load, which takes longest: a tenth, but three if it can be."""
-    return max(min(rounds, 3), rounds // 10)
+    """Return how often each contender is timed under load: half as often, as it takes longest, but three if it can be.
+
+    The card changes its clock in steps then, so a few samples tell less than those from idle.
+    """
+    return max(min(rounds, 3), rounds // 2)
 
 
 def summary(samples: Iterable[float]) -> dict[str, float]:
