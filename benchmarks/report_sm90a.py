@@ -21,6 +21,7 @@ from report_tiled import (
     LONG,
     SHORT,
     TIMINGS,
+    age,
     bound_by_w,
     burst,
     complaints,
@@ -159,7 +160,8 @@ def section(reports: dict[str, dict], folder: Path) -> list[str]:
         f"PyTorch {facts['torch']}, {facts['date'][:10]}, copy rate {rate / 1e12:.2f} TB/s. Every layer is forced to "
         "strategy `tiled`, whose kernels use TMA and `wgmma` here. How times are taken and results checked: "
         "[Benchmarking.md](Benchmarking.md#how-times-are-taken). Ratios are of medians, over cuBLAS's product without "
-        "an epilogue; below 1 is faster. What is asked for is asked of the worst of the three ways of timing.",
+        "an epilogue; below 1 is faster. What is asked for is asked of the worst of the three ways of timing."
+        + age(facts),
         "",
         *draw_charts(report, folder / "sm90a", "Tiled kernels for sm_90a"),
         *time_table(report),

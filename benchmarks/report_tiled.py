@@ -22,6 +22,8 @@ SHORT, LONG = "bias", "bias_gelu_residual_clamp"
 TRITON_MODEL = "bias_mul2_leaky_relu"
 # Reading w is what a product waits for if cuBLAS reads it at more than this part of the copy rate.
 BOUND_BY_W = 0.5
+# When kernels of wgmma last changed such that their times may have.
+WGMMA_CHANGED = "2026-11-25"
 ELEMENT_BYTES = {"tf32": 4, "fp32": 4, "bf16": 2, "f16": 2}
 
 
@@ -29,6 +31,16 @@ def read_tiled(folder: Path) -> dict[str, dict]:
     """Return the reports that are there, by file name."""
     names = ("sm80", "sm80_ragged", "triton_mma")
     return {n: json.loads((folder / f"{n}.json").read_text()) for n in names if (folder / f"{n}.json").exists()}
+
+
+def age(facts: dict) -> str:
+    """Say so where a report's kernels of wgmma are not today's; facts: its environment."""
+    if facts["date"] >= WGMMA_CHANGED:
+        return ""
+    return (
+        f" Measured before the kernels of {WGMMA_CHANGED} ([what changed]"
+        "(Rationale.md#turns-of-wgmma-kernels-2026-11-24))."
+    )
 
 
 def extents(case: dict) -> str:
