@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels of wgmma with swapped operands, run by the emulator of PTX on few rows, ragged ones and large tiles."""
 
+import math
 import shutil
 
 import numpy as np
@@ -129,6 +130,70 @@ def test_epilogue(name, tmp_path):
     assert (np.abs(to_numbers(device.get(y), "bf16") - expected) <= bound + 2.0**-8 * np.abs(expected)).all()
     other = np.where(expected > 0, expected, SLOPE * expected) + r - to_numbers(q, "f16")
     assert (np.abs(device.get(z) - other) <= bound + 2.0**-20 * (np.abs(r) + np.abs(expected) + 1)).all()
+
+
+# Of deferred layers whose tiles have more subtiles before the held ones than there are buffers: the type of the
+# residual, if there is one, and those of the results.
+DEFERRED = {
+    "bf16": ("", ["bf16"]),
+    "f32": ("", ["f32"]),
+    "two": ("", ["bf16", "f32"]),
+    "two_of_16_bits": ("", ["bf16", "f16"]),
+    "residual_bf16": ("bf16", ["bf16"]),
+    "residual_f32": ("f32", ["f32"]),
+    "residual_f32_to_bf16": ("f32", ["bf16"]),
+    "residual_and_two": ("bf16", ["bf16", "f16"]),
+}
+
+
+def deferred_layer(n, k, residual, results):
+    """Return gelu(x w^T + b) and that plus r, the last result; tiles are those of large layers."""
+    x, w, b = f"memref<?x{k}xbf16>", f"memref<{n}x{k}xbf16>", f"memref<{n}xf32>"
+    f32, outs = f"tensor<?x{n}xf32>", [f"memref<?x{n}x{element}>" for element in results]
+    types = [out.replace("memref", "tensor") for out in outs]
+    schedule = wgmma("256x128", 64, "1x8", CLUSTERS[1] + DEFER).replace("stages = 3", "stages = 4")
+    r = f", %r: memref<?x{n}x{residual}>" if residual else ""
+    operand = f", %res = %r: memref<?x{n}x{residual}>" if residual else ""
+    lines = [f"%0 = tenon.add %acc, %bias : {f32}, tensor<{n}xf32>", f"%1 = tenon.gelu %0 : {f32}"]
+    if residual:
+        lines.append(f"%2 = tenon.add %1, %res : {f32}, tensor<?x{n}x{residual}>")
+    values = ["%1"] * (len(results) - 1) + ["%2" if residual else "%1"]
+    for i, (element, kind) in enumerate(zip(results, types, strict=True)):
+        if element != "f32":
+            lines.append(f"%y{i} = tenon.cast {values[i]} : {f32} -> {kind}")
+            values[i] = f"%y{i}"
+    body = "\n    ".join(lines)
+    named = ", ".join(f"%o{i}: {out}" for i, out in enumerate(outs))
+    return f"""
+func.func @layer(%x: {x}, %w: {w}, %b: {b}{r}, {named}) {{
+  tenon.tiled_linear %x, %w : {x}, {w}
+      epilogue(%acc: {f32}, %bias = %b: {b}{operand}) outs({named}) schedule<{schedule}> {{
+    {body}
+    tenon.yield {", ".join(values)} : {", ".join(types)}
+  }}
+  return
+}}"""
+
+
+@pytest.mark.parametrize("name", DEFERRED)
+def test_deferred_epilogue(name, tmp_path):
+    """A step waits for no buffer that is given back only when the step itself has released another."""
+    residual, results = DEFERRED[name]
+    m, n, k = 530, 264, 64 * 24
+    model = Model(deferred_layer(n, k, residual, results), "sm_90a", tmp_path, resident=4)
+    x, w, b = to_bits(random(m, k), "bf16"), to_bits(random(n, k, seed=4), "bf16"), random(1, n, seed=5)[0]
+    r = [to_bits(random(m, n, seed=7), residual)] if residual else []
+    outs = [model.device.empty((m, n), ELEMENTS[element]) for element in results]
+    model.run("layer", x, w, b, *r, *outs)
+    assert model.launched == ["layer_tiled"]
+    x, w = to_numbers(x, "bf16"), to_numbers(w, "bf16")
+    v = x @ w.T + b
+    expected = v * 0.5 * (1 + np.vectorize(math.erf)(v / math.sqrt(2)))
+    bound = 1.2 * 2.0**-18 * (np.abs(x) @ np.abs(w).T + np.abs(b)) + 2.0**-20 * (np.abs(v) + 1)
+    for i, (out, element) in enumerate(zip(outs, results, strict=True)):
+        value = expected + (to_numbers(r[0], residual) if r and i == len(outs) - 1 else 0)
+        rounding = {"f32": 2.0**-22, "f16": 2.0**-11, "bf16": 2.0**-8}[element]
+        assert (np.abs(to_numbers(model.device.get(out), element) - value) <= bound + rounding * np.abs(value)).all()
 
 
 BATCH_NORM = """

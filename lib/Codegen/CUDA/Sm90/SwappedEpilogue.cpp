@@ -247,7 +247,9 @@ SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
                                          ValueRange accumulators) {
   // Nobody waits for these copies now, and a release of each would take as long
   // as all that a bias needs.
-  emitSubtiles(item, getFirstHeld(), copies->subtiles.numBuffers, accumulators);
+  int64_t count = getFirstHeld();
+  emitSubtiles(item, count, copies->subtiles.getMostTogether(count),
+               accumulators);
   forgetColumns();
   SmallVector<Value> held;
   Value one = getOpaqueOne(frame);
