@@ -6,8 +6,8 @@
 
 A descriptor is a pair of uniform registers (PTX ISA, "Matrix descriptor"). The second is the same for all operands of
 Tenon's kernels; ptxas has been seen to leave it undefined. What each such register may hold is followed along all
-paths from the kernel's start. What comes from a vector register is taken to be right. What is reported has to be read in
-SASS: two registers that are swapped by exclusive ors, which ptxas did in one kernel of 900, are taken to be wrong.
+paths from the kernel's start. What comes from a vector register is taken to be right. What is reported has to be read
+in SASS: two registers that are swapped by exclusive ors, which ptxas did in one kernel of 900, are taken to be wrong.
 """
 
 from __future__ import annotations

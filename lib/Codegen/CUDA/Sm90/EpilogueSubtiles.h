@@ -94,8 +94,8 @@ struct EpilogueSubtiles {
     return areShared ? 0 : std::max<int64_t>(1, numBuffers - 2);
   }
   /// How many of a tile's first `count` subtiles can be released together: a
-  /// buffer is given back when as many as are pending have been stored after it,
-  /// so that none of these may wait for one that comes with it.
+  /// buffer is given back when as many as are pending have been stored after
+  /// it, so that none of these may wait for one that comes with it.
   int64_t getMostTogether(int64_t count) const {
     return count <= numBuffers ? count : numBuffers - getPendingStores();
   }
