@@ -2,6 +2,7 @@
 """Kernels of wgmma with swapped operands, run by the emulator of PTX on few rows, ragged ones and large tiles."""
 
 import math
+import re
 import shutil
 
 import numpy as np
@@ -134,6 +135,7 @@ def test_epilogue(name, tmp_path):
 
 # Of deferred layers whose tiles have more subtiles before the held ones than there are buffers: the type of the
 # residual, if there is one, and those of the results.
+DEFERRED_SCHEDULE = wgmma("256x128", 64, "1x8", CLUSTERS[1] + DEFER).replace("stages = 3", "stages = 4")
 DEFERRED = {
     "bf16": ("", ["bf16"]),
     "f32": ("", ["f32"]),
@@ -151,7 +153,6 @@ def deferred_layer(n, k, residual, results):
     x, w, b = f"memref<?x{k}xbf16>", f"memref<{n}x{k}xbf16>", f"memref<{n}xf32>"
     f32, outs = f"tensor<?x{n}xf32>", [f"memref<?x{n}x{element}>" for element in results]
     types = [out.replace("memref", "tensor") for out in outs]
-    schedule = wgmma("256x128", 64, "1x8", CLUSTERS[1] + DEFER).replace("stages = 3", "stages = 4")
     r = f", %r: memref<?x{n}x{residual}>" if residual else ""
     operand = f", %res = %r: memref<?x{n}x{residual}>" if residual else ""
     lines = [f"%0 = tenon.add %acc, %bias : {f32}, tensor<{n}xf32>", f"%1 = tenon.gelu %0 : {f32}"]
@@ -167,12 +168,16 @@ def deferred_layer(n, k, residual, results):
     return f"""
 func.func @layer(%x: {x}, %w: {w}, %b: {b}{r}, {named}) {{
   tenon.tiled_linear %x, %w : {x}, {w}
-      epilogue(%acc: {f32}, %bias = %b: {b}{operand}) outs({named}) schedule<{schedule}> {{
+      epilogue(%acc: {f32}, %bias = %b: {b}{operand}) outs({named}) schedule<{DEFERRED_SCHEDULE}> {{
     {body}
     tenon.yield {", ".join(values)} : {", ".join(types)}
   }}
   return
 }}"""
+
+
+def gelu(v):
+    return v * 0.5 * (1 + np.vectorize(math.erf)(v / math.sqrt(2)))
 
 
 @pytest.mark.parametrize("name", DEFERRED)
@@ -188,12 +193,85 @@ def test_deferred_epilogue(name, tmp_path):
     assert model.launched == ["layer_tiled"]
     x, w = to_numbers(x, "bf16"), to_numbers(w, "bf16")
     v = x @ w.T + b
-    expected = v * 0.5 * (1 + np.vectorize(math.erf)(v / math.sqrt(2)))
+    expected = gelu(v)
     bound = 1.2 * 2.0**-18 * (np.abs(x) @ np.abs(w).T + np.abs(b)) + 2.0**-20 * (np.abs(v) + 1)
     for i, (out, element) in enumerate(zip(outs, results, strict=True)):
         value = expected + (to_numbers(r[0], residual) if r and i == len(outs) - 1 else 0)
         rounding = {"f32": 2.0**-22, "f16": 2.0**-11, "bf16": 2.0**-8}[element]
         assert (np.abs(to_numbers(model.device.get(out), element) - value) <= bound + rounding * np.abs(value)).all()
+
+
+# Of layers whose whole tiles are held, rounded: the type of x, the ops, and the types of the results, the first of
+# which is %y and the second %z. %bias, %row and %res have one value a column, a row and an element.
+ROUNDED = {
+    "gelu": ("bf16", ["%y = tenon.gelu %acc"], ["bf16"]),
+    "bias": ("bf16", ["%0 = tenon.add %acc, %bias", "%y = tenon.gelu %0"], ["bf16"]),
+    "f16": ("f16", ["%0 = tenon.add %acc, %bias", "%y = tenon.gelu %0"], ["f16"]),
+    "residual": ("bf16", ["%0 = tenon.add %acc, %bias", "%1 = tenon.gelu %0", "%y = tenon.add %1, %res"], ["bf16"]),
+    "residual_first": ("bf16", ["%0 = tenon.add %acc, %res", "%y = tenon.gelu %0"], ["bf16"]),
+    "row_first": ("f16", ["%0 = tenon.mul %acc, %row", "%y = tenon.add %0, %res"], ["f16"]),
+    "used_twice": ("bf16", ["%0 = tenon.gelu %acc", "%y = tenon.add %0, %acc"], ["bf16"]),
+    "both_stored": ("bf16", ["%y = tenon.add %acc, %bias", "%z = tenon.gelu %y"], ["bf16", "bf16"]),
+}
+
+
+def rounded_layer(n, k, of_x, ops, count):
+    """Return a layer of `ops`, each on the results of those before it."""
+    x, w = f"memref<?x{k}x{of_x}>", f"memref<{n}x{k}x{of_x}>"
+    shapes = {"%bias": f"{n}", "%row": "?x1", "%res": f"?x{n}"}
+    used = [name for name in shapes if any(name in op for op in ops)]
+    typed = lambda name: f"tensor<{shapes.get(name, f'?x{n}')}x{of_x}>"  # noqa: E731
+    lines = []
+    for op in ops:
+        operands = re.findall(r"%\w+", op)[1:]
+        types = ", ".join(map(typed, operands))
+        lines.append(f"{op} : {types}")
+    named = ", ".join(f"%o{i}: memref<?x{n}x{of_x}>" for i in range(count))
+    arguments = "".join(f", {name}_m: memref<{shapes[name]}x{of_x}>" for name in used)
+    epilogue = "".join(f", {name} = {name}_m: memref<{shapes[name]}x{of_x}>" for name in used)
+    body, results = "\n    ".join(lines), ["%y", "%z"][:count]
+    return (
+        f"""
+func.func @layer(%x: {x}, %w: {w}{arguments}, {named}) {{
+  tenon.tiled_linear %x, %w : {x}, {w}
+      epilogue(%acc: {typed("%acc")}{epilogue}) outs({named}) schedule<{DEFERRED_SCHEDULE}> {{
+    {body}
+    tenon.yield {", ".join(results)} : {", ".join(map(typed, results))}
+  }}
+  return
+}}""",
+        used,
+    )
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_whole_tiles_are_deferred(name, tmp_path):
+    """The product is rounded, and all that follows computed of that in f32."""
+    of_x, ops, results = ROUNDED[name]
+    m, n, k = 530, 264, 64 * 24
+    layer, used = rounded_layer(n, k, of_x, ops, len(results))
+    model = Model(layer, "sm_90a", tmp_path, resident=4)
+    shapes = {"%bias": (1, n), "%row": (m, 1), "%res": (m, n)}
+    values = {name: to_bits(random(*shapes[name], seed=5 + i), of_x) for i, name in enumerate(used)}
+    x, w = to_bits(random(m, k), of_x), to_bits(random(n, k, seed=4), of_x)
+    outs = [model.device.empty((m, n), ELEMENTS[of_x]) for _ in results]
+    shaped = [value[0] if name == "%bias" else value for name, value in values.items()]
+    model.run("layer", x, w, *shaped, *outs)
+    assert model.launched == ["layer_tiled"]
+    x, w = to_numbers(x, of_x), to_numbers(w, of_x)
+    product = to_numbers(to_bits(x @ w.T, of_x), of_x)
+    known = {name: to_numbers(value, of_x) for name, value in values.items()} | {"%acc": product}
+    for op in ops:
+        result, kind, *operands = re.findall(r"%\w+|(?<=tenon\.)\w+", op)
+        apply = {"add": np.add, "mul": np.multiply, "gelu": gelu}[kind]
+        known[result] = apply(*(known[operand] for operand in operands))
+    unit = {"f16": 2.0**-11, "bf16": 2.0**-8}[of_x]
+    for out, result in zip(outs, ("%y", "%z"), strict=False):
+        value, got = known[result], to_numbers(model.device.get(out), of_x)
+        # Where the sums of f32 and of float64 are rounded apart, the product differs by a unit of its last place.
+        bound = unit * (np.abs(value) + 2.4 * np.abs(product)) + 2.0**-14 * (np.abs(x) @ np.abs(w).T)
+        assert (np.abs(got - value) <= bound).all()
+        assert (got == to_numbers(to_bits(value, of_x), of_x)).mean() > 0.9
 
 
 BATCH_NORM = """

@@ -300,16 +300,18 @@
 // CHECK-NEXT: arith.muli
 // CHECK-NEXT: arith.addi %{{.*}}, %c230232_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{math.exp2|wgmma|mbarrier}}
+// CHECK-NOT: {{math.exp2|wgmma.commit|mbarrier}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: mbarrier.arrive.shared::cta
+// CHECK: mbarrier.arrive.shared::cluster
 // After the last one nothing of the tile before needs the buffers, and the operands of this one are asked for.
+// CHECK-NOT: {{math.exp2|wgmma|mbarrier}}
 // CHECK: %[[COUNTED:.*]] = llvm.load %[[FINISHED]] : !llvm.ptr -> i32
 // CHECK-NEXT: %[[MORE:.*]] = arith.xori %[[COUNTED]], %c1_i32
 // CHECK-NEXT: llvm.store %[[MORE]], %[[FINISHED]] : i32, !llvm.ptr{{$}}
 // CHECK-NOT: {{wgmma|mbarrier}}
 // CHECK: arith.addi %{{.*}}, %c230272_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{wgmma.commit|mbarrier}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
 // The stage that is left hides nothing.
 // CHECK-NOT: {{matrix|shared::cta}}
 // CHECK: nvvm.wgmma.commit.group
@@ -508,7 +510,10 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NEXT: fence.proxy.async.shared::cta
 // CHECK-NEXT: arith.addi %{{.*}}, %c230232_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{stmatrix|wgmma|mbarrier}}
+// CHECK-NOT: {{stmatrix|wgmma.commit|mbarrier}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{stmatrix|wgmma|mbarrier.arrive.shared::cta}}
 // CHECK: %[[COUNTED:.*]] = llvm.load volatile %[[FINISHED:.*]] {alignment
 // CHECK-NEXT: %[[MORE:.*]] = arith.xori %[[COUNTED]], %c1_i32
 // CHECK-NEXT: nvvm.bar.warp.sync
@@ -516,7 +521,6 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NEXT: llvm.store volatile %[[MORE]], %[[FINISHED]] {{.*}}
 // CHECK-NEXT: }
 // CHECK-NEXT: nvvm.bar.warp.sync
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
 // CHECK-NOT: stmatrix
 // CHECK: scf.yield %{{.*}} : i32, !llvm.struct
 // CHECK-COUNT-8: nvvm.stmatrix
@@ -737,10 +741,11 @@ func.func @blocks(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memr
 // CHECK-NEXT: fence.proxy.async.shared::cta
 // CHECK-NEXT: arith.addi %{{.*}}, %c131912_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{mbarrier|wgmma}}
+// CHECK-NOT: {{mbarrier|wgmma.commit}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: {{mbarrier.arrive.shared::cta|wgmma}}
 // CHECK: arith.addi %{{.*}}, %c131952_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
 // CHECK-NOT: {{wgmma|matrix|shared::cta}}
 // CHECK: scf.yield
 // CHECK-NEXT: }

@@ -29,23 +29,16 @@ bool Consumer::alternates(const TileGeometry &geometry) {
   return promotes(geometry) && geometry.threads() == 2 * kWarpgroupThreads;
 }
 
-/// What a stage hands to the next.
-struct Consumer::State {
-  RingPosition next;
-  Value pending; ///< the stage in flight
-  SmallVector<Value> blocks;
+SmallVector<Value> Consumer::State::pack() const {
+  SmallVector<Value> values{next.stage, next.parity, pending};
+  llvm::append_range(values, blocks);
+  return values;
+}
 
-  SmallVector<Value> pack() const {
-    SmallVector<Value> values{next.stage, next.parity, pending};
-    llvm::append_range(values, blocks);
-    return values;
-  }
-  static State unpack(ValueRange values) {
-    return {{values[0], values[1]},
-            values[2],
-            llvm::to_vector(values.drop_front(3))};
-  }
-};
+Consumer::State Consumer::State::unpack(ValueRange values) {
+  return {
+      {values[0], values[1]}, values[2], llvm::to_vector(values.drop_front(3))};
+}
 
 /// The first stage: its products need no zeros to add to.
 Consumer::State Consumer::begin(const RingPosition &first) {
@@ -55,7 +48,11 @@ Consumer::State Consumer::begin(const RingPosition &first) {
   return {ring.getNext(first), first.stage, blocks};
 }
 
-/// `beside` emits what happens while the next stage's products are computed.
+Consumer::State Consumer::begin(Value passed) {
+  assert(!promotes(frame.geometry) && "promoted products are run as a whole");
+  return begin(ring.getPosition(passed));
+}
+
 Consumer::State Consumer::advance(State state,
                                   llvm::function_ref<void()> beside) {
   ring.waitFull(state.next);
@@ -67,7 +64,6 @@ Consumer::State Consumer::advance(State state,
   return {ring.getNext(state.next), state.next.stage, state.blocks};
 }
 
-/// Stages `first` to `count`.
 Consumer::State Consumer::advanceAll(const State &state, Value first,
                                      Value count) {
   auto loop = scf::ForOp::create(b, first, count, b.i32(1), state.pack());
@@ -86,7 +82,6 @@ Consumer::State Consumer::start(const RingPosition &first, Value count,
   return advanceAll(begun, b.i32(1), count);
 }
 
-/// The accumulators, when all products that were started are done.
 SmallVector<Value> Consumer::complete(const State &end) {
   SmallVector<Value> blocks = product.wait(end.blocks, /*pending=*/0);
   ring.release(end.pending);
@@ -131,23 +126,4 @@ SmallVector<Value> Consumer::run(const WorkItem &item, Value passed,
   State end = start(first, item.kCount, afterFirst);
   beforeEnd();
   return complete(end);
-}
-
-SmallVector<Value> Consumer::start(const WorkItem &item, Value passed,
-                                   llvm::function_ref<void()> afterFirst,
-                                   const Beside &beside) {
-  assert(!promotes(frame.geometry) && "nothing may happen beside promotion");
-  State state = begin(ring.getPosition(passed));
-  afterFirst();
-  if (beside.isLate)
-    state = advanceAll(state, b.i32(1), b.sub(item.kCount, beside.steps));
-  for (int64_t step = 0; step != beside.steps; ++step)
-    state = advance(state, [&] { beside.emit(step); });
-  if (!beside.isLate)
-    state = advanceAll(state, b.i32(1 + beside.steps), item.kCount);
-  return state.pack();
-}
-
-SmallVector<Value> Consumer::finish(ValueRange started) {
-  return complete(State::unpack(started));
 }

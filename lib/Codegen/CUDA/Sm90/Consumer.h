@@ -43,30 +43,34 @@ public:
                          llvm::function_ref<void()> afterFirst,
                          llvm::function_ref<void()> beforeEnd);
 
-  // The same in two parts, where nothing is promoted.
-  /// What happens beside products of a turn: `emit(i)` while those of a stage
-  /// are computed, of `steps` stages after the first, or with `isLate` of the
-  /// last. K has more.
-  struct Beside {
-    int64_t steps = 0;
-    bool isLate = false;
-    llvm::function_ref<void(int64_t)> emit;
+  // The parts of that, where nothing is promoted.
+  /// What a stage hands to the next.
+  struct State {
+    RingPosition next;
+    Value pending; ///< the stage in flight
+    SmallVector<Value> blocks;
+
+    SmallVector<Value> pack() const;
+    static State unpack(ValueRange values);
   };
-  /// Starts all products. Gives what `finish` waits for.
-  SmallVector<Value> start(const WorkItem &item, Value passed,
-                           llvm::function_ref<void()> afterFirst,
-                           const Beside &beside);
-  /// The accumulators.
-  SmallVector<Value> finish(ValueRange started);
+  /// Starts the products of a turn's first stage, the `passed`-th.
+  State begin(Value passed);
+  /// Starts those of the next. `beside` emits what happens while they are
+  /// computed.
+  State advance(State state, llvm::function_ref<void()> beside = [] {});
+  /// Waits for the stage that `advance` takes next, or has just started: a
+  /// branch, without which ptxas may start a stage's first products, compute
+  /// what is beside them, and then start the others.
+  void waitForNext(const State &state) { ring.waitFull(state.next); }
+  /// Stages `first` to `count`.
+  State advanceAll(const State &state, Value first, Value count);
+  /// The accumulators, when all products that were started are done.
+  SmallVector<Value> complete(const State &end);
 
 private:
-  struct State;
   State begin(const RingPosition &first);
-  State advance(State state, llvm::function_ref<void()> beside = [] {});
-  State advanceAll(const State &state, Value first, Value count);
   State start(const RingPosition &first, Value count,
               llvm::function_ref<void()> afterFirst);
-  SmallVector<Value> complete(const State &end);
   SmallVector<Value> promote(const RingPosition &first, Value count);
 
   TiledFrame &frame;

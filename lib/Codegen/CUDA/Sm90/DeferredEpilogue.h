@@ -35,10 +35,15 @@ public:
   /// Beside the next tile's products, or after the last tile: loads what the
   /// first step needs.
   virtual void prepareHeld(const WorkItem &item) = 0;
-  /// A step of the rest, of which there are `getNumSteps`.
+  /// A step of the rest: one of the `getNumSteps` of a round, of which there
+  /// are `getNumRounds`. `round`, i32, is null if there is one. Each round
+  /// finds what it needs of what is held at the front.
   virtual void emitStep(const WorkItem &item, Value turn, int64_t step,
-                        ValueRange held) = 0;
+                        Value round, ValueRange held) = 0;
   virtual int64_t getNumSteps() = 0;
+  virtual int64_t getNumRounds() { return 1; }
+  /// After the last.
+  virtual void endHeld() = 0;
   /// Whether the last of the next tile's products hide the steps, else the
   /// first: steps that wait for other tiles had better come late.
   virtual bool isLate() = 0;

@@ -12,10 +12,18 @@
 #include "DeferredTurns.h"
 
 #include "../Tiled/TileEpilogue.h"
-#include "Consumer.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::tenon;
+
+/// Rounds in a loop's body, of a subtile each. Beside products moves between
+/// registers cost time; code that runs once costs more to load than it saves,
+/// and all is for ptxas to compile.
+static constexpr int64_t kRoundsBeside = 4, kRoundsAfter = 2;
 
 DeferredTurns::DeferredTurns(TiledFrame &frame, TiledLinearOp op,
                              WorkPartition &partition,
@@ -23,29 +31,49 @@ DeferredTurns::DeferredTurns(TiledFrame &frame, TiledLinearOp op,
     : frame(frame), b(frame.b), op(op), partition(partition),
       epilogue(epilogue), copies(copies), turn(frame, partition) {}
 
+/// The products of a stage, with a step beside them.
+SmallVector<Value> DeferredTurns::advance(Consumer &consumer, ValueRange last,
+                                          llvm::function_ref<void()> emitStep) {
+  auto state = Consumer::State::unpack(last);
+  auto emitBeside = [&] {
+    if (epilogue.getNumRounds() != 1)
+      consumer.waitForNext(state);
+    emitStep();
+  };
+  return consumer.advance(state, emitBeside).pack();
+}
+
 /// The products of the turn at hand, beside which the tile before is finished,
 /// if there is one. Until then its operands have the buffers.
 SmallVector<Value> DeferredTurns::start(ValueRange held) {
   frame.computePlace();
   WorkItem item = turn.getItem();
-  int64_t steps = held.empty() ? 0 : getNumSteps();
-  auto afterFirst = [&] {
-    emitPrefetch(frame, op, item);
-    epilogue.prefetch(item);
-    if (steps == 0)
-      copies.askForOperands(item);
-  };
-  auto emitStep = [&](int64_t step) {
-    finish(step, held);
-    if (step + 1 == steps) {
-      frame.computePlace();
-      copies.askForOperands(turn.getItem());
-    }
-  };
   // A ring that is known to begin anew with each turn costs a register.
   Value passed = b.readAnew(b.mul(turn.getNumber(), frame.geometry.kTiles()));
-  return Consumer(frame).start(item, passed, afterFirst,
-                               {steps, epilogue.isLate(), emitStep});
+  Consumer consumer(frame);
+  Consumer::State state = consumer.begin(passed);
+  emitPrefetch(frame, op, item);
+  epilogue.prefetch(item);
+  if (held.empty()) {
+    copies.askForOperands(item);
+    return consumer.advanceAll(state, b.i32(1), item.kCount).pack();
+  }
+  int64_t stages = 1 + epilogue.getNumRounds() * epilogue.getNumSteps();
+  if (epilogue.isLate())
+    state = consumer.advanceAll(state, b.i32(1), b.sub(item.kCount, stages));
+  state = consumer.advance(state, [&] { prepareHeld(); });
+  // Where M is found out at run time, more have no registers.
+  int64_t most = ShapedType::isDynamic(frame.geometry.m) ? 1 : kRoundsBeside;
+  state = Consumer::State::unpack(
+      emitRounds(held, state.pack(), most, [&](ValueRange last, auto emitStep) {
+        return advance(consumer, last, emitStep);
+      }));
+  epilogue.endHeld();
+  frame.computePlace();
+  copies.askForOperands(turn.getItem());
+  if (!epilogue.isLate())
+    state = consumer.advanceAll(state, b.i32(1 + stages), item.kCount);
+  return state.pack();
 }
 
 /// Ends the turn at hand but for what it gives, which is held, and goes to the
@@ -53,7 +81,8 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
 SmallVector<Value> DeferredTurns::hold(ValueRange started) {
   frame.computePlace();
   epilogue.prepareTile(turn.getItem());
-  SmallVector<Value> accumulators = Consumer(frame).finish(started);
+  SmallVector<Value> accumulators =
+      Consumer(frame).complete(Consumer::State::unpack(started));
   frame.computePlace();
   SmallVector<Value> held =
       epilogue.hold(turn.getItem(), turn.getNumber(), accumulators);
@@ -62,14 +91,54 @@ SmallVector<Value> DeferredTurns::hold(ValueRange started) {
   return held;
 }
 
-/// The tile before the turn at hand: what its steps need first, then these.
-void DeferredTurns::finish(int64_t step, ValueRange held) {
+/// What the steps of the tile before the turn at hand need first.
+void DeferredTurns::prepareHeld() {
   frame.computePlace();
-  Value number = b.sub(turn.getNumber(), 1);
-  WorkItem item = partition.getItem(number);
-  if (step == 0)
-    return epilogue.prepareHeld(item);
-  epilogue.emitStep(item, number, step - 1, held);
+  epilogue.prepareHeld(partition.getItem(b.sub(turn.getNumber(), 1)));
+}
+
+/// A round of steps of the tile before the turn at hand.
+SmallVector<Value> DeferredTurns::emitRound(Value round, ValueRange held,
+                                            ValueRange initial,
+                                            EmitWith emitWith) {
+  SmallVector<Value> last(initial);
+  for (int64_t step = 0; step != epilogue.getNumSteps(); ++step)
+    last = emitWith(last, [&] {
+      frame.computePlace();
+      Value number = b.sub(turn.getNumber(), 1);
+      epilogue.emitStep(partition.getItem(number), number, step, round, held);
+    });
+  return last;
+}
+
+/// All rounds, `most` of them at most in the body of a loop, which moves what
+/// is held to the front of its registers.
+SmallVector<Value> DeferredTurns::emitRounds(ValueRange held,
+                                             ValueRange initial, int64_t most,
+                                             EmitWith emitWith) {
+  int64_t rounds = epilogue.getNumRounds();
+  if (rounds == 1)
+    return emitRound(/*round=*/Value(), held, initial, emitWith);
+  int64_t ofBody = std::gcd(rounds, most);
+  SmallVector<Value> first(initial);
+  llvm::append_range(first, held);
+  auto loop =
+      scf::ForOp::create(b, b.i32(0), b.i32(rounds), b.i32(ofBody), first);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  ValueRange left = loop.getRegionIterArgs().drop_front(initial.size());
+  SmallVector<Value> next(loop.getRegionIterArgs().take_front(initial.size()));
+  size_t ofRound = held.size() / rounds;
+  for (int64_t round = 0; round != ofBody; ++round) {
+    next =
+        emitRound(b.add(loop.getInductionVar(), round), left, next, emitWith);
+    left = left.drop_front(ofRound);
+  }
+  llvm::append_range(next, left);
+  while (next.size() != first.size())
+    next.push_back(LLVM::UndefOp::create(b, held.front().getType()));
+  scf::YieldOp::create(b, next);
+  return SmallVector<Value>(loop.getResults().take_front(initial.size()));
 }
 
 void DeferredTurns::emitTurns() {
@@ -87,8 +156,13 @@ void DeferredTurns::emitTurns() {
     Block *begins = b.createBlock(&loop.getAfter(), {}, types, locations);
     scf::YieldOp::create(b, start(begins->getArguments()));
   }
-  for (int64_t step = 0; step != getNumSteps(); ++step)
-    finish(step, loop.getResults());
+  prepareHeld();
+  emitRounds(loop.getResults(), {}, kRoundsAfter,
+             [](ValueRange, auto emitStep) {
+               emitStep();
+               return SmallVector<Value>();
+             });
+  epilogue.endHeld();
 }
 
 void DeferredTurns::emit() {

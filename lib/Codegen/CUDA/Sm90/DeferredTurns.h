@@ -13,6 +13,7 @@
 #define TENON_LIB_CODEGEN_CUDA_SM90_DEFERREDTURNS_H
 
 #include "../Tiled/TileEnd.h"
+#include "Consumer.h"
 #include "DeferredEpilogue.h"
 #include "SubtileCopies.h"
 
@@ -30,11 +31,19 @@ public:
 
 private:
   void emitTurns();
-  /// One for what the others need first.
-  int64_t getNumSteps() { return 1 + epilogue.getNumSteps(); }
+  SmallVector<Value> advance(Consumer &consumer, ValueRange last,
+                             llvm::function_ref<void()> emitStep);
   SmallVector<Value> start(ValueRange held);
   SmallVector<Value> hold(ValueRange started);
-  void finish(int64_t step, ValueRange held);
+  void prepareHeld();
+  /// Emits a step and what goes with it, of which it takes and gives values
+  /// from step to step.
+  using EmitWith = llvm::function_ref<SmallVector<Value>(
+      ValueRange, llvm::function_ref<void()> emitStep)>;
+  SmallVector<Value> emitRound(Value round, ValueRange held, ValueRange initial,
+                               EmitWith emitWith);
+  SmallVector<Value> emitRounds(ValueRange held, ValueRange initial,
+                                int64_t most, EmitWith emitWith);
 
   TiledFrame &frame;
   KernelBuilder &b;

@@ -51,9 +51,8 @@ Value SubtileCopies::getBuffer(const SubtileTensor &tensor, Value slot,
                   b.mul(slot, subtiles.getBufferBytes(tensor)));
 }
 
-Value SubtileCopies::getBuffer(const SubtileTensor &tensor, int64_t number) {
-  return getBuffer(tensor, b.i32(number % subtiles.numBuffers),
-                   frame.warpgroup);
+Value SubtileCopies::getBuffer(const SubtileTensor &tensor, Value number) {
+  return getBuffer(tensor, b.rem(number, subtiles.numBuffers), frame.warpgroup);
 }
 
 //===----------------------------------------------------------------------===//
@@ -88,17 +87,20 @@ Value SubtileCopies::getBarrier(Kind kind, Value slot, Value warpgroup) {
   return b.offset(frame.shared, place);
 }
 
-Value SubtileCopies::getBarrier(Kind kind, int64_t number) {
-  return getBarrier(kind, b.i32(number % subtiles.numBuffers), frame.warpgroup);
+Value SubtileCopies::getBarrier(Kind kind, Value number) {
+  return getBarrier(kind, b.rem(number, subtiles.numBuffers), frame.warpgroup);
 }
 
 /// That of the phase that the subtile's use of its buffer is: how often the
 /// buffer has been used before.
-Value SubtileCopies::getParity(int64_t number) {
+Value SubtileCopies::getParity(Value number) {
   int64_t buffers = subtiles.numBuffers;
-  int64_t uses =
-      llvm::divideCeil(subtiles.getCount() - number % buffers, buffers);
-  Value parity = b.i32(number / buffers % 2);
+  std::optional<int64_t> known = getConstantIntValue(number);
+  assert((known || subtiles.getCount() % buffers == 0) &&
+         "some buffers are used once more than others");
+  int64_t uses = llvm::divideCeil(
+      subtiles.getCount() - known.value_or(0) % buffers, buffers);
+  Value parity = b.bitAnd(b.div(number, buffers), 1);
   return uses % 2 == 1 ? b.bitXor(finished.load(), parity) : parity;
 }
 
@@ -140,10 +142,10 @@ void SubtileCopies::askForOperands(const WorkItem &item) {
   Value isFirst = b.equal(b.bitAnd(frame.warp, 3), 0);
   if (Value isLast = endsTile(item))
     isFirst = b.both(isFirst, isLast);
-  frame.emitIf(isFirst, [&] { arrive(getBarrier(Kind::Asked, 0)); });
+  frame.emitIf(isFirst, [&] { arrive(getBarrier(Kind::Asked, b.i32(0))); });
 }
 
-void SubtileCopies::waitUntilFree(int64_t number) {
+void SubtileCopies::waitUntilFree(Value number) {
   // A barrier that has not completed any phase passes for the odd one before.
   emitBarrierWait(b, getBarrier(Kind::Free, number),
                   b.bitXor(getParity(number), 1));
@@ -152,7 +154,7 @@ void SubtileCopies::waitUntilFree(int64_t number) {
 void SubtileCopies::waitForStores() {
   assert(!subtiles.areShared && "loads into the buffers may be under way");
   // Buffers are given back in the order of subtiles.
-  waitUntilFree((subtiles.getCount() - 1) % subtiles.numBuffers);
+  waitUntilFree(b.i32((subtiles.getCount() - 1) % subtiles.numBuffers));
 }
 
 void SubtileCopies::acquireAhead(int64_t count) {
@@ -164,8 +166,9 @@ void SubtileCopies::acquireAhead(int64_t count) {
   ahead = count;
 }
 
-void SubtileCopies::acquire(int64_t number) {
-  if (number < ahead)
+void SubtileCopies::acquire(Value number) {
+  std::optional<int64_t> known = getConstantIntValue(number);
+  if (known && *known < ahead)
     return;
   if (!subtiles.operands.empty())
     emitBarrierWait(b, getBarrier(Kind::Loaded, number), getParity(number));
@@ -174,10 +177,17 @@ void SubtileCopies::acquire(int64_t number) {
 }
 
 void SubtileCopies::release(int64_t first, int64_t end) {
+  SmallVector<Value> numbers;
+  for (int64_t number = first; number != end; ++number)
+    numbers.push_back(b.i32(number));
+  release(numbers);
+}
+
+void SubtileCopies::release(ArrayRef<Value> numbers) {
   // What was written in the usual way, TMA is to read.
   b.ptx("fence.proxy.async.shared::cta;", "~{memory}", {});
   SmallVector<Value> barriers;
-  for (int64_t number = first; number != end; ++number)
+  for (Value number : numbers)
     barriers.push_back(getBarrier(Kind::Written, number));
   arrive(barriers);
 }

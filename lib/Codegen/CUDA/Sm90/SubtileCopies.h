@@ -23,7 +23,8 @@ namespace mlir::tenon {
 /// there, and release them. A warp of the copying warpgroup, SubtileCopier,
 /// loads and stores with TMA meanwhile, so nobody waits for a copy that is not
 /// needed yet. Subtiles are numbered within the tile, and take each tensor's
-/// buffers in turn.
+/// buffers in turn; in loops over a tile's subtiles a number is in a register,
+/// and each buffer has to be used equally often.
 ///
 /// Each warpgroup has its own buffers, and these barriers, of which a phase
 /// completes each time that a buffer is used: `loaded`, when its operands have
@@ -46,10 +47,12 @@ public:
   void acquireAhead(int64_t count);
   /// Waits until the subtile's operands have arrived and its results may be
   /// written.
-  void acquire(int64_t number);
+  void acquire(Value number);
+  void acquire(int64_t number) { acquire(b.i32(number)); }
   /// The thread has read the operands of subtiles `first` to `end` and written
   /// their results.
   void release(int64_t first, int64_t end);
+  void release(Value number) { release(ArrayRef<Value>(number)); }
   /// Waits until all results of the tile before have left their buffers.
   void waitForStores();
   /// After the last subtile of a tile.
@@ -57,7 +60,10 @@ public:
 
   /// The subtile's first row.
   Value getRow(const WorkItem &item, int64_t number);
-  Value getBuffer(const SubtileTensor &tensor, int64_t number);
+  Value getBuffer(const SubtileTensor &tensor, Value number);
+  Value getBuffer(const SubtileTensor &tensor, int64_t number) {
+    return getBuffer(tensor, b.i32(number));
+  }
 
   const EpilogueSubtiles subtiles;
 
@@ -68,12 +74,13 @@ private:
   int64_t getArrivals(Kind kind) const;
   SmallVector<Kind> getKinds() const;
   Value getBarrier(Kind kind, Value slot, Value warpgroup);
-  Value getBarrier(Kind kind, int64_t number);
-  Value getParity(int64_t number);
+  Value getBarrier(Kind kind, Value number);
+  Value getParity(Value number);
   Value getOffset(Value warpgroup);
   Value getBuffer(const SubtileTensor &tensor, Value slot, Value warpgroup);
   Value endsTile(const WorkItem &item);
-  void waitUntilFree(int64_t number);
+  void waitUntilFree(Value number);
+  void release(ArrayRef<Value> numbers);
   void arrive(ArrayRef<Value> barriers);
 
   TiledFrame &frame;

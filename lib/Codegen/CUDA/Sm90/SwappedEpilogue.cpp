@@ -11,7 +11,6 @@
 
 #include "SwappedEpilogue.h"
 
-#include "../KernelGeometry.h"
 #include "SwappedSubtile.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -19,9 +18,6 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Accumulators of a thread at most that are held beside those of the next
-/// tile.
-static constexpr int64_t kHeldAccumulators = 64;
 /// Accumulators of a thread at most that leave registers for operands.
 static constexpr int64_t kRoomyAccumulators = 128;
 
@@ -45,6 +41,7 @@ SwappedEpilogue::SwappedEpilogue(TiledFrame &frame, TiledLinearOp op,
           ofResult.getInput(),
           SwappedMoments(frame, getElementTypeOrSelf(ofResult.getInput()),
                          index));
+  heldType = findHeldType();
 }
 
 Value SwappedEpilogue::getColumnInTile(int64_t number) {
@@ -134,15 +131,16 @@ unsigned SwappedEpilogue::getSubtileBlocks() const {
 }
 
 /// Blocks `begin` to `end` of a subtile, all of which come one after the other.
-void SwappedEpilogue::emitBlocks(const WorkItem &item, int64_t number,
+void SwappedEpilogue::emitBlocks(const WorkItem &item, Value number,
                                  unsigned begin, unsigned end,
                                  GetElements getElements) {
   // Else LLVM would keep the places of all subtiles from one to the next.
   frame.computePlace();
-  int64_t block = number * rows / frame.geometry.tileM;
+  int64_t row = getConstantIntValue(number).value_or(0) * rows;
+  int64_t block = row / frame.geometry.tileM;
   if (block * Subtile::kColumns == static_cast<int64_t>(emitters.size()))
     prepareColumns(item, block);
-  if (finished && begin == 0 && number * rows % frame.geometry.tileM == 0)
+  if (finished && begin == 0 && row % frame.geometry.tileM == 0)
     for (int64_t i = block * Subtile::kColumns;
          i != (block + 1) * Subtile::kColumns; ++i)
       finished->set(*emitters[i], getColumnInTile(i), /*lanes=*/1);
@@ -154,7 +152,7 @@ void SwappedEpilogue::emitBlocks(const WorkItem &item, int64_t number,
 
 void SwappedEpilogue::emitSubtile(const WorkItem &item, int64_t number,
                                   GetElements getElements) {
-  emitBlocks(item, number, 0, getSubtileBlocks(), getElements);
+  emitBlocks(item, b.i32(number), 0, getSubtileBlocks(), getElements);
   copies->release(number, number + 1);
   storeMoments(item, number);
 }
@@ -164,7 +162,7 @@ void SwappedEpilogue::emitSubtiles(const WorkItem &item, int64_t count,
                                    int64_t together, ValueRange accumulators) {
   unsigned blocks = getSubtileBlocks();
   for (int64_t number = 0; number != count; ++number) {
-    emitBlocks(item, number, 0, blocks, [&](unsigned block) {
+    emitBlocks(item, b.i32(number), 0, blocks, [&](unsigned block) {
       return SmallVector<Value>(accumulators.slice(
           (number * blocks + block) * Subtile::kElements, Subtile::kElements));
     });
@@ -192,89 +190,4 @@ void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
   emitSubtiles(item, accumulators.size() / ofSubtile, /*together=*/1,
                accumulators);
   endTile();
-}
-
-//===----------------------------------------------------------------------===//
-// Tiles in two parts
-//===----------------------------------------------------------------------===//
-
-/// The first subtile that is held: later ones have no more accumulators than
-/// there are registers for, and rows that have moments together are not
-/// divided.
-int64_t SwappedEpilogue::getFirstHeld() {
-  int64_t count = copies->subtiles.getCount();
-  int64_t most = kHeldAccumulators / (getSubtileBlocks() * Subtile::kElements);
-  int64_t first = std::max<int64_t>(count - most, 0);
-  auto divides = [&](int64_t number) {
-    return number * rows % frame.geometry.tileM % EpilogueSubtiles::kRows != 0;
-  };
-  while (!moments.empty() && first != count && divides(first))
-    ++first;
-  return first;
-}
-
-/// A step is a subtile, or half of one that takes longer than a stage's
-/// products.
-unsigned SwappedEpilogue::getStepBlocks() const {
-  unsigned blocks = getSubtileBlocks();
-  bool isLong = !copies->subtiles.operands.empty() ||
-                hasHeavyOps(plan.getPhases().back());
-  return isLong && blocks % 4 == 0 ? blocks / 2 : blocks;
-}
-
-int64_t SwappedEpilogue::getNumSteps() {
-  int64_t held = copies->subtiles.getCount() - getFirstHeld();
-  return held * getSubtileBlocks() / getStepBlocks();
-}
-
-SmallVector<Type> SwappedEpilogue::getHeldTypes() {
-  return SmallVector<Type>(getNumSteps() * getStepBlocks() * Subtile::kElements,
-                           b.getF32Type());
-}
-
-/// A 1.0 that ptxas does not know to be one.
-static Value getOpaqueOne(TiledFrame &frame) {
-  KernelBuilder &b = frame.b;
-  Value zero = b.shiftRight(frame.m, 31);
-  Value bits = b.bitOr(zero, b.i32(llvm::bit_cast<int32_t>(1.0f)));
-  return LLVM::BitcastOp::create(b, b.getF32Type(), bits);
-}
-
-/// The products with 1.0 are copies in other registers, which ptxas takes for
-/// other numbers: as long as one accumulator of a wgmma is live in its own
-/// register, it keeps all.
-SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
-                                         ValueRange accumulators) {
-  // Nobody waits for these copies now, and a release of each would take as long
-  // as all that a bias needs.
-  int64_t count = getFirstHeld();
-  emitSubtiles(item, count, copies->subtiles.getMostTogether(count),
-               accumulators);
-  forgetColumns();
-  SmallVector<Value> held;
-  Value one = getOpaqueOne(frame);
-  for (Value element : accumulators.drop_front(
-           getFirstHeld() * getSubtileBlocks() * Subtile::kElements))
-    held.push_back(arith::MulFOp::create(b, element, one));
-  return held;
-}
-
-void SwappedEpilogue::emitStep(const WorkItem &item, Value /*turn*/,
-                               int64_t step, ValueRange held) {
-  unsigned first = step * getStepBlocks(), ofSubtile = getSubtileBlocks();
-  unsigned begin = first % ofSubtile, end = begin + getStepBlocks();
-  int64_t number = getFirstHeld() + first / ofSubtile;
-  emitBlocks(item, number, begin, end, [&](unsigned block) {
-    SmallVector<Value> elements;
-    for (Value element : held.slice(
-             (first - begin + block) * Subtile::kElements, Subtile::kElements))
-      elements.push_back(b.readAnew(element));
-    return elements;
-  });
-  if (end == ofSubtile) {
-    copies->release(number, number + 1);
-    storeMoments(item, number);
-  }
-  if (step + 1 == getNumSteps())
-    endTile();
 }

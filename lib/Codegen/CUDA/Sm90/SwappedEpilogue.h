@@ -58,19 +58,23 @@ public:
   void endTile();
 
   // A thread holds as many accumulators, as they are, as it has registers for.
+  // Of a long epilogue it holds the whole tile, if that may be rounded to 16
+  // bits: what is done beside products costs nothing.
   void prepareTile(const WorkItem &item) override;
   SmallVector<Value> hold(const WorkItem &item, Value turn,
                           ValueRange accumulators) override;
   SmallVector<Type> getHeldTypes() override;
   void prepareHeld(const WorkItem &item) override;
-  void emitStep(const WorkItem &item, Value turn, int64_t step,
+  void emitStep(const WorkItem &item, Value turn, int64_t step, Value round,
                 ValueRange held) override;
   int64_t getNumSteps() override;
+  int64_t getNumRounds() override;
+  void endHeld() override { endTile(); }
   bool isLate() override { return false; }
 
 private:
   class Subtile;
-  void emitBlocks(const WorkItem &item, int64_t number, unsigned begin,
+  void emitBlocks(const WorkItem &item, Value number, unsigned begin,
                   unsigned end, GetElements getElements);
   void emitSubtiles(const WorkItem &item, int64_t count, int64_t together,
                     ValueRange accumulators);
@@ -79,6 +83,10 @@ private:
   void addMoments(Value value, ValueRange elements);
   void storeMoments(const WorkItem &item, int64_t number);
   Value getComputed();
+  bool isLong() const;
+  int64_t getStepsOfSubtile() const;
+  Type findHeldType();
+  SmallVector<Value> getHeldBlock(ValueRange held, unsigned block);
   int64_t getFirstHeld();
   void forgetColumns();
 
@@ -88,7 +96,8 @@ private:
   EpiloguePlan plan;
   std::optional<SubtileCopies> copies;
   const FinishedColumns *finished = nullptr;
-  int64_t rows;                      ///< of a subtile
+  Type heldType; ///< to which a whole tile is rounded and held, or null
+  int64_t rows;  ///< of a subtile
   SmallVector<BlockArgument> perRow; ///< operands that the threads load by row
   /// Of what is stored, by the region's value.
   SmallVector<std::pair<Value, SwappedMoments>> moments;

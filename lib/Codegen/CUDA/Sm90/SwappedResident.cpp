@@ -257,13 +257,11 @@ SmallVector<Value> SwappedResident::getHeldBlock(ValueRange held,
 }
 
 void SwappedResident::emitStep(const WorkItem &item, Value turn, int64_t number,
-                               ValueRange held) {
+                               Value /*round*/, ValueRange held) {
   if (number == 0)
     emitBarrierWait(b, getFinishedBarrier(), b.bitAnd(turn, 1));
   int64_t first = number * swapped.getSubtileBlocks();
   swapped.emitSubtile(item, number, [&](unsigned block) {
     return getHeldBlock(held, first + block);
   });
-  if (number + 1 == getNumSteps())
-    swapped.endTile();
 }

@@ -52,9 +52,10 @@ public:
                           ValueRange accumulators) override;
   SmallVector<Type> getHeldTypes() override;
   void prepareHeld(const WorkItem &item) override { swapped.prepareHeld(item); }
-  void emitStep(const WorkItem &item, Value turn, int64_t step,
+  void emitStep(const WorkItem &item, Value turn, int64_t step, Value round,
                 ValueRange held) override;
   int64_t getNumSteps() override;
+  void endHeld() override { swapped.endTile(); }
   bool isLate() override { return true; }
 
 private:

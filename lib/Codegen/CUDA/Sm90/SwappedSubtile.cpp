@@ -21,13 +21,13 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 SwappedEpilogue::Subtile::Subtile(SwappedEpilogue &epilogue,
-                                  const WorkItem &item, int64_t number)
+                                  const WorkItem &item, Value number)
     : epilogue(epilogue), b(epilogue.b), number(number) {
   TiledFrame &frame = epilogue.frame;
   int64_t perColumn = frame.geometry.tileM / epilogue.rows;
-  firstColumn = number / perColumn * kColumns;
-  Value firstRow = b.add(b.add(item.row, number % perColumn * epilogue.rows),
-                         frame.getLanePair());
+  firstColumn = getConstantIntValue(number).value_or(0) / perColumn * kColumns;
+  Value inTile = b.mul(b.rem(number, perColumn), epilogue.rows);
+  Value firstRow = b.add(b.add(item.row, inTile), frame.getLanePair());
   for (int64_t block = 0; block != epilogue.rows; block += kBlockRows)
     for (unsigned i = 0; i != kRows; ++i)
       rows.push_back(b.add(firstRow, block + i));

@@ -25,7 +25,7 @@ public:
                             kElements = kColumns * kRows;
   static constexpr int64_t kBlockRows = 8;
 
-  Subtile(SwappedEpilogue &epilogue, const WorkItem &item, int64_t number);
+  Subtile(SwappedEpilogue &epilogue, const WorkItem &item, Value number);
 
   /// For blocks `begin` to `end`.
   void loadOperands(unsigned begin, unsigned end);
@@ -39,7 +39,7 @@ private:
 
   SwappedEpilogue &epilogue;
   KernelBuilder &b;
-  int64_t number;
+  Value number;
   unsigned firstColumn;    ///< the first of the thread's two, among all
   SmallVector<Value> rows; ///< the thread's
   unsigned firstLoaded;    ///< block

@@ -1,0 +1,155 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits the epilogue with swapped operands in two parts: what is held of a
+// tile, and the steps that finish it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../KernelGeometry.h"
+#include "../PackedElements.h"
+#include "SwappedSubtile.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Accumulators of a thread at most that are held beside those of the next
+/// tile.
+static constexpr int64_t kHeldAccumulators = 64;
+
+bool SwappedEpilogue::isLong() const {
+  return !copies->subtiles.operands.empty() ||
+         hasHeavyOps(plan.getPhases().back());
+}
+
+/// The type of 16 bits to which the product may be rounded, so that all of a
+/// tile is held, two elements in a register. None where it is of another type,
+/// without so many products, for a loop over subtiles that are not alike, of
+/// which moments would be, or for a short epilogue.
+Type SwappedEpilogue::findHeldType() {
+  const TileGeometry &geometry = frame.geometry;
+  if (!geometry.schedule.getDefer() || geometry.isResident() || !copies ||
+      !moments.empty() || geometry.m == 1 || !isLong())
+    return Type();
+  int64_t count = copies->subtiles.getCount();
+  if (geometry.wgmmaBlocks() != 1 || count % copies->subtiles.numBuffers != 0 ||
+      geometry.kTiles() <= 2 + count * getStepsOfSubtile())
+    return Type();
+  Type type = getElementTypeOrSelf(op.getAccumulator());
+  return type.isF16() || type.isBF16() ? type : Type();
+}
+
+/// The first subtile that is held: later ones have no more accumulators than
+/// there are registers for, and rows that have moments together are not
+/// divided.
+int64_t SwappedEpilogue::getFirstHeld() {
+  if (heldType)
+    return 0;
+  int64_t count = copies->subtiles.getCount();
+  int64_t most = kHeldAccumulators / (getSubtileBlocks() * Subtile::kElements);
+  int64_t first = std::max<int64_t>(count - most, 0);
+  auto divides = [&](int64_t number) {
+    return number * rows % frame.geometry.tileM % EpilogueSubtiles::kRows != 0;
+  };
+  while (!moments.empty() && first != count && divides(first))
+    ++first;
+  return first;
+}
+
+/// A step is a subtile, or half of one that takes longer than a stage's
+/// products.
+unsigned SwappedEpilogue::getStepBlocks() const {
+  unsigned blocks = getSubtileBlocks();
+  return isLong() && blocks % 4 == 0 ? blocks / 2 : blocks;
+}
+
+int64_t SwappedEpilogue::getStepsOfSubtile() const {
+  return getSubtileBlocks() / getStepBlocks();
+}
+
+int64_t SwappedEpilogue::getNumRounds() {
+  return heldType ? copies->subtiles.getCount() : 1;
+}
+
+int64_t SwappedEpilogue::getNumSteps() {
+  int64_t held = copies->subtiles.getCount() - getFirstHeld();
+  return held / getNumRounds() * getStepsOfSubtile();
+}
+
+SmallVector<Type> SwappedEpilogue::getHeldTypes() {
+  size_t elements =
+      getNumRounds() * getNumSteps() * getStepBlocks() * Subtile::kElements;
+  if (!heldType)
+    return SmallVector<Type>(elements, b.getF32Type());
+  return SmallVector<Type>(elements / 2, VectorType::get(2, heldType));
+}
+
+/// A 1.0 that ptxas does not know to be one.
+static Value getOpaqueOne(TiledFrame &frame) {
+  KernelBuilder &b = frame.b;
+  Value zero = b.shiftRight(frame.m, 31);
+  Value bits = b.bitOr(zero, b.i32(llvm::bit_cast<int32_t>(1.0f)));
+  return LLVM::BitcastOp::create(b, b.getF32Type(), bits);
+}
+
+/// The products with 1.0 are copies in other registers, which ptxas takes for
+/// other numbers: as long as one accumulator of a wgmma is live in its own
+/// register, it keeps all.
+SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
+                                         ValueRange accumulators) {
+  SmallVector<Value> held;
+  if (heldType) {
+    for (size_t i = 0; i != accumulators.size(); i += 2)
+      held.push_back(
+          roundPair(b, accumulators[i], accumulators[i + 1], heldType));
+    return held;
+  }
+  // Nobody waits for these copies now, and a release of each would take as long
+  // as all that a bias needs.
+  int64_t count = getFirstHeld();
+  emitSubtiles(item, count, copies->subtiles.getMostTogether(count),
+               accumulators);
+  forgetColumns();
+  Value one = getOpaqueOne(frame);
+  for (Value element : accumulators.drop_front(
+           getFirstHeld() * getSubtileBlocks() * Subtile::kElements))
+    held.push_back(arith::MulFOp::create(b, element, one));
+  return held;
+}
+
+/// The elements of a block of what is held.
+SmallVector<Value> SwappedEpilogue::getHeldBlock(ValueRange held,
+                                                 unsigned block) {
+  SmallVector<Value> elements;
+  unsigned values = Subtile::kElements / (heldType ? 2 : 1);
+  for (Value value : held.slice(block * values, values)) {
+    Value anew = b.readAnew(value);
+    if (heldType)
+      llvm::append_range(elements, extendElements(b, anew));
+    else
+      elements.push_back(anew);
+  }
+  return elements;
+}
+
+void SwappedEpilogue::emitStep(const WorkItem &item, Value /*turn*/,
+                               int64_t step, Value round, ValueRange held) {
+  unsigned first = step * getStepBlocks(), ofSubtile = getSubtileBlocks();
+  unsigned begin = first % ofSubtile, end = begin + getStepBlocks();
+  int64_t known = getFirstHeld() + first / ofSubtile;
+  Value number = round ? round : b.i32(known);
+  emitBlocks(item, number, begin, end, [&](unsigned block) {
+    return getHeldBlock(held, first - begin + block);
+  });
+  if (end != ofSubtile)
+    return;
+  copies->release(number);
+  if (!round)
+    storeMoments(item, known);
+}
