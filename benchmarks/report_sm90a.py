@@ -22,6 +22,7 @@ from report_tiled import (
     SHORT,
     TIMINGS,
     age,
+    age_of_long,
     bound_by_w,
     burst,
     complaints,
@@ -161,7 +162,7 @@ def section(reports: dict[str, dict], folder: Path) -> list[str]:
         "strategy `tiled`, whose kernels use TMA and `wgmma` here. How times are taken and results checked: "
         "[Benchmarking.md](Benchmarking.md#how-times-are-taken). Ratios are of medians, over cuBLAS's product without "
         "an epilogue; below 1 is faster. What is asked for is asked of the worst of the three ways of timing."
-        + age(facts),
+        + (age(facts) or age_of_long(facts)),
         "",
         *draw_charts(report, folder / "sm90a", "Tiled kernels for sm_90a"),
         *time_table(report),
