@@ -150,17 +150,28 @@ static TenonStatus describeLayouts(const Product &product,
                 : TENON_OK;
 }
 
-static TenonStatus chooseAlgorithm(const Product &product,
-                                   cublasLtHandle_t handle,
-                                   PreparedPlan &prepared) {
+/// How partial sums along K may be added: not in a result type of 16 bits, which
+/// would round each of them.
+static uint32_t reductionSchemes(const TenonBlasLtPlan &plan) {
+  bool isShort = plan.outputType == kTenonF16 || plan.outputType == kTenonBF16;
+  return isShort ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
+                 : CUBLASLT_REDUCTION_SCHEME_MASK;
+}
+
+static TenonStatus
+describePreference(const Product &product,
+                   cublasLtMatmulPreferenceOpaque_t &preference) {
   const CublasLt &blasLt = *product.call.device->blasLt;
   const PlanPointers &pointers = product.pointers;
-  cublasLtMatmulPreferenceOpaque_t preference;
   TENON_BLASLT(cublasLtMatmulPreferenceInit_internal, &preference,
                sizeof(preference));
   TENON_BLASLT(cublasLtMatmulPreferenceSetAttribute, &preference,
                CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                &product.workspaceBytes, sizeof(product.workspaceBytes));
+  uint32_t schemes = reductionSchemes(product.plan);
+  TENON_BLASLT(cublasLtMatmulPreferenceSetAttribute, &preference,
+               CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes,
+               sizeof(schemes));
   const std::pair<cublasLtMatmulPreferenceAttributes_t, const void *>
       alignments[] = {{CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, pointers.w},
                       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, pointers.x},
@@ -171,6 +182,16 @@ static TenonStatus chooseAlgorithm(const Product &product,
     TENON_BLASLT(cublasLtMatmulPreferenceSetAttribute, &preference, attribute,
                  &bytes, sizeof(bytes));
   }
+  return TENON_OK;
+}
+
+static TenonStatus chooseAlgorithm(const Product &product,
+                                   cublasLtHandle_t handle,
+                                   PreparedPlan &prepared) {
+  const CublasLt &blasLt = *product.call.device->blasLt;
+  cublasLtMatmulPreferenceOpaque_t preference;
+  if (TenonStatus status = describePreference(product, preference))
+    return status;
   cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
   TENON_BLASLT(cublasLtMatmulAlgoGetHeuristic, handle, &prepared.operation,

@@ -206,6 +206,20 @@ TEST_F(BlasLt, ScalesDoublesInDouble) {
   EXPECT_EQ(gpu.matmuls[0].operation.scale, CUDA_R_64F);
 }
 
+TEST_F(BlasLt, AddsNoPartialSumsIn16Bits) {
+  for (auto [out, expected] :
+       {std::pair{kTenonF16, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE},
+        std::pair{kTenonBF16, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE},
+        std::pair{kTenonF32, CUBLASLT_REDUCTION_SCHEME_MASK}}) {
+    plan.outputType = out;
+    TestModel fresh(manifest(), {{nullptr, nullptr, gpuCode, workspace}});
+    function = fresh.function("f");
+    ASSERT_WORKS(call());
+    EXPECT_EQ(gpu.heuristics[gpu.numHeuristics - 1].preference.reductionSchemes,
+              uint64_t(expected));
+  }
+}
+
 static std::vector<uint64_t> alignments(const fake::Preference &preference) {
   return {preference.alignment, preference.alignment + 4};
 }

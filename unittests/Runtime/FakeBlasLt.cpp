@@ -127,7 +127,10 @@ cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t layout,
 cublasStatus_t
 cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t preference,
                                       size_t) {
-  write(preference, Preference{kMagic, 0, {256, 256, 256, 256}});
+  write(preference, Preference{kMagic,
+                               0,
+                               {256, 256, 256, 256},
+                               CUBLASLT_REDUCTION_SCHEME_MASK});
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -139,6 +142,9 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
   int operand = attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES;
   if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES && bytes == 8)
     record.workspaceBytes = read<uint64_t>(value);
+  else if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK &&
+           bytes == 4)
+    record.reductionSchemes = read<uint32_t>(value);
   else if (operand >= 0 && operand < 4 && bytes == 4)
     record.alignment[operand] = read<uint32_t>(value);
   else

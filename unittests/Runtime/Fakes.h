@@ -59,7 +59,7 @@ struct Operation {
 };
 
 struct Preference {
-  uint64_t magic, workspaceBytes, alignment[4];
+  uint64_t magic, workspaceBytes, alignment[4], reductionSchemes;
 };
 
 struct Heuristic {
