@@ -20,6 +20,11 @@ func.func @layer(%x: memref<4096x1216xbf16>, %w: memref<1024x1216xbf16>, %b: mem
 // subtiles. The loop over turns carries the tile in 64 registers: the product, rounded, and nothing is computed of it
 // between the last products and the next turn's first.
 // CHECK-LABEL: llvm.func @layer_tiled(
+// The copying thread pauses before each load that it is asked for, at most for half of the stage that is left.
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c4_i32
+// CHECK-NEXT: nvvm.nanosleep %c73_i32
+// CHECK: cp.async.bulk.tensor.shared.cluster.global
+// CHECK-NOT: nanosleep
 // CHECK: %{{.*}}:64 = scf.while (
 // CHECK-NOT: {{try_wait|!llvm.ptr<1> -> f32}}
 // CHECK: %[[DONE:.*]] = llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;"

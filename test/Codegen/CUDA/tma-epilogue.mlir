@@ -178,9 +178,10 @@
 // CHECK-NEXT: scf.condition(%[[ISTURN]])
 // CHECK-NOT: {{prefetch|mbarrier.arrive|elect.sync}}
 // CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
-// CHECK: "prefetch.global.L2 [$0];"
+// What TMA loads is not fetched to L2 before.
 // CHECK-NOT: prefetch
-// CHECK: %[[WARP:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK: llvm.inline_asm has_side_effects "", "=r,0"
+// CHECK-NEXT: %[[WARP:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
 // CHECK-NEXT: scf.if %[[WARP]]
 // CHECK-NEXT: arith.muli %{{.*}}, %c56_i32
 // CHECK-NEXT: arith.addi %{{.*}}, %c148336_i32

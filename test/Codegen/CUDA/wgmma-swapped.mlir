@@ -53,7 +53,7 @@
 // CHECK-NEXT: scf.yield %[[NEXT]],
 // CHECK-NOT: bulk
 // CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 24, k = 16>, D[<f32>, <zero>]
-// CHECK: "prefetch.global.L2 [$0];"
+// CHECK-NOT: prefetch
 // CHECK: scf.if
 // CHECK-NEXT: arith.muli
 // CHECK-NEXT: arith.addi %{{.*}}, %c62080_i32

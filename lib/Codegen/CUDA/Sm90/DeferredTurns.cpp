@@ -52,7 +52,8 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
   Value passed = b.readAnew(b.mul(turn.getNumber(), frame.geometry.kTiles()));
   Consumer consumer(frame);
   Consumer::State state = consumer.begin(passed);
-  emitPrefetch(frame, op, item);
+  if (frame.geometry.isResident()) // loads [M, N] operands later
+    emitPrefetch(frame, op, item);
   epilogue.prefetch(item);
   if (held.empty()) {
     copies.askForOperands(item);

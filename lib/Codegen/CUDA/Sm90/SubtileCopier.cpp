@@ -134,8 +134,11 @@ void SubtileCopier::copyTile(const WorkItem &item, Value tiles) {
   bool loadsBeside = !subtiles.operands.empty() && !subtiles.areShared;
   if (!subtiles.operands.empty()) {
     emitBarrierWait(b, getBarrier(Kind::Asked, b.i32(0)), tiles);
-    emitLoop(std::min(buffers, count),
-             [&](Value number) { load(item, number); });
+    emitLoop(std::min(buffers, count), [&](Value number) {
+      if (copies.pauseNanoseconds != 0)
+        NVVM::NanosleepOp::create(b, b.i32(copies.pauseNanoseconds));
+      load(item, number);
+    });
   }
   emitLoop(count, [&](Value number) {
     emitBarrierWait(b, getBarrier(Kind::Written, number),

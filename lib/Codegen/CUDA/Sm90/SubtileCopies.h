@@ -66,6 +66,8 @@ public:
   }
 
   const EpilogueSubtiles subtiles;
+  /// Between loads of operands that nobody waits for yet.
+  int64_t pauseNanoseconds = 0;
 
 private:
   friend class SubtileCopier;

@@ -42,6 +42,8 @@ SwappedEpilogue::SwappedEpilogue(TiledFrame &frame, TiledLinearOp op,
           SwappedMoments(frame, getElementTypeOrSelf(ofResult.getInput()),
                          index));
   heldType = findHeldType();
+  if (heldType)
+    copies->pauseNanoseconds = getPause();
 }
 
 Value SwappedEpilogue::getColumnInTile(int64_t number) {

@@ -86,6 +86,7 @@ private:
   bool isLong() const;
   int64_t getStepsOfSubtile() const;
   Type findHeldType();
+  int64_t getPause();
   SmallVector<Value> getHeldBlock(ValueRange held, unsigned block);
   int64_t getFirstHeld();
   void forgetColumns();

@@ -45,6 +45,20 @@ Type SwappedEpilogue::findHeldType() {
   return type.isF16() || type.isBF16() ? type : Type();
 }
 
+/// How long to pause before each load for the next tile that is done as this
+/// one's last step is: of all multiprocessors at once they would keep x and w
+/// from them. What measured well, if that is half the time left at most.
+int64_t SwappedEpilogue::getPause() {
+  constexpr int64_t most = 1000, productsPerNanosecond = 2048 * 7 / 4;
+  const TileGeometry &geometry = frame.geometry;
+  const EpilogueSubtiles &subtiles = copies->subtiles;
+  int64_t stages =
+      geometry.kTiles() - 2 - subtiles.getCount() * getStepsOfSubtile();
+  int64_t products = geometry.tileM * geometry.tileN * geometry.tileK * stages;
+  return std::min(most, products / productsPerNanosecond / 2 /
+                            subtiles.numBuffers);
+}
+
 /// The first subtile that is held: later ones have no more accumulators than
 /// there are registers for, and rows that have moments together are not
 /// divided.

@@ -38,8 +38,10 @@ SubtileCopies *WgmmaEpilogue::getCopies() {
 }
 
 void WgmmaEpilogue::prefetch(KeptTurn &turn) {
-  // Not by TMA, which moves so many rows a clock and is busy with x and w.
-  emitPrefetch(frame, op, turn.getItem());
+  // Where TMA loads them beside the products it is in time: a tile of them at
+  // once, on all multiprocessors, is what x and w would wait for.
+  if (frame.geometry.isResident() || !getCopies())
+    emitPrefetch(frame, op, turn.getItem());
   if (swappedResident)
     swappedResident->prefetch(turn.getItem());
   if (resident) // loads [M, N] operands later
