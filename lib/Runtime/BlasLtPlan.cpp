@@ -150,8 +150,8 @@ static TenonStatus describeLayouts(const Product &product,
                 : TENON_OK;
 }
 
-/// How partial sums along K may be added: not in a result type of 16 bits, which
-/// would round each of them.
+/// How partial sums along K may be added: not in a result type of 16 bits,
+/// which would round each of them.
 static uint32_t reductionSchemes(const TenonBlasLtPlan &plan) {
   bool isShort = plan.outputType == kTenonF16 || plan.outputType == kTenonBF16;
   return isShort ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE

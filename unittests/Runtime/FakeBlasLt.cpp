@@ -127,10 +127,9 @@ cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t layout,
 cublasStatus_t
 cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t preference,
                                       size_t) {
-  write(preference, Preference{kMagic,
-                               0,
-                               {256, 256, 256, 256},
-                               CUBLASLT_REDUCTION_SCHEME_MASK});
+  write(preference,
+        Preference{
+            kMagic, 0, {256, 256, 256, 256}, CUBLASLT_REDUCTION_SCHEME_MASK});
   return CUBLAS_STATUS_SUCCESS;
 }
 

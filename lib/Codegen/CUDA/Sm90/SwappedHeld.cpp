@@ -55,8 +55,8 @@ int64_t SwappedEpilogue::getPause() {
   int64_t stages =
       geometry.kTiles() - 2 - subtiles.getCount() * getStepsOfSubtile();
   int64_t products = geometry.tileM * geometry.tileN * geometry.tileK * stages;
-  return std::min(most, products / productsPerNanosecond / 2 /
-                            subtiles.numBuffers);
+  return std::min(most,
+                  products / productsPerNanosecond / 2 / subtiles.numBuffers);
 }
 
 /// The first subtile that is held: later ones have no more accumulators than
