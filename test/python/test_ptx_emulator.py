@@ -216,6 +216,7 @@ def test_barriers_matter_in_random_order(product):
         ),
         ("sm_90a", "mbarrier.arrive.shared::cta.b64 _", "//", "stuck"),
         ("sm_90a", r"arrive\.expect_tx(\S+ _, \[%r\d+\]), %r\d+", r"arrive\1", "before a copy has come"),
+        ("sm_90a", r"createpolicy\S+(\s+%rd\d+), 1.0", r"mov.b64\1, 5", "policy that createpolicy has not given"),
     ],
     indirect=["product"],
 )

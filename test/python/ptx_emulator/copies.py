@@ -14,10 +14,11 @@ from .barriers import find_mbarrier
 from .control import WARP
 from .conversions import round_tf32
 from .memory import PARAMETER_WINDOW, RANK_SHIFT
-from .operands import address_of, get, instruction, whole
+from .operands import address_of, get, instruction, slot_of, whole
 from .program import Address, Immediate, Instruction, PtxError
 
 SHARED_MASK = (1 << RANK_SHIFT) - 1
+POLICIES = {"L2::evict_first": 0x12F0000000000000, "L2::evict_normal": 0x16F0000000000000}
 
 
 @dataclass
@@ -160,18 +161,33 @@ def read_tensor(operand: Address, grid):
     return read
 
 
+@instruction("createpolicy.fractional")
+def create_policy(item: Instruction, grid):
+    priority, width = item.parts[2:]
+    target, fraction = item.operands
+    if priority not in POLICIES or width != "b64" or fraction != Immediate("1.0"):
+        raise PtxError("has a form that the emulator does not know")
+    slot, policy = slot_of(target, 64), np.uint64(POLICIES[priority])
+    return lambda u: u.put(slot, policy)
+
+
 @instruction("cp.async.bulk.tensor.2d.shared::cluster.global")
 def load_tensor(item: Instruction, grid):
-    known = {"tile", "mbarrier::complete_tx::bytes", "multicast::cluster"}
+    known = {"tile", "mbarrier::complete_tx::bytes", "multicast::cluster", "L2::cache_hint"}
     if set(item.parts[7:]) - known:
         raise PtxError("has a form that the emulator does not know")
     target, source, barrier, *rest = item.operands
     to, at, box_of = address_of(target, grid), address_of(barrier, grid), read_tensor(source, grid)
+    policy = get(rest.pop(), np.uint64, grid) if "L2::cache_hint" in item.parts and rest else None
     mask = get(rest[0], np.uint16, grid) if rest else None
     if (mask is not None) != ("multicast::cluster" in item.parts):
         raise PtxError("has a mask without multicast, or the other way round")
+    if (policy is not None) != ("L2::cache_hint" in item.parts):
+        raise PtxError("has a hint without a policy")
 
     def run(u):
+        if policy is not None and single(u, policy(u)) not in POLICIES.values():
+            raise PtxError("has a policy that createpolicy has not given")
         box, target_address, barrier_address = box_of(u), single(u, to(u)), single(u, at(u))
         owner, own = u.block.resolve(target_address)
         blocks = [owner]

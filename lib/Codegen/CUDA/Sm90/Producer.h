@@ -33,13 +33,15 @@ private:
   RingPosition copyTurn(Value turn, const RingPosition &first);
   void copyStage(const WorkItem &item, Value kTile, Value stage);
   void copyRows(Value map, Value target, Value barrier, Value column, Value row,
-                int64_t rows, Value part, int64_t parts);
+                int64_t rows, Value part, int64_t parts, Value policy = {});
+  Value getPolicyOfW();
   void waitForAll(RingPosition position);
 
   TiledFrame &frame;
   KernelBuilder &b;
   WorkPartition &partition;
   StageRing ring;
+  Value policyOfW; ///< i64; null if L2 is to keep of w what it can
 };
 
 } // namespace mlir::tenon

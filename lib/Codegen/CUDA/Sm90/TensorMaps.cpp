@@ -40,13 +40,14 @@ SmallVector<TensorMapUse> tenon::getTensorMaps(TiledLinearOp op,
 }
 
 void tenon::emitTensorLoad(KernelBuilder &b, Value map, Value column, Value row,
-                           Value target, Value barrier, Value mask) {
+                           Value target, Value barrier, Value mask,
+                           Value policy) {
   auto cluster = LLVM::LLVMPointerType::get(
       b.getContext(),
       static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       b, LLVM::AddrSpaceCastOp::create(b, cluster, target), map,
       ValueRange{column, row}, barrier, /*im2colOffsets=*/ValueRange(), mask,
-      /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+      policy, NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
       /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
 }

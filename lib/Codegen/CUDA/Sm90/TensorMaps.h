@@ -31,9 +31,10 @@ SmallVector<TensorMapUse> getTensorMaps(TiledLinearOp op,
 
 /// Copies the box of `map` at a row and column to shared memory; its bytes
 /// arrive at `barrier`. With a mask (i16), in all blocks of the cluster that it
-/// names.
+/// names; with a policy (i64), that says how long L2 is to keep it.
 void emitTensorLoad(KernelBuilder &b, Value map, Value column, Value row,
-                    Value target, Value barrier, Value mask = {});
+                    Value target, Value barrier, Value mask = {},
+                    Value policy = {});
 
 } // namespace mlir::tenon
 
