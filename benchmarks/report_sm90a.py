@@ -22,7 +22,6 @@ from report_tiled import (
     SHORT,
     TIMINGS,
     age,
-    age_of_long,
     bound_by_w,
     burst,
     complaints,
@@ -49,7 +48,7 @@ GOALS = {
 
 def read_sm90a(folder: Path) -> dict[str, dict]:
     """Return the reports that are there, by file name."""
-    names = ("sm90a", "sm90a_sweep", "sm90a_ladder")
+    names = ("sm90a", "sm90a_sweep", "sm90a_ladder", "sm90a_long")
     found = {n: json.loads((folder / f"{n}.json").read_text()) for n in names if (folder / f"{n}.json").exists()}
     parts = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob(f"{COMPILE}*.json"))}
     return found | ({COMPILE: join(parts)} if parts else {})
@@ -94,6 +93,22 @@ def time_table(report: dict) -> list[str]:
         "| burst | sustained | worst | asked for | met | faster than eager, at least | rms error / cuBLAS's",
         rows,
     )
+
+
+def in_turn(report: dict) -> list[str]:
+    """Return what the long epilogue costs where both layers took turns: one row a case."""
+    rows = []
+    for row in report["rows"]:
+        dtype, shape = row["case"].split()
+        times = row["times"]
+        cells = [f"{times[LONG][t]['median_ms'] / times[SHORT][t]['median_ms'] - 1:+.1%}" for t in TIMINGS]
+        rows.append(f"{shape.replace('x', '×')} | {dtype} | " + " | ".join(cells))
+    return [
+        f"The two in turn, in one process ({report['device']}, {report['date']}, `benchmarks/results/sm90a_long.json`):",
+        "",
+        *markdown("M×N×K | precision | single | burst | sustained", rows),
+        "",
+    ]
 
 
 def compared(report: dict) -> Iterator[tuple[dict, dict, dict]]:
@@ -162,7 +177,7 @@ def section(reports: dict[str, dict], folder: Path) -> list[str]:
         "strategy `tiled`, whose kernels use TMA and `wgmma` here. How times are taken and results checked: "
         "[Benchmarking.md](Benchmarking.md#how-times-are-taken). Ratios are of medians, over cuBLAS's product without "
         "an epilogue; below 1 is faster. What is asked for is asked of the worst of the three ways of timing."
-        + (age(facts) or age_of_long(facts)),
+        + age(facts),
         "",
         *draw_charts(report, folder / "sm90a", "Tiled kernels for sm_90a"),
         *time_table(report),
@@ -175,6 +190,7 @@ def section(reports: dict[str, dict], folder: Path) -> list[str]:
         "",
         *epilogue_table(report),
         "",
+        *(in_turn(reports["sm90a_long"]) if "sm90a_long" in reports else []),
         "### Bound by the weight on sm_90a",
         "",
         f"Cases in which cuBLAS reads w at more than {BOUND_BY_W:.0%} of the copy rate: w's bytes over a burst's time, "

@@ -23,9 +23,7 @@ TRITON_MODEL = "bias_mul2_leaky_relu"
 # Reading w is what a product waits for if cuBLAS reads it at more than this part of the copy rate.
 BOUND_BY_W = 0.5
 # When kernels of wgmma last changed such that their times may have.
-WGMMA_CHANGED = "2026-11-25"
-# And deferred ones with a long epilogue in 16 bits: they round the product now, and no longer its sum with the bias.
-LONG_CHANGED = "2026-11-25T06:50"
+WGMMA_CHANGED = "2026-11-25T09:00"
 ELEMENT_BYTES = {"tf32": 4, "fp32": 4, "bf16": 2, "f16": 2}
 
 
@@ -40,19 +38,8 @@ def age(facts: dict) -> str:
     if facts["date"] >= WGMMA_CHANGED:
         return ""
     return (
-        f" Measured before the kernels of {WGMMA_CHANGED} ([what changed]"
-        "(Rationale.md#turns-of-wgmma-kernels-2026-11-24))."
-    )
-
-
-def age_of_long(facts: dict) -> str:
-    """Say so where a report's long epilogues of 16 bits are not today's; facts: its environment."""
-    if facts["date"] >= LONG_CHANGED:
-        return ""
-    return (
-        " The long epilogues of 16 bits were measured when their kernels rounded the sum with the bias, so their "
-        "errors are larger than today's, and with `defer` at all shapes, which the table has at some "
-        "([why](Rationale.md#whole-tiles-held-rounded-2026-11-25))."
+        f" Measured before the kernels of {WGMMA_CHANGED[:10]} ([what changed]"
+        "(Rationale.md#what-tma-loads-comes-in-time-2026-11-25))."
     )
 
 
