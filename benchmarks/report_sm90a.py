@@ -104,7 +104,7 @@ def in_turn(report: dict) -> list[str]:
         cells = [f"{times[LONG][t]['median_ms'] / times[SHORT][t]['median_ms'] - 1:+.1%}" for t in TIMINGS]
         rows.append(f"{shape.replace('x', '×')} | {dtype} | " + " | ".join(cells))
     return [
-        f"The two in turn, in one process ({report['device']}, {report['date']}, `benchmarks/results/sm90a_long.json`):",
+        f"The two in turn in one process ({report['device']}, {report['date']}, `benchmarks/results/sm90a_long.json`):",
         "",
         *markdown("M×N×K | precision | single | burst | sustained", rows),
         "",
