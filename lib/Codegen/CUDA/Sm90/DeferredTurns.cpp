@@ -63,8 +63,10 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
   if (epilogue.isLate())
     state = consumer.advanceAll(state, b.i32(1), b.sub(item.kCount, stages));
   state = consumer.advance(state, [&] { prepareHeld(); });
-  // Where M is found out at run time, more have no registers.
-  int64_t most = ShapedType::isDynamic(frame.geometry.m) ? 1 : kRoundsBeside;
+  // Where M is found out at run time, there are no registers for more, nor for
+  // the few last stages if LLVM knows how many they are, and unrolls them.
+  bool isDynamic = ShapedType::isDynamic(frame.geometry.m);
+  int64_t most = isDynamic ? 1 : kRoundsBeside;
   state = Consumer::State::unpack(
       emitRounds(held, state.pack(), most, [&](ValueRange last, auto emitStep) {
         return advance(consumer, last, emitStep);
@@ -73,7 +75,9 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
   frame.computePlace();
   copies.askForOperands(turn.getItem());
   if (!epilogue.isLate())
-    state = consumer.advanceAll(state, b.i32(1 + stages), item.kCount);
+    state =
+        consumer.advanceAll(state, b.i32(1 + stages),
+                            isDynamic ? b.readAnew(item.kCount) : item.kCount);
   return state.pack();
 }
 

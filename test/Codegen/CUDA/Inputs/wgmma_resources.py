@@ -45,6 +45,8 @@ SCHEDULES = (
 SHAPES = ((4096, 4032, 4096), ("?", 4040, 4096))
 # TMA cannot store its rows of 16-bit elements. The largest tiles would spill: those with ping-pong, and of 192x256.
 SHAPE_BY_THREADS = ("?", 4036, 4096)
+# Two stages are left when a whole tile of 256x128 has been finished beside the next one's products.
+SHAPE_OF_FEW_STAGES = ("?", 4040, 1280)
 
 
 def list_cases() -> list[list[Case]]:
@@ -56,6 +58,8 @@ def list_cases() -> list[list[Case]]:
         schedule = Schedule(text, SHARED_BYTES)
         is_largest = "ping_pong" in options or tile.startswith("192x256")
         shapes = SHAPES if is_largest else (*SHAPES, SHAPE_BY_THREADS)
+        if "defer" in options:
+            shapes = (*shapes, SHAPE_OF_FEW_STAGES)
         layers = [Layer(types, epilogue, 0, shape) for epilogue in EPILOGUES for shape in shapes]
         groups.append([Case(TARGET, schedule, layer) for layer in layers])
     return groups
