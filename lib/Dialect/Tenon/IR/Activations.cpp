@@ -46,25 +46,12 @@ static Value emitTail(ScalarEmitter &e, Value t, ArrayRef<float> log2Tail) {
   return e.exp2(power);
 }
 
-/// max(x, 0) - |x| Phi(-|x|): the tail needs one exp2, and the subtraction
-/// cancels nothing.
-static Value emitExactGelu(ScalarEmitter &e, Value x) {
-  // Phi(-16) is 0 in f32. The bound keeps +infinity away from that 0, times
-  // which it is NaN. -infinity gives NaN so, as gelu-R1 demands.
-  Value t = math::AbsFOp::create(
-      e.builder, e.loc,
-      arith::MinimumFOp::create(e.builder, e.loc, x, e.constant(16.0)));
-  Value tail = emitTail(e, t, kLog2Tail);
-  Value positive =
-      arith::MaximumFOp::create(e.builder, e.loc, x, e.constant(0.0));
-  return e.sub(positive, e.mul(t, tail));
-}
-
-/// x Phi(x), with Phi(x) = |1 - tail| or |0 - tail|: a rounding more, which
-/// 16 bits do not show. The last operation is a product, so that an addition
-/// that follows may become one with it; no infinity needs to be kept away, and
-/// comparing to 0 gives a GPU that 1 or 0 in one instruction.
-static Value emitShortGelu(ScalarEmitter &e, Value x,
+/// x Phi(x), with Phi(x) = |1 - tail| or |0 - tail|: nothing cancels for
+/// negative x. The last operation is a product, so that an addition that follows
+/// may become one with it; no infinity needs to be kept away, as -infinity is to
+/// give NaN (gelu-R1), and comparing to 0 gives a GPU that 1 or 0 in one
+/// instruction.
+static Value emitExactGelu(ScalarEmitter &e, Value x,
                            ArrayRef<float> log2Tail) {
   Value t = math::AbsFOp::create(e.builder, e.loc, x);
   Value tail = emitTail(e, t, log2Tail);
@@ -81,11 +68,11 @@ Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
   bool exact = getApproximate() == GeluApproximation::None;
   Type result = getType().getElementType();
   if (exact && result.isF16())
-    return emitShortGelu(e, x, kLog2TailF16);
+    return emitExactGelu(e, x, kLog2TailF16);
   if (exact && result.isBF16())
-    return emitShortGelu(e, x, kLog2TailBF16);
+    return emitExactGelu(e, x, kLog2TailBF16);
   if (exact && x.getType().isF32())
-    return emitExactGelu(e, x);
+    return emitExactGelu(e, x, kLog2Tail);
   Value inner;
   if (exact) {
     inner = math::ErfOp::create(builder, loc, e.mul(x, e.constant(M_SQRT1_2)));
