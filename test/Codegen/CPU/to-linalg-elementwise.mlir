@@ -113,8 +113,20 @@ func.func @gelu(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
   return %0 : tensor<?x8xf16>
 }
 
-// Of f32, without the rounding of Phi.
+// Of f32 it is the same, with more terms.
 // CHECK-LABEL: func.func @gelu_f32(
+// CHECK: linalg.generic
+// CHECK: ^bb0(%[[X:.*]]: f32, %{{.*}}: f32):
+// CHECK: %[[T:.*]] = math.absf %[[X]] : f32
+// CHECK-COUNT-8: arith.addf {{.*}} fastmath<contract> : f32
+// CHECK-NOT: arith.addf
+// CHECK: %[[TAIL:.*]] = math.exp2 %{{.*}} : f32
+// CHECK: %[[STEP:.*]] = arith.select %{{.*}} : f32
+// CHECK: %[[DIFFERENCE:.*]] = arith.subf %[[STEP]], %[[TAIL]] fastmath<contract> : f32
+// CHECK: %[[PHI:.*]] = math.absf %[[DIFFERENCE]] : f32
+// CHECK: %[[GELU:.*]] = arith.mulf %[[X]], %[[PHI]] fastmath<contract> : f32
+// CHECK: linalg.yield %[[GELU]] : f32
+func.func @gelu_f32(
 // CHECK: linalg.generic
 // CHECK: ^bb0(%[[X:.*]]: f32, %{{.*}}: f32):
 // CHECK: %[[BOUNDED:.*]] = arith.minimumf %[[X]], %{{.*}} : f32

@@ -163,72 +163,54 @@
 // CHECK: nvvm.wgmma.commit.group
 // CHECK-NOT: {{prefetch|mbarrier.arrive|ptr<1> -> f32}}
 // Beside those of the second stage what the held part needs first is loaded, the bias of its columns: those of the tile
-// of the turn before.
+// of the turn before. That is when the stage before has been released.
 // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // CHECK-NEXT: nvvm.wgmma.commit.group
 // CHECK-NOT: llvm.ptr<1>
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: mbarrier.arrive.shared::cta
+// CHECK: mbarrier.arrive.shared::cluster
 // CHECK: %[[TURN:.*]] = llvm.load %[[NUMBER]] : !llvm.ptr -> i32
 // CHECK-NEXT: %[[ANEW:.*]] = llvm.inline_asm has_side_effects "", "=r,0" %[[TURN]]
 // CHECK-NEXT: %[[BEFORE:.*]] = arith.subi %[[ANEW]], %c1_i32
 // CHECK-NEXT: arith.muli %[[BEFORE]],
 // CHECK: %[[B0:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK: %[[B1:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
-// CHECK-NOT: {{mbarrier|wgmma.commit|ptr<1> -> f32}}
+// CHECK-NOT: {{mbarrier|wgmma|ptr<1> -> f32}}
+// Beside those of each of the next eight half a subtile is finished, in rounds of a subtile, two to a loop's body. A step
+// begins behind the branch of a wait that passes, for the stage that has been started. Before the first half of a subtile
+// its buffer is waited for, and of the residual no more is loaded than that half. Rounds count from the first subtile
+// that is held.
+// CHECK: %[[STEPS:.*]]:68 = scf.for %[[ROUND:.*]] = %c0_i32 to %c4_i32 step %c2_i32 iter_args(
+// CHECK-SAME: %[[AT0:[^ ]*]] = %[[H0]],
+// CHECK: nvvm.mbarrier.try_wait.parity %[[FULL:.*]], %[[PARITY:.*]], %c10000000_i32
+// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma.fence|mbarrier|matrix}}
 // CHECK: "wgmma.wait_group.sync.aligned 1;"
 // CHECK-NOT: mbarrier.arrive.shared::cta
 // CHECK: mbarrier.arrive.shared::cluster
-// Beside those of each of the next eight half a subtile is finished, whose buffer is used for the second time in the
-// tile. Before the first half of a subtile it is waited for, and of the residual no more is loaded than that half.
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK: nvvm.mbarrier.try_wait.parity %[[FULL]], %[[PARITY]], %c10000000_i32
+// CHECK: %[[SUBTILE:.*]] = arith.addi %{{.*}}, %c4_i32
 // CHECK-NOT: {{wgmma|mbarrier|matrix}}
-// CHECK: arith.addi %{{.*}}, %c230240_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK: %[[SLOT:.*]] = arith.remui %[[SUBTILE]], %c4_i32
+// CHECK: %[[USED:.*]] = arith.divui %[[SUBTILE]], %c4_i32
+// CHECK-NEXT: %[[ODD:.*]] = arith.andi %[[USED]], %c1_i32
+// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[ODD]],
 // CHECK: nvvm.ldmatrix
 // CHECK-NOT: ldmatrix
-// CHECK: %[[H:.*]] = llvm.inline_asm has_side_effects "", "=f,0" %[[H0]] : (f32) -> f32
+// CHECK: %[[H:.*]] = llvm.inline_asm has_side_effects "", "=f,0" %[[AT0]] : (f32) -> f32
 // CHECK: arith.addf %[[H]], %[[B0]]
 // CHECK-COUNT-8: math.exp2
 // CHECK-NOT: {{math.exp2|wgmma|ldmatrix}}
 // CHECK: nvvm.stmatrix
-// CHECK-NOT: {{math.exp2|wgmma.commit|nvvm.ldmatrix|nvvm.stmatrix|mbarrier|fence}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
-// CHECK-NOT: mbarrier.arrive.shared::cta
-// CHECK: mbarrier.arrive.shared::cluster
+// CHECK-NOT: {{math.exp2|wgmma.commit|nvvm.ldmatrix|nvvm.stmatrix|mbarrier.arrive|fence.proxy}}
 // The second half is in the same buffer, 16 rows of 128 bytes later. Behind it the subtile is released, once.
 // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma|mbarrier|matrix}}
-// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
-// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
-// CHECK-NOT: {{ldmatrix|mbarrier}}
-// CHECK: %[[H:.*]] = llvm.inline_asm has_side_effects "", "=f,0" %[[H8]] : (f32) -> f32
-// CHECK: arith.addf %[[H]], %[[B0]]
-// CHECK-COUNT-8: math.exp2
-// CHECK-NOT: {{math.exp2|wgmma|matrix|mbarrier}}
-// CHECK: nvvm.stmatrix %[[HALF]]
-// CHECK-NEXT: fence.proxy.async.shared::cta
-// CHECK-NEXT: arith.muli
-// CHECK-NEXT: arith.addi %{{.*}}, %c230208_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{math.exp2|wgmma.commit|mbarrier}}
 // CHECK: "wgmma.wait_group.sync.aligned 1;"
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma|mbarrier|matrix}}
-// CHECK: arith.addi %{{.*}}, %c230248_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK: nvvm.ldmatrix
-// CHECK-NOT: ldmatrix
-// CHECK-COUNT-8: math.exp2
-// CHECK-NOT: {{math.exp2|wgmma|ldmatrix}}
-// CHECK: nvvm.stmatrix
-// CHECK-NOT: {{math.exp2|wgmma.commit|nvvm.ldmatrix|nvvm.stmatrix|mbarrier|fence}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
-// CHECK-NOT: mbarrier.arrive.shared::cta
 // CHECK: mbarrier.arrive.shared::cluster
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK-NOT: {{wgmma|mbarrier|matrix}}
 // CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
 // CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
@@ -237,71 +219,14 @@
 // CHECK-NOT: {{math.exp2|wgmma|matrix|mbarrier}}
 // CHECK: nvvm.stmatrix %[[HALF]]
 // CHECK-NEXT: fence.proxy.async.shared::cta
-// CHECK-NEXT: arith.muli
-// CHECK-NEXT: arith.addi %{{.*}}, %c230216_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{math.exp2|wgmma.commit|mbarrier}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma|mbarrier|matrix}}
-// CHECK: arith.addi %{{.*}}, %c230256_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK: nvvm.ldmatrix
-// CHECK-NOT: ldmatrix
-// CHECK-COUNT-8: math.exp2
-// CHECK-NOT: {{math.exp2|wgmma|ldmatrix}}
-// CHECK: nvvm.stmatrix
-// CHECK-NOT: {{math.exp2|wgmma.commit|nvvm.ldmatrix|nvvm.stmatrix|mbarrier|fence}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
-// CHECK-NOT: mbarrier.arrive.shared::cta
-// CHECK: mbarrier.arrive.shared::cluster
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma|mbarrier|matrix}}
-// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
-// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
-// CHECK-NOT: {{ldmatrix|mbarrier}}
-// CHECK-COUNT-8: math.exp2
-// CHECK-NOT: {{math.exp2|wgmma|matrix|mbarrier}}
-// CHECK: nvvm.stmatrix %[[HALF]]
-// CHECK-NEXT: fence.proxy.async.shared::cta
-// CHECK-NEXT: arith.muli
-// CHECK-NEXT: arith.addi %{{.*}}, %c230224_i32
+// The other subtile's two, and what is left is moved to the front.
+// CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-NOT: wgmma.fence
+// CHECK: fence.proxy.async.shared::cta
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{math.exp2|wgmma.commit|mbarrier}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma|mbarrier|matrix}}
-// CHECK: arith.addi %{{.*}}, %c230264_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK: nvvm.ldmatrix
-// CHECK-NOT: ldmatrix
-// CHECK-COUNT-8: math.exp2
-// CHECK-NOT: {{math.exp2|wgmma|ldmatrix}}
-// CHECK: nvvm.stmatrix
-// CHECK-NOT: {{math.exp2|wgmma.commit|nvvm.ldmatrix|nvvm.stmatrix|mbarrier|fence}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
-// CHECK-NOT: mbarrier.arrive.shared::cta
-// CHECK: mbarrier.arrive.shared::cluster
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma|mbarrier|matrix}}
-// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
-// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
-// CHECK-NOT: {{ldmatrix|mbarrier}}
-// CHECK-COUNT-8: math.exp2
-// CHECK-NOT: {{math.exp2|wgmma|matrix|mbarrier}}
-// CHECK: nvvm.stmatrix %[[HALF]]
-// CHECK-NEXT: fence.proxy.async.shared::cta
-// CHECK-NEXT: arith.muli
-// CHECK-NEXT: arith.addi %{{.*}}, %c230232_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{math.exp2|wgmma.commit|mbarrier}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
-// CHECK-NOT: mbarrier.arrive.shared::cta
-// CHECK: mbarrier.arrive.shared::cluster
+// CHECK-NOT: {{math.exp2|wgmma|mbarrier|fence}}
+// CHECK: scf.yield
 // After the last one nothing of the tile before needs the buffers, and the operands of this one are asked for.
 // CHECK-NOT: {{math.exp2|wgmma|mbarrier}}
 // CHECK: %[[COUNTED:.*]] = llvm.load %[[FINISHED]] : !llvm.ptr -> i32
@@ -319,81 +244,31 @@
 // CHECK: scf.yield
 // CHECK-NEXT: }
 
-// After the last turn what is held of its tile is finished beside nothing, and no operands are asked for.
+// After the last turn what is held of its tile is finished beside nothing, two subtiles to a body, and no operands are
+// asked for.
 // CHECK-NOT: wgmma
 // CHECK-COUNT-2: llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK-NOT: {{mbarrier|matrix|fence}}
-// CHECK: arith.addi %{{.*}}, %c230240_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c4_i32 step %c2_i32 iter_args(%[[AT0:[^ ]*]] = %[[HELD]]#0,
+// CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: nvvm.ldmatrix
 // CHECK-NOT: {{mbarrier|ldmatrix}}
-// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#0 : (f32) -> f32
+// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[AT0]] : (f32) -> f32
 // CHECK: nvvm.stmatrix
 // CHECK-NOT: {{mbarrier|fence}}
 // CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
 // CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
 // CHECK-NOT: {{mbarrier|fence}}
-// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#15 : (f32) -> f32
-// CHECK-NOT: {{mbarrier|fence}}
 // CHECK: nvvm.stmatrix %[[HALF]]
 // CHECK-NEXT: fence.proxy.async.shared::cta
-// CHECK-NEXT: arith.muli
-// CHECK-NEXT: arith.addi %{{.*}}, %c230208_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{mbarrier|matrix|fence}}
-// CHECK: arith.addi %{{.*}}, %c230248_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK: nvvm.ldmatrix
-// CHECK-NOT: {{mbarrier|ldmatrix}}
-// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#16 : (f32) -> f32
-// CHECK: nvvm.stmatrix
+// CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK-NOT: {{mbarrier|fence}}
-// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
-// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
-// CHECK-NOT: {{mbarrier|fence}}
-// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#31 : (f32) -> f32
-// CHECK-NOT: {{mbarrier|fence}}
-// CHECK: nvvm.stmatrix %[[HALF]]
-// CHECK-NEXT: fence.proxy.async.shared::cta
-// CHECK-NEXT: arith.muli
-// CHECK-NEXT: arith.addi %{{.*}}, %c230216_i32
+// CHECK: fence.proxy.async.shared::cta
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{mbarrier|matrix|fence}}
-// CHECK: arith.addi %{{.*}}, %c230256_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK: nvvm.ldmatrix
-// CHECK-NOT: {{mbarrier|ldmatrix}}
-// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#32 : (f32) -> f32
-// CHECK: nvvm.stmatrix
-// CHECK-NOT: {{mbarrier|fence}}
-// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
-// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
-// CHECK-NOT: {{mbarrier|fence}}
-// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#47 : (f32) -> f32
-// CHECK-NOT: {{mbarrier|fence}}
-// CHECK: nvvm.stmatrix %[[HALF]]
-// CHECK-NEXT: fence.proxy.async.shared::cta
-// CHECK-NEXT: arith.muli
-// CHECK-NEXT: arith.addi %{{.*}}, %c230224_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{mbarrier|matrix|fence}}
-// CHECK: arith.addi %{{.*}}, %c230264_i32
-// CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %c1_i32,
-// CHECK: nvvm.ldmatrix
-// CHECK-NOT: {{mbarrier|ldmatrix}}
-// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#48 : (f32) -> f32
-// CHECK: nvvm.stmatrix
-// CHECK-NOT: {{mbarrier|fence}}
-// CHECK: %[[HALF:.*]] = llvm.getelementptr %{{.*}}[2048]
-// CHECK-NEXT: nvvm.ldmatrix %[[HALF]]
-// CHECK-NOT: {{mbarrier|fence}}
-// CHECK: llvm.inline_asm has_side_effects "", "=f,0" %[[HELD]]#63 : (f32) -> f32
-// CHECK-NOT: {{mbarrier|fence}}
-// CHECK: nvvm.stmatrix %[[HALF]]
-// CHECK-NEXT: fence.proxy.async.shared::cta
-// CHECK-NEXT: arith.muli
-// CHECK-NEXT: arith.addi %{{.*}}, %c230232_i32
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: scf.yield
 // No block of the cluster waits at the end but the warp that loads x and w.
 // CHECK-NOT: {{mbarrier|wgmma|matrix|cluster}}
 // CHECK: llvm.func @layer_tiled_unaligned(
@@ -460,6 +335,9 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma.fence|mbarrier|matrix}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{wgmma|mbarrier|matrix}}
 // CHECK: arith.addi %{{.*}}, %c230240_i32
 // CHECK-NEXT: llvm.getelementptr
@@ -469,10 +347,12 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NEXT: fence.proxy.async.shared::cta
 // CHECK-NEXT: arith.addi %{{.*}}, %c230208_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{stmatrix|wgmma|mbarrier}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: {{stmatrix|wgmma.commit|mbarrier.arrive}}
 // CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma.fence|mbarrier|matrix}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{wgmma|mbarrier|matrix}}
 // CHECK: arith.addi %{{.*}}, %c230248_i32
 // CHECK-NEXT: llvm.getelementptr
@@ -482,10 +362,12 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NEXT: fence.proxy.async.shared::cta
 // CHECK-NEXT: arith.addi %{{.*}}, %c230216_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{stmatrix|wgmma|mbarrier}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: {{stmatrix|wgmma.commit|mbarrier.arrive}}
 // CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma.fence|mbarrier|matrix}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{wgmma|mbarrier|matrix}}
 // CHECK: arith.addi %{{.*}}, %c230256_i32
 // CHECK-NEXT: llvm.getelementptr
@@ -495,10 +377,12 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NEXT: fence.proxy.async.shared::cta
 // CHECK-NEXT: arith.addi %{{.*}}, %c230224_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{stmatrix|wgmma|mbarrier}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: {{stmatrix|wgmma.commit|mbarrier.arrive}}
 // CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // CHECK-NEXT: nvvm.wgmma.commit.group
+// CHECK-NOT: {{wgmma.fence|mbarrier|matrix}}
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{wgmma|mbarrier|matrix}}
 // CHECK: arith.addi %{{.*}}, %c230264_i32
 // CHECK-NEXT: llvm.getelementptr
@@ -508,14 +392,12 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NEXT: fence.proxy.async.shared::cta
 // CHECK-NEXT: arith.addi %{{.*}}, %c230232_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{stmatrix|wgmma.commit|mbarrier}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{stmatrix|wgmma|mbarrier.arrive.shared::cta}}
+// CHECK-NOT: {{stmatrix|wgmma|mbarrier}}
 // CHECK: %[[COUNTED:.*]] = llvm.load volatile %[[FINISHED:.*]] {alignment
 // CHECK-NEXT: %[[MORE:.*]] = arith.xori %[[COUNTED]], %c1_i32
 // CHECK-NEXT: nvvm.bar.warp.sync
-// CHECK-NEXT: scf.if
+// CHECK-NEXT: %[[ISFIRST:.*]] = arith.cmpi eq
+// CHECK-NEXT: scf.if %[[ISFIRST]]
 // CHECK-NEXT: llvm.store volatile %[[MORE]], %[[FINISHED]] {{.*}}
 // CHECK-NEXT: }
 // CHECK-NEXT: nvvm.bar.warp.sync
@@ -692,8 +574,10 @@ func.func @blocks(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memr
 // CHECK: nvvm.wgmma.commit.group
 // CHECK-NOT: {{mbarrier|wgmma.commit|llvm.ptr<1>}}
 // CHECK: "wgmma.wait_group.sync.aligned 1;"
-// Beside the next the table is waited for, in the phase of the turn before.
+// Beside the next, when the stage before has been released, the table is waited for, in the phase of the turn before.
 // CHECK: nvvm.wgmma.commit.group
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: mbarrier.arrive.shared::cluster
 // CHECK-NOT: mbarrier
 // CHECK: %[[TURN:.*]] = llvm.load %[[NUMBER]] : !llvm.ptr -> i32
 // CHECK-NEXT: %[[ANEW:.*]] = llvm.inline_asm has_side_effects "", "=r,0" %[[TURN]]
@@ -726,9 +610,10 @@ func.func @blocks(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memr
 // CHECK-NEXT: fence.proxy.async.shared::cta
 // CHECK-NEXT: arith.addi %{{.*}}, %c131904_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
 // Beside the last the other subtile; then the operands of the turn's own tile are asked for.
 // CHECK: nvvm.wgmma.commit.group
+// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: mbarrier.arrive.shared::cluster
 // CHECK-NOT: {{wgmma|\[132032\]}}
 // CHECK: arith.addi %{{.*}}, %c131944_i32
 // CHECK: nvvm.mbarrier.try_wait.parity
@@ -739,9 +624,7 @@ func.func @blocks(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memr
 // CHECK-NEXT: fence.proxy.async.shared::cta
 // CHECK-NEXT: arith.addi %{{.*}}, %c131912_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-NOT: {{mbarrier|wgmma.commit}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
-// CHECK-NOT: {{mbarrier.arrive.shared::cta|wgmma}}
+// CHECK-NOT: {{mbarrier.arrive.shared|wgmma}}
 // CHECK: arith.addi %{{.*}}, %c131952_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{wgmma|matrix|shared::cta}}

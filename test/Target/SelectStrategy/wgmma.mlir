@@ -50,7 +50,7 @@ func.func @tf32_by_fp16(%x: tensor<?x8193xf32>, %w: tensor<8192x8193xf32> {tenon
 
 // The schedules that were measured for f16 serve these products too.
 // CHECK-LABEL: @tf32_tuned
-// CHECK: #tenon.schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1, cluster = {{[12]x[12]}}, method = fp16>
+// CHECK: #tenon.schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1, cluster = {{[12]x[12]}}, defer = true, method = fp16>
 // AUTO-LABEL: @tf32_tuned
 // AUTO: #tenon.strategy<tiled>
 func.func @tf32_tuned(%x: tensor<1024x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> tensor<1024x8192xf32> {

@@ -58,9 +58,10 @@ Consumer::State Consumer::advance(State state,
   ring.waitFull(state.next);
   state.blocks =
       product.multiply(state.blocks, state.next.stage, /*replaces=*/false);
-  beside();
   state.blocks = product.wait(state.blocks, /*pending=*/1);
+  // What takes a while comes when the stage before may be copied to again.
   ring.release(state.pending);
+  beside();
   return {ring.getNext(state.next), state.next.stage, state.blocks};
 }
 

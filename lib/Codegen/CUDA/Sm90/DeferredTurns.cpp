@@ -20,10 +20,9 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Rounds in a loop's body, of a subtile each. Beside products moves between
-/// registers cost time; code that runs once costs more to load than it saves,
-/// and all is for ptxas to compile.
-static constexpr int64_t kRoundsBeside = 4, kRoundsAfter = 2;
+/// Rounds in the body of the loop after the last turn: code that runs once costs
+/// more to load than moves between registers do.
+static constexpr int64_t kRoundsAfter = 2;
 
 DeferredTurns::DeferredTurns(TiledFrame &frame, TiledLinearOp op,
                              WorkPartition &partition,
@@ -66,13 +65,13 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
   // Where M is found out at run time, there are no registers for more, nor for
   // the few last stages if LLVM knows how many they are, and unrolls them.
   bool isDynamic = ShapedType::isDynamic(frame.geometry.m);
-  int64_t most = isDynamic ? 1 : kRoundsBeside;
+  int64_t most = isDynamic ? 1 : epilogue.getRoundsOfBody();
   state = Consumer::State::unpack(
       emitRounds(held, state.pack(), most, [&](ValueRange last, auto emitStep) {
         return advance(consumer, last, emitStep);
       }));
-  epilogue.endHeld();
   frame.computePlace();
+  epilogue.endHeld();
   copies.askForOperands(turn.getItem());
   if (!epilogue.isLate())
     state =
@@ -167,6 +166,7 @@ void DeferredTurns::emitTurns() {
                emitStep();
                return SmallVector<Value>();
              });
+  frame.computePlace();
   epilogue.endHeld();
 }
 

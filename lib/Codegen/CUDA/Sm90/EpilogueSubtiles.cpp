@@ -166,10 +166,15 @@ EpilogueSubtiles::choose(TiledLinearOp op, const TileGeometry &geometry) {
   subtiles.rowBlocks = geometry.wgmmaBlocks();
   if (subtiles.placeDeep(geometry))
     return subtiles;
-  for (int64_t width = 64; width != 0; width -= 8)
+  for (int64_t width = 64; width != 0; width -= 8) {
+    // As wide as two of each matrix.
+    if (subtiles.isSwapped && !geometry.isResident() &&
+        subtiles.place(width, /*shares=*/true, /*buffers=*/4, geometry))
+      return subtiles;
     for (bool shares : {false, true})
       if (subtiles.place(width, shares, shares ? 3 : 2, geometry))
         return subtiles;
+  }
   return std::nullopt;
 }
 

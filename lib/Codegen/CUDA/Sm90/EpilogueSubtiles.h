@@ -75,6 +75,13 @@ struct EpilogueSubtiles {
   int64_t getBufferBytes(const SubtileTensor &tensor) const {
     return getBoxes(tensor) * getBoxBytes(tensor);
   }
+  /// Whether some elements have 16 bits.
+  bool areNarrow() const {
+    auto isNarrow = [](const SubtileTensor &tensor) {
+      return tensor.elementBytes() == 2;
+    };
+    return llvm::any_of(operands, isNarrow) || llvm::any_of(results, isNarrow);
+  }
   /// Of a warpgroup in a tile.
   int64_t getCount() const { return rowBlocks * perRow; }
   /// Barriers that a warpgroup's buffers need (SubtileCopies.h).

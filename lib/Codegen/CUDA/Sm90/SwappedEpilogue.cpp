@@ -112,18 +112,24 @@ void SwappedEpilogue::prepare(const WorkItem &item) {
   if (!copies)
     return;
   if (getAccumulators(frame.geometry.schedule) <= kRoomyAccumulators)
-    prepareHeld(item);
+    prepareOperands(item, 0, copies->subtiles.getCount());
   copies->acquireAhead(copies->subtiles.getCount());
 }
 
 void SwappedEpilogue::prepareTile(const WorkItem &item) {
   if (getFirstHeld() == 0)
     return;
-  prepareHeld(item);
+  prepareOperands(item, 0, getFirstHeld());
   copies->acquireAhead(getFirstHeld());
 }
 
 void SwappedEpilogue::prepareHeld(const WorkItem &item) {
+  prepareOperands(item, getFirstHeld(), copies->subtiles.getCount());
+}
+
+void SwappedEpilogue::prepareOperands(const WorkItem &item, int64_t first,
+                                      int64_t end) {
+  prepareRows(item, first, end);
   for (int64_t block = 0; block != frame.geometry.wgmmaBlocks(); ++block)
     prepareColumns(item, block);
 }
@@ -133,18 +139,27 @@ unsigned SwappedEpilogue::getSubtileBlocks() const {
 }
 
 /// Blocks `begin` to `end` of a subtile, all of which come one after the other.
+int64_t SwappedEpilogue::getSubtilesOfColumns() const {
+  return frame.geometry.tileM / rows;
+}
+
+unsigned SwappedEpilogue::getFirstColumn(Value number) {
+  std::optional<int64_t> known = getConstantIntValue(number);
+  return (known ? *known : getFirstHeld()) / getSubtilesOfColumns() *
+         Subtile::kColumns;
+}
+
 void SwappedEpilogue::emitBlocks(const WorkItem &item, Value number,
                                  unsigned begin, unsigned end,
                                  GetElements getElements) {
   // Else LLVM would keep the places of all subtiles from one to the next.
   frame.computePlace();
-  int64_t row = getConstantIntValue(number).value_or(0) * rows;
-  int64_t block = row / frame.geometry.tileM;
-  if (block * Subtile::kColumns == static_cast<int64_t>(emitters.size()))
-    prepareColumns(item, block);
-  if (finished && begin == 0 && row % frame.geometry.tileM == 0)
-    for (int64_t i = block * Subtile::kColumns;
-         i != (block + 1) * Subtile::kColumns; ++i)
+  unsigned column = getFirstColumn(number);
+  if (column == emitters.size())
+    prepareColumns(item, column / Subtile::kColumns);
+  int64_t known = getConstantIntValue(number).value_or(0);
+  if (finished && begin == 0 && known % getSubtilesOfColumns() == 0)
+    for (unsigned i = column; i != column + Subtile::kColumns; ++i)
       finished->set(*emitters[i], getColumnInTile(i), /*lanes=*/1);
   Subtile subtile(*this, item, number);
   subtile.loadOperands(begin, end);
@@ -175,8 +190,9 @@ void SwappedEpilogue::emitSubtiles(const WorkItem &item, int64_t count,
   }
 }
 
-void SwappedEpilogue::forgetColumns() {
+void SwappedEpilogue::forgetOperands() {
   emitters.clear();
+  ofRows.clear();
   columns.clear();
   columnsInRange.clear();
 }
@@ -184,7 +200,7 @@ void SwappedEpilogue::forgetColumns() {
 void SwappedEpilogue::endTile() {
   if (copies)
     copies->endTile();
-  forgetColumns();
+  forgetOperands();
 }
 
 void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {

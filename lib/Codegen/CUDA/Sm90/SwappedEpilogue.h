@@ -51,6 +51,11 @@ public:
   // The parts of that: all subtiles one after the other, then the end.
   /// Of how many blocks of 8 rows a subtile consists.
   unsigned getSubtileBlocks() const;
+  /// How many subtiles have the same columns.
+  int64_t getSubtilesOfColumns() const;
+  /// The first of a thread's columns that a subtile has; where `number` is found
+  /// out at run time, that of all that are held.
+  unsigned getFirstColumn(Value number);
   /// Emits where a block's elements come from: two of each of two columns.
   using GetElements = llvm::function_ref<SmallVector<Value>(unsigned block)>;
   void emitSubtile(const WorkItem &item, int64_t number,
@@ -69,6 +74,7 @@ public:
                 ValueRange held) override;
   int64_t getNumSteps() override;
   int64_t getNumRounds() override;
+  int64_t getRoundsOfBody() override { return heldType ? 4 : 2; }
   void endHeld() override { endTile(); }
   bool isLate() override { return false; }
 
@@ -78,18 +84,25 @@ private:
                   unsigned end, GetElements getElements);
   void emitSubtiles(const WorkItem &item, int64_t count, int64_t together,
                     ValueRange accumulators);
-  unsigned getStepBlocks() const;
+  unsigned getStepBlocks();
+  void prepareOperands(const WorkItem &item, int64_t first, int64_t end);
+  /// Loads the rows' operands that subtiles `first` to `end` need.
+  void prepareRows(const WorkItem &item, int64_t first, int64_t end);
+  /// What number `operand` of `perRow` has for a row: number `inBlock` of the
+  /// block of 8 that begins with the tile's `row`.
+  Value getOfRow(unsigned operand, Value row, Value inBlock);
   void prepareColumns(const WorkItem &item, int64_t block);
   void addMoments(Value value, ValueRange elements);
   void storeMoments(const WorkItem &item, int64_t number);
   Value getComputed();
   bool isLong() const;
-  int64_t getStepsOfSubtile() const;
+  int64_t getStepsOfSubtile();
+  bool hasRounds();
   Type findHeldType();
   int64_t getPause();
   SmallVector<Value> getHeldBlock(ValueRange held, unsigned block);
   int64_t getFirstHeld();
-  void forgetColumns();
+  void forgetOperands();
 
   TiledFrame &frame;
   KernelBuilder &b;
@@ -100,6 +113,10 @@ private:
   Type heldType; ///< to which a whole tile is rounded and held, or null
   int64_t rows;  ///< of a subtile
   SmallVector<BlockArgument> perRow; ///< operands that the threads load by row
+  /// Of each of these, if it is loaded ahead, what the lane has of each 32 rows
+  /// from the tile's `firstOfRows`-th on.
+  SmallVector<SmallVector<Value>> ofRows;
+  int64_t firstOfRows = 0;
   /// Of what is stored, by the region's value.
   SmallVector<std::pair<Value, SwappedMoments>> moments;
   /// Of the tile's columns that the thread has, two for every 64.

@@ -28,18 +28,27 @@ bool SwappedEpilogue::isLong() const {
          hasHeavyOps(plan.getPhases().back());
 }
 
-/// The type of 16 bits to which the product may be rounded, so that all of a
-/// tile is held, two elements in a register. None where it is of another type,
-/// without so many products, for a loop over subtiles that are not alike, of
-/// which moments would be, or for a short epilogue.
-Type SwappedEpilogue::findHeldType() {
+/// Whether what is held of a long epilogue is finished in a loop. Not if its
+/// subtiles are not alike: with moments, or of other columns.
+bool SwappedEpilogue::hasRounds() {
   const TileGeometry &geometry = frame.geometry;
   if (!geometry.schedule.getDefer() || geometry.isResident() || !copies ||
       !moments.empty() || geometry.m == 1 || !isLong())
-    return Type();
+    return false;
   int64_t count = copies->subtiles.getCount();
-  if (geometry.wgmmaBlocks() != 1 || count % copies->subtiles.numBuffers != 0 ||
-      geometry.kTiles() <= 2 + count * getStepsOfSubtile())
+  return count % copies->subtiles.numBuffers == 0 &&
+         getFirstHeld() / getSubtilesOfColumns() ==
+             (count - 1) / getSubtilesOfColumns();
+}
+
+/// The type of 16 bits to which the product may be rounded, so that all of a
+/// tile is held, two elements in a register. None where it is of another type,
+/// without so many products, or without the loop: spelled out, so many subtiles
+/// would take twice as long to compile.
+Type SwappedEpilogue::findHeldType() {
+  if (!hasRounds() || frame.geometry.wgmmaBlocks() != 1 ||
+      frame.geometry.kTiles() <=
+          2 + copies->subtiles.getCount() * getStepsOfSubtile())
     return Type();
   Type type = getElementTypeOrSelf(op.getAccumulator());
   return type.isF16() || type.isBF16() ? type : Type();
@@ -77,18 +86,24 @@ int64_t SwappedEpilogue::getFirstHeld() {
 }
 
 /// A step is a subtile, or half of one that takes longer than a stage's
-/// products.
-unsigned SwappedEpilogue::getStepBlocks() const {
+/// products. Blocks of 16 bits are read and written in pairs.
+unsigned SwappedEpilogue::getStepBlocks() {
   unsigned blocks = getSubtileBlocks();
-  return isLong() && blocks % 4 == 0 ? blocks / 2 : blocks;
+  if (!isLong() || !copies)
+    return blocks;
+  if (copies->subtiles.areNarrow())
+    return blocks % 4 == 0 ? blocks / 2 : blocks;
+  int64_t held = copies->subtiles.getCount() - getFirstHeld();
+  bool fits = frame.geometry.kTiles() > 2 + 2 * held;
+  return blocks % 2 == 0 && fits ? blocks / 2 : blocks;
 }
 
-int64_t SwappedEpilogue::getStepsOfSubtile() const {
+int64_t SwappedEpilogue::getStepsOfSubtile() {
   return getSubtileBlocks() / getStepBlocks();
 }
 
 int64_t SwappedEpilogue::getNumRounds() {
-  return heldType ? copies->subtiles.getCount() : 1;
+  return hasRounds() ? copies->subtiles.getCount() - getFirstHeld() : 1;
 }
 
 int64_t SwappedEpilogue::getNumSteps() {
@@ -124,12 +139,14 @@ SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
           roundPair(b, accumulators[i], accumulators[i + 1], heldType));
     return held;
   }
-  // Nobody waits for these copies now, and a release of each would take as long
-  // as all that a bias needs.
+  // Unless buffers are to take operands once more, nobody waits for these copies
+  // now, and a release of each would take as long as all that a bias needs.
   int64_t count = getFirstHeld();
-  emitSubtiles(item, count, copies->subtiles.getMostTogether(count),
-               accumulators);
-  forgetColumns();
+  const EpilogueSubtiles &subtiles = copies->subtiles;
+  bool loadsMore = !subtiles.operands.empty() && count > subtiles.numBuffers;
+  int64_t together = loadsMore ? 1 : subtiles.getMostTogether(count);
+  emitSubtiles(item, count, together, accumulators);
+  forgetOperands();
   Value one = getOpaqueOne(frame);
   for (Value element : accumulators.drop_front(
            getFirstHeld() * getSubtileBlocks() * Subtile::kElements))
@@ -157,7 +174,7 @@ void SwappedEpilogue::emitStep(const WorkItem &item, Value /*turn*/,
   unsigned first = step * getStepBlocks(), ofSubtile = getSubtileBlocks();
   unsigned begin = first % ofSubtile, end = begin + getStepBlocks();
   int64_t known = getFirstHeld() + first / ofSubtile;
-  Value number = round ? round : b.i32(known);
+  Value number = round ? b.add(round, getFirstHeld()) : b.i32(known);
   emitBlocks(item, number, begin, end, [&](unsigned block) {
     return getHeldBlock(held, first - begin + block);
   });

@@ -24,9 +24,8 @@ SwappedEpilogue::Subtile::Subtile(SwappedEpilogue &epilogue,
                                   const WorkItem &item, Value number)
     : epilogue(epilogue), b(epilogue.b), number(number) {
   TiledFrame &frame = epilogue.frame;
-  int64_t perColumn = frame.geometry.tileM / epilogue.rows;
-  firstColumn = getConstantIntValue(number).value_or(0) / perColumn * kColumns;
-  Value inTile = b.mul(b.rem(number, perColumn), epilogue.rows);
+  firstColumn = epilogue.getFirstColumn(number);
+  inTile = b.mul(b.rem(number, epilogue.getSubtilesOfColumns()), epilogue.rows);
   Value firstRow = b.add(b.add(item.row, inTile), frame.getLanePair());
   for (int64_t block = 0; block != epilogue.rows; block += kBlockRows)
     for (unsigned i = 0; i != kRows; ++i)
@@ -51,8 +50,12 @@ void SwappedEpilogue::Subtile::loadOperands(unsigned begin, unsigned end) {
       row = b.min(row, b.sub(frame.m, 1));
     clamped.push_back(b.toI64(row));
   }
+  bool areLoaded = !epilogue.ofRows.empty();
   for (unsigned i = 0; i != kColumns; ++i)
-    epilogue.emitters[firstColumn + i]->beginRows(clamped, epilogue.perRow);
+    epilogue.emitters[firstColumn + i]->beginRows(
+        clamped, areLoaded ? ArrayRef<BlockArgument>() : epilogue.perRow);
+  for (unsigned block = begin; areLoaded && block != end; ++block)
+    setOfRows(block);
   if (!copies)
     return;
   for (const SubtileTensor &operand : copies->subtiles.operands)
@@ -63,6 +66,19 @@ void SwappedEpilogue::Subtile::loadOperands(unsigned begin, unsigned end) {
 
 /// Of a matrix of one row the thread has one element a column that counts, and
 /// what it computes of it stands for all.
+/// Gives what is loaded ahead of a block's rows.
+void SwappedEpilogue::Subtile::setOfRows(unsigned block) {
+  Value first = b.add(inTile, block * kBlockRows);
+  for (auto [index, operand] : llvm::enumerate(epilogue.perRow))
+    for (unsigned row = 0; row != kRows; ++row) {
+      Value value =
+          epilogue.getOfRow(index, first, b.add(epilogue.frame.getLanePair(), row));
+      for (unsigned column = 0; column != kColumns; ++column)
+        epilogue.emitters[firstColumn + column]->set(
+            operand, block * kRows + row, /*lane=*/0, value);
+    }
+}
+
 void SwappedEpilogue::Subtile::setElements(Value tensor, unsigned block,
                                            ValueRange elements) {
   unsigned count = epilogue.frame.geometry.m == 1 ? 1 : kRows;

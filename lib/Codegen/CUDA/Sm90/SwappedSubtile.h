@@ -32,6 +32,7 @@ public:
   void emitBlock(unsigned block, ValueRange accumulators);
 
 private:
+  void setOfRows(unsigned block);
   Value getResult(Value value, unsigned block, unsigned element);
   void setElements(Value tensor, unsigned block, ValueRange elements);
   void roundElements(Type type, MutableArrayRef<Value> elements);
@@ -39,7 +40,7 @@ private:
 
   SwappedEpilogue &epilogue;
   KernelBuilder &b;
-  Value number;
+  Value number, inTile;    ///< of the subtile, its first row
   unsigned firstColumn;    ///< the first of the thread's two, among all
   SmallVector<Value> rows; ///< the thread's
   unsigned firstLoaded;    ///< block
