@@ -42,8 +42,8 @@ public:
                         Value round, ValueRange held) = 0;
   virtual int64_t getNumSteps() = 0;
   virtual int64_t getNumRounds() { return 1; }
-  /// How many of these a loop's body has beside products: with more of them what
-  /// is held moves less from register to register, and ptxas takes longer.
+  /// How many of these a loop's body has beside products: with more of them
+  /// what is held moves less from register to register, and ptxas takes longer.
   virtual int64_t getRoundsOfBody() { return 1; }
   /// After the last.
   virtual void endHeld() = 0;

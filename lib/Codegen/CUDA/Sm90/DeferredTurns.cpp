@@ -20,8 +20,8 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Rounds in the body of the loop after the last turn: code that runs once costs
-/// more to load than moves between registers do.
+/// Rounds in the body of the loop after the last turn: code that runs once
+/// costs more to load than moves between registers do.
 static constexpr int64_t kRoundsAfter = 2;
 
 DeferredTurns::DeferredTurns(TiledFrame &frame, TiledLinearOp op,

@@ -53,8 +53,8 @@ public:
   unsigned getSubtileBlocks() const;
   /// How many subtiles have the same columns.
   int64_t getSubtilesOfColumns() const;
-  /// The first of a thread's columns that a subtile has; where `number` is found
-  /// out at run time, that of all that are held.
+  /// The first of a thread's columns that a subtile has; where `number` is
+  /// found out at run time, that of all that are held.
   unsigned getFirstColumn(Value number);
   /// Emits where a block's elements come from: two of each of two columns.
   using GetElements = llvm::function_ref<SmallVector<Value>(unsigned block)>;

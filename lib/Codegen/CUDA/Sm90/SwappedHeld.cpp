@@ -139,8 +139,9 @@ SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
           roundPair(b, accumulators[i], accumulators[i + 1], heldType));
     return held;
   }
-  // Unless buffers are to take operands once more, nobody waits for these copies
-  // now, and a release of each would take as long as all that a bias needs.
+  // Unless buffers are to take operands once more, nobody waits for these
+  // copies now, and a release of each would take as long as all that a bias
+  // needs.
   int64_t count = getFirstHeld();
   const EpilogueSubtiles &subtiles = copies->subtiles;
   bool loadsMore = !subtiles.operands.empty() && count > subtiles.numBuffers;

@@ -45,10 +45,10 @@ void SwappedEpilogue::prepareRows(const WorkItem &item, int64_t first,
         mine = b.min(mine, b.sub(frame.m, 1));
       Value offset =
           getOffset(b, operand.getType(), b.toI64(mine), /*column=*/Value());
-      llvm::append_range(
-          ofRows.back(),
-          loadLanes(b, frame.operands.at(operand), offset,
-                    getElementTypeOrSelf(operand.getType()), /*lanes=*/1));
+      llvm::append_range(ofRows.back(),
+                         loadLanes(b, frame.operands.at(operand), offset,
+                                   getElementTypeOrSelf(operand.getType()),
+                                   /*lanes=*/1));
     }
   }
 }

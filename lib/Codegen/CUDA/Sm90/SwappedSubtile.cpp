@@ -71,8 +71,8 @@ void SwappedEpilogue::Subtile::setOfRows(unsigned block) {
   Value first = b.add(inTile, block * kBlockRows);
   for (auto [index, operand] : llvm::enumerate(epilogue.perRow))
     for (unsigned row = 0; row != kRows; ++row) {
-      Value value =
-          epilogue.getOfRow(index, first, b.add(epilogue.frame.getLanePair(), row));
+      Value value = epilogue.getOfRow(index, first,
+                                      b.add(epilogue.frame.getLanePair(), row));
       for (unsigned column = 0; column != kColumns; ++column)
         epilogue.emitters[firstColumn + column]->set(
             operand, block * kRows + row, /*lane=*/0, value);

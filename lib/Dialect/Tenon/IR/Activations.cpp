@@ -47,10 +47,10 @@ static Value emitTail(ScalarEmitter &e, Value t, ArrayRef<float> log2Tail) {
 }
 
 /// x Phi(x), with Phi(x) = |1 - tail| or |0 - tail|: nothing cancels for
-/// negative x. The last operation is a product, so that an addition that follows
-/// may become one with it; no infinity needs to be kept away, as -infinity is to
-/// give NaN (gelu-R1), and comparing to 0 gives a GPU that 1 or 0 in one
-/// instruction.
+/// negative x. The last operation is a product, so that an addition that
+/// follows may become one with it; no infinity needs to be kept away, as
+/// -infinity is to give NaN (gelu-R1), and comparing to 0 gives a GPU that 1 or
+/// 0 in one instruction.
 static Value emitExactGelu(ScalarEmitter &e, Value x,
                            ArrayRef<float> log2Tail) {
   Value t = math::AbsFOp::create(e.builder, e.loc, x);
