@@ -89,7 +89,7 @@ int64_t SwappedEpilogue::getFirstHeld() {
 /// products. Blocks of 16 bits are read and written in pairs.
 unsigned SwappedEpilogue::getStepBlocks() {
   unsigned blocks = getSubtileBlocks();
-  if (!isLong() || !copies)
+  if (!isLong())
     return blocks;
   if (copies->subtiles.areNarrow())
     return blocks % 4 == 0 ? blocks / 2 : blocks;

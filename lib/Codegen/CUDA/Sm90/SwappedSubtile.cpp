@@ -64,8 +64,6 @@ void SwappedEpilogue::Subtile::loadOperands(unsigned begin, unsigned end) {
                              .load(begin, end));
 }
 
-/// Of a matrix of one row the thread has one element a column that counts, and
-/// what it computes of it stands for all.
 /// Gives what is loaded ahead of a block's rows.
 void SwappedEpilogue::Subtile::setOfRows(unsigned block) {
   Value first = b.add(inTile, block * kBlockRows);
@@ -79,6 +77,8 @@ void SwappedEpilogue::Subtile::setOfRows(unsigned block) {
     }
 }
 
+/// Of a matrix of one row the thread has one element a column that counts, and
+/// what it computes of it stands for all.
 void SwappedEpilogue::Subtile::setElements(Value tensor, unsigned block,
                                            ValueRange elements) {
   unsigned count = epilogue.frame.geometry.m == 1 ? 1 : kRows;

@@ -150,8 +150,8 @@ def Tenon_GeluOp : Tenon_UnaryOp<"gelu"> {
     `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`, which cuBLASLt can
     apply by itself.
 
-    Of f32, f16 and bf16 the exact gelu is computed as `max(x, 0) - |x| 2^p(|x|)`
-    with a polynomial p, without erf: fewer instructions, and accurate where x is
+    Of f32, f16 and bf16 the exact gelu is computed as `x |s - 2^p(|x|)|`, s = 1 if x > 0,
+    else 0, with a polynomial p, without erf: fewer instructions, and accurate where x is
     negative and `1 + erf` cancels. p has fewer terms where the result is f16 or
     bf16: they add a quarter of a rounding to that type.
 
