@@ -41,7 +41,8 @@ void SwappedEpilogue::prepareRows(const WorkItem &item, int64_t first,
     ofRows.emplace_back();
     for (int64_t row = firstOfRows; row < endOfRows; row += kWarpRows) {
       Value mine = b.add(b.add(item.row, row), frame.lane);
-      if (geometry.hasRaggedRows() || (endOfRows - firstOfRows) % kWarpRows != 0)
+      if (geometry.hasRaggedRows() ||
+          (endOfRows - firstOfRows) % kWarpRows != 0)
         mine = b.min(mine, b.sub(frame.m, 1));
       Value offset =
           getOffset(b, operand.getType(), b.toI64(mine), /*column=*/Value());
