@@ -109,3 +109,66 @@ func.func @columns(%x: memref<4096x1152xf16>, %w: memref<1024x1152xf16>, %r: mem
   }
   return
 }
+
+// -----
+
+// Three stages leave 48 KB of shared memory: of sixteen subtiles one is finished when the products are done, nine are
+// held in 72 registers, and six are parked, 16 bytes a thread of 256 in each 4 KB. There are rounds for fifteen, each of
+// which takes another subtile behind those that are held.
+// CHECK-LABEL: func.func @parked(
+// CHECK: @kernels::@parked_tiled blocks {{.*}} dynamic_shared_memory_size %c231168_i32
+// CHECK: llvm.func @parked_tiled(
+// CHECK: :72 = scf.while (
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: math.exp2
+// CHECK-COUNT-72: arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK-COUNT-12: llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
+// CHECK-NOT: vector<4xf32>, !llvm.ptr<3>
+// CHECK: scf.condition(
+// CHECK: scf.for %[[ROUND:.*]] = %c0_i32 to %c15_i32 step %c3_i32 iter_args(
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: math.exp2
+// After the sixth of them any other will do.
+// CHECK: %[[NUMBER:.*]] = arith.minui %[[ROUND]], %c5_i32
+// CHECK: arith.muli %[[NUMBER]], %c2_i32
+// CHECK-COUNT-2: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// CHECK-NOT: vector<4xf32>, !llvm.ptr<3>
+// CHECK-COUNT-8: math.exp2
+// CHECK: scf.yield
+// CHECK: llvm.func @parked_tiled_unaligned(
+func.func @parked(%x: memref<4096x2112xf16>, %w: memref<1024x2112xf16>, %r: memref<4096x1024xf32>,
+                  %y: memref<4096x1024xf32>) {
+  tenon.tiled_linear %x, %w : memref<4096x2112xf16>, memref<1024x2112xf16>
+      epilogue(%acc: tensor<4096x1024xf32>, %res = %r: memref<4096x1024xf32>) outs(%y: memref<4096x1024xf32>)
+      schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 3, swizzle = 128, raster = 8, blocks = 1,
+               cluster = 1x2, defer = true> {
+    %0 = tenon.gelu %acc : tensor<4096x1024xf32>
+    %1 = tenon.add %0, %res : tensor<4096x1024xf32>, tensor<4096x1024xf32>
+    tenon.yield %1 : tensor<4096x1024xf32>
+  }
+  return
+}
+
+// -----
+
+// A stage fewer of K than the rounds of all fifteen take: fewer are parked.
+// CHECK-LABEL: func.func @fewer_parked(
+// CHECK: llvm.func @fewer_parked_tiled(
+// CHECK: :72 = scf.while (
+// CHECK-COUNT-10: llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
+// CHECK-NOT: vector<4xf32>, !llvm.ptr<3>
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c14_i32 step %c2_i32 iter_args(
+// CHECK: llvm.func @fewer_parked_tiled_unaligned(
+func.func @fewer_parked(%x: memref<4096x2048xf16>, %w: memref<1024x2048xf16>, %r: memref<4096x1024xf32>,
+                        %y: memref<4096x1024xf32>) {
+  tenon.tiled_linear %x, %w : memref<4096x2048xf16>, memref<1024x2048xf16>
+      epilogue(%acc: tensor<4096x1024xf32>, %res = %r: memref<4096x1024xf32>) outs(%y: memref<4096x1024xf32>)
+      schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 3, swizzle = 128, raster = 8, blocks = 1,
+               cluster = 1x2, defer = true> {
+    %0 = tenon.gelu %acc : tensor<4096x1024xf32>
+    %1 = tenon.add %0, %res : tensor<4096x1024xf32>, tensor<4096x1024xf32>
+    tenon.yield %1 : tensor<4096x1024xf32>
+  }
+  return
+}

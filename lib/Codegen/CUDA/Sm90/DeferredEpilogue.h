@@ -42,6 +42,9 @@ public:
                         Value round, ValueRange held) = 0;
   virtual int64_t getNumSteps() = 0;
   virtual int64_t getNumRounds() { return 1; }
+  /// What takes the place of what a round has finished, behind what is held:
+  /// that which later rounds find at the front.
+  virtual SmallVector<Value> refill(Value round) = 0;
   /// How many of these a loop's body has beside products: with more of them
   /// what is held moves less from register to register, and ptxas takes longer.
   virtual int64_t getRoundsOfBody() { return 1; }

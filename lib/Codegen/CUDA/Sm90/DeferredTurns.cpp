@@ -15,14 +15,12 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace mlir::tenon;
 
 /// Rounds in the body of the loop after the last turn: code that runs once
 /// costs more to load than moves between registers do.
-static constexpr int64_t kRoundsAfter = 2;
+static constexpr int64_t kRoundsAfter = 3;
 
 DeferredTurns::DeferredTurns(TiledFrame &frame, TiledLinearOp op,
                              WorkPartition &partition,
@@ -116,14 +114,16 @@ SmallVector<Value> DeferredTurns::emitRound(Value round, ValueRange held,
 }
 
 /// All rounds, `most` of them at most in the body of a loop, which moves what
-/// is held to the front of its registers.
+/// is held to the front of its registers, and what is parked behind it.
 SmallVector<Value> DeferredTurns::emitRounds(ValueRange held,
                                              ValueRange initial, int64_t most,
                                              EmitWith emitWith) {
   int64_t rounds = epilogue.getNumRounds();
   if (rounds == 1)
     return emitRound(/*round=*/Value(), held, initial, emitWith);
-  int64_t ofBody = std::gcd(rounds, most);
+  int64_t ofBody = most;
+  while (rounds % ofBody != 0)
+    --ofBody;
   SmallVector<Value> first(initial);
   llvm::append_range(first, held);
   auto loop =
@@ -132,15 +132,16 @@ SmallVector<Value> DeferredTurns::emitRounds(ValueRange held,
   b.setInsertionPointToStart(loop.getBody());
   ValueRange left = loop.getRegionIterArgs().drop_front(initial.size());
   SmallVector<Value> next(loop.getRegionIterArgs().take_front(initial.size()));
-  size_t ofRound = held.size() / rounds;
-  for (int64_t round = 0; round != ofBody; ++round) {
-    next =
-        emitRound(b.add(loop.getInductionVar(), round), left, next, emitWith);
-    left = left.drop_front(ofRound);
+  SmallVector<Value> behind;
+  for (int64_t number = 0; number != ofBody; ++number) {
+    Value round = b.add(loop.getInductionVar(), number);
+    next = emitRound(round, left, next, emitWith);
+    SmallVector<Value> more = epilogue.refill(round);
+    left = left.drop_front(more.size());
+    llvm::append_range(behind, more);
   }
   llvm::append_range(next, left);
-  while (next.size() != first.size())
-    next.push_back(LLVM::UndefOp::create(b, held.front().getType()));
+  llvm::append_range(next, behind);
   scf::YieldOp::create(b, next);
   return SmallVector<Value>(loop.getResults().take_front(initial.size()));
 }

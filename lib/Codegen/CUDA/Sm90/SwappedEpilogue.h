@@ -62,7 +62,8 @@ public:
                    GetElements getElements);
   void endTile();
 
-  // A thread holds as many accumulators, as they are, as it has registers for.
+  // A thread holds as many accumulators, as they are, as it has registers for,
+  // and parks others in shared memory, if stages leave any.
   // Of a long epilogue it holds the whole tile, if that may be rounded to 16
   // bits: what is done beside products costs nothing.
   void prepareTile(const WorkItem &item) override;
@@ -74,7 +75,8 @@ public:
                 ValueRange held) override;
   int64_t getNumSteps() override;
   int64_t getNumRounds() override;
-  int64_t getRoundsOfBody() override { return heldType ? 4 : 2; }
+  SmallVector<Value> refill(Value round) override;
+  int64_t getRoundsOfBody() override { return heldType ? 4 : 3; }
   void endHeld() override { endTile(); }
   bool isLate() override { return false; }
 
@@ -97,7 +99,13 @@ private:
   Value getComputed();
   bool isLong() const;
   int64_t getStepsOfSubtile();
+  bool mayHaveRounds();
   bool hasRounds();
+  int64_t getNumHidden();
+  int64_t getMostHeld();
+  int64_t getNumParked();
+  Value getParked(Value number);
+  void park(ValueRange elements);
   Type findHeldType();
   int64_t getPause();
   SmallVector<Value> getHeldBlock(ValueRange held, unsigned block);

@@ -19,26 +19,28 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Accumulators of a thread at most that are held beside those of the next
-/// tile.
-static constexpr int64_t kHeldAccumulators = 64;
-
 bool SwappedEpilogue::isLong() const {
   return !copies->subtiles.operands.empty() ||
          hasHeavyOps(plan.getPhases().back());
 }
 
-/// Whether what is held of a long epilogue is finished in a loop. Not if its
-/// subtiles are not alike: with moments, or of other columns.
-bool SwappedEpilogue::hasRounds() {
+/// Whether what is held of a long epilogue may be finished in a loop. Not if
+/// its subtiles are not alike: with moments.
+bool SwappedEpilogue::mayHaveRounds() {
   const TileGeometry &geometry = frame.geometry;
   if (!geometry.schedule.getDefer() || geometry.isResident() || !copies ||
       !moments.empty() || geometry.m == 1 || !isLong())
     return false;
-  int64_t count = copies->subtiles.getCount();
-  return count % copies->subtiles.numBuffers == 0 &&
-         getFirstHeld() / getSubtilesOfColumns() ==
-             (count - 1) / getSubtilesOfColumns();
+  return copies->subtiles.getCount() % copies->subtiles.numBuffers == 0;
+}
+
+/// Nor if they are of other columns.
+bool SwappedEpilogue::hasRounds() {
+  if (!mayHaveRounds())
+    return false;
+  int64_t last = copies->subtiles.getCount() - 1;
+  return getFirstHeld() / getSubtilesOfColumns() ==
+         last / getSubtilesOfColumns();
 }
 
 /// The type of 16 bits to which the product may be rounded, so that all of a
@@ -68,15 +70,37 @@ int64_t SwappedEpilogue::getPause() {
                   products / productsPerNanosecond / 2 / subtiles.numBuffers);
 }
 
-/// The first subtile that is held: later ones have no more accumulators than
-/// there are registers for, and rows that have moments together are not
-/// divided.
+/// Subtiles whose steps the products of K hide, each in two halves if it has
+/// two.
+int64_t SwappedEpilogue::getNumHidden() {
+  int64_t steps = getSubtileBlocks() % 2 == 0 ? 2 : 1;
+  return (frame.geometry.kTiles() - 3) / steps;
+}
+
+/// Subtiles at most that are held in registers. A loop leaves some for more of
+/// them than steps that are spelled out, a few less if it takes others from
+/// where they are parked.
+int64_t SwappedEpilogue::getMostHeld() {
+  constexpr int64_t inRounds = 80, inRoundsBesideParked = 72;
+  const TileGeometry &geometry = frame.geometry;
+  int64_t ofSubtile = getSubtileBlocks() * Subtile::kElements;
+  int64_t most = kHeldAccumulators / ofSubtile;
+  if (!mayHaveRounds() || geometry.wgmmaBlocks() != 1 ||
+      copies->subtiles.areNarrow())
+    return most;
+  bool parks = getParkedAccumulators(geometry.schedule) != 0;
+  int64_t more = (parks ? inRoundsBesideParked : inRounds) / ofSubtile;
+  return std::max(most, std::min(more, getNumHidden()));
+}
+
+/// The first subtile that is held or parked: later ones have no more
+/// accumulators than there is room for, and rows that have moments together are
+/// not divided.
 int64_t SwappedEpilogue::getFirstHeld() {
   if (heldType)
     return 0;
   int64_t count = copies->subtiles.getCount();
-  int64_t most = kHeldAccumulators / (getSubtileBlocks() * Subtile::kElements);
-  int64_t first = std::max<int64_t>(count - most, 0);
+  int64_t first = std::max<int64_t>(count - getMostHeld() - getNumParked(), 0);
   auto divides = [&](int64_t number) {
     return number * rows % frame.geometry.tileM % EpilogueSubtiles::kRows != 0;
   };
@@ -112,8 +136,8 @@ int64_t SwappedEpilogue::getNumSteps() {
 }
 
 SmallVector<Type> SwappedEpilogue::getHeldTypes() {
-  size_t elements =
-      getNumRounds() * getNumSteps() * getStepBlocks() * Subtile::kElements;
+  int64_t held = copies->subtiles.getCount() - getFirstHeld() - getNumParked();
+  size_t elements = held * getSubtileBlocks() * Subtile::kElements;
   if (!heldType)
     return SmallVector<Type>(elements, b.getF32Type());
   return SmallVector<Type>(elements / 2, VectorType::get(2, heldType));
@@ -149,9 +173,12 @@ SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
   emitSubtiles(item, count, together, accumulators);
   forgetOperands();
   Value one = getOpaqueOne(frame);
-  for (Value element : accumulators.drop_front(
-           getFirstHeld() * getSubtileBlocks() * Subtile::kElements))
+  size_t ofSubtile = getSubtileBlocks() * Subtile::kElements;
+  ValueRange others = accumulators.drop_front(getFirstHeld() * ofSubtile);
+  size_t numHeld = others.size() - getNumParked() * ofSubtile;
+  for (Value element : others.take_front(numHeld))
     held.push_back(arith::MulFOp::create(b, element, one));
+  park(others.drop_front(numHeld));
   return held;
 }
 

@@ -155,7 +155,8 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
 
     With `defer` and operands swapped, warps hold a part of a tile when its
     products are done, and finish it beside those of the next: as much as there
-    are registers for, or with `reduction = resident`, where results are of 16
+    are registers for, and of a long epilogue on f32 as much more as stages leave
+    shared memory for; or with `reduction = resident`, where results are of 16
     bits, all of it, rounded to their type as distances from columns' means.
     Where TMA does not move the results, or K has too few stages, tiles are
     finished one by one all the same.
