@@ -137,6 +137,7 @@ SmallVector<Value> DeferredTurns::emitRounds(ValueRange held,
     Value round = b.add(loop.getInductionVar(), number);
     next = emitRound(round, left, next, emitWith);
     SmallVector<Value> more = epilogue.refill(round);
+    assert(left.size() >= more.size() && "a round finds less than it needs");
     left = left.drop_front(more.size());
     llvm::append_range(behind, more);
   }

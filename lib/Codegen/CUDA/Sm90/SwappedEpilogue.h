@@ -101,6 +101,8 @@ private:
   int64_t getStepsOfSubtile();
   bool mayHaveRounds();
   bool hasRounds();
+  int64_t getNumThreadOperands();
+  bool isRoomy();
   int64_t getNumHidden();
   int64_t getMostHeld();
   int64_t getNumParked();

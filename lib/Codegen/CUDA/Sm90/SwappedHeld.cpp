@@ -70,6 +70,23 @@ int64_t SwappedEpilogue::getPause() {
                   products / productsPerNanosecond / 2 / subtiles.numBuffers);
 }
 
+/// Whether the region divides, which needs registers of its own.
+static bool divides(const EpiloguePhase &phase) {
+  return llvm::any_of(phase.ops, [](Operation *op) {
+    return isa<DivOp, SiluOp, SigmoidOp, MishOp>(op);
+  });
+}
+
+/// Operands that the threads load: of one value a row or a column.
+int64_t SwappedEpilogue::getNumThreadOperands() {
+  auto isOfColumns = [](BlockArgument operand) {
+    return EpiloguePlan::variesByColumn(operand.getType()) &&
+           !EpiloguePlan::variesByRow(operand.getType());
+  };
+  return perRow.size() +
+         llvm::count_if(plan.getPhases().back().operands, isOfColumns);
+}
+
 /// Subtiles whose steps the products of K hide, each in two halves if it has
 /// two.
 int64_t SwappedEpilogue::getNumHidden() {
@@ -77,18 +94,26 @@ int64_t SwappedEpilogue::getNumHidden() {
   return (frame.geometry.kTiles() - 3) / steps;
 }
 
-/// Subtiles at most that are held in registers. A loop leaves some for more of
-/// them than steps that are spelled out, a few less if it takes others from
-/// where they are parked.
+/// Whether a loop leaves registers for more than spelled-out steps do: beside
+/// no more operands than the factors of method fp16 and a bias.
+bool SwappedEpilogue::isRoomy() {
+  return mayHaveRounds() && frame.geometry.wgmmaBlocks() == 1 &&
+         perRow.size() <= 1 && getNumThreadOperands() <= 3 &&
+         !divides(plan.getPhases().back());
+}
+
+/// Subtiles at most that are held in registers: more in a loop, but a few less
+/// if it takes others from where they are parked.
 int64_t SwappedEpilogue::getMostHeld() {
-  constexpr int64_t inRounds = 80, inRoundsBesideParked = 72;
-  const TileGeometry &geometry = frame.geometry;
+  constexpr int64_t inRounds = 80, inRoundsBesideParked = 72, crowded = 48;
   int64_t ofSubtile = getSubtileBlocks() * Subtile::kElements;
   int64_t most = kHeldAccumulators / ofSubtile;
-  if (!mayHaveRounds() || geometry.wgmmaBlocks() != 1 ||
-      copies->subtiles.areNarrow())
+  if (mayHaveRounds() &&
+      (divides(plan.getPhases().back()) || getNumThreadOperands() > 4))
+    return crowded / ofSubtile;
+  if (!isRoomy() || copies->subtiles.areNarrow() || getSubtileBlocks() > 2)
     return most;
-  bool parks = getParkedAccumulators(geometry.schedule) != 0;
+  bool parks = getParkedAccumulators(frame.geometry.schedule) != 0;
   int64_t more = (parks ? inRoundsBesideParked : inRounds) / ofSubtile;
   return std::max(most, std::min(more, getNumHidden()));
 }

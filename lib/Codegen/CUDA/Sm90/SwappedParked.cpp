@@ -26,7 +26,7 @@ static constexpr int64_t kParkedLanes = 4;
 /// hide.
 int64_t SwappedEpilogue::getNumParked() {
   const TileGeometry &geometry = frame.geometry;
-  if (heldType || !mayHaveRounds() || geometry.wgmmaBlocks() != 1)
+  if (heldType || !isRoomy())
     return 0;
   int64_t ofSubtile = getSubtileBlocks() * Subtile::kElements;
   int64_t most = std::min(

@@ -49,14 +49,21 @@ EPILOGUES = {
         ("gelu @ : {y}", "add @, %arg : {y}, {y}", "clamp @ {{min = -1.0, max = 1.0}} : {y}"),
     ),
 }
+# Deferred ones hold as much of a tile as steps leave registers for, which depends on what these need: with them all
+# have results of both types.
+DEFERRED_EPILOGUES = EPILOGUES | {
+    "gelu": ("tensor<{n}xf32>", ("add @, %arg : {y}, tensor<{n}xf32>", "gelu @ : {y}")),
+    "silu": ("{y}", ("silu @ : {y}", "add @, %arg : {y}, {y}")),
+    "rows": ("tensor<{m}x1xf32>", ("mul @, %arg : {y}, tensor<{m}x1xf32>", "gelu @ : {y}")),
+}
 
 
 def write_layer(name: str, schedule: tuple, shape: tuple, epilogue: str, result: str) -> str:
     """Return a function with a layer of split rows."""
     (method, tile, warps, stages, options), (m, n) = schedule, shape
     y = f"tensor<{m}x{n}xf32>"
-    declared, ops = EPILOGUES[epilogue]
-    declared = declared.format(n=n, y=y)
+    declared, ops = DEFERRED_EPILOGUES[epilogue]
+    declared = declared.format(m=m, n=n, y=y)
     argument = f", %b: {declared.replace('tensor', 'memref')}" if declared else ""
     operand = f", %arg = %b: {declared.replace('tensor', 'memref')}" if declared else ""
     body, value = [], "%acc"
@@ -88,14 +95,16 @@ def write_functions(schedule: tuple) -> dict[str, str]:
     method, tile, warps, _, options = schedule
     can_by_threads = method == "fp16x3" and tile.startswith(ROWS_BY_THREADS[warps])
     shapes = (*SHAPES, SHAPE_BY_THREADS) if can_by_threads else SHAPES
-    functions = {}
     results = itertools.cycle(("f16", "f32"))
-    for shape in shapes:
-        for epilogue in EPILOGUES:
-            result = "f32" if shape == SHAPE_BY_THREADS else next(results)
-            parts = (method, tile, f"w{warps}", *re.findall(r"\w+", options), *shape, epilogue, result)
-            name = "_".join(map(str, parts)).replace("?", "m")
-            functions[name] = write_layer(name, schedule, shape, epilogue, result)
+    if "defer" in options:
+        kinds = list(itertools.product(shapes, DEFERRED_EPILOGUES, ("f16", "f32")))
+    else:
+        kinds = [(s, e, "f32" if s == SHAPE_BY_THREADS else next(results)) for s in shapes for e in EPILOGUES]
+    functions = {}
+    for shape, epilogue, result in kinds:
+        parts = (method, tile, f"w{warps}", *re.findall(r"\w+", options), *shape, epilogue, result)
+        name = "_".join(map(str, parts)).replace("?", "m")
+        functions[name] = write_layer(name, schedule, shape, epilogue, result)
     return functions
 
 
