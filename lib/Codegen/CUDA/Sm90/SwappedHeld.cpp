@@ -95,7 +95,7 @@ int64_t SwappedEpilogue::getNumHidden() {
 }
 
 /// Whether a loop leaves registers for more than spelled-out steps do: beside
-/// no more operands than the factors of method fp16 and a bias.
+/// no division, nor more operands than the factors of method fp16 and a bias.
 bool SwappedEpilogue::isRoomy() {
   return mayHaveRounds() && frame.geometry.wgmmaBlocks() == 1 &&
          perRow.size() <= 1 && getNumThreadOperands() <= 3 &&
