@@ -138,7 +138,6 @@ unsigned SwappedEpilogue::getSubtileBlocks() const {
   return rows / Subtile::kBlockRows;
 }
 
-/// Blocks `begin` to `end` of a subtile, all of which come one after the other.
 int64_t SwappedEpilogue::getSubtilesOfColumns() const {
   return frame.geometry.tileM / rows;
 }
@@ -149,6 +148,7 @@ unsigned SwappedEpilogue::getFirstColumn(Value number) {
          Subtile::kColumns;
 }
 
+/// Blocks `begin` to `end` of a subtile, all of which come one after the other.
 void SwappedEpilogue::emitBlocks(const WorkItem &item, Value number,
                                  unsigned begin, unsigned end,
                                  GetElements getElements) {

@@ -126,10 +126,10 @@ int64_t SwappedEpilogue::getFirstHeld() {
     return 0;
   int64_t count = copies->subtiles.getCount();
   int64_t first = std::max<int64_t>(count - getMostHeld() - getNumParked(), 0);
-  auto divides = [&](int64_t number) {
+  auto cutsRows = [&](int64_t number) {
     return number * rows % frame.geometry.tileM % EpilogueSubtiles::kRows != 0;
   };
-  while (!moments.empty() && first != count && divides(first))
+  while (!moments.empty() && first != count && cutsRows(first))
     ++first;
   return first;
 }
@@ -199,7 +199,7 @@ SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
   forgetOperands();
   Value one = getOpaqueOne(frame);
   size_t ofSubtile = getSubtileBlocks() * Subtile::kElements;
-  ValueRange others = accumulators.drop_front(getFirstHeld() * ofSubtile);
+  ValueRange others = accumulators.drop_front(count * ofSubtile);
   size_t numHeld = others.size() - getNumParked() * ofSubtile;
   for (Value element : others.take_front(numHeld))
     held.push_back(arith::MulFOp::create(b, element, one));

@@ -38,10 +38,8 @@ int64_t SwappedEpilogue::getNumParked() {
 /// Where the thread's `number`-th four accumulators are.
 Value SwappedEpilogue::getParked(Value number) {
   int64_t ofAll = 4 * kParkedLanes * frame.geometry.threads();
-  Value warp =
-      b.add(b.mul(b.sub(frame.warpgroup, 1), 4), b.bitAnd(frame.warp, 3));
-  Value thread = b.add(b.mul(warp, 32), frame.lane);
-  Value bytes = b.add(b.mul(number, ofAll), b.mul(thread, 4 * kParkedLanes));
+  Value bytes =
+      b.add(b.mul(number, ofAll), b.mul(frame.thread, 4 * kParkedLanes));
   return b.offset(b.offset(frame.shared, frame.geometry.parkedOffset()), bytes);
 }
 
