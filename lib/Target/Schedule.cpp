@@ -85,29 +85,9 @@ static int64_t getEpilogueBytes(ScheduleAttr schedule) {
   return getConsumerWarpgroups(schedule) * getWarpgroupEpilogueBytes(schedule);
 }
 
-int64_t tenon::getBytesBesideStages(ScheduleAttr schedule) {
-  return getUsualBytes(schedule) + getEpilogueBytes(schedule);
-}
-
-static int64_t getNeededBytes(ScheduleAttr schedule) {
-  return schedule.getStages() * getStageBytes(schedule) +
-         getBytesBesideStages(schedule);
-}
-
-/// In multiples of 16, as many as a thread has of 64 columns and 32 rows.
-int64_t tenon::getParkedAccumulators(ScheduleAttr schedule) {
-  if (!isWgmma(schedule) || !schedule.getDefer() || isResident(schedule))
-    return 0;
-  int64_t left =
-      lookupTarget("sm_90a")->sharedBytesPerBlock - getNeededBytes(schedule);
-  int64_t ofThread = left / (4 * schedule.getNumThreads()) / 16 * 16;
-  int64_t others = getAccumulators(schedule) - kHeldAccumulators;
-  return std::max<int64_t>(0, std::min(ofThread, others));
-}
-
 int64_t tenon::getSharedBytes(ScheduleAttr schedule) {
-  return getNeededBytes(schedule) +
-         4 * schedule.getNumThreads() * getParkedAccumulators(schedule);
+  return schedule.getStages() * getStageBytes(schedule) +
+         getUsualBytes(schedule) + getEpilogueBytes(schedule);
 }
 
 /// Columns of a tile for whose states there is room: those of mma_sync's
@@ -166,7 +146,8 @@ std::string tenon::findShapeProblem(ScheduleAttr schedule, Type elementType) {
 std::string tenon::findSharedProblem(ScheduleAttr schedule,
                                      const TargetSpec &target) {
   int64_t stageBytes = getStageBytes(schedule);
-  int64_t left = target.sharedBytesPerBlock - getBytesBesideStages(schedule);
+  int64_t left = target.sharedBytesPerBlock - getUsualBytes(schedule) -
+                 getEpilogueBytes(schedule);
   if (schedule.getStages() > left / stageBytes)
     return formatv("{0} stages of {1} bytes do not fit the {2} bytes of shared "
                    "memory that {3} leaves them; use fewer stages or a smaller "

@@ -123,7 +123,7 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
                              form.defers, problem.method, problem.reduction);
   };
   ScheduleAttr schedule = build(2);
-  int64_t otherBytes = getBytesBesideStages(schedule);
+  int64_t otherBytes = getSharedBytes(schedule) - 2 * getStageBytes(schedule);
   int64_t stages = kMaxStages;
   for (const TargetSpec *target : targets)
     stages = std::min(stages, (target->sharedBytesPerBlock - otherBytes) /

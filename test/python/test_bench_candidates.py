@@ -121,19 +121,6 @@ def test_a_part_of_a_tile_is_deferred_where_a_next_one_hides_it():
     assert not any(c.defer for c in candidates(problem(4096, 4096, 4096, dtype="fp32")))
 
 
-def test_a_stage_less_leaves_room_to_park():
-    """Of a heavy epilogue on f32, whose tiles are larger than what registers hold."""
-
-    def parked(**kind):
-        found = candidates(problem(4096, 4096, 4096, **kind))[:MOST]
-        return {c.tile for c in found if c.defer and c.stages < c.most_stages}
-
-    heavy = "bias_gelu_residual_clamp"
-    assert parked(dtype="tf32", model=heavy) >= {(256, 128)}
-    assert (128, 256) not in parked(dtype="tf32", model=heavy)  # two blocks of 64 columns
-    assert not parked(dtype="tf32", model="bias") and not parked(dtype="bf16", model=heavy)
-
-
 def test_tf32_by_halves_comes_before_tf32_as_it_is():
     found = candidates(problem(4096, 4096, 4096, dtype="tf32"))
     assert all(c.method == "fp16" and c.accumulators <= 176 for c in found[:MOST])

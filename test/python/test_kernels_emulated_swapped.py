@@ -134,8 +134,7 @@ def test_epilogue(name, tmp_path):
 
 
 # Of deferred layers whose tiles have more subtiles before the held ones than there are buffers: the type of the
-# residual, if there is one, and those of the results. Of the parked ones three stages leave shared memory for most of
-# the others, where K hides their steps, and two for all of them.
+# residual, if there is one, and those of the results. With a long K as many are held as registers are left for.
 DEFERRED_SCHEDULE = wgmma("256x128", 64, "1x8", CLUSTERS[1] + DEFER).replace("stages = 3", "stages = 4")
 DEFERRED = {
     "bf16": ("", ["bf16"]),
@@ -146,14 +145,13 @@ DEFERRED = {
     "residual_f32": ("f32", ["f32"]),
     "residual_f32_to_bf16": ("f32", ["bf16"]),
     "residual_and_two": ("bf16", ["bf16", "f16"]),
-    "parked": ("f32", ["f32"]),
-    "parked_two": ("f32", ["bf16", "f32"]),
-    "parked_result": ("", ["f32"]),
-    "all_parked": ("f32", ["f32"]),
+    "long_residual_f32": ("f32", ["f32"]),
+    "long_two": ("f32", ["bf16", "f32"]),
+    "long_f32": ("", ["f32"]),
 }
 
 
-def deferred_layer(n, k, residual, results, schedule):
+def deferred_layer(n, k, residual, results):
     """Return gelu(x w^T + b) and that plus r, the last result; tiles are those of large layers."""
     x, w, b = f"memref<?x{k}xbf16>", f"memref<{n}x{k}xbf16>", f"memref<{n}xf32>"
     f32, outs = f"tensor<?x{n}xf32>", [f"memref<?x{n}x{element}>" for element in results]
@@ -173,7 +171,7 @@ def deferred_layer(n, k, residual, results, schedule):
     return f"""
 func.func @layer(%x: {x}, %w: {w}, %b: {b}{r}, {named}) {{
   tenon.tiled_linear %x, %w : {x}, {w}
-      epilogue(%acc: {f32}, %bias = %b: {b}{operand}) outs({named}) schedule<{schedule}> {{
+      epilogue(%acc: {f32}, %bias = %b: {b}{operand}) outs({named}) schedule<{DEFERRED_SCHEDULE}> {{
     {body}
     tenon.yield {", ".join(values)} : {", ".join(types)}
   }}
@@ -189,10 +187,8 @@ def gelu(v):
 def test_deferred_epilogue(name, tmp_path):
     """A step waits for no buffer that is given back only when the step itself has released another."""
     residual, results = DEFERRED[name]
-    stages = {"parked": 3, "all": 2}.get(name.partition("_")[0], 4)
-    m, n, k = 530, 264, 64 * (24 if stages == 4 else 40)
-    schedule = DEFERRED_SCHEDULE.replace("stages = 4", f"stages = {stages}")
-    model = Model(deferred_layer(n, k, residual, results, schedule), "sm_90a", tmp_path, resident=4)
+    m, n, k = 530, 264, 64 * (40 if name.startswith("long") else 24)
+    model = Model(deferred_layer(n, k, residual, results), "sm_90a", tmp_path, resident=4)
     x, w, b = to_bits(random(m, k), "bf16"), to_bits(random(n, k, seed=4), "bf16"), random(1, n, seed=5)[0]
     r = [to_bits(random(m, n, seed=7), residual)] if residual else []
     outs = [model.device.empty((m, n), ELEMENTS[element]) for element in results]

@@ -325,40 +325,11 @@ TEST_F(WgmmaScheduleTest, Defer) {
             "cluster = 2x1");
 }
 
-/// Accumulators beyond those that registers hold are parked in what stages
-/// leave of shared memory, 16 of a thread at a time.
-TEST_F(WgmmaScheduleTest, Parked) {
-  auto parse = [&](StringRef tile, StringRef warps, StringRef options,
-                   int64_t stages) {
-    return WgmmaScheduleTest::parse(
-        write(tile, warps, (", defer = true" + options).str(), stages));
-  };
-  EXPECT_EQ(getParkedAccumulators(parse("256x128", "1x8", "", 4)), 0);
-  ScheduleAttr parked = parse("256x128", "1x8", "", 3);
-  EXPECT_EQ(getParkedAccumulators(parked), 48);
-  int64_t stages = 3 * getStageBytes(parked);
-  EXPECT_EQ(getSharedBytes(parked),
-            stages + getBytesBesideStages(parked) + 48 * 4 * 256);
-  // All others, if there is room for them, of which a small tile has none.
-  EXPECT_EQ(getParkedAccumulators(parse("256x128", "1x8", "", 2)), 64);
-  EXPECT_EQ(getParkedAccumulators(parse("160x128", "1x8", "", 2)), 16);
-  EXPECT_EQ(getParkedAccumulators(parse("128x128", "1x8", "", 2)), 0);
-  EXPECT_EQ(getParkedAccumulators(parse("8x64", "1x4", "", 2)), 0);
-  // More stages than there is memory for are an error of their own.
-  EXPECT_EQ(getParkedAccumulators(parse("256x128", "1x8", "", 9)), 0);
-  EXPECT_EQ(getParkedAccumulators(
-                parse("256x128", "1x8", ", reduction = resident", 3)),
-            0);
-  EXPECT_EQ(getParkedAccumulators(
-                WgmmaScheduleTest::parse(write("256x128", "1x8", "", 3))),
-            0);
-}
-
 /// A finisher publishes as much as blocks exchange, and has a barrier of 8
 /// bytes; the table begins at a multiple of 16. Nothing else needs room.
 TEST_F(WgmmaScheduleTest, DeferBytes) {
-  ScheduleAttr plain = parse(write("256x128", "1x8", "", 4));
-  ScheduleAttr deferred = parse(write("256x128", "1x8", ", defer = true", 4));
+  ScheduleAttr plain = parse(write("256x128", "1x8"));
+  ScheduleAttr deferred = parse(write("256x128", "1x8", ", defer = true"));
   EXPECT_EQ(getConsumerWarpgroups(deferred), 2);
   EXPECT_EQ(getAccumulators(deferred), 128);
   EXPECT_EQ(getBarrierBytes(deferred), kBarrierBytes);

@@ -60,14 +60,6 @@ inline constexpr int64_t kMaxExtent = int64_t(1) << 30;
 /// added to.
 int64_t getAccumulators(ScheduleAttr schedule);
 
-/// Accumulators of a thread at most that a kernel with defer holds in registers
-/// beside those of the next tile.
-inline constexpr int64_t kHeldAccumulators = 64;
-
-/// Of the others, those that may wait in the shared memory that stages leave:
-/// none with reduction = resident.
-int64_t getParkedAccumulators(ScheduleAttr schedule);
-
 /// Warpgroups of a wgmma kernel's block that multiply: those of a tile, and as
 /// many more with ping-pong. One that copies comes to them.
 int64_t getConsumerWarpgroups(ScheduleAttr schedule);
@@ -85,10 +77,7 @@ int64_t getMaxBlocks(ScheduleAttr schedule);
 /// Bytes of a stage: rows of x's tile and of w's.
 int64_t getStageBytes(ScheduleAttr schedule);
 
-/// Bytes of shared memory that a block needs beside its stages.
-int64_t getBytesBesideStages(ScheduleAttr schedule);
-
-/// Bytes of shared memory that a block uses: what it needs, and what is parked.
+/// Bytes of shared memory that a block uses.
 int64_t getSharedBytes(ScheduleAttr schedule);
 
 /// Bytes for the barriers of a wgmma kernel: those that it has, where a table

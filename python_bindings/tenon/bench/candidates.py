@@ -33,7 +33,6 @@ CLUSTERS = ((2, 1), (1, 2), (1, 1))
 # With a part of each tile deferred: accumulators of a thread at most, stages of K and tiles of a block at least, and
 # what is not deferred.
 DEFERRED_ACCUMULATORS, DEFERRED_STEPS, DEFERRED_TILES, DEFERRED_FACTOR = 128, 32, 2, 0.5
-HELD_ACCUMULATORS = 80  # in registers; others of a heavy epilogue in f32 wait in shared memory that stages leave
 # Of M, up to which tiles with operands swapped have all rows or half, few that are not there; and up to which blocks
 # wait for w, which those share through L2 whose tiles lie one above the other.
 FEW_ROWS = 256
@@ -182,8 +181,6 @@ def _variants(problem: Problem) -> Iterator[Candidate]:
                     yield replace(one, stream_k=True)
                 if _defers(one, problem):
                     yield replace(one, defer=True)
-                    if _parks(one, problem):
-                        yield replace(one, defer=True, stages=count - 1)
 
 
 def _defers(candidate: Candidate, problem: Problem) -> bool:
@@ -192,12 +189,6 @@ def _defers(candidate: Candidate, problem: Problem) -> bool:
     steps, tiles = problem.k // step_of(problem.dtype), math.ceil(_waves(candidate, problem))
     long = steps >= DEFERRED_STEPS and tiles >= DEFERRED_TILES
     return candidate.swapped and not candidate.ping_pong and roomy and long
-
-
-def _parks(candidate: Candidate, problem: Problem) -> bool:
-    """Tell whether a deferred tile may gain by a stage less, whose shared memory holds a part of it."""
-    more = candidate.accumulators > HELD_ACCUMULATORS and candidate.tile[1] == 64 * candidate.warpgroups
-    return more and is_heavy(problem) and problem.product == "f32" and candidate.stages > 2
 
 
 def _forms(problem: Problem) -> Iterator[Candidate]:

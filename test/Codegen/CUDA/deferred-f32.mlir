@@ -67,23 +67,48 @@ func.func @layer(%x: memref<4096x1216xf16>, %w: memref<1024x1216xf16>, %fx: memr
 // CHECK: scf.condition(
 
 // Beside the next turn's products are rounds of a subtile, in steps of half of one: K has nineteen stages, the fewest that
-// are enough. The factors of the rows that are held are loaded before, and which of a lane's four a round needs depends
-// on its number.
+// are enough. A lane has the factor of one row in 32, those of two rounds' subtiles. For the next two it is loaded when
+// these are done with it.
 // CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
-// CHECK-COUNT-4: llvm.getelementptr %[[FX]]
-// CHECK-NEXT: %[[F3:.*]] = llvm.load
+// CHECK: llvm.getelementptr %[[FX]]
+// CHECK-NEXT: %[[F:.*]] = llvm.load
 // CHECK-NOT: %[[FX]]
-// CHECK: scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c2_i32 iter_args(
-// CHECK: arith.select %{{.*}}, %[[F3]],
+// CHECK: scf.for %[[ROUND:.*]] = %c0_i32 to %c8_i32 step %c4_i32 iter_args({{.*}}, %[[LANE:[^ ,]*]] = %[[F]],
 // CHECK-NOT: !llvm.ptr<1>
-// CHECK: nvvm.shfl.sync idx
+// CHECK: nvvm.shfl.sync idx %{{.*}}, %[[LANE]],
 // CHECK-COUNT-4: math.exp2
 // CHECK-NOT: {{math.exp2|!llvm.ptr<1>|fence.proxy}}
 // CHECK: nvvm.wgmma.commit.group
 // CHECK-COUNT-4: math.exp2
 // CHECK-NOT: {{math.exp2|!llvm.ptr<1>}}
 // CHECK: fence.proxy.async.shared::cta
-// CHECK: scf.yield
+// CHECK-NOT: !llvm.ptr<1>
+// CHECK: nvvm.shfl.sync idx %{{.*}}, %[[LANE]],
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|!llvm.ptr<1>}}
+// CHECK: fence.proxy.async.shared::cta
+// CHECK: llvm.getelementptr %[[FX]]
+// CHECK-NEXT: %[[LATER:.*]] = llvm.load
+// CHECK-NOT: %[[FX]]
+// CHECK: nvvm.shfl.sync idx %{{.*}}, %[[LATER]],
+// CHECK: fence.proxy.async.shared::cta
+// CHECK: nvvm.shfl.sync idx %{{.*}}, %[[LATER]],
+// CHECK: fence.proxy.async.shared::cta
+// CHECK: llvm.getelementptr %[[FX]]
+// CHECK-NEXT: %[[NEXT:.*]] = llvm.load
+// CHECK: scf.yield {{.*}}, %[[NEXT]],
+
+// After the last turn, where a round takes less time, it is loaded before.
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c4_i32 iter_args(%[[LAST:[^ ,]*]] =
+// CHECK: llvm.getelementptr %[[FX]]
+// CHECK-NEXT: %[[NEXT:.*]] = llvm.load
+// CHECK-NOT: %[[FX]]
+// CHECK-COUNT-8: nvvm.shfl.sync idx %{{.*}}, %[[LAST]],
+// CHECK: llvm.getelementptr %[[FX]]
+// CHECK-NEXT: %[[LATER:.*]] = llvm.load
+// CHECK-NOT: %[[FX]]
+// CHECK-COUNT-8: nvvm.shfl.sync idx %{{.*}}, %[[NEXT]],
+// CHECK: scf.yield %[[LATER]],
 // CHECK: llvm.func @layer_tiled_unaligned(
 
 // -----
@@ -92,7 +117,7 @@ func.func @layer(%x: memref<4096x1216xf16>, %w: memref<1024x1216xf16>, %fx: memr
 // CHECK-LABEL: llvm.func @columns_tiled(
 // CHECK: :64 = scf.while (
 // CHECK: scf.condition(
-// CHECK: scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c2_i32 iter_args(
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c4_i32 iter_args(
 // CHECK-COUNT-8: math.exp2
 // CHECK-NOT: {{math.exp2|wgmma}}
 // CHECK: fence.proxy.async.shared::cta
@@ -112,59 +137,23 @@ func.func @columns(%x: memref<4096x1152xf16>, %w: memref<1024x1152xf16>, %r: mem
 
 // -----
 
-// Three stages leave 48 KB of shared memory: of sixteen subtiles one is finished when the products are done, nine are
-// held in 72 registers, and six are parked, 16 bytes a thread of 256 in each 4 KB. There are rounds for fifteen, each of
-// which takes another subtile behind those that are held.
-// CHECK-LABEL: func.func @parked(
-// CHECK: @kernels::@parked_tiled blocks {{.*}} dynamic_shared_memory_size %c231168_i32
-// CHECK: llvm.func @parked_tiled(
-// CHECK: :72 = scf.while (
+// With stages enough for their steps twelve subtiles are held, so that four are finished when the products are done: no
+// buffer is needed twice then.
+// CHECK-LABEL: llvm.func @most_tiled(
+// CHECK: :96 = scf.while (
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
-// CHECK-COUNT-8: math.exp2
-// CHECK-NOT: math.exp2
-// CHECK-COUNT-72: arith.mulf %{{.*}}, %{{.*}} : f32
-// CHECK-COUNT-12: llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
-// CHECK-NOT: vector<4xf32>, !llvm.ptr<3>
+// CHECK-NOT: try_wait
+// CHECK-COUNT-32: math.exp2
+// CHECK-NOT: {{math.exp2|try_wait}}
+// CHECK-COUNT-96: arith.mulf %{{.*}}, %{{.*}} : f32
 // CHECK: scf.condition(
-// CHECK: scf.for %[[ROUND:.*]] = %c0_i32 to %c15_i32 step %c3_i32 iter_args(
-// CHECK-COUNT-8: math.exp2
-// CHECK-NOT: math.exp2
-// After the sixth of them any other will do.
-// CHECK: %[[NUMBER:.*]] = arith.minui %[[ROUND]], %c5_i32
-// CHECK: arith.muli %[[NUMBER]], %c2_i32
-// CHECK-COUNT-2: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
-// CHECK-NOT: vector<4xf32>, !llvm.ptr<3>
-// CHECK-COUNT-8: math.exp2
-// CHECK: scf.yield
-// CHECK: llvm.func @parked_tiled_unaligned(
-func.func @parked(%x: memref<4096x2112xf16>, %w: memref<1024x2112xf16>, %r: memref<4096x1024xf32>,
-                  %y: memref<4096x1024xf32>) {
-  tenon.tiled_linear %x, %w : memref<4096x2112xf16>, memref<1024x2112xf16>
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c12_i32 step %c4_i32 iter_args(
+// CHECK: llvm.func @most_tiled_unaligned(
+func.func @most(%x: memref<4096x1728xf16>, %w: memref<1024x1728xf16>, %r: memref<4096x1024xf32>,
+                %y: memref<4096x1024xf32>) {
+  tenon.tiled_linear %x, %w : memref<4096x1728xf16>, memref<1024x1728xf16>
       epilogue(%acc: tensor<4096x1024xf32>, %res = %r: memref<4096x1024xf32>) outs(%y: memref<4096x1024xf32>)
-      schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 3, swizzle = 128, raster = 8, blocks = 1,
-               cluster = 1x2, defer = true> {
-    %0 = tenon.gelu %acc : tensor<4096x1024xf32>
-    %1 = tenon.add %0, %res : tensor<4096x1024xf32>, tensor<4096x1024xf32>
-    tenon.yield %1 : tensor<4096x1024xf32>
-  }
-  return
-}
-
-// -----
-
-// A stage fewer of K than the rounds of all fifteen take: fewer are parked.
-// CHECK-LABEL: func.func @fewer_parked(
-// CHECK: llvm.func @fewer_parked_tiled(
-// CHECK: :72 = scf.while (
-// CHECK-COUNT-10: llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
-// CHECK-NOT: vector<4xf32>, !llvm.ptr<3>
-// CHECK: scf.for %{{.*}} = %c0_i32 to %c14_i32 step %c2_i32 iter_args(
-// CHECK: llvm.func @fewer_parked_tiled_unaligned(
-func.func @fewer_parked(%x: memref<4096x2048xf16>, %w: memref<1024x2048xf16>, %r: memref<4096x1024xf32>,
-                        %y: memref<4096x1024xf32>) {
-  tenon.tiled_linear %x, %w : memref<4096x2048xf16>, memref<1024x2048xf16>
-      epilogue(%acc: tensor<4096x1024xf32>, %res = %r: memref<4096x1024xf32>) outs(%y: memref<4096x1024xf32>)
-      schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 3, swizzle = 128, raster = 8, blocks = 1,
+      schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1,
                cluster = 1x2, defer = true> {
     %0 = tenon.gelu %acc : tensor<4096x1024xf32>
     %1 = tenon.add %0, %res : tensor<4096x1024xf32>, tensor<4096x1024xf32>

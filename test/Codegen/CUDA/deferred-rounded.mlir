@@ -87,15 +87,15 @@ func.func @layer(%x: memref<4096x1216xbf16>, %w: memref<1024x1216xbf16>, %b: mem
 // CHECK-NOT: {{math.exp2|fence.proxy.async}}
 // CHECK: scf.yield
 
-// After the last turn a body has two rounds, and only a subtile's buffer is waited for.
-// CHECK: scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c2_i32 iter_args(
+// After the last turn only a subtile's buffer is waited for.
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c4_i32 iter_args(
 // CHECK-NOT: wgmma
 // CHECK: try_wait
 // CHECK-NOT: try_wait
 // CHECK-COUNT-16: math.exp2
 // CHECK-NOT: math.exp2
 // CHECK: fence.proxy.async.shared::cta
-// CHECK-COUNT-16: math.exp2
+// CHECK-COUNT-48: math.exp2
 // CHECK: fence.proxy.async.shared::cta
 // CHECK-NOT: {{math.exp2|fence}}
 // CHECK: scf.yield

@@ -9,11 +9,13 @@
 // CHECK-LABEL: llvm.func @layer_tiled(
 // CHECK: %[[M:.*]] = arith.trunci %{{.*}} : i64 to i32
 
-// The copying warp loads a tile's first subtiles when asked for them, as it does without defer.
+// The copying warp loads a tile's first subtiles when asked for them, with pauses where this one is finished in rounds.
 // CHECK: scf.while (%{{[^ ]*}} = %c0_i32, %{{[^ ]*}} = %c0_i32) : (i32, i32) -> (i32, i32)
 // CHECK: ^bb0(%{{[^:]*}}: i32, %[[TILES:[^:]*]]: i32):
 // CHECK: arith.addi %{{.*}}, %c230272_i32
 // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[TILES]],
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: nvvm.nanosleep %c73_i32
 // CHECK-NOT: wgmma
 
 // Where there is a turn at all, the products of the first one are started before the loop. They hide no epilogue, and

@@ -35,6 +35,16 @@ public:
   /// Beside the next tile's products, or after the last tile: loads what the
   /// first step needs.
   virtual void prepareHeld(const WorkItem &item) = 0;
+  /// What `count` rounds from number `round` on read and had better not wait
+  /// for: at most `getMostLoaded` rounds, each of which is given it, and how
+  /// many of them came before.
+  virtual SmallVector<Value> loadRounds(const WorkItem &, Value /*round*/,
+                                        int64_t /*count*/) {
+    return {};
+  }
+  virtual int64_t getMostLoaded() { return 1; }
+  virtual void beginRound(ValueRange /*loaded*/, Value /*round*/,
+                          int64_t /*before*/) {}
   /// A step of the rest: one of the `getNumSteps` of a round, of which there
   /// are `getNumRounds`. `round`, i32, is null if there is one. Each round
   /// finds what it needs of what is held at the front.
@@ -42,12 +52,6 @@ public:
                         Value round, ValueRange held) = 0;
   virtual int64_t getNumSteps() = 0;
   virtual int64_t getNumRounds() { return 1; }
-  /// What takes the place of what a round has finished, behind what is held:
-  /// that which later rounds find at the front.
-  virtual SmallVector<Value> refill(Value round) = 0;
-  /// How many of these a loop's body has beside products: with more of them
-  /// what is held moves less from register to register, and ptxas takes longer.
-  virtual int64_t getRoundsOfBody() { return 1; }
   /// After the last.
   virtual void endHeld() = 0;
   /// Whether the last of the next tile's products hide the steps, else the

@@ -15,12 +15,14 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Rounds in the body of the loop after the last turn: code that runs once
-/// costs more to load than moves between registers do.
-static constexpr int64_t kRoundsAfter = 3;
+/// Rounds in a loop's body at most: with more of them what is held moves less
+/// from register to register, and ptxas takes longer.
+static constexpr int64_t kRoundsOfBody = 4;
 
 DeferredTurns::DeferredTurns(TiledFrame &frame, TiledLinearOp op,
                              WorkPartition &partition,
@@ -63,7 +65,7 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
   // Where M is found out at run time, there are no registers for more, nor for
   // the few last stages if LLVM knows how many they are, and unrolls them.
   bool isDynamic = ShapedType::isDynamic(frame.geometry.m);
-  int64_t most = isDynamic ? 1 : epilogue.getRoundsOfBody();
+  int64_t most = isDynamic ? 1 : kRoundsOfBody;
   state = Consumer::State::unpack(
       emitRounds(held, state.pack(), most, [&](ValueRange last, auto emitStep) {
         return advance(consumer, last, emitStep);
@@ -99,6 +101,13 @@ void DeferredTurns::prepareHeld() {
   epilogue.prepareHeld(partition.getItem(b.sub(turn.getNumber(), 1)));
 }
 
+/// What rounds of the tile before the turn at hand read.
+SmallVector<Value> DeferredTurns::loadRounds(Value round, int64_t count) {
+  frame.computePlace();
+  Value number = b.sub(turn.getNumber(), 1);
+  return epilogue.loadRounds(partition.getItem(number), round, count);
+}
+
 /// A round of steps of the tile before the turn at hand.
 SmallVector<Value> DeferredTurns::emitRound(Value round, ValueRange held,
                                             ValueRange initial,
@@ -113,36 +122,68 @@ SmallVector<Value> DeferredTurns::emitRound(Value round, ValueRange held,
   return last;
 }
 
+/// Number `number` of the rounds in a loop's body, with what is left of what is
+/// held. Beside products the next rounds' operands are loaded when the last is
+/// done with these, for which there are more registers; without, before, as
+/// they are waited for sooner.
+SmallVector<Value> DeferredTurns::emitRoundOfBody(Value round, int64_t number,
+                                                  Loaded &loaded,
+                                                  ValueRange left,
+                                                  ValueRange initial,
+                                                  EmitWith emitWith) {
+  bool isBesideProducts = !initial.empty();
+  int64_t before = number % loaded.rounds;
+  auto loadNext = [&] {
+    Value next = b.add(round, loaded.rounds - before);
+    Value last = b.i32(epilogue.getNumRounds() - loaded.rounds);
+    loaded.next = loadRounds(b.min(next, last), loaded.rounds);
+  };
+  if (before == 0) {
+    loaded.current = loaded.next;
+    if (!isBesideProducts)
+      loadNext();
+  }
+  epilogue.beginRound(loaded.current, round, before);
+  SmallVector<Value> next = emitRound(round, left, initial, emitWith);
+  if (isBesideProducts && before == loaded.rounds - 1)
+    loadNext();
+  return next;
+}
+
 /// All rounds, `most` of them at most in the body of a loop, which moves what
-/// is held to the front of its registers, and what is parked behind it.
+/// is held to the front of its registers.
 SmallVector<Value> DeferredTurns::emitRounds(ValueRange held,
                                              ValueRange initial, int64_t most,
                                              EmitWith emitWith) {
   int64_t rounds = epilogue.getNumRounds();
   if (rounds == 1)
     return emitRound(/*round=*/Value(), held, initial, emitWith);
-  int64_t ofBody = most;
+  int64_t ofBody = std::min(most, rounds / 2);
   while (rounds % ofBody != 0)
     --ofBody;
+  Loaded loaded{std::gcd(ofBody, epilogue.getMostLoaded()), {}, {}};
+  loaded.next = loadRounds(b.i32(0), loaded.rounds);
   SmallVector<Value> first(initial);
+  llvm::append_range(first, loaded.next);
   llvm::append_range(first, held);
   auto loop =
       scf::ForOp::create(b, b.i32(0), b.i32(rounds), b.i32(ofBody), first);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  ValueRange left = loop.getRegionIterArgs().drop_front(initial.size());
-  SmallVector<Value> next(loop.getRegionIterArgs().take_front(initial.size()));
-  SmallVector<Value> behind;
+  ValueRange values = loop.getRegionIterArgs();
+  SmallVector<Value> next(values.take_front(initial.size()));
+  ValueRange left = values.take_back(held.size());
+  loaded.next =
+      llvm::to_vector(values.drop_front(initial.size()).drop_back(held.size()));
   for (int64_t number = 0; number != ofBody; ++number) {
     Value round = b.add(loop.getInductionVar(), number);
-    next = emitRound(round, left, next, emitWith);
-    SmallVector<Value> more = epilogue.refill(round);
-    assert(left.size() >= more.size() && "a round finds less than it needs");
-    left = left.drop_front(more.size());
-    llvm::append_range(behind, more);
+    next = emitRoundOfBody(round, number, loaded, left, next, emitWith);
+    left = left.drop_front(held.size() / rounds);
   }
+  llvm::append_range(next, loaded.next);
   llvm::append_range(next, left);
-  llvm::append_range(next, behind);
+  while (next.size() != first.size())
+    next.push_back(LLVM::UndefOp::create(b, held.front().getType()));
   scf::YieldOp::create(b, next);
   return SmallVector<Value>(loop.getResults().take_front(initial.size()));
 }
@@ -163,7 +204,7 @@ void DeferredTurns::emitTurns() {
     scf::YieldOp::create(b, start(begins->getArguments()));
   }
   prepareHeld();
-  emitRounds(loop.getResults(), {}, kRoundsAfter,
+  emitRounds(loop.getResults(), {}, kRoundsOfBody,
              [](ValueRange, auto emitStep) {
                emitStep();
                return SmallVector<Value>();

@@ -36,12 +36,21 @@ private:
   SmallVector<Value> start(ValueRange held);
   SmallVector<Value> hold(ValueRange started);
   void prepareHeld();
+  SmallVector<Value> loadRounds(Value round, int64_t count);
   /// Emits a step and what goes with it, of which it takes and gives values
   /// from step to step.
   using EmitWith = llvm::function_ref<SmallVector<Value>(
       ValueRange, llvm::function_ref<void()> emitStep)>;
   SmallVector<Value> emitRound(Value round, ValueRange held, ValueRange initial,
                                EmitWith emitWith);
+  /// What rounds read, `rounds` of them at a time: those at hand, and the next.
+  struct Loaded {
+    int64_t rounds;
+    SmallVector<Value> current, next;
+  };
+  SmallVector<Value> emitRoundOfBody(Value round, int64_t number,
+                                     Loaded &loaded, ValueRange left,
+                                     ValueRange initial, EmitWith emitWith);
   SmallVector<Value> emitRounds(ValueRange held, ValueRange initial,
                                 int64_t most, EmitWith emitWith);
 

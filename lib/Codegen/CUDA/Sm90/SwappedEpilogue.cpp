@@ -42,7 +42,7 @@ SwappedEpilogue::SwappedEpilogue(TiledFrame &frame, TiledLinearOp op,
           SwappedMoments(frame, getElementTypeOrSelf(ofResult.getInput()),
                          index));
   heldType = findHeldType();
-  if (heldType)
+  if (hasRounds())
     copies->pauseNanoseconds = getPause();
 }
 
@@ -124,12 +124,18 @@ void SwappedEpilogue::prepareTile(const WorkItem &item) {
 }
 
 void SwappedEpilogue::prepareHeld(const WorkItem &item) {
-  prepareOperands(item, getFirstHeld(), copies->subtiles.getCount());
+  if (getNumRounds() == 1)
+    return prepareOperands(item, getFirstHeld(), copies->subtiles.getCount());
+  prepareColumns(item);
 }
 
 void SwappedEpilogue::prepareOperands(const WorkItem &item, int64_t first,
                                       int64_t end) {
   prepareRows(item, first, end);
+  prepareColumns(item);
+}
+
+void SwappedEpilogue::prepareColumns(const WorkItem &item) {
   for (int64_t block = 0; block != frame.geometry.wgmmaBlocks(); ++block)
     prepareColumns(item, block);
 }
@@ -140,6 +146,10 @@ unsigned SwappedEpilogue::getSubtileBlocks() const {
 
 int64_t SwappedEpilogue::getSubtilesOfColumns() const {
   return frame.geometry.tileM / rows;
+}
+
+Value SwappedEpilogue::getFirstRow(Value number) {
+  return b.mul(b.rem(number, getSubtilesOfColumns()), rows);
 }
 
 unsigned SwappedEpilogue::getFirstColumn(Value number) {

@@ -53,6 +53,8 @@ public:
   unsigned getSubtileBlocks() const;
   /// How many subtiles have the same columns.
   int64_t getSubtilesOfColumns() const;
+  /// The first of its rows in the tile.
+  Value getFirstRow(Value number);
   /// The first of a thread's columns that a subtile has; where `number` is
   /// found out at run time, that of all that are held.
   unsigned getFirstColumn(Value number);
@@ -62,21 +64,22 @@ public:
                    GetElements getElements);
   void endTile();
 
-  // A thread holds as many accumulators, as they are, as it has registers for,
-  // and parks others in shared memory, if stages leave any.
+  // A thread holds as many accumulators, as they are, as it has registers for.
   // Of a long epilogue it holds the whole tile, if that may be rounded to 16
-  // bits: what is done beside products costs nothing.
+  // bits: what is done beside products costs little.
   void prepareTile(const WorkItem &item) override;
   SmallVector<Value> hold(const WorkItem &item, Value turn,
                           ValueRange accumulators) override;
   SmallVector<Type> getHeldTypes() override;
   void prepareHeld(const WorkItem &item) override;
+  SmallVector<Value> loadRounds(const WorkItem &item, Value round,
+                                int64_t count) override;
+  int64_t getMostLoaded() override;
+  void beginRound(ValueRange loaded, Value round, int64_t before) override;
   void emitStep(const WorkItem &item, Value turn, int64_t step, Value round,
                 ValueRange held) override;
   int64_t getNumSteps() override;
   int64_t getNumRounds() override;
-  SmallVector<Value> refill(Value round) override;
-  int64_t getRoundsOfBody() override { return heldType ? 4 : 3; }
   void endHeld() override { endTile(); }
   bool isLate() override { return false; }
 
@@ -88,11 +91,17 @@ private:
                     ValueRange accumulators);
   unsigned getStepBlocks();
   void prepareOperands(const WorkItem &item, int64_t first, int64_t end);
+  bool loadsRowsAhead();
+  /// What the lane has of `operand` for `count` rows from the tile's
+  /// `first`-th.
+  SmallVector<Value> loadRows(const WorkItem &item, BlockArgument operand,
+                              Value first, int64_t count);
   /// Loads the rows' operands that subtiles `first` to `end` need.
   void prepareRows(const WorkItem &item, int64_t first, int64_t end);
   /// What number `operand` of `perRow` has for a row: number `inBlock` of the
   /// block of 8 that begins with the tile's `row`.
   Value getOfRow(unsigned operand, Value row, Value inBlock);
+  void prepareColumns(const WorkItem &item);
   void prepareColumns(const WorkItem &item, int64_t block);
   void addMoments(Value value, ValueRange elements);
   void storeMoments(const WorkItem &item, int64_t number);
@@ -105,9 +114,6 @@ private:
   bool isRoomy();
   int64_t getNumHidden();
   int64_t getMostHeld();
-  int64_t getNumParked();
-  Value getParked(Value number);
-  void park(ValueRange elements);
   Type findHeldType();
   int64_t getPause();
   SmallVector<Value> getHeldBlock(ValueRange held, unsigned block);
@@ -124,9 +130,9 @@ private:
   int64_t rows;  ///< of a subtile
   SmallVector<BlockArgument> perRow; ///< operands that the threads load by row
   /// Of each of these, if it is loaded ahead, what the lane has of each 32 rows
-  /// from the tile's `firstOfRows`-th on.
+  /// from the tile's `firstOfRows`-th on, an i32.
   SmallVector<SmallVector<Value>> ofRows;
-  int64_t firstOfRows = 0;
+  Value firstOfRows;
   /// Of what is stored, by the region's value.
   SmallVector<std::pair<Value, SwappedMoments>> moments;
   /// Of the tile's columns that the thread has, two for every 64.

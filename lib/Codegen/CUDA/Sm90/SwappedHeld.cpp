@@ -62,12 +62,11 @@ Type SwappedEpilogue::findHeldType() {
 int64_t SwappedEpilogue::getPause() {
   constexpr int64_t most = 1000, productsPerNanosecond = 2048 * 7 / 4;
   const TileGeometry &geometry = frame.geometry;
-  const EpilogueSubtiles &subtiles = copies->subtiles;
-  int64_t stages =
-      geometry.kTiles() - 2 - subtiles.getCount() * getStepsOfSubtile();
+  int64_t stages = geometry.kTiles() - 2 - getNumRounds() * getNumSteps();
   int64_t products = geometry.tileM * geometry.tileN * geometry.tileK * stages;
-  return std::min(most,
-                  products / productsPerNanosecond / 2 / subtiles.numBuffers);
+  return std::clamp<int64_t>(products / productsPerNanosecond / 2 /
+                                 copies->subtiles.numBuffers,
+                             0, most);
 }
 
 /// Whether the region divides, which needs registers of its own.
@@ -102,30 +101,29 @@ bool SwappedEpilogue::isRoomy() {
          !divides(plan.getPhases().back());
 }
 
-/// Subtiles at most that are held in registers: more in a loop, but a few less
-/// if it takes others from where they are parked.
+/// Subtiles at most that are held: more in a loop, but a few less where M is
+/// found out at run time.
 int64_t SwappedEpilogue::getMostHeld() {
-  constexpr int64_t inRounds = 80, inRoundsBesideParked = 72, crowded = 48;
+  constexpr int64_t usual = 64, crowded = 48;
+  int64_t inRounds = ShapedType::isDynamic(frame.geometry.m) ? 80 : 96;
   int64_t ofSubtile = getSubtileBlocks() * Subtile::kElements;
-  int64_t most = kHeldAccumulators / ofSubtile;
+  int64_t most = usual / ofSubtile;
   if (mayHaveRounds() &&
       (divides(plan.getPhases().back()) || getNumThreadOperands() > 4))
     return crowded / ofSubtile;
   if (!isRoomy() || copies->subtiles.areNarrow() || getSubtileBlocks() > 2)
     return most;
-  bool parks = getParkedAccumulators(frame.geometry.schedule) != 0;
-  int64_t more = (parks ? inRoundsBesideParked : inRounds) / ofSubtile;
-  return std::max(most, std::min(more, getNumHidden()));
+  return std::max(most, std::min(inRounds / ofSubtile, getNumHidden()));
 }
 
-/// The first subtile that is held or parked: later ones have no more
-/// accumulators than there is room for, and rows that have moments together are
-/// not divided.
+/// The first subtile that is held: later ones have no more accumulators than
+/// there are registers for, and rows that have moments together are not
+/// divided.
 int64_t SwappedEpilogue::getFirstHeld() {
   if (heldType)
     return 0;
   int64_t count = copies->subtiles.getCount();
-  int64_t first = std::max<int64_t>(count - getMostHeld() - getNumParked(), 0);
+  int64_t first = std::max<int64_t>(count - getMostHeld(), 0);
   auto cutsRows = [&](int64_t number) {
     return number * rows % frame.geometry.tileM % EpilogueSubtiles::kRows != 0;
   };
@@ -161,7 +159,7 @@ int64_t SwappedEpilogue::getNumSteps() {
 }
 
 SmallVector<Type> SwappedEpilogue::getHeldTypes() {
-  int64_t held = copies->subtiles.getCount() - getFirstHeld() - getNumParked();
+  int64_t held = copies->subtiles.getCount() - getFirstHeld();
   size_t elements = held * getSubtileBlocks() * Subtile::kElements;
   if (!heldType)
     return SmallVector<Type>(elements, b.getF32Type());
@@ -199,11 +197,8 @@ SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
   forgetOperands();
   Value one = getOpaqueOne(frame);
   size_t ofSubtile = getSubtileBlocks() * Subtile::kElements;
-  ValueRange others = accumulators.drop_front(count * ofSubtile);
-  size_t numHeld = others.size() - getNumParked() * ofSubtile;
-  for (Value element : others.take_front(numHeld))
+  for (Value element : accumulators.drop_front(count * ofSubtile))
     held.push_back(arith::MulFOp::create(b, element, one));
-  park(others.drop_front(numHeld));
   return held;
 }
 

@@ -55,7 +55,6 @@ public:
   void emitStep(const WorkItem &item, Value turn, int64_t step, Value round,
                 ValueRange held) override;
   int64_t getNumSteps() override;
-  SmallVector<Value> refill(Value /*round*/) override { return {}; }
   void endHeld() override { swapped.endTile(); }
   bool isLate() override { return true; }
 

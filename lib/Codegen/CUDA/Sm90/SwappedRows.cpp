@@ -21,37 +21,79 @@ static constexpr int64_t kWarpRows = 32;
 
 /// A thread needs two rows of each 8, each subtile others. Loaded when it is
 /// computed they would be waited for each time: a lane loads one of each 32
-/// ahead of all subtiles, and has the others from where they are.
-void SwappedEpilogue::prepareRows(const WorkItem &item, int64_t first,
-                                  int64_t end) {
-  const TileGeometry &geometry = frame.geometry;
+/// ahead, and has the others from where they are.
+bool SwappedEpilogue::loadsRowsAhead() {
   auto isOfF32 = [](BlockArgument operand) {
     return getComputeType(getElementTypeOrSelf(operand.getType())).isF32();
   };
-  if (geometry.m == 1 || !llvm::all_of(perRow, isOfF32))
+  return frame.geometry.m != 1 && llvm::all_of(perRow, isOfF32);
+}
+
+/// Loads `operand` for `count` rows from the tile's `first`-th on.
+SmallVector<Value> SwappedEpilogue::loadRows(const WorkItem &item,
+                                             BlockArgument operand, Value first,
+                                             int64_t count) {
+  SmallVector<Value> loaded;
+  for (int64_t row = 0; row < count; row += kWarpRows) {
+    Value mine = b.add(b.add(b.add(item.row, first), row), frame.lane);
+    if (frame.geometry.hasRaggedRows() || count % kWarpRows != 0)
+      mine = b.min(mine, b.sub(frame.m, 1));
+    Value offset =
+        getOffset(b, operand.getType(), b.toI64(mine), /*column=*/Value());
+    llvm::append_range(loaded,
+                       loadLanes(b, frame.operands.at(operand), offset,
+                                 getElementTypeOrSelf(operand.getType()),
+                                 /*lanes=*/1));
+  }
+  return loaded;
+}
+
+/// Of subtiles `first` to `end`.
+void SwappedEpilogue::prepareRows(const WorkItem &item, int64_t first,
+                                  int64_t end) {
+  if (!loadsRowsAhead())
     return;
   // Subtiles follow each other along M, and then along N.
-  firstOfRows = first * rows % geometry.tileM;
-  int64_t endOfRows = firstOfRows + (end - first) * rows;
-  if (endOfRows > geometry.tileM) {
-    firstOfRows = 0;
-    endOfRows = geometry.tileM;
+  int64_t tileM = frame.geometry.tileM;
+  int64_t firstRow = first * rows % tileM;
+  int64_t endOfRows = firstRow + (end - first) * rows;
+  if (endOfRows > tileM) {
+    firstRow = 0;
+    endOfRows = tileM;
   }
-  for (BlockArgument operand : perRow) {
-    ofRows.emplace_back();
-    for (int64_t row = firstOfRows; row < endOfRows; row += kWarpRows) {
-      Value mine = b.add(b.add(item.row, row), frame.lane);
-      if (geometry.hasRaggedRows() ||
-          (endOfRows - firstOfRows) % kWarpRows != 0)
-        mine = b.min(mine, b.sub(frame.m, 1));
-      Value offset =
-          getOffset(b, operand.getType(), b.toI64(mine), /*column=*/Value());
-      llvm::append_range(ofRows.back(),
-                         loadLanes(b, frame.operands.at(operand), offset,
-                                   getElementTypeOrSelf(operand.getType()),
-                                   /*lanes=*/1));
-    }
-  }
+  firstOfRows = b.i32(firstRow);
+  for (BlockArgument operand : perRow)
+    ofRows.push_back(
+        loadRows(item, operand, firstOfRows, endOfRows - firstRow));
+}
+
+/// A lane each is enough for the rows of two subtiles of 16.
+int64_t SwappedEpilogue::getMostLoaded() {
+  int64_t rounds = kWarpRows / rows;
+  bool areWhole = rows * rounds == kWarpRows && getFirstHeld() % rounds == 0;
+  return areWhole ? rounds : 1;
+}
+
+SmallVector<Value> SwappedEpilogue::loadRounds(const WorkItem &item,
+                                               Value round, int64_t count) {
+  if (!loadsRowsAhead())
+    return {};
+  SmallVector<Value> loaded;
+  Value first = getFirstRow(b.add(round, getFirstHeld()));
+  for (BlockArgument operand : perRow)
+    llvm::append_range(loaded, loadRows(item, operand, first, rows * count));
+  return loaded;
+}
+
+void SwappedEpilogue::beginRound(ValueRange loaded, Value round,
+                                 int64_t before) {
+  if (loaded.empty())
+    return;
+  ofRows.clear();
+  firstOfRows = b.sub(getFirstRow(b.add(round, getFirstHeld())), before * rows);
+  size_t ofOperand = loaded.size() / perRow.size();
+  for (; !loaded.empty(); loaded = loaded.drop_front(ofOperand))
+    ofRows.emplace_back(loaded.take_front(ofOperand));
 }
 
 Value SwappedEpilogue::getOfRow(unsigned operand, Value row, Value inBlock) {

@@ -25,7 +25,7 @@ SwappedEpilogue::Subtile::Subtile(SwappedEpilogue &epilogue,
     : epilogue(epilogue), b(epilogue.b), number(number) {
   TiledFrame &frame = epilogue.frame;
   firstColumn = epilogue.getFirstColumn(number);
-  inTile = b.mul(b.rem(number, epilogue.getSubtilesOfColumns()), epilogue.rows);
+  inTile = epilogue.getFirstRow(number);
   Value firstRow = b.add(b.add(item.row, inTile), frame.getLanePair());
   for (int64_t block = 0; block != epilogue.rows; block += kBlockRows)
     for (unsigned i = 0; i != kRows; ++i)

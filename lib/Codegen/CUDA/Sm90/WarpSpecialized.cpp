@@ -24,9 +24,20 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-// With two multiplying warpgroups the copying one leaves them its registers: of
-// a multiprocessor's 65536 each of 384 threads has 168 at the start.
-static constexpr uint32_t kProducerRegisters = 40, kConsumerRegisters = 232;
+namespace {
+/// With two multiplying warpgroups the copying one leaves them its registers:
+/// of a multiprocessor's 65536 each of 384 threads has 168 at the start.
+struct Registers {
+  uint32_t copying, multiplying;
+};
+} // namespace
+
+/// Most where a part of a tile is held, if copies alone are beside it.
+static Registers getRegisters(WgmmaEpilogue &epilogue) {
+  if (epilogue.getDeferred() && !epilogue.hasFinisher())
+    return {/*copying=*/24, /*multiplying=*/240};
+  return {/*copying=*/40, /*multiplying=*/232};
+}
 
 namespace {
 /// The turns of the warps that multiply.
@@ -200,7 +211,7 @@ static void emitCopying(TiledFrame &frame, TiledLinearOp op,
                         WorkPartition &partition, WgmmaEpilogue &epilogue) {
   KernelBuilder &b = frame.b;
   if (getConsumerWarpgroups(frame.geometry.schedule) == 2)
-    NVVM::SetMaxRegisterOp::create(b, kProducerRegisters,
+    NVVM::SetMaxRegisterOp::create(b, getRegisters(epilogue).copying,
                                    NVVM::SetMaxRegisterAction::decrease);
   auto branch = scf::IfOp::create(b, b.equal(frame.warp, 0),
                                   /*withElseRegion=*/true);
@@ -227,7 +238,7 @@ static void emitMultiplying(TiledFrame &frame, TiledLinearOp op,
   KernelBuilder &b = frame.b;
   const TileGeometry &geometry = frame.geometry;
   if (getConsumerWarpgroups(geometry.schedule) == 2)
-    NVVM::SetMaxRegisterOp::create(b, kConsumerRegisters,
+    NVVM::SetMaxRegisterOp::create(b, getRegisters(epilogue).multiplying,
                                    NVVM::SetMaxRegisterAction::increase);
   emitStart(frame);
   if (DeferredEpilogue *deferred = epilogue.getDeferred())

@@ -108,9 +108,6 @@ struct TileGeometry {
   int64_t finishedOffset() const {
     return barriersOffset() + (isWgmma() ? getBarrierBytes(schedule) : 0);
   }
-  /// Without it: accumulators that wait for the next tile's products, 16 bytes
-  /// a thread, one behind the other.
-  int64_t parkedOffset() const { return finishedOffset(); }
   bool isResident() const {
     return schedule.getReduction() == ReductionMethod::Resident;
   }

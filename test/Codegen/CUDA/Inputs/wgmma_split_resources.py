@@ -29,7 +29,6 @@ SCHEDULES = (
     ("fp16", "256x128", "1x8", 4, ", cluster = 1x2, defer = true"),
     ("fp16", "128x256", "1x8", 4, ", cluster = 2x1, defer = true"),
     ("fp16", "192x128", "1x8", 4, ", cluster = 1x2, defer = true"),
-    ("fp16", "256x128", "1x8", 3, ", cluster = 2x1, defer = true"),  # parks accumulators
 )
 # M and N: tiles that fit, and tiles beyond both.
 SHAPES = ((4096, 4032), ("?", 4040))

@@ -155,11 +155,9 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
 
     With `defer` and operands swapped, warps hold a part of a tile when its
     products are done, and finish it beside those of the next: as much as there
-    are registers for, and of a long epilogue on f32 more, where fewer stages
-    than fit leave shared memory for it. Of a long epilogue on a product of 16
-    bits it is all, rounded to that type; with `reduction = resident`, where
-    results are of 16 bits, all too, rounded to their type as distances from
-    columns' means. A thread has at most 128 accumulators, without `stream_k`,
+    are registers for. Of a long epilogue on a product of 16 bits it is all,
+    rounded to that type; with `reduction = resident`, where results are of 16
+    bits, all too, rounded to their type as distances from columns' means. A thread has at most 128 accumulators, without `stream_k`,
     `ping_pong` and method `fp16x3`.
     Where TMA does not move the results, or K has too few stages, tiles are
     finished one by one all the same.
