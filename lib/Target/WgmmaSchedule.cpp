@@ -17,14 +17,14 @@ using namespace mlir;
 using namespace mlir::tenon;
 using llvm::formatv;
 
-/// Accumulators of a thread at most: the rest of its 232 registers holds
+/// Accumulators of a thread at most: the rest of its 232 registers or more holds
 /// addresses, loops and what an epilogue computes with.
 static constexpr int64_t kMaxAccumulators = 192;
 /// With method fp16 the factors of rows come to that, and with a reduction what
 /// was found of columns. With fp16x3 factors do too, but half of the
 /// accumulators are no longer needed by then.
 static constexpr int64_t kMaxScaledAccumulators = 176;
-/// With defer: half as many again are held.
+/// With defer: up to three quarters as many again are held.
 static constexpr int64_t kMaxDeferredAccumulators = 128;
 /// Rows that one copy by TMA moves at most.
 static constexpr int64_t kMaxTileRows = 256;

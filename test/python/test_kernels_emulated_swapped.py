@@ -134,7 +134,8 @@ def test_epilogue(name, tmp_path):
 
 
 # Of deferred layers whose tiles have more subtiles before the held ones than there are buffers: the type of the
-# residual, if there is one, and those of the results. With a long K as many are held as registers are left for.
+# residual, if there is one, and those of the results. With a long K as many are held as registers are left for, most
+# where M is known; the layers with rows have an operand of one value a row too.
 DEFERRED_SCHEDULE = wgmma("256x128", 64, "1x8", CLUSTERS[1] + DEFER).replace("stages = 3", "stages = 4")
 DEFERRED = {
     "bf16": ("", ["bf16"]),
@@ -148,19 +149,24 @@ DEFERRED = {
     "long_residual_f32": ("f32", ["f32"]),
     "long_two": ("f32", ["bf16", "f32"]),
     "long_f32": ("", ["f32"]),
+    "long_rows": ("f32", ["f32"]),
+    "long_rows_of_known_m": ("f32", ["f32"]),
 }
 
 
-def deferred_layer(n, k, residual, results):
-    """Return gelu(x w^T + b) and that plus r, the last result; tiles are those of large layers."""
-    x, w, b = f"memref<?x{k}xbf16>", f"memref<{n}x{k}xbf16>", f"memref<{n}xf32>"
-    f32, outs = f"tensor<?x{n}xf32>", [f"memref<?x{n}x{element}>" for element in results]
+def deferred_layer(m, n, k, residual, results, has_rows):
+    """Return gelu(x w^T s + b) and that plus r, the last result; tiles are those of large layers."""
+    x, w, b, s = f"memref<{m}x{k}xbf16>", f"memref<{n}x{k}xbf16>", f"memref<{n}xf32>", f"memref<{m}x1xf32>"
+    f32, outs = f"tensor<{m}x{n}xf32>", [f"memref<{m}x{n}x{element}>" for element in results]
     types = [out.replace("memref", "tensor") for out in outs]
-    r = f", %r: memref<?x{n}x{residual}>" if residual else ""
-    operand = f", %res = %r: memref<?x{n}x{residual}>" if residual else ""
-    lines = [f"%0 = tenon.add %acc, %bias : {f32}, tensor<{n}xf32>", f"%1 = tenon.gelu %0 : {f32}"]
+    r = f"memref<{m}x{n}x{residual}>"
+    arguments = (f", %s: {s}" if has_rows else "") + (f", %r: {r}" if residual else "")
+    operands = (f", %row = %s: {s}" if has_rows else "") + (f", %res = %r: {r}" if residual else "")
+    lines = [f"%p = tenon.mul %acc, %row : {f32}, tensor<{m}x1xf32>"] if has_rows else []
+    lines += [f"%0 = tenon.add {'%p' if has_rows else '%acc'}, %bias : {f32}, tensor<{n}xf32>"]
+    lines += [f"%1 = tenon.gelu %0 : {f32}"]
     if residual:
-        lines.append(f"%2 = tenon.add %1, %res : {f32}, tensor<?x{n}x{residual}>")
+        lines.append(f"%2 = tenon.add %1, %res : {f32}, {r.replace('memref', 'tensor')}")
     values = ["%1"] * (len(results) - 1) + ["%2" if residual else "%1"]
     for i, (element, kind) in enumerate(zip(results, types, strict=True)):
         if element != "f32":
@@ -169,9 +175,9 @@ def deferred_layer(n, k, residual, results):
     body = "\n    ".join(lines)
     named = ", ".join(f"%o{i}: {out}" for i, out in enumerate(outs))
     return f"""
-func.func @layer(%x: {x}, %w: {w}, %b: {b}{r}, {named}) {{
+func.func @layer(%x: {x}, %w: {w}, %b: {b}{arguments}, {named}) {{
   tenon.tiled_linear %x, %w : {x}, {w}
-      epilogue(%acc: {f32}, %bias = %b: {b}{operand}) outs({named}) schedule<{DEFERRED_SCHEDULE}> {{
+      epilogue(%acc: {f32}, %bias = %b: {b}{operands}) outs({named}) schedule<{DEFERRED_SCHEDULE}> {{
     {body}
     tenon.yield {", ".join(values)} : {", ".join(types)}
   }}
@@ -188,16 +194,19 @@ def test_deferred_epilogue(name, tmp_path):
     """A step waits for no buffer that is given back only when the step itself has released another."""
     residual, results = DEFERRED[name]
     m, n, k = 530, 264, 64 * (40 if name.startswith("long") else 24)
-    model = Model(deferred_layer(n, k, residual, results), "sm_90a", tmp_path, resident=4)
+    known, has_rows = m if "known" in name else "?", "rows" in name
+    model = Model(deferred_layer(known, n, k, residual, results, has_rows), "sm_90a", tmp_path, resident=4)
     x, w, b = to_bits(random(m, k), "bf16"), to_bits(random(n, k, seed=4), "bf16"), random(1, n, seed=5)[0]
     r = [to_bits(random(m, n, seed=7), residual)] if residual else []
+    rows = random(m, 1, seed=8) if has_rows else np.ones((m, 1), np.float32)
     outs = [model.device.empty((m, n), ELEMENTS[element]) for element in results]
-    model.run("layer", x, w, b, *r, *outs)
+    model.run("layer", x, w, b, *([rows] if has_rows else []), *r, *outs)
     assert model.launched == ["layer_tiled"]
     x, w = to_numbers(x, "bf16"), to_numbers(w, "bf16")
-    v = x @ w.T + b
+    v = x @ w.T * rows + b
     expected = gelu(v)
-    bound = 1.2 * 2.0**-18 * (np.abs(x) @ np.abs(w).T + np.abs(b)) + 2.0**-20 * (np.abs(v) + 1)
+    scale = np.abs(x) @ np.abs(w).T * np.abs(rows) + np.abs(b)
+    bound = 1.2 * 2.0**-18 * scale + 2.0**-20 * (np.abs(v) + 1)
     for i, (out, element) in enumerate(zip(outs, results, strict=True)):
         value = expected + (to_numbers(r[0], residual) if r and i == len(outs) - 1 else 0)
         rounding = {"f32": 2.0**-22, "f16": 2.0**-11, "bf16": 2.0**-8}[element]

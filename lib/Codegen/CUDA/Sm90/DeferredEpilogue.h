@@ -36,13 +36,15 @@ public:
   /// first step needs.
   virtual void prepareHeld(const WorkItem &item) = 0;
   /// What `count` rounds from number `round` on read and had better not wait
-  /// for: at most `getMostLoaded` rounds, each of which is given it, and how
-  /// many of them came before.
+  /// for.
   virtual SmallVector<Value> loadRounds(const WorkItem &, Value /*round*/,
                                         int64_t /*count*/) {
     return {};
   }
-  virtual int64_t getMostLoaded() { return 1; }
+  /// For how many rounds at most it is loaded at a time: 0 if rounds read
+  /// nothing of the kind.
+  virtual int64_t getMostLoaded() { return 0; }
+  /// Begins a round with what was loaded for it, and `before` rounds before it.
   virtual void beginRound(ValueRange /*loaded*/, Value /*round*/,
                           int64_t /*before*/) {}
   /// A step of the rest: one of the `getNumSteps` of a round, of which there

@@ -103,6 +103,8 @@ void DeferredTurns::prepareHeld() {
 
 /// What rounds of the tile before the turn at hand read.
 SmallVector<Value> DeferredTurns::loadRounds(Value round, int64_t count) {
+  if (epilogue.getMostLoaded() == 0)
+    return {};
   frame.computePlace();
   Value number = b.sub(turn.getNumber(), 1);
   return epilogue.loadRounds(partition.getItem(number), round, count);
@@ -123,9 +125,9 @@ SmallVector<Value> DeferredTurns::emitRound(Value round, ValueRange held,
 }
 
 /// Number `number` of the rounds in a loop's body, with what is left of what is
-/// held. Beside products the next rounds' operands are loaded when the last is
-/// done with these, for which there are more registers; without, before, as
-/// they are waited for sooner.
+/// held. Beside products the next rounds' operands are loaded after the last of
+/// these, when registers are free again; after the last turn, where a round is
+/// shorter, before the first.
 SmallVector<Value> DeferredTurns::emitRoundOfBody(Value round, int64_t number,
                                                   Loaded &loaded,
                                                   ValueRange left,
@@ -158,7 +160,7 @@ SmallVector<Value> DeferredTurns::emitRounds(ValueRange held,
   int64_t rounds = epilogue.getNumRounds();
   if (rounds == 1)
     return emitRound(/*round=*/Value(), held, initial, emitWith);
-  int64_t ofBody = std::min(most, rounds / 2);
+  int64_t ofBody = std::min(most, rounds / 2); // or it were no loop
   while (rounds % ofBody != 0)
     --ofBody;
   Loaded loaded{std::gcd(ofBody, epilogue.getMostLoaded()), {}, {}};

@@ -112,7 +112,7 @@ void SwappedEpilogue::prepare(const WorkItem &item) {
   if (!copies)
     return;
   if (getAccumulators(frame.geometry.schedule) <= kRoomyAccumulators)
-    prepareOperands(item, 0, copies->subtiles.getCount());
+    prepareAll(item);
   copies->acquireAhead(copies->subtiles.getCount());
 }
 
@@ -121,6 +121,10 @@ void SwappedEpilogue::prepareTile(const WorkItem &item) {
     return;
   prepareOperands(item, 0, getFirstHeld());
   copies->acquireAhead(getFirstHeld());
+}
+
+void SwappedEpilogue::prepareAll(const WorkItem &item) {
+  prepareOperands(item, 0, copies->subtiles.getCount());
 }
 
 void SwappedEpilogue::prepareHeld(const WorkItem &item) {

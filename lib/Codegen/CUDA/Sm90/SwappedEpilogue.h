@@ -60,6 +60,8 @@ public:
   unsigned getFirstColumn(Value number);
   /// Emits where a block's elements come from: two of each of two columns.
   using GetElements = llvm::function_ref<SmallVector<Value>(unsigned block)>;
+  /// Loads what all subtiles need of operands of one value a row or a column.
+  void prepareAll(const WorkItem &item);
   void emitSubtile(const WorkItem &item, int64_t number,
                    GetElements getElements);
   void endTile();

@@ -113,7 +113,9 @@ int64_t SwappedEpilogue::getMostHeld() {
     return crowded / ofSubtile;
   if (!isRoomy() || copies->subtiles.areNarrow() || getSubtileBlocks() > 2)
     return most;
-  return std::max(most, std::min(inRounds / ofSubtile, getNumHidden()));
+  // Two or four rounds are a loop's body.
+  int64_t hidden = llvm::alignDown(getNumHidden(), 2);
+  return std::max(most, std::min(inRounds / ofSubtile, hidden));
 }
 
 /// The first subtile that is held: later ones have no more accumulators than

@@ -51,7 +51,7 @@ public:
   SmallVector<Value> hold(const WorkItem &item, Value turn,
                           ValueRange accumulators) override;
   SmallVector<Type> getHeldTypes() override;
-  void prepareHeld(const WorkItem &item) override { swapped.prepareHeld(item); }
+  void prepareHeld(const WorkItem &item) override { swapped.prepareAll(item); }
   void emitStep(const WorkItem &item, Value turn, int64_t step, Value round,
                 ValueRange held) override;
   int64_t getNumSteps() override;

@@ -67,17 +67,15 @@ void SwappedEpilogue::prepareRows(const WorkItem &item, int64_t first,
         loadRows(item, operand, firstOfRows, endOfRows - firstRow));
 }
 
-/// A lane each is enough for the rows of two subtiles of 16.
+/// As many subtiles as make 32 rows, of which a lane has one, if any do.
 int64_t SwappedEpilogue::getMostLoaded() {
-  int64_t rounds = kWarpRows / rows;
-  bool areWhole = rows * rounds == kWarpRows && getFirstHeld() % rounds == 0;
-  return areWhole ? rounds : 1;
+  if (perRow.empty() || !loadsRowsAhead())
+    return 0;
+  return kWarpRows % rows == 0 ? kWarpRows / rows : 1;
 }
 
 SmallVector<Value> SwappedEpilogue::loadRounds(const WorkItem &item,
                                                Value round, int64_t count) {
-  if (!loadsRowsAhead())
-    return {};
   SmallVector<Value> loaded;
   Value first = getFirstRow(b.add(round, getFirstHeld()));
   for (BlockArgument operand : perRow)
