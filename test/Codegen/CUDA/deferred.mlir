@@ -9,7 +9,7 @@
 // CHECK-LABEL: llvm.func @layer_tiled(
 // CHECK: %[[M:.*]] = arith.trunci %{{.*}} : i64 to i32
 
-// The copying warp loads a tile's first subtiles when asked for them, with pauses where this one is finished in rounds.
+// The copying warp loads a tile's first subtiles when asked for them, with pauses where tiles are finished in rounds.
 // CHECK: scf.while (%{{[^ ]*}} = %c0_i32, %{{[^ ]*}} = %c0_i32) : (i32, i32) -> (i32, i32)
 // CHECK: ^bb0(%{{[^:]*}}: i32, %[[TILES:[^:]*]]: i32):
 // CHECK: arith.addi %{{.*}}, %c230272_i32

@@ -157,10 +157,10 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     products are done, and finish it beside those of the next: as much as there
     are registers for. Of a long epilogue on a product of 16 bits it is all,
     rounded to that type; with `reduction = resident`, where results are of 16
-    bits, all too, rounded to their type as distances from columns' means. A thread has at most 128 accumulators, without `stream_k`,
-    `ping_pong` and method `fp16x3`.
-    Where TMA does not move the results, or K has too few stages, tiles are
-    finished one by one all the same.
+    bits, all too, rounded to their type as distances from columns' means. A
+    thread has at most 128 accumulators, without `stream_k`, `ping_pong` and
+    method `fp16x3`. Where TMA does not move the results, or K has too few
+    stages, tiles are finished one by one all the same.
 
     Which schedules a target and an element type can take is checked where they
     are known (`findProblem`, Target/Schedule.h).
