@@ -17,8 +17,8 @@ using namespace mlir;
 using namespace mlir::tenon;
 using llvm::formatv;
 
-/// Accumulators of a thread at most: the rest of its 232 registers or more holds
-/// addresses, loops and what an epilogue computes with.
+/// Accumulators of a thread at most: the rest of its 232 registers or more
+/// holds addresses, loops and what an epilogue computes with.
 static constexpr int64_t kMaxAccumulators = 192;
 /// With method fp16 the factors of rows come to that, and with a reduction what
 /// was found of columns. With fp16x3 factors do too, but half of the
