@@ -81,19 +81,19 @@ void tenon::buildCPUHostStage(OpPassManager &pm) {
   buildCPUBufferPipeline(pm);
 }
 
-/// From loops and buffers to the LLVM dialect.
+/// From loops and buffers to the LLVM dialect. Kernels, most of the code, are
+/// clean already, and lowered when they are compiled.
 static void buildHostLLVM(OpPassManager &pm) {
-  pm.addPass(createSCFToControlFlowPass());
-  // Kernels have no strided memrefs and no affine ops.
   OpPassManager &functions = pm.nest<func::FuncOp>();
+  functions.addPass(createSCFToControlFlowPass());
   functions.addPass(memref::createExpandStridedMetadataPass());
   functions.addPass(createLowerAffinePass());
-  // ceildivsi, of launch grids; kernels keep their ops, which GPUs have.
-  functions.addPass(arith::createArithExpandOpsPass());
-  pm.addPass(createConvertVectorToLLVMPass());
+  functions.addPass(arith::createArithExpandOpsPass()); // of launch grids
+  functions.addPass(createConvertVectorToLLVMPass());
   pm.addPass(tenon::createTenonHostToLLVM());
-  pm.addPass(createReconcileUnrealizedCastsPass());
-  clean(pm);
+  OpPassManager &lowered = pm.nest<LLVM::LLVMFuncOp>();
+  lowered.addPass(createReconcileUnrealizedCastsPass());
+  clean(lowered);
 }
 
 void tenon::buildCPULLVMStage(OpPassManager &pm) { buildHostLLVM(pm); }

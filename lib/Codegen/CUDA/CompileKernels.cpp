@@ -52,7 +52,6 @@ static FailureOr<SmallString<0>> createBitcode(ModuleOp module) {
   if (!kernels || kernels->getBody()->empty())
     return bitcode;
   PassManager passes(module.getContext(), gpu::GPUModuleOp::getOperationName());
-  buildCleanKernels(passes);
   passes.addPass(createTenonLowerKernels());
   // Ops that LLVM has no intrinsic for become inline PTX.
   passes.addPass(createConvertNVVMToLLVMPass());

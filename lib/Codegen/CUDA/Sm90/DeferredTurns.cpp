@@ -20,15 +20,18 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Rounds in a loop's body at most: with more of them what is held moves less
-/// from register to register, and ptxas takes longer.
-static constexpr int64_t kRoundsOfBody = 4;
-
 DeferredTurns::DeferredTurns(TiledFrame &frame, TiledLinearOp op,
                              WorkPartition &partition,
                              DeferredEpilogue &epilogue, SubtileCopies &copies)
     : frame(frame), b(frame.b), op(op), partition(partition),
       epilogue(epilogue), copies(copies), turn(frame, partition) {}
+
+/// Rounds in a loop's body at most: with more of them what is held moves less
+/// from register to register, and ptxas takes longer. Where two elements share
+/// a register, and move together, half as many will do.
+int64_t DeferredTurns::getRoundsOfBody() {
+  return isa<VectorType>(epilogue.getHeldTypes().front()) ? 2 : 4;
+}
 
 /// The products of a stage, with a step beside them.
 SmallVector<Value> DeferredTurns::advance(Consumer &consumer, ValueRange last,
@@ -65,7 +68,7 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
   // Where M is found out at run time, there are no registers for more, nor for
   // the few last stages if LLVM knows how many they are, and unrolls them.
   bool isDynamic = ShapedType::isDynamic(frame.geometry.m);
-  int64_t most = isDynamic ? 1 : kRoundsOfBody;
+  int64_t most = isDynamic ? 1 : getRoundsOfBody();
   state = Consumer::State::unpack(
       emitRounds(held, state.pack(), most, [&](ValueRange last, auto emitStep) {
         return advance(consumer, last, emitStep);
@@ -206,7 +209,7 @@ void DeferredTurns::emitTurns() {
     scf::YieldOp::create(b, start(begins->getArguments()));
   }
   prepareHeld();
-  emitRounds(loop.getResults(), {}, kRoundsOfBody,
+  emitRounds(loop.getResults(), {}, getRoundsOfBody(),
              [](ValueRange, auto emitStep) {
                emitStep();
                return SmallVector<Value>();

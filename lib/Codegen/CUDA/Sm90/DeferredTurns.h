@@ -30,6 +30,7 @@ public:
   void emit();
 
 private:
+  int64_t getRoundsOfBody();
   void emitTurns();
   SmallVector<Value> advance(Consumer &consumer, ValueRange last,
                              llvm::function_ref<void()> emitStep);
