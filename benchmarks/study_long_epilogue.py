@@ -34,7 +34,7 @@ ROUNDS = 60
 
 
 def make_calls(case: Case) -> dict[str, Call]:
-    """Return the calls of cuBLAS's product and the tiled layer, by name of the model; both were checked."""
+    """Return the calls of cuBLAS's product and of the tiled layer, whose result was checked, by the model's name."""
     tiled = of_strategy("tiled")
     compiled = {tiled: Compiled(tenon.compile(case.problem.mlir(), "sm_90a", strategy="tiled"), 0.0)}
     trial = Trial(dataclasses.replace(case, contenders=[of_peer(BASE), tiled]), compiled, "cuda")

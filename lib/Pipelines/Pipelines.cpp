@@ -20,6 +20,7 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -88,7 +89,7 @@ static void buildHostLLVM(OpPassManager &pm) {
   functions.addPass(createSCFToControlFlowPass());
   functions.addPass(memref::createExpandStridedMetadataPass());
   functions.addPass(createLowerAffinePass());
-  functions.addPass(arith::createArithExpandOpsPass()); // of launch grids
+  functions.addPass(arith::createArithExpandOpsPass()); // ceildivsi
   functions.addPass(createConvertVectorToLLVMPass());
   pm.addPass(tenon::createTenonHostToLLVM());
   OpPassManager &lowered = pm.nest<LLVM::LLVMFuncOp>();

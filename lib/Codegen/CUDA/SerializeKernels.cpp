@@ -12,6 +12,7 @@
 #include "tenon/Codegen/CUDA/CompileKernels.h"
 #include "tenon/Codegen/CUDA/Passes.h"
 
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -46,6 +47,11 @@ struct SerializeKernels
                 "no target given; use targets=sm_90a, for example");
       return signalPassFailure();
     }
+    // In tenon-compile's pipeline a stage before does this.
+    OpPassManager passes(ModuleOp::getOperationName());
+    buildCleanKernels(passes.nest<gpu::GPUModuleOp>());
+    if (failed(runPipeline(passes, module)))
+      return signalPassFailure();
     FailureOr<CompiledKernels> kernels = compileKernels(module, names);
     if (failed(kernels))
       return signalPassFailure();

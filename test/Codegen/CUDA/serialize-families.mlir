@@ -1,6 +1,6 @@
 // Every kernel family and type assembles without spills.
 // REQUIRES: ptxas
-// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --tenon-serialize-kernels=targets=sm_80,sm_90a | FileCheck %s --implicit-check-not=gpu.module --implicit-check-not='spilled_bytes = {{[1-9]}}'
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-serialize-kernels=targets=sm_80,sm_90a | FileCheck %s --implicit-check-not=gpu.module --implicit-check-not='spilled_bytes = {{[1-9]}}'
 
 // CHECK: gpu.binary @kernels
 // CHECK-SAME: chip = "sm_80"
