@@ -90,7 +90,8 @@ def step(instruction: Instruction, state: State) -> State:
     elif opcode.startswith("R2UR"):
         values[register] = frozenset([MOVED])
     elif opcode.startswith("UIADD3.X"):  # of a sum's high words; low ones carry nothing into it
-        values[register] = frozenset([WORD]) if HIGH_WORD in operands else held(operands[1], state)
+        first = next((operand for operand in operands[1:4] if operand != "URZ"), "URZ")
+        values[register] = frozenset([WORD]) if HIGH_WORD in operands else held(first, state)
     elif opcode.startswith("ULOP3") and HIGH_WORD in operands:
         values[register] = frozenset([WORD])
     elif opcode.startswith(("UIADD3.64", "UIMAD.WIDE")):

@@ -69,7 +69,7 @@ func.func @layer(%x: memref<4096x1216xf16>, %w: memref<1024x1216xf16>, %fx: memr
 // Beside the next turn's products are rounds of a subtile, in steps of half of one: K has nineteen stages, the fewest that
 // are enough. A lane has the factor of one row in 32, those of two rounds' subtiles. For the next two it is loaded when
 // these are done with it.
-// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
 // CHECK: llvm.getelementptr %[[FX]]
 // CHECK-NEXT: %[[F:.*]] = llvm.load
 // CHECK-NOT: %[[FX]]
@@ -78,7 +78,7 @@ func.func @layer(%x: memref<4096x1216xf16>, %w: memref<1024x1216xf16>, %fx: memr
 // CHECK: nvvm.shfl.sync idx %{{.*}}, %[[LANE]],
 // CHECK-COUNT-4: math.exp2
 // CHECK-NOT: {{math.exp2|!llvm.ptr<1>|fence.proxy}}
-// CHECK: nvvm.wgmma.commit.group
+// CHECK: wgmma.commit_group.sync.aligned;
 // CHECK-COUNT-4: math.exp2
 // CHECK-NOT: {{math.exp2|!llvm.ptr<1>}}
 // CHECK: fence.proxy.async.shared::cta

@@ -5,7 +5,7 @@
 // CHECK-LABEL: llvm.func @resident_rows_tiled(
 // CHECK-SAME: %{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^,]*}}, %{{[^:]*}}: {{[^,]*}}, %{{[^:]*}}: {{[^,]*}}, %{{[^:]*}}: {{[^,]*}}, %[[ROWS:[^:]*]]:
 // CHECK: %{{.*}}:66 = scf.while (
-// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
 // CHECK-COUNT-8: llvm.getelementptr %[[ROWS]][
 // CHECK-NOT: llvm.getelementptr %[[ROWS]][
 // CHECK: nvvm.stmatrix

@@ -42,16 +42,14 @@ func.func @layer(%x: memref<4096x1216xbf16>, %w: memref<1024x1216xbf16>, %b: mem
 // Beside the next turn's products are rounds of a subtile, two in a loop's body. A step begins when the stage before has
 // been released, with a branch behind the products: the stage's barrier, which has completed, is waited for again.
 // CHECK: ^bb0(%[[H0:[^:]*]]: vector<2xbf16>, %[[H1:[^:]*]]: vector<2xbf16>,
-// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
+// CHECK: HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
 // CHECK: %[[B0:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK: %{{.*}}:68 = scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c2_i32 iter_args(
 // CHECK-SAME: %[[AT:[^ ]*]] = %[[H0]], %{{[^ ]*}} = %[[H1]],
 // CHECK: nvvm.mbarrier.try_wait.parity %[[FULL:.*]], %[[PARITY:.*]], %c10000000_i32
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma.fence|try_wait}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-4: wgmma.mma_async
+// CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK-NOT: try_wait
 // CHECK: mbarrier.arrive.shared::cluster
 // CHECK: nvvm.mbarrier.try_wait.parity %[[FULL]], %[[PARITY]],
@@ -67,10 +65,8 @@ func.func @layer(%x: memref<4096x1216xbf16>, %w: memref<1024x1216xbf16>, %b: mem
 // CHECK: nvvm.stmatrix
 // CHECK-NOT: {{math.exp2|stmatrix|shared::cta}}
 // The other half's step, and behind it the subtile's release.
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: try_wait
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-4: wgmma.mma_async
+// CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK-NOT: try_wait
 // CHECK-COUNT-8: math.exp2

@@ -19,7 +19,7 @@
 // CHECK-NOT: wgmma
 
 // Where there is a turn at all, the products of the first one are started before the loop. They hide no epilogue, and
-// the operands of its tile are asked for beside them. The turn's number is a variable that LLVM makes a register; it is
+// the operands of its tile are asked for beside them. Each stage's are a loop of two halves, but for the first stage's. The turn's number is a variable that LLVM makes a register; it is
 // read anew, so that nothing computed of it takes another. So is the place in the ring, of eleven stages a turn.
 // CHECK: llvm.store %c0_i32, %[[NUMBER:.*]] : i32, !llvm.ptr{{$}}
 // CHECK-NEXT: llvm.store %c0_i32, %[[FINISHED:.*]] : i32, !llvm.ptr{{$}}
@@ -33,15 +33,15 @@
 // CHECK: %[[PASSED:.*]] = arith.muli %{{.*}}, %c11_i32
 // CHECK-NEXT: %[[AT:.*]] = llvm.inline_asm has_side_effects "", "=r,0" %[[PASSED]]
 // CHECK: arith.remui %[[AT]], %c4_i32
-// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
 // CHECK-NOT: {{prefetch|mbarrier.arrive}}
 // CHECK: arith.addi %{{.*}}, %c230272_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{arrive.shared::cta|stmatrix|wait_group}}
 // CHECK: %[[FIRST:.*]]:4 = scf.for %{{.*}} = %c1_i32 to %c11_i32
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NOT: {{wgmma.mma_async|stmatrix}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}HALF:\0A.pragma \22nounroll\22;\0Awgmma.fence.sync.aligned;
+// CHECK-COUNT-2: wgmma.mma_async
+// CHECK-SAME: setp.ne.b32 again, half, 2;{{.*}}wgmma.wait_group.sync.aligned 2;"
 // CHECK-NOT: {{wgmma|stmatrix}}
 
 // From turn to turn the loop carries the products that were started, and from its first region to its second what is
@@ -67,13 +67,13 @@
 // CHECK-NEXT: llvm.extractvalue %[[STARTED]][0]
 // CHECK-NOT: mbarrier
 // CHECK: %[[DONE:.*]] = llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;"
+// CHECK: %[[E0:.*]] = llvm.extractvalue %[[DONE]][0] :
+// CHECK: %[[E64:.*]] = llvm.extractvalue %[[DONE]][64] :
+// CHECK: %[[E127:.*]] = llvm.extractvalue %[[DONE]][127] :
 // CHECK-NOT: mbarrier.arrive.shared::cta
 // CHECK: mbarrier.arrive.shared::cluster
 
 // Then these four are finished, and nobody waits between them.
-// CHECK: %[[E0:.*]] = llvm.extractvalue %[[DONE]][0] :
-// CHECK: %[[E64:.*]] = llvm.extractvalue %[[DONE]][64] :
-// CHECK: %[[E127:.*]] = llvm.extractvalue %[[DONE]][127] :
 // CHECK-NOT: {{mbarrier|matrix}}
 // CHECK-COUNT-2: nvvm.ldmatrix
 // CHECK-NOT: ldmatrix
@@ -161,15 +161,13 @@
 // CHECK-NEXT: ^bb0(%[[H0:[^:]*]]: f32,{{[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,}} %[[H8:[^:]*]]: f32,
 // CHECK: %[[PASSED:.*]] = arith.muli %{{.*}}, %c11_i32
 // CHECK-NEXT: llvm.inline_asm has_side_effects "", "=r,0" %[[PASSED]]
-// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
-// CHECK: nvvm.wgmma.commit.group
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
 // CHECK-NOT: {{prefetch|mbarrier.arrive|ptr<1> -> f32}}
 // Beside those of the second stage what the held part needs first is loaded, the bias of its columns: those of the tile
 // of the turn before. That is when the stage before has been released.
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: llvm.ptr<1>
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: HALF:
+// CHECK-COUNT-2: wgmma.mma_async
+// CHECK-SAME: setp.ne.b32 again, half, 2;{{.*}}wgmma.wait_group.sync.aligned 2;"
 // CHECK-NOT: mbarrier.arrive.shared::cta
 // CHECK: mbarrier.arrive.shared::cluster
 // CHECK: %[[TURN:.*]] = llvm.load %[[NUMBER]] : !llvm.ptr -> i32
@@ -186,10 +184,8 @@
 // CHECK: %[[STEPS:.*]]:68 = scf.for %[[ROUND:.*]] = %c0_i32 to %c4_i32 step %c2_i32 iter_args(
 // CHECK-SAME: %[[AT0:[^ ]*]] = %[[H0]],
 // CHECK: nvvm.mbarrier.try_wait.parity %[[FULL:.*]], %[[PARITY:.*]], %c10000000_i32
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma.fence|mbarrier|matrix}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-4: wgmma.mma_async
+// CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK-NOT: mbarrier.arrive.shared::cta
 // CHECK: mbarrier.arrive.shared::cluster
 // CHECK: nvvm.mbarrier.try_wait.parity %[[FULL]], %[[PARITY]], %c10000000_i32
@@ -208,9 +204,8 @@
 // CHECK: nvvm.stmatrix
 // CHECK-NOT: {{math.exp2|wgmma.commit|nvvm.ldmatrix|nvvm.stmatrix|mbarrier.arrive|fence.proxy}}
 // The second half is in the same buffer, 16 rows of 128 bytes later. Behind it the subtile is released, once.
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-4: wgmma.mma_async
+// CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK: mbarrier.arrive.shared::cluster
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK-NOT: {{wgmma|mbarrier|matrix}}
@@ -223,7 +218,7 @@
 // CHECK-NEXT: fence.proxy.async.shared::cta
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // The other subtile's two, and what is left is moved to the front.
-// CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK-COUNT-8: wgmma.mma_async
 // CHECK-NOT: wgmma.fence
 // CHECK: fence.proxy.async.shared::cta
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
@@ -239,9 +234,7 @@
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // The stage that is left hides nothing.
 // CHECK-NOT: {{matrix|shared::cta}}
-// CHECK: nvvm.wgmma.commit.group
-// CHECK-NOT: {{matrix|shared::cta|wgmma}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: wgmma.wait_group.sync.aligned 2;"
 // CHECK-NOT: {{matrix|shared::cta|wgmma}}
 // CHECK: scf.yield
 // CHECK-NEXT: }
@@ -333,12 +326,10 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: scf.condition(
 // CHECK-NOT: {{stmatrix|mbarrier.arrive.shared}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: wgmma.wait_group.sync.aligned 2;"
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma.fence|mbarrier|matrix}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-8: wgmma.mma_async
+// CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{wgmma|mbarrier|matrix}}
 // CHECK: arith.addi %{{.*}}, %c230240_i32
@@ -350,10 +341,8 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NEXT: arith.addi %{{.*}}, %c230208_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{stmatrix|wgmma.commit|mbarrier.arrive}}
-// CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma.fence|mbarrier|matrix}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-8: wgmma.mma_async
+// CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{wgmma|mbarrier|matrix}}
 // CHECK: arith.addi %{{.*}}, %c230248_i32
@@ -365,10 +354,8 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NEXT: arith.addi %{{.*}}, %c230216_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{stmatrix|wgmma.commit|mbarrier.arrive}}
-// CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma.fence|mbarrier|matrix}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-8: wgmma.mma_async
+// CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{wgmma|mbarrier|matrix}}
 // CHECK: arith.addi %{{.*}}, %c230256_i32
@@ -380,10 +367,8 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NEXT: arith.addi %{{.*}}, %c230224_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{stmatrix|wgmma.commit|mbarrier.arrive}}
-// CHECK-COUNT-8: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
-// CHECK-NEXT: nvvm.wgmma.commit.group
-// CHECK-NOT: {{wgmma.fence|mbarrier|matrix}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-8: wgmma.mma_async
+// CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{wgmma|mbarrier|matrix}}
 // CHECK: arith.addi %{{.*}}, %c230264_i32
@@ -510,13 +495,12 @@ func.func @blocks(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memr
 // CHECK: llvm.store %c0_i64, %{{.*}} : i64, !llvm.ptr<1>
 
 // The warps that multiply: the first turn hides nothing.
-// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
-// CHECK: nvvm.wgmma.commit.group
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
 // CHECK-COUNT-3: "prefetch.global.L2 [$0];"
 // CHECK: arith.addi %{{.*}}, %c131952_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK: scf.for
-// CHECK: nvvm.wgmma.commit.group
+// CHECK: wgmma.commit_group.sync.aligned;
 // CHECK-NOT: {{wgmma.commit|matrix}}
 // Held are 16 words of two elements, and the origins of the thread's two columns.
 // CHECK: %[[HELD:.*]]:18 = scf.while (
@@ -565,20 +549,16 @@ func.func @blocks(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memr
 // CHECK-SAME: %[[M0:[^:]*]]: f32, %[[M1:[^:]*]]: f32):
 
 // Most of the next turn's stages pass before what is held is needed, all but three.
-// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
-// CHECK: nvvm.wgmma.commit.group
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
 // CHECK-COUNT-3: "prefetch.global.L2 [$0];"
 // CHECK-NOT: {{prefetch|arrive.shared::cta}}
 // CHECK: scf.for %{{.*}} = %c1_i32 to %c16_i32
 // CHECK-NOT: arrive.shared::cta
 // CHECK: scf.yield
 // The norm has no operands of a column that subtiles need, so the first of the last stages has nothing to hide.
-// CHECK: nvvm.wgmma.commit.group
-// CHECK-NOT: {{mbarrier|wgmma.commit|llvm.ptr<1>}}
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: wgmma.wait_group.sync.aligned 2;"
 // Beside the next, when the stage before has been released, the table is waited for, in the phase of the turn before.
-// CHECK: nvvm.wgmma.commit.group
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: wgmma.wait_group.sync.aligned 1;"
 // CHECK: mbarrier.arrive.shared::cluster
 // CHECK-NOT: mbarrier
 // CHECK: %[[TURN:.*]] = llvm.load %[[NUMBER]] : !llvm.ptr -> i32
@@ -613,8 +593,7 @@ func.func @blocks(%x: memref<4096x448xbf16>, %w: memref<1024x448xbf16>, %b: memr
 // CHECK-NEXT: arith.addi %{{.*}}, %c131904_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // Beside the last the other subtile; then the operands of the turn's own tile are asked for.
-// CHECK: nvvm.wgmma.commit.group
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: wgmma.wait_group.sync.aligned 1;"
 // CHECK: mbarrier.arrive.shared::cluster
 // CHECK-NOT: {{wgmma|\[132032\]}}
 // CHECK: arith.addi %{{.*}}, %c131944_i32
@@ -738,11 +717,11 @@ func.func @resident_f16(%x: memref<384x1216xf16>, %w: memref<256x1216xf16>, %mea
 // CHECK: scf.while : () -> () {
 // CHECK: scf.condition
 // CHECK-NOT: wait_group
-// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
 // CHECK-NOT: matrix
 // CHECK: arith.addi %{{.*}}, %c230272_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: wgmma.wait_group.sync.aligned 1;"
 // CHECK-NOT: {{stmatrix|try_wait}}
 // CHECK: arith.addi %{{.*}}, %c230240_i32
 // CHECK-COUNT-4: nvvm.mbarrier.try_wait.parity %{{.*}}, %c0_i32,

@@ -74,10 +74,10 @@
 // the operands of one value a column, when the first products have been started.
 // CHECK: scf.while
 // CHECK-NOT: prefetch
-// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
 // CHECK-COUNT-4: "prefetch.global.L2 [$0];"
 // CHECK-NOT: {{prefetch|mbarrier.arrive}}
-// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK: setp.ne.b32 adds, 1, 0;
 // What the reduced is computed of is loaded while the last products are.
 // CHECK: llvm.load {{.*}} : !llvm.ptr<1> -> f32
 // CHECK-NOT: try_wait
@@ -157,7 +157,7 @@ func.func @layer(%x: memref<768x128xbf16>, %w: memref<64x128xbf16>, %mean: memre
 
 // Scale and bias are the same in all rows: the products themselves are reduced, and what was found is scaled.
 // CHECK-LABEL: llvm.func @affine_tiled(
-// CHECK: nvvm.wgmma.mma_async
+// CHECK: wgmma.mma_async
 // CHECK: wgmma.wait_group.sync.aligned 0
 // CHECK-NOT: arith.mulf %{{.*}} : vector
 // CHECK-NOT: llvm.load {{.*}} : !llvm.ptr<1> -> f32

@@ -177,7 +177,7 @@
 // CHECK: %[[ISTURN:.*]] = arith.cmpi slt, %[[TILE]],
 // CHECK-NEXT: scf.condition(%[[ISTURN]])
 // CHECK-NOT: {{prefetch|mbarrier.arrive|elect.sync}}
-// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
 // What TMA loads is not fetched to L2 before.
 // CHECK-NOT: prefetch
 // CHECK: llvm.inline_asm has_side_effects "", "=r,0"
@@ -191,7 +191,7 @@
 // CHECK-NEXT: scf.if %[[LANE]]
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK: scf.for {{.*}} = %c1_i32 to
-// CHECK: nvvm.wgmma.mma_async
+// CHECK: wgmma.mma_async{{.*}}wgmma.wait_group.sync.aligned 1;"
 // Before a subtile is computed its operands must have arrived, and the buffer of
 // its results been read. For as many subtiles as there are buffers the threads
 // wait while the last products are computed. Parities of the first buffer are
@@ -347,14 +347,14 @@ func.func @widths(%x: memref<512x1024xf16>, %w: memref<544x1024xf16>, %v: memref
 // CHECK-NEXT: scf.yield %[[NEXTTURN]], %[[COUNTED]] :
 // CHECK-NOT: bulk
 // CHECK: scf.while
-// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>]
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
 // CHECK: %[[ENDS:.*]] = arith.cmpi eq, %{{.*}}, %c16_i32
 // CHECK: %[[ASKS:.*]] = arith.andi %{{.*}}, %[[ENDS]]
 // CHECK-NEXT: scf.if %[[ASKS]]
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // Nor does anyone wait for a subtile before it is known that the turn ends its
 // tile.
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: wgmma.wait_group.sync.aligned 1;"
 // CHECK-NOT: try_wait
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
 // CHECK-NOT: try_wait
@@ -546,7 +546,7 @@ func.func @shared_bound(%x: memref<512x1024xbf16>, %w: memref<512x1024xbf16>, %y
 // known. For the first three a warpgroup waits while its last products are
 // computed, when it has passed the tensor cores on.
 // CHECK: nvvm.setmaxregister increase
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK: wgmma.wait_group.sync.aligned 1;"
 // CHECK-NOT: try_wait
 // CHECK: "bar.arrive $0, 256;"
 // CHECK: arith.addi %{{.*}}, %c230248_i32

@@ -14,19 +14,15 @@
 // CHECK: "bar.sync $0, 256;"
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: nvvm.wgmma.fence.aligned
-// CHECK: %[[XLO0:.*]] = arith.addi %[[X:.*]], %c4_i64
-// CHECK: nvvm.wgmma.mma_async %[[XLO0]], %[[W:[^,]*]], {{.*}} <m = 64, n = 16, k = 16>, D[<f32>, <zero>], A[<f16>
-// CHECK: %[[XLO1:.*]] = arith.addi %[[X]], %c6_i64
-// CHECK: %[[W1:.*]] = arith.addi %[[W]], %c2_i64
-// CHECK: nvvm.wgmma.mma_async %[[XLO1]], %[[W1]], {{.*}} D[<f32>, <one>]
-// CHECK: %[[WLO0:.*]] = arith.addi %[[W]], %c4_i64
-// CHECK: nvvm.wgmma.mma_async %[[X]], %[[WLO0]],
-// CHECK: %[[X1:.*]] = arith.addi %[[X]], %c2_i64
-// CHECK: %[[WLO1:.*]] = arith.addi %[[W]], %c6_i64
-// CHECK: nvvm.wgmma.mma_async %[[X1]], %[[WLO1]],
-// CHECK: nvvm.wgmma.mma_async %[[X]], %[[W]],
-// CHECK: nvvm.wgmma.mma_async %[[X1]], %[[W1]],
-// CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
+// CHECK: llvm.inline_asm has_side_effects "{{.*}}setp.ne.b32 adds, 0, 0;
+// CHECK-SAME: \0Aadd.s64 ofRows, rows, 4;\0Aadd.s64 ofColumns, columns, 0;\0Awgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {$0, $1, $2, $3, $4, $5, $6, $7}, ofRows, ofColumns, adds, 1, 1, 0, 0;
+// CHECK-SAME: \0Asetp.ne.b32 adds, 1, 0;
+// CHECK-SAME: \0Aadd.s64 ofRows, rows, 6;\0Aadd.s64 ofColumns, columns, 2;\0Awgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {$0, $1, $2, $3, $4, $5, $6, $7}, ofRows, ofColumns, adds, 1, 1, 0, 0;
+// CHECK-SAME: \0Aadd.s64 ofRows, rows, 0;\0Aadd.s64 ofColumns, columns, 4;\0Awgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {$0, $1, $2, $3, $4, $5, $6, $7}, ofRows, ofColumns, adds, 1, 1, 0, 0;
+// CHECK-SAME: \0Aadd.s64 ofRows, rows, 2;\0Aadd.s64 ofColumns, columns, 6;\0Awgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {$0, $1, $2, $3, $4, $5, $6, $7}, ofRows, ofColumns, adds, 1, 1, 0, 0;
+// CHECK-SAME: \0Aadd.s64 ofRows, rows, 0;\0Aadd.s64 ofColumns, columns, 0;\0Awgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {$0, $1, $2, $3, $4, $5, $6, $7}, ofRows, ofColumns, adds, 1, 1, 0, 0;
+// CHECK-SAME: \0Aadd.s64 ofRows, rows, 2;\0Aadd.s64 ofColumns, columns, 2;\0Awgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {$0, $1, $2, $3, $4, $5, $6, $7}, ofRows, ofColumns, adds, 1, 1, 0, 0;
+// CHECK-SAME: \0Awgmma.commit_group.sync.aligned;\0A}\0A"
 // CHECK: "bar.arrive $0, 256;"
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
 // CHECK: mbarrier.arrive
@@ -62,10 +58,8 @@ func.func @three(%x: memref<?x128xf16>, %w: memref<48x128xf16>, %fx: memref<?x1x
 // One part: products as of other f16, but for the scale.
 // CHECK-LABEL: llvm.func @one_tiled(
 // CHECK-NOT: bar.arrive
-// CHECK-COUNT-4: nvvm.wgmma.mma_async
-// CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
-// CHECK-NOT: arith.addf
-// CHECK: "wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-4: wgmma.mma_async
+// CHECK: wgmma.wait_group.sync.aligned 1;"
 // CHECK-NOT: arith.addf
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
 // CHECK: %[[SCALE:.*]] = arith.mulf

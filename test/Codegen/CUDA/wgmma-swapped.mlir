@@ -52,7 +52,7 @@
 // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[TURN]], %c1_i32
 // CHECK-NEXT: scf.yield %[[NEXT]],
 // CHECK-NOT: bulk
-// CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 24, k = 16>, D[<f32>, <zero>]
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.mma_async.sync.aligned.m64n24k16.f32.bf16.bf16 {
 // CHECK-NOT: prefetch
 // CHECK: scf.if
 // CHECK-NEXT: arith.muli
@@ -60,7 +60,7 @@
 // CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// CHECK: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
+// CHECK: setp.ne.b32 adds, 1, 0;
 // The bias of the thread's two columns is on its way before the last products are there, and they wait for the residual.
 // CHECK: %[[B0:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
 // CHECK: %[[B1:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f32
@@ -130,7 +130,7 @@ func.func @layer(%x: memref<?x136xbf16>, %w: memref<72x136xbf16>, %b: memref<72x
 // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: bulk
-// CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 72, k = 8>
+// CHECK: wgmma.mma_async.sync.aligned.m64n72k8.f32.tf32.tf32 {
 // Both buffers are waited for while the last products are computed. The second is used once a tile, so that its parity
 // changes from tile to tile.
 // CHECK: arith.addi %{{.*}}, %c136016_i32

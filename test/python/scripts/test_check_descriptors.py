@@ -28,6 +28,8 @@ def wrong(*instructions):
         ["UIADD3.X UR9, URZ, 0x40000040, URZ, UP0, !UPT", "UMOV UR11, UR9"],
         [*WORDS, "UIMAD.WIDE.U32 UR10, UR4, 0x600, UR8", "UIADD3.64 UR8, UR10, 0x2, URZ"],
         [*WORDS, "@P0 BRA 0x40", "UIADD3 UR8, UR8, 0x2, URZ"],
+        # A loop that goes on in the same rows adds to the whole, and nothing to this word.
+        [*WORDS, "UIADD3 UR8, UP0, UR8, 0x4, URZ", "UIADD3.X UR9, URZ, UR9, URZ, UP0, !UPT"],
         ["R2UR UR9, R3", "ULOP3.LUT UR11, UR7, 0x40000040, URZ, 0xfc, !UPT"],
         [*WORDS, "@!UP0 UMOV UR9, 0x40000040"],
     ],

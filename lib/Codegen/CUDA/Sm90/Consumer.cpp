@@ -30,22 +30,17 @@ bool Consumer::alternates(const TileGeometry &geometry) {
 }
 
 SmallVector<Value> Consumer::State::pack() const {
-  SmallVector<Value> values{next.stage, next.parity, pending};
-  llvm::append_range(values, blocks);
-  return values;
+  return {next.stage, next.parity, pending, sums};
 }
 
 Consumer::State Consumer::State::unpack(ValueRange values) {
-  return {
-      {values[0], values[1]}, values[2], llvm::to_vector(values.drop_front(3))};
+  return {{values[0], values[1]}, values[2], values[3]};
 }
 
-/// The first stage: its products need no zeros to add to.
 Consumer::State Consumer::begin(const RingPosition &first) {
   ring.waitFull(first);
-  SmallVector<Value> blocks =
-      product.multiply(product.getUndefined(), first.stage, /*replaces=*/true);
-  return {ring.getNext(first), first.stage, blocks};
+  Value sums = product.begin(first.stage);
+  return {ring.getNext(first), first.stage, sums};
 }
 
 Consumer::State Consumer::begin(Value passed) {
@@ -53,24 +48,22 @@ Consumer::State Consumer::begin(Value passed) {
   return begin(ring.getPosition(passed));
 }
 
-Consumer::State Consumer::advance(State state,
+Consumer::State Consumer::advance(State state, bool inHalves,
                                   llvm::function_ref<void()> beside) {
   ring.waitFull(state.next);
-  state.blocks =
-      product.multiply(state.blocks, state.next.stage, /*replaces=*/false);
-  state.blocks = product.wait(state.blocks, /*pending=*/1);
+  state.sums = product.advance(state.sums, state.next.stage, inHalves);
   // What takes a while comes when the stage before may be copied to again.
   ring.release(state.pending);
   beside();
-  return {ring.getNext(state.next), state.next.stage, state.blocks};
+  return {ring.getNext(state.next), state.next.stage, state.sums};
 }
 
 Consumer::State Consumer::advanceAll(const State &state, Value first,
-                                     Value count) {
+                                     Value count, bool inHalves) {
   auto loop = scf::ForOp::create(b, first, count, b.i32(1), state.pack());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  State last = advance(State::unpack(loop.getRegionIterArgs()));
+  State last = advance(State::unpack(loop.getRegionIterArgs()), inHalves);
   scf::YieldOp::create(b, last.pack());
   return State::unpack(loop.getResults());
 }
@@ -80,13 +73,13 @@ Consumer::State Consumer::start(const RingPosition &first, Value count,
                                 llvm::function_ref<void()> afterFirst) {
   State begun = begin(first);
   afterFirst();
-  return advanceAll(begun, b.i32(1), count);
+  return advanceAll(begun, b.i32(1), count, /*inHalves=*/false);
 }
 
 SmallVector<Value> Consumer::complete(const State &end) {
-  SmallVector<Value> blocks = product.wait(end.blocks, /*pending=*/0);
+  SmallVector<Value> accumulators = product.complete(end.sums);
   ring.release(end.pending);
-  return product.getAccumulators(blocks);
+  return accumulators;
 }
 
 /// The products of a turn, promoted. No group is taken out of the loop: ptxas

@@ -48,22 +48,24 @@ public:
   struct State {
     RingPosition next;
     Value pending; ///< the stage in flight
-    SmallVector<Value> blocks;
+    Value sums;
 
     SmallVector<Value> pack() const;
     static State unpack(ValueRange values);
   };
   /// Starts the products of a turn's first stage, the `passed`-th.
   State begin(Value passed);
-  /// Starts those of the next. `beside` emits what happens while they are
-  /// computed.
-  State advance(State state, llvm::function_ref<void()> beside = [] {});
+  /// Starts those of the next, `inHalves` as a loop, which code of many stages
+  /// had better have where little is beside them. `beside` emits what happens
+  /// while they are computed.
+  State advance(
+      State state, bool inHalves, llvm::function_ref<void()> beside = [] {});
   /// Waits for the stage that `advance` takes next, or has just started: a
   /// branch, without which ptxas may start a stage's first products, compute
   /// what is beside them, and then start the others.
   void waitForNext(const State &state) { ring.waitFull(state.next); }
   /// Stages `first` to `count`.
-  State advanceAll(const State &state, Value first, Value count);
+  State advanceAll(const State &state, Value first, Value count, bool inHalves);
   /// The accumulators, when all products that were started are done.
   SmallVector<Value> complete(const State &end);
 

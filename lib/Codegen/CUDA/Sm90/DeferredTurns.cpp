@@ -42,7 +42,7 @@ SmallVector<Value> DeferredTurns::advance(Consumer &consumer, ValueRange last,
       consumer.waitForNext(state);
     emitStep();
   };
-  return consumer.advance(state, emitBeside).pack();
+  return consumer.advance(state, /*inHalves=*/false, emitBeside).pack();
 }
 
 /// The products of the turn at hand, beside which the tile before is finished,
@@ -59,12 +59,14 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
   epilogue.prefetch(item);
   if (held.empty()) {
     copies.askForOperands(item);
-    return consumer.advanceAll(state, b.i32(1), item.kCount).pack();
+    return consumer.advanceAll(state, b.i32(1), item.kCount, /*inHalves=*/true)
+        .pack();
   }
   int64_t stages = 1 + epilogue.getNumRounds() * epilogue.getNumSteps();
   if (epilogue.isLate())
-    state = consumer.advanceAll(state, b.i32(1), b.sub(item.kCount, stages));
-  state = consumer.advance(state, [&] { prepareHeld(); });
+    state = consumer.advanceAll(state, b.i32(1), b.sub(item.kCount, stages),
+                                /*inHalves=*/true);
+  state = consumer.advance(state, /*inHalves=*/true, [&] { prepareHeld(); });
   // Where M is found out at run time, there are no registers for more, nor for
   // the few last stages if LLVM knows how many they are, and unrolls them.
   bool isDynamic = ShapedType::isDynamic(frame.geometry.m);
@@ -77,9 +79,9 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
   epilogue.endHeld();
   copies.askForOperands(turn.getItem());
   if (!epilogue.isLate())
-    state =
-        consumer.advanceAll(state, b.i32(1 + stages),
-                            isDynamic ? b.readAnew(item.kCount) : item.kCount);
+    state = consumer.advanceAll(
+        state, b.i32(1 + stages),
+        isDynamic ? b.readAnew(item.kCount) : item.kCount, /*inHalves=*/true);
   return state.pack();
 }
 

@@ -12,6 +12,7 @@
 #include "WarpgroupProduct.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -33,6 +34,88 @@ static SmallVector<Step> getSteps(const TileGeometry &geometry) {
   return {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
 }
 
+namespace {
+/// PTX of a stage's products. Its operands are the accumulators as results,
+/// then as they were, unless nothing was in them, then the two descriptors.
+class ProductsText {
+public:
+  ProductsText(const TileGeometry &geometry, bool begins);
+
+  std::string getWhole();
+  std::string getHalves();
+
+private:
+  void multiply(Step step);
+  void commit() { stream << "wgmma.commit_group.sync.aligned;\n"; }
+
+  const TileGeometry &geometry;
+  bool begins;
+  std::string text, instruction;
+  llvm::raw_string_ostream stream{text};
+};
+} // namespace
+
+ProductsText::ProductsText(const TileGeometry &geometry, bool begins)
+    : geometry(geometry), begins(begins) {
+  StringRef type = geometry.elementType.isF16()    ? "f16"
+                   : geometry.elementType.isBF16() ? "bf16"
+                                                   : "tf32";
+  instruction = llvm::formatv(
+      "wgmma.mma_async.sync.aligned.m{0}n{1}k{2}.f32.{3}.{3}", kRows,
+      geometry.wgmmaColumns(), kStepBytes / geometry.elementBytes, type);
+  int64_t count = geometry.wgmmaBlocks() * geometry.wgmmaColumns() / 2;
+  int64_t first = begins ? count : 2 * count;
+  stream << "{\n.reg .pred adds;\n.reg .b64 rows, columns, ofRows, ofColumns;\n"
+         << "mov.b64 rows, $" << first << ";\nmov.b64 columns, $" << first + 1
+         << ";\nsetp.ne.b32 adds, " << (begins ? 0 : 1) << ", 0;\n";
+}
+
+/// The products of a step, of all blocks.
+void ProductsText::multiply(Step step) {
+  int64_t perBlock = geometry.wgmmaColumns() / 2;
+  // Elements of 16 bits may lie transposed; these do not.
+  StringRef end = geometry.elementBytes == 2 ? ", 0, 0;\n" : ";\n";
+  for (int64_t i = 0; i != geometry.wgmmaBlocks(); ++i) {
+    int64_t bytes = step.first * kStepBytes + i * kRows * geometry.rowBytes;
+    stream << "add.s64 ofRows, rows, " << bytes / 16
+           << ";\nadd.s64 ofColumns, columns, " << step.second * kStepBytes / 16
+           << ";\n"
+           << instruction << " {";
+    llvm::interleaveComma(llvm::seq(i * perBlock, (i + 1) * perBlock), stream,
+                          [&](int64_t number) { stream << '$' << number; });
+    stream << "}, ofRows, ofColumns, adds, 1, 1" << end;
+  }
+}
+
+/// All products, as one group.
+std::string ProductsText::getWhole() {
+  for (Step step : getSteps(geometry)) {
+    multiply(step);
+    if (std::exchange(begins, false))
+      stream << "setp.ne.b32 adds, 1, 0;\n";
+  }
+  commit();
+  stream << "}\n";
+  return text;
+}
+
+/// A loop of two groups. Its registers need a fence of their own, and the group
+/// an end in their block: ptxas would add a fence, or a product of nothing.
+std::string ProductsText::getHalves() {
+  assert(!begins && getSteps(geometry).size() == 4);
+  stream << ".reg .pred again;\n.reg .b32 half;\nmov.b32 half, 0;\n"
+         << "HALF:\n.pragma \"nounroll\";\nwgmma.fence.sync.aligned;\n";
+  multiply({0, 0});
+  multiply({1, 1});
+  commit();
+  for (StringRef descriptor : {"rows", "columns"})
+    stream << "add.s64 " << descriptor << ", " << descriptor << ", "
+           << 2 * kStepBytes / 16 << ";\n";
+  stream << "add.s32 half, half, 1;\nsetp.ne.b32 again, half, 2;\n"
+         << "@again bra HALF;\n}\n";
+  return text;
+}
+
 WarpgroupProduct::WarpgroupProduct(TiledFrame &frame)
     : frame(frame), b(frame.b) {
   const TileGeometry &geometry = frame.geometry;
@@ -51,17 +134,6 @@ int64_t WarpgroupProduct::numAccumulators() const {
   return frame.geometry.wgmmaBlocks() * frame.geometry.wgmmaColumns() / 2;
 }
 
-Type WarpgroupProduct::getBlockType() {
-  SmallVector<Type> types(frame.geometry.wgmmaColumns() / 2, b.getF32Type());
-  return LLVM::LLVMStructType::getLiteral(b.getContext(), types);
-}
-
-SmallVector<Value> WarpgroupProduct::getUndefined() {
-  // Zeros would become moves, one a register.
-  Value undefined = LLVM::UndefOp::create(b, getBlockType());
-  return SmallVector<Value>(numBlocks(), undefined);
-}
-
 /// How wgmma finds rows of 128 bytes, swizzled, 8 of them 1024 bytes apart
 /// (PTX ISA, "Matrix descriptor": addresses and strides in units of 16 bytes).
 /// LLVM must not add to its constant: ptxas 12.9 and 13.0 leave the high word
@@ -76,76 +148,57 @@ Value WarpgroupProduct::getDescriptor(Value memory) {
   return b.ptx(b.getI64Type(), "", "=l,0", descriptor);
 }
 
-Value WarpgroupProduct::multiplyBlock(Value block, Value rows, Value columns,
-                                      bool replaces) {
-  const TileGeometry &geometry = frame.geometry;
-  MLIRContext *context = b.getContext();
-  NVVM::WGMMATypes type = geometry.elementType.isF16() ? NVVM::WGMMATypes::f16
-                          : geometry.elementType.isBF16()
-                              ? NVVM::WGMMATypes::bf16
-                              : NVVM::WGMMATypes::tf32;
-  auto shape = NVVM::MMAShapeAttr::get(context, kRows, geometry.wgmmaColumns(),
-                                       kStepBytes / geometry.elementBytes);
-  return NVVM::WgmmaMmaAsyncOp::create(
-      b, getBlockType(), block, rows, columns, shape, type, type,
-      NVVM::WGMMATypes::f32,
-      replaces ? NVVM::WGMMAScaleOut::zero : NVVM::WGMMAScaleOut::one,
-      NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row,
-      NVVM::MMALayout::col, /*satfinite=*/NVVM::MMAIntOverflowAttr());
+/// `text` that gives accumulators, and changes `sums` if there are any.
+Value WarpgroupProduct::emit(StringRef text, ValueRange sums,
+                             ValueRange descriptors) {
+  int64_t count = numAccumulators();
+  std::string constraints = "=f";
+  for (int64_t i = 1; i != count; ++i)
+    constraints += ",=f";
+  for (size_t i = 0; i != sums.size(); ++i)
+    constraints += "," + std::to_string(i);
+  for (size_t i = 0; i != descriptors.size(); ++i)
+    constraints += ",l";
+  SmallVector<Value> operands(sums);
+  llvm::append_range(operands, descriptors);
+  SmallVector<Type> types(count, b.getF32Type());
+  Type type = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+  return b.ptxRead(type, text, constraints, operands);
 }
 
-SmallVector<Value> WarpgroupProduct::multiply(ValueRange blocks, Value stage,
-                                              bool replaces) {
-  const TileGeometry &geometry = frame.geometry;
-  Value offset = b.toI64(b.mul(stage, geometry.stageBytes() / 16));
+SmallVector<Value> WarpgroupProduct::split(Value sums) {
+  SmallVector<Value> accumulators;
+  for (int64_t i = 0; i != numAccumulators(); ++i)
+    accumulators.push_back(LLVM::ExtractValueOp::create(b, sums, i));
+  return accumulators;
+}
+
+Value WarpgroupProduct::multiply(Value sums, Value stage, StringRef text) {
+  Value offset = b.toI64(b.mul(stage, frame.geometry.stageBytes() / 16));
   Value rows = b.add(firstOfRows, offset);
   Value columns = b.add(firstOfColumns, offset);
-  SmallVector<Value> results(blocks);
+  SmallVector<Value> before;
+  if (sums)
+    before = split(sums);
   NVVM::WgmmaFenceAlignedOp::create(b);
-  for (auto [ofRows, ofColumns] : getSteps(geometry)) {
-    for (unsigned i = 0; i != numBlocks(); ++i) {
-      int64_t inRows =
-          (ofRows * kStepBytes + i * kRows * geometry.rowBytes) / 16;
-      int64_t inColumns = ofColumns * kStepBytes / 16;
-      results[i] = multiplyBlock(results[i], b.add(rows, inRows),
-                                 b.add(columns, inColumns), replaces);
-    }
-    replaces = false;
-  }
-  NVVM::WgmmaGroupSyncAlignedOp::create(b);
-  return results;
+  return emit(text, before, {rows, columns});
 }
 
-/// `block` after `text`: without the dependence its registers could be read
-/// before.
-Value WarpgroupProduct::tie(Value block, StringRef text) {
-  unsigned count = frame.geometry.wgmmaColumns() / 2;
-  SmallVector<Value> registers;
-  std::string constraints;
-  for (int64_t i = 0; i != count; ++i) {
-    registers.push_back(LLVM::ExtractValueOp::create(b, block, i));
-    constraints += i ? ",=f" : "=f";
-  }
-  for (unsigned i = 0; i != count; ++i)
-    constraints += "," + std::to_string(i);
-  return b.ptxRead(getBlockType(), text, constraints, registers);
+Value WarpgroupProduct::begin(Value stage) {
+  return multiply({}, stage,
+                  ProductsText(frame.geometry, /*begins=*/true).getWhole());
 }
 
-SmallVector<Value> WarpgroupProduct::wait(ValueRange blocks, unsigned pending) {
-  std::string text =
-      "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";";
-  SmallVector<Value> results;
-  for (Value block : blocks) {
-    results.push_back(tie(block, text));
-    text.clear(); // waiting once is enough
-  }
-  return results;
+Value WarpgroupProduct::advance(Value sums, Value stage, bool inHalves) {
+  ProductsText text(frame.geometry, /*begins=*/false);
+  std::string products = inHalves ? text.getHalves() : text.getWhole();
+  std::string wait = inHalves ? "wgmma.wait_group.sync.aligned 2;"
+                              : "wgmma.wait_group.sync.aligned 1;";
+  return multiply(sums, stage, products + wait);
 }
 
-SmallVector<Value> WarpgroupProduct::getAccumulators(ValueRange blocks) {
-  SmallVector<Value> accumulators;
-  for (Value block : blocks)
-    for (int64_t i = 0; i != frame.geometry.wgmmaColumns() / 2; ++i)
-      accumulators.push_back(LLVM::ExtractValueOp::create(b, block, i));
-  return accumulators;
+/// The wait changes no accumulator, but they would be read before if it did
+/// not seem to.
+SmallVector<Value> WarpgroupProduct::complete(Value sums) {
+  return split(emit("wgmma.wait_group.sync.aligned 0;", split(sums), {}));
 }

@@ -19,37 +19,36 @@ namespace mlir::tenon {
 /// A warpgroup's part of a tile: blocks of 64 rows by the tile's columns, one
 /// wgmma each for every product of 32 bytes of K of x and w.
 ///
-/// The accumulators of a block are one struct of N / 2 f32. Of 16 rows by 8
+/// The accumulators are one struct of N / 2 f32 for each block. Of 16 rows by 8
 /// columns a thread has 4, as with mma.sync (Sm80/WarpProduct.h): the warps of
 /// the group have 16 rows of the block each.
 ///
 /// With swapped operands w stands for x and x for w: blocks are of 64 of the
-/// tile's columns by its rows, and their structs of M / 2 f32.
+/// tile's columns by its rows, and of M / 2 f32.
+///
+/// A stage's products are one piece of inline PTX, and not ops of nvvm: each
+/// has all accumulators as operands, for which LLVM would take most of its
+/// time.
 class WarpgroupProduct {
 public:
   explicit WarpgroupProduct(TiledFrame &frame);
 
-  /// The accumulators of all blocks.
   int64_t numAccumulators() const;
-  /// The structs' type, and some without values for a first product.
-  Type getBlockType();
-  SmallVector<Value> getUndefined();
 
-  /// Starts the products of a stage, as one group: adds them to `blocks`, or
-  /// lets their sum replace what is in there. The results may be read, and the
-  /// stage overwritten, after a wait.
-  SmallVector<Value> multiply(ValueRange blocks, Value stage, bool replaces);
-  /// Waits until all groups but the `pending` youngest are done. Gives the
-  /// blocks that hold what they computed.
-  SmallVector<Value> wait(ValueRange blocks, unsigned pending);
-  /// The accumulators one by one, block by block.
-  SmallVector<Value> getAccumulators(ValueRange blocks);
+  /// Starts the products of a first stage, and gives what they are added up in.
+  Value begin(Value stage);
+  /// Starts those of another stage, which are added to `sums`, and waits until
+  /// the stage before is done, and may be overwritten. `inHalves` they are a
+  /// loop: ptxas takes its time for each wgmma.
+  Value advance(Value sums, Value stage, bool inHalves);
+  /// The accumulators one by one, block by block, when all products are done.
+  SmallVector<Value> complete(Value sums);
 
 private:
   Value getDescriptor(Value memory);
-  unsigned numBlocks() const { return frame.geometry.wgmmaBlocks(); }
-  Value multiplyBlock(Value block, Value rows, Value columns, bool replaces);
-  Value tie(Value block, StringRef text);
+  Value emit(StringRef text, ValueRange sums, ValueRange descriptors);
+  Value multiply(Value sums, Value stage, StringRef text);
+  SmallVector<Value> split(Value sums);
 
   TiledFrame &frame;
   KernelBuilder &b;
