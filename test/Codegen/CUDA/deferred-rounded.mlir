@@ -48,6 +48,7 @@ func.func @layer(%x: memref<4096x1216xbf16>, %w: memref<1024x1216xbf16>, %b: mem
 // CHECK: %{{.*}}:68 = scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c2_i32 iter_args(
 // CHECK-SAME: %[[AT:[^ ]*]] = %[[H0]], %{{[^ ]*}} = %[[H1]],
 // CHECK: nvvm.mbarrier.try_wait.parity %[[FULL:.*]], %[[PARITY:.*]], %c10000000_i32
+// CHECK: setp.ne.b32 adds, 1, 0;
 // CHECK-COUNT-4: wgmma.mma_async
 // CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK-NOT: try_wait
@@ -65,6 +66,7 @@ func.func @layer(%x: memref<4096x1216xbf16>, %w: memref<1024x1216xbf16>, %b: mem
 // CHECK: nvvm.stmatrix
 // CHECK-NOT: {{math.exp2|stmatrix|shared::cta}}
 // The other half's step, and behind it the subtile's release.
+// CHECK: setp.ne.b32 adds, 1, 0;
 // CHECK-COUNT-4: wgmma.mma_async
 // CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK: nvvm.mbarrier.try_wait.parity

@@ -184,6 +184,7 @@
 // CHECK: %[[STEPS:.*]]:68 = scf.for %[[ROUND:.*]] = %c0_i32 to %c4_i32 step %c2_i32 iter_args(
 // CHECK-SAME: %[[AT0:[^ ]*]] = %[[H0]],
 // CHECK: nvvm.mbarrier.try_wait.parity %[[FULL:.*]], %[[PARITY:.*]], %c10000000_i32
+// CHECK: setp.ne.b32 adds, 1, 0;
 // CHECK-COUNT-4: wgmma.mma_async
 // CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK-NOT: mbarrier.arrive.shared::cta
@@ -204,6 +205,7 @@
 // CHECK: nvvm.stmatrix
 // CHECK-NOT: {{math.exp2|wgmma.commit|nvvm.ldmatrix|nvvm.stmatrix|mbarrier.arrive|fence.proxy}}
 // The second half is in the same buffer, 16 rows of 128 bytes later. Behind it the subtile is released, once.
+// CHECK: setp.ne.b32 adds, 1, 0;
 // CHECK-COUNT-4: wgmma.mma_async
 // CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK: mbarrier.arrive.shared::cluster
@@ -218,6 +220,7 @@
 // CHECK-NEXT: fence.proxy.async.shared::cta
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // The other subtile's two, and what is left is moved to the front.
+// CHECK: setp.ne.b32 adds, 1, 0;
 // CHECK-COUNT-8: wgmma.mma_async
 // CHECK-NOT: wgmma.fence
 // CHECK: fence.proxy.async.shared::cta
@@ -328,6 +331,7 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NOT: {{stmatrix|mbarrier.arrive.shared}}
 // CHECK: wgmma.wait_group.sync.aligned 2;"
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: setp.ne.b32 adds, 1, 0;
 // CHECK-COUNT-8: wgmma.mma_async
 // CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
@@ -341,6 +345,7 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NEXT: arith.addi %{{.*}}, %c230208_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{stmatrix|wgmma.commit|mbarrier.arrive}}
+// CHECK: setp.ne.b32 adds, 1, 0;
 // CHECK-COUNT-8: wgmma.mma_async
 // CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
@@ -354,6 +359,7 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NEXT: arith.addi %{{.*}}, %c230216_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{stmatrix|wgmma.commit|mbarrier.arrive}}
+// CHECK: setp.ne.b32 adds, 1, 0;
 // CHECK-COUNT-8: wgmma.mma_async
 // CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
@@ -367,6 +373,7 @@ func.func @layer(%x: memref<4096x704xbf16>, %w: memref<1024x704xbf16>, %b: memre
 // CHECK-NEXT: arith.addi %{{.*}}, %c230224_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{stmatrix|wgmma.commit|mbarrier.arrive}}
+// CHECK: setp.ne.b32 adds, 1, 0;
 // CHECK-COUNT-8: wgmma.mma_async
 // CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"

@@ -35,8 +35,9 @@ static SmallVector<Step> getSteps(const TileGeometry &geometry) {
 }
 
 namespace {
-/// PTX of a stage's products. Its operands are the accumulators as results,
-/// then as they were, unless nothing was in them, then the two descriptors.
+/// Writes PTX of a stage's products, once. Its operands are the accumulators as
+/// results, then as they were, unless nothing was in them, then the two
+/// descriptors.
 class ProductsText {
 public:
   ProductsText(const TileGeometry &geometry, bool begins);
