@@ -96,15 +96,19 @@ ArrayRef<Stage> tenon::getStages() {
   return stages;
 }
 
-/// Runs the stages for `device`, up to and including the one named `last`.
+/// Runs the stages for `device`: those after the one named `before`, up to and
+/// including the one named `last`.
 static LogicalResult runStages(ModuleOp module, Device device,
                                const CompileOptions &options,
-                               StringRef last = "") {
+                               StringRef last = "", StringRef before = "") {
   PassManager pm(module.getContext());
+  bool isReached = before.empty();
   for (const StageImpl &impl : kStages) {
     if (impl.device != device)
       continue;
-    impl.build(pm, options);
+    if (isReached)
+      impl.build(pm, options);
+    isReached |= impl.stage.name == before;
     if (impl.stage.name == last)
       break;
   }
@@ -144,12 +148,16 @@ private:
   LogicalResult addFunctions(ModuleOp module);
   LogicalResult compileReference(ModuleOp source);
   LogicalResult compileCPU(ModuleOp module);
-  LogicalResult compileCUDA(ModuleOp module);
+  LogicalResult beginKernels(ModuleOp module);
+  LogicalResult compileCUDAHost();
+  LogicalResult finishKernels();
   FailureOr<std::string> pack(ModuleOp source);
   LogicalResult addCode(ModuleOp module);
 
   const CompileOptions &options;
   CompiledModel model;
+  OwningOpRef<ModuleOp> cuda; ///< none without CUDA targets
+  std::optional<KernelCompilation> kernels;
 };
 } // namespace
 
@@ -192,23 +200,40 @@ LogicalResult Compilation::compileCPU(ModuleOp module) {
                  failed(addCode(*clone)));
 }
 
-LogicalResult Compilation::compileCUDA(ModuleOp module) {
-  OwningOpRef<ModuleOp> clone = module.clone();
-  if (failed(runStages(*clone, Device::CUDA, options)))
+static constexpr StringRef kKernelsStage = "cuda-kernels";
+
+LogicalResult Compilation::beginKernels(ModuleOp module) {
+  cuda = module.clone();
+  if (failed(runStages(*cuda, Device::CUDA, options, kKernelsStage)))
     return failure();
-  auto kernels = compileKernels(*clone, options.cudaTargets);
-  if (failed(kernels))
+  auto begun = KernelCompilation::begin(*cuda, options.cudaTargets);
+  if (failed(begun))
     return failure();
-  model.kernels = std::move(*kernels);
-  model.description.ptx = model.kernels.ptxTarget;
+  kernels = std::move(*begun);
+  return success();
+}
+
+LogicalResult Compilation::compileCUDAHost() {
+  if (failed(runStages(*cuda, Device::CUDA, options, /*last=*/"",
+                       /*before=*/kKernelsStage)))
+    return failure();
   if (auto names =
-          (*clone)->getAttrOfType<ArrayAttr>(TenonDialect::kKernelsAttr))
+          (*cuda)->getAttrOfType<ArrayAttr>(TenonDialect::kKernelsAttr))
     for (auto name : names.getAsRange<StringAttr>())
       model.description.kernels.push_back(name.str());
   for (auto kernels :
-       llvm::make_early_inc_range(clone->getOps<gpu::GPUModuleOp>()))
+       llvm::make_early_inc_range(cuda->getOps<gpu::GPUModuleOp>()))
     kernels.erase();
-  return addCode(*clone);
+  return addCode(*cuda);
+}
+
+LogicalResult Compilation::finishKernels() {
+  auto finished = kernels->finish();
+  if (failed(finished))
+    return failure();
+  model.kernels = std::move(*finished);
+  model.description.ptx = model.kernels.ptxTarget;
+  return success();
 }
 
 /// Packs the parameters into the description; gives their values.
@@ -223,6 +248,7 @@ FailureOr<std::string> Compilation::pack(ModuleOp source) {
   return std::move(*values);
 }
 
+/// Kernels take longest: the rest is compiled beside them.
 FailureOr<CompiledModel> Compilation::run(ModuleOp source) {
   OwningOpRef<ModuleOp> module = source.clone();
   if (failed(describeFunctions(*module)) ||
@@ -231,14 +257,18 @@ FailureOr<CompiledModel> Compilation::run(ModuleOp source) {
   model.description.entries = describeEntries(source, *module);
   if (!options.parameters.empty())
     nameRunFunctions(*module, model.description.entries);
-  if (failed(addFunctions(*module)) || failed(compileCPU(*module)))
-    return failure();
-  if (!options.cudaTargets.empty() && failed(compileCUDA(*module)))
-    return failure();
-  if (options.reference && failed(compileReference(source)))
+  bool hasCUDA = !options.cudaTargets.empty();
+  if (failed(addFunctions(*module)) ||
+      (hasCUDA && failed(beginKernels(*module))) ||
+      failed(compileCPU(*module)) || (hasCUDA && failed(compileCUDAHost())) ||
+      (options.reference && failed(compileReference(source))))
     return failure();
   auto parameters = pack(source);
   if (failed(parameters))
+    return failure();
+  if (failed(optimizeHostCode(*model.module, options.cpuLevel)))
+    return source.emitError("this build of LLVM cannot make x86-64 code");
+  if (hasCUDA && failed(finishKernels()))
     return failure();
   addModelImage(*model.module, model.description, model.kernels.fatbin,
                 *parameters);

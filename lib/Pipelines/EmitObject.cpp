@@ -39,12 +39,18 @@ static std::unique_ptr<llvm::TargetMachine> makeMachine(StringRef cpuLevel) {
       llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+LogicalResult tenon::optimizeHostCode(llvm::Module &module,
+                                      StringRef cpuLevel) {
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(cpuLevel);
+  if (!machine)
+    return failure();
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graphs;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
+  llvm::PassBuilder builder(machine.get());
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(graphs);
   builder.registerFunctionAnalyses(functions);
@@ -52,6 +58,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.crossRegisterProxies(loops, functions, graphs, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
       .run(module, modules);
+  return success();
 }
 
 FailureOr<SmallVector<char, 0>> tenon::emitObject(llvm::Module &module,
@@ -59,10 +66,6 @@ FailureOr<SmallVector<char, 0>> tenon::emitObject(llvm::Module &module,
   std::unique_ptr<llvm::TargetMachine> machine = makeMachine(cpuLevel);
   if (!machine)
     return failure();
-  module.setTargetTriple(machine->getTargetTriple());
-  module.setDataLayout(machine->createDataLayout());
-  optimize(module, *machine);
-
   SmallVector<char, 0> object;
   llvm::raw_svector_ostream os(object);
   llvm::legacy::PassManager passes;

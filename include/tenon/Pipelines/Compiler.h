@@ -59,7 +59,7 @@ struct CompileOptions {
 /// What is wrong with `options`, "option=value is ..."; "" if nothing.
 std::string findProblem(const CompileOptions &options);
 
-/// A model in LLVM IR, and what its parts were made of.
+/// A model in LLVM IR, optimised, and what its parts were made of.
 struct CompiledModel {
   ModelDescription description;
   CompiledKernels kernels; ///< empty without CUDA targets
@@ -87,7 +87,11 @@ LogicalResult runUntil(ModuleOp module, StringRef stage,
 FailureOr<CompiledModel> compileModel(ModuleOp source,
                                       const CompileOptions &options);
 
-/// x86-64 code of `module` as a relocatable object, optimised.
+/// Optimises a module for CPUs of the level; fails where this build of LLVM has
+/// no x86-64.
+LogicalResult optimizeHostCode(llvm::Module &module, StringRef cpuLevel);
+
+/// x86-64 code of `module`, which is optimised, as a relocatable object.
 FailureOr<SmallVector<char, 0>> emitObject(llvm::Module &module,
                                            StringRef cpuLevel);
 

@@ -11,6 +11,9 @@
 
 #include "tenon/Codegen/CUDA/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -21,8 +24,14 @@ using namespace mlir;
 static constexpr const char *kQuadraticPattern =
     "(anonymous namespace)::RemoveDuplicateSuccessorInputUses";
 
-void tenon::buildCleanKernels(OpPassManager &pm) {
+/// Functions are cleaned side by side, each on a thread.
+static void cleanEach(OpPassManager &pm) {
   pm.addPass(
       createCanonicalizerPass(GreedyRewriteConfig(), {kQuadraticPattern}));
   pm.addPass(createCSEPass());
+}
+
+void tenon::buildCleanKernels(OpPassManager &pm) {
+  cleanEach(pm.nest<func::FuncOp>());
+  cleanEach(pm.nest<gpu::GPUModuleOp>().nest<LLVM::LLVMFuncOp>());
 }

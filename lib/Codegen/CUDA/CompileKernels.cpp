@@ -54,7 +54,7 @@ static FailureOr<SmallString<0>> createBitcode(ModuleOp module) {
   PassManager passes(module.getContext(), gpu::GPUModuleOp::getOperationName());
   passes.addPass(createTenonLowerKernels());
   // Ops that LLVM has no intrinsic for become inline PTX.
-  passes.addPass(createConvertNVVMToLLVMPass());
+  passes.nest<LLVM::LLVMFuncOp>().addPass(createConvertNVVMToLLVMPass());
   if (failed(passes.run(*kernels)))
     return failure();
   llvm::LLVMContext context;
@@ -97,11 +97,10 @@ static bool dropOccupancyHints(std::string &ptx,
 
 /// A division's rare path is a call, around which a few registers may have to
 /// be saved: slower, not wrong.
-static void reportSpills(ModuleOp module, const CompiledKernels &kernels) {
+static void reportSpills(Location loc, const CompiledKernels &kernels) {
   for (const KernelResources &kernel :
        llvm::make_filter_range(kernels.resources, spills))
-    remark::missed(module.getLoc(),
-                   remark::RemarkOpts::name("Spill").category("tenon-kernels"))
+    remark::missed(loc, remark::RemarkOpts::name("Spill").category("tenon-kernels"))
         << remark::add("kernel '{0}' spills {1} bytes a thread on {2}",
                        kernel.kernel, kernel.spilledBytes, kernel.target)
         << remark::reason("its values do not fit the registers");
@@ -190,8 +189,8 @@ compileForAll(ArrayRef<const TargetSpec *> targets, StringRef bitcode) {
   return kernels;
 }
 
-FailureOr<CompiledKernels> tenon::compileKernels(ModuleOp module,
-                                                 ArrayRef<std::string> names) {
+FailureOr<KernelCompilation>
+KernelCompilation::begin(ModuleOp module, ArrayRef<std::string> names) {
   FailureOr<SmallVector<const TargetSpec *>> targets =
       lookupTargets(module, names);
   if (failed(targets))
@@ -199,11 +198,27 @@ FailureOr<CompiledKernels> tenon::compileKernels(ModuleOp module,
   FailureOr<SmallString<0>> bitcode = createBitcode(module);
   if (failed(bitcode))
     return failure();
-  if (bitcode->empty() || targets->empty())
+  KernelCompilation compilation(module.getLoc());
+  if (!bitcode->empty() && !targets->empty())
+    compilation.result = std::async(
+        std::launch::async,
+        [targets = std::move(*targets), bitcode = std::move(*bitcode)] {
+          Result result;
+          if (auto kernels = compileForAll(targets, bitcode))
+            result.kernels = std::move(*kernels);
+          else
+            result.error = llvm::toString(kernels.takeError());
+          return result;
+        });
+  return std::move(compilation);
+}
+
+FailureOr<CompiledKernels> KernelCompilation::finish() {
+  if (!result.valid())
     return CompiledKernels();
-  llvm::Expected<CompiledKernels> kernels = compileForAll(*targets, *bitcode);
-  if (!kernels)
-    return emitError(module.getLoc()) << llvm::toString(kernels.takeError());
-  reportSpills(module, *kernels);
-  return std::move(*kernels);
+  Result compiled = result.get();
+  if (!compiled.error.empty())
+    return emitError(loc) << compiled.error;
+  reportSpills(loc, compiled.kernels);
+  return std::move(compiled.kernels);
 }

@@ -23,6 +23,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Threading.h"
 
 namespace mlir::tenon {
 #define GEN_PASS_DEF_TENONLOWERKERNELS
@@ -63,34 +64,49 @@ struct Exp2ToNVVM : OpConversionPattern<math::Exp2Op> {
 };
 
 struct LowerKernels : tenon::impl::TenonLowerKernelsBase<LowerKernels> {
+  /// Kernels one by one, side by side; not math, whose functions are declared
+  /// in the module.
   void runOnOperation() override {
-    if (failed(lowerLoops()) || failed(lowerToLLVM()))
+    auto kernels = llvm::to_vector(getOperation().getOps<LLVM::LLVMFuncOp>());
+    auto lower = [&](LLVM::LLVMFuncOp kernel) {
+      return failure(failed(lowerLoops(kernel)) || failed(lowerToLLVM(kernel)));
+    };
+    if (failed(lowerMath()) ||
+        failed(failableParallelForEach(&getContext(), kernels, lower)))
       signalPassFailure();
   }
 
 private:
-  LogicalResult lowerLoops() {
+  LogicalResult lowerMath() {
+    LLVMTypeConverter converter(&getContext());
+    RewritePatternSet patterns(&getContext());
+    populateLibDeviceConversionPatterns(converter, patterns);
+    patterns.add<SqrtToLLVM, Exp2ToNVVM>(converter, &getContext(),
+                                         /*benefit=*/2);
+    ConversionTarget target(getContext());
+    target.addIllegalDialect<math::MathDialect>();
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    return applyPartialConversion(getOperation(), target, std::move(patterns));
+  }
+
+  LogicalResult lowerLoops(LLVM::LLVMFuncOp kernel) {
     RewritePatternSet patterns(&getContext());
     populateSCFToControlFlowConversionPatterns(patterns);
     ConversionTarget target(getContext());
     target.addIllegalDialect<scf::SCFDialect>();
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    return applyPartialConversion(getOperation(), target, std::move(patterns));
+    return applyPartialConversion(kernel, target, std::move(patterns));
   }
 
-  LogicalResult lowerToLLVM() {
+  LogicalResult lowerToLLVM(LLVM::LLVMFuncOp kernel) {
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
-    populateLibDeviceConversionPatterns(converter, patterns);
-    patterns.add<SqrtToLLVM, Exp2ToNVVM>(converter, &getContext(),
-                                         /*benefit=*/2);
     LLVMConversionTarget target(getContext());
-    target.addLegalOp<gpu::GPUModuleOp>();
     target.addLegalDialect<NVVM::NVVMDialect>();
-    return applyFullConversion(getOperation(), target, std::move(patterns));
+    return applyFullConversion(kernel, target, std::move(patterns));
   }
 };
 } // namespace

@@ -49,10 +49,13 @@ struct SerializeKernels
     }
     // In tenon-compile's pipeline a stage before does this.
     OpPassManager passes(ModuleOp::getOperationName());
-    buildCleanKernels(passes.nest<gpu::GPUModuleOp>());
+    buildCleanKernels(passes);
     if (failed(runPipeline(passes, module)))
       return signalPassFailure();
-    FailureOr<CompiledKernels> kernels = compileKernels(module, names);
+    auto compilation = KernelCompilation::begin(module, names);
+    if (failed(compilation))
+      return signalPassFailure();
+    FailureOr<CompiledKernels> kernels = compilation->finish();
     if (failed(kernels))
       return signalPassFailure();
     for (auto gpuModule :

@@ -78,7 +78,7 @@ struct TenonHostToLLVM : tenon::impl::TenonHostToLLVMBase<TenonHostToLLVM> {
 
     LLVMConversionTarget target(*context);
     target.addLegalOp<ModuleOp>();
-    // Kernels are compiled apart (compileKernels).
+    // Kernels are compiled apart (KernelCompilation).
     target.addLegalOp<gpu::GPUModuleOp, gpu::BinaryOp>();
     target.markOpRecursivelyLegal<gpu::GPUModuleOp>();
     if (failed(

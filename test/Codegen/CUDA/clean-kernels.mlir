@@ -21,3 +21,15 @@ func.func @accumulate(%x: f32, %n: index) -> (f32, f32) {
   }
   return %sums#0, %sums#1 : f32, f32
 }
+
+// Kernels too.
+// CHECK-LABEL: llvm.func @kernel(
+// CHECK-NOT: arith.mulf
+// CHECK: llvm.store
+gpu.module @kernels {
+  llvm.func @kernel(%x: f32, %y: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
+    %unused = arith.mulf %x, %x : f32
+    llvm.store %x, %y : f32, !llvm.ptr
+    llvm.return
+  }
+}

@@ -148,6 +148,8 @@ func.func @columns(%x: memref<4096x1152xf16>, %w: memref<1024x1152xf16>, %r: mem
 // CHECK-COUNT-96: arith.mulf %{{.*}}, %{{.*}} : f32
 // CHECK: scf.condition(
 // CHECK: scf.for %{{.*}} = %c0_i32 to %c12_i32 step %c4_i32 iter_args(
+// CHECK-NOT: HALF
+// CHECK: scf.yield
 // CHECK: llvm.func @most_tiled_unaligned(
 func.func @most(%x: memref<4096x1728xf16>, %w: memref<1024x1728xf16>, %r: memref<4096x1024xf32>,
                 %y: memref<4096x1024xf32>) {
@@ -158,6 +160,40 @@ func.func @most(%x: memref<4096x1728xf16>, %w: memref<1024x1728xf16>, %r: memref
     %0 = tenon.gelu %acc : tensor<4096x1024xf32>
     %1 = tenon.add %0, %res : tensor<4096x1024xf32>, tensor<4096x1024xf32>
     tenon.yield %1 : tensor<4096x1024xf32>
+  }
+  return
+}
+
+// -----
+
+// Steps of f32 that are no loop have products in two halves beside them: four, after the stage that nothing is beside.
+// CHECK-LABEL: llvm.func @short_tiled(
+// CHECK: :64 = scf.while (
+// CHECK: scf.condition(
+// CHECK: setp.ne.b32 adds, 0, 0;
+// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK-NOT: {{wgmma.mma|st[.]shared|stmatrix}}
+// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK-NOT: wgmma.mma
+// CHECK: fence.proxy.async.shared::cta
+// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK-NOT: wgmma.mma
+// CHECK: fence.proxy.async.shared::cta
+// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK-NOT: wgmma.mma
+// CHECK: fence.proxy.async.shared::cta
+// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK-NOT: wgmma.mma
+// CHECK: fence.proxy.async.shared::cta
+// CHECK: llvm.func @short_tiled_unaligned(
+func.func @short(%x: memref<4096x1152xf16>, %w: memref<1024x1152xf16>, %b: memref<1024xf32>,
+                 %y: memref<4096x1024xf32>) {
+  tenon.tiled_linear %x, %w : memref<4096x1152xf16>, memref<1024x1152xf16>
+      epilogue(%acc: tensor<4096x1024xf32>, %bias = %b: memref<1024xf32>) outs(%y: memref<4096x1024xf32>)
+      schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1,
+               cluster = 1x2, defer = true> {
+    %0 = tenon.add %acc, %bias : tensor<4096x1024xf32>, tensor<1024xf32>
+    tenon.yield %0 : tensor<4096x1024xf32>
   }
   return
 }

@@ -15,6 +15,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <future>
 #include <map>
 #include <string>
 #include <vector>
@@ -37,12 +38,30 @@ struct CompiledKernels {
   std::vector<KernelResources> resources;
 };
 
-/// Compiles the kernels of `module`'s gpu.modules for each target. Nothing is
-/// compiled where there is no kernel. Fails with a diagnostic where ptxas is
-/// missing, fails, or serialises a tensor-core instruction (C75xx). A kernel
-/// that spills registers is a missed remark of category tenon-kernels.
-FailureOr<CompiledKernels> compileKernels(ModuleOp module,
-                                          ArrayRef<std::string> targets);
+/// Compiles kernels on other threads, beside which their host code can be.
+class KernelCompilation {
+public:
+  /// Begins to compile the kernels of `module`'s gpu.module, which is left as
+  /// it is, for each target. Nothing is compiled where there is no kernel.
+  static FailureOr<KernelCompilation> begin(ModuleOp module,
+                                            ArrayRef<std::string> targets);
+
+  /// Waits until it is done, once. Fails with a diagnostic where ptxas is
+  /// missing, fails, or serialises a tensor-core instruction (C75xx). A kernel
+  /// that spills registers is a missed remark of category tenon-kernels.
+  FailureOr<CompiledKernels> finish();
+
+private:
+  explicit KernelCompilation(Location loc) : loc(loc) {}
+
+  struct Result {
+    CompiledKernels kernels;
+    std::string error;
+  };
+
+  Location loc;
+  std::future<Result> result; ///< none where there is no kernel
+};
 
 } // namespace mlir::tenon
 

@@ -31,6 +31,7 @@ public:
 
 private:
   int64_t getRoundsOfBody();
+  bool halvesBesideSteps();
   void emitTurns();
   SmallVector<Value> advance(Consumer &consumer, ValueRange last,
                              llvm::function_ref<void()> emitStep);
