@@ -100,7 +100,8 @@ static bool dropOccupancyHints(std::string &ptx,
 static void reportSpills(Location loc, const CompiledKernels &kernels) {
   for (const KernelResources &kernel :
        llvm::make_filter_range(kernels.resources, spills))
-    remark::missed(loc, remark::RemarkOpts::name("Spill").category("tenon-kernels"))
+    remark::missed(loc,
+                   remark::RemarkOpts::name("Spill").category("tenon-kernels"))
         << remark::add("kernel '{0}' spills {1} bytes a thread on {2}",
                        kernel.kernel, kernel.spilledBytes, kernel.target)
         << remark::reason("its values do not fit the registers");
@@ -200,9 +201,9 @@ KernelCompilation::begin(ModuleOp module, ArrayRef<std::string> names) {
     return failure();
   KernelCompilation compilation(module.getLoc());
   if (!bitcode->empty() && !targets->empty())
-    compilation.result = std::async(
-        std::launch::async,
-        [targets = std::move(*targets), bitcode = std::move(*bitcode)] {
+    compilation.result =
+        std::async(std::launch::async, [targets = std::move(*targets),
+                                        bitcode = std::move(*bitcode)] {
           Result result;
           if (auto kernels = compileForAll(targets, bitcode))
             result.kernels = std::move(*kernels);
