@@ -27,9 +27,7 @@ namespace {
 class Compilation {
 public:
   Compilation(TenonDiagnosticHandler handler, void *user)
-      : sink(handler, user),
-        // No threads: the caller has its own, and remarks come in order.
-        context(makeRegistry(), MLIRContext::Threading::DISABLED) {}
+      : sink(handler, user), context(makeRegistry()) {}
 
   LogicalResult read(StringRef source, const char *sourceName,
                      const TenonCompileOptions *given);

@@ -54,6 +54,9 @@ static void plain(OpPassManager &pm, const CompileOptions & /*options*/) {
   buildStage(pm);
 }
 
+/// The stage that makes kernels, after which they are compiled.
+static constexpr StringLiteral kKernelsStage = "cuda-kernels";
+
 static const StageImpl kStages[] = {
     {{"simplify", "exact algebra on tenon ops"}, Device::Any, simplify},
     {{"fuse", "linear layers fused with what follows"},
@@ -81,7 +84,7 @@ static const StageImpl kStages[] = {
     {{"cuda-buffers", "the same on buffers"},
      Device::CUDA,
      plain<buildCUDABuffersStage>},
-    {{"cuda-kernels", "GPU kernels and their launches"},
+    {{kKernelsStage, "GPU kernels and their launches"},
      Device::CUDA,
      plain<buildCUDAKernelsStage>},
     {{"cuda-host", "runtime entries"}, Device::CUDA, plain<buildCUDAHostStage>},
@@ -96,19 +99,19 @@ ArrayRef<Stage> tenon::getStages() {
   return stages;
 }
 
-/// Runs the stages for `device`: those after the one named `before`, up to and
-/// including the one named `last`.
+/// Runs the stages for `device` behind the one named `after`, up to and
+/// including the one named `last`; "": from the first, to the last.
 static LogicalResult runStages(ModuleOp module, Device device,
                                const CompileOptions &options,
-                               StringRef last = "", StringRef before = "") {
+                               StringRef after = "", StringRef last = "") {
   PassManager pm(module.getContext());
-  bool isReached = before.empty();
+  bool isReached = after.empty();
   for (const StageImpl &impl : kStages) {
     if (impl.device != device)
       continue;
     if (isReached)
       impl.build(pm, options);
-    isReached |= impl.stage.name == before;
+    isReached |= impl.stage.name == after;
     if (impl.stage.name == last)
       break;
   }
@@ -122,10 +125,10 @@ LogicalResult tenon::runUntil(ModuleOp module, StringRef stage,
   if (impl == std::end(kStages))
     return module.emitError() << "no stage is named '" << stage << "'";
   if (impl->device == Device::Any)
-    return runStages(module, Device::Any, options, stage);
+    return runStages(module, Device::Any, options, /*after=*/"", stage);
   if (failed(runStages(module, Device::Any, options)))
     return failure();
-  return runStages(module, impl->device, options, stage);
+  return runStages(module, impl->device, options, /*after=*/"", stage);
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,11 +203,10 @@ LogicalResult Compilation::compileCPU(ModuleOp module) {
                  failed(addCode(*clone)));
 }
 
-static constexpr StringRef kKernelsStage = "cuda-kernels";
-
 LogicalResult Compilation::beginKernels(ModuleOp module) {
   cuda = module.clone();
-  if (failed(runStages(*cuda, Device::CUDA, options, kKernelsStage)))
+  if (failed(
+          runStages(*cuda, Device::CUDA, options, /*after=*/"", kKernelsStage)))
     return failure();
   auto begun = KernelCompilation::begin(*cuda, options.cudaTargets);
   if (failed(begun))
@@ -214,16 +216,15 @@ LogicalResult Compilation::beginKernels(ModuleOp module) {
 }
 
 LogicalResult Compilation::compileCUDAHost() {
-  if (failed(runStages(*cuda, Device::CUDA, options, /*last=*/"",
-                       /*before=*/kKernelsStage)))
+  if (failed(runStages(*cuda, Device::CUDA, options, kKernelsStage)))
     return failure();
   if (auto names =
           (*cuda)->getAttrOfType<ArrayAttr>(TenonDialect::kKernelsAttr))
     for (auto name : names.getAsRange<StringAttr>())
       model.description.kernels.push_back(name.str());
-  for (auto kernels :
+  for (auto gpuModule :
        llvm::make_early_inc_range(cuda->getOps<gpu::GPUModuleOp>()))
-    kernels.erase();
+    gpuModule.erase();
   return addCode(*cuda);
 }
 
@@ -277,5 +278,6 @@ FailureOr<CompiledModel> Compilation::run(ModuleOp source) {
 
 FailureOr<CompiledModel> tenon::compileModel(ModuleOp source,
                                              const CompileOptions &options) {
+  initializeBackEnds();
   return Compilation(options).run(source);
 }

@@ -17,17 +17,23 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <mutex>
+
 using namespace mlir;
 
-static std::unique_ptr<llvm::TargetMachine> makeMachine(StringRef cpuLevel) {
-  static bool initialized = [] {
+void tenon::initializeBackEnds() {
+  static std::once_flag once;
+  std::call_once(once, [] {
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    return true;
-  }();
-  (void)initialized;
+    initializePtx();
+  });
+}
+
+static std::unique_ptr<llvm::TargetMachine> makeMachine(StringRef cpuLevel) {
+  tenon::initializeBackEnds();
   llvm::Triple triple("x86_64-unknown-linux-gnu");
   std::string error;
   const llvm::Target *target =

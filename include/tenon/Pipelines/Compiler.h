@@ -59,12 +59,13 @@ struct CompileOptions {
 /// What is wrong with `options`, "option=value is ..."; "" if nothing.
 std::string findProblem(const CompileOptions &options);
 
-/// A model in LLVM IR, optimised, and what its parts were made of.
+/// A model in LLVM IR, and what its parts were made of.
 struct CompiledModel {
   ModelDescription description;
   CompiledKernels kernels; ///< empty without CUDA targets
   std::unique_ptr<llvm::LLVMContext> context;
-  std::unique_ptr<llvm::Module> module; ///< has the image; owned by `context`
+  /// Optimised, with the image; owned by `context`.
+  std::unique_ptr<llvm::Module> module;
 };
 
 /// A step of the compilation that can be stopped after and printed.
@@ -86,6 +87,10 @@ LogicalResult runUntil(ModuleOp module, StringRef stage,
 /// Compiles all public functions of `source`, which is left as it is.
 FailureOr<CompiledModel> compileModel(ModuleOp source,
                                       const CompileOptions &options);
+
+/// Registers LLVM's back ends for hosts and GPUs, once. Its registry is for one
+/// thread at a time, and kernels are compiled on others.
+void initializeBackEnds();
 
 /// Optimises a module for CPUs of the level; fails where this build of LLVM has
 /// no x86-64.

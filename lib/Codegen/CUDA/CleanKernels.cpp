@@ -24,7 +24,7 @@ using namespace mlir;
 static constexpr const char *kQuadraticPattern =
     "(anonymous namespace)::RemoveDuplicateSuccessorInputUses";
 
-/// Functions are cleaned side by side, each on a thread.
+/// Functions are cleaned each by itself, and so side by side.
 static void cleanEach(OpPassManager &pm) {
   pm.addPass(
       createCanonicalizerPass(GreedyRewriteConfig(), {kQuadraticPattern}));

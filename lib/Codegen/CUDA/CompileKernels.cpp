@@ -160,7 +160,6 @@ compileForAll(ArrayRef<const TargetSpec *> targets, StringRef bitcode) {
   llvm::Expected<TemporaryFolder> folder = TemporaryFolder::create();
   if (!folder)
     return folder.takeError();
-  initializePtx();
   std::vector<TargetResult> results(targets.size());
   std::vector<std::thread> threads;
   for (auto [target, result] : llvm::zip(targets, results))
@@ -199,6 +198,7 @@ KernelCompilation::begin(ModuleOp module, ArrayRef<std::string> names) {
   FailureOr<SmallString<0>> bitcode = createBitcode(module);
   if (failed(bitcode))
     return failure();
+  initializePtx();
   KernelCompilation compilation(module.getLoc());
   if (!bitcode->empty() && !targets->empty())
     compilation.result =
@@ -218,8 +218,8 @@ FailureOr<CompiledKernels> KernelCompilation::finish() {
   if (!result.valid())
     return CompiledKernels();
   Result compiled = result.get();
-  if (!compiled.error.empty())
-    return emitError(loc) << compiled.error;
+  if (compiled.error)
+    return emitError(loc) << *compiled.error;
   reportSpills(loc, compiled.kernels);
   return std::move(compiled.kernels);
 }

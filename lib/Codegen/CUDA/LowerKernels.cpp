@@ -24,6 +24,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Threading.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::tenon {
 #define GEN_PASS_DEF_TENONLOWERKERNELS
@@ -64,21 +65,25 @@ struct Exp2ToNVVM : OpConversionPattern<math::Exp2Op> {
 };
 
 struct LowerKernels : tenon::impl::TenonLowerKernelsBase<LowerKernels> {
-  /// Kernels one by one, side by side; not math, whose functions are declared
-  /// in the module.
+  /// Each kernel by itself, side by side; but not math, whose functions are
+  /// declared in the module.
   void runOnOperation() override {
-    auto kernels = llvm::to_vector(getOperation().getOps<LLVM::LLVMFuncOp>());
-    auto lower = [&](LLVM::LLVMFuncOp kernel) {
-      return failure(failed(lowerLoops(kernel)) || failed(lowerToLLVM(kernel)));
+    LLVMTypeConverter converter(&getContext());
+    FrozenRewritePatternSet toBranches = makeLoopPatterns(),
+                            toLLVM = makeLLVMPatterns(converter);
+    auto lower = [&](FunctionOpInterface kernel) {
+      return failure(failed(lowerLoops(kernel, toBranches)) ||
+                     failed(lowerToLLVM(kernel, toLLVM)));
     };
-    if (failed(lowerMath()) ||
+    auto kernels =
+        llvm::to_vector(getOperation().getOps<FunctionOpInterface>());
+    if (failed(lowerMath(converter)) ||
         failed(failableParallelForEach(&getContext(), kernels, lower)))
       signalPassFailure();
   }
 
 private:
-  LogicalResult lowerMath() {
-    LLVMTypeConverter converter(&getContext());
+  LogicalResult lowerMath(const LLVMTypeConverter &converter) {
     RewritePatternSet patterns(&getContext());
     populateLibDeviceConversionPatterns(converter, patterns);
     patterns.add<SqrtToLLVM, Exp2ToNVVM>(converter, &getContext(),
@@ -89,24 +94,33 @@ private:
     return applyPartialConversion(getOperation(), target, std::move(patterns));
   }
 
-  LogicalResult lowerLoops(LLVM::LLVMFuncOp kernel) {
+  FrozenRewritePatternSet makeLoopPatterns() {
     RewritePatternSet patterns(&getContext());
     populateSCFToControlFlowConversionPatterns(patterns);
+    return FrozenRewritePatternSet(std::move(patterns));
+  }
+
+  LogicalResult lowerLoops(Operation *kernel,
+                           const FrozenRewritePatternSet &patterns) {
     ConversionTarget target(getContext());
     target.addIllegalDialect<scf::SCFDialect>();
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    return applyPartialConversion(kernel, target, std::move(patterns));
+    return applyPartialConversion(kernel, target, patterns);
   }
 
-  LogicalResult lowerToLLVM(LLVM::LLVMFuncOp kernel) {
-    LLVMTypeConverter converter(&getContext());
+  FrozenRewritePatternSet makeLLVMPatterns(const LLVMTypeConverter &converter) {
     RewritePatternSet patterns(&getContext());
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
+    return FrozenRewritePatternSet(std::move(patterns));
+  }
+
+  LogicalResult lowerToLLVM(Operation *kernel,
+                            const FrozenRewritePatternSet &patterns) {
     LLVMConversionTarget target(getContext());
     target.addLegalDialect<NVVM::NVVMDialect>();
-    return applyFullConversion(kernel, target, std::move(patterns));
+    return applyFullConversion(kernel, target, patterns);
   }
 };
 } // namespace

@@ -11,6 +11,8 @@
 
 #include "PtxEmitter.h"
 
+#include "tenon/Codegen/CUDA/CompileKernels.h"
+
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"

@@ -14,9 +14,6 @@
 
 namespace mlir::tenon {
 
-/// Prepares LLVM's NVPTX back end; may be called often.
-void initializePtx();
-
 /// Links `bitcode` with libdevice, optimises it and gives PTX: each kernel by a
 /// thread of its own, in one text in their order. May run in several threads at
 /// once.

@@ -19,4 +19,19 @@ gpu.module @kernels {
     %5 = math.exp2 %4 : f32
     llvm.return %5 : f32
   }
+
+  // Kernels are lowered side by side, and call one function.
+  // CHECK-LABEL: llvm.func @in_loop
+  // CHECK: llvm.cond_br
+  // CHECK: llvm.call @__nv_erff
+  // CHECK: llvm.br
+  llvm.func @in_loop(%x: f32, %n: i32) -> f32 {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %0 = scf.for %i = %c0 to %n step %c1 iter_args(%y = %x) -> (f32) : i32 {
+      %1 = math.erf %y : f32
+      scf.yield %1 : f32
+    }
+    llvm.return %0 : f32
+  }
 }

@@ -17,6 +17,7 @@
 
 #include <future>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,11 @@ struct CompiledKernels {
   std::vector<KernelResources> resources;
 };
 
-/// Compiles kernels on other threads, beside which their host code can be.
+/// Registers LLVM's back end for GPUs, once; no other may be at the same time.
+void initializePtx();
+
+/// Kernels on their way to machine code, on other threads: host code can be
+/// compiled meanwhile. Its destructor waits for them.
 class KernelCompilation {
 public:
   /// Begins to compile the kernels of `module`'s gpu.module, which is left as
@@ -46,9 +51,10 @@ public:
   static FailureOr<KernelCompilation> begin(ModuleOp module,
                                             ArrayRef<std::string> targets);
 
-  /// Waits until it is done, once. Fails with a diagnostic where ptxas is
-  /// missing, fails, or serialises a tensor-core instruction (C75xx). A kernel
-  /// that spills registers is a missed remark of category tenon-kernels.
+  /// Waits for the kernels; may be called once. Fails with a diagnostic where
+  /// ptxas is missing, fails, or serialises a tensor-core instruction (C75xx).
+  /// A kernel that spills registers is a missed remark of category
+  /// tenon-kernels.
   FailureOr<CompiledKernels> finish();
 
 private:
@@ -56,11 +62,11 @@ private:
 
   struct Result {
     CompiledKernels kernels;
-    std::string error;
+    std::optional<std::string> error;
   };
 
   Location loc;
-  std::future<Result> result; ///< none where there is no kernel
+  std::future<Result> result; ///< none where there is no kernel or no target
 };
 
 } // namespace mlir::tenon

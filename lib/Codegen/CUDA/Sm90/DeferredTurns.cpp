@@ -33,8 +33,9 @@ int64_t DeferredTurns::getRoundsOfBody() {
   return isa<VectorType>(epilogue.getHeldTypes().front()) ? 2 : 4;
 }
 
-/// Whether products with a step beside them are in halves too: ptxas takes less
-/// time, and kernels more, but for those of f32 whose steps are no loop.
+/// Whether products with a step beside them are a loop of halves too. ptxas
+/// takes less time so; kernels take more, except those with results of f32
+/// whose steps are no loop.
 bool DeferredTurns::halvesBesideSteps() {
   auto isF32 = [](Value output) {
     return cast<MemRefType>(output.getType()).getElementType().isF32();
