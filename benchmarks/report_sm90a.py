@@ -48,7 +48,7 @@ GOALS = {
 
 def read_sm90a(folder: Path) -> dict[str, dict]:
     """Return the reports that are there, by file name."""
-    names = ("sm90a", "sm90a_sweep", "sm90a_ladder", "sm90a_long")
+    names = ("sm90a", "sm90a_again", "sm90a_sweep", "sm90a_ladder", "sm90a_long")
     found = {n: json.loads((folder / f"{n}.json").read_text()) for n in names if (folder / f"{n}.json").exists()}
     parts = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob(f"{COMPILE}*.json"))}
     return found | ({COMPILE: join(parts)} if parts else {})
@@ -93,6 +93,18 @@ def time_table(report: dict) -> list[str]:
         "| burst | sustained | worst | asked for | met | faster than eager, at least | rms error / cuBLAS's",
         rows,
     )
+
+
+def again(report: dict) -> list[str]:
+    """Return what more rounds gave, on another card."""
+    worst, name = max((tiled["worst_time_over_cublas"], case["name"]) for case, _, _, tiled in timed(report))
+    facts, rounds = report["environment"], min(case["repeat"] for case in report["cases"])
+    return [
+        f"Under load medians of few rounds wander. {len(report['cases'])} of these once more, in {rounds} rounds "
+        f"({facts['device']}, {facts['date'][:10]}, `benchmarks/results/sm90a_again.json`): at most {worst:.3f} of "
+        f"cuBLAS's time in the worst of the three ways ({name}).",
+        "",
+    ]
 
 
 def in_turn(report: dict) -> list[str]:
@@ -183,6 +195,7 @@ def section(reports: dict[str, dict], folder: Path) -> list[str]:
         *time_table(report),
         "",
         *complaints(report),
+        *(again(reports["sm90a_again"]) if "sm90a_again" in reports else []),
         "### What the long epilogue costs on sm_90a",
         "",
         f"`{LONG}` over `{SHORT}`: a GELU, a residual of the product's shape and a clamp more. Microseconds are of "
