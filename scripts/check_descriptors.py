@@ -90,8 +90,8 @@ def step(instruction: Instruction, state: State) -> State:
     elif opcode.startswith("R2UR"):
         values[register] = frozenset([MOVED])
     elif opcode.startswith("UIADD3.X"):  # of a sum's high words; low ones carry nothing into it
-        first = next((operand for operand in operands[1:4] if operand != "URZ"), "URZ")
-        values[register] = frozenset([WORD]) if HIGH_WORD in operands else held(first, state)
+        terms = [operand for operand in operands[1:4] if operand != "URZ"]
+        values[register] = held(terms[0], state) if len(terms) == 1 else frozenset([OTHER])
     elif opcode.startswith("ULOP3") and HIGH_WORD in operands:
         values[register] = frozenset([WORD])
     elif opcode.startswith(("UIADD3.64", "UIMAD.WIDE")):
