@@ -258,10 +258,9 @@ FailureOr<CompiledModel> Compilation::run(ModuleOp source) {
   model.description.entries = describeEntries(source, *module);
   if (!options.parameters.empty())
     nameRunFunctions(*module, model.description.entries);
-  bool hasCUDA = !options.cudaTargets.empty();
   if (failed(addFunctions(*module)) ||
-      (hasCUDA && failed(beginKernels(*module))) ||
-      failed(compileCPU(*module)) || (hasCUDA && failed(compileCUDAHost())) ||
+      (!options.cudaTargets.empty() && failed(beginKernels(*module))) ||
+      failed(compileCPU(*module)) || (kernels && failed(compileCUDAHost())) ||
       (options.reference && failed(compileReference(source))))
     return failure();
   auto parameters = pack(source);
@@ -269,7 +268,7 @@ FailureOr<CompiledModel> Compilation::run(ModuleOp source) {
     return failure();
   if (failed(optimizeHostCode(*model.module, options.cpuLevel)))
     return source.emitError("this build of LLVM cannot make x86-64 code");
-  if (hasCUDA && failed(finishKernels()))
+  if (kernels && failed(finishKernels()))
     return failure();
   addModelImage(*model.module, model.description, model.kernels.fatbin,
                 *parameters);
