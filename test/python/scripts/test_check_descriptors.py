@@ -54,6 +54,10 @@ def test_what_ptxas_left_out():
         (["UMOV UR11, 0x40000040", "@!UP0 UMOV UR9, 0x40000040"], "nothing"),
         ([*WORDS, "ULDC.64 UR8, c[0x0][0x208]"], "another word"),
         (["UMOV UR11, 0x40000040", "UIADD3.64 UR8, UR4, 0x2, URZ"], "nothing"),
+        # A sum of two words is another word, though the first of them is right.
+        ([*WORDS, "UMOV UR13, 0x1", "UIADD3.X UR9, UR9, UR13, URZ, UP0, !UPT"], "another word"),
+        ([*WORDS, "UIADD3.X UR9, UR5, 0x40000040, URZ, UP0, !UPT"], "another word"),
+        ([*WORDS, "UIADD3.X UR9, URZ, URZ, URZ, UP0, !UPT"], "another word"),
     ],
 )
 def test_wrong_on_some_path(instructions, held):
