@@ -152,6 +152,46 @@ def test_prepare_of_a_model_that_prepares_nothing():
     check(entry.prepare(w, b)(x), mlp(*double([x, w, b])))
 
 
+UNREAD = """
+func.func @forward(%x: tensor<?x8xf32>, %w: tensor<4x8xf32> {tenon.param}, %u: tensor<4xf32> {tenon.param},
+                   %s: tensor<4xf32> {tenon.param}) -> tensor<?x4xf32> {
+  %0 = tenon.silu %s : tensor<4xf32>
+  %1 = tenon.linear %x, %w : (tensor<?x8xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
+  %2 = tenon.mul %1, %0 : tensor<?x4xf32>, tensor<4xf32>
+  return %2 : tensor<?x4xf32>
+}
+"""
+
+
+def test_a_parameter_that_nothing_reads_is_an_argument():
+    exe = tenon.compile(UNREAD, "cpu")
+    entry = exe["forward"]
+    assert exe.functions == ["forward_prepare", "forward_run"]
+    assert [spec.name for spec in entry.parameters] == ["w", "u", "s"]
+    x, w, u, s = tensors(entry)
+    expected = F.linear(*double([x, w])) * F.silu(s.double())
+    for result in (exe(x, w, u, s), entry.prepare(s=s, u=u, w=w)(x)):
+        check(result, expected)
+
+
+CANCELLED = """
+func.func @forward(%x: tensor<16x8xf32>, %w: tensor<4x8xf32> {tenon.param}, %b: tensor<4xf32> {tenon.param},
+                   %mean: tensor<4xf32> {tenon.param}, %var: tensor<4xf32> {tenon.param}) -> tensor<16x4xf32> {
+  %0 = tenon.linear %x, %w, %b : (tensor<16x8xf32>, tensor<4x8xf32>, tensor<4xf32>) -> tensor<16x4xf32>
+  %1 = tenon.batch_norm_training %0 : (tensor<16x4xf32>) -> tensor<16x4xf32>
+  %2 = tenon.batch_norm_inference %1 stats(%mean, %var) : tensor<16x4xf32>, tensor<4xf32>, tensor<4xf32>
+  return %2 : tensor<16x4xf32>
+}
+"""
+
+
+def test_a_bias_that_batch_norm_cancels_is_an_argument():
+    exe = tenon.compile(CANCELLED, "cpu", allow_rounding_changes=True)
+    x, w, b, mean, var = inputs = tensors(exe["forward"])
+    y = F.batch_norm(F.linear(*double([x, w, b])), None, None, training=True)
+    check(exe(*inputs), F.batch_norm(y, mean.double(), var.double()))
+
+
 def test_arguments_by_name():
     exe = tenon.compile(F32, "cpu")
     entry = exe["forward"]

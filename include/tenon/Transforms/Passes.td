@@ -139,7 +139,7 @@ def TenonHoistPrepare : Pass<"tenon-hoist-prepare", "::mlir::ModuleOp"> {
 
     The arguments of `@f_run` are the activations, then the parameters that it
     still reads, then the prepared values, each group in its order; parameters
-    that only `@f_prepare` reads go there, and one that nothing reads is dropped.
+    that only `@f_prepare` reads go there, and so do those that nothing reads.
     Constants and reshapes are not hoisted but repeated, and a value that is only
     returned is computed where it is returned. A function with nothing to hoist
     keeps its name; so does one that others call, since they would have to pass

@@ -91,8 +91,14 @@ func::FuncOp Splitter::createPrepare(StringRef name) {
       if (Operation *source = value.getDefiningOp())
         reached.insert(source);
     }
+  // Callers give all parameters, those too that nothing reads.
+  auto isUnread = [&](BlockArgument argument) {
+    return argument.use_empty() &&
+           function.getArgAttr(argument.getArgNumber(),
+                               TenonDialect::kParamAttr);
+  };
   for (BlockArgument argument : function.getArguments()) {
-    if (!read.contains(argument))
+    if (!read.contains(argument) && !isUnread(argument))
       continue;
     unsigned number = prepare.getNumArguments();
     (void)prepare.insertArgument(number, argument.getType(),

@@ -25,11 +25,11 @@ func.func @hoist(%x: tensor<?x64xf32>, %w: tensor<32x64xf32> {tenon.param},
 
 // -----
 
-// Arguments in groups, each with its attributes; results keep theirs; a
-// parameter that nothing reads goes, an activation stays. Two prepared values,
-// in the order of the text; what lies between them is no result.
+// Arguments in groups, each with its attributes; results keep theirs. Of what
+// nothing reads a parameter goes to prepare, an activation stays. Two prepared
+// values, in the order of the text; what lies between them is no result.
 // CHECK-LABEL: func.func @groups_prepare(
-// CHECK-SAME:    %[[S:[a-z0-9]+]]: tensor<8xf32> {tenon.name = "scale", tenon.param}, %[[W:[a-z0-9]+]]: tensor<8x16xf32> {tenon.name = "weight", tenon.param})
+// CHECK-SAME:    %[[S:[a-z0-9]+]]: tensor<8xf32> {tenon.name = "scale", tenon.param}, %{{[a-z0-9]+}}: tensor<3xf32> {tenon.param}, %[[W:[a-z0-9]+]]: tensor<8x16xf32> {tenon.name = "weight", tenon.param})
 // CHECK-SAME:    -> (tensor<8xf32>, tensor<8x16xf32>)
 // CHECK-NEXT:    %[[A:.*]] = tenon.relu %[[S]]
 // CHECK-NEXT:    %[[B:.*]] = tenon.sigmoid %[[A]]

@@ -27,6 +27,7 @@ def write(name, good=True, **tensors):
 if step == "write":
     np.save(folder / "x.npy", x)
     write("good.safetensors", count=np.array(3), s=s, b=b, w=w)
+    write("unread.safetensors", s=s, b=b, w=w, u=b)
     write("other.safetensors", w=w[:, :7], s=s.astype(np.int64))
     good = (folder / "good.safetensors").read_bytes()
     (folder / "cut.safetensors").write_bytes(good[:-4])
