@@ -149,7 +149,7 @@ public:
 
 private:
   LogicalResult addFunctions(ModuleOp module);
-  LogicalResult compileReference(ModuleOp source);
+  FailureOr<OwningOpRef<ModuleOp>> makeReference(ModuleOp source);
   LogicalResult compileCPU(ModuleOp module);
   LogicalResult beginKernels(ModuleOp module);
   LogicalResult compileCUDAHost();
@@ -188,13 +188,17 @@ LogicalResult Compilation::addCode(ModuleOp module) {
   return success();
 }
 
-LogicalResult Compilation::compileReference(ModuleOp source) {
-  OwningOpRef<ModuleOp> module = source.clone();
+/// The functions that `tenon-run --check` compares with; none unless asked for.
+FailureOr<OwningOpRef<ModuleOp>> Compilation::makeReference(ModuleOp source) {
+  OwningOpRef<ModuleOp> module;
+  if (!options.reference)
+    return module;
+  module = source.clone();
   PassManager pm(module->getContext());
   pm.addPass(createTenonReference());
   if (failed(pm.run(*module)) || failed(addFunctions(*module)))
     return failure();
-  return compileCPU(*module);
+  return module;
 }
 
 LogicalResult Compilation::compileCPU(ModuleOp module) {
@@ -249,7 +253,8 @@ FailureOr<std::string> Compilation::pack(ModuleOp source) {
   return std::move(*values);
 }
 
-/// Kernels take longest: the rest is compiled beside them.
+/// Kernels take longest: what may be wrong comes before them, and the rest is
+/// compiled beside them.
 FailureOr<CompiledModel> Compilation::run(ModuleOp source) {
   OwningOpRef<ModuleOp> module = source.clone();
   if (failed(describeFunctions(*module)) ||
@@ -258,13 +263,16 @@ FailureOr<CompiledModel> Compilation::run(ModuleOp source) {
   model.description.entries = describeEntries(source, *module);
   if (!options.parameters.empty())
     nameRunFunctions(*module, model.description.entries);
-  if (failed(addFunctions(*module)) ||
-      (!options.cudaTargets.empty() && failed(beginKernels(*module))) ||
-      failed(compileCPU(*module)) || (kernels && failed(compileCUDAHost())) ||
-      (options.reference && failed(compileReference(source))))
+  if (failed(addFunctions(*module)))
+    return failure();
+  auto reference = makeReference(source);
+  if (failed(reference))
     return failure();
   auto parameters = pack(source);
-  if (failed(parameters))
+  if (failed(parameters) ||
+      (!options.cudaTargets.empty() && failed(beginKernels(*module))) ||
+      failed(compileCPU(*module)) || (kernels && failed(compileCUDAHost())) ||
+      (*reference && failed(compileCPU(**reference))))
     return failure();
   if (failed(optimizeHostCode(*model.module, options.cpuLevel)))
     return source.emitError("this build of LLVM cannot make x86-64 code");

@@ -131,8 +131,8 @@ std::string headerOf(StringRef output) {
 
 static std::string identifierOf(StringRef path) {
   StringRef stem = llvm::sys::path::stem(path);
-  return tenon::makeIdentifier(path == "-" || stem.starts_with(".") ? "model"
-                                                                    : stem);
+  bool hasNone = path == "-" || stem.empty() || stem.starts_with(".");
+  return tenon::makeIdentifier(hasNone ? "model" : stem);
 }
 
 static void printVersion(raw_ostream &os) {

@@ -12,6 +12,7 @@
 #include "Ptxas.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
 
 using namespace llvm;
@@ -81,6 +82,11 @@ Expected<std::string>
 mlir::tenon::createFatbin(const Toolkit &toolkit, const TemporaryFolder &folder,
                           const CompiledKernels &kernels) {
   std::string output = folder.file("kernels.fatbin");
+  if (output.find_first_of(",\"") != std::string::npos)
+    return makeError("fatbinary takes no comma and no quote in a path, but the "
+                     "temporary folder's is '" +
+                     sys::path::parent_path(output) +
+                     "'; point TMPDIR to another");
   std::vector<std::string> arguments{"--create=" + output, "--64"};
   auto add = [&](StringRef kind, StringRef target, StringRef suffix) {
     arguments.push_back(("--image3=kind=" + kind +

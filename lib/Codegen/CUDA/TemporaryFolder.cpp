@@ -12,12 +12,14 @@
 #include "tenon/Codegen/CUDA/TemporaryFolder.h"
 
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include <atomic>
 #include <climits>
 #include <csignal>
+#include <cstdlib>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -88,21 +90,22 @@ void mlir::tenon::removeTemporaryFolderOnSignals() {
 //===----------------------------------------------------------------------===//
 
 Expected<TemporaryFolder> TemporaryFolder::create() {
-  SmallString<128> path;
-  if (std::error_code error = sys::fs::createUniqueDirectory("tenon", path)) {
-    sys::path::system_temp_directory(/*erasedOnReboot=*/true, path);
+  SmallString<128> parent;
+  sys::path::system_temp_directory(/*erasedOnReboot=*/true, parent);
+  // LLVM's createUniqueDirectory would take each % of TMPDIR for a digit.
+  std::string path = (parent + "/tenon-XXXXXX").str();
+  if (!mkdtemp(path.data()))
     return createStringError(inconvertibleErrorCode(),
-                             "cannot make a temporary folder in '" + path +
-                                 "': " + error.message() +
+                             "cannot make a temporary folder in '" + parent +
+                                 "': " + sys::StrError() +
                                  "; point TMPDIR to a folder that can be "
                                  "written");
-  }
   if (handlesSignals && path.size() < sizeof(openPath)) {
     llvm::copy(path, openPath);
     openPath[path.size()] = '\0';
     isOpen = true;
   }
-  return TemporaryFolder(std::string(path));
+  return TemporaryFolder(std::move(path));
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -188,8 +188,12 @@ Expected<std::string> mlir::tenon::runTool(StringRef program,
       return text.takeError();
     output = *text;
   }
-  if (status != 0)
-    return makeError(sys::path::filename(program) + " failed: " + message +
-                     output);
-  return output;
+  if (status == 0)
+    return output;
+  if (message.empty() && output.empty()) // where its log too found no room?
+    message = "it ended with status " + std::to_string(status) +
+              " and no message; is there room in '" +
+              sys::path::parent_path(logPath).str() + "'?";
+  return makeError(sys::path::filename(program) + " failed: " + message +
+                   output);
 }
