@@ -135,7 +135,8 @@ def test_epilogue(name, tmp_path):
 
 # Of deferred layers whose tiles have more subtiles before the held ones than there are buffers: the type of the
 # residual, if there is one, and those of the results. With a long K as many are held as registers are left for, most
-# where M is known; the layers with rows have an operand of one value a row too.
+# where M is known, and with a longer one each second stage has no step; the layers with rows have an operand of one
+# value a row too.
 DEFERRED_SCHEDULE = wgmma("256x128", 64, "1x8", CLUSTERS[1] + DEFER).replace("stages = 3", "stages = 4")
 DEFERRED = {
     "bf16": ("", ["bf16"]),
@@ -151,7 +152,10 @@ DEFERRED = {
     "long_f32": ("", ["f32"]),
     "long_rows": ("f32", ["f32"]),
     "long_rows_of_known_m": ("f32", ["f32"]),
+    "spread_rows_of_known_m": ("f32", ["f32"]),
+    "spread_rows_of_odd_m": ("f32", ["f32"]),
 }
+STAGES = {"long": 40, "spread": 58}
 
 
 def deferred_layer(m, n, k, residual, results, has_rows):
@@ -193,8 +197,8 @@ def gelu(v):
 def test_deferred_epilogue(name, tmp_path):
     """A step waits for no buffer that is given back only when the step itself has released another."""
     residual, results = DEFERRED[name]
-    m, n, k = 530, 264, 64 * (40 if name.startswith("long") else 24)
-    known, has_rows = m if "known" in name else "?", "rows" in name
+    m, n, k = 529 if "odd" in name else 530, 264, 64 * STAGES.get(name.split("_")[0], 24)
+    known, has_rows = m if "known" in name or "odd" in name else "?", "rows" in name
     model = Model(deferred_layer(known, n, k, residual, results, has_rows), "sm_90a", tmp_path, resident=4)
     x, w, b = to_bits(random(m, k), "bf16"), to_bits(random(n, k, seed=4), "bf16"), random(1, n, seed=5)[0]
     r = [to_bits(random(m, n, seed=7), residual)] if residual else []
@@ -224,6 +228,7 @@ ROUNDED = {
     "row_first": ("f16", ["%0 = tenon.mul %acc, %row", "%y = tenon.add %0, %res"], ["f16"]),
     "used_twice": ("bf16", ["%0 = tenon.gelu %acc", "%y = tenon.add %0, %acc"], ["bf16"]),
     "both_stored": ("bf16", ["%y = tenon.add %acc, %bias", "%z = tenon.gelu %y"], ["bf16", "bf16"]),
+    "spread": ("f16", ["%0 = tenon.mul %acc, %row", "%1 = tenon.gelu %0", "%y = tenon.add %1, %res"], ["f16"]),
 }
 
 
@@ -260,7 +265,7 @@ func.func @layer(%x: {x}, %w: {w}{arguments}, {named}) {{
 def test_whole_tiles_are_deferred(name, tmp_path):
     """The product is rounded, and all that follows computed of that in f32."""
     of_x, ops, results = ROUNDED[name]
-    m, n, k = 530, 264, 64 * 24
+    m, n, k = 530, 264, 64 * (42 if name == "spread" else 24)
     layer, used = rounded_layer(n, k, of_x, ops, len(results))
     model = Model(layer, "sm_90a", tmp_path, resident=4)
     shapes = {"%bias": (1, n), "%row": (m, 1), "%res": (m, n)}

@@ -99,6 +99,22 @@ def test_threads_that_diverge_meet_again():
     assert device.get(y).tolist() == [31] * 32 + [63] * 32
 
 
+def jump(index: str) -> str:
+    return f"""
+    {index} mov.b32 %r2, 0;
+    TARGETS: .branchtargets ONE, TWO,
+        ONE; brx.idx %r1, TARGETS;
+    ONE: add.s32 %r2, %r2, 1;
+    TWO: add.s32 %r2, %r2, 2; st.global.b32 [%d1], %r2;
+    """
+
+
+@pytest.mark.parametrize(("index", "expected"), [(0, 3), (1, 2), (2, 3)])
+def test_jumps_through_a_list_of_labels(index, expected):
+    device, y = run(jump(f"mov.b32 %r1, {index};"))
+    assert device.get(y).tolist() == [expected] * 64
+
+
 def test_atomics_and_variables():
     device, _ = run("mov.u64 %d3, counter; mov.u64 %d4, 2; red.global.add.u64 [%d3], %d4;")
     assert device.variable("counter", np.uint64) == [128]
@@ -119,6 +135,9 @@ def test_atomics_and_variables():
         ("setp.eq.b32 %p0, %r0, 3; @%p0 bra OUT; bar.sync 0; OUT:", "stuck"),
         ("setp.gt.u32 %p0, %r0, 31; @%p0 bra OUT; bar.sync 0; OUT:", r"stuck[\s\S]*barrier \[0\], 64 threads"),
         ("setp.eq.b32 %p0, %r0, 3; @%p0 bra OUT; redux.sync.add.u32 %r1, %r0, -1; OUT: ret;", "the rest of its warp"),
+        (jump("and.b32 %r1, %r0, 1;"), "jump apart"),
+        (jump("mov.b32 %r1, 3;"), "3 targets, and none of number 3"),
+        ("brx.idx %r0, TARGETS;", "no label"),
         ("add.s16 %h0, %r0, 1;", "has 32 bits, not 16"),
         ("mov.u64 %d3, 3; mbarrier.arrive.shared::cta.b64 _, [%r8];", "no initialised mbarrier"),
     ],

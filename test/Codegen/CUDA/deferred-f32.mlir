@@ -66,49 +66,46 @@ func.func @layer(%x: memref<4096x1216xf16>, %w: memref<1024x1216xf16>, %fx: memr
 // CHECK-COUNT-8: math.exp2
 // CHECK: scf.condition(
 
-// Beside the next turn's products are rounds of a subtile, in steps of half of one: K has nineteen stages, the fewest that
-// are enough. A lane has the factor of one row in 32, those of two rounds' subtiles. For the next two it is loaded when
-// these are done with it.
+// Beside the next turn's products is a loop over subtiles, in steps of half of one: K has nineteen stages, the fewest that
+// are enough. A thread has the factors of its two rows of each step; when a subtile is done those of the next are loaded.
 // CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
 // CHECK: llvm.getelementptr %[[FX]]
-// CHECK-NEXT: %[[F:.*]] = llvm.load
+// CHECK-NEXT: %[[PAIR:.*]] = llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<1> -> vector<2xf32>
+// CHECK-NEXT: %[[F:.*]] = vector.extract %[[PAIR]][0]
+// CHECK: llvm.getelementptr %[[FX]]
+// CHECK-NEXT: llvm.load %{{.*}} -> vector<2xf32>
+// CHECK-NEXT: %[[F2:.*]] = vector.extract %{{.*}}[0]
 // CHECK-NOT: %[[FX]]
-// CHECK: scf.for %[[ROUND:.*]] = %c0_i32 to %c8_i32 step %c4_i32 iter_args({{.*}}, %[[LANE:[^ ,]*]] = %[[F]],
+// CHECK: scf.for %[[BODY:.*]] = %c0_i32 to %c8_i32 step %c1_i32 iter_args({{.*}}, %[[OWN:[^ ,]*]] = %[[F]], {{.*}}, %[[OWN2:[^ ,]*]] = %[[F2]],
 // CHECK-NOT: !llvm.ptr<1>
-// CHECK: nvvm.shfl.sync idx %{{.*}}, %[[LANE]],
+// CHECK: arith.mulf %[[OWN]],
 // CHECK-COUNT-4: math.exp2
 // CHECK-NOT: {{math.exp2|!llvm.ptr<1>|fence.proxy}}
 // CHECK: wgmma.commit_group.sync.aligned;
-// CHECK-COUNT-4: math.exp2
-// CHECK-NOT: {{math.exp2|!llvm.ptr<1>}}
-// CHECK: fence.proxy.async.shared::cta
 // CHECK-NOT: !llvm.ptr<1>
-// CHECK: nvvm.shfl.sync idx %{{.*}}, %[[LANE]],
-// CHECK-COUNT-8: math.exp2
-// CHECK-NOT: {{math.exp2|!llvm.ptr<1>}}
+// CHECK: arith.mulf %[[OWN2]],
+// CHECK-COUNT-4: math.exp2
+// CHECK-NOT: {{math.exp2|!llvm.ptr<1>|wgmma}}
 // CHECK: fence.proxy.async.shared::cta
+// CHECK: %[[NEXTBODY:.*]] = arith.addi %[[BODY]], %c1_i32
+// CHECK: arith.minui %[[NEXTBODY]], %c7_i32
 // CHECK: llvm.getelementptr %[[FX]]
-// CHECK-NEXT: %[[LATER:.*]] = llvm.load
-// CHECK-NOT: %[[FX]]
-// CHECK: nvvm.shfl.sync idx %{{.*}}, %[[LATER]],
-// CHECK: fence.proxy.async.shared::cta
-// CHECK: nvvm.shfl.sync idx %{{.*}}, %[[LATER]],
-// CHECK: fence.proxy.async.shared::cta
+// CHECK-NEXT: %[[PAIR:.*]] = llvm.load %{{.*}} -> vector<2xf32>
+// CHECK-NEXT: %[[NEXT:.*]] = vector.extract %[[PAIR]][0]
 // CHECK: llvm.getelementptr %[[FX]]
-// CHECK-NEXT: %[[NEXT:.*]] = llvm.load
-// CHECK: scf.yield {{.*}}, %[[NEXT]],
+// CHECK: %[[PART:.*]]:8 = scf.index_switch
+// CHECK-COUNT-6: case
+// CHECK: default
+// CHECK: scf.yield {{.*}}, %[[NEXT]], {{.*}}, %[[PART]]#0,
 
-// After the last turn, where a round takes less time, it is loaded before.
-// CHECK: scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c4_i32 iter_args(%[[LAST:[^ ,]*]] =
-// CHECK: llvm.getelementptr %[[FX]]
-// CHECK-NEXT: %[[NEXT:.*]] = llvm.load
-// CHECK-NOT: %[[FX]]
-// CHECK-COUNT-8: nvvm.shfl.sync idx %{{.*}}, %[[LAST]],
-// CHECK: llvm.getelementptr %[[FX]]
-// CHECK-NEXT: %[[LATER:.*]] = llvm.load
-// CHECK-NOT: %[[FX]]
-// CHECK-COUNT-8: nvvm.shfl.sync idx %{{.*}}, %[[NEXT]],
-// CHECK: scf.yield %[[LATER]],
+// After the last turn a body has four subtiles, and what they need is loaded for all at once.
+// CHECK-COUNT-8: llvm.load %{{.*}} -> vector<2xf32>
+// CHECK: %{{.*}}:80 = scf.for %{{.*}} = %c0_i32 to %c2_i32 step %c1_i32 iter_args(
+// CHECK-NOT: vector<2xf32>
+// CHECK-COUNT-32: math.exp2
+// CHECK-NOT: {{math.exp2|index_switch}}
+// CHECK-COUNT-8: llvm.load %{{.*}} -> vector<2xf32>
+// CHECK: scf.yield
 // CHECK: llvm.func @layer_tiled_unaligned(
 
 // -----
@@ -117,7 +114,7 @@ func.func @layer(%x: memref<4096x1216xf16>, %w: memref<1024x1216xf16>, %fx: memr
 // CHECK-LABEL: llvm.func @columns_tiled(
 // CHECK: :64 = scf.while (
 // CHECK: scf.condition(
-// CHECK: scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c4_i32 iter_args(
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c1_i32 iter_args(
 // CHECK-COUNT-8: math.exp2
 // CHECK-NOT: {{math.exp2|wgmma}}
 // CHECK: fence.proxy.async.shared::cta
@@ -147,9 +144,9 @@ func.func @columns(%x: memref<4096x1152xf16>, %w: memref<1024x1152xf16>, %r: mem
 // CHECK-NOT: {{math.exp2|try_wait}}
 // CHECK-COUNT-96: arith.mulf %{{.*}}, %{{.*}} : f32
 // CHECK: scf.condition(
-// CHECK: scf.for %{{.*}} = %c0_i32 to %c12_i32 step %c4_i32 iter_args(
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c12_i32 step %c1_i32 iter_args(
 // CHECK-NOT: HALF
-// CHECK: scf.yield
+// CHECK: scf.index_switch
 // CHECK: llvm.func @most_tiled_unaligned(
 func.func @most(%x: memref<4096x1728xf16>, %w: memref<1024x1728xf16>, %r: memref<4096x1024xf32>,
                 %y: memref<4096x1024xf32>) {
@@ -194,6 +191,48 @@ func.func @short(%x: memref<4096x1152xf16>, %w: memref<1024x1152xf16>, %b: memre
                cluster = 1x2, defer = true> {
     %0 = tenon.add %acc, %bias : tensor<4096x1024xf32>, tensor<1024xf32>
     tenon.yield %0 : tensor<4096x1024xf32>
+  }
+  return
+}
+
+// -----
+
+// With twice as many stages and eight more, in which the next tile's residual is loaded, a stage without a step follows
+// each. M is odd, so that it may end in a thread's two rows: each is loaded by itself, of those that there are.
+// CHECK-LABEL: llvm.func @spread_tiled(
+// CHECK: nvvm.nanosleep %c585_i32
+// CHECK: :96 = scf.while (
+// CHECK: scf.condition(
+// CHECK: arith.minui %{{.*}}, %[[LAST:[^ ]*]]
+// CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+// CHECK-NEXT: arith.addi %{{.*}}, %c1_i32
+// CHECK-NEXT: arith.minui %{{.*}}, %[[LAST]]
+// CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c12_i32 step %c1_i32 iter_args(
+// CHECK: setp.ne.b32 adds, 1, 0;
+// CHECK-NOT: HALF
+// CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-4: math.exp2
+// CHECK: HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK: wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-4: math.exp2
+// CHECK: fence.proxy.async.shared::cta
+// CHECK: HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK-NOT: {{math.exp2|wgmma}}
+// CHECK: scf.index_switch
+// CHECK: scf.for %{{.*}} = %c50_i32 to %c58_i32
+// CHECK: llvm.func @spread_tiled_unaligned(
+func.func @spread(%x: memref<4097x3712xf16>, %w: memref<1024x3712xf16>, %s: memref<4097x1xf32>,
+                  %r: memref<4097x1024xf32>, %y: memref<4097x1024xf32>) {
+  tenon.tiled_linear %x, %w : memref<4097x3712xf16>, memref<1024x3712xf16>
+      epilogue(%acc: tensor<4097x1024xf32>, %scale = %s: memref<4097x1xf32>, %res = %r: memref<4097x1024xf32>)
+      outs(%y: memref<4097x1024xf32>)
+      schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1,
+               cluster = 1x2, defer = true> {
+    %0 = tenon.mul %acc, %scale : tensor<4097x1024xf32>, tensor<4097x1xf32>
+    %1 = tenon.gelu %0 : tensor<4097x1024xf32>
+    %2 = tenon.add %1, %res : tensor<4097x1024xf32>, tensor<4097x1024xf32>
+    tenon.yield %2 : tensor<4097x1024xf32>
   }
   return
 }

@@ -39,13 +39,13 @@ func.func @layer(%x: memref<4096x1216xbf16>, %w: memref<1024x1216xbf16>, %b: mem
 // CHECK-NOT: {{matrix|math|try_wait|nvvm.convert|arith.addf}}
 // CHECK: scf.condition(%{{.*}}) %[[PAIR]], {{.*}}, %[[LAST]] : vector<2xbf16>,
 
-// Beside the next turn's products are rounds of a subtile, two in a loop's body. A step begins when the stage before has
-// been released, with a branch behind the products: the stage's barrier, which has completed, is waited for again.
+// Beside the next turn's products is a loop over subtiles. A step begins when the stage before has been released, with a
+// branch behind the products: the stage's barrier, which has completed, is waited for again.
 // CHECK: ^bb0(%[[H0:[^:]*]]: vector<2xbf16>, %[[H1:[^:]*]]: vector<2xbf16>,
 // CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
 // CHECK: HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
 // CHECK: %[[B0:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
-// CHECK: %{{.*}}:68 = scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c2_i32 iter_args(
+// CHECK: %{{.*}}:12 = scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c1_i32 iter_args(
 // CHECK-SAME: %[[AT:[^ ]*]] = %[[H0]], %{{[^ ]*}} = %[[H1]],
 // CHECK: nvvm.mbarrier.try_wait.parity %[[FULL:.*]], %[[PARITY:.*]], %c10000000_i32
 // CHECK: setp.ne.b32 adds, 1, 0;
@@ -54,7 +54,7 @@ func.func @layer(%x: memref<4096x1216xbf16>, %w: memref<1024x1216xbf16>, %b: mem
 // CHECK-NOT: try_wait
 // CHECK: mbarrier.arrive.shared::cluster
 // CHECK: nvvm.mbarrier.try_wait.parity %[[FULL]], %[[PARITY]],
-// The subtile's number is the round's: so are its buffer and the phase in which that is used.
+// The subtile's number is the body's: so are its buffer and the phase in which that is used.
 // CHECK: %[[SLOT:.*]] = arith.remui %[[NUMBER:.*]], %c4_i32
 // CHECK: %[[USED:.*]] = arith.divui %[[NUMBER]], %c4_i32
 // CHECK-NEXT: %[[ODD:.*]] = arith.andi %[[USED]], %c1_i32
@@ -75,9 +75,10 @@ func.func @layer(%x: memref<4096x1216xbf16>, %w: memref<1024x1216xbf16>, %b: mem
 // CHECK: nvvm.stmatrix
 // CHECK-NEXT: fence.proxy.async.shared::cta
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// The other round's, and of the six that are left the registers are moved to the front.
-// CHECK: fence.proxy.async.shared::cta
-// CHECK-NOT: {{math.exp2|fence}}
+// Of the next subtile the registers, eight of 64, are copied.
+// CHECK-NOT: {{math.exp2|fence|wgmma}}
+// CHECK: scf.index_switch
+// CHECK-COUNT-7: scf.yield {{.*}} : vector<2xbf16>, vector<2xbf16>, vector<2xbf16>, vector<2xbf16>, vector<2xbf16>, vector<2xbf16>, vector<2xbf16>, vector<2xbf16>{{$}}
 // CHECK: scf.yield
 // Then nothing of the tile before needs the buffers, and the operands of the turn's own are asked for.
 // CHECK-NOT: wgmma
@@ -85,8 +86,9 @@ func.func @layer(%x: memref<4096x1216xbf16>, %w: memref<1024x1216xbf16>, %b: mem
 // CHECK-NOT: {{math.exp2|fence.proxy.async}}
 // CHECK: scf.yield
 
-// After the last turn only a subtile's buffer is waited for.
-// CHECK: scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c2_i32 iter_args(
+// After the last turn a body has two subtiles, all that is left moves to the front, and only a subtile's buffer is waited
+// for.
+// CHECK: %{{.*}}:64 = scf.for %{{.*}} = %c0_i32 to %c4_i32 step %c1_i32 iter_args(
 // CHECK-NOT: wgmma
 // CHECK: try_wait
 // CHECK-NOT: try_wait

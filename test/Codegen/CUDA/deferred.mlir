@@ -177,11 +177,11 @@
 // CHECK: %[[B0:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK: %[[B1:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK-NOT: {{mbarrier|wgmma|ptr<1> -> f32}}
-// Beside those of each of the next eight half a subtile is finished, in rounds of a subtile, two to a loop's body. A step
-// begins behind the branch of a wait that passes, for the stage that has been started. Before the first half of a subtile
-// its buffer is waited for, and of the residual no more is loaded than that half. Rounds count from the first subtile
-// that is held.
-// CHECK: %[[STEPS:.*]]:68 = scf.for %[[ROUND:.*]] = %c0_i32 to %c4_i32 step %c2_i32 iter_args(
+// Beside those of each of the next eight half a subtile is finished, in a loop over subtiles. A step begins behind the
+// branch of a wait that passes, for the stage that has been started. Before the first half of a subtile its buffer is
+// waited for, and of the residual no more is loaded than that half. Of the four subtiles that are held, which are the
+// last, the loop has one in its registers.
+// CHECK: %[[STEPS:.*]]:20 = scf.for %[[BODY:.*]] = %c0_i32 to %c4_i32 step %c1_i32 iter_args(
 // CHECK-SAME: %[[AT0:[^ ]*]] = %[[H0]],
 // CHECK: nvvm.mbarrier.try_wait.parity %[[FULL:.*]], %[[PARITY:.*]], %c10000000_i32
 // CHECK: setp.ne.b32 adds, 1, 0;
@@ -219,14 +219,21 @@
 // CHECK: nvvm.stmatrix %[[HALF]]
 // CHECK-NEXT: fence.proxy.async.shared::cta
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
-// The other subtile's two, and what is left is moved to the front.
-// CHECK: setp.ne.b32 adds, 1, 0;
-// CHECK-COUNT-8: wgmma.mma_async
-// CHECK-NOT: wgmma.fence
-// CHECK: fence.proxy.async.shared::cta
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// The next subtile comes from where it is held; the last of them if there is no next one.
 // CHECK-NOT: {{math.exp2|wgmma|mbarrier|fence}}
-// CHECK: scf.yield
+// CHECK: %[[NEXT:.*]] = arith.addi %[[BODY]], %c1_i32
+// CHECK: %[[INDEX:.*]] = arith.index_cast %[[NEXT]]
+// CHECK-NEXT: scf.index_switch %[[INDEX]]
+// CHECK-NEXT: case 1 {
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: case 2 {
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: default {
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: scf.yield
 // After the last one nothing of the tile before needs the buffers, and the operands of this one are asked for.
 // CHECK-NOT: {{math.exp2|wgmma|mbarrier}}
 // CHECK: %[[COUNTED:.*]] = llvm.load %[[FINISHED]] : !llvm.ptr -> i32
@@ -247,7 +254,7 @@
 // CHECK-NOT: wgmma
 // CHECK-COUNT-2: llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK-NOT: {{mbarrier|matrix|fence}}
-// CHECK: scf.for %{{.*}} = %c0_i32 to %c4_i32 step %c2_i32 iter_args(%[[AT0:[^ ]*]] = %[[HELD]]#0,
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c2_i32 step %c1_i32 iter_args(%[[AT0:[^ ]*]] = %[[HELD]]#0,
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: nvvm.ldmatrix
 // CHECK-NOT: {{mbarrier|ldmatrix}}

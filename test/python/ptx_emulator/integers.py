@@ -205,6 +205,25 @@ def branch(item: Instruction, grid):
     return run
 
 
+@instruction("brx.idx")
+def jump(item: Instruction, grid):
+    """Jump to one of several labels, all threads to the same."""
+    if item.guard is not None:
+        raise PtxError("is not supported under a predicate")
+    targets = [grid.kernel.labels[name] for name in grid.kernel.jumps[item.operands[1].name]]
+    read = get(item.operands[0], np.uint32, grid)
+
+    def run(u):
+        index = np.unique(np.broadcast_to(read(u), u.n)[slice(None) if u.mask is None else u.mask])
+        if len(index) != 1:
+            raise PtxError("threads that jump apart are not supported")
+        if index[0] >= len(targets):
+            raise PtxError(f"has {len(targets)} targets, and none of number {index[0]}")
+        return targets[index[0]]
+
+    return run
+
+
 @instruction("ret", "exit")
 def leave(item: Instruction, grid):
     if item.guard is not None:

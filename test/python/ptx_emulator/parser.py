@@ -34,6 +34,7 @@ class _Body:
         self.scopes: list[dict[str, Register]] = [{}]
         self.label_scopes: list[int] = [0]
         self.scope_count = 0
+        self.last_label = ""
 
     def parse(self) -> None:
         position, text = 0, self.text
@@ -45,7 +46,8 @@ class _Body:
                 self.change_scope(text[position])
                 position += 1
             elif label := LABEL.match(text, position):
-                self.kernel.labels[self.label_name(label[1])] = len(self.kernel.code)
+                self.last_label = self.label_name(label[1])
+                self.kernel.labels[self.last_label] = len(self.kernel.code)
                 position = label.end()
             else:
                 end = text.find(";", position)
@@ -70,7 +72,12 @@ class _Body:
 
     def resolve_labels(self) -> None:
         for instruction in self.kernel.code:
-            if instruction.parts[0] == "bra" and instruction.operands[0].name not in self.kernel.labels:
+            targets = []
+            if instruction.parts[0] == "bra":
+                targets = [instruction.operands[0].name]
+            elif instruction.parts[0] == "brx":
+                targets = self.kernel.jumps.get(instruction.operands[1].name, [""])
+            if any(target not in self.kernel.labels for target in targets):
                 raise PtxError(f"line {instruction.line}: no label for {instruction.text!r}")
 
     def parse_statement(self, text: str, position: int) -> None:
@@ -81,6 +88,10 @@ class _Body:
         if text.startswith(".reg"):
             self.declare(text)
             return
+        if text.startswith(".branchtargets"):
+            targets = split_commas(text.removeprefix(".branchtargets"))
+            self.kernel.jumps[self.last_label] = [self.label_name(target) for target in targets]
+            return
         if variable := VARIABLE.fullmatch(text + ";"):
             self.variables.append(_parse_variable(variable, self.kernel.name))
             return
@@ -89,8 +100,8 @@ class _Body:
             raise PtxError(f"line {self.line}: cannot read {text!r}")
         negate, guard, opcode, rest = match.groups()
         operands = [self.operand(part) for part in split_commas(rest)]
-        if opcode.startswith("bra"):
-            operands = [Symbol(self.label_name(operands[0].name))]
+        if opcode.startswith(("bra", "brx")):
+            operands[-1] = Symbol(self.label_name(operands[-1].name))
         guarded = (self.lookup(guard), not negate) if guard else None
         self.kernel.code.append(Instruction(opcode, operands, guarded, self.line, " ".join(text.split())))
 

@@ -74,6 +74,7 @@ class Kernel:
     registers: list[Register] = field(default_factory=list)
     code: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
+    jumps: dict[str, list[str]] = field(default_factory=dict)  # a .branchtargets' label: those in it
 
 
 @dataclass

@@ -16,6 +16,14 @@
 
 namespace mlir::tenon {
 
+/// Number `number` of the steps that finish what is held of a tile, or of those
+/// in a loop's body that begins with step number `first`, an i32 that is null
+/// where they are spelled out.
+struct DeferredStep {
+  Value first;
+  int64_t number;
+};
+
 /// What a warpgroup does for a tile beside its products, and beside those of
 /// the next tile. Its functions are in the order in which a tile meets them.
 class DeferredEpilogue {
@@ -35,25 +43,22 @@ public:
   /// Beside the next tile's products, or after the last tile: loads what the
   /// first step needs.
   virtual void prepareHeld(const WorkItem &item) = 0;
-  /// What `count` rounds from number `round` on read and had better not wait
-  /// for.
-  virtual SmallVector<Value> loadRounds(const WorkItem &, Value /*round*/,
-                                        int64_t /*count*/) {
+  /// The rest: `getNumSteps` steps, which may be a loop.
+  virtual int64_t getNumSteps() = 0;
+  virtual bool isLoop() { return false; }
+  /// How many steps the body of a loop has.
+  virtual int64_t getStepsOfBody(bool /*besideProducts*/) { return 1; }
+  /// Whether a stage without a step follows each: then steps may take longer
+  /// than a stage's products.
+  virtual bool isSpread() { return false; }
+  /// What a step of a loop reads and had better not wait for.
+  virtual SmallVector<Value> loadStep(const WorkItem &, DeferredStep) {
     return {};
   }
-  /// For how many rounds at most it is loaded at a time: 0 if rounds read
-  /// nothing of the kind.
-  virtual int64_t getMostLoaded() { return 0; }
-  /// Begins a round with what was loaded for it, and `before` rounds before it.
-  virtual void beginRound(ValueRange /*loaded*/, Value /*round*/,
-                          int64_t /*before*/) {}
-  /// A step of the rest: one of the `getNumSteps` of a round, of which there
-  /// are `getNumRounds`. `round`, i32, is null if there is one. Each round
-  /// finds what it needs of what is held at the front.
-  virtual void emitStep(const WorkItem &item, Value turn, int64_t step,
-                        Value round, ValueRange held) = 0;
-  virtual int64_t getNumSteps() = 0;
-  virtual int64_t getNumRounds() { return 1; }
+  /// Emits a step. `loaded` is what `loadStep` gave. Of what is held, a step of
+  /// a loop is given its part, as much as any other's, and else all.
+  virtual void emitStep(const WorkItem &item, Value turn, DeferredStep step,
+                        ValueRange loaded, ValueRange held) = 0;
   /// After the last.
   virtual void endHeld() = 0;
   /// Whether the last of the next tile's products hide the steps, else the

@@ -15,8 +15,6 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -26,13 +24,6 @@ DeferredTurns::DeferredTurns(TiledFrame &frame, TiledLinearOp op,
     : frame(frame), b(frame.b), op(op), partition(partition),
       epilogue(epilogue), copies(copies), turn(frame, partition) {}
 
-/// Rounds in a loop's body at most: with more of them what is held moves less
-/// from register to register, and ptxas takes longer. Where two elements share
-/// a register, and move together, half as many will do.
-int64_t DeferredTurns::getRoundsOfBody() {
-  return isa<VectorType>(epilogue.getHeldTypes().front()) ? 2 : 4;
-}
-
 /// Whether products with a step beside them are a loop of halves too. ptxas
 /// takes less time so; kernels take more, except those with results of f32
 /// whose steps are no loop.
@@ -40,19 +31,24 @@ bool DeferredTurns::halvesBesideSteps() {
   auto isF32 = [](Value output) {
     return cast<MemRefType>(output.getType()).getElementType().isF32();
   };
-  return epilogue.getNumRounds() == 1 && llvm::all_of(op.getOutputs(), isF32);
+  return !epilogue.isLoop() && llvm::all_of(op.getOutputs(), isF32);
 }
 
-/// The products of a stage, with a step beside them.
+/// The products of a stage, with a step beside them, and of the next, if steps
+/// are spread.
 SmallVector<Value> DeferredTurns::advance(Consumer &consumer, ValueRange last,
                                           llvm::function_ref<void()> emitStep) {
   auto state = Consumer::State::unpack(last);
   auto emitBeside = [&] {
-    if (epilogue.getNumRounds() != 1)
+    if (epilogue.isLoop())
       consumer.waitForNext(state);
     emitStep();
   };
-  return consumer.advance(state, halvesBesideSteps(), emitBeside).pack();
+  Consumer::State next =
+      consumer.advance(state, halvesBesideSteps(), emitBeside);
+  if (epilogue.isSpread())
+    next = consumer.advance(next, /*inHalves=*/true);
+  return next.pack();
 }
 
 /// The products of the turn at hand, beside which the tile before is finished,
@@ -72,27 +68,26 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
     return consumer.advanceAll(state, b.i32(1), item.kCount, /*inHalves=*/true)
         .pack();
   }
-  int64_t stages = 1 + epilogue.getNumRounds() * epilogue.getNumSteps();
+  int64_t stages = 1 + epilogue.getNumSteps() * (epilogue.isSpread() ? 2 : 1);
   if (epilogue.isLate())
     state = consumer.advanceAll(state, b.i32(1), b.sub(item.kCount, stages),
                                 /*inHalves=*/true);
   state = consumer.advance(state, /*inHalves=*/true, [&] { prepareHeld(); });
-  // Where M is found out at run time, there are no registers for more, nor for
-  // the few last stages if LLVM knows how many they are, and unrolls them.
-  bool isDynamic = ShapedType::isDynamic(frame.geometry.m);
-  int64_t most = isDynamic ? 1 : getRoundsOfBody();
   state = Consumer::State::unpack(
-      emitRounds(held, state.pack(), most, [&](ValueRange last, auto emitStep) {
+      emitSteps(held, state.pack(), [&](ValueRange last, auto emitStep) {
         return advance(consumer, last, emitStep);
       }));
   frame.computePlace();
   epilogue.endHeld();
   copies.askForOperands(turn.getItem());
-  if (!epilogue.isLate())
-    state = consumer.advanceAll(
-        state, b.i32(1 + stages),
-        isDynamic ? b.readAnew(item.kCount) : item.kCount, /*inHalves=*/true);
-  return state.pack();
+  if (epilogue.isLate())
+    return state.pack();
+  // Where M is found out at run time there are no registers for the few last
+  // stages if LLVM knows how many they are, and unrolls them.
+  bool isDynamic = ShapedType::isDynamic(frame.geometry.m);
+  Value count = isDynamic ? b.readAnew(item.kCount) : item.kCount;
+  return consumer.advanceAll(state, b.i32(1 + stages), count, /*inHalves=*/true)
+      .pack();
 }
 
 /// Ends the turn at hand but for what it gives, which is held, and goes to the
@@ -116,95 +111,114 @@ void DeferredTurns::prepareHeld() {
   epilogue.prepareHeld(partition.getItem(b.sub(turn.getNumber(), 1)));
 }
 
-/// What rounds of the tile before the turn at hand read.
-SmallVector<Value> DeferredTurns::loadRounds(Value round, int64_t count) {
-  if (epilogue.getMostLoaded() == 0)
-    return {};
+/// A step of the tile before the turn at hand.
+void DeferredTurns::emitStep(DeferredStep step, ValueRange loaded,
+                             ValueRange held) {
   frame.computePlace();
   Value number = b.sub(turn.getNumber(), 1);
-  return epilogue.loadRounds(partition.getItem(number), round, count);
+  epilogue.emitStep(partition.getItem(number), number, step, loaded, held);
 }
 
-/// A round of steps of the tile before the turn at hand.
-SmallVector<Value> DeferredTurns::emitRound(Value round, ValueRange held,
-                                            ValueRange initial,
-                                            EmitWith emitWith) {
+/// What the steps of the loop's body read that begins with step `first`.
+SmallVector<Value> DeferredTurns::loadBody(const WorkItem &item, Value first,
+                                           int64_t steps) {
+  frame.computePlace();
+  SmallVector<Value> loaded;
+  for (int64_t i = 0; i != steps; ++i)
+    llvm::append_range(loaded, epilogue.loadStep(item, {first, i}));
+  return loaded;
+}
+
+/// Part `number` of what is held, `count` values, by a jump to where they are
+/// copied; the last part if there is none such. It is not the first. To move
+/// all that is left to the front would take as long as a step does, and a body
+/// of several parts that makes up for it is long to compile.
+SmallVector<Value> DeferredTurns::takePart(ValueRange held, Value number,
+                                           size_t count) {
+  size_t last = held.size() / count - 1;
+  SmallVector<int64_t> cases;
+  for (size_t i = 1; i < last; ++i)
+    cases.push_back(i);
+  Value index = arith::IndexCastOp::create(b, b.getIndexType(), number);
+  auto jump = scf::IndexSwitchOp::create(b, held.take_front(count).getTypes(),
+                                         index, cases, cases.size());
+  OpBuilder::InsertionGuard guard(b);
+  auto yield = [&](Region &region, size_t part) {
+    b.createBlock(&region);
+    scf::YieldOp::create(b, held.slice(part * count, count));
+  };
+  yield(jump.getDefaultRegion(), last);
+  for (auto [part, region] : llvm::zip(cases, jump.getCaseRegions()))
+    yield(region, part);
+  return jump.getResults();
+}
+
+/// The steps of a loop's body, with their part of what is held, and what they
+/// read.
+SmallVector<Value> DeferredTurns::emitBody(Value first, int64_t steps,
+                                           ValueRange initial,
+                                           ValueRange loaded, ValueRange part,
+                                           EmitWith emitWith) {
+  size_t loadedOfStep = loaded.size() / steps, heldOfStep = part.size() / steps;
   SmallVector<Value> last(initial);
-  for (int64_t step = 0; step != epilogue.getNumSteps(); ++step)
+  for (int64_t i = 0; i != steps; ++i)
     last = emitWith(last, [&] {
-      frame.computePlace();
-      Value number = b.sub(turn.getNumber(), 1);
-      epilogue.emitStep(partition.getItem(number), number, step, round, held);
+      emitStep({first, i}, loaded.slice(i * loadedOfStep, loadedOfStep),
+               part.slice(i * heldOfStep, heldOfStep));
     });
   return last;
 }
 
-/// Number `number` of the rounds in a loop's body, with what is left of what is
-/// held. Beside products the next rounds' operands are loaded after the last of
-/// these, when registers are free again; after the last turn, where a round is
-/// shorter, before the first.
-SmallVector<Value> DeferredTurns::emitRoundOfBody(Value round, int64_t number,
-                                                  Loaded &loaded,
-                                                  ValueRange left,
-                                                  ValueRange initial,
-                                                  EmitWith emitWith) {
-  bool isBesideProducts = !initial.empty();
-  int64_t before = number % loaded.rounds;
-  auto loadNext = [&] {
-    Value next = b.add(round, loaded.rounds - before);
-    Value last = b.i32(epilogue.getNumRounds() - loaded.rounds);
-    loaded.next = loadRounds(b.min(next, last), loaded.rounds);
-  };
-  if (before == 0) {
-    loaded.current = loaded.next;
-    if (!isBesideProducts)
-      loadNext();
-  }
-  epilogue.beginRound(loaded.current, round, before);
-  SmallVector<Value> next = emitRound(round, left, initial, emitWith);
-  if (isBesideProducts && before == loaded.rounds - 1)
-    loadNext();
-  return next;
-}
-
-/// All rounds, `most` of them at most in the body of a loop, which moves what
-/// is held to the front of its registers.
-SmallVector<Value> DeferredTurns::emitRounds(ValueRange held,
-                                             ValueRange initial, int64_t most,
-                                             EmitWith emitWith) {
-  int64_t rounds = epilogue.getNumRounds();
-  if (rounds == 1)
-    return emitRound(/*round=*/Value(), held, initial, emitWith);
-  int64_t ofBody = std::min(most, rounds / 2); // or it were no loop
-  while (rounds % ofBody != 0)
-    --ofBody;
-  Loaded loaded{std::gcd(ofBody, epilogue.getMostLoaded()), {}, {}};
-  loaded.next = loadRounds(b.i32(0), loaded.rounds);
+/// All steps as a loop. What a body needs is loaded, and taken of what is held,
+/// when the one before is done with its registers. After the last turn all that
+/// is left moves to the front: there are registers for it, and a jump to code
+/// that runs once would wait for it.
+SmallVector<Value> DeferredTurns::emitLoop(ValueRange held, ValueRange initial,
+                                           EmitWith emitWith) {
+  bool besideProducts = !initial.empty();
+  int64_t steps = epilogue.getStepsOfBody(besideProducts);
+  int64_t bodies = epilogue.getNumSteps() / steps;
+  size_t count = held.size() / bodies;
+  ValueRange carried = besideProducts ? held.take_front(count) : held;
+  frame.computePlace();
+  WorkItem item = partition.getItem(b.sub(turn.getNumber(), 1));
+  SmallVector<Value> loaded = loadBody(item, b.i32(0), steps);
   SmallVector<Value> first(initial);
-  llvm::append_range(first, loaded.next);
-  llvm::append_range(first, held);
-  auto loop =
-      scf::ForOp::create(b, b.i32(0), b.i32(rounds), b.i32(ofBody), first);
+  llvm::append_range(first, loaded);
+  llvm::append_range(first, carried);
+  auto loop = scf::ForOp::create(b, b.i32(0), b.i32(bodies), b.i32(1), first);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   ValueRange values = loop.getRegionIterArgs();
-  SmallVector<Value> next(values.take_front(initial.size()));
-  ValueRange left = values.take_back(held.size());
-  loaded.next =
-      llvm::to_vector(values.drop_front(initial.size()).drop_back(held.size()));
-  for (int64_t number = 0; number != ofBody; ++number) {
-    Value round = b.add(loop.getInductionVar(), number);
-    next = emitRoundOfBody(round, number, loaded, left, next, emitWith);
-    left = left.drop_front(held.size() / rounds);
+  ValueRange left = values.take_back(carried.size());
+  SmallVector<Value> next =
+      emitBody(b.mul(loop.getInductionVar(), steps), steps,
+               values.take_front(initial.size()),
+               values.slice(initial.size(), loaded.size()),
+               left.take_front(count), emitWith);
+  Value behind = b.add(loop.getInductionVar(), 1);
+  Value firstBehind = b.mul(b.min(behind, b.i32(bodies - 1)), steps);
+  llvm::append_range(next, loadBody(item, firstBehind, steps));
+  if (besideProducts) {
+    llvm::append_range(next, takePart(held, behind, count));
+  } else {
+    llvm::append_range(next, left.drop_front(count));
+    next.append(count, LLVM::UndefOp::create(b, held.front().getType()));
   }
-  llvm::append_range(next, loaded.next);
-  llvm::append_range(next, left);
-  while (next.size() != first.size())
-    next.push_back(LLVM::UndefOp::create(b, held.front().getType()));
   scf::YieldOp::create(b, next);
   return SmallVector<Value>(loop.getResults().take_front(initial.size()));
 }
 
+/// All steps of the tile before the turn at hand.
+SmallVector<Value> DeferredTurns::emitSteps(ValueRange held, ValueRange initial,
+                                            EmitWith emitWith) {
+  if (epilogue.isLoop())
+    return emitLoop(held, initial, emitWith);
+  SmallVector<Value> last(initial);
+  for (int64_t step = 0; step != epilogue.getNumSteps(); ++step)
+    last = emitWith(last, [&] { emitStep({Value(), step}, {}, held); });
+  return last;
+}
 void DeferredTurns::emitTurns() {
   SmallVector<Value> first = start({});
   SmallVector<Type> types = epilogue.getHeldTypes();
@@ -221,11 +235,10 @@ void DeferredTurns::emitTurns() {
     scf::YieldOp::create(b, start(begins->getArguments()));
   }
   prepareHeld();
-  emitRounds(loop.getResults(), {}, getRoundsOfBody(),
-             [](ValueRange, auto emitStep) {
-               emitStep();
-               return SmallVector<Value>();
-             });
+  emitSteps(loop.getResults(), {}, [](ValueRange, auto emitStep) {
+    emitStep();
+    return SmallVector<Value>();
+  });
   frame.computePlace();
   epilogue.endHeld();
 }

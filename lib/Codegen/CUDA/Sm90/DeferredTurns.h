@@ -30,7 +30,6 @@ public:
   void emit();
 
 private:
-  int64_t getRoundsOfBody();
   bool halvesBesideSteps();
   void emitTurns();
   SmallVector<Value> advance(Consumer &consumer, ValueRange last,
@@ -38,23 +37,20 @@ private:
   SmallVector<Value> start(ValueRange held);
   SmallVector<Value> hold(ValueRange started);
   void prepareHeld();
-  SmallVector<Value> loadRounds(Value round, int64_t count);
+  void emitStep(DeferredStep step, ValueRange loaded, ValueRange held);
   /// Emits a step and what goes with it, of which it takes and gives values
   /// from step to step.
   using EmitWith = llvm::function_ref<SmallVector<Value>(
       ValueRange, llvm::function_ref<void()> emitStep)>;
-  SmallVector<Value> emitRound(Value round, ValueRange held, ValueRange initial,
+  SmallVector<Value> loadBody(const WorkItem &item, Value first, int64_t steps);
+  SmallVector<Value> takePart(ValueRange held, Value number, size_t count);
+  SmallVector<Value> emitBody(Value first, int64_t steps, ValueRange initial,
+                              ValueRange loaded, ValueRange part,
+                              EmitWith emitWith);
+  SmallVector<Value> emitLoop(ValueRange held, ValueRange initial,
+                              EmitWith emitWith);
+  SmallVector<Value> emitSteps(ValueRange held, ValueRange initial,
                                EmitWith emitWith);
-  /// What rounds read, `rounds` of them at a time: those at hand, and the next.
-  struct Loaded {
-    int64_t rounds;
-    SmallVector<Value> current, next;
-  };
-  SmallVector<Value> emitRoundOfBody(Value round, int64_t number,
-                                     Loaded &loaded, ValueRange left,
-                                     ValueRange initial, EmitWith emitWith);
-  SmallVector<Value> emitRounds(ValueRange held, ValueRange initial,
-                                int64_t most, EmitWith emitWith);
 
   TiledFrame &frame;
   KernelBuilder &b;

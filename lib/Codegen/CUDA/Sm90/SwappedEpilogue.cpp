@@ -42,7 +42,7 @@ SwappedEpilogue::SwappedEpilogue(TiledFrame &frame, TiledLinearOp op,
           SwappedMoments(frame, getElementTypeOrSelf(ofResult.getInput()),
                          index));
   heldType = findHeldType();
-  if (hasRounds())
+  if (isLoop())
     copies->pauseNanoseconds = getPause();
 }
 
@@ -128,7 +128,7 @@ void SwappedEpilogue::prepareAll(const WorkItem &item) {
 }
 
 void SwappedEpilogue::prepareHeld(const WorkItem &item) {
-  if (getNumRounds() == 1)
+  if (!isLoop())
     return prepareOperands(item, getFirstHeld(), copies->subtiles.getCount());
   prepareColumns(item);
 }

@@ -74,14 +74,13 @@ public:
                           ValueRange accumulators) override;
   SmallVector<Type> getHeldTypes() override;
   void prepareHeld(const WorkItem &item) override;
-  SmallVector<Value> loadRounds(const WorkItem &item, Value round,
-                                int64_t count) override;
-  int64_t getMostLoaded() override;
-  void beginRound(ValueRange loaded, Value round, int64_t before) override;
-  void emitStep(const WorkItem &item, Value turn, int64_t step, Value round,
-                ValueRange held) override;
   int64_t getNumSteps() override;
-  int64_t getNumRounds() override;
+  bool isLoop() override;
+  int64_t getStepsOfBody(bool besideProducts) override;
+  bool isSpread() override;
+  SmallVector<Value> loadStep(const WorkItem &item, DeferredStep step) override;
+  void emitStep(const WorkItem &item, Value turn, DeferredStep step,
+                ValueRange loaded, ValueRange held) override;
   void endHeld() override { endTile(); }
   bool isLate() override { return false; }
 
@@ -92,17 +91,20 @@ private:
   void emitSubtiles(const WorkItem &item, int64_t count, int64_t together,
                     ValueRange accumulators);
   unsigned getStepBlocks();
+  Value getSubtile(DeferredStep step);
   void prepareOperands(const WorkItem &item, int64_t first, int64_t end);
   bool loadsRowsAhead();
   /// What the lane has of `operand` for `count` rows from the tile's
   /// `first`-th.
   SmallVector<Value> loadRows(const WorkItem &item, BlockArgument operand,
-                              Value first, int64_t count);
+                              int64_t first, int64_t count);
+  /// What `operand` has for an even row and the next, in its compute type.
+  SmallVector<Value> loadRowPair(BlockArgument operand, Value row);
   /// Loads the rows' operands that subtiles `first` to `end` need.
   void prepareRows(const WorkItem &item, int64_t first, int64_t end);
-  /// What number `operand` of `perRow` has for a row: number `inBlock` of the
-  /// block of 8 that begins with the tile's `row`.
-  Value getOfRow(unsigned operand, Value row, Value inBlock);
+  /// What number `operand` of `perRow` has for row `row` of the thread's two of
+  /// a block, which begins with the tile's row `first`.
+  Value getOfRow(unsigned operand, unsigned block, Value first, unsigned row);
   void prepareColumns(const WorkItem &item);
   void prepareColumns(const WorkItem &item, int64_t block);
   void addMoments(Value value, ValueRange elements);
@@ -110,8 +112,7 @@ private:
   Value getComputed();
   bool isLong() const;
   int64_t getStepsOfSubtile();
-  bool mayHaveRounds();
-  bool hasRounds();
+  bool mayBeLoop();
   int64_t getNumThreadOperands();
   bool isRoomy();
   int64_t getNumHidden();
@@ -134,7 +135,10 @@ private:
   /// Of each of these, if it is loaded ahead, what the lane has of each 32 rows
   /// from the tile's `firstOfRows`-th on, an i32.
   SmallVector<SmallVector<Value>> ofRows;
-  Value firstOfRows;
+  int64_t firstOfRows;
+  /// In a loop: what was loaded for a step, of each of these what the thread
+  /// has of the step's rows.
+  SmallVector<Value> ofStep;
   /// Of what is stored, by the region's value.
   SmallVector<std::pair<Value, SwappedMoments>> moments;
   /// Of the tile's columns that the thread has, two for every 64.

@@ -16,6 +16,8 @@
 
 #include "mlir/IR/TypeUtilities.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -26,7 +28,7 @@ bool SwappedEpilogue::isLong() const {
 
 /// Whether what is held of a long epilogue may be finished in a loop. Not if
 /// its subtiles are not alike: with moments.
-bool SwappedEpilogue::mayHaveRounds() {
+bool SwappedEpilogue::mayBeLoop() {
   const TileGeometry &geometry = frame.geometry;
   if (!geometry.schedule.getDefer() || geometry.isResident() || !copies ||
       !moments.empty() || geometry.m == 1 || !isLong())
@@ -34,13 +36,13 @@ bool SwappedEpilogue::mayHaveRounds() {
   return copies->subtiles.getCount() % copies->subtiles.numBuffers == 0;
 }
 
-/// Nor if they are of other columns.
-bool SwappedEpilogue::hasRounds() {
-  if (!mayHaveRounds())
+/// Nor if they are of other columns, or there is only one.
+bool SwappedEpilogue::isLoop() {
+  if (!mayBeLoop())
     return false;
-  int64_t last = copies->subtiles.getCount() - 1;
-  return getFirstHeld() / getSubtilesOfColumns() ==
-         last / getSubtilesOfColumns();
+  int64_t first = getFirstHeld(), last = copies->subtiles.getCount() - 1;
+  return first < last &&
+         first / getSubtilesOfColumns() == last / getSubtilesOfColumns();
 }
 
 /// The type of 16 bits to which the product may be rounded, so that all of a
@@ -48,7 +50,7 @@ bool SwappedEpilogue::hasRounds() {
 /// without so many products, or without the loop: spelled out, so many subtiles
 /// would take twice as long to compile.
 Type SwappedEpilogue::findHeldType() {
-  if (!hasRounds() || frame.geometry.wgmmaBlocks() != 1 ||
+  if (!isLoop() || frame.geometry.wgmmaBlocks() != 1 ||
       frame.geometry.kTiles() <=
           2 + copies->subtiles.getCount() * getStepsOfSubtile())
     return Type();
@@ -62,7 +64,7 @@ Type SwappedEpilogue::findHeldType() {
 int64_t SwappedEpilogue::getPause() {
   constexpr int64_t most = 1000, productsPerNanosecond = 2048 * 7 / 4;
   const TileGeometry &geometry = frame.geometry;
-  int64_t stages = geometry.kTiles() - 2 - getNumRounds() * getNumSteps();
+  int64_t stages = geometry.kTiles() - 2 - getNumSteps() * (isSpread() ? 2 : 1);
   int64_t products = geometry.tileM * geometry.tileN * geometry.tileK * stages;
   return std::clamp<int64_t>(products / productsPerNanosecond / 2 /
                                  copies->subtiles.numBuffers,
@@ -96,7 +98,7 @@ int64_t SwappedEpilogue::getNumHidden() {
 /// Whether a loop leaves registers for more than spelled-out steps do: beside
 /// no division, nor more operands than the factors of method fp16 and a bias.
 bool SwappedEpilogue::isRoomy() {
-  return mayHaveRounds() && frame.geometry.wgmmaBlocks() == 1 &&
+  return mayBeLoop() && frame.geometry.wgmmaBlocks() == 1 &&
          perRow.size() <= 1 && getNumThreadOperands() <= 3 &&
          !divides(plan.getPhases().back());
 }
@@ -108,12 +110,12 @@ int64_t SwappedEpilogue::getMostHeld() {
   int64_t inRounds = ShapedType::isDynamic(frame.geometry.m) ? 80 : 96;
   int64_t ofSubtile = getSubtileBlocks() * Subtile::kElements;
   int64_t most = usual / ofSubtile;
-  if (mayHaveRounds() &&
+  if (mayBeLoop() &&
       (divides(plan.getPhases().back()) || getNumThreadOperands() > 4))
     return crowded / ofSubtile;
   if (!isRoomy() || copies->subtiles.areNarrow() || getSubtileBlocks() > 2)
     return most;
-  // Two or four rounds are a loop's body.
+  // After the last turn a loop's body has two subtiles at least.
   int64_t hidden = llvm::alignDown(getNumHidden(), 2);
   return std::max(most, std::min(inRounds / ofSubtile, hidden));
 }
@@ -151,13 +153,25 @@ int64_t SwappedEpilogue::getStepsOfSubtile() {
   return getSubtileBlocks() / getStepBlocks();
 }
 
-int64_t SwappedEpilogue::getNumRounds() {
-  return hasRounds() ? copies->subtiles.getCount() - getFirstHeld() : 1;
-}
-
 int64_t SwappedEpilogue::getNumSteps() {
   int64_t held = copies->subtiles.getCount() - getFirstHeld();
-  return held / getNumRounds() * getStepsOfSubtile();
+  return held * getStepsOfSubtile();
+}
+
+/// Those of a subtile. Where no products hide them those of 64 rows, if so many
+/// divide what is held: they wait for each other less.
+int64_t SwappedEpilogue::getStepsOfBody(bool besideProducts) {
+  if (besideProducts)
+    return getStepsOfSubtile();
+  int64_t held = copies->subtiles.getCount() - getFirstHeld();
+  int64_t most = llvm::divideCeil(EpilogueSubtiles::kRows, rows);
+  return std::gcd(held, most) * getStepsOfSubtile();
+}
+
+/// The steps of a loop, if K leaves time for the next tile's operands too.
+bool SwappedEpilogue::isSpread() {
+  constexpr int64_t toLoad = 8; // stages
+  return isLoop() && frame.geometry.kTiles() >= 2 + 2 * getNumSteps() + toLoad;
 }
 
 SmallVector<Type> SwappedEpilogue::getHeldTypes() {
@@ -219,18 +233,28 @@ SmallVector<Value> SwappedEpilogue::getHeldBlock(ValueRange held,
   return elements;
 }
 
+/// The subtile of a step. Those of a loop's body are whole ones.
+Value SwappedEpilogue::getSubtile(DeferredStep step) {
+  int64_t steps = getStepsOfSubtile();
+  int64_t known = getFirstHeld() + step.number / steps;
+  return step.first ? b.add(b.div(step.first, steps), known) : b.i32(known);
+}
+
 void SwappedEpilogue::emitStep(const WorkItem &item, Value /*turn*/,
-                               int64_t step, Value round, ValueRange held) {
-  unsigned first = step * getStepBlocks(), ofSubtile = getSubtileBlocks();
-  unsigned begin = first % ofSubtile, end = begin + getStepBlocks();
-  int64_t known = getFirstHeld() + first / ofSubtile;
-  Value number = round ? b.add(round, getFirstHeld()) : b.i32(known);
-  emitBlocks(item, number, begin, end, [&](unsigned block) {
-    return getHeldBlock(held, first - begin + block);
+                               DeferredStep step, ValueRange loaded,
+                               ValueRange held) {
+  unsigned blocks = getStepBlocks();
+  unsigned begin = step.number % getStepsOfSubtile() * blocks;
+  unsigned firstHeld = step.first ? 0 : step.number * blocks;
+  Value number = getSubtile(step);
+  ofStep = llvm::to_vector(loaded);
+  emitBlocks(item, number, begin, begin + blocks, [&](unsigned block) {
+    return getHeldBlock(held, firstHeld + block - begin);
   });
-  if (end != ofSubtile)
+  ofStep.clear();
+  if (begin + blocks != getSubtileBlocks())
     return;
   copies->release(number);
-  if (!round)
-    storeMoments(item, known);
+  if (!step.first)
+    storeMoments(item, *getConstantIntValue(number));
 }

@@ -256,8 +256,10 @@ SmallVector<Value> SwappedResident::getHeldBlock(ValueRange held,
   return elements;
 }
 
-void SwappedResident::emitStep(const WorkItem &item, Value turn, int64_t number,
-                               Value /*round*/, ValueRange held) {
+void SwappedResident::emitStep(const WorkItem &item, Value turn,
+                               DeferredStep step, ValueRange /*loaded*/,
+                               ValueRange held) {
+  int64_t number = step.number;
   if (number == 0)
     emitBarrierWait(b, getFinishedBarrier(), b.bitAnd(turn, 1));
   int64_t first = number * swapped.getSubtileBlocks();

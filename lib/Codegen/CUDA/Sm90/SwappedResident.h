@@ -52,8 +52,8 @@ public:
                           ValueRange accumulators) override;
   SmallVector<Type> getHeldTypes() override;
   void prepareHeld(const WorkItem &item) override { swapped.prepareAll(item); }
-  void emitStep(const WorkItem &item, Value turn, int64_t step, Value round,
-                ValueRange held) override;
+  void emitStep(const WorkItem &item, Value turn, DeferredStep step,
+                ValueRange loaded, ValueRange held) override;
   int64_t getNumSteps() override;
   void endHeld() override { swapped.endTile(); }
   bool isLate() override { return true; }

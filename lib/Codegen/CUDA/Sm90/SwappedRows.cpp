@@ -20,8 +20,9 @@ using namespace mlir::tenon;
 static constexpr int64_t kWarpRows = 32;
 
 /// A thread needs two rows of each 8, each subtile others. Loaded when it is
-/// computed they would be waited for each time: a lane loads one of each 32
-/// ahead, and has the others from where they are.
+/// computed they would be waited for each time. A lane loads one of each 32
+/// ahead, and has the others from where they are; in a loop a thread loads its
+/// own of a step, when it is done with the step before.
 bool SwappedEpilogue::loadsRowsAhead() {
   auto isOfF32 = [](BlockArgument operand) {
     return getComputeType(getElementTypeOrSelf(operand.getType())).isF32();
@@ -31,11 +32,11 @@ bool SwappedEpilogue::loadsRowsAhead() {
 
 /// Loads `operand` for `count` rows from the tile's `first`-th on.
 SmallVector<Value> SwappedEpilogue::loadRows(const WorkItem &item,
-                                             BlockArgument operand, Value first,
-                                             int64_t count) {
+                                             BlockArgument operand,
+                                             int64_t first, int64_t count) {
   SmallVector<Value> loaded;
   for (int64_t row = 0; row < count; row += kWarpRows) {
-    Value mine = b.add(b.add(b.add(item.row, first), row), frame.lane);
+    Value mine = b.add(b.add(item.row, first + row), frame.lane);
     if (frame.geometry.hasRaggedRows() || count % kWarpRows != 0)
       mine = b.min(mine, b.sub(frame.m, 1));
     Value offset =
@@ -61,45 +62,57 @@ void SwappedEpilogue::prepareRows(const WorkItem &item, int64_t first,
     firstRow = 0;
     endOfRows = tileM;
   }
-  firstOfRows = b.i32(firstRow);
+  firstOfRows = firstRow;
   for (BlockArgument operand : perRow)
-    ofRows.push_back(
-        loadRows(item, operand, firstOfRows, endOfRows - firstRow));
+    ofRows.push_back(loadRows(item, operand, firstRow, endOfRows - firstRow));
 }
 
-/// As many subtiles as make 32 rows, of which a lane has one, if any do.
-int64_t SwappedEpilogue::getMostLoaded() {
-  if (perRow.empty() || !loadsRowsAhead())
-    return 0;
-  return kWarpRows % rows == 0 ? kWarpRows / rows : 1;
+/// At once where both rows are there, or none. Pointers are aligned, and so is
+/// an even row.
+SmallVector<Value> SwappedEpilogue::loadRowPair(BlockArgument operand,
+                                                Value row) {
+  auto load = [&](Value row, unsigned lanes) {
+    if (frame.geometry.hasRaggedRows())
+      row = b.min(row, b.sub(frame.m, lanes));
+    Value offset =
+        getOffset(b, operand.getType(), b.toI64(row), /*column=*/Value());
+    return loadLanes(b, frame.operands.at(operand), offset,
+                     getElementTypeOrSelf(operand.getType()), lanes);
+  };
+  int64_t m = frame.geometry.m;
+  if (!ShapedType::isDynamic(m) && m % 2 == 0)
+    return load(row, 2);
+  SmallVector<Value> pair = load(row, 1);
+  llvm::append_range(pair, load(b.add(row, 1), 1));
+  return pair;
 }
 
-SmallVector<Value> SwappedEpilogue::loadRounds(const WorkItem &item,
-                                               Value round, int64_t count) {
+SmallVector<Value> SwappedEpilogue::loadStep(const WorkItem &item,
+                                             DeferredStep step) {
   SmallVector<Value> loaded;
-  Value first = getFirstRow(b.add(round, getFirstHeld()));
+  if (!loadsRowsAhead())
+    return loaded;
+  int64_t begin = step.number % getStepsOfSubtile() * getStepBlocks();
+  Value first = b.add(b.add(item.row, getFirstRow(getSubtile(step))),
+                      frame.getLanePair());
   for (BlockArgument operand : perRow)
-    llvm::append_range(loaded, loadRows(item, operand, first, rows * count));
+    for (int64_t block = begin; block != begin + getStepBlocks(); ++block)
+      llvm::append_range(
+          loaded,
+          loadRowPair(operand, b.add(first, block * Subtile::kBlockRows)));
   return loaded;
 }
 
-void SwappedEpilogue::beginRound(ValueRange loaded, Value round,
-                                 int64_t before) {
-  if (loaded.empty())
-    return;
-  ofRows.clear();
-  firstOfRows = b.sub(getFirstRow(b.add(round, getFirstHeld())), before * rows);
-  size_t ofOperand = loaded.size() / perRow.size();
-  for (; !loaded.empty(); loaded = loaded.drop_front(ofOperand))
-    ofRows.emplace_back(loaded.take_front(ofOperand));
-}
-
-Value SwappedEpilogue::getOfRow(unsigned operand, Value row, Value inBlock) {
-  Value ahead = b.sub(row, firstOfRows);
+Value SwappedEpilogue::getOfRow(unsigned operand, unsigned block, Value first,
+                                unsigned row) {
+  if (!ofStep.empty())
+    return ofStep[(operand * getStepBlocks() + block) * Subtile::kRows + row];
+  Value ahead = b.sub(first, firstOfRows);
   Value group = b.div(ahead, kWarpRows);
   ArrayRef<Value> groups = ofRows[operand];
   Value value = groups.front();
   for (auto [i, other] : llvm::enumerate(groups.drop_front()))
     value = b.select(b.equal(group, i + 1), other, value);
+  Value inBlock = b.add(frame.getLanePair(), row);
   return b.shuffleFrom(value, b.add(b.rem(ahead, kWarpRows), inBlock));
 }

@@ -50,7 +50,7 @@ void SwappedEpilogue::Subtile::loadOperands(unsigned begin, unsigned end) {
       row = b.min(row, b.sub(frame.m, 1));
     clamped.push_back(b.toI64(row));
   }
-  bool areLoaded = !epilogue.ofRows.empty();
+  bool areLoaded = !epilogue.ofRows.empty() || !epilogue.ofStep.empty();
   for (unsigned i = 0; i != kColumns; ++i)
     epilogue.emitters[firstColumn + i]->beginRows(
         clamped, areLoaded ? ArrayRef<BlockArgument>() : epilogue.perRow);
@@ -69,8 +69,7 @@ void SwappedEpilogue::Subtile::setOfRows(unsigned block) {
   Value first = b.add(inTile, block * kBlockRows);
   for (auto [index, operand] : llvm::enumerate(epilogue.perRow))
     for (unsigned row = 0; row != kRows; ++row) {
-      Value value = epilogue.getOfRow(index, first,
-                                      b.add(epilogue.frame.getLanePair(), row));
+      Value value = epilogue.getOfRow(index, block - firstLoaded, first, row);
       for (unsigned column = 0; column != kColumns; ++column)
         epilogue.emitters[firstColumn + column]->set(
             operand, block * kRows + row, /*lane=*/0, value);

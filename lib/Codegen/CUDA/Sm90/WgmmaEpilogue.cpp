@@ -93,6 +93,6 @@ DeferredEpilogue *WgmmaEpilogue::getDeferred() {
   if (swappedResident)
     return swappedResident->defers() ? &*swappedResident : nullptr;
   // A stage for each step, one to load what they need, and one before.
-  int64_t steps = swapped->getNumRounds() * swapped->getNumSteps();
+  int64_t steps = swapped->getNumSteps();
   return steps != 0 && geometry.kTiles() > 2 + steps ? &*swapped : nullptr;
 }
