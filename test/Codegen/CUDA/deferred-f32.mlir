@@ -68,7 +68,7 @@ func.func @layer(%x: memref<4096x1216xf16>, %w: memref<1024x1216xf16>, %fx: memr
 
 // Beside the next turn's products is a loop over subtiles, in steps of half of one: K has nineteen stages, the fewest that
 // are enough. A thread has the factors of its two rows of each step; when a subtile is done those of the next are loaded.
-// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}GROUP:{{.*}}wgmma.mma_async{{[^;]*}};\0Asetp.ne.b32 adds, 1, 0;\0Awgmma.commit_group.sync.aligned;{{.*}}
 // CHECK: llvm.getelementptr %[[FX]]
 // CHECK-NEXT: %[[PAIR:.*]] = llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<1> -> vector<2xf32>
 // CHECK-NEXT: %[[F:.*]] = vector.extract %[[PAIR]][0]
@@ -145,7 +145,7 @@ func.func @columns(%x: memref<4096x1152xf16>, %w: memref<1024x1152xf16>, %r: mem
 // CHECK-COUNT-96: arith.mulf %{{.*}}, %{{.*}} : f32
 // CHECK: scf.condition(
 // CHECK: scf.for %{{.*}} = %c0_i32 to %c12_i32 step %c1_i32 iter_args(
-// CHECK-NOT: HALF
+// CHECK-NOT: GROUP
 // CHECK: scf.index_switch
 // CHECK: llvm.func @most_tiled_unaligned(
 func.func @most(%x: memref<4096x1728xf16>, %w: memref<1024x1728xf16>, %r: memref<4096x1024xf32>,
@@ -168,18 +168,18 @@ func.func @most(%x: memref<4096x1728xf16>, %w: memref<1024x1728xf16>, %r: memref
 // CHECK: :64 = scf.while (
 // CHECK: scf.condition(
 // CHECK: setp.ne.b32 adds, 0, 0;
-// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}GROUP:{{.*}}wgmma.wait_group.sync.aligned 2;"
 // CHECK-NOT: {{wgmma.mma|st[.]shared|stmatrix}}
-// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}GROUP:{{.*}}wgmma.wait_group.sync.aligned 2;"
 // CHECK-NOT: wgmma.mma
 // CHECK: fence.proxy.async.shared::cta
-// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}GROUP:{{.*}}wgmma.wait_group.sync.aligned 2;"
 // CHECK-NOT: wgmma.mma
 // CHECK: fence.proxy.async.shared::cta
-// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}GROUP:{{.*}}wgmma.wait_group.sync.aligned 2;"
 // CHECK-NOT: wgmma.mma
 // CHECK: fence.proxy.async.shared::cta
-// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}GROUP:{{.*}}wgmma.wait_group.sync.aligned 2;"
 // CHECK-NOT: wgmma.mma
 // CHECK: fence.proxy.async.shared::cta
 // CHECK: llvm.func @short_tiled_unaligned(
@@ -210,14 +210,14 @@ func.func @short(%x: memref<4096x1152xf16>, %w: memref<1024x1152xf16>, %b: memre
 // CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
 // CHECK: scf.for %{{.*}} = %c0_i32 to %c12_i32 step %c1_i32 iter_args(
 // CHECK: setp.ne.b32 adds, 1, 0;
-// CHECK-NOT: HALF
+// CHECK-NOT: GROUP
 // CHECK-SAME: wgmma.wait_group.sync.aligned 1;"
 // CHECK-COUNT-4: math.exp2
-// CHECK: HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK: GROUP:{{.*}}wgmma.wait_group.sync.aligned 4;"
 // CHECK: wgmma.wait_group.sync.aligned 1;"
 // CHECK-COUNT-4: math.exp2
 // CHECK: fence.proxy.async.shared::cta
-// CHECK: HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK: GROUP:{{.*}}wgmma.wait_group.sync.aligned 4;"
 // CHECK-NOT: {{math.exp2|wgmma}}
 // CHECK: scf.index_switch
 // CHECK: scf.for %{{.*}} = %c50_i32 to %c58_i32

@@ -21,3 +21,14 @@ func.func @long(%x: memref<512x4096xbf16>, %w: memref<256x4096xbf16>, %y: memref
   }
   return
 }
+
+// CHECK: deferred-remarks.mlir:[[# @LINE + 2]]:{{.*}} remark: {{.*}}TMA does not move its [M, N] tensors: rows are no multiple of 16 bytes{{.*}}each tile is finished before the next begins
+func.func @odd(%x: memref<512x4096xbf16>, %w: memref<255x4096xbf16>, %y: memref<512x255xbf16>) {
+  tenon.tiled_linear %x, %w : memref<512x4096xbf16>, memref<255x4096xbf16>
+      epilogue(%acc: tensor<512x255xbf16>) outs(%y: memref<512x255xbf16>)
+      schedule<wgmma, tile = 128x256x64, warps = 1x8, stages = 3, swizzle = 128, raster = 8, blocks = 1, defer = true> {
+    %0 = tenon.relu %acc : tensor<512x255xbf16>
+    tenon.yield %0 : tensor<512x255xbf16>
+  }
+  return
+}

@@ -42,8 +42,8 @@ func.func @layer(%x: memref<4096x1216xbf16>, %w: memref<1024x1216xbf16>, %b: mem
 // Beside the next turn's products is a loop over subtiles. A step begins when the stage before has been released, with a
 // branch behind the products: the stage's barrier, which has completed, is waited for again.
 // CHECK: ^bb0(%[[H0:[^:]*]]: vector<2xbf16>, %[[H1:[^:]*]]: vector<2xbf16>,
-// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
-// CHECK: HALF:{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}GROUP:{{.*}}wgmma.mma_async{{[^;]*}};\0Asetp.ne.b32 adds, 1, 0;\0Awgmma.commit_group.sync.aligned;{{.*}}
+// CHECK: GROUP:{{.*}}wgmma.wait_group.sync.aligned 4;"
 // CHECK: %[[B0:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK: %{{.*}}:12 = scf.for %{{.*}} = %c0_i32 to %c8_i32 step %c1_i32 iter_args(
 // CHECK-SAME: %[[AT:[^ ]*]] = %[[H0]], %{{[^ ]*}} = %[[H1]],
@@ -119,6 +119,39 @@ func.func @twice(%x: memref<4096x1216xf16>, %w: memref<1024x1216xf16>, %y: memre
     %0 = tenon.gelu %acc : tensor<4096x1024xf16>
     %1 = tenon.add %0, %acc : tensor<4096x1024xf16>, tensor<4096x1024xf16>
     tenon.yield %1 : tensor<4096x1024xf16>
+  }
+  return
+}
+
+// -----
+
+// With stages enough one without a step follows each, whose products are no loop either.
+// CHECK-LABEL: llvm.func @spread_tiled(
+// CHECK: %{{.*}}:64 = scf.while (
+// CHECK: scf.condition(
+// CHECK: scf.for %{{.*}} = %c0_i32 to %c8_i32
+// CHECK: setp.ne.b32 adds, 1, 0;
+// CHECK-NOT: GROUP
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: GROUP
+// CHECK: wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: {{math.exp2|GROUP}}
+// CHECK: wgmma.wait_group.sync.aligned 1;"
+// CHECK-COUNT-8: math.exp2
+// CHECK-NOT: {{math.exp2|GROUP}}
+// CHECK: wgmma.wait_group.sync.aligned 1;"
+// CHECK-NOT: {{math.exp2|wgmma}}
+// CHECK: scf.index_switch
+// CHECK: scf.for %{{.*}} = %c34_i32 to %c42_i32
+// CHECK: GROUP:{{.*}}wgmma.wait_group.sync.aligned 4;"
+// CHECK: llvm.func @spread_tiled_unaligned(
+func.func @spread(%x: memref<4096x2688xf16>, %w: memref<1024x2688xf16>, %y: memref<4096x1024xf16>) {
+  tenon.tiled_linear %x, %w : memref<4096x2688xf16>, memref<1024x2688xf16>
+      epilogue(%acc: tensor<4096x1024xf16>) outs(%y: memref<4096x1024xf16>)
+      schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1,
+               cluster = 1x2, defer = true> {
+    %0 = tenon.gelu %acc : tensor<4096x1024xf16>
+    tenon.yield %0 : tensor<4096x1024xf16>
   }
   return
 }

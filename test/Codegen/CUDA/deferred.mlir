@@ -19,8 +19,9 @@
 // CHECK-NOT: wgmma
 
 // Where there is a turn at all, the products of the first one are started before the loop. They hide no epilogue, and
-// the operands of its tile are asked for beside them. Each stage's are a loop of two halves, but for the first stage's. The turn's number is a variable that LLVM makes a register; it is
-// read anew, so that nothing computed of it takes another. So is the place in the ring, of eleven stages a turn.
+// the operands of its tile are asked for beside them. Each stage's are a loop of four groups. The turn's number is a
+// variable that LLVM makes a register; it is read anew, so that nothing computed of it takes another. So is the place in
+// the ring, of eleven stages a turn.
 // CHECK: llvm.store %c0_i32, %[[NUMBER:.*]] : i32, !llvm.ptr{{$}}
 // CHECK-NEXT: llvm.store %c0_i32, %[[FINISHED:.*]] : i32, !llvm.ptr{{$}}
 // CHECK-NEXT: %[[TURN:.*]] = llvm.load %[[NUMBER]] : !llvm.ptr -> i32
@@ -33,15 +34,15 @@
 // CHECK: %[[PASSED:.*]] = arith.muli %{{.*}}, %c11_i32
 // CHECK-NEXT: %[[AT:.*]] = llvm.inline_asm has_side_effects "", "=r,0" %[[PASSED]]
 // CHECK: arith.remui %[[AT]], %c4_i32
-// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}GROUP:{{.*}}wgmma.mma_async{{[^;]*}};\0Asetp.ne.b32 adds, 1, 0;\0Awgmma.commit_group.sync.aligned;{{.*}}
 // CHECK-NOT: {{prefetch|mbarrier.arrive}}
 // CHECK: arith.addi %{{.*}}, %c230272_i32
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK-NOT: {{arrive.shared::cta|stmatrix|wait_group}}
 // CHECK: %[[FIRST:.*]]:4 = scf.for %{{.*}} = %c1_i32 to %c11_i32
-// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}HALF:\0A.pragma \22nounroll\22;\0Awgmma.fence.sync.aligned;
-// CHECK-COUNT-2: wgmma.mma_async
-// CHECK-SAME: setp.ne.b32 again, half, 2;{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK: setp.ne.b32 adds, 1, 0;{{.*}}GROUP:\0A.pragma \22nounroll\22;\0Awgmma.fence.sync.aligned;
+// CHECK-SAME: wgmma.mma_async{{[^;]*}};\0Awgmma.commit_group.sync.aligned;
+// CHECK-SAME: and.b64 left, columns, 7;\0Asetp.ne.b64 again, left, 0;{{.*}}wgmma.wait_group.sync.aligned 4;"
 // CHECK-NOT: {{wgmma|stmatrix}}
 
 // From turn to turn the loop carries the products that were started, and from its first region to its second what is
@@ -161,13 +162,13 @@
 // CHECK-NEXT: ^bb0(%[[H0:[^:]*]]: f32,{{[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,}} %[[H8:[^:]*]]: f32,
 // CHECK: %[[PASSED:.*]] = arith.muli %{{.*}}, %c11_i32
 // CHECK-NEXT: llvm.inline_asm has_side_effects "", "=r,0" %[[PASSED]]
-// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}wgmma.commit_group.sync.aligned;{{.*}}
+// CHECK: setp.ne.b32 adds, 0, 0;{{.*}}GROUP:{{.*}}wgmma.mma_async{{[^;]*}};\0Asetp.ne.b32 adds, 1, 0;\0Awgmma.commit_group.sync.aligned;{{.*}}
 // CHECK-NOT: {{prefetch|mbarrier.arrive|ptr<1> -> f32}}
 // Beside those of the second stage what the held part needs first is loaded, the bias of its columns: those of the tile
 // of the turn before. That is when the stage before has been released.
-// CHECK: HALF:
-// CHECK-COUNT-2: wgmma.mma_async
-// CHECK-SAME: setp.ne.b32 again, half, 2;{{.*}}wgmma.wait_group.sync.aligned 2;"
+// CHECK: GROUP:
+// CHECK-SAME: wgmma.mma_async{{[^;]*}};\0Awgmma.commit_group.sync.aligned;
+// CHECK-SAME: and.b64 left, columns, 7;\0Asetp.ne.b64 again, left, 0;{{.*}}wgmma.wait_group.sync.aligned 4;"
 // CHECK-NOT: mbarrier.arrive.shared::cta
 // CHECK: mbarrier.arrive.shared::cluster
 // CHECK: %[[TURN:.*]] = llvm.load %[[NUMBER]] : !llvm.ptr -> i32
@@ -244,7 +245,7 @@
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // The stage that is left hides nothing.
 // CHECK-NOT: {{matrix|shared::cta}}
-// CHECK: wgmma.wait_group.sync.aligned 2;"
+// CHECK: wgmma.wait_group.sync.aligned 4;"
 // CHECK-NOT: {{matrix|shared::cta|wgmma}}
 // CHECK: scf.yield
 // CHECK-NEXT: }

@@ -37,21 +37,21 @@ Consumer::State Consumer::State::unpack(ValueRange values) {
   return {{values[0], values[1]}, values[2], values[3]};
 }
 
-Consumer::State Consumer::begin(const RingPosition &first) {
+Consumer::State Consumer::begin(const RingPosition &first, int64_t groups) {
   ring.waitFull(first);
-  Value sums = product.begin(first.stage);
+  Value sums = product.begin(first.stage, groups);
   return {ring.getNext(first), first.stage, sums};
 }
 
-Consumer::State Consumer::begin(Value passed) {
+Consumer::State Consumer::begin(Value passed, int64_t groups) {
   assert(!promotes(frame.geometry) && "promoted products are run as a whole");
-  return begin(ring.getPosition(passed));
+  return begin(ring.getPosition(passed), groups);
 }
 
-Consumer::State Consumer::advance(State state, bool inHalves,
+Consumer::State Consumer::advance(State state, int64_t groups,
                                   llvm::function_ref<void()> beside) {
   ring.waitFull(state.next);
-  state.sums = product.advance(state.sums, state.next.stage, inHalves);
+  state.sums = product.advance(state.sums, state.next.stage, groups);
   // What takes a while comes when the stage before may be copied to again.
   ring.release(state.pending);
   beside();
@@ -59,11 +59,11 @@ Consumer::State Consumer::advance(State state, bool inHalves,
 }
 
 Consumer::State Consumer::advanceAll(const State &state, Value first,
-                                     Value count, bool inHalves) {
+                                     Value count, int64_t groups) {
   auto loop = scf::ForOp::create(b, first, count, b.i32(1), state.pack());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  State last = advance(State::unpack(loop.getRegionIterArgs()), inHalves);
+  State last = advance(State::unpack(loop.getRegionIterArgs()), groups);
   scf::YieldOp::create(b, last.pack());
   return State::unpack(loop.getResults());
 }
@@ -71,9 +71,9 @@ Consumer::State Consumer::advanceAll(const State &state, Value first,
 /// Starts the products of `count` stages, one at least.
 Consumer::State Consumer::start(const RingPosition &first, Value count,
                                 llvm::function_ref<void()> afterFirst) {
-  State begun = begin(first);
+  State begun = begin(first, /*groups=*/1);
   afterFirst();
-  return advanceAll(begun, b.i32(1), count, /*inHalves=*/false);
+  return advanceAll(begun, b.i32(1), count, /*groups=*/1);
 }
 
 SmallVector<Value> Consumer::complete(const State &end) {

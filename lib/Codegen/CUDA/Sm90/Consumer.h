@@ -54,23 +54,24 @@ public:
     static State unpack(ValueRange values);
   };
   /// Starts the products of a turn's first stage, the `passed`-th.
-  State begin(Value passed);
-  /// Starts those of the next, `inHalves` as a loop, which code of many stages
-  /// had better have where little is beside them. `beside` emits what happens
-  /// while they are computed.
+  State begin(Value passed, int64_t groups);
+  /// Starts those of the next, in `groups`, of which code of many stages had
+  /// better have several where little is beside them. `beside` emits what
+  /// happens while they are computed.
   State advance(
-      State state, bool inHalves, llvm::function_ref<void()> beside = [] {});
+      State state, int64_t groups, llvm::function_ref<void()> beside = [] {});
   /// Waits for the stage that `advance` takes next, or has just started: a
   /// branch, without which ptxas may start a stage's first products, compute
   /// what is beside them, and then start the others.
   void waitForNext(const State &state) { ring.waitFull(state.next); }
   /// Stages `first` to `count`.
-  State advanceAll(const State &state, Value first, Value count, bool inHalves);
+  State advanceAll(const State &state, Value first, Value count,
+                   int64_t groups);
   /// The accumulators, when all products that were started are done.
   SmallVector<Value> complete(const State &end);
 
 private:
-  State begin(const RingPosition &first);
+  State begin(const RingPosition &first, int64_t groups);
   State start(const RingPosition &first, Value count,
               llvm::function_ref<void()> afterFirst);
   SmallVector<Value> promote(const RingPosition &first, Value count);

@@ -17,8 +17,8 @@
 namespace mlir::tenon {
 
 /// Number `number` of the steps that finish what is held of a tile, or of those
-/// in a loop's body that begins with step number `first`, an i32 that is null
-/// where they are spelled out.
+/// in a loop's body from its first step on, whose own number `first` is, an
+/// i32 that is null where steps are spelled out.
 struct DeferredStep {
   Value first;
   int64_t number;
@@ -40,8 +40,8 @@ public:
   virtual SmallVector<Value> hold(const WorkItem &item, Value turn,
                                   ValueRange accumulators) = 0;
   virtual SmallVector<Type> getHeldTypes() = 0;
-  /// Beside the next tile's products, or after the last tile: loads what the
-  /// first step needs.
+  /// Beside the next tile's products, or after the last tile: loads what all
+  /// steps need.
   virtual void prepareHeld(const WorkItem &item) = 0;
   /// The rest: `getNumSteps` steps, which may be a loop.
   virtual int64_t getNumSteps() = 0;
@@ -51,6 +51,8 @@ public:
   /// Whether a stage without a step follows each: then steps may take longer
   /// than a stage's products.
   virtual bool isSpread() { return false; }
+  /// The stages that steps are beside, or between.
+  int64_t getStagesOfSteps() { return getNumSteps() * (isSpread() ? 2 : 1); }
   /// What a step of a loop reads and had better not wait for.
   virtual SmallVector<Value> loadStep(const WorkItem &, DeferredStep) {
     return {};

@@ -24,14 +24,21 @@ DeferredTurns::DeferredTurns(TiledFrame &frame, TiledLinearOp op,
     : frame(frame), b(frame.b), op(op), partition(partition),
       epilogue(epilogue), copies(copies), turn(frame, partition) {}
 
-/// Whether products with a step beside them are a loop of halves too. ptxas
-/// takes less time so; kernels take more, except those with results of f32
-/// whose steps are no loop.
-bool DeferredTurns::halvesBesideSteps() {
+/// Of a stage's products with no step beside them.
+int64_t DeferredTurns::getGroups() { return epilogue.isLoop() ? 4 : 2; }
+
+/// Of those between two steps. Beside more than f32 a loop takes longer there.
+int64_t DeferredTurns::getGroupsOfSpread() {
+  return epilogue.getHeldTypes().front().isF32() ? getGroups() : 1;
+}
+
+/// Of those with a step: a loop takes ptxas less time, but kernels more, except
+/// those with results of f32 whose steps are no loop.
+int64_t DeferredTurns::getGroupsBesideStep() {
   auto isF32 = [](Value output) {
     return cast<MemRefType>(output.getType()).getElementType().isF32();
   };
-  return !epilogue.isLoop() && llvm::all_of(op.getOutputs(), isF32);
+  return !epilogue.isLoop() && llvm::all_of(op.getOutputs(), isF32) ? 2 : 1;
 }
 
 /// The products of a stage, with a step beside them, and of the next, if steps
@@ -45,9 +52,9 @@ SmallVector<Value> DeferredTurns::advance(Consumer &consumer, ValueRange last,
     emitStep();
   };
   Consumer::State next =
-      consumer.advance(state, halvesBesideSteps(), emitBeside);
+      consumer.advance(state, getGroupsBesideStep(), emitBeside);
   if (epilogue.isSpread())
-    next = consumer.advance(next, /*inHalves=*/true);
+    next = consumer.advance(next, getGroupsOfSpread());
   return next.pack();
 }
 
@@ -59,20 +66,21 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
   // A ring that is known to begin anew with each turn costs a register.
   Value passed = b.readAnew(b.mul(turn.getNumber(), frame.geometry.kTiles()));
   Consumer consumer(frame);
-  Consumer::State state = consumer.begin(passed);
+  Consumer::State state =
+      consumer.begin(passed, epilogue.isLoop() ? getGroups() : 1);
   if (frame.geometry.isResident()) // loads [M, N] operands later
     emitPrefetch(frame, op, item);
   epilogue.prefetch(item);
   if (held.empty()) {
     copies.askForOperands(item);
-    return consumer.advanceAll(state, b.i32(1), item.kCount, /*inHalves=*/true)
+    return consumer.advanceAll(state, b.i32(1), item.kCount, getGroups())
         .pack();
   }
-  int64_t stages = 1 + epilogue.getNumSteps() * (epilogue.isSpread() ? 2 : 1);
+  int64_t stages = 1 + epilogue.getStagesOfSteps();
   if (epilogue.isLate())
     state = consumer.advanceAll(state, b.i32(1), b.sub(item.kCount, stages),
-                                /*inHalves=*/true);
-  state = consumer.advance(state, /*inHalves=*/true, [&] { prepareHeld(); });
+                                getGroups());
+  state = consumer.advance(state, getGroups(), [&] { prepareHeld(); });
   state = Consumer::State::unpack(
       emitSteps(held, state.pack(), [&](ValueRange last, auto emitStep) {
         return advance(consumer, last, emitStep);
@@ -86,7 +94,7 @@ SmallVector<Value> DeferredTurns::start(ValueRange held) {
   // stages if LLVM knows how many they are, and unrolls them.
   bool isDynamic = ShapedType::isDynamic(frame.geometry.m);
   Value count = isDynamic ? b.readAnew(item.kCount) : item.kCount;
-  return consumer.advanceAll(state, b.i32(1 + stages), count, /*inHalves=*/true)
+  return consumer.advanceAll(state, b.i32(1 + stages), count, getGroups())
       .pack();
 }
 
@@ -105,120 +113,6 @@ SmallVector<Value> DeferredTurns::hold(ValueRange started) {
   return held;
 }
 
-/// What the steps of the tile before the turn at hand need first.
-void DeferredTurns::prepareHeld() {
-  frame.computePlace();
-  epilogue.prepareHeld(partition.getItem(b.sub(turn.getNumber(), 1)));
-}
-
-/// A step of the tile before the turn at hand.
-void DeferredTurns::emitStep(DeferredStep step, ValueRange loaded,
-                             ValueRange held) {
-  frame.computePlace();
-  Value number = b.sub(turn.getNumber(), 1);
-  epilogue.emitStep(partition.getItem(number), number, step, loaded, held);
-}
-
-/// What the steps of the loop's body read that begins with step `first`.
-SmallVector<Value> DeferredTurns::loadBody(const WorkItem &item, Value first,
-                                           int64_t steps) {
-  frame.computePlace();
-  SmallVector<Value> loaded;
-  for (int64_t i = 0; i != steps; ++i)
-    llvm::append_range(loaded, epilogue.loadStep(item, {first, i}));
-  return loaded;
-}
-
-/// Part `number` of what is held, `count` values, by a jump to where they are
-/// copied; the last part if there is none such. It is not the first. To move
-/// all that is left to the front would take as long as a step does, and a body
-/// of several parts that makes up for it is long to compile.
-SmallVector<Value> DeferredTurns::takePart(ValueRange held, Value number,
-                                           size_t count) {
-  size_t last = held.size() / count - 1;
-  SmallVector<int64_t> cases;
-  for (size_t i = 1; i < last; ++i)
-    cases.push_back(i);
-  Value index = arith::IndexCastOp::create(b, b.getIndexType(), number);
-  auto jump = scf::IndexSwitchOp::create(b, held.take_front(count).getTypes(),
-                                         index, cases, cases.size());
-  OpBuilder::InsertionGuard guard(b);
-  auto yield = [&](Region &region, size_t part) {
-    b.createBlock(&region);
-    scf::YieldOp::create(b, held.slice(part * count, count));
-  };
-  yield(jump.getDefaultRegion(), last);
-  for (auto [part, region] : llvm::zip(cases, jump.getCaseRegions()))
-    yield(region, part);
-  return jump.getResults();
-}
-
-/// The steps of a loop's body, with their part of what is held, and what they
-/// read.
-SmallVector<Value> DeferredTurns::emitBody(Value first, int64_t steps,
-                                           ValueRange initial,
-                                           ValueRange loaded, ValueRange part,
-                                           EmitWith emitWith) {
-  size_t loadedOfStep = loaded.size() / steps, heldOfStep = part.size() / steps;
-  SmallVector<Value> last(initial);
-  for (int64_t i = 0; i != steps; ++i)
-    last = emitWith(last, [&] {
-      emitStep({first, i}, loaded.slice(i * loadedOfStep, loadedOfStep),
-               part.slice(i * heldOfStep, heldOfStep));
-    });
-  return last;
-}
-
-/// All steps as a loop. What a body needs is loaded, and taken of what is held,
-/// when the one before is done with its registers. After the last turn all that
-/// is left moves to the front: there are registers for it, and a jump to code
-/// that runs once would wait for it.
-SmallVector<Value> DeferredTurns::emitLoop(ValueRange held, ValueRange initial,
-                                           EmitWith emitWith) {
-  bool besideProducts = !initial.empty();
-  int64_t steps = epilogue.getStepsOfBody(besideProducts);
-  int64_t bodies = epilogue.getNumSteps() / steps;
-  size_t count = held.size() / bodies;
-  ValueRange carried = besideProducts ? held.take_front(count) : held;
-  frame.computePlace();
-  WorkItem item = partition.getItem(b.sub(turn.getNumber(), 1));
-  SmallVector<Value> loaded = loadBody(item, b.i32(0), steps);
-  SmallVector<Value> first(initial);
-  llvm::append_range(first, loaded);
-  llvm::append_range(first, carried);
-  auto loop = scf::ForOp::create(b, b.i32(0), b.i32(bodies), b.i32(1), first);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  ValueRange values = loop.getRegionIterArgs();
-  ValueRange left = values.take_back(carried.size());
-  SmallVector<Value> next =
-      emitBody(b.mul(loop.getInductionVar(), steps), steps,
-               values.take_front(initial.size()),
-               values.slice(initial.size(), loaded.size()),
-               left.take_front(count), emitWith);
-  Value behind = b.add(loop.getInductionVar(), 1);
-  Value firstBehind = b.mul(b.min(behind, b.i32(bodies - 1)), steps);
-  llvm::append_range(next, loadBody(item, firstBehind, steps));
-  if (besideProducts) {
-    llvm::append_range(next, takePart(held, behind, count));
-  } else {
-    llvm::append_range(next, left.drop_front(count));
-    next.append(count, LLVM::UndefOp::create(b, held.front().getType()));
-  }
-  scf::YieldOp::create(b, next);
-  return SmallVector<Value>(loop.getResults().take_front(initial.size()));
-}
-
-/// All steps of the tile before the turn at hand.
-SmallVector<Value> DeferredTurns::emitSteps(ValueRange held, ValueRange initial,
-                                            EmitWith emitWith) {
-  if (epilogue.isLoop())
-    return emitLoop(held, initial, emitWith);
-  SmallVector<Value> last(initial);
-  for (int64_t step = 0; step != epilogue.getNumSteps(); ++step)
-    last = emitWith(last, [&] { emitStep({Value(), step}, {}, held); });
-  return last;
-}
 void DeferredTurns::emitTurns() {
   SmallVector<Value> first = start({});
   SmallVector<Type> types = epilogue.getHeldTypes();

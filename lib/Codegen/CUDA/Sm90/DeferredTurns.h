@@ -30,7 +30,9 @@ public:
   void emit();
 
 private:
-  bool halvesBesideSteps();
+  int64_t getGroups();
+  int64_t getGroupsOfSpread();
+  int64_t getGroupsBesideStep();
   void emitTurns();
   SmallVector<Value> advance(Consumer &consumer, ValueRange last,
                              llvm::function_ref<void()> emitStep);

@@ -133,9 +133,9 @@ private:
   int64_t rows;  ///< of a subtile
   SmallVector<BlockArgument> perRow; ///< operands that the threads load by row
   /// Of each of these, if it is loaded ahead, what the lane has of each 32 rows
-  /// from the tile's `firstOfRows`-th on, an i32.
+  /// from the tile's `firstOfRows`-th on.
   SmallVector<SmallVector<Value>> ofRows;
-  int64_t firstOfRows;
+  int64_t firstOfRows = 0;
   /// In a loop: what was loaded for a step, of each of these what the thread
   /// has of the step's rows.
   SmallVector<Value> ofStep;

@@ -22,57 +22,56 @@ using namespace mlir::tenon;
 
 /// Rows of a block, and bytes of a row in shared memory: a chunk of 16 of them
 /// lies at its number xor that of the row.
-static constexpr int64_t kRows = 8, kRowBytes = 128;
+static constexpr int64_t kRows = 8, kRowBytes = 128, kChunkBytes = 16;
+
+/// Where chunk 0 of row 1 lies. The bits of a row's number, times that, do not
+/// meet; those of its chunks, and of places in them, are xor'd to it.
+static constexpr int64_t kSwizzledRow = kRowBytes + kChunkBytes;
 
 SwappedFragments::SwappedFragments(TiledFrame &frame,
                                    const EpilogueSubtiles &subtiles,
                                    const SubtileTensor &tensor, Value memory)
     : b(frame.b), hasOneRow(frame.geometry.m == 1), tensor(tensor),
       bounds(tensor.value), boxBytes(subtiles.getBoxBytes(tensor)),
-      numBlocks(subtiles.rows / kRows) {
+      numBlocks(subtiles.rows / kRows), memory(b.toAddress(memory)) {
   assert(tensor.rowBytes == kRowBytes && "a box is as wide as a swizzle");
-  first = b.add(b.toAddress(memory), isNarrow() ? getFirstOfMatrices(frame)
-                                                : getFirstElement(frame));
+  first = isNarrow() ? getFirstOfMatrices(frame) : getFirstElement(frame);
 }
 
 /// To ldmatrix and stmatrix a lane gives the address of a row of 8 elements:
 /// lanes 0 to 7 of a block's rows, the next 8 of the next chunk of the same
-/// rows, the others the same of the next block.
+/// rows, the others the same of the next block. A warp has two chunks.
 Value SwappedFragments::getFirstOfMatrices(TiledFrame &frame) {
   Value row = b.bitAnd(frame.lane, kRows - 1);
   Value chunk = b.bitOr(b.shiftLeft(b.bitAnd(frame.warp, 3), 1),
                         b.bitAnd(b.shiftRight(frame.lane, 3), 1));
   Value block = b.shiftRight(frame.lane, 4);
-  return b.add(
-      b.mul(block, kRows * kRowBytes),
-      b.add(b.mul(row, kRowBytes), b.shiftLeft(b.bitXor(chunk, row), 4)));
+  return b.add(b.mul(block, kRows * kRowBytes),
+               b.bitXor(b.mul(row, kSwizzledRow), b.mul(chunk, kChunkBytes)));
 }
 
 /// A box has the columns of two warps. The 32 lanes of an access have 4 rows of
 /// 8 columns, and meet no bank twice: the rows are even, and the columns two
 /// neighbouring chunks.
 Value SwappedFragments::getFirstElement(TiledFrame &frame) {
-  Value warp = b.bitAnd(frame.warp, 3);
-  Value row = frame.getLanePair();
-  Value column = b.shiftRight(frame.lane, 2);
-  Value chunk =
-      b.bitOr(b.shiftLeft(b.bitAnd(warp, 1), 2), b.shiftRight(column, 2));
-  Value inRow = b.bitOr(b.shiftLeft(b.bitXor(chunk, row), 4),
-                        b.shiftLeft(b.bitAnd(column, 3), 2));
-  return b.add(b.mul(b.shiftRight(warp, 1), boxBytes),
-               b.add(b.mul(row, kRowBytes), inRow));
+  Value ofLane = b.add(b.mul(frame.getLanePair(), kSwizzledRow),
+                       b.bitAnd(frame.lane, 7 * 4)); // column, of 4 bytes
+  Value ofWarp = b.mul(b.bitAnd(frame.warp, 1), 4 * kChunkBytes);
+  Value box = b.mul(b.bitAnd(b.shiftRight(frame.warp, 1), 1), boxBytes);
+  return b.add(box, b.bitXor(ofLane, ofWarp));
 }
 
-Value SwappedFragments::getMatrices(unsigned block) {
-  return b.offset(b.toSharedPointer(first), block * kRows * kRowBytes);
+Value SwappedFragments::getPointer(unsigned block, Value place) {
+  return b.offset(b.toSharedPointer(b.add(memory, place)),
+                  block * kRows * kRowBytes);
 }
 
 /// Of f32: element `index` of the thread's 4. The next row, and the column 8
-/// further on, change bits of the address that are not set.
+/// further on, change bits of the place that are not set.
 Value SwappedFragments::getElement(unsigned block, unsigned index) {
-  int64_t bits = (index % 2 ? kRowBytes | 16 : 0) | (index / 2 ? 32 : 0);
-  Value element = bits == 0 ? first : b.bitXor(first, bits);
-  return b.offset(b.toSharedPointer(element), block * kRows * kRowBytes);
+  int64_t bits = (index % 2 ? kRowBytes | kChunkBytes : 0) |
+                 (index / 2 ? 2 * kChunkBytes : 0);
+  return getPointer(block, bits == 0 ? first : b.bitXor(first, bits));
 }
 
 /// One block of 16 bits, or two: of each the first 8 columns, then the others.
@@ -80,7 +79,7 @@ void SwappedFragments::loadMatrices(unsigned block,
                                     SmallVectorImpl<Value> &elements) {
   unsigned count = block + 1 == numBlocks ? 2 : 4;
   Value loaded =
-      b.loadMatrices(getMatrices(block), count, NVVM::MMALayout::col);
+      b.loadMatrices(getPointer(block, first), count, NVVM::MMALayout::col);
   elements.append(extendWords(b, loaded, tensor.elementType));
 }
 
@@ -99,7 +98,8 @@ SmallVector<Value> SwappedFragments::load(unsigned begin, unsigned end) {
 
 /// Those of `block`, and of the one before where that is not written yet.
 void SwappedFragments::storeMatrices(unsigned block) {
-  b.storeMatrices(getMatrices(block / 2 * 2), words, NVVM::MMALayout::col);
+  b.storeMatrices(getPointer(block / 2 * 2, first), words,
+                  NVVM::MMALayout::col);
   words.clear();
 }
 

@@ -42,7 +42,7 @@ private:
   bool isNarrow() { return tensor.elementBytes() == 2; }
   Value getFirstOfMatrices(TiledFrame &frame);
   Value getFirstElement(TiledFrame &frame);
-  Value getMatrices(unsigned block);
+  Value getPointer(unsigned block, Value place);
   Value getElement(unsigned block, unsigned index);
   void loadMatrices(unsigned block, SmallVectorImpl<Value> &elements);
   void addWords(ArrayRef<Value> elements);
@@ -54,7 +54,8 @@ private:
   RoundedBounds bounds;
   int64_t boxBytes;
   unsigned numBlocks;
-  Value first; ///< address of what the lane accesses in the first block
+  Value memory; ///< the buffer's address
+  Value first;  ///< place in it of what the lane accesses in the first block
   SmallVector<Value> words; ///< of 16-bit elements, not yet written
 };
 

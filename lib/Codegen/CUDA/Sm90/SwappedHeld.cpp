@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Emits the epilogue with swapped operands in two parts: what is held of a
-// tile, and the steps that finish it.
+// What is held of a tile with swapped operands, as SwappedSteps.cpp finishes
+// it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +15,6 @@
 #include "SwappedSubtile.h"
 
 #include "mlir/IR/TypeUtilities.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -58,19 +56,6 @@ Type SwappedEpilogue::findHeldType() {
   return type.isF16() || type.isBF16() ? type : Type();
 }
 
-/// How long to pause before each load for the next tile that is done as this
-/// one's last step is: of all multiprocessors at once they would keep x and w
-/// from them. What measured well, if that is half the time left at most.
-int64_t SwappedEpilogue::getPause() {
-  constexpr int64_t most = 1000, productsPerNanosecond = 2048 * 7 / 4;
-  const TileGeometry &geometry = frame.geometry;
-  int64_t stages = geometry.kTiles() - 2 - getNumSteps() * (isSpread() ? 2 : 1);
-  int64_t products = geometry.tileM * geometry.tileN * geometry.tileK * stages;
-  return std::clamp<int64_t>(products / productsPerNanosecond / 2 /
-                                 copies->subtiles.numBuffers,
-                             0, most);
-}
-
 /// Whether the region divides, which needs registers of its own.
 static bool divides(const EpiloguePhase &phase) {
   return llvm::any_of(phase.ops, [](Operation *op) {
@@ -107,7 +92,7 @@ bool SwappedEpilogue::isRoomy() {
 /// found out at run time.
 int64_t SwappedEpilogue::getMostHeld() {
   constexpr int64_t usual = 64, crowded = 48;
-  int64_t inRounds = ShapedType::isDynamic(frame.geometry.m) ? 80 : 96;
+  int64_t inLoop = ShapedType::isDynamic(frame.geometry.m) ? 80 : 96;
   int64_t ofSubtile = getSubtileBlocks() * Subtile::kElements;
   int64_t most = usual / ofSubtile;
   if (mayBeLoop() &&
@@ -115,9 +100,9 @@ int64_t SwappedEpilogue::getMostHeld() {
     return crowded / ofSubtile;
   if (!isRoomy() || copies->subtiles.areNarrow() || getSubtileBlocks() > 2)
     return most;
-  // After the last turn a loop's body has two subtiles at least.
+  // After the last turn a loop's body has two such subtiles or more.
   int64_t hidden = llvm::alignDown(getNumHidden(), 2);
-  return std::max(most, std::min(inRounds / ofSubtile, hidden));
+  return std::max(most, std::min(inLoop / ofSubtile, hidden));
 }
 
 /// The first subtile that is held: later ones have no more accumulators than
@@ -134,44 +119,6 @@ int64_t SwappedEpilogue::getFirstHeld() {
   while (!moments.empty() && first != count && cutsRows(first))
     ++first;
   return first;
-}
-
-/// A step is a subtile, or half of one that takes longer than a stage's
-/// products. Blocks of 16 bits are read and written in pairs.
-unsigned SwappedEpilogue::getStepBlocks() {
-  unsigned blocks = getSubtileBlocks();
-  if (!isLong())
-    return blocks;
-  if (copies->subtiles.areNarrow())
-    return blocks % 4 == 0 ? blocks / 2 : blocks;
-  int64_t held = copies->subtiles.getCount() - getFirstHeld();
-  bool fits = frame.geometry.kTiles() > 2 + 2 * held;
-  return blocks % 2 == 0 && fits ? blocks / 2 : blocks;
-}
-
-int64_t SwappedEpilogue::getStepsOfSubtile() {
-  return getSubtileBlocks() / getStepBlocks();
-}
-
-int64_t SwappedEpilogue::getNumSteps() {
-  int64_t held = copies->subtiles.getCount() - getFirstHeld();
-  return held * getStepsOfSubtile();
-}
-
-/// Those of a subtile. Where no products hide them those of 64 rows, if so many
-/// divide what is held: they wait for each other less.
-int64_t SwappedEpilogue::getStepsOfBody(bool besideProducts) {
-  if (besideProducts)
-    return getStepsOfSubtile();
-  int64_t held = copies->subtiles.getCount() - getFirstHeld();
-  int64_t most = llvm::divideCeil(EpilogueSubtiles::kRows, rows);
-  return std::gcd(held, most) * getStepsOfSubtile();
-}
-
-/// The steps of a loop, if K leaves time for the next tile's operands too.
-bool SwappedEpilogue::isSpread() {
-  constexpr int64_t toLoad = 8; // stages
-  return isLoop() && frame.geometry.kTiles() >= 2 + 2 * getNumSteps() + toLoad;
 }
 
 SmallVector<Type> SwappedEpilogue::getHeldTypes() {
@@ -216,45 +163,4 @@ SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
   for (Value element : accumulators.drop_front(count * ofSubtile))
     held.push_back(arith::MulFOp::create(b, element, one));
   return held;
-}
-
-/// The elements of a block of what is held.
-SmallVector<Value> SwappedEpilogue::getHeldBlock(ValueRange held,
-                                                 unsigned block) {
-  SmallVector<Value> elements;
-  unsigned values = Subtile::kElements / (heldType ? 2 : 1);
-  for (Value value : held.slice(block * values, values)) {
-    Value anew = b.readAnew(value);
-    if (heldType)
-      llvm::append_range(elements, extendElements(b, anew));
-    else
-      elements.push_back(anew);
-  }
-  return elements;
-}
-
-/// The subtile of a step. Those of a loop's body are whole ones.
-Value SwappedEpilogue::getSubtile(DeferredStep step) {
-  int64_t steps = getStepsOfSubtile();
-  int64_t known = getFirstHeld() + step.number / steps;
-  return step.first ? b.add(b.div(step.first, steps), known) : b.i32(known);
-}
-
-void SwappedEpilogue::emitStep(const WorkItem &item, Value /*turn*/,
-                               DeferredStep step, ValueRange loaded,
-                               ValueRange held) {
-  unsigned blocks = getStepBlocks();
-  unsigned begin = step.number % getStepsOfSubtile() * blocks;
-  unsigned firstHeld = step.first ? 0 : step.number * blocks;
-  Value number = getSubtile(step);
-  ofStep = llvm::to_vector(loaded);
-  emitBlocks(item, number, begin, begin + blocks, [&](unsigned block) {
-    return getHeldBlock(held, firstHeld + block - begin);
-  });
-  ofStep.clear();
-  if (begin + blocks != getSubtileBlocks())
-    return;
-  copies->release(number);
-  if (!step.first)
-    storeMoments(item, *getConstantIntValue(number));
 }

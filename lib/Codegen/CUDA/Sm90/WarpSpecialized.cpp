@@ -222,15 +222,22 @@ static void emitCopying(TiledFrame &frame, TiledLinearOp op,
   emitOthers(frame, partition, epilogue);
 }
 
-static void reportNotDeferred(TiledLinearOp op, const TileGeometry &geometry) {
-  remark::missed(op.getLoc(),
-                 remark::RemarkOpts::name("Defer").category("tenon-kernels"))
-      << remark::add("each tile is finished before the next begins, although "
-                     "the schedule has defer")
-      << remark::reason("the products of {0} K tiles hide too little, or with "
-                        "reduction = resident not all [M, N] results are of "
-                        "one type of 16 bits",
-                        geometry.kTiles());
+static void reportNotDeferred(TiledLinearOp op, const TileGeometry &geometry,
+                              bool movesByTma) {
+  auto missed = remark::missed(
+      op.getLoc(), remark::RemarkOpts::name("Defer").category("tenon-kernels"));
+  missed << remark::add("each tile is finished before the next begins, "
+                        "although the schedule has defer");
+  if (!movesByTma) {
+    missed << remark::reason("TMA does not move its [M, N] tensors: rows are "
+                             "no multiple of 16 bytes, or shared memory has no "
+                             "room");
+    return;
+  }
+  missed << remark::reason("the products of {0} K tiles hide too little, or "
+                           "with reduction = resident not all [M, N] results "
+                           "are of one type of 16 bits",
+                           geometry.kTiles());
 }
 
 static void emitMultiplying(TiledFrame &frame, TiledLinearOp op,
@@ -245,7 +252,7 @@ static void emitMultiplying(TiledFrame &frame, TiledLinearOp op,
     return DeferredTurns(frame, op, partition, *deferred, *epilogue.getCopies())
         .emit();
   if (geometry.schedule.getDefer())
-    reportNotDeferred(op, geometry);
+    reportNotDeferred(op, geometry, /*movesByTma=*/epilogue.getCopies());
   ConsumerTurns(frame, partition, epilogue).emit();
 }
 

@@ -42,12 +42,11 @@ class ProductsText {
 public:
   ProductsText(const TileGeometry &geometry, bool begins);
 
-  std::string getWhole();
-  std::string getHalves();
+  std::string get(int64_t groups);
 
 private:
+  void multiply(ArrayRef<Step> steps);
   void multiply(Step step);
-  void commit() { stream << "wgmma.commit_group.sync.aligned;\n"; }
 
   const TileGeometry &geometry;
   bool begins;
@@ -88,32 +87,38 @@ void ProductsText::multiply(Step step) {
   }
 }
 
-/// All products, as one group.
-std::string ProductsText::getWhole() {
-  for (Step step : getSteps(geometry)) {
+/// A group of products.
+void ProductsText::multiply(ArrayRef<Step> steps) {
+  for (Step step : steps) {
     multiply(step);
     if (std::exchange(begins, false))
       stream << "setp.ne.b32 adds, 1, 0;\n";
   }
-  commit();
-  stream << "}\n";
-  return text;
+  stream << "wgmma.commit_group.sync.aligned;\n";
 }
 
-/// A loop of two groups. Its registers need a fence of their own, and the group
-/// an end in their block: ptxas would add a fence, or a product of nothing.
-std::string ProductsText::getHalves() {
-  assert(!begins && getSteps(geometry).size() == 4);
-  stream << ".reg .pred again;\n.reg .b32 half;\nmov.b32 half, 0;\n"
-         << "HALF:\n.pragma \"nounroll\";\nwgmma.fence.sync.aligned;\n";
-  multiply({0, 0});
-  multiply({1, 1});
-  commit();
+/// All products, as a loop of `groups` groups, or one group. The registers of a
+/// loop need a fence of their own, and the group an end in their block: ptxas
+/// would add a fence, or a product of nothing. It ends at a multiple of the
+/// stage's bytes in a row: where ptxas can count, it unrolls some such loops.
+std::string ProductsText::get(int64_t groups) {
+  SmallVector<Step> steps = getSteps(geometry);
+  int64_t ofGroup = steps.size() / groups;
+  if (groups == 1) {
+    multiply(steps);
+    stream << "}\n";
+    return text;
+  }
+  assert(steps.size() == 4 &&
+         "each is a step of K further than the one before");
+  stream << ".reg .pred again;\n.reg .b64 left;\n"
+         << "GROUP:\n.pragma \"nounroll\";\nwgmma.fence.sync.aligned;\n";
+  multiply(ArrayRef(steps).take_front(ofGroup));
   for (StringRef descriptor : {"rows", "columns"})
     stream << "add.s64 " << descriptor << ", " << descriptor << ", "
-           << 2 * kStepBytes / 16 << ";\n";
-  stream << "add.s32 half, half, 1;\nsetp.ne.b32 again, half, 2;\n"
-         << "@again bra HALF;\n}\n";
+           << ofGroup * kStepBytes / 16 << ";\n";
+  stream << "and.b64 left, columns, " << steps.size() * kStepBytes / 16 - 1
+         << ";\nsetp.ne.b64 again, left, 0;\n@again bra GROUP;\n}\n";
   return text;
 }
 
@@ -185,16 +190,16 @@ Value WarpgroupProduct::multiply(Value sums, Value stage, StringRef text) {
   return emit(text, before, {rows, columns});
 }
 
-Value WarpgroupProduct::begin(Value stage) {
+Value WarpgroupProduct::begin(Value stage, int64_t groups) {
   return multiply({}, stage,
-                  ProductsText(frame.geometry, /*begins=*/true).getWhole());
+                  ProductsText(frame.geometry, /*begins=*/true).get(groups));
 }
 
-Value WarpgroupProduct::advance(Value sums, Value stage, bool inHalves) {
-  ProductsText text(frame.geometry, /*begins=*/false);
-  std::string products = inHalves ? text.getHalves() : text.getWhole();
-  std::string wait = inHalves ? "wgmma.wait_group.sync.aligned 2;"
-                              : "wgmma.wait_group.sync.aligned 1;";
+Value WarpgroupProduct::advance(Value sums, Value stage, int64_t groups) {
+  std::string products =
+      ProductsText(frame.geometry, /*begins=*/false).get(groups);
+  std::string wait =
+      "wgmma.wait_group.sync.aligned " + std::to_string(groups) + ";";
   return multiply(sums, stage, products + wait);
 }
 

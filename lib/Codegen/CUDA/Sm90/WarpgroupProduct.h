@@ -36,11 +36,11 @@ public:
   int64_t numAccumulators() const;
 
   /// Starts the products of a first stage, and gives what they are added up in.
-  Value begin(Value stage);
+  /// Several `groups`, 2 or 4, are a loop: ptxas takes its time for each wgmma.
+  Value begin(Value stage, int64_t groups);
   /// Starts those of another stage, which are added to `sums`, and waits until
-  /// the stage before is done, and may be overwritten. `inHalves` they are a
-  /// loop: ptxas takes its time for each wgmma.
-  Value advance(Value sums, Value stage, bool inHalves);
+  /// the stage before is done, and may be overwritten.
+  Value advance(Value sums, Value stage, int64_t groups);
   /// The accumulators one by one, block by block, when all products are done.
   SmallVector<Value> complete(Value sums);
 

@@ -1,0 +1,132 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits the steps that finish what is held of the tile before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeferredTurns.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// What the steps of the tile before the turn at hand need first.
+void DeferredTurns::prepareHeld() {
+  frame.computePlace();
+  epilogue.prepareHeld(partition.getItem(b.sub(turn.getNumber(), 1)));
+}
+
+/// A step of the tile before the turn at hand.
+void DeferredTurns::emitStep(DeferredStep step, ValueRange loaded,
+                             ValueRange held) {
+  frame.computePlace();
+  Value number = b.sub(turn.getNumber(), 1);
+  epilogue.emitStep(partition.getItem(number), number, step, loaded, held);
+}
+
+/// What the steps of the loop's body read that begins with step `first`.
+SmallVector<Value> DeferredTurns::loadBody(const WorkItem &item, Value first,
+                                           int64_t steps) {
+  frame.computePlace();
+  SmallVector<Value> loaded;
+  for (int64_t i = 0; i != steps; ++i)
+    llvm::append_range(loaded, epilogue.loadStep(item, {first, i}));
+  return loaded;
+}
+
+/// Part `number` of what is held, `count` values, by a jump to where they are
+/// copied; the last part if there is none such. It is not the first. To move
+/// all that is left to the front would take as long as a step does, and a body
+/// of several parts that makes up for it is long to compile.
+SmallVector<Value> DeferredTurns::takePart(ValueRange held, Value number,
+                                           size_t count) {
+  size_t last = held.size() / count - 1;
+  SmallVector<int64_t> cases;
+  for (size_t i = 1; i < last; ++i)
+    cases.push_back(i);
+  Value index = arith::IndexCastOp::create(b, b.getIndexType(), number);
+  auto jump = scf::IndexSwitchOp::create(b, held.take_front(count).getTypes(),
+                                         index, cases, cases.size());
+  OpBuilder::InsertionGuard guard(b);
+  auto yield = [&](Region &region, size_t part) {
+    b.createBlock(&region);
+    scf::YieldOp::create(b, held.slice(part * count, count));
+  };
+  yield(jump.getDefaultRegion(), last);
+  for (auto [part, region] : llvm::zip(cases, jump.getCaseRegions()))
+    yield(region, part);
+  return jump.getResults();
+}
+
+/// The steps of a loop's body, with their part of what is held, and what they
+/// read.
+SmallVector<Value> DeferredTurns::emitBody(Value first, int64_t steps,
+                                           ValueRange initial,
+                                           ValueRange loaded, ValueRange part,
+                                           EmitWith emitWith) {
+  size_t loadedOfStep = loaded.size() / steps, heldOfStep = part.size() / steps;
+  SmallVector<Value> last(initial);
+  for (int64_t i = 0; i != steps; ++i)
+    last = emitWith(last, [&] {
+      emitStep({first, i}, loaded.slice(i * loadedOfStep, loadedOfStep),
+               part.slice(i * heldOfStep, heldOfStep));
+    });
+  return last;
+}
+
+/// All steps as a loop. What a body needs is loaded, and taken of what is held,
+/// when the one before is done with its registers. After the last turn all that
+/// is left moves to the front: there are registers for it, and a jump to code
+/// that runs once would wait for it.
+SmallVector<Value> DeferredTurns::emitLoop(ValueRange held, ValueRange initial,
+                                           EmitWith emitWith) {
+  bool besideProducts = !initial.empty();
+  int64_t steps = epilogue.getStepsOfBody(besideProducts);
+  int64_t bodies = epilogue.getNumSteps() / steps;
+  size_t count = held.size() / bodies;
+  ValueRange carried = besideProducts ? held.take_front(count) : held;
+  frame.computePlace();
+  WorkItem item = partition.getItem(b.sub(turn.getNumber(), 1));
+  SmallVector<Value> loaded = loadBody(item, b.i32(0), steps);
+  SmallVector<Value> first(initial);
+  llvm::append_range(first, loaded);
+  llvm::append_range(first, carried);
+  auto loop = scf::ForOp::create(b, b.i32(0), b.i32(bodies), b.i32(1), first);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  ValueRange values = loop.getRegionIterArgs();
+  ValueRange left = values.take_back(carried.size());
+  SmallVector<Value> next =
+      emitBody(b.mul(loop.getInductionVar(), steps), steps,
+               values.take_front(initial.size()),
+               values.slice(initial.size(), loaded.size()),
+               left.take_front(count), emitWith);
+  Value behind = b.add(loop.getInductionVar(), 1);
+  Value firstBehind = b.mul(b.min(behind, b.i32(bodies - 1)), steps);
+  llvm::append_range(next, loadBody(item, firstBehind, steps));
+  if (besideProducts) {
+    llvm::append_range(next, takePart(held, behind, count));
+  } else {
+    llvm::append_range(next, left.drop_front(count));
+    next.append(count, LLVM::UndefOp::create(b, held.front().getType()));
+  }
+  scf::YieldOp::create(b, next);
+  return SmallVector<Value>(loop.getResults().take_front(initial.size()));
+}
+
+/// All steps of the tile before the turn at hand.
+SmallVector<Value> DeferredTurns::emitSteps(ValueRange held, ValueRange initial,
+                                            EmitWith emitWith) {
+  if (epilogue.isLoop())
+    return emitLoop(held, initial, emitWith);
+  SmallVector<Value> last(initial);
+  for (int64_t step = 0; step != epilogue.getNumSteps(); ++step)
+    last = emitWith(last, [&] { emitStep({Value(), step}, {}, held); });
+  return last;
+}
