@@ -165,7 +165,7 @@ unsigned SwappedEpilogue::getFirstColumn(Value number) {
 /// Blocks `begin` to `end` of a subtile, all of which come one after the other.
 void SwappedEpilogue::emitBlocks(const WorkItem &item, Value number,
                                  unsigned begin, unsigned end,
-                                 GetElements getElements) {
+                                 ValueRange ofStep, GetElements getElements) {
   // Else LLVM would keep the places of all subtiles from one to the next.
   frame.computePlace();
   unsigned column = getFirstColumn(number);
@@ -175,7 +175,7 @@ void SwappedEpilogue::emitBlocks(const WorkItem &item, Value number,
   if (finished && begin == 0 && known % getSubtilesOfColumns() == 0)
     for (unsigned i = column; i != column + Subtile::kColumns; ++i)
       finished->set(*emitters[i], getColumnInTile(i), /*lanes=*/1);
-  Subtile subtile(*this, item, number);
+  Subtile subtile(*this, item, number, ofStep);
   subtile.loadOperands(begin, end);
   for (unsigned i = begin; i != end; ++i)
     subtile.emitBlock(i, getElements(i));
@@ -183,7 +183,7 @@ void SwappedEpilogue::emitBlocks(const WorkItem &item, Value number,
 
 void SwappedEpilogue::emitSubtile(const WorkItem &item, int64_t number,
                                   GetElements getElements) {
-  emitBlocks(item, b.i32(number), 0, getSubtileBlocks(), getElements);
+  emitBlocks(item, b.i32(number), 0, getSubtileBlocks(), {}, getElements);
   copies->release(number, number + 1);
   storeMoments(item, number);
 }
@@ -193,7 +193,7 @@ void SwappedEpilogue::emitSubtiles(const WorkItem &item, int64_t count,
                                    int64_t together, ValueRange accumulators) {
   unsigned blocks = getSubtileBlocks();
   for (int64_t number = 0; number != count; ++number) {
-    emitBlocks(item, b.i32(number), 0, blocks, [&](unsigned block) {
+    emitBlocks(item, b.i32(number), 0, blocks, {}, [&](unsigned block) {
       return SmallVector<Value>(accumulators.slice(
           (number * blocks + block) * Subtile::kElements, Subtile::kElements));
     });

@@ -87,7 +87,7 @@ public:
 private:
   class Subtile;
   void emitBlocks(const WorkItem &item, Value number, unsigned begin,
-                  unsigned end, GetElements getElements);
+                  unsigned end, ValueRange ofStep, GetElements getElements);
   void emitSubtiles(const WorkItem &item, int64_t count, int64_t together,
                     ValueRange accumulators);
   unsigned getStepBlocks();
@@ -102,9 +102,9 @@ private:
   SmallVector<Value> loadRowPair(BlockArgument operand, Value row);
   /// Loads the rows' operands that subtiles `first` to `end` need.
   void prepareRows(const WorkItem &item, int64_t first, int64_t end);
-  /// What number `operand` of `perRow` has for row `row` of the thread's two of
-  /// a block, which begins with the tile's row `first`.
-  Value getOfRow(unsigned operand, unsigned block, Value first, unsigned row);
+  /// What number `operand` of `perRow`, loaded ahead, has for row `row` of the
+  /// thread's two of a block, which begins with the tile's row `first`.
+  Value getOfRow(unsigned operand, Value first, unsigned row);
   void prepareColumns(const WorkItem &item);
   void prepareColumns(const WorkItem &item, int64_t block);
   void addMoments(Value value, ValueRange elements);
@@ -136,9 +136,6 @@ private:
   /// from the tile's `firstOfRows`-th on.
   SmallVector<SmallVector<Value>> ofRows;
   int64_t firstOfRows = 0;
-  /// In a loop: what was loaded for a step, of each of these what the thread
-  /// has of the step's rows.
-  SmallVector<Value> ofStep;
   /// Of what is stored, by the region's value.
   SmallVector<std::pair<Value, SwappedMoments>> moments;
   /// Of the tile's columns that the thread has, two for every 64.

@@ -87,6 +87,7 @@ SmallVector<Value> SwappedEpilogue::loadRowPair(BlockArgument operand,
   return pair;
 }
 
+/// Of each operand what the thread has of the step's rows.
 SmallVector<Value> SwappedEpilogue::loadStep(const WorkItem &item,
                                              DeferredStep step) {
   SmallVector<Value> loaded;
@@ -103,10 +104,7 @@ SmallVector<Value> SwappedEpilogue::loadStep(const WorkItem &item,
   return loaded;
 }
 
-Value SwappedEpilogue::getOfRow(unsigned operand, unsigned block, Value first,
-                                unsigned row) {
-  if (!ofStep.empty())
-    return ofStep[(operand * getStepBlocks() + block) * Subtile::kRows + row];
+Value SwappedEpilogue::getOfRow(unsigned operand, Value first, unsigned row) {
   Value ahead = b.sub(first, firstOfRows);
   Value group = b.div(ahead, kWarpRows);
   ArrayRef<Value> groups = ofRows[operand];

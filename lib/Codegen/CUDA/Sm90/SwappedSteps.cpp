@@ -97,11 +97,9 @@ void SwappedEpilogue::emitStep(const WorkItem &item, Value /*turn*/,
   unsigned begin = step.number % getStepsOfSubtile() * blocks;
   unsigned firstHeld = step.first ? 0 : step.number * blocks;
   Value number = getSubtile(step);
-  ofStep = llvm::to_vector(loaded);
-  emitBlocks(item, number, begin, begin + blocks, [&](unsigned block) {
+  emitBlocks(item, number, begin, begin + blocks, loaded, [&](unsigned block) {
     return getHeldBlock(held, firstHeld + block - begin);
   });
-  ofStep.clear();
   if (begin + blocks != getSubtileBlocks())
     return;
   copies->release(number);

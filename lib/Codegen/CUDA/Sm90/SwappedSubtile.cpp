@@ -21,8 +21,9 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 SwappedEpilogue::Subtile::Subtile(SwappedEpilogue &epilogue,
-                                  const WorkItem &item, Value number)
-    : epilogue(epilogue), b(epilogue.b), number(number) {
+                                  const WorkItem &item, Value number,
+                                  ValueRange ofStep)
+    : epilogue(epilogue), b(epilogue.b), number(number), ofStep(ofStep) {
   TiledFrame &frame = epilogue.frame;
   firstColumn = epilogue.getFirstColumn(number);
   inTile = epilogue.getFirstRow(number);
@@ -50,7 +51,7 @@ void SwappedEpilogue::Subtile::loadOperands(unsigned begin, unsigned end) {
       row = b.min(row, b.sub(frame.m, 1));
     clamped.push_back(b.toI64(row));
   }
-  bool areLoaded = !epilogue.ofRows.empty() || !epilogue.ofStep.empty();
+  bool areLoaded = !epilogue.ofRows.empty() || !ofStep.empty();
   for (unsigned i = 0; i != kColumns; ++i)
     epilogue.emitters[firstColumn + i]->beginRows(
         clamped, areLoaded ? ArrayRef<BlockArgument>() : epilogue.perRow);
@@ -64,12 +65,20 @@ void SwappedEpilogue::Subtile::loadOperands(unsigned begin, unsigned end) {
                              .load(begin, end));
 }
 
-/// Gives what is loaded ahead of a block's rows.
+/// What number `operand` of those of a row has for row `row` of a block.
+Value SwappedEpilogue::Subtile::getOfRow(unsigned operand, unsigned block,
+                                         unsigned row) {
+  if (ofStep.empty())
+    return epilogue.getOfRow(operand, b.add(inTile, block * kBlockRows), row);
+  size_t ofOperand = ofStep.size() / epilogue.perRow.size();
+  return ofStep[operand * ofOperand + (block - firstLoaded) * kRows + row];
+}
+
+/// Gives what is loaded of a block's rows.
 void SwappedEpilogue::Subtile::setOfRows(unsigned block) {
-  Value first = b.add(inTile, block * kBlockRows);
   for (auto [index, operand] : llvm::enumerate(epilogue.perRow))
     for (unsigned row = 0; row != kRows; ++row) {
-      Value value = epilogue.getOfRow(index, block - firstLoaded, first, row);
+      Value value = getOfRow(index, block, row);
       for (unsigned column = 0; column != kColumns; ++column)
         epilogue.emitters[firstColumn + column]->set(
             operand, block * kRows + row, /*lane=*/0, value);

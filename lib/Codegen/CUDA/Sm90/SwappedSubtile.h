@@ -25,7 +25,9 @@ public:
                             kElements = kColumns * kRows;
   static constexpr int64_t kBlockRows = 8;
 
-  Subtile(SwappedEpilogue &epilogue, const WorkItem &item, Value number);
+  /// `ofStep` is what `loadStep` gave for the blocks that are loaded.
+  Subtile(SwappedEpilogue &epilogue, const WorkItem &item, Value number,
+          ValueRange ofStep);
 
   /// For blocks `begin` to `end`.
   void loadOperands(unsigned begin, unsigned end);
@@ -33,6 +35,7 @@ public:
 
 private:
   void setOfRows(unsigned block);
+  Value getOfRow(unsigned operand, unsigned block, unsigned row);
   Value getResult(Value value, unsigned block, unsigned element);
   void setElements(Value tensor, unsigned block, ValueRange elements);
   void roundElements(Type type, MutableArrayRef<Value> elements);
@@ -41,6 +44,7 @@ private:
   SwappedEpilogue &epilogue;
   KernelBuilder &b;
   Value number, inTile;    ///< of the subtile, its first row
+  ValueRange ofStep;       ///< or none
   unsigned firstColumn;    ///< the first of the thread's two, among all
   SmallVector<Value> rows; ///< the thread's
   unsigned firstLoaded;    ///< block
