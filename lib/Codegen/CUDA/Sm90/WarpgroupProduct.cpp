@@ -109,7 +109,7 @@ std::string ProductsText::get(int64_t groups) {
     stream << "}\n";
     return text;
   }
-  assert(steps.size() == 4 &&
+  assert(static_cast<int64_t>(steps.size()) * kStepBytes == geometry.rowBytes &&
          "each is a step of K further than the one before");
   stream << ".reg .pred again;\n.reg .b64 left;\n"
          << "GROUP:\n.pragma \"nounroll\";\nwgmma.fence.sync.aligned;\n";
