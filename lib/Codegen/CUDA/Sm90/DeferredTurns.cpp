@@ -24,10 +24,11 @@ DeferredTurns::DeferredTurns(TiledFrame &frame, TiledLinearOp op,
     : frame(frame), b(frame.b), op(op), partition(partition),
       epilogue(epilogue), copies(copies), turn(frame, partition) {}
 
-/// Of a stage's products with no step beside them.
+/// In how many groups a stage's products are that no step is beside.
 int64_t DeferredTurns::getGroups() { return epilogue.isLoop() ? 4 : 2; }
 
-/// Of those between two steps. Beside more than f32 a loop takes longer there.
+/// Of those between two steps. Kernels that hold 16 bits take longer if these
+/// are a loop.
 int64_t DeferredTurns::getGroupsOfSpread() {
   return epilogue.getHeldTypes().front().isF32() ? getGroups() : 1;
 }
