@@ -94,8 +94,8 @@ def parts_of(x: Array, parts: int) -> tuple[list[Array], Array]:
 
 
 def unscale(sums: Array, x_factors: Array, w_factors: Array) -> Array:
-    """Multiply by the squares of both factors."""
-    return to_f32(sums * (x_factors * w_factors.T) ** 2)
+    """Multiply by the magnitudes of both factors."""
+    return to_f32(sums * np.abs(x_factors * w_factors.T))
 
 
 def fp16x3(x: Array, w: Array, core: TensorCore, depth: int, stage: int = GROUP) -> Array:

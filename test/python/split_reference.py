@@ -15,7 +15,7 @@ def scales(x: np.ndarray) -> np.ndarray:
     """Return s of each row, as [M, 1] integers."""
     largest = np.max(x.view(np.uint32) & 0x7FFFFFFF, axis=1, keepdims=True)
     exponents = (largest >> 23).astype(np.int64)
-    return np.minimum((141 - exponents) // 2 * 2, 126)
+    return np.where(largest == 0, 0, np.minimum(141 - exponents, 126))
 
 
 def interleave(hi: np.ndarray, lo: np.ndarray) -> np.ndarray:
@@ -38,18 +38,18 @@ def split(x: np.ndarray, parts: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
     few = 64 if parts == 2 else 0
     outside = (64 * lost.sum(axis=1) + few > (x != 0).sum(axis=1)) & x.any(axis=1)
     outside |= ~np.isfinite(x).all(axis=1)
-    factors = np.ldexp(np.where(outside[:, None], -1.0, 1.0), -s // 2).astype(np.float32)
+    factors = np.ldexp(np.where(outside[:, None], -1.0, 1.0), -s).astype(np.float32)
     width = columns(k, parts) // parts
     hi, lo = (np.pad(part, [(0, 0), (0, width - k)]) for part in (hi, lo))
     return hi if parts == 1 else interleave(hi, lo), factors, lost
 
 
 def join(halves: np.ndarray, factors: np.ndarray, k: int, parts: int) -> np.ndarray:
-    """Return f^2 (hi + lo) in float64."""
+    """Return |f| (hi + lo) in float64."""
     sums = halves.astype(np.float64)
     if parts == 2:
         sums = sums.reshape(len(halves), -1, 2, 32).sum(axis=2).reshape(len(halves), -1)
-    return sums[:, :k] * factors.astype(np.float64) ** 2
+    return sums[:, :k] * np.abs(factors.astype(np.float64))
 
 
 def special_rows(k: int, rng: np.random.Generator) -> np.ndarray:
@@ -82,7 +82,7 @@ def special_rows(k: int, rng: np.random.Generator) -> np.ndarray:
     rows += [np.where(np.arange(k) < k // 64 + change, 1e-9, 1.0) for change in (-2, -1, 0, 1)]
     rows += [np.where(np.arange(k) < count, normal, 0.0) for count in (1, 63, 64, 127, 128)]
     # The largest magnitude just below, at and above a power of two: where s changes, or could.
-    for exponent in (-149, -127, -126, -114, -113, -112, -1, 0, 1, 126, 127):
+    for exponent in (-149, -127, -126, -114, -113, -112, -111, -1, 0, 1, 126, 127):
         power = 2.0**exponent
         rows += [normal / max(1, np.abs(normal).max()) * power * factor for factor in (1 - 2**-24, 1, 1 + 2**-23)]
         rows += [np.full(k, power * factor) for factor in (1 - 2**-24, 1, 1 + 2**-23)]

@@ -132,12 +132,13 @@ def test_few_numbers(case, count):
     assert is_outside(case, tensors, tiles_of(case, [200], [])) == (case.layer.kind == "fp32" and count < 64)
 
 
-def test_scales(case):
-    """Rows from 2^-140 to 2^120, denormal ones too, and rows of zeros, are as right as others."""
+@pytest.mark.parametrize("scales", [{"x": (-140, 60), "w": (-9, 60)}, {"x": (-9, 9), "w": (-110, 110)}], ids=["x", "w"])
+def test_scales(case, scales):
+    """Rows of x from 2^-140 to 2^120, denormal ones, of w from 2^-110 to 2^110, and zeros are as right as others."""
     layer = case.bare
     tensors = layer.draw(M)
     generator = torch.Generator("cuda").manual_seed(3)
-    for name, low, high in (("x", -140, 60), ("w", -9, 60)):
+    for name, (low, high) in scales.items():
         rows = tensors[name].shape[0]
         exponents = torch.randint(low, high, (rows, 1), device="cuda", generator=generator)
         tensors[name] = (tensors[name].double() * torch.exp2(exponents.double())).float()

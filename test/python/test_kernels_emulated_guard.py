@@ -14,15 +14,23 @@ GUARDED = {
     "fma": Layer("sm_80", mma_sync(32, ", method = fma"), 72, 40, factors=True),
     "tf32": Layer("sm_80", mma_sync(32), 72, 40, factors=True),
 }
-# A row of x or w outside, what its element 7 is, and the tiles that must be computed.
+# A row of x or w outside, what its element 7 is, and the tiles that must be computed; the row's factor, if it is not
+# negative: of w it may be too small or too large for a multiplication that is exact.
+NO_TILE, SECOND_OF_X, FIRST_OF_W = (slice(0), slice(0)), (slice(64, 128), slice(None)), (slice(None), slice(0, 64))
 # A NaN whose only bit is one that tensor cores do not read.
 LOW_NAN = np.uint32(0x7F800001).view(np.float32)
 OUTSIDE = {
-    "none": (None, 1.0, (slice(0), slice(0))),
-    "x": (("x", 70), 1e-30, (slice(64, 128), slice(None))),
-    "w": (("w", 5), 1e-30, (slice(None), slice(0, 64))),
+    "none": (None, 1.0, NO_TILE),
+    "x": (("x", 70), 1e-30, SECOND_OF_X),
+    "w": (("w", 5), 1e-30, FIRST_OF_W),
     "x_inf": (("x", 3), np.inf, (slice(0, 64), slice(None))),
     "w_nan": (("w", 71), LOW_NAN, (slice(None), slice(64, None))),
+    "w_too_small": (("w", 5), 1.0, FIRST_OF_W, 2.0**-102),
+    "w_small": (("w", 5), 1.0, NO_TILE, 2.0**-101),
+    "w_large": (("w", 5), 1.0, NO_TILE, 2.0**72),
+    "w_too_large": (("w", 5), 1.0, FIRST_OF_W, 2.0**73),
+    "x_smallest": (("x", 70), 1.0, NO_TILE, 2.0**-126),
+    "x_largest": (("x", 70), 1.0, NO_TILE, 2.0**113),
 }
 
 
@@ -38,19 +46,19 @@ def add_products(x, w, columns_):
     return sums
 
 
-@pytest.fixture(scope="module", params=GUARDED)
-def guarded(request, tmp_path_factory):
+@pytest.fixture(params=GUARDED)
+def guarded(request, tmp_path):
     layer = GUARDED[request.param]
-    return layer, layer.compile(tmp_path_factory.mktemp("guarded"))
+    return layer, layer.compile(tmp_path)
 
 
 @pytest.mark.parametrize("shift", [0, 4])
 @pytest.mark.parametrize("where", OUTSIDE)
 def test_guard(guarded, where, shift):
     layer, model = guarded
-    row, value, (rows, columns_) = OUTSIDE[where]
+    row, value, (rows, columns_), *factor = OUTSIDE[where]
     m = 130
-    made = Operands.with_row_outside(layer, m, row, value)
+    made = Operands.with_row_outside(layer, m, row, value, *factor)
     before = random(m, layer.n, seed=5)
     y = made.run(model, shift, before, seed=2)
     computed = np.zeros(y.shape, bool)

@@ -100,7 +100,7 @@ def test_parts_are_close(rows, results, k, parts):
     error = np.abs(reference.join(halves[finite], factors[finite], k, parts) - x)
     own = 2.0**-11 if parts == 1 else 2.0**-23
     largest = np.abs(x).max(axis=1, keepdims=True)
-    assert (error <= np.maximum(own * np.abs(x), 2.0**-38 * largest)).all()
+    assert (error <= np.maximum(own * np.abs(x), 2.0**-39 * largest)).all()
 
 
 @pytest.mark.parametrize(("k", "parts"), CASES)

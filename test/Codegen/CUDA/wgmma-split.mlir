@@ -29,16 +29,15 @@
 // Without fastmath: nothing may be left out, or joined with what follows.
 // CHECK-COUNT-8: arith.addf %{{[^,]*}}, %{{[^ ]*}} : f32
 // CHECK: scf.yield
-// The scale comes before all else: (fx fw)^2, by two multiplications. A thread
-// has two rows' factors and, of each 8 columns, two neighbours'.
+// The scale comes before all else: fw, then fx. A thread has two rows' factors
+// and, of each 8 columns, two neighbours'.
 // CHECK: llvm.getelementptr %[[FW]]
 // CHECK-NEXT: %[[PAIR:.*]] = llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr<1> -> vector<2xf32>
 // CHECK-NEXT: %[[OFCOLUMN:.*]] = vector.extract %[[PAIR]][0]
 // CHECK: llvm.getelementptr %[[FX]]
 // CHECK-NEXT: %[[OFROW:.*]] = llvm.load
-// CHECK: %[[SCALE:.*]] = arith.mulf %[[OFROW]], %[[OFCOLUMN]]
-// CHECK: %[[ONCE:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
-// CHECK: %[[TWICE:.*]] = arith.mulf %[[ONCE]], %[[SCALE]]
+// CHECK: %[[ONCE:.*]] = arith.mulf %{{.*}}, %[[OFCOLUMN]]
+// CHECK: %[[TWICE:.*]] = arith.mulf %[[ONCE]], %[[OFROW]]
 // CHECK: arith.addf %[[TWICE]],
 // Pointers that are no multiples of 16 take the same method.
 // CHECK: llvm.func @three_tiled_unaligned(
@@ -62,9 +61,8 @@ func.func @three(%x: memref<?x128xf16>, %w: memref<48x128xf16>, %fx: memref<?x1x
 // CHECK: wgmma.wait_group.sync.aligned 1;"
 // CHECK-NOT: arith.addf
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
-// CHECK: %[[SCALE:.*]] = arith.mulf
-// CHECK: %[[ONCE:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
-// CHECK: arith.mulf %[[ONCE]], %[[SCALE]]
+// CHECK: %[[ONCE:.*]] = arith.mulf
+// CHECK: arith.mulf %[[ONCE]],
 // CHECK: llvm.func @one_tiled_unaligned(
 func.func @one(%x: memref<?x128xf16>, %w: memref<48x128xf16>, %fx: memref<?x1xf32>, %fw: memref<48x1xf32>, %y: memref<?x48xf32>) {
   tenon.tiled_linear %x, %w : memref<?x128xf16>, memref<48x128xf16> factors(%fx, %fw : memref<?x1xf32>, memref<48x1xf32>)

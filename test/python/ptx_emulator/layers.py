@@ -127,14 +127,14 @@ class Operands:
             self.error += {"f16": 2.0**-11, "bf16": 2.0**-8}[layer.element] * np.abs(self.expected)
 
     @classmethod
-    def with_row_outside(cls, layer, m, row, value):
-        """Return operands of which at most one row, as ("x", 70), is marked as outside; its element 7 is `value`."""
+    def with_row_outside(cls, layer, m, row, value, factor=-0.5):
+        """Return operands of which at most one row, as ("x", 70), has this factor, and `value` as its element 7."""
         operands = {"x": random(m, layer.k), "w": random(layer.n, layer.k, seed=4)}
         factors = {"x": np.ones((m, 1), np.float32), "w": np.ones((layer.n, 1), np.float32)}
         if row:
             matrix, index = row
             operands[matrix][index, 7] = value
-            factors[matrix][index] = -0.5
+            factors[matrix][index] = factor
         made = cls(layer, operands["x"], operands["w"], (factors["x"], factors["w"]))
         if layer.method == "direct":
             made.error = made.error * 2.0**-10 / ERROR["direct"]

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Looks for negative factors. They are f32 and never -0, so the sign bit tells.
+// Looks for factors of rows outside. They are f32 and never -0, so the sign bit
+// tells, which those of w that are too small or too large are given as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +32,21 @@ static Value loadBits(KernelBuilder &b, Value factors, Value index,
   return LLVM::LoadOp::create(b, type, place, /*alignment=*/4 * width);
 }
 
+/// The bits of factors of w, with the sign bit where a sum, a multiple of 2^-48
+/// below 2^55, need not be exact when it is multiplied by one: f32 has bits
+/// from 2^-149 on, and ends at 2^128.
+static Value markUnfit(KernelBuilder &b, Value bits) {
+  auto constant = [&](int32_t exponent) -> Value {
+    TypedAttr value = b.getI32IntegerAttr((exponent + 127) << 23);
+    if (auto type = dyn_cast<VectorType>(bits.getType()))
+      value = DenseElementsAttr::get(type, Attribute(value));
+    return arith::ConstantOp::create(b, value);
+  };
+  Value tooSmall = arith::SubIOp::create(b, bits, constant(-101));
+  Value tooLarge = arith::SubIOp::create(b, constant(72), bits);
+  return b.bitOr(bits, b.bitOr(tooSmall, tooLarge));
+}
+
 /// Whether `bits` have the sign bit in any thread of the block.
 static Value emitAnyNegative(KernelBuilder &b, Value bits) {
   Value negative = b.toI32(b.less(bits, 0));
@@ -43,12 +59,17 @@ static Value emitAnyNegative(KernelBuilder &b, Value bits) {
   return b.less(b.i32(0), any);
 }
 
-/// The bits of a thread's share of `rows` factors, or-ed. Rows beyond the last
-/// are the last one again.
-static Value scanFactors(TiledFrame &frame, Value factors, Value rows) {
+/// The bits of a thread's share of `rows` factors, of x or of w, or-ed. Rows
+/// beyond the last are the last one again.
+static Value scanFactors(TiledFrame &frame, bool areOfW, Value rows) {
+  Value factors = frame.factors[areOfW];
   KernelBuilder &b = frame.b;
   int64_t width = frame.geometry.isAligned ? 4 : 1;
   int64_t threads = frame.geometry.threads();
+  auto load = [&](Value index, int64_t count) {
+    Value bits = loadBits(b, factors, index, count);
+    return areOfW ? markUnfit(b, bits) : bits;
+  };
   Value groups = b.div(rows, width), last = b.sub(groups, 1);
   Value none = width == 1
                    ? b.i32(0)
@@ -62,7 +83,7 @@ static Value scanFactors(TiledFrame &frame, Value factors, Value rows) {
     Value bits = loop.getRegionIterArg(0);
     for (int64_t i = 0; i != kLoads; ++i) {
       Value group = b.min(b.add(loop.getInductionVar(), i * threads), last);
-      bits = b.bitOr(bits, loadBits(b, factors, group, width));
+      bits = b.bitOr(bits, load(group, width));
     }
     scf::YieldOp::create(b, bits);
   }
@@ -70,7 +91,7 @@ static Value scanFactors(TiledFrame &frame, Value factors, Value rows) {
     return loop.getResult(0);
   // Those that make no group of four.
   Value rest = b.add(b.mul(groups, width), b.bitAnd(frame.thread, width - 1));
-  Value bits = loadBits(b, factors, b.min(rest, b.sub(rows, 1)), 1);
+  Value bits = load(b.min(rest, b.sub(rows, 1)), 1);
   for (int64_t i = 0; i != width; ++i)
     bits = b.bitOr(bits, vector::ExtractOp::create(b, loop.getResult(0), i));
   return bits;
@@ -78,8 +99,8 @@ static Value scanFactors(TiledFrame &frame, Value factors, Value rows) {
 
 Value tenon::emitHasRowsOutside(TiledFrame &frame) {
   KernelBuilder &b = frame.b;
-  Value ofX = scanFactors(frame, frame.factors[0], frame.m);
-  Value ofW = scanFactors(frame, frame.factors[1], b.i32(frame.geometry.n));
+  Value ofX = scanFactors(frame, /*areOfW=*/false, frame.m);
+  Value ofW = scanFactors(frame, /*areOfW=*/true, b.i32(frame.geometry.n));
   return emitAnyNegative(b, b.bitOr(ofX, ofW));
 }
 
@@ -96,7 +117,8 @@ Value tenon::emitHasRowsOutside(TiledFrame &frame, const WorkItem &item) {
     Value ofW = b.min(b.add(item.column, b.sub(index, geometry.tileM)),
                       b.i32(geometry.n - 1));
     Value factors = b.select(isOfX, frame.factors[0], frame.factors[1]);
-    bits = b.bitOr(bits, loadBits(b, factors, b.select(isOfX, ofX, ofW), 1));
+    Value own = loadBits(b, factors, b.select(isOfX, ofX, ofW), 1);
+    bits = b.bitOr(bits, b.select(isOfX, own, markUnfit(b, own)));
   }
   return emitAnyNegative(b, bits);
 }

@@ -12,9 +12,10 @@
 
 namespace mlir::tenon {
 
-/// Whether any row of x or w has a negative factor: whether there is anything
-/// to do. Each block reads all factors, which takes it a microsecond or two.
-/// i1, the same in all threads of the block.
+/// Whether any row of x or w has a negative factor, or one of w a factor below
+/// 2^-101 or above 2^72: whether there is anything to do. Each block reads all
+/// factors, which takes it a microsecond or two. i1, the same in all threads of
+/// the block.
 Value emitHasRowsOutside(TiledFrame &frame);
 
 /// Whether any row of the item's tile has one, of x or w. i1, the same in all

@@ -26,14 +26,9 @@ void tenon::addUnscale(TiledLinearOp op) {
   };
   Value ofRows = add({shape[0], 1}), ofColumns = add({shape[1]});
   OpBuilder b = OpBuilder::atBlockBegin(body);
-  // The factors' product first, twice: their squares may leave f32's range
-  // where the result does not.
-  Value scale = MulOp::create(b, loc, ofRows, ofColumns);
-  Value product = op.getAccumulator();
-  llvm::SmallPtrSet<Operation *, 2> own;
-  for (int time = 0; time != 2; ++time) {
-    product = MulOp::create(b, loc, product, scale);
-    own.insert(product.getDefiningOp());
-  }
-  op.getAccumulator().replaceAllUsesExcept(product, own);
+  // One after the other: the product of both may leave f32's range where the
+  // result does not, and the first multiplication is exact.
+  auto once = MulOp::create(b, loc, op.getAccumulator(), ofColumns);
+  auto both = MulOp::create(b, loc, once, ofRows);
+  op.getAccumulator().replaceAllUsesExcept(both, once);
 }

@@ -27,9 +27,8 @@ namespace mlir::tenon {
 /// ```mlir
 /// epilogue(%acc: tensor<?x32xf32>, %fx: tensor<?x1xf32>, %fw: tensor<32xf32>)
 /// {
-///   %scale = tenon.mul %fx, %fw : tensor<?x1xf32>, tensor<32xf32>
-///   %0 = tenon.mul %acc, %scale : tensor<?x32xf32>, tensor<?x32xf32>
-///   %product = tenon.mul %0, %scale : tensor<?x32xf32>, tensor<?x32xf32>
+///   %0 = tenon.mul %acc, %fw : tensor<?x32xf32>, tensor<32xf32>
+///   %product = tenon.mul %0, %fx : tensor<?x32xf32>, tensor<?x1xf32>
 ///   tenon.yield %product : tensor<?x32xf32>
 /// ```
 void addUnscale(TiledLinearOp op);

@@ -64,14 +64,14 @@ Value tenon::emitMagnitudeBits(OpBuilder &builder, Location loc, Value x) {
 tenon::SplitScale tenon::emitSplitScale(OpBuilder &builder, Location loc,
                                         Value largestBits) {
   Emitter e(builder, loc, largestBits);
-  // The largest magnitude is to be in [2^13, 2^15), and the factor's exponent,
-  // half of this one, whole. 2^126 is the largest power of two that is even.
+  // The largest magnitude is to be in [2^14, 2^15).
   Value exponent = arith::ShRUIOp::create(e.b, largestBits, e.integer(23));
   Value wanted = arith::SubIOp::create(e.b, e.integer(141), exponent);
-  Value even = arith::AndIOp::create(e.b, wanted, e.integer(-2));
-  Value scale = arith::MinSIOp::create(e.b, even, e.integer(126));
-  Value half = arith::ShRSIOp::create(e.b, scale, e.integer(1));
-  Value factor = arith::SubIOp::create(e.b, e.integer(0), half);
+  Value scale = arith::MinSIOp::create(e.b, wanted, e.integer(126));
+  Value isZero = arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq,
+                                       largestBits, e.integer(0));
+  scale = arith::SelectOp::create(e.b, isZero, e.integer(0), scale);
+  Value factor = arith::SubIOp::create(e.b, e.integer(0), scale);
   return {e.powerOfTwo(scale), e.powerOfTwo(factor)};
 }
 

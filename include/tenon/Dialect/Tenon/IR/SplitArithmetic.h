@@ -28,7 +28,7 @@ Value emitMagnitudeBits(OpBuilder &builder, Location loc, Value x);
 
 /// Powers of two, of f32.
 struct SplitScale {
-  /// 1 / f^2, with which elements are multiplied.
+  /// 1 / |f|, with which elements are multiplied.
   Value scale;
   /// |f|, the magnitude of the row's factor.
   Value factor;

@@ -14,15 +14,16 @@ def Tenon_SplitOp : Op<Tenon_Dialect, "split", [
     AlwaysSpeculatable, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Rows of f32 as f16 numbers on a scale, in one or two parts";
   let description = [{
-    Writes each element of a row as `f^2 (hi + lo)`, or as `f^2 hi`, where hi and
+    Writes each element of a row as `|f| (hi + lo)`, or as `|f| hi`, where hi and
     lo are f16 and f is the row's factor. What multiplies f16 alone can then
     multiply f32: `fp16x3` takes both parts, `fp16` the first
     (`#tenon.schedule`'s methods).
 
-    The factor's magnitude is a power of two, 2^-63 at least, that brings the
-    row's largest magnitude, divided by f^2, into [2^13, 2^15); a row whose
-    largest magnitude is below 2^-113 stays below that. With `v = x / f^2`, `hi`
-    is v rounded to f16 and `lo` is `v - hi` rounded to f16, both to nearest even.
+    The factor's magnitude is a power of two, 2^-126 at least, that brings the
+    row's largest magnitude, divided by it, into [2^14, 2^15); a row whose largest
+    magnitude is below 2^-112 stays below that; of a row of zeros it is 1. With
+    `v = x / |f|`, `hi` is v rounded to f16 and `lo` is `v - hi` rounded to f16, both
+    to nearest even.
 
     A factor is negative where products of the parts could err more than those of
     f32 (of tf32, with one part). An element loses digits if it differs from the

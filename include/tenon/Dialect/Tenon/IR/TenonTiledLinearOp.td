@@ -31,10 +31,11 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
 
     With method `fp16` or `fp16x3` x and w are the halves of f32 matrices that
     `tenon.split` gave, in one part or two, and `factors` theirs: products are
-    multiplied by the squares of both factors, and are as precise as tf32 or fp32.
-    Where a factor is negative that does not hold. With another method `factors`
-    say what is left to do: the outputs hold results already, and tiles none of
-    whose rows of x and w has a negative factor are kept as they are.
+    multiplied by w's factor, then by x's, and are as precise as tf32 or fp32. That
+    does not hold of *rows outside*: where a factor is negative, or one of w is below
+    2^-101 or above 2^72, with which the first multiplication need not be exact. With
+    another method `factors` say what is left to do: the outputs hold results
+    already, and tiles that have none of these rows are kept as they are.
 
     The schedule says how the kernel divides the product. With `stream_k`, blocks
     that share a tile hand partial sums over in the workspace, scratch that all
@@ -47,8 +48,8 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     moments in the workspace, and finish what they have in registers. Where M is
     dynamic, a call whose tiles do not fit the GPU is computed as with `two_phase`.
     There a tile depends on all others of its columns. So with factors one of two
-    ops does everything: where no factor is negative, the one with method `fp16` or
-    `fp16x3`; where one is, the other. The one that does not leaves its outputs as
+    ops does everything: without rows outside the one with method `fp16` or `fp16x3`,
+    with one the other. The one that does not leaves its outputs as
     they are.
 
     With a schedule whose operands are swapped, `two_phase` needs an M of the tile
