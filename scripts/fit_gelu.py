@@ -10,6 +10,7 @@ error of p at t moves gelu(t) by t Phi(-t) ln(2) times as much, and gelu(-t) by 
 greatest error is made small under a weight:
 
 - kLog2Tail, for f32: Phi(-t), and 1.5e-5 where that is less, which bounds the relative error of gelu(-t).
+- kLog2TailTF32, for f32 beside products of tf32: the same, but 1e-3, so that fewer terms are enough.
 - kLog2TailF16 and kLog2TailBF16: 1, so that the error of gelu(-t) is a part of its value, and below a
   floor a part of that: f16's least normal number, or where bf16 would need more terms for what is 2^-27.
 
@@ -134,6 +135,7 @@ def errors(coefficients: list[np.float32], is_short: bool) -> dict[str, float]:
 
 FITS = (
     Fit("kLog2Tail", 8, 5.0, lambda t: max(tail(t), mpmath.mpf(1.5e-5))),
+    Fit("kLog2TailTF32", 5, 5.0, lambda t: max(tail(t), mpmath.mpf(1e-3))),
     Fit("kLog2TailF16", 5, 5.7, lambda t: min(1, tail(t) * max(t, 1) / FLOOR_F16)),
     Fit("kLog2TailBF16", 5, 6.4, lambda t: min(1, tail(t) * max(t, 1) / FLOOR_BF16)),
 )

@@ -25,6 +25,8 @@ ROOT = Path(__file__).parents[2]
 COLUMNS = 1021
 # gelu-R2, the second bound
 RELATIVE_ERROR = 2.0**-10
+# gelu-R4: of x, and of the value from -5 to 0
+BOUNDS_TF32 = (2.0**-18, 2.0**-8)
 # gelu-R3: the error, in parts of the value or of the floor below which it is
 BOUNDS_16_BITS = {"f16": (2.0**-13, 2.0**-14), "bf16": (2.0**-11, 2.0**-27)}
 SOURCE = f"""
@@ -97,6 +99,17 @@ def test_error(gelu):
     assert (error / abs(wide)).max() <= (by_erf / abs(wide)).max() < 2.0**-22
     tail = (wide < 0) & (wide > -5)
     assert (error[tail] / abs(exact[tail])).max() < RELATIVE_ERROR
+
+
+def test_error_tf32():
+    compiled = tenon.compile(SOURCE.replace("tenon.gelu %x", "tenon.gelu %x approximate<tf32>"), "cpu")
+    x = dense()
+    error = abs(compiled(padded(x)).numpy().ravel()[: x.size] - reference(x))
+    of_x, of_tail = BOUNDS_TF32
+    # It is the polynomial of fewer terms.
+    assert of_x / 4 < (error / abs(x)).max() < of_x
+    tail = (x < 0) & (x > -5)
+    assert (error[tail] / abs(reference(x)[tail])).max() < of_tail
 
 
 def test_error_16_bits(gelu_16_bits):

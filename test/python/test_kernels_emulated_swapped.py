@@ -150,6 +150,7 @@ DEFERRED = {
     "long_residual_f32": ("f32", ["f32"]),
     "long_two": ("f32", ["bf16", "f32"]),
     "long_f32": ("", ["f32"]),
+    "long_f32_of_known_m": ("", ["f32"]),
     "long_rows": ("f32", ["f32"]),
     "long_rows_of_known_m": ("f32", ["f32"]),
     "spread_rows_of_known_m": ("f32", ["f32"]),

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ApproximateGelu.h"
 #include "CutAtReduction.h"
 #include "ElementwiseToEpilogue.h"
 #include "NormaliseByInputMoments.h"
@@ -94,6 +95,8 @@ void FunctionConverter::moveEpilogue(LinearOp op, TiledLinearOp tiled) {
 void FunctionConverter::moveEpilogue(FusedLinearOp op, TiledLinearOp tiled) {
   rewriter.inlineRegionBefore(op.getEpilogue(), tiled.getEpilogue(),
                               tiled.getEpilogue().end());
+  if (op.getPrecision() == Precision::TF32)
+    approximateGelu(tiled);
 }
 
 /// An output of the product's shape or, for new statistics, of [N].

@@ -38,7 +38,10 @@ func.func @layer(%x: memref<4096x1216xf16>, %w: memref<1024x1216xf16>, %fx: memr
 // CHECK: llvm.getelementptr %[[FX]]
 // CHECK-NEXT: llvm.load
 // CHECK-NOT: %[[FX]]
-// CHECK-COUNT-2: llvm.getelementptr %[[FW]]
+// CHECK: llvm.getelementptr %[[FW]]
+// CHECK-NEXT: %[[FW0:.*]] = llvm.load
+// CHECK: llvm.getelementptr %[[FW]]
+// CHECK-NEXT: %[[FW1:.*]] = llvm.load
 // CHECK-COUNT-4: nvvm.mbarrier.try_wait.parity
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
 // CHECK-NOT: {{!llvm.ptr<1>|try_wait}}
@@ -64,6 +67,16 @@ func.func @layer(%x: memref<4096x1216xf16>, %w: memref<1024x1216xf16>, %fx: memr
 // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK-COUNT-8: math.exp2
+// CHECK-COUNT-24: math.exp2
+// The others are held multiplied by the factors of w: steps need those of x alone.
+// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK-NOT: {{exp2|try_wait}}
+// CHECK: arith.mulf %{{.*}}, %[[FW0]]
+// CHECK-NEXT: arith.mulf %{{.*}}, %[[FW0]]
+// CHECK-NEXT: arith.mulf %{{.*}}, %[[FW1]]
+// CHECK-NEXT: arith.mulf %{{.*}}, %[[FW1]]
+// CHECK-COUNT-60: arith.mulf
+// CHECK-NOT: {{arith.mulf|%[[]FW[]]}}
 // CHECK: scf.condition(
 
 // Beside the next turn's products is a loop over subtiles, in steps of half of one: K has nineteen stages, the fewest that
@@ -78,12 +91,12 @@ func.func @layer(%x: memref<4096x1216xf16>, %w: memref<1024x1216xf16>, %fx: memr
 // CHECK-NOT: %[[FX]]
 // CHECK: scf.for %[[BODY:.*]] = %c0_i32 to %c8_i32 step %c1_i32 iter_args({{.*}}, %[[OWN:[^ ,]*]] = %[[F]], {{.*}}, %[[OWN2:[^ ,]*]] = %[[F2]],
 // CHECK-NOT: !llvm.ptr<1>
-// CHECK: arith.mulf %[[OWN]],
+// CHECK: arith.mulf %{{.*}}, %[[OWN]]
 // CHECK-COUNT-4: math.exp2
 // CHECK-NOT: {{math.exp2|!llvm.ptr<1>|fence.proxy}}
 // CHECK: wgmma.commit_group.sync.aligned;
 // CHECK-NOT: !llvm.ptr<1>
-// CHECK: arith.mulf %[[OWN2]],
+// CHECK: arith.mulf %{{.*}}, %[[OWN2]]
 // CHECK-COUNT-4: math.exp2
 // CHECK-NOT: {{math.exp2|!llvm.ptr<1>|wgmma}}
 // CHECK: fence.proxy.async.shared::cta
@@ -98,13 +111,16 @@ func.func @layer(%x: memref<4096x1216xf16>, %w: memref<1024x1216xf16>, %fx: memr
 // CHECK: default
 // CHECK: scf.yield {{.*}}, %[[NEXT]], {{.*}}, %[[PART]]#0,
 
-// After the last turn a body has four subtiles, and what they need is loaded for all at once.
+// After the last turn a body has four subtiles, and what they need is loaded for all at once, half a body ahead.
 // CHECK-COUNT-8: llvm.load %{{.*}} -> vector<2xf32>
 // CHECK: %{{.*}}:80 = scf.for %{{.*}} = %c0_i32 to %c2_i32 step %c1_i32 iter_args(
 // CHECK-NOT: vector<2xf32>
-// CHECK-COUNT-32: math.exp2
-// CHECK-NOT: {{math.exp2|index_switch}}
+// CHECK-COUNT-16: math.exp2
+// CHECK-NOT: math.exp2
 // CHECK-COUNT-8: llvm.load %{{.*}} -> vector<2xf32>
+// CHECK-NOT: llvm.load %{{.*}} -> vector<2xf32>
+// CHECK-COUNT-16: math.exp2
+// CHECK-NOT: {{math.exp2|index_switch|-> vector<2xf32>}}
 // CHECK: scf.yield
 // CHECK: llvm.func @layer_tiled_unaligned(
 
@@ -135,14 +151,23 @@ func.func @columns(%x: memref<4096x1152xf16>, %w: memref<1024x1152xf16>, %r: mem
 // -----
 
 // With stages enough for their steps twelve subtiles are held, so that four are finished when the products are done: no
-// buffer is needed twice then.
+// buffer is needed twice then. With nothing to begin with that has one value a column they are copied by a product with a
+// one that nothing knows to be one: M is not negative.
 // CHECK-LABEL: llvm.func @most_tiled(
+// CHECK: %[[M:.*]] = arith.trunci %{{.*}} : i64 to i32
 // CHECK: :96 = scf.while (
-// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK: %[[DONE:.*]] = llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;"
+// CHECK: %[[E32:.*]] = llvm.extractvalue %[[DONE]][32] :
+// CHECK: %[[E127:.*]] = llvm.extractvalue %[[DONE]][127] :
 // CHECK-NOT: try_wait
 // CHECK-COUNT-32: math.exp2
 // CHECK-NOT: {{math.exp2|try_wait}}
-// CHECK-COUNT-96: arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK: %[[ZERO:.*]] = arith.shrui %[[M]], %c31_i32
+// CHECK-NEXT: %[[BITS:.*]] = arith.ori %[[ZERO]], %c1065353216_i32
+// CHECK-NEXT: %[[ONE:.*]] = llvm.bitcast %[[BITS]] : i32 to f32
+// CHECK-NEXT: arith.mulf %[[E32]], %[[ONE]] : f32
+// CHECK-COUNT-94: arith.mulf %{{.*}}, %[[ONE]] : f32
+// CHECK-NEXT: arith.mulf %[[E127]], %[[ONE]] : f32
 // CHECK: scf.condition(
 // CHECK: scf.for %{{.*}} = %c0_i32 to %c12_i32 step %c1_i32 iter_args(
 // CHECK-NOT: GROUP

@@ -116,3 +116,47 @@ func.func @not_tiled(%x: tensor<8x32xf16>, %w: tensor<32x32xf16>) -> tensor<8x32
   }
   return %2 : tensor<8x32xf16>
 }
+
+// -----
+
+// gelu of a product of tf32 need not be more exact than that: of what is made of the product, in f32.
+// CHECK-LABEL: @gelu_of_tf32
+// CHECK: tenon.tiled_linear
+// CHECK: tenon.gelu %{{.*}} approximate<tf32> : tensor<?x32xf32>
+// CHECK: tenon.gelu %{{.*}} : tensor<?x32xf32>
+// CHECK: tenon.gelu %{{.*}} approximate<tanh> : tensor<?x32xf32>
+// CHECK: tenon.gelu %{{.*}} : tensor<?x32xbf16>
+// CHECK: tenon.yield
+func.func @gelu_of_tf32(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %r: tensor<?x32xf32>)
+    -> (tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xbf16>) {
+  %0:4 = tenon.fused_linear %x, %w precision<tf32> : tensor<?x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<?x32xf32>, %r_ = %r: tensor<?x32xf32>)
+      -> (tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xbf16>)
+      attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>} {
+    %1 = tenon.add %acc, %r_ : tensor<?x32xf32>, tensor<?x32xf32>
+    %2 = tenon.gelu %1 : tensor<?x32xf32>
+    %3 = tenon.gelu %r_ : tensor<?x32xf32>
+    %4 = tenon.gelu %acc approximate<tanh> : tensor<?x32xf32>
+    %5 = tenon.cast %acc : tensor<?x32xf32> -> tensor<?x32xbf16>
+    %6 = tenon.gelu %5 : tensor<?x32xbf16>
+    tenon.yield %2, %3, %4, %6 : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xbf16>
+  }
+  return %0#0, %0#1, %0#2, %0#3 : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xbf16>
+}
+
+// -----
+
+// With a product of f32 it stays.
+// CHECK-LABEL: @gelu_of_f32
+// CHECK: tenon.tiled_linear
+// CHECK-NOT: approximate
+// CHECK: return
+func.func @gelu_of_f32(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32> {
+  %0 = tenon.fused_linear %x, %w : tensor<8x64xf32>, tensor<32x64xf32>
+      epilogue(%acc: tensor<8x32xf32>) -> tensor<8x32xf32>
+      attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fma>, tenon.strategy = #tenon.strategy<tiled>} {
+    %1 = tenon.gelu %acc : tensor<8x32xf32>
+    tenon.yield %1 : tensor<8x32xf32>
+  }
+  return %0 : tensor<8x32xf32>
+}

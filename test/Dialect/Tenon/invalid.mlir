@@ -384,7 +384,7 @@ func.func @leaky_relu_nan(%x: tensor<?x4xf32>) {
 
 // Parser: gelu
 func.func @gelu_keyword(%x: tensor<?x4xf32>) {
-  // expected-error @below {{'erf' is not an approximation of gelu; expected none or tanh}}
+  // expected-error @below {{'erf' is not an approximation of gelu; expected none, tanh or tf32}}
   %0 = tenon.gelu %x approximate<erf> : tensor<?x4xf32>
   return
 }

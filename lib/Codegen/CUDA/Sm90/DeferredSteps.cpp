@@ -64,63 +64,84 @@ SmallVector<Value> DeferredTurns::takePart(ValueRange held, Value number,
   return jump.getResults();
 }
 
-/// The steps of a loop's body, with their part of what is held, and what they
-/// read.
-SmallVector<Value> DeferredTurns::emitBody(Value first, int64_t steps,
-                                           ValueRange initial,
-                                           ValueRange loaded, ValueRange part,
-                                           EmitWith emitWith) {
+/// Step `number` of the `steps` of a loop's body that begins with step `first`,
+/// with its share of what these read and of what is held of them.
+void DeferredTurns::emitStepOfBody(Value first, int64_t number, int64_t steps,
+                                   ValueRange loaded, ValueRange part) {
   size_t loadedOfStep = loaded.size() / steps, heldOfStep = part.size() / steps;
-  SmallVector<Value> last(initial);
-  for (int64_t i = 0; i != steps; ++i)
-    last = emitWith(last, [&] {
-      emitStep({first, i}, loaded.slice(i * loadedOfStep, loadedOfStep),
-               part.slice(i * heldOfStep, heldOfStep));
-    });
-  return last;
+  emitStep({first, number}, loaded.slice(number * loadedOfStep, loadedOfStep),
+           part.slice(number * heldOfStep, heldOfStep));
 }
 
-/// All steps as a loop. What a body needs is loaded, and taken of what is held,
-/// when the one before is done with its registers. After the last turn all that
-/// is left moves to the front: there are registers for it, and a jump to code
-/// that runs once would wait for it.
+/// The first step of the body after `body`, or of the last one.
+static Value getNextStep(KernelBuilder &b, Value body, int64_t bodies,
+                         int64_t steps) {
+  return b.mul(b.min(b.add(body, 1), b.i32(bodies - 1)), steps);
+}
+
+/// All steps beside products, as a loop. What a body needs is loaded, and taken
+/// of what is held, when the one before is done with its registers.
 SmallVector<Value> DeferredTurns::emitLoop(ValueRange held, ValueRange initial,
                                            EmitWith emitWith) {
-  bool besideProducts = !initial.empty();
-  int64_t steps = epilogue.getStepsOfBody(besideProducts);
+  int64_t steps = epilogue.getStepsOfBody(/*besideProducts=*/true);
   int64_t bodies = epilogue.getNumSteps() / steps;
   size_t count = held.size() / bodies;
-  ValueRange carried = besideProducts ? held.take_front(count) : held;
   frame.computePlace();
   WorkItem item = partition.getItem(b.sub(turn.getNumber(), 1));
   SmallVector<Value> loaded = loadBody(item, b.i32(0), steps);
   SmallVector<Value> first(initial);
   llvm::append_range(first, loaded);
-  llvm::append_range(first, carried);
+  llvm::append_range(first, held.take_front(count));
   auto loop = scf::ForOp::create(b, b.i32(0), b.i32(bodies), b.i32(1), first);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
+  Value body = loop.getInductionVar();
   ValueRange values = loop.getRegionIterArgs();
-  ValueRange left = values.take_back(carried.size());
-  SmallVector<Value> next =
-      emitBody(b.mul(loop.getInductionVar(), steps), steps,
-               values.take_front(initial.size()),
-               values.slice(initial.size(), loaded.size()),
-               left.take_front(count), emitWith);
-  Value behind = b.add(loop.getInductionVar(), 1);
-  Value firstBehind = b.mul(b.min(behind, b.i32(bodies - 1)), steps);
-  llvm::append_range(next, loadBody(item, firstBehind, steps));
-  if (besideProducts) {
-    llvm::append_range(next, takePart(held, behind, count));
-  } else {
-    llvm::append_range(next, left.drop_front(count));
-    next.append(count, LLVM::UndefOp::create(b, held.front().getType()));
-  }
+  SmallVector<Value> next(values.take_front(initial.size()));
+  for (int64_t i = 0; i != steps; ++i)
+    next = emitWith(next, [&] {
+      emitStepOfBody(b.mul(body, steps), i, steps,
+                     values.slice(initial.size(), loaded.size()),
+                     values.take_back(count));
+    });
+  llvm::append_range(
+      next, loadBody(item, getNextStep(b, body, bodies, steps), steps));
+  llvm::append_range(next, takePart(held, b.add(body, 1), count));
   scf::YieldOp::create(b, next);
   return SmallVector<Value>(loop.getResults().take_front(initial.size()));
 }
 
-/// All steps of the tile before the turn at hand.
+/// All steps after the last turn, as a loop. All that is left moves to the
+/// front: there are registers for it, and a jump to code that runs once would
+/// wait for it. Nothing hides waits for loads here, so those for the next body
+/// come half way.
+void DeferredTurns::emitLastLoop(ValueRange held) {
+  int64_t steps = epilogue.getStepsOfBody(/*besideProducts=*/false);
+  int64_t bodies = epilogue.getNumSteps() / steps;
+  size_t count = held.size() / bodies;
+  frame.computePlace();
+  WorkItem item = partition.getItem(b.sub(turn.getNumber(), 1));
+  SmallVector<Value> first = loadBody(item, b.i32(0), steps);
+  llvm::append_range(first, held);
+  auto loop = scf::ForOp::create(b, b.i32(0), b.i32(bodies), b.i32(1), first);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value body = loop.getInductionVar();
+  ValueRange loaded = loop.getRegionIterArgs().drop_back(held.size());
+  ValueRange left = loop.getRegionIterArgs().take_back(held.size());
+  SmallVector<Value> next;
+  for (int64_t i = 0; i != steps; ++i) {
+    if (i == steps / 2)
+      next = loadBody(item, getNextStep(b, body, bodies, steps), steps);
+    emitStepOfBody(b.mul(body, steps), i, steps, loaded,
+                   left.take_front(count));
+  }
+  llvm::append_range(next, left.drop_front(count));
+  next.append(count, LLVM::UndefOp::create(b, held.front().getType()));
+  scf::YieldOp::create(b, next);
+}
+
+/// All steps of the tile before the turn at hand, beside products.
 SmallVector<Value> DeferredTurns::emitSteps(ValueRange held, ValueRange initial,
                                             EmitWith emitWith) {
   if (epilogue.isLoop())
@@ -129,4 +150,12 @@ SmallVector<Value> DeferredTurns::emitSteps(ValueRange held, ValueRange initial,
   for (int64_t step = 0; step != epilogue.getNumSteps(); ++step)
     last = emitWith(last, [&] { emitStep({Value(), step}, {}, held); });
   return last;
+}
+
+/// All steps of the last tile.
+void DeferredTurns::emitLastSteps(ValueRange held) {
+  if (epilogue.isLoop())
+    return emitLastLoop(held);
+  for (int64_t step = 0; step != epilogue.getNumSteps(); ++step)
+    emitStep({Value(), step}, {}, held);
 }

@@ -130,10 +130,7 @@ void DeferredTurns::emitTurns() {
     scf::YieldOp::create(b, start(begins->getArguments()));
   }
   prepareHeld();
-  emitSteps(loop.getResults(), {}, [](ValueRange, auto emitStep) {
-    emitStep();
-    return SmallVector<Value>();
-  });
+  emitLastSteps(loop.getResults());
   frame.computePlace();
   epilogue.endHeld();
 }

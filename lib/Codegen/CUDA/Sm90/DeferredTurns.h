@@ -46,13 +46,14 @@ private:
       ValueRange, llvm::function_ref<void()> emitStep)>;
   SmallVector<Value> loadBody(const WorkItem &item, Value first, int64_t steps);
   SmallVector<Value> takePart(ValueRange held, Value number, size_t count);
-  SmallVector<Value> emitBody(Value first, int64_t steps, ValueRange initial,
-                              ValueRange loaded, ValueRange part,
-                              EmitWith emitWith);
+  void emitStepOfBody(Value first, int64_t number, int64_t steps,
+                      ValueRange loaded, ValueRange part);
   SmallVector<Value> emitLoop(ValueRange held, ValueRange initial,
                               EmitWith emitWith);
   SmallVector<Value> emitSteps(ValueRange held, ValueRange initial,
                                EmitWith emitWith);
+  void emitLastLoop(ValueRange held);
+  void emitLastSteps(ValueRange held);
 
   TiledFrame &frame;
   KernelBuilder &b;

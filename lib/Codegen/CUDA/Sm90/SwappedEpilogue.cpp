@@ -117,8 +117,11 @@ void SwappedEpilogue::prepare(const WorkItem &item) {
 }
 
 void SwappedEpilogue::prepareTile(const WorkItem &item) {
-  if (getFirstHeld() == 0)
+  if (getFirstHeld() == 0) {
+    if (getHeldTensor() != op.getAccumulator())
+      prepareColumns(item);
     return;
+  }
   prepareOperands(item, 0, getFirstHeld());
   copies->acquireAhead(getFirstHeld());
 }
@@ -165,7 +168,8 @@ unsigned SwappedEpilogue::getFirstColumn(Value number) {
 /// Blocks `begin` to `end` of a subtile, all of which come one after the other.
 void SwappedEpilogue::emitBlocks(const WorkItem &item, Value number,
                                  unsigned begin, unsigned end,
-                                 ValueRange ofStep, GetElements getElements) {
+                                 ValueRange ofStep, Value tensor,
+                                 GetElements getElements) {
   // Else LLVM would keep the places of all subtiles from one to the next.
   frame.computePlace();
   unsigned column = getFirstColumn(number);
@@ -178,12 +182,13 @@ void SwappedEpilogue::emitBlocks(const WorkItem &item, Value number,
   Subtile subtile(*this, item, number, ofStep);
   subtile.loadOperands(begin, end);
   for (unsigned i = begin; i != end; ++i)
-    subtile.emitBlock(i, getElements(i));
+    subtile.emitBlock(i, tensor, getElements(i));
 }
 
 void SwappedEpilogue::emitSubtile(const WorkItem &item, int64_t number,
                                   GetElements getElements) {
-  emitBlocks(item, b.i32(number), 0, getSubtileBlocks(), {}, getElements);
+  emitBlocks(item, b.i32(number), 0, getSubtileBlocks(), {}, getComputed(),
+             getElements);
   copies->release(number, number + 1);
   storeMoments(item, number);
 }
@@ -193,10 +198,12 @@ void SwappedEpilogue::emitSubtiles(const WorkItem &item, int64_t count,
                                    int64_t together, ValueRange accumulators) {
   unsigned blocks = getSubtileBlocks();
   for (int64_t number = 0; number != count; ++number) {
-    emitBlocks(item, b.i32(number), 0, blocks, {}, [&](unsigned block) {
-      return SmallVector<Value>(accumulators.slice(
-          (number * blocks + block) * Subtile::kElements, Subtile::kElements));
-    });
+    emitBlocks(
+        item, b.i32(number), 0, blocks, {}, getComputed(), [&](unsigned block) {
+          return SmallVector<Value>(
+              accumulators.slice((number * blocks + block) * Subtile::kElements,
+                                 Subtile::kElements));
+        });
     int64_t first = number / together * together;
     if (copies && (number + 1 == count || number + 1 == first + together))
       copies->release(first, number + 1);

@@ -87,7 +87,8 @@ public:
 private:
   class Subtile;
   void emitBlocks(const WorkItem &item, Value number, unsigned begin,
-                  unsigned end, ValueRange ofStep, GetElements getElements);
+                  unsigned end, ValueRange ofStep, Value tensor,
+                  GetElements getElements);
   void emitSubtiles(const WorkItem &item, int64_t count, int64_t together,
                     ValueRange accumulators);
   unsigned getStepBlocks();
@@ -118,7 +119,10 @@ private:
   int64_t getNumHidden();
   int64_t getMostHeld();
   Type findHeldType();
+  Value getHeldTensor();
   int64_t getPause();
+  size_t getColumn(size_t accumulator) const;
+  SmallVector<Value> copyHeld(ValueRange accumulators);
   SmallVector<Value> getHeldBlock(ValueRange held, unsigned block);
   int64_t getFirstHeld();
   void forgetOperands();

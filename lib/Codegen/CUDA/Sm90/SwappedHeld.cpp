@@ -56,6 +56,22 @@ Type SwappedEpilogue::findHeldType() {
   return type.isF16() || type.isBF16() ? type : Type();
 }
 
+/// What of the region is held: the product, or what its only use makes of it,
+/// if that takes one value a column and rounds as it does among the ops that
+/// follow. Where rows are split it is a power of two (Unscale.h).
+Value SwappedEpilogue::getHeldTensor() {
+  Value product = op.getAccumulator();
+  if (heldType || !product.hasOneUse())
+    return product;
+  Operation *user = *product.user_begin();
+  if (!isa<AddOp>(user) && !frame.geometry.schedule.isSplit())
+    return product;
+  bool isOfColumns = llvm::all_of(user->getOperands(), [&](Value operand) {
+    return operand == product || !EpiloguePlan::variesByRow(operand.getType());
+  });
+  return isOfColumns ? user->getResult(0) : product;
+}
+
 /// Whether the region divides, which needs registers of its own.
 static bool divides(const EpiloguePhase &phase) {
   return llvm::any_of(phase.ops, [](Operation *op) {
@@ -89,16 +105,17 @@ bool SwappedEpilogue::isRoomy() {
 }
 
 /// Subtiles at most that are held: more in a loop, but a few less where M is
-/// found out at run time.
+/// found out at run time, or subtiles are large.
 int64_t SwappedEpilogue::getMostHeld() {
   constexpr int64_t usual = 64, crowded = 48;
-  int64_t inLoop = ShapedType::isDynamic(frame.geometry.m) ? 80 : 96;
   int64_t ofSubtile = getSubtileBlocks() * Subtile::kElements;
+  bool isTight = ShapedType::isDynamic(frame.geometry.m) || ofSubtile > 8;
+  int64_t inLoop = isTight ? 80 : 96;
   int64_t most = usual / ofSubtile;
   if (mayBeLoop() &&
       (divides(plan.getPhases().back()) || getNumThreadOperands() > 4))
     return crowded / ofSubtile;
-  if (!isRoomy() || copies->subtiles.areNarrow() || getSubtileBlocks() > 2)
+  if (!isRoomy() || copies->subtiles.areNarrow() || getSubtileBlocks() > 4)
     return most;
   // After the last turn a loop's body has two such subtiles or more.
   int64_t hidden = llvm::alignDown(getNumHidden(), 2);
@@ -137,9 +154,36 @@ static Value getOpaqueOne(TiledFrame &frame) {
   return LLVM::BitcastOp::create(b, b.getF32Type(), bits);
 }
 
-/// The products with 1.0 are copies in other registers, which ptxas takes for
-/// other numbers: as long as one accumulator of a wgmma is live in its own
-/// register, it keeps all.
+/// Which of the thread's columns an accumulator is of.
+size_t SwappedEpilogue::getColumn(size_t accumulator) const {
+  size_t blocks = frame.geometry.tileM / Subtile::kBlockRows;
+  return accumulator / Subtile::kElements / blocks * Subtile::kColumns +
+         accumulator / Subtile::kRows % Subtile::kColumns;
+}
+
+/// The elements as they are held, in other registers than the accumulators,
+/// which ptxas takes for other numbers: as long as one accumulator of a wgmma
+/// is live in its own register, it keeps all.
+SmallVector<Value> SwappedEpilogue::copyHeld(ValueRange accumulators) {
+  Value product = op.getAccumulator(), tensor = getHeldTensor();
+  Value one = tensor == product ? getOpaqueOne(frame) : Value();
+  for (auto &emitter : emitters)
+    emitter->beginRows({}, {});
+  SmallVector<Value> held;
+  size_t first = getFirstHeld() * getSubtileBlocks() * Subtile::kElements;
+  for (size_t i = first; i != accumulators.size(); ++i) {
+    Value element = accumulators[i];
+    if (one) {
+      held.push_back(arith::MulFOp::create(b, element, one));
+      continue;
+    }
+    ElementEmitter &emitter = *emitters[getColumn(i)];
+    emitter.set(product, /*row=*/i, /*lane=*/0, element);
+    held.push_back(emitter.get(tensor, /*row=*/i, /*lane=*/0));
+  }
+  return held;
+}
+
 SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
                                          ValueRange accumulators) {
   SmallVector<Value> held;
@@ -157,10 +201,7 @@ SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
   bool loadsMore = !subtiles.operands.empty() && count > subtiles.numBuffers;
   int64_t together = loadsMore ? 1 : subtiles.getMostTogether(count);
   emitSubtiles(item, count, together, accumulators);
+  held = copyHeld(accumulators);
   forgetOperands();
-  Value one = getOpaqueOne(frame);
-  size_t ofSubtile = getSubtileBlocks() * Subtile::kElements;
-  for (Value element : accumulators.drop_front(count * ofSubtile))
-    held.push_back(arith::MulFOp::create(b, element, one));
   return held;
 }

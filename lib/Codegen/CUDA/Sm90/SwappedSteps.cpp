@@ -97,9 +97,10 @@ void SwappedEpilogue::emitStep(const WorkItem &item, Value /*turn*/,
   unsigned begin = step.number % getStepsOfSubtile() * blocks;
   unsigned firstHeld = step.first ? 0 : step.number * blocks;
   Value number = getSubtile(step);
-  emitBlocks(item, number, begin, begin + blocks, loaded, [&](unsigned block) {
-    return getHeldBlock(held, firstHeld + block - begin);
-  });
+  emitBlocks(item, number, begin, begin + blocks, loaded, getHeldTensor(),
+             [&](unsigned block) {
+               return getHeldBlock(held, firstHeld + block - begin);
+             });
   if (begin + blocks != getSubtileBlocks())
     return;
   copies->release(number);

@@ -152,9 +152,9 @@ void SwappedEpilogue::Subtile::storeElements(unsigned block) {
 }
 
 /// Computes a block of the subtile, and writes its results.
-void SwappedEpilogue::Subtile::emitBlock(unsigned block,
-                                         ValueRange accumulators) {
-  setElements(epilogue.getComputed(), block, accumulators);
+void SwappedEpilogue::Subtile::emitBlock(unsigned block, Value tensor,
+                                         ValueRange elements) {
+  setElements(tensor, block, elements);
   SubtileCopies *copies = epilogue.getCopies();
   if (!copies)
     return storeElements(block);

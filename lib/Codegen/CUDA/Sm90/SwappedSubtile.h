@@ -31,7 +31,8 @@ public:
 
   /// For blocks `begin` to `end`.
   void loadOperands(unsigned begin, unsigned end);
-  void emitBlock(unsigned block, ValueRange accumulators);
+  /// `elements` are of `tensor`, a value of the region.
+  void emitBlock(unsigned block, Value tensor, ValueRange elements);
 
 private:
   void setOfRows(unsigned block);

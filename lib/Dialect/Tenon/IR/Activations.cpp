@@ -30,13 +30,17 @@ static constexpr float kLog2Tail[] = {
     0.00712690409f,  -0.000196377674f, -0.000156814596f, 3.21381667e-05f,
     -2.13713702e-06f};
 
-/// The same in fewer terms, for results that are rounded to these types.
+/// The same in fewer terms, for results that are rounded to these types, and
+/// for what a product of tf32 makes.
 static constexpr float kLog2TailF16[] = {-1.0f,          -1.14976346f,
                                          -0.463346273f,  -0.0486496687f,
                                          0.00592286885f, -0.000328543072f};
 static constexpr float kLog2TailBF16[] = {-1.0f,          -1.14633656f,
                                           -0.470892131f,  -0.0435763523f,
                                           0.00459430367f, -0.000209494174f};
+static constexpr float kLog2TailTF32[] = {-1.0f,          -1.15095818f,
+                                          -0.459978789f,  -0.0514460951f,
+                                          0.00677918503f, -0.000412773981f};
 
 /// Phi(-|x|) as a power of 2.
 static Value emitTail(ScalarEmitter &e, Value t, ArrayRef<float> log2Tail) {
@@ -65,14 +69,17 @@ Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
                          ValueRange operands) {
   ScalarEmitter e(builder, loc, operands);
   Value x = operands[0];
-  bool exact = getApproximate() == GeluApproximation::None;
+  bool exact = getApproximate() != GeluApproximation::Tanh;
   Type result = getType().getElementType();
   if (exact && result.isF16())
     return emitExactGelu(e, x, kLog2TailF16);
   if (exact && result.isBF16())
     return emitExactGelu(e, x, kLog2TailBF16);
   if (exact && x.getType().isF32())
-    return emitExactGelu(e, x, kLog2Tail);
+    return emitExactGelu(e, x,
+                         getApproximate() == GeluApproximation::TF32
+                             ? ArrayRef<float>(kLog2TailTF32)
+                             : ArrayRef<float>(kLog2Tail));
   Value inner;
   if (exact) {
     inner = math::ErfOp::create(builder, loc, e.mul(x, e.constant(M_SQRT1_2)));

@@ -49,7 +49,7 @@ static void printPrecision(AsmPrinter &printer, Precision value) {
 static ParseResult parseGeluApproximation(AsmParser &parser,
                                           GeluApproximation &value) {
   return parseEnum(parser, value,
-                   "an approximation of gelu; expected none or tanh");
+                   "an approximation of gelu; expected none, tanh or tf32");
 }
 
 static void printGeluApproximation(AsmPrinter &printer,

@@ -50,14 +50,16 @@ def Tenon_PrecisionAttr : EnumAttr<Tenon_Dialect, Tenon_Precision,
 def Tenon_GeluApproximation : I32EnumAttr<"GeluApproximation",
     "how gelu is computed", [
       I32EnumAttrCase<"None", 0, "none">,
-      I32EnumAttrCase<"Tanh", 1, "tanh">]> {
+      I32EnumAttrCase<"Tanh", 1, "tanh">,
+      I32EnumAttrCase<"TF32", 2, "tf32">]> {
   let cppNamespace = "::mlir::tenon";
   let genSpecializedAttr = 0;
 }
 
 def Tenon_GeluApproximationAttr : EnumAttr<Tenon_Dialect,
                                            Tenon_GeluApproximation, "gelu"> {
-  let summary = "`none`: the exact gelu, by erf; `tanh`: the tanh approximation";
+  let summary = "`none`: the exact gelu, by erf; `tanh`: the tanh approximation; "
+                "`tf32`: exact as far as products of tf32 are";
   let assemblyFormat = "`<` custom<GeluApproximation>($value) `>`";
 }
 

@@ -155,6 +155,10 @@ def Tenon_GeluOp : Tenon_UnaryOp<"gelu"> {
     negative and `1 + erf` cancels. p has fewer terms where the result is f16 or
     bf16: they add a quarter of a rounding to that type.
 
+    `approximate<tf32>` is the exact gelu with fewer terms of f32 too: it errs by
+    2^-18 of x, where a product of tf32 errs by 2^-11. `--tenon-to-tiled` makes it
+    of the gelu of such a product.
+
     Source: Hendrycks and Gimpel, arXiv 1606.08415.
 
     Example:
