@@ -66,7 +66,8 @@ public:
                    GetElements getElements);
   void endTile();
 
-  // A thread holds as many accumulators, as they are, as it has registers for.
+  // A thread holds as many elements as it has registers for: accumulators, or
+  // what the epilogue's first op makes of them.
   // Of a long epilogue it holds the whole tile, if that may be rounded to 16
   // bits: what is done beside products costs little.
   void prepareTile(const WorkItem &item) override;

@@ -117,7 +117,7 @@ int64_t SwappedEpilogue::getMostHeld() {
     return crowded / ofSubtile;
   if (!isRoomy() || copies->subtiles.areNarrow() || getSubtileBlocks() > 4)
     return most;
-  // After the last turn a loop's body has two such subtiles or more.
+  // Of an even number, after the last turn a body has two or more.
   int64_t hidden = llvm::alignDown(getNumHidden(), 2);
   return std::max(most, std::min(inLoop / ofSubtile, hidden));
 }
