@@ -4,6 +4,7 @@
 // The parts of a row are 64 bytes apart; the first k-step of each is loaded
 // before the loop, w's blocks first.
 // CHECK-LABEL: llvm.func @three_tiled(
+// CHECK-SAME: %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: !llvm.ptr<1>, %[[FX:[^:]*]]: !llvm.ptr<1>, %[[FW:[^:]*]]: !llvm.ptr<1>,
 // CHECK: nvvm.barrier0
 // CHECK: %[[ADDRESS:.*]] = llvm.ptrtoint
 // CHECK: %[[HI:.*]] = llvm.inttoptr %[[ADDRESS]] : i32
@@ -32,8 +33,13 @@
 // CHECK-COUNT-16: arith.addf %{{[^,]*}}, %{{[^ ]*}} : f32
 // CHECK-NEXT: scf.yield
 // The scale comes before all else: fw, then fx.
-// CHECK: %[[ONCE:.*]] = arith.mulf
-// CHECK-NEXT: %[[TWICE:.*]] = arith.mulf %[[ONCE]],
+// CHECK: llvm.getelementptr %[[FW]]
+// CHECK-NEXT: %[[OFCOLUMNS:.*]] = llvm.load
+// CHECK-NEXT: %[[OFCOLUMN:.*]] = vector.extract %[[OFCOLUMNS]][0]
+// CHECK: llvm.getelementptr %[[FX]]
+// CHECK-NEXT: %[[OFROW:.*]] = llvm.load
+// CHECK: %[[ONCE:.*]] = arith.mulf %{{.*}}, %[[OFCOLUMN]]
+// CHECK-NEXT: %[[TWICE:.*]] = arith.mulf %[[ONCE]], %[[OFROW]]
 // CHECK-NEXT: arith.addf %[[TWICE]],
 // CHECK: llvm.func @three_tiled_unaligned(
 // CHECK: nvvm.mma.sync {{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (vector<2xf16>, vector<2xf16>, f32)
@@ -51,12 +57,18 @@ func.func @three(%x: memref<?x128xf16>, %w: memref<48x128xf16>, %fx: memref<?x1x
 
 // One part: four k-steps of one product, as of other f16, but for the scale.
 // CHECK-LABEL: llvm.func @one_tiled(
+// CHECK-SAME: %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: !llvm.ptr<1>, %[[FX:[^:]*]]: !llvm.ptr<1>, %[[FW:[^:]*]]: !llvm.ptr<1>,
 // CHECK: scf.for
 // CHECK-COUNT-16: nvvm.mma.sync
 // CHECK-NOT: {{nvvm.mma.sync|arith.addf}}
 // CHECK: scf.yield
-// CHECK: %[[ONCE:.*]] = arith.mulf
-// CHECK-NEXT: arith.mulf %[[ONCE]],
+// CHECK: llvm.getelementptr %[[FW]]
+// CHECK-NEXT: %[[OFCOLUMNS:.*]] = llvm.load
+// CHECK-NEXT: %[[OFCOLUMN:.*]] = vector.extract %[[OFCOLUMNS]][0]
+// CHECK: llvm.getelementptr %[[FX]]
+// CHECK-NEXT: %[[OFROW:.*]] = llvm.load
+// CHECK: %[[ONCE:.*]] = arith.mulf %{{.*}}, %[[OFCOLUMN]]
+// CHECK-NEXT: arith.mulf %[[ONCE]], %[[OFROW]]
 // CHECK: llvm.func @one_tiled_unaligned(
 func.func @one(%x: memref<?x128xf16>, %w: memref<48x128xf16>, %fx: memref<?x1xf32>, %fw: memref<48x1xf32>, %y: memref<?x48xf32>) {
   tenon.tiled_linear %x, %w : memref<?x128xf16>, memref<48x128xf16> factors(%fx, %fw : memref<?x1xf32>, memref<48x1xf32>)

@@ -16,11 +16,14 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// What the steps of the tile before the turn at hand need first.
-void DeferredTurns::prepareHeld() {
+/// The tile of which a part is held, that of the turn before the one at hand.
+WorkItem DeferredTurns::getHeldItem() {
   frame.computePlace();
-  epilogue.prepareHeld(partition.getItem(b.sub(turn.getNumber(), 1)));
+  return partition.getItem(b.sub(turn.getNumber(), 1));
 }
+
+/// What its steps need first.
+void DeferredTurns::prepareHeld() { epilogue.prepareHeld(getHeldItem()); }
 
 /// A step of the tile before the turn at hand.
 void DeferredTurns::emitStep(DeferredStep step, ValueRange loaded,
@@ -86,8 +89,7 @@ SmallVector<Value> DeferredTurns::emitLoop(ValueRange held, ValueRange initial,
   int64_t steps = epilogue.getStepsOfBody(/*besideProducts=*/true);
   int64_t bodies = epilogue.getNumSteps() / steps;
   size_t count = held.size() / bodies;
-  frame.computePlace();
-  WorkItem item = partition.getItem(b.sub(turn.getNumber(), 1));
+  WorkItem item = getHeldItem();
   SmallVector<Value> loaded = loadBody(item, b.i32(0), steps);
   SmallVector<Value> first(initial);
   llvm::append_range(first, loaded);
@@ -119,8 +121,7 @@ void DeferredTurns::emitLastLoop(ValueRange held) {
   int64_t steps = epilogue.getStepsOfBody(/*besideProducts=*/false);
   int64_t bodies = epilogue.getNumSteps() / steps;
   size_t count = held.size() / bodies;
-  frame.computePlace();
-  WorkItem item = partition.getItem(b.sub(turn.getNumber(), 1));
+  WorkItem item = getHeldItem();
   SmallVector<Value> first = loadBody(item, b.i32(0), steps);
   llvm::append_range(first, held);
   auto loop = scf::ForOp::create(b, b.i32(0), b.i32(bodies), b.i32(1), first);

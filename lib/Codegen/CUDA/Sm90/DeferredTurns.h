@@ -38,6 +38,7 @@ private:
                              llvm::function_ref<void()> emitStep);
   SmallVector<Value> start(ValueRange held);
   SmallVector<Value> hold(ValueRange started);
+  WorkItem getHeldItem();
   void prepareHeld();
   void emitStep(DeferredStep step, ValueRange loaded, ValueRange held);
   /// Emits a step and what goes with it, of which it takes and gives values

@@ -53,6 +53,12 @@ Value SwappedEpilogue::getColumnInTile(int64_t number) {
 }
 
 /// The tensor of which `emit` is given the elements.
+size_t SwappedEpilogue::getColumn(size_t accumulator) const {
+  size_t blocks = frame.geometry.tileM / Subtile::kBlockRows;
+  return accumulator / Subtile::kElements / blocks * Subtile::kColumns +
+         accumulator / Subtile::kRows % Subtile::kColumns;
+}
+
 Value SwappedEpilogue::getComputed() {
   return finished ? finished->getReducedInput() : op.getAccumulator();
 }

@@ -40,6 +40,8 @@ public:
   void setFinished(const FinishedColumns &found) { finished = &found; }
   /// The thread's `number`-th column of the tile.
   Value getColumnInTile(int64_t number);
+  /// The number of an accumulator's column, among the thread's.
+  size_t getColumn(size_t accumulator) const;
 
   /// While the last products of a turn are computed: loads the operands that
   /// have one value a column, if TMA moves the others and there are registers
@@ -67,9 +69,9 @@ public:
   void endTile();
 
   // A thread holds as many elements as it has registers for: accumulators, or
-  // what the epilogue's first op makes of them.
-  // Of a long epilogue it holds the whole tile, if that may be rounded to 16
-  // bits: what is done beside products costs little.
+  // what the epilogue's first op makes of them. Of a long epilogue it holds the
+  // whole tile, if that may be rounded to 16 bits: what is done beside products
+  // costs little.
   void prepareTile(const WorkItem &item) override;
   SmallVector<Value> hold(const WorkItem &item, Value turn,
                           ValueRange accumulators) override;
@@ -122,7 +124,6 @@ private:
   Type findHeldType();
   Value getHeldTensor();
   int64_t getPause();
-  size_t getColumn(size_t accumulator) const;
   SmallVector<Value> copyHeld(ValueRange accumulators);
   SmallVector<Value> getHeldBlock(ValueRange held, unsigned block);
   int64_t getFirstHeld();

@@ -56,9 +56,10 @@ Type SwappedEpilogue::findHeldType() {
   return type.isF16() || type.isBF16() ? type : Type();
 }
 
-/// What of the region is held: the product, or what its only use makes of it,
-/// if that takes one value a column and rounds as it does among the ops that
-/// follow. Where rows are split it is a power of two (Unscale.h).
+/// What of the region is held: what the product's only use makes of it, if that
+/// adds one value a column or, where rows are split, multiplies by w's factors,
+/// which is exact (Unscale.h); else the product. Any other multiplication would
+/// be rounded, while of elements that are not held it is one with an addition.
 Value SwappedEpilogue::getHeldTensor() {
   Value product = op.getAccumulator();
   if (heldType || !product.hasOneUse())
@@ -117,7 +118,8 @@ int64_t SwappedEpilogue::getMostHeld() {
     return crowded / ofSubtile;
   if (!isRoomy() || copies->subtiles.areNarrow() || getSubtileBlocks() > 4)
     return most;
-  // Of an even number, after the last turn a body has two or more.
+  // An even number, so that after the last turn a body has two or more; but
+  // large subtiles are five, one to a body, where K hides six.
   int64_t hidden = llvm::alignDown(getNumHidden(), 2);
   return std::max(most, std::min(inLoop / ofSubtile, hidden));
 }
@@ -152,13 +154,6 @@ static Value getOpaqueOne(TiledFrame &frame) {
   Value zero = b.shiftRight(frame.m, 31);
   Value bits = b.bitOr(zero, b.i32(llvm::bit_cast<int32_t>(1.0f)));
   return LLVM::BitcastOp::create(b, b.getF32Type(), bits);
-}
-
-/// Which of the thread's columns an accumulator is of.
-size_t SwappedEpilogue::getColumn(size_t accumulator) const {
-  size_t blocks = frame.geometry.tileM / Subtile::kBlockRows;
-  return accumulator / Subtile::kElements / blocks * Subtile::kColumns +
-         accumulator / Subtile::kRows % Subtile::kColumns;
 }
 
 /// The elements as they are held, in other registers than the accumulators,

@@ -173,12 +173,6 @@ int64_t SwappedResident::getNumSteps() {
   return swapped.getCopies()->subtiles.getCount();
 }
 
-/// The column of the thread's `index`-th element, among its columns.
-static int64_t getColumn(const TileGeometry &geometry, size_t index) {
-  size_t block = index / (kRows * kColumns) / (geometry.tileM / 8);
-  return static_cast<int64_t>(block * kColumns + index / kRows % kColumns);
-}
-
 /// The exponent of an f32 that holds a power of two: as much as the root mean
 /// square of a column's distances, or half of it, of which no distance in a
 /// tile of 256 rows is more than 32 times. Where the square underflows or
@@ -211,8 +205,8 @@ SwappedResident::scaleDistances(SmallVector<Value> &distances,
     scales.push_back(getPowerOfTwo(b, b.sub(b.i32(254), exponent)));
   }
   for (auto [index, distance] : llvm::enumerate(distances))
-    distance = arith::MulFOp::create(b, distance,
-                                     scales[getColumn(frame.geometry, index)]);
+    distance =
+        arith::MulFOp::create(b, distance, scales[swapped.getColumn(index)]);
   return units;
 }
 
@@ -243,7 +237,7 @@ SmallVector<Value> SwappedResident::getHeldBlock(ValueRange held,
       held.drop_front(getNumRows(frame.geometry) * numColumns / kRows);
   SmallVector<Value> elements;
   for (int64_t i = block * count; i != (block + 1) * count; i += kRows) {
-    int64_t column = getColumn(frame.geometry, i);
+    size_t column = swapped.getColumn(i);
     Value origin = ofColumns[column];
     for (Value distance : extendElements(b, b.readAnew(held[i / kRows])))
       elements.push_back(

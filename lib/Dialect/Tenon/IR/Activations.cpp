@@ -65,21 +65,25 @@ static Value emitExactGelu(ScalarEmitter &e, Value x,
   return e.mul(x, phi);
 }
 
+/// The table of an exact gelu that is computed in f32.
+static ArrayRef<float> getLog2Tail(GeluOp op) {
+  Type result = op.getType().getElementType();
+  if (result.isF16())
+    return kLog2TailF16;
+  if (result.isBF16())
+    return kLog2TailBF16;
+  if (op.getApproximate() == GeluApproximation::TF32)
+    return kLog2TailTF32;
+  return kLog2Tail;
+}
+
 Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
                          ValueRange operands) {
   ScalarEmitter e(builder, loc, operands);
   Value x = operands[0];
   bool exact = getApproximate() != GeluApproximation::Tanh;
-  Type result = getType().getElementType();
-  if (exact && result.isF16())
-    return emitExactGelu(e, x, kLog2TailF16);
-  if (exact && result.isBF16())
-    return emitExactGelu(e, x, kLog2TailBF16);
   if (exact && x.getType().isF32())
-    return emitExactGelu(e, x,
-                         getApproximate() == GeluApproximation::TF32
-                             ? ArrayRef<float>(kLog2TailTF32)
-                             : ArrayRef<float>(kLog2Tail));
+    return emitExactGelu(e, x, getLog2Tail(*this));
   Value inner;
   if (exact) {
     inner = math::ErfOp::create(builder, loc, e.mul(x, e.constant(M_SQRT1_2)));
