@@ -32,6 +32,7 @@ from report_tiled import (
     extents,
     ratios,
     timed,
+    under_load,
 )
 from torch_tables import markdown
 
@@ -100,9 +101,9 @@ def again(report: dict) -> list[str]:
     worst, name = max((tiled["worst_time_over_cublas"], case["name"]) for case, _, _, tiled in timed(report))
     facts, rounds = report["environment"], min(case["repeat"] for case in report["cases"])
     return [
-        f"Under load medians of few rounds wander. {len(report['cases'])} of these once more, in {rounds} rounds "
-        f"({facts['device']}, {facts['date'][:10]}, `benchmarks/results/sm90a_again.json`): at most {worst:.3f} of "
-        f"cuBLAS's time in the worst of the three ways ({name}).",
+        f"{len(report['cases'])} of these once more, in {rounds} rounds ({facts['device']}, {facts['date'][:10]}, "
+        f"`benchmarks/results/sm90a_again.json`): at most {worst:.3f} of cuBLAS's time in the worst of the three ways "
+        f"({name}).{under_load(facts)}",
         "",
     ]
 
@@ -116,7 +117,8 @@ def in_turn(report: dict) -> list[str]:
         cells = [f"{times[LONG][t]['median_ms'] / times[SHORT][t]['median_ms'] - 1:+.1%}" for t in TIMINGS]
         rows.append(f"{shape.replace('x', '×')} | {dtype} | " + " | ".join(cells))
     return [
-        f"The two in turn in one process ({report['device']}, {report['date']}, `benchmarks/results/sm90a_long.json`):",
+        f"The two in turn in one process ({report['device']}, {report['date']}, `benchmarks/results/sm90a_long.json`)."
+        + under_load(report),
         "",
         *markdown("M×N×K | precision | single | burst | sustained", rows),
         "",
@@ -156,7 +158,8 @@ def compile_section(report: dict) -> list[str]:
         "### Beside torch.compile on sm_90a",
         "",
         "Max-autotune, the whole model, its own CUDA graphs left out since every contender is timed in one; in tf32 "
-        f'with PyTorch\'s `set_float32_matmul_precision("high")`. From {" and ".join(origins)}.',
+        f'with PyTorch\'s `set_float32_matmul_precision("high")`. From {" and ".join(origins)}.'
+        + under_load(next(iter(report["parts"].values()))),
         "",
         *compile_table(report),
         "",
@@ -189,6 +192,7 @@ def section(reports: dict[str, dict], folder: Path) -> list[str]:
         "strategy `tiled`, whose kernels use TMA and `wgmma` here. How times are taken and results checked: "
         "[Benchmarking.md](Benchmarking.md#how-times-are-taken). Ratios are of medians, over cuBLAS's product without "
         "an epilogue; below 1 is faster. What is asked for is asked of the worst of the three ways of timing."
+        + under_load(facts)
         + age(facts),
         "",
         *draw_charts(report, folder / "sm90a", "Tiled kernels for sm_90a"),

@@ -43,6 +43,13 @@ def age(facts: dict) -> str:
     )
 
 
+def under_load(facts: dict) -> str:
+    """Say what *sustained* is in a report; facts: its environment."""
+    if "load_s" not in facts:
+        return " *sustained*: ten calls after 0.1 s of a contender's own load."
+    return f" *sustained*: the mean of {facts['sustained_s']} s after {facts['load_s']} s of a contender's own load."
+
+
 def extents(case: dict) -> str:
     """Return M×N×K."""
     return f"{case['m']}×{case['n']}×{case['k']}"

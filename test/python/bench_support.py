@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Cases of tenon-bench measured on the CPU, with a clock for a GPU."""
 
+from tenon.bench import timing
 from tenon.bench.compilation import compile_all, job_of
 from tenon.bench.config import read_cases
 from tenon.bench.measure import run_case
@@ -18,13 +19,17 @@ class Clock:
     def idle(self):
         self.order.append("idle")
 
-    def load(self, step):
-        self.order.append("load")
-
-    def time(self, step, calls, hold):
+    def time(self, step, calls):
         taken = step()
-        self.order.append((taken, calls, hold))
+        self.order.append((taken, calls))
         return (taken if isinstance(taken, float) else 2.0) * (0.9 if calls > 1 else 1.0)
+
+    def time_bursts(self, step, seconds):
+        taken = step()
+        self.order.append((taken, seconds))
+        # Until the card has settled they wander.
+        settles = 1.0 if seconds < timing.LOAD_S else 5.0
+        return [(taken if isinstance(taken, float) else 2.0) * settles * part for part in (0.8, 1.0)]
 
 
 def case(**changes):

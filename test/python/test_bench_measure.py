@@ -22,19 +22,20 @@ def attempt_all(name, action):
 
 def test_contenders_take_turns():
     clock = Clock()
-    samples = timing.time_in_turn({"a": lambda: 1.0, "b": lambda: 2.0}, clock, 8, attempt_all)
-    turns = {t: ["idle", (t, 1, True), "idle", (t, 10, True)] for t in (1.0, 2.0)}
-    loads = {t: ["load", (t, 10, False)] for t in turns}
+    samples = timing.time_in_turn({"a": lambda: 1.0, "b": lambda: 2.0}, clock, 40, attempt_all)
+    turns = {t: ["idle", (t, 1), "idle", (t, 10)] for t in (1.0, 2.0)}
+    warms = {t: [(t, timing.LOAD_S)] for t in turns}
+    loads = {t: [*warms[t], (t, timing.SUSTAINED_S)] for t in turns}
     begun = set()
-    for both in [turns] * 8 + [loads] * 4:
+    for both in [turns] * 40 + [warms] + [loads] * 6:
         events = [clock.order.pop(0) for _ in range(sum(map(len, both.values())))]
         first, last = both.values()
         assert events in (first + last, last + first)
         begun.add(str(events[1]))
-    assert not clock.order and len(begun) == 4, "either begins some rounds"
-    assert samples["b"] == {"single": [2.0] * 8, "burst": [1.8] * 8, "sustained": [1.8] * 4}
+    assert not clock.order and len(begun) == 5, "either begins some rounds"
+    assert samples["b"] == {"single": [2.0] * 40, "burst": [1.8] * 40, "sustained": [1.8] * 6}
     assert timing.summary([3.0, 1.0, 2.0]) == {"median_ms": 2.0, "min_ms": 1.0, "max_ms": 3.0, "count": 3}
-    assert [timing.sustained_rounds(n) for n in (1, 3, 20, 100)] == [1, 3, 10, 50]
+    assert [timing.sustained_rounds(n) for n in (1, 3, 20, 100)] == [1, 3, 3, 16]
 
 
 def test_one_that_fails_gets_no_more_turns():

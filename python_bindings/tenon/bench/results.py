@@ -20,6 +20,8 @@ def environment(device: str) -> dict[str, Any]:
     """Return where and with what figures are measured."""
     import torch
 
+    from tenon.bench.timing import LOAD_S, SUSTAINED_S
+
     on_gpu = device == "cuda"
     return {
         "device": torch.cuda.get_device_name() if on_gpu else platform.processor() or platform.machine(),
@@ -31,6 +33,8 @@ def environment(device: str) -> dict[str, Any]:
         "tenon": tenon.__version__,
         "commit": commit(Path(__file__).resolve()),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "load_s": LOAD_S,
+        "sustained_s": SUSTAINED_S,
     }
 
 

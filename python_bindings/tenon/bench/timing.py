@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times calls on a GPU by events, in turn, in three ways.
 
-single: one call from idle; burst: ten back to back from idle; sustained: ten after a while of the
-contender's own load. How one measures decides a few percent, so a contender is judged by the worst.
+single: one call from idle; burst: ten back to back from idle; sustained: the mean of a while of the
+contender's own load, after a longer one. How one measures decides a few percent, so a contender is
+judged by the worst.
 Every contender is replayed from CUDA graphs, and the GPU is held until the host has enqueued all:
 no host time is in a figure.
 """
@@ -13,29 +14,43 @@ from __future__ import annotations
 import random
 import statistics
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import torch
 
 Step = Callable[[], object]
+Pair = tuple[torch.cuda.Event, torch.cuda.Event]
 BURST = 10
 SETTLE_S = 0.003  # idle before a single call or a burst
-LOAD_S = 0.1
+LOAD_S = 0.3  # until the clock that a card chooses under load swings no more (benchmarks/study_load.py)
+SUSTAINED_S = 0.2
+AHEAD = 3  # bursts that are enqueued while one runs
 HOLD_CYCLES = 400_000  # for which the GPU waits while the host enqueues
 FLUSHED_BYTES = 1 << 28  # several times any L2 cache
 METHODS = ("single", "burst", "sustained")
 
 
+def new_pair() -> Pair:
+    """Return two events to record before and after what is timed."""
+    return torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+
+
+def mean_ms(pairs: Sequence[Pair], calls: int) -> float:
+    """Wait for what is between the events; return milliseconds of each of its `calls` calls."""
+    pairs[-1][1].synchronize()
+    return sum(start.elapsed_time(end) for start, end in pairs) / calls
+
+
 def elapsed(step: Step, calls: int) -> float:
     """Return milliseconds a call of `calls` calls on the GPU, between two events."""
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
+    pair = new_pair()
+    pair[0].record()
     for _ in range(calls):
         step()
-    end.record()
-    end.synchronize()
-    return start.elapsed_time(end) / calls
+    pair[1].record()
+    return mean_ms([pair], calls)
 
 
 def copy_rate() -> float:
@@ -55,11 +70,11 @@ class Bench(Protocol):
     def idle(self) -> None:
         """Wait until the device has nothing to do, and a little longer."""
 
-    def load(self, step: Step) -> None:
-        """Keep the device busy with a contender."""
+    def time(self, step: Step, calls: int) -> float:
+        """Return milliseconds a call, from idle."""
 
-    def time(self, step: Step, calls: int, hold: bool) -> float:
-        """Return milliseconds a call; `hold`: from idle."""
+    def time_bursts(self, step: Step, seconds: float) -> list[float]:
+        """Keep the device busy with a contender for a while; return milliseconds a call of each burst."""
 
 
 class Gpu:
@@ -89,31 +104,35 @@ class Gpu:
         torch.cuda.synchronize()
         time.sleep(SETTLE_S)
 
-    def load(self, step: Step) -> None:
-        """Replay bursts; one is left to run when this returns."""
-        graph = self._graphs[step][BURST]
-        begin = time.perf_counter()
-        while time.perf_counter() - begin < LOAD_S:
-            graph.replay()
-            torch.cuda.synchronize()
-        graph.replay()
+    def time(self, step: Step, calls: int) -> float:
+        """Replay one call, or a burst, behind a pause in which the host enqueues all of it."""
+        torch.cuda._sleep(HOLD_CYCLES)
+        return mean_ms(self._enqueue(step, calls), calls)
 
-    def time(self, step: Step, calls: int, hold: bool) -> float:
-        """Replay between events."""
-        if hold:
-            torch.cuda._sleep(HOLD_CYCLES)
-        if self._flushed is None:
-            return elapsed(self._graphs[step][calls].replay, 1) / calls
+    def time_bursts(self, step: Step, seconds: float) -> list[float]:
+        """Replay bursts, a few ahead of the one that runs."""
+        times: list[float] = []
+        pending: deque[list[Pair]] = deque()
+        begin = time.perf_counter()
+        while time.perf_counter() - begin < seconds:
+            pending.append(self._enqueue(step, BURST))
+            if len(pending) > AHEAD:
+                times.append(mean_ms(pending.popleft(), BURST))
+        return times + [mean_ms(pairs, BURST) for pairs in pending]
+
+    def _enqueue(self, step: Step, calls: int) -> list[Pair]:
+        """Replay calls between two events; each between its own, and from a cold L2 cache, if that is flushed."""
+        replays = 1 if self._flushed is None else calls
         pairs = []
-        for _ in range(calls):
-            self._flushed.zero_()
-            pair = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+        for _ in range(replays):
+            if self._flushed is not None:
+                self._flushed.zero_()
+            pair = new_pair()
             pair[0].record()
-            self._graphs[step][1].replay()
+            self._graphs[step][calls // replays].replay()
             pair[1].record()
             pairs.append(pair)
-        torch.cuda.synchronize()
-        return sum(start.elapsed_time(end) for start, end in pairs) / calls
+        return pairs
 
 
 def time_in_turn(
@@ -141,25 +160,28 @@ def time_in_turn(
         for method, calls in (("single", 1), ("burst", BURST)):
             if method in methods:
                 bench.idle()
-                taken[method].append(bench.time(step, calls, hold=True))
+                taken[method].append(bench.time(step, calls))
 
     def under_load(step: Step, taken: dict[str, list[float]]) -> None:
-        bench.load(step)
-        taken["sustained"].append(bench.time(step, BURST, hold=False))
+        bench.time_bursts(step, LOAD_S)
+        taken["sustained"].append(statistics.fmean(bench.time_bursts(step, SUSTAINED_S)))
 
     for _ in range(rounds):
         play(from_idle)
-    for _ in range(sustained_rounds(rounds) if "sustained" in methods else 0):
-        play(under_load)
+    if "sustained" in methods:
+        # From idle a card takes about a second to settle.
+        play(lambda step, _taken: bench.time_bursts(step, LOAD_S))
+        for _ in range(sustained_rounds(rounds)):
+            play(under_load)
     return {name: samples[name] for name in left}
 
 
 def sustained_rounds(rounds: int) -> int:
-    """Return how often each contender is timed under load: half as often, as it takes longest, but three if it can be.
+    """Return how often each contender is timed under load: less often, as it takes longest, but three if it can be.
 
-    The card changes its clock in steps then, so a few samples tell less than those from idle.
+    Each time is the mean of many bursts, and tells more than one from idle does.
     """
-    return max(min(rounds, 3), rounds // 2)
+    return max(min(rounds, 3), rounds // 6)
 
 
 def summary(samples: Iterable[float]) -> dict[str, float]:
