@@ -81,11 +81,13 @@ TenonStatus tenonModelLoad(TenonModel *model, DLDevice device);
 
 /** How often the slower path ran: rows of x and of w that were outside what f16
  *  parts can stand for (docs/Precision.md), so that each tile of the result
- * with such a row was computed once more. Counted over all calls of `model` on
+ *  with such a row was computed once more. Counted over all calls of `model` on
  *  `device` since it was loaded there, weights once each time that they are
- *  prepared. 0 where nothing ran yet, on the CPU, and for models without such
- *  products. Waits for all work on the device, so it belongs neither into a hot
- *  path nor into a graph capture; replays count. */
+ *  prepared. Not counted are rows of w that are outside only because their
+ *  largest magnitude is below 2^-87 or not below 2^87. 0 where nothing ran yet,
+ * on the CPU, and for models without such products. Waits for all work on the
+ * device, so it belongs neither into a hot path nor into a graph capture;
+ * replays count. */
 TenonStatus tenonModelCountRowsOutside(TenonModel *model, DLDevice device,
                                        uint64_t *count);
 

@@ -190,8 +190,9 @@ class Executable:
 
         These are rows of x and of w outside what f16 parts can stand for (docs/Precision.md), in tiled f32 products:
         each tile of the result with such a row is computed once more. Rows of w count each time that they are
-        prepared. Always 0 for models without such products. It waits for the GPU: keep it out of a hot path
-        and of graph captures. Raises DeviceError where the GPU reports an error.
+        prepared; those that are outside only because their largest magnitude is below 2^-87 or not below 2^87 do
+        not count. Always 0 for models without such products. It waits for the GPU: keep it out of a hot path and
+        of graph captures. Raises DeviceError where the GPU reports an error.
         """
         return self.model.rows_outside(devices.CUDA, device_id)
 

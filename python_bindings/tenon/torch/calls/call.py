@@ -30,7 +30,8 @@ def rows_outside() -> int:
 
     These are rows of inputs and weights outside what float16 parts can stand for (docs/Precision.md), in
     tiled float32 products: each tile of a result with such a row is computed once more. Rows of weights
-    count each time that these are prepared. It waits for the GPUs: keep it out of a hot path and of graph
+    count each time that these are prepared; those that are outside only because their largest magnitude is
+    below 2^-87 or not below 2^87 do not count. It waits for the GPUs: keep it out of a hot path and of graph
     captures.
     """
     with _calls_lock:
