@@ -172,9 +172,8 @@ def main() -> None:
         "Milliseconds are medians; all peers run in turn in one process on the same random data. "
         "*single*: one call from idle; *burst*: ten calls back to back from idle; *sustained*: ten calls "
         "after 100 ms of the peer's own load, or what a section says. Tenon is strategy `library` here, a cuBLASLt "
-        "call and an epilogue "
-        "kernel; what `auto` takes, and is faster, is in the sections on kernels for sm_90a, products of f32 and batch "
-        "norm.",
+        "call and an epilogue kernel; what `auto` takes, and is faster, is in the sections on kernels for sm_90a, "
+        "products of f32 and batch norm.",
         "",
         "![Time relative to cuBLAS's bare product, ten calls back to back](performance.svg)",
         "",

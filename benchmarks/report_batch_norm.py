@@ -16,7 +16,7 @@ from pathlib import Path
 
 from report_fp32 import complaints, error, kernel_section
 from report_sync_batch_norm import section as sync_section
-from report_tiled import ELEMENT_BYTES, age, contenders, extents
+from report_tiled import ELEMENT_BYTES, age, contenders, extents, under_load
 from torch_tables import markdown
 
 NAMES = ("batch_norm", "batch_norm_compile", "batch_norm_kernels", "sync_batch_norm")
@@ -181,7 +181,7 @@ def section(reports: dict[str, dict]) -> list[str]:
         "in the same run. `auto` is what Tenon chooses; `separate`, `two_phase`, `resident` and `input_moments` are "
         "tiled kernels with that reduction asked for. Results are y and the new running statistics, which PyTorch "
         "updates in place. torch.compile is max-autotune. What is asked for is asked of bursts. How times are taken: "
-        "[Benchmarking.md](Benchmarking.md#how-times-are-taken)." + age(facts),
+        "[Benchmarking.md](Benchmarking.md#how-times-are-taken)." + under_load(facts) + age(facts),
         "",
         *goal_table(report),
         "",

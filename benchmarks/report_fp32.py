@@ -15,7 +15,7 @@ import re
 from pathlib import Path
 
 from report_sm90a import gains
-from report_tiled import TIMINGS, age, burst, contenders, extents
+from report_tiled import TIMINGS, age, burst, contenders, extents, under_load
 from torch_tables import markdown
 
 NAMES = ("fp32", "fp32_compile", "fp32_schedules", "fp32_kernels", "batch_norm")
@@ -190,7 +190,7 @@ def section(reports: dict[str, dict]) -> list[str]:
         "`tiled` computes a product of precision fp32 by f16 halves ([Precision.md](Precision.md)), the split of x and "
         "the kernel for rows that they do not hold included; *new parameters*: that of w too. Eager is PyTorch with "
         "`highest` precision for fp32, `high` for tf32. Errors are against float64, of the whole model. How times are "
-        "taken: [Benchmarking.md](Benchmarking.md#how-times-are-taken)." + age(facts),
+        "taken: [Benchmarking.md](Benchmarking.md#how-times-are-taken)." + under_load(facts) + age(facts),
         "",
         *goal_table(reports),
         *time_table(report),

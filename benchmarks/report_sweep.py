@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from report_tiled import age, contenders, extents
+from report_tiled import age, contenders, extents, under_load
 from torch_tables import markdown
 
 # What is asked for: the geometric mean, and the most where a tiled kernel was chosen.
@@ -111,7 +111,7 @@ def section(report: dict) -> list[str]:
         f"bare product. Asked for: a geometric mean of {GOAL_MEAN}, and {GOAL_MOST} at most where `auto` takes a tiled "
         "kernel. The library takes a product and, for an epilogue that is not its own, one kernel more. What is not as "
         "it should be are results that cuBLAS's own kernels for rows of odd lengths give, with the error of its bare "
-        "product." + age(report["environment"]),
+        "product." + under_load(report["environment"]) + age(report["environment"]),
         "",
         *mean_table(report),
         "",

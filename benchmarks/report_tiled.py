@@ -45,9 +45,12 @@ def age(facts: dict) -> str:
 
 def under_load(facts: dict) -> str:
     """Say what *sustained* is in a report; facts: its environment."""
-    if "load_s" not in facts:
+    if "warm_s" not in facts:
         return " *sustained*: ten calls after 0.1 s of a contender's own load."
-    return f" *sustained*: the mean of {facts['sustained_s']} s after {facts['load_s']} s of a contender's own load."
+    return (
+        f" *sustained*: the mean of {facts['unsettled_s']} to {facts['sustained_s']} s of a contender's own load, when all "
+        f"have loaded the GPU for {facts['warm_s']:.0f} s."
+    )
 
 
 def extents(case: dict) -> str:
@@ -251,7 +254,7 @@ def section(reports: dict[str, dict], folder: Path) -> list[str]:
         "[`auto` reckons with that](Rationale.md#the-choice-of-strategy-2026-11-22). How the kernels work: "
         "[Kernels.md](Kernels.md); how times are taken and results checked: "
         "[Benchmarking.md](Benchmarking.md#how-times-are-taken). Ratios are of medians; below 1 is faster than "
-        "cuBLAS's product without an epilogue.",
+        "cuBLAS's product without an epilogue." + under_load(facts),
         "",
         *draw_charts(report, folder / "tiled", "Tiled kernels", triton_marks(reports)),
         "The worst of the three ways of timing, over cuBLAS:",

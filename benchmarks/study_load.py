@@ -5,7 +5,7 @@
 """How a card's speed swings when load begins, on an NVIDIA GPU: burst by burst, cuBLAS and tiled layers in turn.
 
 A card at its power limit changes its clock until it has found one, and goes too far at first. tenon-bench's
-`sustained` is the mean of a while after that; before 2026-11-27 it was ten calls after 0.1 s, amid the swings.
+`sustained` begins after that, and is a mean; before 2026-11-27 it was ten calls after 0.1 s, amid the swings.
 
 Usage: study_load.py RESULT.json    (docs/Rationale.md has benchmarks/results/sm90a_load.json, by --report)
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from pathlib import Path
 from statistics import fmean, median, pstdev
@@ -30,7 +30,9 @@ ROUNDS = 10
 SECONDS = 0.52
 WINDOW_MS = 50
 WINDOWS = 10
-SETTLED = slice(6, 10)  # the windows that `sustained` is
+SAMPLE = slice(4, 10)  # the windows that `sustained` is
+SETTLED = slice(3, ROUNDS)  # rounds
+TURNS = 10  # the first, of which to tell
 EARLY_MS = 100.0  # of load before the ten calls that `sustained` was
 BEGIN, END = "<!-- study_load: begin -->", "<!-- study_load: end -->"
 
@@ -83,58 +85,55 @@ def measure_all() -> Iterator[dict]:
         release()
 
 
-def settle(taken: dict) -> float:
-    """Return what a round's time settles to."""
-    return fmean(taken["windows_ms"][SETTLED])
+def sample(taken: dict) -> float:
+    """Return what `sustained` is of a round."""
+    return fmean(taken["windows_ms"][SAMPLE])
 
 
-def spread(times: list[float]) -> str:
-    """Return a median, and the standard deviation in percent of it."""
-    return f"{median(times) * 1e3:.1f} | {pstdev(times) / median(times) * 100:.1f} %"
+def turns(names: list[str]) -> list[tuple[int, str]]:
+    """Return the first turns: the round, and whose it is."""
+    order = random.Random(0)
+    return [(number, name) for number in range(ROUNDS) for name in order.sample(names, len(names))][:TURNS]
 
 
-def swings(times: Iterable[float], settled: float) -> str:
-    """Return windows' times over what they settle to."""
-    return " ".join(f"{ms / settled:.2f}" for ms in times)
+def swings(cases: list[dict]) -> list[str]:
+    """Return the table of the first turns, over what each contender settles to."""
+    rows = []
+    for number, (taken, name) in enumerate(turns(list(cases[0]["rounds"]))):
+        windows = []
+        for case in cases:
+            rounds = case["rounds"][name]
+            settled = median(map(sample, rounds[SETTLED]))
+            windows.append([ms / settled for ms in rounds[taken]["windows_ms"]])
+        least, most = min(map(min, windows)), max(map(max, windows))
+        rows.append(f"{number * SECONDS:.1f} s | {name} | {fmean(map(fmean, windows)):.3f} | {least:.2f} to {most:.2f}")
+    return markdown(f"turn begins at | contender | mean of {len(cases)} layers | windows of {WINDOW_MS} ms", rows)
 
 
 def costs(case: dict, find: Callable[[dict], float]) -> str:
-    """Return the long epilogue's cost over a bias, and x2 LeakyReLU's time over cuBLAS's; the first round left out."""
-    ms = {name: median(map(find, rounds[1:])) for name, rounds in case["rounds"].items()}
+    """Return the long epilogue's cost over a bias, x2 LeakyReLU's time over cuBLAS's, and how far samples spread."""
+    found = {name: list(map(find, rounds[SETTLED])) for name, rounds in case["rounds"].items()}
+    ms = {name: median(times) for name, times in found.items()}
     bias, scaled, long = (ms[name] for name in EPILOGUES)
-    return f"{long / bias - 1:+.1%} | {scaled / ms['cublas']:.3f}"
-
-
-def compare(cases: list[dict]) -> list[str]:
-    """Return the table of what both ways of timing say."""
-    rows = [
-        f"{case['case']} | {costs(case, lambda taken: taken['early_ms'])} | {costs(case, settle)}" for case in cases
-    ]
-    old, new = "ten calls after 100 ms", "mean of 300 to 500 ms"
-    return markdown(
-        f"layer | long over bias, {old} | ×2 LeakyReLU over cuBLAS | long over bias, {new} | ×2 LeakyReLU over cuBLAS",
-        rows,
-    )
+    deviation = fmean(pstdev(times) / ms[name] for name, times in found.items())
+    return f"{long / bias - 1:+.1%} | {scaled / ms['cublas']:.3f} | {deviation:.2%}"
 
 
 def report(cases: list[dict]) -> list[str]:
-    """Return the table: how a kernel's time swings, and how far both ways of timing spread."""
-    rows = []
-    for case in cases:
-        for name, rounds in case["rounds"].items():
-            first, *rest = [taken["windows_ms"] for taken in rounds]
-            early = [taken["early_ms"] for taken in rounds[1:]]
-            settled = list(map(settle, rounds[1:]))
-            usual = swings(map(median, zip(*rest, strict=True)), median(settled))
-            rows.append(
-                f"{case['case']} | {name} | {swings(first, median(settled))} | {usual} | {spread(early)} "
-                f"| {spread(settled)}"
-            )
-    header = (
-        "layer | contender | each 50 ms of the first round, over the last column | of the others, median "
-        "| ten calls after 100 ms, µs | deviation | mean of 300 to 500 ms, µs | deviation"
-    )
-    return [f"{cases[0]['device']}; ten rounds, contenders in turn.", "", *markdown(header, rows), "", *compare(cases)]
+    """Return the tables: how times swing in the first seconds, and what both ways of timing say after those."""
+    rows = [
+        f"{case['case']} | {costs(case, lambda taken: taken['early_ms'])} | {costs(case, sample)}" for case in cases
+    ]
+    columns = "long over bias | ×2 LeakyReLU over cuBLAS | deviation"
+    return [
+        f"{cases[0]['device']}. The first turns, over what a contender settles to:",
+        "",
+        *swings(cases),
+        "",
+        f"Medians of rounds {SETTLED.start + 1} to {ROUNDS}: of ten calls after 100 ms, and of means from 200 to 500 ms:",
+        "",
+        *markdown(f"layer | {columns} | mean: {columns}", rows),
+    ]
 
 
 if __name__ == "__main__":

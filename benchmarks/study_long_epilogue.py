@@ -26,7 +26,7 @@ from tenon.bench.compilation import Compiled
 from tenon.bench.config import Case, read_cases
 from tenon.bench.contender import of_peer, of_strategy
 from tenon.bench.measure import BASE, Trial
-from tenon.bench.timing import LOAD_S, METHODS, SUSTAINED_S, Gpu, summary, time_in_turn
+from tenon.bench.timing import METHODS, SUSTAINED_S, UNSETTLED_S, WARM_S, Gpu, summary, time_in_turn
 
 CONFIG = Path(__file__).parent / "configs/sm90a.json"
 SHORT, LONG = "bias", "bias_gelu_residual_clamp"
@@ -73,7 +73,8 @@ def main() -> None:
     report = {
         "device": torch.cuda.get_device_name(),
         "date": datetime.date.today().isoformat(),
-        "load_s": LOAD_S,
+        "warm_s": WARM_S,
+        "unsettled_s": UNSETTLED_S,
         "sustained_s": SUSTAINED_S,
         "what": f"A long epilogue in turn with a bias alone, in one process; {ROUNDS} rounds.",
         "rows": [measure(cases) for cases in groups.values()],

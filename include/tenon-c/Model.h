@@ -85,9 +85,9 @@ TenonStatus tenonModelLoad(TenonModel *model, DLDevice device);
  *  `device` since it was loaded there, weights once each time that they are
  *  prepared. Not counted are rows of w that are outside only because their
  *  largest magnitude is below 2^-87 or not below 2^87. 0 where nothing ran yet,
- * on the CPU, and for models without such products. Waits for all work on the
- * device, so it belongs neither into a hot path nor into a graph capture;
- * replays count. */
+ *  on the CPU, and for models without such products. Waits for all work on the
+ *  device, so it belongs neither into a hot path nor into a graph capture;
+ *  replays count. */
 TenonStatus tenonModelCountRowsOutside(TenonModel *model, DLDevice device,
                                        uint64_t *count);
 

@@ -22,24 +22,26 @@ def attempt_all(name, action):
 
 def test_contenders_take_turns():
     clock = Clock()
-    samples = timing.time_in_turn({"a": lambda: 1.0, "b": lambda: 2.0}, clock, 40, attempt_all)
+    samples = timing.time_in_turn({"a": lambda: 1.0, "b": lambda: 2.0}, clock, 24, attempt_all)
     turns = {t: ["idle", (t, 1), "idle", (t, 10)] for t in (1.0, 2.0)}
-    warms = {t: [(t, timing.LOAD_S)] for t in turns}
-    loads = {t: [*warms[t], (t, timing.SUSTAINED_S)] for t in turns}
+    loads = {t: [(t, timing.SUSTAINED_S)] for t in turns}
     begun = set()
-    for both in [turns] * 40 + [warms] + [loads] * 6:
+    for both in [turns] * 24 + [loads] * (4 + 4):  # four seconds of it before any counts
         events = [clock.order.pop(0) for _ in range(sum(map(len, both.values())))]
         first, last = both.values()
         assert events in (first + last, last + first)
-        begun.add(str(events[1]))
-    assert not clock.order and len(begun) == 5, "either begins some rounds"
-    assert samples["b"] == {"single": [2.0] * 40, "burst": [1.8] * 40, "sustained": [1.8] * 6}
+        begun.add(str(events[len(first) - 1]))
+    assert not clock.order and len(begun) == 4, "either begins some rounds"
+    assert samples["b"] == {"single": [2.0] * 24, "burst": [1.8] * 24, "sustained": [1.8] * 4}
     assert timing.summary([3.0, 1.0, 2.0]) == {"median_ms": 2.0, "min_ms": 1.0, "max_ms": 3.0, "count": 3}
-    assert [timing.sustained_rounds(n) for n in (1, 3, 20, 100)] == [1, 3, 3, 16]
+    assert [timing.sustained_rounds(n) for n in (0, 1, 3, 20, 100)] == [0, 1, 3, 3, 16]
 
 
-def test_one_that_fails_gets_no_more_turns():
-    clock, calls = Clock(), []
+# Of a contender's calls the first is captured; then come two from idle in each of four rounds, four to warm, and three
+# under load.
+@pytest.mark.parametrize("fails_at", [3, 10, 15])
+def test_one_that_fails_gets_no_more_turns(fails_at):
+    clock, made = Clock(), []
 
     def attempt(name, action):
         try:
@@ -49,13 +51,67 @@ def test_one_that_fails_gets_no_more_turns():
         return True
 
     def bad():
-        calls.append(1)
-        if len(calls) == 3:
+        made.append(1)
+        if len(made) == fails_at:
             raise MemoryError
         return 5.0
 
     samples = timing.time_in_turn({"bad": bad, "good": lambda: 1.0}, clock, 4, attempt)
-    assert len(calls) == 3 and samples.keys() == {"good"} and len(samples["good"]["single"]) == 4
+    assert len(made) == fails_at and samples.keys() == {"good"}
+    assert [len(samples["good"][method]) for method in timing.METHODS] == [4, 4, 3]
+
+
+class Graph:
+    """A graph of calls."""
+
+    def __init__(self, recorder, calls):
+        self.replay = lambda: recorder.queue.append(calls)
+
+
+class Event:
+    """An event of a recorder."""
+
+    def __init__(self, recorder):
+        self.recorder, self.at = recorder, None
+
+    def record(self):
+        self.recorder.queue.append(self)
+
+    def synchronize(self):
+        queue = self.recorder.queue
+        self.recorder.most = max(self.recorder.most, sum(isinstance(one, int) for one in queue))
+        while self.at is None:
+            one = queue.pop(0)
+            if isinstance(one, int):
+                self.recorder.now += one
+            else:
+                one.at = self.recorder.now
+
+    def elapsed_time(self, other):
+        return other.at - self.at
+
+
+class Recorder:
+    """Events and a graph of a GPU that takes 1 ms for each call, and does nothing before the host waits for it."""
+
+    def __init__(self, monkeypatch, flush):
+        self.now, self.queue, self.most = 0.0, [], 0
+        monkeypatch.setattr(timing, "new_pair", lambda: (Event(self), Event(self)))
+        self.gpu = timing.Gpu(flush=False)
+        if flush:
+            self.gpu._flushed = torch.ones(4)
+        self.gpu._graphs["step"] = {calls: Graph(self, calls) for calls in (1, timing.BURST)}
+
+
+@pytest.mark.parametrize("flush", [False, True])
+def test_bursts_are_enqueued_ahead(monkeypatch, flush):
+    recorder = Recorder(monkeypatch, flush)
+    times = recorder.gpu.time_bursts("step", 0.01)
+    assert len(times) > timing.AHEAD and set(times) == {1.0}, "each of ten calls takes 1 ms"
+    assert recorder.most == (timing.AHEAD + 1) * (timing.BURST if flush else 1)
+    assert not recorder.queue
+    if flush:
+        assert not recorder.gpu._flushed.any()
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

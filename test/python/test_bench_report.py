@@ -16,6 +16,7 @@ import report_batch_norm  # noqa: E402
 import report_fp32  # noqa: E402
 import report_sm90a  # noqa: E402
 import report_sweep  # noqa: E402
+import report_tiled  # noqa: E402
 from bench_support import case, run  # noqa: E402
 
 FACTS = {"device": "a GPU", "driver": "1", "cuda": "13.0", "torch": "2.11", "date": "2026-01-02T"}
@@ -62,6 +63,12 @@ def test_compile_is_compared_in_each_way():
     found["cases"][0]["contenders"][1]["name"] = "compile"
     (row,) = report_sm90a.compile_table(found)[2:]
     assert cells(row)[-3:] == ["2.00×", "2.00×", "2.00×"]
+
+
+def test_a_section_says_how_load_was_timed():
+    assert report_tiled.under_load(FACTS) == " *sustained*: ten calls after 0.1 s of a contender's own load."
+    now = report_tiled.under_load(FACTS | {"warm_s": 4.0, "unsettled_s": 0.2, "sustained_s": 0.5})
+    assert "the mean of 0.2 to 0.5 s of a contender's own load, when all have loaded the GPU for 4 s." in now
 
 
 def beside_compile(date, cases, **failures):

@@ -40,7 +40,7 @@ class Times(Clock):
         return self.taken[step]
 
     def time_bursts(self, step, seconds):
-        return [self.taken[step]]
+        return [self.taken[step]] * 3
 
 
 def measured(one, clock):

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times calls on a GPU by events, in turn, in three ways.
 
-single: one call from idle; burst: ten back to back from idle; sustained: the mean of a while of the
-contender's own load, after a longer one. How one measures decides a few percent, so a contender is
+single: one call from idle; burst: ten back to back from idle; sustained: the mean of a while of
+the contender's own load, when all have loaded the GPU for some seconds. How one measures decides a few percent, so a contender is
 judged by the worst.
 Every contender is replayed from CUDA graphs, and the GPU is held until the host has enqueued all:
 no host time is in a figure.
@@ -11,6 +11,7 @@ no host time is in a figure.
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 import time
@@ -24,8 +25,11 @@ Step = Callable[[], object]
 Pair = tuple[torch.cuda.Event, torch.cuda.Event]
 BURST = 10
 SETTLE_S = 0.003  # idle before a single call or a burst
-LOAD_S = 0.3  # until the clock that a card chooses under load swings no more (benchmarks/study_load.py)
-SUSTAINED_S = 0.2
+# From idle a card seeks for some seconds the clock that it can hold under load, and a while more when the load
+# becomes another (benchmarks/study_load.py).
+WARM_S = 4.0
+SUSTAINED_S = 0.5
+UNSETTLED_S = 0.2  # the part of that which is left out
 AHEAD = 3  # bursts that are enqueued while one runs
 HOLD_CYCLES = 400_000  # for which the GPU waits while the host enqueues
 FLUSHED_BYTES = 1 << 28  # several times any L2 cache
@@ -163,21 +167,22 @@ def time_in_turn(
                 taken[method].append(bench.time(step, calls))
 
     def under_load(step: Step, taken: dict[str, list[float]]) -> None:
-        bench.time_bursts(step, LOAD_S)
-        taken["sustained"].append(statistics.fmean(bench.time_bursts(step, SUSTAINED_S)))
+        bursts = bench.time_bursts(step, SUSTAINED_S)
+        unsettled = math.ceil(len(bursts) * UNSETTLED_S / SUSTAINED_S)
+        taken["sustained"].append(statistics.fmean(bursts[unsettled:]))
 
     for _ in range(rounds):
         play(from_idle)
-    if "sustained" in methods:
-        # From idle a card takes about a second to settle.
-        play(lambda step, _taken: bench.time_bursts(step, LOAD_S))
+    if "sustained" in methods and rounds > 0:
+        for _ in range(math.ceil(WARM_S / SUSTAINED_S / max(1, len(left)))):
+            play(lambda step, _taken: bench.time_bursts(step, SUSTAINED_S))
         for _ in range(sustained_rounds(rounds)):
             play(under_load)
     return {name: samples[name] for name in left}
 
 
 def sustained_rounds(rounds: int) -> int:
-    """Return how often each contender is timed under load: less often, as it takes longest, but three if it can be.
+    """Return how often each contender is timed under load: less often, as it takes longest, but thrice if it can be.
 
     Each time is the mean of many bursts, and tells more than one from idle does.
     """
