@@ -48,8 +48,8 @@ def under_load(facts: dict) -> str:
     if "warm_s" not in facts:
         return " *sustained*: ten calls after 0.1 s of a contender's own load."
     return (
-        f" *sustained*: the mean of {facts['unsettled_s']} to {facts['sustained_s']} s of a contender's own load, when all "
-        f"have loaded the GPU for {facts['warm_s']:.0f} s."
+        f" *sustained*: the mean of {facts['unsettled_s']} to {facts['sustained_s']} s of a contender's own load, when "
+        f"all have loaded the GPU for {facts['warm_s']:.0f} s."
     )
 
 

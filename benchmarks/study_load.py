@@ -130,7 +130,7 @@ def report(cases: list[dict]) -> list[str]:
         "",
         *swings(cases),
         "",
-        f"Medians of rounds {SETTLED.start + 1} to {ROUNDS}: of ten calls after 100 ms, and of means from 200 to 500 ms:",
+        f"Medians of rounds {SETTLED.start + 1} to {ROUNDS}: of ten calls after 100 ms, and of means of 200 to 500 ms:",
         "",
         *markdown(f"layer | {columns} | mean: {columns}", rows),
     ]

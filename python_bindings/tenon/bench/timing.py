@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times calls on a GPU by events, in turn, in three ways.
 
-single: one call from idle; burst: ten back to back from idle; sustained: the mean of a while of
-the contender's own load, when all have loaded the GPU for some seconds. How one measures decides a few percent, so a contender is
-judged by the worst.
+single: one call from idle; burst: ten back to back from idle; sustained: the mean of a while of the
+contender's own load, when all have loaded the GPU for some seconds. How one measures decides a few
+percent, so a contender is judged by the worst.
 Every contender is replayed from CUDA graphs, and the GPU is held until the host has enqueued all:
 no host time is in a figure.
 """
