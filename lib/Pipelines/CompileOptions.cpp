@@ -28,8 +28,10 @@ std::string tenon::findProblem(const CompileOptions &options) {
            " is not a level; expected x86-64-v2, x86-64-v3 or x86-64-v4";
   for (const std::string &target : options.cudaTargets)
     if (!lookupTarget(target))
-      return "target=" + target + " is not known; expected cpu or " +
-             listTargets() + " (later GPUs run the PTX of sm_90)";
+      return "target=" + target +
+             (target.empty() ? " has an empty entry" : " is not known") +
+             "; expected cpu or " + listTargets() +
+             " (later GPUs run the PTX of sm_90)";
   return findStrategyProblem(options.strategy, options.schedule,
                              options.reduction);
 }

@@ -57,8 +57,10 @@ std::error_code UnfinishedFile::finish(StringRef finished) {
 }
 
 static Error makeError(StringRef path, std::error_code code) {
-  return createStringError(code,
-                           "cannot write '" + path + "': " + code.message());
+  bool isMissing = code == std::errc::no_such_file_or_directory;
+  return createStringError(code, "cannot write '" + path +
+                                     "': " + code.message() +
+                                     (isMissing ? "; make its folder" : ""));
 }
 
 std::error_code mlir::tenon::writeTo(raw_fd_ostream &os, StringRef content) {

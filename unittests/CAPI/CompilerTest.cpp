@@ -134,12 +134,12 @@ TEST(Compile, RefusesOptionsByName) {
 TEST(Compile, LeavesNothingWhereItCannotWrite) {
   EXPECT_EQ(errorOf(compile(kModel, "/no/such/folder/model.so")).message,
             "cannot write '/no/such/folder/model.so': No such file or "
-            "directory");
+            "directory; make its folder");
   EXPECT_EQ(errorOf(compile(kModel, temporaryPath("header.so"), {},
                             "/no/such/folder/model.h"))
                 .message,
             "cannot write '/no/such/folder/model.h': No such file or "
-            "directory");
+            "directory; make its folder");
   std::string folder = temporaryPath("folder");
   ASSERT_EQ(mkdir(folder.c_str(), 0700), 0);
   EXPECT_NE(errorOf(compile(kModel, folder)).message.find("not a regular file"),

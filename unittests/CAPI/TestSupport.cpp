@@ -7,6 +7,7 @@
 
 #include "TestSupport.h"
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <unistd.h>
@@ -36,8 +37,22 @@ static void keep(const TenonDiagnostic *diagnostic, void *context) {
        copy(diagnostic->arguments)});
 }
 
+namespace {
+/// A folder of this process, which goes when the process ends.
+struct TemporaryFolder {
+  std::string path =
+      testing::TempDir() + "tenon-" + std::to_string(getpid()) + "/";
+  TemporaryFolder() { std::filesystem::create_directory(path); }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+};
+} // namespace
+
 std::string tenon::test::temporaryPath(const std::string &name) {
-  return testing::TempDir() + "tenon-" + std::to_string(getpid()) + "-" + name;
+  static const TemporaryFolder folder;
+  return folder.path + name;
 }
 
 std::string tenon::test::readFile(const std::string &path) {

@@ -119,7 +119,7 @@ static LogicalResult checkOps(func::FuncOp function) {
     if (!isa_and_nonnull<TenonDialect, arith::ArithDialect, math::MathDialect,
                          tensor::TensorDialect>(dialect))
       return op.emitOpError("cannot be compiled: a model is made of tenon ops, "
-                            "and of arith, math and tensor ops on parameters");
+                            "and of arith, math and tensor ops");
   }
   return success();
 }
