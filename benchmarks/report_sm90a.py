@@ -159,7 +159,7 @@ def compile_section(report: dict) -> list[str]:
         "",
         "Max-autotune, the whole model, its own CUDA graphs left out since every contender is timed in one; in tf32 "
         f'with PyTorch\'s `set_float32_matmul_precision("high")`. From {" and ".join(origins)}.'
-        + under_load(next(iter(report["parts"].values()))),
+        + "".join(dict.fromkeys(map(under_load, report["parts"].values()))),
         "",
         *compile_table(report),
         "",

@@ -12,18 +12,14 @@ Usage: study_load.py RESULT.json    (docs/Rationale.md has benchmarks/results/sm
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import random
 from collections.abc import Callable, Iterator
 from itertools import accumulate
-from pathlib import Path
 from statistics import fmean, median, pstdev
 
 import study
 from torch_tables import markdown
 
-CONFIG = Path(__file__).parent / "configs/sm90a.json"
 EPILOGUES = ("bias", "bias_mul2_leaky_relu", "bias_gelu_residual_clamp")
 SHAPES = ((1024, 8192, 8192), (4096, 4096, 4096))
 ROUNDS = 10
@@ -48,40 +44,34 @@ def summarise(bursts: list[float]) -> dict:
     return {"early_ms": round(between(bursts, EARLY_MS, 1e9)[0], 5), "windows_ms": [round(ms, 5) for ms in windows]}
 
 
+def turns(names: list[str]) -> list[tuple[int, str]]:
+    """Return the turns of a case in their order: the round, and whose it is."""
+    order = random.Random(0)
+    return [(number, name) for number in range(ROUNDS) for name in order.sample(names, len(names))]
+
+
 def measure_all() -> Iterator[dict]:
     """Yield for each case its contenders' times under load, round by round."""
-    import tenon
     import torch
+    from study_long_epilogue import group_cases, make_calls
     from tenon.bench.calls import precision
-    from tenon.bench.compilation import Compiled
-    from tenon.bench.config import read_cases
-    from tenon.bench.contender import of_peer, of_strategy
-    from tenon.bench.measure import BASE, Trial, release
+    from tenon.bench.measure import release
     from tenon.bench.timing import Gpu
 
-    tiled = of_strategy("tiled")
-    groups: dict[tuple, list] = {}
-    for case in read_cases(json.loads(CONFIG.read_text())):
-        p = case.problem
-        if p.epilogue.name in EPILOGUES and (p.m, p.n, p.k) in SHAPES:
-            groups.setdefault((p.dtype, p.m, p.n, p.k), []).append(case)
-    for (dtype, m, n, k), cases in groups.items():
-        gpu, steps, order = Gpu(flush=False), {}, random.Random(0)
-        with torch.no_grad(), precision(cases[0].problem):
-            for case in cases:
-                made = {tiled: Compiled(tenon.compile(case.problem.mlir(), "sm_90a", strategy="tiled"), 0.0)}
-                trial = Trial(dataclasses.replace(case, contenders=[of_peer(BASE), tiled]), made, "cuda")
-                steps.setdefault(BASE, trial.calls[BASE])
-                steps[case.problem.epilogue.name] = trial.calls[tiled.name]
-            for step in steps.values():
-                step()
-                gpu.capture(step)
-            rounds: dict[str, list] = {name: [] for name in steps}
-            for _ in range(ROUNDS):
-                for name, step in order.sample(list(steps.items()), len(steps)):
-                    rounds[name].append(summarise(gpu.time_bursts(step, SECONDS)))
-        yield {"case": f"{dtype} {m}x{n}x{k}", "device": torch.cuda.get_device_name(), "rounds": rounds}
-        del gpu, steps, trial, step
+    for cases in group_cases(EPILOGUES):
+        p = cases[0].problem
+        if (p.m, p.n, p.k) not in SHAPES:
+            continue
+        gpu = Gpu(flush=False)
+        with torch.no_grad(), precision(p):
+            calls = make_calls(cases)
+            for call in calls.values():
+                gpu.capture(call)
+            rounds: dict[str, list] = {name: [] for name in calls}
+            for _, name in turns(list(calls)):
+                rounds[name].append(summarise(gpu.time_bursts(calls[name], SECONDS)))
+        yield {"case": f"{p.dtype} {p.m}x{p.n}x{p.k}", "device": torch.cuda.get_device_name(), "rounds": rounds}
+        del gpu, calls, call
         release()
 
 
@@ -90,16 +80,10 @@ def sample(taken: dict) -> float:
     return fmean(taken["windows_ms"][SAMPLE])
 
 
-def turns(names: list[str]) -> list[tuple[int, str]]:
-    """Return the first turns: the round, and whose it is."""
-    order = random.Random(0)
-    return [(number, name) for number in range(ROUNDS) for name in order.sample(names, len(names))][:TURNS]
-
-
 def swings(cases: list[dict]) -> list[str]:
     """Return the table of the first turns, over what each contender settles to."""
     rows = []
-    for number, (taken, name) in enumerate(turns(list(cases[0]["rounds"]))):
+    for number, (taken, name) in enumerate(turns(list(cases[0]["rounds"]))[:TURNS]):
         windows = []
         for case in cases:
             rounds = case["rounds"][name]

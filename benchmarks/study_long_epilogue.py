@@ -16,7 +16,7 @@ import dataclasses
 import datetime
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import tenon
@@ -26,22 +26,34 @@ from tenon.bench.compilation import Compiled
 from tenon.bench.config import Case, read_cases
 from tenon.bench.contender import of_peer, of_strategy
 from tenon.bench.measure import BASE, Trial
-from tenon.bench.timing import METHODS, SUSTAINED_S, UNSETTLED_S, WARM_S, Gpu, summary, time_in_turn
+from tenon.bench.timing import LOAD, METHODS, Gpu, summary, time_in_turn
 
 CONFIG = Path(__file__).parent / "configs/sm90a.json"
 SHORT, LONG = "bias", "bias_gelu_residual_clamp"
 ROUNDS = 60
 
 
-def make_calls(case: Case) -> dict[str, Call]:
-    """Return the calls of cuBLAS's product and of the tiled layer, whose result was checked, by the model's name."""
-    tiled = of_strategy("tiled")
-    compiled = {tiled: Compiled(tenon.compile(case.problem.mlir(), "sm_90a", strategy="tiled"), 0.0)}
-    trial = Trial(dataclasses.replace(case, contenders=[of_peer(BASE), tiled]), compiled, "cuda")
-    trial.check()
-    if trial.failed or not trial.within(tiled.name):
-        sys.exit(f"{case.name}: {trial.failed or 'the result is wrong'}")
-    return {BASE: trial.calls[BASE], case.problem.epilogue.name: trial.calls[tiled.name]}
+def group_cases(epilogues: Collection[str]) -> list[list[Case]]:
+    """Return the cases of sm90a.json that have these epilogues, those of one problem together."""
+    groups: dict[tuple, list[Case]] = {}
+    for case in read_cases(json.loads(CONFIG.read_text())):
+        p = case.problem
+        if p.epilogue.name in epilogues:
+            groups.setdefault((p.m, p.n, p.k, p.dtype), []).append(case)
+    return list(groups.values())
+
+
+def make_calls(cases: list[Case]) -> dict[str, Call]:
+    """Return the calls of cuBLAS's product and of the tiled layers, by the models' names; results were checked."""
+    tiled, calls = of_strategy("tiled"), {}
+    for case in cases:
+        compiled = {tiled: Compiled(tenon.compile(case.problem.mlir(), "sm_90a", strategy="tiled"), 0.0)}
+        trial = Trial(dataclasses.replace(case, contenders=[of_peer(BASE), tiled]), compiled, "cuda")
+        trial.check()
+        if trial.failed or not trial.within(tiled.name):
+            sys.exit(f"{case.name}: {trial.failed or 'the result is wrong'}")
+        calls |= {BASE: trial.calls[BASE], case.problem.epilogue.name: trial.calls[tiled.name]}
+    return calls
 
 
 def attempt(_name: str, action: Callable[[], None]) -> bool:
@@ -54,8 +66,7 @@ def measure(cases: list[Case]) -> dict:
     """Return the times of one problem's two layers, and of cuBLAS's product."""
     p = cases[0].problem
     with torch.no_grad(), precision(p):
-        calls = {name: call for case in cases for name, call in make_calls(case).items()}
-        samples = time_in_turn(calls, Gpu(flush=False), ROUNDS, attempt)
+        samples = time_in_turn(make_calls(cases), Gpu(flush=False), ROUNDS, attempt)
     times = {name: {method: summary(taken[method]) for method in METHODS} for name, taken in samples.items()}
     return {"case": f"{p.dtype} {p.m}x{p.n}x{p.k}", "times": times}
 
@@ -65,19 +76,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("result", type=Path)
     options = parser.parse_args()
-    groups: dict[tuple, list[Case]] = {}
-    for case in read_cases(json.loads(CONFIG.read_text())):
-        p = case.problem
-        if p.epilogue.name in (SHORT, LONG):
-            groups.setdefault((p.m, p.n, p.k, p.dtype), []).append(case)
     report = {
         "device": torch.cuda.get_device_name(),
         "date": datetime.date.today().isoformat(),
-        "warm_s": WARM_S,
-        "unsettled_s": UNSETTLED_S,
-        "sustained_s": SUSTAINED_S,
+        **LOAD,
         "what": f"A long epilogue in turn with a bias alone, in one process; {ROUNDS} rounds.",
-        "rows": [measure(cases) for cases in groups.values()],
+        "rows": [measure(cases) for cases in group_cases((SHORT, LONG))],
     }
     options.result.write_text(json.dumps(report, indent=1) + "\n")
 

@@ -20,7 +20,7 @@ def environment(device: str) -> dict[str, Any]:
     """Return where and with what figures are measured."""
     import torch
 
-    from tenon.bench.timing import SUSTAINED_S, UNSETTLED_S, WARM_S
+    from tenon.bench.timing import LOAD
 
     on_gpu = device == "cuda"
     return {
@@ -33,9 +33,7 @@ def environment(device: str) -> dict[str, Any]:
         "tenon": tenon.__version__,
         "commit": commit(Path(__file__).resolve()),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "warm_s": WARM_S,
-        "unsettled_s": UNSETTLED_S,
-        "sustained_s": SUSTAINED_S,
+        **LOAD,
     }
 
 

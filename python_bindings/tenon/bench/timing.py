@@ -30,6 +30,7 @@ SETTLE_S = 0.003  # idle before a single call or a burst
 WARM_S = 4.0
 SUSTAINED_S = 0.5
 UNSETTLED_S = 0.2  # the part of that which is left out
+LOAD = {"warm_s": WARM_S, "unsettled_s": UNSETTLED_S, "sustained_s": SUSTAINED_S}  # what reports say of it
 AHEAD = 3  # bursts that are enqueued while one runs
 HOLD_CYCLES = 400_000  # for which the GPU waits while the host enqueues
 FLUSHED_BYTES = 1 << 28  # several times any L2 cache
@@ -173,7 +174,7 @@ def time_in_turn(
 
     for _ in range(rounds):
         play(from_idle)
-    if "sustained" in methods and rounds > 0:
+    if "sustained" in methods:
         for _ in range(math.ceil(WARM_S / SUSTAINED_S / max(1, len(left)))):
             play(lambda step, _taken: bench.time_bursts(step, SUSTAINED_S))
         for _ in range(sustained_rounds(rounds)):

@@ -52,13 +52,13 @@ Value SwappedEpilogue::getColumnInTile(int64_t number) {
                           number % Subtile::kColumns * 8);
 }
 
-/// The tensor of which `emit` is given the elements.
 size_t SwappedEpilogue::getColumn(size_t accumulator) const {
   size_t blocks = frame.geometry.tileM / Subtile::kBlockRows;
   return accumulator / Subtile::kElements / blocks * Subtile::kColumns +
          accumulator / Subtile::kRows % Subtile::kColumns;
 }
 
+/// The tensor of which `emit` is given the elements.
 Value SwappedEpilogue::getComputed() {
   return finished ? finished->getReducedInput() : op.getAccumulator();
 }
