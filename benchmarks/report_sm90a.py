@@ -97,13 +97,14 @@ def time_table(report: dict) -> list[str]:
 
 
 def again(report: dict) -> list[str]:
-    """Return what more rounds gave, on another card."""
-    worst, name = max((tiled["worst_time_over_cublas"], case["name"]) for case, _, _, tiled in timed(report))
-    facts, rounds = report["environment"], min(case["repeat"] for case in report["cases"])
+    """Return the cases of which something is asked, as another run measured them."""
+    asked = [case for case in report["cases"] if goal(case) is not None]
+    facts = report["environment"]
     return [
-        f"{len(report['cases'])} of these once more, in {rounds} rounds ({facts['device']}, {facts['date'][:10]}, "
-        f"`benchmarks/results/sm90a_again.json`): at most {worst:.3f} of cuBLAS's time in the worst of the three ways "
-        f"({name}).{under_load(facts)}",
+        f"Those of which something is asked once more ({facts['device']}, {facts['date'][:10]}, "
+        f"`benchmarks/results/sm90a_again.json`).{under_load(facts)}",
+        "",
+        *time_table({"cases": asked}),
         "",
     ]
 
