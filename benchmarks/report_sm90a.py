@@ -101,7 +101,7 @@ def again(report: dict) -> list[str]:
     asked = [case for case in report["cases"] if goal(case) is not None]
     facts = report["environment"]
     return [
-        f"Those of which something is asked once more ({facts['device']}, {facts['date'][:10]}, "
+        f"Those of which something is asked, in another run ({facts['device']}, {facts['date'][:16].replace('T', ' ')}, "
         f"`benchmarks/results/sm90a_again.json`).{under_load(facts)}",
         "",
         *time_table({"cases": asked}),

@@ -118,7 +118,7 @@ def run_lit(build: Path, scratch: Path, args: argparse.Namespace) -> Result | No
     """Run the lit tests."""
     report = scratch / "lit.json"
     command = [LIT, "-sv", "--no-progress-bar", "--output", str(report)]
-    command += ["--filter", args.filter] if args.filter else []
+    command += ["--filter", args.filter, "--allow-empty-runs"] if args.filter else []
     if args.gpu:
         sources = [path for suffix in ("mlir", "test") for path in (SOURCE / "test").rglob(f"*.{suffix}")]
         tests = [str(build / "test" / path.relative_to(SOURCE / "test")) for path in sources if needs_gpu(path)]
@@ -177,6 +177,13 @@ def run_marked(
     return died(parse_junit(name, read(report)), "" if reason == "exit code 5" else reason)
 
 
+def why_none(args: argparse.Namespace) -> str:
+    """Return what may be why no test ran."""
+    if args.gpu:
+        return ": this machine shows no NVIDIA GPU, or no test asks for one"
+    return f": no name matches {args.filter}" if args.filter else ""
+
+
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -202,7 +209,7 @@ def main() -> int:
     for failure in failures:
         print(f"  FAILED {failure}")
     if not passed and not failures:
-        print("  no test ran" + (": this machine shows no NVIDIA GPU, or no test asks for one" if args.gpu else ""))
+        print(f"  no test ran{why_none(args)}")
     print(f"{passed} passed, {len(failures)} failed", flush=True)
     return 1 if failures or not passed else 0
 

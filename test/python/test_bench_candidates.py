@@ -171,13 +171,16 @@ def test_no_choice_without_a_difference():
         (problem(k=63, dtype="fp32"), "precision fp32 with K below 64"),
         (problem(dtype="fp32", dynamic=True), "M is dynamic"),
         (problem(k=1001), "no multiple of 16 bytes"),
-        (problem(k=1002, dtype="tf32"), "no multiple of 16 bytes"),
         (problem(dynamic=True), "M is dynamic"),
         (problem(model="bias_scale_batch_norm"), "not that of the product's kernel alone"),
     ],
 )
 def test_problems_without_candidates(given, why):
     assert why in why_none(given) and candidates(given) == []
+
+
+def test_rows_that_tma_cannot_copy_are_split():
+    assert {c.method for c in candidates(problem(k=1002, dtype="tf32"))} == {"fp16"}
 
 
 def test_weight_of_an_epilogue():

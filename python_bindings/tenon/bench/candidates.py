@@ -140,9 +140,14 @@ def why_none(problem: Problem) -> str:
     if problem.dtype == "fp32":
         few = problem.k < LEAST_SPLIT_K
         return f"products of precision fp32 with K below {LEAST_SPLIT_K} are not split" if few else ""
-    if problem.k * element_bytes(problem.dtype) % TMA_BYTES:
+    if problem.dtype != "tf32" and not fits_tma(problem):
         return f"rows of K = {problem.k} are no multiple of {TMA_BYTES} bytes, which TMA needs"
     return ""
+
+
+def fits_tma(problem: Problem) -> bool:
+    """Tell whether TMA can copy rows of x and w as they are."""
+    return problem.k * element_bytes(problem.dtype) % TMA_BYTES == 0
 
 
 def is_heavy(problem: Problem) -> bool:
@@ -156,8 +161,10 @@ def candidates(problem: Problem) -> list[Candidate]:
     """Return the schedules for a problem, each once, those that should be fast first."""
     if why_none(problem):
         return []
-    found = {candidate: estimate(candidate, problem) for candidate in _variants(problem)}
-    if problem.dtype == "tf32":  # by method fp16 kernels are those of f16
+    found = {}
+    if problem.dtype == "fp32" or fits_tma(problem):
+        found = {candidate: estimate(candidate, problem) for candidate in _variants(problem)}
+    if problem.dtype == "tf32":  # by method fp16 kernels are those of f16, and rows are padded
         halves = replace(problem, dtype="f16")
         fitting = (c for c in _variants(halves) if c.accumulators <= HALVES_ACCUMULATORS)
         found |= {replace(c, method="fp16"): estimate(c, halves) for c in fitting}

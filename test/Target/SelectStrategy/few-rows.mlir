@@ -118,3 +118,29 @@ func.func @halves(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32> {tenon.para
   }
   return %0 : tensor<16x4096xf32>
 }
+
+// Of one row cuBLAS computes tf32 as f32: a tiled kernel would be as fast, and err more. Written on all layers, tf32 it is.
+// CHECK: Function=one_row_tf32 | Reason="{{.*}}Remark="library: of one row the library does not round x and w to tf32, and errs less"
+// IR-LABEL: @one_row_tf32
+// IR: tenon.strategy = #tenon.strategy<library>
+// TILED-LABEL: @one_row_tf32
+// TILED: tenon.strategy = #tenon.strategy<tiled>
+func.func @one_row_tf32(%x: tensor<1x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<1x4096xf32> {
+  %0 = tenon.fused_linear %x, %w precision<tf32> : tensor<1x4096xf32>, tensor<4096x4096xf32>
+      epilogue(%acc: tensor<1x4096xf32>) -> tensor<1x4096xf32> {
+    %1 = tenon.leaky_relu %acc : tensor<1x4096xf32>
+    tenon.yield %1 : tensor<1x4096xf32>
+  }
+  return %0 : tensor<1x4096xf32>
+}
+
+// Two rows are left to times: of how few it does so was not measured.
+// CHECK: Function=two_rows_tf32 | Reason="{{.*}}Remark="tiled:
+func.func @two_rows_tf32(%x: tensor<2x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<2x4096xf32> {
+  %0 = tenon.fused_linear %x, %w precision<tf32> : tensor<2x4096xf32>, tensor<4096x4096xf32>
+      epilogue(%acc: tensor<2x4096xf32>) -> tensor<2x4096xf32> {
+    %1 = tenon.leaky_relu %acc : tensor<2x4096xf32>
+    tenon.yield %1 : tensor<2x4096xf32>
+  }
+  return %0 : tensor<2x4096xf32>
+}
