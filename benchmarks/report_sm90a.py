@@ -100,8 +100,9 @@ def again(report: dict) -> list[str]:
     """Return the cases of which something is asked, as another run measured them."""
     asked = [case for case in report["cases"] if goal(case) is not None]
     facts = report["environment"]
+    when = facts["date"][:16].replace("T", " ")
     return [
-        f"Those of which something is asked, in another run ({facts['device']}, {facts['date'][:16].replace('T', ' ')}, "
+        f"Those of which something is asked, in another run ({facts['device']}, {when}, "
         f"`benchmarks/results/sm90a_again.json`).{under_load(facts)}",
         "",
         *time_table({"cases": asked}),

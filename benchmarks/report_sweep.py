@@ -121,7 +121,8 @@ def section(report: dict) -> list[str]:
         "odd sizes and primes among them; each with the strategy that `auto` takes and with `tiled`, over cuBLAS's "
         f"bare product. Asked for: a geometric mean of {GOAL_MEAN}, and {GOAL_MOST} at most where `auto` takes a tiled "
         "kernel. The library takes a product and, for an epilogue that is not its own, one kernel more."
-        + under_load(report["environment"]) + age(report["environment"]),
+        + under_load(report["environment"])
+        + age(report["environment"]),
         "",
         *mean_table(report),
         "",

@@ -17,7 +17,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "linear_leaky_relu.mlir"
 # Writes the last of its arguments, the cubin, as ptxas does, and then has much to do.
 SLOW_PTXAS = '#!/bin/bash\necho cubin > "${@: -1}"\nexec sleep 100\n'
 SECONDS = 60
-SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGXCPU]
 
 
 def heed_signals():

@@ -32,7 +32,8 @@ using namespace mlir::tenon;
 // Signals
 //===----------------------------------------------------------------------===//
 
-static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+static constexpr int kSignals[] = {SIGINT,  SIGTERM, SIGHUP,
+                                   SIGQUIT, SIGPIPE, SIGXCPU};
 static struct sigaction previous[std::size(kSignals)];
 /// Where a handler finds the folder's path, which it must not look for in an
 /// object that another thread may be moving.

@@ -33,7 +33,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         prog="tenon-bench",
         description="Times linear layers with their epilogues on a GPU, beside cuBLAS and PyTorch, and checks results.",
         epilog="Exit code: 1 if a result of Tenon's is wrong (with --dry-run: if one does not compile), 2 if the "
-        "command or the configuration is, 3 if a kernel did not end while --tune ran. The configuration is described in docs/Benchmarking.md.",
+        "command or the configuration is, 3 if a kernel did not end while --tune ran. The configuration is described "
+        "in docs/Benchmarking.md.",
     )
     parser.add_argument("config", type=Path, metavar="CONFIG.json", help="what to measure")
     parser.add_argument("-o", "--output", type=Path, metavar="RESULTS.json", help="where the report goes")

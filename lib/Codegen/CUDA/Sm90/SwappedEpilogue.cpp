@@ -117,9 +117,13 @@ void SwappedEpilogue::storeMoments(const WorkItem &item, int64_t number) {
 void SwappedEpilogue::prepare(const WorkItem &item) {
   if (!copies)
     return;
-  if (getAccumulators(frame.geometry.schedule) <= kRoomyAccumulators)
+  bool isRoomy = getAccumulators(frame.geometry.schedule) <= kRoomyAccumulators;
+  if (isRoomy)
     prepareAll(item);
-  copies->acquireAhead(copies->subtiles.getCount());
+  // Without waits between them ptxas computes so many subtiles at once that
+  // long epilogues spill.
+  if (isRoomy || !isLong())
+    copies->acquireAhead(copies->subtiles.getCount());
 }
 
 void SwappedEpilogue::prepareTile(const WorkItem &item) {
