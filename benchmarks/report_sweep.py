@@ -105,7 +105,11 @@ def wrong(report: dict) -> list[str]:
 
 def of_f32(report: dict) -> list[str]:
     """Return a line on products of tf32 that cuBLAS computes as those of f32, if there are any."""
-    found = [extents(case) for case, _, auto in swept(report) if (auto["rms_error_over_cublas"] or 0) > MUCH_MORE]
+    found = [
+        extents(case)
+        for case, _, auto in swept(report)
+        if case["dtype"] == "tf32" and (auto["rms_error_over_cublas"] or 0) > MUCH_MORE
+    ]
     if not found:
         return []
     return [f"At {', '.join(found)} in tf32 cuBLAS does not round x and w: its error is that of f32.", ""]

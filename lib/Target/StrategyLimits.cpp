@@ -56,6 +56,10 @@ tenon::findFasterLibrary(const LayerProblem &problem,
   return found == targets.end() ? nullptr : *found;
 }
 
+bool tenon::libraryErrsLess(const LayerProblem &problem) {
+  return problem.m == 1 && !problem.isFp32 && problem.libraryType.isF32();
+}
+
 double tenon::getLimit(const LayerProblem &problem,
                        const ScheduleChoice &choice) {
   bool isWgmma = choice.schedule.getFamily() == KernelFamily::Wgmma;

@@ -106,9 +106,7 @@ std::pair<bool, std::string> StrategySelector::weigh(const Plan &plan) {
   const auto &[problem, choice, wgmmaProblem] = plan;
   if (problem.method == ProductMethod::FMA)
     return {false, "fused multiply-adds are no faster than the library's"};
-  // Measured of 1x4096x4096 (benchmarks/results/sm90a_sweep.json); of 16 rows
-  // it rounds.
-  if (problem.m == 1 && !problem.isFp32 && problem.libraryType.isF32())
+  if (libraryErrsLess(problem))
     return {false, "of one row the library does not round x and w to tf32, and "
                    "errs less"};
   double limit = getLimit(problem, choice);

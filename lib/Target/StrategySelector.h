@@ -20,6 +20,10 @@ namespace mlir::tenon {
 const TargetSpec *findFasterLibrary(const LayerProblem &problem,
                                     ArrayRef<const TargetSpec *> targets);
 
+/// Whether cuBLAS computes a product of tf32 as one of f32: of one row it did
+/// (1x4096x4096, benchmarks/results/sm90a_sweep.json), of 16 it rounds x and w.
+bool libraryErrsLess(const LayerProblem &problem);
+
 /// What tiled may be predicted to take of the library's time.
 double getLimit(const LayerProblem &problem, const ScheduleChoice &choice);
 

@@ -83,6 +83,8 @@ STATIC = {
     "two_tiles": (48, 64, "24x64", "1x4", ""),
     "many_subtiles": (100, 264, "40x192", "1x4", PING_PONG),
     "by_threads": (13, 74, "16x64", "1x4", ""),
+    "acquired_one_by_one": (200, 264, "192x256", "1x8", CLUSTERS[0]),
+    "acquired_one_by_one_in_turn": (200, 520, "192x128", "1x4", CLUSTERS[1] + PING_PONG),
     "deferred": (100, 520, "48x128", "1x8", DEFER),
     "deferred_three_columns": (100, 392, "40x192", "1x4", DEFER),
     "deferred_one_turn": (48, 256, "48x128", "1x8", DEFER),

@@ -146,8 +146,8 @@ def why_none(problem: Problem) -> str:
 
 
 def fits_tma(problem: Problem) -> bool:
-    """Tell whether TMA can copy rows of x and w as they are."""
-    return problem.k * element_bytes(problem.dtype) % TMA_BYTES == 0
+    """Tell whether TMA can copy rows of x and w, or of fp32 their halves, which are padded."""
+    return problem.dtype == "fp32" or problem.k * element_bytes(problem.dtype) % TMA_BYTES == 0
 
 
 def is_heavy(problem: Problem) -> bool:
@@ -162,7 +162,7 @@ def candidates(problem: Problem) -> list[Candidate]:
     if why_none(problem):
         return []
     found = {}
-    if problem.dtype == "fp32" or fits_tma(problem):
+    if fits_tma(problem):
         found = {candidate: estimate(candidate, problem) for candidate in _variants(problem)}
     if problem.dtype == "tf32":  # by method fp16 kernels are those of f16, and rows are padded
         halves = replace(problem, dtype="f16")
