@@ -38,6 +38,7 @@ from torch_tables import markdown
 
 MODEL = "bias_mul2_leaky_relu"
 COMPILE = "sm90a_compile"  # how the parts of that report begin
+IN_TURN = ("sm90a_long", "sm90a_long_again")
 # The ratio to cuBLAS's bare product that is asked for, by M, N, K: in 16 bits and in tf32.
 GOALS = {
     (1024, 8192, 8192): (1.00, 1.00),
@@ -49,7 +50,7 @@ GOALS = {
 
 def read_sm90a(folder: Path) -> dict[str, dict]:
     """Return the reports that are there, by file name."""
-    names = ("sm90a", "sm90a_again", "sm90a_sweep", "sm90a_ladder", "sm90a_long")
+    names = ("sm90a", "sm90a_again", "sm90a_sweep", "sm90a_ladder", *IN_TURN)
     found = {n: json.loads((folder / f"{n}.json").read_text()) for n in names if (folder / f"{n}.json").exists()}
     parts = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob(f"{COMPILE}*.json"))}
     return found | ({COMPILE: join(parts)} if parts else {})
@@ -110,17 +111,23 @@ def again(report: dict) -> list[str]:
     ]
 
 
-def in_turn(report: dict) -> list[str]:
-    """Return what the long epilogue costs where both layers took turns: one row a case."""
+def in_turn(runs: dict[str, dict]) -> list[str]:
+    """Return what the long epilogue costs where both layers took turns: one row a case, each cell of all runs."""
+    if not runs:
+        return []
+    facts = next(iter(runs.values()))
     rows = []
-    for row in report["rows"]:
-        dtype, shape = row["case"].split()
-        times = row["times"]
-        cells = [f"{times[LONG][t]['median_ms'] / times[SHORT][t]['median_ms'] - 1:+.1%}" for t in TIMINGS]
+    for same in zip(*(run["rows"] for run in runs.values()), strict=True):
+        dtype, shape = same[0]["case"].split()
+        taken = [row["times"] for row in same]
+        cells = (
+            " / ".join(f"{times[LONG][t]['median_ms'] / times[SHORT][t]['median_ms'] - 1:+.1%}" for times in taken)
+            for t in TIMINGS
+        )
         rows.append(f"{shape.replace('x', '×')} | {dtype} | " + " | ".join(cells))
+    cards = " / ".join(f"{run['device']}, {run['date']}, `benchmarks/results/{n}.json`" for n, run in runs.items())
     return [
-        f"The two in turn in one process ({report['device']}, {report['date']}, `benchmarks/results/sm90a_long.json`)."
-        + under_load(report),
+        f"The two in turn in one process ({cards}).{under_load(facts)}",
         "",
         *markdown("M×N×K | precision | single | burst | sustained", rows),
         "",
@@ -209,7 +216,7 @@ def section(reports: dict[str, dict], folder: Path) -> list[str]:
         "",
         *epilogue_table(report),
         "",
-        *(in_turn(reports["sm90a_long"]) if "sm90a_long" in reports else []),
+        *in_turn({name: reports[name] for name in IN_TURN if name in reports}),
         "### Bound by the weight on sm_90a",
         "",
         f"Cases in which cuBLAS reads w at more than {BOUND_BY_W:.0%} of the copy rate: w's bytes over a burst's time, "
