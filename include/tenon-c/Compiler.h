@@ -70,8 +70,8 @@ typedef struct TenonCompileOptions {
   /** How linear layers are computed on the GPU targets: "library" (cuBLASLt),
    *  "tiled" (one kernel) where a layer can have it, or null: "auto". */
   const char *strategy;
-  /** The schedule of every tiled layer, as within #tenon.schedule<...>; null:
-   *  one is chosen for each. */
+  /** The schedule of every tiled layer, as #tenon.schedule<...> or what stands
+   *  within; null: one is chosen for each. */
   const char *schedule;
   /** How tiled layers reduce for a training batch norm: "separate",
    *  "two_phase", "resident", "input_moments" where a layer can have it, or

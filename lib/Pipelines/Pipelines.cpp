@@ -151,8 +151,8 @@ struct CUDAPipelineOptions : PassPipelineOptions<CUDAPipelineOptions> {
       llvm::cl::init("auto")};
   Option<std::string> schedule{
       *this, "schedule",
-      llvm::cl::desc("Schedule of every tiled layer, as within "
-                     "#tenon.schedule<...>")};
+      llvm::cl::desc("Schedule of every tiled layer, as #tenon.schedule<...> "
+                     "or what stands within")};
   Option<std::string> reduction{
       *this, "reduction",
       llvm::cl::desc("How every tiled layer that can have it reduces for a "

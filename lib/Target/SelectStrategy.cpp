@@ -14,7 +14,6 @@
 #include "tenon/Target/Passes.h"
 #include "tenon/Target/StrategyOptions.h"
 
-#include "mlir/AsmParser/AsmParser.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::tenon {
@@ -94,7 +93,6 @@ LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
   request.strategy = symbolizeStrategy(strategy); // none: auto
   request.reduction = symbolizeReductionMethod(reduction);
   if (!schedule.empty())
-    request.schedule = dyn_cast<ScheduleAttr>(parseAttribute(
-        "#tenon.schedule<" + schedule.getValue() + ">", &getContext()));
+    request.schedule = parseSchedule(schedule, &getContext());
   return success();
 }

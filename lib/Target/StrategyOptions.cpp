@@ -11,8 +11,6 @@
 
 #include "tenon/Target/StrategyOptions.h"
 
-#include "tenon/Dialect/Tenon/IR/Tenon.h"
-
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
 
@@ -29,9 +27,16 @@ static std::string findScheduleProblem(StringRef text) {
     if (problem.empty())
       problem = diagnostic.str();
   });
-  std::string attribute = ("#tenon.schedule<" + text + ">").str();
-  (void)parseAttribute(attribute, &context);
+  (void)parseSchedule(text, &context);
   return problem;
+}
+
+ScheduleAttr tenon::parseSchedule(StringRef text, MLIRContext *context) {
+  constexpr StringLiteral kPrefix = "#tenon.schedule<";
+  text = text.trim();
+  std::string whole =
+      text.starts_with(kPrefix) ? text.str() : (kPrefix + text + ">").str();
+  return dyn_cast_or_null<ScheduleAttr>(parseAttribute(whole, context));
 }
 
 std::string tenon::findStrategyProblem(StringRef strategy, StringRef schedule,

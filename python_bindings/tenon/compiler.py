@@ -9,7 +9,7 @@ import functools
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -62,7 +62,7 @@ def compile(
         strategy: how linear layers are computed on the GPU: "library" by cuBLASLt, "tiled" by one kernel
             each where a layer can have it, or "auto". `Executable.remarks` of category
             "tenon-select-strategy" say what was chosen and why.
-        schedule: of every tiled layer, as within #tenon.schedule<...>: "mma_sync, tile = 128x256x64, ...".
+        schedule: of every tiled layer, "#tenon.schedule<mma_sync, tile = 128x256x64, ...>" or what stands within.
             Default: one is chosen for each.
         reduction: how tiled layers reduce for a training batch norm: "separate", by kernels after the product,
             "two_phase", with moments from the product, "resident", in one kernel, "input_moments", with moments from x
@@ -71,7 +71,7 @@ def compile(
     Raises:
         CompileError: the model or an option is not right; its `diagnostics` say where and why.
         NotFoundError: there is no such file.
-        TypeError: `mlir` is neither text nor a path, such as a PyTorch model.
+        TypeError: `mlir` is neither text nor a path, such as a PyTorch model, or an option is of another type.
 
     """
     options: Options = {
@@ -101,6 +101,7 @@ def lower(
     The other arguments are those of `compile`, and so is what it raises.
     """
     source = Source.read(mlir)
+    _check_type("stage", stage, str)
     native = _native.Options(**_facts(source, target, options), remarks=False)
     with _failures():
         text, records = _native.lower(source.text, source.name, stage, native)
@@ -161,6 +162,8 @@ class Source:
                 "tenon.torch.aot_compile"
             )
         path = os.fspath(mlir)
+        if not path:
+            raise NotFoundError("the model is an empty string; expected MLIR text or the path of a file with it")
         try:
             return cls(Path(path).read_text(encoding="utf-8"), path)
         except OSError as error:
@@ -172,12 +175,13 @@ class Source:
         return "model" if self.name == "<string>" else identifier_of(Path(self.name).stem)
 
 
+_FLAGS = ("allow_rounding_changes", "fold_weights", "reference")
+
+
 def _facts(source: Source, target: str | Sequence[str] | None, options: Options) -> dict[str, Any]:
     """Return the arguments of _native.Options but `remarks`."""
-    given = [default_target()] if target is None else target.split(",") if isinstance(target, str) else list(target)
-    return {
+    facts = {
         "name": options.get("name") or source.stem,
-        "targets": [name for name in dict.fromkeys(given) if name != "cpu"],
         "cpu": options.get("cpu", "x86-64-v3"),
         "allow_rounding_changes": options.get("allow_rounding_changes", False),
         "fold_weights": options.get("fold_weights", False),
@@ -186,6 +190,24 @@ def _facts(source: Source, target: str | Sequence[str] | None, options: Options)
         "schedule": options.get("schedule", ""),
         "reduction": options.get("reduction", "auto"),
     }
+    for name, value in facts.items():
+        _check_type(name, value, bool if name in _FLAGS else str)
+    return facts | {"targets": _targets(target)}
+
+
+def _check_type(name: str, value: Any, kind: type) -> None:
+    """Raise TypeError for an argument of another type: the native module's own does not tell which it is."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} should be {'True or False' if kind is bool else 'a string'}, but is {value!r:.60}")
+
+
+def _targets(target: str | Sequence[str] | None) -> list[str]:
+    """Return the GPU architectures that an argument names, each once."""
+    given: Any = default_target() if target is None else target
+    names = given.split(",") if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f'target should be "cpu", a GPU such as "sm_90a", or several of them, but is {given!r:.60}')
+    return [name for name in dict.fromkeys(names) if name != "cpu"]
 
 
 _fingerprint = functools.cache(_native.fingerprint)

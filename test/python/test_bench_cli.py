@@ -48,10 +48,35 @@ def test_strategy_that_was_chosen():
 
 
 def test_dry_run_tells_what_does_not_compile(tmp_path, capsys):
-    config = write(tmp_path, dtypes=["f16"], schedules=["#tenon.schedule<mma_sync, tile = nonsense>"])
-    assert cli.main([str(config), "--dry-run"]) == 1
+    schedule = (
+        "#tenon.schedule<mma_sync, tile = 128x128x64, warps = 2x4, stages = 32, swizzle = 128, raster = 8, blocks = 1>"
+    )
+    config = write(tmp_path, dtypes=["f16"], schedules=[schedule])
+    assert cli.main([str(config), "--dry-run", "--target", "sm_80"]) == 1
     out = capsys.readouterr().out
-    assert "  tiled: FAILED CompileError" in out and out.endswith("1 contenders do not compile\n")
+    assert "  tiled-128x128x64-2x4-32: FAILED CompileError" in out and out.endswith("1 contenders do not compile\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, r"error: \.: cannot read '\.': Is a directory; expected a JSON configuration"),
+        ('{"dtypes": ["f16"], "dtypes": ["tf32"]}', r"error: config\.json: dtypes is there twice in one object"),
+        (
+            '{"models": ["bias"], "shapes": [[4, 16, 8]], "dtypes": ["f16"], "schedules": ["#tenon.schedule<wgmma>"]}',
+            r"error: config\.json: schedules\[0\]: schedule=#tenon\.schedule<wgmma> is not a schedule",
+        ),
+    ],
+)
+def test_wrong_configuration(tmp_path, capsys, monkeypatch, text, message):
+    """What is wrong with it is told before anything is compiled."""
+    monkeypatch.setattr(cli, "compile_all", None)
+    monkeypatch.chdir(tmp_path)
+    if text:
+        Path("config.json").write_text(text)
+    with pytest.raises(SystemExit) as left:
+        cli.main(["config.json" if text else ".", "--dry-run"])
+    assert left.value.code == 2 and re.search(message, capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(

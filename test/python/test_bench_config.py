@@ -65,6 +65,15 @@ def test_groups_override():
         ({"peers": "cublas"}, "peers should be a list, in brackets"),
         ({"strategies": [], "peers": []}, "strategies: nothing runs bf16; give a strategy"),
         ({"schedules": ["mma_sync"]}, r'schedules\[0\]: write "#tenon.schedule<mma_sync, tile'),
+        (
+            {"schedules": [SCHEDULE.replace("128x256x64", "128x256")]},
+            r"schedules\[0\]: schedule=.*tile must be M x N x K",
+        ),
+        (
+            {"schedules": [SCHEDULE, "#tenon.schedule<>"]},
+            r"schedules\[1\]: .* is not a schedule: expected valid keyword",
+        ),
+        ({"groups": [{"schedules": ["#tenon.schedule<mma>"]}]}, r"groups\[0\]\.schedules\[0\]: .* is not a schedule"),
         ({"schedules": [{"schedule": SCHEDULE, "dtypes": ["x"]}]}, r'schedules\[0\]\.dtypes\[0\]: there is no "x"'),
         ({"output": "f64"}, 'output: there is no "f64"; use same, f32, f16, bf16'),
         ({"dynamic_m": 1}, "dynamic_m should be true or false, but is 1"),
@@ -96,6 +105,11 @@ def test_files(tmp_path):
     (tmp_path / "list.json").write_text("[]")
     with pytest.raises(ConfigError, match="the configuration should be an object"):
         read_config(tmp_path / "list.json")
+    (tmp_path / "twice.json").write_text('{"models": ["bias"], "groups": [{"dtypes": ["f16"], "dtypes": ["bf16"]}]}')
+    with pytest.raises(ConfigError, match="^dtypes is there twice in one object; leave one of the two out"):
+        read_config(tmp_path / "twice.json")
+    with pytest.raises(ConfigError, match="cannot read .*: Is a directory; expected a JSON configuration"):
+        read_config(tmp_path)
 
 
 def test_names_of_schedules():

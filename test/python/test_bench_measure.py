@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tenon-bench: turns, cases and the table; the CPU and a clock stand in for the GPU."""
 
+import dataclasses
 import json
 import re
 import time
@@ -12,6 +13,7 @@ from bench_support import Clock, case, run  # noqa: E402
 from tenon.bench import calls, measure, timing  # noqa: E402
 from tenon.bench.calls import Call, ModelCall, ProductCall, TenonCall  # noqa: E402
 from tenon.bench.compilation import compile_all  # noqa: E402
+from tenon.bench.contender import Contender  # noqa: E402
 from tenon.bench.table import table  # noqa: E402
 
 
@@ -276,8 +278,9 @@ def test_what_all_need_fails(monkeypatch, what):
     assert {c["failed"] for c in contenders} == {"ZeroDivisionError: division by zero"}
 
 
-def test_bad_schedule_is_a_failure():
-    result = run(case(schedules=["#tenon.schedule<mma_sync, tile = nonsense>"]))
+def test_what_does_not_compile_is_a_failure():
+    broken = Contender("broken", tenon=True, options=(("schedule", "nonsense"),))
+    result = run(dataclasses.replace(case(), contenders=(*case().contenders, broken)))
     assert "CompileError" in result["contenders"][-1]["failed"] and measure.wrong(result) == []
 
 

@@ -59,9 +59,39 @@ def test_wrong_options(options, message):
         tenon.compile(GOOD, **options)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": 5}, 'target should be "cpu", a GPU such as "sm_90a", or several of them, but is 5'),
+        ({"target": ["cpu", 5]}, r"target should be .*, but is \['cpu', 5\]"),
+        ({"target": b"cpu"}, "target should be .*, but is b'cpu'"),
+        ({"target": "cpu", "schedule": 5}, "schedule should be a string, but is 5"),
+        ({"target": "cpu", "strategy": None}, "strategy should be a string, but is None"),
+        ({"target": "cpu", "name": ["a"]}, r"name should be a string, but is \['a'\]"),
+        ({"target": "cpu", "reference": "yes"}, "reference should be True or False, but is 'yes'"),
+    ],
+)
+def test_options_of_other_types(options, message):
+    for function in (tenon.compile, tenon.lower):
+        with pytest.raises(TypeError, match=f"^{message}$"):
+            function(GOOD, **options)
+
+
+def test_a_printed_schedule_is_taken():
+    text = "mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1"
+    source = GOOD.replace("f32", "f16").replace("x6x", "x64x")
+    within, printed = (
+        tenon.lower(source, "strategy", "sm_80", strategy="tiled", schedule=given)
+        for given in (text, f"#tenon.schedule<{text}>")
+    )
+    assert within == printed and text in printed
+
+
 def test_unknown_stage():
     with pytest.raises(tenon.CompileError, match="simplify"):
         tenon.lower(GOOD, "nonsense")
+    with pytest.raises(TypeError, match="stage should be a string, but is 5"):
+        tenon.lower(GOOD, 5)
 
 
 def test_no_such_source(tmp_path):
@@ -69,6 +99,8 @@ def test_no_such_source(tmp_path):
         tenon.compile(tmp_path / "gone.mlir")
     with pytest.raises(tenon.NotFoundError, match="Is a directory"):
         tenon.compile(tmp_path)
+    with pytest.raises(tenon.NotFoundError, match="the model is an empty string; expected MLIR text or the path"):
+        tenon.compile("")
 
 
 def test_a_pytorch_model_is_no_source():

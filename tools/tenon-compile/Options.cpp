@@ -93,9 +93,9 @@ struct Flags {
       cl::value_desc("auto|library|tiled"), cl::cat(category)};
   cl::opt<std::string> schedule{
       "schedule",
-      cl::desc("Schedule of every tiled layer, as within #tenon.schedule<...>: "
-               "'mma_sync, tile = 128x256x64, ...'. Default: one is chosen for "
-               "each"),
+      cl::desc("Schedule of every tiled layer: '#tenon.schedule<mma_sync, tile "
+               "= 128x256x64, ...>' or what stands within. Default: one is "
+               "chosen for each"),
       cl::value_desc("schedule"), cl::cat(category)};
   cl::opt<std::string> reduction{
       "reduction", cl::init("auto"),

@@ -45,8 +45,8 @@ struct CompileOptions {
   /// How linear layers are computed on the GPU targets: "library", "tiled"
   /// where a layer can have it, or "auto".
   std::string strategy = "auto";
-  /// The schedule of every tiled layer, as within #tenon.schedule<...>. "": one
-  /// is chosen for each.
+  /// The schedule of every tiled layer, as #tenon.schedule<...> or what stands
+  /// within. "": one is chosen for each.
   std::string schedule;
   /// How tiled layers reduce for a training batch norm: "separate",
   /// "two_phase", "resident", "input_moments" where a layer can have it, or

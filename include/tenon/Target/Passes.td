@@ -144,8 +144,8 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
            "auto, or the strategy of every layer that can have it: library, "
            "tiled">,
     Option<"schedule", "schedule", "std::string", "\"\"",
-           "the schedule of every tiled layer, as within "
-           "#tenon.schedule<...>; empty: one is chosen for each">,
+           "the schedule of every tiled layer, as #tenon.schedule<...> or what "
+           "stands within; empty: one is chosen for each">,
     Option<"reduction", "reduction", "std::string", "\"auto\"",
            "auto, or how every tiled layer that can have it reduces for a "
            "training batch norm: separate, two_phase, resident, "

@@ -8,7 +8,7 @@
 #ifndef TENON_TARGET_STRATEGYOPTIONS_H
 #define TENON_TARGET_STRATEGYOPTIONS_H
 
-#include "mlir/Support/LLVM.h"
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include <string>
 
@@ -19,6 +19,10 @@ namespace mlir::tenon {
 /// `schedule` only how it is written is read.
 std::string findStrategyProblem(StringRef strategy, StringRef schedule,
                                 StringRef reduction);
+
+/// Reads a schedule as it is printed, #tenon.schedule<...>, or what stands
+/// within. Null, after an error of `context`, if it is none.
+ScheduleAttr parseSchedule(StringRef text, MLIRContext *context);
 
 } // namespace mlir::tenon
 

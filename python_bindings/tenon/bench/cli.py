@@ -204,7 +204,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         config, cases = read_config(options.config)
     except ConfigError as error:
-        misused(f"{options.config.name}: {error}")
+        misused(f"{options.config.name or options.config}: {error}")
     cases = select(cases, options)
     if not options.dry_run:
         check_gpu()

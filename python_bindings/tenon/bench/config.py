@@ -8,6 +8,7 @@ does not set it.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import tenon
 from tenon import device
 from tenon.bench.contender import (
     PEERS,
@@ -76,12 +78,24 @@ class Case:
 def read_config(path: Path) -> tuple[dict[str, Any], list[Case]]:
     """Return a file's JSON and its cases; raises ConfigError."""
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_object)
     except OSError as error:
-        raise ConfigError(f"cannot read '{path}': {error.strerror}") from error
+        raise ConfigError(f"cannot read '{path}': {error.strerror}; expected a JSON configuration") from error
+    except ConfigError:
+        raise
     except ValueError as error:
         raise ConfigError(f"'{path}' is no JSON: {error}") from error
     return config, read_cases(config)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of a file's JSON, which may have a key but once; of two, one would be ignored."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ConfigError(f"{key} is there twice in one object; leave one of the two out")
+        found[key] = value
+    return found
 
 
 def read_cases(config: Any) -> list[Case]:
@@ -190,7 +204,20 @@ def _schedule(where: str, value: Any) -> tuple[str, Sequence[str]]:
             f'{where}: write "#tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4, ...>", '
             'or {"schedule": "#tenon.schedule<...>", "dtypes": ["bf16"]}'
         )
-    return " ".join(found[1].split()), _words(f"{where}.dtypes", item.get("dtypes", list(DTYPES)), tuple(DTYPES))
+    schedule = " ".join(found[1].split())
+    if problem := _schedule_problem(f"#tenon.schedule<{schedule}>"):
+        raise ConfigError(f"{where}: {problem}")
+    return schedule, _words(f"{where}.dtypes", item.get("dtypes", list(DTYPES)), tuple(DTYPES))
+
+
+@functools.cache
+def _schedule_problem(text: str) -> str:
+    """Return why the compiler cannot read a schedule; "" if it can. Whether a GPU can run it, a compilation tells."""
+    try:
+        tenon.lower("module {\n}", "simplify", schedule=text)
+    except tenon.CompileError as error:
+        return error.diagnostics[0].message
+    return ""
 
 
 def _check_keys(where: str, value: Any, known: set[str]) -> None:
