@@ -105,7 +105,7 @@ Value SiluOp::emitScalar(OpBuilder &builder, Location loc,
   ScalarEmitter e(builder, loc, operands);
   // x / (1 + exp(-x)), not x * sigmoid(x): one rounding less.
   Value negated = arith::NegFOp::create(builder, loc, operands[0]);
-  return e.div(operands[0], e.add(e.constant(1.0), e.exp(negated)));
+  return e.quotient(operands[0], e.add(e.constant(1.0), e.exp(negated)));
 }
 
 Value MishOp::emitScalar(OpBuilder &builder, Location loc,
@@ -115,7 +115,7 @@ Value MishOp::emitScalar(OpBuilder &builder, Location loc,
   // tanh(log(1 + e)) = n / (n + 2), n = e (e + 2): no cancellation for small e.
   Value exponential = e.exp(x);
   Value n = e.mul(exponential, e.add(exponential, e.constant(2.0)));
-  Value ratio = e.div(n, e.add(n, e.constant(2.0)));
+  Value ratio = e.quotient(n, e.add(n, e.constant(2.0)));
   // e overflows further out, where the ratio is 1 to the last bit.
   return e.select(e.greater(x, e.constant(20.0)), x, e.mul(x, ratio));
 }
@@ -125,7 +125,7 @@ Value SigmoidOp::emitScalar(OpBuilder &builder, Location loc,
   ScalarEmitter e(builder, loc, operands);
   // exp overflows to infinity for very negative x, which gives 0.
   Value negated = arith::NegFOp::create(builder, loc, operands[0]);
-  return e.div(e.constant(1.0), e.add(e.constant(1.0), e.exp(negated)));
+  return e.quotient(e.constant(1.0), e.add(e.constant(1.0), e.exp(negated)));
 }
 
 Value TanhOp::emitScalar(OpBuilder &builder, Location loc,
