@@ -180,6 +180,8 @@ _FLAGS = ("allow_rounding_changes", "fold_weights", "reference")
 
 def _facts(source: Source, target: str | Sequence[str] | None, options: Options) -> dict[str, Any]:
     """Return the arguments of _native.Options but `remarks`."""
+    for unknown in options.keys() - Options.__annotations__.keys():
+        raise TypeError(f"{unknown} is not an option; there are {', '.join(Options.__annotations__)}")
     facts = {
         "name": options.get("name") or source.stem,
         "cpu": options.get("cpu", "x86-64-v3"),

@@ -87,6 +87,11 @@ def test_a_printed_schedule_is_taken():
     assert within == printed and text in printed
 
 
+def test_unknown_option():
+    with pytest.raises(TypeError, match="stratgy is not an option; there are name, allow_rounding_changes, "):
+        tenon.lower(GOOD, "fuse", stratgy="tiled")
+
+
 def test_unknown_stage():
     with pytest.raises(tenon.CompileError, match="simplify"):
         tenon.lower(GOOD, "nonsense")
