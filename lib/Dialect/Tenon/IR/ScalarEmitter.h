@@ -48,8 +48,8 @@ struct ScalarEmitter {
   Value div(Value a, Value b) {
     return arith::DivFOp::create(builder, loc, a, b);
   }
-  /// As exact as exp, of whose results it is: a GPU's correct division is three
-  /// times the instructions, with a call for its rare cases.
+  /// As exact as exp, of whose results it is, but 0 of a divisor above 2^126: a
+  /// GPU's correct division has a call for its rare cases.
   Value quotient(Value a, Value b) {
     return arith::DivFOp::create(builder, loc, a, b, arith::FastMathFlags::afn);
   }
