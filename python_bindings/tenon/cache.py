@@ -93,6 +93,15 @@ class Entry:
     records: Records
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a file of the cache's in one step; where that cannot be, there is none."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name[:16]}-", delete=False) as file:
+            file.write(text)
+        Path(file.name).replace(path)
+
+
 def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -139,7 +148,7 @@ def _make(folder: Path, name: str, build: Callable[[Path], Records]) -> Entry:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Hold a lock that other threads and processes respect; the file stays, since others may wait on it."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -150,7 +159,7 @@ def _get(root: Path, key: str, name: str, build: Callable[[Path], Records]) -> E
     entry = _read(root / key)
     if entry is None:
         root.mkdir(parents=True, exist_ok=True)
-        with _locked(root / f"{key}.lock"):
+        with locked(root / f"{key}.lock"):
             entry = _read(root / key)  # another process may have made it meanwhile
             if entry is None:
                 entry = _make(root / key, name, build)

@@ -212,7 +212,10 @@ def _targets(target: str | Sequence[str] | None) -> list[str]:
     return [name for name in dict.fromkeys(names) if name != "cpu"]
 
 
-_fingerprint = functools.cache(_native.fingerprint)
+@functools.cache
+def fingerprint() -> str:
+    """Return the hash of the compiler itself: what it makes of a model is the same as long as this is."""
+    return _native.fingerprint()
 
 
 @functools.cache
@@ -223,7 +226,7 @@ def _toolchain(path: str) -> str:
 
 def _key(source: Source, facts: dict[str, Any]) -> str:
     toolchain = _toolchain(os.environ.get("TENON_CUDA_PATH", "")) if facts["targets"] else ""
-    return cache.key_of({"source": source.text, **facts, "compiler": _fingerprint(), "toolchain": toolchain})
+    return cache.key_of({"source": source.text, **facts, "compiler": fingerprint(), "toolchain": toolchain})
 
 
 @contextlib.contextmanager

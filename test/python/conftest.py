@@ -70,6 +70,22 @@ def fresh_dynamo():
         sys.modules["torch._dynamo"].reset()
 
 
+@pytest.fixture(autouse=True)
+def everything_fused(request, monkeypatch):
+    """Raise where Tenon fails, and have it take all that it can, on the CPU too, with the rest run op by op.
+
+    Tests marked `defaults` get what users get.
+    """
+    monkeypatch.setenv("TENON_STRICT", "1")
+    if request.node.get_closest_marker("defaults") or "tenon.torch.options" not in sys.modules:
+        return
+    options, judge = sys.modules["tenon.torch.options"], sys.modules.get("tenon.torch.choice.judge")
+    monkeypatch.setattr(options, "default_rest", lambda device_type: "eager")
+    monkeypatch.setattr(options.Options, "compiles_for", lambda self, device: True)
+    if judge:
+        monkeypatch.setattr(judge.Judge, "measures", lambda self, device: False)
+
+
 @dataclass
 class Compiled:
     """What Tenon compiled while a test ran: the MLIR text of each partition."""

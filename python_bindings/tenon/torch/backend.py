@@ -4,23 +4,23 @@
 
 from __future__ import annotations
 
-import functools
 import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import fx
 
-import tenon
 from tenon.torch.calls.call import FusedCall
 from tenon.torch.calls.graphs import replayed
 from tenon.torch.calls.in_place import restore_in_place
 from tenon.torch.capture import capture_inference, static_inputs
+from tenon.torch.choice.judge import Judge
+from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.partition import partition
-from tenon.torch.fusion.specs import Partition
 from tenon.torch.options import Options
+
+_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite")
 
 
 def tenon_backend(
@@ -36,18 +36,39 @@ def tenon_backend(
         graph: the graph, in terms of torch's functions.
         example_inputs: tensors and sizes like those it will be called with.
         options: see `tenon.torch.Options`.
-        mode: "reduce-overhead" to replay CUDA graphs; "default" or None.
+        mode: one of torch.compile's, such as "reduce-overhead" to replay CUDA graphs.
 
     Raises:
         ValueError: an option or mode that is not known.
-        tenon.CompileError: Tenon could not compile a part of the graph.
+        Exception: Tenon failed on a part of the graph, and options or TENON_STRICT=1 say that it shall raise.
 
     """
     options = Options.of(options)
-    if mode not in (None, "default", "reduce-overhead"):
-        raise ValueError(f"tenon: mode {mode!r} is not known; choose 'default' or 'reduce-overhead'")
+    if mode is not None and mode not in _MODES:
+        raise ValueError(f"tenon: mode {mode!r} is not known; choose one of {', '.join(map(repr, _MODES))}")
+    with strictness(options.strict):
+        if options.rest_for(device_of((*example_inputs, *graph.parameters(), *graph.buffers()))) == "inductor":
+            from tenon.torch.inductor.host import compile_with_inductor  # with Inductor, that takes seconds
+
+            return compile_with_inductor(graph, example_inputs, options, mode)
+        return _compile_for_eager(graph, example_inputs, options, mode)
+
+
+def reset() -> None:
+    """Forget the CUDA graphs that were captured; `torch._dynamo.reset()` calls this."""
+    trees = sys.modules.get("torch._inductor.cudagraph_trees")
+    if trees:
+        trees.reset_cudagraph_trees()
+
+
+tenon_backend.reset = reset
+
+
+def _compile_for_eager(
+    graph: fx.GraphModule, example_inputs: Sequence[Any], options: Options, mode: str | None
+) -> Callable[..., Any]:
+    """Compile a graph of which PyTorch runs the rest op by op; a training step is all PyTorch's."""
     if needs_gradient(example_inputs):
-        warn_of_gradient()
         return graph.forward
     parameters = {i for i, t in enumerate(example_inputs) if isinstance(t, torch.nn.Parameter)}
     fused: list[FusedCall] = []
@@ -58,17 +79,22 @@ def tenon_backend(
         known = parameters if len(inputs) == len(example_inputs) else set()
         calls = compile_graph(aten, known, options)
         fused.extend(calls)
-        replay = replayed(aten, inputs, static_inputs(), calls) if mode == "reduce-overhead" and calls else None
+        has_graphs = mode in ("reduce-overhead", "max-autotune")
+        replay = replayed(aten, inputs, static_inputs(), calls) if has_graphs and calls else None
         return replay or aten.forward
 
-    compiled = capture_inference(graph, example_inputs, compiler)
+    try:
+        compiled = capture_inference(graph, example_inputs, compiler)
+    except Exception as error:
+        failed("a graph", error)
+        return graph.forward
     if not fused:
         return graph.forward  # exactly as PyTorch runs it
     return compiled
 
 
 def compile_graph(graph: fx.GraphModule, parameters: set[int], options: Options) -> list[FusedCall]:
-    """Compile what Tenon can fuse of a functional ATen graph.
+    """Compile what Tenon can fuse of a functional ATen graph, and is worth a call.
 
     Args:
         graph: the graph, rewritten in place; mutations of inputs are copies at its end.
@@ -76,31 +102,22 @@ def compile_graph(graph: fx.GraphModule, parameters: set[int], options: Options)
         options: how to compile.
 
     Returns:
-        the calls that the graph now makes; none if there is nothing to fuse.
+        the calls that the graph now makes; none if there is nothing to fuse. The function of each is a Partition.
 
     """
     placeholders = graph.graph.find_nodes(op="placeholder")
     names = {node.name for i, node in enumerate(placeholders) if i in parameters}
-    partitions = partition(graph, names, options.linear_precision())
-    calls = [FusedCall(part, _compile_partition(part, options)) for part in partitions]
-    for call in calls:
-        call.partition.node.target = call
+    judge = Judge(options)
+    calls = []
+    for part in partition(graph, names, options.linear_precision(), judge):
+        call, _ = judge.call_of(part)
+        part.node.target = call
+        calls.append(call)
     restore_in_place(graph.graph)
     graph.recompile()
     if options.verbose:
         _print_report(calls, options)
     return calls
-
-
-def _compile_partition(part: Partition, options: Options) -> tenon.Executable:
-    device = next(arg.meta["val"].device for arg in part.node.args)
-    return tenon.compile(
-        part.source,
-        options.targets_for(device),
-        name=part.name,
-        strategy=options.strategy,
-        reduction=options.reduction,
-    )
 
 
 def _print_report(calls: Sequence[FusedCall], options: Options) -> None:
@@ -109,20 +126,12 @@ def _print_report(calls: Sequence[FusedCall], options: Options) -> None:
     print(format_table(calls, options), file=sys.stderr)
 
 
+def device_of(values: Sequence[Any]) -> torch.device:
+    """Return the device that tensors among some values are on: a GPU, if any of them is on one."""
+    devices = (t.device for t in values if isinstance(t, torch.Tensor))
+    return next((d for d in devices if d.type != "cpu"), torch.device("cpu"))
+
+
 def needs_gradient(inputs: Sequence[Any]) -> bool:
     """Tell whether autograd would record a call with these inputs."""
     return torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in inputs)
-
-
-@functools.cache
-def warn_of_gradient() -> None:
-    """Say once that gradients mean PyTorch's own path."""
-    warnings.warn(gradient_warning("this model"), stacklevel=3)
-
-
-def gradient_warning(model: str) -> str:
-    """Return what is said of a model that PyTorch runs, as a gradient may be needed."""
-    return (
-        f"tenon: a gradient may be needed, so PyTorch runs {model} itself. Call it under torch.no_grad() or "
-        "torch.inference_mode(), or requires_grad_(False), to have it compiled."
-    )

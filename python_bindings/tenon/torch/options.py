@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from tenon.device import best_target, known_targets
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 STRATEGIES = ("auto", "library", "tiled")
+RESTS = ("inductor", "eager")
 REDUCTIONS = ("auto", "separate", "two_phase", "resident", "input_moments")
 # torch.get_float32_matmul_precision() -> Tenon's precision (docs/Spec.md, linear-R3).
 _OF_TORCH = {"highest": "fp32", "high": "tf32", "medium": "bf16"}
@@ -33,6 +35,11 @@ class Options:
         target: "cpu", or GPU architectures such as "sm_90a". None: the device of
             the tensors.
         verbose: print to stderr what was fused and what was not.
+        rest: what computes what Tenon leaves over: "inductor", as torch.compile does, or "eager", PyTorch op by op.
+            None: "inductor" where it has what it needs, Triton or on the CPU a C++ compiler.
+        strict: raise where Tenon fails on a part of a model, rather than warn and leave that part to the rest;
+            TENON_STRICT=1 does so everywhere.
+        inductor: Inductor's own options, by the names of `torch._inductor.config`; `of` takes them beside the others.
 
     """
 
@@ -41,6 +48,9 @@ class Options:
     reduction: str = "auto"
     target: str | Sequence[str] | None = None
     verbose: bool = False
+    rest: str | None = None
+    strict: bool = False
+    inductor: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise ValueError where a value is not one of those allowed."""
@@ -59,8 +69,15 @@ class Options:
             )
         for target in [self.target] if isinstance(self.target, str) else self.target or []:
             _check("target", target, ("cpu", *known_targets()))
-        if not isinstance(self.verbose, bool):
-            raise ValueError(f"tenon: option verbose={self.verbose!r} is not a bool")
+        for name in ("verbose", "strict"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"tenon: option {name}={getattr(self, name)!r} is not a bool")
+        if self.rest is not None:
+            _check("rest", self.rest, RESTS)
+        if self.rest == "eager" and self.inductor:
+            raise ValueError(
+                f"tenon: option {next(iter(self.inductor))!r} is Inductor's, but rest='eager' leaves it out"
+            )
 
     @classmethod
     def of(cls, options: Options | Mapping[str, Any] | None) -> Options:
@@ -70,10 +87,21 @@ class Options:
         if not isinstance(options, Mapping | None):
             example = '{"precision": "tf32"}'
             raise TypeError(f"tenon: options is a mapping such as {example}, not {type(options).__name__}")
-        names = [field.name for field in dataclasses.fields(cls)]
-        for name in options or {}:
-            _check("option", name, names)
-        return cls(**(options or {}))
+        names = [field.name for field in dataclasses.fields(cls) if field.name != "inductor"]
+        own = {name: value for name, value in (options or {}).items() if name in names}
+        others = {name: value for name, value in (options or {}).items() if name not in names}
+        for name in others:
+            if not _is_inductors(name):
+                _check("option", name, names)
+        return cls(**own, inductor=others)
+
+    def compiles_for(self, device: torch.device) -> bool:
+        """Tell whether anything is compiled for tensors on a device: on the CPU, only where that is asked for."""
+        return device.type != "cpu" or self.target is not None
+
+    def rest_for(self, device: torch.device) -> str:
+        """Return what computes what Tenon leaves over, given the tensors' device."""
+        return self.rest or default_rest(device.type)
 
     def linear_precision(self) -> str:
         """Return the precision for products of float32 tensors."""
@@ -89,6 +117,29 @@ class Options:
         if target == "cpu":
             raise ValueError(f"tenon: {torch.cuda.get_device_name(device)} is not supported; it needs capability 8.0")
         return [target]
+
+
+@functools.cache
+def default_rest(device_type: str) -> str:
+    """Return "inductor" where that has what it needs to compile for a device, else "eager"."""
+    from torch.utils._triton import has_triton
+
+    if device_type != "cpu":
+        return "inductor" if has_triton() else "eager"
+    from torch._inductor import cpp_builder, exc
+
+    try:
+        cpp_builder.get_cpp_compiler()
+    except (exc.InvalidCxxCompiler, OSError, RuntimeError):
+        return "eager"
+    return "inductor"
+
+
+def _is_inductors(name: str) -> bool:
+    """Tell whether Inductor has an option of this name."""
+    from torch._inductor import config
+
+    return isinstance(name, str) and name.replace("-", "_") in config.get_config_copy()
 
 
 def _check(what: str, value: Any, allowed: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a compiled partition of a graph on PyTorch's tensors."""
+"""Runs a compiled function on PyTorch's tensors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,22 @@ from tenon.torch.fusion.specs import InputDim, InputRows
 
 if TYPE_CHECKING:
     from tenon import Executable
-    from tenon.torch.fusion.specs import OutputSpec, Partition
+    from tenon.torch.fusion.specs import FunctionSpec, OutputSpec
 
 
 _calls: weakref.WeakSet[FusedCall] = weakref.WeakSet()
 _calls_lock = threading.Lock()
+
+
+def refresh_prepared() -> None:
+    """Bring up to date what compiled models that are alive made of parameters that have changed since.
+
+    A CUDA graph that is about to be replayed reads it from where it was.
+    """
+    with _calls_lock:
+        calls = list(_calls)
+    for call in calls:
+        call.refresh()
 
 
 def rows_outside() -> int:
@@ -40,17 +51,17 @@ def rows_outside() -> int:
 
 
 class FusedCall:
-    """A partition that was compiled: takes its inputs, gives a tuple of its outputs.
+    """A function that was compiled: takes its inputs, gives a tuple of its outputs.
 
-    The inputs' dtypes, devices and static extents are as the partition's specs say:
+    The inputs' dtypes, devices and static extents are as the function's specs say:
     whoever calls has checked that. Strides are free.
     """
 
-    def __init__(self, partition: Partition, executable: Executable) -> None:
-        """Take a partition and the model compiled from its source."""
-        self.partition = partition
+    def __init__(self, function: FunctionSpec, executable: Executable) -> None:
+        """Take a function and the model compiled from its source."""
+        self.function = function
         self.executable = executable
-        self.__name__ = partition.name  # fx prints it
+        self.__name__ = function.name  # fx prints it
         self._bound: dict[int, _BoundCall] = {}
         self._lock = threading.Lock()
         with _calls_lock:
@@ -62,15 +73,25 @@ class FusedCall:
         bound = self._bound.get(index)
         return (bound or self._bind(index))(inputs)
 
+    def write(self, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
+        """Run as a call does, into contiguous tensors of the outputs' shapes and dtypes."""
+        index = inputs[0].get_device()
+        (self._bound.get(index) or self._bind(index)).write(inputs, outputs)
+
     def prepare(self, inputs: Sequence[torch.Tensor | None]) -> None:
         """Bring what is made of the parameters up to date, ahead of a call.
 
         Inputs that are not known yet are None; without all parameters nothing happens.
         """
-        parameters = [t for t, spec in zip(inputs, self.partition.inputs, strict=True) if spec.parameter]
+        parameters = [t for t, spec in zip(inputs, self.function.inputs, strict=True) if spec.parameter]
         if parameters and all(t is not None for t in parameters):
             index = parameters[0].get_device()
             (self._bound.get(index) or self._bind(index)).prepare(inputs)
+
+    def refresh(self) -> None:
+        """Bring what is made of parameters up to date wherever they changed since the last call."""
+        for bound in list(self._bound.values()):
+            bound.refresh()
 
     def rows_outside(self) -> int:
         """Count the rows for which the slower path ran, on all GPUs."""
@@ -79,33 +100,32 @@ class FusedCall:
     def _bind(self, index: int) -> _BoundCall:
         with self._lock:
             if index not in self._bound:
-                self._bound[index] = _BoundCall(self.partition, self.executable, index)
+                self._bound[index] = _BoundCall(self.function, self.executable, index)
             return self._bound[index]
 
 
 class _BoundCall:
     """A fused call on one device: `index` of a CUDA device, -1 for the CPU."""
 
-    def __init__(self, partition: Partition, executable: Executable, index: int) -> None:
+    def __init__(self, function: FunctionSpec, executable: Executable, index: int) -> None:
         entry = executable.manifest["entries"][0]
         self._run = Launch(executable, entry["run"], index)
         self._stream = stream_getter(index)
         allocate = allocator(index)
-        self._outputs = [_maker(spec, allocate) for spec in partition.outputs]
+        self._outputs = [_maker(spec, allocate) for spec in function.outputs]
         self._in_place = [
-            (position, spec.in_place) for position, spec in enumerate(partition.outputs) if spec.in_place is not None
+            (position, spec.in_place) for position, spec in enumerate(function.outputs) if spec.in_place is not None
         ]
-        specs = partition.inputs
         prepare = Launch(executable, entry["prepare"], index) if "prepare" in entry else None
         self._prepare = None
-        if prepare or any(spec.transpose for spec in specs):
-            self._prepare = Prepare(specs, entry["inputs"], prepare)
-        self._sources = self._find_sources(partition, entry["inputs"])
+        if prepare or any(spec.transpose for spec in function.inputs):
+            self._prepare = Prepare(function.inputs, entry["inputs"], prepare)
+        self._sources = self._find_sources(function, entry["inputs"])
 
-    def _find_sources(self, partition: Partition, names: list[str]) -> list[int]:
+    def _find_sources(self, function: FunctionSpec, names: list[str]) -> list[int]:
         """Return where each input of the run function is among the call's inputs and what was prepared."""
-        inputs = len(partition.inputs)
-        parameters = [i for i, spec in enumerate(partition.inputs) if spec.parameter]
+        inputs = len(function.inputs)
+        parameters = [i for i, spec in enumerate(function.inputs) if spec.parameter]
         position = {name: i for i, name in enumerate(names)}
         sources, results = [], inputs + len(parameters)
         for tensor in self._run.description["inputs"]:
@@ -122,18 +142,25 @@ class _BoundCall:
         if self._prepare:
             self._prepare(inputs, self._stream())
 
+    def refresh(self) -> None:
+        if self._prepare:
+            self._prepare.refresh(self._stream())
+
     def __call__(self, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        results = tuple([make(inputs) for make in self._outputs])
+        self.write(inputs, results)
+        for position, source in self._in_place:
+            if results[position] is not inputs[source]:
+                inputs[source].copy_(results[position])
+        return results
+
+    def write(self, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
         stream = self._stream()
         known = (*inputs, *self._prepare(inputs, stream)) if self._prepare else inputs
         tensors = [known[i] for i in self._sources]
         if not all(map(torch.Tensor.is_contiguous, tensors)) or any(map(torch.Tensor.is_neg, tensors)):
             tensors = [t.contiguous().resolve_neg() for t in tensors]  # as z.conj().imag, negated when it is read
-        results = tuple([make(inputs) for make in self._outputs])
-        self._run(tensors, results, stream)
-        for position, source in self._in_place:
-            if results[position] is not inputs[source]:
-                inputs[source].copy_(results[position])
-        return results
+        self._run(tensors, outputs, stream)
 
 
 def _maker(spec: OutputSpec, allocate: Allocate) -> Callable[[Sequence[torch.Tensor]], torch.Tensor]:

@@ -55,7 +55,7 @@ def replayed(
         stack_traces=[None] * len(graph.graph.output_node().args[0]),
         mutated_input_idxs=sorted(_written(numbers, fused, graph.graph)),
     )
-    sources = [[numbers.get(arg) for arg in call.partition.node.args] for call in fused]
+    sources = [[numbers.get(arg) for arg in call.function.node.args] for call in fused]
 
     def call(*flat: Any) -> Any:
         for fused_call, positions in zip(fused, sources, strict=True):
@@ -72,6 +72,6 @@ def _written(numbers: dict[fx.Node, int], fused: Sequence[FusedCall], graph: fx.
         if isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable:
             written.add(numbers.get(node.args[0]))
     for call in fused:
-        targets = [o.in_place for o in call.partition.outputs if o.in_place is not None]
-        written |= {numbers.get(call.partition.node.args[i]) for i in targets}
+        targets = [o.in_place for o in call.function.outputs if o.in_place is not None]
+        written |= {numbers.get(call.function.node.args[i]) for i in targets}
     return written - {None}

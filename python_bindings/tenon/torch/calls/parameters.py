@@ -51,6 +51,11 @@ class Version:
         """Tell whether this is a version of these parameters, the present one or not."""
         return all(s.tensor() is p for s, p in zip(self._stamps, parameters, strict=True))
 
+    def parameters(self) -> list[torch.Tensor] | None:
+        """Return the parameters that this is a version of; None where one is gone."""
+        found = [stamp.tensor() for stamp in self._stamps]
+        return None if any(tensor is None for tensor in found) else found
+
     def is_dead(self) -> bool:
         """Tell whether no call can have these parameters any more."""
         return any(stamp.is_dead() for stamp in self._stamps)

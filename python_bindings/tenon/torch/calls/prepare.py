@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import torch
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 # Sets of parameters that one compiled graph keeps prepared at once, such as those
 # of the layers that share a module's code.
-_MAX_KEPT = 64
+_MAX_KEPT = 512
 
 
 class Prepare:
@@ -37,32 +38,60 @@ class Prepare:
         self._inputs = [self._parameters.index(names.index(tensor["name"])) for tensor in inputs]
         self._transposed = [specs[i].transpose for i in self._parameters]
         self._function = function
-        self._kept: list[_Prepared] = []  # the one used last comes first
+        self._kept: dict[tuple[int, ...], _Prepared] = {}  # by the parameters' identity, the oldest first
         self._lock = threading.Lock()
 
     def __call__(self, inputs: Sequence[torch.Tensor], stream: int) -> list[torch.Tensor]:
         """Return the tensors made of the parameters among `inputs`, for use on `stream`."""
         parameters = [inputs[i] for i in self._parameters]
-        kept = self._kept
-        if kept and kept[0].version.holds(parameters):
-            return kept[0].tensors_on(stream)
+        found = self._kept.get(tuple(map(id, parameters)))
+        if found and found.version.holds(parameters):
+            return found.tensors_on(stream)
         with self._lock:
             return self._update(parameters, stream)
 
+    def refresh(self, stream: int) -> None:
+        """Make anew, where it is kept, what was made of parameters that have changed since."""
+        for prepared in list(self._kept.values()):
+            parameters = prepared.version.parameters()
+            if parameters is not None and not prepared.version.holds(parameters):
+                with self._lock:
+                    self._update(parameters, stream)
+
     def _update(self, parameters: list[torch.Tensor], stream: int) -> list[torch.Tensor]:
-        alive = [p for p in self._kept if not p.version.is_dead()]
-        found = next((p for p in alive if p.version.is_of(parameters)), None)
+        key = tuple(map(id, parameters))
+        found = self._kept.get(key)
+        if found and not found.version.is_of(parameters):
+            found = None  # of others that are gone
         if found and found.version.holds(parameters):
-            tensors = found.tensors_on(stream)
-        elif parameters[0].is_cuda and torch.cuda.is_current_stream_capturing():
+            return found.tensors_on(stream)
+        if parameters[0].is_cuda and torch.cuda.is_current_stream_capturing():
             # Captured work is done at each replay, and not now: it is for this graph alone.
             return self._make(parameters, stream, None)
-        else:
-            tensors = self._make(parameters, stream, found.reclaim(stream) if found else None)
-            found = _Prepared(tensors, parameters, stream)
-            alive = [p for p in alive if not p.version.is_of(parameters)]
-        self._kept = [found, *(p for p in alive if p is not found)][:_MAX_KEPT]
+        old = found.reclaim(stream) if found else None
+        tensors = self._make(parameters, stream, old) if old else self._make_kept(parameters, stream)
+        alive = {k: p for k, p in self._kept.items() if k != key and not p.version.is_dead()}
+        kept = [*alive.items(), (key, _Prepared(tensors, parameters, stream))]
+        self._kept = dict(kept[-_MAX_KEPT:])
         return tensors
+
+    def _make_kept(self, parameters: list[torch.Tensor], stream: int) -> list[torch.Tensor]:
+        """Make what outlives the call.
+
+        On a thread of its own: PyTorch's CUDA graph trees have what their thread allocates lie in a graph's pool,
+        where a replay overwrites it.
+        """
+        if not parameters[0].is_cuda:
+            return self._make(parameters, stream, None)
+        device = parameters[0].device
+        current = torch.cuda.current_stream(device)
+
+        def make() -> list[torch.Tensor]:
+            with torch.cuda.device(device), torch.cuda.stream(current):
+                return self._make(parameters, stream, None)
+
+        with ThreadPoolExecutor(1) as other:
+            return other.submit(make).result()
 
     def _make(self, parameters: list[torch.Tensor], stream: int, old: list[torch.Tensor] | None) -> list[torch.Tensor]:
         with torch.no_grad():

@@ -134,7 +134,7 @@ def format_table(calls: Sequence[FusedCall], options: Options) -> str:
     title = f"tenon: a graph with {count(len(calls), 'fused call')}"
     if not calls:
         return title
-    names = ", ".join(call.partition.name for call in calls)
+    names = ", ".join(call.function.name for call in calls)
     return f"{title}: {names}\n\n{format_rows(rows_of_calls(calls, options))}"
 
 

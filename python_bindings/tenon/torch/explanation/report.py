@@ -157,10 +157,10 @@ def _type(value: object) -> str:
 
 def rows_of_calls(calls: Sequence[FusedCall], options: Options) -> list[Row]:
     """Return the table's rows from partitions alone that were compiled with options."""
-    parts = [layers_of(call.partition, call.executable.targets, options) for call in calls]
+    parts = [layers_of(call.function, call.executable.targets, options) for call in calls]
     ops = {node: op for part in parts for node, op in part.ops.items()}
     rows = _rows(parts, ops, {node: place for part in parts for node, place in part.where.items()})
-    for missed in dict.fromkeys(missed for call in calls for missed in call.partition.missed):
+    for missed in dict.fromkeys(missed for call in calls for missed in call.function.missed):
         path, _, line = (missed.where or "").rpartition(":")
         op = "linear" if missed.op in LINEAR else missed.op.partition(".")[2]
         rows.append(("", "PyTorch", op, "", f"{Path(path).name}:{line}" if path else ""))

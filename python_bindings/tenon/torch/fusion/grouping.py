@@ -10,6 +10,8 @@ from collections.abc import Iterable
 import torch
 from torch import fx
 
+from tenon.torch.fusion.norms import is_batch_norm
+from tenon.torch.fusion.readers import Readers, find_readers
 from tenon.torch.fusion.shapes import Extent, extent, rows_of
 from tenon.torch.fusion.words import Word, norm_of, reduced_or_result
 
@@ -32,9 +34,15 @@ class Grouping:
     that are in none, nor through other groups.
     """
 
-    def __init__(self, graph: fx.Graph, words: dict[fx.Node, Word], reasons: dict[fx.Node, str]) -> None:
-        """Group the nodes of `words`; what is left out enters `reasons`."""
+    def __init__(
+        self, graph: fx.Graph, words: dict[fx.Node, Word], reasons: dict[fx.Node, str], one_linear: bool = False
+    ) -> None:
+        """Group the nodes of `words`; what is left out enters `reasons`.
+
+        With `one_linear` no group has two linear layers.
+        """
         self.words, self.reasons = words, reasons
+        self._one_linear = one_linear
         self.group_of: dict[fx.Node, Group] = {}
         self._nodes = list(graph.nodes)
         self._order = {node: i for i, node in enumerate(self._nodes)}
@@ -52,6 +60,23 @@ class Grouping:
             del self.group_of[node]
             if reason:
                 self.reasons[node] = reason
+
+    def trim(self) -> None:
+        """Leave to Inductor the elementwise ops at the ends of groups that its kernels alone read.
+
+        Such a kernel computes them on the way, from what the group gives without them.
+        """
+        takers = self.takers(self.live_nodes())
+        for node in reversed(self._nodes):
+            group = self.group_of.get(node)
+            word = self.words.get(node)
+            if group is None or word.is_start or is_batch_norm(node) or norm_of(node) is not None:
+                continue
+            readers = find_readers(node, takers, self.group_of)
+            if readers == Readers(opaque=False, epilogue=False, kernel=True):
+                group.members.remove(node)
+                del self.group_of[node]
+                self.reasons[node] = "what reads it computes it on the way"
 
     def inputs_of(self, node: fx.Node) -> Iterable[fx.Node]:
         """Return the nodes that a node needs: as a member of a group, or as PyTorch runs it."""
@@ -86,8 +111,11 @@ class Grouping:
         tensor = reduced_or_result(node)
         rows, device = rows_of([extent(d) for d in tensor.shape]), tensor.device
         fitting = [g for g in sources if g.rows == rows and g.device == device]
+        joint = [fitting] if len(fitting) > 1 and not self._one_linear else []
+        if self._one_linear and word.is_linear:
+            fitting = []
         # Joining all of them may close a cycle that joining one does not.
-        for choice in ([fitting] if len(fitting) > 1 else []) + [[g] for g in reversed(fitting)]:
+        for choice in joint + [[g] for g in reversed(fitting)]:
             if not self._closes_cycle(node, choice):
                 self._join(node, choice)
                 return
@@ -127,11 +155,13 @@ class Grouping:
         return False
 
 
-def is_worthwhile(group: Group, words: dict[fx.Node, Word], live: set[fx.Node]) -> bool:
+def is_worthwhile(group: Group, words: dict[fx.Node, Word], live: set[fx.Node], alone: bool) -> bool:
     """Tell whether a group has a linear layer, or another start, and something fused behind it.
 
-    A linear layer alone is as well called by PyTorch.
+    With `alone`, a linear layer with nothing behind it may be worth a call as well.
     """
     members = [m for m in group.members if m in live]
     fused = [m for m in members if not words[m].is_linear and norm_of(m) is None]
+    if alone and any(words[m].is_linear for m in members):
+        return True
     return len(fused) > 0 and any(words[m].is_start for m in members)

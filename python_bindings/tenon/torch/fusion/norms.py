@@ -24,7 +24,7 @@ class _Form(NamedTuple):
 
 # Results 1 and 2 are the mean and the inverse deviation, saved for a backward pass; later ones that are not new
 # running statistics are of no use to others than PyTorch.
-_FORMS = {
+FORMS = {
     "aten._native_batch_norm_legit_functional": _Form(None, (3, 4)),
     "aten._native_batch_norm_legit": _Form(None, None),
     "aten._native_batch_norm_legit_no_training": _Form(False, None),
@@ -50,7 +50,7 @@ class BatchNorm(NamedTuple):
 
 def is_batch_norm(node: fx.Node) -> bool:
     """Tell whether a node is one of the ops, or gives what the batch norm of several processes exchanges."""
-    return op_name(node) in _FORMS or is_moments(node)
+    return op_name(node) in FORMS or is_moments(node)
 
 
 def is_moments(node: fx.Node) -> bool:
@@ -67,7 +67,7 @@ def lower_batch_norm(b: Lowering, node: fx.Node) -> BatchNorm:
     """
     if is_moments(node):
         return BatchNorm(dict(enumerate(b.batch_moments(b.tensor(node.args[0])))), [])
-    form, given = _FORMS[op_name(node)], arguments(node)
+    form, given = FORMS[op_name(node)], arguments(node)
     mean, variance = given.get("running_mean"), given.get("running_var")
     training = form.training if form.training is not None else given["training"]
     training = training or mean is None

@@ -4,24 +4,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from torch import fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from tenon.torch.choice.candidate import Candidate, describe
+from tenon.torch.failures import failed
 from tenon.torch.fusion.builder import UnsupportedError
 from tenon.torch.fusion.grouping import Group, Grouping, is_worthwhile
 from tenon.torch.fusion.importer import Function, Importer, import_group
 from tenon.torch.fusion.missed import find_missed, takes_from
 from tenon.torch.fusion.rewrite import replace_group, sort_graph, sweep
-from tenon.torch.fusion.specs import InputDim, InputRows, Missed, OutputSpec, Partition, TensorSpec
+from tenon.torch.fusion.specs import FunctionSpec, InputDim, InputRows, Missed, OutputSpec, Partition, TensorSpec
 from tenon.torch.fusion.views import cast_source
 from tenon.torch.fusion.words import find_words
 
 __all__ = ["InputDim", "InputRows", "Missed", "OutputSpec", "Partition", "TensorSpec", "missed_of", "partition"]
 
 _MISSED = "tenon_missed"
+# Tells for each function why it is better left to PyTorch, or None.
+Judge = Callable[[Sequence[Candidate]], Sequence[str | None]]
 
 
-def partition(gm: fx.GraphModule, parameters: set[str], precision: str | None = None) -> list[Partition]:
+def partition(
+    gm: fx.GraphModule,
+    parameters: set[str],
+    precision: str | None = None,
+    judge: Judge | None = None,
+    for_inductor: bool = False,
+) -> list[Partition]:
     """Replace what Tenon can fuse by one call each, and leave the rest as it is.
 
     Args:
@@ -30,6 +42,10 @@ def partition(gm: fx.GraphModule, parameters: set[str], precision: str | None = 
         parameters: names of the placeholders whose values change rarely.
         precision: of float32 products: "fp32", "tf32", "bf16", "fp16", or None for what
             the dialect takes by default.
+        judge: what has a say in which functions are worth a call, linear layers with nothing behind them among
+            them; None to take all others.
+        for_inductor: whether Inductor compiles the rest. Then a function has one linear layer at most, so that each
+            is judged on its own, and does not end in what Inductor's kernels do on the way.
 
     Returns:
         the partitions in the order of their calls. What was not taken of linear layers
@@ -39,18 +55,21 @@ def partition(gm: fx.GraphModule, parameters: set[str], precision: str | None = 
     # AOTAutograd has a fake mode on, in which a constant has no value.
     with unset_fake_temporarily():
         words, reasons = find_words(gm.graph, parameters)
-        grouping = Grouping(gm.graph, words, reasons)
-        functions = _import_groups(grouping, parameters, precision)
+        grouping = Grouping(gm.graph, words, reasons, one_linear=for_inductor)
+        if for_inductor:
+            grouping.trim()
+        sources: dict[str, str] = {}
+        functions = _import_groups(grouping, parameters, precision, judge, sources, not for_inductor)
         missed = find_missed(gm.graph, grouping)
         behind = {g: [m for n, m in missed.items() if takes_from(n, g.members)] for g, _ in functions}
-        sources: dict[str, str] = {}
         replaced: dict[fx.Node, fx.Node] = {}
         partitions = []
         for group, function in functions:
             name = _name_function(function, sources)
             node = replace_group(gm.graph, group.members[0], function, name, replaced)
-            inputs, outputs, origins = function.inputs, function.outputs, function.origins
-            partitions.append(Partition(node, name, sources[name], inputs, outputs, behind[group], origins))
+            inputs, outputs = function.inputs, function.outputs
+            part = Partition(name, sources[name], inputs, outputs, node, behind[group], function.origins)
+            partitions.append(part)
         sweep(gm.graph, set(grouping.group_of), [part.node for part in partitions])
         sort_graph(gm.graph)
         gm.recompile()
@@ -64,36 +83,65 @@ def missed_of(gm: fx.GraphModule) -> list[Missed]:
     return gm.meta.get(_MISSED, [])
 
 
-def _import_groups(grouping: Grouping, parameters: set[str], precision: str | None) -> list[tuple[Group, Function]]:
+def _import_groups(
+    grouping: Grouping,
+    parameters: set[str],
+    precision: str | None,
+    judge: Judge | None,
+    sources: dict[str, str],
+    with_casts: bool,
+) -> list[tuple[Group, Function]]:
     """Lower every group that is worth it, and dissolve the others."""
     while True:
         live = grouping.live_nodes()
-        unfit = {g: None for g in grouping.groups() if not is_worthwhile(g, grouping.words, live)}
+        unfit = {g: None for g in grouping.groups() if not is_worthwhile(g, grouping.words, live, judge is not None)}
         if not unfit:
-            functions = _lower_groups(grouping, live, parameters, precision)
+            functions = _lower_groups(grouping, live, parameters, precision, with_casts)
             unfit = {group: result for group, result in functions.items() if isinstance(result, str)}
+            if not unfit and judge:
+                verdicts = zip(functions, judge(_candidates(grouping, functions, sources, live)), strict=True)
+                unfit = {group: reason for group, reason in verdicts if reason is not None}
             if not unfit:
                 return list(functions.items())
         for group, reason in unfit.items():
             grouping.dissolve(group, reason)  # what was dead may be needed now
 
 
+def _candidates(
+    grouping: Grouping, functions: dict[Group, Function], sources: dict[str, str], live: set[fx.Node]
+) -> list[Candidate]:
+    readers, in_calls = grouping.takers(live), set(grouping.group_of)
+    candidates = []
+    for group, function in functions.items():
+        name = _name_function(function, sources)
+        spec = FunctionSpec(name, sources[name], function.inputs, function.outputs)
+        results = [result.node for result in function.results if result.in_place is None]
+        members = [node for node in group.members if node in live]
+        candidates.append(describe(spec, function.arguments, members, results, readers, in_calls))
+    return candidates
+
+
 def _lower_groups(
-    grouping: Grouping, live: set[fx.Node], parameters: set[str], precision: str | None
+    grouping: Grouping, live: set[fx.Node], parameters: set[str], precision: str | None, with_casts: bool
 ) -> dict[Group, Function | str]:
-    """Return each group's function, or the reason why it has none."""
+    """Return each group's function, or the reason why it has none.
+
+    With casts, those of activations that only a group needs are in its function.
+    """
     takers = grouping.takers(live)
     prepared = {node for node, word in grouping.words.items() if word.is_prepared}
     casts = [n for n in grouping.words if cast_source(n) is not None and n not in grouping.group_of and n in takers]
     functions: dict[Group, Function | str] = {}
     for group in grouping.groups():
         members = set(group.members)
-        own_casts = {node for node in casts if members.issuperset(takers[node])}
+        own_casts = {node for node in casts if with_casts and members.issuperset(takers[node])}
         try:
             importer = Importer(prepared | own_casts, parameters, precision)
             functions[group] = import_group(importer, group.members, live, takers)
         except UnsupportedError as error:
             functions[group] = str(error)
+        except Exception as error:
+            functions[group] = failed(f"import of {', '.join(map(str, members))}", error)
     return functions
 
 

@@ -83,24 +83,34 @@ class Missed:
 
 
 @dataclasses.dataclass
-class Partition:
+class FunctionSpec:
+    """A function as a call needs to know it.
+
+    Attributes:
+        name: its name in `source`.
+        source: MLIR text of a module with this function alone.
+        inputs: its arguments.
+        outputs: its results.
+
+    """
+
+    name: str
+    source: str
+    inputs: list[TensorSpec]
+    outputs: list[OutputSpec]
+
+
+@dataclasses.dataclass
+class Partition(FunctionSpec):
     """Some nodes of a graph that became one call.
 
     Attributes:
-        node: the call, in the rewritten graph. Its target is a placeholder.
-        name: name of the function in `source`.
-        source: MLIR text of a module with one function.
-        inputs: the function's arguments, in the order of `node.args`.
-        outputs: the function's results.
+        node: the call, in the rewritten graph. Its target is a placeholder; its arguments are the function's.
         missed: what stayed with PyTorch behind this partition's linear layers.
         origins: the node that each op of the function was made from, in their order.
 
     """
 
     node: fx.Node
-    name: str
-    source: str
-    inputs: list[TensorSpec]
-    outputs: list[OutputSpec]
     missed: list[Missed]
     origins: list[str]

@@ -10,6 +10,7 @@ import operator
 import torch
 from torch import fx
 
+from tenon.torch.failures import failed
 from tenon.torch.fusion.builder import TYPES, UnsupportedError, Value
 from tenon.torch.fusion.lowering import Lowering
 from tenon.torch.fusion.norms import BatchNorm, is_batch_norm, is_moments, lower_batch_norm
@@ -106,6 +107,8 @@ def find_words(graph: fx.Graph, parameters: set[str]) -> tuple[dict[fx.Node, Wor
                 words[node] = _try(node, parameters, words)
             except UnsupportedError as error:
                 reasons[node] = str(error)
+            except Exception as error:
+                reasons[node] = failed(str(node.target), error)
     return words, reasons
 
 

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
+import functools
 import logging
 import operator
 import threading
 import types
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -20,7 +19,10 @@ from torch import fx, nn
 from torch.utils import _pytree as pytree
 
 import tenon
-from tenon.torch.backend import compile_graph, gradient_warning, needs_gradient, tenon_backend
+from tenon.torch.backend import compile_graph, device_of, needs_gradient, tenon_backend
+from tenon.torch.calls.call import FusedCall
+from tenon.torch.failures import failed, strictness
+from tenon.torch.fusion.views import is_view
 from tenon.torch.modules.arguments import Arguments, take_apart, take_result_apart
 from tenon.torch.modules.entry import Dims, Entry, kind_of
 from tenon.torch.modules.guards import TENSOR_TYPES, guard_apart, guard_tree, is_plain_context
@@ -31,9 +33,6 @@ from tenon.torch.options import Options
 
 _log = logging.getLogger("tenon.torch")
 _MOST_ENTRIES = 8
-# From a warning here to the caller, through forward and Module.__call__.
-_FRAMES_TO_CALLER = 8
-
 # After so many calls in a row with nothing to fuse, so many are PyTorch's without a look.
 _MOST_UNFUSED, _IDLE = 8, 256
 
@@ -72,7 +71,6 @@ class Dispatcher:
         self._trees: tuple[_Tree, ...] = ()
         self._compiled: dict[bool, Callable[..., Any]] = {}  # likewise
         self._lock = threading.RLock()
-        self._warned = False
         self._unfused = 0  # calls in a row with nothing to fuse
         self._idle = 0  # calls to come that are not looked at
         self._trained: Callable[[], torch.Tensor | None] = _nothing  # a parameter that requires a gradient
@@ -114,7 +112,7 @@ class Dispatcher:
         """Call with arguments of any form, and compile where the kind is new."""
         trained = self._trained()
         if trained is not None and trained.requires_grad and torch.is_grad_enabled():
-            return self._run_original(*args, **kwargs)  # as quickly as it can be known
+            return self._run_with_gradient(args, kwargs)  # as quickly as it can be known
         arguments = found = None
         with contextlib.suppress(Impure):
             arguments = take_apart(args, kwargs)
@@ -208,10 +206,17 @@ class Dispatcher:
         except (Impure, CannotRepeatError) as error:
             self._decline(str(error))
         else:
-            fused = compile_graph(graph, entry.parameters, self.options)
-            entry.complete(graph.forward if fused else None, rebuild, apart=apart)
-            tree.entries = (entry, *tree.entries)
+            self._compile(graph, entry, tree, rebuild, apart)
         return result
+
+    def _compile(self, graph: fx.GraphModule, entry: Entry, tree: _Tree, rebuild: Any, apart: Any) -> None:
+        """Compile what a call did; where Tenon's calls are not all of it, Inductor may have the rest."""
+        fused = _compile_recorded(graph, entry.parameters, self.options)
+        if not _is_light(graph) and self._rest(entry.tensors) == "inductor":
+            self._decline("Inductor compiles what Tenon leaves over")
+            return
+        entry.complete(graph.forward if fused else None, rebuild, apart=apart)
+        tree.entries = (entry, *tree.entries)
 
     def _choose_dynamic(self, tree: _Tree, arguments: Arguments) -> Dims:
         """Return the extents to leave open: those seen to vary, or the batch's if so asked."""
@@ -247,10 +252,16 @@ class Dispatcher:
         return any(entry.fuses for tree in self._trees for entry in tree.entries)
 
     def _run_with_gradient(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        if not self._warned:
-            self._warned = True
-            warnings.warn(gradient_warning(type(self.original).__name__), stacklevel=_FRAMES_TO_CALLER)
+        """Call where autograd records: a training step is compiled as torch.compile compiles it."""
+        if self.original.training in self._compiled or self._rest(args, kwargs) == "inductor":
+            return self._run_compiled(args, kwargs)
         return self._run_original(*args, **kwargs)
+
+    def _rest(self, *inputs: Any) -> str:
+        """Return what computes what Tenon leaves over in a call."""
+        leaves = pytree.tree_leaves(inputs)
+        tensors = [*(t for t in leaves if isinstance(t, torch.Tensor)), *self.original.parameters()]
+        return self.options.rest_for(device_of(tensors))
 
     def _decline(self, reason: str) -> None:
         _log.info("tenon: %s goes through torch.compile: %s", type(self.original).__name__, reason)
@@ -263,9 +274,8 @@ class Dispatcher:
         # Dynamo limits recompilations by code object, so it gets the class's own forward.
         compiled = torch.compile(
             types.MethodType(type(self.original).forward, self.original),
-            backend=_count_graphs,
+            backend=functools.partial(_count_graphs, options=self.options),
             dynamic=self.dynamic,
-            options=dataclasses.asdict(self.options),
         )
         graphs, fused = _counts.graphs, _counts.fused
         result = compiled(*args, **kwargs)
@@ -290,6 +300,22 @@ def _count_graphs(graph: fx.GraphModule, inputs: Sequence[Any], **options: Any) 
     _counts.graphs += 1
     _counts.fused += compiled != graph.forward
     return compiled
+
+
+def _compile_recorded(graph: fx.GraphModule, parameters: set[int], options: Options) -> list[FusedCall]:
+    """Compile what a call did; nothing where Tenon fails on it."""
+    with strictness(options.strict):
+        try:
+            return compile_graph(graph, parameters, options)
+        except Exception as error:
+            failed("a graph", error)
+            return []
+
+
+def _is_light(graph: fx.GraphModule) -> bool:
+    """Tell whether a graph is Tenon's calls and views alone."""
+    calls = [node for node in graph.graph.nodes if node.op == "call_function"]
+    return all(isinstance(n.target, FusedCall) or n.target is operator.getitem or is_view(n) for n in calls)
 
 
 def _nothing() -> None:

@@ -1,0 +1,66 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What there is to measure: a model in a scenario and a mode; free of PyTorch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+CONTENDERS = ("eager", "compile", "tenon")
+MODES = ("default", "reduce-overhead")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """How a model is run: the type of its parameters and inputs, and whether backward is run too."""
+
+    title: str
+    precision: str
+    gradients: bool
+
+
+SCENARIOS = {
+    "bf16": Scenario("bf16, no gradients", "bf16", False),
+    "fp32": Scenario("fp32 (`highest`), no gradients", "fp32", False),
+    "bf16-train": Scenario("bf16, forward and backward", "bf16", True),
+}
+
+
+@dataclass
+class Job:
+    """One row of the report, to be measured.
+
+    Attributes:
+        model: a key of models.MODELS.
+        scenario: a key of SCENARIOS.
+        mode: one of MODES.
+        contenders: which of CONTENDERS.
+        device: "cuda" or "cpu".
+        tiny: at the tiny sizes.
+        rounds: how often each contender is timed; 0 only compiles, which fills the caches.
+        limit_s: seconds after which a contender's compilation is given up.
+        options: of backend="tenon".
+        failed: contenders that are known to fail, with why.
+
+    """
+
+    model: str
+    scenario: str
+    mode: str = "default"
+    contenders: list[str] = field(default_factory=lambda: list(CONTENDERS))
+    device: str = "cuda"
+    tiny: bool = False
+    rounds: int = 10
+    limit_s: float = 120.0
+    options: dict = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Return what messages call it."""
+        return "-".join([self.model, self.scenario, *([] if self.mode == "default" else [self.mode])])
+
+    def without(self, contender: str, why: str) -> Job:
+        """Return the same job but for a contender that fails."""
+        others = [name for name in self.contenders if name != contender]
+        return replace(self, contenders=others, failed=self.failed | {contender: why})

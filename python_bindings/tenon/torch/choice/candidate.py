@@ -1,0 +1,104 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A function that might become a call, and what PyTorch would do in its place."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+
+import torch
+from torch import fx
+
+from tenon.torch.fusion.ops import LINEAR
+from tenon.torch.fusion.readers import Readers, find_readers
+from tenon.torch.fusion.specs import FunctionSpec
+from tenon.torch.fusion.views import op_name
+
+
+@dataclasses.dataclass(frozen=True)
+class Product:
+    """One linear layer: `[M, K]` times `[N, K]`, all extents as they are in the call that was captured."""
+
+    m: int
+    n: int
+    k: int
+    dtype: torch.dtype
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A function, and what tells whether a call of it is worth it.
+
+    Attributes:
+        spec: the function.
+        device: of its tensors.
+        shapes: of its arguments, as they are in the call that was captured.
+        products: its linear layers.
+        kinds: its ops.
+        addends: how many arguments have a value for each element of the result.
+        results: how many results have that.
+        kept_results: how many of these something other than a kernel of Inductor's reads.
+        readers: who reads them.
+
+    """
+
+    spec: FunctionSpec
+    device: torch.device
+    shapes: list[tuple[int, ...]]
+    products: list[Product]
+    kinds: list[str]
+    addends: int
+    results: int
+    kept_results: int
+    readers: Readers
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is linear layers alone, biases included."""
+        return all(kind == "linear" for kind in self.kinds)
+
+
+def describe(
+    spec: FunctionSpec,
+    arguments: list[fx.Node],
+    members: list[fx.Node],
+    results: list[fx.Node | None],
+    takers: dict[fx.Node, list[fx.Node]],
+    in_calls: set[fx.Node],
+) -> Candidate:
+    """Return the candidate of a group of nodes.
+
+    Args:
+        spec: the function made of the group.
+        arguments: the nodes that it takes.
+        members: the group.
+        results: the nodes that stand for its results; None for one that is written in place.
+        takers: the live nodes that take each node's value.
+        in_calls: the nodes of all groups.
+
+    """
+    shapes = [hinted(node.meta["val"].shape) for node in arguments]
+    products = [_product(node) for node in members if op_name(node) in LINEAR]
+    kinds = re.findall(r"= tenon\.(\w+)", spec.source)
+    elements = max((p.m * p.n for p in products), default=0)
+    full = [node for node in results if node is not None and math.prod(hinted(node.meta["val"].shape)) == elements]
+    found = [find_readers(node, takers, in_calls) for node in full]
+    kept = sum(readers.opaque or readers.epilogue for readers in found)
+    readers = Readers(*(any(each[i] for each in found) for i in range(3)))
+    addends = sum(math.prod(shape) == elements for shape, s in zip(shapes, spec.inputs, strict=True) if not s.parameter)
+    device = arguments[0].meta["val"].device
+    return Candidate(spec, device, shapes, products, kinds, addends, len(full), kept, readers)
+
+
+def hinted(shape: torch.Size) -> tuple[int, ...]:
+    """Return a shape as it is in the call that was captured."""
+    return tuple(d if isinstance(d, int) else int(d.node.hint) for d in shape)
+
+
+def _product(node: fx.Node) -> Product:
+    tensors = [n.meta["val"] for n in node.args if isinstance(n, fx.Node)]
+    result = hinted(node.meta["val"].shape)
+    x = tensors[-2] if op_name(node) == "aten.addmm" else tensors[0]
+    return Product(math.prod(result[:-1]), result[-1], hinted(x.shape)[-1], node.meta["val"].dtype)

@@ -1,0 +1,155 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles the functions of a graph, and says which of them are worth a call."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import torch
+
+import tenon
+from tenon import cache
+from tenon.torch.calls.call import FusedCall
+from tenon.torch.choice.candidate import Candidate
+from tenon.torch.choice.timing import undisturbed
+from tenon.torch.choice.trial import time_candidate
+from tenon.torch.failures import failed
+from tenon.torch.fusion.specs import Partition
+from tenon.torch.options import Options
+
+# A call must be faster by as much, since the estimate of what it replaces errs.
+_MARGIN = 0.98
+_ON_CPU = "PyTorch's own product is faster on the CPU; options={'target': 'cpu'} has it compiled all the same"
+_BARE = "nothing follows it that could be fused with it, and cuBLAS computes it as fast"
+_NOT_TILED = "cuBLASLt would compute its product, and one more kernel what follows, as PyTorch does"
+
+
+class Judge:
+    """Says of functions whether they are worth a call, and keeps those that it compiled.
+
+    On a GPU with strategy "auto" each is timed there, as one kernel and as one call of cuBLASLt where it can be that,
+    against PyTorch's products and an estimate of Inductor's kernels behind them. What was found is kept beside the
+    compiled models, so that it is the same the next time.
+    """
+
+    def __init__(self, options: Options) -> None:
+        """Take the options of a compilation."""
+        self._options = options
+        self._chosen: dict[str, tuple[tenon.Executable, dict[str, Any]]] = {}  # by source
+        self._verdicts: dict[str, str | None] = {}  # by key
+
+    def __call__(self, candidates: Sequence[Candidate]) -> list[str | None]:
+        """Return why each function is better left to PyTorch; None for those that are worth a call."""
+        keys = [self._key(c) for c in candidates]
+        new = {key: c for key, c in zip(keys, candidates, strict=True) if key not in self._verdicts}
+        with ThreadPoolExecutor(max(1, min(8, os.cpu_count() or 1, len(new)))) as pool:
+            compiled = list(pool.map(self._try_compile, new.values()))
+        for (key, candidate), executables in zip(new.items(), compiled, strict=True):
+            self._verdicts[key] = (
+                executables if isinstance(executables, str) else self._try_choose(candidate, executables)
+            )
+        return [self._verdicts[key] for key in keys]
+
+    def call_of(self, part: Partition) -> tuple[FusedCall, dict[str, Any]]:
+        """Return the call of a function that is worth it, and the arguments of `tenon.compile` that gave it."""
+        executable, settings = self._chosen[part.source]
+        return FusedCall(part, executable), settings
+
+    def measures(self, device: torch.device) -> bool:
+        """Tell whether functions on a device are timed."""
+        options = self._options
+        return device.type == "cuda" and options.target is None and options.strategy == options.reduction == "auto"
+
+    def _try_compile(self, candidate: Candidate) -> dict[str, tenon.Executable] | str:
+        try:
+            return self._compile(candidate)
+        except Exception as error:
+            return failed(f"compilation of {candidate.spec.name}", error)
+
+    def _compile(self, candidate: Candidate) -> dict[str, tenon.Executable] | str:
+        """Return what may be called, by strategy, or why there is nothing."""
+        device = candidate.device
+        if not self._options.compiles_for(device):
+            return _ON_CPU
+        is_product_wide = all(product.dtype == torch.float32 for product in candidate.products)
+        if candidate.is_bare and not (self.measures(device) and is_product_wide):
+            return _BARE
+        if not self.measures(device) or not candidate.products:
+            settings = self._settings(candidate)
+            return {settings["strategy"]: tenon.compile(candidate.spec.source, name=candidate.spec.name, **settings)}
+        executables = {}
+        for strategy in ("tiled", "library"):
+            settings = self._settings(candidate) | {"strategy": strategy}
+            executable = tenon.compile(candidate.spec.source, name=candidate.spec.name, **settings)
+            if _is_one_call(executable, strategy):
+                executables[strategy] = executable
+        return executables or _NOT_TILED
+
+    def _settings(self, candidate: Candidate) -> dict[str, Any]:
+        options = self._options
+        return {
+            "target": options.targets_for(candidate.device),
+            "strategy": options.strategy,
+            "reduction": options.reduction,
+        }
+
+    def _try_choose(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> str | None:
+        try:
+            strategy = next(iter(executables))
+            if self.measures(candidate.device) and candidate.products:
+                strategy, reason = self._measure(candidate, executables)
+                if reason is not None:
+                    return reason
+        except Exception as error:
+            return failed(f"the trial of {candidate.spec.name}", error)
+        settings = self._settings(candidate) | {"strategy": strategy}
+        self._chosen[candidate.spec.source] = executables[strategy], settings
+        return None
+
+    def _measure(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> tuple[str, str | None]:
+        """Return the fastest strategy, and why PyTorch is faster still."""
+        path = cache.directory() / "choices" / f"{self._key(candidate)}.json"
+        try:
+            times = json.loads(path.read_text())
+        except (OSError, ValueError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # One process at a time, since each would be slower beside the others.
+            with cache.locked(path.with_name("lock")), undisturbed(candidate.device):
+                calls = [FusedCall(candidate.spec, executable) for executable in executables.values()]
+                own, pytorch = time_candidate(candidate, calls)
+            times = {"function": candidate.spec.name, "shapes": candidate.shapes, "pytorch": pytorch}
+            times |= dict(zip(executables, own, strict=True))
+            cache.write_text(path, json.dumps(times))
+        strategy = min(executables, key=times.__getitem__)
+        if times[strategy] < times["pytorch"] * _MARGIN:
+            return strategy, None
+        return strategy, (
+            f"PyTorch is as fast on this GPU: {times['pytorch'] * 1e3:.1f} us by estimate, for {times[strategy] * 1e3:.1f}"
+        )
+
+    def _key(self, candidate: Candidate) -> str:
+        spec = candidate.spec
+        facts = {
+            "source": spec.source,
+            "shapes": candidate.shapes,
+            "moved": [*candidate.readers, candidate.kept_results],
+            "settings": self._settings(candidate),
+            "device": torch.cuda.get_device_name(candidate.device) if candidate.device.type == "cuda" else "cpu",
+            "torch": [torch.__version__, torch.get_float32_matmul_precision()],
+            "compiler": tenon.compiler.fingerprint(),
+        }
+        return cache.key_of(facts)
+
+
+def _is_one_call(executable: tenon.Executable, strategy: str) -> bool:
+    """Tell whether all linear layers are tiled, or computed with all that follows in one call of cuBLASLt."""
+    choices = [r for r in executable.remarks if r.category == "tenon-select-strategy"]
+    if strategy == "tiled":
+        return bool(choices) and all(r.message.startswith("tiled") for r in choices)
+    calls = [r for r in executable.remarks if r.category == "tenon-to-blaslt"]
+    return bool(calls) and all(not r.arguments.get("Reason") for r in calls)

@@ -1,0 +1,65 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times a function against what PyTorch would run in its place, on random tensors of the call's shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+
+from tenon.torch.calls.call import FusedCall
+from tenon.torch.choice.candidate import Candidate, Product
+from tenon.torch.choice.timing import time_in_turn
+
+
+def time_candidate(candidate: Candidate, calls: Sequence[FusedCall]) -> tuple[list[float], float]:
+    """Return the milliseconds of each call, and of PyTorch: cuBLAS's products and Inductor's kernels.
+
+    What Inductor's kernels cost is taken from one elementwise op of PyTorch's on the same number of elements, by the
+    number of tensors that they read and write. Where a kernel of Inductor's reads a result, it does the function's
+    elementwise ops on the way, and only what else they read or write counts.
+    """
+    generator = torch.Generator(candidate.device)
+    generator.manual_seed(0)
+    inputs = [
+        _random(shape, spec.dtype, candidate.device, generator)
+        for shape, spec in zip(candidate.shapes, candidate.spec.inputs, strict=True)
+    ]
+    runs: list[Callable[[], object]] = [lambda call=call: call(*inputs) for call in calls]
+    products = [_cublas(product, candidate.device, generator) for product in candidate.products]
+    passes = _elementwise(candidate.products[-1], candidate.device, generator)
+    times = time_in_turn([*runs, *products, passes])
+    own, library = times[: len(runs)], times[len(runs) :]
+    return own, sum(library[:-1]) + library[-1] / 3 * _tensors_moved(candidate)
+
+
+def _tensors_moved(candidate: Candidate) -> int:
+    """Return how many tensors of the result's size Inductor's kernels move for the function."""
+    if candidate.is_bare:
+        return 0
+    if candidate.readers.kernel:
+        return candidate.addends + candidate.kept_results
+    if not candidate.readers.opaque:
+        return 1 + candidate.addends  # one kernel would do this call's epilogue and that of the call that reads it
+    # A reduction, as batch norm's, reads the product once more.
+    reductions = sum("batch_norm_training" in kind for kind in candidate.kinds)
+    return 1 + reductions + candidate.addends + candidate.results
+
+
+def _random(shape: Sequence[int], dtype: torch.dtype, device: torch.device, generator: torch.Generator) -> torch.Tensor:
+    return torch.randn(shape, dtype=torch.float32, device=device, generator=generator).to(dtype)
+
+
+def _cublas(product: Product, device: torch.device, generator: torch.Generator) -> Callable[[], object]:
+    x = _random((product.m, product.k), product.dtype, device, generator)
+    w = _random((product.n, product.k), product.dtype, device, generator) / math.sqrt(product.k)
+    y = torch.empty((product.m, product.n), dtype=product.dtype, device=device)
+    return lambda: torch.mm(x, w.t(), out=y)
+
+
+def _elementwise(product: Product, device: torch.device, generator: torch.Generator) -> Callable[[], object]:
+    a, b = (_random((product.m, product.n), product.dtype, device, generator) for _ in range(2))
+    c = torch.empty_like(a)
+    return lambda: torch.add(a, b, out=c)

@@ -1,0 +1,57 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Who reads a value: what Inductor fuses with whatever comes before it, or what it fuses nothing into."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from torch import fx
+
+from tenon.torch.fusion.ops import LINEAR
+from tenon.torch.fusion.views import op_name, view_source
+
+# Inductor calls a library for these.
+_LIBRARY_CALL = re.compile(
+    r"aten\.(mm|addmm|bmm|baddbmm|convolution|_scaled_mm|_?(scaled_dot_product|flash_attention|efficient_attention)\w*)$"
+)
+
+
+class Readers(NamedTuple):
+    """Who reads a value.
+
+    Attributes:
+        opaque: whether it leaves the graph, or is multiplied by a library's call or by one of Tenon's.
+        epilogue: whether a call of Tenon's reads it behind its product.
+        kernel: whether a kernel of Inductor's reads it, which could compute it as well.
+
+    """
+
+    opaque: bool
+    epilogue: bool
+    kernel: bool
+
+
+def find_readers(node: fx.Node, takers: Mapping[fx.Node, Sequence[fx.Node]], in_calls: Collection[fx.Node]) -> Readers:
+    """Return who reads a node's value, through views.
+
+    Args:
+        node: what is read.
+        takers: the nodes that take each node's value.
+        in_calls: the nodes that calls of Tenon's stand for.
+
+    """
+    opaque = epilogue = kernel = False
+    for taker in takers.get(node, ()):
+        if taker in in_calls and op_name(taker) not in LINEAR:
+            epilogue = True
+        elif taker in in_calls or taker.op == "output" or _LIBRARY_CALL.match(op_name(taker)):
+            opaque = True
+        elif view_source(taker) is node:
+            found = find_readers(taker, takers, in_calls)
+            opaque, epilogue, kernel = opaque or found.opaque, epilogue or found.epilogue, kernel or found.kernel
+        else:
+            kernel = True
+    return Readers(opaque, epilogue, kernel)

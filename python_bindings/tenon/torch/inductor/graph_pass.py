@@ -1,0 +1,91 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The pass of Inductor's that puts Tenon's calls into each graph: inference, forward and backward."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import fx
+from torch._inductor.custom_graph_pass import CustomGraphPass
+
+import tenon
+from tenon.torch.calls.op import register
+from tenon.torch.choice.judge import Judge
+from tenon.torch.failures import failed, strictness
+from tenon.torch.fusion.partition import partition
+from tenon.torch.inductor.calls import insert_op
+from tenon.torch.inductor.decompositions import decompose, tables
+from tenon.torch.options import Options
+
+
+class FusePass(CustomGraphPass):
+    """Cuts a functional graph of ATen ops, and decomposes what stays for Inductor."""
+
+    def __init__(self, options: Options, parameters: frozenset[int], num_inputs: int) -> None:
+        """Take how to compile, and which of the model's inputs are parameters."""
+        self._options = options
+        self._parameters, self._num_inputs = parameters, num_inputs
+        self._precision = options.linear_precision()
+        self._judge = Judge(options)
+
+    def __call__(self, graph: fx.Graph) -> None:
+        """Rewrite a graph in place."""
+        with strictness(self._options.strict):
+            try:
+                self._fuse(graph.owning_module)
+            except Exception as error:
+                failed("a graph", error)
+            decompose(graph, *tables())
+            graph.owning_module.recompile()
+
+    def uuid(self) -> Any:
+        """Return what tells this pass from others, for the keys of Inductor's caches."""
+        parameters = sorted(self._parameters)
+        return (tenon.compiler.fingerprint(), _sources(), repr(self._options), self._precision, parameters)
+
+    def _fuse(self, module: fx.GraphModule) -> None:
+        device = next((d for d in map(_device, module.graph.nodes) if d is not None), None)
+        for_inductor = device is not None and self._judge.measures(device)
+        partitions = partition(module, self._names(module.graph), self._precision, self._judge, for_inductor)
+        calls = []
+        for part in partitions:
+            call, settings = self._judge.call_of(part)
+            insert_op(module.graph, part, register(call, settings))
+            calls.append(call)
+        if self._options.verbose:
+            from tenon.torch.explanation.explain import format_table
+
+            print(format_table(calls, self._options), file=sys.stderr)
+
+    def _names(self, graph: fx.Graph) -> set[str]:
+        """Return the names of the graph's inputs that are parameters, and change rarely.
+
+        In a training step they change each time. Where AOTAutograd leaves out inputs that are given twice, or adds
+        some, none is known to be one.
+        """
+        placeholders = [node.name for node in graph.find_nodes(op="placeholder")]
+        trains = any(name.startswith(("primals_", "tangents_")) for name in placeholders)
+        if trains or len(placeholders) != self._num_inputs:
+            return set()
+        return {placeholders[i] for i in self._parameters}
+
+
+def _device(node: fx.Node) -> torch.device | None:
+    value = node.meta.get("val")
+    return value.device if isinstance(value, torch.Tensor) and value.dim() > 0 else None
+
+
+@functools.cache
+def _sources() -> str:
+    """Return the hash of the Python code that a graph's calls depend on."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,65 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Has Inductor compile a graph that Dynamo captured, with Tenon's pass in it."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+from torch._inductor import config
+from torch._inductor.compile_fx import compile_fx
+
+from tenon.torch.calls.call import refresh_prepared
+from tenon.torch.failures import failed
+from tenon.torch.inductor.decompositions import tables
+from tenon.torch.inductor.graph_pass import FusePass
+from tenon.torch.options import Options
+
+
+def compile_with_inductor(
+    graph: fx.GraphModule, inputs: Sequence[Any], options: Options, mode: str | None
+) -> Callable[..., Any]:
+    """Return what torch.compile makes of a graph, with Tenon's calls in it.
+
+    Args:
+        graph: the graph, in terms of torch's functions; it is changed.
+        inputs: fake tensors and sizes.
+        options: how to compile; their `inductor` are Inductor's.
+        mode: one of torch.compile's.
+
+    """
+    parameters = frozenset(i for i, t in enumerate(inputs) if isinstance(t, torch.nn.Parameter))
+    patches = dict(torch._inductor.list_mode_options(mode or "default")) | dict(options.inductor)
+    untouched = copy.deepcopy(graph)
+    try:
+        own = patches | _with_pass(FusePass(options, parameters, len(inputs)), options)
+        compiled = compile_fx(graph, inputs, config_patches=own, decompositions=tables()[0])
+    except Exception as error:
+        compiled = compile_fx(untouched, inputs, config_patches=patches)  # raises what is not Tenon's fault
+        failed("a graph", error)
+    has_graphs = patches.get("triton.cudagraphs", config.triton.cudagraphs)
+    return _refreshing(compiled) if has_graphs else compiled
+
+
+def _with_pass(own: FusePass, options: Options) -> dict[str, Any]:
+    """Return Inductor's settings that have a pass run ahead of the user's own; a report takes a new compilation."""
+    given = config.post_grad_custom_pre_pass
+    passes = [own, *(given if isinstance(given, list | tuple) else [given] if given else [])]
+    patches: dict[str, Any] = {"post_grad_custom_pre_pass": passes if len(passes) > 1 else own}
+    return patches | ({"force_disable_caches": True} if options.verbose else {})
+
+
+def _refreshing(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """Have what was made of parameters up to date when a CUDA graph that reads it is replayed."""
+
+    @functools.wraps(compiled)
+    def call(*args: Any) -> Any:
+        refresh_prepared()
+        return compiled(*args)
+
+    return call
