@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402
 from tenon.torch.fusion.partition import InputDim, InputRows, missed_of, partition  # noqa: E402
+from tenon.torch.fusion.views import replay  # noqa: E402
 from torch import fx  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 from torch_support import Cut, assert_as_eager, parameter, verify  # noqa: E402
@@ -50,6 +51,53 @@ def test_gate():
 def test_independent_linears_are_two_calls():
     cut = check(lambda x, w, v: (F.relu(F.linear(x, w)), F.relu(F.linear(x, v))), *inputs_and_weights(2))
     assert [p.name for p in cut.partitions] == ["linear_relu", "linear_relu"]
+
+
+def attend(q, k, v):
+    return torch.softmax(q @ k.transpose(-2, -1) / 2, -1) @ v
+
+
+def test_products_of_no_plain_views():
+    """Attention by hand: what the second operand looks like is found by views of tensors that cannot be viewed so."""
+
+    def function(x, w):
+        q, k, v = (F.linear(x, w).view(2, 5, 2, 4).transpose(1, 2) for _ in range(3))
+        return F.relu(F.linear(attend(q, k, v).transpose(1, 2).reshape(2, 5, 8), w))
+
+    cut = check(function, torch.randn(2, 5, 8), parameter(8, 8))
+    assert len(cut.partitions) == 1
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda k: k.transpose(-2, -1),
+        lambda k: k.permute(0, 1, 3, 2),
+        lambda k: k.mT.reshape(2, 3, 4, 5),
+        lambda k: k.transpose(-2, -1).unflatten(1, (3, 1)).squeeze(2),
+        lambda k: k.flip(2).transpose(2, 3),
+        lambda k: k[:, :1].expand(2, 3, 5, 4).transpose(2, 3),
+    ],
+)
+def test_views_of_batched_products(view):
+    check(lambda x, k, w: (x @ view(k), F.relu(F.linear(x, w))), *torch.randn(2, 2, 3, 5, 4), parameter(4, 4))
+
+
+@pytest.mark.parametrize("error", [ValueError, IndexError, AssertionError, NotImplementedError, ZeroDivisionError])
+def test_any_exception_of_a_view(monkeypatch, error):
+    """What PyTorch raises where a tensor cannot be viewed so is no error of the model."""
+
+    def fail(*arguments):
+        raise error
+
+    op = torch.ops.aten.view.default
+    node = fx.symbolic_trace(lambda x: op(x, [-1])).graph.find_nodes(op="call_function", target=op)[0]
+    monkeypatch.setattr(torch.Tensor, "view", fail)
+    assert replay(node, torch.empty(4, device="meta")) is None
+
+
+def test_a_permutation_of_many_dimensions():
+    check(lambda x, w: F.relu(F.linear(x.transpose(0, 24), w)), torch.randn([1] * 23 + [2, 3, K]), parameter(K, K))
 
 
 def test_layers_of_the_same_code_have_the_same_text():

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -166,7 +167,12 @@ def _replays(node: fx.Node) -> bool:
     shape = torch_shape(source) if isinstance(source, fx.Node) else None
     if shape is None or not all(isinstance(d, int) for d in shape):
         return False
-    return replay(node, torch.empty(shape, device="meta")) is not None
+    return replay(node, _contiguous(shape)) is not None
+
+
+def _contiguous(shape: Sequence[int]) -> torch.Tensor:
+    """Return a tensor without memory; of bytes, so that a large view's size does not overflow."""
+    return torch.empty(shape, dtype=torch.uint8, device="meta")
 
 
 def _orientation(base: fx.Node, views: list[fx.Node], is_transposed: bool) -> str | None:
@@ -174,7 +180,7 @@ def _orientation(base: fx.Node, views: list[fx.Node], is_transposed: bool) -> st
     shape = torch_shape(base)
     if shape is None or not all(isinstance(d, int) for d in shape):
         return None
-    tensor = torch.empty(shape, device="meta")
+    tensor = _contiguous(shape)
     size = tensor.numel()
     for view in reversed(views):
         if cast_source(view) is None:

@@ -107,11 +107,9 @@ def _keeps_order(node: fx.Node) -> bool:
 
 def _permutation(node: fx.Node) -> list[int] | None:
     rank = len(torch_shape(node.args[0]))
-    # The strides of the view of a contiguous tensor of extents 2, 3, 4 ... tell the order.
-    probe = torch.empty([d + 2 for d in range(rank)], device="meta")
-    strides = probe.stride()
-    permuted = replay(node, probe)
-    return [strides.index(s) for s in permuted.stride()] if permuted is not None else None
+    # Strides that are the dimensions' numbers tell the order.
+    permuted = replay(node, torch.empty_strided([1] * rank, list(range(rank)), device="meta"))
+    return list(permuted.stride()) if permuted is not None else None
 
 
 def replay(node: fx.Node, tensor: torch.Tensor) -> torch.Tensor | None:
@@ -126,7 +124,7 @@ def replay(node: fx.Node, tensor: torch.Tensor) -> torch.Tensor | None:
         name = "view"  # fails where a copy would be needed
     try:
         return getattr(tensor, name)(*rest.values())
-    except (RuntimeError, TypeError):
+    except Exception:  # of which type is PyTorch's to choose, and differs from version to version
         return None
 
 
