@@ -249,6 +249,30 @@ def test_linear(name):
     assert_as_eager(cut, followed, *inputs)
 
 
+# Products of which PyTorch reads only a part: what is not read may be NaN.
+PARTS = {
+    "addmm_alpha_0": lambda x, w, b: torch.addmm(b, x * math.nan, w.t(), alpha=0),
+    "addmm_alpha_0_beta_0": lambda x, w, b: torch.addmm(b * math.nan, x * math.nan, w.t(), alpha=0, beta=0),
+    "addmm_beta_0": lambda x, w, b: torch.addmm(b * math.nan, x, w.t(), beta=0),
+    "addmm_beta_0_alpha": lambda x, w, b: torch.addmm(b * math.nan, x, w.t(), beta=0, alpha=2),
+    "addmv_alpha_0": lambda x, w, b: torch.addmv(b, w * math.nan, x[0], alpha=0),
+    "addmv_beta_0": lambda x, w, b: torch.addmv(b * math.nan, w, x[0], beta=0),
+    "baddbmm_beta_0": lambda x, w, b: torch.baddbmm(b * math.nan, x[None], w.t()[None], beta=0),
+    "baddbmm_alpha_0": lambda x, w, b: torch.baddbmm(b, x[None] * math.nan, w.t()[None], alpha=0),
+    "addbmm_beta_0": lambda x, w, b: torch.addbmm(b.expand(M, N) * math.nan, x[None], w.t()[None], beta=0),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("name", PARTS)
+def test_what_a_product_ignores(name, dtype):
+    def followed(x, w, b):
+        return F.relu(PARTS[name](x, w, b)), F.relu(F.linear(x, w))
+
+    inputs = torch.randn(M, K, dtype=dtype), parameter(N, K, dtype=dtype), parameter(N, dtype=dtype)
+    assert_as_eager(Cut(followed, *inputs), followed, *inputs)
+
+
 def test_plain_matrix_that_is_no_parameter_stays():
     cut = Cut(lambda x, p: F.relu(x @ p), torch.randn(M, K), torch.randn(K, N))
     assert cut.partitions == []

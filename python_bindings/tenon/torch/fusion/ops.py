@@ -40,6 +40,8 @@ def _linear(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 @rule(LINEAR, "addmm")
 def _addmm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     alpha, beta = b.number(given["alpha"]), b.number(given["beta"])
+    if alpha == 0:
+        raise UnsupportedError("it ignores its product, NaN in it too, since alpha is 0")
     x, w = b.tensor(given["mat1"], rank=2), b.weight(given["mat2"], is_transposed=True)
     if alpha == beta == 1:
         return _add_bias(b, node, x, w, given["self"])
