@@ -155,7 +155,7 @@ def test_pattern(name):
     assert cut.kept == [] and cut.missed == []
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
 def test_patterns_compute_what_eager_does(dtype):
     def every_pattern(x, w):
         y = F.linear(x, w)
@@ -174,6 +174,47 @@ def test_no_pattern(name):
     cut = Cut(behind_linear(lambda y, v: function(y) * v), *inputs)
     assert all(f"tenon.{absent} " not in part.source for part in cut.partitions)
     assert_as_eager(cut, behind_linear(lambda y, v: function(y) * v), *inputs)
+
+
+# Numbers on their way to float64: a function of the linear layer's result y, and whether all of it is fused.
+NUMBERS = {
+    "gelu_of_8_digits": (lambda y: 0.5 * y * (1 + torch.erf(y * 0.70710678)), False),
+    "gelu_tanh_of_8_digits": (lambda y: 0.5 * y * (1 + torch.tanh(0.79788456 * (y + 0.044715 * y**3))), True),
+    "cast_to_float32": (lambda y: y * torch.full((N,), 0.1, dtype=torch.float64).to(torch.float32), True),
+    "cast_to_16_bits": (lambda y: y + torch.full((N,), 0.1, dtype=torch.float64).to(torch.bfloat16), True),
+    "cast_there_and_back": (lambda y: y * torch.full((N,), 0.1, dtype=torch.float64).half().double(), True),
+    "float32": (lambda y: y * torch.full((N,), 0.1), True),
+    "number": (lambda y: y * 0.1 / 0.3 - 0.7, True),
+    "alpha": (lambda y: torch.add(y, y, alpha=0.1), True),
+    "slope": (lambda y: F.leaky_relu(y, 0.1), True),
+    "bounds": (lambda y: F.hardtanh(y, -0.1, 0.7), True),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_of_float64(name):
+    function, fused = NUMBERS[name]
+
+    def followed(x, w):
+        y = F.linear(x, w)
+        return function(y), y * 2
+
+    inputs = torch.randn(M, K, dtype=torch.float64), parameter(N, K, dtype=torch.float64)
+    cut = Cut(followed, *inputs)
+    assert (cut.kept == []) == fused
+    assert_as_eager(cut, followed, *inputs)
+
+
+def test_hard_activations_of_float64_are_exact(device):
+    """Not compared with eager: PyTorch's own kernels on a GPU multiply by a sixth that float32 rounded."""
+    y = torch.linspace(-4, 4, 1001, dtype=torch.float64, device=device).view(-1, 7)
+    w = torch.eye(7, dtype=torch.float64, device=device)
+    hard = torch.compile(
+        lambda y: (F.hardsigmoid(F.linear(y, w)), F.hardswish(F.linear(y, w))), backend="tenon", fullgraph=True
+    )
+    expected = (y + 3).clamp(0, 6) / 6
+    for result, exact in zip(hard(y), (expected, y * expected), strict=True):
+        torch.testing.assert_close(result, exact, rtol=1e-15, atol=1e-15)
 
 
 def test_attributes():

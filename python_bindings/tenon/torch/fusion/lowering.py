@@ -107,14 +107,23 @@ def uniform_value(node: fx.Node) -> float | None:
         return _UNIFORM[name]
     if name in ("full", "full_like", "new_full", "scalar_tensor"):
         given = arguments(node)
-        number = given.get("fill_value", given.get("s"))
-        if isinstance(number, int | float) and dtype_of(node) in TYPES:
-            return torch.tensor(float(number), dtype=dtype_of(node), device="cpu").item()
-        return None
+        return _rounded(given.get("fill_value", given.get("s")), dtype_of(node))
     if name in ("lift_fresh", "lift_fresh_copy"):
         return _literal(node.args[0])
-    source = view_source(node) or (cast_source(node) if op_name(node) else None)
+    source = view_source(node)
+    if source is None and name and (source := cast_source(node)) is not None:
+        return _rounded(uniform_value(source), dtype_of(node))
     return uniform_value(source) if isinstance(source, fx.Node) else None
+
+
+def _rounded(number: object, dtype: torch.dtype | None) -> float | None:
+    """Return what a number is in a tensor of `dtype`; None where it is no number, or an integer too large for one."""
+    if not isinstance(number, int | float) or dtype not in TYPES:
+        return None
+    try:
+        return torch.tensor(float(number), dtype=dtype, device="cpu").item()
+    except OverflowError:
+        return None
 
 
 def _literal(node: fx.Node) -> float | None:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
 from torch import fx
 
 from tenon.torch.fusion.builder import constant
@@ -21,6 +22,8 @@ from tenon.torch.fusion.views import arguments, dtype_of, op_name, strip
 # Coefficients by the exponents of the variables.
 Polynomial = dict[tuple[int, ...], float]
 _MAX_DEPTH = 8
+# How far constants of gelu may be from its own, as a part of them: less than a value's rounding shows.
+_TOLERANCES = {torch.float64: 1e-14}
 _TOLERANCE = 1e-6
 
 
@@ -64,8 +67,11 @@ def _match_gelu(node: fx.Node, inner: fx.Node, argument: fx.Node) -> Match | Non
     root = math.sqrt(2 / math.pi)
     is_tanh = op_name(inner) == "aten.tanh"
     expected = {(1,): root, (3,): root * 0.044715} if is_tanh else {(1,): math.sqrt(0.5)}
+    halves = {(1, 0): 0.5, (1, 1): 0.5}
+    tolerance = _TOLERANCES.get(dtype_of(node), _TOLERANCE)
     for x in _algebra(argument):
-        if _close(polynomial(argument, x), expected) and _close(polynomial(node, x, inner), {(1, 0): 0.5, (1, 1): 0.5}):
+        is_inner = _close(polynomial(argument, x), expected, tolerance)
+        if is_inner and _close(polynomial(node, x, inner), halves, tolerance):
             return Match("gelu", x, "approximate<tanh>" if is_tanh else "")
     return None
 
@@ -258,5 +264,5 @@ _ALGEBRA: dict[str, Callable[[Polynomial, Polynomial, dict], Polynomial | None]]
 }
 
 
-def _close(a: Polynomial | None, b: Polynomial) -> bool:
-    return a is not None and a.keys() == b.keys() and all(math.isclose(a[p], b[p], rel_tol=_TOLERANCE) for p in b)
+def _close(a: Polynomial | None, b: Polynomial, tolerance: float) -> bool:
+    return a is not None and a.keys() == b.keys() and all(math.isclose(a[p], b[p], rel_tol=tolerance) for p in b)
