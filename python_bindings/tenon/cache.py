@@ -155,18 +155,23 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _get(root: Path, key: str, name: str, build: Callable[[Path], Records]) -> Entry:
+def _get(root: Path, key: str, name: str, build: Callable[[Path], Records]) -> tuple[Entry, str]:
+    """Return an entry, and which of the statistics it counts for."""
     entry = _read(root / key)
     if entry is None:
         root.mkdir(parents=True, exist_ok=True)
         with locked(root / f"{key}.lock"):
             entry = _read(root / key)  # another process may have made it meanwhile
             if entry is None:
-                entry = _make(root / key, name, build)
-                _count("compiled")
-                return entry
-    _count("hits")
-    return entry
+                return _make(root / key, name, build), "compiled"
+    return entry, "hits"
+
+
+def _get_anywhere(key: str, name: str, build: Callable[[Path], Records]) -> tuple[Entry, str]:
+    try:
+        return _get(directory(), key, name, build)
+    except OSError as error:
+        return _get(_fallback(str(error)), key, name, build)
 
 
 def get(key: str, name: str, build: Callable[[Path], Records]) -> Entry:
@@ -175,7 +180,19 @@ def get(key: str, name: str, build: Callable[[Path], Records]) -> Entry:
     Where the cache cannot be written, a folder of this process's takes its place, with one warning.
     What `build` raises is passed on, and nothing is kept; it must not be an OSError.
     """
-    try:
-        return _get(directory(), key, name, build)
-    except OSError as error:
-        return _get(_fallback(str(error)), key, name, build)
+    entry, kind = _get_anywhere(key, name, build)
+    _count(kind)
+    return entry
+
+
+def keep(name: str, library: bytes, header: bytes | None) -> Path:
+    """Return where a shared object `name` with these contents lies, and its header beside it; put it there first."""
+
+    def write(path: Path) -> Records:
+        path.write_bytes(library)
+        if header is not None:
+            path.with_suffix(".h").write_bytes(header)
+        return []
+
+    key = key_of({"name": name, "library": _hash(library), "header": None if header is None else _hash(header)})
+    return _get_anywhere(key, name, write)[0].library

@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tenon import _native, cache
 from tenon import device as devices
 from tenon.arrays import Adapter, View, adapter_of
 from tenon.errors import ArgumentError, NotFoundError, Remark
@@ -32,6 +35,10 @@ class Prepared:
         arguments = self._parameters.copy()
         adapter = entry._add(arguments, entry._activations, activations, named)
         return entry._run(arguments, self._prepared, adapter)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Raise TypeError: what was prepared is memory of this process."""
+        raise TypeError("what Entry.prepare gives cannot be copied or pickled; copy the entry and prepare again")
 
 
 class Entry:
@@ -56,6 +63,19 @@ class Entry:
         self.parameters = [spec for _, spec in self._parameters]
         self.activations = [spec for _, spec in self._activations]
         self.outputs: list[TensorSpec] = self._function.outputs
+        self._executable = executable._make_again  # not the executable, which has this entry
+
+    def __copy__(self) -> Entry:
+        """Return the same entry of another executable of the same model."""
+        return self._executable()[self.name]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Entry:
+        """Return what copy.copy does."""
+        return copy.copy(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as Executable does."""
+        return Executable.__getitem__, (self._executable(), self.name)
 
     def __repr__(self) -> str:
         """Return the entry's signature."""
@@ -139,9 +159,11 @@ class Executable:
 
     def __init__(self, path: str | os.PathLike[str], remarks: Sequence[Remark] = ()) -> None:
         """Open the shared object at `path`; see tenon.load."""
-        self.path = Path(path)
-        self.remarks = list(remarks)
-        self.model = open_model(self.path)
+        self._take(Path(path), remarks, open_model(Path(path)))
+
+    def _take(self, path: Path, remarks: Sequence[Remark], model: _native.Model) -> None:
+        self.path, self.remarks, self.model = path, list(remarks), model
+        self._make_again = functools.partial(_share, type(self), path, remarks, model)
         self.manifest: dict[str, Any] = json.loads(self.model.manifest)
         self.name: str = self.manifest["name"]
         self._functions = {f["name"]: Function(self.model, f) for f in self.manifest["functions"]}
@@ -211,5 +233,33 @@ class Executable:
         if header.exists():
             copy_whole(header, target.with_suffix(".h"))
 
+    def __copy__(self) -> Executable:
+        """Return another executable of the same model."""
+        return self._make_again()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Executable:
+        """Return what copy.copy does: a model does not change."""
+        return self._make_again()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the files that `save` writes; loading puts them into the cache. Raises OSError if they are gone."""
+        header = self.path.with_suffix(".h")
+        parts = self.path.read_bytes(), header.read_bytes() if header.exists() else None
+        return _restore, (type(self), f"lib{self.name}.so", *parts, self.remarks)
+
     def _function(self, name: str) -> Function:
         return self._functions[name]
+
+
+def _share(kind: type[Executable], path: Path, remarks: Sequence[Remark], model: _native.Model) -> Executable:
+    """Return an executable of a model that is open."""
+    executable = object.__new__(kind)
+    executable._take(path, remarks, model)
+    return executable
+
+
+def _restore(
+    kind: type[Executable], name: str, library: bytes, header: bytes | None, remarks: Sequence[Remark]
+) -> Executable:
+    """Return the executable that was pickled."""
+    return kind(cache.keep(name, library, header), remarks)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tenon.compile and what it returns: numbers, entries, files, threads."""
 
+import copy
 import os
+import pickle
 import re
 import subprocess
 import sys
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -352,3 +355,73 @@ def test_numpy_in_numpy_out():
     result = exe(*(t.numpy() for t in inputs))
     assert isinstance(result, np.ndarray) and result.dtype == np.float32
     check(torch.from_numpy(result), mlp(*double(inputs)))
+
+
+COPIES = [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
+
+
+@pytest.mark.parametrize("again", COPIES, ids=["copy", "deepcopy", "pickle"])
+def test_copies(again):
+    executable = tenon.compile(F32, "cpu")
+    inputs = tensors(executable["forward"])
+    other = again(executable)
+    assert other is not executable and other.name == executable.name and other.remarks == executable.remarks
+    assert other.manifest == executable.manifest and other.entries.keys() == executable.entries.keys()
+    assert torch.equal(other(*inputs), executable(*inputs))
+    entry = again(executable["forward"])
+    assert repr(entry) == repr(executable["forward"])
+    assert torch.equal(entry(*inputs), executable(*inputs))
+
+
+@pytest.mark.parametrize("again", COPIES[:2], ids=["copy", "deepcopy"])
+def test_copies_within_a_module(again):
+    class Holder(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.randn(16, 24), requires_grad=False)
+            self.executable = tenon.compile(F32, "cpu")
+            self.entry = self.executable["forward"]
+
+    module = Holder()
+    other = again(module)
+    x, b = torch.randn(5, 24), torch.randn(16)
+    assert torch.equal(other.entry(x, other.weight, b), module.executable(x, module.weight, b))
+
+
+def test_pickled_for_another_process(tmp_path):
+    """The files come along: neither the file that was pickled nor the cache is needed."""
+    executable = tenon.compile(F32, "cpu", name="moved")
+    executable.save(tmp_path / "libmoved.so")
+    loaded = tenon.load(tmp_path / "libmoved.so")
+    inputs = tensors(loaded["forward"])
+    (tmp_path / "pickled").write_bytes(pickle.dumps((loaded, loaded["forward"], inputs)))
+    for name in ("libmoved.so", "libmoved.h"):
+        (tmp_path / name).unlink()
+    code = f"""import pathlib, pickle
+executable, entry, inputs = pickle.loads(pathlib.Path({str(tmp_path / "pickled")!r}).read_bytes())
+executable.save({str(tmp_path / "libsaved.so")!r})
+print(executable(*inputs).equal(entry(*inputs)), executable(*inputs).sum().item())"""
+    environment = os.environ | {"PYTHONPATH": ":".join(sys.path), "TENON_CACHE_DIR": str(tmp_path / "cache")}
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout == f"True {loaded(*inputs).sum().item()}\n"
+    assert (tmp_path / "libsaved.h").exists()
+    assert len([path for path in (tmp_path / "cache").iterdir() if path.is_dir()]) == 1
+    with pytest.raises(FileNotFoundError):
+        pickle.dumps(loaded)
+    assert torch.equal(copy.deepcopy(loaded)(*inputs), loaded(*inputs))
+
+
+@pytest.mark.parametrize("again", COPIES, ids=["copy", "deepcopy", "pickle"])
+def test_what_was_prepared_is_not_copied(again):
+    entry = tenon.compile(F32, "cpu")["forward"]
+    prepared = entry.prepare(*tensors(entry)[1:])
+    with pytest.raises(TypeError, match="prepare again"):
+        again(prepared)
+
+
+def test_an_executable_is_freed_at_once():
+    executable = tenon.compile(F32, "cpu")
+    freed = weakref.ref(executable)
+    del executable
+    assert freed() is None
