@@ -21,6 +21,7 @@ from torch.utils import _pytree as pytree
 import tenon
 from tenon.torch.backend import compile_graph, device_of, needs_gradient, tenon_backend
 from tenon.torch.calls.call import FusedCall
+from tenon.torch.calls.function import function_of, no_lazy_modules
 from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.views import is_view
 from tenon.torch.modules.arguments import Arguments, take_apart, take_result_apart
@@ -296,7 +297,9 @@ _counts = _Counts()
 
 
 def _count_graphs(graph: fx.GraphModule, inputs: Sequence[Any], **options: Any) -> Callable[..., Any]:
-    compiled = tenon_backend(graph, inputs, **options)
+    function_of(graph)
+    with no_lazy_modules():
+        compiled = tenon_backend(graph, inputs, **options)
     _counts.graphs += 1
     _counts.fused += compiled != graph.forward
     return compiled

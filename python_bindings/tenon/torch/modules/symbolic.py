@@ -13,6 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP, DimDynamic, ShapeEnv, StatelessSymbolicContext
 
 from tenon.torch.backend import compile_graph
+from tenon.torch.calls.function import function_of
 from tenon.torch.capture import capture_inference
 from tenon.torch.modules.arguments import Arguments, take_result_apart
 from tenon.torch.modules.entry import Dims, Entry
@@ -43,8 +44,8 @@ def compile_symbolic(entry: Entry, scan: Scan, arguments: Arguments, options: Op
         changed = forward.check(graph, len(inputs))
         apart.append(guard_apart(entry.tensors, entry.dynamic, changed) if changed else None)
         if compile_graph(graph, entry.parameters, options):
-            compiled.append(graph.forward)
-        return graph.forward
+            compiled.append(function_of(graph))
+        return function_of(graph)
 
     capture_inference(forward, inputs, compiler)
     entry.complete(
@@ -67,6 +68,10 @@ class _FlatForward(nn.Module):
         self._sources = sources
         self._results = 0
         self.rebuild: Callable[[Sequence[torch.Tensor]], Any] = tuple
+
+    def __call__(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
+        """Run forward alone: hooks for all modules are for the user's."""
+        return self.forward(*tensors)
 
     def forward(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
         root = _stand_in(self._scan[0], tensors[: self._sources])
