@@ -34,11 +34,13 @@ struct Guard {
 
   Guard(const nb::iterable &items, const nb::iterable &absent,
         const nb::iterable &attributes, const nb::iterable &sizes,
-        const nb::iterable &results);
+        const nb::iterable &results, nb::object admits);
 
   std::vector<Entry> items, attributes, results;
   std::vector<Size> sizes;
   nb::object owned;
+  nb::object admits; ///< tells of a result that was not there before
+  std::vector<nb::object> admitted; ///< weak references, by result
 };
 
 } // namespace
@@ -53,7 +55,8 @@ static PyObject *element(nb::handle tuple, Py_ssize_t i) {
 
 Guard::Guard(const nb::iterable &itemList, const nb::iterable &absentList,
              const nb::iterable &attributeList, const nb::iterable &sizeList,
-             const nb::iterable &resultList) {
+             const nb::iterable &resultList, nb::object admits)
+    : admits(std::move(admits)) {
   nb::tuple itemTuple(itemList), absentTuple(absentList),
       attributeTuple(attributeList), sizeTuple(sizeList),
       resultTuple(resultList);
@@ -75,6 +78,7 @@ Guard::Guard(const nb::iterable &itemList, const nb::iterable &absentList,
         throw nb::type_error("a guard looks up items of dictionaries");
   owned = nb::make_tuple(itemTuple, absentTuple, attributeTuple, sizeTuple,
                          resultTuple);
+  admitted.resize(results.size());
 }
 
 /// Tells whether all is as it was. An error of Python may be set if not.
@@ -94,6 +98,23 @@ static bool holds(const Guard &guard) {
   return true;
 }
 
+/// Tells whether result `i` is the one that was admitted last, or is admitted.
+/// An error of Python may be set if not.
+static bool admits(Guard &guard, size_t i, PyObject *result) {
+  PyObject *last = guard.admitted[i].ptr();
+  if (last && PyWeakref_GetObject(last) == result)
+    return true;
+  PyObject *answer =
+      PyObject_CallFunctionObjArgs(guard.admits.ptr(), result, nullptr);
+  bool isAdmitted = answer && PyObject_IsTrue(answer) == 1;
+  Py_XDECREF(answer);
+  PyObject *reference =
+      isAdmitted ? PyWeakref_NewRef(result, nullptr) : nullptr;
+  if (reference)
+    guard.admitted[i] = nb::steal(reference);
+  return reference != nullptr;
+}
+
 static PyObject *none() {
   PyErr_Clear(); // what was looked for is gone
   Py_INCREF(Py_None);
@@ -102,7 +123,11 @@ static PyObject *none() {
 
 /// Guard.__call__ as a slot of the type: no overload is looked for.
 static PyObject *call(PyObject *self, PyObject *, PyObject *) {
-  const Guard &guard = *nb::inst_ptr<Guard>(self);
+  if (!nb::inst_ready(self)) { // Guard.__new__
+    PyErr_SetString(PyExc_TypeError, "a guard comes from Guard()");
+    return nullptr;
+  }
+  Guard &guard = *nb::inst_ptr<Guard>(self);
   if (!holds(guard))
     return none();
   PyObject *results =
@@ -110,12 +135,13 @@ static PyObject *call(PyObject *self, PyObject *, PyObject *) {
   for (size_t i = 0; results && i < guard.results.size(); ++i) {
     const Guard::Entry &entry = guard.results[i];
     PyObject *value = PyDict_GetItemWithError(entry.holder, entry.name);
-    if (!value) {
+    Py_XINCREF(value);
+    if (value)
+      PyTuple_SetItem(results, static_cast<Py_ssize_t>(i), value);
+    if (!value || !admits(guard, i, value)) {
       Py_DECREF(results);
       return none();
     }
-    Py_INCREF(value);
-    PyTuple_SetItem(results, static_cast<Py_ssize_t>(i), value);
   }
   return results;
 }
@@ -124,8 +150,13 @@ static PyObject *call(PyObject *self, PyObject *, PyObject *) {
 /// documentation of reference cycles.
 static int traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
-  if (nb::inst_ready(self))
-    Py_VISIT(nb::inst_ptr<Guard>(self)->owned.ptr());
+  if (!nb::inst_ready(self))
+    return 0;
+  const Guard &guard = *nb::inst_ptr<Guard>(self);
+  Py_VISIT(guard.owned.ptr());
+  Py_VISIT(guard.admits.ptr());
+  for (const nb::object &reference : guard.admitted)
+    Py_VISIT(reference.ptr());
   return 0;
 }
 
@@ -135,6 +166,8 @@ static int clear(PyObject *self) {
   guard.attributes.clear();
   guard.sizes.clear();
   guard.results.clear();
+  guard.admitted.clear();
+  guard.admits.reset();
   guard.owned.reset();
   return 0;
 }
@@ -148,10 +181,12 @@ void tenon::python::bindGuard(nb::module_ &module) {
   nb::class_<Guard>(
       module, "Guard", nb::type_slots(slots),
       "Compares objects, by identity, with what they were. Called, it returns "
-      "the values of `results` as a tuple, or None if anything else changed.")
+      "the values of `results` as a tuple, or None if anything else changed. "
+      "Of a value that was not there in the last call `admits` is asked, and "
+      "None returned unless it is true.")
       .def(nb::init<const nb::iterable &, const nb::iterable &,
                     const nb::iterable &, const nb::iterable &,
-                    const nb::iterable &>(),
+                    const nb::iterable &, nb::object>(),
            nb::kw_only(), "items"_a, "absent"_a, "attributes"_a, "sizes"_a,
-           "results"_a);
+           "results"_a, "admits"_a);
 }

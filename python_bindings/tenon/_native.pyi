@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tenon's compiler and runtime; written in C++ (python_bindings/src)."""
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Any, final
 
 @final
@@ -77,6 +77,7 @@ class Guard:
         attributes: Iterable[tuple[Any, str, Any]],
         sizes: Iterable[tuple[Sized, int]],
         results: Iterable[tuple[dict[str, Any], str]],
+        admits: Callable[[Any], bool],
     ) -> None: ...
     def __call__(self) -> tuple[Any, ...] | None: ...
 

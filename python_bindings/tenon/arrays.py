@@ -149,7 +149,11 @@ class PyTorch(Adapter):
             )
         if array.device.type not in ("cpu", "cuda"):
             raise ArgumentError(f"expected a tensor on cpu or cuda, but got one on {array.device}")
+        if array.is_nested:
+            raise ArgumentError("expected a dense tensor, but got a nested one")
         array = array.detach().resolve_neg().contiguous()
+        if array._is_zerotensor():  # zeros that have no memory, as forward-mode autograd makes them
+            array = array.clone()
         where = (devices.CUDA, array.device.index) if array.is_cuda else (devices.CPU, 0)
         return View(array, array.data_ptr(), str(array.dtype).removeprefix("torch."), tuple(array.shape), where)
 

@@ -55,6 +55,9 @@ class Launch:
             workspace = self._allocate((size + self._padding,), torch.uint8)
             address = -(-workspace.data_ptr() // ALIGNMENT) * ALIGNMENT
         pointers = [t.data_ptr() for t in inputs]
+        if 0 in pointers:  # an empty tensor, or zeros that have no memory, as forward-mode autograd makes them
+            inputs = [t.clone() if t._is_zerotensor() else t for t in inputs]
+            pointers = [t.data_ptr() for t in inputs]
         pointers += [t.data_ptr() for t in outputs]
         self._launcher(pointers, extents, address, size, stream)
 

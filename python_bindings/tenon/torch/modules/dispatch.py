@@ -26,7 +26,14 @@ from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.views import is_view
 from tenon.torch.modules.arguments import Arguments, take_apart, take_result_apart
 from tenon.torch.modules.entry import Dims, Entry, kind_of
-from tenon.torch.modules.guards import TENSOR_TYPES, guard_apart, guard_tree, is_plain_context
+from tenon.torch.modules.guards import (
+    TENSOR_TYPES,
+    check_plain,
+    guard_apart,
+    guard_tree,
+    is_plain_context,
+    is_plain_tensor,
+)
 from tenon.torch.modules.purity import Scan
 from tenon.torch.modules.reads import Impure
 from tenon.torch.modules.record import CannotRepeatError, Recorder
@@ -97,6 +104,8 @@ class Dispatcher:
 
     def _find(self, structure: Any, given: Sequence[Any]) -> _Found | None:
         """Return what was compiled for a call, and the tensors to call it with."""
+        if any(type(t) in TENSOR_TYPES and t.is_nested for t in given):
+            return None  # PyTorch's guards cannot look at them
         for tree in self._trees:
             read = tree.guard()
             if read is None:
@@ -123,7 +132,7 @@ class Dispatcher:
     def _call_new(self, arguments: Arguments | None, args: tuple, kwargs: dict[str, Any]) -> Any:
         self._unfused = 0
         leaves = pytree.tree_leaves((args, kwargs))
-        if any(isinstance(leaf, torch.Tensor | fx.Proxy) and type(leaf) not in TENSOR_TYPES for leaf in leaves):
+        if any(isinstance(leaf, torch.Tensor | fx.Proxy) and not is_plain_tensor(leaf) for leaf in leaves):
             return self._run_original(*args, **kwargs)
         if torch.is_grad_enabled():
             trained = next((p for p in self.original.parameters() if p.requires_grad), None)
@@ -149,6 +158,7 @@ class Dispatcher:
                 return self._run_with_gradient(args, kwargs)
             tree = self._find_tree(scan)
             tensors = (*scan.reads.present_tensors(), *arguments.tensors)
+            check_plain(tensors)
             entry = next((entry for entry in tree.entries if entry.admits(arguments.structure, tensors)), None)
             if entry is None and sum(len(tree.entries) for tree in self._trees) == _MOST_ENTRIES:
                 raise Impure(f"it was called in more than {_MOST_ENTRIES} ways")

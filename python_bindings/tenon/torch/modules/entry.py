@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from tenon.torch.modules.arguments import Arguments
-from tenon.torch.modules.guards import TENSOR_TYPES, Ambient, guard_tensors
+from tenon.torch.modules.guards import Ambient, check_plain, guard_tensors
 from tenon.torch.modules.purity import Scan
 from tenon.torch.modules.reads import Impure
 
@@ -39,8 +39,7 @@ class Entry:
         """
         sources = scan.reads.present_tensors()
         self.tensors = (*sources, *arguments.tensors)
-        if any(type(tensor) not in TENSOR_TYPES for tensor in self.tensors):
-            raise Impure("a tensor is of a subclass of torch.Tensor")
+        check_plain(self.tensors)
         if scan.changes and arguments.mutable:
             raise Impure("forward may change a container that is an argument")
         self._ambient = Ambient()

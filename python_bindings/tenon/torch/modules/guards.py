@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import torch
 from torch._C import _functorch
@@ -22,6 +22,30 @@ _interpreters = _functorch.peek_interpreter_stack
 _MOST_KNOWN = 64
 # Tensors that are nothing else: subclasses may give operations a meaning of their own.
 TENSOR_TYPES = frozenset({torch.Tensor, torch.nn.Parameter})
+
+
+# What else a tensor may be: zeros without memory, or another tensor's wrapper.
+_SPECIAL = [
+    getattr(torch._C.DispatchKey, name)
+    for name in ("ZeroTensor", "Functionalize", "FuncTorchBatched", "FuncTorchGradWrapper", "Python")
+]
+
+
+def is_plain_tensor(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor is elements in memory: not sparse, nested, mkldnn's, quantized, a wrapper or a subclass.
+
+    PyTorch's guards see no others: to ask for strides where there are none ends the process.
+    """
+    if type(tensor) not in TENSOR_TYPES:
+        return False
+    keys = torch._C._dispatch_keys(tensor)
+    return keys.has(torch._C.DispatchKey.Dense) and not any(map(keys.has, _SPECIAL))
+
+
+def check_plain(tensors: Iterable[torch.Tensor]) -> None:
+    """Raise Impure unless all tensors are plain ones."""
+    if not all(map(is_plain_tensor, tensors)):
+        raise Impure("a tensor is sparse, nested, without memory, or of a subclass of torch.Tensor")
 
 
 def is_plain_context() -> bool:
@@ -69,6 +93,7 @@ def guard_tree(reads: Reads) -> Guard:
         attributes=reads.attributes.values(),
         sizes=reads.sizes.values(),
         results=results,
+        admits=is_plain_tensor,
     )
 
 

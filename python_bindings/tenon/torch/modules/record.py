@@ -19,6 +19,8 @@ from torch import fx
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tenon.torch.modules.guards import is_plain_tensor
+
 aten = torch.ops.aten
 # PyTorch has a kernel for each, and takes it apart where a mode is active, as a recorder is.
 _WHOLE = {aten.rms_norm.default, aten.scaled_dot_product_attention.default}
@@ -78,6 +80,8 @@ class Recorder(TorchDispatchMode):
         return fx.GraphModule({}, self._graph)
 
     def _know(self, tensor: torch.Tensor, node: fx.Node) -> None:
+        if not is_plain_tensor(tensor):
+            raise CannotRepeatError(f"{node.target} gives a tensor that is sparse, nested or without memory")
         key = id(tensor)
         self._tensors[key] = weakref.ref(tensor, lambda _: self._forget(key))
         self._nodes[key] = node
