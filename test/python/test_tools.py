@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The console scripts of the package."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -58,3 +59,34 @@ def test_a_tool_that_is_not_there(tmp_path):
     shutil.copy(Path(tenon.__file__).parent / "tools.py", tmp_path)
     result = run("", code="import tools; tools.tenon_opt()", cwd=tmp_path)
     assert result.returncode == 1 and "tenon-opt: cannot run" in result.stderr and "reinstall" in result.stderr
+
+
+def test_what_is_advised_to_install():
+    """On PyPI the name `tenon` is a stranger's package: messages and pages name the wheel's file."""
+    root = Path(__file__).parents[2]
+    if not (root / "lib").is_dir():
+        pytest.skip("there are no sources here")
+    folders = [root / name for name in ("benchmarks", "docs", "examples", "lib", "python_bindings", "scripts", "tools")]
+    kinds = (".cpp", ".h", ".md", ".py", ".td", ".txt")
+    files = [*root.glob("*.md"), *(path for folder in folders for path in folder.rglob("*") if path.suffix in kinds)]
+    text = {path: re.sub(r'"\s*\n\s*"', "", path.read_text(encoding="utf-8")) for path in files}  # strings in pieces
+    stranger = re.compile(
+        r"(?:pip|uv)\d? +(?:install|add)\b[^\n]*?[ '\"]tenon(?:\[|['\"\s]|$)|(?<![\w-])tenon\[(?:cuda|torch)\]"
+    )
+    assert len(files) > 100
+    assert [f"{path.relative_to(root)}: {found[0]}" for path in text for found in stranger.finditer(text[path])] == []
+
+
+def test_advice_where_cuda_is_missing(monkeypatch):
+    monkeypatch.setenv("TENON_CUDA_PATH", "/nowhere")
+    with pytest.raises(tenon.CompileError, match=r"pip install 'dist/tenon-\.\.\.\.whl\[cuda\]'"):
+        tenon.compile(EXAMPLE, "sm_80")
+
+
+def test_advice_where_pytorch_is_missing(monkeypatch, capsys):
+    from tenon.bench import cli
+
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(SystemExit):
+        cli.check_gpu()
+    assert capsys.readouterr().err.rstrip().endswith("PyTorch is not installed; run: pip install torch")

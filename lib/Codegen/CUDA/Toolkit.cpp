@@ -109,9 +109,9 @@ Expected<Toolkit> Toolkit::find() {
       " of CUDA 13, looked for in $TENON_CUDA_PATH or else in $CUDA_PATH, "
       "pip's "
       "packages beside Tenon, $CUDA_HOME, /usr/local/cuda and $PATH; install "
-      "it "
-      "with 'pip install tenon[cuda]' (in Tenon's sources: 'make setup'), or "
-      "point TENON_CUDA_PATH to the folder of CUDA 13");
+      "it from Tenon's wheel with pip install 'dist/tenon-....whl[cuda]' (in "
+      "Tenon's sources: 'make setup'), or point TENON_CUDA_PATH to the folder "
+      "of CUDA 13");
 }
 
 /// The line "Cuda compilation tools, release ..." of `ptxas --version`.

@@ -109,7 +109,7 @@ def check_gpu() -> None:
     try:
         import torch
     except ImportError:
-        misused("PyTorch is not installed; run: pip install 'tenon[torch]'")
+        misused("PyTorch is not installed; run: pip install torch")
     if not torch.cuda.is_available():
         misused("PyTorch sees no GPU; --dry-run compiles the cases without one")
 
