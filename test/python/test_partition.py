@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How graphs are cut: what goes together, what stays with PyTorch and why, and what calls take and give."""
 
+import copy
 import operator
 
 import pytest
@@ -314,8 +315,6 @@ def batch_norm(training, **options):
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("tracked", [False, True])
 def test_batch_norm(training, affine, tracked):
-    import copy
-
     norm = batch_norm(training, affine=affine, track_running_stats=tracked, momentum=0.3)
     eager = copy.deepcopy(norm)
     x, w = inputs_and_weights(1)
@@ -332,9 +331,50 @@ def test_batch_norm(training, affine, tracked):
         torch.testing.assert_close(cut(x, w), expected)
 
 
-def test_batch_norm_called_twice():
-    import copy
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "statistics"),
+    [
+        (torch.bfloat16, torch.bfloat16),
+        (torch.float16, torch.float16),
+        (torch.bfloat16, torch.float32),
+        (torch.float64, torch.float64),
+    ],
+)
+def test_statistics_of_any_dtype_are_written_in_place(dtype, statistics, dynamic):
+    norm = batch_norm(True, momentum=0.3).to(statistics)
+    eager = copy.deepcopy(norm)
+    x, w = torch.randn(M, K, dtype=dtype), parameter(K, K, dtype=dtype)
+    cut = Cut(lambda x, w: F.relu(norm(F.linear(x, w))), x, w, dynamic=dynamic)
+    F.relu(eager(F.linear(x, w)))
+    assert sorted(cut.kept) == ["add", "copy_"]  # num_batches_tracked
+    written = [output for output in cut.partitions[0].outputs if output.in_place is not None]
+    assert [output.dtype for output in written] == [statistics] * 2
+    addresses = [buffer.data_ptr() for buffer in norm.buffers()]
+    for _ in range(2):
+        torch.testing.assert_close(dict(norm.named_buffers()), dict(eager.named_buffers()), rtol=1e-2, atol=1e-2)
+        torch.testing.assert_close(cut(x, w), F.relu(eager(F.linear(x, w))), rtol=4e-2, atol=4e-2)
+    assert [buffer.data_ptr() for buffer in norm.buffers()] == addresses
 
+
+def test_statistics_that_are_read_again():
+    """A new statistic of 16 bits that something else reads is a result, and copied."""
+    norm = batch_norm(True).to(torch.bfloat16)
+    eager = copy.deepcopy(norm)
+    x, w = torch.randn(M, K, dtype=torch.bfloat16), parameter(K, K, dtype=torch.bfloat16)
+
+    def function(module):
+        return lambda x, w: (F.relu(module(F.linear(x, w))), module.running_mean * 2, module.running_var + 1)
+
+    cut = Cut(function(norm), x, w)
+    function(eager)(x, w)
+    for result, expected in zip(cut(x, w), function(eager)(x, w), strict=True):
+        assert result.dtype == expected.dtype
+        torch.testing.assert_close(result, expected, rtol=4e-2, atol=4e-2)
+    torch.testing.assert_close(dict(norm.named_buffers()), dict(eager.named_buffers()), rtol=1e-2, atol=1e-2)
+
+
+def test_batch_norm_called_twice():
     norm = batch_norm(True)
     eager = copy.deepcopy(norm)
     x, w = inputs_and_weights(1)

@@ -170,18 +170,31 @@ def import_group(
 
 def _result(node: fx.Node, users: list[fx.Node], takers: dict[fx.Node, list[fx.Node]], importer: Importer) -> Output:
     """Return what stands for a node outside: a copy to a running statistic, or a view where nothing else is used."""
-    value, norm = importer.values[node], norm_of(node)
-    if norm is not None and len(users) == 1 and op_name(users[0]) == "aten.copy_" and not users[0].users:
-        copy, target = users[0], users[0].args[0]
-        own = [strip(argument) for argument in norm.args if isinstance(argument, fx.Node)]
-        if target.op == "placeholder" and target in own and set(target.users) == {norm, copy}:
-            return Output(copy, value, target)
+    value, copy = importer.values[node], _statistic_copy(node, users, takers)
+    if copy is not None and dtype_of(copy.args[0]) == value.dtype:
+        return Output(copy, value, copy.args[0])
     while len(users) == 1 and view_source(users[0]) is node:
         if output_dims(torch_shape(users[0]), importer.argument_shapes()) is None:
             break
         node = users[0]
         users = takers.get(node, [])
     return Output(node, value)
+
+
+def _statistic_copy(node: fx.Node, users: list[fx.Node], takers: dict[fx.Node, list[fx.Node]]) -> fx.Node | None:
+    """Return the copy by which a batch norm's result becomes the running statistic that it was made from.
+
+    A cast may be between: PyTorch has new statistics in float32 where those of the module have 16 bits.
+    """
+    norm = norm_of(node)
+    if len(users) == 1 and cast_source(users[0]) is node:
+        users = takers.get(users[0], [])
+    if norm is None or len(users) != 1 or op_name(users[0]) != "aten.copy_" or users[0].users:
+        return None
+    copy, target = users[0], users[0].args[0]
+    own = [strip(argument) for argument in norm.args if isinstance(argument, fx.Node)]
+    is_alone = target.op == "placeholder" and target in own and set(target.users) == {norm, copy}
+    return copy if is_alone else None
 
 
 def source_line(node: fx.Node) -> tuple[str, int] | None:
