@@ -21,6 +21,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <mutex>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -63,10 +64,19 @@ static std::string pathOf(int fd) {
   return "/proc/self/fd/" + std::to_string(fd);
 }
 
+/// What is not to be forked in the middle: lld keeps global state, and a pipe's
+/// writing end that a child has open never comes to its end.
+static std::mutex &linking() {
+  static std::mutex mutex;
+  // A fork waits for other threads' links, so that the child can link too.
+  static const int registered = pthread_atfork(
+      [] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+  (void)registered;
+  return mutex;
+}
+
 static LogicalResult runLinker(ArrayRef<const char *> arguments,
                                std::string &error) {
-  static std::mutex mutex; // lld keeps global state
-  std::lock_guard<std::mutex> lock(mutex);
   llvm::raw_string_ostream errors(error);
   lld::Result result = lld::lldMain(arguments, llvm::nulls(), errors,
                                     {{lld::Gnu, &lld::elf::link}});
@@ -105,6 +115,7 @@ llvm::Expected<std::string> tenon::linkSharedObject(ArrayRef<char> object,
   if (runtime.empty())
     return makeError("libtenon_runtime.so is not in the lib folder beside this "
                      "program; reinstall Tenon");
+  std::lock_guard<std::mutex> lock(linking());
   OwnedDescriptor input, reading, writing;
   if (llvm::Error error = writeToMemory(object, input))
     return error;

@@ -20,12 +20,13 @@ import json
 import os
 import shutil
 import tempfile
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tenon import forks
 
 _FORMAT = 1  # of entries; part of the key
 _DESCRIPTION = "entry"  # a line with the hash of what follows, JSON
@@ -41,7 +42,7 @@ class Statistics:
 
 
 _statistics = Statistics()
-_lock = threading.Lock()
+_lock = forks.Lock()
 
 
 def statistics() -> Statistics:
@@ -150,7 +151,7 @@ def _make(folder: Path, name: str, build: Callable[[Path], Records]) -> Entry:
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold a lock that other threads and processes respect; the file stays, since others may wait on it."""
-    with path.open("w") as file:
+    with forks.own_file(path) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -8,10 +8,9 @@ import errno
 import os
 import shutil
 import tempfile
-import threading
 from pathlib import Path
 
-from tenon import _native
+from tenon import _native, forks
 from tenon.errors import NotFoundError
 
 
@@ -49,7 +48,7 @@ def _check_kind(real: Path, path: Path) -> None:
 
 
 _opened: dict[str, tuple[int, ...]] = {}  # the file that was first opened at a path
-_lock = threading.Lock()
+_lock = forks.Lock()
 
 
 def open_model(path: Path) -> _native.Model:

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import math
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 
+from tenon import forks
 from tenon.torch.calls.launch import Allocate, Launch, allocator, stream_getter
 from tenon.torch.calls.prepare import Prepare
 from tenon.torch.fusion.specs import InputDim, InputRows
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _calls: weakref.WeakSet[FusedCall] = weakref.WeakSet()
-_calls_lock = threading.Lock()
+_calls_lock = forks.Lock()
 
 
 def refresh_prepared() -> None:
@@ -63,7 +63,7 @@ class FusedCall:
         self.executable = executable
         self.__name__ = function.name  # fx prints it
         self._bound: dict[int, _BoundCall] = {}
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         with _calls_lock:
             _calls.add(self)
 

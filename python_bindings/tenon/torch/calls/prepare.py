@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import torch
 
+from tenon import forks
 from tenon.torch.calls.launch import Launch
 from tenon.torch.calls.parameters import Version
 
@@ -39,7 +39,7 @@ class Prepare:
         self._transposed = [specs[i].transpose for i in self._parameters]
         self._function = function
         self._kept: dict[tuple[int, ...], _Prepared] = {}  # by the parameters' identity, the oldest first
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
 
     def __call__(self, inputs: Sequence[torch.Tensor], stream: int) -> list[torch.Tensor]:
         """Return the tensors made of the parameters among `inputs`, for use on `stream`."""

@@ -19,6 +19,7 @@ from torch import fx, nn
 from torch.utils import _pytree as pytree
 
 import tenon
+from tenon import forks
 from tenon.torch.backend import compile_graph, device_of, needs_gradient, tenon_backend
 from tenon.torch.calls.call import FusedCall
 from tenon.torch.calls.function import function_of, no_lazy_modules
@@ -78,7 +79,7 @@ class Dispatcher:
         self._declined: dict[bool, str] = {}  # by whether the module is in training mode
         self._trees: tuple[_Tree, ...] = ()
         self._compiled: dict[bool, Callable[..., Any]] = {}  # likewise
-        self._lock = threading.RLock()
+        self._lock = forks.Lock()
         self._unfused = 0  # calls in a row with nothing to fuse
         self._idle = 0  # calls to come that are not looked at
         self._trained: Callable[[], torch.Tensor | None] = _nothing  # a parameter that requires a gradient
