@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("tenon.torch")
 from optimize_models import Chain, Distances, Scaled, assert_follows, assert_same, dispatcher, entries  # noqa: E402
 from tenon.torch import optimize  # noqa: E402
+from tenon.torch.precision import float32_matmul_precision  # noqa: E402
 
 
 def test_gradients_are_pytorchs_with_one_warning(x):
@@ -102,6 +103,24 @@ def test_default_dtype_and_precision(scaled, x):
     finally:
         torch.set_float32_matmul_precision("highest")
     assert entries(optimized) == 3
+
+
+@pytest.mark.parametrize("where", [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul, torch.backends])
+def test_newer_settings_of_precision(scaled, x, where):
+    """PyTorch's older function raises where a setting of its newer interface has no word in the older one."""
+    model, _ = scaled
+    model.requires_grad_(False)
+    optimized, before = optimize(model, options={"precision": "fp32"}), where.fp32_precision
+    assert_follows(optimized, model, x)
+    where.fp32_precision = "tf32"
+    try:
+        for _ in range(2):
+            assert_same(optimized(x), model(x))
+        assert float32_matmul_precision() in ("high", "highest")
+    finally:
+        where.fp32_precision = before
+    assert_same(optimized(x), model(x))
+    assert float32_matmul_precision() == torch.get_float32_matmul_precision()
 
 
 def test_transforms_of_functions(scaled, x):

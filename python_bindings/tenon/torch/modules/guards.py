@@ -16,6 +16,7 @@ from torch.autograd import forward_ad
 
 from tenon._native import Guard
 from tenon.torch.modules.reads import Impure, Reads
+from tenon.torch.precision import float32_matmul_precision
 
 _interpreters = _functorch.peek_interpreter_stack
 # Of how many calls it is remembered where their tensors were.
@@ -75,13 +76,13 @@ class Ambient:
         """Record the state as it is now."""
         state = GlobalStateGuard()
         self._check = state.check
-        self._precision = torch.get_float32_matmul_precision()
+        self._precision = float32_matmul_precision()
         self.key = (state.__getstate__(), self._precision, torch.is_inference_mode_enabled())
         self.autocast = torch._C._is_any_autocast_enabled()
 
     def holds(self) -> bool:
         """Tell whether the state is as it was. Of inference mode the tensors tell."""
-        return self._check() and torch.get_float32_matmul_precision() == self._precision
+        return self._check() and float32_matmul_precision() == self._precision
 
 
 def guard_tree(reads: Reads) -> Guard:
