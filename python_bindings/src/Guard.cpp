@@ -102,7 +102,8 @@ static bool holds(const Guard &guard) {
 /// An error of Python may be set if not.
 static bool admits(Guard &guard, size_t i, PyObject *result) {
   PyObject *last = guard.admitted[i].ptr();
-  if (last && PyWeakref_GetObject(last) == result)
+  // What is gone is None.
+  if (last && result != Py_None && PyWeakref_GetObject(last) == result)
     return true;
   PyObject *answer =
       PyObject_CallFunctionObjArgs(guard.admits.ptr(), result, nullptr);

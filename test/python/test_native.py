@@ -118,3 +118,40 @@ def test_rows_outside_of_a_model_that_never_ran_on_a_gpu():
     assert model.rows_outside(2, 0) == 0  # no GPU is needed to know that
     with pytest.raises(tenon.ArgumentError, match="counting the rows outside: device type 8; kDLCPU"):
         model.rows_outside(8, 0)
+
+
+class Value:
+    """What can be told to be another."""
+
+
+def test_a_guard_asks_of_what_is_new():
+    values, asked = {"x": Value(), "y": Value()}, []
+
+    def admits(value):
+        asked.append(value)
+        return isinstance(value, Value)
+
+    guard = _native.Guard(
+        items=[], absent=[], attributes=[], sizes=[], results=[(values, "x"), (values, "y")], admits=admits
+    )
+    for _ in range(3):
+        assert guard() == (values["x"], values["y"])
+    assert asked == [values["x"], values["y"]]
+    values["y"] = Value()
+    assert guard() == (values["x"], values["y"]) and asked[2:] == [values["y"]]
+    del asked[:], values["y"]
+    assert guard() is None
+    for wrong in (1, object(), None):
+        values["y"] = wrong
+        assert guard() is None and guard() is None and asked == [wrong] * 2
+        asked.clear()
+
+
+def test_what_a_guard_asks_may_fail():
+    def fail(value):
+        raise ValueError
+
+    guard = _native.Guard(items=[], absent=[], attributes=[], sizes=[], results=[({"x": Value()}, "x")], admits=fail)
+    assert guard() is None
+    with pytest.raises(TypeError):
+        _native.Guard.__new__(_native.Guard)()
