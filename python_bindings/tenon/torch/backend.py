@@ -12,6 +12,7 @@ import torch
 from torch import fx
 
 from tenon.torch.calls.call import FusedCall
+from tenon.torch.calls.function import function_of
 from tenon.torch.calls.graphs import replayed
 from tenon.torch.calls.in_place import restore_in_place
 from tenon.torch.capture import capture_inference, static_inputs
@@ -69,7 +70,7 @@ def _compile_for_eager(
 ) -> Callable[..., Any]:
     """Compile a graph of which PyTorch runs the rest op by op; a training step is all PyTorch's."""
     if needs_gradient(example_inputs):
-        return graph.forward
+        return function_of(graph)
     parameters = {i for i, t in enumerate(example_inputs) if isinstance(t, torch.nn.Parameter)}
     fused: list[FusedCall] = []
 
@@ -81,15 +82,15 @@ def _compile_for_eager(
         fused.extend(calls)
         has_graphs = mode in ("reduce-overhead", "max-autotune")
         replay = replayed(aten, inputs, static_inputs(), calls) if has_graphs and calls else None
-        return replay or aten.forward
+        return replay or function_of(aten)
 
     try:
         compiled = capture_inference(graph, example_inputs, compiler)
     except Exception as error:
         failed("a graph", error)
-        return graph.forward
+        return function_of(graph)
     if not fused:
-        return graph.forward  # exactly as PyTorch runs it
+        return function_of(graph)  # exactly as PyTorch runs it
     return compiled
 
 

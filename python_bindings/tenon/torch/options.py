@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from tenon.device import best_target, known_targets
+from tenon.torch.precision import float32_matmul_precision
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 STRATEGIES = ("auto", "library", "tiled")
@@ -105,7 +106,7 @@ class Options:
 
     def linear_precision(self) -> str:
         """Return the precision for products of float32 tensors."""
-        return self.precision or _OF_TORCH[torch.get_float32_matmul_precision()]
+        return self.precision or _OF_TORCH[float32_matmul_precision()]
 
     def targets_for(self, device: torch.device) -> list[str]:
         """Return the targets to compile for, given the tensors' device."""

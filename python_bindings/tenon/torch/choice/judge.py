@@ -21,6 +21,7 @@ from tenon.torch.choice.trial import time_candidate
 from tenon.torch.failures import failed
 from tenon.torch.fusion.specs import Partition
 from tenon.torch.options import Options
+from tenon.torch.precision import float32_matmul_precision
 
 # A call must be faster by as much, since the estimate of what it replaces errs.
 _MARGIN = 0.98
@@ -128,9 +129,8 @@ class Judge:
         strategy = min(executables, key=times.__getitem__)
         if times[strategy] < times["pytorch"] * _MARGIN:
             return strategy, None
-        return strategy, (
-            f"PyTorch is as fast on this GPU: {times['pytorch'] * 1e3:.1f} us by estimate, for {times[strategy] * 1e3:.1f}"
-        )
+        ours, theirs = times[strategy] * 1e3, times["pytorch"] * 1e3
+        return strategy, f"PyTorch is as fast on this GPU: {theirs:.1f} us by estimate, and Tenon takes {ours:.1f}"
 
     def _key(self, candidate: Candidate) -> str:
         spec = candidate.spec
@@ -140,7 +140,7 @@ class Judge:
             "moved": [*candidate.readers, candidate.kept_results],
             "settings": self._settings(candidate),
             "device": torch.cuda.get_device_name(candidate.device) if candidate.device.type == "cuda" else "cpu",
-            "torch": [torch.__version__, torch.get_float32_matmul_precision()],
+            "torch": [torch.__version__, float32_matmul_precision()],
             "compiler": tenon.compiler.fingerprint(),
         }
         return cache.key_of(facts)
