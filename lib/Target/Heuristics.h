@@ -32,6 +32,9 @@ struct LayerProblem {
   ReductionMethod reduction = ReductionMethod::Separate;
   double reducedBytes = 0;
   bool reducesRowOperand = false;
+  /// Unless null, the layer: then only schedules run by which it can be reduced
+  /// (findReductionProblem).
+  FusedLinearOp reduced;
   /// Whether the epilogue reads an operand with one value a row.
   bool hasRowValues = false;
   /// Bytes of the epilogue's operands and of the results.

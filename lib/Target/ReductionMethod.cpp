@@ -13,6 +13,7 @@
 
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
 #include "tenon/Target/Schedule.h"
+#include "tenon/Target/SubtileLayout.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -151,9 +152,21 @@ static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
       return ("the batch norm's input is a result too, but is not stored" +
               remedy)
           .str();
-  return schedule.hasSwappedOperands()
-             ? findSwappedResidentProblem(op, schedule, isDynamic)
-             : "";
+  if (schedule.getFamily() != KernelFamily::Wgmma)
+    return "";
+  if (schedule.hasSwappedOperands())
+    if (std::string problem =
+            findSwappedResidentProblem(op, schedule, isDynamic);
+        !problem.empty())
+      return problem;
+  if (!SubtileLayout::choose(*op.getBody(), op.getEpilogueOperands(),
+                             op.getResults(), schedule))
+    return ("TMA must be able to move all [M, N] operands and results, rows of "
+            "multiples of 16 bytes of f32, f16 or bf16, and the tile has no "
+            "room for so many" +
+            remedy)
+        .str();
+  return "";
 }
 
 /// The step of `op`, one of whose operands is the value before; nothing if it

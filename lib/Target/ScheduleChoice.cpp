@@ -94,6 +94,9 @@ bool tenon::canRun(const LayerProblem &problem, ScheduleAttr schedule,
   // Nothing with rows is there when a kernel with swapped operands reduces.
   if (isResident && problem.reducesRowOperand && schedule.hasSwappedOperands())
     return false;
+  if (problem.reduced &&
+      !findReductionProblem(problem.reduced, schedule).empty())
+    return false;
   return llvm::all_of(targets, [&](const TargetSpec *target) {
     return findProblem(schedule, problem.tiledType, *target).empty() &&
            (!isResident || fitsTurn(problem, schedule, *target));

@@ -112,6 +112,14 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
       next->choice.schedule.getFamily() == KernelFamily::MmaSync)
     return success();
   std::string unfit = findReductionProblem(layer, next->choice.schedule);
+  // Another schedule may have room for what this one has none for.
+  if (!unfit.empty() && !schedule) {
+    problem.reduced = dyn_cast<FusedLinearOp>(op);
+    if (std::optional<Plan> other = plan(problem)) {
+      next = std::move(other);
+      unfit.clear();
+    }
+  }
   if (!unfit.empty())
     return miss({unfit, ""});
   if (problem.hasNorm)

@@ -20,8 +20,10 @@
 #include "tenon/Codegen/CUDA/Passes.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Target/Schedule.h"
+#include "tenon/Target/SubtileLayout.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::tenon {
@@ -227,6 +229,37 @@ static LogicalResult checkPrecision(OpTy op, ScheduleAttr schedule) {
   return error << problem;
 }
 
+static ScheduleAttr getRoomySchedule(LinearOp, ScheduleAttr schedule) {
+  return schedule;
+}
+
+/// A cast of a result, for the next layer, joins a layer when that has its
+/// schedule, and a resident kernel may have no room for one result more: then
+/// the batch norm takes two kernels.
+static ScheduleAttr getRoomySchedule(FusedLinearOp op, ScheduleAttr schedule) {
+  if (schedule.getReduction() != ReductionMethod::Resident ||
+      schedule.getFamily() != KernelFamily::Wgmma ||
+      SubtileLayout::choose(*op.getBody(), op.getEpilogueOperands(),
+                            op.getResults(), schedule))
+    return schedule;
+  ScheduleAttr twoPhase =
+      schedule.withoutDefer().withReduction(ReductionMethod::TwoPhase);
+  if (!findProblem(twoPhase, op.getX().getType().getElementType(),
+                   *lookupTarget("sm_90a"))
+           .empty() ||
+      !findReductionProblem(op, twoPhase).empty())
+    return schedule;
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  remark::missed(op.getLoc(), remark::RemarkOpts::name("Reduction")
+                                  .category("tenon-to-tiled")
+                                  .function(function.getName()))
+      << remark::add("two_phase in the place of resident")
+      << remark::reason("with what joined the layer since its schedule was "
+                        "chosen, a tile has no room for all [M, N] operands "
+                        "and results");
+  return twoPhase;
+}
+
 template <typename OpTy> LogicalResult FunctionConverter::convert(OpTy op) {
   auto strategy =
       op->template getAttrOfType<StrategyAttr>(TenonDialect::kStrategyAttr);
@@ -240,6 +273,7 @@ template <typename OpTy> LogicalResult FunctionConverter::convert(OpTy op) {
                           "'tenon.schedule'");
   if (failed(checkPrecision(op, schedule)))
     return failure();
+  schedule = getRoomySchedule(op, schedule);
   if (std::string problem = findReductionProblem(op, schedule);
       !problem.empty())
     return op.emitOpError("cannot have the schedule ")
