@@ -46,6 +46,7 @@
   X(cuMemFree)                                                                 \
   X(cuMemcpyHtoDAsync)                                                         \
   X(cuMemcpyDtoDAsync)                                                         \
+  X(cuMemcpy2DAsync)                                                           \
   X(cuMemcpyDtoH)                                                              \
   X(cuMemsetD8Async)                                                           \
   X(cuStreamSynchronize)

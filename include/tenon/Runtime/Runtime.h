@@ -195,6 +195,13 @@ void tenonBlasLtRun(TenonCall *call, const TenonBlasLtPlan *plan, int64_t m,
 void tenonCopy(TenonCall *call, void *target, const void *source,
                int64_t bytes);
 
+/// The same of tensors whose elements, of `elementBytes`, need not be
+/// neighbours in memory. `layout` has the `rank` extents, the target's strides
+/// and the source's, in elements.
+void tenonCopyStrided(TenonCall *call, void *target, const void *source,
+                      int64_t elementBytes, int64_t rank,
+                      const int64_t *layout);
+
 /// Calls body(index, context) for every index in [0, count), on as many threads
 /// as TENON_NUM_THREADS says (default: the CPUs this process may use). Returns
 /// when all are done; nested calls run on the calling thread.

@@ -42,15 +42,28 @@ Value tenon::createRowCount(ImplicitLocOpBuilder &b, Value memref) {
                                     memref::DimOp::create(b, memref, 0));
 }
 
+/// Of the first element: a slice of rows begins at an offset.
+static Value createAddress(ImplicitLocOpBuilder &b, Value memref) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.getLayout().isIdentity()) {
+    Value offset =
+        memref::ExtractStridedMetadataOp::create(b, memref).getOffset();
+    Value bytes =
+        arith::ConstantIndexOp::create(b, type.getElementTypeBitWidth() / 8);
+    address = arith::AddIOp::create(b, address,
+                                    arith::MulIOp::create(b, offset, bytes));
+  }
+  return arith::IndexCastOp::create(b, b.getI64Type(), address);
+}
+
 Value tenon::createIsAligned(ImplicitLocOpBuilder &b, ValueRange memrefs) {
   Value bits;
   llvm::SmallDenseSet<Value, 4> seen;
   for (Value memref : memrefs) {
     if (!seen.insert(memref).second)
       continue;
-    Value pointer = arith::IndexCastOp::create(
-        b, b.getI64Type(),
-        memref::ExtractAlignedPointerAsIndexOp::create(b, memref));
+    Value pointer = createAddress(b, memref);
     bits = bits ? arith::OrIOp::create(b, bits, pointer) : pointer;
   }
   Value low = arith::AndIOp::create(b, bits, createI64(b, 15));

@@ -22,6 +22,7 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::tenon {
 #define GEN_PASS_DEF_TENONHOSTTOLLVM
@@ -31,7 +32,8 @@ namespace mlir::tenon {
 using namespace mlir;
 
 namespace {
-/// memref.copy of contiguous buffers → tenonCopy on the call's stream.
+/// memref.copy → tenonCopy of contiguous buffers, else tenonCopyStrided, on the
+/// call's stream.
 struct CopyToRuntime : ConvertOpToLLVMPattern<memref::CopyOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
@@ -39,25 +41,61 @@ struct CopyToRuntime : ConvertOpToLLVMPattern<memref::CopyOp> {
   matchAndRewrite(memref::CopyOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    auto type = cast<MemRefType>(op.getSource().getType());
+    auto sourceType = cast<MemRefType>(op.getSource().getType());
+    auto targetType = cast<MemRefType>(op.getTarget().getType());
     MemRefDescriptor source(adaptor.getSource()), target(adaptor.getTarget());
-    Value bytes = sizeInBytes(loc, type, source, rewriter);
-    return tenon::callRuntime(rewriter, op, "tenonCopy",
-                              {target.alignedPtr(rewriter, loc),
-                               source.alignedPtr(rewriter, loc), bytes});
+    // bufferPtr adds the offset.
+    SmallVector<Value> arguments{
+        target.bufferPtr(rewriter, loc, *getTypeConverter(), targetType),
+        source.bufferPtr(rewriter, loc, *getTypeConverter(), sourceType)};
+    auto createI64 = [&](int64_t value) -> Value {
+      return LLVM::ConstantOp::create(rewriter, loc,
+                                      rewriter.getI64IntegerAttr(value));
+    };
+    int64_t rank = sourceType.getRank();
+    Value bytes =
+        createI64(sourceType.getElementType().getIntOrFloatBitWidth() / 8);
+    if (sourceType.areTrailingDimsContiguous(rank) &&
+        targetType.areTrailingDimsContiguous(rank)) {
+      for (int64_t i = 0; i != rank; ++i)
+        bytes = LLVM::MulOp::create(rewriter, loc, bytes,
+                                    source.size(rewriter, loc, i));
+      arguments.push_back(bytes);
+      return tenon::callRuntime(rewriter, op, "tenonCopy", arguments);
+    }
+    Value layout = storeLayout(op, rank, source, target, rewriter);
+    arguments.append({bytes, createI64(rank), layout});
+    return tenon::callRuntime(rewriter, op, "tenonCopyStrided", arguments);
   }
 
-  static Value sizeInBytes(Location loc, MemRefType type,
-                           MemRefDescriptor &descriptor,
+  /// An array of the extents, the target's strides and the source's. It is at
+  /// the function's entry, so that a copy in a loop does not grow the stack.
+  static Value storeLayout(memref::CopyOp op, int64_t rank,
+                           MemRefDescriptor &source, MemRefDescriptor &target,
                            ConversionPatternRewriter &rewriter) {
-    Value bytes = LLVM::ConstantOp::create(
-        rewriter, loc,
-        rewriter.getI64IntegerAttr(
-            type.getElementType().getIntOrFloatBitWidth() / 8));
-    for (int64_t i = 0, rank = type.getRank(); i != rank; ++i)
-      bytes = LLVM::MulOp::create(rewriter, loc, bytes,
-                                  descriptor.size(rewriter, loc, i));
-    return bytes;
+    Location loc = op.getLoc();
+    auto pointer = LLVM::LLVMPointerType::get(rewriter.getContext());
+    Type i64 = rewriter.getI64Type();
+    Value layout;
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      auto function = op->getParentOfType<FunctionOpInterface>();
+      rewriter.setInsertionPointToStart(&function.getFunctionBody().front());
+      Value count = LLVM::ConstantOp::create(
+          rewriter, loc, rewriter.getI64IntegerAttr(3 * rank));
+      layout = LLVM::AllocaOp::create(rewriter, loc, pointer, i64, count);
+    }
+    auto store = [&](int64_t index, Value value) {
+      Value slot = LLVM::GEPOp::create(rewriter, loc, pointer, i64, layout,
+                                       LLVM::GEPArg(index));
+      LLVM::StoreOp::create(rewriter, loc, value, slot);
+    };
+    for (int64_t i = 0; i != rank; ++i) {
+      store(i, source.size(rewriter, loc, i));
+      store(rank + i, target.stride(rewriter, loc, i));
+      store(2 * rank + i, source.stride(rewriter, loc, i));
+    }
+    return layout;
   }
 };
 

@@ -11,3 +11,29 @@ func.func @copy(%call: !llvm.ptr, %a: memref<8xf32>, %b: memref<8xf32>) {
   memref.copy %a, %b : memref<8xf32> to memref<8xf32>
   return
 }
+
+// What has gaps is copied by its extents and strides, from its first element on.
+// CHECK-LABEL: llvm.func @copy_slice(
+// CHECK-SAME:    %[[CALL:[^:]*]]: !llvm.ptr
+// CHECK:         %[[COUNT:.*]] = llvm.mlir.constant(6 : i64)
+// CHECK:         %[[LAYOUT:.*]] = llvm.alloca %[[COUNT]] x i64
+// CHECK:         %[[OFFSET:.*]] = llvm.mlir.constant(3 : index)
+// CHECK:         %[[SOURCE:.*]] = llvm.getelementptr %{{.*}}[%[[OFFSET]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// CHECK:         %[[BYTES:.*]] = llvm.mlir.constant(4 : i64)
+// CHECK-COUNT-6: llvm.store %{{.*}} : i64, !llvm.ptr
+// CHECK:         %[[RANK:.*]] = llvm.mlir.constant(2 : i64)
+// CHECK:         llvm.call @tenonCopyStrided(%[[CALL]], %{{.*}}, %[[SOURCE]], %[[BYTES]], %[[RANK]], %[[LAYOUT]])
+func.func @copy_slice(%call: !llvm.ptr, %a: memref<4x8xf32, strided<[16, 1], offset: 3>>, %b: memref<4x8xf32>) {
+  memref.copy %a, %b : memref<4x8xf32, strided<[16, 1], offset: 3>> to memref<4x8xf32>
+  return
+}
+
+// Rows of a matrix have an offset alone.
+// CHECK-LABEL: llvm.func @copy_rows(
+// CHECK:         %[[OFFSET:.*]] = llvm.mlir.constant(32 : index)
+// CHECK:         %[[SOURCE:.*]] = llvm.getelementptr %{{.*}}[%[[OFFSET]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// CHECK:         llvm.call @tenonCopy(%{{.*}}, %{{.*}}, %[[SOURCE]], %{{.*}})
+func.func @copy_rows(%call: !llvm.ptr, %a: memref<4x8xf32, strided<[8, 1], offset: 32>>, %b: memref<4x8xf32>) {
+  memref.copy %a, %b : memref<4x8xf32, strided<[8, 1], offset: 32>> to memref<4x8xf32>
+  return
+}

@@ -16,7 +16,8 @@ def TenonBufferize : Pass<"tenon-bufferize", "::mlir::ModuleOp"> {
     Upstream's one-shot bufferization across function boundaries, with identity
     layouts. Arguments are read-only, so an op that would work in place on an
     input works on a copy of it; results are returned as buffers
-    (`--tenon-host-abi` then gives them the caller's).
+    (`--tenon-host-abi` then gives them the caller's). An op of ours that reads a
+    buffer with gaps, as a slice of columns is, reads a copy without them.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32>
@@ -78,7 +79,7 @@ def TenonHostToLLVM : Pass<"tenon-host-to-llvm", "::mlir::ModuleOp"> {
     The last step of the host side: what is left of func, memref, arith, math, cf
     and index, `blaslt` ops and kernel launches become LLVM ops and calls of the
     functions in Runtime/Runtime.h. `memref.copy` becomes `tenonCopy`, on the
-    call's stream.
+    call's stream, or of buffers with gaps `tenonCopyStrided`.
 
     ```mlir
     memref.copy %a, %b : memref<8xf32> to memref<8xf32>

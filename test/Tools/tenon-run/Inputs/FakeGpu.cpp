@@ -134,6 +134,13 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr target, CUdeviceptr source, size_t bytes,
          bytes);
   return CUDA_SUCCESS;
 }
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream) {
+  for (size_t row = 0; row != copy->Height; ++row)
+    memcpy(reinterpret_cast<char *>(copy->dstDevice) + row * copy->dstPitch,
+           reinterpret_cast<char *>(copy->srcDevice) + row * copy->srcPitch,
+           copy->WidthInBytes);
+  return CUDA_SUCCESS;
+}
 CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, size_t bytes,
                          CUstream) {
   memset(reinterpret_cast<void *>(memory), value, bytes);
