@@ -115,6 +115,16 @@ FUNCTIONS = {
   %r = tenon.linear %c, %w : (tensor<7x32xf32>, tensor<16x32xf32>) -> tensor<7x16xf32>""",
         lambda x, y, w: linear(np.vstack([y, x]), w),
     ),
+    # With a dynamic M.
+    "columns": (
+        "%x: tensor<?x70xf32>, %w: tensor<16x32xf32>",
+        "tensor<?x16xf32>",
+        """%c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x70xf32>
+  %s = tensor.extract_slice %x[0, 5] [%m, 32] [1, 1] : tensor<?x70xf32> to tensor<?x32xf32>
+  %r = tenon.linear %s, %w : (tensor<?x32xf32>, tensor<16x32xf32>) -> tensor<?x16xf32>""",
+        lambda x, w: linear(x[:, 5:37], w),
+    ),
     "f16": (
         "%x: tensor<4x33xf16>, %y: tensor<4x32xf16>",
         "tensor<4x32xf16>",

@@ -15,26 +15,44 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
+#include <optional>
 #include <string>
 
 namespace mlir::tenon {
 
 /// Names the dynamic first extents of a function's tensors: tensors that meet
-/// in an op have equal ones.
+/// in an op have equal ones, and one that is cast to a static extent has that.
 class DynamicExtents {
 public:
   explicit DynamicExtents(func::FuncOp function);
 
+  /// Fails, with a message, at an op of which no check of the arguments says
+  /// whether its extents fit.
+  LogicalResult verify();
+
   /// The name of a value's first extent; empty if no argument has it.
   std::string lookup(Value value) const;
+  /// What a value's first extent has to be, if that is known.
+  std::optional<int64_t> lookupStatic(Value value) const;
 
 private:
-  /// All that an op touches has one M: its operands, results and regions.
-  void unite(Operation *op);
-  void addName(Value value);
+  void add(Operation *op);
+  void *getLeader(Value value) const;
+  /// All of these have one M.
+  void unite(ValueRange values);
+  void uniteSize(Value result, OpFoldResult size);
+  bool isExtent(OpFoldResult size, Value value, int64_t dimension) const;
+  LogicalResult verifyCast(Operation *op);
+  LogicalResult verifyNew(Operation *op);
+  template <typename SliceOp>
+  LogicalResult verifySlice(SliceOp op, Value sliced);
 
+  func::FuncOp function;
   llvm::EquivalenceClasses<void *> classes;
   llvm::DenseMap<void *, std::string> names;
+  llvm::DenseMap<void *, int64_t> statics;
+  /// Results whose M is computed, of which only the op knows it.
+  SmallVector<Value> computed;
 };
 
 } // namespace mlir::tenon

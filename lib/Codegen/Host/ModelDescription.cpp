@@ -57,6 +57,10 @@ static FailureOr<TensorDescription> describeTensor(func::FuncOp function,
       return function.emitOpError()
              << what << " is " << type
              << ", but only M, the first extent of a matrix, may be dynamic";
+    if (std::optional<int64_t> extent = extents.lookupStatic(value)) {
+      tensor.shape.emplace_back(*extent);
+      continue;
+    }
     std::string name = extents.lookup(value);
     if (name.empty())
       return function.emitOpError() << what << " is " << type
@@ -128,6 +132,8 @@ static FailureOr<FunctionDescription> describeFunction(func::FuncOp function) {
   if (failed(checkOps(function)))
     return failure();
   DynamicExtents extents(function);
+  if (failed(extents.verify()))
+    return failure();
   FunctionDescription result;
   result.name = function.getName().str();
   for (BlockArgument argument : function.getArguments()) {
