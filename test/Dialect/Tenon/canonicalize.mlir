@@ -412,6 +412,36 @@ func.func @fused_prune_operands(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>, %b: te
 
 // -----
 
+// Of an operand that is given several times, only the last argument is used.
+// CHECK-LABEL: @fused_prune_first_of_two
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>, %[[W:.*]]: tensor<4x8xf32>, %[[B:.*]]: tensor<4xf32>)
+func.func @fused_prune_first_of_two(%x: tensor<4x8xf32>, %w: tensor<4x8xf32>, %b: tensor<4xf32>) -> tensor<4x4xf32> {
+  // CHECK: tenon.fused_linear %[[X]], %[[W]] : {{.*}} epilogue(%[[ACC:.*]]: tensor<4x4xf32>, %[[BIAS:.*]] = %[[B]]: tensor<4xf32>) -> tensor<4x4xf32> {
+  // CHECK-NEXT: tenon.add %[[ACC]], %[[BIAS]]
+  %0 = tenon.fused_linear %x, %w : tensor<4x8xf32>, tensor<4x8xf32>
+      epilogue(%acc: tensor<4x4xf32>, %b1 = %b: tensor<4xf32>, %b2 = %b: tensor<4xf32>, %b3 = %b: tensor<4xf32>) -> tensor<4x4xf32> {
+    %1 = tenon.add %acc, %b3 : tensor<4x4xf32>, tensor<4xf32>
+    tenon.yield %1 : tensor<4x4xf32>
+  }
+  return %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// None of the two is used.
+// CHECK-LABEL: @fused_prune_both
+// CHECK: tenon.fused_linear %{{.*}}, %{{.*}} : {{.*}} epilogue(%[[ACC:[^,]*]]: tensor<4x4xf32>) -> tensor<4x4xf32> {
+func.func @fused_prune_both(%x: tensor<4x8xf32>, %w: tensor<4x8xf32>, %b: tensor<4xf32>) -> tensor<4x4xf32> {
+  %0 = tenon.fused_linear %x, %w : tensor<4x8xf32>, tensor<4x8xf32>
+      epilogue(%acc: tensor<4x4xf32>, %b1 = %b: tensor<4xf32>, %b2 = %b: tensor<4xf32>) -> tensor<4x4xf32> {
+    %1 = tenon.relu %acc : tensor<4x4xf32>
+    tenon.yield %1 : tensor<4x4xf32>
+  }
+  return %0 : tensor<4x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @no_fused_prune_operands
 func.func @no_fused_prune_operands(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>) -> tensor<?x4xf32> {
   // CHECK: epilogue(%acc: tensor<?x4xf32>, %{{.*}} = %arg2: tensor<4xf32>, %{{.*}} = %arg3: tensor<4xf32>)

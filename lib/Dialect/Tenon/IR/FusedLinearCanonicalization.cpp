@@ -13,7 +13,6 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "llvm/ADT/BitVector.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -39,17 +38,21 @@ struct PruneOperands : OpRewritePattern<FusedLinearOp> {
 
   LogicalResult matchAndRewrite(FusedLinearOp op,
                                 PatternRewriter &rewriter) const override {
-    llvm::SmallMapVector<Value, BlockArgument, 4> kept;
+    auto arguments = op.getBody()->getArguments().drop_front();
+    llvm::SmallDenseMap<Value, BlockArgument, 4> first;
     llvm::BitVector dropped(op.getBody()->getNumArguments());
     for (auto [operand, argument] :
-         llvm::zip(op.getEpilogueOperands(),
-                   op.getBody()->getArguments().drop_front())) {
-      auto [first, inserted] = kept.insert({operand, argument});
-      if (!inserted)
-        rewriter.replaceAllUsesWith(argument, first->second);
-      if (!inserted || argument.use_empty())
-        dropped.set(argument.getArgNumber());
+         llvm::zip(op.getEpilogueOperands(), arguments)) {
+      auto [kept, inserted] = first.try_emplace(operand, argument);
+      if (inserted)
+        continue;
+      rewriter.replaceAllUsesWith(argument, kept->second);
+      dropped.set(argument.getArgNumber());
     }
+    // Which are not used is known when each operand is taken once.
+    for (BlockArgument argument : arguments)
+      if (argument.use_empty())
+        dropped.set(argument.getArgNumber());
     if (dropped.none())
       return failure();
     SmallVector<Value> operands;
