@@ -115,12 +115,15 @@ struct CPUMathPass : tenon::impl::TenonCPUMathBase<CPUMathPass> {
     inlined.add<InlineExp2, SplitFma>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(inlined))))
       return signalPassFailure();
-    // Of what is left, LLVM has intrinsics for all but these.
+    // Of what is left, LLVM has intrinsics for all but these; that MLIR has
+    // log1p and expm1 of x as log and exp leaves no digit of a small x.
     RewritePatternSet called(&getContext());
     populateMathToLibmConversionPatterns(called);
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    target.addIllegalOp<math::ErfOp, math::TanhOp>();
+    target.addIllegalOp<math::AcoshOp, math::AsinhOp, math::AtanhOp,
+                        math::CbrtOp, math::ErfOp, math::ErfcOp, math::ExpM1Op,
+                        math::Log1pOp, math::TanhOp>();
     if (failed(
             applyPartialConversion(getOperation(), target, std::move(called))))
       signalPassFailure();

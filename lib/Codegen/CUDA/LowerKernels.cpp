@@ -34,17 +34,22 @@ namespace mlir::tenon {
 using namespace mlir;
 
 namespace {
-/// LLVM's square root rounds correctly; libdevice's is approximate by default.
-struct SqrtToLLVM : OpConversionPattern<math::SqrtOp> {
-  using OpConversionPattern::OpConversionPattern;
+template <typename MathOp, typename LLVMOp>
+struct ToIntrinsic : OpConversionPattern<MathOp> {
+  using OpConversionPattern<MathOp>::OpConversionPattern;
 
   LogicalResult
-  matchAndRewrite(math::SqrtOp op, OpAdaptor adaptor,
+  matchAndRewrite(MathOp op, typename MathOp::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<LLVM::SqrtOp>(op, adaptor.getOperand());
+    rewriter.replaceOpWithNewOp<LLVMOp>(op, adaptor.getOperand());
     return success();
   }
 };
+
+/// LLVM's square root rounds correctly; libdevice's is approximate by default.
+using SqrtToLLVM = ToIntrinsic<math::SqrtOp, LLVM::SqrtOp>;
+/// Upstream has no function of libdevice for it.
+using TruncToLLVM = ToIntrinsic<math::TruncOp, LLVM::FTruncOp>;
 
 /// The GPU's instruction alone, which flushes subnormal results to 0; to keep
 /// them, libdevice's function takes three more.
@@ -86,8 +91,8 @@ private:
   LogicalResult lowerMath(const LLVMTypeConverter &converter) {
     RewritePatternSet patterns(&getContext());
     populateLibDeviceConversionPatterns(converter, patterns);
-    patterns.add<SqrtToLLVM, Exp2ToNVVM>(converter, &getContext(),
-                                         /*benefit=*/2);
+    patterns.add<SqrtToLLVM, TruncToLLVM, Exp2ToNVVM>(converter, &getContext(),
+                                                      /*benefit=*/2);
     ConversionTarget target(getContext());
     target.addIllegalDialect<math::MathDialect>();
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });

@@ -26,3 +26,21 @@ func.func @f64_by_libm(%x: vector<2xf64>) -> vector<2xf64> {
   %1 = math.erf %0 : vector<2xf64>
   return %1 : vector<2xf64>
 }
+
+// -----
+
+// MLIR's log(1 + x) and exp(x) - 1 have no digit of a small x.
+// CHECK-DAG: func.func private @log1pf(f32) -> f32
+// CHECK-DAG: func.func private @expm1f(f32) -> f32
+// CHECK-DAG: func.func private @cbrt(f64) -> f64
+// CHECK-LABEL: func.func @small_arguments(
+// CHECK: call @log1pf(
+// CHECK: call @expm1f(
+// CHECK: call @cbrt(
+// CHECK-NOT: math.
+func.func @small_arguments(%x: f32, %y: f64) -> (f32, f32, f64) {
+  %0 = math.log1p %x : f32
+  %1 = math.expm1 %x : f32
+  %2 = math.cbrt %y : f64
+  return %0, %1, %2 : f32, f32, f64
+}
