@@ -187,7 +187,10 @@ def TenonSimplify : Pass<"tenon-simplify", "::mlir::ModuleOp"> {
     Exact means: the same bits, unless a value overflows or becomes subnormal on
     the way. f16 overflows easily; there, only relu and scalings that both grow
     are exact. What is not exact needs `allow-rounding-changes`, and `FoldScale`
-    needs `fold-weights`. Each rule needs the value that it takes away to be read
+    needs `fold-weights`. No constant that a rule makes overflows, and none is
+    applied where f16 would hold what it replaces, but not what it computes on the
+    way. Values of parameters are not known: a weight times a scale, or a mean
+    over a small deviation, that is more than f32 holds becomes infinite. Each rule needs the value that it takes away to be read
     once. A remark of category `tenon-simplify` says which rule was applied and
     whether rounding changes.
   }];

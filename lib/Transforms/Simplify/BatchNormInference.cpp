@@ -26,6 +26,9 @@ struct BatchNormInference : OpRewritePattern<BatchNormInferenceOp> {
                                 PatternRewriter &rewriter) const override {
     if (isInEpilogue(op))
       return failure();
+    // f16 may hold x - mean and not x times the scale.
+    if (!hasWideRange(op.getType().getElementType()))
+      return failure();
     // In 16 bits the scale would lose the digits that batch norm keeps.
     Type computed = getComputeType(op.getType().getElementType());
     DependenceAnalysis dependence;

@@ -42,8 +42,10 @@ struct CancelBias : OpRewritePattern<BatchNormTrainingOp> {
 private:
   /// Takes the bias out of a linear or an addition.
   static std::optional<Biased> match(Value input, PatternRewriter &rewriter) {
+    // f16 may hold the sum and not the product alone.
     if (auto linear = input.getDefiningOp<LinearOp>();
-        linear && linear.getBias()) {
+        linear && linear.getBias() &&
+        hasWideRange(linear.getType().getElementType())) {
       Value bias = linear.getBias();
       rewriter.modifyOpInPlace(linear,
                                [&] { linear.getBiasMutable().clear(); });

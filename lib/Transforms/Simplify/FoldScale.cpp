@@ -51,8 +51,11 @@ private:
   static bool canFold(LinearOp linear, Value scale) {
     auto type = cast<RankedTensorType>(scale.getType());
     RankedTensorType w = linear.getW().getType();
-    // 16-bit weights would be rounded once more.
+    // 16-bit weights would be rounded once more; precision fp16 gives them the
+    // range of f16, which weights may have left when they are scaled.
     Type element = w.getElementType();
+    if (linear.getPrecision() == Precision::FP16)
+      return false;
     if (!linear->hasOneUse() || !(element.isF32() || element.isF64()) ||
         type != RankedTensorType::get(w.getDimSize(0), element))
       return false;
@@ -68,6 +71,8 @@ private:
     Value w = MulOp::create(rewriter, mul.getLoc(), linear.getW(),
                             createColumn(scale, rewriter));
     Value bias = linear.getBias();
+    if (bias && bias.getType() != scale.getType()) // as x w^T + bias adds it
+      bias = CastOp::create(rewriter, mul.getLoc(), scale.getType(), bias);
     if (bias)
       bias = MulOp::create(rewriter, mul.getLoc(), bias, scale);
     auto folded = rewriter.replaceOpWithNewOp<LinearOp>(

@@ -53,12 +53,20 @@ struct ScaleBeforeBatchNorm : OpRewritePattern<BatchNormTrainingOp> {
   }
 
 private:
+  /// Statistics are divided by the factor or its square and multiplied again,
+  /// so the factor must leave them their range, and f16 has none to spare.
   static bool isInRange(BatchNormTrainingOp op, double factor) {
-    Type type = op.getResult().getType().getElementType();
-    double square = factor * factor, eps = op.getEps().convertToDouble();
-    return isNormalFactor(factor, type) && isNormalFactor(square, type) &&
-           isNormalFactor(1.0 / square, type) &&
-           (eps == 0.0 || isNormalFactor(eps / square, type));
+    constexpr double mostFactor = 0x1p16;
+    if (!(std::abs(factor) <= mostFactor && std::abs(factor) >= 1 / mostFactor))
+      return false;
+    if (llvm::any_of(op.getStatistics(), [](Value statistic) {
+          return !hasWideRange(getElementTypeOrSelf(statistic));
+        }))
+      return false;
+    double eps = op.getEps().convertToDouble();
+    return eps == 0.0 ||
+           isNormalFactor(eps / (factor * factor),
+                          op.getResult().getType().getElementType());
   }
 
   static void replace(BatchNormTrainingOp op, Value input, double factor,

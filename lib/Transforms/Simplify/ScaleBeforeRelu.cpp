@@ -31,7 +31,7 @@ template <typename ActivationOp> struct ScaleBefore : OpRewritePattern<MulOp> {
         !(*factor > 0.0) || std::isinf(*factor))
       return failure();
     bool exact = isExact(activation, *factor);
-    if (!exact && !rules.roundingChanges)
+    if (!exact && (!rules.roundingChanges || mayOverflow(activation, *factor)))
       return failure();
     remarkSimplified(mul, "ScaleBeforeRelu",
                      "a scaling moved before " +
@@ -53,6 +53,13 @@ template <typename ActivationOp> struct ScaleBefore : OpRewritePattern<MulOp> {
     double slope =
         roundToComputeType(op.getNegativeSlope().convertToDouble(), type);
     return hasWideRange(type) && (isPowerOfTwo(factor) || isPowerOfTwo(slope));
+  }
+
+  /// Whether f16 may not hold what the factor makes of x, though it holds what
+  /// a slope before it leaves.
+  static bool mayOverflow(ReluOp, double) { return false; }
+  static bool mayOverflow(LeakyReluOp op, double factor) {
+    return factor > 1.0 && !hasWideRange(op.getType().getElementType());
   }
 
   SimplifyRules rules;

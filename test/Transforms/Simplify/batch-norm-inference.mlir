@@ -60,3 +60,11 @@ func.func @no_scale_in_epilogue(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>, %m: te
   }
   return %0 : tensor<?x8xf32>
 }
+
+// x times the scale may be more than f16 holds where (x - mean) times it is not.
+// CHECK-LABEL: func.func @no_scale_in_f16(
+// CHECK-NEXT:    tenon.batch_norm_inference
+func.func @no_scale_in_f16(%x: tensor<?x8xf16>, %m: tensor<8xf32> {tenon.param}, %v: tensor<8xf32> {tenon.param}) -> tensor<?x8xf16> {
+  %0 = tenon.batch_norm_inference %x stats(%m, %v) : tensor<?x8xf16>, tensor<8xf32>, tensor<8xf32>
+  return %0 : tensor<?x8xf16>
+}

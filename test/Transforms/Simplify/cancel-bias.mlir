@@ -77,3 +77,12 @@ func.func @no_cancel_before_moments(%x: tensor<?x8xf32>, %b: tensor<8xf32>) -> (
   %1, %2 = tenon.batch_moments %0 : (tensor<?x8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
   return %1, %2 : tensor<8xf32>, tensor<8xf32>
 }
+
+// f16 holds 70000 - 10000, but not 70000.
+// CHECK-LABEL: func.func @no_cancel_f16_bias(
+// CHECK:         tenon.linear %{{.*}}, %{{.*}}, %{{.*}} :
+func.func @no_cancel_f16_bias(%x: tensor<?x16xf16>, %w: tensor<8x16xf16>, %b: tensor<8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.linear %x, %w, %b : (tensor<?x16xf16>, tensor<8x16xf16>, tensor<8xf16>) -> tensor<?x8xf16>
+  %1 = tenon.batch_norm_training %0 : (tensor<?x8xf16>) -> tensor<?x8xf16>
+  return %1 : tensor<?x8xf16>
+}

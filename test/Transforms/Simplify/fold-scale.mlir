@@ -98,3 +98,24 @@ func.func @no_fold_column(%x: tensor<8x16xf32>, %w: tensor<8x16xf32> {tenon.para
   %1 = tenon.mul %0, %s : tensor<8x8xf32>, tensor<8x1xf32>
   return %1 : tensor<8x8xf32>
 }
+
+// A bias of 16 bits times the scale is added in f32, as the product is.
+// CHECK-LABEL: func.func @fold_with_narrow_bias(
+// CHECK:         %[[B:.*]] = tenon.cast %{{.*}} : tensor<8xf16> -> tensor<8xf32>
+// CHECK:         %[[BS:.*]] = tenon.mul %[[B]], %{{.*}} : tensor<8xf32>, tensor<8xf32>
+// CHECK:         tenon.linear %{{.*}}, %{{.*}}, %[[BS]] : (tensor<?x16xf32>, tensor<8x16xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+func.func @fold_with_narrow_bias(%x: tensor<?x16xf32>, %w: tensor<8x16xf32> {tenon.param}, %b: tensor<8xf16> {tenon.param}, %s: tensor<8xf32> {tenon.param}) -> tensor<?x8xf32> {
+  %0 = tenon.linear %x, %w, %b : (tensor<?x16xf32>, tensor<8x16xf32>, tensor<8xf16>) -> tensor<?x8xf32>
+  %1 = tenon.mul %0, %s : tensor<?x8xf32>, tensor<8xf32>
+  return %1 : tensor<?x8xf32>
+}
+
+// Weights that are scaled may be more than f16 holds.
+// CHECK-LABEL: func.func @no_fold_fp16(
+// CHECK-NEXT:    tenon.linear
+// CHECK-NEXT:    tenon.mul
+func.func @no_fold_fp16(%x: tensor<?x16xf32>, %w: tensor<8x16xf32> {tenon.param}, %s: tensor<8xf32> {tenon.param}) -> tensor<?x8xf32> {
+  %0 = tenon.linear %x, %w {precision = #tenon.precision<fp16>} : (tensor<?x16xf32>, tensor<8x16xf32>) -> tensor<?x8xf32>
+  %1 = tenon.mul %0, %s : tensor<?x8xf32>, tensor<8xf32>
+  return %1 : tensor<?x8xf32>
+}

@@ -126,3 +126,23 @@ func.func @cancel_with_saved_statistics(%x: tensor<?x8xf32>, %w: tensor<8xf32>) 
       : (tensor<?x8xf32>, tensor<8xf32>) -> (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>)
   return %1, %2, %3 : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// A running variance of 1e3 over the square of the factor is none of f32.
+// CHECK-LABEL: func.func @no_cancel_small(
+// CHECK-NEXT:    tenon.mul
+// CHECK-NEXT:    tenon.batch_norm_training
+func.func @no_cancel_small(%x: tensor<?x8xf32>, %m: tensor<8xf32>, %v: tensor<8xf32>) -> (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %0 = tenon.mul %x, 8.67361737988403547e-19 : tensor<?x8xf32>
+  %1:3 = tenon.batch_norm_training %0 running(%m, %v) {momentum = 0.1, eps = 0.0} : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return %1#0, %1#1, %1#2 : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// Statistics in f16 have no range to be rescaled in: 1000 / 0.0625^2 is inf.
+// CHECK-LABEL: func.func @no_cancel_f16_statistics(
+// CHECK-NEXT:    tenon.mul
+// CHECK-NEXT:    tenon.batch_norm_training
+func.func @no_cancel_f16_statistics(%x: tensor<?x8xf32>, %m: tensor<8xf16>, %v: tensor<8xf16>) -> (tensor<?x8xf32>, tensor<8xf16>, tensor<8xf16>) {
+  %0 = tenon.mul %x, 0.0625 : tensor<?x8xf32>
+  %1:3 = tenon.batch_norm_training %0 running(%m, %v) {momentum = 0.1} : (tensor<?x8xf32>, tensor<8xf16>, tensor<8xf16>) -> (tensor<?x8xf32>, tensor<8xf16>, tensor<8xf16>)
+  return %1#0, %1#1, %1#2 : tensor<?x8xf32>, tensor<8xf16>, tensor<8xf16>
+}

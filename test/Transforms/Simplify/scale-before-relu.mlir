@@ -56,13 +56,23 @@ func.func @no_scale_two_roundings(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 
 // -60000 * 0.1 * 4 is a f16, -60000 * 4 is not.
 // CHECK-LABEL: func.func @no_scale_f16(
+// CHECK-NEXT:    tenon.leaky_relu
+// CHECK-NEXT:    tenon.mul
+func.func @no_scale_f16(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  %0 = tenon.leaky_relu %x {negative_slope = 0.1} : tensor<?x8xf16>
+  %1 = tenon.mul %0, 4.0 : tensor<?x8xf16>
+  return %1 : tensor<?x8xf16>
+}
+
+// A factor below 1 makes nothing overflow.
+// CHECK-LABEL: func.func @scale_down_f16(
 // EXACT-NEXT:    tenon.leaky_relu
 // EXACT-NEXT:    tenon.mul
 // ALL-NEXT:      tenon.mul
 // ALL-NEXT:      tenon.leaky_relu
-func.func @no_scale_f16(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+func.func @scale_down_f16(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
   %0 = tenon.leaky_relu %x {negative_slope = 0.1} : tensor<?x8xf16>
-  %1 = tenon.mul %0, 4.0 : tensor<?x8xf16>
+  %1 = tenon.mul %0, 0.3 : tensor<?x8xf16>
   return %1 : tensor<?x8xf16>
 }
 
