@@ -198,6 +198,12 @@ FailureOr<OwningOpRef<ModuleOp>> Compilation::makeReference(ModuleOp source) {
   pm.addPass(createTenonReference());
   if (failed(pm.run(*module)) || failed(addFunctions(*module)))
     return failure();
+  auto functions = llvm::make_filter_range(
+      module->getOps<func::FuncOp>(),
+      [](func::FuncOp function) { return !function.isPrivate(); });
+  for (auto [entry, function] :
+       llvm::zip_equal(model.description.entries, functions))
+    entry.reference = function.getName().str();
   return module;
 }
 

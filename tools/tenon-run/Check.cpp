@@ -22,7 +22,7 @@ using namespace tenon::run;
 
 const FunctionInfo &tenon::run::findReference(const ModelInfo &model,
                                               const EntryInfo &entry) {
-  if (const FunctionInfo *found = model.find(entry.name + "_reference"))
+  if (const FunctionInfo *found = model.findReference(entry))
     return *found;
   throw Error("the model has no reference for '" + entry.name +
               "'; compile it with tenon-compile --reference, or give "
@@ -35,8 +35,8 @@ std::vector<Tensor> tenon::run::runReference(TenonModel *model,
                                              Device &cpu,
                                              const Tensors &inputs) {
   note("running the float64 reference on the CPU");
-  EntryInfo referenceEntry{entry.name, "", findReference(info, entry).name,
-                           entry.inputs, ""};
+  EntryInfo referenceEntry{entry.name,   "", findReference(info, entry).name,
+                           entry.inputs, "", ""};
   Program program(model, info, referenceEntry, cpu, inputs);
   program.call()();
   return std::move(program.call().outputs);

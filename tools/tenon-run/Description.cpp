@@ -76,8 +76,12 @@ static FunctionInfo parseFunction(const Json &json) {
 }
 
 static EntryInfo parseEntry(const Json &json, const ModelInfo &model) {
-  EntryInfo entry{json.at("name"), json.value("prepare", ""), json.at("run"),
-                  json.at("inputs"), json.value("precision", "")};
+  EntryInfo entry{json.at("name"),
+                  json.value("prepare", ""),
+                  json.at("run"),
+                  json.at("inputs"),
+                  json.value("precision", ""),
+                  json.value("reference", "")};
   for (const std::string &name : {entry.prepare, entry.run})
     if (!name.empty() && !model.find(name))
       throw Error("entry '" + entry.name + "' has no function '" + name + "'");
@@ -118,6 +122,17 @@ const FunctionInfo *ModelInfo::find(const std::string &function) const {
     if (candidate.name == function)
       return &candidate;
   return nullptr;
+}
+
+/// Models did not always say which it is; a function of the user's is none.
+const FunctionInfo *ModelInfo::findReference(const EntryInfo &entry) const {
+  if (!entry.reference.empty())
+    return find(entry.reference);
+  std::string name = entry.name + "_reference";
+  for (const EntryInfo &other : entries)
+    if (other.name == name)
+      return nullptr;
+  return find(name);
 }
 
 const EntryInfo &ModelInfo::entry(const std::string &name) const {

@@ -45,6 +45,7 @@ struct EntryInfo {
   std::string run;
   std::vector<std::string> inputs;
   std::string precision; ///< loosest contract of its products; "" for none
+  std::string reference; ///< "" where the model says none
 };
 
 struct ModelInfo {
@@ -56,6 +57,7 @@ struct ModelInfo {
   bool hasGpuCode() const { return !cuda.empty() || !ptx.empty(); }
   /// Null where there is none.
   const FunctionInfo *find(const std::string &function) const;
+  const FunctionInfo *findReference(const EntryInfo &entry) const;
   /// The entry `name`, or the default one for "". Fails where there is none.
   const EntryInfo &entry(const std::string &name) const;
 };

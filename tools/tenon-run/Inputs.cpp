@@ -132,7 +132,8 @@ Tensors InputMaker::make() {
   collect(entry.run);
   collect(entry.prepare);
   if (arguments.check)
-    collect(entry.name + "_reference");
+    if (const FunctionInfo *reference = model.findReference(entry))
+      collect(reference->name);
   checkNames();
   for (const TensorInfo *info : infos)
     if (auto file = arguments.inputs.find(info->name);

@@ -25,6 +25,14 @@ namespace mlir::tenon {
 using namespace mlir;
 using namespace mlir::tenon;
 
+/// A name that no function has.
+static std::string makeName(ModuleOp module) {
+  std::string name = "kernels";
+  while (module.lookupSymbol(name))
+    name += "_";
+  return name;
+}
+
 namespace {
 struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
   static LogicalResult lower(Operation *op, gpu::GPUModuleOp module,
@@ -49,7 +57,7 @@ struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
       return;
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto kernelModule =
-        gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
+        gpu::GPUModuleOp::create(builder, module.getLoc(), makeName(module));
     module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
                     builder.getUnitAttr());
     SmallVector<Attribute> kernels;

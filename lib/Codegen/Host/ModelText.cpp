@@ -82,6 +82,8 @@ std::string tenon::toManifest(const ModelDescription &model) {
                               {"run", entry.run}};
     if (!entry.prepare.empty())
       object["prepare"] = entry.prepare;
+    if (!entry.reference.empty())
+      object["reference"] = entry.reference;
     if (!entry.precision.empty())
       object["precision"] = entry.precision;
     entries.push_back(std::move(object));

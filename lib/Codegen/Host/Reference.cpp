@@ -14,6 +14,7 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mlir::tenon {
 #define GEN_PASS_DEF_TENONREFERENCE
@@ -93,15 +94,26 @@ static void widenFunction(func::FuncOp function) {
                                      terminator->getOperandTypes()));
 }
 
+/// A name that no function has: "f_reference", or with a '_' more.
+static std::string makeName(StringRef function, llvm::StringSet<> &taken) {
+  std::string name = (function + "_reference").str();
+  while (!taken.insert(name).second)
+    name += "_";
+  return name;
+}
+
 namespace {
 struct TenonReference : tenon::impl::TenonReferenceBase<TenonReference> {
   void runOnOperation() override {
+    llvm::StringSet<> taken;
+    for (auto symbol : getOperation().getOps<SymbolOpInterface>())
+      taken.insert(symbol.getName());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isDeclaration() || function.isPrivate())
         continue;
       if (failed(checkWidens(function)))
         return signalPassFailure();
-      function.setName((function.getName() + "_reference").str());
+      function.setName(makeName(function.getName(), taken));
       widenFunction(function);
     }
   }
