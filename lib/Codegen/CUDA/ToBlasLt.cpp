@@ -12,6 +12,7 @@
 
 #include "BlasLtMatch.h"
 #include "ElementwiseToEpilogue.h"
+#include "GpuOps.h"
 #include "RestEpilogue.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
@@ -154,7 +155,7 @@ struct ToBlasLt : tenon::impl::TenonToBlasLtBase<ToBlasLt> {
           return WalkResult::skip();
         return WalkResult(wrapElementwise(*block, rewriter));
       });
-      if (result.wasInterrupted())
+      if (result.wasInterrupted() || failed(checkGpuOps(function)))
         return signalPassFailure();
     }
   }

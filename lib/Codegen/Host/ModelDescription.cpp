@@ -110,6 +110,20 @@ static LogicalResult checkNames(func::FuncOp function,
 // Functions
 //===----------------------------------------------------------------------===//
 
+/// Whether no target has code for `op`, which is of a dialect that models may
+/// have.
+static bool hasNoCode(Operation &op) {
+  if (isa<arith::ScalingExtFOp, arith::ScalingTruncFOp, math::ClampFOp,
+          math::FPowIOp, math::IPowIOp, math::IsInfOp, math::IsNormalOp,
+          tensor::GatherOp, tensor::ScatterOp>(op))
+    return true;
+  return llvm::any_of(op.getResultTypes(), [](Type type) {
+    Type element = getElementTypeOrSelf(type);
+    return !element.isF32() && !element.isF16() && !element.isBF16() &&
+           !element.isF64() && !element.isIntOrIndex();
+  });
+}
+
 /// Refuses what no target compiles, before a later pass trips over it.
 static LogicalResult checkOps(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
@@ -124,6 +138,9 @@ static LogicalResult checkOps(func::FuncOp function) {
                          tensor::TensorDialect>(dialect))
       return op.emitOpError("cannot be compiled: a model is made of tenon ops, "
                             "and of arith, math and tensor ops");
+    if (hasNoCode(op))
+      return op.emitOpError("cannot be compiled: no target has code for it, or "
+                            "for its type; write it with other ops");
   }
   return success();
 }

@@ -152,12 +152,12 @@ def TenonToBlasLt : Pass<"tenon-to-blaslt", "::mlir::ModuleOp"> {
 
     An analysis remark of category `tenon-to-blaslt` says for each layer what was
     chosen and why. A constant that is not a splat is an error: it would lie in
-    the host's memory.
+    the host's memory; so is an op that the host would have to compute.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::blaslt::BlasLtDialect",
     "::mlir::bufferization::BufferizationDialect",
-    "::mlir::tensor::TensorDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::tenon::TenonDialect",
   ];
 }
 
