@@ -208,10 +208,19 @@ void tenonCopyStrided(TenonCall *call, void *target, const void *source,
 void tenonParallelFor(void (*body)(int64_t index, void *context), int64_t count,
                       void *context);
 
-/// Rounds to bf16, returned in the low half of the float's register. LLVM keeps
-/// a bf16 that lives across blocks as an f32 and calls this to make it one
-/// again; libgcc has it only since version 13.
+// What LLVM calls where the CPU has no instruction, and what only later
+// versions of libgcc have: a model is linked with none. A number of 16 bits is
+// in the low half of a float's register.
+
+/// Rounds to bf16. LLVM keeps one that lives across blocks as an f32 and calls
+/// this to make it one again.
 float __truncsfbf2(float value);
+float __truncdfbf2(double value);
+/// Rounds to f16.
+float __truncsfhf2(float value);
+float __truncdfhf2(double value);
+/// What an f16 is as an f32.
+float __extendhfsf2(float value);
 
 } // extern "C"
 

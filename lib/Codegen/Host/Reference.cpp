@@ -14,6 +14,7 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mlir::tenon {
@@ -48,9 +49,11 @@ static void widenConstant(arith::ConstantOp op) {
 
 /// Finds the ops that f64 has no counterpart of.
 static LogicalResult checkWidens(func::FuncOp function) {
-  WalkResult result = function.walk([](SplitOp op) {
-    op.emitOpError("has no float64 reference, since every bit of its results "
-                   "is that of f32; compile without --reference");
+  WalkResult result = function.walk([](Operation *op) {
+    if (!isa<SplitOp, arith::BitcastOp, tensor::BitcastOp>(op))
+      return WalkResult::advance();
+    op->emitOpError("has no float64 reference, since every bit of its results "
+                    "is that of f32; compile without --reference");
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
@@ -61,7 +64,8 @@ static void widenFunction(func::FuncOp function) {
     if (op == function)
       return;
     // In exact arithmetic they change nothing, and there is none of f64.
-    if (isa<CastOp, RoundTf32Op>(op)) {
+    if (isa<CastOp, RoundTf32Op, arith::ExtFOp, arith::TruncFOp>(op) &&
+        isa<RankedTensorType>(op->getOperand(0).getType())) {
       op->replaceAllUsesWith(op->getOperands());
       op->erase();
       return;

@@ -52,3 +52,14 @@ func.func @round_tf32(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = tenon.round_tf32 %x : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// Of arith's conversions there is nothing left either.
+// CHECK-LABEL: func.func @conversions_reference(
+// CHECK-NOT:     arith.truncf
+// CHECK:         tenon.relu %{{.*}} : tensor<4x8xf64>
+func.func @conversions(%x: tensor<4x8xf64>) -> tensor<4x8xf32> {
+  %0 = arith.truncf %x : tensor<4x8xf64> to tensor<4x8xf16>
+  %1 = tenon.relu %0 : tensor<4x8xf16>
+  %2 = arith.extf %1 : tensor<4x8xf16> to tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
