@@ -77,6 +77,8 @@ def everything_fused(request, monkeypatch):
     Tests marked `defaults` get what users get.
     """
     monkeypatch.setenv("TENON_STRICT", "1")
+    if "tenon.torch.failures" in sys.modules:
+        sys.modules["tenon.torch.failures"].told.clear()
     if request.node.get_closest_marker("defaults") or "tenon.torch.options" not in sys.modules:
         return
     options, judge = sys.modules["tenon.torch.options"], sys.modules.get("tenon.torch.choice.judge")

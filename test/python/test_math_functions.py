@@ -28,7 +28,8 @@ def model(request, device, tmp_path_factory):
     folder, tensor = tmp_path_factory.mktemp("math"), f"tensor<64x64x{request.param}>"
     (folder / "math.mlir").write_text(
         "".join(
-            f"func.func @{name}(%x: {tensor}) -> {tensor} {{\n  %0 = math.{name} %x : {tensor}\n  return %0 : {tensor}\n}}\n"
+            f"func.func @{name}(%x: {tensor}) -> {tensor} {{\n"
+            f"  %0 = math.{name} %x : {tensor}\n  return %0 : {tensor}\n}}\n"
             for name in EXACT
         )
     )

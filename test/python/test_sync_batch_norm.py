@@ -111,7 +111,7 @@ def test_one_collective_between_two_calls(pretended_world):
     model = SyncBatchNorm.convert_sync_batchnorm(build(case))
     nodes = compiled_nodes(model, torch.randn(7, case.features[0]))
     calls = [n for n in nodes if isinstance(n.target, FusedCall)]
-    assert [n.target.partition.name for n in calls] == ["linear_batch_moments", "batch_norm_inference_gelu"]
+    assert [n.target.function.name for n in calls] == ["linear_batch_moments", "batch_norm_inference_gelu"]
     collectives = [n for n in nodes if "_c10d_functional.all_gather" in str(n.target)]
     assert len(collectives) == 1
     order = {n: i for i, n in enumerate(nodes)}
@@ -123,7 +123,7 @@ def test_one_collective_between_two_calls(pretended_world):
 def test_the_next_product_follows_the_norm_in_one_call(pretended_world):
     case = next(c for c in CASES if c.two)
     nodes = compiled_nodes(SyncBatchNorm.convert_sync_batchnorm(build(case)), torch.randn(8, case.features[0]))
-    names = [n.target.partition.name for n in nodes if isinstance(n.target, FusedCall)]
+    names = [n.target.function.name for n in nodes if isinstance(n.target, FusedCall)]
     assert names == [
         "linear_batch_moments",
         "batch_norm_inference_gelu_linear_batch_moments",
@@ -135,7 +135,7 @@ def test_eval_needs_no_collective(pretended_world):
     case = CASES[0]
     model = SyncBatchNorm.convert_sync_batchnorm(build(case)).eval()
     nodes = compiled_nodes(model, torch.randn(7, case.features[0]))
-    assert [n.target.partition.name for n in nodes if isinstance(n.target, FusedCall)] == [
+    assert [n.target.function.name for n in nodes if isinstance(n.target, FusedCall)] == [
         "linear_batch_norm_inference_gelu"
     ]
     assert not any("c10d" in str(n.target) for n in nodes)

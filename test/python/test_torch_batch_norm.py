@@ -199,7 +199,7 @@ class _Counting:
 
     def __call__(self, graph, inputs):
         def compiler(aten, fakes):
-            self.sources += [call.partition.source for call in compile_graph(aten, set(), Options())]
+            self.sources += [call.function.source for call in compile_graph(aten, set(), Options())]
             return aten.forward
 
         return capture_inference(graph, inputs, compiler)

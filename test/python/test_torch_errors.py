@@ -114,8 +114,8 @@ def test_options(options, message):
 
 def test_mode():
     model = MODELS["linear_leaky_relu"]
-    with pytest.raises(Exception, match="mode 'max-autotune' is not known"):
-        torch.compile(model.build(), backend="tenon", mode="max-autotune")(*model.inputs())
+    with pytest.raises(Exception, match="mode 'fastest' is not known"):
+        torch.compile(model.build(), backend="tenon", mode="fastest")(*model.inputs())
 
 
 def test_target_of_another_machine():

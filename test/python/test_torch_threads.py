@@ -88,7 +88,7 @@ def test_second_process_compiles_nothing(tmp_path, monkeypatch):
         torch.manual_seed(0)
         module = torch.nn.Sequential(torch.nn.Linear(24, 40), torch.nn.Mish()).eval()
         with torch.no_grad():
-            y = torch.compile(module, backend="tenon")(torch.randn(5, 24))
+            y = torch.compile(module, backend="tenon", options={"target": "cpu"})(torch.randn(5, 24))
         torch.save(y, sys.argv[1])
         statistics = tenon.cache.statistics()
         print(statistics.hits, statistics.compiled)

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator
 
 _strict: contextvars.ContextVar[bool] = contextvars.ContextVar("tenon_strict", default=False)
-_told: set[str] = set()
+told: set[str] = set()  # each failure is warned of once
 
 
 @contextlib.contextmanager
@@ -41,8 +41,8 @@ def failed(what: str, error: Exception) -> str:
         raise error
     cause = f"{type(error).__name__}: {error}".splitlines()[0]
     text = f"tenon: {what} is left to PyTorch, since Tenon failed on it ({cause})"
-    if text not in _told:
-        _told.add(text)
+    if text not in told:
+        told.add(text)
         warnings.warn(
             f"{text}. Please report it with the output of TENON_STRICT=1, which raises the error.", stacklevel=2
         )

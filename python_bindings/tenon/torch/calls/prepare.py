@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import weakref
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -70,9 +72,11 @@ class Prepare:
             return self._make(parameters, stream, None)
         old = found.reclaim(stream) if found else None
         tensors = self._make(parameters, stream, old) if old else self._make_kept(parameters, stream)
-        alive = {k: p for k, p in self._kept.items() if k != key and not p.version.is_dead()}
-        kept = [*alive.items(), (key, _Prepared(tensors, parameters, stream))]
-        self._kept = dict(kept[-_MAX_KEPT:])
+        self._kept.pop(key, None)
+        self._kept[key] = prepared = _Prepared(tensors, parameters, stream)
+        prepared.watch(parameters, functools.partial(self._kept.pop, key, None))
+        for oldest in list(self._kept)[:-_MAX_KEPT]:
+            self._kept.pop(oldest, None)
         return tensors
 
     def _make_kept(self, parameters: list[torch.Tensor], stream: int) -> list[torch.Tensor]:
@@ -115,6 +119,10 @@ class _Prepared:
         self._tensors = tensors
         self._streams = {stream}
         self._made = torch.cuda.current_stream(parameters[0].device).record_event() if parameters[0].is_cuda else None
+
+    def watch(self, parameters: Sequence[torch.Tensor], forget: Callable[[], object]) -> None:
+        """Have `forget` called when one of the parameters is gone, since then no call can have them all."""
+        self._watched = [weakref.ref(parameter, lambda _: forget()) for parameter in parameters]
 
     def tensors_on(self, stream: int) -> list[torch.Tensor]:
         """Return the tensors; work put on `stream` from now on finds them made."""

@@ -14,7 +14,7 @@ from torch import fx
 from tenon.torch.fusion.ops import LINEAR
 from tenon.torch.fusion.readers import Readers, find_readers
 from tenon.torch.fusion.specs import FunctionSpec
-from tenon.torch.fusion.views import op_name
+from tenon.torch.fusion.views import op_name, strip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Candidate:
         shapes: of its arguments, as they are in the call that was captured.
         products: its linear layers.
         kinds: its ops.
-        addends: how many arguments have a value for each element of the result.
-        results: how many results have that.
+        addends: how many arguments of what is behind the product have a value for each element of it.
+        results: how many results have that and are no products as they are, which PyTorch's product writes.
         kept_results: how many of these something other than a kernel of Inductor's reads.
         readers: who reads them.
 
@@ -64,7 +64,7 @@ def describe(
     spec: FunctionSpec,
     arguments: list[fx.Node],
     members: list[fx.Node],
-    results: list[fx.Node | None],
+    results: list[fx.Node],
     takers: dict[fx.Node, list[fx.Node]],
     in_calls: set[fx.Node],
 ) -> Candidate:
@@ -74,7 +74,7 @@ def describe(
         spec: the function made of the group.
         arguments: the nodes that it takes.
         members: the group.
-        results: the nodes that stand for its results; None for one that is written in place.
+        results: the nodes that stand for its results, but for those that are written in place.
         takers: the live nodes that take each node's value.
         in_calls: the nodes of all groups.
 
@@ -83,11 +83,13 @@ def describe(
     products = [_product(node) for node in members if op_name(node) in LINEAR]
     kinds = re.findall(r"= tenon\.(\w+)", spec.source)
     elements = max((p.m * p.n for p in products), default=0)
-    full = [node for node in results if node is not None and math.prod(hinted(node.meta["val"].shape)) == elements]
+    full = [node for node in results if math.prod(hinted(node.meta["val"].shape)) == elements]
+    full = [node for node in full if op_name(strip(node)) not in LINEAR]
     found = [find_readers(node, takers, in_calls) for node in full]
     kept = sum(readers.opaque or readers.epilogue for readers in found)
     readers = Readers(*(any(each[i] for each in found) for i in range(3)))
-    addends = sum(math.prod(shape) == elements for shape, s in zip(shapes, spec.inputs, strict=True) if not s.parameter)
+    behind = {strip(n) for node in members if op_name(node) not in LINEAR for n in node.all_input_nodes}
+    addends = sum(math.prod(shape) == elements for node, shape in zip(arguments, shapes, strict=True) if node in behind)
     device = arguments[0].meta["val"].device
     return Candidate(spec, device, shapes, products, kinds, addends, len(full), kept, readers)
 

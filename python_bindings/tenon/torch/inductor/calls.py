@@ -40,7 +40,9 @@ def insert_op(graph: fx.Graph, part: Partition, text: str) -> None:
             else:
                 outputs.append(_empty(graph, call, spec, call.meta["val"][i]))
         run = graph.call_function(fused, (text, inputs, outputs))
-    run.meta = {"val": None}
+    fakes = [[node.meta["val"] for node in nodes] for nodes in (inputs, outputs)]
+    # Without these Inductor lays out what an op takes as it likes.
+    run.meta = {"val": None, "eager_input_vals": ((text, *fakes), {})}
     for i, node in results.items():
         outputs[i].meta = {**node.meta, "val": outputs[i].meta["val"]}
         node.replace_all_uses_with(outputs[i])

@@ -14,7 +14,6 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from tenon.torch.fusion.norms import FORMS
 
-Table = dict[Any, Callable[..., Any]]
 _ACTIVATIONS = (
     "clamp",
     "gelu",
@@ -30,18 +29,33 @@ _ACTIVATIONS = (
 _WHOLE = frozenset({*FORMS, *(f"aten.{name}" for name in _ACTIVATIONS)})
 
 
+class Table(dict[Any, Callable[..., Any]]):
+    """Decompositions by op. Inductor has them in the keys of its caches, where a name stands for the functions."""
+
+    def __reduce__(self) -> tuple[Callable[[], Table], tuple[()]]:
+        """Return what gives the table again."""
+        return inductors_table, ()
+
+
 @functools.cache
-def tables() -> tuple[Table, Table]:
-    """Return Inductor's table of decompositions without the ops that stay whole, and the part with these."""
+def inductors_table() -> Table:
+    """Return Inductor's decompositions without those of the ops that stay whole."""
     from torch._inductor.decomposition import select_decomp_table
 
-    everything = select_decomp_table()
-    whole = {op: rule for op, rule in everything.items() if _name(op) in _WHOLE}
-    return {op: rule for op, rule in everything.items() if op not in whole}, whole
+    return Table({op: rule for op, rule in select_decomp_table().items() if _name(op) not in _WHOLE})
 
 
-def decompose(graph: fx.Graph, table: Table, whole: Table) -> None:
-    """Replace the ops of `whole` that a graph still has by what they are made of, in terms of `table`."""
+@functools.cache
+def whole_table() -> dict[Any, Callable[..., Any]]:
+    """Return Inductor's decompositions of the ops that stay whole."""
+    from torch._inductor.decomposition import select_decomp_table
+
+    return {op: rule for op, rule in select_decomp_table().items() if _name(op) in _WHOLE}
+
+
+def decompose(graph: fx.Graph) -> None:
+    """Replace the ops that stayed whole, where a graph still has them, by what Inductor makes of them."""
+    table, whole = inductors_table(), whole_table()
     for node in list(graph.nodes):
         if node.op == "call_function" and node.target in whole:
             _replace(graph, node, whole[node.target], table)

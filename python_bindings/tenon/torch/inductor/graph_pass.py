@@ -20,7 +20,7 @@ from tenon.torch.choice.judge import Judge
 from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.partition import partition
 from tenon.torch.inductor.calls import insert_op
-from tenon.torch.inductor.decompositions import decompose, tables
+from tenon.torch.inductor.decompositions import decompose
 from tenon.torch.options import Options
 
 
@@ -41,7 +41,7 @@ class FusePass(CustomGraphPass):
                 self._fuse(graph.owning_module)
             except Exception as error:
                 failed("a graph", error)
-            decompose(graph, *tables())
+            decompose(graph)
             graph.owning_module.recompile()
 
     def uuid(self) -> Any:

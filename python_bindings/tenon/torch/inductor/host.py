@@ -16,7 +16,7 @@ from torch._inductor.compile_fx import compile_fx
 
 from tenon.torch.calls.call import refresh_prepared
 from tenon.torch.failures import failed
-from tenon.torch.inductor.decompositions import tables
+from tenon.torch.inductor.decompositions import inductors_table
 from tenon.torch.inductor.graph_pass import FusePass
 from tenon.torch.options import Options
 
@@ -38,7 +38,7 @@ def compile_with_inductor(
     untouched = copy.deepcopy(graph)
     try:
         own = patches | _with_pass(FusePass(options, parameters, len(inputs)), options)
-        compiled = compile_fx(graph, inputs, config_patches=own, decompositions=tables()[0])
+        compiled = compile_fx(graph, inputs, config_patches=own, decompositions=inductors_table())
     except Exception as error:
         compiled = compile_fx(untouched, inputs, config_patches=patches)  # raises what is not Tenon's fault
         failed("a graph", error)

@@ -270,10 +270,10 @@ class Dispatcher:
         return self._run_original(*args, **kwargs)
 
     def _rest(self, *inputs: Any) -> str:
-        """Return what computes what Tenon leaves over in a call."""
+        """Return what computes what Tenon leaves over in a call; PyTorch, where it compiles for no such device."""
         leaves = pytree.tree_leaves(inputs)
-        tensors = [*(t for t in leaves if isinstance(t, torch.Tensor)), *self.original.parameters()]
-        return self.options.rest_for(device_of(tensors))
+        device = device_of([*leaves, *self.original.parameters()])
+        return self.options.rest_for(device) if self.options.compiles_for(device) else "eager"
 
     def _decline(self, reason: str) -> None:
         _log.info("tenon: %s goes through torch.compile: %s", type(self.original).__name__, reason)

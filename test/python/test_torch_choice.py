@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is worth a call: what is counted of a group, who reads its results, what is trimmed, what times decide."""
+
+import contextlib
+import json
+import types
+
+import pytest
+import tenon.torch
+import torch
+from tenon import cache
+from tenon.torch.choice import judge as judging
+from tenon.torch.choice.trial import _tensors_moved
+from tenon.torch.options import Options
+from torch import nn
+from torch.nn import functional as F
+
+
+@pytest.fixture
+def timed(monkeypatch, tmp_path):
+    """Judge as on a GPU, with times that the test gives: `times` has Tenon's and PyTorch's, `seen` what was timed."""
+    record = types.SimpleNamespace(times=([0.5], 1.0), seen=[])
+
+    def time_candidate(candidate, calls):
+        record.seen.append(candidate)
+        return record.times[0] * len(calls), record.times[1]
+
+    monkeypatch.setenv("TENON_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(judging.Judge, "measures", lambda self, device: True)
+    monkeypatch.setattr(judging, "undisturbed", lambda device: contextlib.nullcontext())
+    monkeypatch.setattr(judging, "time_candidate", time_candidate)
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, strategy: strategy == "tiled")
+    monkeypatch.setattr(Options, "targets_for", lambda self, device: ["cpu"])
+    monkeypatch.setattr("tenon.torch.options.default_rest", lambda device: "inductor")
+    return record
+
+
+def run(function, *inputs):
+    torch._dynamo.reset()
+    with torch.no_grad():
+        actual, expected = torch.compile(function, backend="tenon")(*inputs), function(*inputs)
+    for a, e in zip(*((r if isinstance(r, tuple) else (r,)) for r in (actual, expected)), strict=True):
+        assert (a.float() - e.float()).norm() <= 2e-2 * e.float().norm()
+
+
+def bf16(*shape):
+    return nn.Parameter(torch.randn(shape, dtype=torch.bfloat16), requires_grad=False)
+
+
+X = torch.randn(6, 16, dtype=torch.bfloat16)
+
+
+def test_gated_pair_is_two_layers_of_which_one_reads_the_other(timed, compiled):
+    w0, w1, w2 = bf16(8, 16), bf16(8, 16), bf16(16, 8)
+    run(lambda x: F.linear(F.silu(F.linear(x, w0)) * F.linear(x, w1), w2), X)
+    gate, up = timed.seen
+    assert (gate.kinds, up.kinds) == (["linear", "silu"], ["linear", "mul"])
+    assert gate.readers == (False, True, False)
+    assert up.readers == (True, False, False)
+    assert (gate.addends, up.addends) == (0, 1)
+    assert (_tensors_moved(gate), _tensors_moved(up)) == (1, 3)
+    assert len(set(compiled.sources)) == 2, "the last layer is cuBLAS's"
+
+
+def test_residual_that_a_norm_reads_is_the_norms(timed, compiled):
+    w = bf16(16, 16)
+    run(lambda x: F.layer_norm(x + F.linear(x, w), (16,)), X)
+    assert not timed.seen
+    assert not compiled.sources
+
+
+def test_x_is_no_addend_of_a_square_layer(timed):
+    w = bf16(16, 16)
+    run(lambda x: F.linear(F.gelu(F.linear(x, w)), w), torch.randn(16, 16, dtype=torch.bfloat16))
+    assert timed.seen[0].addends == 0
+
+
+def test_a_product_that_is_a_result_is_written_by_pytorch_too(timed):
+    w = bf16(8, 16)
+
+    def f(x):
+        y = F.linear(x, w)
+        return y, F.gelu(y)
+
+    run(f, X)
+    assert (timed.seen[0].results, _tensors_moved(timed.seen[0])) == (1, 2)
+
+
+def test_slower_calls_are_left_and_the_times_kept(timed, compiled):
+    timed.times = ([0.99], 1.0)  # within the margin
+    w = bf16(8, 16)
+
+    def f(x):
+        return F.gelu(F.linear(x, w))
+
+    run(f, X)
+    assert len(timed.seen) == 1
+    files = list((cache.directory() / "choices").glob("*.json"))
+    assert [json.loads(file.read_text())["pytorch"] for file in files] == [1.0]
+    sources = len(compiled.sources)
+    run(f, X)
+    assert len(timed.seen) == 1, "the second time is read"
+    assert len(compiled.sources) == sources
+
+
+def test_bare_layers_are_taken_in_float32_alone(timed, compiled):
+    w = nn.Parameter(torch.randn(8, 16), requires_grad=False)
+    run(lambda x: torch.softmax(F.linear(x, w), -1), torch.randn(6, 16))
+    assert timed.seen[0].is_bare
+    assert compiled.linears > 0
+    half = bf16(8, 16)
+    run(lambda x: torch.softmax(F.linear(x, half), -1), X)
+    assert len(timed.seen) == 1
+
+
+def test_casts_of_activations_stay_where_they_are_fused(timed):
+    w, b = bf16(8, 16), bf16(8)
+    run(lambda x: F.gelu(F.linear(F.layer_norm(x.float(), (16,)).bfloat16(), w, b)), X)
+    assert timed.seen[0].kinds == ["linear", "gelu"]
+
+
+def test_a_trial_that_fails_ends_no_model(timed, monkeypatch):
+    def fail(*args):
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setenv("TENON_STRICT", "0")
+    monkeypatch.setattr(judging, "time_candidate", fail)
+    w = bf16(8, 16)
+    with pytest.warns(UserWarning, match="trial of linear_gelu"):
+        run(lambda x: F.gelu(F.linear(x, w)), X)
+
+
+@pytest.mark.defaults
+def test_forced_strategies_are_not_timed():
+    assert not judging.Judge(Options(strategy="tiled")).measures(torch.device("cuda"))
+    assert not judging.Judge(Options(target="sm_90a")).measures(torch.device("cuda"))
+    assert judging.Judge(Options()).measures(torch.device("cuda"))
+    assert not judging.Judge(Options()).measures(torch.device("cpu"))
+    assert tenon.torch.Options is Options
