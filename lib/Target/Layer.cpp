@@ -85,6 +85,10 @@ tenon::findTiledObstacle(const Layer &layer, ProductMethod method,
                         "too few for {0}",
                         extent),
           ""};
+  if (auto fused = dyn_cast<FusedLinearOp>(layer.op);
+      fused && reduction != ReductionMethod::Separate)
+    if (std::optional<TiledObstacle> tooLong = findLengthObstacle(fused))
+      return tooLong;
   // A bare product pays where the library's is slower.
   return method == ProductMethod::Direct &&
                  reduction == ReductionMethod::Separate
@@ -103,8 +107,7 @@ static double getBytes(RankedTensorType type) {
   return bytes;
 }
 
-/// Whether an op is built on exp, erf or tanh.
-static bool isHeavyOp(Operation &op) {
+bool tenon::isHeavyOp(Operation &op) {
   return isa<GeluOp, SiluOp, MishOp, SigmoidOp, TanhOp>(op);
 }
 

@@ -9,7 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Target/Schedule.h"
+#include "Heuristics.h"
+
+#include "tenon/Dialect/Tenon/IR/EpilogueLimits.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -63,7 +65,27 @@ std::string tenon::findPrecisionProblem(ProductMethod method, Type elementType,
   return "";
 }
 
+std::optional<TiledObstacle> tenon::findLengthObstacle(FusedLinearOp op) {
+  auto isMatrix = [](Type type) {
+    return cast<RankedTensorType>(type).getRank() == 2;
+  };
+  size_t matrices =
+      llvm::count_if(op.getEpilogueOperands().getTypes(), isMatrix) +
+      llvm::count_if(op.getResultTypes(), isMatrix);
+  if (matrices <= kMaxTiledOperands &&
+      llvm::count_if(*op.getBody(), isHeavyOp) <= kMaxTiledHeavyOps)
+    return std::nullopt;
+  return TiledObstacle{
+      formatv("a tiled kernel takes too long to compile whose epilogue has "
+              "more than {0} operands and results with rows, or more than {1} "
+              "ops that are built on exp, erf or tanh",
+              kMaxTiledOperands, kMaxTiledHeavyOps),
+      "combine operands beforehand where that can be"};
+}
+
 std::optional<TiledObstacle> tenon::findEpilogueObstacle(FusedLinearOp op) {
+  if (std::optional<TiledObstacle> tooLong = findLengthObstacle(op))
+    return tooLong;
   auto reductions = llvm::make_filter_range(*op.getBody(),
                                             llvm::IsaPred<ReductionEpilogueOp>);
   if (!reductions.empty()) {

@@ -119,6 +119,9 @@ struct TiledObstacle {
 /// anything does.
 std::optional<TiledObstacle> findEpilogueObstacle(FusedLinearOp op);
 
+/// The part of it that also keeps a kernel from reducing for a batch norm.
+std::optional<TiledObstacle> findLengthObstacle(FusedLinearOp op);
+
 /// Says in a sentence why kernels cannot compute `op` as the schedule's
 /// reduction says; "" if they can, or if it is separate. Whether a target has
 /// room for all tiles at once, as resident asks, is not known here.

@@ -27,7 +27,13 @@ using namespace mlir;
 static bool repeatsNothing(OpOperand *operand) {
   auto consumer = cast<linalg::LinalgOp>(operand->getOwner());
   auto producer = operand->get().getDefiningOp<linalg::LinalgOp>();
+  // Compilers take a time that grows with the square of a loop's length.
+  constexpr size_t mostOps = 2000;
+  auto getLength = [](linalg::LinalgOp op) {
+    return op.getBlock()->getOperations().size();
+  };
   return producer && producer->hasOneUse() &&
+         getLength(producer) + getLength(consumer) <= mostOps &&
          producer.getNumLoops() == consumer.getNumLoops() &&
          consumer.getMatchingIndexingMap(operand).isPermutation();
 }

@@ -77,7 +77,8 @@ static SmallVector<Operation *> collectGroup(Operation *root) {
   llvm::SmallPtrSet<Value, 8> inputs(root->operand_begin(),
                                      root->operand_end());
   group.insert(root);
-  for (Operation *op = root->getPrevNode(); op; op = op->getPrevNode())
+  for (Operation *op = root->getPrevNode();
+       op && group.size() < kMaxEpilogueOps; op = op->getPrevNode())
     if (isElementwise(op) && !op->use_empty() &&
         inputs.size() + op->getNumOperands() <= kMaxEpilogueOperands &&
         llvm::all_of(op->getUsers(),

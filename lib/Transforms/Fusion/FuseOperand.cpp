@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tenon/Dialect/Tenon/IR/EpilogueLimits.h"
 #include "tenon/Transforms/Fusion.h"
 
 using namespace mlir;
@@ -26,6 +27,17 @@ static bool isOwnProducer(Operation *producer, FusedLinearOp fused) {
   return result.hasOneUse() &&
          cast<RankedTensorType>(result.getType()).getShape() ==
              getAccumulatorType(fused).getShape();
+}
+
+/// Whether a kernel takes what `fused` is with `producer` (EpilogueLimits.h).
+static bool hasRoom(Operation *producer, FusedLinearOp fused) {
+  ValueRange operands = fused.getEpilogueOperands();
+  auto isNew = [&](Value operand) {
+    return !llvm::is_contained(operands, operand);
+  };
+  return fused.getBody()->getOperations().size() <= kMaxEpilogueOps &&
+         operands.size() - 1 + llvm::count_if(producer->getOperands(), isNew) <=
+             kMaxEpilogueOperands;
 }
 
 /// Puts `producer`, which gives epilogue operand number `index`, in front of
@@ -59,7 +71,7 @@ static void moveIn(Operation *producer, FusedLinearOp fused, unsigned index,
 void tenon::fuseOperands(FusedLinearOp fused, RewriterBase &rewriter) {
   for (unsigned index = 0; index < fused.getEpilogueOperands().size();) {
     Operation *producer = fused.getEpilogueOperands()[index].getDefiningOp();
-    if (!isOwnProducer(producer, fused)) {
+    if (!isOwnProducer(producer, fused) || !hasRoom(producer, fused)) {
       ++index;
       continue;
     }

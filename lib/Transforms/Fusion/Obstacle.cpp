@@ -55,6 +55,21 @@ static size_t countOperands(Operation *consumer, Operation *product) {
   return operands.size();
 }
 
+/// The results: those that others read too, and what the consumer adds.
+static size_t countResults(Operation *consumer, Operation *product) {
+  auto isKept = [&](OpResult result) {
+    return llvm::any_of(result.getUsers(),
+                        [&](Operation *user) { return user != consumer; });
+  };
+  return consumer->getNumResults() +
+         llvm::count_if(product->getResults(), isKept);
+}
+
+static bool isLong(Operation *product) {
+  auto fused = dyn_cast<FusedLinearOp>(product);
+  return fused && fused.getBody()->getOperations().size() > kMaxEpilogueOps;
+}
+
 std::optional<FusionObstacle> tenon::findObstacle(Operation *consumer,
                                                   Operation *product) {
   if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp>(consumer))
@@ -91,6 +106,18 @@ std::optional<FusionObstacle> tenon::findObstacle(Operation *consumer,
                               " operands, and a kernel takes no more",
                           "it is computed by another kernel; combine operands "
                           "beforehand where that can be"};
+  if (countResults(consumer, product) > kMaxEpilogueResults)
+    return FusionObstacle{"ManyResults",
+                          "the epilogue would have more than " +
+                              std::to_string(kMaxEpilogueResults) +
+                              " results, and a kernel gives no more",
+                          "it is computed by another kernel"};
+  if (isLong(product))
+    return FusionObstacle{"ManyOps",
+                          "the epilogue has " +
+                              std::to_string(kMaxEpilogueOps) +
+                              " ops, and longer ones take too long to compile",
+                          "it is computed by another kernel"};
   return std::nullopt;
 }
 
