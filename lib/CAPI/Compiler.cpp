@@ -17,6 +17,7 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -96,6 +97,10 @@ LogicalResult Compilation::read(StringRef source, const char *sourceName,
 }
 
 LogicalResult Compilation::compile(StringRef output, const char *header) {
+  for (StringRef path : {output, StringRef(header ? header : "")})
+    if (llvm::sys::fs::equivalent(options.parameters, path))
+      return fail("output '" + path.str() +
+                  "' is the file of the parameters; it would be overwritten");
   FailureOr<CompiledModel> model = compileModel(*module, options);
   if (failed(model))
     return failure();

@@ -158,6 +158,28 @@ static std::string defaultOutput(const CompileFlags &flags) {
   return flags.options.name + "." + extension.str();
 }
 
+/// Files that are read stay as they are.
+static std::string checkOverwritten(const CompileFlags &flags) {
+  auto find = [&](StringRef path) -> StringRef {
+    if (llvm::sys::fs::equivalent(flags.input, path))
+      return "the input";
+    if (llvm::sys::fs::equivalent(flags.options.parameters, path))
+      return "--parameters";
+    return "";
+  };
+  if (StringRef read = find(flags.output); !read.empty())
+    return ("-o " + flags.output + " is " + read + "; it would be overwritten")
+        .str();
+  if (flags.emit != "so" || !flags.stopAfter.empty())
+    return "";
+  std::string header = headerOf(flags.output);
+  if (StringRef read = find(header); !read.empty())
+    return ("-o " + flags.output + " has its C header written to " + header +
+            ", which is " + read + "; take another name")
+        .str();
+  return "";
+}
+
 /// What is wrong with the flags, "" if nothing.
 static std::string check(const CompileFlags &flags) {
   if (!llvm::is_contained({"so", "obj", "llvm", "ptx", "cubin", "fatbin"},
@@ -174,8 +196,8 @@ static std::string check(const CompileFlags &flags) {
     return "-o " + flags.output +
            " is where the C header would be; name the "
            "shared object libNAME.so";
-  if (llvm::sys::fs::equivalent(flags.input, flags.output))
-    return "-o " + flags.output + " is the input; it would be overwritten";
+  if (std::string problem = checkOverwritten(flags); !problem.empty())
+    return problem;
   bool needsGPU =
       flags.emit == "ptx" || flags.emit == "cubin" || flags.emit == "fatbin";
   if (needsGPU && flags.options.cudaTargets.empty())
