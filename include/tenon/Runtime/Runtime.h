@@ -202,6 +202,11 @@ void tenonCopyStrided(TenonCall *call, void *target, const void *source,
                       int64_t elementBytes, int64_t rank,
                       const int64_t *layout);
 
+/// Memory of the calling thread, `bytes` of it at a multiple of 64, which is
+/// there until the thread asks for that `number` again. What a task keeps there
+/// could be more than a thread's stack.
+void *tenonScratch(int64_t number, int64_t bytes);
+
 /// Calls body(index, context) for every index in [0, count), on as many threads
 /// as TENON_NUM_THREADS says (default: the CPUs this process may use). Returns
 /// when all are done; nested calls run on the calling thread.

@@ -22,6 +22,7 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::tenon {
@@ -99,6 +100,67 @@ struct CopyToRuntime : ConvertOpToLLVMPattern<memref::CopyOp> {
   }
 };
 
+/// The large buffers of a function on the stack, numbered.
+using ScratchNumbers = llvm::DenseMap<Operation *, int64_t>;
+
+/// memref.alloca of much → tenonScratch: threads may have little stack.
+struct AllocaToScratch : ConvertOpToLLVMPattern<memref::AllocaOp> {
+  AllocaToScratch(const LLVMTypeConverter &converter,
+                  const ScratchNumbers &numbers)
+      : ConvertOpToLLVMPattern(converter, /*benefit=*/2), numbers(numbers) {}
+
+  static constexpr int64_t kLeastBytes = 16384;
+
+  static int64_t getBytes(memref::AllocaOp op) {
+    MemRefType type = op.getType();
+    if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
+        !type.getElementType().isIntOrFloat())
+      return 0;
+    return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  }
+
+  LogicalResult
+  matchAndRewrite(memref::AllocaOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto number = numbers.find(op);
+    if (number == numbers.end())
+      return failure();
+    Location loc = op.getLoc();
+    Type i64 = rewriter.getI64Type();
+    auto function = LLVM::lookupOrCreateFn(
+        rewriter, op->getParentOfType<ModuleOp>(), "tenonScratch", {i64, i64},
+        LLVM::LLVMPointerType::get(rewriter.getContext()));
+    if (failed(function))
+      return failure();
+    auto constant = [&](int64_t value) -> Value {
+      return LLVM::ConstantOp::create(rewriter, loc,
+                                      rewriter.getI64IntegerAttr(value));
+    };
+    Value memory = LLVM::CallOp::create(rewriter, loc, *function,
+                                        ValueRange{constant(number->second),
+                                                   constant(getBytes(op))})
+                       .getResult();
+    rewriter.replaceOp(
+        op, {MemRefDescriptor::fromStaticShape(
+                rewriter, loc, *getTypeConverter(), op.getType(), memory)});
+    return success();
+  }
+
+  const ScratchNumbers &numbers;
+};
+
+ScratchNumbers numberScratch(ModuleOp module) {
+  ScratchNumbers numbers;
+  for (auto function : module.getOps<FunctionOpInterface>()) {
+    int64_t next = 0;
+    function.walk([&](memref::AllocaOp op) {
+      if (AllocaToScratch::getBytes(op) >= AllocaToScratch::kLeastBytes)
+        numbers[op] = next++;
+    });
+  }
+  return numbers;
+}
+
 struct TenonHostToLLVM : tenon::impl::TenonHostToLLVMBase<TenonHostToLLVM> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -113,6 +175,8 @@ struct TenonHostToLLVM : tenon::impl::TenonHostToLLVMBase<TenonHostToLLVM> {
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
     tenon::populateCudaHostToLLVMPatterns(converter, patterns);
     patterns.add<CopyToRuntime>(converter, /*benefit=*/2);
+    ScratchNumbers scratch = numberScratch(getOperation());
+    patterns.add<AllocaToScratch>(converter, scratch);
 
     LLVMConversionTarget target(*context);
     target.addLegalOp<ModuleOp>();

@@ -37,3 +37,18 @@ func.func @copy_rows(%call: !llvm.ptr, %a: memref<4x8xf32, strided<[8, 1], offse
   memref.copy %a, %b : memref<4x8xf32, strided<[8, 1], offset: 32>> to memref<4x8xf32>
   return
 }
+
+// Threads may have little stack: what is large is memory of the thread, each buffer of a function its own.
+// CHECK-LABEL: llvm.func @large_buffers(
+// CHECK:         llvm.call @tenonScratch(%[[ZERO:.*]], %[[BYTES:.*]]) : (i64, i64) -> !llvm.ptr
+// CHECK:         llvm.alloca
+// CHECK:         llvm.call @tenonScratch(
+func.func @large_buffers(%f: f64, %i: index) -> (f64, f64, f64) {
+  %a = memref.alloca() {alignment = 64 : i64} : memref<96x256xf64>
+  %b = memref.alloca() : memref<64xf64>
+  %c = memref.alloca() : memref<32x256xf64>
+  %0 = memref.load %a[%i, %i] : memref<96x256xf64>
+  %1 = memref.load %b[%i] : memref<64xf64>
+  %2 = memref.load %c[%i, %i] : memref<32x256xf64>
+  return %0, %1, %2 : f64, f64, f64
+}

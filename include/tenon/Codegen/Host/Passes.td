@@ -79,7 +79,8 @@ def TenonHostToLLVM : Pass<"tenon-host-to-llvm", "::mlir::ModuleOp"> {
     The last step of the host side: what is left of func, memref, arith, math, cf
     and index, `blaslt` ops and kernel launches become LLVM ops and calls of the
     functions in Runtime/Runtime.h. `memref.copy` becomes `tenonCopy`, on the
-    call's stream, or of buffers with gaps `tenonCopyStrided`.
+    call's stream, or of buffers with gaps `tenonCopyStrided`. A large
+    `memref.alloca` becomes `tenonScratch`, memory of the thread.
 
     ```mlir
     memref.copy %a, %b : memref<8xf32> to memref<8xf32>
