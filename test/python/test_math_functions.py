@@ -26,13 +26,11 @@ SHAPE = (64, 64)
 @pytest.fixture(scope="module", params=DTYPES)
 def model(request, device, tmp_path_factory):
     folder, tensor = tmp_path_factory.mktemp("math"), f"tensor<64x64x{request.param}>"
-    (folder / "math.mlir").write_text(
-        "".join(
-            f"func.func @{name}(%x: {tensor}) -> {tensor} {{\n"
-            f"  %0 = math.{name} %x : {tensor}\n  return %0 : {tensor}\n}}\n"
-            for name in EXACT
-        )
-    )
+    functions = [
+        f"func.func @{name}(%x: {tensor}) -> {tensor} {{\n  %0 = math.{name} %x : {tensor}\n  return %0 : {tensor}\n}}"
+        for name in EXACT
+    ]
+    (folder / "math.mlir").write_text("\n".join(functions))
     flags = [GPU_TARGETS] if device == "cuda" else []
     tool(TENON_COMPILE, folder / "math.mlir", "-o", folder / "math.so", *flags)
     model = open_model(folder / "math.so")

@@ -40,8 +40,9 @@ func.func @f(%x: {x}, %w: {w}, %v: {w}) -> {x} {{
   return %1 : {x}
 }}""")
     tool(TENON_COMPILE, tmp_path / "f.mlir", "-o", tmp_path / "f.so")
+    dtype, stack = np.dtype(f"f{int(element[1:]) // 8}").name, "131072"
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, tmp_path / "f.so", RUNTIME, np.dtype(f"f{int(element[1:]) // 8}").name, "131072"],
+        [sys.executable, "-c", SCRIPT, tmp_path / "f.so", RUNTIME, dtype, stack],
         env={"PYTHONPATH": ":".join(sys.path), "TENON_NUM_THREADS": threads},
         capture_output=True,
         text=True,

@@ -42,7 +42,7 @@ DynamicExtents::DynamicExtents(func::FuncOp function) : function(function) {
   function.walk([&](tensor::CastOp op) {
     for (Value value : {op.getSource(), op.getResult()})
       if (isMatrix(value) && !isDynamic(value))
-        statics.try_emplace(
+        known.try_emplace(
             getLeader(value),
             cast<RankedTensorType>(value.getType()).getDimSize(0));
   });
@@ -126,8 +126,8 @@ std::string DynamicExtents::lookup(Value value) const {
 }
 
 std::optional<int64_t> DynamicExtents::lookupStatic(Value value) const {
-  auto found = statics.find(getLeader(value));
-  return found == statics.end() ? std::nullopt : std::optional(found->second);
+  auto found = known.find(getLeader(value));
+  return found == known.end() ? std::nullopt : std::optional(found->second);
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,7 +193,7 @@ LogicalResult DynamicExtents::verifyNew(Operation *op) {
     auto meets = [&](Value other) {
       return other != value && getLeader(other) == leader;
     };
-    if (leader && (names.contains(leader) || statics.contains(leader) ||
+    if (leader && (names.contains(leader) || known.contains(leader) ||
                    llvm::any_of(computed, meets)))
       return op->emitOpError("computes an extent that must be that of other "
                              "tensors")

@@ -50,7 +50,7 @@ private:
   func::FuncOp function;
   llvm::EquivalenceClasses<void *> classes;
   llvm::DenseMap<void *, std::string> names;
-  llvm::DenseMap<void *, int64_t> statics;
+  llvm::DenseMap<void *, int64_t> known;
   /// Results whose M is computed, of which only the op knows it.
   SmallVector<Value> computed;
 };

@@ -16,7 +16,8 @@ for i in range(count):
         results.append(f"%a{i}")
     else:  # a sum that is added to the product
         arguments.append(f"%r{i}: {SHAPE}")
-        body.append(f"%a{i} = tenon.add %a{i - 1}, %r{i} : {SHAPE}, {SHAPE}" if i else f"%a0 = tenon.relu %r0 : {SHAPE}")
+        text = f"tenon.add %a{i - 1}, %r{i} : {SHAPE}, {SHAPE}" if i else f"tenon.relu %r0 : {SHAPE}"
+        body.append(f"%a{i} = {text}")
 if kind == "residual":
     body.append(f"%z = tenon.add %p, %a{count - 1} : {SHAPE}, {SHAPE}")
     last = "%z"
