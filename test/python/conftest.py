@@ -6,10 +6,18 @@ needs a build tree until a fixture is asked for.
 """
 
 import os
+import random
 import sys
 from dataclasses import dataclass, field
 
 import pytest
+
+# Of random modules; one for all processes of a run.
+os.environ.setdefault("TENON_SEED", str(random.randrange(1_000_000)))
+
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line(f"random modules: TENON_SEED={os.environ['TENON_SEED']}")
 
 
 def skip_without_gpu():
