@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 from tenon_graphs.devices import to_device, to_host
-from tenon_graphs.execute import TENON_COMPILE, open_model, tool
-from tenon_graphs.modules import GPU_TARGETS
+from tenon_graphs.execute import open_model
+from tenon_graphs.modules import compile_for
 
 DTYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 EXACT = {
@@ -31,8 +31,7 @@ def model(request, device, tmp_path_factory):
         for name in EXACT
     ]
     (folder / "math.mlir").write_text("\n".join(functions))
-    flags = [GPU_TARGETS] if device == "cuda" else []
-    tool(TENON_COMPILE, folder / "math.mlir", "-o", folder / "math.so", *flags)
+    compile_for(device, folder / "math.mlir", folder / "math.so")
     model = open_model(folder / "math.so")
     yield model, DTYPES[request.param]
     model.close()

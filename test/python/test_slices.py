@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tenon_graphs.devices import to_device, to_host
 from tenon_graphs.execute import TENON_COMPILE, bind_entry, open_model, tool
-from tenon_graphs.modules import GPU_TARGETS
+from tenon_graphs.modules import compile_for
 
 X, W, B, Y = "tensor<4x32xf32>", "tensor<20x40xf32>", "tensor<40xf32>", "tensor<4x16xf32>"
 
@@ -152,8 +152,7 @@ def source():
 def model(device, tmp_path_factory):
     folder = tmp_path_factory.mktemp("slices")
     (folder / "slices.mlir").write_text(source())
-    flags = [GPU_TARGETS] if device == "cuda" else []
-    tool(TENON_COMPILE, folder / "slices.mlir", "-o", folder / "slices.so", *flags)
+    compile_for(device, folder / "slices.mlir", folder / "slices.so")
     model = open_model(folder / "slices.so")
     yield model
     model.close()

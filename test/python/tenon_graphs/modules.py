@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tenon_model import Model
 
-from .execute import compile_graphs, open_model, write_module
+from .execute import TENON_COMPILE, compile_graphs, open_model, tool, write_module
 from .generate import random_graph
 from .graph import Graph, Op, Value
 
@@ -82,6 +82,16 @@ def compile_modules(folder: Path, *flags: str, only: str = "") -> None:
     for name, graphs in modules().items():
         if only in ("", name):
             compile_graphs(graphs, folder / name, *flags)
+
+
+def compile_for(device: str, source: Path, output: Path) -> None:
+    """Compile a module for the CPU, or with the package, which is where there is no build, for the GPU that is here."""
+    if device == "cpu":
+        tool(TENON_COMPILE, source, "-o", output)
+        return
+    from tenon.compiler import build
+
+    build(source, output, GPU_TARGETS.removeprefix("--target="))
 
 
 def compiled_module(name: str, device: str, scratch: Path) -> tuple[list[Graph], Path]:
