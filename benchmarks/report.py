@@ -2,11 +2,11 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: RUF001
-"""Writes docs/Performance.md, docs/TorchPerformance.md and their charts from benchmarks/results.
+"""Writes docs/Performance.md and its charts from benchmarks/results.
 
 Every figure of those pages comes from there (library.json; sm90a.json, sm90a_sweep.json and
-sm90a_compile.json; fp32*.json; batch_norm*.json; sm80.json, sm80_ragged.json and triton_mma.json; torch.json,
-torch_host.json and torch_first_call.json); none is typed by hand.
+sm90a_compile.json; fp32*.json; batch_norm*.json; sm80.json, sm80_ragged.json and triton_mma.json); none is typed by
+hand. Whole models of PyTorch have a page of their own, by whole_models/report.py.
 Needs matplotlib. The tables of docs/Precision.md come from precision.json.
 
 Usage: report.py
@@ -20,14 +20,12 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-import plot_torch
 import report_batch_norm
 import report_fp32
 import report_precision
 import report_sm90a
 import report_tiled
 from matplotlib import pyplot as plt
-from report_torch import full_page, read_reports, section
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks/results"
@@ -159,8 +157,7 @@ def main() -> None:
     """Write the pages and the charts."""
     source = RESULTS / "library.json"
     report = json.loads(source.read_text())
-    reports, tiled = read_reports(RESULTS), report_tiled.read_tiled(RESULTS)
-    sm90a = report_sm90a.read_sm90a(RESULTS)
+    tiled, sm90a = report_tiled.read_tiled(RESULTS), report_sm90a.read_sm90a(RESULTS)
     fp32, batch_norm = report_fp32.read_fp32(RESULTS), report_batch_norm.read_batch_norm(RESULTS)
     cases, rate = report["cases"], report["copy_bytes_per_second"]
     draw(cases, ROOT / "docs/performance.svg")
@@ -196,11 +193,7 @@ def main() -> None:
         *([*report_fp32.section(fp32), *fp32_models(RESULTS)] if "fp32" in fp32 else []),
         *(report_batch_norm.section(batch_norm) if "batch_norm" in batch_norm else []),
         *(report_tiled.section(tiled, ROOT / "docs") if "sm80" in tiled else []),
-        *(section(reports) if "torch" in reports else []),
     ]
-    if "torch" in reports:
-        plot_torch.draw(reports["torch"], ROOT / "docs")
-        (ROOT / "docs/TorchPerformance.md").write_text(full_page(reports["torch"]))
     (ROOT / "docs/Performance.md").write_text("\n".join(page))
     if report_precision.RESULT.exists():
         report_precision.main()

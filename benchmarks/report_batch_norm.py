@@ -17,7 +17,7 @@ from pathlib import Path
 from report_fp32 import complaints, error, kernel_section
 from report_sync_batch_norm import section as sync_section
 from report_tiled import ELEMENT_BYTES, age, contenders, extents, under_load
-from torch_tables import markdown
+from tables import markdown
 
 NAMES = ("batch_norm", "batch_norm_compile", "batch_norm_kernels", "sync_batch_norm")
 PEERS = ("cublas", "eager", "compile")

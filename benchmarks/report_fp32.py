@@ -16,7 +16,7 @@ from pathlib import Path
 
 from report_sm90a import gains
 from report_tiled import TIMINGS, age, burst, contenders, extents, under_load
-from torch_tables import markdown
+from tables import markdown
 
 NAMES = ("fp32", "fp32_compile", "fp32_schedules", "fp32_kernels", "batch_norm")
 # How many times faster than eager is asked for, in bursts: by model, dtype, M, N, K and whether parameters are new.

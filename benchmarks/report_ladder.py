@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from torch_tables import markdown
+from tables import markdown
 
 INTRODUCTION = (
     "From `benchmarks/results/sm90a_ladder.json`: what was tried, in order, with what it was expected to give, and the "

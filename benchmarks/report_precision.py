@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from precision_data import DISTRIBUTIONS
-from torch_tables import markdown
+from tables import markdown
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT, PAGE = ROOT / "benchmarks/results/precision.json", ROOT / "docs/Precision.md"

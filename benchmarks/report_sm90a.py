@@ -34,7 +34,7 @@ from report_tiled import (
     timed,
     under_load,
 )
-from torch_tables import markdown
+from tables import markdown
 
 MODEL = "bias_mul2_leaky_relu"
 COMPILE = "sm90a_compile"  # how the parts of that report begin

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from report_tiled import age, contenders, extents, under_load
-from torch_tables import markdown
+from tables import markdown
 
 # What is asked for: the geometric mean, and the most where a tiled kernel was chosen.
 GOAL_MEAN, GOAL_MOST = 1.05, 1.5

@@ -9,7 +9,7 @@ report_batch_norm.py calls it.
 
 from __future__ import annotations
 
-from torch_tables import markdown
+from tables import markdown
 
 MODES = {
     "eager": "tenon.torch.SyncBatchNorm, eager",

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import plot_bench
-from torch_tables import markdown
+from tables import markdown
 
 TIMINGS = ("single", "burst", "sustained")
 SHORT, LONG = "bias", "bias_gelu_residual_clamp"

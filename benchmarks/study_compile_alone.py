@@ -22,8 +22,8 @@ from pathlib import Path
 
 import study
 import tenon
+from tables import markdown
 from tenon.bench.config import Case, read_cases
-from torch_tables import markdown
 
 BEGIN, END = (f"<!-- study_compile_alone: {word} -->" for word in ("begin", "end"))
 CONFIG = Path(__file__).parent / "configs/sm90a.json"

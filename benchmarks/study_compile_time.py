@@ -23,9 +23,9 @@ import time
 from pathlib import Path
 
 import study
+from tables import markdown
 from tenon.bench.epilogue import NAMED, read_epilogue
 from tenon.bench.source import Problem
-from torch_tables import markdown
 
 ROUNDS = 5
 # Epilogue, dtype, and M, N and K.

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import study
 from study_schedules import ask, spread
+from tables import markdown
 from tenon.bench.epilogue import NAMED, read_epilogue
 from tenon.bench.source import Problem
-from torch_tables import markdown
 
 MOST_ROWS, MMA_ROWS = 64, 16
 TIMED = ("sm90a_few_rows", "sm90a_few_rows_auto", "auto", "sm80", "sm80_tiles", "sm80_few_rows")

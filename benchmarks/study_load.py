@@ -18,7 +18,7 @@ from itertools import accumulate
 from statistics import fmean, median, pstdev
 
 import study
-from torch_tables import markdown
+from tables import markdown
 
 EPILOGUES = ("bias", "bias_mul2_leaky_relu", "bias_gelu_residual_clamp")
 SHAPES = ((1024, 8192, 8192), (4096, 4096, 4096))

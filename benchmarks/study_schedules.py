@@ -22,9 +22,9 @@ from pathlib import Path
 
 import study
 from report_sweep import geometric_mean
+from tables import markdown
 from tenon.bench.epilogue import NAMED, read_epilogue
 from tenon.bench.source import Problem
-from torch_tables import markdown
 
 TENON_OPT = Path(__file__).resolve().parent.parent / "build/bin/tenon-opt"
 MODEL = "bias_mul2_leaky_relu"

@@ -20,7 +20,7 @@ from statistics import mean
 import study
 from study_few_rows import CHOSEN, RASTER, SCHEDULE, WAYS, microseconds, source
 from study_schedules import ask, predict, spread
-from torch_tables import markdown
+from tables import markdown
 
 BEGIN, END = "<!-- study_swapped: begin -->", "<!-- study_swapped: end -->"
 COLUMNS = 64  # of the tiles that are considered

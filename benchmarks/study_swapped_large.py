@@ -21,7 +21,7 @@ from statistics import mean
 import study
 from study_few_rows import source
 from study_schedules import MODEL, predict
-from torch_tables import markdown
+from tables import markdown
 
 BEGIN, END = "<!-- study_swapped_large: begin -->", "<!-- study_swapped_large: end -->"
 WAYS = ("graph", "single", "sustained")

@@ -29,6 +29,7 @@ PATTERNS = [
     "benchmarks/*.py",
     "benchmarks/configs/*.json",
     "benchmarks/peers/*.py",
+    "benchmarks/whole_models/*.py",
     "docs/Precision.md",
     "examples/*.py",
     "test/python/*.py",
@@ -188,7 +189,7 @@ BENCH_TORCH = """\
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Installs the wheel and measures PyTorch models: bench_torch.sh RESULTS_DIR [BUDGET_S]
+# Installs the wheel and measures whole models: bench_torch.sh RESULTS_DIR [BUDGET_S]
 
 set -uo pipefail
 results=$(realpath "$1")
@@ -196,9 +197,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$here"
 {install}
 set -x
-python3 benchmarks/bench_host.py --output "$results/torch_host.json"
-python3 benchmarks/bench_first_call.py --output "$results/torch_first_call.json"
-python3 benchmarks/bench_torch.py --workers 8 --budget-s "${{2:-300}}" --output "$results/torch.json"
+python3 benchmarks/bench_whole_models.py --workers 8 --budget-seconds "${{2:-540}}" \\
+  --output "$results/whole_models.json"
 """
 
 

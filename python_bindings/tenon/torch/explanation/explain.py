@@ -19,6 +19,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tenon.torch.calls.call import FusedCall
 from tenon.torch.capture import capture_inference
+from tenon.torch.choice.judge import Judge
 from tenon.torch.explanation.diagram import diagram
 from tenon.torch.explanation.report import (
     Report,
@@ -92,7 +93,8 @@ def explain(
     """Explain what `torch.compile(model, backend="tenon")` makes of a model.
 
     The model runs once, by PyTorch's own kernels; its buffers and the random state are put back.
-    No GPU is needed: `options={"target": "sm_90a"}` explains what would run there.
+    On a GPU layers are timed as for torch.compile, and what is not worth a call stays with PyTorch. No GPU is needed:
+    `options={"target": "sm_90a"}` explains what could run there.
 
     Args:
         model: a module or function, in training mode or not.
@@ -147,13 +149,15 @@ def _report(
         node._rename(re.sub(r"^l_(.+?)_*$", r"\1", name, flags=re.IGNORECASE))
     names = {node.name for i, node in enumerate(placeholders) if i in parameters}
     steps: list[Step] = read_steps(aten.graph, names)
+    tensors = [node.meta["val"] for node in placeholders if isinstance(node.meta.get("val"), torch.Tensor)]
     if not targets:
-        tensors = [node.meta["val"] for node in placeholders if isinstance(node.meta.get("val"), torch.Tensor)]
         targets.extend(options.targets_for(tensors[0].device) if tensors else ["cpu"])
     with unset_fake_temporarily():  # as in `partition`: under a fake mode, a constant has no value
         words = find_words(aten.graph, names)
     reasons = {node.name: _why(node, reason) for node, reason in words[1].items()}
-    partitions = partition(aten, names, options.linear_precision())
+    judge, devices = Judge(options), {tensor.device for tensor in tensors}
+    timed = any(map(judge.measures, devices))
+    partitions = partition(aten, names, options.linear_precision(), judge if timed else None, for_inductor=timed)
     remaining = {node.name for node in aten.graph.nodes}
     return Report(steps, partitions, missed_of(aten), reasons, remaining, targets, options)
 
