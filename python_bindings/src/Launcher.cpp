@@ -5,20 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The hot path from Python: integers in, tenonFunctionRun, nothing out. All
-// that the manifest says of a function's tensors is put into DLTensors once;
-// a call copies them to its stack, so that threads may share a launcher.
+// The hot path from Python: integers in, tenonFunctionRun, nothing out.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Native.h"
+#include "Launcher.h"
 
 #include <algorithm>
-#include <cstring>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <string>
-#include <vector>
 
 using namespace tenon::python;
 namespace nb = nanobind;
@@ -27,73 +22,6 @@ using namespace nb::literals;
 //===----------------------------------------------------------------------===//
 // Launcher
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-struct Launcher {
-  Launcher(ModelPtr model, TenonFunction *function, const nb::dict &description,
-           DLDevice device);
-
-  size_t numTensors() const { return tensors.size(); }
-
-  ModelPtr model;
-  TenonFunction *function;
-  std::string name;
-  std::vector<std::string> tensorNames;
-  /// Inputs, then outputs; `data` and `shape` are each call's own.
-  std::vector<DLTensor> tensors;
-  int32_t numInputs;
-  /// The shapes of all tensors, one after the other; 0 where dynamic.
-  std::vector<int64_t> extents;
-  /// Where in `extents` the value of a symbol goes.
-  struct Dynamic {
-    size_t position, symbol;
-  };
-  std::vector<Dynamic> dynamic;
-  std::vector<std::string> symbols;
-
-  /// The last answer of workspaceBytes; the interpreter's lock guards it.
-  std::vector<int64_t> sizedFor;
-  size_t sized = 0;
-  bool isSized = false;
-
-private:
-  void add(nb::handle tensor, DLDevice device);
-  size_t symbolNumber(const std::string &symbol);
-};
-
-/// The tensors of one call, on the stack up to some 50 of them.
-class Frame {
-public:
-  Frame(const Launcher &launcher) {
-    size_t count = launcher.numTensors(), numExtents = launcher.extents.size();
-    size_t bytes = count * (sizeof(DLTensor) + sizeof(DLTensor *)) +
-                   numExtents * sizeof(int64_t);
-    if (bytes > sizeof(inlined))
-      heap = std::make_unique<std::byte[]>(bytes);
-    tensors = reinterpret_cast<DLTensor *>(heap ? heap.get() : inlined);
-    pointers = reinterpret_cast<DLTensor **>(tensors + count);
-    extents = reinterpret_cast<int64_t *>(pointers + count);
-    memcpy(tensors, launcher.tensors.data(), count * sizeof(DLTensor));
-    memcpy(extents, launcher.extents.data(), numExtents * sizeof(int64_t));
-    int64_t *shape = extents;
-    for (size_t i = 0; i < count; ++i) {
-      pointers[i] = &tensors[i];
-      tensors[i].shape = shape;
-      shape += tensors[i].ndim;
-    }
-  }
-
-  DLTensor *tensors;
-  DLTensor **pointers;
-  int64_t *extents;
-
-private:
-  std::unique_ptr<std::byte[]> heap;
-  alignas(DLTensor) std::byte inlined[4096]; // left uninitialised
-};
-
-} // namespace
 
 static DLDataType dtypeOf(const std::string &name) {
   uint8_t code = name == "bfloat16" ? kDLBfloat : kDLFloat;
@@ -183,9 +111,7 @@ static void readExtents(const Launcher &launcher, PyObject *values,
                         Frame &frame) {
   readIntegers(launcher, values, "extents", launcher.symbols, PyLong_AsLongLong,
                [&](size_t symbol, int64_t extent) {
-                 for (const Launcher::Dynamic &dynamic : launcher.dynamic)
-                   if (dynamic.symbol == symbol)
-                     frame.extents[dynamic.position] = extent;
+                 frame.setExtent(launcher, symbol, extent);
                });
 }
 
@@ -220,11 +146,7 @@ static void launch(const Launcher &launcher, PyObject *arguments) {
   TenonStatus status;
   {
     nb::gil_scoped_release unlocked;
-    status = tenonFunctionRun(
-        launcher.function, frame.pointers, launcher.numInputs,
-        frame.pointers + launcher.numInputs,
-        static_cast<int32_t>(launcher.numTensors()) - launcher.numInputs,
-        workspace, bytes, stream);
+    status = frame.run(launcher, workspace, bytes, stream);
   }
   check(status);
 }
@@ -256,8 +178,7 @@ static size_t workspaceBytes(Launcher &launcher, nb::handle extents) {
       std::equal(frame.extents, end, launcher.sizedFor.data()))
     return launcher.sized;
   size_t bytes;
-  check(tenonFunctionWorkspaceSize(launcher.function, frame.pointers,
-                                   launcher.numInputs, &bytes));
+  check(frame.workspaceBytes(launcher, bytes));
   launcher.sizedFor.assign(frame.extents, end);
   launcher.sized = bytes;
   launcher.isSized = true;
