@@ -29,9 +29,18 @@ static const char *classOf(TenonStatus status) {
   }
 }
 
+void tenon::python::setError(TenonStatus status, const char *message) {
+  try {
+    nb::object type =
+        nb::module_::import_("tenon.errors").attr(classOf(status));
+    PyErr_SetString(type.ptr(), message);
+  } catch (nb::python_error &error) {
+    error.restore();
+  }
+}
+
 void tenon::python::raise(TenonStatus status, const char *message) {
-  nb::object type = nb::module_::import_("tenon.errors").attr(classOf(status));
-  PyErr_SetString(type.ptr(), message);
+  setError(status, message);
   throw nb::python_error();
 }
 

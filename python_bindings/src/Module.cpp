@@ -19,4 +19,5 @@ NB_MODULE(_native, module) {
   bindModel(module);
   bindLauncher(module);
   bindGuard(module);
+  bindOp(module);
 }

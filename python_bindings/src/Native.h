@@ -20,7 +20,10 @@
 
 namespace tenon::python {
 
-/// Raises the exception of tenon.errors that `status` stands for.
+/// Sets the exception of tenon.errors that `status` stands for.
+void setError(TenonStatus status, const char *message);
+
+/// Raises it.
 [[noreturn]] void raise(TenonStatus status, const char *message);
 
 /// Raises what the runtime says of its last failure, if `status` is one.
@@ -37,6 +40,7 @@ void bindCompiler(nanobind::module_ &module);
 void bindModel(nanobind::module_ &module);
 void bindLauncher(nanobind::module_ &module);
 void bindGuard(nanobind::module_ &module);
+void bindOp(nanobind::module_ &module);
 
 /// A new Launcher for `function`, whose tensors `description` (an entry of the
 /// manifest's "functions") describes, on `device`.

@@ -1,0 +1,221 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The kernel of torch.ops.tenon.fused(function, inputs, outputs). It runs what
+// Python has bound on contiguous tensors, without the interpreter. All else it
+// hands to torch.ops.tenon.handed_over, which binds the function for the next
+// call where it can. That op is told the function by a number: PyTorch 2.13
+// loses the memory of a string that it is handed from here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpFailure.h"
+#include "OpTable.h"
+#include "TorchAbi.h"
+
+#include <algorithm>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+#include <stdexcept>
+#include <utility>
+
+using namespace tenon::python;
+namespace nb = nanobind;
+using namespace nb::literals;
+
+//===----------------------------------------------------------------------===//
+// Calls that Python runs
+//===----------------------------------------------------------------------===//
+
+/// Where handed_over leaves the exception of a call that this thread's
+/// kernel has handed to it; null outside of such calls. PyTorch would make a
+/// number of it on the way back.
+static thread_local OpFailure **handedOver = nullptr;
+
+/// Returns what went wrong, or null.
+static OpFailure *runInPython(const TorchAbi &abi, const OpFunction &function,
+                              ListArgument &inputs, ListArgument &outputs) {
+  StableIValue stack[] = {static_cast<StableIValue>(function.number),
+                          inputs.release(), outputs.release()};
+  OpFailure *failure = nullptr;
+  OpFailure **outer = std::exchange(handedOver, &failure);
+  TorchError error =
+      abi.callDispatcher("tenon::handed_over", "", stack, kTorchVersion);
+  handedOver = outer;
+  if (error && !failure)
+    failure = new OpFailure(TENON_OK,
+                            "tenon::fused: PyTorch could not call handed_over");
+  return failure;
+}
+
+/// True where a kernel of this thread waits for the exception and throws it.
+static bool keepOpError(nb::handle exception) {
+  if (!handedOver)
+    return false;
+  if (!*handedOver)
+    *handedOver = new OpFailure(exception);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls that run here
+//===----------------------------------------------------------------------===//
+
+/// True if the tensor is on the device, contiguous and has memory, or needs
+/// none. Zeros that automatic differentiation makes have none.
+static bool isPlain(const TorchAbi &abi, TorchTensor tensor, int32_t index,
+                    const void *data) {
+  int32_t itsIndex;
+  bool isContiguous;
+  int64_t numel = 0;
+  return !abi.deviceIndex(tensor, &itsIndex) && itsIndex == index &&
+         !abi.isContiguous(tensor, &isContiguous) && isContiguous &&
+         (data || (!abi.numel(tensor, &numel) && numel == 0));
+}
+
+/// Puts pointers and extents into the frame; false if Python is to see to it.
+static bool fill(const TorchAbi &abi, const Binding &binding,
+                 const ListArgument &inputs, const ListArgument &outputs,
+                 Frame &frame) {
+  const Launcher &launcher = binding.launcher;
+  if (inputs.size() < binding.numInputs ||
+      outputs.size() != launcher.numTensors() - launcher.numInputs)
+    return false;
+  DLTensor *next = frame.tensors + launcher.numInputs;
+  // Outputs first: asking for memory to write may be what makes a copy of it.
+  for (size_t i = 0; i < outputs.size(); ++i, ++next)
+    if (abi.mutableData(outputs[i], &next->data) ||
+        !isPlain(abi, outputs[i], binding.deviceIndex, next->data))
+      return false;
+  next = frame.tensors;
+  for (uint32_t source : binding.sources) {
+    const void *data;
+    if (abi.constData(inputs[source], &data) ||
+        !isPlain(abi, inputs[source], binding.deviceIndex, data))
+      return false;
+    next++->data = const_cast<void *>(data);
+  }
+  for (size_t symbol = 0; symbol < binding.extents.size(); ++symbol) {
+    auto [input, width] = binding.extents[symbol];
+    int64_t numel;
+    if (abi.numel(inputs[input], &numel))
+      return false;
+    frame.setExtent(launcher, symbol, numel / width);
+  }
+  return true;
+}
+
+static TenonStatus launch(const TorchAbi &abi, const Binding &binding,
+                          const Frame &frame) {
+  const Launcher &launcher = binding.launcher;
+  size_t bytes = binding.staticBytes;
+  if (!binding.extents.empty())
+    if (TenonStatus status = frame.workspaceBytes(launcher, bytes))
+      return status;
+  void *stream = nullptr;
+  if (binding.deviceIndex >= 0 &&
+      abi.currentCudaStream(binding.deviceIndex, &stream))
+    throw std::runtime_error("tenon::fused: PyTorch has no current stream");
+  Workspace workspace(abi, binding.deviceIndex, bytes);
+  return frame.run(launcher, workspace.data(), bytes, stream);
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+/// Returns what went wrong, or null. All that the stack holds is used up.
+static OpFailure *run(const TorchAbi &abi, StableIValue *stack) {
+  StringArgument text(abi, stack[0]);
+  ListArgument inputs(abi, stack[1]), outputs(abi, stack[2]);
+  OpFunction &function = OpTable::get().function(text.text());
+  int32_t index;
+  if (inputs.size() && !abi.deviceIndex(inputs[0], &index))
+    if (const Binding *binding = function.find(index)) {
+      Frame frame(binding->launcher);
+      if (fill(abi, *binding, inputs, outputs, frame)) {
+        TenonStatus status = launch(abi, *binding, frame);
+        return status ? new OpFailure(status, tenonLastError()) : nullptr;
+      }
+    }
+  return runInPython(abi, function, inputs, outputs);
+}
+
+[[gnu::noinline]] static OpFailure *runOrFail(StableIValue *stack) noexcept {
+  try {
+    return run(*TorchAbi::get(), stack);
+  } catch (const std::exception &error) {
+    return new OpFailure(TENON_OK, error.what());
+  }
+}
+
+/// What PyTorch calls. It has nothing to clean up when it throws.
+static void kernel(StableIValue *stack, uint64_t, uint64_t) {
+  if (OpFailure *failure = runOrFail(stack))
+    throwToTorch(failure);
+}
+
+//===----------------------------------------------------------------------===//
+// Python's side
+//===----------------------------------------------------------------------===//
+
+static bool implementOp(const std::string &key) {
+  const TorchAbi *abi = TorchAbi::get();
+  if (!abi || (key == "CUDA" && !abi->currentCudaStream))
+    return false;
+  TorchLibrary library; // stays: deleting it would take the kernel back
+  return !abi->initLibrary("tenon", key.c_str(), __FILE__, __LINE__,
+                           &library) &&
+         !abi->implement(library, "fused", kernel, kTorchVersion);
+}
+
+static void
+bindFunction(std::string_view text, int32_t deviceIndex,
+             const Launcher &launcher, std::vector<uint32_t> sources,
+             const std::vector<std::pair<uint32_t, int64_t>> &widths) {
+  auto binding = std::make_unique<Binding>(
+      Binding{launcher, deviceIndex, std::move(sources), 0, {}});
+  auto isValid = [&](auto width) {
+    return width.first < binding->sources.size() && width.second > 0;
+  };
+  if (binding->sources.size() != static_cast<size_t>(launcher.numInputs) ||
+      widths.size() != launcher.symbols.size() ||
+      !std::all_of(widths.begin(), widths.end(), isValid))
+    return; // left to Python
+  for (uint32_t source : binding->sources)
+    binding->numInputs = std::max<size_t>(binding->numInputs, source + 1);
+  for (auto [input, width] : widths)
+    binding->extents.push_back({binding->sources[input], width});
+  if (widths.empty())
+    check(Frame(launcher).workspaceBytes(launcher, binding->staticBytes));
+  OpTable::add(OpTable::get().function(text), std::move(binding));
+}
+
+static std::string textOf(int64_t number) {
+  if (const OpFunction *function = OpTable::get().function(number))
+    return function->text;
+  raise(TENON_NOT_FOUND,
+        ("the op has no function " + std::to_string(number)).c_str());
+}
+
+void tenon::python::bindOp(nb::module_ &module) {
+  module.def("implement_op", implementOp, "key"_a,
+             "Registers the op's kernel for a dispatch key of PyTorch's; False "
+             "where this PyTorch cannot have it.");
+  module.def("bind_op", bindFunction, "text"_a, "device_index"_a, "launcher"_a,
+             "sources"_a, "widths"_a,
+             "Has the kernel run a function on a device: which input of the op "
+             "each of the launcher is, and for each symbol an input of the "
+             "launcher and what its number of elements is divided by.");
+  module.def("op_text", textOf, "number"_a,
+             "The function that handed_over knows by a number.");
+  module.def("keep_op_error", keepOpError, "error"_a,
+             "Leaves an exception to the kernel that has called handed_over; "
+             "False if none has.");
+}
