@@ -67,6 +67,11 @@ class FusedCall:
         with _calls_lock:
             _calls.add(self)
 
+    @property
+    def prepares(self) -> bool:
+        """Whether the function takes what is made of its parameters, made anew when they change."""
+        return "prepare" in self.executable.manifest["entries"][0] or any(i.transpose for i in self.function.inputs)
+
     def __call__(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Run on the inputs' device, on its current stream."""
         index = inputs[0].get_device()
@@ -77,6 +82,13 @@ class FusedCall:
         """Run as a call does, into contiguous tensors of the outputs' shapes and dtypes."""
         index = inputs[0].get_device()
         (self._bound.get(index) or self._bind(index)).write(inputs, outputs)
+
+    def bind_op(self, text: str, index: int) -> None:
+        """Tell the kernel of `torch.ops.tenon.fused` how to run what `text` names on a device.
+
+        Not where something is made of parameters: whether these have changed is for Python to find out.
+        """
+        (self._bound.get(index) or self._bind(index)).bind_op(text)
 
     def prepare(self, inputs: Sequence[torch.Tensor | None]) -> None:
         """Bring what is made of the parameters up to date, ahead of a call.
@@ -137,6 +149,10 @@ class _BoundCall:
                 taken = self._prepare and source in parameters
                 sources.append(inputs + parameters.index(source) if taken else source)
         return sources
+
+    def bind_op(self, text: str) -> None:
+        if not self._prepare:
+            self._run.bind_op(text, self._sources)
 
     def prepare(self, inputs: Sequence[torch.Tensor | None]) -> None:
         if self._prepare:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tenon import _native
 from tenon import device as devices
 from tenon.arrays import ALIGNMENT
 
@@ -32,6 +33,7 @@ class Launch:
         executable.model.load(*device)
         self._launcher = executable.model.function(name).launcher(*device)
         self.description: dict[str, Any] = next(f for f in executable.manifest["functions"] if f["name"] == name)
+        self._index = index
         self._extents = self._find_symbols()
         self._allocate = allocator(index)
         self._padding = ALIGNMENT if index < 0 else 0  # memory on a GPU is aligned so
@@ -60,6 +62,10 @@ class Launch:
             pointers = [t.data_ptr() for t in inputs]
         pointers += [t.data_ptr() for t in outputs]
         self._launcher(pointers, extents, address, size, stream)
+
+    def bind_op(self, text: str, sources: list[int]) -> None:
+        """Have the kernel of `torch.ops.tenon.fused` do what a call does; input i is the op's input sources[i]."""
+        _native.bind_op(text, self._index, self._launcher, sources, self._extents)
 
     def make_outputs(self) -> list[torch.Tensor]:
         """Return new outputs of a function whose shapes are all static."""

@@ -5,6 +5,10 @@
 The op is told by a text which function it is, all that compiling it takes included. So code that
 Inductor keeps on disk stands for itself: another process finds the function in Tenon's cache, or
 compiles it.
+
+Its kernel is the native module's (python_bindings/src/Op.cpp). It runs what `bind_op` has told it of, and hands other
+calls to `tenon.handed_over`, which knows the function by the native module's number of its text.
+`tenon.fused_in_python` is the same op without that kernel, for functions whose parameters Python has to look after.
 """
 
 from __future__ import annotations
@@ -17,16 +21,21 @@ from typing import Any
 import torch
 
 import tenon
+from tenon import _native
+from tenon.errors import ArgumentError
 from tenon.torch.calls.call import FusedCall
 from tenon.torch.fusion.specs import FunctionSpec, OutputSpec, TensorSpec
 
 _library = torch.library.Library("tenon", "FRAGMENT")
 # Outputs are given: whoever compiles the graph plans their memory, and a running statistic is written where it is.
-_library.define(
-    "fused(str function, Tensor[] inputs, Tensor(a!)[] outputs) -> ()", tags=(torch.Tag.needs_exact_strides,)
-)
+_SCHEMAS = {"fused": "str function", "fused_in_python": "str function", "handed_over": "int number"}
+for _name, _function in _SCHEMAS.items():
+    _schema = f"{_name}({_function}, Tensor[] inputs, Tensor(a!)[] outputs) -> ()"
+    _library.define(_schema, tags=(torch.Tag.needs_exact_strides,))
 fused = torch.ops.tenon.fused.default
+fused_in_python = torch.ops.tenon.fused_in_python.default
 _registered: dict[str, FusedCall] = {}
+_known_to_kernel: set[tuple[int, int]] = set()  # a function's number and the index of a device
 
 
 def register(call: FusedCall, settings: dict[str, Any]) -> str:
@@ -42,12 +51,17 @@ def register(call: FusedCall, settings: dict[str, Any]) -> str:
         "name": function.name,
         "source": function.source,
         "settings": settings,
-        "inputs": [[_name(i.dtype), i.shape, i.parameter, i.transpose] for i in function.inputs],
-        "outputs": [[_name(o.dtype), o.in_place] for o in function.outputs],
+        "inputs": [[_dtype_name(i.dtype), i.shape, i.parameter, i.transpose] for i in function.inputs],
+        "outputs": [[_dtype_name(o.dtype), o.in_place] for o in function.outputs],
     }
     text = json.dumps(described, separators=(",", ":"))
     _registered[text] = call
     return text
+
+
+def op_of(text: str) -> torch._ops.OpOverload:
+    """Return the op that runs what a text names soonest."""
+    return fused_in_python if _call_of(text).prepares else fused
 
 
 @functools.cache
@@ -61,14 +75,52 @@ def _call_of(text: str) -> FusedCall:
     return FusedCall(function, tenon.compile(function.source, name=function.name, **described["settings"]))
 
 
+@functools.cache
+def _numbered(number: int) -> tuple[str, FusedCall]:
+    text = _native.op_text(number)
+    return text, _call_of(text)
+
+
 def _run(function: str, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
-    _call_of(function).write(inputs, outputs)
+    _write(_call_of(function), inputs, outputs)
 
 
-def _name(dtype: torch.dtype) -> str:
+def _run_handed_over(number: int, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
+    try:
+        text, call = _numbered(number)
+        _write(call, inputs, outputs)
+        index = inputs[0].get_device()
+        if (number, index) not in _known_to_kernel:
+            _known_to_kernel.add((number, index))
+            call.bind_op(text, index)
+    except BaseException as error:
+        if not _native.keep_op_error(error):
+            raise
+
+
+def _write(call: FusedCall, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
+    if len(set(map(torch.Tensor.get_device, (*inputs, *outputs)))) > 1:
+        found = ", ".join(dict.fromkeys(str(t.device) for t in (*inputs, *outputs)))
+        raise ArgumentError(f"{call.__name__}: all tensors have to be on one device, and these are on {found}")
+    if all(map(torch.Tensor.is_contiguous, outputs)):
+        call.write(inputs, outputs)
+        return
+    # As a running statistic that is a column of another tensor.
+    results = [torch.empty_like(t, memory_format=torch.contiguous_format) for t in outputs]
+    call.write(inputs, results)
+    for tensor, result in zip(outputs, results, strict=True):
+        tensor.copy_(result)
+
+
+def _dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-for _device in ("CPU", "CUDA"):
-    _library.impl("fused", _run, _device)
-torch.library.register_fake("tenon::fused", lambda function, inputs, outputs: None, lib=_library)
+kernel_keys = [key for key in ("CPU", "CUDA") if _native.implement_op(key)]  # all, but with a PyTorch unknown to Tenon
+for _key in ("CPU", "CUDA"):
+    _library.impl("handed_over", _run_handed_over, _key)
+    _library.impl("fused_in_python", _run, _key)
+    if _key not in kernel_keys:
+        _library.impl("fused", _run, _key)
+for _name in _SCHEMAS:
+    torch.library.register_fake(f"tenon::{_name}", lambda function, inputs, outputs: None, lib=_library)

@@ -10,7 +10,7 @@ import operator
 import torch
 from torch import fx
 
-from tenon.torch.calls.op import fused
+from tenon.torch.calls.op import op_of
 from tenon.torch.fusion.shapes import is_row_major
 from tenon.torch.fusion.specs import Dim, InputDim, OutputSpec, Partition
 
@@ -39,7 +39,7 @@ def insert_op(graph: fx.Graph, part: Partition, text: str) -> None:
                 outputs.append(call.args[spec.in_place])
             else:
                 outputs.append(_empty(graph, call, spec, call.meta["val"][i]))
-        run = graph.call_function(fused, (text, inputs, outputs))
+        run = graph.call_function(op_of(text), (text, inputs, outputs))
     fakes = [[node.meta["val"] for node in nodes] for nodes in (inputs, outputs)]
     # Without these Inductor lays out what an op takes as it likes.
     run.meta = {"val": None, "eager_input_vals": ((text, *fakes), {})}
