@@ -292,5 +292,8 @@ FailureOr<CompiledModel> Compilation::run(ModuleOp source) {
 FailureOr<CompiledModel> tenon::compileModel(ModuleOp source,
                                              const CompileOptions &options) {
   initializeBackEnds();
-  return Compilation(options).run(source);
+  // What parts a function is divided into keep its arguments' names.
+  OwningOpRef<ModuleOp> named = source.clone();
+  nameInputs(*named);
+  return Compilation(options).run(*named);
 }

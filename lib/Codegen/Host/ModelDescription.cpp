@@ -166,6 +166,7 @@ static FailureOr<FunctionDescription> describeFunction(func::FuncOp function) {
         (tensor->role == "prepared" ? "prepared" : "x") + Twine(index));
     result.inputs.push_back(std::move(*tensor));
   }
+  llvm::StringSet<> given = getGivenNames(function);
   Operation *terminator = function.getBody().front().getTerminator();
   for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
     auto tensor =
@@ -173,9 +174,10 @@ static FailureOr<FunctionDescription> describeFunction(func::FuncOp function) {
     if (failed(tensor))
       return failure();
     std::string name = "y" + std::to_string(index);
-    while (llvm::any_of(result.inputs, [&](const TensorDescription &input) {
-      return input.name == name;
-    }))
+    while (given.contains(name) ||
+           llvm::any_of(result.inputs, [&](const TensorDescription &input) {
+             return input.name == name;
+           }))
       name += "_out";
     tensor->name = getTensorName(function.getResultAttrDict(index), name);
     result.outputs.push_back(std::move(*tensor));

@@ -74,9 +74,41 @@ bool tenon::isUsableName(StringRef name) {
   return isIdentifier(name) && !taken.contains(name);
 }
 
-std::string tenon::getTensorName(DictionaryAttr attributes,
-                                 const Twine &otherwise) {
+static StringRef getGivenName(DictionaryAttr attributes) {
   auto name = attributes ? attributes.getAs<StringAttr>(TenonDialect::kNameAttr)
                          : StringAttr();
-  return name ? name.str() : otherwise.str();
+  return name ? name.getValue() : StringRef();
+}
+
+std::string tenon::getTensorName(DictionaryAttr attributes,
+                                 const Twine &otherwise) {
+  StringRef name = getGivenName(attributes);
+  return name.empty() ? otherwise.str() : name.str();
+}
+
+llvm::StringSet<> tenon::getGivenNames(func::FuncOp function) {
+  llvm::StringSet<> names;
+  for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i)
+    names.insert(getGivenName(function.getArgAttrDict(i)));
+  for (unsigned i = 0, e = function.getNumResults(); i != e; ++i)
+    names.insert(getGivenName(function.getResultAttrDict(i)));
+  names.erase("");
+  return names;
+}
+
+void tenon::nameInputs(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    llvm::StringSet<> taken = getGivenNames(function);
+    for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i) {
+      DictionaryAttr attributes = function.getArgAttrDict(i);
+      if (!getGivenName(attributes).empty() ||
+          (attributes && attributes.contains(TenonDialect::kPreparedAttr)))
+        continue;
+      std::string name = "x" + std::to_string(i);
+      while (!taken.insert(name).second)
+        name += "_";
+      function.setArgAttr(i, TenonDialect::kNameAttr,
+                          StringAttr::get(module.getContext(), name));
+    }
+  }
 }

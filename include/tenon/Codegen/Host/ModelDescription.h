@@ -14,7 +14,9 @@
 #ifndef TENON_CODEGEN_HOST_MODELDESCRIPTION_H
 #define TENON_CODEGEN_HOST_MODELDESCRIPTION_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <string>
 #include <variant>
@@ -85,6 +87,13 @@ bool isUsableName(StringRef name);
 /// The name that `attributes`, a tensor's, give it (`tenon.name`), or
 /// `otherwise`.
 std::string getTensorName(DictionaryAttr attributes, const Twine &otherwise);
+
+/// The names that `tenon.name` gives to arguments and results of `function`.
+llvm::StringSet<> getGivenNames(func::FuncOp function);
+
+/// Gives a name to each argument without one: "x" and its number, or where that
+/// is another tensor's with a '_' more.
+void nameInputs(ModuleOp module);
 
 /// Describes the public functions of `module`, whose ops are still on tensors.
 /// Fails with a diagnostic where a function cannot be compiled: control flow,
