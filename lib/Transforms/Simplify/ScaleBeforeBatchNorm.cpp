@@ -12,6 +12,8 @@
 
 #include "tenon/Transforms/Simplify.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 #include <cmath>
 
 using namespace mlir;
