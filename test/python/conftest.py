@@ -61,13 +61,12 @@ def gpu_graphs(request, tmp_path_factory):
 @pytest.fixture(scope="session", autouse=True)
 def compiled_models_cache(tmp_path_factory):
     """Have the session compile each model once, and trust nothing that an earlier one compiled."""
-    before = os.environ.get("TENON_CACHE_DIR")
+    before = dict(os.environ)
     os.environ["TENON_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(tmp_path_factory.mktemp("inductor"))
     yield
-    if before is None:
-        del os.environ["TENON_CACHE_DIR"]
-    else:
-        os.environ["TENON_CACHE_DIR"] = before
+    os.environ.clear()
+    os.environ.update(before)
 
 
 @pytest.fixture(autouse=True)

@@ -32,6 +32,7 @@ def timed(monkeypatch, tmp_path):
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, strategy: strategy == "tiled")
     monkeypatch.setattr(Options, "targets_for", lambda self, device: ["cpu"])
     monkeypatch.setattr("tenon.torch.options.default_rest", lambda device: "inductor")
+    monkeypatch.setattr(torch.compiler.config, "force_disable_caches", True)  # no verdict outlives its test
     return record
 
 
