@@ -57,7 +57,9 @@ def draw(found: dict[tuple[str, str], list[Row]], path: Path) -> None:
     for axes, ((scenario, mode), rows) in zip(panels[:, 0], found.items(), strict=True):
         for i, (contender, label) in enumerate(PAIRS.items()):
             places = [j + (i - 0.5) * 0.4 for j in range(len(rows))]
-            axes.bar_label(axes.bar(places, relative_speeds(rows, contender), 0.4, label=label), fmt="%.2f", fontsize=6)
+            speeds = relative_speeds(rows, contender)
+            labels = [f"{speed:.2f}" if speed else "not measured" for speed in speeds]
+            axes.bar_label(axes.bar(places, speeds, 0.4, label=label), labels, fontsize=6)
         axes.axhline(1, color="black", linewidth=0.8)
         axes.set_xticks(range(len(rows)), [TITLES[row["model"]] for row in rows], rotation=25, ha="right", fontsize=7)
         axes.set_title(group_title(scenario, mode), fontsize=9)
