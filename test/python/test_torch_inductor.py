@@ -178,6 +178,20 @@ def test_a_failure_of_tenons_ends_no_model(broken, rest):
         torch.testing.assert_close(fast(x), model(x))
 
 
+def test_a_graph_that_was_half_rewritten_is_put_back(monkeypatch):
+    def fail(*args):
+        raise KeyError("a fault of Tenon's")
+
+    monkeypatch.setattr("tenon.torch.inductor.graph_pass.insert_op", fail)
+    monkeypatch.setenv("TENON_STRICT", "0")
+    model = Block()
+    monkeypatch.setattr(torch.compiler.config, "force_disable_caches", True)
+    twin, fast = pair(model)
+    x = torch.randn(12, 16)
+    with pytest.warns(UserWarning, match="a graph is left to PyTorch"):
+        check(fast(x), twin(x))
+
+
 def test_strict_raises(broken):
     fast = torch.compile(nn.Sequential(nn.Linear(8, 8), nn.ReLU()), backend="tenon", options=HOSTED | {"strict": True})
     with torch.no_grad(), pytest.raises(Exception, match="a fault of Tenon's"):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import json
 import os
 from collections.abc import Sequence
@@ -49,7 +50,8 @@ class Judge:
         keys = [self._key(c) for c in candidates]
         new = {key: c for key, c in zip(keys, candidates, strict=True) if key not in self._verdicts}
         with ThreadPoolExecutor(max(1, min(8, os.cpu_count() or 1, len(new)))) as pool:
-            compiled = list(pool.map(self._try_compile, new.values()))
+            contexts = [contextvars.copy_context() for _ in new]  # they say whether a failure raises
+            compiled = list(pool.map(lambda c, context: context.run(self._try_compile, c), new.values(), contexts))
         for (key, candidate), executables in zip(new.items(), compiled, strict=True):
             self._verdicts[key] = (
                 executables if isinstance(executables, str) else self._try_choose(candidate, executables)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 import sys
@@ -37,10 +38,12 @@ class FusePass(CustomGraphPass):
     def __call__(self, graph: fx.Graph) -> None:
         """Rewrite a graph in place."""
         with strictness(self._options.strict):
+            before = copy.deepcopy(graph)
             try:
                 self._fuse(graph.owning_module)
             except Exception as error:
                 failed("a graph", error)
+                _restore(graph, before)
             decompose(graph)
             graph.owning_module.recompile()
 
@@ -74,6 +77,14 @@ class FusePass(CustomGraphPass):
         if trains or len(placeholders) != self._num_inputs:
             return set()
         return {placeholders[i] for i in self._parameters}
+
+
+def _restore(graph: fx.Graph, before: fx.Graph) -> None:
+    """Give a graph the nodes of a copy that was made of it."""
+    for node in reversed(graph.nodes):
+        graph.erase_node(node)
+    results, output = graph.graph_copy(before, {}, return_output_node=True)
+    graph.output(results).meta = dict(output.meta)
 
 
 def _device(node: fx.Node) -> torch.device | None:

@@ -35,7 +35,8 @@ def compile_with_inductor(
     """
     parameters = frozenset(i for i, t in enumerate(inputs) if isinstance(t, torch.nn.Parameter))
     patches = dict(torch._inductor.list_mode_options(mode or "default")) | dict(options.inductor)
-    untouched = copy.deepcopy(graph)
+    untouched = fx.GraphModule(graph, copy.deepcopy(graph.graph))  # with the same tensors
+    untouched.meta = dict(graph.meta)
     try:
         own = patches | _with_pass(FusePass(options, parameters, len(inputs)), options)
         compiled = compile_fx(graph, inputs, config_patches=own, decompositions=inductors_table())
