@@ -131,11 +131,16 @@ def _remove(path: Path) -> None:
 
 
 def _make(folder: Path, name: str, build: Callable[[Path], Records]) -> Entry:
-    """Build an entry beside `folder` and put it there in one step."""
+    """Build an entry, copy it beside `folder`, and put it there in one step.
+
+    It is built elsewhere, so that a full disk fails here, with an OSError, and not in the compiler.
+    """
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name[:16]}-", dir=folder.parent))
     damaged = temporary.with_suffix(".damaged")
     try:
-        records = build(temporary / name)
+        with tempfile.TemporaryDirectory(prefix="tenon-build-") as scratch:
+            records = build(Path(scratch) / name)
+            shutil.copytree(scratch, temporary, dirs_exist_ok=True)
         files = {path.name: _hash(path.read_bytes()) for path in temporary.iterdir()}
         text = json.dumps({"key": folder.name, "library": name, "files": files, "records": records})
         (temporary / _DESCRIPTION).write_text(f"{_hash(text.encode())}\n{text}")

@@ -182,7 +182,7 @@ def test_what_the_model_depends_on_is_in_the_key(folder, options):
 
 def test_another_compiler_or_toolchain_compiles_anew(folder, monkeypatch):
     compile_here()
-    monkeypatch.setattr(compiler, "_fingerprint", lambda: "newer")
+    monkeypatch.setattr(compiler, "fingerprint", lambda: "newer")
     assert compiled_by(compile_here) == 1
     monkeypatch.setattr(compiler, "_toolchain", lambda path: "other ptxas")
     assert compiled_by(compile_here) == 0  # no GPU code in it
@@ -219,3 +219,24 @@ def test_where_it_lies(monkeypatch):
     assert cache.directory() == Path("/xdg/tenon")
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache.directory() == Path.home() / ".cache" / "tenon"
+
+
+@pytest.fixture
+def full_disk(tmp_path):
+    """Give a folder on a disk of its own with next to no space."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("needs to mount a file system")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_cache_on_a_full_disk(full_disk, monkeypatch):
+    monkeypatch.setenv("TENON_CACHE_DIR", str(full_disk))
+    monkeypatch.setattr(cache, "_temporary", [])
+    with pytest.warns(RuntimeWarning, match=r"No space left.*TENON_CACHE_DIR to a folder that can be written"):
+        executable = tenon.compile(SOURCE, target="cpu")
+    assert executable.entries
+    assert not [path for path in full_disk.iterdir() if path.is_dir()], "nothing is half written"
