@@ -226,11 +226,11 @@ def full_disk(tmp_path):
     """Give a folder on a disk of its own with next to no space."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", folder]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("needs to mount a file system")
     yield folder
-    subprocess.run(["umount", folder], check=True)
+    subprocess.run(["umount", "-l", folder], check=True)
 
 
 def test_a_cache_on_a_full_disk(full_disk, monkeypatch):
