@@ -11,6 +11,7 @@ Usage: report.py [RESULTS.json [PAGE.md]]
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,6 +36,7 @@ from whole_models.page import (
 from whole_models.rows import read
 
 RESULTS = ROOT / "benchmarks/results/whole_models.json"
+OP_HOST = ROOT / "benchmarks/results/op_host.json"
 PAGE = ROOT / "docs/WholeModels.md"
 PAIRS = {"eager": "eager", "tenon": "Tenon"}
 
@@ -109,6 +111,21 @@ def page(report: dict, source: str, chart: str) -> str:
     return "\n".join([*lines, *first_call_lines(report["first_calls"]), *failure_lines(report)]).rstrip() + "\n"
 
 
+def host_lines(report: dict) -> list[str]:
+    """Return the section on the host's time of a call in Inductor's code, of what bench_op_host.py wrote."""
+    facts = f"{report['device']}, PyTorch {report['torch']}, {report['date']}"
+    rows = [[f"`{op}`", f"{us:.1f}"] for op, us in report["us_per_call"].items()]
+    return [
+        "## The host's time of a call",
+        "",
+        f"Microseconds to enqueue a call of a small bf16 layer, and of PyTorch's product; {facts}. `tenon.fused_in_python`",
+        "runs layers with prepared parameters.",
+        "",
+        *table(["op", "us"], rows),
+        "",
+    ]
+
+
 def main(source: Path = RESULTS, target: Path = PAGE) -> int:
     """Draw."""
     report = read(source)
@@ -122,7 +139,8 @@ def main(source: Path = RESULTS, target: Path = PAGE) -> int:
     chart = target.with_name("whole_models.svg")
     shown = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source.name
     draw(groups(report["rows"]), chart)
-    target.write_text(page(report, str(shown), chart.name))
+    host = host_lines(json.loads(OP_HOST.read_text())) if target == PAGE and OP_HOST.exists() else []
+    target.write_text("\n".join([page(report, str(shown), chart.name), *host]))
     return 0
 
 
