@@ -118,8 +118,8 @@ def host_lines(report: dict) -> list[str]:
     return [
         "## The host's time of a call",
         "",
-        f"Microseconds to enqueue a call of a small bf16 layer, and of PyTorch's product; {facts}. `tenon.fused_in_python`",
-        "runs layers with prepared parameters.",
+        f"Microseconds to enqueue a call of a small bf16 layer, and of PyTorch's product; {facts}.",
+        "`tenon.fused_in_python` runs layers with prepared parameters.",
         "",
         *table(["op", "us"], rows),
         "",
