@@ -133,8 +133,22 @@ def test_a_trial_that_fails_ends_no_model(timed, monkeypatch):
 
 @pytest.mark.defaults
 def test_forced_strategies_are_not_timed():
-    assert not judging.Judge(Options(strategy="tiled")).measures(torch.device("cuda"))
-    assert not judging.Judge(Options(target="sm_90a")).measures(torch.device("cuda"))
-    assert judging.Judge(Options()).measures(torch.device("cuda"))
-    assert not judging.Judge(Options()).measures(torch.device("cpu"))
-    assert tenon.torch.Options is Options
+    gpu = torch.device("cuda")
+    assert judging.Judge(Options(rest="inductor")).measures(gpu)
+    assert not judging.Judge(Options(rest="eager")).measures(gpu)
+    assert not judging.Judge(Options(rest="inductor", strategy="tiled")).measures(gpu)
+    assert not judging.Judge(Options(rest="inductor", target="sm_90a")).measures(gpu)
+    assert not judging.Judge(Options(rest="inductor")).measures(torch.device("cpu"))
+
+
+@pytest.mark.parametrize("light", [True, False])
+def test_optimize_stays_light_beside_products_of_cublas(timed, light):
+    """A kernel of Inductor's takes torch.compile; a product that cuBLAS computes as fast does not."""
+    model = nn.Sequential(nn.Linear(16, 8), nn.GELU(), nn.Linear(8, 16), nn.Identity() if light else nn.Softmax(-1))
+    model = model.bfloat16().requires_grad_(False)
+    fast = tenon.torch.optimize(model)
+    for _ in range(2):
+        expected = model(X)
+        assert (fast(X).float() - expected.float()).norm() <= 2e-2 * expected.float().norm()
+    assert [candidate.kinds for candidate in timed.seen[:1]] == [["linear", "gelu"]]
+    assert (type(fast)._tenon.declined is None) == light

@@ -109,8 +109,9 @@ def compile_graph(graph: fx.GraphModule, parameters: set[int], options: Options)
     placeholders = graph.graph.find_nodes(op="placeholder")
     names = {node.name for i, node in enumerate(placeholders) if i in parameters}
     judge = Judge(options)
+    for_inductor = judge.measures(device_of([node.meta.get("val") for node in placeholders]))
     calls = []
-    for part in partition(graph, names, options.linear_precision(), judge):
+    for part in partition(graph, names, options.linear_precision(), judge, for_inductor):
         call, _ = judge.call_of(part)
         part.node.target = call
         calls.append(call)

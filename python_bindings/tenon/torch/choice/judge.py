@@ -64,9 +64,10 @@ class Judge:
         return FusedCall(part, executable), settings
 
     def measures(self, device: torch.device) -> bool:
-        """Tell whether functions on a device are timed."""
+        """Tell whether functions on a device are timed, against what Inductor would make of them."""
         options = self._options
-        return device.type == "cuda" and options.target is None and options.strategy == options.reduction == "auto"
+        is_free = options.target is None and options.strategy == options.reduction == "auto"
+        return device.type == "cuda" and is_free and options.rest_for(device) == "inductor"
 
     def _try_compile(self, candidate: Candidate) -> dict[str, tenon.Executable] | str:
         try:

@@ -15,8 +15,13 @@ from tenon.torch.fusion.views import op_name, view_source
 
 # Inductor calls a library for these.
 _LIBRARY_CALL = re.compile(
-    r"aten\.(mm|addmm|bmm|baddbmm|convolution|_scaled_mm|_?(scaled_dot_product|flash_attention|efficient_attention)\w*)$"
+    r"aten\.(linear|matmul|mm|addmm|bmm|baddbmm|convolution|_scaled_mm|_?(scaled_dot_product|flash_attention|efficient_attention)\w*)$"
 )
+
+
+def is_library_call(node: fx.Node) -> bool:
+    """Tell whether Inductor calls a library for a node."""
+    return bool(_LIBRARY_CALL.match(op_name(node)))
 
 
 class Readers(NamedTuple):
@@ -47,7 +52,7 @@ def find_readers(node: fx.Node, takers: Mapping[fx.Node, Sequence[fx.Node]], in_
     for taker in takers.get(node, ()):
         if taker in in_calls and op_name(taker) not in LINEAR:
             epilogue = True
-        elif taker in in_calls or taker.op == "output" or _LIBRARY_CALL.match(op_name(taker)):
+        elif taker in in_calls or taker.op == "output" or is_library_call(taker):
             opaque = True
         elif view_source(taker) is node:
             found = find_readers(taker, takers, in_calls)

@@ -24,6 +24,7 @@ from tenon.torch.backend import compile_graph, device_of, needs_gradient, tenon_
 from tenon.torch.calls.call import FusedCall
 from tenon.torch.calls.function import function_of, no_lazy_modules
 from tenon.torch.failures import failed, strictness
+from tenon.torch.fusion.readers import is_library_call
 from tenon.torch.fusion.views import is_view
 from tenon.torch.modules.arguments import Arguments, take_apart, take_result_apart
 from tenon.torch.modules.entry import Dims, Entry, kind_of
@@ -327,9 +328,13 @@ def _compile_recorded(graph: fx.GraphModule, parameters: set[int], options: Opti
 
 
 def _is_light(graph: fx.GraphModule) -> bool:
-    """Tell whether a graph is Tenon's calls and views alone."""
-    calls = [node for node in graph.graph.nodes if node.op == "call_function"]
-    return all(isinstance(n.target, FusedCall) or n.target is operator.getitem or is_view(n) for n in calls)
+    """Tell whether a graph is Tenon's calls, views and products that PyTorch has a library for."""
+    return all(_costs_nothing_more(node) for node in graph.graph.nodes if node.op == "call_function")
+
+
+def _costs_nothing_more(node: fx.Node) -> bool:
+    own = isinstance(node.target, FusedCall) or node.target is operator.getitem
+    return own or is_view(node) or getattr(node.target, "is_view", False) or is_library_call(node)
 
 
 def _nothing() -> None:
