@@ -84,14 +84,15 @@ def everything_fused(request, monkeypatch):
     Tests marked `defaults` get what users get.
     """
     monkeypatch.setenv("TENON_STRICT", "1")
-    if "tenon.torch.failures" in sys.modules:
-        sys.modules["tenon.torch.failures"].told.clear()
-    if request.node.get_closest_marker("defaults") or "tenon.torch.options" not in sys.modules:
+    if "torch" not in sys.modules:
         return
-    options, judge = sys.modules["tenon.torch.options"], sys.modules.get("tenon.torch.choice.judge")
-    monkeypatch.setattr(options, "default_rest", lambda device_type: "eager")
-    monkeypatch.setattr(options.Options, "compiles_for", lambda self, device: True)
-    if judge:
+    from tenon.torch import failures, options
+    from tenon.torch.choice import judge
+
+    failures.told.clear()
+    if not request.node.get_closest_marker("defaults"):
+        monkeypatch.setattr(options, "default_rest", lambda device_type: "eager")
+        monkeypatch.setattr(options.Options, "compiles_for", lambda self, device: True)
         monkeypatch.setattr(judge.Judge, "measures", lambda self, device: False)
 
 

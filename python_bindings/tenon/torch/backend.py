@@ -17,6 +17,7 @@ from tenon.torch.calls.graphs import replayed
 from tenon.torch.calls.in_place import restore_in_place
 from tenon.torch.capture import capture_inference, static_inputs
 from tenon.torch.choice.judge import Judge
+from tenon.torch.explanation.verbose import print_report
 from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.partition import partition
 from tenon.torch.options import Options
@@ -117,15 +118,8 @@ def compile_graph(graph: fx.GraphModule, parameters: set[int], options: Options)
         calls.append(call)
     restore_in_place(graph.graph)
     graph.recompile()
-    if options.verbose:
-        _print_report(calls, options)
+    print_report(calls, options)
     return calls
-
-
-def _print_report(calls: Sequence[FusedCall], options: Options) -> None:
-    from tenon.torch.explanation.explain import format_table
-
-    print(format_table(calls, options), file=sys.stderr)
 
 
 def device_of(values: Sequence[Any]) -> torch.device:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import copy
 import functools
 import hashlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from torch._inductor.custom_graph_pass import CustomGraphPass
 import tenon
 from tenon.torch.calls.op import register
 from tenon.torch.choice.judge import Judge
+from tenon.torch.explanation.verbose import print_report
 from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.partition import partition
 from tenon.torch.inductor.calls import insert_op
@@ -61,10 +61,7 @@ class FusePass(CustomGraphPass):
             call, settings = self._judge.call_of(part)
             insert_op(module.graph, part, register(call, settings))
             calls.append(call)
-        if self._options.verbose:
-            from tenon.torch.explanation.explain import format_table
-
-            print(format_table(calls, self._options), file=sys.stderr)
+        print_report(calls, self._options)
 
     def _names(self, graph: fx.Graph) -> set[str]:
         """Return the names of the graph's inputs that are parameters, and change rarely.
