@@ -152,3 +152,10 @@ def test_optimize_stays_light_beside_products_of_cublas(timed, light):
         assert (fast(X).float() - expected.float()).norm() <= 2e-2 * expected.float().norm()
     assert [candidate.kinds for candidate in timed.seen[:1]] == [["linear", "gelu"]]
     assert (type(fast)._tenon.declined is None) == light
+
+
+def test_explain_says_what_was_not_worth_a_call(timed):
+    timed.times = ([2.0], 1.0)
+    w = bf16(8, 16)
+    explanation = tenon.torch.explain(lambda x: F.gelu(F.linear(x, w)), X)
+    assert "PyTorch is as fast on this GPU: 1000.0 us by estimate, and Tenon takes 2000.0." in str(explanation)
