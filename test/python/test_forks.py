@@ -122,7 +122,7 @@ def test_a_child_has_no_part_in_locks(tmp_path):
         os.write(starting, b".")
         os.read(ending, 1)
 
-    with cache._locked(tmp_path / "lock"):
+    with cache.locked(tmp_path / "lock"):
         child = fork(until_the_end)
         os.read(started, 1)
     with (tmp_path / "lock").open("w") as file:

@@ -40,28 +40,30 @@ class Table(dict[Any, Callable[..., Any]]):
 @functools.cache
 def inductors_table() -> Table:
     """Return Inductor's decompositions without those of the ops that stay whole."""
-    from torch._inductor.decomposition import select_decomp_table
-
-    return Table({op: rule for op, rule in select_decomp_table().items() if _name(op) not in _WHOLE})
+    return Table({op: rule for op, rule in _everything().items() if _name(op) not in _WHOLE})
 
 
 @functools.cache
 def whole_table() -> dict[Any, Callable[..., Any]]:
     """Return Inductor's decompositions of the ops that stay whole."""
+    return {op: rule for op, rule in _everything().items() if _name(op) in _WHOLE}
+
+
+def _everything() -> dict[Any, Callable[..., Any]]:
     from torch._inductor.decomposition import select_decomp_table
 
-    return {op: rule for op, rule in select_decomp_table().items() if _name(op) in _WHOLE}
+    return select_decomp_table()
 
 
 def decompose(graph: fx.Graph) -> None:
     """Replace the ops that stayed whole, where a graph still has them, by what Inductor makes of them."""
-    table, whole = inductors_table(), whole_table()
+    whole = whole_table()
     for node in list(graph.nodes):
         if node.op == "call_function" and node.target in whole:
-            _replace(graph, node, whole[node.target], table)
+            _replace(graph, node, whole[node.target])
 
 
-def _replace(graph: fx.Graph, node: fx.Node, rule: Callable[..., Any], table: Table) -> None:
+def _replace(graph: fx.Graph, node: fx.Node, rule: Callable[..., Any]) -> None:
     operands = node.all_input_nodes
 
     def decomposed(*values: Any) -> Any:
@@ -71,7 +73,8 @@ def _replace(graph: fx.Graph, node: fx.Node, rule: Callable[..., Any], table: Ta
 
     fakes = [n.meta["val"] for n in operands]
     with torch._guards.detect_fake_mode(fakes):
-        traced = make_fx(decomposed, decomposition_table=table, tracing_mode="real")(*fakes)
+        # One of these ops may be made of another.
+        traced = make_fx(decomposed, decomposition_table=_everything(), tracing_mode="real")(*fakes)
     placeholders = traced.graph.find_nodes(op="placeholder")
     with graph.inserting_before(node):
         results = graph.graph_copy(traced.graph, dict(zip(placeholders, operands, strict=True)))
