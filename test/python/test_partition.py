@@ -342,6 +342,7 @@ def test_batch_norm(training, affine, tracked):
     ],
 )
 def test_statistics_of_any_dtype_are_written_in_place(dtype, statistics, dynamic):
+    torch.manual_seed(0)
     norm = batch_norm(True, momentum=0.3).to(statistics)
     eager = copy.deepcopy(norm)
     x, w = torch.randn(M, K, dtype=dtype), parameter(K, K, dtype=dtype)
