@@ -104,6 +104,17 @@ def test_slower_calls_are_left_and_the_times_kept(timed, compiled):
     assert len(compiled.sources) == sources
 
 
+def test_times_are_taken_where_the_cache_cannot_be_written(timed, monkeypatch, tmp_path, compiled):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TENON_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    monkeypatch.setattr(cache, "_temporary", [])
+    w = bf16(8, 16)
+    with pytest.warns(RuntimeWarning, match="TENON_CACHE_DIR"):
+        run(lambda x: F.gelu(F.linear(x, w)), X)
+    assert len(timed.seen) == 1
+    assert compiled.linears > 0
+
+
 def test_bare_layers_are_taken_in_float32_alone(timed, compiled):
     w = nn.Parameter(torch.randn(8, 16), requires_grad=False)
     run(lambda x: torch.softmax(F.linear(x, w), -1), torch.randn(6, 16))

@@ -56,10 +56,6 @@ class Version:
         found = [stamp.tensor() for stamp in self._stamps]
         return None if any(tensor is None for tensor in found) else found
 
-    def is_dead(self) -> bool:
-        """Tell whether no call can have these parameters any more."""
-        return any(stamp.is_dead() for stamp in self._stamps)
-
 
 class _Stamp:
     """One parameter's identity, memory and version counter."""
@@ -82,9 +78,6 @@ class _Stamp:
             and self.version == tensor._version
             and not self.expired()
         )
-
-    def is_dead(self) -> bool:
-        return self.tensor() is None or self.expired()
 
 
 @functools.cache

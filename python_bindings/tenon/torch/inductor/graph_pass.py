@@ -10,11 +10,11 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import fx
 from torch._inductor.custom_graph_pass import CustomGraphPass
 
 import tenon
+from tenon.torch.backend import device_of
 from tenon.torch.calls.op import register
 from tenon.torch.choice.judge import Judge
 from tenon.torch.explanation.verbose import print_report
@@ -53,8 +53,7 @@ class FusePass(CustomGraphPass):
         return (tenon.compiler.fingerprint(), _sources(), repr(self._options), self._precision, parameters)
 
     def _fuse(self, module: fx.GraphModule) -> None:
-        device = next((d for d in map(_device, module.graph.nodes) if d is not None), None)
-        for_inductor = device is not None and self._judge.measures(device)
+        for_inductor = self._judge.measures(device_of([node.meta.get("val") for node in module.graph.nodes]))
         partitions = partition(module, self._names(module.graph), self._precision, self._judge, for_inductor)
         calls = []
         for part in partitions:
@@ -82,11 +81,6 @@ def _restore(graph: fx.Graph, before: fx.Graph) -> None:
         graph.erase_node(node)
     results, output = graph.graph_copy(before, {}, return_output_node=True)
     graph.output(results).meta = dict(output.meta)
-
-
-def _device(node: fx.Node) -> torch.device | None:
-    value = node.meta.get("val")
-    return value.device if isinstance(value, torch.Tensor) and value.dim() > 0 else None
 
 
 @functools.cache
