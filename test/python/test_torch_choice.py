@@ -11,6 +11,7 @@ import torch
 from tenon import cache
 from tenon.torch.choice import judge as judging
 from tenon.torch.choice.trial import _tensors_moved
+from tenon.torch.inductor import graph_pass
 from tenon.torch.options import Options
 from torch import nn
 from torch.nn import functional as F
@@ -170,3 +171,74 @@ def test_explain_says_what_was_not_worth_a_call(timed):
     w = bf16(8, 16)
     explanation = tenon.torch.explain(lambda x: F.gelu(F.linear(x, w)), X)
     assert "PyTorch is as fast on this GPU: 1000.0 us by estimate, and Tenon takes 2000.0." in str(explanation)
+
+
+# Ranges of a product's columns
+
+
+@pytest.fixture
+def inserted(monkeypatch):
+    """Give the names of the calls that enter Inductor's graphs."""
+    names = []
+
+    def insert_op(graph, part, text):
+        names.append(part.name)
+        insert(graph, part, text)
+
+    insert = graph_pass.insert_op
+    monkeypatch.setattr(graph_pass, "insert_op", insert_op)
+    return names
+
+
+def packed_geglu(w, w2, b=None):
+    def function(x):
+        value, gate = F.linear(x, w, b).chunk(2, dim=-1)
+        return F.linear(value * F.gelu(gate), w2)
+
+    return function
+
+
+@pytest.mark.parametrize("bias", [None, bf16(16)])
+@pytest.mark.parametrize("shape", [(6, 16), (2, 3, 16)])
+def test_a_product_whose_columns_meet_is_cut_in_two(timed, inserted, shape, bias):
+    run(packed_geglu(bf16(16, 16), bf16(16, 8), bias), torch.randn(shape, dtype=torch.bfloat16))
+    value, gate = timed.seen
+    assert (gate.kinds, value.kinds) == (["linear", "gelu"], ["linear", "mul"])
+    assert gate.shapes[1] == value.shapes[1] == (8, 16)
+    assert inserted == ["linear_gelu", "linear_mul"]
+
+
+def test_slices_are_cut_as_chunks_are(timed, inserted):
+    w = bf16(24, 16)
+
+    def function(x):
+        y = F.linear(x, w)
+        return F.silu(y[..., :8]) * y[..., 8:16] + y[..., 16:]
+
+    run(function, X)
+    assert [candidate.kinds for candidate in timed.seen] == [["linear", "silu"], ["linear", "mul"], ["linear", "add"]]
+    assert inserted == ["linear_silu", "linear_mul", "linear_add"]
+
+
+def test_a_product_of_which_a_part_is_not_worth_a_call_stays_whole(timed, inserted):
+    timed.times = ([1.0], 1.0)
+    run(packed_geglu(bf16(16, 16), bf16(16, 8)), X)
+    assert len(timed.seen) == 2, "both parts were tried"
+    assert not inserted
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, w: tuple(F.relu(part) for part in F.linear(x, w).chunk(2, dim=-1)),  # they do not meet
+        lambda x, w: (F.linear(x, w), F.linear(x, w)[..., :8] * F.linear(x, w)[..., 8:]),  # it is a result as well
+        lambda x, w: F.linear(x, w)[..., :8:2] * F.linear(x, w)[..., 8::2],  # no range
+        lambda x, w: F.linear(x, w)[:3] * F.linear(x, w)[3:],  # of rows
+        lambda x, w: F.linear(x, w)[..., 3:9] * F.linear(x, w)[..., 9:15] + F.linear(x[..., :1], w[3:9, :1]),
+    ],
+)
+def test_other_products_are_not_cut(timed, function):
+    w = bf16(16, 16)
+    run(lambda x: function(x, w), X)
+    widths = {product.n for candidate in timed.seen for product in candidate.products}
+    assert not widths & {8}

@@ -6,10 +6,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))  # its models are taken too
 
-from .check import FRONT_ENDS, backend_options, compare_inference, compare_training, relative_error
+from .check import DEFAULT_FRONT_ENDS, FRONT_ENDS, backend_options, compare_inference, compare_training, relative_error
 from .zoo import ZOO, Kind
 
 __all__ = [
+    "DEFAULT_FRONT_ENDS",
     "FRONT_ENDS",
     "ZOO",
     "Kind",

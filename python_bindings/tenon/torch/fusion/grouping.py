@@ -114,8 +114,11 @@ class Grouping:
         joint = [fitting] if len(fitting) > 1 and not self._one_linear else []
         if self._one_linear and word.is_linear:
             fitting = []
+        single = fitting[::-1]
+        if self._one_linear:
+            single.sort(key=lambda g: len(g.members) > 1)  # a layer with nothing behind it gains most from an op
         # Joining all of them may close a cycle that joining one does not.
-        for choice in joint + [[g] for g in reversed(fitting)]:
+        for choice in joint + [[g] for g in single]:
             if not self._closes_cycle(node, choice):
                 self._join(node, choice)
                 return

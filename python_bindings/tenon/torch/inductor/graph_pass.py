@@ -19,7 +19,8 @@ from tenon.torch.calls.op import register
 from tenon.torch.choice.judge import Judge
 from tenon.torch.explanation.verbose import print_report
 from tenon.torch.failures import failed, strictness
-from tenon.torch.fusion.partition import partition
+from tenon.torch.fusion.columns import cut_products, products_to_cut
+from tenon.torch.fusion.partition import Partition, partition
 from tenon.torch.inductor.calls import insert_op
 from tenon.torch.inductor.decompositions import decompose
 from tenon.torch.options import Options
@@ -53,14 +54,35 @@ class FusePass(CustomGraphPass):
         return (tenon.compiler.fingerprint(), _sources(), repr(self._options), self._precision, parameters)
 
     def _fuse(self, module: fx.GraphModule) -> None:
-        for_inductor = self._judge.measures(device_of([node.meta.get("val") for node in module.graph.nodes]))
-        partitions = partition(module, self._names(module.graph), self._precision, self._judge, for_inductor)
+        if self._judges(module):
+            cut_products(module.graph, self._products_worth_cutting(module))
         calls = []
-        for part in partitions:
+        for part in self._partition(module):
             call, settings = self._judge.call_of(part)
             insert_op(module.graph, part, register(call, settings))
             calls.append(call)
         print_report(calls, self._options)
+
+    def _judges(self, module: fx.GraphModule) -> bool:
+        return self._judge.measures(device_of([node.meta.get("val") for node in module.graph.nodes]))
+
+    def _partition(self, module: fx.GraphModule) -> list[Partition]:
+        names = self._names(module.graph)
+        return partition(module, names, self._precision, self._judge, for_inductor=self._judges(module))
+
+    def _products_worth_cutting(self, module: fx.GraphModule) -> set[str]:
+        """Return which products become calls of Tenon's in all parts; to PyTorch a part is worth no kernel."""
+        names = products_to_cut(module.graph)
+        while names:
+            trial = fx.GraphModule(module, copy.deepcopy(module.graph))
+            parts = cut_products(trial.graph, names)
+            self._partition(trial)
+            left = set(trial.graph.nodes)
+            whole = {name for name in names if not left.isdisjoint(parts[name])}
+            if not whole:
+                break
+            names -= whole
+        return names
 
     def _names(self, graph: fx.Graph) -> set[str]:
         """Return the names of the graph's inputs that are parameters, and change rarely.
