@@ -9,6 +9,7 @@ so that rounding errors stay small.
 
 from __future__ import annotations
 
+import math
 import random
 
 from .graph import Graph, Op, Value
@@ -25,8 +26,8 @@ BINARY = ["add", "sub", "mul", "div", "min", "max"]
 class Generator:
     """Makes one graph."""
 
-    def __init__(self, name: str, seed: object, dtype: str, features: list[int]) -> None:
-        self.features = features
+    def __init__(self, name: str, seed: object, dtype: str, features: list[int], *, views: bool = False) -> None:
+        self.features, self.views = features, views
         self.rng = random.Random(f"{seed}")
         self.dtype = dtype
         self.graph = Graph(name, {"m": self.rng.choice(BATCHES)}, dynamic=self.chance(0.5))
@@ -49,6 +50,32 @@ class Generator:
     # Building
 
     def input(self, shape: tuple, fill: str = "unit", dtype: str | None = None) -> Value:
+        if self.views and shape and self.chance(0.2):
+            return self.part_of_input(shape, fill, dtype)
+        return self.whole_input(shape, fill, dtype)
+
+    def part_of_input(self, shape: tuple, fill: str, dtype: str | None) -> Value:
+        """Return a slice of a larger input, or one that is reshaped."""
+        if self.chance(0.3) and all(isinstance(extent, int) for extent in shape):
+            outer = 2 if shape[0] % 2 == 0 else 1
+            sizes = (math.prod(shape),) if len(shape) == 2 else (outer, shape[0] // outer)
+            larger = self.whole_input(sizes, fill, dtype, shape[-1])
+            return self.emit("reshape", [larger], larger.magnitude, larger, shape=shape)
+        places = [
+            (0, 1) if isinstance(e, str) else (self.rng.randint(0, 3), self.rng.choice([1, 1, 1, 2])) for e in shape
+        ]
+        sizes = tuple(
+            extent if isinstance(extent, str) else first + step * (extent - 1) + 1 + self.rng.randint(0, 2)
+            for extent, (first, step) in zip(shape, places, strict=True)
+        )
+        larger = self.whole_input(sizes, fill, dtype, sizes[-1])
+        return self.slice(larger, shape, places)
+
+    def slice(self, x: Value, shape: tuple, places: list[tuple[int, int]]) -> Value:
+        offsets, steps = zip(*places, strict=True)
+        return self.emit("slice", [x], x.magnitude, x, shape=shape, offsets=offsets, steps=steps)
+
+    def whole_input(self, shape: tuple, fill: str, dtype: str | None, depth: int = 0) -> Value:
         has_batch = any(isinstance(extent, str) for extent in shape)
         value = Value(
             # tenon-run draws what has "var" in its name above 0.
@@ -56,6 +83,7 @@ class Generator:
             shape,
             dtype or self.operand_dtype(),
             fill,
+            depth,
             is_param=not has_batch and self.chance(0.7),
             magnitude={"positive": 2.0}.get(fill, 1.0),
         )
@@ -108,6 +136,8 @@ class Generator:
     def other_operand(self, x: Value, positive: bool) -> Value:
         """Return a tensor that broadcasts to x's shape."""
         m, n = x.shape
+        if self.views and not positive and self.chance(0.06):
+            return x
         if self.produced and not positive and self.chance(0.2):
             fitting = [v for v in self.produced if v.shape == x.shape and (v.dtype == "f64") == (x.dtype == "f64")]
             if fitting:
@@ -170,6 +200,18 @@ class Generator:
             return self.emit("add", [result, op.results[1]], 10.0, result)
         return result
 
+    def view(self, x: Value) -> Value:
+        """Return some columns, or more."""
+        m, n = x.shape
+        if n < 300 and self.chance(0.5):
+            fitting = [v for v in self.produced if v.shape[0] == m and v.dtype == x.dtype and v.shape[1] < 300]
+            parts = [x, self.rng.choice([*fitting, x])]
+            shape = (m, sum(part.shape[1] for part in parts))
+            return self.emit("concat", parts, max(part.magnitude for part in parts), x, shape=shape)
+        step = self.rng.choice([1, 1, 2])
+        size = self.rng.randint(1, (n + step - 1) // step)
+        return self.slice(x, (m, size), [(0, 1), (self.rng.randint(0, n - 1 - step * (size - 1)), step)])
+
     def step(self, x: Value) -> Value:
         """Append an op on x, or on an earlier matrix of its shape."""
         fitting = [v for v in self.produced if v.shape == x.shape]
@@ -177,7 +219,8 @@ class Generator:
             x = self.rng.choice(fitting)
         makers = [self.unary, self.binary, self.batch_norm_inference, self.batch_norm_training, self.cast]
         weights = [32, 45, 6, 11 if self.graph.extents[x.shape[0]] > 1 else 0, 6 if x.dtype != "f64" else 0]
-        result = self.rng.choices(makers, weights)[0](x)
+        is_view = self.views and self.chance(0.08)
+        result = self.view(x) if is_view else self.rng.choices(makers, weights)[0](x)
         self.produced.append(result)
         return result
 
@@ -203,7 +246,7 @@ class Generator:
             y = self.chain(self.linear(y, self.rng.choice(self.features)), 4)
         elif layout == "parallel":
             z = self.chain(self.linear(x, features), 2)
-            if (y.dtype == "f64") == (z.dtype == "f64"):
+            if (y.dtype == "f64") == (z.dtype == "f64") and y.shape == z.shape:
                 y = self.chain(self.emit("add", [y, z], y.magnitude + z.magnitude, y), 3)
         elif layout == "independent":
             self.graph.returns.append(y)
@@ -217,7 +260,12 @@ class Generator:
         return self.graph
 
 
-def random_graph(seed: object, name: str = "", dtype: str = "", features: list[int] = FEATURES) -> Graph:
-    """Return the graph of a seed; its element type, if not given, is drawn too, and N and K from `features`."""
+def random_graph(
+    seed: object, name: str = "", dtype: str = "", features: list[int] = FEATURES, *, views: bool = False
+) -> Graph:
+    """Return the graph of a seed; its element type, if not given, is drawn too, and N and K from `features`.
+
+    With `views`, inputs are in part slices or reshaped, values too, and operands given twice.
+    """
     dtype = dtype or random.Random(f"dtype {seed}").choices(DTYPES, [40, 22, 22, 16])[0]
-    return Generator(name or f"g{seed}", seed, dtype, features).make()
+    return Generator(name or f"g{seed}", seed, dtype, features, views=views).make()

@@ -16,6 +16,9 @@ GROUPS = {
     "batch_norm_training": {"weight": 1, "bias": 1, "running": 2},
 }
 
+# Ops of MLIR's tensor dialect that move values and change none.
+VIEWS = ("slice", "reshape", "concat")
+
 
 @dataclass(eq=False)
 class Value:
@@ -25,6 +28,7 @@ class Value:
     shape: tuple[int | str, ...]
     dtype: str
     fill: str = ""  # of an input: how its values are drawn
+    depth: int = 0  # of a weight that is reshaped: how long its products are
     is_param: bool = False
     magnitude: float = 1.0  # about how large its values get
 
@@ -101,9 +105,39 @@ class Graph:
             types = f"({types}) -> ({results})"
         elif op.kind == "cast":
             types += f" -> {self.type_of(op.results[0])}"
+        elif op.kind in VIEWS:
+            return getattr(self, f"{op.kind}_text")(op)
         entries = ", ".join(f"{key} = {number(value)}" for key, value in attributes.items())
         outcome = ", ".join("%" + v.name for v in op.results)
         return f"{outcome} = tenon.{op.kind} {body} {'{' + entries + '} ' if entries else ''}: {types}"
+
+    def slice_text(self, op: Op) -> str:
+        """Return a slice with static offsets and strides, of all rows where their number is not known."""
+        (x,), (result,) = op.operands, op.results
+        offsets, steps = list(op.attributes["offsets"]), list(op.attributes["steps"])
+        sizes, before = [str(size) for size in self.shape_of(result)], ""
+        if self.dynamic and isinstance(result.shape[0], str):
+            sizes[0] = f"%{result.name}_rows"
+            before = f"%{result.name}_0 = arith.constant 0 : index\n  "
+            before += f"{sizes[0]} = tensor.dim %{x.name}, %{result.name}_0 : {self.type_of(x)}\n  "
+        types = f"{self.type_of(x)} to {self.type_of(result)}"
+        places = f"{offsets} [{', '.join(sizes)}] {steps}"
+        return f"{before}%{result.name} = tensor.extract_slice %{x.name}{places} : {types}"
+
+    def reshape_text(self, op: Op) -> str:
+        """Return a reshape, from one extent to two or from two to one."""
+        (x,), (result,) = op.operands, op.results
+        types = f"{self.type_of(x)} into {self.type_of(result)}"
+        if len(x.shape) > len(result.shape):
+            return f"%{result.name} = tensor.collapse_shape %{x.name} [[0, 1]] : {types}"
+        shape = list(self.shape_of(result))
+        return f"%{result.name} = tensor.expand_shape %{x.name} [[0, 1]] output_shape {shape} : {types}"
+
+    def concat_text(self, op: Op) -> str:
+        """Return a concatenation of columns."""
+        names, types = (", ".join(t) for t in zip(*(("%" + v.name, self.type_of(v)) for v in op.operands), strict=True))
+        (result,) = op.results
+        return f"%{result.name} = tensor.concat dim(1) {names} : ({types}) -> {self.type_of(result)}"
 
 
 def number(value: float) -> str:
@@ -128,7 +162,7 @@ def draw_inputs(graph: Graph, seed: int = 0) -> dict[str, np.ndarray]:
         if value.fill == "positive":
             drawn = rng.uniform(0.5, 2.0, shape)
         elif value.fill == "weight":  # the product's variance is x's
-            drawn = rng.uniform(-1.0, 1.0, shape) * np.sqrt(3.0 / shape[1])
+            drawn = rng.uniform(-1.0, 1.0, shape) * np.sqrt(3.0 / (value.depth or shape[1]))
         else:
             drawn = rng.uniform(-1.0, 1.0, shape)
         inputs[value.name] = encode(np.asarray(drawn), value.dtype)

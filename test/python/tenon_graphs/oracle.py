@@ -27,7 +27,7 @@ import numpy as np
 
 from .bounded import Bounded, by_rows
 from .dtypes import ROUNDOFF, SUBNORMAL, compute_dtype, decode, round_to
-from .graph import Graph, Op, Value
+from .graph import VIEWS, Graph, Op, Value
 
 # Error of exp, tanh, erf and what is made of them, in units of u: MLIR's polynomials err by some 4.
 OPERATION = 12.0
@@ -73,6 +73,11 @@ def _function(op: Op, x: np.ndarray) -> tuple[np.ndarray, float]:
             low, high = op.attributes.get("min", -np.inf), op.attributes.get("max", np.inf)
             return np.minimum(np.maximum(x, low), high), 1.0
     raise AssertionError(op.kind)
+
+
+def slice_of(first: int, step: int, size: int | str) -> slice:
+    """Return the slice of one extent; all of it where its size has a name."""
+    return slice(None) if isinstance(size, str) else slice(first, first + step * size, step)
 
 
 class Oracle:
@@ -208,9 +213,25 @@ class Oracle:
         error = (1.0 - momentum) * old.error + momentum * new.error + 4.0 * self.u * (abs(kept) + abs(added))
         return Bounded(kept + added, error)
 
+    def view(self, tensors: list[np.ndarray]) -> np.ndarray:
+        """Return what a view makes of values, or of their errors."""
+        shape = self.op.results[0].shape
+        match self.op.kind:
+            case "slice":
+                places = zip(self.op.attributes["offsets"], self.op.attributes["steps"], shape, strict=True)
+                return tensors[0][tuple(slice_of(*place) for place in places)]
+            case "reshape":
+                return tensors[0].reshape(shape)
+            case "concat":
+                return np.concatenate(tensors, 1)
+        raise AssertionError(self.op.kind)
+
     def run(self, operands: list[Bounded]) -> list[Bounded]:
         """Return the op's results before they are rounded to their types."""
         op = self.op
+        if op.kind in VIEWS:
+            parts = [[x.value for x in operands], [x.error for x in operands]]
+            return [Bounded(*(self.view(tensors) for tensors in parts))]
         if op.kind == "linear":
             return [self.linear(*operands)]
         if op.kind.startswith("batch_norm"):
