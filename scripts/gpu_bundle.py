@@ -33,6 +33,7 @@ PATTERNS = [
     "docs/Precision.md",
     "examples/*.py",
     "test/python/*.py",
+    "test/python/fuzz/*.py",
     "test/python/ptx_emulator/*.py",
     "test/python/tenon_graphs/*.py",
     "test/python/torch_models/*.py",

@@ -13,7 +13,6 @@ import sys
 ROWS = [1, 5, 64, 130, 512, 1024, 2048, "?"]
 COLUMNS = [8, 33, 64, 96, 136, 1024, 4096]
 DEPTHS = [16, 33, 64, 256, 1024, 4096]
-SMALL_ROWS, SMALL = [1, 33, 64, "?"], [8, 33, 64]  # to be run
 NARROW = ["f16", "bf16"]
 ACTIVATIONS = ["relu", "gelu", "silu", "tanh", "sigmoid"]
 
@@ -21,16 +20,14 @@ ACTIVATIONS = ["relu", "gelu", "silu", "tanh", "sigmoid"]
 class Module:
     """One function of one or two layers."""
 
-    def __init__(self, seed: object, name: str = "f", *, is_small: bool = False) -> None:
+    def __init__(self, seed: object, name: str = "f") -> None:
         self.rng = random.Random(f"{seed}")
         self.name, self.arguments, self.body, self.returned = name, [], [], []
-        self.m = self.rng.choice(SMALL_ROWS if is_small else ROWS)
-        columns = SMALL if is_small else COLUMNS
-        n, k = self.rng.choice(columns), self.rng.choice(SMALL if is_small else DEPTHS)
+        self.m, n, k = self.rng.choice(ROWS), self.rng.choice(COLUMNS), self.rng.choice(DEPTHS)
         element = self.rng.choice(["f32", *NARROW, "bf16"])
         value, type_ = self.layer(self.argument(self.matrix(self.m, k, element)), n, k)
         if self.rng.random() < 0.3:
-            value, type_ = self.layer((value, type_), self.rng.choice(columns), n)
+            value, type_ = self.layer((value, type_), self.rng.choice(COLUMNS), n)
         self.returned.append((value, type_))
 
     @staticmethod

@@ -5,20 +5,17 @@ The bounds are those of tenon_graphs/oracle.py. Every tensor is cut out of a lar
 must stay as it was, and outputs and workspace hold NaN before the call.
 """
 
-import copy
 import hashlib
 import re
 
 import numpy as np
 import pytest
+from tenon_graphs.checks import fused_misses, reference_misses, stages_misses
 from tenon_graphs.dtypes import decode, round_to
 from tenon_graphs.execute import (
     TENON_OPT,
-    Guarded,
     bind_entry,
-    bind_reference,
     compile_graphs,
-    describe_misses,
     excess,
     open_model,
     tool,
@@ -44,24 +41,15 @@ def compiled(request, tmp_path_factory):
 
 def test_fused_against_oracle(compiled):
     graphs, model = compiled
-    misses = []
-    for graph in graphs:
-        inputs = draw_inputs(graph)
-        memory = Guarded()
-        call = bind_entry(model, graph.name, memory.copy(inputs), memory)
-        misses.append(describe_misses(graph, call(), evaluate(graph, inputs)))
-        memory.check()
+    misses = [fused_misses(graph, model) for graph in graphs]
     assert not any(misses), "\n".join(filter(None, misses))
 
 
 def test_reference_against_oracle(compiled):
     """The references that tenon-run --check trusts are right to float64's last digits."""
     graphs, model = compiled
-    for graph in graphs:
-        wide, inputs = widened(graph), draw_inputs(graph)
-        exact = {v.name: decode(inputs[v.name], v.dtype) for v in graph.inputs}
-        misses = describe_misses(wide, bind_reference(model, graph.name, inputs)(), evaluate(wide, exact))
-        assert not misses, misses
+    misses = [reference_misses(graph, model) for graph in graphs]
+    assert not any(misses), "\n".join(filter(None, misses))
 
 
 def test_again_gives_the_same_bits(compiled):
@@ -73,29 +61,13 @@ def test_again_gives_the_same_bits(compiled):
             np.testing.assert_array_equal(before.view(np.uint8), after.view(np.uint8))
 
 
-def widened(graph: Graph) -> Graph:
-    """Return the graph with every tensor in f64."""
-    wide = copy.deepcopy(graph)
-    for value in [*wide.inputs, *(v for op in wide.ops for v in op.results)]:
-        value.dtype = "f64"
-    for op in wide.ops:
-        op.attributes.pop("precision", None)
-    return wide
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_op_by_op_against_oracle(dtype, tmp_path):
     """Each op as a function of its own computes, unfused, what its graph does."""
     graphs = [random_graph(f"op by op {i}", f"s{i}", dtype) for i in range(10)]
     model = open_model(compile_graphs([part for g in graphs for part in stages(g)], tmp_path / "stages"))
-    for graph in graphs:
-        inputs = draw_inputs(graph)
-        tensors = dict(inputs)
-        for part in stages(graph):
-            outputs = bind_entry(model, part.name, tensors)()
-            tensors.update(zip([v.name for v in part.returns], outputs, strict=True))
-        misses = describe_misses(graph, [tensors[v.name] for v in graph.returns], evaluate(graph, inputs))
-        assert not misses, misses
+    misses = [stages_misses(graph, model) for graph in graphs]
+    assert not any(misses), "\n".join(filter(None, misses))
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])

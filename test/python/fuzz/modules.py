@@ -16,9 +16,6 @@ from collections import Counter
 from itertools import product
 from pathlib import Path
 
-from tenon import get_library_dir
-
-os.environ.setdefault("TENON_BUILD", str(Path(get_library_dir()).parent))
 from random_layers import Module
 from tenon_graphs.checks import (
     fused_misses,

@@ -16,9 +16,20 @@ from .dtypes import decode
 from .graph import Graph
 from .memory import Guarded
 
-# In a checkout: the build folder; in build/gpu-bundle: the bundle, which has the same layout.
 SOURCE = Path(__file__).resolve().parents[3]
-BUILD = Path(os.environ.get("TENON_BUILD", SOURCE / "build"))
+
+
+def _find_build() -> Path:
+    """Return the build folder, or in build/gpu-bundle the bundle; the package where neither is. All have one layout."""
+    folder = Path(os.environ.get("TENON_BUILD", SOURCE / "build"))
+    if folder.is_dir():
+        return folder
+    from tenon import get_library_dir
+
+    return Path(get_library_dir()).parent
+
+
+BUILD = _find_build()
 RUNTIME = BUILD / "lib" / "libtenon_runtime.so.0"
 TENON_COMPILE = BUILD / "bin" / "tenon-compile"
 TENON_OPT = BUILD / "bin" / "tenon-opt"
