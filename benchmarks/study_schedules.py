@@ -5,7 +5,7 @@
 """How well times of wgmma kernels are predicted, and schedules chosen: needs no GPU, and takes some minutes.
 
 The measurements are many schedules of many layers, each timed in bursts and alone. tenon-opt says what it predicts of
-each. Of a layer's measured schedules the one that Sm90Candidates.cpp would choose is compared with the fastest.
+each. Of a layer's measured schedules the one that WgmmaCandidates.cpp would choose is compared with the fastest.
 docs/Rationale.md has the table that --report writes there.
 
 Usage: study_schedules.py benchmarks/results/sm90a_schedules.json [--report docs/Rationale.md]

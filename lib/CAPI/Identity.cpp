@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon-c/Compiler.h"
-#include "tenon/Codegen/CUDA/Toolkit.h"
+#include "tenon/Codegen/CUDA/Binary/Toolkit.h"
 #include "tenon/Target/TargetSpec.h"
 
 #include "llvm/ADT/ArrayRef.h"

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Pipelines/Compiler.h"
-#include "tenon/Target/StrategyOptions.h"
+#include "tenon/Schedule/Strategy/StrategyOptions.h"
 #include "tenon/Target/TargetSpec.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -13,7 +13,7 @@
 #include "tenon/Dialect/BlasLt/IR/BlasLt.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Pipelines/Pipelines.h"
-#include "tenon/Target/Passes.h"
+#include "tenon/Schedule/Passes.h"
 #include "tenon/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -160,5 +160,5 @@ void tenon::registerAllPasses() {
   registerTransformsPasses();
   registerPipelines();
   registerTenonCodegenCUDAPasses();
-  registerTenonTargetPasses();
+  registerTenonSchedulePasses();
 }

@@ -14,7 +14,7 @@
 #include "tenon/Codegen/CPU/Passes.h"
 #include "tenon/Codegen/CUDA/Passes.h"
 #include "tenon/Codegen/Host/Passes.h"
-#include "tenon/Target/Passes.h"
+#include "tenon/Schedule/Passes.h"
 #include "tenon/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"

@@ -11,7 +11,7 @@
 
 #include "tenon/Pipelines/WriteFile.h"
 
-#include "tenon/Codegen/CUDA/TemporaryFolder.h"
+#include "tenon/Codegen/CUDA/Binary/TemporaryFolder.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"

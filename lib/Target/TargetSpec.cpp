@@ -28,7 +28,7 @@ static constexpr TargetSpec::Rates shareOf(TargetSpec::Rates rates) {
 // sm_86 and sm_89: NVIDIA's data sheets of the A100 (memory: what a copy
 // reaches), the A40 and the RTX 4090. Those of sm_90: measured on an H200, but
 // for wgmma, fused multiply-adds and f64, which are the data sheet's. What
-// power takes from large products of wgmma is in Sm90Heuristics.cpp.
+// power takes from large products of wgmma is in WgmmaHeuristics.cpp.
 static constexpr TargetSpec::Rates kA100{312e12, 156e12};
 static constexpr TargetSpec::Rates kA40{149.7e12, 74.8e12};
 static constexpr TargetSpec::Rates kRtx4090{165.2e12, 82.6e12};

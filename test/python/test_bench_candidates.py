@@ -231,14 +231,14 @@ TEXT = "wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster
 
 
 def test_table_is_written_and_read(tmp_path):
-    path = tmp_path / "Sm90Tuned.inc"
+    path = tmp_path / "WgmmaTuned.inc"
     update_table(path, {KEY: Line(TEXT, "0.981")})
     assert path.read_text() == f'{HEADER}TUNED(BF16, 1024, 8192, 8192, Light, "{TEXT}") // 0.981\n'
     assert read_table(path) == (HEADER, {KEY: Line(TEXT, "0.981")}, "")
 
 
 def test_other_lines_stay(tmp_path):
-    path = tmp_path / "Sm90Tuned.inc"
+    path = tmp_path / "WgmmaTuned.inc"
     kept = 'TUNED(F16, 1, 2, 3, Heavy, "wgmma, tile = 64x64x64")\n'
     path.write_text(
         f'// Ours.\n#ifndef TUNED\n#endif\n\n{kept}TUNED(BF16, 1024,\n  8192, 8192, Light, "old")\n\n#undef TUNED\n'

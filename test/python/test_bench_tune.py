@@ -164,7 +164,7 @@ def stand_in(monkeypatch):
 
 def test_command(tmp_path, capsys, monkeypatch):
     stand_in(monkeypatch)
-    output, path = tmp_path / "tuning.json", tmp_path / "Sm90Tuned.inc"
+    output, path = tmp_path / "tuning.json", tmp_path / "WgmmaTuned.inc"
     arguments = [str(write(tmp_path)), "--tune", str(path), "-o", str(output), "--table", "--candidates", "2"]
     assert cli.main(arguments) == 0
     out = capsys.readouterr().out.splitlines()
@@ -177,7 +177,7 @@ def test_command(tmp_path, capsys, monkeypatch):
 
 
 def test_dry_run(tmp_path, capsys):
-    path = tmp_path / "Sm90Tuned.inc"
+    path = tmp_path / "WgmmaTuned.inc"
     arguments = ["--tune", str(path), "--dry-run", "--candidates", "1"]
     shapes = [[256, 64, [60, 64]]]
     assert cli.main([str(write(tmp_path, dtypes=["bf16", "fp32"], shapes=shapes)), *arguments]) == 0

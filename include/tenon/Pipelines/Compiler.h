@@ -12,7 +12,7 @@
 #ifndef TENON_PIPELINES_COMPILER_H
 #define TENON_PIPELINES_COMPILER_H
 
-#include "tenon/Codegen/CUDA/CompileKernels.h"
+#include "tenon/Codegen/CUDA/Binary/CompileKernels.h"
 #include "tenon/Codegen/Host/ModelDescription.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -9,11 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EpilogueKernels.h"
-#include "InputMoments/InputMoments.h"
-#include "OverlapKernels.h"
-#include "SplitKernel.h"
-#include "Tiled/TiledKernel.h"
+#include "Codegen/CUDA/Emit/OverlapKernels.h"
+#include "Codegen/CUDA/Epilogue/EpilogueKernels.h"
+#include "Codegen/CUDA/InputMoments/InputMoments.h"
+#include "Codegen/CUDA/Split/SplitKernel.h"
+#include "Codegen/CUDA/Tiled/TiledKernel.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
 

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Codegen/CUDA/HostToLLVM.h"
+#include "tenon/Codegen/CUDA/Launch/HostToLLVM.h"
 #include "tenon/Codegen/Host/Passes.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"

@@ -1,6 +1,6 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The table of tuned schedules that --tenon-select-strategy reads: lib/Target/Sm90Tuned.inc.
+"""The table of tuned schedules that --tenon-select-strategy reads: lib/Schedule/Wgmma/WgmmaTuned.inc.
 
 A line a layer, which C++ includes. What is around the lines is left as it is.
 """

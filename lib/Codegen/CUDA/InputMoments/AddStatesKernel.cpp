@@ -11,7 +11,7 @@
 
 #include "InputMoments.h"
 
-#include "../KernelFunction.h"
+#include "Codegen/CUDA/Emit/KernelFunction.h"
 #include "MomentsFrame.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -13,8 +13,8 @@
 
 #include "InputMoments.h"
 
-#include "../KernelFunction.h"
-#include "../OverlapKernels.h"
+#include "Codegen/CUDA/Emit/KernelFunction.h"
+#include "Codegen/CUDA/Emit/OverlapKernels.h"
 #include "MomentsFrame.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -13,8 +13,8 @@
 
 #include "InputMoments.h"
 
-#include "../ElementEmitter.h"
-#include "../KernelFunction.h"
+#include "Codegen/CUDA/Emit/ElementEmitter.h"
+#include "Codegen/CUDA/Emit/KernelFunction.h"
 #include "TileSums.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

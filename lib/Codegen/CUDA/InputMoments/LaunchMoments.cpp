@@ -11,9 +11,9 @@
 
 #include "InputMoments.h"
 
-#include "../Constants.h"
-#include "../ElementEmitter.h"
-#include "../HostValues.h"
+#include "Codegen/CUDA/Emit/Constants.h"
+#include "Codegen/CUDA/Emit/ElementEmitter.h"
+#include "Codegen/CUDA/Emit/HostValues.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -11,8 +11,8 @@
 
 #include "MomentsFrame.h"
 
-#include "../ElementEmitter.h"
-#include "../KernelFunction.h"
+#include "Codegen/CUDA/Emit/ElementEmitter.h"
+#include "Codegen/CUDA/Emit/KernelFunction.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -8,7 +8,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_INPUTMOMENTS_MOMENTSFRAME_H
 #define TENON_LIB_CODEGEN_CUDA_INPUTMOMENTS_MOMENTSFRAME_H
 
-#include "../KernelBuilder.h"
+#include "Codegen/CUDA/Emit/KernelBuilder.h"
 #include "MomentsGeometry.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -11,7 +11,7 @@
 
 #include "TileSums.h"
 
-#include "../KernelFunction.h"
+#include "Codegen/CUDA/Emit/KernelFunction.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 

@@ -12,9 +12,9 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_TILED_AFFINEINPUT_H
 #define TENON_LIB_CODEGEN_CUDA_TILED_AFFINEINPUT_H
 
-#include "../ElementEmitter.h"
+#include "Codegen/CUDA/Emit/ElementEmitter.h"
 #include "FragmentStates.h"
-#include "tenon/Target/Schedule.h"
+#include "tenon/Schedule/Checks/Schedule.h"
 
 namespace mlir::tenon {
 

@@ -12,7 +12,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_TILED_FINISHEDCOLUMNS_H
 #define TENON_LIB_CODEGEN_CUDA_TILED_FINISHEDCOLUMNS_H
 
-#include "../ElementEmitter.h"
+#include "Codegen/CUDA/Emit/ElementEmitter.h"
 #include "TiledFrame.h"
 
 namespace mlir::tenon {

@@ -11,7 +11,7 @@
 
 #include "FragmentStates.h"
 
-#include "../ElementEmitter.h"
+#include "Codegen/CUDA/Emit/ElementEmitter.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

@@ -11,16 +11,16 @@
 
 #include "TiledKernel.h"
 
-#include "../Constants.h"
-#include "../ElementEmitter.h"
-#include "../EpilogueKernels.h"
-#include "../HostValues.h"
-#include "../Sm90/TensorMaps.h"
+#include "Codegen/CUDA/Emit/Constants.h"
+#include "Codegen/CUDA/Emit/ElementEmitter.h"
+#include "Codegen/CUDA/Emit/HostValues.h"
+#include "Codegen/CUDA/Epilogue/EpilogueKernels.h"
+#include "Codegen/CUDA/Tiled/Wgmma/TensorMaps.h"
 #include "ResidentReduction.h"
 #include "SeparateReduction.h"
 #include "Unscale.h"
 
-#include "tenon/Target/Schedule.h"
+#include "tenon/Schedule/Checks/Schedule.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -11,7 +11,7 @@
 
 #include "PanelExchange.h"
 
-#include "../SplitSum.h"
+#include "Codegen/CUDA/Emit/SplitSum.h"
 #include "RoundingRest.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

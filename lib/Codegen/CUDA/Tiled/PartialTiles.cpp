@@ -11,7 +11,7 @@
 
 #include "PartialTiles.h"
 
-#include "tenon/Target/Schedule.h"
+#include "tenon/Schedule/Checks/Schedule.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

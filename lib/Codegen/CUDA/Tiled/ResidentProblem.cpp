@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Sm90/EpilogueSubtiles.h"
+#include "Codegen/CUDA/Tiled/Wgmma/EpilogueSubtiles.h"
 #include "ResidentReduction.h"
 
 #include "llvm/Support/FormatVariadic.h"

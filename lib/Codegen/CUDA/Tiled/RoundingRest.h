@@ -12,7 +12,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_TILED_ROUNDINGREST_H
 #define TENON_LIB_CODEGEN_CUDA_TILED_ROUNDINGREST_H
 
-#include "../KernelBuilder.h"
+#include "Codegen/CUDA/Emit/KernelBuilder.h"
 
 namespace mlir::tenon {
 

@@ -11,7 +11,7 @@
 
 #include "StoreLanes.h"
 
-#include "../ElementEmitter.h"
+#include "Codegen/CUDA/Emit/ElementEmitter.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

@@ -11,7 +11,7 @@
 
 #include "TileEpilogue.h"
 
-#include "../ElementEmitter.h"
+#include "Codegen/CUDA/Emit/ElementEmitter.h"
 #include "StagedRows.h"
 #include "StoreLanes.h"
 #include "TileMoments.h"

@@ -23,7 +23,7 @@ void emitPrefetch(TiledFrame &frame, TiledLinearOp op, const WorkItem &item);
 
 /// Emits the op's region on a tile's accumulators, and the stores of its
 /// results. `accumulators` are in blocks of 16 rows by 8 columns, as mma.sync
-/// leaves them (Sm80/WarpProduct.h).
+/// leaves them (MmaSync/WarpProduct.h).
 ///
 /// Each warp turns its accumulators, 8 rows at a time, through its own 2 KB of
 /// shared memory, so that a thread has neighbouring elements of a row: whole

@@ -13,7 +13,7 @@
 #define TENON_LIB_CODEGEN_CUDA_TILED_TILEGEOMETRY_H
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
-#include "tenon/Target/Schedule.h"
+#include "tenon/Schedule/Checks/Schedule.h"
 
 namespace mlir::tenon {
 

@@ -11,7 +11,7 @@
 
 #include "TileMoments.h"
 
-#include "../SplitSum.h"
+#include "Codegen/CUDA/Emit/SplitSum.h"
 #include "StoreLanes.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -11,9 +11,9 @@
 
 #include "TiledFrame.h"
 
-#include "../KernelFunction.h"
+#include "Codegen/CUDA/Emit/KernelFunction.h"
 
-#include "tenon/Target/Schedule.h"
+#include "tenon/Schedule/Checks/Schedule.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 

@@ -12,7 +12,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_TILED_TILEDFRAME_H
 #define TENON_LIB_CODEGEN_CUDA_TILED_TILEDFRAME_H
 
-#include "../KernelBuilder.h"
+#include "Codegen/CUDA/Emit/KernelBuilder.h"
 #include "TileGeometry.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -54,9 +54,9 @@ inline constexpr int kTileBarrier = 1, kPanelBarrier = 2, kOrderBarrier = 3,
                      kWarpgroupBarrier = 5;
 
 /// Opens a kernel. Its arguments are, in order: tensor maps (of a wgmma kernel,
-/// Sm90/TensorMaps.h), x, w, their factors (if the op has them), the epilogue's
-/// operands, the outputs, the workspace (if it has one), M and the launch's
-/// token, both i64.
+/// Wgmma/TensorMaps.h), x, w, their factors (if the op has them), the
+/// epilogue's operands, the outputs, the workspace (if it has one), M and the
+/// launch's token, both i64.
 class TiledFrame {
 public:
   TiledFrame(gpu::GPUModuleOp module, StringRef name, TiledLinearOp op,

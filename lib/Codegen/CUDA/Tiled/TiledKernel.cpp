@@ -11,10 +11,10 @@
 
 #include "TiledKernel.h"
 
-#include "../Sm80/FmaLoop.h"
-#include "../Sm80/MainLoop.h"
-#include "../Sm90/TensorMaps.h"
-#include "../Sm90/WarpSpecialized.h"
+#include "Codegen/CUDA/Tiled/MmaSync/FmaLoop.h"
+#include "Codegen/CUDA/Tiled/MmaSync/MainLoop.h"
+#include "Codegen/CUDA/Tiled/Wgmma/TensorMaps.h"
+#include "Codegen/CUDA/Tiled/Wgmma/WarpSpecialized.h"
 #include "RangeGuard.h"
 #include "ResidentTile.h"
 #include "TileEnd.h"

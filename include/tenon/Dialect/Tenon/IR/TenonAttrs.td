@@ -165,7 +165,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     stages, tiles are finished one by one all the same.
 
     Which schedules a target and an element type can take is checked where they
-    are known (`findProblem`, Target/Schedule.h).
+    are known (`findProblem`, Schedule/Checks/Schedule.h).
 
     Example:
 

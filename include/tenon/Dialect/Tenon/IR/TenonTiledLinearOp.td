@@ -39,7 +39,7 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
 
     The schedule says how the kernel divides the product. With `stream_k`, blocks
     that share a tile hand partial sums over in the workspace, scratch that all
-    layers of a function may share; Target/Schedule.h has its size. An input
+    layers of a function may share; Schedule/Checks/Schedule.h has its size. An input
     `[M, N]` may be the buffer of an output; x, w and all other inputs may not.
 
     With `reduction = two_phase` the region may also yield the `tenon.moments` of

@@ -1,0 +1,197 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Products become calls of the runtime; so do launches (LaunchToLLVM.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/CUDA/Launch/HostToLLVM.h"
+
+#include "RuntimeCalls.h"
+
+#include "tenon/Dialect/BlasLt/IR/BlasLt.h"
+
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+static_assert(blaslt::kWorkspaceBytes == kTenonBlasLtWorkspaceBytes);
+
+//===----------------------------------------------------------------------===//
+// Shared
+//===----------------------------------------------------------------------===//
+
+/// A call of a function of the runtime that gives `result`.
+static FailureOr<LLVM::CallOp> createCall(OpBuilder &b, Operation *op,
+                                          StringRef name,
+                                          ArrayRef<Value> arguments,
+                                          Type result) {
+  SmallVector<Value> operands{
+      op->getParentOfType<FunctionOpInterface>().getArgument(0)};
+  llvm::append_range(operands, arguments);
+  FailureOr<LLVM::LLVMFuncOp> function = LLVM::lookupOrCreateFn(
+      b, op->getParentOfType<ModuleOp>(), name,
+      llvm::to_vector(ValueRange(operands).getTypes()), result);
+  if (failed(function))
+    return failure();
+  return LLVM::CallOp::create(b, op->getLoc(), *function, operands);
+}
+
+LogicalResult tenon::createRuntimeCall(OpBuilder &b, Operation *op,
+                                       StringRef name,
+                                       ArrayRef<Value> arguments) {
+  return createCall(b, op, name, arguments,
+                    LLVM::LLVMVoidType::get(op->getContext()));
+}
+
+FailureOr<Value> tenon::createRuntimeCall(OpBuilder &b, Operation *op,
+                                          StringRef name,
+                                          ArrayRef<Value> arguments,
+                                          Type result) {
+  FailureOr<LLVM::CallOp> call = createCall(b, op, name, arguments, result);
+  if (failed(call))
+    return failure();
+  return call->getResult();
+}
+
+LogicalResult tenon::callRuntime(ConversionPatternRewriter &rewriter,
+                                 Operation *op, StringRef name,
+                                 ArrayRef<Value> arguments) {
+  if (failed(createRuntimeCall(rewriter, op, name, arguments)))
+    return failure();
+  rewriter.eraseOp(op);
+  return success();
+}
+
+Value tenon::getAddress(OpBuilder &b, Location loc,
+                        const LLVMTypeConverter &converter, Value original,
+                        Value descriptor) {
+  if (!original)
+    return LLVM::ZeroOp::create(b, loc,
+                                LLVM::LLVMPointerType::get(b.getContext()));
+  return MemRefDescriptor(descriptor)
+      .bufferPtr(b, loc, converter, cast<MemRefType>(original.getType()));
+}
+
+Value tenon::createConstantStruct(OpBuilder &b, Operation *op, StringRef prefix,
+                                  ArrayRef<Attribute> fields) {
+  auto module = op->getParentOfType<ModuleOp>();
+  Location loc = op->getLoc();
+  std::string name;
+  for (unsigned i = 0; name.empty() || module.lookupSymbol(name); ++i)
+    name = (prefix + Twine(i)).str();
+  auto type = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), llvm::map_to_vector(fields, [](Attribute field) {
+        return cast<TypedAttr>(field).getType();
+      }));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    auto global = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true,
+                                         LLVM::Linkage::Internal, name,
+                                         /*value=*/Attribute());
+    b.createBlock(&global.getInitializerRegion());
+    Value value = LLVM::UndefOp::create(b, loc, type);
+    for (auto [index, field] : llvm::enumerate(fields))
+      value = LLVM::InsertValueOp::create(
+          b, loc, value,
+          LLVM::ConstantOp::create(b, loc, cast<TypedAttr>(field)), index);
+    LLVM::ReturnOp::create(b, loc, value);
+  }
+  return LLVM::AddressOfOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext()), name);
+}
+
+TenonDType tenon::getDType(Type type) {
+  if (type.isF16())
+    return kTenonF16;
+  if (type.isBF16())
+    return kTenonBF16;
+  return type.isF64() ? kTenonF64 : kTenonF32;
+}
+
+//===----------------------------------------------------------------------===//
+// blaslt
+//===----------------------------------------------------------------------===//
+
+static_assert(int(blaslt::Compute::F32) == kTenonComputeF32 &&
+              int(blaslt::Compute::TF32) == kTenonComputeTF32 &&
+              int(blaslt::Compute::BF16) == kTenonComputeBF16 &&
+              int(blaslt::Compute::F16) == kTenonComputeF16 &&
+              int(blaslt::Compute::F64) == kTenonComputeF64);
+static_assert(int(blaslt::Activation::Relu) == kTenonEpilogueRelu &&
+              int(blaslt::Activation::GeluTanh) == kTenonEpilogueGeluTanh);
+
+namespace {
+/// A plan is the address of a constant TenonBlasLtPlan.
+struct PlanToLLVM : ConvertOpToLLVMPattern<blaslt::PlanOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(blaslt::PlanOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, createConstantStruct(rewriter, op, "tenon_plan_",
+                                                getFields(op, rewriter)));
+    return success();
+  }
+
+  /// The fields of TenonBlasLtPlan, in order.
+  static SmallVector<Attribute> getFields(blaslt::PlanOp op, Builder &b) {
+    auto i32 = [&](auto value) {
+      return b.getI32IntegerAttr(static_cast<int32_t>(value));
+    };
+    return {b.getI64IntegerAttr(op.getN()),
+            b.getI64IntegerAttr(op.getK()),
+            i32(getDType(op.getInputType())),
+            i32(getDType(op.getOutputType())),
+            i32(op.getCompute()),
+            i32(op.getActivation()),
+            i32(op.getBias()),
+            i32(0),
+            b.getF64FloatAttr(op.getAlpha().convertToDouble()),
+            b.getF64FloatAttr(op.getResidual() ? 1.0 : 0.0)};
+  }
+};
+
+struct RunToLLVM : ConvertOpToLLVMPattern<blaslt::RunOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(blaslt::RunOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    if (op.isOnTensors())
+      return rewriter.notifyMatchFailure(op, "on tensors");
+    auto address = [&](Value original, Value descriptor) {
+      return getAddress(rewriter, loc, *getTypeConverter(), original,
+                        descriptor);
+    };
+    Value m = MemRefDescriptor(adaptor.getX()).size(rewriter, loc, 0);
+    return callRuntime(rewriter, op, "tenonBlasLtRun",
+                       {adaptor.getPlan(), m,
+                        address(op.getX(), adaptor.getX()),
+                        address(op.getW(), adaptor.getW()),
+                        address(op.getBias(), adaptor.getBias()),
+                        address(op.getResidual(), adaptor.getResidual()),
+                        address(op.getY(), adaptor.getY()),
+                        address(op.getWorkspace(), adaptor.getWorkspace())});
+  }
+};
+} // namespace
+
+void tenon::populateCudaHostToLLVMPatterns(LLVMTypeConverter &converter,
+                                           RewritePatternSet &patterns) {
+  converter.addConversion([](blaslt::PlanType type) -> Type {
+    return LLVM::LLVMPointerType::get(type.getContext());
+  });
+  patterns.add<PlanToLLVM, RunToLLVM>(converter);
+  populateLaunchToLLVMPatterns(converter, patterns);
+}

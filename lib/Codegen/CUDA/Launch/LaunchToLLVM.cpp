@@ -1,0 +1,266 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Launches become calls of the runtime: one for each tensor map, one for the
+// launch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuntimeCalls.h"
+
+#include "tenon/Codegen/CUDA/Launch/HostToLLVM.h"
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+//===----------------------------------------------------------------------===//
+// What a launch must be
+//===----------------------------------------------------------------------===//
+
+FailureOr<int64_t> tenon::getKernelNumber(Operation *op, StringAttr kernel) {
+  auto kernels = op->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
+      TenonDialect::kKernelsAttr);
+  if (!kernels)
+    return failure();
+  auto *found = llvm::find(kernels, kernel);
+  if (found == kernels.end())
+    return failure();
+  return found - kernels.begin();
+}
+
+static bool endsInToken(gpu::LaunchFuncOp op) {
+  auto operands = op.getKernelOperands();
+  return !operands.empty() && operands.back().getType().isInteger(64);
+}
+
+/// The maps of the first operands; none where the launch names none.
+static ArrayRef<Attribute> getTensorMaps(gpu::LaunchFuncOp op) {
+  auto maps = op->getAttrOfType<ArrayAttr>(TenonDialect::kTensorMapsAttr);
+  return maps ? maps.getValue() : ArrayRef<Attribute>();
+}
+
+/// Can the tensor map of a memref of this type be encoded?
+static bool canEncode(TensorMapAttr map, Type operand) {
+  auto type = dyn_cast<MemRefType>(operand);
+  if (!type || type.getRank() != 2 || !type.areTrailingDimsContiguous(2))
+    return false;
+  Type element = type.getElementType();
+  if (!element.isF32() &&
+      (map.getRoundsTf32() || !(element.isF16() || element.isBF16())))
+    return false;
+  int64_t rowBytes = map.getBox()[1] * element.getIntOrFloatBitWidth() / 8;
+  return rowBytes % 16 == 0 && rowBytes <= map.getSwizzle();
+}
+
+static LogicalResult checkTensorMaps(gpu::LaunchFuncOp op) {
+  ArrayRef<Attribute> maps = getTensorMaps(op);
+  if (maps.size() > op.getNumKernelOperands())
+    return op.emitOpError("has ")
+           << maps.size() << " tensor maps, but " << op.getNumKernelOperands()
+           << " operands; give it the matrices first";
+  for (auto [index, map, operand] :
+       llvm::enumerate(maps, op.getKernelOperands().take_front(maps.size())))
+    if (!canEncode(cast<TensorMapAttr>(map), operand.getType()))
+      return op.emitOpError("operand #")
+             << index << " of the kernel, " << operand.getType()
+             << ", cannot be read through " << map
+             << ": it must be a contiguous matrix of f32, f16 or bf16, rounded "
+                "to tf32 only if it is f32, and a row of the box a multiple of "
+                "16 bytes, at most the swizzle's";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel's arguments
+//===----------------------------------------------------------------------===//
+
+/// At the function's entry, so that a launch in a loop does not grow the stack.
+static Value allocateOnStack(gpu::LaunchFuncOp op, Type type,
+                             ConversionPatternRewriter &rewriter,
+                             unsigned alignment = 0) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  rewriter.setInsertionPointToStart(&function.getFunctionBody().front());
+  Value one = LLVM::ConstantOp::create(rewriter, op.getLoc(),
+                                       rewriter.getI64IntegerAttr(1));
+  return LLVM::AllocaOp::create(rewriter, op.getLoc(),
+                                LLVM::LLVMPointerType::get(op.getContext()),
+                                type, one, alignment);
+}
+
+namespace {
+/// Writes a kernel's arguments to the stack, and an array of their addresses,
+/// as cuLaunchKernel wants them: tensor maps, bare pointers and scalars.
+class ArgumentWriter {
+public:
+  ArgumentWriter(gpu::LaunchFuncOp op, const LLVMTypeConverter &converter,
+                 ConversionPatternRewriter &rewriter)
+      : op(op), loc(op.getLoc()), converter(converter), rewriter(rewriter),
+        pointer(LLVM::LLVMPointerType::get(op.getContext())) {}
+
+  LogicalResult write(ValueRange operands);
+
+  Value addresses; ///< what cuLaunchKernel takes
+  Value lastSlot;  ///< where the last argument's value is
+
+private:
+  Value elementAddress(Value base, Type type, int32_t index) {
+    return LLVM::GEPOp::create(rewriter, loc, pointer, type, base,
+                               ArrayRef<LLVM::GEPArg>{0, index});
+  }
+  LogicalResult encodeMap(TensorMapAttr map, Value matrix, Value descriptor,
+                          Value slot);
+
+  gpu::LaunchFuncOp op;
+  Location loc;
+  const LLVMTypeConverter &converter;
+  ConversionPatternRewriter &rewriter;
+  LLVM::LLVMPointerType pointer;
+};
+} // namespace
+
+/// The fields of TenonTensorMap, in order.
+static SmallVector<Attribute> getMapFields(TensorMapAttr map, Type matrix,
+                                           Builder &b) {
+  return {
+      b.getI32IntegerAttr(getDType(cast<MemRefType>(matrix).getElementType())),
+      b.getI32IntegerAttr(map.getRoundsTf32()),
+      b.getI32IntegerAttr(map.getBox()[0]),
+      b.getI32IntegerAttr(map.getBox()[1]),
+      b.getI32IntegerAttr(map.getSwizzle())};
+}
+
+LogicalResult ArgumentWriter::encodeMap(TensorMapAttr map, Value matrix,
+                                        Value descriptor, Value slot) {
+  MemRefDescriptor view(descriptor);
+  Value constant =
+      createConstantStruct(rewriter, op, "tenon_tensor_map_",
+                           getMapFields(map, matrix.getType(), rewriter));
+  return createRuntimeCall(
+      rewriter, op, "tenonEncodeTensorMap",
+      {constant, getAddress(rewriter, loc, converter, matrix, descriptor),
+       view.size(rewriter, loc, 0), view.size(rewriter, loc, 1), slot});
+}
+
+LogicalResult ArgumentWriter::write(ValueRange operands) {
+  ArrayRef<Attribute> maps = getTensorMaps(op);
+  SmallVector<Value> values;
+  for (auto [original, value] : llvm::drop_begin(
+           llvm::zip(op.getKernelOperands(), operands), maps.size()))
+    values.push_back(isa<MemRefType>(original.getType())
+                         ? getAddress(rewriter, loc, converter, original, value)
+                         : value);
+  auto valueType = LLVM::LLVMStructType::getLiteral(
+      op.getContext(), llvm::to_vector(ValueRange(values).getTypes()));
+  auto mapType = LLVM::LLVMArrayType::get(
+      LLVM::LLVMArrayType::get(rewriter.getI8Type(), kTenonTensorMapBytes),
+      maps.size());
+  auto addressType = LLVM::LLVMArrayType::get(pointer, operands.size());
+  Value slots = allocateOnStack(op, valueType, rewriter);
+  Value mapSlots;
+  if (!maps.empty())
+    mapSlots = allocateOnStack(op, mapType, rewriter, kTenonTensorMapAlignment);
+  addresses = allocateOnStack(op, addressType, rewriter);
+  for (auto [index, operand] : llvm::enumerate(operands)) {
+    int32_t number = index, numMaps = maps.size();
+    if (number < numMaps) {
+      lastSlot = elementAddress(mapSlots, mapType, number);
+      if (failed(encodeMap(cast<TensorMapAttr>(maps[number]),
+                           op.getKernelOperand(number), operand, lastSlot)))
+        return failure();
+    } else {
+      lastSlot = elementAddress(slots, valueType, number - numMaps);
+      LLVM::StoreOp::create(rewriter, loc, values[number - numMaps], lastSlot);
+    }
+    LLVM::StoreOp::create(rewriter, loc, lastSlot,
+                          elementAddress(addresses, addressType, number));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The launch
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct LaunchToLLVM : ConvertOpToLLVMPattern<gpu::LaunchFuncOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(gpu::LaunchFuncOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    FailureOr<int64_t> number = getKernelNumber(op, op.getKernelName());
+    if (failed(number))
+      return op.emitOpError("launches a kernel that the module's '")
+             << TenonDialect::kKernelsAttr << "' does not list";
+    bool isPersistent = op->hasAttr(TenonDialect::kPersistentAttr);
+    if (isPersistent && !endsInToken(op))
+      return op.emitOpError("is persistent, so its last argument must be an "
+                            "i64, the launch's token");
+    if (failed(checkTensorMaps(op)))
+      return failure();
+    Value sharedBytes = getSharedBytes(adaptor, rewriter, op.getLoc());
+    ArgumentWriter arguments(op, *getTypeConverter(), rewriter);
+    if (failed(arguments.write(adaptor.getKernelOperands())))
+      return failure();
+    if (isPersistent)
+      return callRuntime(
+          rewriter, op, "tenonLaunchPersistent",
+          {createConstantStruct(rewriter, op, "tenon_persistent_",
+                                getFields(op, *number, rewriter)),
+           adaptor.getGridSizeX(), adaptor.getBlockSizeX(), sharedBytes,
+           arguments.addresses, arguments.lastSlot});
+    auto createI32 = [&](int32_t value) -> Value {
+      return LLVM::ConstantOp::create(rewriter, op.getLoc(),
+                                      rewriter.getI32IntegerAttr(value));
+    };
+    return callRuntime(
+        rewriter, op, "tenonLaunchKernel",
+        {createI32(*number), adaptor.getGridSizeX(), adaptor.getGridSizeY(),
+         adaptor.getGridSizeZ(), adaptor.getBlockSizeX(),
+         adaptor.getBlockSizeY(), adaptor.getBlockSizeZ(), sharedBytes,
+         arguments.addresses,
+         createI32(op->hasAttr(TenonDialect::kWaitsItselfAttr))});
+  }
+
+private:
+  /// The fields of TenonPersistentKernel, in order.
+  static SmallVector<Attribute> getFields(gpu::LaunchFuncOp op, int64_t number,
+                                          Builder &b) {
+    auto cluster = op->getAttrOfType<IntegerAttr>(TenonDialect::kClusterAttr);
+    auto resident = op->getAttrOfType<IntegerAttr>(TenonDialect::kResidentAttr);
+    return {b.getI32IntegerAttr(number),
+            b.getI32IntegerAttr(cluster ? cluster.getInt() : 1),
+            op->getAttr(TenonDialect::kPersistentAttr),
+            b.getI32IntegerAttr(op->hasAttr(TenonDialect::kWaitsItselfAttr)),
+            b.getI32IntegerAttr(resident ? resident.getInt() : 0)};
+  }
+
+  /// Bytes of dynamic shared memory, 0 where none are given.
+  static Value getSharedBytes(OpAdaptor adaptor,
+                              ConversionPatternRewriter &rewriter,
+                              Location loc) {
+    Value bytes = adaptor.getDynamicSharedMemorySize();
+    if (!bytes)
+      return LLVM::ConstantOp::create(rewriter, loc,
+                                      rewriter.getI64IntegerAttr(0));
+    return LLVM::ZExtOp::create(rewriter, loc, rewriter.getI64Type(), bytes);
+  }
+};
+} // namespace
+
+void tenon::populateLaunchToLLVMPatterns(LLVMTypeConverter &converter,
+                                         RewritePatternSet &patterns) {
+  patterns.add<LaunchToLLVM>(converter);
+  populateResidentBlocksToLLVMPatterns(converter, patterns);
+}

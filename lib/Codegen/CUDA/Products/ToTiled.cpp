@@ -1,0 +1,327 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// --tenon-to-tiled: linear layers of strategy tiled become destination-style
+// ops, one kernel each; split products are guarded by one more.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ApproximateGelu.h"
+#include "CutAtReduction.h"
+#include "ElementwiseToEpilogue.h"
+#include "NormaliseByInputMoments.h"
+#include "RestEpilogue.h"
+#include "SplitOperands.h"
+
+#include "tenon/Codegen/CUDA/Passes.h"
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "tenon/Schedule/Checks/Schedule.h"
+#include "tenon/Schedule/Checks/SubtileLayout.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::tenon {
+#define GEN_PASS_DEF_TENONTOTILED
+#include "tenon/Codegen/CUDA/Passes.h.inc"
+} // namespace mlir::tenon
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+/// Converts the layers of one function; those that need workspaces of one size
+/// share one.
+class FunctionConverter {
+public:
+  FunctionConverter(FunctionOpInterface function, RewriterBase &rewriter)
+      : function(function), rewriter(rewriter) {}
+
+  /// Converts `op`, a `tenon.linear` or `tenon.fused_linear`, if its strategy
+  /// is tiled. Fails, with a message, if it lacks a schedule or has a precision
+  /// that its kernel does not give.
+  template <typename OpTy> LogicalResult convert(OpTy op);
+
+private:
+  LinearOp takeProduct(FusedLinearOp op);
+  template <typename OpTy> void replace(OpTy op, ScheduleAttr schedule);
+  template <typename OpTy>
+  TiledLinearOp createSplit(OpTy op, ValueRange outputs, ScheduleAttr schedule);
+  template <typename OpTy>
+  TiledLinearOp createTiled(OpTy op, Value x, Value w, ValueRange factors,
+                            ValueRange outputs, ScheduleAttr schedule);
+  void moveEpilogue(LinearOp op, TiledLinearOp tiled);
+  void moveEpilogue(FusedLinearOp op, TiledLinearOp tiled);
+  Value getWorkspace(ScheduleAttr schedule);
+  Value createOutput(LinearOp op, OpResult result);
+  Value createOutput(FusedLinearOp op, OpResult result);
+
+  FunctionOpInterface function;
+  RewriterBase &rewriter;
+  llvm::DenseMap<int64_t, Value> workspaces; ///< by bytes
+};
+} // namespace
+
+Value FunctionConverter::getWorkspace(ScheduleAttr schedule) {
+  int64_t bytes = getWorkspaceBytes(schedule);
+  if (bytes == 0)
+    return Value();
+  Value &workspace = workspaces[bytes];
+  if (!workspace)
+    workspace = createWorkspace(rewriter, function, bytes);
+  return workspace;
+}
+
+//===----------------------------------------------------------------------===//
+// The epilogue
+//===----------------------------------------------------------------------===//
+
+/// A bias becomes an addition to the product.
+void FunctionConverter::moveEpilogue(LinearOp op, TiledLinearOp tiled) {
+  Location loc = op.getLoc();
+  OpBuilder::InsertionGuard guard(rewriter);
+  Type type = op.getType();
+  Block *body = rewriter.createBlock(&tiled.getEpilogue(), {}, type, loc);
+  Value result = tiled.getAccumulator();
+  if (Value bias = op.getBias())
+    result = AddOp::create(rewriter, loc, result,
+                           body->addArgument(bias.getType(), loc));
+  YieldOp::create(rewriter, loc, result);
+}
+
+void FunctionConverter::moveEpilogue(FusedLinearOp op, TiledLinearOp tiled) {
+  rewriter.inlineRegionBefore(op.getEpilogue(), tiled.getEpilogue(),
+                              tiled.getEpilogue().end());
+  if (op.getPrecision() == Precision::TF32)
+    approximateGelu(tiled);
+}
+
+/// An output of the product's shape or, for new statistics, of [N].
+Value FunctionConverter::createOutput(LinearOp op, OpResult result) {
+  return createEmpty(rewriter, op.getLoc(),
+                     cast<RankedTensorType>(result.getType()), op.getX());
+}
+
+/// The same, or one of moments, whose rows follow from M.
+Value FunctionConverter::createOutput(FusedLinearOp op, OpResult result) {
+  auto type = cast<RankedTensorType>(result.getType());
+  auto moments = op.getYield()
+                     .getValues()[result.getResultNumber()]
+                     .getDefiningOp<MomentsOp>();
+  if (!moments || type.hasStaticShape())
+    return createEmpty(rewriter, op.getLoc(), type, op.getX());
+  Location loc = op.getLoc();
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(rewriter, loc, value);
+  };
+  Value m = tensor::DimOp::create(rewriter, loc, op.getX(), 0);
+  Value blocks =
+      arith::CeilDivUIOp::create(rewriter, loc, m, constant(moments.getRows()));
+  int64_t scalars =
+      MomentsOp::getNumScalars(moments.getInput().getType().getElementType());
+  Value rows = arith::MulIOp::create(rewriter, loc, blocks, constant(scalars));
+  return tensor::EmptyOp::create(rewriter, loc, type, rows);
+}
+
+static ValueRange getEpilogueInputs(FusedLinearOp op) {
+  return op.getEpilogueOperands();
+}
+
+static ValueRange getEpilogueInputs(LinearOp op) {
+  return op->getOperands().drop_front(2);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// A tiled op that multiplies `x` and `w` for `op`, without its region.
+template <typename OpTy>
+TiledLinearOp
+FunctionConverter::createTiled(OpTy op, Value x, Value w, ValueRange factors,
+                               ValueRange outputs, ScheduleAttr schedule) {
+  return TiledLinearOp::create(rewriter, op.getLoc(), x, w, factors,
+                               getEpilogueInputs(op), outputs,
+                               getWorkspace(schedule), schedule);
+}
+
+/// A split product and, after it, what computes anew the tiles that it may have
+/// got wrong.
+template <typename OpTy>
+TiledLinearOp FunctionConverter::createSplit(OpTy op, ValueRange outputs,
+                                             ScheduleAttr schedule) {
+  unsigned parts = getSplitParts(schedule.getMethod());
+  auto [x, xFactors] = getSplit(op.getX(), parts, op.getLoc(), rewriter);
+  auto [w, wFactors] = getSplit(op.getW(), parts, op.getLoc(), rewriter);
+  SmallVector<Value> factors{xFactors, wFactors};
+  TiledLinearOp tiled = createTiled(op, x, w, factors, outputs, schedule);
+  moveEpilogue(op, tiled);
+  bool isResident = schedule.getReduction() == ReductionMethod::Resident;
+  ScheduleAttr guard = getGuardSchedule(
+      op.getContext(), op.getPrecision().value_or(Precision::FP32),
+      op.getX().getType().getDimSize(0), schedule.getReduction(),
+      isResident ? schedule.getTile()[0] : schedule.getMomentRows());
+  TiledLinearOp guarded =
+      createTiled(op, lookThroughSplit(op.getX()), lookThroughSplit(op.getW()),
+                  factors, tiled.getResults(), guard);
+  IRMapping mapping;
+  tiled.getEpilogue().cloneInto(&guarded.getEpilogue(), mapping);
+  return guarded;
+}
+
+template <typename OpTy>
+void FunctionConverter::replace(OpTy op, ScheduleAttr schedule) {
+  SmallVector<Value> outputs;
+  for (OpResult result : op->getResults())
+    outputs.push_back(createOutput(op, result));
+  TiledLinearOp tiled;
+  if (schedule.isSplit()) {
+    tiled = createSplit(op, outputs, schedule);
+  } else {
+    tiled = createTiled(op, lookThroughSplit(op.getX()),
+                        lookThroughSplit(op.getW()),
+                        /*factors=*/{}, outputs, schedule);
+    moveEpilogue(op, tiled);
+  }
+  rewriter.replaceOp(op, tiled.getResults());
+}
+
+/// The bare product of a layer whose rest becomes an epilogue by itself.
+LinearOp FunctionConverter::takeProduct(FusedLinearOp op) {
+  auto linear = LinearOp::create(
+      rewriter, op.getLoc(), op.getAccumulator().getType(), op.getX(),
+      op.getW(), /*bias=*/Value(), op.getPrecisionAttr());
+  for (StringRef name :
+       {TenonDialect::kStrategyAttr, TenonDialect::kScheduleAttr})
+    linear->setAttr(name, op->getAttr(name));
+  replaceByEpilogue(op, linear.getResult(), rewriter);
+  return linear;
+}
+
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+/// Checks that `schedule` gives what the layer's precision asks.
+template <typename OpTy>
+static LogicalResult checkPrecision(OpTy op, ScheduleAttr schedule) {
+  Type type = op.getX().getType().getElementType();
+  Precision precision = op.getPrecision().value_or(Precision::FP32);
+  std::string problem =
+      findPrecisionProblem(schedule.getMethod(), type, op.getPrecision(),
+                           op.getW().getType().getDimSize(1));
+  if (type.isF32() && problem.empty() && precision != Precision::FP32 &&
+      precision != Precision::TF32)
+    problem = "x and w are f32; run --tenon-select-strategy before, which "
+              "casts them";
+  if (problem.empty())
+    return success();
+  InFlightDiagnostic error = op.emitOpError("has strategy tiled");
+  if (type.isF32())
+    error << " and precision " << stringifyPrecision(precision) << ", but ";
+  else
+    error << ": ";
+  return error << problem;
+}
+
+static ScheduleAttr getRoomySchedule(LinearOp, ScheduleAttr schedule) {
+  return schedule;
+}
+
+/// A cast of a result, for the next layer, joins a layer when that has its
+/// schedule, and a resident kernel may have no room for one result more: then
+/// the batch norm takes two kernels.
+static ScheduleAttr getRoomySchedule(FusedLinearOp op, ScheduleAttr schedule) {
+  if (schedule.getReduction() != ReductionMethod::Resident ||
+      schedule.getFamily() != KernelFamily::Wgmma ||
+      SubtileLayout::choose(*op.getBody(), op.getEpilogueOperands(),
+                            op.getResults(), schedule))
+    return schedule;
+  ScheduleAttr twoPhase =
+      schedule.withoutDefer().withReduction(ReductionMethod::TwoPhase);
+  if (!findProblem(twoPhase, op.getX().getType().getElementType(),
+                   *lookupTarget("sm_90a"))
+           .empty() ||
+      !findReductionProblem(op, twoPhase).empty())
+    return schedule;
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  remark::missed(op.getLoc(), remark::RemarkOpts::name("Reduction")
+                                  .category("tenon-to-tiled")
+                                  .function(function.getName()))
+      << remark::add("two_phase in the place of resident")
+      << remark::reason("with what joined the layer since its schedule was "
+                        "chosen, a tile has no room for all [M, N] operands "
+                        "and results");
+  return twoPhase;
+}
+
+template <typename OpTy> LogicalResult FunctionConverter::convert(OpTy op) {
+  auto strategy =
+      op->template getAttrOfType<StrategyAttr>(TenonDialect::kStrategyAttr);
+  if (!strategy || strategy.getValue() != Strategy::Tiled)
+    return success();
+  auto schedule =
+      op->template getAttrOfType<ScheduleAttr>(TenonDialect::kScheduleAttr);
+  if (!schedule)
+    return op.emitOpError("has strategy tiled, but no schedule; run "
+                          "--tenon-select-strategy before, or write a "
+                          "'tenon.schedule'");
+  if (failed(checkPrecision(op, schedule)))
+    return failure();
+  schedule = getRoomySchedule(op, schedule);
+  if (std::string problem = findReductionProblem(op, schedule);
+      !problem.empty())
+    return op.emitOpError("cannot have the schedule ")
+           << schedule << ": " << problem;
+  rewriter.setInsertionPoint(op);
+  if constexpr (std::is_same_v<OpTy, FusedLinearOp>) {
+    if (schedule.getReduction() == ReductionMethod::TwoPhase) {
+      op = cutAtReduction(op, schedule.getMomentRows(), rewriter);
+      rewriter.setInsertionPoint(op);
+    } else if (schedule.getReduction() == ReductionMethod::InputMoments) {
+      op = normaliseByInputMoments(op, rewriter);
+      rewriter.setInsertionPoint(op);
+    } else if (schedule.getMethod() != ProductMethod::Direct &&
+               schedule.getReduction() != ReductionMethod::Resident &&
+               findEpilogueObstacle(op)) {
+      LinearOp product = takeProduct(op);
+      rewriter.setInsertionPoint(product);
+      replace(product, schedule);
+      return success();
+    }
+  }
+  replace(op, schedule);
+  return success();
+}
+
+/// What stands beside a matrix is of no use once its layers are tiled ops.
+static void dropSplits(FunctionOpInterface function, RewriterBase &rewriter) {
+  function.walk([&](WithSplitOp op) { rewriter.replaceOp(op, op.getX()); });
+}
+
+namespace {
+struct ToTiled : tenon::impl::TenonToTiledBase<ToTiled> {
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+      if (function.isExternal())
+        continue;
+      FunctionConverter converter(function, rewriter);
+      WalkResult result = function.walk([&](Operation *op) {
+        return llvm::TypeSwitch<Operation *, WalkResult>(op)
+            .Case<LinearOp, FusedLinearOp>(
+                [&](auto layer) { return converter.convert(layer); })
+            .Default(WalkResult::advance());
+      });
+      if (result.wasInterrupted())
+        return signalPassFailure();
+      dropSplits(function, rewriter);
+    }
+  }
+};
+} // namespace

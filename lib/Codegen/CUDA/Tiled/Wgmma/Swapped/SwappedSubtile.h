@@ -1,0 +1,58 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A subtile of the epilogue with swapped operands.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SWAPPED_SWAPPEDSUBTILE_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SWAPPED_SWAPPEDSUBTILE_H
+
+#include "SwappedEpilogue.h"
+#include "SwappedFragments.h"
+
+namespace mlir::tenon {
+
+/// A subtile while it is computed.
+class SwappedEpilogue::Subtile {
+public:
+  /// A thread's elements of a block of 8 rows: two columns of two.
+  static constexpr unsigned kColumns = 2, kRows = 2,
+                            kElements = kColumns * kRows;
+  static constexpr int64_t kBlockRows = 8;
+
+  /// `ofStep` is what `loadStep` gave for the blocks that are loaded.
+  Subtile(SwappedEpilogue &epilogue, const WorkItem &item, Value number,
+          ValueRange ofStep);
+
+  /// For blocks `begin` to `end`.
+  void loadOperands(unsigned begin, unsigned end);
+  /// `elements` are of `tensor`, a value of the region.
+  void emitBlock(unsigned block, Value tensor, ValueRange elements);
+
+private:
+  void setOfRows(unsigned block);
+  Value getOfRow(unsigned operand, unsigned block, unsigned row);
+  Value getResult(Value value, unsigned block, unsigned element);
+  void setElements(Value tensor, unsigned block, ValueRange elements);
+  void roundElements(Type type, MutableArrayRef<Value> elements);
+  void storeElements(unsigned block);
+
+  SwappedEpilogue &epilogue;
+  KernelBuilder &b;
+  Value number, inTile;    ///< of the subtile, its first row
+  ValueRange ofStep;       ///< or none
+  unsigned firstColumn;    ///< the first of the thread's two, among all
+  SmallVector<Value> rows; ///< the thread's
+  unsigned firstLoaded;    ///< block
+  SmallVector<SmallVector<Value>> ofOperands; ///< the thread's, from there on
+  SmallVector<SwappedFragments> results;
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SWAPPED_SWAPPEDSUBTILE_H

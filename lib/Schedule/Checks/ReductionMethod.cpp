@@ -1,0 +1,300 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which layers each way to reduce a product can serve.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Schedule/Strategy/Layer.h"
+
+#include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
+#include "tenon/Schedule/Checks/Schedule.h"
+#include "tenon/Schedule/Checks/SubtileLayout.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+using llvm::formatv;
+
+namespace {
+/// The region of a layer, divided at its only reduction.
+struct Division {
+  explicit Division(FusedLinearOp op, Operation *reduction);
+
+  /// Values that depend on the product, but not on the reduction.
+  SmallPtrSet<Value, 8> before;
+  /// Ops that depend on the reduction, itself and the yield included.
+  SmallVector<Operation *> after;
+};
+} // namespace
+
+Division::Division(FusedLinearOp op, Operation *reduction) {
+  before.insert(op.getAccumulator());
+  SmallPtrSet<Value, 8> normalised;
+  for (Operation &inner : *op.getBody()) {
+    auto isIn = [&](const SmallPtrSet<Value, 8> &values) {
+      return llvm::any_of(inner.getOperands(), [&](Value operand) {
+        return values.contains(operand);
+      });
+    };
+    if (&inner == reduction || isa<YieldOp>(inner) || isIn(normalised)) {
+      after.push_back(&inner);
+      normalised.insert_range(inner.getResults());
+    } else if (isIn(before)) {
+      before.insert_range(inner.getResults());
+    }
+  }
+}
+
+static std::string describe(Value value) {
+  Operation *producer = value.getDefiningOp();
+  return producer ? formatv("'{0}'", producer->getName().getStringRef()).str()
+                  : "the product";
+}
+
+/// What follows the batch norm reads of what precedes it, but cannot have: of
+/// that the norm's input alone may be kept. New statistics can only be
+/// returned.
+static std::string findCrossing(FusedLinearOp op, ReductionEpilogueOp reduction,
+                                bool keepsInputAlone) {
+  Division division(op, reduction);
+  Value input = reduction.getReducedInput();
+  if (!division.before.contains(input))
+    return "the batch norm's input does not depend on the product";
+  for (Operation *user : division.after)
+    for (auto [index, operand] : llvm::enumerate(user->getOperands()))
+      if (keepsInputAlone && operand != input &&
+          division.before.contains(operand))
+        return isa<YieldOp>(user)
+                   ? formatv("result #{0} is that of {1}, before the batch "
+                             "norm, and only the norm's input is kept",
+                             index, describe(operand))
+                         .str()
+                   : formatv("'{0}', after the batch norm, reads the result of "
+                             "{1}, before it, and only the norm's input is "
+                             "kept",
+                             user->getName().getStringRef(), describe(operand))
+                         .str();
+  for (Value statistic : reduction.getColumnResults())
+    for (Operation *user : statistic.getUsers())
+      if (!isa<YieldOp>(user))
+        return formatv("'{0}' reads a statistic of the batch, which the layer "
+                       "can only return",
+                       user->getName().getStringRef());
+  return "";
+}
+
+/// wgmma kernels have moments of what they store by TMA (schedule-R5).
+static std::string findRowProblem(RankedTensorType stored) {
+  int64_t size = stored.getElementTypeBitWidth() / 8;
+  int64_t n = stored.getDimSize(1);
+  if (n * size % 16 == 0)
+    return "";
+  return formatv("TMA stores rows of multiples of 16 bytes, but N = {0} of {1} "
+                 "has {2}; pad N to {3}, or take a mma_sync schedule with "
+                 "reduction = two_phase",
+                 n, stored.getElementType(), n * size,
+                 llvm::alignTo(n, 16 / size));
+}
+
+bool tenon::reducesRowOperand(FusedLinearOp op) {
+  FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
+  return succeeded(plan) && plan->readsRowOperandFirst();
+}
+
+/// The same with swapped operands (schedule-R6).
+static std::string findSwappedResidentProblem(FusedLinearOp op,
+                                              ScheduleAttr schedule,
+                                              bool isDynamic) {
+  int64_t rows = schedule.getTile()[0], multiple = schedule.getMomentRows();
+  if (isDynamic && rows % multiple != 0)
+    return formatv("M is dynamic, and rows that do not fit the GPU are reduced "
+                   "as by two_phase, which with swapped operands asks for an M "
+                   "of the tile that is a multiple of {0}, not {1}; use "
+                   "another M",
+                   multiple, rows);
+  if (reducesRowOperand(op))
+    return formatv("with swapped operands no operand with rows may come before "
+                   "the batch norm; write warps = {0}x1 and a tile of a "
+                   "multiple of {1} rows",
+                   schedule.getNumWarps(), 16 * schedule.getNumWarps());
+  return "";
+}
+
+/// What a kernel asks whose row tiles wait for each other (schedule-R6).
+static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
+                                       BatchNormTrainingOp norm) {
+  constexpr StringLiteral remedy = "; write reduction = two_phase";
+  if (schedule.getStreamK())
+    return ("stream_k leaves a tile unfinished when others wait for it" +
+            remedy)
+        .str();
+  if (schedule.getFamily() == KernelFamily::Wgmma &&
+      schedule.getMethod() != ProductMethod::Direct)
+    return ("wgmma kernels that wait for other tiles multiply directly, not by "
+            "method " +
+            stringifyProductMethod(schedule.getMethod()) + remedy)
+        .str();
+  bool isDynamic = norm.getInput().getType().isDynamicDim(0);
+  if (isDynamic && schedule.getFamily() != KernelFamily::Wgmma)
+    return ("M is dynamic, and all row tiles of kernels of mma_sync must fit "
+            "the GPU" +
+            remedy)
+        .str();
+  for (Value value : op.getYield().getValues())
+    if (value == norm.getInput())
+      return ("the batch norm's input is a result too, but is not stored" +
+              remedy)
+          .str();
+  if (schedule.getFamily() != KernelFamily::Wgmma)
+    return "";
+  if (schedule.hasSwappedOperands())
+    if (std::string problem =
+            findSwappedResidentProblem(op, schedule, isDynamic);
+        !problem.empty())
+      return problem;
+  if (!SubtileLayout::choose(*op.getBody(), op.getEpilogueOperands(),
+                             op.getResults(), schedule))
+    return ("TMA must be able to move all [M, N] operands and results, rows of "
+            "multiples of 16 bytes of f32, f16 or bf16, and the tile has no "
+            "room for so many" +
+            remedy)
+        .str();
+  return "";
+}
+
+/// The step of `op`, one of whose operands is the value before; nothing if it
+/// is none.
+template <typename OpTy>
+static std::optional<AffineStep> findStep(OpTy op, Value &before) {
+  AffineStep step{std::is_same_v<OpTy, MulOp>, /*operand=*/Value()};
+  auto isMatrix = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getRank() == 2;
+  };
+  before = op.getInput();
+  if (FloatAttr scalar = op.getScalarAttr()) {
+    step.scalar = scalar.getValueAsDouble();
+    return step;
+  }
+  step.operand = op.getOther();
+  if (!isMatrix(before))
+    std::swap(before, step.operand);
+  if (isMatrix(step.operand))
+    return std::nullopt;
+  return step;
+}
+
+std::optional<SmallVector<AffineStep>>
+tenon::findAffineSteps(FusedLinearOp op, BatchNormTrainingOp norm) {
+  return findAffineSteps(op.getAccumulator(), norm);
+}
+
+std::optional<SmallVector<AffineStep>>
+tenon::findAffineSteps(Value product, BatchNormTrainingOp norm) {
+  SmallVector<AffineStep> steps;
+  for (Value value = norm.getInput(); value != product;) {
+    Operation *producer = value.getDefiningOp();
+    std::optional<AffineStep> step;
+    if (auto add = dyn_cast_or_null<AddOp>(producer))
+      step = findStep(add, value);
+    else if (auto mul = dyn_cast_or_null<MulOp>(producer))
+      step = findStep(mul, value);
+    else if (isa_and_nonnull<CastOp, arith::ExtFOp, arith::TruncFOp>(
+                 producer)) {
+      value = producer->getOperand(0);
+      continue;
+    }
+    if (!step)
+      return std::nullopt;
+    steps.push_back(*step);
+  }
+  std::reverse(steps.begin(), steps.end());
+  return steps;
+}
+
+/// What keeps x and w from giving the statistics of the norm's input
+/// (schedule-R7).
+static std::string findInputMomentsProblem(FusedLinearOp op,
+                                           BatchNormTrainingOp norm) {
+  constexpr StringLiteral remedy = "; write reduction = two_phase";
+  int64_t k = op.getW().getType().getDimSize(1);
+  if (k > ProductMomentsOp::kMaxColumns)
+    return formatv("moments of x take K^2 products a row, and K = {0} is more "
+                   "than {1}, beyond which those of the product take less "
+                   "time{2}",
+                   k, ProductMomentsOp::kMaxColumns, remedy);
+  if (op.getPrecision() == Precision::TF32)
+    return ("a product of precision tf32 rounds x and w, so its moments are "
+            "others than theirs" +
+            remedy)
+        .str();
+  if (!findAffineSteps(op, norm))
+    return ("between the product and the batch norm there is more than "
+            "products and sums with numbers or vectors [N]" +
+            remedy)
+        .str();
+  if (llvm::all_of(op.getYield().getValues(), [&](Value value) {
+        return llvm::is_contained(norm.getStatistics(), value);
+      }))
+    return ("the layer returns statistics alone" + remedy).str();
+  return "";
+}
+
+std::string tenon::findReductionProblem(LinearOp, ScheduleAttr schedule) {
+  if (schedule.getReduction() == ReductionMethod::Separate)
+    return "";
+  return formatv("reduction = {0} is for layers with a training batch norm; "
+                 "leave reduction out",
+                 stringifyReductionMethod(schedule.getReduction()));
+}
+
+std::string tenon::findReductionProblem(FusedLinearOp op,
+                                        ScheduleAttr schedule) {
+  ReductionMethod method = schedule.getReduction();
+  if (method == ReductionMethod::Separate)
+    return "";
+  StringRef name = stringifyReductionMethod(method);
+  auto fail = [&](const Twine &reason) {
+    return ("reduction = " + name + ": " + reason).str();
+  };
+  constexpr StringLiteral leaveOut = "; leave reduction out";
+  // schedule-R4
+  auto reductions = op.getBody()->getOps<ReductionEpilogueOp>();
+  if (reductions.empty())
+    return fail("the layer has no training batch norm" + leaveOut);
+  if (!llvm::hasSingleElement(reductions))
+    return fail("the layer has several training batch norms" + leaveOut);
+  ReductionEpilogueOp reduction = *reductions.begin();
+  auto norm = dyn_cast<BatchNormTrainingOp>(reduction.getOperation());
+  if (!norm && method != ReductionMethod::TwoPhase)
+    return fail(formatv("'{0}' normalises nothing; write reduction = two_phase",
+                        reduction->getName().getStringRef()));
+  auto input = cast<RankedTensorType>(reduction.getReducedInput().getType());
+  if (input.getElementType().isF64() ||
+      input.getShape() !=
+          cast<RankedTensorType>(op.getAccumulator().getType()).getShape())
+    return fail(formatv("the batch norm is of {0}, not of the product in 16 or "
+                        "32 bits",
+                        input) +
+                leaveOut);
+  std::string problem =
+      findCrossing(op, reduction,
+                   /*keepsInputAlone=*/method != ReductionMethod::InputMoments);
+  if (!problem.empty())
+    return fail(problem + leaveOut);
+  if (method == ReductionMethod::InputMoments) {
+    problem = findInputMomentsProblem(op, norm);
+    return problem.empty() ? "" : fail(problem);
+  }
+  if (method == ReductionMethod::Resident)
+    problem = findResidentProblem(op, schedule, norm);
+  if (problem.empty() && schedule.getFamily() == KernelFamily::Wgmma)
+    problem = findRowProblem(input);
+  return problem.empty() ? "" : fail(problem);
+}

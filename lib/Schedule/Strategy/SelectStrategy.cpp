@@ -1,0 +1,98 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// --tenon-select-strategy: chooses how each linear layer is computed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StrategySelector.h"
+
+#include "tenon/Schedule/Passes.h"
+#include "tenon/Schedule/Strategy/StrategyOptions.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::tenon {
+#define GEN_PASS_DEF_TENONSELECTSTRATEGY
+#include "tenon/Schedule/Passes.h.inc"
+} // namespace mlir::tenon
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+struct SelectStrategy : tenon::impl::TenonSelectStrategyBase<SelectStrategy> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (targets.empty())
+      return;
+    StrategyRequest request;
+    if (failed(parseRequest(request)))
+      return signalPassFailure();
+    SmallVector<Layer> layers;
+    getOperation()->walk([&](Operation *op) {
+      llvm::TypeSwitch<Operation *>(op).Case<LinearOp, FusedLinearOp>(
+          [&](auto layer) { layers.emplace_back(layer); });
+    });
+    bool anyFailed = false;
+    for (const Layer &layer : layers)
+      anyFailed |= failed(StrategySelector(layer, request).run());
+    if (anyFailed) // An error has said what is wrong with what was asked for.
+      return signalPassFailure();
+    warnOfNoUse(request, layers);
+  }
+
+private:
+  LogicalResult parseRequest(StrategyRequest &request);
+  void warnOfNoUse(const StrategyRequest &request, ArrayRef<Layer> layers);
+};
+} // namespace
+
+/// Warns of what is asked for and no layer has.
+void SelectStrategy::warnOfNoUse(const StrategyRequest &request,
+                                 ArrayRef<Layer> layers) {
+  auto anyHas = [&](auto isAsked) {
+    return llvm::any_of(layers, [&](const Layer &layer) {
+      auto schedule =
+          layer.op->getAttrOfType<ScheduleAttr>(TenonDialect::kScheduleAttr);
+      return schedule && isAsked(schedule);
+    });
+  };
+  constexpr StringLiteral kWhy = " is of no use: no layer has it; remarks of "
+                                 "tenon-select-strategy say why";
+  if (request.schedule && !anyHas([&](ScheduleAttr schedule) {
+        return schedule == request.schedule;
+      }))
+    emitWarning(getOperation().getLoc())
+        << "schedule=" << schedule.getValue() << kWhy;
+  // A layer without a reduction is as separate as can be.
+  if (request.reduction && request.reduction != ReductionMethod::Separate &&
+      !anyHas([&](ScheduleAttr schedule) {
+        return schedule.getReduction() == *request.reduction;
+      }))
+    emitWarning(getOperation().getLoc())
+        << "reduction=" << reduction.getValue() << kWhy;
+}
+
+LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
+  Location loc = getOperation().getLoc();
+  for (const std::string &name : targets) {
+    request.targets.push_back(lookupTarget(name));
+    if (!request.targets.back())
+      return emitError(loc)
+             << "'" << name << "' is not a target; known are " << listTargets();
+  }
+  std::string problem = findStrategyProblem(strategy, schedule, reduction);
+  if (!problem.empty())
+    return emitError(loc) << problem;
+  request.strategy = symbolizeStrategy(strategy); // none: auto
+  request.reduction = symbolizeReductionMethod(reduction);
+  if (!schedule.empty())
+    request.schedule = parseSchedule(schedule, &getContext());
+  return success();
+}

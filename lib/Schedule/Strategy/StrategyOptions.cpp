@@ -1,0 +1,76 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks the options that say how layers are computed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Schedule/Strategy/StrategyOptions.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// What is wrong with the text of a schedule, "" if nothing. A context of its
+/// own, so that nobody else's handler is told.
+static std::string findScheduleProblem(StringRef text) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<TenonDialect>();
+  std::string problem;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (problem.empty())
+      problem = diagnostic.str();
+  });
+  (void)parseSchedule(text, &context);
+  return problem;
+}
+
+ScheduleAttr tenon::parseSchedule(StringRef text, MLIRContext *context) {
+  constexpr StringLiteral kPrefix = "#tenon.schedule<";
+  text = text.trim();
+  std::string whole =
+      text.starts_with(kPrefix) ? text.str() : (kPrefix + text + ">").str();
+  return dyn_cast_or_null<ScheduleAttr>(parseAttribute(whole, context));
+}
+
+std::string tenon::findStrategyProblem(StringRef strategy, StringRef schedule,
+                                       StringRef reduction) {
+  constexpr StringLiteral kNoneTiled =
+      " is for tiled layers, but strategy=library leaves none; leave one of "
+      "the two out";
+  if (strategy != "auto" && !symbolizeStrategy(strategy))
+    return ("strategy=" + strategy +
+            " is not known; expected auto, library or tiled")
+        .str();
+  if (reduction != "auto" && !symbolizeReductionMethod(reduction))
+    return ("reduction=" + reduction +
+            " is not known; expected auto, separate, two_phase, resident or "
+            "input_moments")
+        .str();
+  if (reduction != "auto" && strategy == "library")
+    return ("reduction=" + reduction + kNoneTiled).str();
+  if (schedule.empty())
+    return "";
+  if (reduction != "auto")
+    return ("reduction=" + reduction +
+            " is not for a schedule that is given; write it in the schedule, "
+            "as reduction = " +
+            reduction)
+        .str();
+  if (strategy == "library")
+    return ("schedule=" + schedule + kNoneTiled).str();
+  std::string problem = findScheduleProblem(schedule);
+  if (problem.empty())
+    return "";
+  return ("schedule=" + schedule + " is not a schedule: " + problem +
+          "; expected what stands in #tenon.schedule<...>, such as mma_sync, "
+          "tile = 128x256x64, warps = 2x4, stages = 3, swizzle = 128, raster = "
+          "8, blocks = 1, stream_k = true")
+      .str();
+}

@@ -1,0 +1,199 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds the best way to tile a layer: its method, its reduction, its schedule.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StrategySelector.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// How much faster a reduction must be that is taken in place of resident.
+static constexpr double kTie = 1.03;
+
+LogicalResult
+StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
+  Type type = layerProblem.tiledType;
+  for (const TargetSpec *target : request.targets) {
+    std::string problem = findProblem(schedule, type, *target);
+    if (!problem.empty())
+      return op->emitOpError("cannot have the schedule ")
+             << schedule << " on " << target->name << ": " << problem;
+    if (schedule.getReduction() == ReductionMethod::Resident &&
+        !layerProblem.hasDynamicRows &&
+        !fitsTurn(layerProblem, schedule, *target))
+      return op->emitOpError("cannot have the schedule ")
+             << schedule << " on " << target->name
+             << ": with reduction = resident all row tiles of M = "
+             << layerProblem.m << " must be at work at once, more than its "
+             << target->multiprocessors
+             << " multiprocessors; use larger tiles, or reduction = two_phase";
+  }
+  std::string problem = findExtentProblem(schedule.getFamily(), type,
+                                          layerProblem.getTiledColumns());
+  if (problem.empty())
+    return success();
+  return op->emitOpError("cannot have the schedule ")
+         << schedule << ": " << problem << ", or take a mma_sync schedule";
+}
+
+static bool haveWgmma(ArrayRef<const TargetSpec *> targets) {
+  return llvm::all_of(
+      targets, [](const TargetSpec *target) { return target->hasWgmma; });
+}
+
+/// The schedule that is asked for, or the best one; nothing if none runs on all
+/// targets.
+std::optional<StrategySelector::Plan>
+StrategySelector::plan(const LayerProblem &problem) {
+  if (schedule)
+    return Plan{problem, predictSchedule(problem, schedule, request.targets),
+                ""};
+  std::string wgmmaProblem;
+  bool isWgmma =
+      problem.method != ProductMethod::FMA && haveWgmma(request.targets);
+  if (isWgmma)
+    wgmmaProblem = findExtentProblem(KernelFamily::Wgmma, problem.tiledType,
+                                     problem.getTiledColumns());
+  bool canWgmma = isWgmma && wgmmaProblem.empty();
+  std::optional<ScheduleChoice> choice =
+      canWgmma ? chooseWgmma(problem, request.targets, getWgmmaTunedSchedules())
+               : chooseMmaSync(problem, request.targets);
+  if (!choice)
+    return std::nullopt;
+  return Plan{problem, std::move(*choice), wgmmaProblem};
+}
+
+/// Adds to the words on reductions why one cannot be.
+void StrategySelector::addMiss(ReductionMethod reduction,
+                               const std::string &reason) {
+  reductions += llvm::formatv("{0} cannot be, since {1}; ",
+                              stringifyReductionMethod(reduction), reason);
+}
+
+/// Keeps the plan for this method and reduction if it is better than those
+/// before, by what each may take of the library's time.
+LogicalResult StrategySelector::planReduction(ProductMethod method,
+                                              ReductionMethod reduction) {
+  bool isOfNorm = reduction != ReductionMethod::Separate;
+  auto miss = [&](TiledObstacle reason) {
+    if (isOfNorm)
+      addMiss(reduction, reason.reason);
+    obstacle = std::move(reason);
+    return success();
+  };
+  if (auto found = findTiledObstacle(layer, method, reduction))
+    return miss(*found);
+  LayerProblem problem = describeProblem(layer, method, reduction);
+  if (schedule && failed(checkSchedule(problem)))
+    return failure();
+  std::optional<Plan> next = plan(problem);
+  if (!next && reduction == ReductionMethod::Resident)
+    return miss(
+        {llvm::formatv("no schedule runs on all of the targets with all "
+                       "tiles of M = {0} rows at work at once",
+                       problem.m),
+         ""});
+  if (!next)
+    return miss({"no schedule runs on all of the targets",
+                 "compile for fewer targets at a time"});
+  // Kernels of mma_sync that are resident were not measured: they are there for
+  // whoever asks.
+  if (reduction == ReductionMethod::Resident && !schedule &&
+      request.reduction != reduction &&
+      next->choice.schedule.getFamily() == KernelFamily::MmaSync)
+    return success();
+  std::string unfit = findReductionProblem(layer, next->choice.schedule);
+  // Another schedule may have room for what this one has none for.
+  if (!unfit.empty() && !schedule) {
+    problem.reduced = dyn_cast<FusedLinearOp>(op);
+    if (std::optional<Plan> other = plan(problem)) {
+      next = std::move(other);
+      unfit.clear();
+    }
+  }
+  if (!unfit.empty())
+    return miss({unfit, ""});
+  if (problem.hasNorm)
+    reductions += llvm::formatv("{0} by {1} {2:F1} us; ",
+                                stringifyReductionMethod(reduction),
+                                stringifyProductMethod(method),
+                                next->choice.predictions.front().seconds * 1e6);
+  // Less is known of some kernels of wgmma than of others.
+  auto getShare = [](const Plan &plan) {
+    const ScheduleChoice &choice = plan.choice;
+    bool isWgmma = choice.schedule.getFamily() == KernelFamily::Wgmma;
+    return choice.getWorstRatio() /
+           (isWgmma ? getLimit(plan.problem, choice) : 1);
+  };
+  // A resident kernel, if one would be tiled at all, does not round what it
+  // normalises, so where others are predicted alike, within what predictions
+  // err by, it stays.
+  bool isKept = best && best->problem.reduction == ReductionMethod::Resident &&
+                reduction != ReductionMethod::Resident && getShare(*best) <= 1;
+  if (!best || getShare(*next) * (isKept ? kTie : 1) < getShare(*best))
+    best = std::move(next);
+  return success();
+}
+
+/// Whether no kernel of the family that the targets have reduces so.
+static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
+                        ArrayRef<const TargetSpec *> targets) {
+  return reduction == ReductionMethod::Resident && getSplitParts(method) != 0 &&
+         haveWgmma(targets);
+}
+
+/// Whether to look at a reduction that nothing asks for. What keeps resident
+/// and input_moments from most layers needs no words.
+static bool isWorthTrying(const Layer &layer, ReductionMethod reduction,
+                          ArrayRef<const TargetSpec *> targets) {
+  if (reduction == ReductionMethod::InputMoments)
+    return layer.getK() <= ProductMomentsOp::kMaxColumns &&
+           layer.precision != Precision::TF32;
+  return reduction != ReductionMethod::Resident ||
+         (!layer.product.isDynamicDim(0) && haveWgmma(targets));
+}
+
+LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
+  if (schedule)
+    return planReduction(methods.front(), schedule.getReduction());
+  SmallVector<ReductionMethod> all{ReductionMethod::Separate};
+  if (hasBatchNorm(layer))
+    all.append({ReductionMethod::TwoPhase, ReductionMethod::Resident,
+                ReductionMethod::InputMoments});
+  for (ReductionMethod reduction : llvm::reverse(all)) {
+    // What is asked for is for the layers that can have it; others have what
+    // keeps less in the kernel.
+    if (request.reduction && (reduction > *request.reduction || best))
+      continue;
+    bool isAsked = request.reduction == reduction;
+    if (!isAsked && !isWorthTrying(layer, reduction, request.targets))
+      continue;
+    for (ProductMethod method : methods) {
+      if (hasNoKernel(method, reduction, request.targets)) {
+        if (isAsked) // else it needs no words
+          addMiss(reduction,
+                  llvm::formatv("wgmma kernels that wait for other tiles "
+                                "multiply directly, not by method {0}",
+                                stringifyProductMethod(method)));
+        continue;
+      }
+      if (failed(planReduction(method, reduction)))
+        return failure();
+    }
+  }
+  if (!request.reduction && hasBatchNorm(layer) &&
+      layer.product.isDynamicDim(0) && haveWgmma(request.targets) &&
+      llvm::is_contained(methods, ProductMethod::Direct))
+    reductions += "resident was not measured with a dynamic M, so it is there "
+                  "for reduction=resident alone; ";
+  return success();
+}

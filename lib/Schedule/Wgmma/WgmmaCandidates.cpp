@@ -1,0 +1,271 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lists the schedules of family wgmma that are considered.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Schedule/Strategy/Heuristics.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+namespace {
+/// A tile's rows, and the warps that multiply it: along M, or with swapped
+/// operands N.
+struct Form {
+  int64_t m, warps;
+  bool pingPong;
+  bool isSwapped = false;
+  bool defers = false;
+};
+} // namespace
+
+// What is expected to be best comes first: of two that are predicted about the
+// same time, the first is taken.
+static constexpr Form kForms[] = {
+    {128, 8, false}, {256, 8, false}, {128, 4, false}, {64, 4, false},
+    {64, 4, true},   {128, 4, true},  {192, 4, true},
+};
+// Those of fp16x3, with sums and partial sums in registers; ping-pong is left
+// to schedules that are measured.
+static constexpr Form kSplitForms[] = {
+    {128, 8, false}, {64, 4, false}, {256, 8, false}, {128, 4, false}};
+/// Columns of a tile: after the usual ones those with which tiles fill whole
+/// waves more often.
+static constexpr int64_t kColumns[] = {256, 128, 192, 64,  224, 160, 96, 240,
+                                       208, 176, 144, 112, 80,  48,  32};
+/// Those of fp16x3.
+static constexpr int64_t kSplitColumns[] = {192, 184, 176, 168, 160, 152, 144,
+                                            136, 128, 120, 112, 104, 96,  88,
+                                            80,  72,  64,  48,  32};
+/// Those of fp16x3 for one row of tiles, of 64 rows: what is copied of x weighs
+/// then. On an H200 64x128 by stream-K took 0.078 ms for 2 to 64 rows of
+/// 8192x8192, and 64x64 0.077 to 0.103 ms. Others are not considered.
+static constexpr Form kFewRowForm{64, 4, false};
+static constexpr int64_t kFewRowColumns[] = {128, 96, 64, 48, 32};
+/// Those with swapped operands and few rows. On an H200 tiles of 128 columns
+/// were slower or as fast for 1 to 128 rows, and 8 warps no faster than 4
+/// (benchmarks/results/sm90a_swapped.json, sm90a_few_rows_auto.json).
+static constexpr int64_t kSwappedColumns = 64;
+/// Those of large layers: M and N, with ping-pong or by two warpgroups
+/// together. Of 16 bits on an H200 tiles of 256x128 and 192x256, and with
+/// ping-pong 192x128, were the fastest for 1024 to 16384 rows
+/// (benchmarks/results/sm90a_swapped_large.json). Smaller ones, and fewer rows,
+/// were not measured.
+static constexpr struct {
+  int64_t m, n;
+  bool pingPong;
+} kLargeSwapped[] = {
+    {256, 128, false}, {192, 256, false}, {176, 256, false}, {160, 256, false},
+    {144, 256, false}, {128, 256, false}, {192, 128, true},  {176, 128, true},
+    {160, 128, true},  {144, 128, true},  {128, 128, true},  {128, 192, true},
+};
+/// Those of fp16x3, all by two warpgroups together: of tiles with 128 columns,
+/// M. On an H200 192x128 took 0.94 of the time of 128x192 with operands as they
+/// are for 16384x4096x4096, and as long for 8192x8192x8192 and 4096x4096x4096.
+static constexpr int64_t kLargeSwappedSplit[] = {192, 176, 160, 144, 128};
+/// One that is held from turn to turn. Of 128x256, turns took 4 us longer
+/// (benchmarks/results/sm90a_resident_hints.json).
+static constexpr int64_t kHeldRows = 256, kHeldColumns = 128;
+static constexpr int64_t kLeastLargeRows = 1024;
+/// Of a dynamic M, which may be small, a tile has as many rows as others have.
+static constexpr int64_t kMaxDynamicRows = 128;
+/// Clusters, for tiles that are taller than wide the other way round: what the
+/// blocks share should be the larger part.
+static constexpr int64_t kClusters[][2] = {{2, 1}, {1, 1}, {1, 2}};
+static constexpr int64_t kMaxStages = 12;
+/// Rows of a group of tiles: with them, blocks that run at once read about as
+/// many rows of x as of w.
+static constexpr int64_t kRasterRows = 2048;
+/// Accumulators of a thread at most where no other warpgroup's products hide
+/// what a large tile waits for; with swapped operands more were faster.
+static constexpr int64_t kMaxAccumulators = 128;
+/// Where TMA cannot store the results: elements that are finished one by one
+/// take registers.
+static constexpr int64_t kMaxUnalignedAccumulators = 64;
+
+/// Whether a cluster has more than one tile to share copies between.
+static bool fillsCluster(const LayerProblem &problem, const Form &form,
+                         int64_t columns, ArrayRef<int64_t> cluster) {
+  return problem.m > (cluster[0] - 1) * form.m &&
+         problem.n > (cluster[1] - 1) * columns;
+}
+
+static int64_t getRaster(ArrayRef<int64_t> tile, ArrayRef<int64_t> cluster) {
+  return std::max<int64_t>(
+      kRasterRows / (tile[0] * (cluster.empty() ? 1 : cluster[0])), 1);
+}
+
+/// The schedule with as many stages as fit all targets; null if none do. With
+/// ping-pong a light epilogue does with less memory, for one stage more.
+static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
+                                  int64_t columns, ArrayRef<int64_t> cluster,
+                                  bool streamK,
+                                  ArrayRef<const TargetSpec *> targets) {
+  int64_t swizzle = 128;
+  Type type = problem.tiledType;
+  int64_t tile[] = {form.m, columns,
+                    swizzle * 8 / type.getIntOrFloatBitWidth()};
+  int64_t warps[] = {form.warps, 1};
+  if (form.isSwapped)
+    std::swap(warps[0], warps[1]);
+  if (cluster[0] * cluster[1] == 1)
+    cluster = {};
+  auto build = [&](int64_t stages) {
+    return ScheduleAttr::get(type.getContext(), KernelFamily::Wgmma, tile,
+                             warps, stages, swizzle, getRaster(tile, cluster),
+                             /*blocks=*/1, streamK, cluster, form.pingPong,
+                             form.defers, problem.method, problem.reduction);
+  };
+  ScheduleAttr schedule = build(2);
+  int64_t otherBytes = getSharedBytes(schedule) - 2 * getStageBytes(schedule);
+  int64_t stages = kMaxStages;
+  for (const TargetSpec *target : targets)
+    stages = std::min(stages, (target->sharedBytesPerBlock - otherBytes) /
+                                  getStageBytes(schedule));
+  ScheduleAttr larger = build(stages + 1);
+  bool fits = llvm::all_of(targets, [&](const TargetSpec *target) {
+    return findProblem(larger, type, *target).empty();
+  });
+  // Two warpgroups with a tile each have not more than their K tiles to copy.
+  int64_t useful = 2 * llvm::divideCeil(problem.getTiledColumns(), tile[2]);
+  bool isUseful = stages < std::min(kMaxStages, useful) &&
+                  problem.epilogue == EpilogueClass::Light;
+  schedule = fits && isUseful ? larger : build(stages);
+  return canRun(problem, schedule, targets) ? schedule : ScheduleAttr();
+}
+
+/// Schedules of one tile. Stream-K is for waves that are not whole, which they
+/// may be or not where M is dynamic.
+static void addCandidates(const LayerProblem &problem, const Form &form,
+                          int64_t columns, ArrayRef<const TargetSpec *> targets,
+                          SmallVectorImpl<ScheduleAttr> &candidates) {
+  int64_t accumulators = form.m / 16 * columns / form.warps / 2;
+  // Split products' partial sums come to them; findProblem counts both.
+  bool mayHaveMore = form.pingPong || form.isSwapped;
+  if (!mayHaveMore && accumulators > kMaxAccumulators)
+    return;
+  if (problem.n % 8 != 0 && accumulators > kMaxUnalignedAccumulators)
+    return;
+  // Two rows of wgmmas with partial sums spilled there.
+  if (problem.n % 8 != 0 && problem.method == ProductMethod::FP16x3 &&
+      form.m / form.warps > 16)
+    return;
+  // Tiles that wait for others come in whole turns.
+  bool mayHaveAnyWave =
+      problem.hasDynamicRows && problem.reduction != ReductionMethod::Resident;
+  for (const int64_t (&wide)[2] : kClusters)
+    for (bool streamK : {false, true}) {
+      int64_t cluster[] = {wide[0], wide[1]};
+      if (form.m > columns)
+        std::swap(cluster[0], cluster[1]);
+      // With swapped operands it was not faster.
+      bool isLeftOut = mayHaveAnyWave ? !streamK : streamK && form.isSwapped;
+      if (isLeftOut || !fillsCluster(problem, form, columns, cluster))
+        continue;
+      if (ScheduleAttr schedule =
+              buildSchedule(problem, form, columns, cluster, streamK, targets))
+        candidates.push_back(schedule);
+    }
+}
+
+/// With swapped operands a tile has hardly more rows than there are. More than
+/// a wave of them was no faster than the library for 4x11008x4096 and
+/// 48x14336x4096; tiles that are reduced were not measured.
+static void addSwappedCandidates(const LayerProblem &problem,
+                                 ArrayRef<const TargetSpec *> targets,
+                                 SmallVectorImpl<ScheduleAttr> &candidates) {
+  if (!isFewRows(problem) || problem.reduction == ReductionMethod::TwoPhase ||
+      problem.reduction == ReductionMethod::Resident)
+    return;
+  int64_t tiles = llvm::divideCeil(problem.n, kSwappedColumns);
+  for (const TargetSpec *target : targets)
+    if (tiles > target->multiprocessors)
+      return;
+  Form form{static_cast<int64_t>(llvm::alignTo(problem.m, 8)), /*warps=*/4,
+            /*pingPong=*/false, /*isSwapped=*/true};
+  for (bool streamK : {false, true})
+    if (ScheduleAttr schedule =
+            buildSchedule(problem, form, kSwappedColumns, /*cluster=*/{1, 1},
+                          streamK, targets))
+      candidates.push_back(schedule);
+}
+
+/// What large layers gain is power, so the clock. Elements that are finished
+/// one by one spill with such tiles; tf32 as it is was not measured.
+static void
+addLargeSwappedCandidates(const LayerProblem &problem,
+                          ArrayRef<const TargetSpec *> targets,
+                          SmallVectorImpl<ScheduleAttr> &candidates) {
+  if (problem.m < kLeastLargeRows || problem.n % 8 != 0)
+    return;
+  auto isShort = [&](int64_t m) {
+    return !problem.hasDynamicRows || m <= kMaxDynamicRows;
+  };
+  if (problem.method == ProductMethod::FP16x3)
+    for (int64_t m : llvm::make_filter_range(kLargeSwappedSplit, isShort))
+      addCandidates(problem,
+                    {m, /*warps=*/8, /*pingPong=*/false, /*isSwapped=*/true},
+                    /*columns=*/128, targets, candidates);
+  if (problem.method != ProductMethod::Direct || problem.tiledType.isF32())
+    return;
+  for (auto [m, n, pingPong] : kLargeSwapped)
+    if (isShort(m))
+      addCandidates(problem,
+                    {m, pingPong ? 4 : 8, pingPong, /*isSwapped=*/true}, n,
+                    targets, candidates);
+  if (mayHold(problem))
+    addCandidates(problem,
+                  {kHeldRows, /*warps=*/8, /*pingPong=*/false,
+                   /*isSwapped=*/true, /*defers=*/true},
+                  kHeldColumns, targets, candidates);
+}
+
+static SmallVector<ScheduleAttr>
+listFewSplitRows(const LayerProblem &problem,
+                 ArrayRef<const TargetSpec *> targets) {
+  SmallVector<ScheduleAttr> candidates;
+  for (int64_t columns : kFewRowColumns)
+    if (ScheduleAttr schedule =
+            buildSchedule(problem, kFewRowForm, columns, /*cluster=*/{1, 1},
+                          /*streamK=*/true, targets))
+      candidates.push_back(schedule);
+  return candidates;
+}
+
+SmallVector<ScheduleAttr>
+tenon::listWgmmaSchedules(const LayerProblem &problem,
+                          ArrayRef<const TargetSpec *> targets) {
+  bool isSplit = problem.method == ProductMethod::FP16x3;
+  if (isSplit && problem.m <= kFewRowForm.m && !problem.hasDynamicRows)
+    return listFewSplitRows(problem, targets);
+  ArrayRef<Form> forms = isSplit ? ArrayRef(kSplitForms) : ArrayRef(kForms);
+  // Two warpgroups share a tile where it waits for others: kForms begins so.
+  if (problem.reduction == ReductionMethod::Resident)
+    forms = forms.take_front(2);
+  SmallVector<ScheduleAttr> candidates;
+  // Where tiles have as many rows either way, swapped ones come first.
+  if (problem.hasDynamicRows)
+    addLargeSwappedCandidates(problem, targets, candidates);
+  for (int64_t columns : isSplit ? ArrayRef(kSplitColumns) : ArrayRef(kColumns))
+    for (const Form &form : forms)
+      addCandidates(problem, form, columns, targets, candidates);
+  addSwappedCandidates(problem, targets, candidates);
+  if (!problem.hasDynamicRows)
+    addLargeSwappedCandidates(problem, targets, candidates);
+  if (!isSplit)
+    return candidates;
+  // With so many widths of tiles, waves are nearly whole without stream-K too.
+  SmallVector<ScheduleAttr> ordered;
+  for (bool streamK : {false, true})
+    llvm::copy_if(candidates, std::back_inserter(ordered),
+                  [&](ScheduleAttr schedule) {
+                    return schedule.getStreamK() == streamK;
+                  });
+  return ordered;
+}
