@@ -69,16 +69,19 @@ std::optional<TiledObstacle> tenon::findLengthObstacle(FusedLinearOp op) {
   auto isMatrix = [](Type type) {
     return cast<RankedTensorType>(type).getRank() == 2;
   };
+  auto isTranscendental = [](Operation &inner) {
+    return inner.hasTrait<OpTrait::tenon::Transcendental>();
+  };
   size_t matrices =
       llvm::count_if(op.getEpilogueOperands().getTypes(), isMatrix) +
       llvm::count_if(op.getResultTypes(), isMatrix);
   if (matrices <= kMaxTiledOperands &&
-      llvm::count_if(*op.getBody(), isHeavyOp) <= kMaxTiledHeavyOps)
+      llvm::count_if(*op.getBody(), isTranscendental) <= kMaxTiledHeavyOps)
     return std::nullopt;
   return TiledObstacle{
       formatv("a tiled kernel takes too long to compile whose epilogue has "
               "more than {0} operands and results with rows, or more than {1} "
-              "ops that are built on exp, erf or tanh",
+              "ops that are built on exp, log, erf or tanh",
               kMaxTiledOperands, kMaxTiledHeavyOps),
       "combine operands beforehand where that can be"};
 }

@@ -63,9 +63,6 @@ struct LayerProblem {
   double getTiledBytes() const;
 };
 
-/// Whether an op is built on exp, erf or tanh.
-bool isHeavyOp(Operation &op);
-
 /// The batch that a dynamic M is taken for.
 inline constexpr int64_t kAssumedRows = 1024;
 /// Seconds from a kernel's end to the next one's start.

@@ -107,10 +107,6 @@ static double getBytes(RankedTensorType type) {
   return bytes;
 }
 
-bool tenon::isHeavyOp(Operation &op) {
-  return isa<GeluOp, SiluOp, MishOp, SigmoidOp, TanhOp>(op);
-}
-
 static EpilogueClass classifyEpilogue(const Layer &layer) {
   auto isProduct = [&](Value operand) {
     return cast<RankedTensorType>(operand.getType()).getShape() ==
@@ -119,22 +115,23 @@ static EpilogueClass classifyEpilogue(const Layer &layer) {
   bool isHeavy =
       llvm::any_of(layer.op->getOperands().drop_front(2), isProduct) ||
       (layer.op->getNumRegions() != 0 &&
-       llvm::any_of(layer.op->getRegion(0).front(), isHeavyOp));
+       llvm::any_of(layer.op->getRegion(0).front(), [](Operation &op) {
+         return op.hasTrait<OpTrait::tenon::Transcendental>();
+       }));
   return isHeavy ? EpilogueClass::Heavy : EpilogueClass::Light;
 }
 
 /// What cuBLASLt computes of an epilogue beside the product, roughly: in which
 /// order is left out here.
 static bool canLibraryDo(Operation &op, RankedTensorType product) {
-  if (isa<YieldOp, ReluOp>(op))
+  if (isa<YieldOp>(op))
     return true;
-  if (auto mul = dyn_cast<MulOp>(op))
-    return mul.getScalarAttr() != nullptr;
-  if (auto gelu = dyn_cast<GeluOp>(op))
-    return gelu.getApproximate() == GeluApproximation::Tanh &&
-           product.getElementType().isBF16();
-  auto add = dyn_cast<AddOp>(op);
-  return add && add.getOther() && op.getResult(0).getType() == product;
+  auto elementwise = dyn_cast<ElementwiseEpilogueOp>(op);
+  if (!elementwise)
+    return false;
+  LibraryPart part = elementwise.getLibraryPart();
+  return part == LibraryPart::Addend ? op.getResult(0).getType() == product
+                                     : part != LibraryPart::None;
 }
 
 static bool canLibraryDoAll(const Layer &layer) {

@@ -18,7 +18,7 @@
 namespace mlir::tenon {
 
 /// How long an epilogue computes: heavy ones have an op that is built on exp,
-/// erf or tanh, or read an operand of the product's shape. Those that give
+/// log, erf or tanh, or read an operand of the product's shape. Those that give
 /// moments take what was measured of heavy ones first (WgmmaChoice.cpp).
 enum class EpilogueClass { Light, Heavy };
 

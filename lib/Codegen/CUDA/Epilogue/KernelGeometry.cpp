@@ -18,18 +18,6 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Whether an op takes many instructions an element.
-static bool isHeavy(Operation *op) {
-  return isa<GeluOp, SiluOp, MishOp, SigmoidOp, TanhOp, DivOp>(op) ||
-         isa<math::MathDialect>(op->getDialect());
-}
-
-bool tenon::hasHeavyOps(const EpiloguePhase &phase) {
-  return llvm::any_of(phase.ops, [](Operation *op) {
-    return isHeavy(op) && EpiloguePlan::variesByRow(op->getResultTypes()[0]);
-  });
-}
-
 KernelGeometry KernelGeometry::get(const EpiloguePlan &plan, unsigned lanes) {
   auto [m, n] = plan.getShape();
   const EpiloguePhase &last = plan.getPhases().back();
@@ -47,7 +35,7 @@ KernelGeometry KernelGeometry::get(const EpiloguePlan &plan, unsigned lanes) {
       std::min<uint64_t>(reduces ? 32 : threads, llvm::PowerOf2Ceil(n / lanes));
   geometry.threadsY = threads / geometry.threadsX;
   // Enough loads in flight to hide memory's latency, without long kernels.
-  geometry.rows = hasHeavyOps(last) ? std::max(1u, 8 / lanes) : 4;
+  geometry.rows = last.isHeavy() ? std::max(1u, 8 / lanes) : 4;
   // Long epilogues have enough to do with a row, and ptxas with their code.
   geometry.rows = std::clamp<unsigned>(512 / (lanes * (last.ops.size() + 1)), 1,
                                        geometry.rows);

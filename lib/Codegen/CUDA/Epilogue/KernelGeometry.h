@@ -44,9 +44,6 @@ struct KernelGeometry {
   static unsigned getMaxLanes(const EpiloguePlan &plan, Block &body);
 };
 
-/// Whether ops that are computed for each row take many instructions.
-bool hasHeavyOps(const EpiloguePhase &phase);
-
 } // namespace mlir::tenon
 
 #endif // TENON_LIB_CODEGEN_CUDA_EPILOGUE_KERNELGEOMETRY_H

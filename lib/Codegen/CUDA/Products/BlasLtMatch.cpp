@@ -81,20 +81,26 @@ private:
 
   /// Puts `user`, applied to `current`, into the plan if it fits there.
   bool take(Operation *user, Value current) {
-    if (auto mul = dyn_cast<MulOp>(user))
-      return advance(Part::Alpha) && takeAlpha(mul);
-    if (auto add = dyn_cast<AddOp>(user))
-      return takeSum(add, current);
-    if (type.getElementType().isF64())
+    auto op = dyn_cast<ElementwiseEpilogueOp>(user);
+    switch (op ? op.getLibraryPart() : LibraryPart::None) {
+    case LibraryPart::None:
       return false;
-    auto gelu = dyn_cast<GeluOp>(user);
-    // cuBLASLt's tanh is the hardware's approximation: on an H200 its error in
-    // f32 was found to be beyond what a product in fp32 may have.
-    bool isTanh = gelu && gelu.getApproximate() == GeluApproximation::Tanh &&
-                  type.getElementType().isBF16();
-    if ((!isa<ReluOp>(user) && !isTanh) || !advance(Part::Activation))
+    case LibraryPart::Scale:
+      return advance(Part::Alpha) && takeAlpha(cast<MulOp>(user));
+    case LibraryPart::Addend:
+      return takeSum(cast<AddOp>(user), current);
+    case LibraryPart::Relu:
+      return takeActivation(Activation::Relu);
+    case LibraryPart::GeluTanh:
+      return takeActivation(Activation::GeluTanh);
+    }
+    llvm_unreachable("not a part");
+  }
+
+  bool takeActivation(Activation activation) {
+    if (type.getElementType().isF64() || !advance(Part::Activation))
       return false;
-    match.activation = isTanh ? Activation::GeluTanh : Activation::Relu;
+    match.activation = activation;
     return true;
   }
 

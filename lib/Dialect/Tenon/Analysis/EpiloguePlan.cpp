@@ -17,6 +17,21 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
+bool EpiloguePhase::isHeavy() const {
+  return llvm::any_of(ops, [](Operation *op) {
+    return (op->hasTrait<OpTrait::tenon::Transcendental>() ||
+            op->hasTrait<OpTrait::tenon::Divides>() ||
+            isa<math::MathDialect>(op->getDialect())) &&
+           EpiloguePlan::variesByRow(op->getResultTypes()[0]);
+  });
+}
+
+bool EpiloguePhase::divides() const {
+  return llvm::any_of(ops, [](Operation *op) {
+    return op->hasTrait<OpTrait::tenon::Divides>();
+  });
+}
+
 bool EpiloguePlan::variesByRow(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getRank() == 2 && tensor.getDimSize(0) != 1;

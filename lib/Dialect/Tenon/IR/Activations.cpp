@@ -96,6 +96,14 @@ Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
   return e.mul(e.mul(x, e.constant(0.5)), e.add(inner, e.constant(1.0)));
 }
 
+/// cuBLASLt's tanh is the hardware's approximation: on an H200 its error in
+/// f32 was found to be beyond what a product in fp32 may have.
+LibraryPart GeluOp::getLibraryPart() {
+  bool isTanh = getApproximate() == GeluApproximation::Tanh;
+  return isTanh && getType().getElementType().isBF16() ? LibraryPart::GeluTanh
+                                                       : LibraryPart::None;
+}
+
 //===----------------------------------------------------------------------===//
 // The others
 //===----------------------------------------------------------------------===//

@@ -251,6 +251,17 @@ LogicalResult DivOp::canonicalize(DivOp op, PatternRewriter &rewriter) {
 }
 
 //===----------------------------------------------------------------------===//
+// What matrix libraries have
+//===----------------------------------------------------------------------===//
+
+LibraryPart AddOp::getLibraryPart() {
+  return getOther() ? LibraryPart::Addend : LibraryPart::None;
+}
+LibraryPart MulOp::getLibraryPart() {
+  return getScalarAttr() ? LibraryPart::Scale : LibraryPart::None;
+}
+
+//===----------------------------------------------------------------------===//
 // Emission
 //===----------------------------------------------------------------------===//
 

@@ -127,6 +127,8 @@ Value ReluOp::emitScalar(OpBuilder &builder, Location loc,
   return arith::MaximumFOp::create(builder, loc, operands[0], e.constant(0.0));
 }
 
+LibraryPart ReluOp::getLibraryPart() { return LibraryPart::Relu; }
+
 Value LeakyReluOp::emitScalar(OpBuilder &builder, Location loc,
                               ValueRange operands) {
   ScalarEmitter e(builder, loc, operands);

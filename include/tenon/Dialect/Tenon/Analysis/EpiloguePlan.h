@@ -26,6 +26,11 @@ struct EpiloguePhase {
   SmallVector<BlockArgument> operands;
   /// What the phase ends in; null in the last one.
   ReductionEpilogueOp reduction;
+
+  /// Whether an op that is computed for each row takes many instructions.
+  bool isHeavy() const;
+  /// Whether an op divides.
+  bool divides() const;
 };
 
 /// An epilogue's region as *map, then (reduce, map)* as often as needed. A

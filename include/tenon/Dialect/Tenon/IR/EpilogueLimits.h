@@ -21,9 +21,9 @@ inline constexpr unsigned kMaxEpilogueOperands = 256, kMaxEpilogueResults = 256;
 inline constexpr unsigned kMaxEpilogueOps = 512;
 
 /// The most tensors that the epilogue of a tiled kernel reads and writes, and
-/// the most of its ops that are built on exp, erf or tanh: each stands in the
-/// kernel as often as a thread has elements. 32 residuals took ptxas 4 s, 64
-/// took 12 s, and 128 took 40 s; 16 gelu took 3 s, and 64 took 14 s.
+/// the most of its ops that are built on exp, log, erf or tanh: each stands in
+/// the kernel as often as a thread has elements. 32 residuals took ptxas 4 s,
+/// 64 took 12 s, and 128 took 40 s; 16 gelu took 3 s, and 64 took 14 s.
 inline constexpr unsigned kMaxTiledOperands = 32, kMaxTiledHeavyOps = 32;
 
 } // namespace mlir::tenon

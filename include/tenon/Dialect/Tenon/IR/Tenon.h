@@ -27,7 +27,18 @@
 #define GET_ATTRDEF_CLASSES
 #include "tenon/Dialect/Tenon/IR/TenonAttrs.h.inc"
 
+namespace mlir::tenon {
+/// What a matrix library computes together with a product. `None`: not this.
+enum class LibraryPart { None, Scale, Addend, Relu, GeluTanh };
+} // namespace mlir::tenon
+
 #include "tenon/Dialect/Tenon/IR/TenonInterfaces.h.inc"
+
+namespace mlir::OpTrait::tenon {
+template <typename OpTy>
+class Transcendental : public TraitBase<OpTy, Transcendental> {};
+template <typename OpTy> class Divides : public TraitBase<OpTy, Divides> {};
+} // namespace mlir::OpTrait::tenon
 
 namespace mlir::tenon {
 

@@ -16,7 +16,7 @@ include "tenon/Dialect/Tenon/IR/TenonOpBase.td"
 // None is `Commutative`: that trait swaps operands, and the result has the
 // element type of the first.
 
-def Tenon_AddOp : Tenon_BinaryOp<"add"> {
+def Tenon_AddOp : Tenon_BinaryOp<"add", [], ["getLibraryPart"]> {
   let summary = "Sum: a bias, a residual, a constant";
   let description = !strconcat([{
     `result = input + other`.
@@ -46,7 +46,7 @@ def Tenon_SubOp : Tenon_BinaryOp<"sub"> {
   }]);
 }
 
-def Tenon_MulOp : Tenon_BinaryOp<"mul"> {
+def Tenon_MulOp : Tenon_BinaryOp<"mul", [], ["getLibraryPart"]> {
   let summary = "Product, element by element: a scale";
   let description = !strconcat([{
     `result = input * other`.
@@ -61,7 +61,7 @@ def Tenon_MulOp : Tenon_BinaryOp<"mul"> {
   }]);
 }
 
-def Tenon_DivOp : Tenon_BinaryOp<"div"> {
+def Tenon_DivOp : Tenon_BinaryOp<"div", [Tenon_Divides]> {
   let summary = "Quotient, element by element";
   let description = !strconcat([{
     `result = input / other`, correctly rounded. A constant may stand first.
@@ -109,7 +109,7 @@ def Tenon_MaxOp : Tenon_BinaryOp<"max"> {
 // One operand
 //===----------------------------------------------------------------------===//
 
-def Tenon_ReluOp : Tenon_UnaryOp<"relu"> {
+def Tenon_ReluOp : Tenon_UnaryOp<"relu", [], ["getLibraryPart"]> {
   let summary = "`max(x, 0)`; NaN stays NaN";
   let description = [{
     Requires a tensor of rank 0 to 2; gives one of the same type. The only error
@@ -143,7 +143,7 @@ def Tenon_LeakyReluOp : Tenon_UnaryOp<"leaky_relu"> {
   let hasVerifier = 1;
 }
 
-def Tenon_GeluOp : Tenon_UnaryOp<"gelu"> {
+def Tenon_GeluOp : Tenon_UnaryOp<"gelu", [Tenon_Transcendental], ["getLibraryPart"]> {
   let summary = "Gaussian error linear unit, exact or by the tanh approximation";
   let description = [{
     Exact: `x / 2 * (1 + erf(x / sqrt(2)))`. `approximate<tanh>`:
@@ -177,7 +177,7 @@ def Tenon_GeluOp : Tenon_UnaryOp<"gelu"> {
       "$input (`approximate` `` $approximate^)? attr-dict `:` type($input)";
 }
 
-def Tenon_SiluOp : Tenon_UnaryOp<"silu"> {
+def Tenon_SiluOp : Tenon_UnaryOp<"silu", [Tenon_Transcendental, Tenon_Divides]> {
   let summary = "`x * sigmoid(x)`, also called swish";
   let description = [{
     Requires a tensor of rank 0 to 2; gives one of the same type. The only error
@@ -191,7 +191,7 @@ def Tenon_SiluOp : Tenon_UnaryOp<"silu"> {
   }];
 }
 
-def Tenon_MishOp : Tenon_UnaryOp<"mish"> {
+def Tenon_MishOp : Tenon_UnaryOp<"mish", [Tenon_Transcendental, Tenon_Divides]> {
   let summary = "`x * tanh(log(1 + exp(x)))`";
   let description = [{
     Computed as `x * n / (n + 2)` with `n = e (e + 2)`, `e = exp(x)`, which loses
@@ -209,7 +209,7 @@ def Tenon_MishOp : Tenon_UnaryOp<"mish"> {
   }];
 }
 
-def Tenon_SigmoidOp : Tenon_UnaryOp<"sigmoid"> {
+def Tenon_SigmoidOp : Tenon_UnaryOp<"sigmoid", [Tenon_Transcendental, Tenon_Divides]> {
   let summary = "`1 / (1 + exp(-x))`";
   let description = [{
     Requires a tensor of rank 0 to 2; gives one of the same type. The only error
@@ -223,7 +223,7 @@ def Tenon_SigmoidOp : Tenon_UnaryOp<"sigmoid"> {
   }];
 }
 
-def Tenon_TanhOp : Tenon_UnaryOp<"tanh"> {
+def Tenon_TanhOp : Tenon_UnaryOp<"tanh", [Tenon_Transcendental]> {
   let summary = "Hyperbolic tangent";
   let description = [{
     Requires a tensor of rank 0 to 2; gives one of the same type. The only error

@@ -25,7 +25,21 @@ def Tenon_ElementwiseEpilogueOp : OpInterface<"ElementwiseEpilogueOp"> {
       "::mlir::Value", "emitScalar",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "::mlir::ValueRange":$operands)>,
+    InterfaceMethod<
+      "What cuBLASLt has for the op in a product's epilogue, its place aside.",
+      "::mlir::tenon::LibraryPart", "getLibraryPart", (ins), "",
+      "return ::mlir::tenon::LibraryPart::None;">,
   ];
+}
+
+/// Is made of exp, log, erf or tanh: many instructions an element, and code that
+/// takes long to compile.
+def Tenon_Transcendental : NativeOpTrait<"Transcendental"> {
+  let cppNamespace = "::mlir::OpTrait::tenon";
+}
+/// Divides, which takes many instructions and registers of its own.
+def Tenon_Divides : NativeOpTrait<"Divides"> {
+  let cppNamespace = "::mlir::OpTrait::tenon";
 }
 
 def Tenon_ReductionEpilogueOp : OpInterface<"ReductionEpilogueOp"> {

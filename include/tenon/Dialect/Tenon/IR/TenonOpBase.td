@@ -39,11 +39,13 @@ def Tenon_Weight : ConfinedType<
 class Tenon_Op<string mnemonic, list<Trait> traits = []>
     : Op<Tenon_Dialect, mnemonic, !listconcat(traits, [Pure])>;
 
-/// An op on one tensor, element by element.
-class Tenon_UnaryOp<string mnemonic, list<Trait> traits = []>
+/// An op on one tensor, element by element. `methods` are those of the
+/// interface's methods with a default that the op has of its own.
+class Tenon_UnaryOp<string mnemonic, list<Trait> traits = [],
+                    list<string> methods = []>
     : Tenon_Op<mnemonic, !listconcat(traits, [
         SameOperandsAndResultType,
-        DeclareOpInterfaceMethods<Tenon_ElementwiseEpilogueOp>])> {
+        DeclareOpInterfaceMethods<Tenon_ElementwiseEpilogueOp, methods>])> {
   let arguments = (ins Tenon_Tensor:$input);
   let results = (outs Tenon_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
@@ -62,10 +64,11 @@ defvar broadcasting = [{
 }];
 
 /// An op on two tensors, or a tensor and a constant, with broadcasting.
-class Tenon_BinaryOp<string mnemonic, list<Trait> traits = []>
+class Tenon_BinaryOp<string mnemonic, list<Trait> traits = [],
+                     list<string> methods = []>
     : Tenon_Op<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<InferTypeOpInterface>,
-        DeclareOpInterfaceMethods<Tenon_ElementwiseEpilogueOp>])> {
+        DeclareOpInterfaceMethods<Tenon_ElementwiseEpilogueOp, methods>])> {
   let arguments = (ins Tenon_Tensor:$input, Optional<Tenon_Tensor>:$other,
                        OptionalAttr<F64Attr>:$scalar, UnitAttr:$scalar_first);
   let results = (outs Tenon_Tensor:$result);

@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Codegen/CUDA/Emit/PackedElements.h"
-#include "Codegen/CUDA/Epilogue/KernelGeometry.h"
 #include "SwappedSubtile.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -21,7 +20,7 @@ using namespace mlir::tenon;
 
 bool SwappedEpilogue::isLong() const {
   return !copies->subtiles.operands.empty() ||
-         hasHeavyOps(plan.getPhases().back());
+         plan.getPhases().back().isHeavy();
 }
 
 /// Whether what is held of a long epilogue may be finished in a loop. Not if
@@ -73,13 +72,6 @@ Value SwappedEpilogue::getHeldTensor() {
   return isOfColumns ? user->getResult(0) : product;
 }
 
-/// Whether the region divides, which needs registers of its own.
-static bool divides(const EpiloguePhase &phase) {
-  return llvm::any_of(phase.ops, [](Operation *op) {
-    return isa<DivOp, SiluOp, SigmoidOp, MishOp>(op);
-  });
-}
-
 /// Operands that the threads load: of one value a row or a column.
 int64_t SwappedEpilogue::getNumThreadOperands() {
   auto isOfColumns = [](BlockArgument operand) {
@@ -102,7 +94,7 @@ int64_t SwappedEpilogue::getNumHidden() {
 bool SwappedEpilogue::isRoomy() {
   return mayBeLoop() && frame.geometry.wgmmaBlocks() == 1 &&
          perRow.size() <= 1 && getNumThreadOperands() <= 3 &&
-         !divides(plan.getPhases().back());
+         !plan.getPhases().back().divides();
 }
 
 /// Subtiles at most that are held: more in a loop, but a few less where M is
@@ -114,7 +106,7 @@ int64_t SwappedEpilogue::getMostHeld() {
   int64_t inLoop = isTight ? 80 : 96;
   int64_t most = usual / ofSubtile;
   if (mayBeLoop() &&
-      (divides(plan.getPhases().back()) || getNumThreadOperands() > 4))
+      (plan.getPhases().back().divides() || getNumThreadOperands() > 4))
     return crowded / ofSubtile;
   if (!isRoomy() || copies->subtiles.areNarrow() || getSubtileBlocks() > 4)
     return most;
