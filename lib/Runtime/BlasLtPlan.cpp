@@ -24,14 +24,11 @@ using namespace tenon::runtime;
 
 static cudaDataType dataType(TenonDType type) {
   switch (type) {
-  case kTenonF32:
-    return CUDA_R_32F;
-  case kTenonF16:
-    return CUDA_R_16F;
-  case kTenonBF16:
-    return CUDA_R_16BF;
-  case kTenonF64:
-    return CUDA_R_64F;
+#define TENON_DATA_TYPE(Id, Number, Mlir, Spelling, Name, Bytes, DLPack,       \
+                        NumPy, Cuda, ...)                                      \
+  case kTenon##Id:                                                             \
+    return CUDA_R_##Cuda;
+#include "tenon/Runtime/DataTypes.def"
   }
   return CUDA_R_32F;
 }
@@ -78,8 +75,9 @@ std::string tenon::runtime::describe(const Product &product) {
   snprintf(text, sizeof(text),
            "y[%" PRId64 ", %" PRId64 "] = x[%" PRId64 ", %" PRId64
            "] w^T (%s to %s, computed in %s%s%s%s)",
-           product.m, plan.n, product.m, plan.k, dtypeName(plan.inputType),
-           dtypeName(plan.outputType), computes[plan.compute],
+           product.m, plan.n, product.m, plan.k,
+           getTenonDataType(plan.inputType).name,
+           getTenonDataType(plan.outputType).name, computes[plan.compute],
            plan.hasBias ? ", bias" : "", plan.beta != 0 ? ", + c" : "",
            activations[plan.activation]);
   return text;
@@ -153,7 +151,7 @@ static TenonStatus describeLayouts(const Product &product,
 /// How partial sums along K may be added: not in a result type of 16 bits,
 /// which would round each of them.
 static uint32_t reductionSchemes(const TenonBlasLtPlan &plan) {
-  bool isShort = plan.outputType == kTenonF16 || plan.outputType == kTenonBF16;
+  bool isShort = getTenonDataType(plan.outputType).bytes < 4;
   return isShort ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
                  : CUBLASLT_REDUCTION_SCHEME_MASK;
 }

@@ -16,7 +16,7 @@ using namespace tenon::runtime;
 /// Multiplies zeros, of 16 bytes a row, from the first half of the workspace.
 static TenonStatus standInForEmptySum(Product &product) {
   DeviceState &device = *product.call.device;
-  product.k = 16 / dtypeBytes(product.plan.inputType);
+  product.k = 16 / getTenonDataType(product.plan.inputType).bytes;
   size_t bytes = 16 * static_cast<size_t>(std::max(product.m, product.plan.n));
   size_t half = kTenonBlasLtWorkspaceBytes / 2;
   if (bytes > half)

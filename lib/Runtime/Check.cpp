@@ -132,13 +132,12 @@ static std::string dtypeText(DLDataType dtype) {
 
 TenonStatus Checker::checkDType(const Position &position,
                                 const DLTensor &tensor) {
-  TenonDType expected = position.info->dtype;
+  const TenonDataType &expected = getTenonDataType(position.info->dtype);
   DLDataType given = tensor.dtype;
-  uint8_t code = expected == kTenonBF16 ? kDLBfloat : kDLFloat;
-  if (given.code == code && given.bits == 8 * dtypeBytes(expected) &&
+  if (given.code == expected.dlpackCode && given.bits == 8 * expected.bytes &&
       given.lanes == 1)
     return TENON_OK;
-  return wrong(position, "%s expected, %s given", dtypeName(expected),
+  return wrong(position, "%s expected, %s given", expected.name,
                dtypeText(given).c_str());
 }
 
@@ -220,13 +219,13 @@ TenonStatus Checker::checkData(const Position &position,
                  ::shapeText(tensor).c_str());
   uint64_t address =
       reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
-  int64_t bytes = dtypeBytes(position.info->dtype);
-  if (address % bytes == 0)
+  const TenonDataType &type = getTenonDataType(position.info->dtype);
+  if (address % type.bytes == 0)
     return TENON_OK;
   return wrong(position,
                "data + byte_offset is 0x%" PRIx64 ", which is not aligned to "
                "the %" PRId64 " bytes of a %s",
-               address, bytes, dtypeName(position.info->dtype));
+               address, type.bytes, type.name);
 }
 
 TenonStatus Checker::checkTensor(const Position &position,

@@ -70,11 +70,11 @@ static std::vector<std::string> optionalStrings(const Json &object,
 
 static TenonDType parseDType(const Json &value, const std::string &where) {
   std::string name = string(value, where);
-  for (TenonDType dtype : {kTenonF32, kTenonF16, kTenonBF16, kTenonF64})
-    if (name == dtypeName(dtype))
-      return dtype;
-  wrong(where, "unknown dtype '" + name +
-                   "'; float32, float16, bfloat16 and float64 are known");
+  if (const TenonDataType *type = findTenonDataType(name))
+    return type->number;
+  wrong(where, "unknown dtype '" + name + "'; " +
+                   listTenonDataTypes(&TenonDataType::name, " and ") +
+                   " are known");
 }
 
 /// Number of a dynamic name. Inputs introduce names, outputs only use them:
@@ -149,7 +149,7 @@ static PackedTensor parsePackedTensor(const Json &value) {
   tensor.name = string(field(value, "name", "packed"), "packed");
   std::string where = "packed, '" + tensor.name + "'";
   tensor.dtype = parseDType(field(value, "dtype", where), where);
-  tensor.bytes = dtypeBytes(tensor.dtype);
+  tensor.bytes = getTenonDataType(tensor.dtype).bytes;
   for (const Json &extent : array(field(value, "shape", where), where)) {
     tensor.shape.push_back({integer(extent, where)});
     if (tensor.shape.back().extent < 0 ||
@@ -258,20 +258,6 @@ TenonStatus tenon::runtime::parseManifest(const char *text,
 //===----------------------------------------------------------------------===//
 // Text for messages
 //===----------------------------------------------------------------------===//
-
-const char *tenon::runtime::dtypeName(TenonDType dtype) {
-  switch (dtype) {
-  case kTenonF32:
-    return "float32";
-  case kTenonF16:
-    return "float16";
-  case kTenonBF16:
-    return "bfloat16";
-  case kTenonF64:
-    return "float64";
-  }
-  return "unknown";
-}
 
 std::string tenon::runtime::shapeText(const FunctionInfo &function,
                                       const TensorInfo &tensor) {

@@ -74,13 +74,6 @@ struct Manifest {
 /// Reads `text`; the message of a failure says which function and field.
 TenonStatus parseManifest(const char *text, Manifest &manifest);
 
-/// "float32", ...
-const char *dtypeName(TenonDType dtype);
-/// Bytes of one element.
-inline int64_t dtypeBytes(TenonDType dtype) {
-  return dtype == kTenonF64 ? 8 : dtype == kTenonF32 ? 4 : 2;
-}
-
 /// "[m, 8192]".
 std::string shapeText(const FunctionInfo &function, const TensorInfo &tensor);
 

@@ -15,15 +15,16 @@ static_assert(sizeof(CUtensorMap) == kTenonTensorMapBytes &&
               alignof(CUtensorMap) == kTenonTensorMapAlignment);
 
 static CUtensorMapDataType getDataType(const TenonTensorMap &map) {
+  if (map.roundsTf32)
+    return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
   switch (map.type) {
-  case kTenonF16:
-    return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-  case kTenonBF16:
-    return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-  default:
-    return map.roundsTf32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
-                          : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+#define TENON_DATA_TYPE(Id, Number, Mlir, Spelling, Name, Bytes, DLPack,       \
+                        NumPy, Cuda, TensorMap)                                \
+  case kTenon##Id:                                                             \
+    return CU_TENSOR_MAP_DATA_TYPE_##TensorMap;
+#include "tenon/Runtime/DataTypes.def"
   }
+  return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
 }
 
 static CUtensorMapSwizzle getSwizzle(const TenonTensorMap &map) {
@@ -33,7 +34,7 @@ static CUtensorMapSwizzle getSwizzle(const TenonTensorMap &map) {
 }
 
 static uint64_t bytesOf(TenonDType type) {
-  return type == kTenonF16 || type == kTenonBF16 ? 2 : 4;
+  return static_cast<uint64_t>(getTenonDataType(type).bytes);
 }
 
 static TenonStatus failEncode(const TenonCall &call, const TenonTensorMap &map,

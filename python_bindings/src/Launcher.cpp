@@ -11,6 +11,8 @@
 
 #include "Launcher.h"
 
+#include "tenon/Runtime/DataType.h"
+
 #include <algorithm>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -23,10 +25,10 @@ using namespace nb::literals;
 // Launcher
 //===----------------------------------------------------------------------===//
 
+/// Of a dtype that the runtime has read in the manifest too.
 static DLDataType dtypeOf(const std::string &name) {
-  uint8_t code = name == "bfloat16" ? kDLBfloat : kDLFloat;
-  uint8_t bits = name == "float64" ? 64 : name == "float32" ? 32 : 16;
-  return {code, bits, 1};
+  const TenonDataType &type = *findTenonDataType(name);
+  return {type.dlpackCode, static_cast<uint8_t>(8 * type.bytes), 1};
 }
 
 Launcher::Launcher(ModelPtr model, TenonFunction *function,

@@ -5,6 +5,8 @@
 from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Any, final
 
+DATA_TYPES: list[tuple[str, str, str, int]]
+
 @final
 class CompileFailed(RuntimeError):
     """A compilation failed; `args[0]` is the list of what it said."""

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from tenon import device as devices
+from tenon.dtypes import DATA_TYPES
 from tenon.errors import ArgumentError, UnsupportedError
 
 Device = tuple[int, int]  # DLPack's device type and number
 ALIGNMENT = 256  # of workspaces
-_BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Adapter:
 
     def hidden(self, shape: Sequence[int], dtype: str, device: Device) -> View:
         """Return memory of a tensor that the caller does not see: the library need not know its dtype."""
-        memory = self.workspace(math.prod(shape) * _BYTES[dtype], device)
+        memory = self.workspace(math.prod(shape) * DATA_TYPES[dtype].bytes, device)
         return View(memory.array, memory.pointer, dtype, tuple(shape), device)
 
     def stream(self, device: Device) -> int:
@@ -117,15 +117,14 @@ class NumPy(Adapter):
     @staticmethod
     @functools.cache
     def _dtype(name: str) -> np.dtype[Any]:
-        if name != "bfloat16":
+        if hasattr(np, name):
             return np.dtype(name)
         try:
-            bfloat16: Any = importlib.import_module("ml_dtypes").bfloat16
+            result: np.dtype[Any] = np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
         except ImportError as error:
             raise UnsupportedError(
-                "NumPy has no bfloat16 of its own: install ml_dtypes, or pass PyTorch tensors"
+                f"NumPy has no {name} of its own: install ml_dtypes, or pass PyTorch tensors"
             ) from error
-        result: np.dtype[Any] = np.dtype(bfloat16)
         return result
 
 

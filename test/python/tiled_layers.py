@@ -7,11 +7,11 @@ import math
 from dataclasses import dataclass
 
 import torch
+from tenon.bench.evaluate import TORCH
 from tenon_graphs.dtypes import ROUNDOFF, SUBNORMAL
 from tenon_graphs.graph import Graph, Op, Value
 from tenon_graphs.tiled import LAYERS, linear
 
-TORCH = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 # Rounding x and w to nearest; of fp32, what their two parts and the product of the second ones leave out.
 INPUT_ROUNDOFF = {"f16": 0.0, "bf16": 0.0, "tf32": 2.0**-11, "f32_by_bf16": 2.0**-8, "f32_by_fp16": 2.0**-11}
 INPUT_ROUNDOFF["fp32"] = 2.0**-23

@@ -59,10 +59,10 @@ static double toleranceOf(const std::string &precision) {
 /// The tolerance of the least precise of all that an output was made of.
 static double defaultTolerance(const EntryInfo &entry, const Tensors &inputs,
                                const Tensor &output) {
-  double tolerance = std::max(toleranceOf(entry.precision),
-                              toleranceOf(dtypeName(output.dtype)));
+  double tolerance =
+      std::max(toleranceOf(entry.precision), toleranceOf(output.dtype->name));
   for (const auto &[name, input] : inputs)
-    tolerance = std::max(tolerance, toleranceOf(dtypeName(input.dtype)));
+    tolerance = std::max(tolerance, toleranceOf(input.dtype->name));
   return tolerance;
 }
 

@@ -21,37 +21,14 @@ using namespace tenon::run;
 using Json = nlohmann::json;
 
 //===----------------------------------------------------------------------===//
-// Element types
-//===----------------------------------------------------------------------===//
-
-const char *tenon::run::dtypeName(DType dtype) {
-  switch (dtype) {
-  case DType::F32:
-    return "float32";
-  case DType::F16:
-    return "float16";
-  case DType::BF16:
-    return "bfloat16";
-  case DType::F64:
-    return "float64";
-  }
-  return "unknown";
-}
-
-size_t tenon::run::dtypeBytes(DType dtype) {
-  return dtype == DType::F64 ? 8 : dtype == DType::F32 ? 4 : 2;
-}
-
-static DType parseDType(const std::string &name) {
-  for (DType dtype : {DType::F32, DType::F16, DType::BF16, DType::F64})
-    if (name == dtypeName(dtype))
-      return dtype;
-  throw Error("unknown dtype '" + name + "'");
-}
-
-//===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
+
+static const TenonDataType *parseDType(const std::string &name) {
+  if (const TenonDataType *type = findTenonDataType(name))
+    return type;
+  throw Error("unknown dtype '" + name + "'");
+}
 
 static TensorInfo parseTensor(const Json &json) {
   TensorInfo tensor{json.at("name"),
@@ -167,7 +144,7 @@ static void printTensors(const char *direction,
                          const std::vector<TensorInfo> &tensors) {
   for (const TensorInfo &tensor : tensors)
     printf("  %-3s %s: %s %s%s%s\n", direction, tensor.name.c_str(),
-           dtypeName(tensor.dtype), shapeText(tensor).c_str(),
+           tensor.dtype->name, shapeText(tensor).c_str(),
            tensor.role.empty() ? "" : ", ", tensor.role.c_str());
 }
 

@@ -13,6 +13,8 @@
 #ifndef TENON_TOOLS_TENON_RUN_DESCRIPTION_H
 #define TENON_TOOLS_TENON_RUN_DESCRIPTION_H
 
+#include "tenon/Runtime/DataType.h"
+
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -20,15 +22,9 @@
 
 namespace tenon::run {
 
-enum class DType { F32, F16, BF16, F64 };
-
-/// "float32", ...
-const char *dtypeName(DType dtype);
-size_t dtypeBytes(DType dtype);
-
 struct TensorInfo {
   std::string name, role; ///< "activation", "param", "prepared"; "" of outputs
-  DType dtype;
+  const TenonDataType *dtype;
   /// An extent, or the name of a dynamic one.
   std::vector<std::variant<int64_t, std::string>> shape;
 };

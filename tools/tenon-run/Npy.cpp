@@ -24,21 +24,6 @@
 using namespace tenon::run;
 namespace fs = std::filesystem;
 
-/// The dtype in a header. Tensors are little-endian, as is every machine here.
-static const char *npyType(DType dtype) {
-  switch (dtype) {
-  case DType::F32:
-    return "<f4";
-  case DType::F16:
-    return "<f2";
-  case DType::BF16:
-    return "<u2";
-  case DType::F64:
-    return "<f8";
-  }
-  return "";
-}
-
 static std::string pythonTuple(const std::vector<int64_t> &shape) {
   std::string text = "(";
   for (int64_t extent : shape)
@@ -124,15 +109,14 @@ NpyFile::NpyFile(const std::string &path) : path(path) {
 }
 
 void NpyFile::checkFits(const TensorInfo &tensor) const {
-  std::string wanted = npyType(tensor.dtype);
+  std::string wanted = tensor.dtype->numpy;
   if (descr != wanted)
-    throw Error("input '" + tensor.name + "' is " + dtypeName(tensor.dtype) +
-                ", '" + wanted + "' in a .npy file, but '" + path +
-                "' holds '" + descr + "'; " +
-                (tensor.dtype == DType::BF16
-                     ? "write the bits as uint16"
-                     : std::string("convert it with a.astype('") + wanted +
-                           "') in NumPy"));
+    throw Error("input '" + tensor.name + "' is " + tensor.dtype->name + ", '" +
+                wanted + "' in a .npy file, but '" + path + "' holds '" +
+                descr + "'; " +
+                (wanted[1] == 'u' ? "write the bits as uint16"
+                                  : std::string("convert it with a.astype('") +
+                                        wanted + "') in NumPy"));
   bool fits = shape.size() == tensor.shape.size();
   for (size_t i = 0; fits && i < shape.size(); ++i)
     if (const int64_t *extent = std::get_if<int64_t>(&tensor.shape[i]))
@@ -193,7 +177,7 @@ void tenon::run::checkWritable(const std::string &path) {
 
 static std::string npyHeader(const Tensor &tensor) {
   std::string text =
-      std::string("{'descr': '") + npyType(tensor.dtype) +
+      std::string("{'descr': '") + tensor.dtype->numpy +
       "', 'fortran_order': False, 'shape': " + pythonTuple(tensor.shape) +
       ", }";
   // The elements start at a multiple of 64 bytes, for those who map the file.

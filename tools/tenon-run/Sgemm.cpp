@@ -19,7 +19,9 @@
 using namespace tenon::run;
 
 bool tenon::run::couldBeSgemm(const Comparison &comparison) {
-  auto isF32 = [](const Tensor &tensor) { return tensor.dtype == DType::F32; };
+  auto isF32 = [](const Tensor &tensor) {
+    return tensor.dtype->number == kTenonF32;
+  };
   return comparison.entry.precision == "fp32" &&
          std::ranges::all_of(comparison.outputs, isF32) &&
          std::ranges::all_of(comparison.inputs, isF32,

@@ -19,17 +19,18 @@
 
 using namespace tenon::run;
 
-static int64_t countElements(const std::string &name, DType dtype,
+static int64_t countElements(const std::string &name,
+                             const TenonDataType *dtype,
                              const std::vector<int64_t> &shape) {
-  int64_t bytes = dtypeBytes(dtype);
+  int64_t bytes = dtype->bytes;
   for (int64_t extent : shape)
     if (__builtin_mul_overflow(bytes, extent, &bytes))
       throw Error("tensor '" + name +
                   "' would have more than 2^63 bytes; give smaller extents");
-  return bytes / dtypeBytes(dtype);
+  return bytes / dtype->bytes;
 }
 
-Tensor::Tensor(Device &device, std::string name, DType dtype,
+Tensor::Tensor(Device &device, std::string name, const TenonDataType *dtype,
                std::vector<int64_t> shape)
     : name(std::move(name)), dtype(dtype), shape(std::move(shape)),
       device(&device), elements(countElements(this->name, dtype, this->shape)),
@@ -47,13 +48,12 @@ Tensor Tensor::toHost(Device &cpu) const {
 }
 
 DLTensor Tensor::view() const {
-  auto bits = static_cast<uint8_t>(8 * dtypeBytes(dtype));
-  auto code = static_cast<uint8_t>(dtype == DType::BF16 ? kDLBfloat : kDLFloat);
+  auto bits = static_cast<uint8_t>(8 * dtype->bytes);
   // DLPack has no const; the runtime writes no shape.
   return {data(),
           device->id(),
           static_cast<int32_t>(shape.size()),
-          {code, bits, 1},
+          {dtype->dlpackCode, bits, 1},
           const_cast<int64_t *>(shape.data()),
           nullptr,
           0};
@@ -63,7 +63,7 @@ std::string Tensor::typeText() const {
   std::vector<std::string> extents;
   for (int64_t extent : shape)
     extents.push_back(std::to_string(extent));
-  return std::string(dtypeName(dtype)) + " [" + join(extents) + "]";
+  return std::string(dtype->name) + " [" + join(extents) + "]";
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,31 +82,31 @@ static uint16_t toBFloat16(float value) {
 }
 
 double Tensor::get(int64_t index) const {
-  switch (dtype) {
-  case DType::F32:
+  switch (dtype->number) {
+  case kTenonF32:
     return static_cast<const float *>(data())[index];
-  case DType::F16:
+  case kTenonF16:
     return static_cast<const _Float16 *>(data())[index];
-  case DType::BF16:
+  case kTenonBF16:
     return fromBFloat16(static_cast<const uint16_t *>(data())[index]);
-  case DType::F64:
+  case kTenonF64:
     return static_cast<const double *>(data())[index];
   }
   return NAN;
 }
 
 void Tensor::set(int64_t index, double value) {
-  switch (dtype) {
-  case DType::F32:
+  switch (dtype->number) {
+  case kTenonF32:
     static_cast<float *>(data())[index] = value;
     break;
-  case DType::F16:
+  case kTenonF16:
     static_cast<_Float16 *>(data())[index] = value;
     break;
-  case DType::BF16:
+  case kTenonBF16:
     static_cast<uint16_t *>(data())[index] = toBFloat16(value);
     break;
-  case DType::F64:
+  case kTenonF64:
     static_cast<double *>(data())[index] = value;
     break;
   }

@@ -20,7 +20,7 @@ namespace tenon::run {
 class Tensor {
 public:
   /// Contiguous, row-major, its contents undefined.
-  Tensor(Device &device, std::string name, DType dtype,
+  Tensor(Device &device, std::string name, const TenonDataType *dtype,
          std::vector<int64_t> shape);
 
   /// A copy of a tensor on the CPU.
@@ -30,7 +30,7 @@ public:
 
   DLTensor view() const;
   int64_t count() const { return elements; }
-  size_t bytes() const { return elements * dtypeBytes(dtype); }
+  size_t bytes() const { return elements * dtype->bytes; }
   void *data() const { return buffer.data(); }
   void poison() { device->poison(data(), bytes()); }
 
@@ -43,7 +43,7 @@ public:
   std::string typeText() const;
 
   const std::string name;
-  const DType dtype;
+  const TenonDataType *const dtype;
   const std::vector<int64_t> shape;
 
 private:

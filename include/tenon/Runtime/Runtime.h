@@ -16,6 +16,7 @@
 #define TENON_RUNTIME_RUNTIME_H
 
 #include "tenon-c/Model.h"
+#include "tenon/Runtime/DataType.h"
 
 extern "C" {
 
@@ -123,13 +124,6 @@ int64_t tenonResidentBlocks(TenonCall *call,
                             const TenonPersistentKernel *kernel, int64_t blockX,
                             int64_t dynamicSharedBytes);
 
-/// Element types of plans and tensor maps.
-enum TenonDType : int32_t {
-  kTenonF32 = 0,
-  kTenonF16 = 1,
-  kTenonBF16 = 2,
-  kTenonF64 = 3,
-};
 /// What one TMA copy moves of a row-major matrix. A constant of the model.
 typedef struct TenonTensorMap {
   TenonDType type;      ///< f32, f16 or bf16

@@ -13,6 +13,7 @@
 
 #include "tenon/Codegen/Host/ModelDescription.h"
 
+#include "tenon/Codegen/DataType.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -26,28 +27,19 @@ using namespace mlir::tenon;
 // Tensors and functions
 //===----------------------------------------------------------------------===//
 
-static std::string dtypeName(Type type) {
-  if (type.isF32())
-    return "float32";
-  if (type.isF16())
-    return "float16";
-  if (type.isBF16())
-    return "bfloat16";
-  return type.isF64() ? "float64" : "";
-}
-
 static FailureOr<TensorDescription> describeTensor(func::FuncOp function,
                                                    Value value, Twine what,
                                                    DynamicExtents &extents) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || type.getRank() > 2 || dtypeName(type.getElementType()).empty())
+  const TenonDataType *dtype =
+      type ? findDataType(type.getElementType()) : nullptr;
+  if (!dtype || type.getRank() > 2)
     return function.emitOpError()
-           << what
-           << " must be a tensor of rank 0 to 2 of f32, f16, bf16 or "
-              "f64, but is "
-           << value.getType();
+           << what << " must be a tensor of rank 0 to 2 of "
+           << listTenonDataTypes(&TenonDataType::spelling, " or ")
+           << ", but is " << value.getType();
   TensorDescription tensor;
-  tensor.dtype = dtypeName(type.getElementType());
+  tensor.dtype = dtype->name;
   for (int64_t i = 0; i != type.getRank(); ++i) {
     if (!type.isDynamicDim(i)) {
       tensor.shape.emplace_back(type.getDimSize(i));
@@ -119,8 +111,7 @@ static bool hasNoCode(Operation &op) {
     return true;
   return llvm::any_of(op.getResultTypes(), [](Type type) {
     Type element = getElementTypeOrSelf(type);
-    return !element.isF32() && !element.isF16() && !element.isBF16() &&
-           !element.isF64() && !element.isIntOrIndex();
+    return !findDataType(element) && !element.isIntOrIndex();
   });
 }
 

@@ -12,9 +12,9 @@
 #include "tenon/Codegen/Host/SafeTensors.h"
 
 #include "tenon/Codegen/Host/ModelDescription.h"
+#include "tenon/Runtime/DataType.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -24,11 +24,6 @@ using namespace mlir::tenon;
 using llvm::StringRef;
 
 namespace {
-struct Dtype {
-  StringRef name; ///< as a model's manifest has it, or the file's own
-  int64_t bytes;  ///< of an element; 0 of a type that no parameter has
-};
-
 /// A tensor as the header has it.
 struct Entry {
   std::string dtype;
@@ -37,13 +32,9 @@ struct Entry {
 };
 } // namespace
 
-static Dtype findDtype(StringRef dtype) {
-  return llvm::StringSwitch<Dtype>(dtype)
-      .Case("F32", {"float32", 4})
-      .Case("F16", {"float16", 2})
-      .Case("BF16", {"bfloat16", 2})
-      .Case("F64", {"float64", 8})
-      .Default({dtype, 0});
+/// Null of a type that no parameter has.
+static const TenonDataType *findDataType(const Entry &entry) {
+  return findTenonDataType(entry.dtype, &TenonDataType::id);
 }
 
 static bool fromJSON(const llvm::json::Value &value, Entry &entry,
@@ -56,9 +47,10 @@ static bool fromJSON(const llvm::json::Value &value, Entry &entry,
 
 /// Why a tensor of the entry's type cannot lie in so many bytes; "" if it can.
 static std::string findSizeProblem(const Entry &entry, size_t bytes) {
-  int64_t needed = findDtype(entry.dtype).bytes;
-  if (needed == 0)
+  const TenonDataType *type = findDataType(entry);
+  if (!type)
     return "";
+  int64_t needed = type->bytes;
   for (int64_t extent : entry.shape)
     if (extent < 0 || llvm::MulOverflow(needed, extent, needed))
       return "has an extent of " + std::to_string(extent);
@@ -144,7 +136,8 @@ llvm::Expected<SafeTensors> SafeTensors::open(StringRef path) {
     if (std::string problem = findSizeProblem(entry, values->size());
         !problem.empty())
       return fail("'" + name + "' " + problem);
-    result.tensors[name] = {findDtype(entry.dtype).name.str(), entry.shape,
+    const TenonDataType *type = findDataType(entry);
+    result.tensors[name] = {type ? type->name : entry.dtype, entry.shape,
                             *values};
   }
   return std::move(result);

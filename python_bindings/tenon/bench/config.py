@@ -30,8 +30,8 @@ from tenon.bench.contender import (
     of_strategy,
 )
 from tenon.bench.epilogue import NAMED, Epilogue, read_epilogue
-from tenon.bench.ops import EpilogueError
-from tenon.bench.source import DATA, DTYPES, OUTPUTS, Problem
+from tenon.bench.ops import OUTPUTS, EpilogueError
+from tenon.bench.source import DATA, DTYPES, Problem
 
 DEFAULTS: dict[str, Any] = {
     "strategies": ["auto"],

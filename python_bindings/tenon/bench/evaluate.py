@@ -15,8 +15,9 @@ from tenon.bench.batch_norm import batch_norm_errors, exact_batch_norm, run_batc
 from tenon.bench.epilogue import Epilogue
 from tenon.bench.ops import BATCH_NORM, Op
 from tenon.bench.source import Problem
+from tenon.dtypes import DATA_TYPES
 
-TORCH = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+TORCH = {kind.spelling: getattr(torch, kind.name) for kind in DATA_TYPES.values()}
 Tensors = dict[str, torch.Tensor]
 
 # How far a product may be off, in norms of a row of x and of w: a multiple of what rounding both to tf32 gives

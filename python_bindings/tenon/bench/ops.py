@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from tenon.dtypes import DATA_TYPES
+
 EXAMPLE = "%0 = tenon.add %acc, %bias : tensor<MxNxA>, tensor<NxT>"
 BINARY = ("add", "sub", "mul", "div", "min", "max")
 # Attributes of the ops on one tensor, with their default values.
@@ -20,7 +22,8 @@ BATCH_NORM = "batch_norm_training"
 BATCH_NORM_GROUPS = {"weight": ("weight",), "bias": ("bias",), "running": ("running_mean", "running_var")}
 BATCH_NORM_ATTRIBUTES = {"eps": 1e-5, "momentum": 0.1}
 SHAPES = ((), ("N",), ("M", "1"), ("M", "N"))
-ELEMENTS = ("T", "A", "f32", "f16", "bf16")
+OUTPUTS = tuple(kind.spelling for kind in DATA_TYPES.values() if kind.bytes <= 4)
+ELEMENTS = ("T", "A", *OUTPUTS)
 _OP = re.compile(r"((?:%\w+\s*,\s*)*%\w+)\s*=\s*tenon\.(\w+)\s+(.*?)\s*:\s*(\(?tensor<.*)")
 _ARGUMENT = re.compile(r"%(?P<name>\w+)|(?P<number>-?\d[\w.+-]*)")
 _ATTRIBUTE = re.compile(r"(\w+)\s*=\s*(-?[\d.]+(?:e[+-]?\d+)?)(?:\s*:\s*f64)?")

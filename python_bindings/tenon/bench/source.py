@@ -14,7 +14,6 @@ from tenon.bench.ops import Type
 DTYPES = {"f16": ("f16", ""), "bf16": ("bf16", ""), "tf32": ("f32", " precision<tf32>"), "fp32": ("f32", "")}
 # What x and w hold: "offset" gives some columns of the product a mean far beyond their deviation.
 DATA = ("random", "offset")
-OUTPUTS = ("f32", "f16", "bf16")
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ namespace mlir::tenon {
 
 struct TensorDescription {
   std::string name;
-  std::string dtype; ///< "float32", "float16", "bfloat16" or "float64"
+  std::string dtype; ///< its name in DataTypes.def
   /// An extent, or the name that all equal dynamic extents share.
   std::vector<std::variant<int64_t, std::string>> shape;
   std::string role; ///< "activation", "param", "prepared"; "" for an output

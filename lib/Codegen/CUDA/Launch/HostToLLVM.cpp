@@ -110,14 +110,6 @@ Value tenon::createConstantStruct(OpBuilder &b, Operation *op, StringRef prefix,
       b, loc, LLVM::LLVMPointerType::get(b.getContext()), name);
 }
 
-TenonDType tenon::getDType(Type type) {
-  if (type.isF16())
-    return kTenonF16;
-  if (type.isBF16())
-    return kTenonBF16;
-  return type.isF64() ? kTenonF64 : kTenonF32;
-}
-
 //===----------------------------------------------------------------------===//
 // blaslt
 //===----------------------------------------------------------------------===//
@@ -150,8 +142,8 @@ struct PlanToLLVM : ConvertOpToLLVMPattern<blaslt::PlanOp> {
     };
     return {b.getI64IntegerAttr(op.getN()),
             b.getI64IntegerAttr(op.getK()),
-            i32(getDType(op.getInputType())),
-            i32(getDType(op.getOutputType())),
+            i32(findDataType(op.getInputType())->number),
+            i32(findDataType(op.getOutputType())->number),
             i32(op.getCompute()),
             i32(op.getActivation()),
             i32(op.getBias()),

@@ -132,12 +132,12 @@ private:
 /// The fields of TenonTensorMap, in order.
 static SmallVector<Attribute> getMapFields(TensorMapAttr map, Type matrix,
                                            Builder &b) {
-  return {
-      b.getI32IntegerAttr(getDType(cast<MemRefType>(matrix).getElementType())),
-      b.getI32IntegerAttr(map.getRoundsTf32()),
-      b.getI32IntegerAttr(map.getBox()[0]),
-      b.getI32IntegerAttr(map.getBox()[1]),
-      b.getI32IntegerAttr(map.getSwizzle())};
+  return {b.getI32IntegerAttr(
+              findDataType(cast<MemRefType>(matrix).getElementType())->number),
+          b.getI32IntegerAttr(map.getRoundsTf32()),
+          b.getI32IntegerAttr(map.getBox()[0]),
+          b.getI32IntegerAttr(map.getBox()[1]),
+          b.getI32IntegerAttr(map.getSwizzle())};
 }
 
 LogicalResult ArgumentWriter::encodeMap(TensorMapAttr map, Value matrix,

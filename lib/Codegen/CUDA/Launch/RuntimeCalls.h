@@ -8,6 +8,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_LAUNCH_RUNTIMECALLS_H
 #define TENON_LIB_CODEGEN_CUDA_LAUNCH_RUNTIMECALLS_H
 
+#include "tenon/Codegen/DataType.h"
 #include "tenon/Runtime/Runtime.h"
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -32,9 +33,6 @@ Value getAddress(OpBuilder &b, Location loc, const LLVMTypeConverter &converter,
 /// begins with `prefix`.
 Value createConstantStruct(OpBuilder &b, Operation *op, StringRef prefix,
                            ArrayRef<Attribute> fields);
-
-/// The runtime's number for an element type.
-TenonDType getDType(Type type);
 
 /// The number of a kernel in `tenon.kernels` of the module of `op`; fails where
 /// that does not list it.

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import torch
 
-_DTYPES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.float64: "F64"}
+from tenon.dtypes import DATA_TYPES
+
+_DTYPES = {getattr(torch, kind.name): kind.safetensors for kind in DATA_TYPES.values()}
 
 
 def write(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Write tensors of float32, float16, bfloat16 or float64, on any device, by name."""
+    """Write tensors of Tenon's element types, on any device, by name."""
     header, offset = {}, 0
     for name, tensor in tensors.items():
         end = offset + tensor.numel() * tensor.element_size()

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import torch
 
+from tenon.dtypes import DATA_TYPES
 from tenon.torch.fusion.shapes import Extent, Shape, broadcast, is_expressible
 
-TYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.float64: "f64"}
-_BITS = {torch.float32: 32, torch.float16: 16, torch.bfloat16: 16, torch.float64: 64}
+TYPES = {getattr(torch, kind.name): kind.spelling for kind in DATA_TYPES.values()}
 
 
 class UnsupportedError(Exception):
@@ -73,7 +73,7 @@ class Builder:
 
     def widen(self, x: Value) -> Value:
         """Convert 16 bits to float32, in which PyTorch computes as well."""
-        return self.cast(x, torch.float32) if _BITS[x.dtype] == 16 else x
+        return self.cast(x, torch.float32) if x.dtype.itemsize < torch.float32.itemsize else x
 
     def binary(self, op: str, x: Operand, y: Operand) -> Value:
         """Append add, sub, mul, div, min or max; the result has the first tensor's dtype."""

@@ -21,8 +21,8 @@ def Tenon_ShapePred : CPred<
     "::llvm::cast<::mlir::RankedTensorType>($_self))">;
 class Tenon_TensorOfRank<list<int> ranks, string what>
     : ConfinedType<TensorRankOf<[Tenon_Float], ranks>, [Tenon_ShapePred],
-                   what # " of f32, f16, bf16 or f64 "
-                   "(no extent 0, only M dynamic, no encoding)",
+                   !strconcat(what, " of ", Tenon_Float.summary,
+                              " (no extent 0, only M dynamic, no encoding)"),
                    "::mlir::RankedTensorType">;
 
 /// A tensor of rank 0, 1 or 2: a scalar, one value a feature, or a matrix.
@@ -33,8 +33,8 @@ def Tenon_Features : Tenon_TensorOfRank<[1], "vector [N]">;
 /// A parameter matrix: N and K are known when the model is compiled.
 def Tenon_Weight : ConfinedType<
     Tenon_Matrix, [HasStaticShapePred],
-    "statically shaped matrix [N, K] of f32, f16, bf16 or f64 "
-    "(no extent 0, no encoding)", "::mlir::RankedTensorType">;
+    !strconcat("statically shaped matrix [N, K] of ", Tenon_Float.summary,
+               " (no extent 0, no encoding)"), "::mlir::RankedTensorType">;
 
 class Tenon_Op<string mnemonic, list<Trait> traits = []>
     : Op<Tenon_Dialect, mnemonic, !listconcat(traits, [Pure])>;
