@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tenon.bench.source import Problem
+from tenon.elementwise import UNARY
 
 MULTIPROCESSORS = 132  # of an H100 or H200 as SXM modules
 SHARED_BYTES = 232448  # of a block at most
@@ -151,9 +152,9 @@ def fits_tma(problem: Problem) -> bool:
 
 
 def is_heavy(problem: Problem) -> bool:
-    """Tell whether the epilogue computes an exp, erf or tanh, or reads an operand of the product's shape."""
+    """Tell whether the epilogue computes an exp, log, erf or tanh, or reads an operand of the product's shape."""
     ops = {op.name for op in problem.epilogue.ops}
-    slow = ops & {"gelu", "silu", "mish", "sigmoid", "tanh"}
+    slow = (ops & UNARY.keys()) - {"clamp", "leaky_relu", "relu"}
     return bool(slow) or any(kind.shape == ("M", "N") for kind in problem.epilogue.operands.values())
 
 

@@ -30,21 +30,13 @@ F32_ARITHMETIC = 2.0**-21
 # Of the product's columns with data "offset"; that of the product with data "random" is 1 / 6.
 OFFSET_MEAN, OFFSET_DEVIATION, RANDOM_DEVIATION = 1e4, 1e-2, 6.0
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
+_BINARY: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
     "div": lambda a, b: a / b,
     "min": lambda a, b: _extreme(torch.minimum, a, b),
     "max": lambda a, b: _extreme(torch.maximum, a, b),
-    "relu": functional.relu,
-    "silu": functional.silu,
-    "mish": functional.mish,
-    "sigmoid": torch.sigmoid,
-    "tanh": torch.tanh,
-    "leaky_relu": functional.leaky_relu,
-    "clamp": torch.clamp,
-    "cast": lambda a: a,
 }
 
 
@@ -55,9 +47,12 @@ def _extreme(choose: Callable[..., torch.Tensor], a: Any, b: Any) -> torch.Tenso
 
 
 def _apply(op: Op, arguments: list[Any]) -> torch.Tensor:
+    if op.name == "cast":
+        return arguments[0]
     if op.name == "gelu":
         return functional.gelu(arguments[0], approximate=op.approximate)
-    result: torch.Tensor = _FUNCTIONS[op.name](*arguments, **op.attributes)
+    function = _BINARY.get(op.name) or getattr(torch.ops.aten, op.name)
+    result: torch.Tensor = function(*arguments, **op.attributes)
     return result
 
 

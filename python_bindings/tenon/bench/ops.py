@@ -8,15 +8,10 @@ import re
 from dataclasses import dataclass, field
 
 from tenon.dtypes import DATA_TYPES
+from tenon.elementwise import UNARY
 
 EXAMPLE = "%0 = tenon.add %acc, %bias : tensor<MxNxA>, tensor<NxT>"
 BINARY = ("add", "sub", "mul", "div", "min", "max")
-# Attributes of the ops on one tensor, with their default values.
-UNARY: dict[str, dict[str, float]] = {
-    **{name: {} for name in ("relu", "gelu", "silu", "mish", "sigmoid", "tanh")},
-    "leaky_relu": {"negative_slope": 0.01},
-    "clamp": {"min": float("-inf"), "max": float("inf")},
-}
 BATCH_NORM = "batch_norm_training"
 # The groups of its optional operands with their roles, in the order in which it takes them.
 BATCH_NORM_GROUPS = {"weight": ("weight",), "bias": ("bias",), "running": ("running_mean", "running_var")}

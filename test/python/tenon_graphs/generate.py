@@ -13,13 +13,13 @@ import math
 import random
 
 from .graph import Graph, Op, Value
+from .oracle import UNARY
 
 BATCHES = [1, 2, 3, 17, 128, 130, 513]
 FEATURES = [1, 2, 3, 7, 8, 16, 33, 64, 128, 200, 257]
 DTYPES = ["f32", "f16", "bf16", "f64"]
 LIMIT = 40.0  # magnitude above which values are squashed
 
-UNARY = ["relu", "leaky_relu", "gelu", "silu", "mish", "sigmoid", "tanh", "clamp"]
 BINARY = ["add", "sub", "mul", "div", "min", "max"]
 
 
@@ -121,17 +121,13 @@ class Generator:
         return self.emit("linear", operands, 2.0 * x.magnitude + 1.0, x, **more)
 
     def unary(self, x: Value) -> Value:
-        kind = self.rng.choice(UNARY)
-        if kind == "leaky_relu":
-            slope = self.rng.choice([0.01, 0.1, 0.25, 0.0, -0.5])
-            return self.emit(kind, [x], x.magnitude, x, negative_slope=slope)
-        if kind == "gelu":
-            return self.emit(kind, [x], x.magnitude, x, tanh=self.chance(0.5))
-        if kind == "clamp":
-            bounds = {"min": round(self.rng.uniform(-1.0, 0.0), 3), "max": round(self.rng.uniform(0.1, 2.0), 3)}
-            kept = self.rng.choice([["min"], ["max"], ["min", "max"]])
-            return self.emit(kind, [x], max(x.magnitude, 2.0), x, **{key: bounds[key] for key in kept})
-        return self.emit(kind, [x], 1.0 if kind in ("sigmoid", "tanh") else x.magnitude, x)
+        kind = self.rng.choice(list(UNARY))
+        function = UNARY[kind]
+        if function.domain:
+            low, high = function.domain
+            x = self.emit("clamp", [x], max(abs(low), abs(high)), x, min=low, max=high)
+        magnitude = function.magnitude(x.magnitude) if function.magnitude else x.magnitude
+        return self.emit(kind, [x], magnitude, x, **function.draw(self.rng))
 
     def other_operand(self, x: Value, positive: bool) -> Value:
         """Return a tensor that broadcasts to x's shape."""

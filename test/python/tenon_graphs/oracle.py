@@ -20,7 +20,9 @@ An op that the compiler drops or repeats, or a rounding of f32 values to 16 bits
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -49,30 +51,53 @@ def _gelu(x: np.ndarray, tanh: bool) -> np.ndarray:
     return 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0)))
 
 
-def _function(op: Op, x: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return f(x) and the largest slope of f."""
-    slope = op.attributes.get("negative_slope", 0.01)
-    match op.kind:
-        case "relu":
-            return np.maximum(x, 0.0), 1.0
-        case "cast":
-            return x, 1.0
-        case "leaky_relu":
-            return np.where(x > 0.0, x, slope * x), max(1.0, abs(slope))
-        case "gelu":
-            return _gelu(x, op.attributes["tanh"]), 1.13
-        case "silu":
-            return x * _sigmoid(x), 1.1
-        case "mish":
-            return x * np.tanh(np.logaddexp(0.0, x)), 1.09
-        case "sigmoid":
-            return _sigmoid(x), 0.25
-        case "tanh":
-            return np.tanh(x), 1.0
-        case "clamp":
-            low, high = op.attributes.get("min", -np.inf), op.attributes.get("max", np.inf)
-            return np.minimum(np.maximum(x, low), high), 1.0
-    raise AssertionError(op.kind)
+def _leaky_relu(x: np.ndarray, negative_slope: float = 0.01) -> np.ndarray:
+    return np.where(x > 0.0, x, negative_slope * x)
+
+
+def _clamp(x: np.ndarray, min: float = -np.inf, max: float = np.inf) -> np.ndarray:
+    return np.minimum(np.maximum(x, min), max)
+
+
+def _draw_bounds(rng: random.Random) -> dict[str, object]:
+    bounds = {"min": round(rng.uniform(-1.0, 0.0), 3), "max": round(rng.uniform(0.1, 2.0), 3)}
+    return {key: bounds[key] for key in rng.choice([["min"], ["max"], ["min", "max"]])}
+
+
+@dataclass(frozen=True)
+class Unary:
+    """A function of one operand, in float64.
+
+    slope: the largest, with the attributes given.
+    own: how far the op may be off, in units of u, and of what: the result, or the operand.
+    draw: random attributes, for generate.py.
+    magnitude: of results, from the operand's; None: the same.
+    domain: to what generate.py clamps the operand first; None: to nothing.
+    """
+
+    function: Callable[..., np.ndarray]
+    slope: Callable[..., float]
+    own: float = OPERATION
+    is_relative: bool = True
+    draw: Callable[[random.Random], dict[str, object]] = lambda _: {}
+    magnitude: Callable[[float], float] | None = None
+    domain: tuple[float, float] | None = None
+
+
+UNARY = {
+    "relu": Unary(lambda x: np.maximum(x, 0.0), lambda: 1.0, own=0.0),
+    "leaky_relu": Unary(
+        _leaky_relu,
+        lambda negative_slope=0.01: max(1.0, abs(negative_slope)),
+        draw=lambda rng: {"negative_slope": rng.choice([0.01, 0.1, 0.25, 0.0, -0.5])},
+    ),
+    "gelu": Unary(_gelu, lambda tanh: 1.13, is_relative=False, draw=lambda rng: {"tanh": rng.random() < 0.5}),
+    "silu": Unary(lambda x: x * _sigmoid(x), lambda: 1.1),
+    "mish": Unary(lambda x: x * np.tanh(np.logaddexp(0.0, x)), lambda: 1.09),
+    "sigmoid": Unary(_sigmoid, lambda: 0.25, magnitude=lambda _: 1.0),
+    "tanh": Unary(np.tanh, lambda: 1.0, magnitude=lambda _: 1.0),
+    "clamp": Unary(_clamp, lambda **bounds: 1.0, own=1.0, draw=_draw_bounds, magnitude=lambda x: max(x, 2.0)),
+}
 
 
 def slice_of(first: int, step: int, size: int | str) -> slice:
@@ -93,12 +118,9 @@ class Oracle:
         return Bounded(np.float64(value), np.float64(abs(value) * self.u))
 
     def unary(self, x: Bounded) -> Bounded:
-        value, slope = _function(self.op, x.value)
-        if self.op.kind in ("relu", "clamp", "cast"):
-            own = abs(value) * (self.u if self.op.kind == "clamp" else 0.0)
-        else:
-            own = OPERATION * self.u * (abs(x.value) if self.op.kind == "gelu" else abs(value))
-            own = own + self.shortened(value)
+        unary, attributes = UNARY[self.op.kind], self.op.attributes
+        value, slope = unary.function(x.value, **attributes), unary.slope(**attributes)
+        own = unary.own * self.u * abs(value if unary.is_relative else x.value) + self.shortened(value)
         return Bounded(value, slope * x.error + own)
 
     def shortened(self, value: np.ndarray) -> np.ndarray | float:
@@ -234,6 +256,8 @@ class Oracle:
             return [Bounded(*(self.view(tensors) for tensors in parts))]
         if op.kind == "linear":
             return [self.linear(*operands)]
+        if op.kind == "cast":
+            return operands
         if op.kind.startswith("batch_norm"):
             by_value = dict(zip(op.operands, operands, strict=True))
             groups = {g: [by_value[v] for v in op.group(g)] for g in ("stats", "weight", "bias", "running")}

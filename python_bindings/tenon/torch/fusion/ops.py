@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import fx
 
+from tenon.elementwise import UNARY
 from tenon.torch.fusion.builder import Operand, UnsupportedError, Value, constant
 from tenon.torch.fusion.lowering import Lowering
 from tenon.torch.fusion.views import dtype_of
@@ -19,13 +20,17 @@ Rule = Callable[[Lowering, fx.Node, dict[str, Any]], Value]
 LINEAR: dict[str, Rule] = {}
 ELEMENTWISE: dict[str, Rule] = {}
 NORMALIZE = "tenon.normalize"
+# Ops that Inductor is to leave whole until Tenon has seen them.
+WHOLE: set[str] = set()
 
 
-def rule(table: dict[str, Rule], *names: str) -> Callable[[Rule], Rule]:
-    """Enter a function into a table as the rule of some ATen ops."""
+def rule(table: dict[str, Rule], *names: str, whole: bool = False) -> Callable[[Rule], Rule]:
+    """Enter a function into a table as the rule of some ATen ops, which are of `WHOLE` if that is said."""
 
     def enter(function: Rule) -> Rule:
-        table.update({f"aten.{name}": function for name in names})
+        rules = {f"aten.{name}": function for name in names}
+        table.update(rules)
+        WHOLE.update(rules if whole else ())
         return function
 
     return enter
@@ -92,7 +97,17 @@ def _binary(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 _BINARY = {"true_divide": "div", "maximum": "max", "minimum": "min", "clamp_min": "max", "clamp_max": "min"}
 
 
-@rule(ELEMENTWISE, "clamp", "hardtanh", "relu6")
+@rule(ELEMENTWISE, *UNARY, whole=True)
+def _unary(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    values = {name: b.number(given[name]) for name in UNARY[_kind(node)]}
+    for name, value in values.items():
+        if not math.isfinite(value):
+            raise UnsupportedError(f"its {name} is not finite")
+    attributes = ", ".join(f"{name} = {constant(value)}" for name, value in values.items())
+    return b.unary(_kind(node), b.tensor(given["self"]), attributes and f"{{{attributes}}}")
+
+
+@rule(ELEMENTWISE, "clamp", "hardtanh", "relu6", whole=True)
 def _clamp(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     x = b.tensor(given["self"])
     low, high = (given.get(name, given.get(f"{name}_val")) for name in ("min", "max"))
@@ -113,25 +128,12 @@ def clamp(b: Lowering, x: Value, low: float, high: float) -> Value:
     return b.unary("clamp", x, f"{{{', '.join(bounds)}}}") if bounds else x
 
 
-@rule(ELEMENTWISE, "relu", "silu", "mish", "sigmoid", "tanh")
-def _activation(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    return b.unary(_kind(node), b.tensor(given["self"]))
-
-
-@rule(ELEMENTWISE, "gelu")
+@rule(ELEMENTWISE, "gelu", whole=True)
 def _gelu(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     return b.unary("gelu", b.tensor(given["self"]), "approximate<tanh>" if given["approximate"] == "tanh" else "")
 
 
-@rule(ELEMENTWISE, "leaky_relu")
-def _leaky_relu(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    slope = b.number(given["negative_slope"])
-    if not math.isfinite(slope):
-        raise UnsupportedError("its slope is not finite")
-    return b.unary("leaky_relu", b.tensor(given["self"]), f"{{negative_slope = {constant(slope)}}}")
-
-
-@rule(ELEMENTWISE, "threshold")
+@rule(ELEMENTWISE, "threshold", whole=True)
 def _threshold(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     threshold, x = b.number(given["threshold"]), b.tensor(given["self"])
     if threshold != b.number(given["value"]):
@@ -139,7 +141,7 @@ def _threshold(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     return b.unary("relu", x) if threshold == 0 else b.binary("max", x, threshold)
 
 
-@rule(ELEMENTWISE, "hardsigmoid", "hardswish")
+@rule(ELEMENTWISE, "hardsigmoid", "hardswish", whole=True)
 def _hardsigmoid(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     x = b.widen(b.tensor(given["self"]))
     y = clamp(b, b.binary("add", x, 3.0), 0.0, 6.0)

@@ -13,20 +13,9 @@ from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from tenon.torch.fusion.norms import FORMS
+from tenon.torch.fusion.ops import WHOLE
 
-_ACTIVATIONS = (
-    "clamp",
-    "gelu",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "leaky_relu",
-    "mish",
-    "relu6",
-    "silu",
-    "threshold",
-)
-_WHOLE = frozenset({*FORMS, *(f"aten.{name}" for name in _ACTIVATIONS)})
+_WHOLE = frozenset({*FORMS, *WHOLE})
 
 
 class Table(dict[Any, Callable[..., Any]]):
