@@ -53,8 +53,13 @@ struct ScalarEmitter {
   Value quotient(Value a, Value b) {
     return arith::DivFOp::create(builder, loc, a, b, arith::FastMathFlags::afn);
   }
+  Value abs(Value a) { return math::AbsFOp::create(builder, loc, a); }
   Value exp2(Value a) { return math::Exp2Op::create(builder, loc, a); }
   Value exp(Value a) { return math::ExpOp::create(builder, loc, a); }
+  /// Exact where a is small, as expm1 is.
+  Value log1p(Value a) { return math::Log1pOp::create(builder, loc, a); }
+  Value expm1(Value a) { return math::ExpM1Op::create(builder, loc, a); }
+  Value log(Value a) { return math::LogOp::create(builder, loc, a); }
   Value tanh(Value a) { return math::TanhOp::create(builder, loc, a); }
   Value greater(Value a, Value b) {
     return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);

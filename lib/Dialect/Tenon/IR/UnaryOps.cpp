@@ -37,12 +37,17 @@ OpFoldResult LeakyReluOp::fold(FoldAdaptor) {
   return getNegativeSlope().convertToDouble() == 1.0 ? getInput() : Value();
 }
 
-LogicalResult LeakyReluOp::verify() {
-  // leaky_relu-C1
-  if (getNegativeSlope().isFinite())
-    return success();
-  return emitOpError("negative_slope must be finite, but is ")
-         << getNegativeSlopeAttr();
+LogicalResult tenon::detail::verifyFinite(Operation *op) {
+  for (StringAttr name : op->getName().getAttributeNames())
+    if (auto number = op->getAttrOfType<FloatAttr>(name);
+        number && !number.getValue().isFinite())
+      return op->emitOpError()
+             << name.getValue() << " must be finite, but is " << number;
+  return success();
+}
+
+LogicalResult LeakyReluOp::verify() { // leaky_relu-C1
+  return detail::verifyFinite(*this);
 }
 
 OpFoldResult ClampOp::fold(FoldAdaptor) {

@@ -56,6 +56,10 @@ namespace detail {
 /// encoding, and the size in bytes fits into an int64.
 bool hasSupportedShape(RankedTensorType type);
 
+/// Whether all of an op's attributes that are numbers are finite; says which is
+/// not.
+LogicalResult verifyFinite(Operation *op);
+
 // Shared by all binary ops (TenonOpBase.td).
 LogicalResult inferBroadcast(std::optional<Location> loc, StringRef opName,
                              ValueRange operands, SmallVectorImpl<Type> &types);
