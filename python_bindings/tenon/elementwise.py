@@ -15,5 +15,6 @@ UNARY: dict[str, dict[str, float]] = {
     "relu": {},
     "sigmoid": {},
     "silu": {},
+    "softplus": {"beta": 1.0, "threshold": 20.0},
     "tanh": {},
 }

@@ -94,6 +94,12 @@ UNARY = {
     "gelu": Unary(_gelu, lambda tanh: 1.13, is_relative=False, draw=lambda rng: {"tanh": rng.random() < 0.5}),
     "silu": Unary(lambda x: x * _sigmoid(x), lambda: 1.1),
     "mish": Unary(lambda x: x * np.tanh(np.logaddexp(0.0, x)), lambda: 1.09),
+    "softplus": Unary(
+        lambda x, beta, threshold: np.where(beta * x > threshold, x, np.logaddexp(0.0, beta * x) / beta),
+        lambda beta, threshold: 1.0,
+        draw=lambda rng: {"beta": rng.choice([0.5, 1.0, 2.0]), "threshold": rng.choice([20.0, 50.0])},
+        magnitude=lambda x: x + 1.4,
+    ),
     "sigmoid": Unary(_sigmoid, lambda: 0.25, magnitude=lambda _: 1.0),
     "tanh": Unary(np.tanh, lambda: 1.0, magnitude=lambda _: 1.0),
     "clamp": Unary(_clamp, lambda **bounds: 1.0, own=1.0, draw=_draw_bounds, magnitude=lambda x: max(x, 2.0)),

@@ -47,6 +47,7 @@ ACTIVATIONS = {
     "gelu_tanh": (nn.GELU(approximate="tanh"), partial(F.gelu, approximate="tanh")),
     "silu": (nn.SiLU(), F.silu),
     "mish": (nn.Mish(), F.mish),
+    "softplus": (nn.Softplus(), partial(F.softplus, beta=-2.0, threshold=0.5)),
     "sigmoid": (nn.Sigmoid(), torch.sigmoid),
     "tanh": (nn.Tanh(), torch.tanh),
     "clamp": (nn.Hardtanh(-0.5, 0.25), partial(torch.clamp, min=-0.25, max=0.5)),

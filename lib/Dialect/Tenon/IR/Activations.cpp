@@ -57,11 +57,11 @@ static Value emitTail(ScalarEmitter &e, Value t, ArrayRef<float> log2Tail) {
 /// 0 in one instruction.
 static Value emitExactGelu(ScalarEmitter &e, Value x,
                            ArrayRef<float> log2Tail) {
-  Value t = math::AbsFOp::create(e.builder, e.loc, x);
+  Value t = e.abs(x);
   Value tail = emitTail(e, t, log2Tail);
   Value step =
       e.select(e.greater(x, e.constant(0.0)), e.constant(1.0), e.constant(0.0));
-  Value phi = math::AbsFOp::create(e.builder, e.loc, e.sub(step, tail));
+  Value phi = e.abs(e.sub(step, tail));
   return e.mul(x, phi);
 }
 
@@ -126,6 +126,24 @@ Value MishOp::emitScalar(OpBuilder &builder, Location loc,
   Value ratio = e.quotient(n, e.add(n, e.constant(2.0)));
   // e overflows further out, where the ratio is 1 to the last bit.
   return e.select(e.greater(x, e.constant(20.0)), x, e.mul(x, ratio));
+}
+
+LogicalResult SoftplusOp::verify() { // softplus-C1
+  return detail::verifyFinite(*this);
+}
+
+/// With z = beta x, max(z, 0) + log(1 + exp(-|z|)): the power is 1 at most.
+Value SoftplusOp::emitScalar(OpBuilder &builder, Location loc,
+                             ValueRange operands) {
+  ScalarEmitter e(builder, loc, operands);
+  double beta = getBeta().convertToDouble();
+  Value x = operands[0], z = e.mul(x, e.constant(beta));
+  Value power = e.exp(arith::NegFOp::create(builder, loc, e.abs(z)));
+  Value positive = arith::MaximumFOp::create(builder, loc, z, e.constant(0.0));
+  Value sum = e.add(positive, e.log1p(power));
+  Value threshold = e.constant(getThreshold().convertToDouble());
+  return e.select(e.greater(z, threshold), x,
+                  e.mul(sum, e.constant(1.0 / beta)));
 }
 
 Value SigmoidOp::emitScalar(OpBuilder &builder, Location loc,

@@ -209,6 +209,28 @@ def Tenon_MishOp : Tenon_UnaryOp<"mish", [Tenon_Transcendental, Tenon_Divides]> 
   }];
 }
 
+def Tenon_SoftplusOp : Tenon_UnaryOp<"softplus", [Tenon_Transcendental]> {
+  let summary = "`log(1 + exp(beta * x)) / beta`; x where `beta * x > threshold`";
+  let description = [{
+    PyTorch's `softplus`. `beta` is 1 and `threshold` 20 where they are not given.
+    No digits are lost where the result is small, and nothing overflows before
+    the result does.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.softplus %0 : tensor<?x64xf32>
+    %2 = tenon.softplus %1 {beta = 2.0} : tensor<?x64xf32>
+    ```
+
+    Errors: an attribute that is inf or NaN.
+  }];
+  let arguments = (ins Tenon_Tensor:$input,
+                       DefaultValuedAttr<F64Attr, "1.0">:$beta,
+                       DefaultValuedAttr<F64Attr, "20.0">:$threshold);
+  let hasVerifier = 1;
+}
+
 def Tenon_SigmoidOp : Tenon_UnaryOp<"sigmoid", [Tenon_Transcendental, Tenon_Divides]> {
   let summary = "`1 / (1 + exp(-x))`";
   let description = [{
