@@ -9,6 +9,7 @@ import math
 # Attributes that are numbers, with their default values.
 UNARY: dict[str, dict[str, float]] = {
     "clamp": {"min": -math.inf, "max": math.inf},
+    "elu": {"alpha": 1.0, "scale": 1.0, "input_scale": 1.0},
     "gelu": {},
     "leaky_relu": {"negative_slope": 0.01},
     "mish": {},

@@ -100,6 +100,11 @@ UNARY = {
         draw=lambda rng: {"beta": rng.choice([0.5, 1.0, 2.0]), "threshold": rng.choice([20.0, 50.0])},
         magnitude=lambda x: x + 1.4,
     ),
+    "elu": Unary(
+        lambda x, alpha, input_scale: np.where(x > 0.0, x, alpha * np.expm1(input_scale * np.minimum(x, 0.0))),
+        lambda alpha, input_scale: max(1.0, alpha * input_scale),
+        draw=lambda rng: {"alpha": rng.choice([1.0, 0.5]), "input_scale": rng.choice([1.0, 2.0])},
+    ),
     "sigmoid": Unary(_sigmoid, lambda: 0.25, magnitude=lambda _: 1.0),
     "tanh": Unary(np.tanh, lambda: 1.0, magnitude=lambda _: 1.0),
     "clamp": Unary(_clamp, lambda **bounds: 1.0, own=1.0, draw=_draw_bounds, magnitude=lambda x: max(x, 2.0)),

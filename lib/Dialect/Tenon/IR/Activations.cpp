@@ -146,6 +146,20 @@ Value SoftplusOp::emitScalar(OpBuilder &builder, Location loc,
                   e.mul(sum, e.constant(1.0 / beta)));
 }
 
+LogicalResult EluOp::verify() { // elu-C1
+  return detail::verifyFinite(*this);
+}
+
+Value EluOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
+  ScalarEmitter e(builder, loc, operands);
+  double scale = getScale().convertToDouble();
+  Value inputScale = e.constant(getInputScale().convertToDouble());
+  Value x = operands[0], power = e.expm1(e.mul(x, inputScale));
+  Value below = e.mul(power, e.constant(getAlpha().convertToDouble() * scale));
+  return e.select(e.greater(x, e.constant(0.0)), e.mul(x, e.constant(scale)),
+                  below);
+}
+
 Value SigmoidOp::emitScalar(OpBuilder &builder, Location loc,
                             ValueRange operands) {
   ScalarEmitter e(builder, loc, operands);

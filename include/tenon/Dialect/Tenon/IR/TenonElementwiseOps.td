@@ -231,6 +231,31 @@ def Tenon_SoftplusOp : Tenon_UnaryOp<"softplus", [Tenon_Transcendental]> {
   let hasVerifier = 1;
 }
 
+def Tenon_EluOp : Tenon_UnaryOp<"elu", [Tenon_Transcendental]> {
+  let summary = "`x` where `x > 0`, else `alpha * (exp(x) - 1)`, scaled";
+  let description = [{
+    `scale * x` where `x > 0`, else `scale * alpha * (exp(input_scale * x) - 1)`,
+    as ATen's `elu`, of which `selu` and `celu` are made. Each attribute is 1 where
+    it is not given. No digits of a small x are lost.
+
+    Source: Clevert, Unterthiner and Hochreiter, arXiv 1511.07289.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.elu %0 : tensor<?x64xf32>
+    %2 = tenon.elu %1 {alpha = 0.5, input_scale = 2.0} : tensor<?x64xf32>
+    ```
+
+    Errors: an attribute that is inf or NaN.
+  }];
+  let arguments = (ins Tenon_Tensor:$input,
+                       DefaultValuedAttr<F64Attr, "1.0">:$alpha,
+                       DefaultValuedAttr<F64Attr, "1.0">:$scale,
+                       DefaultValuedAttr<F64Attr, "1.0">:$input_scale);
+  let hasVerifier = 1;
+}
+
 def Tenon_SigmoidOp : Tenon_UnaryOp<"sigmoid", [Tenon_Transcendental, Tenon_Divides]> {
   let summary = "`1 / (1 + exp(-x))`";
   let description = [{
