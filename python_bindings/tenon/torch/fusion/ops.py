@@ -128,6 +128,16 @@ def clamp(b: Lowering, x: Value, low: float, high: float) -> Value:
     return b.unary("clamp", x, f"{{{', '.join(bounds)}}}") if bounds else x
 
 
+@rule(ELEMENTWISE, "celu", whole=True)
+def _celu(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    alpha = b.number(given["alpha"])
+    inverse = 1.0 / alpha if alpha else math.inf
+    if not math.isfinite(alpha) or not math.isfinite(inverse):
+        raise UnsupportedError("its alpha is not finite, or has no finite inverse")
+    attributes = f"{{alpha = {constant(alpha)}, input_scale = {constant(inverse)}}}"
+    return b.unary("elu", b.tensor(given["self"]), attributes)
+
+
 @rule(ELEMENTWISE, "gelu", whole=True)
 def _gelu(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     return b.unary("gelu", b.tensor(given["self"]), "approximate<tanh>" if given["approximate"] == "tanh" else "")
