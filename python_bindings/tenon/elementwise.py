@@ -10,6 +10,7 @@ import math
 UNARY: dict[str, dict[str, float]] = {
     "clamp": {"min": -math.inf, "max": math.inf},
     "elu": {"alpha": 1.0, "scale": 1.0, "input_scale": 1.0},
+    "exp": {},
     "gelu": {},
     "leaky_relu": {"negative_slope": 0.01},
     "mish": {},

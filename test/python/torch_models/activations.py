@@ -50,6 +50,7 @@ ACTIVATIONS = {
     "softplus": (nn.Softplus(), partial(F.softplus, beta=-2.0, threshold=0.5)),
     "elu": (nn.ELU(0.7), F.selu),
     "celu": (nn.CELU(0.3), partial(F.celu, alpha=-2.0)),
+    "exp": (torch.exp, torch.exp),
     "sigmoid": (nn.Sigmoid(), torch.sigmoid),
     "tanh": (nn.Tanh(), torch.tanh),
     "clamp": (nn.Hardtanh(-0.5, 0.25), partial(torch.clamp, min=-0.25, max=0.5)),

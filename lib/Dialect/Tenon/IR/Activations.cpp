@@ -168,6 +168,10 @@ Value SigmoidOp::emitScalar(OpBuilder &builder, Location loc,
   return e.quotient(e.constant(1.0), e.add(e.constant(1.0), e.exp(negated)));
 }
 
+Value ExpOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
+  return ScalarEmitter(builder, loc, operands).exp(operands[0]);
+}
+
 Value TanhOp::emitScalar(OpBuilder &builder, Location loc,
                          ValueRange operands) {
   return ScalarEmitter(builder, loc, operands).tanh(operands[0]);
