@@ -13,6 +13,7 @@ UNARY: dict[str, dict[str, float]] = {
     "exp": {},
     "gelu": {},
     "leaky_relu": {"negative_slope": 0.01},
+    "log": {},
     "mish": {},
     "relu": {},
     "sigmoid": {},

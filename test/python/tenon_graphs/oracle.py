@@ -106,6 +106,7 @@ UNARY = {
         draw=lambda rng: {"alpha": rng.choice([1.0, 0.5]), "input_scale": rng.choice([1.0, 2.0])},
     ),
     "exp": Unary(np.exp, lambda: 7.4, magnitude=lambda _: 7.4, domain=(-2.0, 2.0)),
+    "log": Unary(np.log, lambda: 2.0, magnitude=lambda _: 0.7, domain=(0.5, 2.0)),
     "sigmoid": Unary(_sigmoid, lambda: 0.25, magnitude=lambda _: 1.0),
     "tanh": Unary(np.tanh, lambda: 1.0, magnitude=lambda _: 1.0),
     "clamp": Unary(_clamp, lambda **bounds: 1.0, own=1.0, draw=_draw_bounds, magnitude=lambda x: max(x, 2.0)),

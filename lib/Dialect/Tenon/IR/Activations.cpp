@@ -172,6 +172,10 @@ Value ExpOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
   return ScalarEmitter(builder, loc, operands).exp(operands[0]);
 }
 
+Value LogOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
+  return ScalarEmitter(builder, loc, operands).log(operands[0]);
+}
+
 Value TanhOp::emitScalar(OpBuilder &builder, Location loc,
                          ValueRange operands) {
   return ScalarEmitter(builder, loc, operands).tanh(operands[0]);

@@ -270,6 +270,20 @@ def Tenon_ExpOp : Tenon_UnaryOp<"exp", [Tenon_Transcendental]> {
   }];
 }
 
+def Tenon_LogOp : Tenon_UnaryOp<"log", [Tenon_Transcendental]> {
+  let summary = "Natural logarithm";
+  let description = [{
+    Requires a tensor of rank 0 to 2; gives one of the same type. The only error
+    is a wrong type.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.log %0 : tensor<?x64xf32>
+    ```
+  }];
+}
+
 def Tenon_SigmoidOp : Tenon_UnaryOp<"sigmoid", [Tenon_Transcendental, Tenon_Divides]> {
   let summary = "`1 / (1 + exp(-x))`";
   let description = [{
