@@ -31,7 +31,8 @@ std::string tenon::findProblem(const CompileOptions &options) {
       return "target=" + target +
              (target.empty() ? " has an empty entry" : " is not known") +
              "; expected cpu or " + listTargets() +
-             " (later GPUs run the PTX of sm_90)";
+             " (later GPUs run the PTX of " +
+             getNewestPortableTarget().name.str() + ")";
   return findStrategyProblem(options.strategy, options.schedule,
                              options.reduction);
 }

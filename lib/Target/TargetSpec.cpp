@@ -60,6 +60,12 @@ const TargetSpec *mlir::tenon::lookupTarget(llvm::StringRef name) {
   return spec == std::end(kTargets) ? nullptr : spec;
 }
 
+const TargetSpec &mlir::tenon::getNewestPortableTarget() {
+  return *llvm::find_if(llvm::reverse(kTargets), [](const TargetSpec &target) {
+    return target.portable;
+  });
+}
+
 std::string mlir::tenon::listTargets() {
   return llvm::join(
       llvm::map_range(

@@ -64,6 +64,9 @@ inline constexpr int64_t kReservedSharedBytes = 1024;
 /// Null if the architecture is not known.
 const TargetSpec *lookupTarget(llvm::StringRef name);
 
+/// The newest architecture whose PTX later GPUs run.
+const TargetSpec &getNewestPortableTarget();
+
 /// The names of all known architectures, for messages.
 std::string listTargets();
 
