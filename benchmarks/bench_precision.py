@@ -24,7 +24,6 @@ from typing import Any
 import torch
 from precision_data import DISTRIBUTIONS, Draw
 from tenon import Executable, device
-from tenon.bench.candidates import LEAST_SPLIT_K
 from tenon.bench.checks import close
 from tenon.bench.compilation import Compiled, Job
 from tenon.bench.results import environment, write_whole
@@ -53,7 +52,7 @@ def contenders(precision: str, k: int, target: str) -> dict[str, Options]:
     if precision == "tf32":
         return {"auto": (("strategy", "auto"),), "direct": tiled(), "fp16": split("fp16", 256)}
     found = {"auto": (("strategy", "auto"),), "tiled": tiled(), "fma": tiled(MMA_SYNC.format(k=32, method="fma"))}
-    return found | ({"fp16x3": split("fp16x3", 192)} if k >= LEAST_SPLIT_K else {})
+    return found | ({"fp16x3": split("fp16x3", 192)} if k >= 64 else {})
 
 
 def layer(m: int, n: int, k: int, precision: str) -> str:

@@ -30,7 +30,8 @@ using namespace mlir::tenon;
 //===----------------------------------------------------------------------===//
 
 namespace {
-enum class Device { Any, CPU, CUDA };
+/// Whose code a stage is about; Tuning: what might be made.
+enum class Device { Any, Tuning, CPU, CUDA };
 
 struct StageImpl {
   Stage stage;
@@ -48,20 +49,29 @@ static void selectStrategy(OpPassManager &pm, const CompileOptions &options) {
                      options.schedule, options.reduction);
 }
 
+static void listSchedules(OpPassManager &pm, const CompileOptions &options) {
+  buildSchedulesStage(pm, options.cudaTargets);
+}
+
 /// A stage that has no options.
 template <void (*buildStage)(OpPassManager &)>
 static void plain(OpPassManager &pm, const CompileOptions & /*options*/) {
   buildStage(pm);
 }
 
-/// The stage that makes kernels, after which they are compiled.
-static constexpr StringLiteral kKernelsStage = "cuda-kernels";
+/// The stage behind which schedules are listed, and the one that makes kernels,
+/// after which they are compiled.
+static constexpr StringLiteral kFuseStage = "fuse",
+                               kKernelsStage = "cuda-kernels";
 
 static const StageImpl kStages[] = {
     {{"simplify", "exact algebra on tenon ops"}, Device::Any, simplify},
-    {{"fuse", "linear layers fused with what follows"},
+    {{kFuseStage, "linear layers fused with what follows"},
      Device::Any,
      plain<buildFuseStage>},
+    {{"schedules", "no code: the schedules worth measuring for each layer"},
+     Device::Tuning,
+     listSchedules},
     {{"strategy", "how each linear layer is computed on the GPU targets"},
      Device::Any,
      selectStrategy},
@@ -126,7 +136,8 @@ LogicalResult tenon::runUntil(ModuleOp module, StringRef stage,
     return module.emitError() << "no stage is named '" << stage << "'";
   if (impl->device == Device::Any)
     return runStages(module, Device::Any, options, /*after=*/"", stage);
-  if (failed(runStages(module, Device::Any, options)))
+  StringRef last = impl->device == Device::Tuning ? kFuseStage : "";
+  if (failed(runStages(module, Device::Any, options, /*after=*/"", last)))
     return failure();
   return runStages(module, impl->device, options, /*after=*/"", stage);
 }

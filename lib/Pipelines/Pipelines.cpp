@@ -47,6 +47,13 @@ void tenon::buildFuseStage(OpPassManager &pm) {
   clean(pm);
 }
 
+void tenon::buildSchedulesStage(OpPassManager &pm,
+                                ArrayRef<std::string> targets) {
+  TenonListSchedulesOptions options;
+  options.targets.assign(targets.begin(), targets.end());
+  pm.addPass(createTenonListSchedules(options));
+}
+
 void tenon::buildStrategyStage(OpPassManager &pm, ArrayRef<std::string> targets,
                                StringRef strategy, StringRef schedule,
                                StringRef reduction) {

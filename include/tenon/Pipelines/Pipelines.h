@@ -32,6 +32,9 @@ void buildStrategyStage(OpPassManager &pm, ArrayRef<std::string> targets,
                         StringRef reduction);
 void buildPrepareStage(OpPassManager &pm);
 
+/// Behind fused ops, in place of a choice: all schedules to choose from.
+void buildSchedulesStage(OpPassManager &pm, ArrayRef<std::string> targets);
+
 /// CPU: tensor ops to linalg, to buffers, to entries, to the LLVM dialect.
 void buildCPULinalgStage(OpPassManager &pm);
 void buildCPUBuffersStage(OpPassManager &pm);

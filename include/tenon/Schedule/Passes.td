@@ -154,4 +154,43 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tenon::TenonDialect"];
 }
 
+def TenonListSchedules : Pass<"tenon-list-schedules", "::mlir::ModuleOp"> {
+  let summary = "List the schedules that are worth measuring for each layer";
+  let description = [{
+    Writes `tenon.candidates` on every `tenon.linear` and `tenon.fused_linear`: the
+    schedules that all targets can take for it, those first that are predicted to
+    take least time, and whether its epilogue is `light` or `heavy` (built on exp,
+    erf or tanh, or reads an operand of the product's shape). There are none where
+    no kernel can have the layer. Without targets the pass does nothing.
+
+    Of family `mma_sync` they are those of which `--tenon-select-strategy` chooses.
+    Of family `wgmma`, which comes first where the layer can have it, they are more:
+    tiles that are not usual, and those that only measuring tells apart, by raster,
+    stages, stream-K and defer. A training batch norm is left to other kernels. What
+    is written on the layer is not read.
+
+    Before:
+
+    ```mlir
+    %y = tenon.linear %x, %w : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+    ```
+
+    After, with `targets=sm_90a`, of thousands the first:
+
+    ```mlir
+    %y = tenon.linear %x, %w {tenon.candidates = {epilogue = "light", schedules = [
+        #tenon.schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128,
+            raster = 8, blocks = 1, cluster = 1x2, defer = true>]}}
+        : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+    ```
+
+    Error: an unknown target.
+  }];
+  let options = [
+    ListOption<"targets", "targets", "std::string",
+               "GPU architectures, as sm_80,sm_90a">,
+  ];
+  let dependentDialects = ["::mlir::tenon::TenonDialect"];
+}
+
 #endif // TENON_TARGET_PASSES_TD

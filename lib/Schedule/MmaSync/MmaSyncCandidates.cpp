@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Chooses schedules of family mma_sync.
+// Lists schedules of family mma_sync, and chooses one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ static constexpr Candidate kPromotedCandidates[] = {
 /// Stages at most for few rows, where a kernel waits for copies alone. On an
 /// H200 8 of 16x128x64 were not faster than 6. They are taken where they are
 /// predicted to take clearly less time than what is usual.
-static constexpr int64_t kMostStages = 6;
+static constexpr int64_t kMoreStages = 5, kMostStages = 6;
 static constexpr double kClearlyLess = 0.95;
 static constexpr int64_t kRaster = 16;
 
@@ -98,12 +98,12 @@ predictBest(const LayerProblem &problem, ArrayRef<ScheduleAttr> schedules,
   return best;
 }
 
-std::optional<ScheduleChoice>
-tenon::chooseMmaSync(const LayerProblem &problem,
-                     ArrayRef<const TargetSpec *> targets) {
+SmallVector<ScheduleAttr>
+tenon::listMmaSyncSchedules(const LayerProblem &problem,
+                            ArrayRef<const TargetSpec *> targets) {
   bool isPromoted = problem.method == ProductMethod::FP16x3 ||
                     problem.method == ProductMethod::FMA;
-  SmallVector<ScheduleAttr> usual, withMore;
+  SmallVector<ScheduleAttr> schedules;
   for (int64_t swizzle : {128, 64})
     for (const Candidate &candidate :
          isPromoted ? ArrayRef(kPromotedCandidates) : ArrayRef(kCandidates)) {
@@ -113,16 +113,24 @@ tenon::chooseMmaSync(const LayerProblem &problem,
       // Others were not measured.
       if (isForMmaSync(problem) && candidate.m != 16)
         continue;
-      auto build = [&](int64_t most, int64_t least) {
-        return buildSchedule(problem, candidate, swizzle, most, least, targets);
+      auto add = [&](int64_t most, int64_t least) {
+        if (ScheduleAttr schedule = buildSchedule(problem, candidate, swizzle,
+                                                  most, least, targets))
+          schedules.push_back(schedule);
       };
-      if (ScheduleAttr schedule = build(getUsualStages(candidate), 3))
-        usual.push_back(schedule);
-      if (!isForMmaSync(problem))
-        continue;
-      if (ScheduleAttr schedule = build(kMostStages, 5))
-        withMore.push_back(schedule);
+      add(getUsualStages(candidate), 3);
+      if (isForMmaSync(problem))
+        add(kMostStages, kMoreStages);
     }
+  return schedules;
+}
+
+std::optional<ScheduleChoice>
+tenon::chooseMmaSync(const LayerProblem &problem,
+                     ArrayRef<const TargetSpec *> targets) {
+  SmallVector<ScheduleAttr> usual, withMore;
+  for (ScheduleAttr schedule : listMmaSyncSchedules(problem, targets))
+    (schedule.getStages() < kMoreStages ? usual : withMore).push_back(schedule);
   std::optional<ScheduleChoice> best = predictBest(problem, usual, targets);
   std::optional<ScheduleChoice> other = predictBest(problem, withMore, targets);
   bool isBetter = best && other &&

@@ -172,6 +172,21 @@ Prediction predictWgmma(const LayerProblem &problem, ScheduleAttr schedule,
 /// Seconds of the epilogue of one tile of family wgmma.
 double predictWgmmaEpilogue(const LayerProblem &problem, ScheduleAttr schedule);
 
+/// The family of which a schedule is chosen, and why it is not wgmma though all
+/// targets have that; "" if it is, or if a target or the method is not for it.
+struct FamilyChoice {
+  KernelFamily family;
+  std::string wgmmaProblem;
+};
+FamilyChoice chooseFamily(const LayerProblem &problem,
+                          ArrayRef<const TargetSpec *> targets);
+
+/// Schedules of family mma_sync that all targets can take: of two that are
+/// predicted the same time, the first is better.
+SmallVector<ScheduleAttr>
+listMmaSyncSchedules(const LayerProblem &problem,
+                     ArrayRef<const TargetSpec *> targets);
+
 /// The schedule of family mma_sync whose worst ratio is the least; nothing if
 /// no schedule runs on all targets.
 std::optional<ScheduleChoice>
@@ -182,6 +197,23 @@ chooseMmaSync(const LayerProblem &problem,
 /// best comes first.
 SmallVector<ScheduleAttr>
 listWgmmaSchedules(const LayerProblem &problem,
+                   ArrayRef<const TargetSpec *> targets);
+
+/// Whether a thread has registers for a tile of family wgmma; those that
+/// findProblem refuses aside.
+bool fitsWgmmaRegisters(const LayerProblem &problem, ScheduleAttr schedule);
+
+/// A schedule that is worth measuring: those of low rank first.
+struct RankedSchedule {
+  ScheduleAttr schedule;
+  double rank;
+};
+
+/// Schedules of family wgmma that all targets can take and that measuring may
+/// find to be the best: tiles, forms, rasters and numbers of stages beyond
+/// those of listWgmmaSchedules. Of the same rank the first comes first.
+SmallVector<RankedSchedule>
+rankWgmmaSchedules(const LayerProblem &problem,
                    ArrayRef<const TargetSpec *> targets);
 
 /// The schedule of family wgmma for targets that all have it: one of `table`

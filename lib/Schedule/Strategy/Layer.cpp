@@ -107,7 +107,7 @@ static double getBytes(RankedTensorType type) {
   return bytes;
 }
 
-static EpilogueClass classifyEpilogue(const Layer &layer) {
+EpilogueClass tenon::classifyEpilogue(const Layer &layer) {
   auto isProduct = [&](Value operand) {
     return cast<RankedTensorType>(operand.getType()).getShape() ==
            layer.product.getShape();

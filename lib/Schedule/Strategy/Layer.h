@@ -62,6 +62,8 @@ SmallVector<ProductMethod> listMethods(const Layer &layer);
 /// f32 is cast to for its precision or split into.
 Type getTiledInputType(const Layer &layer, ProductMethod method);
 
+EpilogueClass classifyEpilogue(const Layer &layer);
+
 /// What the prediction of times needs to know of a layer that can be tiled.
 LayerProblem describeProblem(const Layer &layer, ProductMethod method,
                              ReductionMethod reduction);

@@ -81,12 +81,10 @@ void SelectStrategy::warnOfNoUse(const StrategyRequest &request,
 
 LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
   Location loc = getOperation().getLoc();
-  for (const std::string &name : targets) {
-    request.targets.push_back(lookupTarget(name));
-    if (!request.targets.back())
-      return emitError(loc)
-             << "'" << name << "' is not a target; known are " << listTargets();
-  }
+  auto known = lookupTargets(targets, loc);
+  if (failed(known))
+    return failure();
+  request.targets = std::move(*known);
   std::string problem = findStrategyProblem(strategy, schedule, reduction);
   if (!problem.empty())
     return emitError(loc) << problem;

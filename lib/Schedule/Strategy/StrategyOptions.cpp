@@ -31,6 +31,20 @@ static std::string findScheduleProblem(StringRef text) {
   return problem;
 }
 
+FailureOr<SmallVector<const TargetSpec *>>
+tenon::lookupTargets(ArrayRef<std::string> names, Location loc) {
+  SmallVector<const TargetSpec *> targets;
+  for (const std::string &name : names) {
+    const TargetSpec *target = lookupTarget(name);
+    if (!target)
+      return emitError(loc)
+             << "'" << name << "' is not a target; known are " << listTargets();
+    if (!llvm::is_contained(targets, target))
+      targets.push_back(target);
+  }
+  return targets;
+}
+
 ScheduleAttr tenon::parseSchedule(StringRef text, MLIRContext *context) {
   constexpr StringLiteral kPrefix = "#tenon.schedule<";
   text = text.trim();

@@ -50,6 +50,16 @@ static bool haveWgmma(ArrayRef<const TargetSpec *> targets) {
       targets, [](const TargetSpec *target) { return target->hasWgmma; });
 }
 
+FamilyChoice tenon::chooseFamily(const LayerProblem &problem,
+                                 ArrayRef<const TargetSpec *> targets) {
+  if (problem.method == ProductMethod::FMA || !haveWgmma(targets))
+    return {KernelFamily::MmaSync, ""};
+  std::string wgmmaProblem = findExtentProblem(
+      KernelFamily::Wgmma, problem.tiledType, problem.getTiledColumns());
+  return {wgmmaProblem.empty() ? KernelFamily::Wgmma : KernelFamily::MmaSync,
+          wgmmaProblem};
+}
+
 /// The schedule that is asked for, or the best one; nothing if none runs on all
 /// targets.
 std::optional<StrategySelector::Plan>
@@ -57,19 +67,14 @@ StrategySelector::plan(const LayerProblem &problem) {
   if (schedule)
     return Plan{problem, predictSchedule(problem, schedule, request.targets),
                 ""};
-  std::string wgmmaProblem;
-  bool isWgmma =
-      problem.method != ProductMethod::FMA && haveWgmma(request.targets);
-  if (isWgmma)
-    wgmmaProblem = findExtentProblem(KernelFamily::Wgmma, problem.tiledType,
-                                     problem.getTiledColumns());
-  bool canWgmma = isWgmma && wgmmaProblem.empty();
+  FamilyChoice family = chooseFamily(problem, request.targets);
   std::optional<ScheduleChoice> choice =
-      canWgmma ? chooseWgmma(problem, request.targets, getWgmmaTunedSchedules())
-               : chooseMmaSync(problem, request.targets);
+      family.family == KernelFamily::Wgmma
+          ? chooseWgmma(problem, request.targets, getWgmmaTunedSchedules())
+          : chooseMmaSync(problem, request.targets);
   if (!choice)
     return std::nullopt;
-  return Plan{problem, std::move(*choice), wgmmaProblem};
+  return Plan{problem, std::move(*choice), family.wgmmaProblem};
 }
 
 /// Adds to the words on reductions why one cannot be.

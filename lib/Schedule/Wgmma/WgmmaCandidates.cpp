@@ -101,6 +101,22 @@ static int64_t getRaster(ArrayRef<int64_t> tile, ArrayRef<int64_t> cluster) {
       kRasterRows / (tile[0] * (cluster.empty() ? 1 : cluster[0])), 1);
 }
 
+bool tenon::fitsWgmmaRegisters(const LayerProblem &problem,
+                               ScheduleAttr schedule) {
+  ArrayRef<int64_t> tile = schedule.getTile();
+  // Split products' partial sums come to them; findProblem counts both.
+  int64_t accumulators = tile[0] * tile[1] / schedule.getNumThreads();
+  bool mayHaveMore = schedule.getPingPong() || schedule.hasSwappedOperands();
+  if (!mayHaveMore && accumulators > kMaxAccumulators)
+    return false;
+  if (problem.n % 8 == 0)
+    return true;
+  // Two rows of wgmmas with partial sums spilled there.
+  return accumulators <= kMaxUnalignedAccumulators &&
+         (problem.method != ProductMethod::FP16x3 ||
+          tile[0] / schedule.getNumWarps() <= 16);
+}
+
 /// The schedule with as many stages as fit all targets; null if none do. With
 /// ping-pong a light epilogue does with less memory, for one stage more.
 static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
@@ -137,7 +153,10 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
   bool isUseful = stages < std::min(kMaxStages, useful) &&
                   problem.epilogue == EpilogueClass::Light;
   schedule = fits && isUseful ? larger : build(stages);
-  return canRun(problem, schedule, targets) ? schedule : ScheduleAttr();
+  return fitsWgmmaRegisters(problem, schedule) &&
+                 canRun(problem, schedule, targets)
+             ? schedule
+             : ScheduleAttr();
 }
 
 /// Schedules of one tile. Stream-K is for waves that are not whole, which they
@@ -145,17 +164,6 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
 static void addCandidates(const LayerProblem &problem, const Form &form,
                           int64_t columns, ArrayRef<const TargetSpec *> targets,
                           SmallVectorImpl<ScheduleAttr> &candidates) {
-  int64_t accumulators = form.m / 16 * columns / form.warps / 2;
-  // Split products' partial sums come to them; findProblem counts both.
-  bool mayHaveMore = form.pingPong || form.isSwapped;
-  if (!mayHaveMore && accumulators > kMaxAccumulators)
-    return;
-  if (problem.n % 8 != 0 && accumulators > kMaxUnalignedAccumulators)
-    return;
-  // Two rows of wgmmas with partial sums spilled there.
-  if (problem.n % 8 != 0 && problem.method == ProductMethod::FP16x3 &&
-      form.m / form.warps > 16)
-    return;
   // Tiles that wait for others come in whole turns.
   bool mayHaveAnyWave =
       problem.hasDynamicRows && problem.reduction != ReductionMethod::Resident;

@@ -183,10 +183,10 @@ def run_tuning(config: Any, cases: list[Case], options: argparse.Namespace) -> i
         print(note)
     if not planned:
         misused("--tune: no case is left; see above")
-    if untimed := next((case.name for case in planned if not case.repeat), None):
+    if untimed := next((case.name for case in planned.values() if not case.repeat), None):
         misused(f"--tune: {untimed} is not timed; set repeat, or give --repeat of 1 or more")
     if options.dry_run:
-        return tune.list_candidates(planned)
+        return tune.list_candidates(planned.values())
     if (found := device.default_target()) != tune.TARGET:
         misused(f"--tune measures kernels of {tune.TARGET}, but this GPU takes {found}; --dry-run compiles them")
     try:

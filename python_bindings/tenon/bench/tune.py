@@ -6,26 +6,20 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from tenon.bench.candidates import Candidate, candidates, why_none
+from tenon.bench.candidates import TARGET, candidates
 from tenon.bench.compilation import Ahead, Compiled, job_of
 from tenon.bench.config import Case
-from tenon.bench.contender import Contender, is_candidate, of_peer, of_strategy
+from tenon.bench.contender import Contender, is_candidate, of_peer, of_schedules, of_strategy
 from tenon.bench.progress import progress
 from tenon.bench.table import first_line, table
 from tenon.bench.tuned_table import Key, Line, key_of, update_table
 
-TARGET = "sm_90a"  # whose schedules the table has
+T = TypeVar("T")
 MOST = 48  # candidates of a case, where the command line does not say
-
-
-def contender_of(candidate: Candidate, dtype: str) -> Contender:
-    """Return Tenon with a candidate's schedule."""
-    options = (("strategy", "tiled"), ("schedule", candidate.text(dtype)))
-    return Contender(candidate.name, tenon=True, options=options)
 
 
 def other_target(case: Case) -> str:
@@ -33,24 +27,24 @@ def other_target(case: Case) -> str:
     return f"its target is {case.target}; the table is of {TARGET}" if case.target not in (None, TARGET) else ""
 
 
-def plan(cases: list[Case], limit: int) -> tuple[list[Case], list[str]]:
-    """Return the cases with what is measured of each, and a line on each that is left out."""
+def plan(cases: list[Case], limit: int) -> tuple[dict[Key, Case], list[str]]:
+    """Return the cases with what is measured of each, by key, and a line on each that is left out."""
     planned: dict[Key, Case] = {}
     notes = []
     for case in cases:
-        problem = case.problem
-        if reason := why_none(problem) or other_target(case):
+        found = candidates(case.problem)
+        key = key_of(case.problem, found.epilogue)
+        if reason := found.why_none or other_target(case):
             notes.append(f"left out: {case.name}: {reason}")
-        elif key_of(problem) in planned:
-            notes.append(f"left out: {case.name}: {planned[key_of(problem)].name} has the same line in the table")
+        elif key in planned:
+            notes.append(f"left out: {case.name}: {planned[key].name} has the same line in the table")
         else:
-            found = [contender_of(c, problem.dtype) for c in candidates(problem)[:limit]]
-            contenders = (of_peer("cublas"), of_strategy("library"), *found)
-            planned[key_of(problem)] = dataclasses.replace(case, contenders=contenders, target=TARGET)
-    return list(planned.values()), notes
+            contenders = (of_peer("cublas"), of_strategy("library"), *of_schedules(found.schedules[:limit]))
+            planned[key] = dataclasses.replace(case, contenders=contenders, target=TARGET)
+    return planned, notes
 
 
-def start(cases: list[Case]) -> Ahead:
+def start(cases: Iterable[Case]) -> Ahead:
     """Begin to compile."""
     return Ahead(job_of(case, c, TARGET) for case in cases for c in case.contenders if c.tenon)
 
@@ -80,7 +74,7 @@ def refused(compiled: dict[Contender, Compiled]) -> dict[str, str]:
     return found
 
 
-def list_candidates(cases: list[Case]) -> int:
+def list_candidates(cases: Collection[Case]) -> int:
     """Compile all candidates, and print what became of them; return the exit code."""
     total, without = 0, 0
     with start(cases) as ahead:
@@ -96,7 +90,7 @@ def list_candidates(cases: list[Case]) -> int:
     return 1 if without else 0
 
 
-def in_time(cases: list[Case], seconds: float | None) -> Iterator[Case]:
+def in_time(cases: Iterable[T], seconds: float | None) -> Iterator[T]:
     """Yield cases until the time is over that another is likely to need."""
     begin = time.perf_counter()
     for done, case in enumerate(cases):
@@ -106,24 +100,24 @@ def in_time(cases: list[Case], seconds: float | None) -> Iterator[Case]:
         yield case
 
 
-def tune(cases: list[Case], report: dict[str, Any], output: Path, path: Path, seconds: float | None) -> None:
+def tune(planned: dict[Key, Case], report: dict[str, Any], output: Path, path: Path, seconds: float | None) -> None:
     """Measure the cases; write the report and the table after each."""
     from tenon.bench.measure import check_alive, release
     from tenon.bench.results import environment, write_whole
     from tenon.bench.timing import Gpu, copy_rate
     from tenon.bench.tuning import tune_case
 
-    with start(cases) as ahead:
+    with start(planned.values()) as ahead:
         report |= {"environment": environment("cuda"), "target": TARGET, "copy_bytes_per_s": copy_rate(), "cases": []}
         release()
-        for case in progress(in_time(cases, seconds), len(cases), "tuning"):
+        for key, case in progress(in_time(planned.items(), seconds), len(planned), "tuning"):
             compiled = compiled_for(case, ahead)
             measured = tune_case(accepted(case, compiled), compiled, "cuda", report["copy_bytes_per_s"], Gpu)
             measured["refused"] = refused(compiled)
             report["cases"].append(measured)
             write_whole(output, report)
             if line := line_of(measured):
-                update_table(path, {key_of(case.problem, line.schedule): line})
+                update_table(path, {key.of_schedule(line.schedule): line})
             check_alive(case.name)
             release()
 

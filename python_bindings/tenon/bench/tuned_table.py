@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tenon.bench.candidates import is_heavy
 from tenon.bench.files import write_text_whole
 from tenon.bench.source import Problem
 
@@ -53,12 +52,15 @@ class Key:
     k: int
     m: int
 
+    def of_schedule(self, schedule: str) -> Key:
+        """Return the key of a line with a schedule, which says whether tf32 is multiplied by method fp16."""
+        by_halves = self.dtype == TYPES["tf32"] and "method = fp16" in schedule
+        return replace(self, dtype=BY_HALVES) if by_halves else self
 
-def key_of(problem: Problem, schedule: str = "") -> Key:
-    """Return the key of a problem; of tf32 a schedule says whether it is multiplied by method fp16."""
-    weight = "Heavy" if is_heavy(problem) else "Light"
-    by_halves = problem.dtype == "tf32" and "method = fp16" in schedule
-    return Key(BY_HALVES if by_halves else TYPES[problem.dtype], weight, problem.n, problem.k, problem.m)
+
+def key_of(problem: Problem, epilogue: str) -> Key:
+    """Return the key of a problem whose epilogue is light or heavy."""
+    return Key(TYPES[problem.dtype], epilogue.capitalize(), problem.n, problem.k, problem.m)
 
 
 @dataclass(frozen=True)

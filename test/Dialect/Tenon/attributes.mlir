@@ -252,6 +252,15 @@ func.func @schedule_strategy(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
 
 // -----
 
+// attributes-C18
+func.func @schedules(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
+  // expected-error @below {{'tenon.linear' op 'tenon.candidates' must be a dictionary, {epilogue = "light", schedules = [...]}, but is []}}
+  %0 = tenon.linear %x, %w {tenon.candidates = []} : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  return
+}
+
+// -----
+
 // attributes-C12
 gpu.module @kernels {
   gpu.func @k() kernel {

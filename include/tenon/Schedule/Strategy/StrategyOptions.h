@@ -9,6 +9,7 @@
 #define TENON_SCHEDULE_STRATEGY_STRATEGYOPTIONS_H
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "tenon/Target/TargetSpec.h"
 
 #include <string>
 
@@ -19,6 +20,11 @@ namespace mlir::tenon {
 /// `schedule` only how it is written is read.
 std::string findStrategyProblem(StringRef strategy, StringRef schedule,
                                 StringRef reduction);
+
+/// The targets of these names, each once; without a name that is unknown, of
+/// which an error at `loc` tells.
+FailureOr<SmallVector<const TargetSpec *>>
+lookupTargets(ArrayRef<std::string> names, Location loc);
 
 /// Reads a schedule as it is printed, #tenon.schedule<...>, or what stands
 /// within. Null, after an error of `context`, if it is none.

@@ -164,6 +164,11 @@ LogicalResult TenonDialect::verifyOperationAttribute(Operation *op,
     if (name == kScheduleAttr)
       return verifyValue<ScheduleAttr>(
           op, attribute, "a schedule, #tenon.schedule<mma_sync, ...>");
+    // attributes-C18
+    if (name == kCandidatesAttr)
+      return verifyValue<DictionaryAttr>(
+          op, attribute,
+          "a dictionary, {epilogue = \"light\", schedules = [...]}");
   }
   // The dialect of launches is none that this one knows.
   if (op->getName().getStringRef() == "gpu.launch_func" &&

@@ -52,6 +52,9 @@ def Tenon_Dialect : Dialect {
     static constexpr llvm::StringLiteral kStrategyAttr = "tenon.strategy";
     /// On a linear layer: how its tiled kernel works (#tenon.schedule).
     static constexpr llvm::StringLiteral kScheduleAttr = "tenon.schedule";
+    /// On a linear layer: the schedules that are worth measuring, and its
+    /// epilogue's class (dictionary; --tenon-list-schedules).
+    static constexpr llvm::StringLiteral kCandidatesAttr = "tenon.candidates";
     /// On a gpu.launch_func: the grid along x is the pieces of work; the runtime
     /// launches as many thread blocks as are resident at once, this number of
     /// them at most (i64). The kernel's last argument, an i64, is the launch's

@@ -1,0 +1,83 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// --tenon-list-schedules: the schedules of each linear layer that are worth
+// measuring.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Layer.h"
+
+#include "tenon/Schedule/Passes.h"
+#include "tenon/Schedule/Strategy/StrategyOptions.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <map>
+
+namespace mlir::tenon {
+#define GEN_PASS_DEF_TENONLISTSCHEDULES
+#include "tenon/Schedule/Passes.h.inc"
+} // namespace mlir::tenon
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// By rank, and of one rank in the order in which they were found.
+using Ranked = std::multimap<double, Attribute>;
+
+/// Those that multiply by one method, with what reduces left to other kernels.
+static void rankSchedules(const Layer &layer, ProductMethod method,
+                          ArrayRef<const TargetSpec *> targets,
+                          Ranked &ranked) {
+  if (findTiledObstacle(layer, method, ReductionMethod::Separate))
+    return;
+  LayerProblem problem =
+      describeProblem(layer, method, ReductionMethod::Separate);
+  if (chooseFamily(problem, targets).family == KernelFamily::Wgmma)
+    for (auto [schedule, rank] : rankWgmmaSchedules(problem, targets))
+      ranked.emplace(rank, schedule);
+  else
+    for (ScheduleAttr schedule : listMmaSyncSchedules(problem, targets))
+      ranked.emplace(
+          predictSchedule(problem, schedule, targets).getWorstRatio(),
+          schedule);
+}
+
+static void listSchedules(const Layer &layer,
+                          ArrayRef<const TargetSpec *> targets) {
+  Ranked ranked;
+  for (ProductMethod method : listMethods(layer))
+    rankSchedules(layer, method, targets, ranked);
+  Builder builder(layer.op->getContext());
+  bool isHeavy = classifyEpilogue(layer) == EpilogueClass::Heavy;
+  NamedAttribute facts[] = {
+      builder.getNamedAttr("epilogue",
+                           builder.getStringAttr(isHeavy ? "heavy" : "light")),
+      builder.getNamedAttr("schedules", builder.getArrayAttr(llvm::to_vector(
+                                            llvm::make_second_range(ranked))))};
+  layer.op->setAttr(TenonDialect::kCandidatesAttr,
+                    builder.getDictionaryAttr(facts));
+}
+
+namespace {
+struct ListSchedules : tenon::impl::TenonListSchedulesBase<ListSchedules> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    auto known = lookupTargets(targets, getOperation().getLoc());
+    if (failed(known))
+      return signalPassFailure();
+    if (known->empty())
+      return;
+    getOperation()->walk([&](Operation *op) {
+      llvm::TypeSwitch<Operation *>(op).Case<LinearOp, FusedLinearOp>(
+          [&](auto layer) { listSchedules(Layer(layer), *known); });
+    });
+  }
+};
+} // namespace

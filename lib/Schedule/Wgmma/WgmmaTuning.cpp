@@ -1,0 +1,202 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lists the schedules of family wgmma that are worth measuring.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Schedule/Strategy/Heuristics.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Rows, or with swapped operands columns, of a warpgroup's wgmma.
+static constexpr int64_t kWgmmaRows = 64;
+static constexpr int64_t kSwizzle = 128, kLeastStages = 2, kMostStages = 12;
+/// Extents of tiles along the other axis.
+static constexpr int64_t kLeastExtent = 64, kMostExtent = 256;
+/// Of M, up to which tiles with swapped operands have all rows or half.
+static constexpr int64_t kFewRows = 256;
+static constexpr int64_t kClusters[][2] = {{2, 1}, {1, 2}, {1, 1}};
+/// Rasters beside the usual one. No prediction tells them apart; each counts as
+/// so much longer than the one before.
+static constexpr int64_t kRasters[] = {8, 12, 16, 4, 32};
+static constexpr double kRasterFactor = 1.04;
+/// Stages of K at least in which the next tile's products hide what was
+/// deferred.
+static constexpr int64_t kLeastDeferredSteps = 32;
+
+namespace {
+/// The warpgroups of a tile, and the wgmmas of each along it.
+struct Form {
+  int64_t warpgroups, wgmmas;
+  bool pingPong;
+
+  int64_t getExtent() const { return kWgmmaRows * warpgroups * wgmmas; }
+};
+
+/// What schedules differ in.
+struct Variant {
+  Form form;
+  bool isSwapped;
+  int64_t m, n;
+  ArrayRef<int64_t> cluster = {};
+  int64_t raster = 0, stages = 0;
+  bool streamK = false, defers = false;
+};
+
+class Ranking {
+public:
+  Ranking(const LayerProblem &problem, ArrayRef<const TargetSpec *> targets)
+      : problem(problem), targets(targets) {}
+
+  /// Adds the schedules of all clusters, rasters and numbers of stages.
+  void addTile(Variant variant);
+
+  SmallVector<RankedSchedule> schedules;
+
+private:
+  ScheduleAttr build(const Variant &variant) const;
+  void addStages(Variant variant, double factor);
+  void addWork(Variant variant, double factor);
+  void add(const Variant &variant, double factor);
+
+  const LayerProblem &problem;
+  ArrayRef<const TargetSpec *> targets;
+};
+} // namespace
+
+static constexpr Form kForms[] = {{2, 1, false}, {2, 2, false}, {1, 1, true},
+                                  {1, 2, true},  {1, 3, true},  {1, 1, false}};
+static constexpr Form kFewRowForms[] = {
+    {1, 1, false}, {1, 2, false}, {1, 3, false}, {2, 1, false}, {2, 2, false}};
+
+static int64_t roundUp(int64_t extent, int64_t step) {
+  return static_cast<int64_t>(llvm::alignTo(extent, step));
+}
+
+/// Null if a target cannot take it.
+ScheduleAttr Ranking::build(const Variant &variant) const {
+  Type type = problem.tiledType;
+  int64_t tile[] = {variant.m, variant.n,
+                    kSwizzle * 8 / type.getIntOrFloatBitWidth()};
+  int64_t warps[] = {4 * variant.form.warpgroups, 1};
+  if (variant.isSwapped)
+    std::swap(warps[0], warps[1]);
+  auto schedule = ScheduleAttr::get(
+      type.getContext(), KernelFamily::Wgmma, tile, warps, variant.stages,
+      kSwizzle, variant.raster, /*blocks=*/1, variant.streamK, variant.cluster,
+      variant.form.pingPong, variant.defers, problem.method, problem.reduction);
+  return fitsWgmmaRegisters(problem, schedule) &&
+                 canRun(problem, schedule, targets)
+             ? schedule
+             : ScheduleAttr();
+}
+
+void Ranking::add(const Variant &variant, double factor) {
+  if (ScheduleAttr schedule = build(variant))
+    schedules.push_back(
+        {schedule,
+         factor * predictSchedule(problem, schedule, targets).getWorstRatio()});
+}
+
+/// Stream-K is for waves that are not whole; a part of a tile is deferred where
+/// a block has a next one, whose products are long. The prediction does not
+/// know what deferring saves.
+void Ranking::addWork(Variant variant, double factor) {
+  ScheduleAttr schedule = build(variant);
+  ScheduleChoice choice = predictSchedule(problem, schedule, targets);
+  auto anyWaves = [&](auto isSo) {
+    return llvm::any_of(choice.predictions, [&](const Prediction &prediction) {
+      return isSo(prediction.waves);
+    });
+  };
+  variant.defers = variant.isSwapped &&
+                   problem.getTiledColumns() / schedule.getTile()[2] >=
+                       kLeastDeferredSteps &&
+                   anyWaves([](double waves) { return waves > 1; });
+  if (variant.defers)
+    add(variant, factor);
+  variant.defers = false;
+  add(variant, factor);
+  variant.streamK =
+      anyWaves([](double waves) { return waves != std::floor(waves); });
+  if (variant.streamK)
+    add(variant, factor);
+}
+
+/// As many stages as fit; with ping-pong also as many as fit beside an epilogue
+/// that has as much memory as others.
+void Ranking::addStages(Variant variant, double factor) {
+  for (variant.stages = kMostStages; variant.stages >= kLeastStages;
+       --variant.stages) {
+    ScheduleAttr schedule = build(variant);
+    if (!schedule)
+      continue;
+    addWork(variant, factor);
+    if (getWarpgroupEpilogueBytes(schedule) == kWarpgroupEpilogueBytes)
+      return;
+  }
+}
+
+void Ranking::addTile(Variant variant) {
+  int64_t rows = llvm::divideCeil(problem.m, variant.m);
+  for (const int64_t (&cluster)[2] : kClusters) {
+    bool isFilled = problem.m > (cluster[0] - 1) * variant.m &&
+                    problem.n > (cluster[1] - 1) * variant.n;
+    if (!isFilled)
+      continue;
+    variant.cluster = cluster;
+    if (cluster[0] * cluster[1] == 1)
+      variant.cluster = {};
+    // One group of all rows is as good as another.
+    SmallVector<int64_t> groups;
+    double factor = 1;
+    for (int64_t raster : kRasters) {
+      int64_t group = std::min(raster, rows);
+      if (!llvm::is_contained(groups, group)) {
+        variant.raster = raster;
+        addStages(variant, factor);
+      }
+      groups.push_back(group);
+      factor *= kRasterFactor;
+    }
+  }
+}
+
+/// Tiles of a form, the widest first; those that are narrower than most only
+/// where there is no more to compute.
+static void addForm(Ranking &ranking, const LayerProblem &problem,
+                    const Form &form, bool isSwapped) {
+  // Split products have small tiles, so finer steps.
+  int64_t step = problem.method == ProductMethod::FP16x3 ? 8 : 16;
+  int64_t extent = isSwapped ? problem.m : problem.n;
+  int64_t most = std::min(kMostExtent, roundUp(extent, step));
+  for (int64_t across = most; across >= std::min(kLeastExtent, most);
+       across -= step)
+    ranking.addTile({form, isSwapped, isSwapped ? across : form.getExtent(),
+                     isSwapped ? form.getExtent() : across});
+}
+
+SmallVector<RankedSchedule>
+tenon::rankWgmmaSchedules(const LayerProblem &problem,
+                          ArrayRef<const TargetSpec *> targets) {
+  Ranking ranking(problem, targets);
+  bool hasFewRows = problem.m <= kFewRows;
+  for (const Form &form : kForms) {
+    if (!hasFewRows)
+      addForm(ranking, problem, form, /*isSwapped=*/true);
+    addForm(ranking, problem, form, /*isSwapped=*/false);
+  }
+  for (const Form &form : kFewRowForms)
+    for (int64_t parts : {1, 2})
+      if (hasFewRows)
+        ranking.addTile({form, /*isSwapped=*/true,
+                         roundUp(llvm::divideCeil(problem.m, parts), 8),
+                         form.getExtent()});
+  return std::move(ranking.schedules);
+}
