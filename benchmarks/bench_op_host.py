@@ -18,9 +18,9 @@ import timeit
 
 import tenon
 import torch
+from tenon.importer.specs import FunctionSpec, InputSpec, OutputSpec
 from tenon.torch.calls.call import FusedCall
 from tenon.torch.calls.op import kernel_keys, register
-from tenon.torch.fusion.specs import FunctionSpec, OutputSpec, TensorSpec
 
 M, N, K = 16, 64, 64
 SOURCE = f"""func.func @linear_gelu(%x: tensor<{M}x{K}xbf16>, %w: tensor<{N}x{K}xbf16> {{tenon.param}})
@@ -35,8 +35,8 @@ ROUNDS, CALLS = 30, 1000
 
 def compiled(device: str) -> str:
     """Return the text by which the op knows the layer."""
-    bf16 = torch.bfloat16
-    inputs = [TensorSpec(bf16, (M, K), False, False), TensorSpec(bf16, (N, K), True, False)]
+    bf16 = "bfloat16"
+    inputs = [InputSpec(bf16, (M, K), False, False), InputSpec(bf16, (N, K), True, False)]
     function = FunctionSpec("linear_gelu", SOURCE, inputs, [OutputSpec(bf16, (M, N), None)])
     target = "cpu" if device == "cpu" else None
     executable = tenon.compile(function.source, target, name=function.name)

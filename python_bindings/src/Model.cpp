@@ -20,7 +20,7 @@ using namespace nb::literals;
 namespace {
 
 /// A function of a model, with its entry of the manifest.
-struct Function {
+struct NativeFunction {
   ModelPtr model;
   TenonFunction *function;
   nb::dict description;
@@ -69,7 +69,7 @@ public:
     return count;
   }
 
-  Function function(const std::string &name) const {
+  NativeFunction function(const std::string &name) const {
     TenonFunction *function;
     check(tenonModelFunction(model.get(), name.c_str(), &function));
     nb::object manifest =
@@ -97,8 +97,9 @@ void tenon::python::bindModel(nb::module_ &module) {
            "Rows for which the slower path ran on a device so far; waits for "
            "it.")
       .def("function", &Model::function, "name"_a, "Finds a function by name.");
-  nb::class_<Function>(module, "Function", "A function of a model.")
-      .def("launcher", &Function::launcher, "device_type"_a, "device_id"_a,
+  nb::class_<NativeFunction>(module, "NativeFunction", "A function of a model.")
+      .def("launcher", &NativeFunction::launcher, "device_type"_a,
+           "device_id"_a,
            "Returns what calls the function with tensors on that device; "
            "DLPack's codes: 1 is the CPU, 2 is CUDA.");
 }

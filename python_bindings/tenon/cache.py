@@ -87,7 +87,7 @@ def key_of(facts: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     """A compiled model in the cache."""
 
     library: Path
@@ -107,7 +107,7 @@ def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _read(folder: Path) -> Entry | None:
+def _read(folder: Path) -> CacheEntry | None:
     """Return a whole entry, None where there is none or anything of it is not as it was written."""
     path = folder / _DESCRIPTION
     try:
@@ -118,7 +118,7 @@ def _read(folder: Path) -> Entry | None:
         files = description["files"].items()
         if description["key"] != folder.name or any(_hash((folder / n).read_bytes()) != h for n, h in files):
             return None
-        return Entry(folder / description["library"], description["records"])
+        return CacheEntry(folder / description["library"], description["records"])
     except (OSError, ValueError, KeyError):
         return None
 
@@ -130,7 +130,7 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _make(folder: Path, name: str, build: Callable[[Path], Records]) -> Entry:
+def _make(folder: Path, name: str, build: Callable[[Path], Records]) -> CacheEntry:
     """Build an entry, copy it beside `folder`, and put it there in one step.
 
     It is built elsewhere, so that a full disk fails here, with an OSError, and not in the compiler.
@@ -150,7 +150,7 @@ def _make(folder: Path, name: str, build: Callable[[Path], Records]) -> Entry:
     finally:
         _remove(temporary)
         _remove(damaged)
-    return Entry(folder / name, records)
+    return CacheEntry(folder / name, records)
 
 
 @contextlib.contextmanager
@@ -161,7 +161,7 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _get(root: Path, key: str, name: str, build: Callable[[Path], Records]) -> tuple[Entry, str]:
+def _get(root: Path, key: str, name: str, build: Callable[[Path], Records]) -> tuple[CacheEntry, str]:
     """Return an entry, and which of the statistics it counts for."""
     entry = _read(root / key)
     if entry is None:
@@ -173,14 +173,14 @@ def _get(root: Path, key: str, name: str, build: Callable[[Path], Records]) -> t
     return entry, "hits"
 
 
-def _get_anywhere(key: str, name: str, build: Callable[[Path], Records]) -> tuple[Entry, str]:
+def _get_anywhere(key: str, name: str, build: Callable[[Path], Records]) -> tuple[CacheEntry, str]:
     try:
         return _get(directory(), key, name, build)
     except OSError as error:
         return _get(_fallback(str(error)), key, name, build)
 
 
-def get(key: str, name: str, build: Callable[[Path], Records]) -> Entry:
+def get(key: str, name: str, build: Callable[[Path], Records]) -> CacheEntry:
     """Return the entry `key`; on a miss have `build` write the shared object `name` and its header.
 
     Where the cache cannot be written, a folder of this process's takes its place, with one warning.

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from tenon.torch.fusion.builder import constant  # noqa: E402
+from tenon.importer.builder import constant  # noqa: E402
 from torch_support import Cut, assert_as_eager, parameter, verify  # noqa: E402
 
 M, K, N = 6, 8, 4

@@ -98,7 +98,7 @@ def test_no_keywords(launcher):
 
 
 def test_a_launcher_from_nowhere():
-    with pytest.raises(tenon.ArgumentError, match="comes from Function.launcher"):
+    with pytest.raises(tenon.ArgumentError, match="comes from NativeFunction.launcher"):
         _native.Launcher.__new__(_native.Launcher)([], [], 0, 0, 0)
 
 

@@ -15,14 +15,14 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("tenon.torch")
 import tenon  # noqa: E402
 from tenon import _native  # noqa: E402
+from tenon.importer.specs import FunctionSpec, InputDim, InputSpec, OutputSpec  # noqa: E402
 from tenon.torch.calls import op as op_module  # noqa: E402
 from tenon.torch.calls.call import FusedCall  # noqa: E402
-from tenon.torch.fusion.specs import FunctionSpec, InputDim, OutputSpec, TensorSpec  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
 fused, fused_in_python = torch.ops.tenon.fused.default, torch.ops.tenon.fused_in_python.default
-F32 = torch.float32
+F32 = "float32"
 
 LINEAR = """func.func @{name}(%x: tensor<{rows}x8xf32>, %w: tensor<8x8xf32> {{tenon.param}})
     -> tensor<{rows}x8xf32> {{
@@ -51,14 +51,14 @@ def register(function, device="cpu"):
 def linear(name, rows=None, device="cpu", transpose=False):
     """Register gelu(x @ w.T), or of w.t() of a w that is given transposed."""
     source = LINEAR.format(name=name, rows="?" if rows is None else rows)
-    inputs = [TensorSpec(F32, (rows, 8), False, False), TensorSpec(F32, (8, 8), True, transpose)]
+    inputs = [InputSpec(F32, (rows, 8), False, False), InputSpec(F32, (8, 8), True, transpose)]
     outputs = [OutputSpec(F32, (InputDim(0, 0) if rows is None else rows, 8), None)]
     return register(FunctionSpec(name, source, inputs, outputs), device)
 
 
 def norm(device="cpu"):
-    statistic = TensorSpec(F32, (8,), False, False)
-    inputs = [TensorSpec(F32, (None, 8), False, False), TensorSpec(F32, (8, 8), True, False), statistic, statistic]
+    statistic = InputSpec(F32, (8,), False, False)
+    inputs = [InputSpec(F32, (None, 8), False, False), InputSpec(F32, (8, 8), True, False), statistic, statistic]
     outputs = [OutputSpec(F32, (InputDim(0, 0), 8), None), OutputSpec(F32, (8,), 2), OutputSpec(F32, (8,), 3)]
     return register(FunctionSpec("norm", BATCH_NORM, inputs, outputs), device)
 
@@ -256,7 +256,7 @@ def test_errors_of_the_runtime(in_python):
     text = linear("runtime_errors")
     x, w = tensors()
     check(text, x, w)
-    odd = torch.frombuffer(bytearray(200), dtype=F32, offset=1, count=32).view(4, 8)
+    odd = torch.frombuffer(bytearray(200), dtype=torch.float32, offset=1, count=32).view(4, 8)
     for _ in range(1000):
         with pytest.raises(tenon.ArgumentError, match="runtime_errors: input 0 'x'.*not aligned"):
             run(text, odd, w, torch.empty(4, 8))

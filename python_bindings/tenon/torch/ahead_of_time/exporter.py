@@ -18,11 +18,12 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.utils._pytree import tree_leaves, tree_map
 
 from tenon.errors import UnsupportedError
+from tenon.importer import builder
+from tenon.importer.builder import TYPES, Value, module_text, return_text, type_of
+from tenon.importer.shapes import flatten
 from tenon.torch.ahead_of_time.names import Names
-from tenon.torch.fusion import builder
-from tenon.torch.fusion.builder import TYPES, Value, type_of
-from tenon.torch.fusion.importer import Importer, source_line
-from tenon.torch.fusion.shapes import flatten, torch_shape
+from tenon.torch.fusion.group_function import Importer, source_line
+from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import dtype_of, op_name, strip
 from tenon.torch.fusion.words import find_words
 
@@ -114,16 +115,11 @@ class _Exporter:
         gives = [
             f'{text} {{tenon.name = "{names.take(name)}"}}' for text, (name, _) in zip(types, results, strict=True)
         ]
-        returned = ", ".join(values[node].name for _, node in results)
-        body = [*map(without_locations, self._importer.lines), f"return {returned} : {', '.join(types)}"]
-        text = [
-            "func.func @forward(",
-            ",\n".join(f"    {argument}" for argument in arguments) + ")",
-            "    -> (" + ",\n        ".join(gives) + ") {",
-            *(f"  {line}" for line in body),
-            "}\n",
-        ]
-        return Exported("\n".join(text), parameters)
+        takes = ",\n".join(f"    {argument}" for argument in arguments)
+        joined = ",\n        ".join(gives)
+        signature = f"(\n{takes})\n    -> ({joined})"
+        body = [*map(without_locations, self._importer.lines), return_text([values[node] for _, node in results])]
+        return Exported(module_text("forward", signature, body), parameters)
 
     def _name(self) -> str:
         return type(self._model).__name__
@@ -167,7 +163,7 @@ class _Exporter:
             if node in needed and node in self._words:
                 try:
                     self._importer.append(node)
-                except builder.UnsupportedError as error:
+                except builder.InexpressibleError as error:
                     raise UnsupportedError(self._message({node: str(error)})) from None
 
     def _why(self, node: fx.Node) -> str:

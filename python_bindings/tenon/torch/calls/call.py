@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import torch
 
 from tenon import forks
+from tenon.importer.specs import InputDim, InputRows
 from tenon.torch.calls.launch import Allocate, Launch, allocator, stream_getter
 from tenon.torch.calls.prepare import Prepare
-from tenon.torch.fusion.specs import InputDim, InputRows
 
 if TYPE_CHECKING:
     from tenon import Executable
-    from tenon.torch.fusion.specs import FunctionSpec, OutputSpec
+    from tenon.importer.specs import FunctionSpec, OutputSpec
 
 
 _calls: weakref.WeakSet[FusedCall] = weakref.WeakSet()
@@ -190,7 +190,7 @@ def _maker(spec: OutputSpec, allocate: Allocate) -> Callable[[Sequence[torch.Ten
             return statistic if is_plain else torch.empty_like(statistic, memory_format=torch.contiguous_format)
 
         return reuse
-    shape, dtype = spec.shape, spec.dtype
+    shape, dtype = spec.shape, getattr(torch, spec.dtype)
     if all(isinstance(d, int) for d in shape):
         return lambda inputs: allocate(shape, dtype)
     return lambda inputs: allocate(_resolve(spec, inputs), dtype)

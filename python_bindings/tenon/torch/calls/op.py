@@ -23,8 +23,8 @@ import torch
 import tenon
 from tenon import _native
 from tenon.errors import ArgumentError
+from tenon.importer.specs import FunctionSpec, InputSpec, OutputSpec
 from tenon.torch.calls.call import FusedCall
-from tenon.torch.fusion.specs import FunctionSpec, OutputSpec, TensorSpec
 
 _library = torch.library.Library("tenon", "FRAGMENT")
 # Outputs are given: whoever compiles the graph plans their memory, and a running statistic is written where it is.
@@ -51,8 +51,8 @@ def register(call: FusedCall, settings: dict[str, Any]) -> str:
         "name": function.name,
         "source": function.source,
         "settings": settings,
-        "inputs": [[_dtype_name(i.dtype), i.shape, i.parameter, i.transpose] for i in function.inputs],
-        "outputs": [[_dtype_name(o.dtype), o.in_place] for o in function.outputs],
+        "inputs": [[i.dtype, i.shape, i.parameter, i.transpose] for i in function.inputs],
+        "outputs": [[o.dtype, o.in_place] for o in function.outputs],
     }
     text = json.dumps(described, separators=(",", ":"))
     _registered[text] = call
@@ -69,8 +69,8 @@ def _call_of(text: str) -> FusedCall:
     if text in _registered:
         return _registered[text]
     described = json.loads(text)
-    inputs = [TensorSpec(getattr(torch, t), tuple(s), p, transpose) for t, s, p, transpose in described["inputs"]]
-    outputs = [OutputSpec(getattr(torch, t), (), in_place) for t, in_place in described["outputs"]]
+    inputs = [InputSpec(t, tuple(s), p, transpose) for t, s, p, transpose in described["inputs"]]
+    outputs = [OutputSpec(t, (), in_place) for t, in_place in described["outputs"]]
     function = FunctionSpec(described["name"], described["source"], inputs, outputs)
     return FusedCall(function, tenon.compile(function.source, name=function.name, **described["settings"]))
 
@@ -110,10 +110,6 @@ def _write(call: FusedCall, inputs: Sequence[torch.Tensor], outputs: Sequence[to
     call.write(inputs, results)
     for tensor, result in zip(outputs, results, strict=True):
         tensor.copy_(result)
-
-
-def _dtype_name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
 
 
 kernel_keys = [key for key in ("CPU", "CUDA") if _native.implement_op(key)]  # all, but with a PyTorch unknown to Tenon

@@ -17,7 +17,7 @@ from tenon.torch.calls.launch import Launch
 from tenon.torch.calls.parameters import Version
 
 if TYPE_CHECKING:
-    from tenon.torch.fusion.specs import TensorSpec
+    from tenon.importer.specs import InputSpec
 
 # Sets of parameters that one compiled graph keeps prepared at once, such as those
 # of the layers that share a module's code.
@@ -33,7 +33,7 @@ class Prepare:
     have changed: a CUDA graph that was captured before sees the new values too.
     """
 
-    def __init__(self, specs: Sequence[TensorSpec], names: Sequence[str], function: Launch | None) -> None:
+    def __init__(self, specs: Sequence[InputSpec], names: Sequence[str], function: Launch | None) -> None:
         """Take the partition's inputs with their names, and the prepare function if there is one."""
         self._parameters = [i for i, spec in enumerate(specs) if spec.parameter]
         inputs = function.description["inputs"] if function else []

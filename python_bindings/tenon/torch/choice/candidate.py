@@ -11,9 +11,9 @@ import re
 import torch
 from torch import fx
 
+from tenon.importer.specs import FunctionSpec
 from tenon.torch.fusion.ops import LINEAR
 from tenon.torch.fusion.readers import Readers, find_readers
-from tenon.torch.fusion.specs import FunctionSpec
 from tenon.torch.fusion.views import op_name, strip
 
 

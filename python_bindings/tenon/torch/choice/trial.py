@@ -24,7 +24,7 @@ def time_candidate(candidate: Candidate, calls: Sequence[FusedCall]) -> tuple[li
     generator = torch.Generator(candidate.device)
     generator.manual_seed(0)
     inputs = [
-        _random(shape, spec.dtype, candidate.device, generator)
+        _random(shape, getattr(torch, spec.dtype), candidate.device, generator)
         for shape, spec in zip(candidate.shapes, candidate.spec.inputs, strict=True)
     ]
     runs: list[Callable[[], object]] = [lambda call=call: call(*inputs) for call in calls]

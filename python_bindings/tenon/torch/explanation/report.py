@@ -14,7 +14,7 @@ from torch import fx
 
 from tenon.torch.calls.call import FusedCall
 from tenon.torch.explanation.layers import Layer, Layers, hint, layers_of
-from tenon.torch.fusion.importer import source_line
+from tenon.torch.fusion.group_function import source_line
 from tenon.torch.fusion.norms import is_batch_norm
 from tenon.torch.fusion.ops import LINEAR
 from tenon.torch.fusion.partition import Missed, Partition

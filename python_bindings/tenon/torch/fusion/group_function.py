@@ -15,12 +15,13 @@ import torch
 from torch import fx
 
 import tenon
-from tenon.torch.fusion.builder import UnsupportedError, Value, type_of
+from tenon.importer.builder import InexpressibleError, Value, module_text, return_text, type_of
+from tenon.importer.shapes import Shape, output_dims
+from tenon.importer.specs import InputSpec, OutputSpec
 from tenon.torch.fusion.lowering import Lowering
 from tenon.torch.fusion.norms import BatchNorm, is_batch_norm
 from tenon.torch.fusion.ops import LINEAR
-from tenon.torch.fusion.shapes import Shape, output_dims, torch_shape
-from tenon.torch.fusion.specs import OutputSpec, TensorSpec
+from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import arguments, base_name, cast_source, dtype_of, op_name, strip, view_source
 from tenon.torch.fusion.words import is_parameter, lower, norm_of
 
@@ -41,12 +42,12 @@ class Output:
 
 
 @dataclasses.dataclass
-class Function:
+class GroupFunction:
     """A group as an MLIR function, and what it takes and gives in the graph."""
 
     kinds: list[str]
     arguments: list[fx.Node]
-    inputs: list[TensorSpec]
+    inputs: list[InputSpec]
     outputs: list[OutputSpec]
     results: list[Output]
     signature: str
@@ -55,8 +56,7 @@ class Function:
 
     def source(self, name: str) -> str:
         """Return the text of a module with this function, called `name`."""
-        lines = "\n".join(f"  {line}" for line in self.body)
-        return f"func.func @{name}{self.signature} {{\n{lines}\n}}\n"
+        return module_text(name, self.signature, self.body)
 
 
 class Importer(Lowering):
@@ -116,25 +116,25 @@ class Importer(Lowering):
         """Return the shapes of the arguments as PyTorch has them."""
         return [torch_shape(node) for node, _, _ in self._arguments]
 
-    def finish(self, results: Sequence[Output]) -> Function:
+    def finish(self, results: Sequence[Output]) -> GroupFunction:
         """Return the function with these results."""
         nodes = [node for node, _, _ in self._arguments]
         inputs, arguments_text = [], []
         for (node, shape, transpose), value in self._arguments.items():
             is_param = is_parameter(node, self.parameters)
             dims = tuple(d if isinstance(d, int) else None for d in shape)
-            inputs.append(TensorSpec(value.dtype, dims, is_param, transpose))
+            inputs.append(InputSpec(value.dtype, dims, is_param, transpose))
             arguments_text.append(f"{value.name}: {type_of(value)}{' {tenon.param}' if is_param else ''}")
         outputs = []
         for result in results:
             dims = output_dims(torch_shape(result.in_place or result.node), self.argument_shapes())
             if dims is None:
-                raise UnsupportedError("the shape of its result does not follow from those of its inputs")
+                raise InexpressibleError("the shape of its result does not follow from those of its inputs")
             outputs.append(OutputSpec(result.value.dtype, dims, result.in_place and nodes.index(result.in_place)))
-        types = ", ".join(type_of(result.value) for result in results)
-        signature = f"({', '.join(arguments_text)})\n    -> ({types})"
-        body = [*self.lines, f"return {', '.join(r.value.name for r in results)} : {types}"]
-        return Function(self.kinds, nodes, inputs, outputs, list(results), signature, body, self.origins)
+        values = [result.value for result in results]
+        signature = f"({', '.join(arguments_text)})\n    -> ({', '.join(map(type_of, values))})"
+        body = [*self.lines, return_text(values)]
+        return GroupFunction(self.kinds, nodes, inputs, outputs, list(results), signature, body, self.origins)
 
     def _find_roles(self, node: fx.Node) -> None:
         for role, argument in arguments(node).items():
@@ -148,11 +148,11 @@ class Importer(Lowering):
 
 def import_group(
     importer: Importer, members: Sequence[fx.Node], live: set[fx.Node], takers: dict[fx.Node, list[fx.Node]]
-) -> Function:
+) -> GroupFunction:
     """Lower a group's live members in their order; `takers` has the live nodes that take a node's value.
 
     Raises:
-        UnsupportedError: the group cannot be written as one function.
+        InexpressibleError: the group cannot be written as one function.
 
     """
     for node in members:

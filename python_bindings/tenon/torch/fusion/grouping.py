@@ -10,9 +10,10 @@ from collections.abc import Iterable
 import torch
 from torch import fx
 
+from tenon.importer.shapes import Extent, rows_of
 from tenon.torch.fusion.norms import is_batch_norm
 from tenon.torch.fusion.readers import Readers, find_readers
-from tenon.torch.fusion.shapes import Extent, extent, rows_of
+from tenon.torch.fusion.shapes import extent
 from tenon.torch.fusion.words import Word, norm_of, reduced_or_result
 
 

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import fx
 
-from tenon.torch.fusion.builder import TYPES, Builder, Operand, UnsupportedError, Value
-from tenon.torch.fusion.shapes import Shape, as_matrix, flatten, is_expressible, torch_shape
+from tenon.importer.builder import TYPES, Builder, InexpressibleError, Operand, Value
+from tenon.importer.shapes import Shape, as_matrix, flatten, is_expressible
+from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, replay, strip, view_source
 
 _UNIFORM = {"zeros": 0.0, "zeros_like": 0.0, "ones": 1.0, "ones_like": 1.0, "new_zeros": 0.0, "new_ones": 1.0}
@@ -30,7 +31,7 @@ class Weight(NamedTuple):
 
     source: fx.Node
     shape: Shape
-    casts: list[torch.dtype]
+    casts: list[str]
     transpose: bool
 
 
@@ -57,22 +58,22 @@ class Lowering(Builder):
         if isinstance(argument, fx.Node):
             argument = uniform_value(argument)
         if not isinstance(argument, int | float):
-            raise UnsupportedError("one of its numbers is not known before the call")
+            raise InexpressibleError("one of its numbers is not known before the call")
         try:
             return float(argument)
         except OverflowError:
-            raise UnsupportedError("one of its numbers is too large for float64") from None
+            raise InexpressibleError("one of its numbers is too large for float64") from None
 
     def tensor(self, argument: Any, rank: int = 0) -> Value:
         """Return a tensor that an op is given; with rank 2, a vector is a matrix of one row."""
         if not isinstance(argument, fx.Node):
-            raise UnsupportedError("one of its operands is not a tensor")
+            raise InexpressibleError("one of its operands is not a tensor")
         node = strip(argument)
         shape, dtype = torch_shape(node), dtype_of(node)
         if shape is None:
-            raise UnsupportedError("one of its numbers is not known before the call")
+            raise InexpressibleError("one of its numbers is not known before the call")
         if dtype not in TYPES:
-            raise UnsupportedError(f"one of its operands is of type {str(dtype).removeprefix('torch.')}")
+            raise InexpressibleError(f"one of its operands is of type {dtype}")
         return self._checked_value(node, as_matrix(shape) if len(shape) < rank else flatten(shape))
 
     def optional_tensor(self, argument: Any) -> Value | None:
@@ -83,7 +84,7 @@ class Lowering(Builder):
         """Return the weight `[N, K]` of a linear layer, given as that or, transposed, as `[K, N]`."""
         weight = find_weight(argument, is_transposed)
         if weight.transpose and weight.source.name not in self.parameters:
-            raise UnsupportedError(
+            raise InexpressibleError(
                 "its second matrix [K, N] is not a parameter, and would have to be transposed in each call"
             )
         value = self._checked_value(weight.source, weight.shape, weight.transpose)
@@ -93,10 +94,10 @@ class Lowering(Builder):
 
     def _checked_value(self, node: fx.Node, shape: Shape, transpose: bool = False) -> Value:
         if not is_expressible(shape):
-            raise UnsupportedError("one of its operands has an extent of 0, or a dynamic one that is not the rows")
+            raise InexpressibleError("one of its operands has an extent of 0, or a dynamic one that is not the rows")
         value = self.value(node, shape, transpose)
         if as_matrix(value.shape) != as_matrix(shape):
-            raise UnsupportedError("one of its operands is used in two shapes")
+            raise InexpressibleError("one of its operands is used in two shapes")
         return value
 
 
@@ -116,12 +117,12 @@ def uniform_value(node: fx.Node) -> float | None:
     return uniform_value(source) if isinstance(source, fx.Node) else None
 
 
-def _rounded(number: object, dtype: torch.dtype | None) -> float | None:
+def _rounded(number: object, dtype: str | None) -> float | None:
     """Return what a number is in a tensor of `dtype`; None where it is no number, or an integer too large for one."""
     if not isinstance(number, int | float) or dtype not in TYPES:
         return None
     try:
-        return torch.tensor(float(number), dtype=dtype, device="cpu").item()
+        return torch.tensor(float(number), dtype=getattr(torch, dtype), device="cpu").item()
     except OverflowError:
         return None
 
@@ -144,12 +145,12 @@ def find_weight(node: fx.Node, is_transposed: bool) -> Weight:
         is_transposed: whether it is.
 
     Raises:
-        UnsupportedError: it is not a matrix of static shape, in either orientation.
+        InexpressibleError: it is not a matrix of static shape, in either orientation.
 
     """
     shape = torch_shape(node)
     if len(shape) < 2 or not all(isinstance(d, int) for d in shape):
-        raise UnsupportedError("its second operand is not a matrix of static shape")
+        raise InexpressibleError("its second operand is not a matrix of static shape")
     chain = [node]
     while (source := _weight_source(chain[-1])) is not None and isinstance(source, fx.Node):
         chain.append(source)
@@ -160,7 +161,7 @@ def find_weight(node: fx.Node, is_transposed: bool) -> Weight:
         if orientation == "direct" or (orientation == "plain" and is_base and len(torch_shape(chain[i])) == 2):
             casts = [dtype_of(c) for c in reversed(chain[:i]) if cast_source(c) is not None]
             return Weight(chain[i], (n, k), casts, orientation == "plain")
-    raise UnsupportedError("its second operand is not a matrix, or one that is repeated")
+    raise InexpressibleError("its second operand is not a matrix, or one that is repeated")
 
 
 def _weight_source(node: fx.Node) -> fx.Node | None:

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import torch
 from torch import fx
 
+from tenon.torch.fusion.group_function import source_line
 from tenon.torch.fusion.grouping import Grouping
-from tenon.torch.fusion.importer import source_line
 from tenon.torch.fusion.norms import is_batch_norm
 from tenon.torch.fusion.ops import ELEMENTWISE, LINEAR
 from tenon.torch.fusion.specs import Missed

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import fx
 
-from tenon.torch.fusion.builder import UnsupportedError, Value
+from tenon.importer.builder import InexpressibleError, Value
 from tenon.torch.fusion.lowering import Lowering
 from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import arguments, dtype_of, op_name
@@ -62,7 +62,7 @@ def lower_batch_norm(b: Lowering, node: fx.Node) -> BatchNorm:
     """Append a batch norm of `[M, N]` over M.
 
     Raises:
-        UnsupportedError: Tenon has no such batch norm.
+        InexpressibleError: Tenon has no such batch norm.
 
     """
     if is_moments(node):
@@ -75,18 +75,18 @@ def lower_batch_norm(b: Lowering, node: fx.Node) -> BatchNorm:
     momentum = b.number(given.get("momentum", given.get("exponential_average_factor")))
     largest = torch.finfo(torch.float32).max
     if not (abs(momentum) <= largest and 0 <= eps <= largest):
-        raise UnsupportedError("its eps is negative, or eps or momentum is no finite float32")
+        raise InexpressibleError("its eps is negative, or eps or momentum is no finite float32")
     eps = abs(eps)  # no -0.0
     shape = torch_shape(given["input"])
     if len(shape) != 2:
-        raise UnsupportedError("it normalises a dimension that is not the last of two")
+        raise InexpressibleError("it normalises a dimension that is not the last of two")
     x = b.tensor(given["input"])
     weight, bias = b.optional_tensor(given["weight"]), b.optional_tensor(given["bias"])
     if not training:
         y = b.batch_norm_inference(x, b.tensor(mean), b.tensor(variance), weight, bias, eps)
         return _checked(node, BatchNorm({0: y}, []))
     if shape[0] == 1:
-        raise UnsupportedError("PyTorch refuses to train it on a batch of one")
+        raise InexpressibleError("PyTorch refuses to train it on a batch of one")
     running = None if mean is None else (b.tensor(mean), b.tensor(variance))
     saved = _saved(node)
     y, *statistics = b.batch_norm_training(x, weight, bias, running, eps, momentum, save=bool(saved))
@@ -100,7 +100,7 @@ def lower_batch_norm(b: Lowering, node: fx.Node) -> BatchNorm:
     return _checked(node, BatchNorm(results, list(zip((mean, variance), statistics, strict=False))))
 
 
-def _saved(node: fx.Node) -> dict[int, torch.dtype]:
+def _saved(node: fx.Node) -> dict[int, str | None]:
     """Return the saved statistics that are used, by result number, and their dtypes."""
     if op_name(node) == "aten.batch_norm":
         return {}
@@ -113,11 +113,11 @@ def _checked(node: fx.Node, norm: BatchNorm) -> BatchNorm:
         return norm
     for user in node.users:
         if user.users and user.args[1] not in norm.results:
-            raise UnsupportedError("what it saves for a backward pass is used, and is not the batch's statistics")
+            raise InexpressibleError("what it saves for a backward pass is used, and is not the batch's statistics")
     return norm
 
 
 def _check_written(node: fx.Node, *statistics: fx.Node) -> None:
     for statistic in statistics:
         if statistic.op != "placeholder" or list(statistic.users) != [node]:
-            raise UnsupportedError("running statistics that it writes in place are used elsewhere")
+            raise InexpressibleError("running statistics that it writes in place are used elsewhere")

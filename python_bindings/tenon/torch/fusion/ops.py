@@ -11,7 +11,7 @@ from typing import Any
 from torch import fx
 
 from tenon.elementwise import UNARY
-from tenon.torch.fusion.builder import Operand, UnsupportedError, Value, constant
+from tenon.importer.builder import InexpressibleError, Operand, Value, constant
 from tenon.torch.fusion.lowering import Lowering
 from tenon.torch.fusion.views import dtype_of
 
@@ -46,7 +46,7 @@ def _linear(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 def _addmm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     alpha, beta = b.number(given["alpha"]), b.number(given["beta"])
     if alpha == 0:
-        raise UnsupportedError("it ignores its product, NaN in it too, since alpha is 0")
+        raise InexpressibleError("it ignores its product, NaN in it too, since alpha is 0")
     x, w = b.tensor(given["mat1"], rank=2), b.weight(given["mat2"], is_transposed=True)
     if alpha == beta == 1:
         return _add_bias(b, node, x, w, given["self"])
@@ -86,10 +86,10 @@ def _rsub(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 @rule(ELEMENTWISE, "mul", "div", "true_divide", "maximum", "minimum", "max", "min", "clamp_min", "clamp_max")
 def _binary(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     if given.get("rounding_mode") is not None:
-        raise UnsupportedError("it rounds its quotient")
+        raise InexpressibleError("it rounds its quotient")
     operands = list(given.values())[:2]
     if len(operands) < 2 or isinstance(operands[1], bool):
-        raise UnsupportedError("it is a reduction")
+        raise InexpressibleError("it is a reduction")
     x, y = (b.operand(operand) for operand in operands)
     return b.promoted(_BINARY.get(_kind(node), _kind(node)), x, y, dtype_of(node))
 
@@ -102,7 +102,7 @@ def _unary(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     values = {name: b.number(given[name]) for name in UNARY[_kind(node)]}
     for name, value in values.items():
         if not math.isfinite(value):
-            raise UnsupportedError(f"its {name} is not finite")
+            raise InexpressibleError(f"its {name} is not finite")
     attributes = ", ".join(f"{name} = {constant(value)}" for name, value in values.items())
     return b.unary(_kind(node), b.tensor(given["self"]), attributes and f"{{{attributes}}}")
 
@@ -122,7 +122,7 @@ def _clamp(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 def clamp(b: Lowering, x: Value, low: float, high: float) -> Value:
     """Return x within two numbers, of which each may be infinite."""
     if math.isnan(low) or math.isnan(high):
-        raise UnsupportedError("a bound is NaN")
+        raise InexpressibleError("a bound is NaN")
     bounds = [f"min = {constant(low)} : f64"] if low != -math.inf else []
     bounds += [f"max = {constant(high)} : f64"] if high != math.inf else []
     return b.unary("clamp", x, f"{{{', '.join(bounds)}}}") if bounds else x
@@ -133,7 +133,7 @@ def _celu(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     alpha = b.number(given["alpha"])
     inverse = 1.0 / alpha if alpha else math.inf
     if not math.isfinite(alpha) or not math.isfinite(inverse):
-        raise UnsupportedError("its alpha is not finite, or has no finite inverse")
+        raise InexpressibleError("its alpha is not finite, or has no finite inverse")
     attributes = f"{{alpha = {constant(alpha)}, input_scale = {constant(inverse)}}}"
     return b.unary("elu", b.tensor(given["self"]), attributes)
 
@@ -147,7 +147,7 @@ def _gelu(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 def _threshold(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     threshold, x = b.number(given["threshold"]), b.tensor(given["self"])
     if threshold != b.number(given["value"]):
-        raise UnsupportedError("it jumps at its threshold")
+        raise InexpressibleError("it jumps at its threshold")
     return b.unary("relu", x) if threshold == 0 else b.binary("max", x, threshold)
 
 
@@ -180,13 +180,13 @@ def _pow(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
         return b.cast(b.binary("mul", b.binary("mul", wide, wide), wide), dtype_of(node))
     if exponent == -1:
         return b.binary("div", 1.0, x)
-    raise UnsupportedError(f"Tenon has no power of {exponent:g}")
+    raise InexpressibleError(f"Tenon has no power of {exponent:g}")
 
 
 def _normalize(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     x, mean, variance = (b.tensor(given[name]) for name in ("x", "mean", "variance"))
     if len(given["x"].meta["val"].shape) != 2:
-        raise UnsupportedError("it normalises a dimension that is not the last of two")
+        raise InexpressibleError("it normalises a dimension that is not the last of two")
     weight, bias = b.optional_tensor(given["weight"]), b.optional_tensor(given["bias"])
     return b.batch_norm_inference(x, mean, variance, weight, bias, b.number(given["eps"]))
 

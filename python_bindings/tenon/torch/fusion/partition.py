@@ -9,18 +9,19 @@ from collections.abc import Callable, Sequence
 from torch import fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from tenon.importer.builder import InexpressibleError
+from tenon.importer.specs import FunctionSpec, InputDim, InputRows, InputSpec, OutputSpec
 from tenon.torch.choice.candidate import Candidate, describe
 from tenon.torch.failures import failed
-from tenon.torch.fusion.builder import UnsupportedError
+from tenon.torch.fusion.group_function import GroupFunction, Importer, import_group
 from tenon.torch.fusion.grouping import Group, Grouping, is_worthwhile
-from tenon.torch.fusion.importer import Function, Importer, import_group
 from tenon.torch.fusion.missed import find_missed, takes_from
 from tenon.torch.fusion.rewrite import replace_group, sort_graph, sweep
-from tenon.torch.fusion.specs import FunctionSpec, InputDim, InputRows, Missed, OutputSpec, Partition, TensorSpec
+from tenon.torch.fusion.specs import Missed, Partition
 from tenon.torch.fusion.views import cast_source
 from tenon.torch.fusion.words import find_words
 
-__all__ = ["InputDim", "InputRows", "Missed", "OutputSpec", "Partition", "TensorSpec", "missed_of", "partition"]
+__all__ = ["InputDim", "InputRows", "InputSpec", "Missed", "OutputSpec", "Partition", "missed_of", "partition"]
 
 _MISSED = "tenon_missed"
 # Tells for each function why it is better left to PyTorch, or None.
@@ -90,7 +91,7 @@ def _import_groups(
     judge: Judge | None,
     sources: dict[str, str],
     with_casts: bool,
-) -> list[tuple[Group, Function]]:
+) -> list[tuple[Group, GroupFunction]]:
     """Lower every group that is worth it, and dissolve the others."""
     while True:
         live = grouping.live_nodes()
@@ -108,7 +109,7 @@ def _import_groups(
 
 
 def _candidates(
-    grouping: Grouping, functions: dict[Group, Function], sources: dict[str, str], live: set[fx.Node]
+    grouping: Grouping, functions: dict[Group, GroupFunction], sources: dict[str, str], live: set[fx.Node]
 ) -> list[Candidate]:
     readers, in_calls = grouping.takers(live), set(grouping.group_of)
     candidates = []
@@ -123,7 +124,7 @@ def _candidates(
 
 def _lower_groups(
     grouping: Grouping, live: set[fx.Node], parameters: set[str], precision: str | None, with_casts: bool
-) -> dict[Group, Function | str]:
+) -> dict[Group, GroupFunction | str]:
     """Return each group's function, or the reason why it has none.
 
     With casts, those of activations that only a group needs are in its function.
@@ -131,21 +132,21 @@ def _lower_groups(
     takers = grouping.takers(live)
     prepared = {node for node, word in grouping.words.items() if word.is_prepared}
     casts = [n for n in grouping.words if cast_source(n) is not None and n not in grouping.group_of and n in takers]
-    functions: dict[Group, Function | str] = {}
+    functions: dict[Group, GroupFunction | str] = {}
     for group in grouping.groups():
         members = set(group.members)
         own_casts = {node for node in casts if with_casts and members.issuperset(takers[node])}
         try:
             importer = Importer(prepared | own_casts, parameters, precision)
             functions[group] = import_group(importer, group.members, live, takers)
-        except UnsupportedError as error:
+        except InexpressibleError as error:
             functions[group] = str(error)
         except Exception as error:
             functions[group] = failed(f"import of {', '.join(map(str, members))}", error)
     return functions
 
 
-def _name_function(function: Function, sources: dict[str, str]) -> str:
+def _name_function(function: GroupFunction, sources: dict[str, str]) -> str:
     """Return a name that says what the function does; functions with the same text have one name."""
     base = "_".join(function.kinds[:6])
     name, number = base, 1

@@ -12,10 +12,9 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-import torch
 from torch import fx
 
-from tenon.torch.fusion.builder import constant
+from tenon.importer.builder import constant
 from tenon.torch.fusion.lowering import uniform_value
 from tenon.torch.fusion.views import arguments, dtype_of, op_name, strip
 
@@ -23,7 +22,7 @@ from tenon.torch.fusion.views import arguments, dtype_of, op_name, strip
 Polynomial = dict[tuple[int, ...], float]
 _MAX_DEPTH = 8
 # How far constants of gelu may be from its own, as a part of them: less than a value's rounding shows.
-_TOLERANCES = {torch.float64: 1e-14}
+_TOLERANCES = {"float64": 1e-14}
 _TOLERANCE = 1e-6
 
 

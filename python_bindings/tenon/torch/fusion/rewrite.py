@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import fx
 
-from tenon.torch.fusion.importer import Function
+from tenon.torch.fusion.group_function import GroupFunction
 from tenon.torch.fusion.views import op_name
 
 
@@ -21,7 +21,7 @@ def fused(*tensors: Any) -> Any:
 
 
 def replace_group(
-    graph: fx.Graph, first: fx.Node, function: Function, name: str, replaced: dict[fx.Node, fx.Node]
+    graph: fx.Graph, first: fx.Node, function: GroupFunction, name: str, replaced: dict[fx.Node, fx.Node]
 ) -> fx.Node:
     """Insert the call of a function and have its results used.
 

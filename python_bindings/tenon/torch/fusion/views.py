@@ -10,8 +10,9 @@ import torch
 from torch import fx
 from torch.utils._pytree import tree_leaves
 
-from tenon.torch.fusion.builder import TYPES
-from tenon.torch.fusion.shapes import as_matrix, flatten, torch_shape
+from tenon.importer.builder import TYPES
+from tenon.importer.shapes import as_matrix, flatten
+from tenon.torch.fusion.shapes import torch_shape
 
 _RESHAPES = {"view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "flatten", "unflatten", "_reshape_alias"}
 _COPIES = {"clone", "alias", "detach", "contiguous", "lift", "lift_fresh", "lift_fresh_copy", "positive"}
@@ -41,10 +42,15 @@ def arguments(node: fx.Node) -> dict[str, Any]:
     return {a.name: given.get(a.name, a.default_value) for a in schema}
 
 
-def dtype_of(node: fx.Node) -> torch.dtype | None:
-    """Return the dtype of a node's tensor; None if it gives no tensor."""
+def dtype_name(dtype: torch.dtype) -> str:
+    """Return a dtype as the importer names it."""
+    return str(dtype).removeprefix("torch.")
+
+
+def dtype_of(node: fx.Node) -> str | None:
+    """Return the dtype of a node's tensor, such as "float32"; None if it gives no tensor."""
     value = node.meta.get("val")
-    return value.dtype if isinstance(value, torch.Tensor) else None
+    return dtype_name(value.dtype) if isinstance(value, torch.Tensor) else None
 
 
 def cast_source(node: fx.Node) -> fx.Node | None:

@@ -10,13 +10,14 @@ import operator
 import torch
 from torch import fx
 
+from tenon.importer.builder import TYPES, InexpressibleError, Value
+from tenon.importer.shapes import Shape, as_matrix, flatten
 from tenon.torch.failures import failed
-from tenon.torch.fusion.builder import TYPES, UnsupportedError, Value
 from tenon.torch.fusion.lowering import Lowering
 from tenon.torch.fusion.norms import BatchNorm, is_batch_norm, is_moments, lower_batch_norm
 from tenon.torch.fusion.ops import ELEMENTWISE, LINEAR, NORMALIZE
 from tenon.torch.fusion.patterns import match
-from tenon.torch.fusion.shapes import Shape, as_matrix, flatten, is_row_major, torch_shape
+from tenon.torch.fusion.shapes import is_row_major, torch_shape
 from tenon.torch.fusion.views import arguments, cast_source, dtype_of, is_view, op_name
 
 
@@ -44,14 +45,14 @@ def lower(b: Lowering, node: fx.Node) -> Value | BatchNorm:
     """Append what a node computes.
 
     Raises:
-        UnsupportedError: Tenon has no word for it.
+        InexpressibleError: Tenon has no word for it.
 
     """
     name = op_name(node)
     if is_batch_norm(node):
         return lower_batch_norm(b, node)
     if dtype_of(node) not in TYPES:
-        raise UnsupportedError("its result is not a tensor of floating-point numbers that Tenon has")
+        raise InexpressibleError("its result is not a tensor of floating-point numbers that Tenon has")
     found = match(node)
     source = cast_source(node) if name else None
     table = LINEAR if name in LINEAR else ELEMENTWISE
@@ -62,9 +63,9 @@ def lower(b: Lowering, node: fx.Node) -> Value | BatchNorm:
     elif name in table:
         value = table[name](b, node, arguments(node))
     else:
-        raise UnsupportedError(f"Tenon has no word for {name or node.op}")
+        raise InexpressibleError(f"Tenon has no word for {name or node.op}")
     if value.dtype != dtype_of(node) or as_matrix(value.shape) != as_matrix(flatten(torch_shape(node))):
-        raise UnsupportedError("it broadcasts or promotes its operands in a way that Tenon does not")
+        raise InexpressibleError("it broadcasts or promotes its operands in a way that Tenon does not")
     return value
 
 
@@ -105,7 +106,7 @@ def find_words(graph: fx.Graph, parameters: set[str]) -> tuple[dict[fx.Node, Wor
         elif op_name(node):
             try:
                 words[node] = _try(node, parameters, words)
-            except UnsupportedError as error:
+            except InexpressibleError as error:
                 reasons[node] = str(error)
             except Exception as error:
                 reasons[node] = failed(str(node.target), error)
@@ -117,11 +118,11 @@ def _try(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> Wor
     lower(trial, node)
     result = first_result(node)
     if any(o.meta["val"].device != result.device for o in trial.operands):
-        raise UnsupportedError("one of its operands is on another device")
+        raise InexpressibleError("one of its operands is on another device")
     if result.device.type not in ("cpu", "cuda"):
-        raise UnsupportedError(f"Tenon has no code for a device of type {result.device.type}")
+        raise InexpressibleError(f"Tenon has no code for a device of type {result.device.type}")
     if not is_row_major(result):
-        raise UnsupportedError("PyTorch lays its result out as it does an operand that is not contiguous")
+        raise InexpressibleError("PyTorch lays its result out as it does an operand that is not contiguous")
     is_linear = op_name(node) in LINEAR
     is_elementwise = not is_linear and not is_batch_norm(node)
     prepared = is_elementwise and all(_is_prepared(o, parameters, words) for o in trial.operands)

@@ -10,9 +10,10 @@ import operator
 import torch
 from torch import fx
 
+from tenon.importer.specs import Dim, InputDim, OutputSpec
 from tenon.torch.calls.op import op_of
 from tenon.torch.fusion.shapes import is_row_major
-from tenon.torch.fusion.specs import Dim, InputDim, OutputSpec, Partition
+from tenon.torch.fusion.specs import Partition
 
 aten = torch.ops.aten
 

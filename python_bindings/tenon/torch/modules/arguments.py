@@ -16,7 +16,7 @@ from tenon.torch.modules.reads import PLAIN_TYPES, Impure, identity, is_plain
 
 
 @dataclasses.dataclass(frozen=True)
-class Arguments:
+class CallArguments:
     """The arguments of a call.
 
     Attributes:
@@ -34,11 +34,11 @@ class Arguments:
     mutable: bool = False
 
 
-def take_apart(args: tuple, kwargs: dict[str, Any]) -> Arguments:
+def take_apart(args: tuple, kwargs: dict[str, Any]) -> CallArguments:
     """Take a call's arguments apart; raise Impure if that is not possible."""
     leaves, count, names = (*args, *kwargs.values()), len(args), tuple(kwargs)
     if not kwargs and all(type(leaf) in TENSOR_TYPES for leaf in leaves):
-        return Arguments(args, count, lambda tensors: (tuple(tensors), {}))
+        return CallArguments(args, count, lambda tensors: (tuple(tensors), {}))
     nested = not all(type(leaf) in TENSOR_TYPES or type(leaf) in PLAIN_TYPES for leaf in leaves)
     form: Any = (count, names)
     if nested:
@@ -55,7 +55,7 @@ def take_apart(args: tuple, kwargs: dict[str, Any]) -> Arguments:
         return tuple(given[:count]), dict(zip(names, given[count:], strict=True))
 
     structure = (form, tuple([(i, *identity(leaf)) for i, leaf in constants.items()]))
-    return Arguments(tuple(tensors), structure, rebuild, any(map(_is_mutable, (*args, *kwargs.values()))))
+    return CallArguments(tuple(tensors), structure, rebuild, any(map(_is_mutable, (*args, *kwargs.values()))))
 
 
 def take_result_apart(result: Any) -> tuple[list[torch.Tensor], Callable[[Sequence[torch.Tensor]], Any]]:

@@ -26,8 +26,7 @@ from tenon.torch.calls.function import function_of, no_lazy_modules
 from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.readers import is_library_call
 from tenon.torch.fusion.views import is_view
-from tenon.torch.modules.arguments import Arguments, take_apart, take_result_apart
-from tenon.torch.modules.entry import Dims, Entry, kind_of
+from tenon.torch.modules.arguments import CallArguments, take_apart, take_result_apart
 from tenon.torch.modules.guards import (
     TENSOR_TYPES,
     check_plain,
@@ -39,6 +38,7 @@ from tenon.torch.modules.guards import (
 from tenon.torch.modules.purity import Scan
 from tenon.torch.modules.reads import Impure
 from tenon.torch.modules.record import CannotRepeatError, Recorder
+from tenon.torch.modules.specialization import Dims, Specialization, kind_of
 from tenon.torch.options import Options
 
 _log = logging.getLogger("tenon.torch")
@@ -46,7 +46,7 @@ _MOST_ENTRIES = 8
 # After so many calls in a row with nothing to fuse, so many are PyTorch's without a look.
 _MOST_UNFUSED, _IDLE = 8, 256
 
-_Found = tuple[Entry, tuple[torch.Tensor, ...]]
+_Found = tuple[Specialization, tuple[torch.Tensor, ...]]
 
 
 class _Tree:
@@ -56,7 +56,7 @@ class _Tree:
         self.guard = guard_tree(scan.reads)
         self.signature = scan.reads.signature()
         self.modules = scan.modules
-        self.entries: tuple[Entry, ...] = ()
+        self.entries: tuple[Specialization, ...] = ()
 
     def has(self, modules: Sequence[nn.Module]) -> bool:
         """Tell whether the tree is made of these modules, or some were replaced for good."""
@@ -131,7 +131,7 @@ class Dispatcher:
             found = self._find(arguments.structure, arguments.tensors)
         return self._call(*found, args, kwargs) if found else self._call_new(arguments, args, kwargs)
 
-    def _call_new(self, arguments: Arguments | None, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _call_new(self, arguments: CallArguments | None, args: tuple, kwargs: dict[str, Any]) -> Any:
         self._unfused = 0
         leaves = pytree.tree_leaves((args, kwargs))
         if any(isinstance(leaf, torch.Tensor | fx.Proxy) and not is_plain_tensor(leaf) for leaf in leaves):
@@ -149,10 +149,10 @@ class Dispatcher:
                 return self._call_and_compile(arguments, args, kwargs)
         return self._call(*found, args, kwargs) if found else self._run_compiled(args, kwargs)
 
-    def _call(self, entry: Entry, tensors: Sequence[torch.Tensor], args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _call(self, entry: Specialization, tensors: Sequence[torch.Tensor], args: tuple, kwargs: dict[str, Any]) -> Any:
         return entry(tensors) if entry.suits(tensors) else self._run_unfused(args, kwargs)
 
-    def _call_and_compile(self, arguments: Arguments, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _call_and_compile(self, arguments: CallArguments, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make a call of a new kind, and compile for others like it."""
         try:
             scan = Scan(self.original)
@@ -165,7 +165,7 @@ class Dispatcher:
             if entry is None and sum(len(tree.entries) for tree in self._trees) == _MOST_ENTRIES:
                 raise Impure(f"it was called in more than {_MOST_ENTRIES} ways")
             entry = entry or self._trace(scan, tree, arguments)
-            unfinished = None if entry else Entry(scan, arguments)
+            unfinished = None if entry else Specialization(scan, arguments)
         except Impure as error:
             self._decline(str(error))
             return self._run_compiled(args, kwargs)
@@ -184,7 +184,7 @@ class Dispatcher:
         self._trees = tuple(trees)
         return tree
 
-    def _trace(self, scan: Scan, tree: _Tree, arguments: Arguments) -> Entry | None:
+    def _trace(self, scan: Scan, tree: _Tree, arguments: CallArguments) -> Specialization | None:
         """Compile for dynamic extents, if there are to be any and that is possible."""
         dynamic = self._choose_dynamic(tree, arguments)
         if not any(dynamic):
@@ -192,7 +192,7 @@ class Dispatcher:
         # Imported where it is needed: with Dynamo, that takes seconds on some machines.
         from tenon.torch.modules.symbolic import compile_symbolic
 
-        entry = Entry(scan, arguments, dynamic)
+        entry = Specialization(scan, arguments, dynamic)
         try:
             compile_symbolic(entry, scan, arguments, self.options)
         except tenon.TenonError:
@@ -203,7 +203,7 @@ class Dispatcher:
         tree.entries = (entry, *tree.entries)
         return entry
 
-    def _record(self, entry: Entry, tree: _Tree, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _record(self, entry: Specialization, tree: _Tree, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make the call, as PyTorch makes it, and compile what it did."""
         recorder = Recorder(entry.tensors)
         # Below autograd, composite ops reach the recorder whole.
@@ -222,7 +222,7 @@ class Dispatcher:
             self._compile(graph, entry, tree, rebuild, apart)
         return result
 
-    def _compile(self, graph: fx.GraphModule, entry: Entry, tree: _Tree, rebuild: Any, apart: Any) -> None:
+    def _compile(self, graph: fx.GraphModule, entry: Specialization, tree: _Tree, rebuild: Any, apart: Any) -> None:
         """Compile what a call did; where Tenon's calls are not all of it, Inductor may have the rest."""
         fused = _compile_recorded(graph, entry.parameters, self.options)
         if not _is_light(graph) and self._rest(entry.tensors) == "inductor":
@@ -231,7 +231,7 @@ class Dispatcher:
         entry.complete(graph.forward if fused else None, rebuild, apart=apart)
         tree.entries = (entry, *tree.entries)
 
-    def _choose_dynamic(self, tree: _Tree, arguments: Arguments) -> Dims:
+    def _choose_dynamic(self, tree: _Tree, arguments: CallArguments) -> Dims:
         """Return the extents to leave open: those seen to vary, or the batch's if so asked."""
         tensors = arguments.tensors
         varying: list[set[int]] = [set() for _ in tensors]

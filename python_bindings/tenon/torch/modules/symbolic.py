@@ -15,11 +15,11 @@ from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP, DimDynamic, Shap
 from tenon.torch.backend import compile_graph
 from tenon.torch.calls.function import function_of
 from tenon.torch.capture import capture_inference
-from tenon.torch.modules.arguments import Arguments, take_result_apart
-from tenon.torch.modules.entry import Dims, Entry
+from tenon.torch.modules.arguments import CallArguments, take_result_apart
 from tenon.torch.modules.guards import guard_apart
 from tenon.torch.modules.purity import Scan, class_of
 from tenon.torch.modules.reads import Impure
+from tenon.torch.modules.specialization import Dims, Specialization
 from tenon.torch.options import Options
 
 
@@ -27,7 +27,7 @@ class SpecializedError(Exception):
     """Extents that were to be dynamic became constants of the graph."""
 
 
-def compile_symbolic(entry: Entry, scan: Scan, arguments: Arguments, options: Options) -> None:
+def compile_symbolic(entry: Specialization, scan: Scan, arguments: CallArguments, options: Options) -> None:
     """Complete an entry whose dynamic extents are free, without a call of the module.
 
     Raises:
@@ -61,7 +61,7 @@ class _FlatForward(nn.Module):
 
     """
 
-    def __init__(self, scan: Scan, arguments: Arguments, sources: int) -> None:
+    def __init__(self, scan: Scan, arguments: CallArguments, sources: int) -> None:
         super().__init__()
         self._scan = (scan,)  # not a submodule's parameters: a tuple hides them
         self._arguments = arguments

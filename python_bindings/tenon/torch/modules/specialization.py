@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from tenon.torch.modules.arguments import Arguments
+from tenon.torch.modules.arguments import CallArguments
 from tenon.torch.modules.guards import Ambient, check_plain, guard_tensors
 from tenon.torch.modules.purity import Scan
 from tenon.torch.modules.reads import Impure
@@ -18,7 +18,7 @@ from tenon.torch.modules.reads import Impure
 Dims = tuple[frozenset[int], ...]
 
 
-class Entry:
+class Specialization:
     """A compiled forward and the calls that it is for, as far as arguments tell.
 
     Attributes:
@@ -32,7 +32,7 @@ class Entry:
 
     """
 
-    def __init__(self, scan: Scan, arguments: Arguments, dynamic: Dims | None = None) -> None:
+    def __init__(self, scan: Scan, arguments: CallArguments, dynamic: Dims | None = None) -> None:
         """Make the guards; raise Impure if a graph would not be all that forward does.
 
         Without `dynamic`, all extents are as they are now.
@@ -100,7 +100,7 @@ class Entry:
         return self.fuses and (self._apart is None or self._apart(tensors))
 
 
-def kind_of(arguments: Arguments) -> tuple[Any, ...]:
+def kind_of(arguments: CallArguments) -> tuple[Any, ...]:
     """Return what is equal for calls that differ in extents and strides at most."""
     tensors = [(t.dtype, t.device, t.dim(), t.requires_grad) for t in arguments.tensors]
     return (Ambient().key, arguments.structure, tuple(tensors))

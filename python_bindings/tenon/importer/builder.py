@@ -9,15 +9,13 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import torch
-
 from tenon.dtypes import DATA_TYPES
-from tenon.torch.fusion.shapes import Extent, Shape, broadcast, is_expressible
+from tenon.importer.shapes import Extent, Shape, broadcast, is_expressible
 
-TYPES = {getattr(torch, kind.name): kind.spelling for kind in DATA_TYPES.values()}
+TYPES = {kind.name: kind.spelling for kind in DATA_TYPES.values()}  # by dtype
 
 
-class UnsupportedError(Exception):
+class InexpressibleError(Exception):
     """Tenon has no word for an op; the message is the reason, a sentence."""
 
 
@@ -25,7 +23,7 @@ class Value(NamedTuple):
     """A tensor in the function: its name with the percent sign, and its type."""
 
     name: str
-    dtype: torch.dtype
+    dtype: str
     shape: Shape
 
 
@@ -35,7 +33,7 @@ Operand = Value | float
 class Builder:
     """Appends ops to `lines`; each method returns the op's result.
 
-    A rounding that PyTorch does not have is avoided: what PyTorch computes in one op and
+    A rounding that the front end does not have is avoided: what it computes in one op and
     Tenon in several is computed in float32 (see `widen`).
     """
 
@@ -62,36 +60,36 @@ class Builder:
         text = f"tenon.{op} {x.name}{attributes and ' ' + attributes} : {type_of(x)}"
         return self._append(text, x.dtype, x.shape)
 
-    def cast(self, x: Value, dtype: torch.dtype) -> Value:
+    def cast(self, x: Value, dtype: str) -> Value:
         """Convert to another dtype; nothing where it has it."""
         if x.dtype == dtype:
             return x
-        if torch.float64 in (x.dtype, dtype):
-            raise UnsupportedError("Tenon has no cast from or to float64")
+        if "float64" in (x.dtype, dtype):
+            raise InexpressibleError("Tenon has no cast from or to float64")
         result = Value("", dtype, x.shape)
         return self._append(f"tenon.cast {x.name} : {type_of(x)} -> {type_of(result)}", dtype, x.shape)
 
     def widen(self, x: Value) -> Value:
-        """Convert 16 bits to float32, in which PyTorch computes as well."""
-        return self.cast(x, torch.float32) if x.dtype.itemsize < torch.float32.itemsize else x
+        """Convert 16 bits to float32, in which frameworks compute as well."""
+        return self.cast(x, "float32") if DATA_TYPES[x.dtype].bytes < 4 else x
 
     def binary(self, op: str, x: Operand, y: Operand) -> Value:
         """Append add, sub, mul, div, min or max; the result has the first tensor's dtype."""
         if not isinstance(x, Value) and not isinstance(y, Value):
-            raise UnsupportedError("it computes with numbers alone")
+            raise InexpressibleError("it computes with numbers alone")
         if not isinstance(y, Value):
             return self._append(f"tenon.{op} {x.name}, {constant(y)} : {type_of(x)}", x.dtype, x.shape)
         if not isinstance(x, Value):
             return self._append(f"tenon.{op} {constant(x)}, {y.name} : {type_of(y)}", y.dtype, y.shape)
-        if (x.dtype == torch.float64) != (y.dtype == torch.float64):
-            raise UnsupportedError("it mixes float64 with another dtype")
+        if (x.dtype == "float64") != (y.dtype == "float64"):
+            raise InexpressibleError("it mixes float64 with another dtype")
         shape = broadcast(x.shape, y.shape)
         if shape is None:
-            raise UnsupportedError("it broadcasts over some of the leading dimensions only")
+            raise InexpressibleError("it broadcasts over some of the leading dimensions only")
         return self._append(f"tenon.{op} {x.name}, {y.name} : {type_of(x)}, {type_of(y)}", x.dtype, shape)
 
-    def promoted(self, op: str, x: Operand, y: Operand, dtype: torch.dtype) -> Value:
-        """Append a binary op whose result has `dtype`, as PyTorch's promotion chose it."""
+    def promoted(self, op: str, x: Operand, y: Operand, dtype: str) -> Value:
+        """Append a binary op whose result has `dtype`, as the front end's promotion chose it."""
         commutes = op not in ("sub", "div")
         if commutes and isinstance(x, Value) and isinstance(y, Value) and x.dtype != dtype == y.dtype:
             x, y = y, x
@@ -101,16 +99,16 @@ class Builder:
             y = self.widen(y)
         return self.cast(self.binary(op, x, y), dtype)
 
-    def linear(self, x: Value, w: Value, bias: Value | None = None, dtype: torch.dtype | None = None) -> Value:
+    def linear(self, x: Value, w: Value, bias: Value | None = None, dtype: str | None = None) -> Value:
         """Append a linear layer of x `[M, K]` and w `[N, K]`; the result is `[M, N]`."""
         if x.dtype != w.dtype:
-            raise UnsupportedError("its two matrices have different dtypes")
+            raise InexpressibleError("its two matrices have different dtypes")
         if len(x.shape) != 2 or len(w.shape) != 2 or x.shape[1] != w.shape[1]:
-            raise UnsupportedError("it is not a product of an activation [M, K] with a weight [N, K]")
+            raise InexpressibleError("it is not a product of an activation [M, K] with a weight [N, K]")
         if not isinstance(w.shape[0], int):
-            raise UnsupportedError("its weight has a dynamic shape")
+            raise InexpressibleError("its weight has a dynamic shape")
         operands = [x, w] if bias is None else [x, w, bias]
-        precise = f" precision<{self._precision}>" if self._precision and x.dtype == torch.float32 else ""
+        precise = f" precision<{self._precision}>" if self._precision and x.dtype == "float32" else ""
         result = Value("", dtype or x.dtype, (x.shape[0], w.shape[0]))
         names, types = ", ".join(v.name for v in operands), ", ".join(map(type_of, operands))
         text = f"tenon.linear {names}{precise} : ({types}) -> {type_of(result)}"
@@ -168,16 +166,16 @@ class Builder:
     def batch_moments(self, x: Value) -> list[Value]:
         """Append what gives mean and M2 of each column."""
         if not is_expressible(x.shape) or len(x.shape) != 2:
-            raise UnsupportedError("it does not take the rows of a matrix")
+            raise InexpressibleError("it does not take the rows of a matrix")
         statistic = _statistic(x)
         name = "%" + self.fresh(self.name)
         types = f"({type_of(x)}) -> ({type_of(statistic)}, {type_of(statistic)})"
         self._emit(f"{name}:2 = tenon.batch_moments {x.name} : {types}")
         return [statistic._replace(name=f"{name}#{i}") for i in range(2)]
 
-    def _append(self, text: str, dtype: torch.dtype, shape: Shape) -> Value:
+    def _append(self, text: str, dtype: str, shape: Shape) -> Value:
         if not is_expressible(shape):
-            raise UnsupportedError("only the number of rows may be dynamic, and no static extent may be 0")
+            raise InexpressibleError("only the number of rows may be dynamic, and no static extent may be 0")
         name = "%" + self.fresh(self.name)
         self._emit(f"{name} = {text}")
         return Value(name, dtype, shape)
@@ -188,15 +186,15 @@ class Builder:
 
 
 def _statistic(x: Value) -> Value:
-    return Value("", torch.float64 if x.dtype == torch.float64 else torch.float32, x.shape[1:])
+    return Value("", "float64" if x.dtype == "float64" else "float32", x.shape[1:])
 
 
 def _check_norm(x: Value, *vectors: Value | None) -> None:
     for v in vectors:
         if v and v.shape != x.shape[1:]:
-            raise UnsupportedError("one of its operands is not a vector of the features")
-        if v and (v.dtype == torch.float64) != (x.dtype == torch.float64):
-            raise UnsupportedError("it mixes float64 with another dtype")
+            raise InexpressibleError("one of its operands is not a vector of the features")
+        if v and (v.dtype == "float64") != (x.dtype == "float64"):
+            raise InexpressibleError("it mixes float64 with another dtype")
 
 
 def _group(name: str, value: Value | None) -> str:
@@ -211,6 +209,17 @@ def shape_text(shape: Sequence[Extent]) -> str:
 def type_of(value: Value) -> str:
     """Return a value's type, such as `tensor<?x64xf32>`."""
     return f"tensor<{shape_text(value.shape)}{TYPES[value.dtype]}>"
+
+
+def return_text(values: Sequence[Value]) -> str:
+    """Return a function's last line."""
+    return f"return {', '.join(v.name for v in values)} : {', '.join(map(type_of, values))}"
+
+
+def module_text(name: str, signature: str, lines: Sequence[str]) -> str:
+    """Return a module with one function; the signature is `(%x: type, ...) -> (type, ...)`."""
+    body = "\n".join(f"  {line}" for line in lines)
+    return f"func.func @{name}{signature} {{\n{body}\n}}\n"
 
 
 def constant(number: float) -> str:
