@@ -21,7 +21,7 @@ install(FILES ${TENON_DLPACK_HEADER} ${TENON_DLPACK_NOTICE} DESTINATION tenon/in
 # Licences of what is linked in.
 file(GLOB _licences ${nanobind_dir}/../nanobind-*.dist-info/licenses/LICENSE)
 install(FILES ${_licences} DESTINATION tenon/licenses RENAME nanobind.txt COMPONENT python)
-foreach(_package libmlir-22-dev libstdc++-12-dev libzstd-dev zlib1g-dev libcli11-dev nlohmann-json3-dev libdlpack-dev)
+foreach(_package libmlir-22-dev libstdc++-12-dev libzstd-dev zlib1g-dev nlohmann-json3-dev libdlpack-dev)
   set(_text /usr/share/doc/${_package}/copyright)
   if(EXISTS ${_text})
     install(FILES ${_text} DESTINATION tenon/licenses RENAME ${_package}.txt COMPONENT python)

@@ -19,7 +19,7 @@ packages=(
   # The build.
   cmake ninja-build ccache git make
   # Libraries.
-  libcli11-dev libdlpack-dev libgtest-dev nlohmann-json3-dev
+  libdlpack-dev libgtest-dev nlohmann-json3-dev
   # Scripts.
   python3 python3-dev python3-venv
 )

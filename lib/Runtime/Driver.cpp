@@ -32,7 +32,7 @@ static TenonStatus initialise(const Driver &driver) {
   if (result == CUDA_ERROR_NO_DEVICE)
     return fail(TENON_NOT_FOUND,
                 "no GPU: cuInit says %s (%s); check nvidia-smi and "
-                "CUDA_VISIBLE_DEVICES, or call with kDLCPU tensors",
+                "CUDA_VISIBLE_DEVICES, or run on the CPU",
                 error.name, error.text);
   return fail(TENON_DEVICE_ERROR,
               "the CUDA driver does not start: cuInit says %s (%s); after a "
@@ -46,16 +46,22 @@ static TenonStatus openDriver(Driver &driver) {
   if (!library)
     return fail(TENON_NOT_FOUND,
                 "no CUDA driver: %s; install the NVIDIA driver (in a "
-                "container, pass the GPU in), or call with kDLCPU tensors",
+                "container, pass the GPU in), or run on the CPU",
                 problem.c_str());
-#define TENON_RESOLVE(name)                                                    \
-  if (!resolve(library, TENON_SYMBOL_NAME(name), driver.name))                 \
-    return fail(TENON_UNSUPPORTED,                                             \
-                "the CUDA driver has no function %s; Tenon needs a driver "    \
-                "for CUDA 12 or newer",                                        \
-                TENON_SYMBOL_NAME(name));
+  const char *missing = nullptr;
+  auto require = [&](const char *name, auto *&function) {
+    if (!resolve(library, name, function))
+      missing = name;
+  };
+#define TENON_RESOLVE(name) require(TENON_SYMBOL_NAME(name), driver.name);
   TENON_DRIVER_FUNCTIONS(TENON_RESOLVE)
 #undef TENON_RESOLVE
+  require("cuEventElapsedTime", driver.cuEventElapsedTime);
+  if (missing)
+    return fail(TENON_UNSUPPORTED,
+                "the CUDA driver has no function %s; Tenon needs a driver for "
+                "CUDA 12 or newer",
+                missing);
   return initialise(driver);
 }
 

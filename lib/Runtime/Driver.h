@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // libcuda.so.1 is never linked, so that a machine without a GPU can load the
-// runtime and every model. TENON_LIBCUDA names another file (tests).
+// runtime and every model. TENON_LIBCUDA names another file (tests). tenon-run,
+// which times calls on streams of its own, is compiled with this table too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +50,13 @@
   X(cuMemcpy2DAsync)                                                           \
   X(cuMemcpyDtoH)                                                              \
   X(cuMemsetD8Async)                                                           \
-  X(cuStreamSynchronize)
+  X(cuStreamCreate)                                                            \
+  X(cuStreamDestroy)                                                           \
+  X(cuStreamSynchronize)                                                       \
+  X(cuEventCreate)                                                             \
+  X(cuEventDestroy)                                                            \
+  X(cuEventRecord)                                                             \
+  X(cuEventSynchronize)
 
 namespace tenon::runtime {
 
@@ -58,6 +65,8 @@ struct Driver {
 #define TENON_FIELD(name) decltype(&::name) name;
   TENON_DRIVER_FUNCTIONS(TENON_FIELD)
 #undef TENON_FIELD
+  /// By hand: the header renames it to a symbol that drivers before 12.8 lack.
+  CUresult (*cuEventElapsedTime)(float *, CUevent, CUevent);
 };
 
 /// Opens and initialises the driver once. A failure is not remembered: a driver

@@ -123,6 +123,7 @@ static std::vector<TensorInfo> parseTensors(const Json &object, const char *key,
   for (const Json &value : array(field(object, key, where), where)) {
     TensorInfo tensor;
     tensor.name = string(field(value, "name", where), where);
+    tensor.role = optionalString(value, "role");
     std::string here = where + ", '" + tensor.name + "'";
     tensor.dtype = parseDType(field(value, "dtype", here), here);
     for (const Json &dimension : array(field(value, "shape", here), here))
@@ -215,19 +216,22 @@ static FunctionInfo parseFunction(const Json &value, const Manifest &manifest) {
   return function;
 }
 
-/// Entries are for front ends; only what they name is checked.
-static void checkEntries(const Json &json, const Manifest &manifest) {
+static void parseEntries(const Json &json, Manifest &manifest) {
   auto entries = json.find("entries");
   if (entries == json.end())
     return;
-  for (const Json &entry : array(*entries, "entries"))
-    for (const char *key : {"prepare", "run"}) {
-      std::string name = optionalString(entry, key);
-      auto isNamed = [&](const FunctionInfo &f) { return f.name == name; };
-      if (!name.empty() && std::none_of(manifest.functions.begin(),
-                                        manifest.functions.end(), isNamed))
+  for (const Json &value : array(*entries, "entries")) {
+    EntryInfo entry{
+        optionalString(value, "name"),      optionalString(value, "prepare"),
+        optionalString(value, "run"),       optionalStrings(value, "inputs"),
+        optionalString(value, "precision"), optionalString(value, "reference")};
+    for (const std::string &name : {entry.prepare, entry.run})
+      if (!name.empty() &&
+          std::ranges::find(manifest.functions, name, &FunctionInfo::name) ==
+              manifest.functions.end())
         wrong("entries", "'" + name + "' is no function of the model");
-    }
+    manifest.entries.push_back(std::move(entry));
+  }
 }
 
 TenonStatus tenon::runtime::parseManifest(const char *text,
@@ -235,6 +239,7 @@ TenonStatus tenon::runtime::parseManifest(const char *text,
   try {
     Json json = Json::parse(text);
     manifest.name = string(field(json, "name", "manifest"), "name");
+    manifest.version = optionalString(json, "tenon");
     manifest.cpu = optionalString(json, "cpu");
     manifest.cuda = optionalStrings(json, "cuda");
     manifest.ptx = optionalString(json, "ptx");
@@ -243,7 +248,7 @@ TenonStatus tenon::runtime::parseManifest(const char *text,
     for (const Json &value :
          array(field(json, "functions", "manifest"), "functions"))
       manifest.functions.push_back(parseFunction(value, manifest));
-    checkEntries(json, manifest);
+    parseEntries(json, manifest);
     return TENON_OK;
   } catch (const std::bad_alloc &) {
     throw;

@@ -31,6 +31,7 @@ struct Dimension {
 
 struct TensorInfo {
   std::string name;
+  std::string role; ///< "activation", "param", "prepared"; "" of outputs
   TenonDType dtype = kTenonF32;
   std::vector<Dimension> shape;
 };
@@ -60,13 +61,26 @@ struct PrepareInfo {
   std::vector<int32_t> inputs, outputs;
 };
 
+/// A function as its author wrote it, and the functions that it became. Calls
+/// need none of that; tenon-run does.
+struct EntryInfo {
+  std::string name;
+  std::string prepare; ///< "" if nothing is prepared
+  std::string run;
+  std::vector<std::string> inputs;
+  std::string precision; ///< loosest contract of its products; "" for none
+  std::string reference; ///< "" where the model says none
+};
+
 struct Manifest {
   std::string name;
-  std::string cpu;               ///< "" where absent
+  std::string version; ///< of the Tenon that wrote it; "" where absent
+  std::string cpu;     ///< "" where absent
   std::vector<std::string> cuda; ///< "sm_90a", ...
   std::string ptx;               ///< "" where absent
   std::vector<std::string> kernels;
   std::vector<FunctionInfo> functions;
+  std::vector<EntryInfo> entries;
   std::vector<PackedTensor> packed;
   std::vector<PrepareInfo> prepares; ///< in the image after the functions
 };

@@ -15,26 +15,26 @@ _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76  # CUdevice_attribute
 
 
 @functools.cache
-def _driver() -> ctypes.CDLL | None:
+def driver() -> ctypes.CDLL | None:
     """Return the CUDA driver, or None on a machine without it."""
     try:
-        driver = ctypes.CDLL(os.environ.get("TENON_LIBCUDA") or "libcuda.so.1")
+        cuda = ctypes.CDLL(os.environ.get("TENON_LIBCUDA") or "libcuda.so.1")
     except OSError:
         return None
-    return driver if driver.cuInit(0) == 0 else None
+    return cuda if cuda.cuInit(0) == 0 else None
 
 
 @functools.cache
 def capability(ordinal: int = 0) -> tuple[int, int] | None:
     """Return the compute capability of a GPU, or None where there is none."""
-    driver = _driver()
+    cuda = driver()
     device = ctypes.c_int()
-    if driver is None or driver.cuDeviceGet(ctypes.byref(device), ordinal):
+    if cuda is None or cuda.cuDeviceGet(ctypes.byref(device), ordinal):
         return None
     values = []
     for attribute in (_CAPABILITY_MAJOR, _CAPABILITY_MINOR):
         value = ctypes.c_int()
-        if driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, device):
+        if cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, device):
             return None
         values.append(value.value)
     return values[0], values[1]
@@ -70,17 +70,17 @@ def default_target(ordinal: int = 0) -> str:
 
 def synchronize(ordinal: int) -> None:
     """Wait until GPU `ordinal` has done all that was asked of it."""
-    driver = _driver()
+    cuda = driver()
     context, device = ctypes.c_void_p(), ctypes.c_int()
-    if driver is None:
+    if cuda is None:
         raise errors.NotFoundError("libcuda.so.1 is not there; install NVIDIA's driver")
-    result = driver.cuDeviceGet(ctypes.byref(device), ordinal)
-    result = result or driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+    result = cuda.cuDeviceGet(ctypes.byref(device), ordinal)
+    result = result or cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
     if result:
         raise errors.DeviceError(f"GPU {ordinal} cannot be used: CUDA error {result}")
-    driver.cuCtxPushCurrent_v2(context)
-    result = driver.cuCtxSynchronize()
-    driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
-    driver.cuDevicePrimaryCtxRelease_v2(device)
+    cuda.cuCtxPushCurrent_v2(context)
+    result = cuda.cuCtxSynchronize()
+    cuda.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+    cuda.cuDevicePrimaryCtxRelease_v2(device)
     if result:
         raise errors.DeviceError(f"GPU {ordinal} failed: CUDA error {result}")

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import pytest
 import torch
+from tenon import device
 from tenon_graphs.memory import Guarded
 
 NOT_SUPPORTED = 801  # CUDA_ERROR_NOT_SUPPORTED
@@ -61,7 +62,7 @@ class Driver:
 
     def __init__(self) -> None:
         torch.zeros(1, device="cuda")  # makes the context
-        self.lib = ctypes.CDLL("libcuda.so.1")
+        self.lib = device.driver()
 
     def call(self, name: str, *arguments: object) -> None:
         status = getattr(self.lib, name)(*arguments)

@@ -5,86 +5,141 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The command line, read by CLI11.
+// The command line.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
 
 #include "Error.h"
-#include "Help.h"
-#include "tenon-c/Model.h"
 
-#include <CLI/App.hpp>
-#include <algorithm>
-#include <cctype>
+#include <charconv>
 #include <cmath>
-#include <iostream>
+#include <functional>
 
 using namespace tenon::run;
-using Strings = std::vector<std::string>;
+
+static const char kHelp[] =
+    R"(Runs a function of a compiled model on the CPU or a GPU, on given or random inputs;
+saves, checks and times its outputs.
+
+Usage: tenon-run [OPTIONS] MODEL
+
+  MODEL                   What tenon-compile made (.so), or a model as text (.mlir),
+                          which is compiled for this run
+
+Options:
+  -h, --help              Print this help and exit
+  --version               Print the version and exit
+  --function NAME         Function to run (default: the only one, or 'forward')
+  --target TARGET         cpu, cuda, or cuda:N for GPU number N (default: cuda if
+                          the compiled model has GPU code and a GPU is there)
+  --manifest              Print the model's functions, tensors and targets, and exit
+
+GPU code of a .mlir, as tenon-compile's options:
+  --strategy STRATEGY     How linear layers are computed: auto (default),
+                          library or tiled
+  --schedule SCHEDULE     Schedule of every tiled layer: 'mma_sync, tile = ...'
+                          (default: one is chosen for each)
+  --reduction REDUCTION   How tiled layers reduce for a training batch norm: auto
+                          (default), separate, two_phase, resident or input_moments
+
+Inputs:
+  --input NAME=FILE.npy   Read an input; may be repeated
+  --dim NAME=EXTENT       Extent of a dynamic dimension that no --input gives,
+                          such as m=64; may be repeated
+  --seed N                Of random inputs (default 0)
+
+Outputs:
+  --output NAME=FILE.npy  Write an output; may be repeated
+  --output-dir DIR        Write every output to DIR/NAME.npy
+  --check                 Compare outputs with the model's float64 reference, which
+                          tenon-compile --reference adds; exit 1 if one is too far off
+  --tolerance X           Relative rms error that --check allows
+  --time[=N]              Time N calls (default 20): median, min and max
+
+Inputs without a file are random, the same for the same seed on every machine:
+  parameters of shape [N, K]       uniform in [-1/sqrt(K), 1/sqrt(K))
+  names with 'var' in them         uniform in [0.5, 1.5)
+  everything else                  uniform in [-1, 1)
+Files are NumPy's .npy: little-endian float16, float32, float64, in C order.
+bfloat16, which NumPy lacks, is read and written as its bits, uint16.
+
+--check fails on any NaN, on an infinity that the reference lacks, and above a
+relative rms error of 1e-12 for float64, 1e-5 for float32, 2e-3 for float16 and
+tf32, 2e-2 for bfloat16. The least precise of the entry's inputs, the output and
+the model's precision counts. The error is that of an output as a whole: beside
+large elements it does not show what small ones are off by; give inputs that are
+all small to see that.
+
+A .mlir on a GPU, of float32 and precision fp32, is compiled for cuBLASLt too: a
+table has SGEMM's errors beside Tenon's, of the same inputs. Precision fp32 means
+no more than SGEMM's error.
+
+Examples:
+  See that a model computes what it should, at 64 rows:
+    tenon-run model.mlir --dim m=64 --check
+  See that float32 products on tensor cores are no worse than SGEMM's:
+    tenon-run model.mlir --dim m=64 --target=cuda --strategy=tiled --check
+  Run a compiled model on a GPU with an input of yours, and time it:
+    tenon-compile model.mlir --target=sm_90a -o libmodel.so
+    tenon-run libmodel.so --target=cuda --input x=x.npy --output-dir=. --time
+)";
 
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Splits "NAME=VALUE" strings into a map.
-static std::map<std::string, std::string>
-parsePairs(const Strings &pairs, const char *option, const char *value) {
-  std::map<std::string, std::string> map;
-  for (const std::string &pair : pairs) {
-    size_t equals = pair.find('=');
-    if (equals == std::string::npos || !equals || equals + 1 == pair.size())
-      throw Error(std::string(option) + " " + pair + ": give it as " + option +
-                  " NAME=" + value);
-    std::string name = pair.substr(0, equals);
-    if (!map.emplace(name, pair.substr(equals + 1)).second)
-      throw Error(std::string(option) + " gives '" + name +
-                  "' twice; give it once");
-  }
-  return map;
-}
-
-/// A whole number from 0 on, or nothing.
-static std::optional<int64_t> parseCount(const std::string &text) {
-  int64_t value;
-  if (text.empty() || text.find_first_not_of("0123456789") != text.npos ||
-      !CLI::detail::lexical_cast(text, value))
-    return std::nullopt;
+/// A number that is all of the text, from 0 on; else fails with `problem`.
+template <typename T>
+static T parse(const std::string &text, const std::string &problem) {
+  T value;
+  const char *end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end || !(value >= 0))
+    throw Error(problem);
   return value;
 }
 
-static void parseTarget(const std::string &text, Arguments &arguments) {
+/// Adds "NAME=VALUE" to a map, whose values `read` makes of texts.
+template <typename T>
+static void addPair(const std::string &pair, const std::string &option,
+                    const char *value, std::map<std::string, T> &to,
+                    const auto &read) {
+  size_t equals = pair.find('=');
+  if (equals == std::string::npos || !equals || equals + 1 == pair.size())
+    throw Error(option + " " + pair + ": give it as " + option +
+                " NAME=" + value);
+  std::string name = pair.substr(0, equals);
+  if (!to.emplace(name, read(pair.substr(equals + 1))).second)
+    throw Error(option + " gives '" + name + "' twice; give it once");
+}
+
+static void setTarget(const std::string &text, Arguments &arguments) {
   size_t colon = text.find(':');
   arguments.target = text.substr(0, colon);
-  if (colon == std::string::npos &&
-      (text.empty() || text == "cpu" || text == "cuda"))
+  if (text == "cpu" || text == "cuda")
     return;
-  auto gpu = colon == std::string::npos ? std::nullopt
-                                        : parseCount(text.substr(colon + 1));
-  if (arguments.target != "cuda" || !gpu || *gpu > 1023)
-    throw Error("unknown target '" + text +
-                "'; give --target=cpu, --target=cuda or, for GPU number N, "
-                "--target=cuda:N");
-  arguments.gpu = static_cast<int>(*gpu);
+  std::string problem = "unknown target '" + text +
+                        "'; give --target=cpu, --target=cuda or, for GPU "
+                        "number N, --target=cuda:N";
+  if (arguments.target != "cuda")
+    throw Error(problem);
+  arguments.gpu = parse<uint16_t>(text.substr(colon + 1), problem);
 }
 
-static void parseDims(const Strings &pairs, Arguments &arguments) {
-  for (auto &[name, text] : parsePairs(pairs, "--dim", "EXTENT")) {
-    auto extent = parseCount(text);
-    if (!extent)
-      throw Error("--dim " + name + "=" + text +
-                  ": an extent is a whole number from 0 on");
-    arguments.dims[name] = *extent;
-  }
+static void setTolerance(const std::string &text, Arguments &arguments) {
+  constexpr const char *kProblem = "--tolerance is a number from 0 on";
+  arguments.tolerance = parse<double>(text, kProblem);
+  if (!std::isfinite(*arguments.tolerance))
+    throw Error(kProblem);
 }
 
-static void checkNumbers(const Arguments &arguments, bool isTimed) {
-  if (isTimed && arguments.timedCalls < 1)
-    throw Error("--time needs at least one call");
-  if (arguments.tolerance &&
-      !(*arguments.tolerance >= 0 && std::isfinite(*arguments.tolerance)))
-    throw Error("--tolerance is a number from 0 on");
+static void setTimedCalls(const std::string &text, Arguments &arguments) {
+  constexpr const char *kProblem = "--time needs at least one call";
+  arguments.timedCalls = parse<int>(text, kProblem);
+  if (!arguments.timedCalls)
+    throw Error(kProblem);
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,123 +147,86 @@ static void checkNumbers(const Arguments &arguments, bool isTimed) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Strings whose parts are read after CLI11 is done.
-struct Raw {
-  Strings inputs, outputs, dims;
-  std::string target;
+/// What each option does.
+struct Options {
+  std::map<std::string, std::function<void()>> flags;
+  std::map<std::string, std::function<void(const std::string &)>> values;
 };
 } // namespace
 
-static void addModel(CLI::App &app, Arguments &arguments, Raw &raw) {
-  app.add_option("MODEL", arguments.model,
-                 "What tenon-compile made (.so), or a model as text (.mlir),\n"
-                 "which is compiled for this run")
-      ->type_name("")
-      ->required();
-  app.add_option("--function", arguments.function,
-                 "Function to run (default: the only one, or 'forward')")
-      ->type_name("NAME");
-  app.add_option("--target", raw.target,
-                 "cpu, cuda, or cuda:N for GPU number N (default: cuda if\n"
-                 "the compiled model has GPU code and a GPU is there)")
-      ->type_name("TARGET");
-  app.add_flag("--manifest", arguments.manifest,
-               "Print the model's functions, tensors and targets, and exit");
+static Options makeOptions(Arguments &arguments) {
+  using Text = const std::string &;
+  Options options;
+  options.flags = {{"--manifest", [&] { arguments.manifest = true; }},
+                   {"--check", [&] { arguments.check = true; }},
+                   {"--time", [&] { arguments.timedCalls = 20; }}};
+  options.values = {
+      {"--function", [&](Text text) { arguments.function = text; }},
+      {"--target", [&](Text text) { setTarget(text, arguments); }},
+      {"--input",
+       [&](Text text) {
+         addPair(text, "--input", "FILE.npy", arguments.inputs,
+                 std::identity());
+       }},
+      {"--dim",
+       [&](Text text) {
+         std::string problem =
+             "--dim " + text + ": an extent is a whole number from 0 on";
+         addPair(text, "--dim", "EXTENT", arguments.dims,
+                 [&](Text extent) { return parse<int64_t>(extent, problem); });
+       }},
+      {"--seed",
+       [&](Text text) {
+         arguments.seed = parse<uint64_t>(
+             text, "--seed " + text + ": a seed is a whole number from 0 on");
+       }},
+      {"--output",
+       [&](Text text) {
+         addPair(text, "--output", "FILE.npy", arguments.outputs,
+                 std::identity());
+       }},
+      {"--output-dir", [&](Text text) { arguments.outputDir = text; }},
+      {"--tolerance", [&](Text text) { setTolerance(text, arguments); }},
+      {"--time", [&](Text text) { setTimedCalls(text, arguments); }}};
+  for (std::string name : {"--strategy", "--schedule", "--reduction"})
+    options.values[name] = [&arguments, name](Text text) {
+      arguments.choices.push_back(name + "=" + text);
+    };
+  return options;
 }
 
-/// Adds an option that is tenon-compile's too, and is checked there.
-static void addChoice(CLI::App &app, Arguments &arguments,
-                      const std::string &name, const char *description) {
-  auto pass = [&arguments, name](const std::string &value) {
-    arguments.choices.push_back("--" + name + "=" + value);
-  };
-  std::string type = name;
-  std::ranges::transform(type, type.begin(), toupper);
-  app.add_option_function<std::string>("--" + name, pass, description)
-      ->type_name(type)
-      ->group("GPU code of a .mlir, as tenon-compile's options");
-}
-
-static void addChoices(CLI::App &app, Arguments &arguments) {
-  addChoice(app, arguments, "strategy",
-            "How linear layers are computed: auto (default),\n"
-            "library or tiled");
-  addChoice(app, arguments, "schedule",
-            "Schedule of every tiled layer: 'mma_sync, tile = ...'\n"
-            "(default: one is chosen for each)");
-  addChoice(app, arguments, "reduction",
-            "How tiled layers reduce for a training batch norm: auto\n"
-            "(default), separate, two_phase, resident or input_moments");
-}
-
-static void addInputs(CLI::App &app, Arguments &arguments, Raw &raw) {
-  app.add_option("--input", raw.inputs, "Read an input; may be repeated")
-      ->type_name("NAME=FILE.npy")
-      ->allow_extra_args(false)
-      ->group("Inputs");
-  app.add_option("--dim", raw.dims,
-                 "Extent of a dynamic dimension that no --input gives,\n"
-                 "such as m=64; may be repeated")
-      ->type_name("NAME=EXTENT")
-      ->allow_extra_args(false)
-      ->group("Inputs");
-  app.add_option("--seed", arguments.seed, "Of random inputs (default 0)")
-      ->type_name("N")
-      ->group("Inputs");
-}
-
-static void addOutputs(CLI::App &app, Arguments &arguments, Raw &raw) {
-  app.add_option("--output", raw.outputs, "Write an output; may be repeated")
-      ->type_name("NAME=FILE.npy")
-      ->allow_extra_args(false)
-      ->group("Outputs");
-  app.add_option("--output-dir", arguments.outputDir,
-                 "Write every output to DIR/NAME.npy")
-      ->type_name("DIR")
-      ->group("Outputs");
-  auto *check = app.add_flag(
-      "--check", arguments.check,
-      "Compare outputs with the model's float64 reference, which\n"
-      "tenon-compile --reference adds; exit 1 if one is too far off");
-  check->group("Outputs");
-  app.add_option("--tolerance", arguments.tolerance,
-                 "Relative rms error that --check allows")
-      ->type_name("X")
-      ->needs(check)
-      ->group("Outputs");
-  app.add_flag("--time{20}", arguments.timedCalls,
-               "Time N calls (default 20): median, min and max")
-      ->type_name("[=N]")
-      ->group("Outputs");
+[[noreturn]] static void misuse(const std::string &problem) {
+  throw Error(problem + "; see tenon-run --help");
 }
 
 std::optional<Arguments> tenon::run::parseArguments(int argc, char **argv) {
   Arguments arguments;
-  Raw raw;
-  CLI::App app(kDescription, "tenon-run");
-  app.footer(kFooter);
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.get_formatter()->column_width(26);
-  app.set_help_flag("-h,--help", "Print this help and exit");
-  app.set_version_flag("--version",
-                       std::string("tenon-run ") + tenonRuntimeVersion(),
-                       "Print the version and exit");
-  addModel(app, arguments, raw);
-  addChoices(app, arguments);
-  addInputs(app, arguments, raw);
-  addOutputs(app, arguments, raw);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success &success) { // --help, --version
-    app.exit(success, std::cout, std::cerr);
-    return std::nullopt;
-  } catch (const CLI::ParseError &error) {
-    throw Error(std::string(error.what()) + "; see tenon-run --help");
+  Options options = makeOptions(arguments);
+  for (int i = 1; i < argc; ++i) {
+    std::string text = argv[i];
+    size_t equals = text.find('=');
+    if (text == "-h" || text == "--help")
+      return fputs(kHelp, stdout), std::nullopt;
+    if (text == "--version")
+      return printf("tenon-run %s\n", tenonRuntimeVersion()), std::nullopt;
+    auto flag = options.flags.find(text);
+    auto value = options.values.find(text.substr(0, equals));
+    if (flag != options.flags.end())
+      flag->second();
+    else if (value == options.values.end()) {
+      if (text[0] == '-' || !arguments.model.empty())
+        misuse("The following argument was not expected: " + text);
+      arguments.model = text;
+    } else if (equals != std::string::npos)
+      value->second(text.substr(equals + 1));
+    else if (++i != argc)
+      value->second(argv[i]);
+    else
+      misuse(text + " requires a value");
   }
-  parseTarget(raw.target, arguments);
-  parseDims(raw.dims, arguments);
-  arguments.inputs = parsePairs(raw.inputs, "--input", "FILE.npy");
-  arguments.outputs = parsePairs(raw.outputs, "--output", "FILE.npy");
-  checkNumbers(arguments, app.count("--time"));
+  if (arguments.model.empty())
+    misuse("MODEL is required");
+  if (arguments.tolerance && !arguments.check)
+    misuse("--tolerance requires --check");
   return arguments;
 }

@@ -5,18 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The command line.
+// The command line, and the inputs that it asks for.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_TOOLS_TENON_RUN_ARGUMENTS_H
 #define TENON_TOOLS_TENON_RUN_ARGUMENTS_H
 
-#include <cstdint>
-#include <map>
+#include "Tensor.h"
+
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace tenon::run {
 
@@ -37,6 +35,10 @@ struct Arguments {
 
 /// Reads the command line. Without a value, all is done (`--help`).
 std::optional<Arguments> parseArguments(int argc, char **argv);
+
+/// Makes all inputs of `entry` and of its reference, on the CPU.
+Tensors makeInputs(Device &cpu, const Manifest &manifest,
+                   const EntryInfo &entry, const Arguments &arguments);
 
 } // namespace tenon::run
 

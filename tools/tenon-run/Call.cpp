@@ -25,17 +25,19 @@ void tenon::run::check(TenonStatus status) {
 //===----------------------------------------------------------------------===//
 
 /// The extents that the inputs give to the function's dynamic dimensions.
-static std::map<std::string, int64_t>
+static std::vector<int64_t>
 bindDims(const FunctionInfo &info, const std::vector<const Tensor *> &inputs) {
-  std::map<std::string, int64_t> dims;
+  std::vector<int64_t> dims(info.symbols.size());
   for (size_t i = 0; i < inputs.size(); ++i)
     for (size_t j = 0; j < inputs[i]->shape.size(); ++j)
-      if (auto *symbol = std::get_if<std::string>(&info.inputs[i].shape[j]))
-        dims.emplace(*symbol, inputs[i]->shape[j]);
+      if (int32_t symbol = info.inputs[i].shape[j].symbol; symbol >= 0)
+        dims[symbol] = inputs[i]->shape[j];
   return dims;
 }
 
-void Call::Views::point() {
+void Call::Views::add(const std::vector<const Tensor *> &tensors) {
+  for (const Tensor *tensor : tensors)
+    views.push_back(tensor->view());
   for (DLTensor &view : views)
     pointers.push_back(&view);
 }
@@ -43,29 +45,26 @@ void Call::Views::point() {
 Call::Call(TenonModel *model, const FunctionInfo &info, Device &device,
            const std::vector<const Tensor *> &tensors)
     : device(device) {
-  auto dims = bindDims(info, tensors);
+  std::vector<int64_t> dims = bindDims(info, tensors);
   for (const TensorInfo &output : info.outputs) {
     std::vector<int64_t> shape;
-    for (const auto &extent : output.shape) {
-      auto *symbol = std::get_if<std::string>(&extent);
-      shape.push_back(symbol ? dims.at(*symbol) : std::get<int64_t>(extent));
-    }
+    for (const runtime::Dimension &dim : output.shape)
+      shape.push_back(dim.symbol < 0 ? dim.extent : dims[dim.symbol]);
     outputs.emplace_back(device, output.name, output.dtype, shape).poison();
   }
-  for (const Tensor *tensor : tensors)
-    inputs.views.push_back(tensor->view());
+  std::vector<const Tensor *> made;
   for (const Tensor &tensor : outputs)
-    results.views.push_back(tensor.view());
-  inputs.point();
-  results.point();
+    made.push_back(&tensor);
+  inputs.add(tensors);
+  results.add(made);
 
   check(tenonModelFunction(model, info.name.c_str(), &function));
   check(tenonFunctionWorkspaceSize(function, inputs.pointers.data(),
                                    inputs.views.size(), &workspaceBytes));
   if (!workspaceBytes)
     return;
-  workspace.emplace(device, workspaceBytes, "the workspace");
-  device.poison(workspace->data(), workspaceBytes);
+  workspace = device.make(workspaceBytes, "the workspace");
+  device.poison(workspace.get(), workspaceBytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -79,8 +78,7 @@ Program::gather(const FunctionInfo &function) const {
   size_t numPrepared = 0;
   for (const TensorInfo &input : function.inputs) {
     if (input.role != "prepared") {
-      tensors.push_back(copies.empty() ? &host.at(input.name)
-                                       : &copies.at(input.name));
+      tensors.push_back(&inputs.at(input.name));
       continue;
     }
     if (!prepare || numPrepared == prepare->outputs.size())
@@ -92,17 +90,25 @@ Program::gather(const FunctionInfo &function) const {
   return tensors;
 }
 
-Program::Program(TenonModel *model, const ModelInfo &info,
-                 const EntryInfo &entry, Device &device, const Tensors &inputs)
-    : host(inputs) {
+Program::Program(TenonModel *model, const Manifest &manifest,
+                 const EntryInfo &entry, Device &device, const Tensors &host)
+    : device(device) {
   check(tenonModelLoad(model, device.id()));
-  if (!device.isCpu())
-    for (const auto &[name, tensor] : inputs)
-      copies.emplace(name, Tensor(device, tensor));
-  if (const FunctionInfo *function = info.find(entry.prepare)) {
+  for (const auto &[name, tensor] : host)
+    inputs.emplace(name, device.isCpu() ? tensor : Tensor(device, tensor));
+  if (const FunctionInfo *function = find(manifest, entry.prepare)) {
     prepare.emplace(model, *function, device, gather(*function));
     (*prepare)();
   }
-  const FunctionInfo &function = *info.find(entry.run);
+  const FunctionInfo &function = *find(manifest, entry.run);
   run.emplace(model, function, device, gather(function));
+}
+
+std::vector<Tensor> Program::getOutputs(Device &cpu) {
+  call()();
+  device.synchronize();
+  std::vector<Tensor> outputs;
+  for (const Tensor &output : call().outputs)
+    outputs.push_back(output.toHost(cpu));
+  return outputs;
 }

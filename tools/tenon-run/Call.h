@@ -12,8 +12,7 @@
 #ifndef TENON_TOOLS_TENON_RUN_CALL_H
 #define TENON_TOOLS_TENON_RUN_CALL_H
 
-#include "Inputs.h"
-#include "tenon-c/Model.h"
+#include "Tensor.h"
 
 #include <optional>
 
@@ -34,8 +33,7 @@ public:
   void operator()() {
     check(tenonFunctionRun(function, inputs.pointers.data(),
                            inputs.views.size(), results.pointers.data(),
-                           results.views.size(),
-                           workspace ? workspace->data() : nullptr,
+                           results.views.size(), workspace.get(),
                            workspaceBytes, device.stream()));
   }
 
@@ -43,32 +41,34 @@ public:
 
 private:
   struct Views {
+    void add(const std::vector<const Tensor *> &tensors);
     std::vector<DLTensor> views;
     std::vector<DLTensor *> pointers;
-    void point();
   };
 
   Device &device;
   TenonFunction *function = nullptr;
   Views inputs, results;
-  std::optional<Buffer> workspace;
+  std::shared_ptr<void> workspace;
   size_t workspaceBytes = 0;
 };
 
 /// An entry on a device: its inputs there, its parameters prepared.
 class Program {
 public:
-  Program(TenonModel *model, const ModelInfo &info, const EntryInfo &entry,
+  Program(TenonModel *model, const Manifest &manifest, const EntryInfo &entry,
           Device &device, const Tensors &inputs);
 
   /// The entry's run function.
   Call &call() { return *run; }
+  /// Calls it and waits; gives what it gave, on the CPU.
+  std::vector<Tensor> getOutputs(Device &cpu);
 
 private:
   std::vector<const Tensor *> gather(const FunctionInfo &function) const;
 
-  const Tensors &host;
-  Tensors copies;
+  Device &device;
+  Tensors inputs;
   std::optional<Call> prepare, run;
 };
 

@@ -5,24 +5,28 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Comparison of outputs with the model's float64 reference. An infinity is
-// right where the reference has the same one; a NaN never is.
+// Comparison of outputs with the model's float64 reference, and of errors with
+// SGEMM's. An infinity is right where the reference has the same one; a NaN
+// never is.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
 
 #include "Error.h"
-#include "Text.h"
 
 #include <algorithm>
 #include <cmath>
 
 using namespace tenon::run;
 
-const FunctionInfo &tenon::run::findReference(const ModelInfo &model,
-                                              const EntryInfo &entry) {
-  if (const FunctionInfo *found = model.findReference(entry))
+//===----------------------------------------------------------------------===//
+// The reference
+//===----------------------------------------------------------------------===//
+
+const FunctionInfo &tenon::run::requireReference(const Manifest &manifest,
+                                                 const EntryInfo &entry) {
+  if (const FunctionInfo *found = findReference(manifest, entry))
     return *found;
   throw Error("the model has no reference for '" + entry.name +
               "'; compile it with tenon-compile --reference, or give "
@@ -30,21 +34,16 @@ const FunctionInfo &tenon::run::findReference(const ModelInfo &model,
 }
 
 std::vector<Tensor> tenon::run::runReference(TenonModel *model,
-                                             const ModelInfo &info,
+                                             const Manifest &manifest,
                                              const EntryInfo &entry,
                                              Device &cpu,
                                              const Tensors &inputs) {
   note("running the float64 reference on the CPU");
-  EntryInfo referenceEntry{entry.name,   "", findReference(info, entry).name,
-                           entry.inputs, "", ""};
-  Program program(model, info, referenceEntry, cpu, inputs);
-  program.call()();
-  return std::move(program.call().outputs);
+  EntryInfo reference = entry;
+  reference.prepare = "";
+  reference.run = requireReference(manifest, entry).name;
+  return Program(model, manifest, reference, cpu, inputs).getOutputs(cpu);
 }
-
-//===----------------------------------------------------------------------===//
-// Tolerances
-//===----------------------------------------------------------------------===//
 
 /// Relative rms error that rounding to a dtype or a precision may cause.
 static double toleranceOf(const std::string &precision) {
@@ -57,12 +56,12 @@ static double toleranceOf(const std::string &precision) {
 }
 
 /// The tolerance of the least precise of all that an output was made of.
-static double defaultTolerance(const EntryInfo &entry, const Tensors &inputs,
+static double defaultTolerance(const Comparison &comparison,
                                const Tensor &output) {
-  double tolerance =
-      std::max(toleranceOf(entry.precision), toleranceOf(output.dtype->name));
-  for (const auto &[name, input] : inputs)
-    tolerance = std::max(tolerance, toleranceOf(input.dtype->name));
+  double tolerance = std::max(toleranceOf(comparison.entry.precision),
+                              toleranceOf(output.type().name));
+  for (const auto &[name, input] : comparison.inputs)
+    tolerance = std::max(tolerance, toleranceOf(input.type().name));
   return tolerance;
 }
 
@@ -70,7 +69,17 @@ static double defaultTolerance(const EntryInfo &entry, const Tensors &inputs,
 // Errors
 //===----------------------------------------------------------------------===//
 
-Deviation tenon::run::measure(const Tensor &output, const Tensor &reference) {
+namespace {
+/// How far an output is off.
+struct Deviation {
+  /// NaN or infinite where one of the counts below is not 0.
+  double max = 0, rms = 0, relative = 0;
+  int64_t nans = 0, infinities = 0; ///< the latter: unlike the reference's
+};
+} // namespace
+
+/// Of two tensors of one shape on the CPU.
+static Deviation measure(const Tensor &output, const Tensor &reference) {
   Deviation deviation;
   double squares = 0, referenceSquares = 0;
   int64_t compared = 0;
@@ -100,25 +109,10 @@ Deviation tenon::run::measure(const Tensor &output, const Tensor &reference) {
   return deviation;
 }
 
-static void print(const Tensor &output, const Deviation &deviation,
-                  double tolerance) {
-  printf("%s: %s, max abs error %.3g, rms error %.3g, relative rms error %.3g "
-         "(tolerance %g)",
-         output.name.c_str(), output.typeText().c_str(), deviation.max,
-         deviation.rms, deviation.relative, tolerance);
-  if (deviation.nans)
-    printf(", %lld NaN", static_cast<long long>(deviation.nans));
-  if (deviation.infinities)
-    printf(", %lld infinite unlike the reference",
-           static_cast<long long>(deviation.infinities));
-  printf(": %s\n", deviation.isWithin(tolerance) ? "ok" : "FAILED");
-}
-
 /// A model of another version may have a reference of another function.
 static void checkShapes(const Comparison &comparison) {
-  const std::string &name = comparison.entry.name;
   if (comparison.reference.size() != comparison.outputs.size())
-    throw Error("the reference of '" + name +
+    throw Error("the reference of '" + comparison.entry.name +
                 "' has other outputs than the function; compile the model "
                 "again");
   for (size_t i = 0; i < comparison.outputs.size(); ++i)
@@ -135,10 +129,84 @@ int tenon::run::printErrors(const Comparison &comparison,
   for (size_t i = 0; i < comparison.outputs.size(); ++i) {
     const Tensor &output = comparison.outputs[i];
     Deviation deviation = measure(output, comparison.reference[i]);
-    double allowed = tolerance.value_or(
-        defaultTolerance(comparison.entry, comparison.inputs, output));
-    print(output, deviation, allowed);
-    failures += !deviation.isWithin(allowed);
+    double allowed = tolerance.value_or(defaultTolerance(comparison, output));
+    bool isWithin = deviation.relative <= allowed; // false for a NaN
+    printf("%s: %s, max abs error %.3g, rms error %.3g, relative rms error "
+           "%.3g (tolerance %g)",
+           output.name.c_str(), output.typeText().c_str(), deviation.max,
+           deviation.rms, deviation.relative, allowed);
+    if (deviation.nans)
+      printf(", %lld NaN", static_cast<long long>(deviation.nans));
+    if (deviation.infinities)
+      printf(", %lld infinite unlike the reference",
+             static_cast<long long>(deviation.infinities));
+    printf(": %s\n", isWithin ? "ok" : "FAILED");
+    failures += !isWithin;
   }
   return failures;
+}
+
+//===----------------------------------------------------------------------===//
+// SGEMM's errors
+//===----------------------------------------------------------------------===//
+
+static bool couldBeSgemm(const Comparison &comparison) {
+  auto isF32 = [](const Tensor &tensor) { return tensor.dtype == kTenonF32; };
+  return comparison.entry.precision == "fp32" &&
+         std::ranges::all_of(comparison.outputs, isF32) &&
+         std::ranges::all_of(comparison.inputs, isF32,
+                             &Tensors::value_type::second);
+}
+
+static std::vector<Tensor> runSgemm(const Comparison &comparison,
+                                    const std::string &source, Device &device,
+                                    Device &cpu) {
+  ModelHandle model = compileAndOpen(
+      source, {"--strategy=library", "--target=" + device.architecture()});
+  Manifest manifest = readManifest(model.get());
+  const EntryInfo &entry = getEntry(manifest, comparison.entry.name);
+  // Attributes in the text outrank the strategy that it is compiled with.
+  for (const std::string &kernel : manifest.kernels)
+    if (kernel.starts_with(entry.run + "_tiled"))
+      throw Error("the text chooses the strategy of a layer");
+  return Program(model.get(), manifest, entry, device, comparison.inputs)
+      .getOutputs(cpu);
+}
+
+static void printTable(const Comparison &comparison,
+                       const std::vector<Tensor> &sgemm) {
+  using Row = std::array<std::string, 3>;
+  auto figure = [&](double value) {
+    char text[64];
+    snprintf(text, sizeof(text), "%.3g (%s)", value,
+             comparison.entry.precision.c_str());
+    return std::string(text);
+  };
+  std::vector<Row> rows = {{"error against float64", "Tenon", "SGEMM"}};
+  for (size_t i = 0; i < sgemm.size(); ++i) {
+    const std::string &name = comparison.outputs[i].name;
+    Deviation ours = measure(comparison.outputs[i], comparison.reference[i]);
+    Deviation theirs = measure(sgemm[i], comparison.reference[i]);
+    rows.push_back({name + ", max", figure(ours.max), figure(theirs.max)});
+    rows.push_back({name + ", rms", figure(ours.rms), figure(theirs.rms)});
+  }
+  int widths[2] = {};
+  for (const Row &row : rows)
+    for (int i : {0, 1})
+      widths[i] = std::max(widths[i], static_cast<int>(row[i].size()));
+  for (const Row &row : rows)
+    printf("%-*s  %-*s  %s\n", widths[0], row[0].c_str(), widths[1],
+           row[1].c_str(), row[2].c_str());
+}
+
+void tenon::run::printBesideSgemm(const Comparison &comparison,
+                                  const std::string &source, Device &device,
+                                  Device &cpu) {
+  if (!isSource(source) || device.isCpu() || !couldBeSgemm(comparison))
+    return;
+  try {
+    printTable(comparison, runSgemm(comparison, source, device, cpu));
+  } catch (const Error &error) { // such as a GPU without cuBLASLt
+    printf("no SGEMM to compare with: %s\n", error.what());
+  }
 }

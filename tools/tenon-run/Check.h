@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Comparison of outputs with the model's float64 reference.
+// Comparison of outputs with the model's float64 reference, and with SGEMM's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,17 +13,9 @@
 #define TENON_TOOLS_TENON_RUN_CHECK_H
 
 #include "Call.h"
+#include "Model.h"
 
 namespace tenon::run {
-
-/// The entry's reference. Fails, with the remedy, where the model has none.
-const FunctionInfo &findReference(const ModelInfo &model,
-                                  const EntryInfo &entry);
-
-/// Runs the entry's reference on the CPU; gives its outputs.
-std::vector<Tensor> runReference(TenonModel *model, const ModelInfo &info,
-                                 const EntryInfo &entry, Device &cpu,
-                                 const Tensors &inputs);
 
 /// What an entry gave, and what it should have; all tensors are on the CPU.
 struct Comparison {
@@ -33,21 +25,23 @@ struct Comparison {
   std::vector<Tensor> reference;
 };
 
-/// How far an output is off.
-struct Deviation {
-  /// NaN or infinite where one of the counts below is not 0.
-  double max = 0, rms = 0, relative = 0;
-  int64_t nans = 0, infinities = 0; ///< the latter: unlike the reference's
-  bool isWithin(double tolerance) const {
-    return relative <= tolerance; // false for a NaN
-  }
-};
+/// Fails, with the remedy, where the model has no reference for the entry.
+const FunctionInfo &requireReference(const Manifest &manifest,
+                                     const EntryInfo &entry);
 
-/// Of two tensors of one shape on the CPU.
-Deviation measure(const Tensor &output, const Tensor &reference);
+/// Runs the entry's reference on the CPU; gives its outputs.
+std::vector<Tensor> runReference(TenonModel *model, const Manifest &manifest,
+                                 const EntryInfo &entry, Device &cpu,
+                                 const Tensors &inputs);
 
 /// Prints one line for each output, and says how many are too far off.
 int printErrors(const Comparison &comparison, std::optional<double> tolerance);
+
+/// Where a GPU's library would have multiplied by SGEMM: prints a table of the
+/// outputs' errors beside those of the library's, from the same inputs.
+/// `source` is the model's text.
+void printBesideSgemm(const Comparison &comparison, const std::string &source,
+                      Device &device, Device &cpu);
 
 } // namespace tenon::run
 

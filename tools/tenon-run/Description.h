@@ -5,66 +5,34 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a model says of itself in its manifest. The runtime keeps only what a
-// call needs; roles, entries and versions are for tools.
+// What a model says of itself in its manifest, as tools ask for it.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_TOOLS_TENON_RUN_DESCRIPTION_H
 #define TENON_TOOLS_TENON_RUN_DESCRIPTION_H
 
-#include "tenon/Runtime/DataType.h"
-
-#include <cstdint>
-#include <string>
-#include <variant>
-#include <vector>
+#include "Runtime/Manifest.h"
 
 namespace tenon::run {
 
-struct TensorInfo {
-  std::string name, role; ///< "activation", "param", "prepared"; "" of outputs
-  const TenonDataType *dtype;
-  /// An extent, or the name of a dynamic one.
-  std::vector<std::variant<int64_t, std::string>> shape;
-};
+using runtime::EntryInfo;
+using runtime::FunctionInfo;
+using runtime::Manifest;
+using runtime::TensorInfo;
 
-struct FunctionInfo {
-  std::string name;
-  std::vector<TensorInfo> inputs, outputs;
-};
+Manifest readManifest(const TenonModel *model);
 
-/// A function as its author wrote it, and the functions that it became.
-struct EntryInfo {
-  std::string name;
-  std::string prepare; ///< "" if nothing is prepared
-  std::string run;
-  std::vector<std::string> inputs;
-  std::string precision; ///< loosest contract of its products; "" for none
-  std::string reference; ///< "" where the model says none
-};
+/// Null where there is none.
+const FunctionInfo *find(const Manifest &model, const std::string &function);
+const FunctionInfo *findReference(const Manifest &model,
+                                  const EntryInfo &entry);
 
-struct ModelInfo {
-  std::string name, version, cpu, ptx;
-  std::vector<std::string> cuda, kernels;
-  std::vector<FunctionInfo> functions;
-  std::vector<EntryInfo> entries;
-
-  bool hasGpuCode() const { return !cuda.empty() || !ptx.empty(); }
-  /// Null where there is none.
-  const FunctionInfo *find(const std::string &function) const;
-  const FunctionInfo *findReference(const EntryInfo &entry) const;
-  /// The entry `name`, or the default one for "". Fails where there is none.
-  const EntryInfo &entry(const std::string &name) const;
-};
-
-ModelInfo parseManifest(const char *text);
+/// The entry `name`, or the default one for "". Fails where there is none.
+const EntryInfo &getEntry(const Manifest &model, const std::string &name);
 
 /// Prints it for people.
-void printModel(const ModelInfo &model);
-
-/// "[m, 8192]".
-std::string shapeText(const TensorInfo &tensor);
+void printModel(const Manifest &model);
 
 } // namespace tenon::run
 

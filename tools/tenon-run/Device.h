@@ -12,6 +12,8 @@
 #ifndef TENON_TOOLS_TENON_RUN_DEVICE_H
 #define TENON_TOOLS_TENON_RUN_DEVICE_H
 
+#include "Runtime/Driver.h"
+
 #include <dlpack/dlpack.h>
 #include <functional>
 #include <memory>
@@ -19,47 +21,49 @@
 
 namespace tenon::run {
 
+/// The CPU, or a GPU through the CUDA driver, which is opened at first need:
+/// tenon-run starts on every machine.
 class Device {
 public:
-  virtual ~Device() = default;
+  Device() = default;
+  /// GPU number `ordinal`, with a stream of its own.
+  explicit Device(int ordinal);
+  ~Device();
+  Device(const Device &) = delete;
 
-  virtual DLDevice id() const = 0;
+  bool isCpu() const { return !cuda; }
+  DLDevice id() const { return {isCpu() ? kDLCPU : kDLCUDA, ordinal}; }
   /// "the CPU", "GPU 0 (NVIDIA H200)".
-  virtual std::string name() const = 0;
-  bool isCpu() const { return id().device_type == kDLCPU; }
+  std::string name() const;
+  /// "sm_90a": what tenon-compile calls this GPU.
+  std::string architecture() const;
 
-  /// Memory aligned to 256 bytes; null where there is none left.
-  virtual void *allocate(size_t bytes) = 0;
-  virtual void release(void *memory) = 0;
-  virtual void upload(void *target, const void *host, size_t bytes) = 0;
-  virtual void download(void *host, const void *source, size_t bytes) = 0;
+  /// Memory aligned to 256 bytes, released with the last copy of the pointer.
+  /// `what` names it in the message of a failure.
+  std::shared_ptr<void> make(size_t bytes, const std::string &what);
+  void upload(void *target, const void *host, size_t bytes);
+  void download(void *host, const void *source, size_t bytes);
   /// Makes every float in the memory a NaN.
-  virtual void poison(void *memory, size_t bytes) = 0;
+  void poison(void *memory, size_t bytes);
 
-  /// The stream for tenonFunctionRun.
-  virtual void *stream() = 0;
+  /// For tenonFunctionRun.
+  void *stream() { return queue; }
   /// Waits until all work is done; fails if some went wrong.
-  virtual void synchronize() = 0;
+  void synchronize();
   /// Milliseconds from the begin of `work` to the end of what it enqueued.
-  virtual double time(const std::function<void()> &work) = 0;
-};
-
-std::unique_ptr<Device> makeCpu();
-
-/// Memory of a device, released with it.
-class Buffer {
-public:
-  /// `what` names the memory in the message of a failure.
-  Buffer(Device &device, size_t bytes, const std::string &what);
-  void *data() const { return memory.get(); }
+  double time(const std::function<void()> &work);
 
 private:
-  struct Release {
-    Device *device;
-    void operator()(void *memory) const { device->release(memory); }
-  };
-  std::unique_ptr<void, Release> memory;
+  const runtime::Driver *cuda = nullptr;
+  int ordinal = 0;
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  CUstream queue = nullptr;
+  CUevent start = nullptr, stop = nullptr;
 };
+
+/// Is there a driver and a GPU that it can use?
+bool hasGpu();
 
 } // namespace tenon::run
 

@@ -13,6 +13,8 @@
 #define TENON_TOOLS_TENON_RUN_ERROR_H
 
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace tenon::run {
 
@@ -20,6 +22,12 @@ namespace tenon::run {
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// "a, b, c".
+std::string join(const std::vector<std::string> &parts);
+
+/// Says on a terminal what takes long; elsewhere nothing.
+void note(const std::string &text);
 
 } // namespace tenon::run
 

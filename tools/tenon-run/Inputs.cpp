@@ -6,89 +6,136 @@
 //===----------------------------------------------------------------------===//
 //
 // Makes the inputs of an entry: those with a file first, since they give
-// dynamic extents to the others.
+// dynamic extents to the others. Random ones are the same on every machine: the
+// SplitMix64 generator, whose n-th number needs no earlier one, seeded by the
+// seed and the tensor's name. The standard library's distributions differ.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Inputs.h"
-
+#include "Arguments.h"
 #include "Error.h"
 #include "Npy.h"
-#include "Random.h"
-#include "Text.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace tenon::run;
 
+//===----------------------------------------------------------------------===//
+// Random numbers
+//===----------------------------------------------------------------------===//
+
+static constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
+
+static uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+/// Fills a tensor on the CPU as `tenon-run --help` says; `seed`, its name and
+/// an element's index alone decide on the element.
+static void fillRandom(Tensor &host, bool isParameter, uint64_t seed) {
+  uint64_t start = mix(seed + kStep);
+  for (unsigned char letter : host.name)
+    start = mix(start ^ letter) + kStep;
+
+  double low = -1, width = 2;
+  if (host.name.find("var") != std::string::npos) {
+    low = 0.5; // variances are positive
+    width = 1;
+  } else if (isParameter && host.shape.size() == 2 && host.shape[1] > 0) {
+    low = -1 / std::sqrt(static_cast<double>(host.shape[1]));
+    width = -2 * low;
+  }
+  for (int64_t i = 0, e = host.count(); i != e; ++i) {
+    // 53 bits, all that a double in [0, 1) has.
+    double unit = static_cast<double>(mix(start + i * kStep) >> 11) * 0x1p-53;
+    host.set(i, low + width * unit);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
 namespace {
+/// An input, and the function whose symbols its shape has.
+struct Input {
+  const FunctionInfo *function;
+  const TensorInfo *info;
+};
+
 class InputMaker {
 public:
-  InputMaker(Device &cpu, const ModelInfo &model, const EntryInfo &entry,
-             const Arguments &arguments)
-      : cpu(cpu), model(model), entry(entry), arguments(arguments),
-        dims(arguments.dims) {}
+  InputMaker(Device &cpu, const EntryInfo &entry, const Arguments &arguments)
+      : cpu(cpu), entry(entry), arguments(arguments), dims(arguments.dims) {}
 
+  void collect(const FunctionInfo *function);
+  void checkNames() const;
   Tensors make();
 
 private:
-  void collect(const std::string &function);
-  void checkNames() const;
-  void read(const TensorInfo &info, const std::string &path);
-  void generate(const TensorInfo &info);
-  void bind(const TensorInfo &info, const NpyFile &file,
-            const std::string &path);
+  void read(const Input &input, const std::string &path);
+  void generate(const Input &input);
 
   Device &cpu;
-  const ModelInfo &model;
   const EntryInfo &entry;
   const Arguments &arguments;
-  std::vector<const TensorInfo *> infos;
+  std::vector<Input> inputs;
   std::map<std::string, int64_t> dims;
   Tensors tensors;
 };
 } // namespace
 
+/// The name of an extent; null of a fixed one.
+static const std::string *getSymbol(const Input &input, size_t dim) {
+  int32_t symbol = input.info->shape[dim].symbol;
+  return symbol < 0 ? nullptr : &input.function->symbols[symbol];
+}
+
 /// Adds the inputs of a function that no earlier one has.
-void InputMaker::collect(const std::string &function) {
-  const FunctionInfo *found = model.find(function);
-  if (!found)
+void InputMaker::collect(const FunctionInfo *function) {
+  if (!function)
     return;
-  for (const TensorInfo &info : found->inputs) {
-    auto isSame = [&](const TensorInfo *other) {
-      return other->name == info.name;
-    };
-    if (info.role != "prepared" && std::ranges::none_of(infos, isSame))
-      infos.push_back(&info);
-  }
+  for (const TensorInfo &info : function->inputs)
+    if (info.role != "prepared" &&
+        std::ranges::none_of(inputs, [&](const Input &other) {
+          return other.info->name == info.name;
+        }))
+      inputs.push_back({function, &info});
+}
+
+/// Checks that each of what is given by name is one of `names`.
+static void checkKnown(const auto &given, const std::vector<std::string> &names,
+                       const std::string &option, const std::string &what) {
+  for (const auto &[name, value] : given)
+    if (std::ranges::find(names, name) == names.end())
+      throw Error(option + " " + name + ": " + what + "; it has " +
+                  (names.empty() ? "none" : join(names)));
 }
 
 void InputMaker::checkNames() const {
   std::vector<std::string> names, symbols;
-  for (const TensorInfo *info : infos) {
-    names.push_back(info->name);
-    for (const auto &extent : info->shape)
-      if (auto *symbol = std::get_if<std::string>(&extent))
-        if (std::ranges::find(symbols, *symbol) == symbols.end())
-          symbols.push_back(*symbol);
+  for (const Input &input : inputs) {
+    names.push_back(input.info->name);
+    for (size_t i = 0; i < input.info->shape.size(); ++i)
+      if (const std::string *symbol = getSymbol(input, i);
+          symbol && std::ranges::find(symbols, *symbol) == symbols.end())
+        symbols.push_back(*symbol);
   }
-  for (const auto &[name, path] : arguments.inputs)
-    if (std::ranges::find(names, name) == names.end())
-      throw Error("--input " + name + ": '" + entry.name +
-                  "' has no such input; it has " +
-                  (names.empty() ? "none" : join(names)));
-  for (const auto &[name, extent] : arguments.dims)
-    if (std::ranges::find(symbols, name) == symbols.end())
-      throw Error("--dim " + name + ": '" + entry.name +
-                  "' has no such dynamic dimension; it has " +
-                  (symbols.empty() ? "none" : join(symbols)));
+  std::string hasNo = "'" + entry.name + "' has no such ";
+  checkKnown(arguments.inputs, names, "--input", hasNo + "input");
+  checkKnown(arguments.dims, symbols, "--dim", hasNo + "dynamic dimension");
 }
 
 /// Keeps the extents that the file gives to dynamic dimensions.
-void InputMaker::bind(const TensorInfo &info, const NpyFile &file,
-                      const std::string &path) {
+void InputMaker::read(const Input &input, const std::string &path) {
+  const TensorInfo &info = *input.info;
+  NpyFile file(path);
+  file.checkFits(*input.function, info);
   for (size_t i = 0; i < info.shape.size(); ++i) {
-    auto *symbol = std::get_if<std::string>(&info.shape[i]);
+    const std::string *symbol = getSymbol(input, i);
     if (!symbol)
       continue;
     auto [known, isNew] = dims.emplace(*symbol, file.shape[i]);
@@ -99,54 +146,49 @@ void InputMaker::bind(const TensorInfo &info, const NpyFile &file,
           (arguments.dims.count(*symbol) ? " by --dim" : " in another input") +
           "; they must agree");
   }
+  Tensor tensor(cpu, info.name, info.dtype, file.shape);
+  file.readInto(tensor);
+  tensors.emplace(info.name, tensor);
 }
 
-void InputMaker::read(const TensorInfo &info, const std::string &path) {
-  NpyFile file(path);
-  file.checkFits(info);
-  bind(info, file, path);
-  auto made = tensors.emplace(info.name,
-                              Tensor(cpu, info.name, info.dtype, file.shape));
-  file.readInto(made.first->second);
-}
-
-void InputMaker::generate(const TensorInfo &info) {
+void InputMaker::generate(const Input &input) {
+  const TensorInfo &info = *input.info;
   std::vector<int64_t> shape;
-  for (const auto &extent : info.shape) {
-    auto *symbol = std::get_if<std::string>(&extent);
+  for (size_t i = 0; i < info.shape.size(); ++i) {
+    const std::string *symbol = getSymbol(input, i);
     if (symbol && !dims.count(*symbol))
       throw Error("dimension '" + *symbol + "' of input '" + info.name +
                   "' has no extent; give --dim " + *symbol +
                   "=N, or the input with --input");
-    shape.push_back(symbol ? dims[*symbol] : std::get<int64_t>(extent));
+    shape.push_back(symbol ? dims[*symbol] : info.shape[i].extent);
   }
   Tensor tensor(cpu, info.name, info.dtype, shape);
   if (tensor.count() > 1 << 25)
     note("making " + std::to_string(tensor.count()) +
          " random numbers for input '" + info.name + "'");
   fillRandom(tensor, info.role == "param", arguments.seed);
-  tensors.emplace(info.name, std::move(tensor));
+  tensors.emplace(info.name, tensor);
 }
 
 Tensors InputMaker::make() {
-  collect(entry.run);
-  collect(entry.prepare);
-  if (arguments.check)
-    if (const FunctionInfo *reference = model.findReference(entry))
-      collect(reference->name);
-  checkNames();
-  for (const TensorInfo *info : infos)
-    if (auto file = arguments.inputs.find(info->name);
+  for (const Input &input : inputs)
+    if (auto file = arguments.inputs.find(input.info->name);
         file != arguments.inputs.end())
-      read(*info, file->second);
-  for (const TensorInfo *info : infos)
-    if (!tensors.count(info->name))
-      generate(*info);
+      read(input, file->second);
+  for (const Input &input : inputs)
+    if (!tensors.count(input.info->name))
+      generate(input);
   return std::move(tensors);
 }
 
-Tensors tenon::run::makeInputs(Device &cpu, const ModelInfo &model,
+Tensors tenon::run::makeInputs(Device &cpu, const Manifest &manifest,
                                const EntryInfo &entry,
                                const Arguments &arguments) {
-  return InputMaker(cpu, model, entry, arguments).make();
+  InputMaker maker(cpu, entry, arguments);
+  maker.collect(find(manifest, entry.run));
+  maker.collect(find(manifest, entry.prepare));
+  if (arguments.check)
+    maker.collect(findReference(manifest, entry));
+  maker.checkNames();
+  return maker.make();
 }

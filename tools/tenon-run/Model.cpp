@@ -13,7 +13,6 @@
 
 #include "Call.h"
 #include "Error.h"
-#include "Text.h"
 
 #include <cerrno>
 #include <csignal>
@@ -87,77 +86,79 @@ public:
 };
 } // namespace
 
-static volatile pid_t compiler = 0;
-static volatile sig_atomic_t interruption = 0;
-
-/// Keeps signals that end a program until the temporary folder is gone.
-static void interrupt(int signal) {
-  interruption = signal;
-  if (compiler > 0)
-    kill(compiler, signal);
-}
-
-static int waitFor(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR)
-      throw Error(std::string("cannot wait for tenon-compile: ") +
-                  strerror(errno));
-  return status;
-}
-
-/// Runs a program to its end, with this one's streams.
-static int spawn(std::vector<std::string> command) {
-  std::vector<char *> arguments;
-  for (std::string &argument : command)
-    arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  pid_t child = 0;
-  if (int error = posix_spawn(&child, arguments[0], nullptr, nullptr,
-                              arguments.data(), environ))
-    throw Error("cannot start '" + command[0] + "': " + strerror(error) +
-                "; install Tenon's compiler there, or compile the model "
-                "elsewhere and give the .so");
-  compiler = child;
-  int status = waitFor(child);
-  compiler = 0;
-  return status;
-}
-
 namespace {
 /// Puts off the signals that end a program while it lives; those that the
 /// program ignores (nohup) stay ignored.
 class PutOffSignals {
 public:
   PutOffSignals() {
-    for (Signal &signal : signals)
-      if ((signal.handler = std::signal(signal.number, interrupt)) == SIG_IGN)
-        std::signal(signal.number, SIG_IGN);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction action;
+      if (!sigaction(signal, nullptr, &action) && action.sa_handler != SIG_IGN)
+        sigaddset(&signals, signal);
+    }
+    sigprocmask(SIG_BLOCK, &signals, &before);
   }
   ~PutOffSignals() {
-    for (Signal &signal : signals)
-      std::signal(signal.number, signal.handler);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    if (interruption)
+      raise(interruption);
   }
   PutOffSignals(const PutOffSignals &) = delete;
 
+  /// Runs a program to its end, with this one's streams, and gives its status.
+  /// A signal is passed on.
+  int run(std::vector<std::string> command);
+
+  int interruption = 0; ///< the signal that came
 private:
-  struct Signal {
-    int number;
-    void (*handler)(int) = SIG_DFL;
-  } signals[3] = {{SIGINT}, {SIGTERM}, {SIGHUP}};
+  sigset_t signals, before;
 };
 } // namespace
 
-static ModelHandle compileInto(const std::string &folder,
-                               const std::string &source,
-                               const std::vector<std::string> &options) {
+int PutOffSignals::run(std::vector<std::string> command) {
+  std::vector<char *> arguments;
+  for (std::string &argument : command)
+    arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setsigmask(&attributes, &before);
+  pid_t child = 0;
+  int error = posix_spawn(&child, arguments[0], nullptr, &attributes,
+                          arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  if (error)
+    throw Error("cannot start '" + command[0] + "': " + strerror(error) +
+                "; install Tenon's compiler there, or compile the model "
+                "elsewhere and give the .so");
+  int status = 0;
+  while (!waitpid(child, &status, WNOHANG))
+    if (int signal = sigwaitinfo(&signals, nullptr);
+        signal > 0 && signal != SIGCHLD) {
+      interruption = signal;
+      kill(child, signal);
+    }
+  return status;
+}
+
+ModelHandle
+tenon::run::compileAndOpen(const std::string &source,
+                           const std::vector<std::string> &options) {
+  checkIsFile(source);
+  note("compiling '" + source + "'");
+  PutOffSignals signals;
+  TemporaryFolder folder; // a loaded library needs its file no more
   fs::path self = fs::read_symlink("/proc/self/exe");
-  std::string output = folder + "/libmodel.so";
+  std::string output = folder.path + "/libmodel.so";
   std::vector<std::string> command = {self.parent_path() / "tenon-compile",
                                       source, "-o", output};
   command.insert(command.end(), options.begin(), options.end());
-  int status = spawn(command);
-  if (interruption)
+  int status = signals.run(command);
+  if (signals.interruption)
     return nullptr;
   if (WIFSIGNALED(status))
     throw Error(std::string("tenon-compile was ended by signal ") +
@@ -166,20 +167,4 @@ static ModelHandle compileInto(const std::string &folder,
   if (WEXITSTATUS(status))
     throw CompileFailure{WEXITSTATUS(status)};
   return openCompiled(output);
-}
-
-ModelHandle
-tenon::run::compileAndOpen(const std::string &source,
-                           const std::vector<std::string> &options) {
-  checkIsFile(source);
-  note("compiling '" + source + "'");
-  ModelHandle model;
-  {
-    PutOffSignals signals;
-    TemporaryFolder folder; // a loaded library needs its file no more
-    model = compileInto(folder.path, source, options);
-  }
-  if (interruption)
-    raise(interruption);
-  return model;
 }

@@ -16,9 +16,10 @@
 #include "Error.h"
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <regex>
 #include <unistd.h>
 
 using namespace tenon::run;
@@ -40,31 +41,35 @@ void NpyFile::malformed(const std::string &what) const {
               "; write it with numpy.save");
 }
 
-/// What follows `'key':` in a header.
-static std::string valueOf(const std::string &header, const std::string &key) {
-  size_t found = header.find("'" + key + "':");
-  if (found == std::string::npos)
-    return "";
-  found = header.find_first_not_of(' ', found + key.size() + 3);
-  return found == std::string::npos ? "" : header.substr(found);
+/// What is in the first parentheses of a pattern; nothing where it is not in
+/// the header.
+static std::optional<std::string> match(const std::string &header,
+                                        const char *pattern) {
+  std::smatch found;
+  if (!std::regex_search(header, found, std::regex(pattern)))
+    return std::nullopt;
+  return found[1];
 }
 
-void NpyFile::parseShape(const std::string &header) {
-  std::string tuple = valueOf(header, "shape");
-  size_t close = tuple.find(')');
-  if (tuple[0] != '(' || close == std::string::npos)
+void NpyFile::parseHeader(const std::string &header) {
+  auto type = match(header, "'descr': *('[^']*'|\\[)");
+  if (!type)
+    malformed("its header has no dtype");
+  // Records of several fields are lists; they are nothing that fits.
+  descr = *type == "[" ? "records" : type->substr(1, type->size() - 2);
+  auto tuple = match(header, "'shape': *\\(([^)]*)\\)");
+  if (!tuple)
     malformed("its header has no shape");
-  const char *next = tuple.c_str() + 1, *end = tuple.c_str() + close;
-  while (next != end) {
-    int64_t extent;
-    auto [rest, error] = std::from_chars(next, end, extent);
-    if (error != std::errc() || extent < 0)
-      malformed("its shape is no tuple of whole numbers");
-    shape.push_back(extent);
-    next = rest;
-    while (next != end && (*next == ',' || *next == ' '))
-      ++next;
-  }
+  if (!std::regex_match(*tuple, std::regex("(\\d{1,18}(, *|$))*")))
+    malformed("its shape is no tuple of whole numbers");
+  std::regex extent("\\d+");
+  for (std::sregex_iterator i(tuple->begin(), tuple->end(), extent), e; i != e;
+       ++i)
+    shape.push_back(std::stoll(i->str()));
+  if (!match(header, "'fortran_order': *(False)"))
+    throw Error("'" + path +
+                "' is in Fortran order; write it with numpy.save(..., "
+                "numpy.ascontiguousarray(a))");
 }
 
 void NpyFile::readHeader() {
@@ -85,16 +90,7 @@ void NpyFile::readHeader() {
     malformed("its header is longer than 1 MiB");
   std::string header(length, ' ');
   read(header.data(), length);
-  std::string type = valueOf(header, "descr");
-  if (type.empty() || (type[0] == '\'' && type.find('\'', 1) == type.npos))
-    malformed("its header has no dtype");
-  // Records of several fields are lists; they are nothing that fits.
-  descr = type[0] == '\'' ? type.substr(1, type.find('\'', 1) - 1) : "records";
-  parseShape(header);
-  if (valueOf(header, "fortran_order").compare(0, 5, "False"))
-    throw Error("'" + path +
-                "' is in Fortran order; write it with numpy.save(..., "
-                "numpy.ascontiguousarray(a))");
+  parseHeader(header);
 }
 
 NpyFile::NpyFile(const std::string &path) : path(path) {
@@ -108,23 +104,24 @@ NpyFile::NpyFile(const std::string &path) : path(path) {
   readHeader();
 }
 
-void NpyFile::checkFits(const TensorInfo &tensor) const {
-  std::string wanted = tensor.dtype->numpy;
+void NpyFile::checkFits(const FunctionInfo &function,
+                        const TensorInfo &tensor) const {
+  const TenonDataType &type = getTenonDataType(tensor.dtype);
+  std::string wanted = type.numpy;
   if (descr != wanted)
-    throw Error("input '" + tensor.name + "' is " + tensor.dtype->name + ", '" +
-                wanted + "' in a .npy file, but '" + path + "' holds '" +
-                descr + "'; " +
-                (wanted[1] == 'u' ? "write the bits as uint16"
-                                  : std::string("convert it with a.astype('") +
-                                        wanted + "') in NumPy"));
+    throw Error("input '" + tensor.name + "' is " + type.name + ", '" + wanted +
+                "' in a .npy file, but '" + path + "' holds '" + descr + "'; " +
+                (tensor.dtype == kTenonBF16
+                     ? "write the bits as uint16"
+                     : std::string("convert it with a.astype('") + wanted +
+                           "') in NumPy"));
   bool fits = shape.size() == tensor.shape.size();
   for (size_t i = 0; fits && i < shape.size(); ++i)
-    if (const int64_t *extent = std::get_if<int64_t>(&tensor.shape[i]))
-      fits = shape[i] == *extent;
+    fits = tensor.shape[i].symbol >= 0 || shape[i] == tensor.shape[i].extent;
   if (!fits)
-    throw Error("input '" + tensor.name + "' has shape " + shapeText(tensor) +
-                ", but '" + path + "' holds " + pythonTuple(shape) +
-                "; reshape it");
+    throw Error("input '" + tensor.name + "' has shape " +
+                shapeText(function, tensor) + ", but '" + path + "' holds " +
+                pythonTuple(shape) + "; reshape it");
 }
 
 void NpyFile::readInto(Tensor &host) {
@@ -177,7 +174,7 @@ void tenon::run::checkWritable(const std::string &path) {
 
 static std::string npyHeader(const Tensor &tensor) {
   std::string text =
-      std::string("{'descr': '") + tensor.dtype->numpy +
+      std::string("{'descr': '") + tensor.type().numpy +
       "', 'fortran_order': False, 'shape': " + pythonTuple(tensor.shape) +
       ", }";
   // The elements start at a multiple of 64 bytes, for those who map the file.

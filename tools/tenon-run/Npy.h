@@ -24,8 +24,9 @@ class NpyFile {
 public:
   explicit NpyFile(const std::string &path);
 
-  /// Fails unless the file holds what `tensor` has; dynamic extents may be any.
-  void checkFits(const TensorInfo &tensor) const;
+  /// Fails unless the file holds what `tensor` of a function has; dynamic
+  /// extents may be any.
+  void checkFits(const FunctionInfo &function, const TensorInfo &tensor) const;
   /// The elements, which must be all that is left of the file.
   void readInto(Tensor &host);
 
@@ -34,7 +35,7 @@ public:
 private:
   [[noreturn]] void malformed(const std::string &what) const;
   void readHeader();
-  void parseShape(const std::string &header);
+  void parseHeader(const std::string &header);
 
   std::string path, descr;
   std::ifstream file;

@@ -15,12 +15,14 @@
 #include "Description.h"
 #include "Device.h"
 
+#include <map>
+
 namespace tenon::run {
 
 class Tensor {
 public:
   /// Contiguous, row-major, its contents undefined.
-  Tensor(Device &device, std::string name, const TenonDataType *dtype,
+  Tensor(Device &device, std::string name, TenonDType dtype,
          std::vector<int64_t> shape);
 
   /// A copy of a tensor on the CPU.
@@ -28,10 +30,11 @@ public:
   /// A copy on the CPU.
   Tensor toHost(Device &cpu) const;
 
+  const TenonDataType &type() const { return getTenonDataType(dtype); }
   DLTensor view() const;
   int64_t count() const { return elements; }
-  size_t bytes() const { return elements * dtype->bytes; }
-  void *data() const { return buffer.data(); }
+  size_t bytes() const { return elements * type().bytes; }
+  void *data() const { return memory.get(); }
   void poison() { device->poison(data(), bytes()); }
 
   /// Element `index`; for tensors on the CPU alone.
@@ -43,14 +46,17 @@ public:
   std::string typeText() const;
 
   const std::string name;
-  const TenonDataType *const dtype;
+  const TenonDType dtype;
   const std::vector<int64_t> shape;
 
 private:
   Device *device;
   int64_t elements;
-  Buffer buffer;
+  std::shared_ptr<void> memory;
 };
+
+/// By name.
+using Tensors = std::map<std::string, Tensor>;
 
 } // namespace tenon::run
 

@@ -11,17 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "Check.h"
 #include "Error.h"
-#include "Gpu.h"
-#include "Model.h"
 #include "Npy.h"
-#include "Sgemm.h"
-#include "Text.h"
-#include "Timing.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -35,13 +32,12 @@ using namespace tenon::run;
 namespace {
 struct Opened {
   std::unique_ptr<Device> device;
-  std::string architecture; ///< of a GPU
   ModelHandle model;
-  ModelInfo info;
+  Manifest manifest;
 };
 } // namespace
 
-static ModelHandle openModel(const Arguments &arguments, const Gpu *gpu) {
+static ModelHandle openModel(const Arguments &arguments, const Device *gpu) {
   if (!isSource(arguments.model)) {
     if (!arguments.choices.empty())
       throw Error(arguments.choices.front() + ": '" + arguments.model +
@@ -58,28 +54,20 @@ static ModelHandle openModel(const Arguments &arguments, const Gpu *gpu) {
 }
 
 static Opened open(const Arguments &arguments) {
-  std::unique_ptr<Gpu> gpu;
+  std::unique_ptr<Device> gpu;
   if (arguments.target == "cuda")
-    gpu = makeGpu(arguments.gpu);
-  Opened opened;
-  opened.model = openModel(arguments, gpu.get());
-  opened.info = parseManifest(tenonModelManifest(opened.model.get()));
-  if (gpu && !opened.info.hasGpuCode())
+    gpu = std::make_unique<Device>(arguments.gpu);
+  ModelHandle model = openModel(arguments, gpu.get());
+  Manifest manifest = readManifest(model.get());
+  bool hasGpuCode = !manifest.cuda.empty() || !manifest.ptx.empty();
+  if (gpu && !hasGpuCode)
     throw Error("the model has no GPU code; compile it with tenon-compile "
                 "--target=" +
-                gpu->architecture() +
-                ", or run with "
-                "--target=cpu");
-  if (arguments.target.empty() && !arguments.manifest &&
-      opened.info.hasGpuCode() && hasGpu())
-    gpu = makeGpu(0);
-  if (gpu)
-    opened.architecture = gpu->architecture();
-  if (gpu)
-    opened.device = std::move(gpu);
-  else
-    opened.device = makeCpu();
-  return opened;
+                gpu->architecture() + ", or run with --target=cpu");
+  if (arguments.target.empty() && !arguments.manifest && hasGpuCode && hasGpu())
+    gpu = std::make_unique<Device>(0);
+  return {gpu ? std::move(gpu) : std::make_unique<Device>(), std::move(model),
+          std::move(manifest)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -140,22 +128,63 @@ static void summarize(const Tensor &output) {
 }
 
 //===----------------------------------------------------------------------===//
-// Main
+// Timing
 //===----------------------------------------------------------------------===//
 
-/// Compares the products with SGEMM's, where it could have computed them.
-static void reportBesideSgemm(const std::string &source, const Opened &opened,
-                              const Comparison &comparison, Device &cpu) {
-  if (!isSource(source) || opened.device->isCpu() || !couldBeSgemm(comparison))
-    return;
-  try {
-    printBesideSgemm(
-        comparison,
-        runSgemm(comparison, source, opened.architecture, *opened.device, cpu));
-  } catch (const Error &error) { // such as a GPU without cuBLASLt
-    printf("no SGEMM to compare with: %s\n", error.what());
-  }
+static constexpr int kWarmUpCalls = 3;
+static constexpr int kBackToBack = 10;
+
+static void printTimes(const char *what, std::vector<double> times,
+                       const char *unit) {
+  std::sort(times.begin(), times.end());
+  size_t half = times.size() / 2;
+  double median =
+      times.size() % 2 ? times[half] : (times[half - 1] + times[half]) / 2;
+  printf("%s: median %.4g %s, min %.4g %s, max %.4g %s (%zu calls)\n", what,
+         median, unit, times.front(), unit, times.back(), unit, times.size());
 }
+
+static void timeGpu(Call &call, Device &device, int count) {
+  std::vector<double> fromIdle, backToBack, host;
+  for (int i = 0; i < count; ++i) {
+    device.synchronize();
+    fromIdle.push_back(device.time([&] { call(); }));
+  }
+  for (int i = 0; i < count; ++i) {
+    device.synchronize();
+    double total = device.time([&] {
+      auto start = std::chrono::steady_clock::now();
+      for (int j = 0; j < kBackToBack; ++j)
+        call();
+      std::chrono::duration<double, std::micro> elapsed =
+          std::chrono::steady_clock::now() - start;
+      host.push_back(elapsed.count() / kBackToBack);
+    });
+    backToBack.push_back(total / kBackToBack);
+  }
+  printTimes("GPU time, from idle", fromIdle, "ms");
+  printTimes("GPU time, one of ten back to back", backToBack, "ms");
+  printTimes("host time, one of ten back to back", host, "us");
+}
+
+/// Times `count` calls and prints median, minimum and maximum. A call from idle
+/// pays for its launch; calls back to back hide that behind their predecessors.
+static void timeCalls(Call &call, Device &device, int count) {
+  // A call on the CPU may take seconds; the one that gave the outputs warmed
+  // up.
+  for (int i = 0; i < kWarmUpCalls && !device.isCpu(); ++i)
+    call();
+  if (!device.isCpu())
+    return timeGpu(call, device, count);
+  std::vector<double> times;
+  for (int i = 0; i < count; ++i)
+    times.push_back(device.time([&] { call(); }));
+  printTimes("CPU time", times, "ms");
+}
+
+//===----------------------------------------------------------------------===//
+// Main
+//===----------------------------------------------------------------------===//
 
 /// Prints the outputs, or how far they are off, and says how many failed.
 static int report(const Arguments &arguments, const Opened &opened,
@@ -164,9 +193,9 @@ static int report(const Arguments &arguments, const Opened &opened,
   if (arguments.check) {
     Comparison comparison{
         entry, inputs, outputs,
-        runReference(opened.model.get(), opened.info, entry, cpu, inputs)};
+        runReference(opened.model.get(), opened.manifest, entry, cpu, inputs)};
     int failures = printErrors(comparison, arguments.tolerance);
-    reportBesideSgemm(arguments.model, opened, comparison, cpu);
+    printBesideSgemm(comparison, arguments.model, *opened.device, cpu);
     return failures;
   }
   for (const Tensor &output : outputs)
@@ -184,25 +213,21 @@ static void reportRowsOutside(TenonModel *model, const Device &device) {
 }
 
 static int runEntry(const Arguments &arguments, const Opened &opened) {
-  const ModelInfo &info = opened.info;
-  const EntryInfo &entry = info.entry(arguments.function);
+  const Manifest &manifest = opened.manifest;
+  const EntryInfo &entry = getEntry(manifest, arguments.function);
   if (arguments.check)
-    findReference(info, entry);
-  Files files = planFiles(arguments, *info.find(entry.run));
-  std::unique_ptr<Device> cpu = makeCpu();
-  Tensors inputs = makeInputs(*cpu, info, entry, arguments);
+    requireReference(manifest, entry);
+  Files files = planFiles(arguments, *find(manifest, entry.run));
+  Device cpu;
+  Tensors inputs = makeInputs(cpu, manifest, entry, arguments);
 
   Device &device = *opened.device;
-  Program program(opened.model.get(), info, entry, device, inputs);
-  program.call()();
-  device.synchronize();
-  std::vector<Tensor> outputs;
-  for (const Tensor &output : program.call().outputs)
-    outputs.push_back(output.toHost(*cpu));
+  Program program(opened.model.get(), manifest, entry, device, inputs);
+  std::vector<Tensor> outputs = program.getOutputs(cpu);
   writeFiles(files, outputs);
 
   printf("%s on %s\n", entry.name.c_str(), device.name().c_str());
-  int failures = report(arguments, opened, entry, *cpu, inputs, outputs);
+  int failures = report(arguments, opened, entry, cpu, inputs, outputs);
   reportRowsOutside(opened.model.get(), device);
   if (arguments.timedCalls)
     timeCalls(program.call(), device, arguments.timedCalls);
@@ -221,7 +246,7 @@ static int run(int argc, char **argv) {
   Opened opened = open(*arguments);
   if (!arguments->manifest)
     return runEntry(*arguments, opened);
-  printModel(opened.info);
+  printModel(opened.manifest);
   return 0;
 }
 

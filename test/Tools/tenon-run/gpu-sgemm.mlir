@@ -2,8 +2,8 @@
 // whose products are computed and whose kernels do nothing.
 // REQUIRES: ptxas
 // DEFINE: %{fakes} = %tenon_src/unittests/Runtime
-// RUN: %clangxx -I%{fakes} -shared -fPIC %S/Inputs/FakeStreams.cpp %{fakes}/FakeBlasLt.cpp \
-// RUN:   %{fakes}/FakeDriver.cpp %{fakes}/FakeLaunch.cpp -o %t.fakes.so
+// RUN: %clangxx -I%{fakes} -shared -fPIC %{fakes}/FakeBlasLt.cpp %{fakes}/FakeDriver.cpp %{fakes}/FakeLaunch.cpp \
+// RUN:   %S/Inputs/FakeOrders.cpp -o %t.fakes.so
 // RUN: split-file %s %t
 // DEFINE: %{model} = %t/fp32.mlir
 // DEFINE: %{run} = env TENON_LIBCUDA=%t.fakes.so TENON_LIBCUBLASLT=%t.fakes.so tenon-run %{model} --dim m=9 --check

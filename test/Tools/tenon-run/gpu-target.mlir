@@ -1,7 +1,8 @@
 // A model as text is compiled for the GPU that is there, here one that launches
 // nothing: what a kernel does not write is NaN, and no check lets it pass.
 // REQUIRES: ptxas
-// RUN: %clangxx -shared -fPIC %S/Inputs/FakeGpu.cpp -o %t.driver.so
+// DEFINE: %{fakes} = %tenon_src/unittests/Runtime
+// RUN: %clangxx -I%{fakes} -shared -fPIC %{fakes}/FakeDriver.cpp %{fakes}/FakeLaunch.cpp %S/Inputs/FakeOrders.cpp -o %t.driver.so
 // RUN: env TENON_LIBCUDA=%t.driver.so tenon-run %s --target=cuda --manifest | FileCheck %s --check-prefix=MANIFEST
 // MANIFEST: GPU code: sm_90a
 // RUN: env TENON_LIBCUDA=%t.driver.so not tenon-run %s --target=cuda --check 2>&1 | FileCheck %s

@@ -34,8 +34,8 @@
 // CHOICES-NEXT: [-o]
 // CHOICES-NEXT: [{{.*}}libmodel.so]
 // CHOICES-NEXT: [--strategy=tiled]
-// CHOICES-NEXT: [--schedule=mma_sync, tile = 128x128x64]
 // CHOICES-NEXT: [--reduction=resident]
+// CHOICES-NEXT: [--schedule=mma_sync, tile = 128x128x64]
 // CHOICES-NEXT: [--reference]
 // RUN: not tenon-run %s --reduction=all 2>&1 | FileCheck %s --check-prefix=REDUCTION --implicit-check-not=tenon-run:
 // REDUCTION: error: --reduction=all is not known; expected auto, separate, two_phase, resident or input_moments

@@ -5,12 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Text for messages.
+// Text for messages. What is compiled from the runtime's sources fails as the
+// rest does, by an exception.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Text.h"
+#include "Error.h"
 
+#include "Runtime/Error.h"
+
+#include <cstdarg>
 #include <cstdio>
 #include <unistd.h>
 
@@ -24,4 +28,14 @@ std::string tenon::run::join(const std::vector<std::string> &parts) {
 void tenon::run::note(const std::string &text) {
   if (isatty(STDERR_FILENO))
     fprintf(stderr, "tenon-run: %s ...\n", text.c_str());
+}
+
+TenonStatus tenon::runtime::fail(TenonStatus /*status*/, const char *format,
+                                 ...) {
+  char message[2048];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof(message), format, arguments);
+  va_end(arguments);
+  throw run::Error(message);
 }
