@@ -19,7 +19,7 @@ from tenon.torch.fusion.views import arguments, dtype_of, op_name, view_source
 
 _PRODUCTS = ("aten.mm", "aten.addmm")
 _TRANSPOSES = ("aten.t", "aten.permute", "aten.transpose")
-_NARROW = (torch.float16, torch.bfloat16)  # no work on the weights comes before their products
+_NARROW = ("float16", "bfloat16")  # no work on the weights comes before their products
 _ALIGNMENT = 16  # bytes, of what TMA and wide loads can begin at
 
 aten = torch.ops.aten
