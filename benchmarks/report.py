@@ -1,202 +1,152 @@
 #!/usr/bin/env python3
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# ruff: noqa: RUF001
-"""Writes docs/Performance.md and its charts from benchmarks/results.
+"""Writes docs/Performance.md, its chart, and the figures in README.md and docs/Precision.md from benchmarks/results.
 
-Every figure of those pages comes from there (library.json; sm90a.json, sm90a_sweep.json and
-sm90a_compile.json; fp32*.json; batch_norm*.json; sm80.json, sm80_ragged.json and triton_mma.json); none is typed by
-hand. Whole models of PyTorch have a page of their own, by whole_models/report.py.
-Needs matplotlib. The tables of docs/Precision.md come from precision.json.
+No figure of those pages is typed by hand. whole_models/report.py writes docs/WholeModels.md. Needs matplotlib.
 
 Usage: report.py
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-import report_batch_norm
-import report_fp32
+import report_headline
+import report_layers
 import report_precision
-import report_sm90a
-import report_tiled
-from matplotlib import pyplot as plt
+from measured import RESULTS, join, origin, read, wrong
+from report_headline import layers, whole_models
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks/results"
-ELEMENT_BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
-KINDS = ("single", "burst", "sustained")
-PEERS = {
-    "cublas": "cuBLAS product alone",
-    "tenon": "Tenon",
-    "eager": "PyTorch eager",
-    "compile-default": "torch.compile",
-    "compile-max-autotune-no-cudagraphs": "torch.compile, max-autotune",
-}
+PAGE, README, CHART = ROOT / "docs/Performance.md", ROOT / "README.md", ROOT / "docs/performance.svg"
+BEGIN, END = "<!-- performance: begin -->", "<!-- performance: end -->"
+REPORTS = ("sm90a", "sm90a_again", "sm90a_sweep", "fp32", "batch_norm", "sm80")
+TEXT = """\
+# Performance
+
+![Speed of whole models over torch.compile's, and times of layers over cuBLAS's bare product](performance.svg)
+
+## In short
+
+{models}
+
+Each model, its times and its errors: [Whole models](WholeModels.md).
+
+The layers of `examples/`, ten calls back to back, with everything that follows the product:
+
+{layers}
+
+## How it is measured
+
+- `benchmarks/report.py` writes this page from `benchmarks/results`, where every figure stands with card, driver,
+  versions and date. To measure anew: [Benchmarking](Benchmarking.md).
+- All contenders of a case take turns in one process on the same random data; a time is a median of CUDA graphs,
+  without the host. *Single* is one call from idle, *burst* ten back to back, *sustained* the calls under a
+  contender's own load. Where a table says nothing else, it has the **worst** ratio of the three.
+- cuBLAS's bare product is `torch.mm` without anything that follows; eager and torch.compile (max-autotune) compute
+  the whole layer. Below 1 of the product is faster than it. Whole models are timed with the host's part.
+- Errors are against float64, over those of eager, or of cuBLAS's product with an exact epilogue.
+- Kernels may have become faster since the date that stands beside a table.
+
+## Layers on Hopper
+
+Kernels of TMA and `wgmma` (`--target=sm_90a`), strategy `tiled`, over cuBLAS's bare product: geometric mean of the
+shapes, and the largest. {origin_sm90a}; {origin_sm90a_again}.
+
+{tiled}
+
+Beside torch.compile, max-autotune ({origin_compile}):
+
+{compile}
+
+## A sweep of shapes
+
+`bias_mul2_leaky_relu`, M from 1 to 32768, odd sizes and primes among the shapes. `auto` is what Tenon chooses by
+itself; where it leaves a layer to cuBLAS, a kernel for the epilogue comes on top. {origin_sm90a_sweep}.
+
+{sweep}
+
+{lost}
+
+## Products of f32
+
+Precision fp32 is computed by f16 halves ([Precision](Precision.md)), what splits x included; *new parameters*: what
+splits w too. Eager computes fp32 with `highest`, tf32 with `high`. Ten calls back to back. {origin_fp32}.
+
+{eager}
+
+## Training batch norm
+
+Layers with their batch statistics and new running statistics, ten calls back to back. {origin_batch_norm}.
+
+{batch_norm}
+
+{offset}
+
+Over {sync[count]} GPUs, a layer without bias, batch norm over both and GELU in bf16 (`sync_batch_norm.json`, what
+`test/python/test_sync_batch_norm_gpu.py` prints: {sync[device]}, NCCL, PyTorch {sync[torch]}, {sync[date]}):
+
+{sync_table}
+
+## Kernels on mma.sync
+
+What GPUs before Hopper run, on a Hopper, where cuBLAS has `wgmma` and these have not; nothing was measured on an
+Ampere or Ada GPU. Triton {triton} is lowered to `mma.sync` too ([how](../benchmarks/peers/README.md)).
+{origin_sm80}; `triton_mma.json`.
+
+{mma_sync}
+
+{wrong}
+"""
 
 
-def epilogue_budget(case: dict, rate: float) -> float:
-    """Milliseconds of 1.3 times one read and one write of y at the copy rate."""
-    moved = 2 * case["m"] * case["n"] * ELEMENT_BYTES[case["precision"]]
-    return 1.3 * moved / rate * 1e3
-
-
-def model_name(case: dict) -> str:
-    """Return what a reader calls the case."""
-    names = {
-        "leaky_relu": "× 2, LeakyReLU",
-        "scale_batch_norm": "scale, BatchNorm (training)",
+def page(folder: Path = RESULTS) -> str:
+    """Return docs/Performance.md."""
+    found = {name: read(name, folder) for name in REPORTS}
+    compiled = join(read(path.stem, folder) for path in sorted(folder.glob("sm90a_compile*.json")))
+    sync, triton = read("sync_batch_norm", folder), read("triton_mma", folder)
+    complaints = wrong(found.values(), ("auto",)) + wrong((found[n] for n in REPORTS if n.startswith("sm")), ("tiled",))
+    tables = {
+        "models": report_headline.model_table(whole_models(folder)),
+        "layers": report_headline.layer_table(list(layers(folder))),
+        "tiled": report_layers.tiled_table([found["sm90a"], found["sm90a_again"]]),
+        "compile": report_layers.compile_lines(compiled),
+        "sweep": report_layers.sweep_table(found["sm90a_sweep"]),
+        "lost": report_layers.lost_lines(found["sm90a_sweep"]),
+        "eager": report_layers.eager_table(found["fp32"]),
+        "batch_norm": report_layers.batch_norm_table(found["batch_norm"]),
+        "offset": report_layers.offset_lines(found["batch_norm"]),
+        "sync_table": report_layers.sync_table(sync),
+        "mma_sync": report_layers.mma_sync_table(found["sm80"], triton),
+        "wrong": ["Not as they should be:", "", *complaints] if complaints else ["Every result shown is right."],
     }
-    return f"{names[case['family']]}, {case['m']}×{case['n']}×{case['k']}"
+    origins = {f"origin_{name}": origin(name, report) for name, report in found.items()}
+    return TEXT.format(
+        **{name: "\n".join(lines) for name, lines in tables.items()},
+        **origins,
+        origin_compile=origin("sm90a_compile", compiled),
+        sync=sync["environment"],
+        triton=triton["triton"],
+    )
 
 
-def precision_name(case: dict) -> str:
-    """Return a case's precision, with the strategy where it was not left to the compiler."""
-    strategy = case.get("strategy", "auto")
-    return case["precision"] if strategy == "auto" else f"{case['precision']}, {strategy}"
-
-
-def time_rows(cases: list[dict], rate: float) -> list[str]:
-    """One row a case and way of timing."""
-    rows = [
-        "| model (M×N×K) | precision | timing | cuBLAS product | Tenon | eager "
-        "| torch.compile | its max-autotune | Tenon − cuBLAS | 1.3 × (y read and written) |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for case in cases:
-        for kind in KINDS:
-            ms = {peer: case["ms"].get(peer, {}).get(kind) for peer in PEERS}
-            times = " | ".join(f"{t:.4f}" if t else "–" for t in ms.values())
-            rows.append(
-                f"| {model_name(case)} | {precision_name(case)} | {kind} | {times} "
-                f"| {ms['tenon'] - ms['cublas']:.4f} | {epilogue_budget(case, rate):.4f} |"
-            )
-    return rows
-
-
-def error_rows(cases: list[dict]) -> list[str]:
-    """Errors against float64, Tenon's beside eager's, which uses cuBLAS."""
-    rows = [
-        "| model (M×N×K) | precision | output | Tenon max | Tenon rms | eager max | eager rms |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for case in cases:
-        for output, ours in case["errors"]["tenon"].items():
-            theirs = case["errors"]["eager"][output]
-            rows.append(
-                f"| {model_name(case)} | {precision_name(case)} | {output} | {ours['max']:.2e} "
-                f"| {ours['rms']:.2e} | {theirs['max']:.2e} | {theirs['rms']:.2e} |"
-            )
-    return rows
-
-
-def overhead_rows(cases: list[dict]) -> list[str]:
-    """Host time of a call, and seconds of compilation."""
-    rows = [
-        "| model (M×N×K) | precision | host µs a call | eager's | compilation, s |",
-        "|---|---|---|---|---|",
-    ]
-    for case in cases:
-        host = case["host_us"]
-        rows.append(
-            f"| {model_name(case)} | {precision_name(case)} | {host['tenon']:.1f} "
-            f"| {host['eager']:.1f} | {case['compile_seconds']:.2f} |"
-        )
-    return rows
-
-
-def fp32_models(folder: Path) -> list[str]:
-    """Return the part on models of fp32 as tiled kernels compute them, with what is behind batch norm."""
-    source = folder / "fp32_models.json"
-    if not source.exists():
-        return []
-    report = json.loads(source.read_text())
-    return [
-        "### Models of fp32 beside all peers",
-        "",
-        f"From `{source.relative_to(ROOT)}`, timed as at the head of this page; *tiled*: forced to tiled kernels.",
-        "",
-        *time_rows(report["cases"], report["copy_bytes_per_second"]),
-        "",
-        *error_rows(report["cases"]),
-        "",
-    ]
-
-
-def draw(cases: list[dict], path: Path) -> None:
-    """Bars of time relative to cuBLAS's bare product, one panel a model."""
-    models: dict[str, list[dict]] = {}
-    for case in cases:
-        if len(case["ms"]) == len(PEERS):
-            models.setdefault(model_name(case), []).append(case)
-    figure, panels = plt.subplots(1, len(models), figsize=(4 * len(models), 3.6), sharey=True)
-    peers = [peer for peer in PEERS if peer != "cublas"]
-    width = 0.8 / len(peers)
-    for axes, (model, shown) in zip(panels, models.items(), strict=True):
-        for i, peer in enumerate(peers):
-            heights = [c["ms"][peer]["burst"] / c["ms"]["cublas"]["burst"] for c in shown]
-            places = [j + (i + 0.5) * width for j in range(len(shown))]
-            axes.bar(places, heights, width, label=PEERS[peer])
-        axes.axhline(1, color="black", linewidth=0.8)
-        axes.set_xticks([j + 0.4 for j in range(len(shown))], [precision_name(c) for c in shown])
-        axes.set_title(model, fontsize=9)
-    panels[0].set_ylabel("time / cuBLAS's bare product")
-    panels[0].legend(fontsize=7, loc="lower left")
-    figure.tight_layout()
-    with plt.rc_context({"svg.hashsalt": "tenon"}):  # the same file each time
-        figure.savefig(path, metadata={"Date": None})
-    plt.close(figure)
+def readme(text: str, folder: Path = RESULTS) -> str:
+    """Return README.md with its table as the results have it."""
+    before, _, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"README.md has no lines {BEGIN} and {END}; put the table's place back")
+    table = report_headline.short_table(whole_models(folder), list(layers(folder)))
+    return "\n".join([before + BEGIN, *table, end + after])
 
 
 def main() -> None:
-    """Write the pages and the charts."""
-    source = RESULTS / "library.json"
-    report = json.loads(source.read_text())
-    tiled, sm90a = report_tiled.read_tiled(RESULTS), report_sm90a.read_sm90a(RESULTS)
-    fp32, batch_norm = report_fp32.read_fp32(RESULTS), report_batch_norm.read_batch_norm(RESULTS)
-    cases, rate = report["cases"], report["copy_bytes_per_second"]
-    draw(cases, ROOT / "docs/performance.svg")
-    page = [
-        "# Performance",
-        "",
-        f"Written by `benchmarks/report.py` from `{source.relative_to(ROOT)}`; "
-        f"{report['device']}, PyTorch {report['torch']}, copy rate {rate / 1e12:.2f} TB/s.",
-        "Milliseconds are medians; all peers run in turn in one process on the same random data. "
-        "*single*: one call from idle; *burst*: ten calls back to back from idle; *sustained*: ten calls "
-        "after 100 ms of the peer's own load, or what a section says. Tenon is strategy `library` here, a cuBLASLt "
-        "call and an epilogue kernel; what `auto` takes, and is faster, is in the sections on kernels for sm_90a, "
-        "products of f32 and batch norm.",
-        "",
-        "![Time relative to cuBLAS's bare product, ten calls back to back](performance.svg)",
-        "",
-        "## Times",
-        "",
-        *time_rows(cases, rate),
-        "",
-        "## Errors against float64",
-        "",
-        *error_rows(cases),
-        "",
-        "## Host time and compile time",
-        "",
-        "Host time is that of a call through ctypes, its kernel launches and cuBLASLt's included. Compilation "
-        "is a whole run of tenon-compile for sm_90a on the build machine, ptxas included.",
-        "",
-        *overhead_rows(cases),
-        "",
-        *(report_sm90a.section(sm90a, ROOT / "docs") if "sm90a" in sm90a else []),
-        *([*report_fp32.section(fp32), *fp32_models(RESULTS)] if "fp32" in fp32 else []),
-        *(report_batch_norm.section(batch_norm) if "batch_norm" in batch_norm else []),
-        *(report_tiled.section(tiled, ROOT / "docs") if "sm80" in tiled else []),
-    ]
-    (ROOT / "docs/Performance.md").write_text("\n".join(page))
-    if report_precision.RESULT.exists():
-        report_precision.main()
+    """Write the pages and the chart."""
+    report_headline.draw(whole_models(), list(layers()), CHART)
+    PAGE.write_text(page())
+    README.write_text(readme(README.read_text()))
+    report_precision.main()
 
 
 if __name__ == "__main__":

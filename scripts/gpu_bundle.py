@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Make build/gpu-bundle: all that the GPU tests and benchmarks need on a machine without a build.
 
-Holds models compiled for sm_80 and sm_90a (random graphs, the examples, the benchmark's), the
+Holds models compiled for sm_80 and sm_90a (random graphs, the examples), the
 runtime, tenon-run, the wheel that `make wheel` put into dist, the tests and the benchmarks' scripts
 and configurations, laid out as in a checkout. The machine needs Python 3.11 or later with torch,
 numpy and pytest, and for the wheel, which compiles the tests of tiled kernels there, CUDA's ptxas
@@ -141,12 +141,12 @@ BENCH_FP32 = """\
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Installs the wheel and measures products of f32: bench_fp32.sh RESULTS_DIR [STEP...]. Steps, all of them by
-# default: precision fp32 fp32_schedules fp32_compile models kernels.
+# default: precision fp32 fp32_schedules fp32_compile kernels.
 
 set -uo pipefail
 results=$(realpath "$1")
 shift
-[ $# -gt 0 ] || set -- precision fp32 fp32_schedules fp32_compile models kernels
+[ $# -gt 0 ] || set -- precision fp32 fp32_schedules fp32_compile kernels
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here"
 {install}
@@ -154,7 +154,6 @@ for step in "$@"; do
   begun=$SECONDS
   case $step in
     precision) python3 benchmarks/bench_precision.py "$results/precision.json" ;;
-    models) python3 benchmarks/bench_gpu.py bench lib/libtenon_runtime.so.0 "$results/fp32_models.json" --cases fp32 ;;
     kernels) python3 benchmarks/profile_kernels.py benchmarks/configs/fp32.json "$results/fp32_kernels.json" ;;
     *) python3 -m tenon.bench "benchmarks/configs/$step.json" -o "$results/$step.json" --table ;;
   esac
@@ -233,15 +232,13 @@ def write_scripts(bundle: Path) -> None:
     write_script(bundle / "bench_torch.sh", BENCH_TORCH.format(install=INSTALL))
 
 
-def compile_models(bundle: Path, build: Path) -> None:
-    """Compile the random graphs, the examples and the benchmark's models."""
+def compile_models(bundle: Path) -> None:
+    """Compile the random graphs and the examples."""
     compile_modules(bundle / "models", GPU_TARGETS)
     (bundle / "examples").mkdir(exist_ok=True)
     for source in sorted((SOURCE / "examples").glob("*.mlir")):
         flags = ["--reference"] if source.stem in SMALL_EXAMPLES else []
         tool(TENON_COMPILE, source, GPU_TARGETS, *flags, "-o", bundle / "examples" / f"{source.stem}.so")
-    script = SOURCE / "benchmarks/compile_models.py"
-    tool(sys.executable, script, bundle / "bench", "--build", build, "--targets", "sm_80,sm_90a")
 
 
 def main() -> int:
@@ -252,12 +249,11 @@ def main() -> int:
     bundle = build / "gpu-bundle"
     shutil.rmtree(bundle, ignore_errors=True)
     copy_files(bundle, build)
-    compile_models(bundle, build)
+    compile_models(bundle)
     write_scripts(bundle)
     size = sum(path.stat().st_size for path in bundle.rglob("*") if path.is_file()) / 2**20
     subprocess.run(["du", "-sh", *sorted(bundle.iterdir())], check=False)
     print(f"{bundle}: {size:.1f} MiB; there: ./run.sh, and for the benchmarks:")
-    print("  python3 benchmarks/bench_gpu.py bench lib/libtenon_runtime.so.0 results.json")
     print("  ./bench.sh benchmarks/configs/sm80.json -o results.json --table")
     print("  ./bench_fp32.sh RESULTS_DIR [STEP...]")
     print("  ./bench_batch_norm.sh RESULTS_DIR [STEP...]")

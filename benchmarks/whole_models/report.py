@@ -68,7 +68,8 @@ def draw(found: dict[tuple[str, str], list[Row]], path: Path) -> None:
         axes.set_ylabel("speed / torch.compile's", fontsize=8)
     panels[0, 0].legend(fontsize=7)
     figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
+    with plt.rc_context({"svg.hashsalt": "tenon", "svg.fonttype": "none"}):  # the same file each time
+        figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
 
 

@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Split products, emulated, err no more than what their precision promises; benchmarks/study_split.py goes further."""
+"""Split products, emulated, err no more than what their precision promises."""
 
-import sys
-from pathlib import Path
-
+import emulated_products as emulated
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-import emulated_products as emulated
 
 OUTPUTS = 32
 

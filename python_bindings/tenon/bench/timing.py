@@ -26,7 +26,7 @@ Pair = tuple[torch.cuda.Event, torch.cuda.Event]
 BURST = 10
 SETTLE_S = 0.003  # idle before a single call or a burst
 # From idle a card seeks for some seconds the clock that it can hold under load, and a while more when the load
-# becomes another (benchmarks/study_load.py).
+# becomes another.
 WARM_S = 4.0
 SUSTAINED_S = 0.5
 UNSETTLED_S = 0.2  # the part of that which is left out
