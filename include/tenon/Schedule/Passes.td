@@ -25,11 +25,7 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | of f64, or with an extent of more than 2^30 | `library` |
     | with another reduction in its epilogue than one training batch norm, or a result that is not of the product's shape, and no split | `library` |
     | any other, with `strategy=tiled` | `tiled` |
-    | of precision `fp32` with K below 64, with `strategy=auto` | `library` |
-    | of precision `tf32` with M = 1, with `strategy=auto` | `library`, which does not round x and w of one row |
-    | any other, with `strategy=auto` and kernels of family `wgmma` | `tiled` if that is predicted to take no longer than the library, or 0.8 of its time where the library's own epilogue does all; and where no tuning has its shape, 0.75 there for 64 to 128 rows that are not split, and below 64 rows (precision `fp32`: 2) 0.95, or half where the library's own epilogue does all or x and w are split |
-    | any other, with `strategy=auto`, and a target whose library has a faster instruction than mma.sync (sm_90, sm_90a; none for split products, nor for up to 16 rows of 16 bits with K a multiple of 8 and no training batch norm) | `library` |
-    | any other, with `strategy=auto` | `tiled` if that is predicted to take at most 0.9 of the library's time on every target; where x and w are split, half of it below 64 rows (precision `fp32`: 2) |
+    | any other, with `strategy=auto` | `tiled` if it is predicted to take so little of the library's time on every target as `StrategyLimits.cpp` asks, which also says where the library is left a layer for its faster instruction or smaller error |
 
     Kernels are of family `wgmma` where all targets have it (sm_90a alone) and rows
     of K are multiples of 16 bytes, which TMA asks for and split rows always are; of
