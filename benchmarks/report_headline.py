@@ -16,12 +16,13 @@ from whole_models.page import TITLES, Row, error_ratio, group_title, groups, spe
 from whole_models.rows import read as read_rows
 
 # The layers of examples/: what a reader calls them, model and shape, the reports that have them, in the order in which
-# they are asked, and the one that has torch.compile.
+# they are asked, and those that have torch.compile, in one file or in parts.
+MUL_LEAKY_RELU = "linear, × 2, LeakyReLU", "bias_mul2_leaky_relu"
 BATCH_NORM = "linear, scale, batch norm", "bias_scale_batch_norm"
 LAYERS = (
-    ("linear, × 2, LeakyReLU", "bias_mul2_leaky_relu", (1024, 8192, 8192), ("sm90a", "fp32"), "sm90a_compile"),
-    (*BATCH_NORM, (1024, 8192, 8192), ("batch_norm",), "batch_norm_compile"),
-    (*BATCH_NORM, (16384, 4096, 4096), ("batch_norm",), "batch_norm"),
+    (*MUL_LEAKY_RELU, (1024, 8192, 8192), ("sm90a", "fp32"), ("sm90a_compile", "fp32_compile")),
+    (*BATCH_NORM, (1024, 8192, 8192), ("batch_norm",), ("batch_norm_compile",)),
+    (*BATCH_NORM, (16384, 4096, 4096), ("batch_norm",), ("batch_norm",)),
 )
 PRECISIONS = ("bf16", "f16", "tf32", "fp32")
 COLORS = ("#1f5fa8", "#e39a3b", "#b3b8bf")
@@ -62,13 +63,14 @@ def over_compile(case: dict | None) -> float | None:
 
 def layers(folder: Path = RESULTS) -> Iterator[Layer]:
     """Give the layers of examples/ as they were measured."""
-    for name, model, shape, sources, compiled in LAYERS:
-        beside = join(read_report(path.stem, folder) for path in sorted(folder.glob(f"{compiled}*.json")))
+    for title, model, shape, sources, compiled in LAYERS:
+        parts = [path.stem for name in compiled for path in sorted(folder.glob(f"{name}*.json"))]
+        beside = join(read_report(part, folder) for part in parts)
         reports = [read_report(source, folder) for source in sources]
         for dtype in PRECISIONS:
             found = [(report, case) for report in reports if (case := find(report, model, shape, dtype)) and ours(case)]
             if found:
-                yield layer(name, *found[0], over_compile(find(beside, model, shape, dtype)))
+                yield layer(title, *found[0], over_compile(find(beside, model, shape, dtype)))
 
 
 def layer(name: str, report: dict, case: dict, compile_gain: float | None) -> Layer:

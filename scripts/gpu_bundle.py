@@ -7,8 +7,8 @@ runtime, tenon-run, the wheel that `make wheel` put into dist, the tests and the
 and configurations, laid out as in a checkout. The machine needs Python 3.11 or later with torch,
 numpy and pytest, and for the wheel, which compiles the tests of tiled kernels there, CUDA's ptxas
 and fatbinary; with compute-sanitizer, memory accesses are checked. There, run.sh runs the tests,
-bench.sh runs tenon-bench, bench_fp32.sh all that is measured of products of f32, bench_batch_norm.sh
-all of training batch norm, and bench_torch.sh measures PyTorch models. To carry fewer files, models
+bench.sh runs tenon-bench, bench_fp32.sh all that is measured of products of f32, and bench_torch.sh
+measures PyTorch models. To carry fewer files, models
 may be an archive instead: tar czf models.tgz models && rm -rf models.
 """
 
@@ -141,12 +141,12 @@ BENCH_FP32 = """\
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Installs the wheel and measures products of f32: bench_fp32.sh RESULTS_DIR [STEP...]. Steps, all of them by
-# default: precision fp32 fp32_schedules fp32_compile kernels.
+# default: precision fp32 fp32_schedules fp32_compile.
 
 set -uo pipefail
 results=$(realpath "$1")
 shift
-[ $# -gt 0 ] || set -- precision fp32 fp32_schedules fp32_compile kernels
+[ $# -gt 0 ] || set -- precision fp32 fp32_schedules fp32_compile
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here"
 {install}
@@ -154,32 +154,7 @@ for step in "$@"; do
   begun=$SECONDS
   case $step in
     precision) python3 benchmarks/bench_precision.py "$results/precision.json" ;;
-    kernels) python3 benchmarks/profile_kernels.py benchmarks/configs/fp32.json "$results/fp32_kernels.json" ;;
     *) python3 -m tenon.bench "benchmarks/configs/$step.json" -o "$results/$step.json" --table ;;
-  esac
-  echo "$((SECONDS - begun)) s: $step"
-done
-"""
-
-BENCH_BATCH_NORM = """\
-#!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#
-# Installs the wheel and measures layers that end in training batch norm: bench_batch_norm.sh RESULTS_DIR [STEP...].
-# Steps, all of them by default: batch_norm batch_norm_compile kernels.
-
-set -uo pipefail
-results=$(realpath "$1")
-shift
-[ $# -gt 0 ] || set -- batch_norm batch_norm_compile kernels
-here=$(cd "$(dirname "$0")" && pwd)
-cd "$here"
-{install}
-for step in "$@"; do
-  begun=$SECONDS configs=benchmarks/configs
-  case $step in
-    kernels) python3 benchmarks/profile_kernels.py $configs/batch_norm.json "$results/batch_norm_kernels.json" ;;
-    *) python3 -m tenon.bench "$configs/$step.json" -o "$results/$step.json" --table ;;
   esac
   echo "$((SECONDS - begun)) s: $step"
 done
@@ -228,7 +203,6 @@ def write_scripts(bundle: Path) -> None:
     write_script(bundle / "run.sh", RUN.format(install=INSTALL, examples=examples))
     write_script(bundle / "bench.sh", BENCH.format(install=INSTALL))
     write_script(bundle / "bench_fp32.sh", BENCH_FP32.format(install=INSTALL))
-    write_script(bundle / "bench_batch_norm.sh", BENCH_BATCH_NORM.format(install=INSTALL))
     write_script(bundle / "bench_torch.sh", BENCH_TORCH.format(install=INSTALL))
 
 
@@ -256,7 +230,6 @@ def main() -> int:
     print(f"{bundle}: {size:.1f} MiB; there: ./run.sh, and for the benchmarks:")
     print("  ./bench.sh benchmarks/configs/sm80.json -o results.json --table")
     print("  ./bench_fp32.sh RESULTS_DIR [STEP...]")
-    print("  ./bench_batch_norm.sh RESULTS_DIR [STEP...]")
     print("  ./bench_torch.sh RESULTS_DIR")
     if size > LIMIT_MIB:
         print(f"gpu_bundle.py: error: larger than {LIMIT_MIB} MiB", file=sys.stderr)
