@@ -47,8 +47,9 @@ struct LayerProblem {
   /// Bytes read and written in each call to round or split x and w, or to give
   /// them the tiled type. Kernels of family wgmma round as they copy.
   double fitBytes = 0;
-  /// Whether the library's own epilogue computes the whole layer.
-  bool libraryDoesAll = true;
+  /// Whether the library's own epilogue computes the whole layer, and whether
+  /// that has an activation.
+  bool libraryDoesAll = true, libraryActivates = false;
   /// Whether a tiled kernel's does; if not, it writes the bare product, or what
   /// is reduced.
   bool tiledDoesAll = true;

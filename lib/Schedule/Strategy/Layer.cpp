@@ -144,6 +144,17 @@ static bool canLibraryDoAll(const Layer &layer) {
          });
 }
 
+/// Whether the library's own epilogue does more than scale and add.
+static bool hasActivation(const Layer &layer) {
+  return isa<FusedLinearOp>(layer.op) &&
+         llvm::any_of(layer.op->getRegion(0).front(), [](Operation &op) {
+           auto elementwise = dyn_cast<ElementwiseEpilogueOp>(op);
+           return elementwise &&
+                  llvm::is_contained({LibraryPart::Relu, LibraryPart::GeluTanh},
+                                     elementwise.getLibraryPart());
+         });
+}
+
 static bool isParameter(BlockArgument argument) {
   auto function =
       dyn_cast_or_null<FunctionOpInterface>(argument.getOwner()->getParentOp());
@@ -241,6 +252,7 @@ LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method,
   for (Type type : layer.op->getResultTypes())
     problem.epilogueBytes += getBytes(cast<RankedTensorType>(type));
   problem.libraryDoesAll = canLibraryDoAll(layer);
+  problem.libraryActivates = problem.libraryDoesAll && hasActivation(layer);
   problem.hasNorm = hasBatchNorm(layer);
   problem.reduction = reduction;
   if (problem.hasNorm) {

@@ -15,8 +15,15 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 /// How much longer cuBLAS takes on Hopper for products whose rows are no
-/// multiples of 16 bytes: 2 to 7 times in benchmarks/results/sm90a_sweep.json.
-static constexpr double kUnalignedFactor = 3.5;
+/// multiples of 16 bytes: 2 to 7 times in benchmarks/results/sm90a_sweep.json
+/// and regret.json.
+static constexpr double kUnalignedFactor = 5;
+
+/// How much longer than a bare product one with an activation of cuBLASLt's own
+/// takes, and what an epilogue kernel behind a product takes besides its bytes:
+/// fitted to 172 layers of benchmarks/results/regret.json, H200.
+static constexpr double kActivationFactor = 1.14, kActivationSeconds = 1e-6,
+                        kRestSeconds = 1.5e-6;
 
 /// What SGEMM reaches of memory's rate where it reads w for one row, and rows
 /// of a tile, as which fewer take about as long: on an H200 2 to 16 rows took
@@ -49,7 +56,7 @@ double tenon::predictRest(const LayerProblem &problem, const TargetSpec &target,
                           ReductionMethod reduction) {
   if (!problem.hasNorm)
     return (problem.productBytes + problem.epilogueBytes) / target.memoryRate +
-           kLaunchSeconds;
+           kLaunchSeconds + kRestSeconds;
   bool isTwoPhase = reduction == ReductionMethod::TwoPhase;
   double read = isTwoPhase ? problem.reducedBytes : problem.productBytes;
   double pass = kLaunchSeconds + kPassSeconds + predictMemory(read, target);
@@ -126,8 +133,9 @@ double tenon::predictLibrary(const LayerProblem &problem,
       target.hasWgmma && !problem.isFp32
           ? predictWgmmaProduct(problem, products, bytes, target)
           : kLaunchSeconds + std::max(products, bytes / memoryRate);
-  return problem.libraryDoesAll
-             ? seconds
-             : seconds +
-                   predictRest(problem, target, ReductionMethod::Separate);
+  if (!problem.libraryDoesAll)
+    return seconds + predictRest(problem, target, ReductionMethod::Separate);
+  return problem.libraryActivates
+             ? kActivationFactor * seconds + kActivationSeconds
+             : seconds;
 }

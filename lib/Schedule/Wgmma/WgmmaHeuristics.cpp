@@ -24,9 +24,12 @@ using namespace mlir::tenon;
 /// Of a kernel whatever it computes, and of one with clusters.
 static constexpr double kStartSeconds = 1.75e-6, kClusterSeconds = 0.7e-6;
 /// A row of 128 bytes that TMA copies to a multiprocessor. One that begins
-/// within a sector of 32 bytes takes more.
-static constexpr double kRowSeconds = 0.8e-9, kUnalignedRowSeconds = 2.3e-9;
-static constexpr int64_t kSectorBytes = 32;
+/// within a sector of 32 bytes takes more, and one that lies in two lines of L2
+/// where all multiprocessors ask for such: narrow tiles without clusters took
+/// 1.4 to 1.6 times as long in benchmarks/results/regret.json.
+static constexpr double kRowSeconds = 0.8e-9, kTwoLinesRowSeconds = 1.8e-9,
+                        kUnalignedRowSeconds = 2.3e-9;
+static constexpr int64_t kSectorBytes = 32, kLineBytes = 128;
 /// A stage at least.
 static constexpr double kStageSeconds = 0.09e-6;
 /// What copies and products, or a kernel and what it moves to and from memory,
@@ -143,6 +146,19 @@ static double predictMissingRows(const LayerProblem &problem,
   return missing * atWork * kMissingRowSeconds;
 }
 
+/// Seconds that a multiprocessor waits for a row of 128 bytes.
+static double getRowSeconds(const LayerProblem &problem, ScheduleAttr schedule,
+                            const TargetSpec &target) {
+  int64_t bytes =
+      problem.getTiledColumns() * (problem.tiledType.isF32() ? 4 : 2);
+  if (bytes % kLineBytes == 0)
+    return kRowSeconds;
+  if (bytes % kSectorBytes != 0)
+    return kUnalignedRowSeconds;
+  double atWork = std::min(getWaves(problem, schedule, target), 1.0);
+  return std::max(kRowSeconds, atWork * kTwoLinesRowSeconds);
+}
+
 /// Seconds of the products of one tile, or of the copies beside them.
 static double predictTile(const LayerProblem &problem, ScheduleAttr schedule,
                           const TargetSpec &target) {
@@ -156,14 +172,12 @@ static double predictTile(const LayerProblem &problem, ScheduleAttr schedule,
   // A block copies its share of what the cluster's blocks have in common.
   auto rows = static_cast<double>(tile[0] / schedule.getClusterN() +
                                   tile[1] / schedule.getClusterM());
-  int64_t columns = problem.getTiledColumns();
-  bool isAligned = columns * (isTf32 ? 4 : 2) % kSectorBytes == 0;
-  double copies = rows * (isAligned ? kRowSeconds : kUnalignedRowSeconds) +
+  double copies = rows * getRowSeconds(problem, schedule, target) +
                   predictMissingRows(problem, schedule, target);
   double share = isPromoted(problem) ? kSplitCopyShare : kCopyShare;
   double stage = std::max({products, copies, kStageSeconds}) +
                  share * std::min(products, copies);
-  return ceilDiv(columns, tile[2]) * stage;
+  return ceilDiv(problem.getTiledColumns(), tile[2]) * stage;
 }
 
 /// Whether stream-K divides the last waves (Tiled/WorkPartition).

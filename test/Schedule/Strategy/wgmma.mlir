@@ -111,7 +111,7 @@ func.func @waves(%x: tensor<?x4096xf16>, %z: tensor<16896x4096xf16>, %w: tensor<
 // CHECK: ping_pong = true
 // AUTO-LABEL: @heavy
 // AUTO: #tenon.schedule<wgmma, {{.*}}tenon.strategy = #tenon.strategy<tiled>
-// WHY: Function=heavy | {{.*}}Remark="tiled: tiled is predicted to take at most 1.00 of the library's time"
+// WHY: Function=heavy | {{.*}}Remark="tiled: tiled is predicted to take at most 1.10 of the library's time"
 func.func @heavy(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>) -> tensor<16384x4096xbf16> {
   // expected-remark @below {{, ping-pong, clusters of}}
   %0 = tenon.fused_linear %x, %w : tensor<16384x2048xbf16>, tensor<4096x2048xbf16>
@@ -144,7 +144,7 @@ func.func @residual(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>, %r:
 // CHECK-NOT: ping_pong
 // AUTO-LABEL: @light
 // AUTO: #tenon.schedule<wgmma, {{.*}}tenon.strategy = #tenon.strategy<tiled>
-// WHY: Function=light | {{.*}}Remark="tiled: tiled is predicted to take at most 1.00 of the library's time"
+// WHY: Function=light | {{.*}}Remark="tiled: tiled is predicted to take at most 1.10 of the library's time"
 func.func @light(%x: tensor<16384x8192xbf16>, %w: tensor<4096x8192xbf16>, %b: tensor<4096xbf16>) -> tensor<16384x4096xbf16> {
   // expected-remark @below {{tiles of 256x128x64 by 8 warps, operands swapped, clusters of}}
   %0 = tenon.fused_linear %x, %w : tensor<16384x8192xbf16>, tensor<4096x8192xbf16>
