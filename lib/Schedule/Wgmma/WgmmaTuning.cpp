@@ -29,6 +29,8 @@ static constexpr double kRasterFactor = 1.04;
 /// Stages of K at least in which the next tile's products hide what was
 /// deferred.
 static constexpr int64_t kLeastDeferredSteps = 32;
+/// Of epilogues, what that hides; roughly, and for the order alone.
+static constexpr double kDeferredShare = 0.5;
 
 namespace {
 /// The warpgroups of a tile, and the wgmmas of each along it.
@@ -63,7 +65,9 @@ private:
   ScheduleAttr build(const Variant &variant) const;
   void addStages(Variant variant, double factor);
   void addWork(Variant variant, double factor);
-  void add(const Variant &variant, double factor);
+  bool mayDefer(ScheduleAttr schedule) const;
+  /// Returns the rank, or 0 where a target cannot take it.
+  double add(const Variant &variant, double factor);
 
   const LayerProblem &problem;
   ArrayRef<const TargetSpec *> targets;
@@ -97,36 +101,42 @@ ScheduleAttr Ranking::build(const Variant &variant) const {
              : ScheduleAttr();
 }
 
-void Ranking::add(const Variant &variant, double factor) {
-  if (ScheduleAttr schedule = build(variant))
-    schedules.push_back(
-        {schedule,
-         factor * predictSchedule(problem, schedule, targets).getWorstRatio()});
+double Ranking::add(const Variant &variant, double factor) {
+  ScheduleAttr schedule = build(variant);
+  if (!schedule)
+    return 0;
+  ScheduleChoice choice = predictSchedule(problem, schedule, targets);
+  for (Prediction &prediction : choice.predictions)
+    if (variant.defers)
+      prediction.seconds -= kDeferredShare * std::ceil(prediction.waves) *
+                            predictWgmmaEpilogue(problem, schedule);
+  double rank = factor * choice.getWorstRatio();
+  schedules.push_back({schedule, rank});
+  return rank;
 }
 
-/// Stream-K is for waves that are not whole; a part of a tile is deferred where
-/// a block has a next one, whose products are long. The prediction does not
-/// know what deferring saves.
-void Ranking::addWork(Variant variant, double factor) {
-  ScheduleAttr schedule = build(variant);
+/// Whether a thread block has next tiles, whose products are long.
+bool Ranking::mayDefer(ScheduleAttr schedule) const {
   ScheduleChoice choice = predictSchedule(problem, schedule, targets);
-  auto anyWaves = [&](auto isSo) {
-    return llvm::any_of(choice.predictions, [&](const Prediction &prediction) {
-      return isSo(prediction.waves);
-    });
-  };
-  variant.defers = variant.isSwapped &&
-                   problem.getTiledColumns() / schedule.getTile()[2] >=
-                       kLeastDeferredSteps &&
-                   anyWaves([](double waves) { return waves > 1; });
-  if (variant.defers)
+  return schedule.hasSwappedOperands() &&
+         problem.getTiledColumns() / schedule.getTile()[2] >=
+             kLeastDeferredSteps &&
+         llvm::any_of(choice.predictions, [](const Prediction &prediction) {
+           return prediction.waves > 1;
+         });
+}
+
+/// Stream-K is for waves that are so far from whole that it divides them.
+void Ranking::addWork(Variant variant, double factor) {
+  double plain = add(variant, factor);
+  if (mayDefer(schedules.back().schedule)) {
+    variant.defers = true;
     add(variant, factor);
-  variant.defers = false;
-  add(variant, factor);
-  variant.streamK =
-      anyWaves([](double waves) { return waves != std::floor(waves); });
-  if (variant.streamK)
-    add(variant, factor);
+    variant.defers = false;
+  }
+  variant.streamK = true;
+  if (add(variant, factor) == plain)
+    schedules.pop_back();
 }
 
 /// As many stages as fit; with ping-pong also as many as fit beside an epilogue
@@ -192,11 +202,14 @@ tenon::rankWgmmaSchedules(const LayerProblem &problem,
       addForm(ranking, problem, form, /*isSwapped=*/true);
     addForm(ranking, problem, form, /*isSwapped=*/false);
   }
-  for (const Form &form : kFewRowForms)
-    for (int64_t parts : {1, 2})
-      if (hasFewRows)
-        ranking.addTile({form, /*isSwapped=*/true,
-                         roundUp(llvm::divideCeil(problem.m, parts), 8),
-                         form.getExtent()});
+  if (!hasFewRows)
+    return std::move(ranking.schedules);
+  int64_t all = roundUp(problem.m, 8);
+  int64_t half = roundUp(llvm::divideCeil(problem.m, 2), 8);
+  for (const Form &form : kFewRowForms) {
+    ranking.addTile({form, /*isSwapped=*/true, all, form.getExtent()});
+    if (half != all)
+      ranking.addTile({form, /*isSwapped=*/true, half, form.getExtent()});
+  }
   return std::move(ranking.schedules);
 }
