@@ -147,9 +147,9 @@ LogicalResult tenon::runUntil(ModuleOp module, StringRef stage,
 //===----------------------------------------------------------------------===//
 
 namespace {
-class Compilation {
+class ModelCompilation {
 public:
-  explicit Compilation(const CompileOptions &options) : options(options) {
+  explicit ModelCompilation(const CompileOptions &options) : options(options) {
     model.context = std::make_unique<llvm::LLVMContext>();
     model.description.name = options.name;
     model.description.cpu = options.cpuLevel;
@@ -175,7 +175,7 @@ private:
 };
 } // namespace
 
-LogicalResult Compilation::addFunctions(ModuleOp module) {
+LogicalResult ModelCompilation::addFunctions(ModuleOp module) {
   auto functions = describeFunctions(module);
   if (failed(functions))
     return failure();
@@ -184,7 +184,7 @@ LogicalResult Compilation::addFunctions(ModuleOp module) {
 }
 
 /// Translates `module`, in the LLVM dialect, and adds it to the model's code.
-LogicalResult Compilation::addCode(ModuleOp module) {
+LogicalResult ModelCompilation::addCode(ModuleOp module) {
   std::unique_ptr<llvm::Module> code =
       translateModuleToLLVMIR(module, *model.context, options.name);
   if (!code)
@@ -200,7 +200,8 @@ LogicalResult Compilation::addCode(ModuleOp module) {
 }
 
 /// The functions that `tenon-run --check` compares with; none unless asked for.
-FailureOr<OwningOpRef<ModuleOp>> Compilation::makeReference(ModuleOp source) {
+FailureOr<OwningOpRef<ModuleOp>>
+ModelCompilation::makeReference(ModuleOp source) {
   OwningOpRef<ModuleOp> module;
   if (!options.reference)
     return module;
@@ -218,13 +219,13 @@ FailureOr<OwningOpRef<ModuleOp>> Compilation::makeReference(ModuleOp source) {
   return module;
 }
 
-LogicalResult Compilation::compileCPU(ModuleOp module) {
+LogicalResult ModelCompilation::compileCPU(ModuleOp module) {
   OwningOpRef<ModuleOp> clone = module.clone();
   return failure(failed(runStages(*clone, Device::CPU, options)) ||
                  failed(addCode(*clone)));
 }
 
-LogicalResult Compilation::beginKernels(ModuleOp module) {
+LogicalResult ModelCompilation::beginKernels(ModuleOp module) {
   cuda = module.clone();
   if (failed(
           runStages(*cuda, Device::CUDA, options, /*after=*/"", kKernelsStage)))
@@ -236,7 +237,7 @@ LogicalResult Compilation::beginKernels(ModuleOp module) {
   return success();
 }
 
-LogicalResult Compilation::compileCUDAHost() {
+LogicalResult ModelCompilation::compileCUDAHost() {
   if (failed(runStages(*cuda, Device::CUDA, options, kKernelsStage)))
     return failure();
   if (auto names =
@@ -249,7 +250,7 @@ LogicalResult Compilation::compileCUDAHost() {
   return addCode(*cuda);
 }
 
-LogicalResult Compilation::finishKernels() {
+LogicalResult ModelCompilation::finishKernels() {
   auto finished = kernels->finish();
   if (failed(finished))
     return failure();
@@ -259,7 +260,7 @@ LogicalResult Compilation::finishKernels() {
 }
 
 /// Packs the parameters into the description; gives their values.
-FailureOr<std::string> Compilation::pack(ModuleOp source) {
+FailureOr<std::string> ModelCompilation::pack(ModuleOp source) {
   if (options.parameters.empty())
     return std::string();
   auto file = SafeTensors::open(options.parameters);
@@ -272,7 +273,7 @@ FailureOr<std::string> Compilation::pack(ModuleOp source) {
 
 /// Kernels take longest: what may be wrong comes before them, and the rest is
 /// compiled beside them.
-FailureOr<CompiledModel> Compilation::run(ModuleOp source) {
+FailureOr<CompiledModel> ModelCompilation::run(ModuleOp source) {
   OwningOpRef<ModuleOp> module = source.clone();
   if (failed(describeFunctions(*module)) ||
       failed(runStages(*module, Device::Any, options)))
@@ -306,5 +307,5 @@ FailureOr<CompiledModel> tenon::compileModel(ModuleOp source,
   // What parts a function is divided into keep its arguments' names.
   OwningOpRef<ModuleOp> named = source.clone();
   nameInputs(*named);
-  return Compilation(options).run(*named);
+  return ModelCompilation(options).run(*named);
 }

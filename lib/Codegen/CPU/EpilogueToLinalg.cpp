@@ -21,10 +21,10 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 namespace {
-class EpilogueLowering {
+class LinalgEpilogue {
 public:
-  EpilogueLowering(OpBuilder &builder, ArrayRef<Operation *> ops,
-                   ValueRange yielded, IRMapping &tensors)
+  LinalgEpilogue(OpBuilder &builder, ArrayRef<Operation *> ops,
+                 ValueRange yielded, IRMapping &tensors)
       : builder(builder), yielded(yielded.begin(), yielded.end()),
         ops(ops.begin(), ops.end()), tensors(tensors) {}
 
@@ -73,13 +73,13 @@ static Type getComputeTypeOf(Value value) {
 // Maps
 //===----------------------------------------------------------------------===//
 
-bool EpilogueLowering::usesPending(Operation *op) {
+bool LinalgEpilogue::usesPending(Operation *op) {
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     return pending.contains(operand.getDefiningOp());
   });
 }
 
-LogicalResult EpilogueLowering::lower(Operation *op) {
+LogicalResult LinalgEpilogue::lower(Operation *op) {
   if (auto reduction = dyn_cast<ReductionEpilogueOp>(op)) {
     if (usesPending(op))
       flush();
@@ -107,8 +107,8 @@ LogicalResult EpilogueLowering::lower(Operation *op) {
 }
 
 /// The result of `op` on scalars, in its compute type.
-Value EpilogueLowering::emitScalar(Operation *op, OpBuilder &nested,
-                                   Location loc, IRMapping &scalars) {
+Value LinalgEpilogue::emitScalar(Operation *op, OpBuilder &nested, Location loc,
+                                 IRMapping &scalars) {
   Type type = getComputeTypeOf(op->getResult(0));
   auto lookup = [&](Value value, Type wanted) {
     return convertFloat(nested, loc, scalars.lookup(value), wanted);
@@ -129,7 +129,7 @@ Value EpilogueLowering::emitScalar(Operation *op, OpBuilder &nested,
 }
 
 /// The values that the pending ops take from outside, each once.
-llvm::SmallSetVector<Value, 8> EpilogueLowering::getPendingInputs() {
+llvm::SmallSetVector<Value, 8> LinalgEpilogue::getPendingInputs() {
   llvm::SmallSetVector<Value, 8> inputs;
   for (Operation *op : pending) {
     SmallVector<Value> operands;
@@ -148,7 +148,7 @@ llvm::SmallSetVector<Value, 8> EpilogueLowering::getPendingInputs() {
 
 /// What of the pending ops' results is needed outside: by later ops in the
 /// compute type, as a result in its own type.
-SmallVector<EpilogueLowering::Output> EpilogueLowering::getPendingOutputs() {
+SmallVector<LinalgEpilogue::Output> LinalgEpilogue::getPendingOutputs() {
   SmallVector<Output> outputs;
   for (Operation *op : pending) {
     Value result = op->getResult(0);
@@ -164,7 +164,7 @@ SmallVector<EpilogueLowering::Output> EpilogueLowering::getPendingOutputs() {
   return outputs;
 }
 
-void EpilogueLowering::flush() {
+void LinalgEpilogue::flush() {
   if (pending.empty())
     return;
   llvm::SmallSetVector<Value, 8> inputs = getPendingInputs();
@@ -202,7 +202,7 @@ void EpilogueLowering::flush() {
   pending.clear();
 }
 
-Value EpilogueLowering::getYielded(Value value) {
+Value LinalgEpilogue::getYielded(Value value) {
   if (Value tensor = rounded.lookup(value))
     return tensor;
   // A value from outside, perhaps kept in the compute type: the product.
@@ -217,7 +217,7 @@ Value EpilogueLowering::getYielded(Value value) {
       })[0];
 }
 
-LogicalResult EpilogueLowering::reduce(ReductionEpilogueOp op) {
+LogicalResult LinalgEpilogue::reduce(ReductionEpilogueOp op) {
   auto lookup = [&](Value value) { return tensors.lookupOrDefault(value); };
   SmallVector<Value> columns =
       llvm::map_to_vector(op.getColumnOperands(), lookup);
@@ -236,7 +236,7 @@ LogicalResult tenon::lowerEpilogue(OpBuilder &builder,
                                    ArrayRef<Operation *> ops,
                                    ValueRange yielded, IRMapping &tensors,
                                    SmallVectorImpl<Value> &results) {
-  EpilogueLowering lowering(builder, ops, yielded, tensors);
+  LinalgEpilogue lowering(builder, ops, yielded, tensors);
   for (Operation *op : ops)
     if (failed(lowering.lower(op)))
       return failure();

@@ -32,9 +32,9 @@ static constexpr llvm::StringLiteral kCategory = "tenon-to-blaslt";
 
 namespace {
 /// Converts the layers of one function; they share a workspace.
-class FunctionConverter {
+class BlasLtConverter {
 public:
-  FunctionConverter(FunctionOpInterface function, RewriterBase &rewriter)
+  BlasLtConverter(FunctionOpInterface function, RewriterBase &rewriter)
       : function(function), rewriter(rewriter) {}
 
   void convert(LinearOp op);
@@ -52,7 +52,7 @@ private:
 };
 } // namespace
 
-Value FunctionConverter::getWorkspace() {
+Value BlasLtConverter::getWorkspace() {
   if (!workspace)
     workspace = createWorkspace(rewriter, function, blaslt::kWorkspaceBytes);
   return workspace;
@@ -60,8 +60,8 @@ Value FunctionConverter::getWorkspace() {
 
 /// The product of x and w, with what `match` found, as a tensor of `type`.
 template <typename OpTy>
-Value FunctionConverter::createProduct(OpTy op, RankedTensorType type,
-                                       const BlasLtMatch &match) {
+Value BlasLtConverter::createProduct(OpTy op, RankedTensorType type,
+                                     const BlasLtMatch &match) {
   Location loc = op.getLoc();
   RankedTensorType w = op.getW().getType();
   auto plan = blaslt::PlanOp::create(
@@ -77,8 +77,8 @@ Value FunctionConverter::createProduct(OpTy op, RankedTensorType type,
   return run.getResult();
 }
 
-void FunctionConverter::remark(Location loc, const BlasLtMatch &match,
-                               StringRef rest) {
+void BlasLtConverter::remark(Location loc, const BlasLtMatch &match,
+                             StringRef rest) {
   auto options =
       remark::RemarkOpts::name("Product").category(kCategory).function(
           function.getName());
@@ -93,7 +93,7 @@ void FunctionConverter::remark(Location loc, const BlasLtMatch &match,
                         match.obstacle);
 }
 
-void FunctionConverter::convert(LinearOp op) {
+void BlasLtConverter::convert(LinearOp op) {
   BlasLtMatch match = matchBlasLt(op);
   remark(op.getLoc(), match, "one epilogue for the bias");
   rewriter.setInsertionPoint(op);
@@ -126,7 +126,7 @@ static void dropPrefix(FusedLinearOp op, Value end, RewriterBase &rewriter) {
   }
 }
 
-void FunctionConverter::convert(FusedLinearOp op) {
+void BlasLtConverter::convert(FusedLinearOp op) {
   BlasLtMatch match = matchBlasLt(op);
   remark(op.getLoc(), match, "one epilogue");
   rewriter.setInsertionPoint(op);
@@ -147,7 +147,7 @@ struct ToBlasLt : tenon::impl::TenonToBlasLtBase<ToBlasLt> {
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;
-      FunctionConverter converter(function, rewriter);
+      BlasLtConverter converter(function, rewriter);
       function.walk([&](LinearOp op) { converter.convert(op); });
       function.walk([&](FusedLinearOp op) { converter.convert(op); });
       WalkResult result = function.walk<WalkOrder::PreOrder>([&](Block *block) {

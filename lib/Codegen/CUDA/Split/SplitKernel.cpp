@@ -13,9 +13,10 @@
 
 #include "SplitKernel.h"
 
+#include "SplitRowReduction.h"
+
 #include "Codegen/CUDA/Emit/KernelBuilder.h"
 #include "Codegen/CUDA/Emit/KernelFunction.h"
-#include "Codegen/CUDA/Emit/RowReduction.h"
 
 #include "tenon/Dialect/Tenon/IR/SplitArithmetic.h"
 #include "tenon/Runtime/Runtime.h"
@@ -88,7 +89,7 @@ private:
   Value rowX;               ///< the row's first element
   Value threadX, threadHalves;
   SplitScale scale; ///< the row's
-  std::optional<RowReduction> reduction;
+  std::optional<SplitRowReduction> reduction;
 };
 } // namespace
 

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ColumnMoments.h"
+#include "MomentArithmetic.h"
 #include "ScalarEmitter.h"
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
@@ -55,33 +55,34 @@ SmallVector<Value> BatchNormTrainingOp::getColumnOperands() {
 }
 
 unsigned BatchNormTrainingOp::getStateSize() {
-  return columnMoments::kStateSize;
+  return momentArithmetic::kStateSize;
 }
 SmallVector<Value> BatchNormTrainingOp::emitInit(OpBuilder &builder,
                                                  Location loc, Type type) {
-  return columnMoments::emitInit(builder, loc, type);
+  return momentArithmetic::emitInit(builder, loc, type);
 }
 SmallVector<Value> BatchNormTrainingOp::emitChunk(OpBuilder &builder,
                                                   Location loc,
                                                   ValueRange elements) {
-  return columnMoments::emitChunk(builder, loc, elements);
+  return momentArithmetic::emitChunk(builder, loc, elements);
 }
 SmallVector<Value> BatchNormTrainingOp::emitDistances(OpBuilder &builder,
                                                       Location loc, Value count,
                                                       ValueRange distances) {
-  return columnMoments::emitDistances(builder, loc, count, distances);
+  return momentArithmetic::emitDistances(builder, loc, count, distances);
 }
 SmallVector<Value>
 BatchNormTrainingOp::emitCombine(OpBuilder &builder, Location loc,
                                  Value lhsCount, ValueRange lhs, Value rhsCount,
                                  ValueRange rhs) {
-  return columnMoments::emitCombine(builder, loc, lhsCount, lhs, rhsCount, rhs);
+  return momentArithmetic::emitCombine(builder, loc, lhsCount, lhs, rhsCount,
+                                       rhs);
 }
 Value BatchNormTrainingOp::getOrigin(ValueRange state) { return state[0]; }
 SmallVector<Value> BatchNormTrainingOp::emitMove(OpBuilder &builder,
                                                  Location loc, ValueRange state,
                                                  Value amount) {
-  return columnMoments::emitMove(builder, loc, state, amount);
+  return momentArithmetic::emitMove(builder, loc, state, amount);
 }
 
 SmallVector<Value> BatchNormTrainingOp::emitFinish(OpBuilder &builder,
@@ -142,29 +143,30 @@ Value BatchMomentsOp::getMapped() { return Value(); }
 ResultRange BatchMomentsOp::getColumnResults() { return getResults(); }
 SmallVector<Value> BatchMomentsOp::getColumnOperands() { return {}; }
 
-unsigned BatchMomentsOp::getStateSize() { return columnMoments::kStateSize; }
+unsigned BatchMomentsOp::getStateSize() { return momentArithmetic::kStateSize; }
 SmallVector<Value> BatchMomentsOp::emitInit(OpBuilder &builder, Location loc,
                                             Type type) {
-  return columnMoments::emitInit(builder, loc, type);
+  return momentArithmetic::emitInit(builder, loc, type);
 }
 SmallVector<Value> BatchMomentsOp::emitChunk(OpBuilder &builder, Location loc,
                                              ValueRange elements) {
-  return columnMoments::emitChunk(builder, loc, elements);
+  return momentArithmetic::emitChunk(builder, loc, elements);
 }
 SmallVector<Value> BatchMomentsOp::emitDistances(OpBuilder &builder,
                                                  Location loc, Value count,
                                                  ValueRange distances) {
-  return columnMoments::emitDistances(builder, loc, count, distances);
+  return momentArithmetic::emitDistances(builder, loc, count, distances);
 }
 SmallVector<Value> BatchMomentsOp::emitCombine(OpBuilder &builder, Location loc,
                                                Value lhsCount, ValueRange lhs,
                                                Value rhsCount, ValueRange rhs) {
-  return columnMoments::emitCombine(builder, loc, lhsCount, lhs, rhsCount, rhs);
+  return momentArithmetic::emitCombine(builder, loc, lhsCount, lhs, rhsCount,
+                                       rhs);
 }
 Value BatchMomentsOp::getOrigin(ValueRange state) { return state[0]; }
 SmallVector<Value> BatchMomentsOp::emitMove(OpBuilder &builder, Location loc,
                                             ValueRange state, Value amount) {
-  return columnMoments::emitMove(builder, loc, state, amount);
+  return momentArithmetic::emitMove(builder, loc, state, amount);
 }
 
 SmallVector<Value> BatchMomentsOp::emitFinish(OpBuilder &, Location, Value,

@@ -1,14 +1,14 @@
-//===- RowReduction.h - Over the threads of a row --------------*- C++ -*-===//
+//===- SplitRowReduction.h - Over the threads of a row ----------*- C++ -*-===//
 //
 // Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_EMIT_ROWREDUCTION_H
-#define TENON_LIB_CODEGEN_CUDA_EMIT_ROWREDUCTION_H
+#ifndef TENON_LIB_CODEGEN_CUDA_SPLIT_SPLITROWREDUCTION_H
+#define TENON_LIB_CODEGEN_CUDA_SPLIT_SPLITROWREDUCTION_H
 
-#include "KernelBuilder.h"
+#include "Codegen/CUDA/Emit/KernelBuilder.h"
 
 namespace mlir::tenon {
 
@@ -18,12 +18,12 @@ namespace mlir::tenon {
 /// Maxima and sums have places of their own in shared memory, and are to take
 /// turns: then the barrier of one separates the reads of the other from the
 /// writes that follow.
-class RowReduction {
+class SplitRowReduction {
 public:
   /// `thread` is the number in the row of the thread that `function` runs on;
   /// `warps`, of a row, is a power of two.
-  RowReduction(KernelBuilder &b, LLVM::LLVMFuncOp function, Value thread,
-               unsigned warps);
+  SplitRowReduction(KernelBuilder &b, LLVM::LLVMFuncOp function, Value thread,
+                    unsigned warps);
 
   /// Of all lanes of `value`, a scalar or a vector, in all threads; each of
   /// them calls it and gets the result.
@@ -41,4 +41,4 @@ private:
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_EMIT_ROWREDUCTION_H
+#endif // TENON_LIB_CODEGEN_CUDA_SPLIT_SPLITROWREDUCTION_H

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ColumnMoments.h"
+#include "MomentArithmetic.h"
 
 #include "ScalarEmitter.h"
 
@@ -18,14 +18,14 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-SmallVector<Value> columnMoments::emitInit(OpBuilder &builder, Location loc,
-                                           Type type) {
+SmallVector<Value> momentArithmetic::emitInit(OpBuilder &builder, Location loc,
+                                              Type type) {
   Value zero = ScalarEmitter{builder, loc, type}.constant(0.0);
   return {zero, zero};
 }
 
-SmallVector<Value> columnMoments::emitChunk(OpBuilder &builder, Location loc,
-                                            ValueRange elements) {
+SmallVector<Value> momentArithmetic::emitChunk(OpBuilder &builder, Location loc,
+                                               ValueRange elements) {
   ScalarEmitter e{builder, loc, elements[0].getType()};
   // Relative to the first element: a sum of large numbers would round away what
   // they differ by.
@@ -64,9 +64,9 @@ static Value emitChains(ScalarEmitter &e, ValueRange elements,
 
 /// M2 = sum d^2 - n mean^2. Of distances from a number that is c deviations off
 /// the mean, log2(1 + c^2) bits cancel.
-SmallVector<Value> columnMoments::emitDistances(OpBuilder &builder,
-                                                Location loc, Value count,
-                                                ValueRange distances) {
+SmallVector<Value> momentArithmetic::emitDistances(OpBuilder &builder,
+                                                   Location loc, Value count,
+                                                   ValueRange distances) {
   ScalarEmitter e{builder, loc, count.getType()};
   auto fma = [&](Value a, Value b, Value c) -> Value {
     return math::FmaOp::create(builder, loc, a, b, c);
@@ -91,9 +91,10 @@ SmallVector<Value> columnMoments::emitDistances(OpBuilder &builder,
 
 /// Chan's rule: mean = mA + d nB / n, M2 = M2A + M2B + d^2 nA nB / n,
 /// d = mB - mA, n = nA + nB.
-SmallVector<Value> columnMoments::emitCombine(OpBuilder &builder, Location loc,
-                                              Value lhsCount, ValueRange lhs,
-                                              Value rhsCount, ValueRange rhs) {
+SmallVector<Value> momentArithmetic::emitCombine(OpBuilder &builder,
+                                                 Location loc, Value lhsCount,
+                                                 ValueRange lhs, Value rhsCount,
+                                                 ValueRange rhs) {
   ScalarEmitter e{builder, loc, lhsCount.getType()};
   // Two empty sets: divide by 1, not 0.
   Value total = e.add(lhsCount, rhsCount);
@@ -107,8 +108,8 @@ SmallVector<Value> columnMoments::emitCombine(OpBuilder &builder, Location loc,
   return {mean, e.add(e.add(lhs[1], rhs[1]), between)};
 }
 
-SmallVector<Value> columnMoments::emitMove(OpBuilder &builder, Location loc,
-                                           ValueRange state, Value amount) {
+SmallVector<Value> momentArithmetic::emitMove(OpBuilder &builder, Location loc,
+                                              ValueRange state, Value amount) {
   ScalarEmitter e{builder, loc, amount.getType()};
   return {e.add(state[0], amount), state[1]};
 }

@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RowReduction.h"
+#include "SplitRowReduction.h"
 
-#include "KernelFunction.h"
+#include "Codegen/CUDA/Emit/KernelFunction.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -19,15 +19,16 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-RowReduction::RowReduction(KernelBuilder &b, LLVM::LLVMFuncOp function,
-                           Value thread, unsigned warps)
+SplitRowReduction::SplitRowReduction(KernelBuilder &b,
+                                     LLVM::LLVMFuncOp function, Value thread,
+                                     unsigned warps)
     : b(b), thread(thread), warps(warps) {
   if (warps != 1)
     shared =
         createSharedArray(b, function, "_shared", b.getI32Type(), 2 * warps);
 }
 
-Value RowReduction::emit(Value value, bool isSum) {
+Value SplitRowReduction::emit(Value value, bool isSum) {
   if (isa<VectorType>(value.getType()))
     value = vector::ReductionOp::create(
         b, isSum ? vector::CombiningKind::ADD : vector::CombiningKind::MAXSI,

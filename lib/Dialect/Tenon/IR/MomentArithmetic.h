@@ -1,19 +1,19 @@
-//===- ColumnMoments.h - Arithmetic on moments -----------------*- C++ -*-===//
+//===- MomentArithmetic.h - Arithmetic on moments ---------------*- C++ -*-===//
 //
 // Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_DIALECT_TENON_IR_COLUMNMOMENTS_H
-#define TENON_LIB_DIALECT_TENON_IR_COLUMNMOMENTS_H
+#ifndef TENON_LIB_DIALECT_TENON_IR_MOMENTARITHMETIC_H
+#define TENON_LIB_DIALECT_TENON_IR_MOMENTARITHMETIC_H
 
 #include "mlir/IR/Builders.h"
 
 /// Moments as the state of a `ReductionEpilogueOp`, (mean, M2): M2 is the sum
 /// of squared distances from the mean. The functions are the interface's
 /// methods.
-namespace mlir::tenon::columnMoments {
+namespace mlir::tenon::momentArithmetic {
 
 constexpr unsigned kStateSize = 2;
 
@@ -27,6 +27,6 @@ SmallVector<Value> emitCombine(OpBuilder &builder, Location loc, Value lhsCount,
 SmallVector<Value> emitMove(OpBuilder &builder, Location loc, ValueRange state,
                             Value amount);
 
-} // namespace mlir::tenon::columnMoments
+} // namespace mlir::tenon::momentArithmetic
 
-#endif // TENON_LIB_DIALECT_TENON_IR_COLUMNMOMENTS_H
+#endif // TENON_LIB_DIALECT_TENON_IR_MOMENTARITHMETIC_H
