@@ -159,7 +159,8 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords) {
     if (keywords && PyDict_Size(keywords))
       raise(TENON_INVALID_ARGUMENT, "a launcher takes no keyword arguments");
     if (!nb::inst_ready(self)) // Launcher.__new__
-      raise(TENON_INVALID_ARGUMENT, "a launcher comes from NativeFunction.launcher");
+      raise(TENON_INVALID_ARGUMENT,
+            "a launcher comes from NativeFunction.launcher");
     launch(*nb::inst_ptr<Launcher>(self), arguments);
   } catch (nb::python_error &error) {
     error.restore();
