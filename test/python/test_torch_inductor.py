@@ -10,7 +10,7 @@ import warnings
 import pytest
 import tenon.torch
 import torch
-from tenon.torch.fusion import importer
+from tenon.torch.fusion import group_function
 from torch import nn
 from torch.nn import functional as F
 
@@ -166,7 +166,7 @@ def broken(monkeypatch):
 
     monkeypatch.setattr("tenon.torch.fusion.partition.import_group", fail)
     monkeypatch.setenv("TENON_STRICT", "0")
-    return importer
+    return group_function
 
 
 @pytest.mark.parametrize("rest", ["inductor", "eager"])
