@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from ptx_emulator.rounding import fma64, fma_f64, round_down
+from ptx_emulator.rounding import add_to_zero, fma64, fma_f64, round_down
 
 NUMBERS = np.random.default_rng(0)
 
@@ -38,7 +38,7 @@ def test_f32_rounds_down():
     a, b, c = draw(400, 1, np.float32)
     for got, *operands in zip(round_down(fma64(a, b, c)), a, b, c, strict=True):
         assert Fraction(float(got)) <= exact(*operands) < Fraction(float(np.nextafter(got, np.float32(np.inf))))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         huge = round_down(np.array([1e300, -1e300, np.nan]))
     assert np.array_equal(huge, np.float32([np.finfo(np.float32).max, -np.inf, np.nan]), equal_nan=True)
 
@@ -65,3 +65,15 @@ def test_f64_that_is_not_finite():
         )
     assert np.array_equal(got, [np.inf, np.nan, 0.0, np.inf, -0.0], equal_nan=True)
     assert np.signbit(got).tolist() == [False, np.signbit(got[1]), False, False, True]
+
+
+def test_add_to_zero():
+    a, b = (
+        np.array(v, np.float32)
+        for v in ([1.0, -1.0, 1.0, 0.0, np.inf, 3e38], [2**-30, -(2**-30), -(2**-30), -0.0, 1, 3e38])
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        got = add_to_zero(a, b)
+    np.testing.assert_array_equal(
+        got, np.array([1.0, -1.0, 1 - 2**-24, 0.0, np.inf, np.finfo(np.float32).max], np.float32)
+    )

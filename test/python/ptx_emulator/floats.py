@@ -7,7 +7,7 @@ import numpy as np
 
 from .operands import dtype_of, get, instruction, slot_of
 from .program import Instruction, PtxError
-from .rounding import f64_to_f32_odd, fma64, fma_f64, round_down
+from .rounding import add_to_zero, f64_to_f32_odd, fma64, fma_f64, round_down
 
 WIDTH = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "f16x2": 32, "bf16x2": 32}
 NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF}
@@ -162,6 +162,7 @@ def register_all() -> None:
         for modifier in ("", ".ftz"):
             instruction(f"neg{modifier}.{type_name}", f"abs{modifier}.{type_name}")(sign_bits)
     instruction("fma")(fused)
+    instruction("add.rz.f32")(lambda item, grid: elementwise(item, grid, add_to_zero, False))
 
 
 register_all()

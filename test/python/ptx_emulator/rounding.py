@@ -80,3 +80,10 @@ def round_down(a: np.ndarray) -> np.ndarray:
     """Round float64 to the next f32 that is not above it."""
     near = a.astype(np.float32)
     return np.where(near.astype(np.float64) > a, np.nextafter(near, np.float32(-np.inf)), near)
+
+
+def add_to_zero(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a + b of f32, rounded to the next f32 that is not farther from 0."""
+    total = to_odd(*add_exactly(a.astype(np.float64), b.astype(np.float64)))
+    near = total.astype(np.float32)
+    return np.where(np.abs(near.astype(np.float64)) > np.abs(total), np.nextafter(near, np.float32(0)), near)
