@@ -120,12 +120,19 @@ class Generator:
             more["precision"] = self.rng.choice(["fp32", "tf32", "bf16", "fp16"])
         return self.emit("linear", operands, 2.0 * x.magnitude + 1.0, x, **more)
 
+    def move_into(self, x: Value, low: float, high: float) -> Value:
+        """Scale and shift x so that hardly anything of it is outside of two bounds, and clamp the rest."""
+        middle, half = (low + high) / 2.0, (high - low) / 2.0
+        x = self.emit("mul", [x], half, x, scalar=float(f"{half / x.magnitude:.3e}"))
+        if middle:
+            x = self.emit("add", [x], high, x, scalar=middle)
+        return self.emit("clamp", [x], max(abs(low), abs(high)), x, min=low, max=high)
+
     def unary(self, x: Value) -> Value:
         kind = self.rng.choice(list(UNARY))
         function = UNARY[kind]
         if function.domain:
-            low, high = function.domain
-            x = self.emit("clamp", [x], max(abs(low), abs(high)), x, min=low, max=high)
+            x = self.move_into(x, *function.domain)
         magnitude = function.magnitude(x.magnitude) if function.magnitude else x.magnitude
         return self.emit(kind, [x], magnitude, x, **function.draw(self.rng))
 

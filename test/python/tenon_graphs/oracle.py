@@ -72,7 +72,7 @@ class Unary:
     own: how far the op may be off, in units of u, and of what: the result, or the operand.
     draw: random attributes, for generate.py.
     magnitude: of results, from the operand's; None: the same.
-    domain: to what generate.py clamps the operand first; None: to nothing.
+    domain: into what generate.py moves the operand first; None: it stays.
     """
 
     function: Callable[..., np.ndarray]
@@ -105,7 +105,7 @@ UNARY = {
         lambda alpha, input_scale: max(1.0, alpha * input_scale),
         draw=lambda rng: {"alpha": rng.choice([1.0, 0.5]), "input_scale": rng.choice([1.0, 2.0])},
     ),
-    "exp": Unary(np.exp, lambda: 7.4, magnitude=lambda _: 7.4, domain=(-2.0, 2.0)),
+    "exp": Unary(np.exp, lambda: 2.8, magnitude=lambda _: 2.8, domain=(-1.0, 1.0)),
     "log": Unary(np.log, lambda: 2.0, magnitude=lambda _: 0.7, domain=(0.5, 2.0)),
     "sigmoid": Unary(_sigmoid, lambda: 0.25, magnitude=lambda _: 1.0),
     "tanh": Unary(np.tanh, lambda: 1.0, magnitude=lambda _: 1.0),
