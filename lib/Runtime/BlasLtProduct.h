@@ -24,6 +24,8 @@ struct Product {
   /// The plan's k; a small stand-in with zeros for operands where that is 0.
   int64_t k;
   size_t workspaceBytes = kTenonBlasLtWorkspaceBytes;
+
+  bool isEmpty() const { return m == 0 || plan.n == 0; }
 };
 
 /// "y[8, 4096] = x[8, 1024] w^T (float32 to float32, computed in tf32, bias)".

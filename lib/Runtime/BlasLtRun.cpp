@@ -68,6 +68,8 @@ static TenonStatus checkPlan(const Product &product) {
                 "%s: negative extent in a plan of M %" PRId64 ", N %" PRId64
                 ", K %" PRId64,
                 name, product.m, plan.n, plan.k);
+  if (product.isEmpty()) // tensors without elements may have no memory
+    return TENON_OK;
   if (plan.hasBias && !product.pointers.bias)
     return fail(TENON_INVALID_ARGUMENT, "%s: %s is given no bias", name,
                 describe(product).c_str());
@@ -80,7 +82,7 @@ static TenonStatus checkPlan(const Product &product) {
 static TenonStatus multiply(Product &product) {
   if (TenonStatus status = checkPlan(product))
     return status;
-  if (product.m == 0 || product.plan.n == 0)
+  if (product.isEmpty())
     return TENON_OK;
   DeviceState &device = *product.call.device;
   cublasLtHandle_t handle;

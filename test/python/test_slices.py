@@ -177,6 +177,24 @@ def test_values(model, device, name):
     np.testing.assert_allclose(got, expected(*inputs.values()), rtol=1e-5, atol=1e-5)
 
 
+def test_booleans_take_whole_bytes(tmp_path):
+    """Parts of what a comparison gives, on the CPU; kernels take none."""
+    matrix, bits = "tensor<4x8xf32>", "tensor<4x8xi1>"
+    source = tmp_path / "booleans.mlir"
+    source.write_text(f"""func.func @f(%x: {matrix}, %y: {matrix}) -> {matrix} {{
+  %c = arith.cmpf ogt, %x, %y : {matrix}
+  %d = tensor.concat dim(0) %c, %c : ({bits}, {bits}) -> tensor<8x8xi1>
+  %s = tensor.extract_slice %d[2, 0] [4, 8] [1, 1] : tensor<8x8xi1> to {bits}
+  %r = arith.select %s, %x, %y : {bits}, {matrix}
+  return %r : {matrix}
+}}""")
+    tool(TENON_COMPILE, source, "-o", tmp_path / "booleans.so")
+    inputs = draw(f"%x: {matrix}, %y: {matrix}")
+    (got,) = bind_entry(open_model(tmp_path / "booleans.so"), "f", inputs)()
+    x, y = inputs.values()
+    np.testing.assert_array_equal(got, np.where(np.roll(x > y, -2, 0), x, y))
+
+
 def test_gpu_code(tmp_path):
     """Kernels and the library read bare pointers, so every function compiles to GPU code as well."""
     (tmp_path / "slices.mlir").write_text(source())

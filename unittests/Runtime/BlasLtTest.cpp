@@ -289,6 +289,8 @@ TEST_F(BlasLt, AllocatesNothing) {
 
 TEST_F(BlasLt, EmptyBatch) {
   x.dl.shape[0] = c.dl.shape[0] = y.dl.shape[0] = 0;
+  x.dl.data = c.dl.data = y.dl.data = nullptr; // as PyTorch has them
+  plan.beta = 1;
   EXPECT_WORKS(call());
   EXPECT_EQ(gpu.numMatmuls + gpu.numHeuristics, 0);
 }

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StoredBytes.h"
 #include "WorkspacePlan.h"
 
 #include "tenon/Codegen/Host/Passes.h"
@@ -80,6 +81,12 @@ LogicalResult AbiConverter::collectAllocs() {
                         "allocated at the top of the function");
       return WalkResult::interrupt();
     }
+    if (!getStoredBytes(alloc.getType().getElementType())) {
+      alloc.emitOpError("is of elements whose size in memory is not known; a "
+                        "compiled model's buffers are of floats, integers of "
+                        "at most 128 bits or indices");
+      return WalkResult::interrupt();
+    }
     allocs.push_back(alloc);
     return WalkResult::advance();
   });
@@ -121,7 +128,7 @@ Value AbiConverter::loadTensor(OpBuilder &builder, Value descriptors,
 /// Offset of the first byte after a buffer of `type` at `offset`, aligned.
 Value AbiConverter::emitEnd(OpBuilder &builder, Location loc, Value offset,
                             MemRefType type, ValueRange dynamicSizes) {
-  int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t bytes = getStoredBytes(type.getElementType());
   for (int64_t extent : type.getShape())
     if (!ShapedType::isDynamic(extent))
       bytes *= extent;

@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StoredBytes.h"
+
 #include "tenon/Codegen/CUDA/Launch/HostToLLVM.h"
 #include "tenon/Codegen/Host/Passes.h"
 
@@ -44,6 +46,9 @@ struct CopyToRuntime : ConvertOpToLLVMPattern<memref::CopyOp> {
     Location loc = op.getLoc();
     auto sourceType = cast<MemRefType>(op.getSource().getType());
     auto targetType = cast<MemRefType>(op.getTarget().getType());
+    int64_t elementBytes = tenon::getStoredBytes(sourceType.getElementType());
+    if (!elementBytes)
+      return rewriter.notifyMatchFailure(op, "element size is not known");
     MemRefDescriptor source(adaptor.getSource()), target(adaptor.getTarget());
     // bufferPtr adds the offset.
     SmallVector<Value> arguments{
@@ -54,8 +59,7 @@ struct CopyToRuntime : ConvertOpToLLVMPattern<memref::CopyOp> {
                                       rewriter.getI64IntegerAttr(value));
     };
     int64_t rank = sourceType.getRank();
-    Value bytes =
-        createI64(sourceType.getElementType().getIntOrFloatBitWidth() / 8);
+    Value bytes = createI64(elementBytes);
     if (sourceType.areTrailingDimsContiguous(rank) &&
         targetType.areTrailingDimsContiguous(rank)) {
       for (int64_t i = 0; i != rank; ++i)
@@ -113,10 +117,10 @@ struct AllocaToScratch : ConvertOpToLLVMPattern<memref::AllocaOp> {
 
   static int64_t getBytes(memref::AllocaOp op) {
     MemRefType type = op.getType();
-    if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
-        !type.getElementType().isIntOrFloat())
+    if (!type.hasStaticShape() || !type.getLayout().isIdentity())
       return 0;
-    return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    return type.getNumElements() *
+           tenon::getStoredBytes(type.getElementType());
   }
 
   LogicalResult

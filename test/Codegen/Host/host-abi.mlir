@@ -116,6 +116,28 @@ func.func @no_share(%x: memref<8xf32>, %z: memref<8xf16>) -> (memref<8xf32>, mem
 
 // -----
 
+// Each i1 takes a byte, and an index eight: 64 * 32 and 8 * 64 bytes.
+// CHECK-LABEL: func.func @stored__cpu_workspace(
+// CHECK:         %[[BYTES:.*]] = llvm.mlir.constant(2560 : i64)
+// CHECK:         return %[[BYTES]]
+func.func @stored(%x: memref<8xf32>, %i: memref<64x32xi1>, %j: memref<64xindex>) -> memref<8xf32> {
+  %a = memref.alloc() : memref<64x32xi1>
+  %b = memref.alloc() : memref<64xindex>
+  memref.copy %i, %a : memref<64x32xi1> to memref<64x32xi1>
+  memref.copy %j, %b : memref<64xindex> to memref<64xindex>
+  return %x : memref<8xf32>
+}
+
+// -----
+
+func.func @unknown_size(%x: memref<8xf32>) -> memref<8xf32> {
+  // expected-error @+1 {{is of elements whose size in memory is not known; a compiled model's buffers are of floats, integers of at most 128 bits or indices}}
+  %a = memref.alloc() : memref<8xi129>
+  return %x : memref<8xf32>
+}
+
+// -----
+
 func.func @in_loop(%x: memref<8xf32>) -> memref<8xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -38,6 +38,15 @@ func.func @copy_rows(%call: !llvm.ptr, %a: memref<4x8xf32, strided<[8, 1], offse
   return
 }
 
+// Each i1 takes a byte.
+// CHECK-LABEL: llvm.func @copy_bits(
+// CHECK:         llvm.mlir.constant(1 : i64)
+// CHECK:         llvm.call @tenonCopyStrided(
+func.func @copy_bits(%call: !llvm.ptr, %a: memref<4x8xi1, strided<[16, 1], offset: 3>>, %b: memref<4x8xi1>) {
+  memref.copy %a, %b : memref<4x8xi1, strided<[16, 1], offset: 3>> to memref<4x8xi1>
+  return
+}
+
 // Threads may have little stack: what is large is memory of the thread, each buffer of a function its own.
 // CHECK-LABEL: llvm.func @large_buffers(
 // CHECK:         llvm.call @tenonScratch(%[[ZERO:.*]], %[[BYTES:.*]]) : (i64, i64) -> !llvm.ptr
