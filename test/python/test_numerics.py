@@ -22,7 +22,7 @@ from tenon_graphs.execute import (
     write_module,
 )
 from tenon_graphs.generate import DTYPES, random_graph
-from tenon_graphs.graph import Graph, draw_inputs, stages
+from tenon_graphs.graph import Graph, Op, Value, draw_inputs, stages
 from tenon_graphs.oracle import evaluate, round_results
 
 # Each module holds this many graphs: one run of tenon-compile.
@@ -82,6 +82,27 @@ def test_fused_rounds_once(dtype, tmp_path):
         right = round_to(expected.value, dtype)
         share = np.mean(decode(got, dtype) == right)
         assert share > 0.97, f"{share:.3f} of the elements are correctly rounded\n{graph.mlir()}"
+
+
+@pytest.mark.parametrize("flags", [[], ["--target=sm_80", "--strategy=tiled"]], ids=["cpu", "rounded_for_tiled"])
+def test_powers_amplify_what_a_precision_leaves_open(flags, tmp_path):
+    """Six squarings of a product, up to 1e34, make 64 times its relative error: of f32's roundings or of tf32's."""
+    x, w = Value("x", ("m", 64), "f32", "unit"), Value("w", (33, 64), "f32", "weight", is_param=True)
+    value = Value("product", ("m", 33), "f32")
+    graph = Graph("powers", {"m": 5}, dynamic=False, inputs=[x, w])
+    graph.ops.append(Op("linear", [x, w], [value], {"precision": "tf32"}))
+    for i in range(7):
+        power = Value(f"v{i}", ("m", 33), "f32")
+        graph.ops.append(Op("mul", [value], [power], {"scalar": 2.1}) if i == 0 else Op("mul", [value, value], [power]))
+        value = power
+    graph.returns = [value]
+    model = open_model(compile_graphs([graph], tmp_path / "powers", *flags))
+    inputs = draw_inputs(graph)
+    (got,), (expected,) = bind_entry(model, graph.name, inputs)(), evaluate(graph, inputs)
+    assert np.max(abs(expected.value)) > 1e34
+    assert excess(decode(got, "f32"), expected) <= 1.0
+    relative = np.sqrt(np.mean((got - expected.value) ** 2) / np.mean(expected.value**2))
+    assert 1e-4 < relative < 64 * 2.0**-11 if flags else 64 * 2.0**-25 < relative < 64 * 2.0**-22, relative
 
 
 def is_chain(graph: Graph) -> bool:

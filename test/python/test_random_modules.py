@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random modules: what their code computes, that each strategy has code for them, and that mutated ones end no tool badly.
+"""Random modules: what their code computes, that each strategy has code for them, that mutated ones end no tool badly.
 
 The seed is drawn anew in each run, whose summary names it; TENON_SEED=N takes N. The package fuzz runs more of them.
 """

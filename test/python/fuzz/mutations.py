@@ -25,9 +25,8 @@ TOKEN = re.compile(
     r"|(?P<number>-?\b\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?P<element>\b(?:[fi]\d+|bf16|index)\b)|(?P<word>[A-Za-z_]\w*)"
     r"|(?P<mark>[^\s\w])"
 )
-NUMBERS = (
-    "0 1 -1 2 3 7 16 33 1024 65536 2147483647 2147483648 9223372036854775807 -9223372036854775808 1e38 1e-45 0.0 -0.0"
-)
+# Without the least i64, which in a static list of MLIR's own ops is a dynamic entry that has no operand.
+NUMBERS = "0 1 -1 2 3 7 16 33 1024 65536 2147483647 2147483648 9223372036854775807 1e38 1e-45 0.0 -0.0"
 ATTEMPTS = 5
 ELEMENTS = "f16 bf16 f32 f64 i1 i8 i32 i64 index f8E5M2"
 PASSES = (
@@ -106,6 +105,8 @@ class Mutator:
         )
         for _ in range(self.rng.choice([1, 1, 2, 3])):
             self.rng.choice(changes)()
+        # MLIR's own parser dies of it.
+        self.text = self.text.replace("array<index", "array<i32")
 
     def pick(self) -> re.Match | None:
         """Return a token, each kind with the same chance."""
@@ -181,18 +182,20 @@ def check(seed: int, scratch: Path) -> tuple[str, Counter]:
         status = run_tool(tool, source, *shlex.split(flags), "-o", scratch / "out", log=log)
         counts[f"{tool}, exit {status}"] += 1
         if status not in (0, 1):
-            problems.append(f"{tool} {flags}: {describe(status)}\n{log.read_text(errors='replace')[-1500:]}")
+            problems.append(f"{tool} {flags}: {describe(status)}\n{log.read_text(errors='replace')[:1500]}")
         return status
 
     for attempt in range(ATTEMPTS):
         mutator = Mutator(seed, attempt)
         source.write_text(mutator.text)
-        if run("tenon-opt", "--mlir-disable-threading") != 1:
+        status = run("tenon-opt", "--mlir-disable-threading")
+        if status == 0:
             counts["inputs that parse"] += 1
             for flags in [*mutator.passes, *rng.sample(PASSES, 6)]:
                 run("tenon-opt", f"--mlir-disable-threading {flags}")
             for flags in rng.sample(COMPILATIONS, 3):
                 run("tenon-compile", flags)
+        if status != 1:
             break
     else:
         run("tenon-compile", COMPILATIONS[0])

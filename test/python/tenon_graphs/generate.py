@@ -19,6 +19,7 @@ BATCHES = [1, 2, 3, 17, 128, 130, 513]
 FEATURES = [1, 2, 3, 7, 8, 16, 33, 64, 128, 200, 257]
 DTYPES = ["f32", "f16", "bf16", "f64"]
 LIMIT = 40.0  # magnitude above which values are squashed
+LARGE = 1e34  # of graphs that square much
 
 BINARY = ["add", "sub", "mul", "div", "min", "max"]
 
@@ -30,6 +31,8 @@ class Generator:
         self.features, self.views = features, views
         self.rng = random.Random(f"{seed}")
         self.dtype = dtype
+        is_large = views and dtype != "f16" and self.rng.random() < 0.15
+        self.limit, self.narrow = (LARGE, ["bf16"]) if is_large else (LIMIT, ["f16", "bf16"])
         self.graph = Graph(name, {"m": self.rng.choice(BATCHES)}, dynamic=self.chance(0.5))
         self.produced: list[Value] = []  # matrices, for later ops to read again
 
@@ -45,7 +48,7 @@ class Generator:
 
     def operand_dtype(self) -> str:
         mixed = self.dtype != "f64" and self.chance(0.2)
-        return self.rng.choice(["f32", "f16", "bf16"]) if mixed else self.dtype
+        return self.rng.choice(["f32", *self.narrow]) if mixed else self.dtype
 
     # Building
 
@@ -96,17 +99,17 @@ class Generator:
         groups = more.pop("groups", ())
         result = Value(f"v{len(self.graph.ops)}", shape, dtype, magnitude=magnitude)
         self.graph.ops.append(Op(kind, operands, [result], more, groups))
-        if len(shape) == 2 and magnitude > LIMIT:
+        if len(shape) == 2 and magnitude > self.limit:
             return self.emit("tanh", [result], 1.0, result)
         return result
 
     def cast(self, x: Value, dtype: str | None = None) -> Value:
-        return self.emit("cast", [x], x.magnitude, x, dtype=dtype or self.rng.choice(["f32", "f16", "bf16"]))
+        return self.emit("cast", [x], x.magnitude, x, dtype=dtype or self.rng.choice(["f32", *self.narrow]))
 
     def linear(self, x: Value, features: int) -> Value:
         narrow = None
         if x.dtype != "f64" and self.chance(0.12):  # autocast
-            narrow = self.rng.choice(["f16", "bf16"])
+            narrow = self.rng.choice(self.narrow)
             x = self.cast(x, narrow)
         w = self.input((features, x.shape[1]), "weight", "f32" if narrow else x.dtype)
         operands = [x, self.cast(w, narrow) if narrow else w]
@@ -117,7 +120,8 @@ class Generator:
         if x.dtype in ("f16", "bf16") and self.chance(0.3):
             more["dtype"] = "f32"
         if x.dtype == "f32" and self.chance(0.3):
-            more["precision"] = self.rng.choice(["fp32", "tf32", "bf16", "fp16"])
+            most = 4 if self.limit == LIMIT else 3  # what f16 does not hold is no number of such a product
+            more["precision"] = self.rng.choice(["fp32", "tf32", "bf16", "fp16"][:most])
         return self.emit("linear", operands, 2.0 * x.magnitude + 1.0, x, **more)
 
     def move_into(self, x: Value, low: float, high: float) -> Value:
@@ -220,8 +224,16 @@ class Generator:
         fitting = [v for v in self.produced if v.shape == x.shape]
         if fitting and self.chance(0.15):
             x = self.rng.choice(fitting)
+        if self.limit == LARGE and x.magnitude**2 < LARGE and self.chance(0.5):
+            x = self.emit("mul", [x, x], x.magnitude**2, x)
         makers = [self.unary, self.binary, self.batch_norm_inference, self.batch_norm_training, self.cast]
-        weights = [32, 45, 6, 11 if self.graph.extents[x.shape[0]] > 1 else 0, 6 if x.dtype != "f64" else 0]
+        weights = [
+            32,
+            45,
+            6,
+            11 if self.graph.extents[x.shape[0]] > 1 and x.magnitude < 1e15 else 0,
+            6 if x.dtype != "f64" else 0,
+        ]
         is_view = self.views and self.chance(0.08)
         result = self.view(x) if is_view else self.rng.choices(makers, weights)[0](x)
         self.produced.append(result)
@@ -268,7 +280,8 @@ def random_graph(
 ) -> Graph:
     """Return the graph of a seed; its element type, if not given, is drawn too, and N and K from `features`.
 
-    With `views`, inputs are in part slices or reshaped, values too, and operands given twice.
+    With `views`, inputs are in part slices or reshaped, values too, and operands given twice; some graphs square until
+    values are large.
     """
     dtype = dtype or random.Random(f"dtype {seed}").choices(DTYPES, [40, 22, 22, 16])[0]
     return Generator(name or f"g{seed}", seed, dtype, features, views=views).make()

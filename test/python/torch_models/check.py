@@ -61,11 +61,16 @@ def in_float64(module: nn.Module, inputs: tuple) -> tuple[nn.Module, tuple]:
 class Comparison:
     """A module, a compiled copy and a copy in float64, which are called in step."""
 
-    def __init__(self, module: nn.Module, front_end: Callable = compile_with_torch, **options: Any) -> None:
-        """Take a module; compile a copy of it."""
+    def __init__(
+        self, module: nn.Module, front_end: Callable = compile_with_torch, *, exact_device: str = "", **options: Any
+    ) -> None:
+        """Take a module; compile a copy of it, and have another compute on `exact_device`, by default on the same."""
         self.eager = module
         self.copy = copy.deepcopy(module)
+        self.exact_device = exact_device
         self.exact, _ = in_float64(module, ())
+        if exact_device:
+            self.exact.to(exact_device)
         self.compiled = front_end(self.copy, **options)
 
     def step(self, *inputs: torch.Tensor) -> None:
@@ -74,6 +79,8 @@ class Comparison:
         Each is called twice: tenon.torch.optimize runs PyTorch's own ops in the first call of a kind.
         """
         _, wide = in_float64(nn.Module(), inputs)
+        if self.exact_device:
+            wide = tuple(t.to(self.exact_device) for t in wide)
         for _ in range(2):
             eager = observe(self.eager, self.eager, inputs)
             got = observe(self.copy, self.compiled, inputs)
@@ -98,7 +105,7 @@ def assert_as_eager(got: Observed, eager: Observed, exact: Observed) -> None:
             (a, b) for a, b, n in zip(got[name].stride(), expected.stride(), expected.shape, strict=True) if n > 1
         ]
         assert expected.numel() == 0 or all(a == b for a, b in strides), f"{name}: strides {strides}"
-        assert_close(name, got[name], expected, exact[name])
+        assert_close(name, got[name], expected, exact[name].to(expected.device))
 
 
 def assert_close(name: str, got: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor) -> None:

@@ -153,6 +153,8 @@ class Program(nn.Module):
                 y = UNARY[name](y)
             elif kind == "binary":
                 other = self.operand(i, rest[0], y, x, column, values)
+                if other is y and name == "sub":
+                    name = "add"  # y - y is 0 but for contraction (arithmetic-R3), and its error has no measure
                 y = BINARY[name](other, y) if rest[1] else BINARY[name](y, other)
             else:
                 y = self.parts[str(i)](y)
@@ -200,7 +202,9 @@ class Drawn:
         rng = random.Random(f"program {seed}")
         self.device, self.seed = device, seed
         self.steps, self.returns = draw_steps(rng)
-        self.training, self.rows, self.dtype = rng.random() < 0.5, rng.choice([2, 17, 64]), rng.choice(DTYPES)
+        self.training, self.dtype = rng.random() < 0.5, rng.choice(DTYPES)
+        # What is exact has float64's roundings too, which the batch norm of two rows amplifies without bound.
+        self.rows = rng.choice([17, 64] if self.dtype == torch.float64 else [2, 17, 64])
         self.hooks, self.laid_out = rng.random() < 0.15, rng.choice(["plain", "plain", "slice", "transposed"])
         self.autocast = rng.choice([torch.bfloat16, torch.float16]) if rng.random() < 0.15 else None
         self.rng = rng
@@ -236,5 +240,6 @@ class Drawn:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             module = self.module().train(self.training).to(self.device, self.dtype)
-            Comparison(module, FRONT_ENDS[front_end]).step(*self.inputs())
+            # PyTorch's hardswish of float64 on a GPU multiplies by a float32 sixth: what is exact comes from the CPU.
+            Comparison(module, FRONT_ENDS[front_end], exact_device="cpu").step(*self.inputs())
         torch._dynamo.reset()
