@@ -14,6 +14,8 @@
 
 #include "tenon/Pipelines/Compiler.h"
 #include "tenon/Pipelines/InitAll.h"
+#include "tenon/Pipelines/OutOfMemory.h"
+#include "tenon/Pipelines/ProgressLines.h"
 #include "tenon/Pipelines/WriteFile.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -22,6 +24,7 @@
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 
 #include <csignal>
@@ -94,6 +97,7 @@ extern "C" int tenonCompileMain(int argc, char **argv) {
   // Before LLVM handles signals too, even those that nohup has ignored.
   removeUnfinishedFilesOnSignals();
   llvm::InitLLVM init(argc, argv);
+  exitWhenOutOfMemory("tenon-compile");
   // Beyond a limit on files' size writing fails then, with a message.
   std::signal(SIGXFSZ, SIG_IGN);
   std::string error;
@@ -105,6 +109,10 @@ extern "C" int tenonCompileMain(int argc, char **argv) {
       openInputFile(flags->input, &error);
   if (!input)
     return fail(error);
+  std::optional<ProgressLines> progress;
+  if (llvm::sys::Process::StandardErrIsDisplayed())
+    progress.emplace(llvm::errs(), "tenon-compile: compiling " + flags->input,
+                     std::chrono::seconds(5));
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(input), llvm::SMLoc());
   DialectRegistry registry;

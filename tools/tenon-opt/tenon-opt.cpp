@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Pipelines/InitAll.h"
+#include "tenon/Pipelines/OutOfMemory.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -18,6 +19,7 @@
 extern "C" int tenonOptMain(int argc, char **argv) {
   llvm::cl::AddExtraVersionPrinter(
       [](llvm::raw_ostream &os) { os << "Tenon " TENON_VERSION "\n"; });
+  mlir::tenon::exitWhenOutOfMemory("tenon-opt");
   mlir::DialectRegistry registry;
   mlir::tenon::registerAllDialects(registry);
   mlir::tenon::registerAllPasses();
