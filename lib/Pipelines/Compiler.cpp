@@ -207,15 +207,19 @@ ModelCompilation::makeReference(ModuleOp source) {
     return module;
   module = source.clone();
   PassManager pm(module->getContext());
-  pm.addPass(createTenonReference());
+  // Rounding that is asked for is within no bound.
+  pm.addPass(createTenonReference(
+      {!options.allowRoundingChanges && !options.foldWeights}));
   if (failed(pm.run(*module)) || failed(addFunctions(*module)))
     return failure();
-  auto functions = llvm::make_filter_range(
-      module->getOps<func::FuncOp>(),
-      [](func::FuncOp function) { return !function.isPrivate(); });
-  for (auto [entry, function] :
-       llvm::zip_equal(model.description.entries, functions))
-    entry.reference = function.getName().str();
+  auto entry = model.description.entries.begin();
+  for (auto function : module->getOps<func::FuncOp>())
+    if (function.isPrivate())
+      continue;
+    else if (function->removeAttr(TenonDialect::kBoundsAttr))
+      std::prev(entry)->bounds = function.getName().str();
+    else
+      (entry++)->reference = function.getName().str();
   return module;
 }
 

@@ -224,8 +224,9 @@ static void parseEntries(const Json &json, Manifest &manifest) {
     EntryInfo entry{
         optionalString(value, "name"),      optionalString(value, "prepare"),
         optionalString(value, "run"),       optionalStrings(value, "inputs"),
-        optionalString(value, "precision"), optionalString(value, "reference")};
-    for (const std::string &name : {entry.prepare, entry.run})
+        optionalString(value, "precision"), optionalString(value, "reference"),
+        optionalString(value, "bounds")};
+    for (const std::string &name : {entry.prepare, entry.run, entry.bounds})
       if (!name.empty() &&
           std::ranges::find(manifest.functions, name, &FunctionInfo::name) ==
               manifest.functions.end())

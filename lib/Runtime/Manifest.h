@@ -70,6 +70,7 @@ struct EntryInfo {
   std::vector<std::string> inputs;
   std::string precision; ///< loosest contract of its products; "" for none
   std::string reference; ///< "" where the model says none
+  std::string bounds;    ///< of errors beside it; "" where none are known
 };
 
 struct Manifest {

@@ -68,9 +68,11 @@ bfloat16, which NumPy lacks, is read and written as its bits, uint16.
 --check fails on any NaN, on an infinity that the reference lacks, and above a
 relative rms error of 1e-12 for float64, 1e-5 for float32, 2e-3 for float16 and
 tf32, 2e-2 for bfloat16. The least precise of the entry's inputs, the output and
-the model's precision counts. The error is that of an output as a whole: beside
-large elements it does not show what small ones are off by; give inputs that are
-all small to see that.
+the model's precision counts. That is the error of an output as a whole; beside,
+each element must be as near as the roundings of its own operands leave it, which
+small elements show. Without that judgement are --tolerance, models of more than
+256 ops, with ops of other dialects that are not elementwise, and those compiled
+with --allow-rounding-changes or --fold-weights.
 
 A .mlir on a GPU, of float32 and precision fp32, is compiled for cuBLASLt too: a
 table has SGEMM's errors beside Tenon's, of the same inputs. Precision fp32 means

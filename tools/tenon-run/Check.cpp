@@ -33,16 +33,34 @@ const FunctionInfo &tenon::run::requireReference(const Manifest &manifest,
               "tenon-run the .mlir");
 }
 
+/// What another function gives for the inputs of an entry.
+static std::vector<Tensor> runBeside(TenonModel *model,
+                                     const Manifest &manifest, EntryInfo entry,
+                                     const std::string &function, Device &cpu,
+                                     const Tensors &inputs) {
+  entry.prepare = "";
+  entry.run = function;
+  return Program(model, manifest, entry, cpu, inputs).getOutputs(cpu);
+}
+
 std::vector<Tensor> tenon::run::runReference(TenonModel *model,
                                              const Manifest &manifest,
                                              const EntryInfo &entry,
                                              Device &cpu,
                                              const Tensors &inputs) {
   note("running the float64 reference on the CPU");
-  EntryInfo reference = entry;
-  reference.prepare = "";
-  reference.run = requireReference(manifest, entry).name;
-  return Program(model, manifest, reference, cpu, inputs).getOutputs(cpu);
+  return runBeside(model, manifest, entry,
+                   requireReference(manifest, entry).name, cpu, inputs);
+}
+
+std::vector<Tensor> tenon::run::runBounds(TenonModel *model,
+                                          const Manifest &manifest,
+                                          const EntryInfo &entry, Device &cpu,
+                                          const Tensors &inputs) {
+  if (!find(manifest, entry.bounds))
+    return {};
+  note("computing how far off each element may be, on the CPU");
+  return runBeside(model, manifest, entry, entry.bounds, cpu, inputs);
 }
 
 /// Relative rms error that rounding to a dtype or a precision may cause.
@@ -109,14 +127,39 @@ static Deviation measure(const Tensor &output, const Tensor &reference) {
   return deviation;
 }
 
+/// Prints which elements are further off than their bounds, if any; says how
+/// many. One whose bound or reference is not finite is not judged.
+static int64_t printBeyond(const Tensor &output, const Tensor &reference,
+                           const Tensor &bounds) {
+  int64_t count = 0, first = 0;
+  double times = 0;
+  for (int64_t i = 0, e = output.count(); i != e; ++i) {
+    double error = std::abs(output.get(i) - reference.get(i));
+    if (!(error > bounds.get(i)) || !std::isfinite(reference.get(i)))
+      continue;
+    if (!count++)
+      first = i;
+    times = std::max(times, error / bounds.get(i));
+  }
+  if (count)
+    printf("%s: %lld of %lld elements are further off than rounding explains, "
+           "up to %.3g times; element %lld is %.9g for %.9g: FAILED\n",
+           output.name.c_str(), static_cast<long long>(count),
+           static_cast<long long>(output.count()), times,
+           static_cast<long long>(first), output.get(first),
+           reference.get(first));
+  return count;
+}
+
 /// A model of another version may have a reference of another function.
-static void checkShapes(const Comparison &comparison) {
-  if (comparison.reference.size() != comparison.outputs.size())
+static void checkShapes(const Comparison &comparison,
+                        const std::vector<Tensor> &reference) {
+  if (reference.size() != comparison.outputs.size())
     throw Error("the reference of '" + comparison.entry.name +
                 "' has other outputs than the function; compile the model "
                 "again");
   for (size_t i = 0; i < comparison.outputs.size(); ++i)
-    if (comparison.reference[i].shape != comparison.outputs[i].shape)
+    if (reference[i].shape != comparison.outputs[i].shape)
       throw Error("output '" + comparison.outputs[i].name +
                   "' has another shape in the reference; compile the model "
                   "again");
@@ -124,7 +167,10 @@ static void checkShapes(const Comparison &comparison) {
 
 int tenon::run::printErrors(const Comparison &comparison,
                             std::optional<double> tolerance) {
-  checkShapes(comparison);
+  checkShapes(comparison, comparison.reference);
+  bool judgesElements = !comparison.bounds.empty() && !tolerance;
+  if (judgesElements)
+    checkShapes(comparison, comparison.bounds);
   int failures = 0;
   for (size_t i = 0; i < comparison.outputs.size(); ++i) {
     const Tensor &output = comparison.outputs[i];
@@ -141,7 +187,10 @@ int tenon::run::printErrors(const Comparison &comparison,
       printf(", %lld infinite unlike the reference",
              static_cast<long long>(deviation.infinities));
     printf(": %s\n", isWithin ? "ok" : "FAILED");
-    failures += !isWithin;
+    bool hasBeyond = judgesElements &&
+                     printBeyond(output, comparison.reference[i],
+                                 comparison.bounds[i]);
+    failures += !isWithin || hasBeyond;
   }
   return failures;
 }

@@ -23,6 +23,8 @@ struct Comparison {
   const Tensors &inputs;
   const std::vector<Tensor> &outputs;
   std::vector<Tensor> reference;
+  /// How far off each element may be; of no output where that is not known.
+  std::vector<Tensor> bounds;
 };
 
 /// Fails, with the remedy, where the model has no reference for the entry.
@@ -34,7 +36,14 @@ std::vector<Tensor> runReference(TenonModel *model, const Manifest &manifest,
                                  const EntryInfo &entry, Device &cpu,
                                  const Tensors &inputs);
 
-/// Prints one line for each output, and says how many are too far off.
+/// Runs what bounds the errors of the entry's elements; gives its outputs, none
+/// where the model does not know.
+std::vector<Tensor> runBounds(TenonModel *model, const Manifest &manifest,
+                              const EntryInfo &entry, Device &cpu,
+                              const Tensors &inputs);
+
+/// Prints a line for each output, or two, and says how many are too far off: as
+/// a whole, or where no tolerance is given, in an element.
 int printErrors(const Comparison &comparison, std::optional<double> tolerance);
 
 /// Where a GPU's library would have multiplied by SGEMM: prints a table of the

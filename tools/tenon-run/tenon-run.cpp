@@ -193,7 +193,8 @@ static int report(const Arguments &arguments, const Opened &opened,
   if (arguments.check) {
     Comparison comparison{
         entry, inputs, outputs,
-        runReference(opened.model.get(), opened.manifest, entry, cpu, inputs)};
+        runReference(opened.model.get(), opened.manifest, entry, cpu, inputs),
+        runBounds(opened.model.get(), opened.manifest, entry, cpu, inputs)};
     int failures = printErrors(comparison, arguments.tolerance);
     printBesideSgemm(comparison, arguments.model, *opened.device, cpu);
     return failures;

@@ -84,6 +84,8 @@ std::string tenon::toManifest(const ModelDescription &model) {
       object["prepare"] = entry.prepare;
     if (!entry.reference.empty())
       object["reference"] = entry.reference;
+    if (!entry.bounds.empty())
+      object["bounds"] = entry.bounds;
     if (!entry.precision.empty())
       object["precision"] = entry.precision;
     entries.push_back(std::move(object));

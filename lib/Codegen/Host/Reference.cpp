@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Reference.h"
+
 #include "tenon/Codegen/Host/Passes.h"
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
@@ -25,8 +27,7 @@ namespace mlir::tenon {
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// `type` with f64 elements, if it is a tensor of floats.
-static Type widen(Type type) {
+Type tenon::widenType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !isa<FloatType>(tensor.getElementType()))
     return type;
@@ -59,33 +60,41 @@ static LogicalResult checkWidens(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
+/// There is none of f64.
+bool tenon::isRounding(Operation *op) {
+  return isa<CastOp, RoundTf32Op, arith::ExtFOp, arith::TruncFOp>(op) &&
+         isa<RankedTensorType>(op->getOperand(0).getType());
+}
+
+void tenon::widenOp(Operation *op) {
+  for (Value result : op->getResults())
+    result.setType(widenType(result.getType()));
+  for (Region &region : op->getRegions())
+    for (BlockArgument argument : region.getArguments())
+      argument.setType(widenType(argument.getType()));
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    widenConstant(constant);
+  if (auto linear = dyn_cast<LinearOp>(op))
+    linear.removePrecisionAttr();
+  if (auto linear = dyn_cast<FusedLinearOp>(op))
+    linear.removePrecisionAttr();
+}
+
 static void widenFunction(func::FuncOp function) {
   function.walk([&](Operation *op) {
     if (op == function)
       return;
-    // In exact arithmetic they change nothing, and there is none of f64.
-    if (isa<CastOp, RoundTf32Op, arith::ExtFOp, arith::TruncFOp>(op) &&
-        isa<RankedTensorType>(op->getOperand(0).getType())) {
+    if (isRounding(op)) {
       op->replaceAllUsesWith(op->getOperands());
       op->erase();
       return;
     }
-    for (Value result : op->getResults())
-      result.setType(widen(result.getType()));
-    for (Region &region : op->getRegions())
-      for (BlockArgument argument : region.getArguments())
-        argument.setType(widen(argument.getType()));
-    if (auto constant = dyn_cast<arith::ConstantOp>(op))
-      widenConstant(constant);
-    if (auto linear = dyn_cast<LinearOp>(op))
-      linear.removePrecisionAttr();
-    if (auto linear = dyn_cast<FusedLinearOp>(op))
-      linear.removePrecisionAttr();
+    widenOp(op);
   });
   OpBuilder builder(function.getContext());
   builder.setInsertionPointToStart(&function.getBody().front());
   for (BlockArgument argument : function.getArguments()) {
-    Type wide = widen(argument.getType());
+    Type wide = widenType(argument.getType());
     if (wide == argument.getType())
       continue;
     auto extended =
@@ -98,26 +107,45 @@ static void widenFunction(func::FuncOp function) {
                                      terminator->getOperandTypes()));
 }
 
-/// A name that no function has: "f_reference", or with a '_' more.
-static std::string makeName(StringRef function, llvm::StringSet<> &taken) {
-  std::string name = (function + "_reference").str();
+/// A name that no function has: with the suffix, and perhaps a '_' more.
+static std::string makeName(StringRef function, StringRef suffix,
+                            llvm::StringSet<> &taken) {
+  std::string name = (function + suffix).str();
   while (!taken.insert(name).second)
     name += "_";
   return name;
 }
 
+/// Adds the bounds of `function` after it, if they are known.
+static void addBounds(func::FuncOp function, llvm::StringSet<> &taken) {
+  OpBuilder builder(function);
+  builder.setInsertionPointAfter(function);
+  auto bounds = cast<func::FuncOp>(builder.cloneWithoutRegions(*function));
+  bounds.addEntryBlock();
+  if (failed(buildBounds(function, bounds)))
+    return bounds.erase();
+  bounds.setName(makeName(function.getName(), "_bounds", taken));
+  bounds.removeResAttrsAttr();
+  bounds->setAttr(TenonDialect::kBoundsAttr, builder.getUnitAttr());
+}
+
 namespace {
 struct TenonReference : tenon::impl::TenonReferenceBase<TenonReference> {
+  using TenonReferenceBase::TenonReferenceBase;
+
   void runOnOperation() override {
     llvm::StringSet<> taken;
     for (auto symbol : getOperation().getOps<SymbolOpInterface>())
       taken.insert(symbol.getName());
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp function : functions) {
       if (function.isDeclaration() || function.isPrivate())
         continue;
       if (failed(checkWidens(function)))
         return signalPassFailure();
-      function.setName(makeName(function.getName(), taken));
+      if (bounds)
+        addBounds(function, taken);
+      function.setName(makeName(function.getName(), "_reference", taken));
       widenFunction(function);
     }
   }

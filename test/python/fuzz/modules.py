@@ -18,6 +18,7 @@ from pathlib import Path
 
 from random_layers import Module
 from tenon_graphs.checks import (
+    bounds_misses,
     fused_misses,
     has_one_type,
     reference_misses,
@@ -77,6 +78,7 @@ class Checker:
             self.check(graph, "fused", fused_misses, fused)
             self.check(graph, "op by op", stages_misses, plain)
             self.check(graph, "reference", reference_misses, fused)
+            self.check(graph, "bounds of --check", bounds_misses, fused)
             if has_one_type(graph):
                 self.check(graph, "simplified", special_misses, fused, plain, exact=True)
                 self.check(graph, " ".join(ROUNDING), special_misses, rounding, plain, exact=False)

@@ -12,8 +12,9 @@ import zlib
 import numpy as np
 from tenon_model import Model
 
+from .bounded import Bounded
 from .dtypes import decode, encode
-from .execute import bind_entry, bind_reference, describe_misses
+from .execute import bind_bounds, bind_entry, bind_reference, describe_misses
 from .graph import Graph, draw_inputs, stages
 from .memory import Guarded
 from .oracle import evaluate
@@ -47,6 +48,14 @@ def reference_misses(graph: Graph, model: Model) -> str:
     wide, inputs = widened(graph), draw_inputs(graph)
     exact = {v.name: decode(inputs[v.name], v.dtype) for v in graph.inputs}
     return describe_misses(wide, bind_reference(model, graph.name, inputs)(), evaluate(wide, exact))
+
+
+def bounds_misses(graph: Graph, model: Model) -> str:
+    """Compare a graph with its reference, within the bounds that tenon-run --check judges elements by."""
+    inputs = draw_inputs(graph)
+    reference, bounds = bind_reference(model, graph.name, inputs)(), bind_bounds(model, graph.name, inputs)()
+    expected = [Bounded(value, error) for value, error in zip(reference, bounds, strict=True)]
+    return describe_misses(graph, bind_entry(model, graph.name, inputs)(), expected)
 
 
 def run_stages(graph: Graph, model: Model, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:

@@ -92,6 +92,12 @@ def bind_reference(model: Model, name: str, tensors: dict) -> Call:
     return model.bind(name, [tensors[i["name"]] for i in model.functions[name]["inputs"]])
 
 
+def bind_bounds(model: Model, name: str, tensors: dict) -> Call:
+    """Return a call of what bounds an entry's errors beside its reference."""
+    name = next(e["bounds"] for e in model.manifest["entries"] if e["name"] == name)
+    return model.bind(name, [tensors[i["name"]] for i in model.functions[name]["inputs"]])
+
+
 def _excess(got: np.ndarray, value: np.ndarray, error: np.ndarray) -> float:
     with np.errstate(invalid="ignore", divide="ignore"):
         off = abs(got - value)

@@ -57,6 +57,7 @@ struct EntryDescription {
   std::string prepare; ///< "" if nothing is prepared
   std::string run;
   std::string reference;           ///< "" if the model has none
+  std::string bounds;              ///< of errors beside it; "" if not known
   std::vector<std::string> inputs; ///< names, in the user's order
   std::string precision; ///< loosest of its products and casts; "" for none
 };

@@ -140,9 +140,21 @@ def TenonReference : Pass<"tenon-reference", "::mlir::ModuleOp"> {
     }
     ```
 
+    With `bounds`, `@f_bounds` comes after it, marked with `tenon.bounds`: of the
+    same inputs it gives, for each element of f's results, how far off that may be
+    where every op is rounded as the specification allows. It has the errors of
+    an element's own operands, so that small elements have small bounds. There is
+    none of a function with an op whose bound is not known, such as
+    `tenon.fused_linear`, or of more than 256 ops.
+
     Errors: a `tenon.split`, whose results are defined bit for bit.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"bounds", "bounds", "bool", "false",
+           "Add functions that bound each element's error">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
 }
 
 #endif // TENON_CODEGEN_HOST_PASSES_TD

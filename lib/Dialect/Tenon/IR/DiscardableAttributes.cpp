@@ -146,6 +146,9 @@ LogicalResult TenonDialect::verifyOperationAttribute(Operation *op,
   if (name == kPrepareAttr && isa<FunctionOpInterface>(op))
     return verifyValue<FlatSymbolRefAttr>(op, attribute,
                                           "the symbol of a function");
+  // attributes-C19
+  if (name == kBoundsAttr && isa<FunctionOpInterface>(op))
+    return verifyValue<UnitAttr>(op, attribute, "a unit attribute");
   // attributes-C8
   if (name == kKernelsAttr && isa<ModuleOp>(op)) {
     auto names = dyn_cast<ArrayAttr>(attribute.getValue());

@@ -46,6 +46,8 @@ def Tenon_Dialect : Dialect {
     static constexpr llvm::StringLiteral kPreparedAttr = "tenon.prepared";
     /// On `@f_run`: the symbol of its `@f_prepare` (flat symbol reference).
     static constexpr llvm::StringLiteral kPrepareAttr = "tenon.prepare";
+    /// On `@f_bounds`: it bounds the errors of the function before it (unit).
+    static constexpr llvm::StringLiteral kBoundsAttr = "tenon.bounds";
     /// On a module: the names of its GPU kernels, by kernel number (array).
     static constexpr llvm::StringLiteral kKernelsAttr = "tenon.kernels";
     /// On a linear layer: how it is computed (#tenon.strategy).

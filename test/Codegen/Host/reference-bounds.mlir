@@ -1,0 +1,40 @@
+// RUN: tenon-opt %s --tenon-reference=bounds | FileCheck %s
+
+// Where nothing is rounded nothing is off.
+// CHECK-LABEL: func.func @slice_reference(
+// CHECK-LABEL: func.func @slice_bounds(
+// CHECK-SAME:    %[[X:.*]]: tensor<8xf32>) -> tensor<4xf64> attributes {tenon.bounds}
+// CHECK:         %[[XD:.*]] = arith.extf %[[X]]
+// CHECK:         %[[S:.*]] = tensor.extract_slice %[[XD]][2] [4] [1]
+// CHECK:         %[[ZERO:.*]] = tenon.mul %[[S]], 0.0
+// CHECK:         return %[[ZERO]]
+func.func @slice(%x: tensor<8xf32>) -> tensor<4xf32> {
+  %0 = tensor.extract_slice %x[2] [4] [1] : tensor<8xf32> to tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// A function's own error is one of its result, and what its operand's becomes is found by moving that.
+// CHECK-LABEL: func.func @chain_bounds(
+// CHECK:         %[[SUM:.*]] = tenon.add
+// CHECK:         %[[E:.*]] = tenon.add %{{.*}}, 1.0{{0*}}e-35
+// CHECK:         %[[TANH:.*]] = tenon.tanh %[[SUM]]
+// CHECK:         %[[UP:.*]] = tenon.add %[[SUM]], %[[E]]
+// CHECK:         tenon.tanh %[[UP]]
+// CHECK:         %[[DOWN:.*]] = tenon.sub %[[SUM]], %[[E]]
+// CHECK:         tenon.tanh %[[DOWN]]
+func.func @chain(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> tensor<4x8xf32> {
+  %0 = tenon.add %x, %y : tensor<4x8xf32>, tensor<8xf32>
+  %1 = tenon.tanh %0 : tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// Of this op no bound is known.
+// CHECK-LABEL: func.func @fused_reference(
+// CHECK-NOT:   @fused_bounds
+func.func @fused(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<4x16xf32> {
+  %0 = tenon.fused_linear %x, %w : tensor<4x8xf32>, tensor<16x8xf32>
+      epilogue(%acc: tensor<4x16xf32>) -> tensor<4x16xf32> {
+    tenon.yield %acc : tensor<4x16xf32>
+  }
+  return %0 : tensor<4x16xf32>
+}
