@@ -33,11 +33,15 @@ protected:
   /// Microseconds of 16x128 with so many stages.
   double predict(const LayerProblem &problem, int64_t stages,
                  StringRef target) {
-    ScheduleAttr schedule = ScheduleAttr::get(
-        &context, KernelFamily::MmaSync, {16, 128, 64}, {1, 4}, stages,
-        /*swizzle=*/128, /*raster=*/16, /*blocks=*/1, /*streamK=*/true,
-        /*cluster=*/{}, /*pingPong=*/false, /*defer=*/false,
-        ProductMethod::Direct, ReductionMethod::Separate);
+    ScheduleAttr schedule =
+        ScheduleAttr::get(&context, {.family = KernelFamily::MmaSync,
+                                     .tile = {16, 128, 64},
+                                     .warps = {1, 4},
+                                     .stages = stages,
+                                     .swizzle = 128,
+                                     .raster = 16,
+                                     .blocks = 1,
+                                     .streamK = true});
     return predictMmaSync(problem, schedule, *lookupTarget(target)).seconds *
            1e6;
   }

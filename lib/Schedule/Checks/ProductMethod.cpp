@@ -112,7 +112,7 @@ std::optional<TiledObstacle> tenon::findEpilogueObstacle(FusedLinearOp op) {
 
 /// A warp has 32 rows of 32 columns. With more than four of them along M the
 /// block could not copy 64 columns of w at once: then it has more rows.
-SmallVector<int64_t> tenon::getNarrowTileWarps(int64_t rows) {
+std::array<int64_t, 2> tenon::getNarrowTileWarps(int64_t rows) {
   int64_t warps = 1;
   while (warps < 4 && rows / warps > 32 && rows % (32 * warps) == 0)
     warps *= 2;
@@ -127,10 +127,15 @@ ScheduleAttr tenon::getGuardSchedule(MLIRContext *context, Precision precision,
   if (!dependsOnRows)
     rows = !ShapedType::isDynamic(m) && m <= 64 ? 64 : 128;
   return ScheduleAttr::get(
-      context, KernelFamily::MmaSync, /*tile=*/{rows, kNarrowTileColumns, 32},
-      getNarrowTileWarps(rows), /*stages=*/rows <= 64 ? 4 : 3,
-      /*swizzle=*/128, /*raster=*/16, /*blocks=*/1, /*streamK=*/false,
-      /*cluster=*/{}, /*pingPong=*/false, /*defer=*/false,
-      precision == Precision::FP32 ? ProductMethod::FMA : ProductMethod::Direct,
-      dependsOnRows ? reduction : ReductionMethod::Separate);
+      context,
+      {.family = KernelFamily::MmaSync,
+       .tile = {rows, kNarrowTileColumns, 32},
+       .warps = getNarrowTileWarps(rows),
+       .stages = rows <= 64 ? 4 : 3,
+       .swizzle = 128,
+       .raster = 16,
+       .blocks = 1,
+       .method = precision == Precision::FP32 ? ProductMethod::FMA
+                                              : ProductMethod::Direct,
+       .reduction = dependsOnRows ? reduction : ReductionMethod::Separate});
 }

@@ -26,6 +26,38 @@ static bool isResident(ScheduleAttr schedule) {
 }
 
 //===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
+
+std::string tenon::describe(ScheduleAttr schedule) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (schedule.getMethod() != ProductMethod::Direct)
+    os << stringifyKernelFamily(schedule.getFamily()) << " "
+       << stringifyProductMethod(schedule.getMethod()) << ", ";
+  else if (isWgmma(schedule))
+    os << "wgmma, ";
+  os << "tiles of ";
+  llvm::interleave(schedule.getTile(), os, "x");
+  if (isWgmma(schedule))
+    os << " by " << schedule.getNumWarps() << " warps";
+  if (schedule.hasSwappedOperands())
+    os << ", operands swapped";
+  if (schedule.getPingPong())
+    os << ", ping-pong";
+  if (schedule.getDefer())
+    os << ", deferred";
+  if (schedule.getClusterBlocks() != 1)
+    os << ", clusters of " << schedule.getClusterM() << "x"
+       << schedule.getClusterN();
+  os << ", " << schedule.getStages() << " stages, " << getSharedBytes(schedule)
+     << " bytes of shared memory";
+  if (schedule.getStreamK())
+    os << ", stream-K";
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
 // Threads, blocks and bytes
 //===----------------------------------------------------------------------===//
 

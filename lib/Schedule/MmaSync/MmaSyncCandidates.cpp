@@ -67,17 +67,21 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem,
                                   int64_t mostStages, int64_t leastStages,
                                   ArrayRef<const TargetSpec *> targets) {
   Type type = problem.tiledType;
-  int64_t tile[] = {candidate.m, candidate.n,
-                    swizzle * 8 / type.getIntOrFloatBitWidth()};
-  int64_t warps[] = {candidate.warpsM, candidate.warpsN};
   bool isResident = problem.reduction == ReductionMethod::Resident;
   for (int64_t stages = mostStages; stages >= leastStages; --stages) {
     auto schedule =
-        ScheduleAttr::get(type.getContext(), KernelFamily::MmaSync, tile, warps,
-                          stages, swizzle, kRaster,
-                          /*blocks=*/1, /*streamK=*/!isResident,
-                          /*cluster=*/{}, /*pingPong=*/false, /*defer=*/false,
-                          problem.method, problem.reduction);
+        ScheduleAttr::get(type.getContext(),
+                          {.family = KernelFamily::MmaSync,
+                           .tile = {candidate.m, candidate.n,
+                                    swizzle * 8 / type.getIntOrFloatBitWidth()},
+                           .warps = {candidate.warpsM, candidate.warpsN},
+                           .stages = stages,
+                           .swizzle = swizzle,
+                           .raster = kRaster,
+                           .blocks = 1,
+                           .streamK = !isResident,
+                           .method = problem.method,
+                           .reduction = problem.reduction});
     if (canRun(problem, schedule, targets))
       return schedule;
   }

@@ -53,37 +53,6 @@ static std::string describeTimes(const ScheduleChoice &choice,
   return text;
 }
 
-/// "wgmma fp16x3, tiles of 128x168x64 by 8 warps, clusters of 2x1, ...".
-static std::string describeSchedule(const ScheduleChoice &choice) {
-  ScheduleAttr schedule = choice.schedule;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  bool isWgmma = schedule.getFamily() == KernelFamily::Wgmma;
-  os << (choice.isTuned ? "tuned: " : "");
-  if (schedule.getMethod() != ProductMethod::Direct)
-    os << stringifyKernelFamily(schedule.getFamily()) << " "
-       << stringifyProductMethod(schedule.getMethod()) << ", ";
-  else if (isWgmma)
-    os << "wgmma, ";
-  os << "tiles of ";
-  llvm::interleave(schedule.getTile(), os, "x");
-  if (isWgmma)
-    os << " by " << schedule.getNumWarps() << " warps";
-  if (schedule.hasSwappedOperands())
-    os << ", operands swapped";
-  if (schedule.getPingPong())
-    os << ", ping-pong";
-  if (schedule.getDefer())
-    os << ", deferred";
-  if (schedule.getClusterBlocks() != 1)
-    os << ", clusters of " << schedule.getClusterM() << "x"
-       << schedule.getClusterN();
-  os << ", " << schedule.getStages() << " stages, " << getSharedBytes(schedule)
-     << " bytes of shared memory"
-     << (schedule.getStreamK() ? ", stream-K" : "");
-  return text;
-}
-
 //===----------------------------------------------------------------------===//
 // The decision
 //===----------------------------------------------------------------------===//
@@ -155,9 +124,10 @@ LogicalResult StrategySelector::decide() {
                             : "mma_sync, since " + best->wgmmaProblem + "; ";
   remark::analysis(op->getLoc(), getOptions())
       << remark::add("{0}: {1}", isTiled ? "tiled" : "library", reason)
-      << remark::reason("{0}{1}{2}{3}; {4}",
+      << remark::reason("{0}{1}{2}{3}{4}; {5}",
                         describeRest(best->problem.reduction), reductions,
-                        noWgmma, describeSchedule(best->choice),
+                        noWgmma, best->choice.isTuned ? "tuned: " : "",
+                        describe(best->choice.schedule),
                         describeTimes(best->choice, best->problem));
   if (isTiled)
     setTiled(best->choice);

@@ -77,7 +77,8 @@ static constexpr int64_t kLeastLargeRows = 1024;
 static constexpr int64_t kMaxDynamicRows = 128;
 /// Clusters, for tiles that are taller than wide the other way round: what the
 /// blocks share should be the larger part.
-static constexpr int64_t kClusters[][2] = {{2, 1}, {1, 1}, {1, 2}};
+using Cluster = std::array<int64_t, 2>;
+static constexpr Cluster kClusters[] = {{2, 1}, {1, 1}, {1, 2}};
 static constexpr int64_t kMaxStages = 12;
 /// Rows of a group of tiles: with them, blocks that run at once read about as
 /// many rows of x as of w.
@@ -91,14 +92,13 @@ static constexpr int64_t kMaxUnalignedAccumulators = 64;
 
 /// Whether a cluster has more than one tile to share copies between.
 static bool fillsCluster(const LayerProblem &problem, const Form &form,
-                         int64_t columns, ArrayRef<int64_t> cluster) {
+                         int64_t columns, Cluster cluster) {
   return problem.m > (cluster[0] - 1) * form.m &&
          problem.n > (cluster[1] - 1) * columns;
 }
 
-static int64_t getRaster(ArrayRef<int64_t> tile, ArrayRef<int64_t> cluster) {
-  return std::max<int64_t>(
-      kRasterRows / (tile[0] * (cluster.empty() ? 1 : cluster[0])), 1);
+static int64_t getRaster(int64_t tileRows, Cluster cluster) {
+  return std::max<int64_t>(kRasterRows / (tileRows * cluster[0]), 1);
 }
 
 bool tenon::fitsWgmmaRegisters(const LayerProblem &problem,
@@ -120,23 +120,29 @@ bool tenon::fitsWgmmaRegisters(const LayerProblem &problem,
 /// The schedule with as many stages as fit all targets; null if none do. With
 /// ping-pong a light epilogue does with less memory, for one stage more.
 static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
-                                  int64_t columns, ArrayRef<int64_t> cluster,
+                                  int64_t columns, Cluster cluster,
                                   bool streamK,
                                   ArrayRef<const TargetSpec *> targets) {
-  int64_t swizzle = 128;
+  constexpr int64_t swizzle = 128;
   Type type = problem.tiledType;
-  int64_t tile[] = {form.m, columns,
-                    swizzle * 8 / type.getIntOrFloatBitWidth()};
-  int64_t warps[] = {form.warps, 1};
+  ScheduleParameters parameters{
+      .family = KernelFamily::Wgmma,
+      .tile = {form.m, columns, swizzle * 8 / type.getIntOrFloatBitWidth()},
+      .warps = {form.warps, 1},
+      .swizzle = swizzle,
+      .raster = getRaster(form.m, cluster),
+      .blocks = 1,
+      .streamK = streamK,
+      .cluster = cluster,
+      .pingPong = form.pingPong,
+      .defer = form.defers,
+      .method = problem.method,
+      .reduction = problem.reduction};
   if (form.isSwapped)
-    std::swap(warps[0], warps[1]);
-  if (cluster[0] * cluster[1] == 1)
-    cluster = {};
+    std::swap(parameters.warps[0], parameters.warps[1]);
   auto build = [&](int64_t stages) {
-    return ScheduleAttr::get(type.getContext(), KernelFamily::Wgmma, tile,
-                             warps, stages, swizzle, getRaster(tile, cluster),
-                             /*blocks=*/1, streamK, cluster, form.pingPong,
-                             form.defers, problem.method, problem.reduction);
+    parameters.stages = stages;
+    return ScheduleAttr::get(type.getContext(), parameters);
   };
   ScheduleAttr schedule = build(2);
   int64_t otherBytes = getSharedBytes(schedule) - 2 * getStageBytes(schedule);
@@ -149,7 +155,8 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
     return findProblem(larger, type, *target).empty();
   });
   // Two warpgroups with a tile each have not more than their K tiles to copy.
-  int64_t useful = 2 * llvm::divideCeil(problem.getTiledColumns(), tile[2]);
+  int64_t useful =
+      2 * llvm::divideCeil(problem.getTiledColumns(), parameters.tile[2]);
   bool isUseful = stages < std::min(kMaxStages, useful) &&
                   problem.epilogue == EpilogueClass::Light;
   schedule = fits && isUseful ? larger : build(stages);
@@ -167,9 +174,9 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
   // Tiles that wait for others come in whole turns.
   bool mayHaveAnyWave =
       problem.hasDynamicRows && problem.reduction != ReductionMethod::Resident;
-  for (const int64_t (&wide)[2] : kClusters)
+  for (const Cluster &wide : kClusters)
     for (bool streamK : {false, true}) {
-      int64_t cluster[] = {wide[0], wide[1]};
+      Cluster cluster = wide;
       if (form.m > columns)
         std::swap(cluster[0], cluster[1]);
       // With swapped operands it was not faster.

@@ -445,6 +445,12 @@ func.func @waits_value(%n: index) {
 
 // -----
 
+// Parser: what a schedule has to have
+// expected-error @below {{a schedule needs warps, raster and blocks}}
+#schedule = #tenon.schedule<mma_sync, stages = 3, swizzle = 128, tile = 64x128x64>
+
+// -----
+
 // schedule-C2
 // expected-error @below {{warps must be along M x N, but have 1 extents}}
 #schedule = #tenon.schedule<mma_sync, tile = 64x128x64, warps = 8, stages = 3, swizzle = 128, raster = 8, blocks = 1>
@@ -487,7 +493,7 @@ func.func @waits_value(%n: index) {
 // -----
 
 // Parser: an option of a schedule
-// expected-error @below {{expected stream_k, cluster, ping_pong, defer, method or reduction, but found split_k}}
+// expected-error @below {{expected tile, warps, stages, swizzle, raster, blocks, stream_k, cluster, ping_pong, defer, method or reduction, but found split_k}}
 #schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, split_k = true>
 
 // -----

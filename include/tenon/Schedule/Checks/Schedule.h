@@ -55,6 +55,10 @@ inline constexpr int64_t kStreamKEmptyShare = 25;
 /// two.
 inline constexpr int64_t kMaxExtent = int64_t(1) << 30;
 
+/// What remarks say of a schedule: "wgmma fp16x3, tiles of 128x168x64 by 8
+/// warps, clusters of 2x1, 4 stages, ...".
+std::string describe(ScheduleAttr schedule);
+
 /// Accumulators of a thread in the main loop of a wgmma kernel: one for each of
 /// its elements of the tile, and with method fp16x3 the sums that they are
 /// added to.
@@ -151,7 +155,7 @@ unsigned getSplitParts(ProductMethod method);
 /// Columns of the tiles of mma_sync kernels beside others.
 inline constexpr int64_t kNarrowTileColumns = 64;
 /// Warps, along M and N, of such a kernel that is to have tiles of `rows` rows.
-SmallVector<int64_t> getNarrowTileWarps(int64_t rows);
+std::array<int64_t, 2> getNarrowTileWarps(int64_t rows);
 
 /// The schedule of the kernel that computes anew, as precisely as `precision`
 /// asks, the tiles of a split product of `m` rows, dynamic or not, whose

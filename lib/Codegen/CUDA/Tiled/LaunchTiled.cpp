@@ -136,14 +136,16 @@ static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
   if (isResident)
     rows = schedule.getTile()[0];
   return ScheduleAttr::get(
-      schedule.getContext(), KernelFamily::MmaSync,
-      {rows, kNarrowTileColumns, schedule.getTile()[2]},
-      getNarrowTileWarps(rows),
-      /*stages=*/3, schedule.getSwizzle(), schedule.getRaster(),
-      /*blocks=*/rows <= 64 && !isResident ? 2 : 1, /*streamK=*/false,
-      /*cluster=*/{},
-      /*pingPong=*/false, /*defer=*/false, schedule.getMethod(),
-      schedule.getReduction());
+      schedule.getContext(),
+      {.family = KernelFamily::MmaSync,
+       .tile = {rows, kNarrowTileColumns, schedule.getTile()[2]},
+       .warps = getNarrowTileWarps(rows),
+       .stages = 3,
+       .swizzle = schedule.getSwizzle(),
+       .raster = schedule.getRaster(),
+       .blocks = rows <= 64 && !isResident ? 2 : 1,
+       .method = schedule.getMethod(),
+       .reduction = schedule.getReduction()});
 }
 
 void TiledLowering::runUnaligned() {

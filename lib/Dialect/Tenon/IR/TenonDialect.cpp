@@ -12,8 +12,10 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -22,10 +24,17 @@ using namespace mlir::tenon;
 #include "tenon/Dialect/Tenon/IR/TenonEnums.cpp.inc"
 #include "tenon/Dialect/Tenon/IR/TenonInterfaces.cpp.inc"
 
-/// Parses one of an enum's keywords; `expected` says what they are.
+/// "direct, fp16, fp16x3 or fma", where "or" is the conjunction.
+static std::string joinWords(ArrayRef<StringRef> words, StringRef conjunction) {
+  std::string first = llvm::join(words.drop_back(), ", ");
+  return first.empty()
+             ? words.back().str()
+             : llvm::formatv("{0} {1} {2}", first, conjunction, words.back());
+}
+
+/// Parses one of an enum's keywords; `what` is the enum, for the message.
 template <typename EnumT>
-static ParseResult parseEnum(AsmParser &parser, EnumT &value,
-                             StringRef expected) {
+static ParseResult parseEnum(AsmParser &parser, EnumT &value, StringRef what) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;
   if (parser.parseKeyword(&keyword))
@@ -34,12 +43,16 @@ static ParseResult parseEnum(AsmParser &parser, EnumT &value,
     value = *symbol;
     return success();
   }
-  return parser.emitError(loc) << "'" << keyword << "' is not " << expected;
+  SmallVector<StringRef> known;
+  for (StringRef word = stringifyEnum(EnumT()); !word.empty();
+       word = stringifyEnum(static_cast<EnumT>(known.size())))
+    known.push_back(word);
+  return parser.emitError(loc) << "'" << keyword << "' is not " << what
+                               << "; expected " << joinWords(known, "or");
 }
 
 static ParseResult parsePrecision(AsmParser &parser, Precision &value) {
-  return parseEnum(parser, value,
-                   "a precision; expected fp32, tf32, bf16 or fp16");
+  return parseEnum(parser, value, "a precision");
 }
 
 static void printPrecision(AsmPrinter &printer, Precision value) {
@@ -48,8 +61,7 @@ static void printPrecision(AsmPrinter &printer, Precision value) {
 
 static ParseResult parseGeluApproximation(AsmParser &parser,
                                           GeluApproximation &value) {
-  return parseEnum(parser, value,
-                   "an approximation of gelu; expected none, tanh or tf32");
+  return parseEnum(parser, value, "an approximation of gelu");
 }
 
 static void printGeluApproximation(AsmPrinter &printer,
@@ -58,32 +70,11 @@ static void printGeluApproximation(AsmPrinter &printer,
 }
 
 static ParseResult parseStrategy(AsmParser &parser, Strategy &value) {
-  return parseEnum(parser, value, "a strategy; expected library or tiled");
+  return parseEnum(parser, value, "a strategy");
 }
 
 static void printStrategy(AsmPrinter &printer, Strategy value) {
   printer << stringifyEnum(value);
-}
-
-static ParseResult parseKernelFamily(AsmParser &parser, KernelFamily &value) {
-  return parseEnum(parser, value,
-                   "a family of kernels; expected mma_sync or wgmma");
-}
-
-static void printKernelFamily(AsmPrinter &printer, KernelFamily value) {
-  printer << stringifyEnum(value);
-}
-
-static ParseResult parseProductMethod(AsmParser &parser, ProductMethod &value) {
-  return parseEnum(parser, value,
-                   "a method; expected direct, fp16, fp16x3 or fma");
-}
-
-static ParseResult parseReductionMethod(AsmParser &parser,
-                                        ReductionMethod &value) {
-  return parseEnum(parser, value,
-                   "a reduction; expected separate, two_phase, resident or "
-                   "input_moments");
 }
 
 /// Extents as in a shape, `128x256x64`.
@@ -97,7 +88,47 @@ static void printExtents(AsmPrinter &printer, ArrayRef<int64_t> extents) {
   llvm::interleave(extents, printer, "x");
 }
 
-static ParseResult parseFlag(AsmParser &parser, bool &value) {
+#define GET_ATTRDEF_CLASSES
+#include "tenon/Dialect/Tenon/IR/TenonAttrs.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseValue(AsmParser &parser, StringRef name,
+                              std::array<int64_t, 3> &extents) {
+  SMLoc loc = parser.getCurrentLocation();
+  SmallVector<int64_t> found;
+  if (parseExtents(parser, found))
+    return failure();
+  // schedule-C1
+  if (found.size() != extents.size())
+    return parser.emitError(loc) << name << " must be M x N x K, but has "
+                                 << found.size() << " extents";
+  llvm::copy(found, extents.begin());
+  return success();
+}
+
+static ParseResult parseValue(AsmParser &parser, StringRef name,
+                              std::array<int64_t, 2> &extents) {
+  SMLoc loc = parser.getCurrentLocation();
+  SmallVector<int64_t> found;
+  if (parseExtents(parser, found))
+    return failure();
+  // schedule-C2, schedule-C4
+  if (found.size() != extents.size())
+    return parser.emitError(loc) << name << " must be along M x N, but "
+                                 << (name.ends_with("s") ? "have " : "has ")
+                                 << found.size() << " extents";
+  llvm::copy(found, extents.begin());
+  return success();
+}
+
+static ParseResult parseValue(AsmParser &parser, StringRef, int64_t &value) {
+  return parser.parseInteger(value);
+}
+
+static ParseResult parseValue(AsmParser &parser, StringRef, bool &value) {
   value = succeeded(parser.parseOptionalKeyword("true"));
   if (value || succeeded(parser.parseOptionalKeyword("false")))
     return success();
@@ -105,95 +136,103 @@ static ParseResult parseFlag(AsmParser &parser, bool &value) {
                           "expected true or false");
 }
 
-/// A schedule's blocks, and what it may leave out, in any order.
-static ParseResult parseBlocksAndOptions(AsmParser &parser, int64_t &blocks,
-                                         bool &streamK,
-                                         SmallVector<int64_t> &cluster,
-                                         bool &pingPong, bool &defer,
-                                         ProductMethod &method,
-                                         ReductionMethod &reduction) {
-  if (parser.parseInteger(blocks))
+static ParseResult parseValue(AsmParser &parser, StringRef,
+                              ProductMethod &value) {
+  return parseEnum(parser, value, "a method");
+}
+
+static ParseResult parseValue(AsmParser &parser, StringRef,
+                              ReductionMethod &value) {
+  return parseEnum(parser, value, "a reduction");
+}
+
+template <typename T>
+static void printValue(AsmPrinter &printer, const T &value) {
+  if constexpr (std::is_enum_v<T>)
+    printer << stringifyEnum(value);
+  else if constexpr (requires { value.size(); })
+    printExtents(printer, value);
+  else
+    printer << value;
+}
+
+/// Whether no number of a key's value is one that no schedule may hold.
+template <typename T> static bool isPositive(const T &value) {
+  if constexpr (requires { value.size(); })
+    return llvm::all_of(value, [](int64_t extent) { return extent > 0; });
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return value > 0;
+  else
+    return true;
+}
+
+/// Parses `name = value`, of a key that is not among those `seen`.
+static ParseResult parseKey(AsmParser &parser, ScheduleParameters &parameters,
+                            llvm::StringSet<> &seen) {
+  StringRef name;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&name) || parser.parseEqual())
     return failure();
+  if (!seen.insert(name).second)
+    return parser.emitError(loc) << name << " is given twice";
+  std::optional<ParseResult> result;
+  SmallVector<StringRef> known;
+  ScheduleParameters::forEachKey([&](StringRef key, auto member) {
+    known.push_back(key);
+    if (key == name)
+      result = parseValue(parser, name, parameters.*member);
+  });
+  if (result)
+    return *result;
+  return parser.emitError(loc)
+         << "expected " << joinWords(known, "or") << ", but found " << name;
+}
+
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  ScheduleParameters parameters;
   llvm::StringSet<> seen;
-  while (succeeded(parser.parseOptionalComma())) {
-    StringRef name;
-    SMLoc loc = parser.getCurrentLocation();
-    if (parser.parseKeyword(&name) || parser.parseEqual())
-      return failure();
-    if (!seen.insert(name).second)
-      return parser.emitError(loc) << name << " is given twice";
-    ParseResult result = failure();
-    if (name == "stream_k")
-      result = parseFlag(parser, streamK);
-    else if (name == "cluster")
-      result = parseExtents(parser, cluster);
-    else if (name == "ping_pong")
-      result = parseFlag(parser, pingPong);
-    else if (name == "defer")
-      result = parseFlag(parser, defer);
-    else if (name == "method")
-      result = parseProductMethod(parser, method);
-    else if (name == "reduction")
-      result = parseReductionMethod(parser, reduction);
-    else
-      return parser.emitError(loc, "expected stream_k, cluster, ping_pong, "
-                                   "defer, method or reduction, but found ")
-             << name;
-    if (failed(result))
-      return failure();
+  if (parser.parseLess() ||
+      parseEnum(parser, parameters.family, "a family of kernels"))
+    return {};
+  while (succeeded(parser.parseOptionalComma()))
+    if (parseKey(parser, parameters, seen))
+      return {};
+  if (parser.parseGreater())
+    return {};
+  SmallVector<StringRef> missing;
+  ScheduleParameters::forEachKey([&](StringRef key, auto member) {
+    if (!isPositive(ScheduleParameters().*member) && !seen.contains(key))
+      missing.push_back(key);
+  });
+  if (!missing.empty()) {
+    parser.emitError(loc) << "a schedule needs " << joinWords(missing, "and");
+    return {};
   }
-  return success();
+  return parser.getChecked<ScheduleAttr>(loc, parser.getContext(), parameters);
 }
 
-static void printBlocksAndOptions(AsmPrinter &printer, int64_t blocks,
-                                  bool streamK, ArrayRef<int64_t> cluster,
-                                  bool pingPong, bool defer,
-                                  ProductMethod method,
-                                  ReductionMethod reduction) {
-  printer << blocks;
-  if (streamK)
-    printer << ", stream_k = true";
-  if (!cluster.empty()) {
-    printer << ", cluster = ";
-    printExtents(printer, cluster);
-  }
-  if (pingPong)
-    printer << ", ping_pong = true";
-  if (defer)
-    printer << ", defer = true";
-  if (method != ProductMethod::Direct)
-    printer << ", method = " << stringifyProductMethod(method);
-  if (reduction != ReductionMethod::Separate)
-    printer << ", reduction = " << stringifyReductionMethod(reduction);
+void ScheduleAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyEnum(getFamily());
+  ScheduleParameters::forEachKey([&](StringRef key, auto member) {
+    const auto &value = getParameters().*member;
+    if (value == ScheduleParameters().*member)
+      return;
+    printer << ", " << key << " = ";
+    printValue(printer, value);
+  });
+  printer << ">";
 }
 
-#define GET_ATTRDEF_CLASSES
-#include "tenon/Dialect/Tenon/IR/TenonAttrs.cpp.inc"
-
-LogicalResult ScheduleAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, KernelFamily /*family*/,
-    ArrayRef<int64_t> tile, ArrayRef<int64_t> warps, int64_t stages,
-    int64_t swizzle, int64_t raster, int64_t blocks, bool /*streamK*/,
-    ArrayRef<int64_t> cluster, bool /*pingPong*/, bool /*defer*/,
-    ProductMethod /*method*/, ReductionMethod /*reduction*/) {
-  // schedule-C1
-  if (tile.size() != 3)
-    return emitError() << "tile must be M x N x K, but has " << tile.size()
-                       << " extents";
-  // schedule-C2
-  if (warps.size() != 2)
-    return emitError() << "warps must be along M x N, but have " << warps.size()
-                       << " extents";
-  auto isPositive = [](int64_t value) { return value > 0; };
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   const ScheduleParameters &parameters) {
+  bool arePositive = true;
+  ScheduleParameters::forEachKey([&](StringRef, auto member) {
+    arePositive &= isPositive(parameters.*member);
+  });
   // schedule-C3
-  if (!llvm::all_of(tile, isPositive) || !llvm::all_of(warps, isPositive) ||
-      !llvm::all_of(cluster, isPositive) ||
-      !llvm::all_of(ArrayRef{stages, swizzle, raster, blocks}, isPositive))
+  if (!arePositive)
     return emitError() << "every number of a schedule must be positive";
-  // schedule-C4
-  if (!cluster.empty() && cluster.size() != 2)
-    return emitError() << "cluster must be along M x N, but has "
-                       << cluster.size() << " extents";
   return success();
 }
 

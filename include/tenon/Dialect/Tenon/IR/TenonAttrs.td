@@ -178,57 +178,48 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
 
     Errors: an extent that is not positive; another number of extents.
   }];
-  let parameters = (ins "KernelFamily":$family,
-                        ArrayRefParameter<"int64_t">:$tile,
-                        ArrayRefParameter<"int64_t">:$warps,
-                        "int64_t":$stages, "int64_t":$swizzle,
-                        "int64_t":$raster, "int64_t":$blocks,
-                        DefaultValuedParameter<"bool", "false">:$streamK,
-                        OptionalArrayRefParameter<"int64_t">:$cluster,
-                        DefaultValuedParameter<"bool", "false">:$pingPong,
-                        DefaultValuedParameter<"bool", "false">:$defer,
-                        DefaultValuedParameter<"ProductMethod", "ProductMethod::Direct">:$method,
-                        DefaultValuedParameter<"ReductionMethod", "ReductionMethod::Separate">:$reduction);
-  let assemblyFormat = [{
-    `<` custom<KernelFamily>($family) `,` `tile` `=` custom<Extents>($tile)
-    `,` `warps` `=` custom<Extents>($warps) `,` `stages` `=` $stages
-    `,` `swizzle` `=` $swizzle `,` `raster` `=` $raster `,` `blocks` `=`
-    custom<BlocksAndOptions>($blocks, $streamK, $cluster, $pingPong,
-                             $defer, $method, $reduction) `>`
-  }];
+  // ScheduleParameters.h
+  let parameters = (ins AttrParameter<"ScheduleParameters", "", "const ScheduleParameters &">:$parameters);
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    KernelFamily getFamily() const { return getParameters().family; }
+    ArrayRef<int64_t> getTile() const { return getParameters().tile; }
+    ArrayRef<int64_t> getWarps() const { return getParameters().warps; }
+    int64_t getStages() const { return getParameters().stages; }
+    int64_t getSwizzle() const { return getParameters().swizzle; }
+    int64_t getRaster() const { return getParameters().raster; }
+    int64_t getBlocks() const { return getParameters().blocks; }
+    bool getStreamK() const { return getParameters().streamK; }
+    int64_t getClusterM() const { return getParameters().cluster[0]; }
+    int64_t getClusterN() const { return getParameters().cluster[1]; }
+    bool getPingPong() const { return getParameters().pingPong; }
+    bool getDefer() const { return getParameters().defer; }
+    ProductMethod getMethod() const { return getParameters().method; }
+    ReductionMethod getReduction() const { return getParameters().reduction; }
+
     /// Warps that multiply one tile, and their threads.
     int64_t getNumWarps() const { return getWarps()[0] * getWarps()[1]; }
     int64_t getNumThreads() const { return 32 * getNumWarps(); }
-    /// Tiles along M and N of a cluster, and its blocks.
-    int64_t getClusterM() const {
-      return getCluster().empty() ? 1 : getCluster()[0];
-    }
-    int64_t getClusterN() const {
-      return getCluster().empty() ? 1 : getCluster()[1];
-    }
+    /// Blocks of a cluster.
     int64_t getClusterBlocks() const { return getClusterM() * getClusterN(); }
-    /// The same with another way to multiply.
+    /// This schedule with another way to multiply.
     ScheduleAttr withMethod(ProductMethod method) const {
-      return get(getContext(), getFamily(), getTile(), getWarps(), getStages(),
-                 getSwizzle(), getRaster(), getBlocks(), getStreamK(),
-                 getCluster(), getPingPong(), getDefer(), method,
-                 getReduction());
+      ScheduleParameters parameters = getParameters();
+      parameters.method = method;
+      return get(getContext(), parameters);
     }
-    /// The same with another way to reduce.
+    /// This schedule with another way to reduce.
     ScheduleAttr withReduction(ReductionMethod reduction) const {
-      return get(getContext(), getFamily(), getTile(), getWarps(), getStages(),
-                 getSwizzle(), getRaster(), getBlocks(), getStreamK(),
-                 getCluster(), getPingPong(), getDefer(), getMethod(),
-                 reduction);
+      ScheduleParameters parameters = getParameters();
+      parameters.reduction = reduction;
+      return get(getContext(), parameters);
     }
-    /// The same where no part of a tile is done beside the next one.
+    /// This schedule where no part of a tile is done beside the next one.
     ScheduleAttr withoutDefer() const {
-      return get(getContext(), getFamily(), getTile(), getWarps(), getStages(),
-                 getSwizzle(), getRaster(), getBlocks(), getStreamK(),
-                 getCluster(), getPingPong(), /*defer=*/false, getMethod(),
-                 getReduction());
+      ScheduleParameters parameters = getParameters();
+      parameters.defer = false;
+      return get(getContext(), parameters);
     }
     /// Rows of which a kernel gives moments together: a tile's, or with wgmma
     /// those of one instruction.
