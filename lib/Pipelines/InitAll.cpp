@@ -14,6 +14,7 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Pipelines/Pipelines.h"
 #include "tenon/Schedule/Passes.h"
+#include "tenon/Schedule/RegisterFamilies.h"
 #include "tenon/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -107,6 +108,7 @@ static void registerInterfaces(DialectRegistry &registry) {
 }
 
 void tenon::registerAllDialects(DialectRegistry &registry) {
+  registerScheduleFamilies();
   registry.insert<TenonDialect, blaslt::BlasLtDialect>();
   registry
       .insert<affine::AffineDialect, arith::ArithDialect,

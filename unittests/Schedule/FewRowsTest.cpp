@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "LightProblem.h"
+#include "Schedule/MmaSync/MmaSyncCandidates.h"
+#include "Schedule/MmaSync/MmaSyncHeuristics.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #ifndef TENON_UNITTESTS_SCHEDULE_LIGHTPROBLEM_H
 #define TENON_UNITTESTS_SCHEDULE_LIGHTPROBLEM_H
 
-#include "Schedule/Strategy/Heuristics.h"
+#include "Schedule/Prediction/LayerProblem.h"
 
 namespace mlir::tenon {
 

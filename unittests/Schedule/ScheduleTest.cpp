@@ -11,6 +11,8 @@
 
 #include "ScheduleParser.h"
 
+#include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
+
 #include <gtest/gtest.h>
 
 using namespace mlir;

@@ -10,7 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule/Strategy/Heuristics.h"
+#include "Schedule/MmaSync/MmaSyncCandidates.h"
+#include "Schedule/Prediction/LibraryTime.h"
+#include "Schedule/Wgmma/WgmmaChoice.h"
+#include "tenon/Schedule/Checks/ProductMethod.h"
+#include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
 
 #include <gtest/gtest.h>
 

@@ -11,6 +11,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "LightProblem.h"
+#include "Schedule/Wgmma/WgmmaCandidates.h"
+#include "Schedule/Wgmma/WgmmaChoice.h"
+#include "Schedule/Wgmma/WgmmaHeuristics.h"
+
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 #include "ScheduleParser.h"
 

@@ -9,8 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule/Strategy/Heuristics.h"
-
+#include "Schedule/Wgmma/WgmmaChoice.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;

@@ -11,6 +11,8 @@
 
 #include "ScheduleParser.h"
 
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
+
 #include <gtest/gtest.h>
 
 using namespace mlir;

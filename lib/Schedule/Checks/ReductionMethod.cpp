@@ -9,11 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule/Strategy/Layer.h"
+#include "tenon/Schedule/Checks/ReductionMethod.h"
+
+#include "tenon/Schedule/Checks/ScheduleFamily.h"
 
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
-#include "tenon/Schedule/Checks/Schedule.h"
-#include "tenon/Schedule/Checks/SubtileLayout.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -90,83 +90,39 @@ static std::string findCrossing(FusedLinearOp op, ReductionEpilogueOp reduction,
   return "";
 }
 
-/// wgmma kernels have moments of what they store by TMA (schedule-R5).
-static std::string findRowProblem(RankedTensorType stored) {
-  int64_t size = stored.getElementTypeBitWidth() / 8;
-  int64_t n = stored.getDimSize(1);
-  if (n * size % 16 == 0)
-    return "";
-  return formatv("TMA stores rows of multiples of 16 bytes, but N = {0} of {1} "
-                 "has {2}; pad N to {3}, or take a mma_sync schedule with "
-                 "reduction = two_phase",
-                 n, stored.getElementType(), n * size,
-                 llvm::alignTo(n, 16 / size));
-}
-
 bool tenon::reducesRowOperand(FusedLinearOp op) {
   FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
   return succeeded(plan) && plan->readsRowOperandFirst();
-}
-
-/// The same with swapped operands (schedule-R6).
-static std::string findSwappedResidentProblem(FusedLinearOp op,
-                                              ScheduleAttr schedule,
-                                              bool isDynamic) {
-  int64_t rows = schedule.getTile()[0], multiple = schedule.getMomentRows();
-  if (isDynamic && rows % multiple != 0)
-    return formatv("M is dynamic, and rows that do not fit the GPU are reduced "
-                   "as by two_phase, which with swapped operands asks for an M "
-                   "of the tile that is a multiple of {0}, not {1}; use "
-                   "another M",
-                   multiple, rows);
-  if (reducesRowOperand(op))
-    return formatv("with swapped operands no operand with rows may come before "
-                   "the batch norm; write warps = {0}x1 and a tile of a "
-                   "multiple of {1} rows",
-                   schedule.getNumWarps(), 16 * schedule.getNumWarps());
-  return "";
 }
 
 /// What a kernel asks whose row tiles wait for each other (schedule-R6).
 static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
                                        BatchNormTrainingOp norm) {
   constexpr StringLiteral remedy = "; write reduction = two_phase";
+  const ScheduleFamily &family = ScheduleFamily::of(schedule);
+  StringRef name = stringifyKernelFamily(schedule.getFamily());
   if (schedule.getStreamK())
     return ("stream_k leaves a tile unfinished when others wait for it" +
             remedy)
         .str();
-  if (schedule.getFamily() == KernelFamily::Wgmma &&
+  if (family.traits.isResidentDirect &&
       schedule.getMethod() != ProductMethod::Direct)
-    return ("wgmma kernels that wait for other tiles multiply directly, not by "
+    return (name +
+            " kernels that wait for other tiles multiply directly, not by "
             "method " +
             stringifyProductMethod(schedule.getMethod()) + remedy)
         .str();
-  bool isDynamic = norm.getInput().getType().isDynamicDim(0);
-  if (isDynamic && schedule.getFamily() != KernelFamily::Wgmma)
-    return ("M is dynamic, and all row tiles of kernels of mma_sync must fit "
-            "the GPU" +
-            remedy)
+  if (norm.getInput().getType().isDynamicDim(0) &&
+      !family.traits.isResidentDynamic)
+    return ("M is dynamic, and all row tiles of kernels of " + name +
+            " must fit the GPU" + remedy)
         .str();
   for (Value value : op.getYield().getValues())
     if (value == norm.getInput())
       return ("the batch norm's input is a result too, but is not stored" +
               remedy)
           .str();
-  if (schedule.getFamily() != KernelFamily::Wgmma)
-    return "";
-  if (schedule.hasSwappedOperands())
-    if (std::string problem =
-            findSwappedResidentProblem(op, schedule, isDynamic);
-        !problem.empty())
-      return problem;
-  if (!SubtileLayout::choose(*op.getBody(), op.getEpilogueOperands(),
-                             op.getResults(), schedule))
-    return ("TMA must be able to move all [M, N] operands and results, rows of "
-            "multiples of 16 bytes of f32, f16 or bf16, and the tile has no "
-            "room for so many" +
-            remedy)
-        .str();
-  return "";
+  return family.findResidentProblem(op, schedule);
 }
 
 /// The step of `op`, one of whose operands is the value before; nothing if it
@@ -294,7 +250,7 @@ std::string tenon::findReductionProblem(FusedLinearOp op,
   }
   if (method == ReductionMethod::Resident)
     problem = findResidentProblem(op, schedule, norm);
-  if (problem.empty() && schedule.getFamily() == KernelFamily::Wgmma)
-    problem = findRowProblem(input);
+  if (problem.empty())
+    problem = ScheduleFamily::of(schedule).findMomentsProblem(input);
   return problem.empty() ? "" : fail(problem);
 }

@@ -9,7 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule/Strategy/Heuristics.h"
+#include "MmaSyncCandidates.h"
+
+#include "MmaSyncHeuristics.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

@@ -9,7 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule/Strategy/Heuristics.h"
+#include "MmaSyncHeuristics.h"
+
+#include "Schedule/Prediction/LibraryTime.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

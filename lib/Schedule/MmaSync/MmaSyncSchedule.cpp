@@ -9,7 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule/Checks/FamilyChecks.h"
+#include "MmaSyncFamily.h"
+
+#include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -120,7 +122,8 @@ static std::string findResidentProblem(ScheduleAttr schedule) {
   return "";
 }
 
-std::string tenon::findMmaSyncProblem(ScheduleAttr schedule, Type elementType) {
+std::string MmaSyncFamily::findProblem(ScheduleAttr schedule,
+                                       Type elementType) const {
   if (schedule.getClusterM() != 1 || schedule.getClusterN() != 1 ||
       schedule.getPingPong() || schedule.getDefer())
     return "mma_sync has no cluster, ping_pong or defer; leave them out";
@@ -139,9 +142,9 @@ std::string tenon::findMmaSyncProblem(ScheduleAttr schedule, Type elementType) {
 }
 
 /// What the blocks of a multiprocessor use together.
-std::string tenon::findMmaSyncProblem(ScheduleAttr schedule,
-                                      const TargetSpec &target) {
-  if (!target.hasMmaSync)
+std::string MmaSyncFamily::findProblem(ScheduleAttr schedule,
+                                       const TargetSpec &target) const {
+  if (!runsOn(target))
     return formatv("{0} has no mma.sync", target.name);
   std::string problem = findSharedProblem(schedule, target);
   if (!problem.empty())
@@ -166,4 +169,32 @@ std::string tenon::findMmaSyncProblem(ScheduleAttr schedule,
                    "tile",
                    needed, threads, given, target.name);
   return "";
+}
+
+std::array<int64_t, 2> tenon::getNarrowTileWarps(int64_t rows) {
+  int64_t warps = 1;
+  while (warps < 4 && rows / warps > 32 && rows % (32 * warps) == 0)
+    warps *= 2;
+  return {warps, 2};
+}
+
+ScheduleAttr tenon::getGuardSchedule(MLIRContext *context, Precision precision,
+                                     int64_t m, ReductionMethod reduction,
+                                     int64_t rows) {
+  bool dependsOnRows = reduction == ReductionMethod::TwoPhase ||
+                       reduction == ReductionMethod::Resident;
+  if (!dependsOnRows)
+    rows = !ShapedType::isDynamic(m) && m <= 64 ? 64 : 128;
+  return ScheduleAttr::get(
+      context,
+      {.family = KernelFamily::MmaSync,
+       .tile = {rows, kNarrowTileColumns, 32},
+       .warps = getNarrowTileWarps(rows),
+       .stages = rows <= 64 ? 4 : 3,
+       .swizzle = 128,
+       .raster = 16,
+       .blocks = 1,
+       .method = precision == Precision::FP32 ? ProductMethod::FMA
+                                              : ProductMethod::Direct,
+       .reduction = dependsOnRows ? reduction : ReductionMethod::Separate});
 }

@@ -11,6 +11,10 @@
 
 #include "Layer.h"
 
+#include "tenon/Schedule/Checks/ScheduleFamily.h"
+
+#include "tenon/Schedule/Checks/ProductMethod.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -86,10 +90,9 @@ void tenon::fitOperands(const Layer &layer, ScheduleAttr schedule,
                         OpBuilder &builder) {
   ProductMethod method = schedule.getMethod();
   bool isTf32 = layer.precision == Precision::TF32;
-  // TMA rounds to tf32 as it copies for wgmma.
   if (!layer.getInputType().isF32() || method == ProductMethod::FMA ||
       (method == ProductMethod::Direct && isTf32 &&
-       schedule.getFamily() == KernelFamily::Wgmma))
+       ScheduleFamily::of(schedule).traits.roundsTf32))
     return;
   builder.setInsertionPoint(layer.op);
   Value x = fit(layer.x, layer, method, builder);

@@ -11,6 +11,11 @@
 
 #include "Layer.h"
 
+#include "tenon/Schedule/Checks/EpilogueObstacle.h"
+#include "tenon/Schedule/Checks/ProductMethod.h"
+#include "tenon/Schedule/Checks/ReductionMethod.h"
+#include "tenon/Schedule/Checks/Schedule.h"
+
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"

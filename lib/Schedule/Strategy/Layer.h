@@ -8,7 +8,10 @@
 #ifndef TENON_LIB_SCHEDULE_STRATEGY_LAYER_H
 #define TENON_LIB_SCHEDULE_STRATEGY_LAYER_H
 
-#include "Heuristics.h"
+#include "Schedule/Prediction/LayerProblem.h"
+
+#include "tenon/Schedule/Checks/EpilogueObstacle.h"
+#include "tenon/Schedule/Checks/ReductionMethod.h"
 
 namespace mlir::tenon {
 
@@ -43,10 +46,6 @@ std::optional<TiledObstacle> findTiledObstacle(const Layer &layer,
 
 /// Whether a training batch norm or its moments are part of the layer.
 bool hasBatchNorm(const Layer &layer);
-
-/// Whether what the layer's first reduction reduces depends on an operand with
-/// rows beside the product.
-bool reducesRowOperand(FusedLinearOp op);
 
 /// Why kernels of `schedule` cannot reduce for the layer; "" if they can.
 std::string findReductionProblem(const Layer &layer, ScheduleAttr schedule);

@@ -10,7 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FamilyChoice.h"
 #include "Layer.h"
+#include "Schedule/Prediction/ScheduleChoice.h"
 
 #include "tenon/Schedule/Passes.h"
 #include "tenon/Schedule/Strategy/StrategyOptions.h"
@@ -38,14 +40,9 @@ static void rankSchedules(const Layer &layer, ProductMethod method,
     return;
   LayerProblem problem =
       describeProblem(layer, method, ReductionMethod::Separate);
-  if (chooseFamily(problem, targets).family == KernelFamily::Wgmma)
-    for (auto [schedule, rank] : rankWgmmaSchedules(problem, targets))
+  if (const ScheduleFamily *family = chooseFamily(problem, targets).family)
+    for (auto [schedule, rank] : family->rank(problem, targets))
       ranked.emplace(rank, schedule);
-  else
-    for (ScheduleAttr schedule : listMmaSyncSchedules(problem, targets))
-      ranked.emplace(
-          predictSchedule(problem, schedule, targets).getWorstRatio(),
-          schedule);
 }
 
 static void listSchedules(const Layer &layer,

@@ -11,6 +11,12 @@
 
 #include "StrategySelector.h"
 
+#include "FamilyChoice.h"
+
+#include "tenon/Schedule/Checks/EpilogueObstacle.h"
+#include "tenon/Schedule/Checks/ProductMethod.h"
+#include "tenon/Schedule/Checks/ReductionMethod.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -45,21 +51,6 @@ StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
          << schedule << ": " << problem << ", or take a mma_sync schedule";
 }
 
-static bool haveWgmma(ArrayRef<const TargetSpec *> targets) {
-  return llvm::all_of(
-      targets, [](const TargetSpec *target) { return target->hasWgmma; });
-}
-
-FamilyChoice tenon::chooseFamily(const LayerProblem &problem,
-                                 ArrayRef<const TargetSpec *> targets) {
-  if (problem.method == ProductMethod::FMA || !haveWgmma(targets))
-    return {KernelFamily::MmaSync, ""};
-  std::string wgmmaProblem = findExtentProblem(
-      KernelFamily::Wgmma, problem.tiledType, problem.getTiledColumns());
-  return {wgmmaProblem.empty() ? KernelFamily::Wgmma : KernelFamily::MmaSync,
-          wgmmaProblem};
-}
-
 /// The schedule that is asked for, or the best one; nothing if none runs on all
 /// targets.
 std::optional<StrategySelector::Plan>
@@ -67,14 +58,13 @@ StrategySelector::plan(const LayerProblem &problem) {
   if (schedule)
     return Plan{problem, predictSchedule(problem, schedule, request.targets),
                 ""};
-  FamilyChoice family = chooseFamily(problem, request.targets);
-  std::optional<ScheduleChoice> choice =
-      family.family == KernelFamily::Wgmma
-          ? chooseWgmma(problem, request.targets, getWgmmaTunedSchedules())
-          : chooseMmaSync(problem, request.targets);
-  if (!choice)
+  FamilyChoice choice = chooseFamily(problem, request.targets);
+  if (!choice.family)
     return std::nullopt;
-  return Plan{problem, std::move(*choice), family.wgmmaProblem};
+  auto schedules = choice.family->choose(problem, request.targets);
+  if (!schedules)
+    return std::nullopt;
+  return Plan{problem, std::move(*schedules), choice.betterProblem};
 }
 
 /// Adds to the words on reductions why one cannot be.
@@ -110,11 +100,9 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
   if (!next)
     return miss({"no schedule runs on all of the targets",
                  "compile for fewer targets at a time"});
-  // Kernels of mma_sync that are resident were not measured: they are there for
-  // whoever asks.
   if (reduction == ReductionMethod::Resident && !schedule &&
       request.reduction != reduction &&
-      next->choice.schedule.getFamily() == KernelFamily::MmaSync)
+      !ScheduleFamily::of(next->choice.schedule).traits.isResidentMeasured)
     return success();
   std::string unfit = findReductionProblem(layer, next->choice.schedule);
   // Another schedule may have room for what this one has none for.
@@ -132,12 +120,10 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
                                 stringifyReductionMethod(reduction),
                                 stringifyProductMethod(method),
                                 next->choice.predictions.front().seconds * 1e6);
-  // Less is known of some kernels of wgmma than of others.
   auto getShare = [](const Plan &plan) {
     const ScheduleChoice &choice = plan.choice;
-    bool isWgmma = choice.schedule.getFamily() == KernelFamily::Wgmma;
-    return choice.getWorstRatio() /
-           (isWgmma ? getLimit(plan.problem, choice) : 1);
+    return choice.getWorstRatio() / ScheduleFamily::of(choice.schedule)
+                                        .getShareLimit(plan.problem, choice);
   };
   // A resident kernel, if one would be tiled at all, does not round what it
   // normalises, so where others are predicted alike, within what predictions
@@ -151,25 +137,27 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
 
 /// Whether no kernel of the family that the targets have reduces so.
 static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
-                        ArrayRef<const TargetSpec *> targets) {
+                        const ScheduleFamily *best) {
   return reduction == ReductionMethod::Resident && getSplitParts(method) != 0 &&
-         haveWgmma(targets);
+         best && best->traits.isResidentDirect;
 }
 
 /// Whether to look at a reduction that nothing asks for. What keeps resident
 /// and input_moments from most layers needs no words.
 static bool isWorthTrying(const Layer &layer, ReductionMethod reduction,
-                          ArrayRef<const TargetSpec *> targets) {
+                          const ScheduleFamily *best) {
   if (reduction == ReductionMethod::InputMoments)
     return layer.getK() <= ProductMomentsOp::kMaxColumns &&
            layer.precision != Precision::TF32;
   return reduction != ReductionMethod::Resident ||
-         (!layer.product.isDynamicDim(0) && haveWgmma(targets));
+         (!layer.product.isDynamicDim(0) && best &&
+          best->traits.isResidentMeasured);
 }
 
 LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
   if (schedule)
     return planReduction(methods.front(), schedule.getReduction());
+  const ScheduleFamily *family = findBestFamily(request.targets);
   SmallVector<ReductionMethod> all{ReductionMethod::Separate};
   if (hasBatchNorm(layer))
     all.append({ReductionMethod::TwoPhase, ReductionMethod::Resident,
@@ -180,14 +168,15 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
     if (request.reduction && (reduction > *request.reduction || best))
       continue;
     bool isAsked = request.reduction == reduction;
-    if (!isAsked && !isWorthTrying(layer, reduction, request.targets))
+    if (!isAsked && !isWorthTrying(layer, reduction, family))
       continue;
     for (ProductMethod method : methods) {
-      if (hasNoKernel(method, reduction, request.targets)) {
+      if (hasNoKernel(method, reduction, family)) {
         if (isAsked) // else it needs no words
           addMiss(reduction,
-                  llvm::formatv("wgmma kernels that wait for other tiles "
-                                "multiply directly, not by method {0}",
+                  llvm::formatv("{0} kernels that wait for other tiles "
+                                "multiply directly, not by method {1}",
+                                stringifyKernelFamily(family->traits.family),
                                 stringifyProductMethod(method)));
         continue;
       }
@@ -196,7 +185,8 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
     }
   }
   if (!request.reduction && hasBatchNorm(layer) &&
-      layer.product.isDynamicDim(0) && haveWgmma(request.targets) &&
+      layer.product.isDynamicDim(0) && family &&
+      family->traits.isResidentMeasured &&
       llvm::is_contained(methods, ProductMethod::Direct))
     reductions += "resident was not measured with a dynamic M, so it is there "
                   "for reduction=resident alone; ";

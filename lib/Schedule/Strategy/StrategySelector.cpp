@@ -11,6 +11,10 @@
 
 #include "StrategySelector.h"
 
+#include "tenon/Schedule/Checks/EpilogueObstacle.h"
+#include "tenon/Schedule/Checks/ProductMethod.h"
+#include "tenon/Schedule/Checks/ReductionMethod.h"
+
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -70,30 +74,22 @@ void StrategySelector::setTiled(const ScheduleChoice &choice) {
   fitOperands(layer, choice.schedule, builder);
 }
 
+/// Whether cuBLAS computes a product of tf32 as one of f32: of one row it did
+/// (1x4096x4096, benchmarks/results/sm90a_sweep.json), of 16 it rounds x and w.
+static bool libraryErrsLess(const LayerProblem &problem) {
+  return problem.m == 1 && !problem.isFp32 && problem.libraryType.isF32();
+}
+
 /// Whether `auto` tiles the layer, and why.
-std::pair<bool, std::string> StrategySelector::weigh(const Plan &plan) {
-  const auto &[problem, choice, wgmmaProblem] = plan;
+Verdict StrategySelector::weigh(const Plan &plan) {
+  const auto &[problem, choice, betterProblem] = plan;
   if (problem.method == ProductMethod::FMA)
     return {false, "fused multiply-adds are no faster than the library's"};
   if (libraryErrsLess(problem))
     return {false, "of one row the library does not round x and w to tf32, and "
                    "errs less"};
-  double limit = getLimit(problem, choice);
-  bool isTiled = choice.getWorstRatio() <= limit;
-  if (choice.schedule.getFamily() == KernelFamily::Wgmma)
-    return {isTiled,
-            llvm::formatv("tiled is {0}predicted to take at most {1:F2} of the "
-                          "library's time",
-                          isTiled ? "" : "not ", limit)
-                .str()};
-  if (const TargetSpec *target = findFasterLibrary(problem, request.targets))
-    return {false, ("on " + target->name +
-                    " the library multiplies with a faster instruction than "
-                    "mma.sync")
-                       .str()};
-  return {isTiled, isTiled ? "predicted much faster on every target"
-                           : "tiled is not predicted much faster on every "
-                             "target"};
+  return ScheduleFamily::of(choice.schedule)
+      .weigh(problem, choice, request.targets);
 }
 
 /// What a tiled kernel leaves of the layer to others, and what it does of a
@@ -113,23 +109,26 @@ std::string StrategySelector::describeRest(ReductionMethod reduction) {
 
 /// For a layer that can be tiled: whether it is.
 LogicalResult StrategySelector::decide() {
-  bool isTiled = true;
-  std::string reason = "written on the layer";
+  Verdict verdict{true, "written on the layer"};
   if (!written && request.strategy)
-    reason = "strategy=tiled";
+    verdict.reason = "strategy=tiled";
   else if (!written)
-    std::tie(isTiled, reason) = weigh(*best);
-  std::string noWgmma = best->wgmmaProblem.empty()
-                            ? ""
-                            : "mma_sync, since " + best->wgmmaProblem + "; ";
+    verdict = weigh(*best);
+  std::string notBetter;
+  if (!best->betterProblem.empty())
+    notBetter =
+        llvm::formatv("{0}, since {1}; ",
+                      stringifyKernelFamily(best->choice.schedule.getFamily()),
+                      best->betterProblem);
   remark::analysis(op->getLoc(), getOptions())
-      << remark::add("{0}: {1}", isTiled ? "tiled" : "library", reason)
+      << remark::add("{0}: {1}", verdict.isTiled ? "tiled" : "library",
+                     verdict.reason)
       << remark::reason("{0}{1}{2}{3}{4}; {5}",
                         describeRest(best->problem.reduction), reductions,
-                        noWgmma, best->choice.isTuned ? "tuned: " : "",
+                        notBetter, best->choice.isTuned ? "tuned: " : "",
                         describe(best->choice.schedule),
                         describeTimes(best->choice, best->problem));
-  if (isTiled)
+  if (verdict.isTiled)
     setTiled(best->choice);
   else
     setLibrary();

@@ -10,22 +10,13 @@
 
 #include "Layer.h"
 
+#include "Schedule/Prediction/ScheduleChoice.h"
+#include "tenon/Schedule/Checks/EpilogueObstacle.h"
+#include "tenon/Schedule/Checks/ScheduleFamily.h"
+
 #include "mlir/IR/Remarks.h"
 
 namespace mlir::tenon {
-
-/// A target on which cuBLAS has a faster instruction than mma.sync; null if
-/// there is none. In bursts on an H200 (benchmarks/results/auto.json) no layer
-/// was faster tiled, whatever was predicted.
-const TargetSpec *findFasterLibrary(const LayerProblem &problem,
-                                    ArrayRef<const TargetSpec *> targets);
-
-/// Whether cuBLAS computes a product of tf32 as one of f32: of one row it did
-/// (1x4096x4096, benchmarks/results/sm90a_sweep.json), of 16 it rounds x and w.
-bool libraryErrsLess(const LayerProblem &problem);
-
-/// What tiled may be predicted to take of the library's time.
-double getLimit(const LayerProblem &problem, const ScheduleChoice &choice);
 
 /// What is asked of the choice.
 struct StrategyRequest {
@@ -47,16 +38,15 @@ private:
   struct Plan {
     LayerProblem problem;
     ScheduleChoice choice;
-    /// Why a layer that would multiply with wgmma takes mma_sync; "" if it does
-    /// not.
-    std::string wgmmaProblem;
+    /// Why kernels of a better family cannot be; "" if that is not so.
+    std::string betterProblem;
   };
 
   LogicalResult planAll(ArrayRef<ProductMethod> methods);
   LogicalResult planReduction(ProductMethod method, ReductionMethod reduction);
   std::optional<Plan> plan(const LayerProblem &problem);
   LogicalResult decide();
-  std::pair<bool, std::string> weigh(const Plan &plan);
+  Verdict weigh(const Plan &plan);
   LogicalResult reject(const TiledObstacle &obstacle);
   LogicalResult checkSchedule(const LayerProblem &layerProblem);
   void addMiss(ReductionMethod reduction, const std::string &reason);

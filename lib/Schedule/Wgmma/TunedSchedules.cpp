@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Schedule/Wgmma/TunedSchedules.h"
+#include "TunedSchedules.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 

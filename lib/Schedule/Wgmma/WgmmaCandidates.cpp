@@ -9,7 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule/Strategy/Heuristics.h"
+#include "WgmmaCandidates.h"
+
+#include "Schedule/Prediction/ScheduleChoice.h"
+#include "WgmmaHeuristics.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

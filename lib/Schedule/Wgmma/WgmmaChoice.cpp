@@ -9,7 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule/Strategy/Heuristics.h"
+#include "WgmmaChoice.h"
+
+#include "WgmmaCandidates.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

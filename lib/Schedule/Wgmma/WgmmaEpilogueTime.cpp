@@ -9,7 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule/Strategy/Heuristics.h"
+#include "WgmmaEpilogueTime.h"
+
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

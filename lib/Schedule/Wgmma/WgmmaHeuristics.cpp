@@ -9,7 +9,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule/Strategy/Heuristics.h"
+#include "WgmmaHeuristics.h"
+
+#include "Schedule/Prediction/LibraryTime.h"
+#include "WgmmaEpilogueTime.h"
+
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

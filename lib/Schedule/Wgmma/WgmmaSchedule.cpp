@@ -9,7 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule/Checks/FamilyChecks.h"
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
+
+#include "WgmmaFamily.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -39,6 +41,30 @@ static bool hasSums(ScheduleAttr schedule) {
 int64_t tenon::getAccumulators(ScheduleAttr schedule) {
   int64_t elements = schedule.getTile()[0] * schedule.getTile()[1];
   return elements / schedule.getNumThreads() * (hasSums(schedule) ? 2 : 1);
+}
+
+int64_t tenon::getConsumerWarpgroups(ScheduleAttr schedule) {
+  int64_t ofTile = schedule.getNumThreads() / kWarpgroupThreads;
+  return schedule.getPingPong() ? 2 * ofTile : ofTile;
+}
+
+int64_t tenon::getBarrierBytes(ScheduleAttr schedule) {
+  if (schedule.getReduction() != ReductionMethod::Resident)
+    return kBarrierBytes;
+  // Two of 8 bytes for each stage, those of each warpgroup's subtiles, and with
+  // defer one for the table behind them, which begins at a multiple of 16.
+  return 16 * schedule.getStages() +
+         8 * kSubtileBarriers * getConsumerWarpgroups(schedule) +
+         (schedule.getDefer() ? 16 : 0);
+}
+
+int64_t tenon::getWarpgroupEpilogueBytes(ScheduleAttr schedule) {
+  int64_t warpgroups = getConsumerWarpgroups(schedule);
+  int64_t left = lookupTarget("sm_90a")->sharedBytesPerBlock -
+                 getUsualBytes(schedule) - warpgroups * kWarpgroupEpilogueBytes;
+  bool fits = schedule.getStages() <= left / getStageBytes(schedule);
+  return schedule.getPingPong() && !fits ? kPingPongEpilogueBytes
+                                         : kWarpgroupEpilogueBytes;
 }
 
 /// Warps along M, or with swapped operands N, one or two warpgroups of them.
@@ -169,10 +195,11 @@ static std::string findDeferProblem(ScheduleAttr schedule) {
   return "";
 }
 
-std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
+std::string WgmmaFamily::findProblem(ScheduleAttr schedule,
+                                     Type elementType) const {
   if (schedule.getSwizzle() != 128)
     return formatv("wgmma needs swizzle = 128, not {0}", schedule.getSwizzle());
-  if (schedule.getMethod() == ProductMethod::FMA)
+  if (!multiplies(schedule.getMethod()))
     return "wgmma has no method fma, which does without tensor cores; write "
            "mma_sync, or method = fp16x3";
   std::string problem = findShapeProblem(schedule, elementType);
@@ -197,9 +224,9 @@ std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
   return problem.empty() ? findClusterProblem(schedule) : problem;
 }
 
-std::string tenon::findWgmmaProblem(ScheduleAttr schedule,
-                                    const TargetSpec &target) {
-  if (!target.hasWgmma)
+std::string WgmmaFamily::findProblem(ScheduleAttr schedule,
+                                     const TargetSpec &target) const {
+  if (!runsOn(target))
     return formatv("{0} has no wgmma; take a mma_sync schedule, or compile for "
                    "sm_90a alone",
                    target.name);

@@ -9,7 +9,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule/Strategy/Heuristics.h"
+#include "WgmmaTuning.h"
+
+#include "Schedule/Prediction/ScheduleChoice.h"
+#include "WgmmaCandidates.h"
+
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -21,7 +26,7 @@ static constexpr int64_t kSwizzle = 128, kLeastStages = 2, kMostStages = 12;
 static constexpr int64_t kLeastExtent = 64, kMostExtent = 256;
 /// Of M, up to which tiles with swapped operands have all rows or half.
 static constexpr int64_t kFewRows = 256;
-static constexpr int64_t kClusters[][2] = {{2, 1}, {1, 2}, {1, 1}};
+static constexpr std::array<int64_t, 2> kClusters[] = {{2, 1}, {1, 2}, {1, 1}};
 /// Rasters beside the usual one. No prediction tells them apart; each counts as
 /// so much longer than the one before.
 static constexpr int64_t kRasters[] = {8, 12, 16, 4, 32};
@@ -46,7 +51,7 @@ struct Variant {
   Form form;
   bool isSwapped;
   int64_t m, n;
-  ArrayRef<int64_t> cluster = {};
+  std::array<int64_t, 2> cluster{1, 1};
   int64_t raster = 0, stages = 0;
   bool streamK = false, defers = false;
 };
@@ -86,15 +91,24 @@ static int64_t roundUp(int64_t extent, int64_t step) {
 /// Null if a target cannot take it.
 ScheduleAttr Ranking::build(const Variant &variant) const {
   Type type = problem.tiledType;
-  int64_t tile[] = {variant.m, variant.n,
-                    kSwizzle * 8 / type.getIntOrFloatBitWidth()};
-  int64_t warps[] = {4 * variant.form.warpgroups, 1};
+  ScheduleParameters parameters{
+      .family = KernelFamily::Wgmma,
+      .tile = {variant.m, variant.n,
+               kSwizzle * 8 / type.getIntOrFloatBitWidth()},
+      .warps = {4 * variant.form.warpgroups, 1},
+      .stages = variant.stages,
+      .swizzle = kSwizzle,
+      .raster = variant.raster,
+      .blocks = 1,
+      .streamK = variant.streamK,
+      .cluster = variant.cluster,
+      .pingPong = variant.form.pingPong,
+      .defer = variant.defers,
+      .method = problem.method,
+      .reduction = problem.reduction};
   if (variant.isSwapped)
-    std::swap(warps[0], warps[1]);
-  auto schedule = ScheduleAttr::get(
-      type.getContext(), KernelFamily::Wgmma, tile, warps, variant.stages,
-      kSwizzle, variant.raster, /*blocks=*/1, variant.streamK, variant.cluster,
-      variant.form.pingPong, variant.defers, problem.method, problem.reduction);
+    std::swap(parameters.warps[0], parameters.warps[1]);
+  auto schedule = ScheduleAttr::get(type.getContext(), parameters);
   return fitsWgmmaRegisters(problem, schedule) &&
                  canRun(problem, schedule, targets)
              ? schedule
@@ -155,14 +169,12 @@ void Ranking::addStages(Variant variant, double factor) {
 
 void Ranking::addTile(Variant variant) {
   int64_t rows = llvm::divideCeil(problem.m, variant.m);
-  for (const int64_t (&cluster)[2] : kClusters) {
+  for (std::array<int64_t, 2> cluster : kClusters) {
     bool isFilled = problem.m > (cluster[0] - 1) * variant.m &&
                     problem.n > (cluster[1] - 1) * variant.n;
     if (!isFilled)
       continue;
     variant.cluster = cluster;
-    if (cluster[0] * cluster[1] == 1)
-      variant.cluster = {};
     // One group of all rows is as good as another.
     SmallVector<int64_t> groups;
     double factor = 1;

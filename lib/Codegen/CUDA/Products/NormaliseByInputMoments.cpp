@@ -15,6 +15,7 @@
 #include "RestEpilogue.h"
 #include "SplitOperands.h"
 
+#include "tenon/Schedule/Checks/ReductionMethod.h"
 #include "tenon/Schedule/Checks/Schedule.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"

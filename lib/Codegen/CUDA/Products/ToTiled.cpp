@@ -19,8 +19,12 @@
 
 #include "tenon/Codegen/CUDA/Passes.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "tenon/Schedule/Checks/EpilogueObstacle.h"
+#include "tenon/Schedule/Checks/ProductMethod.h"
+#include "tenon/Schedule/Checks/ReductionMethod.h"
 #include "tenon/Schedule/Checks/Schedule.h"
-#include "tenon/Schedule/Checks/SubtileLayout.h"
+#include "tenon/Schedule/Checks/ScheduleFamily.h"
+#include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
@@ -238,9 +242,7 @@ static ScheduleAttr getRoomySchedule(LinearOp, ScheduleAttr schedule) {
 /// the batch norm takes two kernels.
 static ScheduleAttr getRoomySchedule(FusedLinearOp op, ScheduleAttr schedule) {
   if (schedule.getReduction() != ReductionMethod::Resident ||
-      schedule.getFamily() != KernelFamily::Wgmma ||
-      SubtileLayout::choose(*op.getBody(), op.getEpilogueOperands(),
-                            op.getResults(), schedule))
+      ScheduleFamily::of(schedule).hasRoom(op, schedule))
     return schedule;
   ScheduleAttr twoPhase =
       schedule.withoutDefer().withReduction(ReductionMethod::TwoPhase);

@@ -11,6 +11,8 @@
 
 #include "AffineInput.h"
 
+#include "tenon/Schedule/Checks/ReductionMethod.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 

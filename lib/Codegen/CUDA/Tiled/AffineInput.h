@@ -14,6 +14,7 @@
 
 #include "Codegen/CUDA/Emit/ElementEmitter.h"
 #include "FragmentStates.h"
+#include "tenon/Schedule/Checks/ReductionMethod.h"
 #include "tenon/Schedule/Checks/Schedule.h"
 
 namespace mlir::tenon {

@@ -21,6 +21,7 @@
 #include "Unscale.h"
 
 #include "tenon/Schedule/Checks/Schedule.h"
+#include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

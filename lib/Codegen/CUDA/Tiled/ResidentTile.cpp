@@ -11,6 +11,8 @@
 
 #include "ResidentTile.h"
 
+#include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
+
 #include "TileEpilogue.h"
 
 using namespace mlir;

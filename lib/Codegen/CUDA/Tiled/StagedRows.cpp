@@ -12,6 +12,7 @@
 #include "StagedRows.h"
 
 #include "tenon/Schedule/Checks/Schedule.h"
+#include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

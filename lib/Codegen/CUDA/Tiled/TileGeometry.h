@@ -14,6 +14,8 @@
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Schedule/Checks/Schedule.h"
+#include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 namespace mlir::tenon {
 

@@ -11,6 +11,8 @@
 
 #include "TileMoments.h"
 
+#include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
+
 #include "Codegen/CUDA/Emit/SplitSum.h"
 #include "StoreLanes.h"
 

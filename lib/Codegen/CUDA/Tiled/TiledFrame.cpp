@@ -14,6 +14,7 @@
 #include "Codegen/CUDA/Emit/KernelFunction.h"
 
 #include "tenon/Schedule/Checks/Schedule.h"
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 

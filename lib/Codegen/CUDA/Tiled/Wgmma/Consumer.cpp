@@ -11,6 +11,8 @@
 
 #include "Consumer.h"
 
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 

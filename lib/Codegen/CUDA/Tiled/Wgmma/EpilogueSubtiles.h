@@ -14,7 +14,7 @@
 
 #include "Codegen/CUDA/Tiled/TileGeometry.h"
 
-#include "tenon/Schedule/Checks/SubtileLayout.h"
+#include "tenon/Schedule/Wgmma/SubtileLayout.h"
 
 namespace mlir::tenon {
 

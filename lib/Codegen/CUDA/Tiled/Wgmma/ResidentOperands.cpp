@@ -11,6 +11,8 @@
 
 #include "ResidentEpilogue.h"
 
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 

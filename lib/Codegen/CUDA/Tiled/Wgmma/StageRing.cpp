@@ -11,6 +11,8 @@
 
 #include "StageRing.h"
 
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
+
 #include "Mbarrier.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -11,6 +11,8 @@
 
 #include "SubtileCopies.h"
 
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
+
 #include "Mbarrier.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -11,6 +11,8 @@
 
 #include "TmaEpilogue.h"
 
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
+
 #include "SubtileFragments.h"
 
 using namespace mlir;

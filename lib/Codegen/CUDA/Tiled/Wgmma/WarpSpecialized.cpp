@@ -11,6 +11,8 @@
 
 #include "WarpSpecialized.h"
 
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
+
 #include "Codegen/CUDA/Emit/KernelFunction.h"
 #include "Consumer.h"
 #include "DeferredTurns.h"

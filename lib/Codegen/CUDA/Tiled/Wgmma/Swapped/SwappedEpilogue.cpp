@@ -11,6 +11,8 @@
 
 #include "SwappedEpilogue.h"
 
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
+
 #include "SwappedSubtile.h"
 
 #include "mlir/IR/TypeUtilities.h"

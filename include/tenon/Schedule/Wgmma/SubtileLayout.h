@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_SCHEDULE_CHECKS_SUBTILELAYOUT_H
-#define TENON_SCHEDULE_CHECKS_SUBTILELAYOUT_H
+#ifndef TENON_SCHEDULE_WGMMA_SUBTILELAYOUT_H
+#define TENON_SCHEDULE_WGMMA_SUBTILELAYOUT_H
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
@@ -125,4 +125,4 @@ private:
 
 } // namespace mlir::tenon
 
-#endif // TENON_SCHEDULE_CHECKS_SUBTILELAYOUT_H
+#endif // TENON_SCHEDULE_WGMMA_SUBTILELAYOUT_H

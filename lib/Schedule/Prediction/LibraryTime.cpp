@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Heuristics.h"
+#include "LibraryTime.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -138,4 +138,15 @@ double tenon::predictLibrary(const LayerProblem &problem,
   return problem.libraryActivates
              ? kActivationFactor * seconds + kActivationSeconds
              : seconds;
+}
+
+/// Rows below which what is predicted of the library was too high.
+static constexpr int64_t kLeastRows = 64;
+/// The same of precision fp32. Of one row cuBLAS errs less than split products
+/// do, which there were 1.2 times as fast on an H200; of 2 to 128 rows it erred
+/// more, and took 1.7 to 3.6 times as long.
+static constexpr int64_t kFewFp32Rows = 2;
+
+bool tenon::isLibraryUncertain(const LayerProblem &problem) {
+  return problem.m < (problem.isFp32 ? kFewFp32Rows : kLeastRows);
 }

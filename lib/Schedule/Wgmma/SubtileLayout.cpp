@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Schedule/Checks/SubtileLayout.h"
+#include "tenon/Schedule/Wgmma/SubtileLayout.h"
 
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
-#include "tenon/Schedule/Checks/Schedule.h"
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

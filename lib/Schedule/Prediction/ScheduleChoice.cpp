@@ -10,35 +10,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Heuristics.h"
+#include "ScheduleChoice.h"
+
+#include "LibraryTime.h"
+#include "tenon/Schedule/Checks/ScheduleFamily.h"
+
+#include "tenon/Schedule/Checks/ReductionMethod.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
-
-//===----------------------------------------------------------------------===//
-// What a layer asks
-//===----------------------------------------------------------------------===//
-
-int64_t LayerProblem::getTiledColumns() const {
-  unsigned parts = getSplitParts(method);
-  return parts == 0 ? k : SplitOp::getNumColumns(k, parts);
-}
-
-double LayerProblem::getOperations() const {
-  // Of 64 columns, 32 are hi and 32 lo; lo times lo is left out.
-  return method == ProductMethod::FP16x3 ? 3 : 2;
-}
-
-double LayerProblem::getOperandBytes() const {
-  return static_cast<double>(m + n) * static_cast<double>(getTiledColumns()) *
-         (tiledType.getIntOrFloatBitWidth() / 8);
-}
-
-double LayerProblem::getTiledBytes() const {
-  double written =
-      reduction == ReductionMethod::TwoPhase ? reducedBytes : productBytes;
-  return getOperandBytes() + (tiledDoesAll ? epilogueBytes : written);
-}
 
 //===----------------------------------------------------------------------===//
 // Whether a schedule runs
@@ -80,19 +60,10 @@ bool tenon::mayHold(const LayerProblem &problem) {
                       [](int64_t bytes) { return bytes == 2; });
 }
 
-/// Accumulators beside which a kernel with swapped operands has registers for
-/// values of rows, and for what is computed before it reduces.
-static constexpr int64_t kRoomySwappedAccumulators = 128;
-
 bool tenon::canRun(const LayerProblem &problem, ScheduleAttr schedule,
                    ArrayRef<const TargetSpec *> targets) {
   bool isResident = problem.reduction == ReductionMethod::Resident;
-  // It could, but spills.
-  if (schedule.hasSwappedOperands() && (isResident || problem.hasRowValues) &&
-      getAccumulators(schedule) > kRoomySwappedAccumulators)
-    return false;
-  // Nothing with rows is there when a kernel with swapped operands reduces.
-  if (isResident && problem.reducesRowOperand && schedule.hasSwappedOperands())
+  if (!ScheduleFamily::of(schedule).canCompute(problem, schedule))
     return false;
   if (problem.reduced &&
       !findReductionProblem(problem.reduced, schedule).empty())
@@ -113,9 +84,8 @@ static constexpr double kGuardSeconds = 1e-6;
 
 double tenon::predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
                             const TargetSpec &target) {
-  // TMA rounds to tf32 as it copies.
-  bool fits =
-      schedule.getFamily() == KernelFamily::Wgmma && problem.tiledType.isF32();
+  bool fits = ScheduleFamily::of(schedule).traits.roundsTf32 &&
+              problem.tiledType.isF32();
   double seconds = 0;
   if (problem.fitBytes != 0 && !fits)
     seconds += problem.fitBytes / target.memoryRate + kLaunchSeconds;
@@ -138,12 +108,11 @@ double ExchangeTimes::predict(ScheduleAttr schedule, double parts,
 ScheduleChoice tenon::predictSchedule(const LayerProblem &problem,
                                       ScheduleAttr schedule,
                                       ArrayRef<const TargetSpec *> targets) {
-  auto *predict = schedule.getFamily() == KernelFamily::Wgmma ? predictWgmma
-                                                              : predictMmaSync;
+  const ScheduleFamily &family = ScheduleFamily::of(schedule);
   ScheduleChoice choice;
   choice.schedule = schedule;
   for (const TargetSpec *target : targets)
-    choice.predictions.push_back(predict(problem, schedule, *target));
+    choice.predictions.push_back(family.predict(problem, schedule, *target));
   return choice;
 }
 

@@ -10,17 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_SCHEDULE_WGMMA_TUNEDSCHEDULES_H
-#define TENON_SCHEDULE_WGMMA_TUNEDSCHEDULES_H
+#ifndef TENON_LIB_SCHEDULE_WGMMA_TUNEDSCHEDULES_H
+#define TENON_LIB_SCHEDULE_WGMMA_TUNEDSCHEDULES_H
 
-#include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "Schedule/Prediction/LayerProblem.h"
 
 namespace mlir::tenon {
-
-/// How long an epilogue computes: heavy ones have an op that is built on exp,
-/// log, erf or tanh, or read an operand of the product's shape. Those that give
-/// moments take what was measured of heavy ones first (WgmmaChoice.cpp).
-enum class EpilogueClass { Light, Heavy };
 
 /// One line of the table: a layer, and the schedule that measured best.
 struct TunedSchedule {
@@ -49,4 +44,4 @@ const TunedSchedule *findTuned(ArrayRef<TunedSchedule> table,
 
 } // namespace mlir::tenon
 
-#endif // TENON_SCHEDULE_WGMMA_TUNEDSCHEDULES_H
+#endif // TENON_LIB_SCHEDULE_WGMMA_TUNEDSCHEDULES_H

@@ -1,0 +1,31 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How kernels multiply, and how precisely.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_SCHEDULE_CHECKS_PRODUCTMETHOD_H
+#define TENON_SCHEDULE_CHECKS_PRODUCTMETHOD_H
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+namespace mlir::tenon {
+
+/// Says why products of x and w of `elementType`, [M, `k`] and [N, `k`], by
+/// `method` are not what `precision` (none: the type's own) asks; "" if they
+/// are.
+std::string findPrecisionProblem(ProductMethod method, Type elementType,
+                                 std::optional<Precision> precision, int64_t k);
+
+/// Parts in which `method` takes elements of f32 (`tenon.split`); 0 if it takes
+/// them as they are.
+unsigned getSplitParts(ProductMethod method);
+
+} // namespace mlir::tenon
+
+#endif // TENON_SCHEDULE_CHECKS_PRODUCTMETHOD_H

@@ -1,0 +1,47 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which layers each way to reduce a product can serve.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_SCHEDULE_CHECKS_REDUCTIONMETHOD_H
+#define TENON_SCHEDULE_CHECKS_REDUCTIONMETHOD_H
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+namespace mlir::tenon {
+
+/// Says in a sentence why kernels cannot compute `op` as the schedule's
+/// reduction says; "" if they can, or if it is separate. Whether a target has
+/// room for all tiles at once, as resident asks, is not known here.
+std::string findReductionProblem(LinearOp op, ScheduleAttr schedule);
+std::string findReductionProblem(FusedLinearOp op, ScheduleAttr schedule);
+
+/// What is done to each element of a column: times, or plus, a number or the
+/// column's element of a vector.
+struct AffineStep {
+  bool isScale;
+  Value operand;     ///< of the region; null for a number
+  double scalar = 0; ///< without an operand
+};
+
+/// What the region of `op` does to the product before `norm`, in order; nothing
+/// if it is other than such steps and changes of type.
+std::optional<SmallVector<AffineStep>>
+findAffineSteps(FusedLinearOp op, BatchNormTrainingOp norm);
+/// The same of another op's region, where `product` is the accumulator.
+std::optional<SmallVector<AffineStep>>
+findAffineSteps(Value product, BatchNormTrainingOp norm);
+
+/// Whether what the layer's first reduction reduces depends on an operand with
+/// rows beside the product.
+bool reducesRowOperand(FusedLinearOp op);
+
+} // namespace mlir::tenon
+
+#endif // TENON_SCHEDULE_CHECKS_REDUCTIONMETHOD_H

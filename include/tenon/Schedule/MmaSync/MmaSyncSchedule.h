@@ -1,0 +1,39 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What schedules of family mma_sync have, and those that stand in for others.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_SCHEDULE_MMASYNC_MMASYNCSCHEDULE_H
+#define TENON_SCHEDULE_MMASYNC_MMASYNCSCHEDULE_H
+
+#include "tenon/Schedule/Checks/Schedule.h"
+
+namespace mlir::tenon {
+
+/// Bytes of shared memory through which each warp of a mma_sync kernel turns
+/// its accumulators into rows.
+inline constexpr int64_t kStagingBytesPerWarp = 2048;
+/// Columns of the tiles of mma_sync kernels beside others.
+inline constexpr int64_t kNarrowTileColumns = 64;
+/// Warps, along M and N, of such a kernel that is to have tiles of `rows` rows.
+std::array<int64_t, 2> getNarrowTileWarps(int64_t rows);
+
+/// The schedule of the kernel that computes anew, as precisely as `precision`
+/// asks, the tiles of a split product of `m` rows, dynamic or not, whose
+/// factors say that they need it. Where `reduction` depends on the rows of a
+/// tile, two_phase or resident, it has `rows` of them: every target can run it
+/// that can run another mma_sync kernel with as many.
+ScheduleAttr
+getGuardSchedule(MLIRContext *context, Precision precision, int64_t m,
+                 ReductionMethod reduction = ReductionMethod::Separate,
+                 int64_t rows = 0);
+
+} // namespace mlir::tenon
+
+#endif // TENON_SCHEDULE_MMASYNC_MMASYNCSCHEDULE_H

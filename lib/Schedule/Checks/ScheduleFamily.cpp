@@ -1,0 +1,86 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The families that there are, and what all of them ask.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Schedule/Checks/ScheduleFamily.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+using llvm::formatv;
+
+/// Set once, before there are threads that read it.
+static SmallVector<const ScheduleFamily *> &getFamilies() {
+  static SmallVector<const ScheduleFamily *> families;
+  return families;
+}
+
+ArrayRef<const ScheduleFamily *> ScheduleFamily::getAll() {
+  return getFamilies();
+}
+
+void ScheduleFamily::setAll(ArrayRef<const ScheduleFamily *> families) {
+  getFamilies().assign(families.begin(), families.end());
+}
+
+const ScheduleFamily &ScheduleFamily::get(KernelFamily family) {
+  auto *found = llvm::find_if(getAll(), [&](const ScheduleFamily *candidate) {
+    return candidate->traits.family == family;
+  });
+  assert(found != getAll().end() &&
+         "registerScheduleFamilies has not been called");
+  return **found;
+}
+
+/// More than any GPU has multiprocessors to walk through a group with.
+static constexpr int64_t kMaxRaster = 256;
+/// More than fit any shared memory; a kernel's code grows with them.
+static constexpr int64_t kMaxStages = 32;
+
+std::string tenon::findShapeProblem(ScheduleAttr schedule, Type elementType) {
+  if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
+    return formatv("{0} multiplies f16, bf16 and f32 (as tf32), not {1}",
+                   stringifyKernelFamily(schedule.getFamily()), elementType);
+  ProductMethod method = schedule.getMethod();
+  bool isSplit = schedule.isSplit(), isFma = method == ProductMethod::FMA;
+  if ((isSplit && !elementType.isF16()) || (isFma && !elementType.isF32()))
+    return formatv(
+        "method {0} multiplies {1}, not {2}", stringifyProductMethod(method),
+        isSplit ? "the f16 halves of tenon.split" : "f32", elementType);
+  int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
+  int64_t extent = schedule.getSwizzle() / bytes;
+  if (schedule.getTile()[2] != extent)
+    return formatv(
+        "K of the tile must be the {0} elements of {1} that swizzle, "
+        "{2} bytes, holds, not {3}",
+        extent, elementType, schedule.getSwizzle(), schedule.getTile()[2]);
+  if (schedule.getStages() > kMaxStages)
+    return formatv("a block has at most {0} stages, not {1}", kMaxStages,
+                   schedule.getStages());
+  if (schedule.getRaster() > kMaxRaster)
+    return formatv("raster must be at most {0} row tiles, not {1}", kMaxRaster,
+                   schedule.getRaster());
+  return "";
+}
+
+std::string tenon::findSharedProblem(ScheduleAttr schedule,
+                                     const TargetSpec &target) {
+  int64_t stageBytes = getStageBytes(schedule);
+  int64_t left = target.sharedBytesPerBlock - getUsualBytes(schedule) -
+                 ScheduleFamily::of(schedule).getEpilogueBytes(schedule);
+  if (schedule.getStages() > left / stageBytes)
+    return formatv("{0} stages of {1} bytes do not fit the {2} bytes of shared "
+                   "memory that {3} leaves them; use fewer stages or a smaller "
+                   "tile",
+                   schedule.getStages(), stageBytes, left, target.name);
+  return "";
+}

@@ -1,0 +1,38 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sizes of a layer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayerProblem.h"
+
+#include "tenon/Schedule/Checks/ProductMethod.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+int64_t LayerProblem::getTiledColumns() const {
+  unsigned parts = getSplitParts(method);
+  return parts == 0 ? k : SplitOp::getNumColumns(k, parts);
+}
+
+double LayerProblem::getOperations() const {
+  // Of 64 columns, 32 are hi and 32 lo; lo times lo is left out.
+  return method == ProductMethod::FP16x3 ? 3 : 2;
+}
+
+double LayerProblem::getOperandBytes() const {
+  return static_cast<double>(m + n) * static_cast<double>(getTiledColumns()) *
+         (tiledType.getIntOrFloatBitWidth() / 8);
+}
+
+double LayerProblem::getTiledBytes() const {
+  double written =
+      reduction == ReductionMethod::TwoPhase ? reducedBytes : productBytes;
+  return getOperandBytes() + (tiledDoesAll ? epilogueBytes : written);
+}

@@ -1,0 +1,80 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A layer as the prediction of times sees it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_SCHEDULE_PREDICTION_LAYERPROBLEM_H
+#define TENON_LIB_SCHEDULE_PREDICTION_LAYERPROBLEM_H
+
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+namespace mlir::tenon {
+
+/// How long an epilogue computes: heavy ones have an op that is built on exp,
+/// log, erf or tanh, or read an operand of the product's shape. Those that give
+/// moments take what was measured of heavy ones first (WgmmaChoice.cpp).
+enum class EpilogueClass { Light, Heavy };
+
+/// What the prediction of times knows of a layer.
+struct LayerProblem {
+  int64_t m; ///< kAssumedRows where it is dynamic
+  bool hasDynamicRows = false;
+  int64_t n, k;
+  /// Of x and w, as the model has them and as a tiled kernel reads them.
+  Type libraryType, tiledType;
+  /// Whether f32 has to be multiplied as precision fp32 asks.
+  bool isFp32 = false;
+  /// How a tiled kernel multiplies.
+  ProductMethod method = ProductMethod::Direct;
+  /// Bytes of the bare product, as the library writes it.
+  double productBytes = 0;
+  /// Whether a training batch norm follows, how a tiled kernel is to reduce for
+  /// it, bytes of what is reduced, and whether that reads an operand with rows.
+  bool hasNorm = false;
+  ReductionMethod reduction = ReductionMethod::Separate;
+  double reducedBytes = 0;
+  bool reducesRowOperand = false;
+  /// Unless null, the layer: then only schedules run by which it can be reduced
+  /// (findReductionProblem).
+  FusedLinearOp reduced;
+  /// Whether the epilogue reads an operand with one value a row.
+  bool hasRowValues = false;
+  /// Bytes of the epilogue's operands and of the results.
+  double epilogueBytes = 0;
+  /// Bytes of an element of each [M, N] operand and result of a tiled kernel's
+  /// epilogue.
+  SmallVector<int64_t> matrixBytes;
+  /// Of a tiled kernel.
+  EpilogueClass epilogue = EpilogueClass::Light;
+  /// Bytes read and written in each call to round or split x and w, or to give
+  /// them the tiled type. Kernels of family wgmma round as they copy.
+  double fitBytes = 0;
+  /// Whether the library's own epilogue computes the whole layer, and whether
+  /// that has an activation.
+  bool libraryDoesAll = true, libraryActivates = false;
+  /// Whether a tiled kernel's does; if not, it writes the bare product, or what
+  /// is reduced.
+  bool tiledDoesAll = true;
+
+  /// Columns of x and w as a tiled kernel reads them.
+  int64_t getTiledColumns() const;
+  /// Products and sums, counted as two, for each of them and each result.
+  double getOperations() const;
+  /// Bytes of x and w as a tiled kernel reads them, and of all that it reads
+  /// and writes.
+  double getOperandBytes() const;
+  double getTiledBytes() const;
+};
+
+/// The batch that a dynamic M is taken for.
+inline constexpr int64_t kAssumedRows = 1024;
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_SCHEDULE_PREDICTION_LAYERPROBLEM_H

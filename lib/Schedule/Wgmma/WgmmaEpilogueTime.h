@@ -1,0 +1,24 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The time of the epilogue of a wgmma kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_SCHEDULE_WGMMA_WGMMAEPILOGUETIME_H
+#define TENON_LIB_SCHEDULE_WGMMA_WGMMAEPILOGUETIME_H
+
+#include "Schedule/Prediction/LayerProblem.h"
+
+namespace mlir::tenon {
+
+/// Seconds of the epilogue of one tile of family wgmma.
+double predictWgmmaEpilogue(const LayerProblem &problem, ScheduleAttr schedule);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_SCHEDULE_WGMMA_WGMMAEPILOGUETIME_H
