@@ -13,7 +13,9 @@
 #include "Codegen/CUDA/Epilogue/EpilogueKernels.h"
 #include "Codegen/CUDA/InputMoments/InputMoments.h"
 #include "Codegen/CUDA/Split/SplitKernel.h"
-#include "Codegen/CUDA/Tiled/TiledKernel.h"
+#include "Codegen/CUDA/Tiled/LaunchTiled.h"
+#include "Codegen/CUDA/Tiled/MmaSync/MmaSyncKernels.h"
+#include "Codegen/CUDA/Tiled/Wgmma/WgmmaKernels.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
 
@@ -33,6 +35,17 @@ static std::string makeName(ModuleOp module) {
   return name;
 }
 
+/// Makes the families of tiled kernels known.
+static void registerTiledFamilies() {
+  static const MmaSyncKernels mmaSync;
+  static const WgmmaKernels wgmma;
+  static const bool once = [] {
+    TiledFamily::setAll({&mmaSync, &wgmma});
+    return true;
+  }();
+  (void)once;
+}
+
 namespace {
 struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
   static LogicalResult lower(Operation *op, gpu::GPUModuleOp module,
@@ -47,6 +60,7 @@ struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
   }
 
   void runOnOperation() override {
+    registerTiledFamilies();
     ModuleOp module = getOperation();
     SmallVector<Operation *> ops;
     module.walk([&](Operation *op) {

@@ -9,15 +9,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TiledKernel.h"
+#include "LaunchTiled.h"
 
 #include "Codegen/CUDA/Emit/Constants.h"
 #include "Codegen/CUDA/Emit/ElementEmitter.h"
 #include "Codegen/CUDA/Emit/HostValues.h"
 #include "Codegen/CUDA/Epilogue/EpilogueKernels.h"
-#include "Codegen/CUDA/Tiled/Wgmma/TensorMaps.h"
 #include "ResidentReduction.h"
 #include "SeparateReduction.h"
+#include "TiledFamily.h"
+#include "TiledFrame.h"
 #include "Unscale.h"
 
 #include "tenon/Schedule/Checks/Schedule.h"
@@ -89,14 +90,19 @@ LLVM::LLVMFuncOp TiledLowering::emitKernel(const TileGeometry &geometry) {
   std::string name = makeKernelName(
       module, (function.getName() + "_tiled" + guard + kind).str());
   kernels.push_back(b.getStringAttr(name));
-  return emitTiledKernel(module, name, op, geometry);
+  const TiledFamily &family = *geometry.family;
+  TiledFrame frame(module, name, op, geometry,
+                   family.getTensorMaps(op, geometry).size());
+  family.emitKernel(frame, op);
+  frame.close();
+  return frame.getFunction();
 }
 
 void TiledLowering::launch(const TileGeometry &geometry,
                            LLVM::LLVMFuncOp kernel) {
   SmallVector<Value> arguments;
   SmallVector<Attribute> maps;
-  for (const TensorMapUse &use : getTensorMaps(op, geometry)) {
+  for (const TensorMapUse &use : geometry.family->getTensorMaps(op, geometry)) {
     arguments.push_back(use.matrix);
     maps.push_back(use.map);
   }
@@ -115,7 +121,7 @@ void TiledLowering::launch(const TileGeometry &geometry,
     launch->setAttr(TenonDialect::kResidentAttr,
                     b.getI64IntegerAttr(rowUnits * geometry.clusterBlocks()));
   }
-  if (!geometry.isWgmma())
+  if (maps.empty())
     return;
   launch->setAttr(TenonDialect::kTensorMapsAttr, b.getArrayAttr(maps));
   launch->setAttr(TenonDialect::kWaitsItselfAttr, b.getUnitAttr());
@@ -156,9 +162,9 @@ void TiledLowering::runUnaligned() {
   op.erase();
 }
 
-/// Of a wgmma kernel, whose row tiles may be more than those of a kernel of
-/// mma_sync could be. So where pointers are not aligned, other kernels reduce
-/// and finish what the product's leaves.
+/// Of a kernel whose row tiles may be more than those of the one for other
+/// pointers, which is of mma_sync, could be. So where pointers are not aligned,
+/// other kernels reduce and finish what the product's leaves.
 LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
   Value buffer = findReducedBuffer(op);
   if (!buffer)
@@ -228,10 +234,10 @@ LogicalResult TiledLowering::runResidentIfItFits(const TileGeometry &geometry) {
 LogicalResult TiledLowering::run() {
   m = createRowCount(b, op.getX());
   TileGeometry aligned(op, op.getSchedule(), /*isAligned=*/true);
-  if (aligned.isResident() && aligned.isWgmma())
+  TileGeometry unaligned(op, getUnalignedSchedule(op), /*isAligned=*/false);
+  if (aligned.isResident() && aligned.family != unaligned.family)
     return ShapedType::isDynamic(aligned.m) ? runResidentIfItFits(aligned)
                                             : runResident(aligned);
-  TileGeometry unaligned(op, getUnalignedSchedule(op), /*isAligned=*/false);
   if (aligned.copyBytes == unaligned.copyBytes && aligned.lanes == 1) {
     emitAndLaunch(unaligned);
     op.erase();
@@ -248,7 +254,7 @@ LogicalResult TiledLowering::run() {
 static std::string findGuardProblem(TiledLinearOp op) {
   ScheduleAttr schedule = op.getSchedule();
   if (!op.isGuarded() ||
-      (schedule.getFamily() == KernelFamily::MmaSync && !schedule.getStreamK()))
+      (TiledFamily::of(schedule).traits.mayGuard && !schedule.getStreamK()))
     return "";
   return "with factors and method " +
          stringifyProductMethod(schedule.getMethod()).str() +

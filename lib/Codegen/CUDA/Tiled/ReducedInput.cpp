@@ -54,16 +54,18 @@ private:
 };
 } // namespace
 
-/// A warp of mma.sync has all its rows at once, so that operands of one value a
-/// column are loaded once. For wgmma they are staged, and the operands of fewer
-/// rows take fewer registers.
+/// A warp that shares no instruction has all its rows at once, so that operands
+/// of one value a column are loaded once. For others they are staged, and the
+/// operands of fewer rows take fewer registers.
 ReducedInput::ReducedInput(
     TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
     const WorkItem &item,
     llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown)
     : frame(frame), b(frame.b), op(op), phase(phase), item(item),
       setKnown(setKnown), columnBlocks(frame.geometry.warpN() / 8),
-      rowBlocks(frame.geometry.isWgmma() ? 1 : frame.geometry.warpM() / 16),
+      rowBlocks(frame.geometry.sharesInstructions()
+                    ? 1
+                    : frame.geometry.warpM() / 16),
       width(std::min<unsigned>(frame.geometry.lanes, kLanes)) {}
 
 /// The thread's rows of the blocks that are computed as number `number`.
@@ -114,7 +116,7 @@ int64_t ReducedInput::getBlocksAhead() {
       bytes += kElements * rowBlocks *
                getElementTypeOrSelf(operand.getType()).getIntOrFloatBitWidth() /
                8;
-  int64_t least = frame.geometry.isWgmma() ? 2 : 1;
+  int64_t least = frame.geometry.sharesInstructions() ? 2 : 1;
   return bytes == 0 ? 1 : std::max(least, kBytesAhead / bytes);
 }
 

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Codegen/CUDA/Tiled/Wgmma/EpilogueSubtiles.h"
 #include "ResidentReduction.h"
+#include "TiledFamily.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -33,7 +33,9 @@ static bool needsProduct(TiledLinearOp op, Value value, Value input) {
 /// with a dynamic M that another kernel computes what is too much for that.
 static std::string findRowProblem(const TileGeometry &geometry) {
   bool isDynamic = ShapedType::isDynamic(geometry.m);
-  if (geometry.m == 0 || (isDynamic && !geometry.isWgmma()))
+  if (geometry.m == 0 ||
+      (isDynamic &&
+       !ScheduleFamily::of(geometry.schedule).traits.isResidentDynamic))
     return "with reduction = resident M must be known, but for wgmma, and not "
            "0";
   if (std::string problem = tenon::findProblem(
@@ -78,7 +80,7 @@ std::string ResidentReduction::findProblem(TiledLinearOp op) {
                    [&](Value value) { return needsProduct(op, value, input); }))
     return "with reduction = resident what follows the reduction may need no "
            "more of the product than what is reduced";
-  if (geometry.isWgmma() && !EpilogueSubtiles::choose(op, geometry))
+  if (!geometry.family->hasRoom(op, geometry))
     return "with reduction = resident TMA must be able to move all [M, N] "
            "operands and results: rows of multiples of 16 bytes, of f32, f16 "
            "or bf16, in tiles with room for them";

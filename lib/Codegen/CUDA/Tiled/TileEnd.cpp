@@ -12,13 +12,14 @@
 #include "TileEnd.h"
 
 #include "PartialTiles.h"
+#include "TiledFamily.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
 
 KeptTurn::KeptTurn(TiledFrame &frame, WorkPartition &partition)
     : frame(frame), partition(partition), number(frame.keepForTurns()),
-      keepsItem(!frame.geometry.isWgmma() ||
+      keepsItem(frame.geometry.family->traits.keepsTurns ||
                 frame.geometry.schedule.getStreamK()) {
   if (keepsItem)
     for (KeptScalar *scalar : {&row, &column, &kBegin, &kCount})

@@ -11,6 +11,8 @@
 
 #include "TileGeometry.h"
 
+#include "TiledFamily.h"
+
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -38,7 +40,9 @@ static unsigned getNarrowestBytes(TiledLinearOp op) {
 
 TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
                            bool isAligned)
-    : isAligned(isAligned), schedule(schedule) {
+    : isAligned(isAligned), schedule(schedule),
+      family(&TiledFamily::of(schedule)),
+      instructionWarps(family->traits.instructionWarps) {
   auto x = cast<ShapedType>(op.getX().getType());
   m = x.getDimSize(0);
   n = cast<ShapedType>(op.getW().getType()).getDimSize(0);
@@ -54,10 +58,11 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
   copyBytes =
       isAligned ? std::gcd<int64_t>(16, k * elementBytes) : elementBytes;
   lanes = isAligned ? std::gcd<int64_t>(n, 16 / getNarrowestBytes(op)) : 1;
-  // In the place of a wgmma kernel that TMA cannot serve, or beside one that
+  // In the place of a kernel that rounds as it copies, or beside one that
   // multiplies what tenon.split made of x and w.
-  roundsTf32 =
-      elementType.isF32() && !isWgmma() &&
-      schedule.getMethod() == ProductMethod::Direct &&
-      (op.getSchedule().getFamily() == KernelFamily::Wgmma || op.isGuarded());
+  roundsTf32 = elementType.isF32() &&
+               !ScheduleFamily::of(schedule).traits.roundsTf32 &&
+               schedule.getMethod() == ProductMethod::Direct &&
+               (ScheduleFamily::of(op.getSchedule()).traits.roundsTf32 ||
+                op.isGuarded());
 }

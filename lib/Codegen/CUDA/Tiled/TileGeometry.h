@@ -13,11 +13,11 @@
 #define TENON_LIB_CODEGEN_CUDA_TILED_TILEGEOMETRY_H
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
-#include "tenon/Schedule/Checks/Schedule.h"
-#include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
-#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
+#include "tenon/Schedule/Checks/ScheduleFamily.h"
 
 namespace mlir::tenon {
+
+class TiledFamily;
 
 /// The numbers of a tiled kernel that are known when it is built: the product's
 /// N and K, its schedule, and what follows from them.
@@ -30,6 +30,7 @@ struct TileGeometry {
   Type elementType; ///< of x and w
   unsigned elementBytes;
   ScheduleAttr schedule;
+  const TiledFamily *family;
   int64_t tileM, tileN, tileK, warpsM, warpsN, stages, rowBytes;
   int64_t clusterM,
       clusterN; ///< tiles of a cluster, whose blocks work together
@@ -41,8 +42,8 @@ struct TileGeometry {
   /// Whether f32 is rounded to tf32 as it is multiplied. Elsewhere it is
   /// before: by an op of its own, or by TMA.
   bool roundsTf32;
+  int64_t instructionWarps; ///< TiledFamily::Traits
 
-  bool isWgmma() const { return schedule.getFamily() == KernelFamily::Wgmma; }
   bool isFma() const { return schedule.getMethod() == ProductMethod::FMA; }
   /// Those that multiply a tile. A wgmma kernel has others beside them.
   int64_t threads() const { return 32 * warpsM * warpsN; }
@@ -58,13 +59,14 @@ struct TileGeometry {
 
   /// The first row of the tile that the `warp`-th warp along M has.
   int64_t getFirstRow(int64_t warp) const {
-    if (!isWgmma())
-      return warp * warpM();
-    return warp / 4 * 4 * warpM() + warp % 4 * 16;
+    int64_t inGroup = warp % instructionWarps;
+    return (warp - inGroup) * warpM() + inGroup * 16;
   }
-  /// Rows from one of a warp's blocks of 16 to its next: the four warps of a
-  /// warpgroup share a wgmma of 64 rows.
-  int64_t rowBlockStride() const { return isWgmma() ? 64 : 16; }
+  /// Rows from one of a warp's blocks of 16 to its next.
+  int64_t rowBlockStride() const { return 16 * instructionWarps; }
+  /// Whether warps share the rows of a matrix instruction, as the four of a
+  /// warpgroup do. A warp that shares none has all its rows one below another.
+  bool sharesInstructions() const { return instructionWarps != 1; }
 
   // A cluster takes `clusterM` by `clusterN` tiles at a time.
   int64_t clusterBlocks() const { return clusterM * clusterN; }
@@ -96,10 +98,8 @@ struct TileGeometry {
   // Shared memory, by offset.
   int64_t epilogueOffset() const { return stages * stageBytes(); }
   int64_t scalarsOffset() const {
-    int64_t bytes = isWgmma() ? getConsumerWarpgroups(schedule) *
-                                    getWarpgroupEpilogueBytes(schedule)
-                              : schedule.getNumWarps() * kStagingBytesPerWarp;
-    return epilogueOffset() + bytes;
+    return epilogueOffset() +
+           ScheduleFamily::of(schedule).getEpilogueBytes(schedule);
   }
   int64_t barriersOffset() const {
     return scalarsOffset() + blockThreads() / 32 * kScalarBytesPerWarp;
@@ -108,7 +108,8 @@ struct TileGeometry {
   /// barrier.
   int64_t finishedBarrierOffset() const { return finishedOffset() - 16; }
   int64_t finishedOffset() const {
-    return barriersOffset() + (isWgmma() ? getBarrierBytes(schedule) : 0);
+    return barriersOffset() +
+           ScheduleFamily::of(schedule).getBarrierBytes(schedule);
   }
   bool isResident() const {
     return schedule.getReduction() == ReductionMethod::Resident;

@@ -33,7 +33,7 @@ TileMoments::TileMoments(TiledFrame &frame, MomentsOp op, Value output,
     : frame(frame), b(frame.b), op(op), output(output), item(item),
       group(group), numSteps(numSteps) {
   const TileGeometry &geometry = frame.geometry;
-  rowsOfWarp = geometry.isWgmma() ? 16 : geometry.warpM();
+  rowsOfWarp = geometry.sharesInstructions() ? 16 : geometry.warpM();
   warps = op.getRows() / rowsOfWarp;
   warpOfSet = b.rem(frame.tileWarp, warps);
   states.resize(llvm::divideCeil(numSteps, getStepsPerSet()));
@@ -239,7 +239,7 @@ void TileMoments::store(unsigned set, Value column) {
 void TileMoments::synchronize() {
   if (warps == 1)
     frame.syncWarp();
-  else if (frame.geometry.isWgmma())
+  else if (frame.geometry.sharesInstructions())
     frame.warpgroupBarrier();
   else
     frame.barrier();

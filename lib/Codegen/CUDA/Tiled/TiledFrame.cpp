@@ -12,8 +12,8 @@
 #include "TiledFrame.h"
 
 #include "Codegen/CUDA/Emit/KernelFunction.h"
+#include "TiledFamily.h"
 
-#include "tenon/Schedule/Checks/Schedule.h"
 #include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -114,29 +114,7 @@ void TiledFrame::computePlace() {
   warp = b.shuffleFrom(b.shiftRight(thread, 5), b.i32(0));
   scalars = b.offset(b.offset(shared, geometry.scalarsOffset()),
                      b.mul(warp, kScalarBytesPerWarp));
-  if (geometry.isWgmma())
-    return computeWarpgroupPlace();
-  tileWarp = warp;
-  warpRow = b.mul(b.rem(warp, geometry.warpsM), geometry.warpM());
-  warpColumn = b.mul(b.div(warp, geometry.warpsM), geometry.warpN());
-}
-
-/// Of a wgmma kernel, whose first warpgroup copies. A tile's rows, or with
-/// swapped operands its columns, are divided among its warpgroups, and every 64
-/// of these among four warps.
-void TiledFrame::computeWarpgroupPlace() {
-  warpgroup = b.shiftRight(warp, 2);
-  tileWarp = b.sub(warp, 4);
-  thread = b.sub(thread, kWarpgroupThreads);
-  warpRow = b.mul(b.bitAnd(warp, 3), 16);
-  if (geometry.schedule.getPingPong())
-    thread = b.bitAnd(thread, kWarpgroupThreads - 1);
-  else
-    warpRow =
-        b.add(warpRow, b.mul(b.sub(warpgroup, 1), 64 * geometry.wgmmaBlocks()));
-  warpColumn = b.i32(0);
-  if (geometry.isSwapped())
-    std::swap(warpRow, warpColumn);
+  geometry.family->computePlace(*this);
 }
 
 // In shared memory volatile, so that no register carries it from a store to a
@@ -167,7 +145,7 @@ KeptScalar TiledFrame::keep() {
 KeptScalar TiledFrame::keepForTurns() {
   bool isTight = geometry.schedule.getStreamK() ||
                  (geometry.schedule.getDefer() && geometry.wgmmaBlocks() > 1);
-  if (!geometry.isWgmma() || isTight)
+  if (geometry.family->traits.keepsTurns || isTight)
     return keep();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&function.getBody().front());
@@ -193,15 +171,7 @@ void TiledFrame::store(ArrayRef<std::pair<KeptScalar, Value>> values) {
   syncWarp();
 }
 
-void TiledFrame::barrier() {
-  if (!geometry.isWgmma()) {
-    NVVM::Barrier0Op::create(b);
-    return;
-  }
-  Value id = geometry.schedule.getPingPong() ? warpgroup : b.i32(kTileBarrier);
-  b.ptx("bar.sync $0, " + std::to_string(geometry.threads()) + ";",
-        "r,~{memory}", id);
-}
+void TiledFrame::barrier() { geometry.family->emitBarrier(*this); }
 
 void TiledFrame::warpgroupBarrier() {
   b.ptx("bar.sync $0, " + std::to_string(kWarpgroupThreads) + ";",

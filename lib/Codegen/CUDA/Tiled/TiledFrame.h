@@ -119,7 +119,6 @@ public:
 private:
   friend class KeptScalar;
   void takeArguments(TiledLinearOp op, unsigned numTensorMaps);
-  void computeWarpgroupPlace();
   Value getSharedMemory(gpu::GPUModuleOp module);
 
   LLVM::LLVMFuncOp function;

@@ -11,6 +11,8 @@
 
 #include "WorkPartition.h"
 
+#include "TiledFamily.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -18,17 +20,12 @@ static bool isDynamicResident(const TileGeometry &geometry) {
   return geometry.isResident() && ShapedType::isDynamic(geometry.m);
 }
 
-/// Rather than to compute them anew, in loops that have few registers.
-static bool keepsRowUnits(const TileGeometry &geometry) {
-  return !geometry.isWgmma();
-}
-
 WorkPartition::WorkPartition(TiledFrame &frame) : frame(frame), b(frame.b) {
   const TileGeometry &geometry = frame.geometry;
   Value rows = frame.getRowUnits();
   Value tiles = b.mul(rows, geometry.columnUnits());
   SmallVector<std::pair<KeptScalar *, Value>> kept;
-  if (keepsRowUnits(geometry))
+  if (geometry.family->traits.keepsTurns)
     kept.push_back({&rowUnits, rows});
   Value turns;
   if (geometry.schedule.getStreamK()) {
@@ -51,7 +48,7 @@ WorkPartition::WorkPartition(TiledFrame &frame) : frame(frame), b(frame.b) {
 }
 
 Value WorkPartition::getRowUnits() {
-  if (keepsRowUnits(frame.geometry))
+  if (frame.geometry.family->traits.keepsTurns)
     return rowUnits.load();
   if (!ShapedType::isDynamic(frame.geometry.m))
     return b.i32(frame.geometry.rowUnits());
@@ -193,7 +190,7 @@ std::pair<Value, Value>
 WorkPartition::divideGroup(Value inGroup, Value firstRow, int64_t raster) {
   const TileGeometry &geometry = frame.geometry;
   Value rows, quotient;
-  if (ShapedType::isDynamic(geometry.m) || keepsRowUnits(geometry)) {
+  if (ShapedType::isDynamic(geometry.m) || geometry.family->traits.keepsTurns) {
     rows = b.min(b.sub(getRowUnits(), firstRow), b.i32(raster));
     quotient = b.div(inGroup, rows);
   } else if (int64_t left = geometry.rowUnits() % raster) {
@@ -220,7 +217,8 @@ void WorkPartition::setOrigin(Value tile, WorkItem &item) {
     int64_t raster = geometry.schedule.getRaster();
     if (geometry.isResident())
       raster = geometry.rowUnits();
-    else if (geometry.isWgmma() && !ShapedType::isDynamic(geometry.m))
+    else if (!geometry.family->traits.keepsTurns &&
+             !ShapedType::isDynamic(geometry.m))
       raster = std::min(raster, geometry.rowUnits());
     int64_t perGroup = geometry.columnUnits() * raster;
     firstRow = b.mul(b.div(tile, perGroup), raster);

@@ -16,8 +16,6 @@ using namespace mlir::tenon;
 
 std::optional<EpilogueSubtiles>
 EpilogueSubtiles::choose(TiledLinearOp op, const TileGeometry &geometry) {
-  if (!geometry.isWgmma())
-    return std::nullopt;
   std::optional<SubtileLayout> layout = SubtileLayout::choose(
       *op.getBody(), op.getInputs(), op.getOutputs(), geometry.schedule);
   if (!layout)

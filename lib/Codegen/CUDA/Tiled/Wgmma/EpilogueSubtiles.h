@@ -20,7 +20,7 @@ namespace mlir::tenon {
 
 /// The subtiles of a kernel's epilogue.
 struct EpilogueSubtiles : SubtileLayout {
-  /// None for other families too.
+  /// None where TMA does not move them.
   static std::optional<EpilogueSubtiles> choose(TiledLinearOp op,
                                                 const TileGeometry &geometry);
 

@@ -20,8 +20,6 @@ using namespace mlir::tenon;
 
 SmallVector<TensorMapUse> tenon::getTensorMaps(TiledLinearOp op,
                                                const TileGeometry &geometry) {
-  if (!geometry.isWgmma())
-    return {};
   // The blocks of a cluster that need the same rows copy an equal part of them
   // each. f32 is rounded to tf32 on the way: wgmma would cut it off.
   auto getMap = [&](int64_t rows) {

@@ -13,15 +13,9 @@
 #define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_TENSORMAPS_H
 
 #include "Codegen/CUDA/Emit/KernelBuilder.h"
-#include "Codegen/CUDA/Tiled/TileGeometry.h"
+#include "Codegen/CUDA/Tiled/TiledFamily.h"
 
 namespace mlir::tenon {
-
-/// A matrix, and the part of it that one copy moves.
-struct TensorMapUse {
-  Value matrix; ///< an operand of the op
-  TensorMapAttr map;
-};
 
 /// The tensor maps of a kernel, in the order of its first arguments: x, w, and
 /// where TMA copies what the epilogue reads and writes (TmaEpilogue.h,

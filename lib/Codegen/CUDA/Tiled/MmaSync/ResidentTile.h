@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_TILED_RESIDENTTILE_H
-#define TENON_LIB_CODEGEN_CUDA_TILED_RESIDENTTILE_H
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_MMASYNC_RESIDENTTILE_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_MMASYNC_RESIDENTTILE_H
 
-#include "ResidentWarps.h"
+#include "Codegen/CUDA/Tiled/ResidentWarps.h"
 
 namespace mlir::tenon {
 
@@ -37,4 +37,4 @@ private:
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_TILED_RESIDENTTILE_H
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_MMASYNC_RESIDENTTILE_H

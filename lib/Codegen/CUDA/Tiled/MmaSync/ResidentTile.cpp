@@ -13,7 +13,7 @@
 
 #include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
 
-#include "TileEpilogue.h"
+#include "Codegen/CUDA/Tiled/TileEpilogue.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

@@ -5,24 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A linear layer and its epilogue as one kernel.
+// A linear layer and its epilogue as one kernel, and its launch.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_TILED_TILEDKERNEL_H
-#define TENON_LIB_CODEGEN_CUDA_TILED_TILEDKERNEL_H
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_LAUNCHTILED_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_LAUNCHTILED_H
 
-#include "TileGeometry.h"
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace mlir::tenon {
-
-/// The kernel of `op`, with the arguments that TiledFrame takes.
-LLVM::LLVMFuncOp emitTiledKernel(gpu::GPUModuleOp module, StringRef name,
-                                 TiledLinearOp op,
-                                 const TileGeometry &geometry);
 
 /// Replaces `op`, on memrefs, by the launch of its kernel, or of a simpler one
 /// where a pointer is not aligned to 16 bytes. Appends the kernels' names to
@@ -32,4 +26,4 @@ LogicalResult lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_TILED_TILEDKERNEL_H
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_LAUNCHTILED_H

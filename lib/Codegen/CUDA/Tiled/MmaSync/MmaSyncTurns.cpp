@@ -5,63 +5,27 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Puts a tiled kernel together: turns, main loop, epilogue.
+// Puts a kernel of mma_sync together: turns, main loop, epilogue.
 //
 //===----------------------------------------------------------------------===//
 
-#include "TiledKernel.h"
+#include "MmaSyncTurns.h"
 
-#include "Codegen/CUDA/Tiled/MmaSync/FmaLoop.h"
-#include "Codegen/CUDA/Tiled/MmaSync/MainLoop.h"
-#include "Codegen/CUDA/Tiled/Wgmma/TensorMaps.h"
-#include "Codegen/CUDA/Tiled/Wgmma/WarpSpecialized.h"
-#include "RangeGuard.h"
-#include "ResidentTile.h"
-#include "TileEnd.h"
-#include "TileEpilogue.h"
+#include "Codegen/CUDA/Tiled/RangeGuard.h"
+#include "Codegen/CUDA/Tiled/TileEpilogue.h"
+#include "FmaLoop.h"
+#include "MainLoop.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
 
-namespace {
-/// A block's turns.
-class Turns {
-public:
-  Turns(TiledFrame &frame, TiledLinearOp op)
-      : frame(frame), b(frame.b), op(op), partition(frame),
-        turn(frame, partition) {
-    if (frame.geometry.isResident())
-      resident.emplace(frame, op);
-  }
-
-  /// Those that are this kernel's to do.
-  void emitOwn();
-
-private:
-  void emit();
-  SmallVector<Value> multiply();
-  void emitTurn();
-  void finishTile(ValueRange accumulators);
-  void emitGuarded();
-  void emitGuardedTurn();
-  void storeNext();
-
-  TiledFrame &frame;
-  KernelBuilder &b;
-  TiledLinearOp op;
-  WorkPartition partition;
-  KeptTurn turn;
-  std::optional<ResidentTile> resident; ///< if the region has a reduction
-};
-} // namespace
-
-SmallVector<Value> Turns::multiply() {
+SmallVector<Value> MmaSyncTurns::multiply() {
   if (frame.geometry.isFma())
     return FmaLoop(frame).run(turn.getItem());
   return MainLoop(frame).run(turn.getItem());
 }
 
-void Turns::emit() {
+void MmaSyncTurns::emit() {
   WorkItem first = partition.getItem(b.i32(0));
   TileCopy(frame).start(first, partition.hasTurn(b.i32(0)));
   turn.store(b.i32(0));
@@ -74,7 +38,7 @@ void Turns::emit() {
 
 /// Tiles that wait for each other are all computed, or none: by the kernel of a
 /// split product where that serves all rows, else by the one beside it.
-void Turns::emitOwn() {
+void MmaSyncTurns::emitOwn() {
   bool isSplit = frame.geometry.schedule.isSplit();
   if (!op.isGuarded() && !(resident && isSplit))
     return emit();
@@ -85,7 +49,7 @@ void Turns::emitOwn() {
                [&] { emit(); });
 }
 
-void Turns::finishTile(ValueRange accumulators) {
+void MmaSyncTurns::finishTile(ValueRange accumulators) {
   WorkItem item = turn.getItem();
   if (resident)
     resident->emit(item, turn.getNumber(), partition.getCount(), accumulators);
@@ -93,7 +57,7 @@ void Turns::finishTile(ValueRange accumulators) {
     emitTileEpilogue(frame, op, item, accumulators);
 }
 
-void Turns::emitTurn() {
+void MmaSyncTurns::emitTurn() {
   frame.computePlace();
   emitPrefetch(frame, op, turn.getItem());
   if (resident)
@@ -108,13 +72,13 @@ void Turns::emitTurn() {
   storeNext();
 }
 
-void Turns::storeNext() {
+void MmaSyncTurns::storeNext() {
   frame.computePlace();
   turn.advance(/*step=*/1);
 }
 
 /// Those with a row that split products do not serve.
-void Turns::emitGuarded() {
+void MmaSyncTurns::emitGuarded() {
   frame.emitIf(emitHasRowsOutside(frame), [&] {
     turn.store(b.i32(0));
     emitTurns(frame, turn, [&] { emitGuardedTurn(); });
@@ -122,7 +86,7 @@ void Turns::emitGuarded() {
 }
 
 /// Nothing is copied early: the next turn's tile may have to be kept.
-void Turns::emitGuardedTurn() {
+void MmaSyncTurns::emitGuardedTurn() {
   frame.computePlace();
   WorkItem item = turn.getItem();
   frame.emitIf(emitHasRowsOutside(frame, item), [&] {
@@ -132,17 +96,4 @@ void Turns::emitGuardedTurn() {
     emitTileEpilogue(frame, op, turn.getItem(), sums);
   });
   storeNext();
-}
-
-LLVM::LLVMFuncOp tenon::emitTiledKernel(gpu::GPUModuleOp module, StringRef name,
-                                        TiledLinearOp op,
-                                        const TileGeometry &geometry) {
-  TiledFrame frame(module, name, op, geometry,
-                   getTensorMaps(op, geometry).size());
-  if (geometry.isWgmma())
-    emitWarpSpecialized(frame, op);
-  else
-    Turns(frame, op).emitOwn();
-  frame.close();
-  return frame.getFunction();
 }

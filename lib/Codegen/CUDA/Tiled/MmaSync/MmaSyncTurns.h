@@ -1,0 +1,48 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_MMASYNC_MMASYNCTURNS_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_MMASYNC_MMASYNCTURNS_H
+
+#include "Codegen/CUDA/Tiled/TileEnd.h"
+#include "ResidentTile.h"
+
+namespace mlir::tenon {
+
+/// A block's turns.
+class MmaSyncTurns {
+public:
+  MmaSyncTurns(TiledFrame &frame, TiledLinearOp op)
+      : frame(frame), b(frame.b), op(op), partition(frame),
+        turn(frame, partition) {
+    if (frame.geometry.isResident())
+      resident.emplace(frame, op);
+  }
+
+  /// Those that are this kernel's to do.
+  void emitOwn();
+
+private:
+  void emit();
+  SmallVector<Value> multiply();
+  void emitTurn();
+  void finishTile(ValueRange accumulators);
+  void emitGuarded();
+  void emitGuardedTurn();
+  void storeNext();
+
+  TiledFrame &frame;
+  KernelBuilder &b;
+  TiledLinearOp op;
+  WorkPartition partition;
+  KeptTurn turn;
+  std::optional<ResidentTile> resident; ///< if the region has a reduction
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_MMASYNC_MMASYNCTURNS_H
