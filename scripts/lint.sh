@@ -36,6 +36,8 @@ check "the files above are not formatted" "run 'make format'" cpp_format
 check "the files above have no SPDX header" "copy one from a neighbour" spdx
 check "the lines above end in spaces" "remove them" spaces
 check "the lines above call builder.create<Op>" "write Op::create(builder, ...)" creates
+check "the includes above go upwards" "move what both need into a room below both (ROOMS in scripts/check_layers.py)" \
+  scripts/check_layers.py
 check "spelling" "correct it, or add the word to .codespellignore" \
   bash -c "git ls-files -co --exclude-standard | xargs -r $bin/codespell --toml pyproject.toml"
 check "Python is not formatted" "run 'make format'" "$bin/ruff" format -q --check .

@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Schedule/Checks/Schedule.h"
-#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 #include "tenon/Schedule/Checks/ScheduleFamily.h"
 

@@ -13,9 +13,9 @@
 #define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_DEFERREDTURNS_H
 
 #include "Codegen/CUDA/Tiled/TileEnd.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/DeferredEpilogue.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/SubtileCopies.h"
 #include "Consumer.h"
-#include "DeferredEpilogue.h"
-#include "SubtileCopies.h"
 
 namespace mlir::tenon {
 

@@ -11,7 +11,7 @@
 
 #include "PanelFinisher.h"
 
-#include "Mbarrier.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/Mbarrier.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

@@ -11,7 +11,7 @@
 
 #include "Producer.h"
 
-#include "TensorMaps.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/TensorMaps.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

@@ -13,7 +13,7 @@
 
 #include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
-#include "Mbarrier.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/Mbarrier.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 

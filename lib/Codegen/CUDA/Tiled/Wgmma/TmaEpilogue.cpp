@@ -13,7 +13,7 @@
 
 #include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
-#include "SubtileFragments.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/SubtileFragments.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

@@ -14,8 +14,8 @@
 
 #include "Codegen/CUDA/Emit/ElementEmitter.h"
 #include "Codegen/CUDA/Tiled/FinishedColumns.h"
-#include "SubtileCopies.h"
-#include "SubtileMoments.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/SubtileCopies.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/SubtileMoments.h"
 
 namespace mlir::tenon {
 

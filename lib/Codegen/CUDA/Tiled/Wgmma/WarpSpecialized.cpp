@@ -14,10 +14,10 @@
 #include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 #include "Codegen/CUDA/Emit/KernelFunction.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/SubtileCopier.h"
 #include "Consumer.h"
 #include "DeferredTurns.h"
 #include "Producer.h"
-#include "SubtileCopier.h"
 #include "WgmmaEpilogue.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -11,8 +11,8 @@
 
 #include "WgmmaKernels.h"
 
-#include "EpilogueSubtiles.h"
-#include "TensorMaps.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/EpilogueSubtiles.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/TensorMaps.h"
 #include "WarpSpecialized.h"
 
 #include "tenon/Schedule/Wgmma/WgmmaSchedule.h"

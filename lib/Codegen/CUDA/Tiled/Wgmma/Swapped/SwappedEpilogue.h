@@ -14,8 +14,8 @@
 
 #include "Codegen/CUDA/Emit/ElementEmitter.h"
 #include "Codegen/CUDA/Tiled/FinishedColumns.h"
-#include "Codegen/CUDA/Tiled/Wgmma/DeferredEpilogue.h"
-#include "Codegen/CUDA/Tiled/Wgmma/SubtileCopies.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/DeferredEpilogue.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/SubtileCopies.h"
 #include "SwappedMoments.h"
 
 namespace mlir::tenon {

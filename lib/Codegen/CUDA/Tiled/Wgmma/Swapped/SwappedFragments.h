@@ -15,7 +15,7 @@
 
 #include "Codegen/CUDA/Emit/PackedElements.h"
 #include "Codegen/CUDA/Tiled/TiledFrame.h"
-#include "Codegen/CUDA/Tiled/Wgmma/EpilogueSubtiles.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/EpilogueSubtiles.h"
 
 namespace mlir::tenon {
 

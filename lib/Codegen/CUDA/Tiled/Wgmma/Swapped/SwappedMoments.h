@@ -12,7 +12,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SWAPPED_SWAPPEDMOMENTS_H
 #define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SWAPPED_SWAPPEDMOMENTS_H
 
-#include "Codegen/CUDA/Tiled/Wgmma/ColumnMoments.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/ColumnMoments.h"
 
 namespace mlir::tenon {
 

@@ -12,7 +12,7 @@
 #include "SwappedResident.h"
 
 #include "Codegen/CUDA/Emit/PackedElements.h"
-#include "Codegen/CUDA/Tiled/Wgmma/Mbarrier.h"
+#include "Codegen/CUDA/Tiled/Wgmma/Subtiles/Mbarrier.h"
 #include "SwappedStates.h"
 
 using namespace mlir;

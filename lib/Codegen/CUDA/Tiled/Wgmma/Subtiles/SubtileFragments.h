@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILEFRAGMENTS_H
-#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILEFRAGMENTS_H
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_SUBTILEFRAGMENTS_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_SUBTILEFRAGMENTS_H
 
 #include "Codegen/CUDA/Emit/PackedElements.h"
 #include "Codegen/CUDA/Tiled/TiledFrame.h"
@@ -49,4 +49,4 @@ private:
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILEFRAGMENTS_H
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_SUBTILEFRAGMENTS_H

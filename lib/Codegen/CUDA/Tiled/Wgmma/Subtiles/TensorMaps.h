@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_TENSORMAPS_H
-#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_TENSORMAPS_H
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_TENSORMAPS_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_TENSORMAPS_H
 
 #include "Codegen/CUDA/Emit/KernelBuilder.h"
 #include "Codegen/CUDA/Tiled/TiledFamily.h"
@@ -32,4 +32,4 @@ void emitTensorLoad(KernelBuilder &b, Value map, Value column, Value row,
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_TENSORMAPS_H
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_TENSORMAPS_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_MBARRIER_H
-#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_MBARRIER_H
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_MBARRIER_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_MBARRIER_H
 
 #include "Codegen/CUDA/Emit/KernelBuilder.h"
 
@@ -27,4 +27,4 @@ void emitBarrierWait(KernelBuilder &b, Value barrier, Value parity);
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_MBARRIER_H
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_MBARRIER_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILEMOMENTS_H
-#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILEMOMENTS_H
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_SUBTILEMOMENTS_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_SUBTILEMOMENTS_H
 
 #include "ColumnMoments.h"
 #include "EpilogueSubtiles.h"
@@ -60,4 +60,4 @@ private:
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILEMOMENTS_H
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_SUBTILEMOMENTS_H

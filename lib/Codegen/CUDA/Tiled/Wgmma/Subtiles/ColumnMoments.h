@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_COLUMNMOMENTS_H
-#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_COLUMNMOMENTS_H
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_COLUMNMOMENTS_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_COLUMNMOMENTS_H
 
 #include "Codegen/CUDA/Tiled/TiledFrame.h"
 
@@ -76,4 +76,4 @@ private:
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_COLUMNMOMENTS_H
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_COLUMNMOMENTS_H

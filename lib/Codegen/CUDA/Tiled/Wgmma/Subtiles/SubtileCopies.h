@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILECOPIES_H
-#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILECOPIES_H
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_SUBTILECOPIES_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_SUBTILECOPIES_H
 
 #include "Codegen/CUDA/Tiled/WorkPartition.h"
 #include "EpilogueSubtiles.h"
@@ -93,4 +93,4 @@ private:
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILECOPIES_H
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_SUBTILECOPIES_H

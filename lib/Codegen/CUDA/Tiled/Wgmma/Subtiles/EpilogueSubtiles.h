@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_EPILOGUESUBTILES_H
-#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_EPILOGUESUBTILES_H
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_EPILOGUESUBTILES_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_EPILOGUESUBTILES_H
 
 #include "Codegen/CUDA/Tiled/TileGeometry.h"
 
@@ -30,4 +30,4 @@ struct EpilogueSubtiles : SubtileLayout {
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_EPILOGUESUBTILES_H
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SUBTILES_EPILOGUESUBTILES_H
