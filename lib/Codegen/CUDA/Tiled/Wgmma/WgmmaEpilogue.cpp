@@ -33,7 +33,7 @@ WgmmaEpilogue::WgmmaEpilogue(TiledFrame &frame, TiledLinearOp op)
 
 SubtileCopies *WgmmaEpilogue::getCopies() {
   if (swapped)
-    return swapped->getCopies();
+    return swapped->tile.getCopies();
   return tma ? &tma->copies : nullptr;
 }
 

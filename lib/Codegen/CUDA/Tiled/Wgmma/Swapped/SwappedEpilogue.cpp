@@ -11,170 +11,64 @@
 
 #include "SwappedEpilogue.h"
 
-#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
-
+#include "Codegen/CUDA/Emit/PackedElements.h"
 #include "SwappedSubtile.h"
 
-#include "mlir/IR/TypeUtilities.h"
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
 
+SwappedEpilogue::SwappedEpilogue(TiledFrame &frame, TiledLinearOp op,
+                                 std::optional<EpilogueSubtiles> subtiles)
+    : tile(frame, op, std::move(subtiles)), frame(frame), b(frame.b), op(op) {}
+
 /// Accumulators of a thread at most that leave registers for operands.
 static constexpr int64_t kRoomyAccumulators = 128;
 
-SwappedEpilogue::SwappedEpilogue(TiledFrame &frame, TiledLinearOp op,
-                                 std::optional<EpilogueSubtiles> subtiles)
-    : frame(frame), b(frame.b), op(op), plan(*EpiloguePlan::get(*op.getBody())),
-      rows(Subtile::kBlockRows) {
-  if (subtiles) {
-    rows = subtiles->rows;
-    copies.emplace(frame, std::move(*subtiles));
-  }
-  // What comes after a reduction, if the region has one.
-  for (BlockArgument operand : plan.getPhases().back().operands)
-    if (operand != op.getAccumulator() &&
-        EpiloguePlan::variesByRow(operand.getType()) &&
-        !(copies && EpiloguePlan::variesByColumn(operand.getType())))
-      perRow.push_back(operand);
-  for (auto [index, value] : llvm::enumerate(op.getYield().getValues()))
-    if (auto ofResult = value.getDefiningOp<MomentsOp>())
-      moments.emplace_back(
-          ofResult.getInput(),
-          SwappedMoments(frame, getElementTypeOrSelf(ofResult.getInput()),
-                         index));
-  heldType = findHeldType();
-  if (isLoop())
-    copies->pauseNanoseconds = getPause();
-}
-
-Value SwappedEpilogue::getColumnInTile(int64_t number) {
-  Value first = b.add(frame.warpColumn, b.shiftRight(frame.lane, 2));
-  return b.add(first, number / Subtile::kColumns * EpilogueSubtiles::kRows +
-                          number % Subtile::kColumns * 8);
-}
-
-size_t SwappedEpilogue::getColumn(size_t accumulator) const {
-  size_t blocks = frame.geometry.tileM / Subtile::kBlockRows;
-  return accumulator / Subtile::kElements / blocks * Subtile::kColumns +
-         accumulator / Subtile::kRows % Subtile::kColumns;
-}
-
 /// The tensor of which `emit` is given the elements.
 Value SwappedEpilogue::getComputed() {
-  return finished ? finished->getReducedInput() : op.getAccumulator();
+  return tile.columns.finished ? tile.columns.finished->getReducedInput()
+                               : op.getAccumulator();
 }
-
-/// Loads what is the same in all rows of 64 columns.
-void SwappedEpilogue::prepareColumns(const WorkItem &item, int64_t block) {
-  const TileGeometry &geometry = frame.geometry;
-  for (int64_t i = 0; i != Subtile::kColumns; ++i) {
-    Value column =
-        b.add(item.column, getColumnInTile(block * Subtile::kColumns + i));
-    Value isInRange;
-    if (geometry.hasRaggedColumns()) {
-      isInRange = b.less(column, geometry.n);
-      column = b.min(column, b.i32(geometry.n - 1));
-    }
-    columns.push_back(b.toI64(column));
-    columnsInRange.push_back(isInRange);
-    emitters.push_back(std::make_unique<ElementEmitter>(
-        b, frame.operands, columns.back(), /*lanes=*/1));
-    // Of a matrix of one row all is, the accumulators too.
-    if (geometry.m != 1)
-      emitters.back()->emitRowInvariant(plan.getPhases().back());
-    if (finished)
-      finished->loadOperands(*emitters.back(), /*lanes=*/1);
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Moments
-//===----------------------------------------------------------------------===//
-
-/// `elements` of a block are stored of `value`, or words of two.
-void SwappedEpilogue::addMoments(Value value, ValueRange elements) {
-  for (auto &[of, ofResult] : moments)
-    if (of == value)
-      ofResult.add(elements);
-}
-
-/// Of each 64 rows that a subtile ends.
-void SwappedEpilogue::storeMoments(const WorkItem &item, int64_t number) {
-  int64_t count = EpilogueSubtiles::kRows, tileM = frame.geometry.tileM;
-  int64_t first = number * rows % tileM;
-  int64_t column = number * rows / tileM * Subtile::kColumns;
-  for (int64_t row = first / count * count; row + count <= first + rows;
-       row += count)
-    for (auto &[of, ofResult] : moments)
-      ofResult.store(b.add(item.row, row),
-                     ArrayRef(columns).slice(column, Subtile::kColumns),
-                     ArrayRef(columnsInRange).slice(column, Subtile::kColumns));
-}
-
-//===----------------------------------------------------------------------===//
-// Tiles
-//===----------------------------------------------------------------------===//
 
 void SwappedEpilogue::prepare(const WorkItem &item) {
-  if (!copies)
+  if (!tile.copies)
     return;
   bool isRoomy = getAccumulators(frame.geometry.schedule) <= kRoomyAccumulators;
   if (isRoomy)
     prepareAll(item);
   // Without waits between them ptxas computes so many subtiles at once that
   // long epilogues spill.
-  if (isRoomy || !isLong())
-    copies->acquireAhead(copies->subtiles.getCount());
+  if (isRoomy || !tile.plan.isLong())
+    tile.copies->acquireAhead(tile.copies->subtiles.getCount());
 }
 
 void SwappedEpilogue::prepareTile(const WorkItem &item) {
-  if (getFirstHeld() == 0) {
-    if (getHeldTensor() != op.getAccumulator())
-      prepareColumns(item);
+  if (tile.plan.getFirstHeld() == 0) {
+    if (tile.plan.getHeldTensor() != op.getAccumulator())
+      tile.columns.prepare(item);
     return;
   }
-  prepareOperands(item, 0, getFirstHeld());
-  copies->acquireAhead(getFirstHeld());
+  prepareOperands(item, 0, tile.plan.getFirstHeld());
+  tile.copies->acquireAhead(tile.plan.getFirstHeld());
 }
 
 void SwappedEpilogue::prepareAll(const WorkItem &item) {
-  prepareOperands(item, 0, copies->subtiles.getCount());
+  prepareOperands(item, 0, tile.copies->subtiles.getCount());
 }
 
 void SwappedEpilogue::prepareHeld(const WorkItem &item) {
-  if (!isLoop())
-    return prepareOperands(item, getFirstHeld(), copies->subtiles.getCount());
-  prepareColumns(item);
+  if (!tile.plan.isLoop())
+    return prepareOperands(item, tile.plan.getFirstHeld(),
+                           tile.copies->subtiles.getCount());
+  tile.columns.prepare(item);
 }
 
 void SwappedEpilogue::prepareOperands(const WorkItem &item, int64_t first,
                                       int64_t end) {
-  prepareRows(item, first, end);
-  prepareColumns(item);
-}
-
-void SwappedEpilogue::prepareColumns(const WorkItem &item) {
-  for (int64_t block = 0; block != frame.geometry.wgmmaBlocks(); ++block)
-    prepareColumns(item, block);
-}
-
-unsigned SwappedEpilogue::getSubtileBlocks() const {
-  return rows / Subtile::kBlockRows;
-}
-
-int64_t SwappedEpilogue::getSubtilesOfColumns() const {
-  return frame.geometry.tileM / rows;
-}
-
-Value SwappedEpilogue::getFirstRow(Value number) {
-  return b.mul(b.rem(number, getSubtilesOfColumns()), rows);
-}
-
-unsigned SwappedEpilogue::getFirstColumn(Value number) {
-  std::optional<int64_t> known = getConstantIntValue(number);
-  return (known ? *known : getFirstHeld()) / getSubtilesOfColumns() *
-         Subtile::kColumns;
+  tile.rows.prepare(item, first, end);
+  tile.columns.prepare(item);
 }
 
 /// Blocks `begin` to `end` of a subtile, all of which come one after the other.
@@ -184,14 +78,16 @@ void SwappedEpilogue::emitBlocks(const WorkItem &item, Value number,
                                  GetElements getElements) {
   // Else LLVM would keep the places of all subtiles from one to the next.
   frame.computePlace();
-  unsigned column = getFirstColumn(number);
-  if (column == emitters.size())
-    prepareColumns(item, column / Subtile::kColumns);
+  unsigned column = tile.getFirstColumn(number);
+  if (column == tile.columns.emitters.size())
+    tile.columns.prepare(item, column / SwappedBlock::kColumns);
   int64_t known = getConstantIntValue(number).value_or(0);
-  if (finished && begin == 0 && known % getSubtilesOfColumns() == 0)
-    for (unsigned i = column; i != column + Subtile::kColumns; ++i)
-      finished->set(*emitters[i], getColumnInTile(i), /*lanes=*/1);
-  Subtile subtile(*this, item, number, ofStep);
+  if (tile.columns.finished && begin == 0 &&
+      known % tile.plan.getSubtilesOfColumns() == 0)
+    for (unsigned i = column; i != column + SwappedBlock::kColumns; ++i)
+      tile.columns.finished->set(*tile.columns.emitters[i],
+                                 tile.columns.getInTile(i), /*lanes=*/1);
+  SwappedSubtile subtile(tile, item, number, ofStep);
   subtile.loadOperands(begin, end);
   for (unsigned i = begin; i != end; ++i)
     subtile.emitBlock(i, tensor, getElements(i));
@@ -199,46 +95,137 @@ void SwappedEpilogue::emitBlocks(const WorkItem &item, Value number,
 
 void SwappedEpilogue::emitSubtile(const WorkItem &item, int64_t number,
                                   GetElements getElements) {
-  emitBlocks(item, b.i32(number), 0, getSubtileBlocks(), {}, getComputed(),
-             getElements);
-  copies->release(number, number + 1);
-  storeMoments(item, number);
+  emitBlocks(item, b.i32(number), 0, tile.plan.getSubtileBlocks(), {},
+             getComputed(), getElements);
+  tile.copies->release(number, number + 1);
+  tile.storeMoments(item, number);
 }
 
 /// The tile's first `count` subtiles, `together` of them released at a time.
 void SwappedEpilogue::emitSubtiles(const WorkItem &item, int64_t count,
                                    int64_t together, ValueRange accumulators) {
-  unsigned blocks = getSubtileBlocks();
+  unsigned blocks = tile.plan.getSubtileBlocks();
   for (int64_t number = 0; number != count; ++number) {
-    emitBlocks(
-        item, b.i32(number), 0, blocks, {}, getComputed(), [&](unsigned block) {
-          return SmallVector<Value>(
-              accumulators.slice((number * blocks + block) * Subtile::kElements,
-                                 Subtile::kElements));
-        });
+    emitBlocks(item, b.i32(number), 0, blocks, {}, getComputed(),
+               [&](unsigned block) {
+                 return SmallVector<Value>(accumulators.slice(
+                     (number * blocks + block) * SwappedBlock::kElements,
+                     SwappedBlock::kElements));
+               });
     int64_t first = number / together * together;
-    if (copies && (number + 1 == count || number + 1 == first + together))
-      copies->release(first, number + 1);
-    storeMoments(item, number);
+    if (tile.copies && (number + 1 == count || number + 1 == first + together))
+      tile.copies->release(first, number + 1);
+    tile.storeMoments(item, number);
   }
 }
 
-void SwappedEpilogue::forgetOperands() {
-  emitters.clear();
-  ofRows.clear();
-  columns.clear();
-  columnsInRange.clear();
-}
-
-void SwappedEpilogue::endTile() {
-  if (copies)
-    copies->endTile();
-  forgetOperands();
-}
-
 void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
-  size_t ofSubtile = getSubtileBlocks() * Subtile::kElements;
+  size_t ofSubtile = tile.plan.getSubtileBlocks() * SwappedBlock::kElements;
   emitSubtiles(item, accumulators.size() / ofSubtile, /*together=*/1,
                accumulators);
-  endTile();
+  tile.end();
+}
+
+/// A 1.0 that ptxas does not know to be one.
+static Value getOpaqueOne(TiledFrame &frame) {
+  KernelBuilder &b = frame.b;
+  Value zero = b.shiftRight(frame.m, 31);
+  Value bits = b.bitOr(zero, b.i32(llvm::bit_cast<int32_t>(1.0f)));
+  return LLVM::BitcastOp::create(b, b.getF32Type(), bits);
+}
+
+/// The elements as they are held, in other registers than the accumulators,
+/// which ptxas takes for other numbers: as long as one accumulator of a wgmma
+/// is live in its own register, it keeps all.
+SmallVector<Value> SwappedEpilogue::copyHeld(ValueRange accumulators) {
+  Value product = op.getAccumulator(), tensor = tile.plan.getHeldTensor();
+  Value one = tensor == product ? getOpaqueOne(frame) : Value();
+  for (auto &emitter : tile.columns.emitters)
+    emitter->beginRows({}, {});
+  SmallVector<Value> held;
+  size_t first = tile.plan.getFirstHeld() * tile.plan.getSubtileBlocks() *
+                 SwappedBlock::kElements;
+  for (size_t i = first; i != accumulators.size(); ++i) {
+    Value element = accumulators[i];
+    if (one) {
+      held.push_back(arith::MulFOp::create(b, element, one));
+      continue;
+    }
+    ElementEmitter &emitter = *tile.columns.emitters[tile.columns.getNumber(i)];
+    emitter.set(product, /*row=*/i, /*lane=*/0, element);
+    held.push_back(emitter.get(tensor, /*row=*/i, /*lane=*/0));
+  }
+  return held;
+}
+
+SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
+                                         ValueRange accumulators) {
+  SmallVector<Value> held;
+  if (tile.plan.getHeldType()) {
+    for (size_t i = 0; i != accumulators.size(); i += 2)
+      held.push_back(roundPair(b, accumulators[i], accumulators[i + 1],
+                               tile.plan.getHeldType()));
+    return held;
+  }
+  // Unless buffers are to take operands once more, nobody waits for these
+  // copies now, and a release of each would take as long as all that a bias
+  // needs.
+  int64_t count = tile.plan.getFirstHeld();
+  const EpilogueSubtiles &subtiles = tile.copies->subtiles;
+  bool loadsMore = !subtiles.operands.empty() && count > subtiles.numBuffers;
+  int64_t together = loadsMore ? 1 : subtiles.getMostTogether(count);
+  emitSubtiles(item, count, together, accumulators);
+  held = copyHeld(accumulators);
+  tile.forgetOperands();
+  return held;
+}
+
+/// The elements of a block of what is held.
+SmallVector<Value> SwappedEpilogue::getHeldBlock(ValueRange held,
+                                                 unsigned block) {
+  SmallVector<Value> elements;
+  unsigned values = SwappedBlock::kElements / (tile.plan.getHeldType() ? 2 : 1);
+  for (Value value : held.slice(block * values, values)) {
+    Value anew = b.readAnew(value);
+    if (tile.plan.getHeldType())
+      llvm::append_range(elements, extendElements(b, anew));
+    else
+      elements.push_back(anew);
+  }
+  return elements;
+}
+
+/// The subtile of a step. Those of a loop's body are whole ones.
+Value SwappedEpilogue::getSubtile(DeferredStep step) {
+  int64_t steps = tile.plan.getStepsOfSubtile();
+  int64_t known = tile.plan.getFirstHeld() + step.number / steps;
+  return step.first ? b.add(b.div(step.first, steps), known) : b.i32(known);
+}
+
+SmallVector<Value> SwappedEpilogue::loadStep(const WorkItem &item,
+                                             DeferredStep step) {
+  if (!tile.rows.areAhead())
+    return {};
+  int64_t begin =
+      step.number % tile.plan.getStepsOfSubtile() * tile.plan.getStepBlocks();
+  return tile.rows.loadBlocks(item, tile.getFirstRow(getSubtile(step)), begin,
+                              begin + tile.plan.getStepBlocks());
+}
+
+void SwappedEpilogue::emitStep(const WorkItem &item, Value /*turn*/,
+                               DeferredStep step, ValueRange loaded,
+                               ValueRange held) {
+  unsigned blocks = tile.plan.getStepBlocks();
+  unsigned begin = step.number % tile.plan.getStepsOfSubtile() * blocks;
+  unsigned firstHeld = step.first ? 0 : step.number * blocks;
+  Value number = getSubtile(step);
+  emitBlocks(item, number, begin, begin + blocks, loaded,
+             tile.plan.getHeldTensor(), [&](unsigned block) {
+               return getHeldBlock(held, firstHeld + block - begin);
+             });
+  if (begin + blocks != tile.plan.getSubtileBlocks())
+    return;
+  tile.copies->release(number);
+  if (!step.first)
+    tile.storeMoments(item, *getConstantIntValue(number));
 }

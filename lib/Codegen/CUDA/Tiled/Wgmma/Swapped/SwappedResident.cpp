@@ -38,7 +38,7 @@ static Type findNarrowType(ArrayRef<SubtileTensor> results) {
 
 Type SwappedResident::findHeldType() {
   const TileGeometry &geometry = frame.geometry;
-  SubtileCopies *copies = swapped.getCopies();
+  SubtileCopies *copies = swapped.tile.getCopies();
   if (!geometry.schedule.getDefer() || !copies)
     return Type();
   // A block whose tile has no rows is behind by a ring of stages at most.
@@ -51,7 +51,7 @@ Type SwappedResident::findHeldType() {
 SwappedResident::SwappedResident(TiledFrame &frame, TiledLinearOp op,
                                  SwappedEpilogue &swapped)
     : ResidentReduction(frame, op), swapped(swapped), heldType(findHeldType()) {
-  swapped.setFinished(finished);
+  swapped.tile.columns.finished = &finished;
 }
 
 /// Where WarpgroupProduct has an element: of the thread's `column`-th column,
@@ -80,7 +80,7 @@ SmallVector<Value> SwappedResident::computeReduced(const WorkItem &item,
     return elements;
   const TileGeometry &geometry = frame.geometry;
   for (int64_t column = 0; column != getNumColumns(geometry); ++column) {
-    Value place = b.add(item.column, swapped.getColumnInTile(column));
+    Value place = b.add(item.column, swapped.tile.columns.getInTile(column));
     if (geometry.hasRaggedColumns())
       place = b.min(place, b.i32(geometry.n - 1));
     ElementEmitter emitter(b, frame.operands, b.toI64(place), /*lanes=*/1);
@@ -118,10 +118,11 @@ void SwappedResident::emitForOwn(ArrayRef<ReductionState> states, Body body) {
   for (size_t first = 0; first < states.size(); first += kLanes) {
     size_t count = std::min<size_t>(states.size() - first, kLanes);
     ReductionState own = states[first];
-    Value column = swapped.getColumnInTile(first);
+    Value column = swapped.tile.columns.getInTile(first);
     for (size_t i = 1; i != count; ++i) {
       Value isOwn = b.equal(lane, i);
-      column = b.select(isOwn, swapped.getColumnInTile(first + i), column);
+      column =
+          b.select(isOwn, swapped.tile.columns.getInTile(first + i), column);
       own.origin = b.select(isOwn, states[first + i].origin, own.origin);
       for (auto [scalar, other] :
            llvm::zip_equal(own.scalars, states[first + i].scalars))
@@ -170,7 +171,7 @@ SmallVector<Type> SwappedResident::getHeldTypes() {
 }
 
 int64_t SwappedResident::getNumSteps() {
-  return swapped.getCopies()->subtiles.getCount();
+  return swapped.tile.getCopies()->subtiles.getCount();
 }
 
 /// The exponent of an f32 that holds a power of two: as much as the root mean
@@ -205,8 +206,8 @@ SwappedResident::scaleDistances(SmallVector<Value> &distances,
     scales.push_back(getPowerOfTwo(b, b.sub(b.i32(254), exponent)));
   }
   for (auto [index, distance] : llvm::enumerate(distances))
-    distance =
-        arith::MulFOp::create(b, distance, scales[swapped.getColumn(index)]);
+    distance = arith::MulFOp::create(
+        b, distance, scales[swapped.tile.columns.getNumber(index)]);
   return units;
 }
 
@@ -237,7 +238,7 @@ SmallVector<Value> SwappedResident::getHeldBlock(ValueRange held,
       held.drop_front(getNumRows(frame.geometry) * numColumns / kRows);
   SmallVector<Value> elements;
   for (int64_t i = block * count; i != (block + 1) * count; i += kRows) {
-    size_t column = swapped.getColumn(i);
+    size_t column = swapped.tile.columns.getNumber(i);
     Value origin = ofColumns[column];
     for (Value distance : extendElements(b, b.readAnew(held[i / kRows])))
       elements.push_back(
@@ -256,7 +257,7 @@ void SwappedResident::emitStep(const WorkItem &item, Value turn,
   int64_t number = step.number;
   if (number == 0)
     emitBarrierWait(b, getFinishedBarrier(), b.bitAnd(turn, 1));
-  int64_t first = number * swapped.getSubtileBlocks();
+  int64_t first = number * swapped.tile.plan.getSubtileBlocks();
   swapped.emitSubtile(item, number, [&](unsigned block) {
     return getHeldBlock(held, first + block);
   });

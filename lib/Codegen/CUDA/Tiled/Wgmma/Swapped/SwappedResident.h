@@ -55,7 +55,7 @@ public:
   void emitStep(const WorkItem &item, Value turn, DeferredStep step,
                 ValueRange loaded, ValueRange held) override;
   int64_t getNumSteps() override;
-  void endHeld() override { swapped.endTile(); }
+  void endHeld() override { swapped.tile.end(); }
   bool isLate() override { return true; }
 
 private:

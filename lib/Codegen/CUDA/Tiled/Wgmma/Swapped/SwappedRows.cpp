@@ -9,7 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SwappedSubtile.h"
+#include "SwappedRows.h"
+
+#include "Codegen/CUDA/Emit/ElementEmitter.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -19,21 +21,16 @@ using namespace mlir::tenon;
 /// Rows that follow each other, of which the lanes of a warp have one each.
 static constexpr int64_t kWarpRows = 32;
 
-/// A thread needs two rows of each 8, each subtile others. Loaded when it is
-/// computed they would be waited for each time. A lane loads one of each 32
-/// ahead, and has the others from where they are; in a loop a thread loads its
-/// own of a step, when it is done with the step before.
-bool SwappedEpilogue::loadsRowsAhead() {
+bool SwappedRows::areAhead() const {
   auto isOfF32 = [](BlockArgument operand) {
     return getComputeType(getElementTypeOrSelf(operand.getType())).isF32();
   };
-  return frame.geometry.m != 1 && llvm::all_of(perRow, isOfF32);
+  return frame.geometry.m != 1 && llvm::all_of(plan.getRowOperands(), isOfF32);
 }
 
-/// Loads `operand` for `count` rows from the tile's `first`-th on.
-SmallVector<Value> SwappedEpilogue::loadRows(const WorkItem &item,
-                                             BlockArgument operand,
-                                             int64_t first, int64_t count) {
+SmallVector<Value> SwappedRows::load(const WorkItem &item,
+                                     BlockArgument operand, int64_t first,
+                                     int64_t count) {
   SmallVector<Value> loaded;
   for (int64_t row = 0; row < count; row += kWarpRows) {
     Value mine = b.add(b.add(item.row, first + row), frame.lane);
@@ -49,29 +46,27 @@ SmallVector<Value> SwappedEpilogue::loadRows(const WorkItem &item,
   return loaded;
 }
 
-/// Of subtiles `first` to `end`.
-void SwappedEpilogue::prepareRows(const WorkItem &item, int64_t first,
-                                  int64_t end) {
-  if (!loadsRowsAhead())
+void SwappedRows::prepare(const WorkItem &item, int64_t first, int64_t end) {
+  if (!areAhead())
     return;
   // Subtiles follow each other along M, and then along N.
   int64_t tileM = frame.geometry.tileM;
+  int64_t rows = plan.getSubtileRows();
   int64_t firstRow = first * rows % tileM;
   int64_t endOfRows = firstRow + (end - first) * rows;
   if (endOfRows > tileM) {
     firstRow = 0;
     endOfRows = tileM;
   }
-  firstOfRows = firstRow;
-  for (BlockArgument operand : perRow)
-    ofRows.push_back(loadRows(item, operand, firstRow, endOfRows - firstRow));
+  firstAhead = firstRow;
+  for (BlockArgument operand : plan.getRowOperands())
+    values.push_back(load(item, operand, firstRow, endOfRows - firstRow));
 }
 
 /// At once where both rows are there, or none. Pointers are aligned, and so is
 /// an even row.
-SmallVector<Value> SwappedEpilogue::loadRowPair(BlockArgument operand,
-                                                Value row) {
-  auto load = [&](Value row, unsigned lanes) {
+SmallVector<Value> SwappedRows::loadPair(BlockArgument operand, Value row) {
+  auto loadFrom = [&](Value row, unsigned lanes) {
     if (frame.geometry.hasRaggedRows())
       row = b.min(row, b.sub(frame.m, lanes));
     Value offset =
@@ -81,33 +76,28 @@ SmallVector<Value> SwappedEpilogue::loadRowPair(BlockArgument operand,
   };
   int64_t m = frame.geometry.m;
   if (!ShapedType::isDynamic(m) && m % 2 == 0)
-    return load(row, 2);
-  SmallVector<Value> pair = load(row, 1);
-  llvm::append_range(pair, load(b.add(row, 1), 1));
+    return loadFrom(row, 2);
+  SmallVector<Value> pair = loadFrom(row, 1);
+  llvm::append_range(pair, loadFrom(b.add(row, 1), 1));
   return pair;
 }
 
-/// Of each operand what the thread has of the step's rows.
-SmallVector<Value> SwappedEpilogue::loadStep(const WorkItem &item,
-                                             DeferredStep step) {
+SmallVector<Value> SwappedRows::loadBlocks(const WorkItem &item, Value inTile,
+                                           int64_t begin, int64_t end) {
   SmallVector<Value> loaded;
-  if (!loadsRowsAhead())
-    return loaded;
-  int64_t begin = step.number % getStepsOfSubtile() * getStepBlocks();
-  Value first = b.add(b.add(item.row, getFirstRow(getSubtile(step))),
-                      frame.getLanePair());
-  for (BlockArgument operand : perRow)
-    for (int64_t block = begin; block != begin + getStepBlocks(); ++block)
+  Value first = b.add(b.add(item.row, inTile), frame.getLanePair());
+  for (BlockArgument operand : plan.getRowOperands())
+    for (int64_t block = begin; block != end; ++block)
       llvm::append_range(
           loaded,
-          loadRowPair(operand, b.add(first, block * Subtile::kBlockRows)));
+          loadPair(operand, b.add(first, block * SwappedBlock::kBlockRows)));
   return loaded;
 }
 
-Value SwappedEpilogue::getOfRow(unsigned operand, Value first, unsigned row) {
-  Value ahead = b.sub(first, firstOfRows);
+Value SwappedRows::get(unsigned operand, Value first, unsigned row) {
+  Value ahead = b.sub(first, firstAhead);
   Value group = b.div(ahead, kWarpRows);
-  ArrayRef<Value> groups = ofRows[operand];
+  ArrayRef<Value> groups = values[operand];
   Value value = groups.front();
   for (auto [i, other] : llvm::enumerate(groups.drop_front()))
     value = b.select(b.equal(group, i + 1), other, value);

@@ -20,27 +20,27 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-SwappedEpilogue::Subtile::Subtile(SwappedEpilogue &epilogue,
-                                  const WorkItem &item, Value number,
-                                  ValueRange ofStep)
-    : epilogue(epilogue), b(epilogue.b), number(number), ofStep(ofStep) {
-  TiledFrame &frame = epilogue.frame;
-  firstColumn = epilogue.getFirstColumn(number);
-  inTile = epilogue.getFirstRow(number);
+SwappedSubtile::SwappedSubtile(SwappedTile &tile, const WorkItem &item,
+                               Value number, ValueRange ofStep)
+    : tile(tile), b(tile.b), number(number), ofStep(ofStep) {
+  TiledFrame &frame = tile.frame;
+  firstColumn = tile.getFirstColumn(number);
+  inTile = tile.getFirstRow(number);
   Value firstRow = b.add(b.add(item.row, inTile), frame.getLanePair());
-  for (int64_t block = 0; block != epilogue.rows; block += kBlockRows)
-    for (unsigned i = 0; i != kRows; ++i)
+  for (int64_t block = 0; block != tile.plan.getSubtileRows();
+       block += SwappedBlock::kBlockRows)
+    for (unsigned i = 0; i != SwappedBlock::kRows; ++i)
       rows.push_back(b.add(firstRow, block + i));
-  if (SubtileCopies *copies = epilogue.getCopies())
+  if (SubtileCopies *copies = tile.getCopies())
     for (const SubtileTensor &result : copies->subtiles.results)
       results.emplace_back(frame, copies->subtiles, result,
                            copies->getBuffer(result, number));
 }
 
 /// Loads the operands that differ from row to row.
-void SwappedEpilogue::Subtile::loadOperands(unsigned begin, unsigned end) {
-  TiledFrame &frame = epilogue.frame;
-  SubtileCopies *copies = epilogue.getCopies();
+void SwappedSubtile::loadOperands(unsigned begin, unsigned end) {
+  TiledFrame &frame = tile.frame;
+  SubtileCopies *copies = tile.getCopies();
   firstLoaded = begin;
   // Before loads, of which values would have to be kept meanwhile.
   if (copies && begin == 0)
@@ -51,10 +51,11 @@ void SwappedEpilogue::Subtile::loadOperands(unsigned begin, unsigned end) {
       row = b.min(row, b.sub(frame.m, 1));
     clamped.push_back(b.toI64(row));
   }
-  bool areLoaded = !epilogue.ofRows.empty() || !ofStep.empty();
-  for (unsigned i = 0; i != kColumns; ++i)
-    epilogue.emitters[firstColumn + i]->beginRows(
-        clamped, areLoaded ? ArrayRef<BlockArgument>() : epilogue.perRow);
+  bool areLoaded = tile.rows.isPrepared() || !ofStep.empty();
+  for (unsigned i = 0; i != SwappedBlock::kColumns; ++i)
+    tile.columns.emitters[firstColumn + i]->beginRows(
+        clamped,
+        areLoaded ? ArrayRef<BlockArgument>() : tile.plan.getRowOperands());
   for (unsigned block = begin; areLoaded && block != end; ++block)
     setOfRows(block);
   if (!copies)
@@ -66,50 +67,50 @@ void SwappedEpilogue::Subtile::loadOperands(unsigned begin, unsigned end) {
 }
 
 /// What number `operand` of those of a row has for row `row` of a block.
-Value SwappedEpilogue::Subtile::getOfRow(unsigned operand, unsigned block,
-                                         unsigned row) {
+Value SwappedSubtile::getOfRow(unsigned operand, unsigned block, unsigned row) {
   if (ofStep.empty())
-    return epilogue.getOfRow(operand, b.add(inTile, block * kBlockRows), row);
-  size_t ofOperand = ofStep.size() / epilogue.perRow.size();
-  return ofStep[operand * ofOperand + (block - firstLoaded) * kRows + row];
+    return tile.rows.get(operand,
+                         b.add(inTile, block * SwappedBlock::kBlockRows), row);
+  size_t ofOperand = ofStep.size() / tile.plan.getRowOperands().size();
+  return ofStep[operand * ofOperand +
+                (block - firstLoaded) * SwappedBlock::kRows + row];
 }
 
 /// Gives what is loaded of a block's rows.
-void SwappedEpilogue::Subtile::setOfRows(unsigned block) {
-  for (auto [index, operand] : llvm::enumerate(epilogue.perRow))
-    for (unsigned row = 0; row != kRows; ++row) {
+void SwappedSubtile::setOfRows(unsigned block) {
+  for (auto [index, operand] : llvm::enumerate(tile.plan.getRowOperands()))
+    for (unsigned row = 0; row != SwappedBlock::kRows; ++row) {
       Value value = getOfRow(index, block, row);
-      for (unsigned column = 0; column != kColumns; ++column)
-        epilogue.emitters[firstColumn + column]->set(
-            operand, block * kRows + row, /*lane=*/0, value);
+      for (unsigned column = 0; column != SwappedBlock::kColumns; ++column)
+        tile.columns.emitters[firstColumn + column]->set(
+            operand, block * SwappedBlock::kRows + row, /*lane=*/0, value);
     }
 }
 
 /// Of a matrix of one row the thread has one element a column that counts, and
 /// what it computes of it stands for all.
-void SwappedEpilogue::Subtile::setElements(Value tensor, unsigned block,
-                                           ValueRange elements) {
-  unsigned count = epilogue.frame.geometry.m == 1 ? 1 : kRows;
-  for (unsigned column = 0; column != kColumns; ++column)
+void SwappedSubtile::setElements(Value tensor, unsigned block,
+                                 ValueRange elements) {
+  unsigned count = tile.frame.geometry.m == 1 ? 1 : SwappedBlock::kRows;
+  for (unsigned column = 0; column != SwappedBlock::kColumns; ++column)
     for (unsigned row = 0; row != count; ++row)
-      epilogue.emitters[firstColumn + column]->set(
-          tensor, block * kRows + row, /*lane=*/0,
-          elements[column * kRows + row]);
+      tile.columns.emitters[firstColumn + column]->set(
+          tensor, block * SwappedBlock::kRows + row, /*lane=*/0,
+          elements[column * SwappedBlock::kRows + row]);
 }
 
-Value SwappedEpilogue::Subtile::getResult(Value value, unsigned block,
-                                          unsigned element) {
-  return epilogue.emitters[firstColumn + element / kRows]->get(
-      value, block * kRows + element % kRows, /*lane=*/0);
+Value SwappedSubtile::getResult(Value value, unsigned block, unsigned element) {
+  return tile.columns.emitters[firstColumn + element / SwappedBlock::kRows]
+      ->get(value, block * SwappedBlock::kRows + element % SwappedBlock::kRows,
+            /*lane=*/0);
 }
 
 /// Rounds elements to `type`, those of both columns at once.
-void SwappedEpilogue::Subtile::roundElements(Type type,
-                                             MutableArrayRef<Value> elements) {
+void SwappedSubtile::roundElements(Type type, MutableArrayRef<Value> elements) {
   if (type.getIntOrFloatBitWidth() != 16)
     return;
-  for (unsigned row = 0; row != kRows; ++row) {
-    Value &first = elements[row], &second = elements[kRows + row];
+  for (unsigned row = 0; row != SwappedBlock::kRows; ++row) {
+    Value &first = elements[row], &second = elements[SwappedBlock::kRows + row];
     Value pair = roundPair(b, first, second, type);
     first = vector::ExtractOp::create(b, pair, 0);
     second = vector::ExtractOp::create(b, pair, 1);
@@ -119,30 +120,30 @@ void SwappedEpilogue::Subtile::roundElements(Type type,
 /// Stores the thread's elements of a block, all of which are computed first: an
 /// operand may be the buffer of a result. What is found for columns is stored
 /// later.
-void SwappedEpilogue::Subtile::storeElements(unsigned block) {
-  TiledFrame &frame = epilogue.frame;
+void SwappedSubtile::storeElements(unsigned block) {
+  TiledFrame &frame = tile.frame;
   const TileGeometry &geometry = frame.geometry;
-  ValueRange values = epilogue.op.getYield().getValues();
+  ValueRange values = tile.op.getYield().getValues();
   SmallVector<SmallVector<Value>> elements;
   for (Value value : values) {
     elements.emplace_back();
     if (TiledLinearOp::isOfColumns(value))
       continue;
-    for (unsigned i = 0; i != kElements; ++i)
+    for (unsigned i = 0; i != SwappedBlock::kElements; ++i)
       elements.back().push_back(getResult(value, block, i));
     roundElements(getElementTypeOrSelf(value), elements.back());
-    epilogue.addMoments(value, elements.back());
+    tile.addMoments(value, elements.back());
   }
-  for (unsigned i = 0; i != kElements; ++i) {
-    Value row = rows[block * kRows + i % kRows];
-    unsigned column = firstColumn + i / kRows;
-    Value isInRange = epilogue.columnsInRange[column];
+  for (unsigned i = 0; i != SwappedBlock::kElements; ++i) {
+    Value row = rows[block * SwappedBlock::kRows + i % SwappedBlock::kRows];
+    unsigned column = firstColumn + i / SwappedBlock::kRows;
+    Value isInRange = tile.columns.inRange[column];
     if (geometry.hasRaggedRows()) {
       Value rowInRange = b.less(row, frame.m);
       isInRange = isInRange ? b.both(isInRange, rowInRange) : rowInRange;
     }
     Value place =
-        b.add(b.mul(b.toI64(row), geometry.n), epilogue.columns[column]);
+        b.add(b.mul(b.toI64(row), geometry.n), tile.columns.indices[column]);
     for (auto [value, output, ofValue] :
          llvm::zip_equal(values, frame.outputs, elements))
       if (!ofValue.empty())
@@ -152,22 +153,23 @@ void SwappedEpilogue::Subtile::storeElements(unsigned block) {
 }
 
 /// Computes a block of the subtile, and writes its results.
-void SwappedEpilogue::Subtile::emitBlock(unsigned block, Value tensor,
-                                         ValueRange elements) {
+void SwappedSubtile::emitBlock(unsigned block, Value tensor,
+                               ValueRange elements) {
   setElements(tensor, block, elements);
-  SubtileCopies *copies = epilogue.getCopies();
+  SubtileCopies *copies = tile.getCopies();
   if (!copies)
     return storeElements(block);
   for (auto [operand, elements] :
        llvm::zip(copies->subtiles.operands, ofOperands))
     setElements(operand.value, block,
-                ValueRange(elements).slice((block - firstLoaded) * kElements,
-                                           kElements));
+                ValueRange(elements).slice((block - firstLoaded) *
+                                               SwappedBlock::kElements,
+                                           SwappedBlock::kElements));
   for (auto [result, tensor] :
        llvm::zip_equal(results, copies->subtiles.results)) {
     SmallVector<Value> elements;
-    for (unsigned i = 0; i != kElements; ++i)
+    for (unsigned i = 0; i != SwappedBlock::kElements; ++i)
       elements.push_back(getResult(result.getUnbounded(), block, i));
-    epilogue.addMoments(tensor.value, result.store(block, elements));
+    tile.addMoments(tensor.value, result.store(block, elements));
   }
 }

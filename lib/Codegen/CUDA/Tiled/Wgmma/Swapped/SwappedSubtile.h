@@ -12,22 +12,18 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SWAPPED_SWAPPEDSUBTILE_H
 #define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_SWAPPED_SWAPPEDSUBTILE_H
 
-#include "SwappedEpilogue.h"
 #include "SwappedFragments.h"
+#include "SwappedTile.h"
 
 namespace mlir::tenon {
 
 /// A subtile while it is computed.
-class SwappedEpilogue::Subtile {
+class SwappedSubtile {
 public:
-  /// A thread's elements of a block of 8 rows: two columns of two.
-  static constexpr unsigned kColumns = 2, kRows = 2,
-                            kElements = kColumns * kRows;
-  static constexpr int64_t kBlockRows = 8;
-
-  /// `ofStep` is what `loadStep` gave for the blocks that are loaded.
-  Subtile(SwappedEpilogue &epilogue, const WorkItem &item, Value number,
-          ValueRange ofStep);
+  /// `ofStep` is what SwappedRows::loadBlocks gave for the blocks that are
+  /// loaded.
+  SwappedSubtile(SwappedTile &tile, const WorkItem &item, Value number,
+                 ValueRange ofStep);
 
   /// For blocks `begin` to `end`.
   void loadOperands(unsigned begin, unsigned end);
@@ -42,7 +38,7 @@ private:
   void roundElements(Type type, MutableArrayRef<Value> elements);
   void storeElements(unsigned block);
 
-  SwappedEpilogue &epilogue;
+  SwappedTile &tile;
   KernelBuilder &b;
   Value number, inTile;    ///< of the subtile, its first row
   ValueRange ofStep;       ///< or none
