@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Codegen/CUDA/Emit/OverlapKernels.h"
-#include "Codegen/CUDA/Epilogue/EpilogueKernels.h"
-#include "Codegen/CUDA/InputMoments/InputMoments.h"
+#include "Codegen/CUDA/Epilogue/LaunchEpilogue.h"
+#include "Codegen/CUDA/InputMoments/LaunchMoments.h"
 #include "Codegen/CUDA/Split/SplitKernel.h"
 #include "Codegen/CUDA/Tiled/LaunchTiled.h"
 #include "Codegen/CUDA/Tiled/MmaSync/MmaSyncKernels.h"

@@ -27,6 +27,16 @@ MmaSyncFamily::MmaSyncFamily()
                       .isResidentDirect = false,
                       .isResidentMeasured = false}) {}
 
+std::string MmaSyncFamily::findProblem(ScheduleAttr schedule,
+                                       Type elementType) const {
+  return findMmaSyncProblem(schedule, elementType);
+}
+
+std::string MmaSyncFamily::findProblem(ScheduleAttr schedule,
+                                       const TargetSpec &target) const {
+  return findMmaSyncProblem(schedule, target);
+}
+
 int64_t MmaSyncFamily::getBlockThreads(ScheduleAttr schedule) const {
   return schedule.getNumThreads();
 }

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MmaSyncFamily.h"
+#include "tenon/Schedule/Checks/ScheduleFamily.h"
 
 #include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
 
@@ -122,8 +122,7 @@ static std::string findResidentProblem(ScheduleAttr schedule) {
   return "";
 }
 
-std::string MmaSyncFamily::findProblem(ScheduleAttr schedule,
-                                       Type elementType) const {
+std::string tenon::findMmaSyncProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getClusterM() != 1 || schedule.getClusterN() != 1 ||
       schedule.getPingPong() || schedule.getDefer())
     return "mma_sync has no cluster, ping_pong or defer; leave them out";
@@ -142,9 +141,9 @@ std::string MmaSyncFamily::findProblem(ScheduleAttr schedule,
 }
 
 /// What the blocks of a multiprocessor use together.
-std::string MmaSyncFamily::findProblem(ScheduleAttr schedule,
-                                       const TargetSpec &target) const {
-  if (!runsOn(target))
+std::string tenon::findMmaSyncProblem(ScheduleAttr schedule,
+                                      const TargetSpec &target) {
+  if (!target.hasMmaSync)
     return formatv("{0} has no mma.sync", target.name);
   std::string problem = findSharedProblem(schedule, target);
   if (!problem.empty())

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Layer.h"
+#include "FitOperands.h"
 
 #include "tenon/Schedule/Checks/ScheduleFamily.h"
 

@@ -11,6 +11,8 @@
 
 #include "Layer.h"
 
+#include "FitOperands.h"
+
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
 #include "tenon/Schedule/Checks/ProductMethod.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"

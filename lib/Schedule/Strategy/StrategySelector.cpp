@@ -11,6 +11,8 @@
 
 #include "StrategySelector.h"
 
+#include "FitOperands.h"
+
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
 #include "tenon/Schedule/Checks/ProductMethod.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"

@@ -40,6 +40,16 @@ WgmmaFamily::WgmmaFamily()
 // Threads and bytes
 //===----------------------------------------------------------------------===//
 
+std::string WgmmaFamily::findProblem(ScheduleAttr schedule,
+                                     Type elementType) const {
+  return findWgmmaProblem(schedule, elementType);
+}
+
+std::string WgmmaFamily::findProblem(ScheduleAttr schedule,
+                                     const TargetSpec &target) const {
+  return findWgmmaProblem(schedule, target);
+}
+
 int64_t WgmmaFamily::getBlockThreads(ScheduleAttr schedule) const {
   return kWarpgroupThreads * (1 + getConsumerWarpgroups(schedule));
 }

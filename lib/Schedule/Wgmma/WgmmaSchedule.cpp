@@ -11,7 +11,7 @@
 
 #include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
-#include "WgmmaFamily.h"
+#include "tenon/Schedule/Checks/ScheduleFamily.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -195,11 +195,10 @@ static std::string findDeferProblem(ScheduleAttr schedule) {
   return "";
 }
 
-std::string WgmmaFamily::findProblem(ScheduleAttr schedule,
-                                     Type elementType) const {
+std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getSwizzle() != 128)
     return formatv("wgmma needs swizzle = 128, not {0}", schedule.getSwizzle());
-  if (!multiplies(schedule.getMethod()))
+  if (schedule.getMethod() == ProductMethod::FMA)
     return "wgmma has no method fma, which does without tensor cores; write "
            "mma_sync, or method = fp16x3";
   std::string problem = findShapeProblem(schedule, elementType);
@@ -224,9 +223,9 @@ std::string WgmmaFamily::findProblem(ScheduleAttr schedule,
   return problem.empty() ? findClusterProblem(schedule) : problem;
 }
 
-std::string WgmmaFamily::findProblem(ScheduleAttr schedule,
-                                     const TargetSpec &target) const {
-  if (!runsOn(target))
+std::string tenon::findWgmmaProblem(ScheduleAttr schedule,
+                                    const TargetSpec &target) {
+  if (!target.hasWgmma)
     return formatv("{0} has no wgmma; take a mma_sync schedule, or compile for "
                    "sm_90a alone",
                    target.name);

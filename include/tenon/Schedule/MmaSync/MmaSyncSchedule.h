@@ -34,6 +34,12 @@ getGuardSchedule(MLIRContext *context, Precision precision, int64_t m,
                  ReductionMethod reduction = ReductionMethod::Separate,
                  int64_t rows = 0);
 
+/// What no target can run, and what `target` lacks for a schedule that some
+/// target may run, in a sentence; "" if that is nothing. Numbers are as large
+/// as a user likes, so products are compared by division.
+std::string findMmaSyncProblem(ScheduleAttr schedule, Type elementType);
+std::string findMmaSyncProblem(ScheduleAttr schedule, const TargetSpec &target);
+
 } // namespace mlir::tenon
 
 #endif // TENON_SCHEDULE_MMASYNC_MMASYNCSCHEDULE_H

@@ -46,6 +46,12 @@ int64_t getWarpgroupEpilogueBytes(ScheduleAttr schedule);
 /// of finished columns needs the room, else kBarrierBytes.
 int64_t getBarrierBytes(ScheduleAttr schedule);
 
+/// What no target can run, and what `target` lacks for a schedule that some
+/// target may run, in a sentence; "" if that is nothing. Numbers are as large
+/// as a user likes, so products are compared by division.
+std::string findWgmmaProblem(ScheduleAttr schedule, Type elementType);
+std::string findWgmmaProblem(ScheduleAttr schedule, const TargetSpec &target);
+
 } // namespace mlir::tenon
 
 #endif // TENON_SCHEDULE_WGMMA_WGMMASCHEDULE_H

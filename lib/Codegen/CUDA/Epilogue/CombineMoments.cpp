@@ -9,9 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CombineMoments.h"
 #include "Codegen/CUDA/Emit/Constants.h"
-#include "HeadStates.h"
-#include "ReductionEmitter.h"
+#include "SharedStates.h"
+#include "StateWalk.h"
 
 #include <numeric>
 

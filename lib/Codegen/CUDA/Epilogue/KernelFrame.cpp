@@ -12,7 +12,7 @@
 #include "KernelFrame.h"
 
 #include "Codegen/CUDA/Emit/KernelFunction.h"
-#include "HeadStates.h"
+#include "CombineMoments.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 

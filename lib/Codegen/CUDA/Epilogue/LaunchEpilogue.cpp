@@ -9,11 +9,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LaunchEpilogue.h"
 #include "Codegen/CUDA/Emit/Constants.h"
 #include "Codegen/CUDA/Emit/HostValues.h"
-#include "EpilogueKernels.h"
-#include "HeadStates.h"
-#include "ReductionEmitter.h"
+#include "CombineMoments.h"
+#include "MapKernel.h"
+#include "ReductionKernel.h"
+#include "SharedStates.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

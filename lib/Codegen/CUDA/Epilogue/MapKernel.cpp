@@ -9,8 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EpilogueKernels.h"
-#include "ReductionEmitter.h"
+#include "MapKernel.h"
+#include "ReductionHead.h"
+#include "SharedStates.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

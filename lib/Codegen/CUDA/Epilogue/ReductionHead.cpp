@@ -10,8 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "HeadStates.h"
-#include "ReductionEmitter.h"
+#include "ReductionHead.h"
+#include "CombineMoments.h"
+#include "SharedStates.h"
+#include "StateWalk.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ReductionEmitter.h"
+#include "SharedStates.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

@@ -9,9 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StateWalk.h"
 #include "Codegen/CUDA/Emit/SplitSum.h"
-#include "HeadStates.h"
-#include "ReductionEmitter.h"
+#include "CombineMoments.h"
+#include "SharedStates.h"
 
 using namespace mlir;
 using namespace mlir::tenon;

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "InputMoments.h"
+#include "AddStatesKernel.h"
 
 #include "Codegen/CUDA/Emit/KernelFunction.h"
 #include "MomentsFrame.h"

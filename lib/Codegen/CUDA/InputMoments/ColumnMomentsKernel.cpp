@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "InputMoments.h"
+#include "ColumnMomentsKernel.h"
 
 #include "Codegen/CUDA/Emit/KernelFunction.h"
 #include "Codegen/CUDA/Emit/OverlapKernels.h"

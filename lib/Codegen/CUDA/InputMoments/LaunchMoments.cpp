@@ -9,7 +9,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "InputMoments.h"
+#include "LaunchMoments.h"
+
+#include "AddStatesKernel.h"
+#include "ColumnMomentsKernel.h"
+#include "GramKernel.h"
+
+#include "AddStatesKernel.h"
+#include "ColumnMomentsKernel.h"
+#include "GramKernel.h"
 
 #include "Codegen/CUDA/Emit/Constants.h"
 #include "Codegen/CUDA/Emit/ElementEmitter.h"

@@ -10,10 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LaunchToLLVM.h"
+
 #include "RuntimeCalls.h"
 
 #include "tenon/Codegen/CUDA/Launch/HostToLLVM.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+#include "tenon/Codegen/DataType.h"
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -9,6 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ResidentBlocksToLLVM.h"
+
+#include "LaunchToLLVM.h"
 #include "RuntimeCalls.h"
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"

@@ -8,7 +8,6 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_LAUNCH_RUNTIMECALLS_H
 #define TENON_LIB_CODEGEN_CUDA_LAUNCH_RUNTIMECALLS_H
 
-#include "tenon/Codegen/DataType.h"
 #include "tenon/Runtime/Runtime.h"
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -33,17 +32,6 @@ Value getAddress(OpBuilder &b, Location loc, const LLVMTypeConverter &converter,
 /// begins with `prefix`.
 Value createConstantStruct(OpBuilder &b, Operation *op, StringRef prefix,
                            ArrayRef<Attribute> fields);
-
-/// The number of a kernel in `tenon.kernels` of the module of `op`; fails where
-/// that does not list it.
-FailureOr<int64_t> getKernelNumber(Operation *op, StringAttr kernel);
-
-/// Launches of kernels, through tensor maps too.
-void populateLaunchToLLVMPatterns(LLVMTypeConverter &converter,
-                                  RewritePatternSet &patterns);
-/// What a function asks of a kernel before it launches it.
-void populateResidentBlocksToLLVMPatterns(LLVMTypeConverter &converter,
-                                          RewritePatternSet &patterns);
 
 } // namespace mlir::tenon
 

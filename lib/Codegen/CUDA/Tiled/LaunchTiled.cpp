@@ -14,7 +14,8 @@
 #include "Codegen/CUDA/Emit/Constants.h"
 #include "Codegen/CUDA/Emit/ElementEmitter.h"
 #include "Codegen/CUDA/Emit/HostValues.h"
-#include "Codegen/CUDA/Epilogue/EpilogueKernels.h"
+#include "Codegen/CUDA/Epilogue/LaunchEpilogue.h"
+#include "ResidentProblem.h"
 #include "ResidentReduction.h"
 #include "SeparateReduction.h"
 #include "TiledFamily.h"
@@ -276,7 +277,7 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
     problem = findExtentProblem(schedule.getFamily(), w.getElementType(),
                                 w.getDimSize(1));
   if (problem.empty() && schedule.getReduction() == ReductionMethod::Resident)
-    problem = ResidentReduction::findProblem(op);
+    problem = findResidentProblem(op);
   if (!problem.empty())
     return op.emitOpError("cannot have this schedule: ") << problem;
   addUnscale(op);

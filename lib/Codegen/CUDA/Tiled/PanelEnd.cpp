@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PanelExchange.h"
+#include "PanelEnd.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -20,34 +20,34 @@ static std::string getBesideBarrier(const TileGeometry &geometry) {
          std::to_string(geometry.threads() + 32) + ";";
 }
 
-void PanelExchange::arrive() {
+void PanelEnd::arrive() {
   b.ptx("bar.arrive" + getBesideBarrier(frame.geometry), "~{memory}", {});
 }
 
-void PanelExchange::wait() {
+void PanelEnd::wait() {
   b.ptx("bar.sync" + getBesideBarrier(frame.geometry), "~{memory}", {});
 }
 
 /// Emits `body` for each block of the panel, in a lane of the warp.
-void PanelExchange::emitForBlocks(llvm::function_ref<void(Value)> body) {
+void PanelEnd::emitForBlocks(llvm::function_ref<void(Value)> body) {
   auto emit = [&](Value first) {
     Value rowTile = b.add(frame.lane, first);
-    frame.emitIf(b.less(rowTile, getBlocks()),
-                 [&] { body(getBlock(rowTile)); });
+    frame.emitIf(b.less(rowTile, memory.getBlocks()),
+                 [&] { body(memory.getBlock(rowTile)); });
   };
-  if (isStatic) {
+  if (!ShapedType::isDynamic(frame.geometry.m)) {
     int64_t blocks = frame.geometry.rowUnits() * frame.geometry.clusterM;
     for (int64_t first = 0; first < blocks; first += 32)
       emit(b.i32(first));
     return;
   }
-  auto loop = scf::ForOp::create(b, b.i32(0), getBlocks(), b.i32(32));
+  auto loop = scf::ForOp::create(b, b.i32(0), memory.getBlocks(), b.i32(32));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   emit(loop.getInductionVar());
 }
 
-void PanelExchange::waitForFlags(Value expected) {
+void PanelEnd::waitForFlags(Value expected) {
   emitForBlocks([&](Value block) {
     b.ptx("{ .reg .pred p; .reg .b64 seen; .reg .b32 tries; "
           "mov.b32 tries, 0; "
@@ -55,18 +55,17 @@ void PanelExchange::waitForFlags(Value expected) {
           "setp.eq.b64 p, seen, $1; @p bra done; "
           "add.s32 tries, tries, 1; "
           "setp.lt.u32 p, tries, " +
-              std::to_string(kMaxTries) +
+              std::to_string(PanelMemory::kMaxTries) +
               "; @p bra again; "
               "trap; "
               "done: }",
-          "l,l,~{memory}", {getFlag(block), expected});
+          "l,l,~{memory}", {memory.getFlag(block), expected});
   });
 }
 
 /// What `getPlace` gives of each of the tile's columns, of even turns and odd.
-void PanelExchange::clearColumns(
-    llvm::function_ref<Value(Value, Value)> getPlace) {
-  auto type = VectorType::get(kWords, b.getI64Type());
+void PanelEnd::clearColumns(llvm::function_ref<Value(Value, Value)> getPlace) {
+  auto type = VectorType::get(PanelMemory::kWords, b.getI64Type());
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
   for (int64_t turn = 0; turn != 2; ++turn)
     for (int64_t first = 0; first < frame.geometry.tileN; first += 32)
@@ -75,13 +74,14 @@ void PanelExchange::clearColumns(
                             /*alignment=*/kTaggedStateBytes);
 }
 
-void PanelExchange::clearStates() {
-  auto loop = scf::ForOp::create(b, b.i32(0), getBlocks(), b.i32(1));
+void PanelEnd::clearStates() {
+  auto loop = scf::ForOp::create(b, b.i32(0), memory.getBlocks(), b.i32(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Value block = getBlock(loop.getInductionVar());
-  clearColumns(
-      [&](Value turn, Value inTile) { return getState(turn, block, inTile); });
+  Value block = memory.getBlock(loop.getInductionVar());
+  clearColumns([&](Value turn, Value inTile) {
+    return memory.getState(turn, block, inTile);
+  });
 }
 
 /// A block's flag, token + turns, says that it has read all states. What makes
@@ -90,12 +90,12 @@ static Value getReadFlag(TiledFrame &frame, Value turns) {
   return frame.b.add(frame.token, frame.b.toI64(turns));
 }
 
-void PanelExchange::announce(Value turns) {
+void PanelEnd::announce(Value turns) {
   b.ptx("st.relaxed.gpu.global.b64 [$0], $1;", "l,l,~{memory}",
-        {getFlag(getOwnBlock()), getReadFlag(frame, turns)});
+        {memory.getFlag(memory.getOwnBlock()), getReadFlag(frame, turns)});
 }
 
-void PanelExchange::clearWhenRead(Value turns) {
+void PanelEnd::clearWhenRead(Value turns) {
   const TileGeometry &geometry = frame.geometry;
   Value isFirst = b.both(b.equal(b.rem(frame.unit, frame.getRowUnits()), 0),
                          b.equal(b.rem(frame.rank, geometry.clusterM), 0));
@@ -105,15 +105,16 @@ void PanelExchange::clearWhenRead(Value turns) {
     clearStates();
     if (hasFinisher)
       clearColumns([&](Value turn, Value inTile) {
-        return getPublishedPlace(turn, inTile);
+        return memory.getPublishedPlace(turn, inTile);
       });
     emitForBlocks([&](Value block) {
-      LLVM::StoreOp::create(b, b.i64(0), getFlag(block), /*alignment=*/8);
+      LLVM::StoreOp::create(b, b.i64(0), memory.getFlag(block),
+                            /*alignment=*/8);
     });
   });
 }
 
-void PanelExchange::clear(Value turns) {
+void PanelEnd::clear(Value turns) {
   frame.emitIf(b.less(b.i32(0), turns), [&] {
     if (!hasFinisher) // whose warp this is: it has read all
       wait();

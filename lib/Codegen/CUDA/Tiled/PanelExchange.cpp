@@ -14,15 +14,14 @@
 #include "Codegen/CUDA/Emit/SplitSum.h"
 #include "RoundingRest.h"
 
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-
 using namespace mlir;
 using namespace mlir::tenon;
 
 /// A finisher's registers are few: with four it would spill.
 PanelExchange::PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction,
                              bool hasFinisher)
-    : hasFinisher(hasFinisher), frame(frame), b(frame.b), reduction(reduction),
+    : hasFinisher(hasFinisher), memory(frame), end(frame, memory, hasFinisher),
+      frame(frame), b(frame.b), reduction(reduction),
       batch(hasFinisher ? 3 : 8),
       isStatic(!ShapedType::isDynamic(frame.geometry.m)) {
   if (!isStatic)
@@ -31,177 +30,122 @@ PanelExchange::PanelExchange(TiledFrame &frame, ReductionEpilogueOp reduction,
   restRows = frame.geometry.m % frame.geometry.tileM;
 }
 
-//===----------------------------------------------------------------------===//
-// Places
-//===----------------------------------------------------------------------===//
-
-Value PanelExchange::getOwnBlock() {
-  return b.add(b.mul(frame.unit, frame.geometry.clusterBlocks()), frame.rank);
-}
-
-/// The number in the grid of the panel's block with a row tile. A panel has
-/// `rowUnits` units one after the other, and a cluster's blocks lie along M or
-/// along N.
-Value PanelExchange::getBlock(Value rowTile) {
-  const TileGeometry &geometry = frame.geometry;
-  Value rowUnits = frame.getRowUnits();
-  Value unit = b.mul(b.mul(b.div(frame.unit, rowUnits), rowUnits),
-                     geometry.clusterBlocks());
-  Value first = b.add(
-      unit, b.mul(b.div(frame.rank, geometry.clusterM), geometry.clusterM));
-  return b.add(first, b.mul(rowTile, geometry.clusterN));
-}
-
-Value PanelExchange::getBlocks() {
-  return b.mul(frame.getRowUnits(), frame.geometry.clusterM);
-}
-
-Value PanelExchange::getFlag(Value block) {
-  return b.offset(frame.workspace, b.mul(b.toI64(block), 8));
-}
-
-Value PanelExchange::getState(Value turn, Value block, Value inTile) {
-  int64_t maxBlocks = getMaxBlocks(frame.geometry.schedule);
-  Value place = b.add(b.mul(b.bitAnd(turn, 1), maxBlocks), block);
-  place = b.add(b.mul(place, frame.geometry.tileN), inTile);
-  return b.offset(b.offset(frame.workspace, 8 * maxBlocks),
-                  b.mul(b.toI64(place), kTaggedStateBytes));
-}
-
-/// Behind the states there is as much again. The panel's first block stands for
-/// it.
-Value PanelExchange::getPublishedPlace(Value turn, Value inTile) {
-  int64_t states =
-      2 * getMaxBlocks(frame.geometry.schedule) * frame.geometry.tileN;
-  return b.offset(getState(turn, getBlock(b.i32(0)), inTile),
-                  states * kTaggedStateBytes);
-}
-
-//===----------------------------------------------------------------------===//
-// Words
-//===----------------------------------------------------------------------===//
-
-static Value getBits(KernelBuilder &b, Value number) {
-  return arith::BitcastOp::create(b, b.getI32Type(), number);
-}
-
-Value PanelExchange::getLowHalf(Value word) {
-  return arith::TruncIOp::create(b, b.getI32Type(), word);
-}
-
-Value PanelExchange::getHighHalf(Value word) {
-  return getLowHalf(b.shiftRight(word, 32));
-}
-
-/// Of a state's first word and of its second: together most bits of the token.
-PanelExchange::Tags PanelExchange::getTags(Value turn) {
-  return {b.add(getLowHalf(frame.token), turn),
-          b.shiftLeft(b.add(getHighHalf(frame.token), turn), kRestBits)};
-}
-
-/// A word with the tag above the number's bits.
-static Value tagNumber(KernelBuilder &b, Value number, Value tag) {
-  return b.bitOr(b.shiftLeft(b.toI64(tag), 32), b.toI64(getBits(b, number)));
-}
-
-/// They are not written at once, but each of them is.
-void PanelExchange::storeWords(Value place, ArrayRef<Value> words) {
-  b.ptx("st.relaxed.gpu.global.v2.b64 [$0], {$1, $2};", "l,l,l,~{memory}",
-        {place, words[0], words[1]});
-}
-
 void PanelExchange::store(Value turn, Value inTile,
                           const ReductionState &state) {
-  Tags tags = getTags(turn);
+  PanelMemory::Tags tags = memory.getTags(turn);
   SmallVector<Value> numbers =
       reduction.emitMove(b, b.getLoc(), state.scalars, state.origin);
   auto [mean, rest] =
       emitSplitSum(b, state.origin, reduction.getOrigin(state.scalars));
   Value second = b.bitOr(tags.second, encodeRest(b, mean, rest));
-  storeWords(
-      getState(turn, getOwnBlock(), inTile),
-      {tagNumber(b, numbers[0], tags.first), tagNumber(b, numbers[1], second)});
+  memory.store(memory.getState(turn, memory.getOwnBlock(), inTile),
+               {memory.tagNumber(numbers[0], tags.first),
+                memory.tagNumber(numbers[1], second)});
 }
 
-void PanelExchange::publish(Value turn, Value inTile, ArrayRef<Value> numbers) {
-  assert(numbers.size() <= kWords && "more than a table keeps of a column");
-  Tags tags = getTags(turn);
-  SmallVector<Value> words(numbers);
-  words.resize(kWords, b.f32(0));
-  words[0] = tagNumber(b, words[0], tags.first);
-  words[1] = tagNumber(b, words[1], tags.second);
-  storeWords(getPublishedPlace(turn, inTile), words);
+static Value getNumber(KernelBuilder &b, Value bits) {
+  return arith::BitcastOp::create(b, b.getF32Type(), bits);
 }
 
-/// The words of a state, read anew if one of them has another tag.
-SmallVector<Value> PanelExchange::loadMissing(Value place, const Tags &tags,
-                                              ValueRange words) {
-  auto type = LLVM::LLVMStructType::getLiteral(
-      b.getContext(), {b.getI64Type(), b.getI64Type()});
-  Value loaded =
-      b.ptxRead(type,
-                "{ .reg .pred p; .reg .b32 number, tag; "
-                "mov.b64 {number, tag}, $0; setp.ne.b32 p, tag, $3; "
-                "mov.b64 {number, tag}, $1; xor.b32 tag, tag, $4; "
-                "setp.gt.or.u32 p, tag, " +
-                    std::to_string(kRestMask) +
-                    ", p; "
-                    "@p ld.relaxed.gpu.global.v2.b64 {$0, $1}, [$2]; }",
-                "=l,=l,l,r,r,0,1,~{memory}",
-                {place, tags.first, tags.second, words[0], words[1]});
-  SmallVector<Value> result;
-  for (int64_t i = 0; i != kWords; ++i)
-    result.push_back(LLVM::ExtractValueOp::create(b, loaded, i));
-  return result;
-}
-
-/// Waits for `count` states. All that are missing are on their way together.
-SmallVector<Value>
-PanelExchange::poll(const Tags &tags, int64_t count,
-                    llvm::function_ref<Value(int64_t)> getPlace) {
-  SmallVector<Value> initial{b.i32(0)};
-  for (int64_t i = 0; i != count; ++i)
-    for (Value tag : {tags.first, tags.second}) // others: nothing is read yet
-      initial.push_back(b.shiftLeft(b.toI64(b.bitXor(tag, kRestMask + 1)), 32));
-  OpBuilder::InsertionGuard guard(b);
-  auto loop = scf::WhileOp::create(b, TypeRange(ValueRange(initial)), initial);
-  SmallVector<Location> locations(initial.size(), b.getLoc());
-  Block *before = b.createBlock(&loop.getBefore(), {},
-                                TypeRange(ValueRange(initial)), locations);
-  SmallVector<Value> next{before->getArgument(0)};
-  Value different = b.i32(0);
+/// Combines `count` tiles from number `first` on, of `getRows` rows each. Where
+/// M is dynamic there may be fewer: then others are empty, and wait for the
+/// last one's state.
+ReductionState
+PanelExchange::loadTiles(Value turn, Value inTile, Value first, int64_t count,
+                         llvm::function_ref<Value(int64_t)> getRows) {
+  int64_t stride =
+      frame.geometry.clusterN * frame.geometry.tileN * kTaggedStateBytes;
+  Value place = memory.getState(turn, memory.getBlock(first), inTile), after;
+  if (!isStatic)
+    after = b.sub(b.sub(b.ceilDiv(frame.m, frame.geometry.tileM), 1), first);
+  SmallVector<Value> words =
+      memory.poll(memory.getTags(turn), count, [&](int64_t i) -> Value {
+        if (isStatic || i == 0)
+          return b.offset(place, i * stride);
+        return b.offset(place, b.mul(b.min(after, b.i32(i)), stride));
+      });
+  SmallVector<ReductionState> states;
   for (int64_t i = 0; i != count; ++i) {
-    SmallVector<Value> words =
-        loadMissing(getPlace(i), tags,
-                    before->getArguments().slice(1 + i * kWords, kWords));
-    different = b.bitOr(different, b.bitXor(getHighHalf(words[0]), tags.first));
-    different = b.bitOr(
-        different,
-        b.bitAnd(b.bitXor(getHighHalf(words[1]), tags.second), ~kRestMask));
-    next.append(words);
+    ReductionState &state = states.emplace_back();
+    state.count = getRows(i);
+    Value first = words[i * PanelMemory::kWords],
+          second = words[i * PanelMemory::kWords + 1];
+    state.origin = getNumber(b, memory.getLowHalf(first));
+    state.scalars = {decodeRest(b, state.origin, memory.getHighHalf(second)),
+                     getNumber(b, memory.getLowHalf(second))};
+    for (Value &scalar : state.scalars)
+      if (!isStatic && i != 0)
+        scalar = b.select(b.less(after, i), b.f32(0), scalar);
   }
-  Value isMissing =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, different, b.i32(0));
-  scf::ConditionOp::create(b, isMissing, next);
-  Block *after = b.createBlock(&loop.getAfter(), {},
-                               TypeRange(ValueRange(initial)), locations);
-  SmallVector<Value> again(after->getArguments());
-  again[0] = b.add(again[0], 1);
-  b.ptx("{ .reg .pred p; setp.gt.u32 p, $0, " + std::to_string(kMaxTries) +
-            "; @p trap; }",
-        "r", again[0]);
-  scf::YieldOp::create(b, again);
-  return SmallVector<Value>(loop.getResults().drop_front());
+  return combineAll(b, reduction, states);
 }
 
-SmallVector<Value> PanelExchange::getPublished(Value turn, Value inTile,
-                                               size_t count) {
-  Value place = getPublishedPlace(turn, inTile);
-  SmallVector<Value> numbers;
-  for (Value word :
-       poll(getTags(turn), /*count=*/1, [&](int64_t) { return place; }))
-    numbers.push_back(
-        arith::BitcastOp::create(b, b.getF32Type(), getLowHalf(word)));
-  numbers.resize(count);
-  return numbers;
+/// Of `rows` rows each, or as many as M has left.
+ReductionState PanelExchange::loadBatches(Value turn, Value inTile, Value end,
+                                          int64_t rows) {
+  SmallVector<Value> initial{b.f32(0), b.f32(0)};
+  llvm::append_range(initial,
+                     reduction.emitInit(b, b.getLoc(), b.getF32Type()));
+  if (hasFinisher) // LLVM would unroll two iterations, for too few registers
+    end = b.readAnew(end);
+  auto loop = scf::ForOp::create(b, b.i32(0), end, b.i32(batch), initial);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  ValueRange carried = loop.getRegionIterArgs();
+  ReductionState before{carried[0], carried.drop_front(2), carried[1]};
+  Value first = loop.getInductionVar();
+  ReductionState loaded =
+      loadTiles(turn, inTile, first, batch, [&](int64_t i) -> Value {
+        if (isStatic)
+          return b.f32(rows);
+        Value left = b.sub(frame.m, b.mul(b.add(first, i), rows));
+        left = b.minSigned(b.maxSigned(left, b.i32(0)), b.i32(rows));
+        return arith::UIToFPOp::create(b, b.getF32Type(), left);
+      });
+  // The first batch comes after no rows, which have no origin.
+  loaded = combineAll(b, reduction, {loaded, before});
+  SmallVector<Value> next{loaded.count, loaded.origin};
+  llvm::append_range(next, loaded.scalars);
+  scf::YieldOp::create(b, next);
+  return {loop.getResult(0), loop.getResults().drop_front(2),
+          loop.getResult(1)};
+}
+
+/// Batch by batch.
+ReductionState PanelExchange::loadFullTiles(Value turn, Value inTile) {
+  int64_t rows = frame.geometry.tileM, batches = fullTiles / batch;
+  auto load = [&](int64_t first, int64_t count) {
+    return loadTiles(turn, inTile, b.i32(first), count,
+                     [&](int64_t) { return b.f32(rows); });
+  };
+  int64_t together = hasFinisher ? batch : 2 * batch - 1;
+  if (fullTiles <= together)
+    return load(0, fullTiles);
+  ReductionState state =
+      loadBatches(turn, inTile, b.i32(batches * batch), rows);
+  state.count = b.f32(batches * batch * rows);
+  if (int64_t rest = fullTiles % batch)
+    state = combineAll(b, reduction, {state, load(batches * batch, rest)});
+  return state;
+}
+
+/// Where M is dynamic.
+ReductionState PanelExchange::combineAnyTiles(Value turn, Value inTile) {
+  int64_t rows = frame.geometry.tileM;
+  ReductionState state =
+      loadBatches(turn, inTile, b.ceilDiv(frame.m, rows), rows);
+  state.count = arith::UIToFPOp::create(b, b.getF32Type(), frame.m);
+  return state;
+}
+
+ReductionState PanelExchange::combine(Value turn, Value inTile) {
+  if (!isStatic)
+    return combineAnyTiles(turn, inTile);
+  SmallVector<ReductionState> parts;
+  if (fullTiles)
+    parts.push_back(loadFullTiles(turn, inTile));
+  if (restRows)
+    parts.push_back(loadTiles(turn, inTile, b.i32(fullTiles), 1,
+                              [&](int64_t) { return b.f32(restRows); }));
+  return combineAll(b, reduction, parts);
 }

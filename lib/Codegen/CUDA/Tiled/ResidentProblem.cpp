@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ResidentProblem.h"
+
 #include "ResidentReduction.h"
 #include "TiledFamily.h"
 
@@ -56,7 +58,7 @@ static std::string findRowProblem(const TileGeometry &geometry) {
       blocks, kMaxMultiprocessors);
 }
 
-std::string ResidentReduction::findProblem(TiledLinearOp op) {
+std::string tenon::findResidentProblem(TiledLinearOp op) {
   FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
   if (failed(plan) || plan->getPhases().size() != 2)
     return "reduction = resident is for a region with one reduction";

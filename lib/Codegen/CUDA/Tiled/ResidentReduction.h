@@ -25,9 +25,6 @@ namespace mlir::tenon {
 /// of it all, is the family's.
 class ResidentReduction {
 public:
-  /// Says why no kernel reduces the region of `op` so; "" if one does.
-  static std::string findProblem(TiledLinearOp op);
-
   /// `hasFinisher`: see PanelExchange.h.
   ResidentReduction(TiledFrame &frame, TiledLinearOp op,
                     bool hasFinisher = false);

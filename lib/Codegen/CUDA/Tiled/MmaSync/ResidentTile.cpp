@@ -49,11 +49,11 @@ void ResidentTile::emit(const WorkItem &item, Value turn, Value turns,
   frame.computePlace();
   Value isLast = b.equal(b.add(turn, 1), turns);
   frame.emitIf(b.both(isLast, b.equal(frame.thread, 0)),
-               [&] { exchange.announce(turns); });
+               [&] { exchange.end.announce(turns); });
   emitTileEpilogue(frame, op, item, elements, &finished);
 }
 
 void ResidentTile::clear(Value turns) {
   frame.emitIf(b.both(b.equal(frame.warp, 0), b.less(b.i32(0), turns)),
-               [&] { exchange.clearWhenRead(turns); });
+               [&] { exchange.end.clearWhenRead(turns); });
 }

@@ -22,7 +22,7 @@ void PanelFinisher::initialize() {
 
 /// Of a panel of R blocks the r-th has columns r, r + R and so on, a lane each.
 void PanelFinisher::finishOwnColumns(const WorkItem &item, Value turn) {
-  Value blocks = exchange.getBlocks();
+  Value blocks = exchange.memory.getBlocks();
   Value own = b.div(item.row, frame.geometry.tileM);
   auto loop =
       scf::ForOp::create(b, b.add(own, b.mul(frame.lane, blocks)),
@@ -32,7 +32,7 @@ void PanelFinisher::finishOwnColumns(const WorkItem &item, Value turn) {
   Value inTile = loop.getInductionVar();
   Value stores = arith::ConstantOp::create(b, b.getBoolAttr(true));
   finishColumn(item, turn, inTile, stores, [&](ArrayRef<Value> kept) {
-    exchange.publish(turn, inTile, kept);
+    exchange.memory.publish(turn, inTile, kept);
   });
 }
 
@@ -44,15 +44,15 @@ void PanelFinisher::fetchTable(Value turn) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value inTile = b.add(loop.getInductionVar(), frame.lane);
-  finished.store(inTile,
-                 exchange.getPublished(turn, inTile, finished.getNumKept()));
+  finished.store(inTile, exchange.memory.getPublished(turn, inTile,
+                                                      finished.getNumKept()));
 }
 
 /// Begins when the own block's states are stored. So it is never more than a
 /// turn ahead of the warps that wait for it, though others do not wait for a
 /// block that has no rows.
 void PanelFinisher::emitTurn(WorkPartition &partition, Value turn) {
-  exchange.wait();
+  exchange.end.wait();
   frame.computePlace();
   finishOwnColumns(partition.getItem(turn), turn);
   frame.computePlace();
@@ -79,5 +79,5 @@ void PanelFinisher::emit(WorkPartition &partition) {
     scf::YieldOp::create(b, b.add(turn, 1));
   }
   frame.computePlace();
-  exchange.clear(partition.getCount());
+  exchange.end.clear(partition.getCount());
 }

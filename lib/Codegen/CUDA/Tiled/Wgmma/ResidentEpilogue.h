@@ -34,7 +34,7 @@ public:
   void emit(const WorkItem &item, Value turn, Value turns,
             ValueRange accumulators);
   /// After the last of `turns` turns, in a warp that does not multiply.
-  void clear(Value turns) { exchange.clear(turns); }
+  void clear(Value turns) { exchange.end.clear(turns); }
 
 private:
   static constexpr int64_t kWarps = 4; ///< of a warpgroup

@@ -153,7 +153,7 @@ void SwappedResident::emit(const WorkItem &item, Value turn, Value turns,
       finishColumn(item, turn, column);
     });
   });
-  frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.arrive(); });
+  frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.end.arrive(); });
   frame.syncWarp(); // its lanes have finished the columns
   swapped.emit(item, elements);
 }
@@ -217,7 +217,7 @@ SmallVector<Value> SwappedResident::hold(const WorkItem &item, Value turn,
   SmallVector<Value> elements = computeReduced(item, accumulators);
   SmallVector<ReductionState> states = reduceColumns(item, elements);
   storeStates(turn, states);
-  exchange.arrive();
+  exchange.end.arrive();
   SmallVector<Value> held, units;
   if (heldType.isF16())
     units = scaleDistances(elements, states);

@@ -35,7 +35,7 @@ public:
   void emit(const WorkItem &item, Value turn, Value turns,
             ValueRange accumulators);
   /// After the last of `turns` turns, in a warp that does not multiply.
-  void clear(Value turns) { exchange.clear(turns); }
+  void clear(Value turns) { exchange.end.clear(turns); }
 
   /// Whether a tile is held beside the next turn's products. Else tiles are
   /// finished as a whole: without defer, where results are not all of one type

@@ -1,12 +1,16 @@
-//===- ReductionEmitter.h - Reductions over rows ---------------*- C++ -*-===//
+//===----------------------------------------------------------------------===//
 //
 // Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// States of a reduction, combined in shared memory.
+//
+//===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_CUDA_EPILOGUE_REDUCTIONEMITTER_H
-#define TENON_LIB_CODEGEN_CUDA_EPILOGUE_REDUCTIONEMITTER_H
+#ifndef TENON_LIB_CODEGEN_CUDA_EPILOGUE_SHAREDSTATES_H
+#define TENON_LIB_CODEGEN_CUDA_EPILOGUE_SHAREDSTATES_H
 
 #include "KernelFrame.h"
 
@@ -63,14 +67,6 @@ Type getStateType(ReductionEpilogueOp reduction);
 /// moved.
 unsigned getStoredSize(ReductionEpilogueOp reduction);
 
-/// In the head of a kernel that applies `reduction`: combines `states`, ends
-/// the reduction, and gives the emitter what each lane needs. `columnOutputs`
-/// are the pointers to which the first group writes the op's per-column
-/// results; null where not asked for.
-void emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
-              const StateBuffer &states, ArrayRef<Value> columnOutputs,
-              ElementEmitter &emitter);
-
 /// At the end of a kernel that reduces: combines `reduced`, count and states of
 /// each thread's columns, over the block's rows of threads, and stores what
 /// `finish` makes of the group's states, stored ones, in `frame.state`.
@@ -80,4 +76,4 @@ void storeGroupState(
 
 } // namespace mlir::tenon
 
-#endif // TENON_LIB_CODEGEN_CUDA_EPILOGUE_REDUCTIONEMITTER_H
+#endif // TENON_LIB_CODEGEN_CUDA_EPILOGUE_SHAREDSTATES_H

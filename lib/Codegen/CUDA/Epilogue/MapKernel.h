@@ -1,0 +1,25 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_EPILOGUE_MAPKERNEL_H
+#define TENON_LIB_CODEGEN_CUDA_EPILOGUE_MAPKERNEL_H
+
+#include "KernelFrame.h"
+
+namespace mlir::tenon {
+
+/// Whether an epilogue has results of rows, and not of columns alone.
+bool storesRows(EpilogueOp op);
+
+/// The kernel of the last phase: computes the region's results and stores them.
+LLVM::LLVMFuncOp emitMapKernel(gpu::GPUModuleOp module, StringRef name,
+                               EpilogueOp op, const EpiloguePhase &phase,
+                               const KernelGeometry &geometry);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_EPILOGUE_MAPKERNEL_H

@@ -1,0 +1,25 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_INPUTMOMENTS_GRAMKERNEL_H
+#define TENON_LIB_CODEGEN_CUDA_INPUTMOMENTS_GRAMKERNEL_H
+
+#include "MomentsGeometry.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
+namespace mlir::tenon {
+
+/// Sums what x's rows are more than its first, and the outer products of that.
+/// Takes x and the states, of which each group writes one.
+LLVM::LLVMFuncOp emitGramKernel(gpu::GPUModuleOp module, StringRef name,
+                                Location loc, const MomentsGeometry &geometry);
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_INPUTMOMENTS_GRAMKERNEL_H
