@@ -17,16 +17,6 @@ using namespace mlir;
 using namespace mlir::tenon;
 using llvm::formatv;
 
-/// With fewer products, what a split leaves out of each shows in their sum: all
-/// rows would be outside of what tenon.split holds.
-static constexpr int64_t kMinFp32SplitColumns = 64;
-
-unsigned tenon::getSplitParts(ProductMethod method) {
-  if (method == ProductMethod::FP16x3)
-    return 2;
-  return method == ProductMethod::FP16 ? 1 : 0;
-}
-
 std::string tenon::findPrecisionProblem(ProductMethod method, Type elementType,
                                         std::optional<Precision> precision,
                                         int64_t k) {
@@ -45,18 +35,17 @@ std::string tenon::findPrecisionProblem(ProductMethod method, Type elementType,
                    "method out",
                    name, elementType);
   }
-  if (asked == Precision::FP32 &&
-      (method == ProductMethod::Direct || method == ProductMethod::FP16))
+  MethodTraits traits = getTraits(method);
+  if (asked == Precision::FP32 && !traits.isFp32)
     return formatv("method {0} is as accurate as tf32, less than precision "
                    "fp32 asks; write method = fp16x3 or method = fma, or "
                    "precision<tf32> on the layer",
                    name);
-  if (asked == Precision::FP32 && method == ProductMethod::FP16x3 &&
-      k < kMinFp32SplitColumns)
-    return formatv("method fp16x3 is as accurate as precision fp32 asks from K "
-                   "= {0} on, but K is {1}; write method = fma",
-                   kMinFp32SplitColumns, k);
-  if (getSplitParts(method) != 0 && k > SplitOp::kMaxColumns)
+  if (asked == Precision::FP32 && k < traits.leastColumns)
+    return formatv("method {0} is as accurate as precision fp32 asks from K = "
+                   "{1} on, but K is {2}; write method = fma",
+                   name, traits.leastColumns, k);
+  if (traits.isSplit() && k > SplitOp::kMaxColumns)
     return formatv("tenon.split takes at most {0} columns, but K is {1}; write "
                    "method = fma",
                    SplitOp::kMaxColumns, k);

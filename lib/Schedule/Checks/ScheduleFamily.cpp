@@ -50,12 +50,13 @@ std::string tenon::findShapeProblem(ScheduleAttr schedule, Type elementType) {
   if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
     return formatv("{0} multiplies f16, bf16 and f32 (as tf32), not {1}",
                    stringifyKernelFamily(schedule.getFamily()), elementType);
-  ProductMethod method = schedule.getMethod();
-  bool isSplit = schedule.isSplit(), isFma = method == ProductMethod::FMA;
-  if ((isSplit && !elementType.isF16()) || (isFma && !elementType.isF32()))
-    return formatv(
-        "method {0} multiplies {1}, not {2}", stringifyProductMethod(method),
-        isSplit ? "the f16 halves of tenon.split" : "f32", elementType);
+  MethodTraits method = schedule.getMethodTraits();
+  if ((method.isSplit() && !elementType.isF16()) ||
+      (!method.usesTensorCores && !elementType.isF32()))
+    return formatv("method {0} multiplies {1}, not {2}",
+                   stringifyProductMethod(schedule.getMethod()),
+                   method.isSplit() ? "the f16 halves of tenon.split" : "f32",
+                   elementType);
   int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
   int64_t extent = schedule.getSwizzle() / bytes;
   if (schedule.getTile()[2] != extent)

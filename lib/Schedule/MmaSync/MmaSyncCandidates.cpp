@@ -107,8 +107,7 @@ predictBest(const LayerProblem &problem, ArrayRef<ScheduleAttr> schedules,
 SmallVector<ScheduleAttr>
 tenon::listMmaSyncSchedules(const LayerProblem &problem,
                             ArrayRef<const TargetSpec *> targets) {
-  bool isPromoted = problem.method == ProductMethod::FP16x3 ||
-                    problem.method == ProductMethod::FMA;
+  bool isPromoted = getTraits(problem.method).hasPartialSums;
   SmallVector<ScheduleAttr> schedules;
   for (int64_t swizzle : {128, 64})
     for (const Candidate &candidate :

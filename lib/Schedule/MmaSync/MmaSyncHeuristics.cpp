@@ -45,12 +45,12 @@ static double getColumnSeconds(const LayerProblem &problem,
   double warp = getIntensity(static_cast<double>(tile[0]) / warps[0],
                              static_cast<double>(tile[1]) / warps[1]);
   double operations = problem.getOperations();
-  if (problem.method == ProductMethod::FMA)
+  if (!getTraits(problem.method).usesTensorCores)
     return operations * (1.2 + 5 / warp) / target.fmaRate;
   double rate = problem.tiledType.isF32() ? target.mmaSyncRate.tf32
                                           : target.mmaSyncRate.bits16;
   double seconds = (operations * 0.48 + 2 * (41 / block + 10 / warp)) / rate;
-  if (problem.method == ProductMethod::FP16x3)
+  if (getTraits(problem.method).hasPartialSums)
     seconds *= kPromotionFactor;
   // Half the row: twice as many barriers, of which one costs about 5 %.
   return schedule.getSwizzle() == 128 ? seconds : seconds / 0.95;

@@ -33,10 +33,7 @@ static constexpr int64_t kMaxResidentWarpColumns = kStagingBytesPerWarp / 16;
 /// Sums of a thread for each element: methods as precise as fp32 add up a few
 /// products at a time, and their sums to the others.
 static int64_t getSumsPerElement(ScheduleAttr schedule) {
-  return schedule.getMethod() == ProductMethod::FP16x3 ||
-                 schedule.getMethod() == ProductMethod::FMA
-             ? 2
-             : 1;
+  return schedule.getMethodTraits().hasPartialSums ? 2 : 1;
 }
 
 /// Names the method where that is why there are so many.

@@ -11,19 +11,16 @@
 
 #include "LayerProblem.h"
 
-#include "tenon/Schedule/Checks/ProductMethod.h"
-
 using namespace mlir;
 using namespace mlir::tenon;
 
 int64_t LayerProblem::getTiledColumns() const {
-  unsigned parts = getSplitParts(method);
+  unsigned parts = getTraits(method).parts;
   return parts == 0 ? k : SplitOp::getNumColumns(k, parts);
 }
 
 double LayerProblem::getOperations() const {
-  // Of 64 columns, 32 are hi and 32 lo; lo times lo is left out.
-  return method == ProductMethod::FP16x3 ? 3 : 2;
+  return getTraits(method).operations;
 }
 
 double LayerProblem::getOperandBytes() const {

@@ -13,8 +13,6 @@
 
 #include "tenon/Schedule/Checks/ScheduleFamily.h"
 
-#include "tenon/Schedule/Checks/ProductMethod.h"
-
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -31,7 +29,7 @@ static bool isRounded(Value value) {
 /// `type`.
 static bool isFitting(Operation *op, RankedTensorType type,
                       ProductMethod method) {
-  if (unsigned parts = getSplitParts(method)) {
+  if (unsigned parts = getTraits(method).parts) {
     auto split = dyn_cast<WithSplitOp>(op);
     return split && split.getHalves().getType().getDimSize(1) ==
                         SplitOp::getNumColumns(type.getDimSize(1), parts);
@@ -43,7 +41,7 @@ static bool isFitting(Operation *op, RankedTensorType type,
 static RankedTensorType getFittingType(Value operand, const Layer &layer,
                                        ProductMethod method) {
   auto type = cast<RankedTensorType>(operand.getType());
-  return getSplitParts(method) != 0
+  return getTraits(method).isSplit()
              ? type
              : type.clone(getTiledInputType(layer, method));
 }
@@ -51,7 +49,7 @@ static RankedTensorType getFittingType(Value operand, const Layer &layer,
 Value tenon::findFitting(Value operand, const Layer &layer,
                          ProductMethod method) {
   RankedTensorType type = getFittingType(operand, layer, method);
-  bool isSplit = getSplitParts(method) != 0;
+  bool isSplit = getTraits(method).isSplit();
   Operation *producer = operand.getDefiningOp();
   if (isSplit ? producer && isFitting(producer, type, method)
       : type.getElementType().isF32() ? isRounded(operand)
@@ -76,7 +74,7 @@ static Value fit(Value operand, const Layer &layer, ProductMethod method,
     return fitting;
   Location loc = layer.op->getLoc();
   RankedTensorType type = getFittingType(operand, layer, method);
-  if (unsigned parts = getSplitParts(method)) {
+  if (unsigned parts = getTraits(method).parts) {
     auto split = SplitOp::create(builder, loc, operand, parts);
     return WithSplitOp::create(builder, loc, type, operand, split.getHalves(),
                                split.getFactors());
@@ -90,7 +88,7 @@ void tenon::fitOperands(const Layer &layer, ScheduleAttr schedule,
                         OpBuilder &builder) {
   ProductMethod method = schedule.getMethod();
   bool isTf32 = layer.precision == Precision::TF32;
-  if (!layer.getInputType().isF32() || method == ProductMethod::FMA ||
+  if (!layer.getInputType().isF32() || !getTraits(method).usesTensorCores ||
       (method == ProductMethod::Direct && isTf32 &&
        ScheduleFamily::of(schedule).traits.roundsTf32))
     return;

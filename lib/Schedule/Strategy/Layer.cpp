@@ -41,19 +41,22 @@ SmallVector<ProductMethod> tenon::listMethods(const Layer &layer) {
                                 layer.getK())
         .empty();
   };
+  SmallVector<ProductMethod> methods;
+  for (unsigned i = 0; i <= getMaxEnumValForProductMethod(); ++i)
+    if (auto method = static_cast<ProductMethod>(i);
+        getTraits(method).isFp32 == layer.isFp32() && isPrecise(method))
+      methods.push_back(method);
+  // Of those that are as precise as fp32, the first that can be is the fastest.
   if (layer.isFp32())
-    return {isPrecise(ProductMethod::FP16x3) ? ProductMethod::FP16x3
-                                             : ProductMethod::FMA};
-  if (isPrecise(ProductMethod::FP16))
-    return {ProductMethod::Direct, ProductMethod::FP16};
-  return {ProductMethod::Direct};
+    methods.truncate(1);
+  return methods;
 }
 
 Type tenon::getTiledInputType(const Layer &layer, ProductMethod method) {
   MLIRContext *context = layer.op->getContext();
   if (layer.precision == Precision::BF16)
     return BFloat16Type::get(context);
-  if (layer.precision == Precision::FP16 || getSplitParts(method) != 0)
+  if (layer.precision == Precision::FP16 || getTraits(method).isSplit())
     return Float16Type::get(context);
   return layer.getInputType();
 }
@@ -193,15 +196,15 @@ static bool dependsOnParameters(Value value) {
 /// a layer computes is rounded or cast in its epilogue, but not split.
 static double getFitBytes(Value operand, const Layer &layer,
                           ProductMethod method) {
-  bool isSplit = getSplitParts(method) != 0;
-  if (method == ProductMethod::FMA || findFitting(operand, layer, method) ||
-      dependsOnParameters(operand) ||
+  bool isSplit = getTraits(method).isSplit();
+  if (!getTraits(method).usesTensorCores ||
+      findFitting(operand, layer, method) || dependsOnParameters(operand) ||
       (!isSplit &&
        isa_and_nonnull<LinearOp, FusedLinearOp>(operand.getDefiningOp())))
     return 0;
   auto type = cast<RankedTensorType>(operand.getType());
   double written = getBytes(type.clone(getTiledInputType(layer, method)));
-  return getBytes(type) + std::max(getSplitParts(method), 1u) * written;
+  return getBytes(type) + std::max(getTraits(method).parts, 1u) * written;
 }
 
 /// Bytes of what the layer's first reduction reduces.

@@ -14,7 +14,6 @@
 #include "FamilyChoice.h"
 
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
-#include "tenon/Schedule/Checks/ProductMethod.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -138,8 +137,8 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
 /// Whether no kernel of the family that the targets have reduces so.
 static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
                         const ScheduleFamily *best) {
-  return reduction == ReductionMethod::Resident && getSplitParts(method) != 0 &&
-         best && best->traits.isResidentDirect;
+  return reduction == ReductionMethod::Resident &&
+         getTraits(method).isSplit() && best && best->traits.isResidentDirect;
 }
 
 /// Whether to look at a reduction that nothing asks for. What keeps resident

@@ -85,7 +85,7 @@ static bool libraryErrsLess(const LayerProblem &problem) {
 /// Whether `auto` tiles the layer, and why.
 Verdict StrategySelector::weigh(const Plan &plan) {
   const auto &[problem, choice, betterProblem] = plan;
-  if (problem.method == ProductMethod::FMA)
+  if (!getTraits(problem.method).usesTensorCores)
     return {false, "fused multiply-adds are no faster than the library's"};
   if (libraryErrsLess(problem))
     return {false, "of one row the library does not round x and w to tf32, and "

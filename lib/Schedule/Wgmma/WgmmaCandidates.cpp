@@ -116,7 +116,7 @@ bool tenon::fitsWgmmaRegisters(const LayerProblem &problem,
     return true;
   // Two rows of wgmmas with partial sums spilled there.
   return accumulators <= kMaxUnalignedAccumulators &&
-         (problem.method != ProductMethod::FP16x3 ||
+         (!getTraits(problem.method).hasPartialSums ||
           tile[0] / schedule.getNumWarps() <= 16);
 }
 
@@ -225,7 +225,7 @@ addLargeSwappedCandidates(const LayerProblem &problem,
   auto isShort = [&](int64_t m) {
     return !problem.hasDynamicRows || m <= kMaxDynamicRows;
   };
-  if (problem.method == ProductMethod::FP16x3)
+  if (getTraits(problem.method).hasPartialSums)
     for (int64_t m : llvm::make_filter_range(kLargeSwappedSplit, isShort))
       addCandidates(problem,
                     {m, /*warps=*/8, /*pingPong=*/false, /*isSwapped=*/true},
@@ -259,10 +259,10 @@ listFewSplitRows(const LayerProblem &problem,
 SmallVector<ScheduleAttr>
 tenon::listWgmmaSchedules(const LayerProblem &problem,
                           ArrayRef<const TargetSpec *> targets) {
-  bool isSplit = problem.method == ProductMethod::FP16x3;
-  if (isSplit && problem.m <= kFewRowForm.m && !problem.hasDynamicRows)
+  bool hasSums = getTraits(problem.method).hasPartialSums;
+  if (hasSums && problem.m <= kFewRowForm.m && !problem.hasDynamicRows)
     return listFewSplitRows(problem, targets);
-  ArrayRef<Form> forms = isSplit ? ArrayRef(kSplitForms) : ArrayRef(kForms);
+  ArrayRef<Form> forms = hasSums ? ArrayRef(kSplitForms) : ArrayRef(kForms);
   // Two warpgroups share a tile where it waits for others: kForms begins so.
   if (problem.reduction == ReductionMethod::Resident)
     forms = forms.take_front(2);
@@ -270,13 +270,13 @@ tenon::listWgmmaSchedules(const LayerProblem &problem,
   // Where tiles have as many rows either way, swapped ones come first.
   if (problem.hasDynamicRows)
     addLargeSwappedCandidates(problem, targets, candidates);
-  for (int64_t columns : isSplit ? ArrayRef(kSplitColumns) : ArrayRef(kColumns))
+  for (int64_t columns : hasSums ? ArrayRef(kSplitColumns) : ArrayRef(kColumns))
     for (const Form &form : forms)
       addCandidates(problem, form, columns, targets, candidates);
   addSwappedCandidates(problem, targets, candidates);
   if (!problem.hasDynamicRows)
     addLargeSwappedCandidates(problem, targets, candidates);
-  if (!isSplit)
+  if (!hasSums)
     return candidates;
   // With so many widths of tiles, waves are nearly whole without stream-K too.
   SmallVector<ScheduleAttr> ordered;

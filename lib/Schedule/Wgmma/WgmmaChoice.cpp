@@ -23,11 +23,11 @@ static constexpr double kSameTime = 0.98, kSameSplitTime = 0.97,
 
 static ScheduleChoice predictBest(const LayerProblem &problem,
                                   ArrayRef<const TargetSpec *> targets) {
-  bool isSplit = problem.method == ProductMethod::FP16x3;
+  bool hasSums = getTraits(problem.method).hasPartialSums;
   ScheduleChoice best;
   for (ScheduleAttr schedule : listWgmmaSchedules(problem, targets)) {
     ScheduleChoice choice = predictSchedule(problem, schedule, targets);
-    double sameTime = !isSplit                ? kSameTime
+    double sameTime = !hasSums                ? kSameTime
                       : schedule.getStreamK() ? kSameStreamKTime
                                               : kSameSplitTime;
     if (!best.schedule ||

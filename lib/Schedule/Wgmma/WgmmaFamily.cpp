@@ -135,7 +135,7 @@ bool WgmmaFamily::runsOn(const TargetSpec &target) const {
 }
 
 bool WgmmaFamily::multiplies(ProductMethod method) const {
-  return method != ProductMethod::FMA;
+  return getTraits(method).usesTensorCores;
 }
 
 //===----------------------------------------------------------------------===//

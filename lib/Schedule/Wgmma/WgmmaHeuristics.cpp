@@ -85,7 +85,7 @@ static double ceilDiv(int64_t value, int64_t divisor) {
 }
 
 static bool isPromoted(const LayerProblem &problem) {
-  return problem.method == ProductMethod::FP16x3;
+  return getTraits(problem.method).hasPartialSums;
 }
 
 /// Whether what is known of power holds: nothing else was measured.

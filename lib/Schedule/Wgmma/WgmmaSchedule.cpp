@@ -35,7 +35,7 @@ static constexpr int64_t kWgmmaRows = 64;
 
 /// Whether accumulators are added to sums beside them.
 static bool hasSums(ScheduleAttr schedule) {
-  return schedule.getMethod() == ProductMethod::FP16x3;
+  return schedule.getMethodTraits().hasPartialSums;
 }
 
 int64_t tenon::getAccumulators(ScheduleAttr schedule) {
@@ -104,7 +104,7 @@ static std::string findTileProblem(ScheduleAttr schedule) {
     return formatv("{0} of the tile must be a multiple of 8 up to 256, not {1}",
                    columnsName, across);
   int64_t accumulators = getAccumulators(schedule);
-  bool needsMore = schedule.getMethod() == ProductMethod::FP16 ||
+  bool needsMore = (schedule.isSplit() && !hasSums(schedule)) ||
                    schedule.getReduction() == ReductionMethod::Resident;
   int64_t maxAccumulators =
       needsMore ? kMaxScaledAccumulators : kMaxAccumulators;
@@ -198,7 +198,7 @@ static std::string findDeferProblem(ScheduleAttr schedule) {
 std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getSwizzle() != 128)
     return formatv("wgmma needs swizzle = 128, not {0}", schedule.getSwizzle());
-  if (schedule.getMethod() == ProductMethod::FMA)
+  if (!schedule.getMethodTraits().usesTensorCores)
     return "wgmma has no method fma, which does without tensor cores; write "
            "mma_sync, or method = fp16x3";
   std::string problem = findShapeProblem(schedule, elementType);

@@ -195,7 +195,7 @@ void Ranking::addTile(Variant variant) {
 static void addForm(Ranking &ranking, const LayerProblem &problem,
                     const Form &form, bool isSwapped) {
   // Split products have small tiles, so finer steps.
-  int64_t step = problem.method == ProductMethod::FP16x3 ? 8 : 16;
+  int64_t step = getTraits(problem.method).hasPartialSums ? 8 : 16;
   int64_t extent = isSwapped ? problem.m : problem.n;
   int64_t most = std::min(kMostExtent, roundUp(extent, step));
   for (int64_t across = most; across >= std::min(kLeastExtent, most);

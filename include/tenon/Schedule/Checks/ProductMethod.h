@@ -22,10 +22,6 @@ namespace mlir::tenon {
 std::string findPrecisionProblem(ProductMethod method, Type elementType,
                                  std::optional<Precision> precision, int64_t k);
 
-/// Parts in which `method` takes elements of f32 (`tenon.split`); 0 if it takes
-/// them as they are.
-unsigned getSplitParts(ProductMethod method);
-
 } // namespace mlir::tenon
 
 #endif // TENON_SCHEDULE_CHECKS_PRODUCTMETHOD_H

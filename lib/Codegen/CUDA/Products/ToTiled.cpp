@@ -159,7 +159,7 @@ FunctionConverter::createTiled(OpTy op, Value x, Value w, ValueRange factors,
 template <typename OpTy>
 TiledLinearOp FunctionConverter::createSplit(OpTy op, ValueRange outputs,
                                              ScheduleAttr schedule) {
-  unsigned parts = getSplitParts(schedule.getMethod());
+  unsigned parts = getTraits(schedule.getMethod()).parts;
   auto [x, xFactors] = getSplit(op.getX(), parts, op.getLoc(), rewriter);
   auto [w, wFactors] = getSplit(op.getW(), parts, op.getLoc(), rewriter);
   SmallVector<Value> factors{xFactors, wFactors};

@@ -44,7 +44,7 @@ struct TileGeometry {
   bool roundsTf32;
   int64_t instructionWarps; ///< TiledFamily::Traits
 
-  bool isFma() const { return schedule.getMethod() == ProductMethod::FMA; }
+  bool isFma() const { return !schedule.getMethodTraits().usesTensorCores; }
   /// Those that multiply a tile. A wgmma kernel has others beside them.
   int64_t threads() const { return 32 * warpsM * warpsN; }
   int64_t blockThreads() const { return getBlockThreads(schedule); }

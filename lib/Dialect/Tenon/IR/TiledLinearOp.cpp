@@ -85,16 +85,19 @@ static LogicalResult verifyMethod(TiledLinearOp op) {
   StringRef method = stringifyProductMethod(schedule.getMethod());
   Type element = cast<ShapedType>(op.getX().getType()).getElementType();
   if ((schedule.isSplit() && !element.isF16()) ||
-      (schedule.getMethod() == ProductMethod::FMA && !element.isF32()))
+      (!schedule.getMethodTraits().usesTensorCores && !element.isF32()))
     return op.emitOpError("method ")
            << method << " multiplies "
            << (schedule.isSplit() ? "the f16 halves of tenon.split" : "f32")
            << ", but x is " << op.getX().getType();
-  constexpr int64_t columns = 2 * SplitOp::kPartColumns;
+  int64_t parts = schedule.getMethodTraits().parts;
+  int64_t columns = parts * SplitOp::kPartColumns;
   int64_t k = cast<ShapedType>(op.getX().getType()).getDimSize(1);
-  if (schedule.getMethod() == ProductMethod::FP16x3 && k % columns != 0)
-    return op.emitOpError("method fp16x3 multiplies halves in two parts, of "
-                          "which tenon.split gives a multiple of ")
+  if (parts > 1 && k % columns != 0)
+    return op.emitOpError("method ")
+           << method
+           << " multiplies halves in two parts, of which tenon.split gives a "
+              "multiple of "
            << columns << " columns, but they have " << k;
   if (op.getFactors().empty() && !schedule.isSplit())
     return success();

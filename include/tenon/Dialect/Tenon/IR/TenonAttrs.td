@@ -232,10 +232,8 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
       return getFamily() == KernelFamily::Wgmma && getWarps()[0] == 1;
     }
     /// Whether x and w are what `tenon.split` gives.
-    bool isSplit() const {
-      return getMethod() == ProductMethod::FP16 ||
-             getMethod() == ProductMethod::FP16x3;
-    }
+    bool isSplit() const { return getMethodTraits().isSplit(); }
+    MethodTraits getMethodTraits() const { return getTraits(getMethod()); }
   }];
 }
 

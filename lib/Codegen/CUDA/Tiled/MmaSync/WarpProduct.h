@@ -39,7 +39,7 @@ public:
   unsigned numAccumulators() const { return rowBlocks() * columnBlocks() * 4; }
   /// Parts of an element: hi and lo, or the element as a whole.
   unsigned numParts() const {
-    return frame.geometry.schedule.getMethod() == ProductMethod::FP16x3 ? 2 : 1;
+    return std::max(frame.geometry.schedule.getMethodTraits().parts, 1u);
   }
   unsigned numSteps() const {
     return frame.geometry.rowBytes / 32 / numParts();

@@ -24,7 +24,7 @@ using namespace mlir::tenon;
 static constexpr int64_t kPromoteStages = 1;
 
 static bool promotes(const TileGeometry &geometry) {
-  return geometry.schedule.getMethod() == ProductMethod::FP16x3;
+  return geometry.schedule.getMethodTraits().hasPartialSums;
 }
 
 bool Consumer::alternates(const TileGeometry &geometry) {

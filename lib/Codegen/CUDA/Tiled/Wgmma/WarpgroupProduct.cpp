@@ -29,7 +29,7 @@ using Step = std::pair<int64_t, int64_t>;
 /// product is below what f32 keeps. Small products come first: what they lose
 /// as they are added is less.
 static SmallVector<Step> getSteps(const TileGeometry &geometry) {
-  if (geometry.schedule.getMethod() == ProductMethod::FP16x3)
+  if (geometry.schedule.getMethodTraits().parts == 2)
     return {{2, 0}, {3, 1}, {0, 2}, {1, 3}, {0, 0}, {1, 1}};
   return {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
 }
