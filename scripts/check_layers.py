@@ -45,6 +45,7 @@ Transforms/HoistPrepare
 Transforms/Simplify
 Transforms/Fusion
 Transforms
+Codegen
 Dialect/Tenon/Analysis
 Dialect/BlasLt/IR
 Dialect/Tenon/IR
@@ -83,7 +84,7 @@ def main() -> int:
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
             match = re.match(r'#include "([^"]+)"', line)
             header = find(file, match[1]) if match else None
-            if header is None or room_of(header) in (room, ""):
+            if header is None or room_of(header) == room:
                 continue
             below = room_of(header)
             edges.add((room, below))

@@ -111,4 +111,5 @@ void tenon::populateCudaHostToLLVMPatterns(LLVMTypeConverter &converter,
   });
   patterns.add<PlanToLLVM, RunToLLVM>(converter);
   populateLaunchToLLVMPatterns(converter, patterns);
+  populateResidentBlocksToLLVMPatterns(converter, patterns);
 }

@@ -266,5 +266,4 @@ private:
 void tenon::populateLaunchToLLVMPatterns(LLVMTypeConverter &converter,
                                          RewritePatternSet &patterns) {
   patterns.add<LaunchToLLVM>(converter);
-  populateResidentBlocksToLLVMPatterns(converter, patterns);
 }

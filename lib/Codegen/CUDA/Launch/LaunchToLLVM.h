@@ -20,7 +20,6 @@ FailureOr<int64_t> getKernelNumber(Operation *op, StringAttr kernel);
 /// Launches of kernels, through tensor maps too.
 void populateLaunchToLLVMPatterns(LLVMTypeConverter &converter,
                                   RewritePatternSet &patterns);
-/// What a function asks of a kernel before it launches it.
 
 } // namespace mlir::tenon
 

@@ -13,6 +13,7 @@
 
 namespace mlir::tenon {
 
+/// What a function asks of a kernel before it launches it.
 void populateResidentBlocksToLLVMPatterns(LLVMTypeConverter &converter,
                                           RewritePatternSet &patterns);
 

@@ -225,7 +225,7 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
 }
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   const ScheduleParameters &parameters) {
+                                   ScheduleParameters parameters) {
   bool arePositive = true;
   ScheduleParameters::forEachKey([&](StringRef, auto member) {
     arePositive &= isPositive(parameters.*member);
