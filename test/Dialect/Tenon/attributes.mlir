@@ -84,6 +84,11 @@ func.func @strategies(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
   %12 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 1x4, stages = 4,
                                                               swizzle = 128, raster = 16, blocks = 1, defer = false>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  // Keys in any order; a cluster of one block is none.
+  // CHECK: #tenon.schedule<wgmma, tile = 64x128x64, warps = 4x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, method = fp16>
+  %13 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, method = fp16, cluster = 1x1, stages = 4, blocks = 1,
+                                                              warps = 4x1, swizzle = 128, raster = 16, tile = 64x128x64>}
+      : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   return
 }
 
