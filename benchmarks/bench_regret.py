@@ -89,8 +89,10 @@ def measure(problem: Problem, executables: dict[str, tenon.Executable]) -> dict[
     chosen = "tiled" if is_tiled(executables["auto"]) else "library"
     fastest = min(mean["library"], mean["tiled"])
     tried = min(("library", "tiled"), key=halves[0].__getitem__)
+    layer = (problem.m, problem.n, problem.k)
     return {
-        "layer": [problem.m, problem.n, problem.k],
+        "layer": layer,
+        "kind": "of the models" if layer in LAYERS else "random",
         "epilogue": problem.epilogue.name,
         "ms": mean,
         "auto_chose": chosen,
@@ -119,8 +121,13 @@ def main() -> None:
     with ThreadPoolExecutor() as pool:
         compiled = list(pool.map(compile_all, problems))
     rows = [measure(problem, executables) for problem, executables in zip(problems, compiled, strict=True)]
-    facts = {"card": torch.cuda.get_device_name(), "torch": torch.__version__, "precision": "bf16"}
-    facts |= {"date": datetime.now(UTC).isoformat(timespec="seconds"), "seed": SEED}
+    environment = {
+        "device": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "tenon": tenon.__version__,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    facts = {"environment": environment, "precision": "bf16", "seed": SEED}
     found = {choice: summary(rows, choice) for choice in ("predicted", "measured")}
     options.output.write_text(json.dumps(facts | found | {"rows": rows}, indent=1) + "\n")
     print(json.dumps(found))

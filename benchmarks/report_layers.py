@@ -89,52 +89,32 @@ def compile_lines(report: dict) -> list[str]:
     return [*markdown(header, rows), *(["", "Not compared:", "", *failed] if failed else [])]
 
 
-def swept(report: dict) -> Iterator[tuple[dict, dict, dict]]:
-    """Give each case with the tiled kernel and with what auto chose, where both were timed."""
-    for case in report["cases"]:
-        found = contenders(case)
-        pair = [found.get(name, {}) for name in ("tiled", "auto")]
-        if all("worst_time_over_cublas" in one for one in pair):
-            yield case, *pair
-
-
 def sweep_table(report: dict) -> list[str]:
-    """One row a precision, and one of all: geometric means over cuBLAS of what auto chose, and of tiled kernels."""
-    by_dtype: dict[str, list[tuple[dict, dict, dict]]] = {}
-    for entry in swept(report):
-        by_dtype.setdefault(entry[0]["dtype"], []).append(entry)
+    """One row a precision, and one of all: tiled kernels over cuBLAS, the geometric mean and the largest."""
+    by_dtype: dict[str, list[tuple[float, dict]]] = {}
+    for case in report["cases"]:
+        if "worst_time_over_cublas" in (one := contenders(case).get("tiled", {})):
+            by_dtype.setdefault(case["dtype"], []).append((one["worst_time_over_cublas"], case))
     rows = []
-    for dtype, entries in [*by_dtype.items(), ("all", list(swept(report)))]:
-        mine = [auto["worst_time_over_cublas"] for _, _, auto in entries]
-        forced = [one["worst_time_over_cublas"] for _, one, _ in entries]
-        chosen = [(auto["worst_time_over_cublas"], case) for case, _, auto in entries if auto["strategy"] == "tiled"]
-        most, where = max(chosen, key=lambda one: one[0], default=(None, None))
-        largest = f"{most:.2f} ({extents(where)} {where['dtype']})" if where else "–"
-        rows.append(
-            f"{dtype} | {len(entries)} | {len(chosen)} | **{geometric_mean(mine):.3f}** "
-            f"| {geometric_mean(forced):.3f} | {largest}"
-        )
-    return markdown(
-        "precision | shapes | auto chose tiled | auto / cuBLAS, mean | tiled / cuBLAS, mean "
-        "| auto / cuBLAS, largest where it chose tiled",
-        rows,
-    )
+    for dtype, entries in [*by_dtype.items(), ("all", [e for found in by_dtype.values() for e in found])]:
+        most, where = max(entries, key=lambda entry: entry[0])
+        mean = geometric_mean(ratio for ratio, _ in entries)
+        rows.append(f"{dtype} | {len(entries)} | **{mean:.3f}** | {most:.2f} ({extents(where)} {where['dtype']})")
+    return markdown("precision | shapes | tiled / cuBLAS, mean | largest", rows)
 
 
-def lost_lines(report: dict) -> list[str]:
-    """Return what the choice lost: shapes left to the library at which the tiled kernel was faster."""
-    lost = []
-    for case, forced, auto in swept(report):
-        a, b = auto["worst_time_over_cublas"], forced["worst_time_over_cublas"]
-        if auto["strategy"] != "tiled" and forced["strategy"] == "tiled" and b < a:
-            lost.append((a / b, f"{extents(case)} {case['dtype']}"))
-    if not lost:
-        return ["`auto` left no shape to the library at which the tiled kernel was faster."]
-    most, where = max(lost)
-    return [
-        f"At {len(lost)} shapes `auto` left the layer to the library though the tiled kernel was faster, by up to",
-        f"{most - 1:.0%} ({where}).",
-    ]
+def regret_table(report: dict) -> list[str]:
+    """One row a way to choose and a set of layers: the time of what was chosen over that of the fastest."""
+    ways = {"predicted": "`auto`, by prediction", "measured": "`torch.compile`, by trials"}
+    rows = []
+    for way, title in ways.items():
+        for kind in ("of the models", "random"):
+            found = [(row[way], row) for row in report["rows"] if row["kind"] == kind]
+            most, where = max(found, key=lambda one: one[0])
+            mean = geometric_mean(regret for regret, _ in found)
+            layer = "×".join(map(str, where["layer"]))
+            rows.append(f"{title} | {kind} | {len(found)} | **{mean:.3f}** | {most:.2f} ({where['epilogue']}, {layer})")
+    return markdown("choice | layers | count | over the fastest, mean | largest", rows)
 
 
 def eager_table(report: dict) -> list[str]:
