@@ -25,7 +25,7 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | of f64, or with an extent of more than 2^30 | `library` |
     | with another reduction in its epilogue than one training batch norm, or a result that is not of the product's shape, and no split | `library` |
     | any other, with `strategy=tiled` | `tiled` |
-    | any other, with `strategy=auto` | `tiled` if it is predicted to take so little of the library's time on every target as `weigh` of its family asks (MmaSyncFamily.cpp, WgmmaFamily.cpp), which also says where the library is left a layer for its faster instruction or smaller error |
+    | any other, with `strategy=auto` | `tiled` if it is predicted to take little enough of the library's time on every target, else `library`; a remark says how little, or that the library has a faster instruction or errs less |
 
     Kernels are of family `wgmma` where all targets have it (sm_90a alone) and rows
     of K are multiples of 16 bytes, which TMA asks for and split rows always are; of
