@@ -13,6 +13,7 @@
 
 #include "Schedule/Prediction/ScheduleChoice.h"
 #include "WgmmaCandidates.h"
+#include "WgmmaEpilogueTime.h"
 
 #include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
