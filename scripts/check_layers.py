@@ -17,41 +17,41 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = """
-CAPI
-Pipelines
-Codegen/Host
-Codegen/CUDA
-Codegen/CUDA/Binary
-Codegen/CUDA/Launch
-Codegen/CUDA/Products
-Codegen/CUDA/Tiled/Wgmma
-Codegen/CUDA/Tiled/Wgmma/Swapped
-Codegen/CUDA/Tiled/Wgmma/Subtiles
-Codegen/CUDA/Tiled/MmaSync
-Codegen/CUDA/Tiled
-Codegen/CUDA/InputMoments
-Codegen/CUDA/Split
-Codegen/CUDA/Epilogue
-Codegen/CUDA/Emit
-Codegen/CPU
-Schedule
-Schedule/Strategy
-Schedule/Wgmma
-Schedule/MmaSync
-Schedule/Prediction
-Schedule/Checks
-Transforms/HoistPrepare
-Transforms/Simplify
-Transforms/Fusion
-Transforms
-Codegen
-Dialect/Tenon/Analysis
-Dialect/BlasLt/IR
-Dialect/Tenon/IR
-Target
-Runtime
-""".split()
+ROOMS = [
+    "CAPI",
+    "Pipelines",
+    "Codegen/Host",
+    "Codegen/CUDA",
+    "Codegen/CUDA/Binary",
+    "Codegen/CUDA/Launch",
+    "Codegen/CUDA/Products",
+    "Codegen/CUDA/Tiled/Wgmma",
+    "Codegen/CUDA/Tiled/Wgmma/Swapped",
+    "Codegen/CUDA/Tiled/Wgmma/Subtiles",
+    "Codegen/CUDA/Tiled/MmaSync",
+    "Codegen/CUDA/Tiled",
+    "Codegen/CUDA/InputMoments",
+    "Codegen/CUDA/Split",
+    "Codegen/CUDA/Epilogue",
+    "Codegen/CUDA/Emit",
+    "Codegen/CPU",
+    "Schedule",
+    "Schedule/Strategy",
+    "Schedule/Wgmma",
+    "Schedule/MmaSync",
+    "Schedule/Prediction",
+    "Schedule/Checks",
+    "Transforms/HoistPrepare",
+    "Transforms/Simplify",
+    "Transforms/Fusion",
+    "Transforms",
+    "Codegen",
+    "Dialect/Tenon/Analysis",
+    "Dialect/BlasLt/IR",
+    "Dialect/Tenon/IR",
+    "Target",
+    "Runtime",
+]
 
 
 def find(file: Path, name: str) -> Path | None:

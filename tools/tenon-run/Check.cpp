@@ -187,9 +187,9 @@ int tenon::run::printErrors(const Comparison &comparison,
       printf(", %lld infinite unlike the reference",
              static_cast<long long>(deviation.infinities));
     printf(": %s\n", isWithin ? "ok" : "FAILED");
-    bool hasBeyond = judgesElements &&
-                     printBeyond(output, comparison.reference[i],
-                                 comparison.bounds[i]);
+    bool hasBeyond =
+        judgesElements &&
+        printBeyond(output, comparison.reference[i], comparison.bounds[i]);
     failures += !isWithin || hasBeyond;
   }
   return failures;

@@ -119,8 +119,7 @@ struct AllocaToScratch : ConvertOpToLLVMPattern<memref::AllocaOp> {
     MemRefType type = op.getType();
     if (!type.hasStaticShape() || !type.getLayout().isIdentity())
       return 0;
-    return type.getNumElements() *
-           tenon::getStoredBytes(type.getElementType());
+    return type.getNumElements() * tenon::getStoredBytes(type.getElementType());
   }
 
   LogicalResult

@@ -180,8 +180,8 @@ WgmmaFamily::rank(const LayerProblem &problem,
 /// What tiled may be predicted to take of the library's time for wgmma, and
 /// where that does all and has no activation: there products are all that
 /// count, of small ones a tiled kernel starts later where nothing runs before
-/// it, and of large ones, which power limits, the prediction is some percent too
-/// low. Of few rows the library's is too high: cuBLAS took 8.9 us for
+/// it, and of large ones, which power limits, the prediction is some percent
+/// too low. Of few rows the library's is too high: cuBLAS took 8.9 us for
 /// 64x4096x4096 on an H200, not 11.8. Of the first, 1.1 gave the least regret
 /// over the layers of benchmarks/results/regret.json.
 static constexpr double kWgmmaRatio = 1.1, kWgmmaBareRatio = 0.8,
