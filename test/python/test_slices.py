@@ -181,18 +181,22 @@ def test_booleans_take_whole_bytes(tmp_path):
     """Parts of what a comparison gives, on the CPU; kernels take none."""
     matrix, bits = "tensor<4x8xf32>", "tensor<4x8xi1>"
     source = tmp_path / "booleans.mlir"
-    source.write_text(f"""func.func @f(%x: {matrix}, %y: {matrix}) -> {matrix} {{
+    source.write_text(f"""func.func @f(%x: {matrix}, %y: {matrix}) -> ({matrix}, tensor<4x4xf32>) {{
   %c = arith.cmpf ogt, %x, %y : {matrix}
   %d = tensor.concat dim(0) %c, %c : ({bits}, {bits}) -> tensor<8x8xi1>
   %s = tensor.extract_slice %d[2, 0] [4, 8] [1, 1] : tensor<8x8xi1> to {bits}
+  %e = tensor.extract_slice %s[0, 1] [4, 4] [1, 2] : {bits} to tensor<4x4xi1>
+  %n = arith.uitofp %e : tensor<4x4xi1> to tensor<4x4xf32>
   %r = arith.select %s, %x, %y : {bits}, {matrix}
-  return %r : {matrix}
+  return %r, %n : {matrix}, tensor<4x4xf32>
 }}""")
     tool(TENON_COMPILE, source, "-o", tmp_path / "booleans.so")
     inputs = draw(f"%x: {matrix}, %y: {matrix}")
-    (got,) = bind_entry(open_model(tmp_path / "booleans.so"), "f", inputs)()
+    selected, numbers = bind_entry(open_model(tmp_path / "booleans.so"), "f", inputs)()
     x, y = inputs.values()
-    np.testing.assert_array_equal(got, np.where(np.roll(x > y, -2, 0), x, y))
+    is_greater = np.roll(x > y, -2, 0)
+    np.testing.assert_array_equal(selected, np.where(is_greater, x, y))
+    np.testing.assert_array_equal(numbers, is_greater[:, 1::2])
 
 
 def test_gpu_code(tmp_path):

@@ -14,7 +14,7 @@
 
 #include "tenon/Pipelines/Compiler.h"
 #include "tenon/Pipelines/InitAll.h"
-#include "tenon/Pipelines/OutOfMemory.h"
+#include "tenon/Pipelines/FatalErrors.h"
 #include "tenon/Pipelines/ProgressLines.h"
 #include "tenon/Pipelines/WriteFile.h"
 
@@ -97,7 +97,7 @@ extern "C" int tenonCompileMain(int argc, char **argv) {
   // Before LLVM handles signals too, even those that nohup has ignored.
   removeUnfinishedFilesOnSignals();
   llvm::InitLLVM init(argc, argv);
-  exitWhenOutOfMemory("tenon-compile");
+  exitOnFatalErrors("tenon-compile");
   // Beyond a limit on files' size writing fails then, with a message.
   std::signal(SIGXFSZ, SIG_IGN);
   std::string error;

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Pipelines/InitAll.h"
-#include "tenon/Pipelines/OutOfMemory.h"
+#include "tenon/Pipelines/FatalErrors.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -19,7 +19,7 @@
 extern "C" int tenonOptMain(int argc, char **argv) {
   llvm::cl::AddExtraVersionPrinter(
       [](llvm::raw_ostream &os) { os << "Tenon " TENON_VERSION "\n"; });
-  mlir::tenon::exitWhenOutOfMemory("tenon-opt");
+  mlir::tenon::exitOnFatalErrors("tenon-opt");
   mlir::DialectRegistry registry;
   mlir::tenon::registerAllDialects(registry);
   mlir::tenon::registerAllPasses();

@@ -202,8 +202,12 @@ static Chunks chooseChunks(int64_t numColumns, bool reducesRows) {
   return {kElements / std::max<int64_t>(columns, 1), kMaxColumns};
 }
 
-/// Elements a vector holds: of the widest type in the body.
+/// Elements a vector holds: of the widest type in the body. One where booleans
+/// are read or written, of which memory has a byte each and a vector a bit.
 static int64_t chooseWidth(linalg::LinalgOp op, unsigned vectorBits) {
+  if (llvm::any_of(op.getBlock()->getArgumentTypes(),
+                   [](Type type) { return type.isInteger(1); }))
+    return 1;
   unsigned bits = 1;
   auto visit = [&](TypeRange types) {
     for (Type type : types)

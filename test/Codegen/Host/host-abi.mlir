@@ -118,7 +118,7 @@ func.func @no_share(%x: memref<8xf32>, %z: memref<8xf16>) -> (memref<8xf32>, mem
 
 // Each i1 takes a byte, and an index eight: 64 * 32 and 8 * 64 bytes.
 // CHECK-LABEL: func.func @stored__cpu_workspace(
-// CHECK:         %[[BYTES:.*]] = llvm.mlir.constant(2560 : i64)
+// CHECK:         %[[BYTES:.*]] = arith.constant 2560 : i64
 // CHECK:         return %[[BYTES]]
 func.func @stored(%x: memref<8xf32>, %i: memref<64x32xi1>, %j: memref<64xindex>) -> memref<8xf32> {
   %a = memref.alloc() : memref<64x32xi1>

@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_PIPELINES_OUTOFMEMORY_H
-#define TENON_PIPELINES_OUTOFMEMORY_H
+#ifndef TENON_PIPELINES_FATALERRORS_H
+#define TENON_PIPELINES_FATALERRORS_H
 
 namespace mlir::tenon {
 
 /// Makes the process end with exit code 1 and a message that begins with
-/// `program`, a literal, where there is no more memory; by default it aborts.
-/// For programs alone.
-void exitWhenOutOfMemory(const char *program);
+/// `program`, a literal, where there is no more memory, or LLVM can do nothing
+/// but give up; by default it aborts. For programs alone.
+void exitOnFatalErrors(const char *program);
 
 } // namespace mlir::tenon
 
-#endif // TENON_PIPELINES_OUTOFMEMORY_H
+#endif // TENON_PIPELINES_FATALERRORS_H

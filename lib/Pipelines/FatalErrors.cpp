@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How a program ends that has no more memory: nothing here asks for any.
+// How a program ends that cannot go on. There may be no memory to ask for.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Pipelines/OutOfMemory.h"
+#include "tenon/Pipelines/FatalErrors.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"
@@ -20,20 +20,25 @@
 
 static const char *programName = "";
 
-[[noreturn]] static void exitNow() {
-  for (const char *text :
-       {programName,
-        ": error: out of memory; is an extent larger than was meant?\n"})
+[[noreturn]] static void exitWith(const char *reason) {
+  for (const char *text : {programName, ": error: ", reason, "\n"})
     if (write(STDERR_FILENO, text, std::strlen(text)) < 0)
       break;
   llvm::sys::RunInterruptHandlers(); // removes unfinished files
   _exit(1);
 }
 
-void mlir::tenon::exitWhenOutOfMemory(const char *program) {
+[[noreturn]] static void exitWithoutMemory() {
+  exitWith("out of memory; is an extent larger than was meant?");
+}
+
+void mlir::tenon::exitOnFatalErrors(const char *program) {
   programName = program;
-  std::set_new_handler(exitNow);
+  std::set_new_handler(exitWithoutMemory);
   llvm::remove_bad_alloc_error_handler();
   llvm::install_bad_alloc_error_handler(
-      [](void *, const char *, bool) { exitNow(); });
+      [](void *, const char *, bool) { exitWithoutMemory(); });
+  llvm::remove_fatal_error_handler();
+  llvm::install_fatal_error_handler(
+      [](void *, const char *reason, bool) { exitWith(reason); });
 }
