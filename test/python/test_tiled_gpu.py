@@ -54,7 +54,7 @@ def compile_scheduled(number, folder, device):
 
 def jobs(folder, device, target):
     """Return what compiles all that the tests call in a place, by name."""
-    graphs = {"operands": operand_graphs(), "tiled": random_graphs()[:: 1 if device == "cuda" else 3]}
+    graphs = {"operands": operand_graphs(), "tiled": random_graphs()[:: 1 if device == "cuda" else 2]}
     if device == "cuda":
         graphs["static"] = static_graphs()
         # With whatever else there is: layers that cannot be tiled, batch norm, casts.

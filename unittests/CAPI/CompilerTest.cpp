@@ -197,7 +197,7 @@ TEST(Lower, TakesAStrategyAndASchedule) {
 TEST(Lower, RefusesOtherStages) {
   EXPECT_EQ(errorOf(lower(kModel, "melt"))
                 .message.find("stage=melt is not known; expected simplify, "
-                              "fuse, strategy, prepare"),
+                              "fuse, schedules, strategy, prepare"),
             0u);
   EXPECT_EQ(errorOf(lower(kModel, nullptr)).message.find("stage= is not"), 0u);
 }

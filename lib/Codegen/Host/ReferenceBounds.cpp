@@ -292,13 +292,14 @@ void BoundsBuilder::addView(Operation &op) {
   if (llvm::none_of(op.getOperands(),
                     [&](Value operand) { return errors.contains(operand); }))
     return;
-  Operation *ofErrors = b.clone(*clone);
-  for (auto [operand, source] :
-       llvm::zip(ofErrors->getOpOperands(), op.getOperands()))
+  SmallVector<Value> operands(clone->getOperands());
+  for (auto [operand, source] : llvm::zip(operands, op.getOperands()))
     if (isFloats(source)) {
       Value error = errors.lookup(source);
-      operand.set(error ? error : zerosLike(operand.get()));
+      operand = error ? error : zerosLike(operand);
     }
+  Operation *ofErrors = b.clone(*clone);
+  ofErrors->setOperands(operands);
   errors[op.getResult(0)] = ofErrors->getResult(0);
 }
 

@@ -185,18 +185,6 @@ static double predictProducts(const LayerProblem &problem,
          partialBytes / target.memoryRate;
 }
 
-/// How much longer products take where rows of x and w are no multiples of 16
-/// bytes, and are copied in parts: fitted to benchmarks/results/regret.json.
-static double getCopyFactor(const LayerProblem &problem) {
-  int64_t rowBytes =
-      problem.getTiledColumns() * problem.tiledType.getIntOrFloatBitWidth() / 8;
-  if (rowBytes % 16 == 0)
-    return 1;
-  if (rowBytes % 8 == 0)
-    return 1.7;
-  return rowBytes % 4 == 0 ? 2.2 : 4.7;
-}
-
 /// What a kernel takes besides products and memory: to fill the stages, to turn
 /// the accumulators, to exchange partial tiles. Small layers on an H200 took 1
 /// to 6 us more than was predicted without it (benchmarks/results/auto.json).
@@ -206,8 +194,7 @@ static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
                             const TargetSpec &target) {
   if (isForMmaSync(problem) && isHopper(target))
     return predictFewRows(problem, schedule, target);
-  double products =
-      predictProducts(problem, schedule, target) * getCopyFactor(problem);
+  double products = predictProducts(problem, schedule, target);
   double memory = problem.getTiledBytes() / target.memoryRate;
   // They overlap, but for the first loads and the last stores: a twelfth,
   // fitted to M = 128 with N = K = 16384 and 32768 on an H200, where both take
@@ -221,10 +208,25 @@ static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
          predictOthers(problem, schedule, target);
 }
 
+/// How much longer a kernel takes on Hopper where rows of x and w are no
+/// multiples of 16 bytes, and are copied in parts: fitted to large layers of
+/// benchmarks/results/regret.json.
+static double getCopyFactor(const LayerProblem &problem,
+                            const TargetSpec &target) {
+  int64_t rowBytes =
+      problem.getTiledColumns() * problem.tiledType.getIntOrFloatBitWidth() / 8;
+  if (!isHopper(target) || rowBytes % 16 == 0)
+    return 1;
+  if (rowBytes % 8 == 0)
+    return 1.7;
+  return rowBytes % 4 == 0 ? 2.2 : 4.7;
+}
+
 Prediction tenon::predictMmaSync(const LayerProblem &problem,
                                  ScheduleAttr schedule,
                                  const TargetSpec &target) {
   return {&target, getWaves(problem, schedule, target),
-          predictKernel(problem, schedule, target),
+          getCopyFactor(problem, target) *
+              predictKernel(problem, schedule, target),
           predictLibrary(problem, target)};
 }

@@ -38,3 +38,14 @@ func.func @fused(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<4x16xf32> 
   }
   return %0 : tensor<4x16xf32>
 }
+
+// What is moved beside an error is off by nothing.
+// CHECK-LABEL: func.func @concat_bounds(
+// CHECK:         %[[ERROR:.*]] = tenon.add %{{.*}}, 1.0{{0*}}e-35
+// CHECK:         %[[ZERO:.*]] = tenon.mul %{{.*}}, 0.0
+// CHECK:         tensor.concat dim(0) %[[ERROR]], %[[ZERO]]
+func.func @concat(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<16xf32> {
+  %0 = tenon.add %x, %y : tensor<8xf32>, tensor<8xf32>
+  %1 = tensor.concat dim(0) %0, %x : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  return %1 : tensor<16xf32>
+}

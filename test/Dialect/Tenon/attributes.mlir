@@ -515,3 +515,11 @@ func.func @strategy_keyword(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
 // Parser: family of kernels
 // expected-error @below {{'wmma' is not a family of kernels; expected mma_sync or wgmma}}
 #schedule = #tenon.schedule<wmma, tile = 64x128x64, warps = 2x4, stages = 3, swizzle = 128, raster = 8, blocks = 1>
+
+// -----
+
+// attributes-C19
+// expected-error @below {{'func.func' op 'tenon.bounds' must be a unit attribute, but is 1 : i64}}
+func.func @bounds_value() attributes {tenon.bounds = 1 : i64} {
+  return
+}

@@ -148,7 +148,7 @@ class OperandComputed(nn.Module):
     def __init__(self, width):
         super().__init__()
         self.linear = nn.Linear(width, width)
-        self.log_scale = nn.Parameter(torch.randn(width))
+        self.angle = nn.Parameter(torch.randn(width))
 
     def forward(self, x):
-        return F.relu(self.linear(x) * torch.exp(self.log_scale))
+        return F.relu(self.linear(x) * torch.sin(self.angle))

@@ -138,6 +138,13 @@ def _celu(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     return b.unary("elu", b.tensor(given["self"]), attributes)
 
 
+@rule(ELEMENTWISE, "selu")
+def _selu(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    # PyTorch's constants, by which torch.compile makes an elu of it.
+    attributes = f"{{alpha = {constant(1.6732632423543772)}, scale = {constant(1.0507009873554805)}}}"
+    return b.unary("elu", b.tensor(given["self"]), attributes)
+
+
 @rule(ELEMENTWISE, "gelu", whole=True)
 def _gelu(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     return b.unary("gelu", b.tensor(given["self"]), "approximate<tanh>" if given["approximate"] == "tanh" else "")
