@@ -13,8 +13,8 @@
 #include "Options.h"
 
 #include "tenon/Pipelines/Compiler.h"
-#include "tenon/Pipelines/InitAll.h"
 #include "tenon/Pipelines/FatalErrors.h"
+#include "tenon/Pipelines/InitAll.h"
 #include "tenon/Pipelines/ProgressLines.h"
 #include "tenon/Pipelines/WriteFile.h"
 

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Pipelines/InitAll.h"
 #include "tenon/Pipelines/FatalErrors.h"
+#include "tenon/Pipelines/InitAll.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
