@@ -44,6 +44,14 @@ def test_mutated_modules_end_tools_in_good_order(offset, tmp_path):
         assert counts.total() > 1
 
 
+def test_parsers_of_other_dialects():
+    """What MLIR's own parsers die of is counted, what ours do is a problem."""
+    stack = "1.\tMLIR Parser: custom op parser 'func.func'\n2.\tMLIR Parser: custom op parser '{}'\n"
+    assert mutations.is_of_another_parser(stack.format("linalg.transpose"))
+    assert not mutations.is_of_another_parser(stack.format("tenon.linear"))
+    assert not mutations.is_of_another_parser("a pass died")
+
+
 def test_a_signal_is_a_problem(tmp_path):
     """What the runs look for would show."""
     log = tmp_path / "log"
