@@ -42,7 +42,9 @@ typedef struct TenonDiagnostic {
   /** Of a remark, null for all else. `kind` is "passed", "missed", "analysis"
    *  or "failure"; `function` is the function it is about, "" if none. */
   const char *kind, *category, *name, *function;
-  /** Of a remark, its facts as a JSON object; null for all else. */
+  /** Of a remark, its facts as a JSON object; null for all else. "Reason" and
+   *  "Suggestion" are text for people. "Values" is an object for programs: the
+   *  reasons by code, with their data, and what a layer runs as. */
   const char *arguments;
 } TenonDiagnostic;
 

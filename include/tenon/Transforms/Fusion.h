@@ -14,20 +14,9 @@
 #define TENON_TRANSFORMS_FUSION_H
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
-
-#include "mlir/IR/Remarks.h"
+#include "tenon/Remarks/Reason.h"
 
 namespace mlir::tenon {
-
-/// The category of this pass's remarks.
-inline constexpr llvm::StringLiteral kFuseCategory = "tenon-fuse-epilogue";
-
-/// Why a consumer stays out of a product's epilogue, and what a user can do.
-struct FusionObstacle {
-  StringRef name; ///< The remark's name.
-  std::string reason;
-  std::string suggestion;
-};
 
 inline bool isProduct(Operation *op) {
   return isa_and_nonnull<LinearOp, FusedLinearOp>(op);
@@ -43,12 +32,11 @@ bool isFullResult(Value value);
 /// What keeps `consumer` out of the epilogue of `product`, as far as the two
 /// ops and their types tell. Whether the other operands can be computed before
 /// the product is found out by moving them.
-std::optional<FusionObstacle> findObstacle(Operation *consumer,
-                                           Operation *product);
+std::optional<Reason> findObstacle(Operation *consumer, Operation *product);
 
 /// What keeps `consumer`, which passed `findObstacle`, out: an operand that
 /// cannot be computed before the product.
-FusionObstacle describeLateOperand(Operation *consumer, Operation *product);
+Reason describeLateOperand(Operation *consumer, Operation *product);
 
 /// `tenon.linear` as a fused op, with an existing bias added in its region.
 FusedLinearOp convertToFused(LinearOp linear, RewriterBase &rewriter);
@@ -61,9 +49,6 @@ LogicalResult fuseIntoProduct(Operation *consumer, StringRef patternName,
 /// Moves elementwise ops that compute a full operand of `fused`, and nothing
 /// else, into its region.
 void fuseOperands(FusedLinearOp fused, RewriterBase &rewriter);
-
-/// How a remark names a product: by its line, where that is known.
-std::string describeProduct(Operation *product);
 
 // Remarks. Each fusion is reported just before it happens, with the bytes of
 // memory traffic that it saves.

@@ -65,7 +65,7 @@ std::string tenon::findPrecisionProblem(ProductMethod method, Type elementType,
   return "";
 }
 
-std::optional<TiledObstacle> tenon::findLengthObstacle(FusedLinearOp op) {
+std::optional<Reason> tenon::findLengthObstacle(FusedLinearOp op) {
   auto isMatrix = [](Type type) {
     return cast<RankedTensorType>(type).getRank() == 2;
   };
@@ -78,35 +78,24 @@ std::optional<TiledObstacle> tenon::findLengthObstacle(FusedLinearOp op) {
   if (matrices <= kMaxTiledOperands &&
       llvm::count_if(*op.getBody(), isTranscendental) <= kMaxTiledHeavyOps)
     return std::nullopt;
-  return TiledObstacle{
-      formatv("a tiled kernel takes too long to compile whose epilogue has "
-              "more than {0} operands and results with rows, or more than {1} "
-              "ops that are built on exp, log, erf or tanh",
-              kMaxTiledOperands, kMaxTiledHeavyOps),
-      "combine operands beforehand where that can be"};
+  return Reason(ReasonCode::LongEpilogue, kMaxTiledOperands, kMaxTiledHeavyOps);
 }
 
-std::optional<TiledObstacle> tenon::findEpilogueObstacle(FusedLinearOp op) {
-  if (std::optional<TiledObstacle> tooLong = findLengthObstacle(op))
+std::optional<Reason> tenon::findEpilogueObstacle(FusedLinearOp op) {
+  if (std::optional<Reason> tooLong = findLengthObstacle(op))
     return tooLong;
   auto reductions = llvm::make_filter_range(*op.getBody(),
                                             llvm::IsaPred<ReductionEpilogueOp>);
   if (!reductions.empty()) {
     bool isOne = std::next(reductions.begin()) == reductions.end();
-    return TiledObstacle{
-        formatv("'{0}' needs all rows, of which a tile has but some",
-                (*reductions.begin()).getName().getStringRef()),
-        isOne ? "say in its schedule how rows meet, such as reduction = "
-                "two_phase"
-              : ""};
+    return Reason(isOne ? ReasonCode::NeedsAllRows
+                        : ReasonCode::NeedsAllRowsTwice,
+                  (*reductions.begin()).getName().getStringRef());
   }
   auto product = cast<RankedTensorType>(op.getAccumulator().getType());
   for (auto [index, type] : llvm::enumerate(op->getResultTypes()))
     if (cast<RankedTensorType>(type).getShape() != product.getShape())
-      return TiledObstacle{formatv("result #{0} is not of the product's shape, "
-                                   "and a tile writes nothing else",
-                                   index),
-                           "compute it outside of the layer"};
+      return Reason(ReasonCode::OtherResultShape, index);
   return std::nullopt;
 }
 

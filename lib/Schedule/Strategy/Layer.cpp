@@ -55,7 +55,7 @@ Type tenon::getTiledInputType(const Layer &layer, ProductMethod method) {
 // Obstacles
 //===----------------------------------------------------------------------===//
 
-std::optional<TiledObstacle> tenon::findEpilogueObstacle(const Layer &layer) {
+std::optional<Reason> tenon::findEpilogueObstacle(const Layer &layer) {
   auto fused = dyn_cast<FusedLinearOp>(layer.op);
   return fused ? findEpilogueObstacle(fused) : std::nullopt;
 }
@@ -72,22 +72,18 @@ std::string tenon::findReductionProblem(const Layer &layer,
   return findReductionProblem(cast<LinearOp>(layer.op), schedule);
 }
 
-std::optional<TiledObstacle>
-tenon::findTiledObstacle(const Layer &layer, ProductMethod method,
-                         ReductionMethod reduction) {
+std::optional<Reason> tenon::findTiledObstacle(const Layer &layer,
+                                               ProductMethod method,
+                                               ReductionMethod reduction) {
   if (layer.getInputType().isF64())
-    return TiledObstacle{"no tiled kernel multiplies f64", ""};
+    return Reason(ReasonCode::NoKernelOfF64);
   for (int64_t extent :
        {layer.product.getDimSize(0), layer.product.getDimSize(1), layer.getK()})
     if (extent > kMaxExtent)
-      return TiledObstacle{
-          llvm::formatv("a tiled kernel counts rows, columns and K in 32 bits, "
-                        "too few for {0}",
-                        extent),
-          ""};
+      return Reason(ReasonCode::LargeExtent, extent);
   if (auto fused = dyn_cast<FusedLinearOp>(layer.op);
       fused && reduction != ReductionMethod::Separate)
-    if (std::optional<TiledObstacle> tooLong = findLengthObstacle(fused))
+    if (std::optional<Reason> tooLong = findLengthObstacle(fused))
       return tooLong;
   // A bare product pays where the library's is slower.
   return method == ProductMethod::Direct &&

@@ -37,9 +37,9 @@ struct Layer {
 
 /// Why no kernel that multiplies by `method` and reduces so can have the layer,
 /// whatever its schedule is besides.
-std::optional<TiledObstacle> findTiledObstacle(const Layer &layer,
-                                               ProductMethod method,
-                                               ReductionMethod reduction);
+std::optional<Reason> findTiledObstacle(const Layer &layer,
+                                        ProductMethod method,
+                                        ReductionMethod reduction);
 
 /// Whether a training batch norm or its moments are part of the layer.
 bool hasBatchNorm(const Layer &layer);
@@ -52,7 +52,7 @@ bool reducesRowOperand(FusedLinearOp op);
 std::string findReductionProblem(const Layer &layer, ScheduleAttr schedule);
 
 /// What keeps the layer's epilogue from being computed tile by tile.
-std::optional<TiledObstacle> findEpilogueObstacle(const Layer &layer);
+std::optional<Reason> findEpilogueObstacle(const Layer &layer);
 
 /// The methods to choose from for a layer that has no schedule yet: of two that
 /// take the same time, the first is better.

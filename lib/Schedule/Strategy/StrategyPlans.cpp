@@ -79,9 +79,9 @@ StrategySelector::plan(const LayerProblem &problem) {
 
 /// Adds to the words on reductions why one cannot be.
 void StrategySelector::addMiss(ReductionMethod reduction,
-                               const std::string &reason) {
-  reductions += llvm::formatv("{0} cannot be, since {1}; ",
-                              stringifyReductionMethod(reduction), reason);
+                               const Reason &reason) {
+  reductions.emplace_back(ReasonCode::ReductionCannotBe,
+                          stringifyReductionMethod(reduction), reason);
 }
 
 /// Keeps the plan for this method and reduction if it is better than those
@@ -89,9 +89,9 @@ void StrategySelector::addMiss(ReductionMethod reduction,
 LogicalResult StrategySelector::planReduction(ProductMethod method,
                                               ReductionMethod reduction) {
   bool isOfNorm = reduction != ReductionMethod::Separate;
-  auto miss = [&](TiledObstacle reason) {
+  auto miss = [&](Reason reason) {
     if (isOfNorm)
-      addMiss(reduction, reason.reason);
+      addMiss(reduction, reason);
     obstacle = std::move(reason);
     return success();
   };
@@ -102,14 +102,9 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
     return failure();
   std::optional<Plan> next = plan(problem);
   if (!next && reduction == ReductionMethod::Resident)
-    return miss(
-        {llvm::formatv("no schedule runs on all of the targets with all "
-                       "tiles of M = {0} rows at work at once",
-                       problem.m),
-         ""});
+    return miss({ReasonCode::NoScheduleForRows, problem.m});
   if (!next)
-    return miss({"no schedule runs on all of the targets",
-                 "compile for fewer targets at a time"});
+    return miss({ReasonCode::NoSchedule});
   // Kernels of mma_sync that are resident were not measured: they are there for
   // whoever asks.
   if (reduction == ReductionMethod::Resident && !schedule &&
@@ -126,12 +121,12 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
     }
   }
   if (!unfit.empty())
-    return miss({unfit, ""});
+    return miss({ReasonCode::ReductionDoesNotFit, unfit});
   if (problem.hasNorm)
-    reductions += llvm::formatv("{0} by {1} {2:F1} us; ",
-                                stringifyReductionMethod(reduction),
-                                stringifyProductMethod(method),
-                                next->choice.predictions.front().seconds * 1e6);
+    reductions.emplace_back(ReasonCode::ReductionTime,
+                            stringifyReductionMethod(reduction),
+                            stringifyProductMethod(method),
+                            next->choice.predictions.front().seconds * 1e6);
   // Less is known of some kernels of wgmma than of others.
   auto getShare = [](const Plan &plan) {
     const ScheduleChoice &choice = plan.choice;
@@ -185,10 +180,8 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
     for (ProductMethod method : methods) {
       if (hasNoKernel(method, reduction, request.targets)) {
         if (isAsked) // else it needs no words
-          addMiss(reduction,
-                  llvm::formatv("wgmma kernels that wait for other tiles "
-                                "multiply directly, not by method {0}",
-                                stringifyProductMethod(method)));
+          addMiss(reduction, {ReasonCode::WaitsByDirectAlone,
+                              stringifyProductMethod(method)});
         continue;
       }
       if (failed(planReduction(method, reduction)))
@@ -198,7 +191,6 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
   if (!request.reduction && hasBatchNorm(layer) &&
       layer.product.isDynamicDim(0) && haveWgmma(request.targets) &&
       llvm::is_contained(methods, ProductMethod::Direct))
-    reductions += "resident was not measured with a dynamic M, so it is there "
-                  "for reduction=resident alone; ";
+    reductions.emplace_back(ReasonCode::ResidentIsNotMeasured);
   return success();
 }

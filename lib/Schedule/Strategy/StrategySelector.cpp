@@ -84,6 +84,69 @@ static std::string describeSchedule(const ScheduleChoice &choice) {
   return text;
 }
 
+/// The same as numbers.
+static llvm::json::Value toJSON(ArrayRef<Prediction> predictions) {
+  llvm::json::Array array;
+  for (const Prediction &prediction : predictions)
+    array.push_back(llvm::json::Object{{"target", prediction.target->name},
+                                       {"waves", prediction.waves},
+                                       {"seconds", prediction.seconds},
+                                       {"library", prediction.library}});
+  return array;
+}
+
+/// What a tiled kernel leaves of the layer to others, and what it does of a
+/// batch norm, if there is either.
+std::optional<Reason>
+StrategySelector::describeRest(ReductionMethod reduction) {
+  if (reduction == ReductionMethod::TwoPhase)
+    return ReasonCode::ProductWithMoments;
+  if (reduction == ReductionMethod::Resident)
+    return ReasonCode::BatchNormToo;
+  if (reduction == ReductionMethod::InputMoments)
+    return ReasonCode::BatchNormByInputMoments;
+  if (std::optional<Reason> obstacle = findEpilogueObstacle(layer))
+    return Reason(ReasonCode::ProductAlone, *obstacle);
+  return std::nullopt;
+}
+
+/// Says "tiled" or "library", and what decided.
+static ValuedRemark &describeChoice(ValuedRemark &remark, Strategy strategy,
+                                    const Reason &reason) {
+  StringRef name = stringifyStrategy(strategy);
+  return remark.set("strategy", name).set("choice", reason.toJSON())
+         << remark::add("{0}: {1}", name, reason.getText());
+}
+
+/// Says how a layer is, or would be, tiled.
+void StrategySelector::report(const Plan &plan, bool isTiled,
+                              const Reason &reason) {
+  ScheduleAttr schedule = plan.choice.schedule;
+  ValuedRemark analysis(remark::analysis(op->getLoc(), getOptions()));
+  describeChoice(analysis, isTiled ? Strategy::Tiled : Strategy::Library,
+                 reason);
+  if (auto rest = describeRest(plan.problem.reduction))
+    analysis << *rest;
+  for (const Reason &found : reductions)
+    analysis << found;
+  if (!plan.wgmmaProblem.empty())
+    analysis << Reason(ReasonCode::MmaSyncSince, plan.wgmmaProblem);
+  analysis.say(describeSchedule(plan.choice))
+      .say(describeTimes(plan.choice, plan.problem));
+  analysis.set("family", stringifyKernelFamily(schedule.getFamily()))
+      .set("method", stringifyProductMethod(schedule.getMethod()))
+      .set("shared_bytes", getSharedBytes(schedule))
+      .set("predictions", toJSON(plan.choice.predictions));
+  if (plan.problem.hasNorm)
+    analysis.set("reduction", stringifyReductionMethod(schedule.getReduction()));
+  if (!isTiled)
+    return;
+  SmallVector<KernelKind> kernels = listKernels(op, schedule);
+  if (schedule.isSplit() && !findFitting(layer.x, layer, schedule.getMethod()))
+    kernels.insert(kernels.begin(), KernelKind::Split);
+  analysis << ArrayRef(kernels);
+}
+
 //===----------------------------------------------------------------------===//
 // The decision
 //===----------------------------------------------------------------------===//
@@ -102,63 +165,33 @@ void StrategySelector::setTiled(const ScheduleChoice &choice) {
 }
 
 /// Whether `auto` tiles the layer, and why.
-std::pair<bool, std::string> StrategySelector::weigh(const Plan &plan) {
+std::pair<bool, Reason> StrategySelector::weigh(const Plan &plan) {
   const auto &[problem, choice, wgmmaProblem] = plan;
   if (problem.method == ProductMethod::FMA)
-    return {false, "fused multiply-adds are no faster than the library's"};
+    return {false, ReasonCode::FmaIsNoFaster};
   if (libraryErrsLess(problem))
-    return {false, "of one row the library does not round x and w to tf32, and "
-                   "errs less"};
+    return {false, ReasonCode::LibraryErrsLess};
   double limit = getLimit(problem, choice);
   bool isTiled = choice.getWorstRatio() <= limit;
   if (choice.schedule.getFamily() == KernelFamily::Wgmma)
-    return {isTiled,
-            llvm::formatv("tiled is {0}predicted to take at most {1:F2} of the "
-                          "library's time",
-                          isTiled ? "" : "not ", limit)
-                .str()};
+    return {
+        isTiled,
+        {isTiled ? ReasonCode::PredictedWithin : ReasonCode::NotPredictedWithin,
+         limit}};
   if (const TargetSpec *target = findFasterLibrary(problem, request.targets))
-    return {false, ("on " + target->name +
-                    " the library multiplies with a faster instruction than "
-                    "mma.sync")
-                       .str()};
-  return {isTiled, isTiled ? "predicted much faster on every target"
-                           : "tiled is not predicted much faster on every "
-                             "target"};
-}
-
-/// What a tiled kernel leaves of the layer to others, and what it does of a
-/// batch norm; "" if there is none.
-std::string StrategySelector::describeRest(ReductionMethod reduction) {
-  if (reduction == ReductionMethod::TwoPhase)
-    return "the product with moments for the batch norm; ";
-  if (reduction == ReductionMethod::Resident)
-    return "the batch norm too; ";
-  if (reduction == ReductionMethod::InputMoments)
-    return "the batch norm too, by moments of x; ";
-  std::optional<TiledObstacle> obstacle = findEpilogueObstacle(layer);
-  if (!obstacle)
-    return "";
-  return "the product alone, since " + obstacle->reason + "; ";
+    return {false, {ReasonCode::LibraryHasFasterInstruction, target->name}};
+  return {isTiled, isTiled ? ReasonCode::PredictedMuchFaster
+                           : ReasonCode::NotPredictedMuchFaster};
 }
 
 /// For a layer that can be tiled: whether it is.
 LogicalResult StrategySelector::decide() {
-  bool isTiled = true;
-  std::string reason = "written on the layer";
-  if (!written && request.strategy)
-    reason = "strategy=tiled";
-  else if (!written)
-    std::tie(isTiled, reason) = weigh(*best);
-  std::string noWgmma = best->wgmmaProblem.empty()
-                            ? ""
-                            : "mma_sync, since " + best->wgmmaProblem + "; ";
-  remark::analysis(op->getLoc(), getOptions())
-      << remark::add("{0}: {1}", isTiled ? "tiled" : "library", reason)
-      << remark::reason("{0}{1}{2}{3}; {4}",
-                        describeRest(best->problem.reduction), reductions,
-                        noWgmma, describeSchedule(best->choice),
-                        describeTimes(best->choice, best->problem));
+  auto [isTiled, reason] =
+      written ? std::pair(true, Reason(ReasonCode::WrittenOnLayer))
+      : request.strategy
+          ? std::pair(true, Reason(ReasonCode::AskedFor, "tiled"))
+          : weigh(*best);
+  report(*best, isTiled, reason);
   if (isTiled)
     setTiled(best->choice);
   else
@@ -167,20 +200,18 @@ LogicalResult StrategySelector::decide() {
 }
 
 /// For a layer that cannot be tiled.
-LogicalResult StrategySelector::reject(const TiledObstacle &obstacle) {
+LogicalResult StrategySelector::reject(const Reason &reason) {
   if (written) {
-    std::string remedy = obstacle.suggestion;
+    std::string remedy = reason.getSuggestion().str();
     if (!remedy.empty())
       remedy += ", or ";
     return op->emitOpError("cannot be tiled: ")
-           << obstacle.reason << "; " << remedy
+           << reason.getText() << "; " << remedy
            << "write #tenon.strategy<library>";
   }
-  auto missed = remark::missed(op->getLoc(), getOptions());
-  missed << remark::add("library: the layer cannot be tiled")
-         << remark::reason("{0}", obstacle.reason);
-  if (!obstacle.suggestion.empty())
-    missed << remark::suggest("{0}", obstacle.suggestion);
+  ValuedRemark missed(remark::missed(op->getLoc(), getOptions()));
+  describeChoice(missed, Strategy::Library, ReasonCode::CannotBeTiled)
+      << reason;
   setLibrary();
   return success();
 }
@@ -192,8 +223,10 @@ LogicalResult StrategySelector::run() {
                            "'tenon.schedule'");
   if (written.value_or(request.strategy.value_or(Strategy::Tiled)) ==
       Strategy::Library) {
-    remark::analysis(op->getLoc(), getOptions()) << remark::add(
-        "library: {0}", written ? "written on the layer" : "strategy=library");
+    ValuedRemark analysis(remark::analysis(op->getLoc(), getOptions()));
+    describeChoice(analysis, Strategy::Library,
+                   written ? Reason(ReasonCode::WrittenOnLayer)
+                           : Reason(ReasonCode::AskedFor, "library"));
     setLibrary();
     return success();
   }
@@ -209,7 +242,7 @@ LogicalResult StrategySelector::run() {
   if (problem.empty() && schedule)
     problem = findReductionProblem(layer, schedule);
   if (isGiven && !problem.empty())
-    return reject({problem, "write a schedule of its own on the layer"});
+    return reject({ReasonCode::ScheduleDoesNotFit, problem});
   if (!problem.empty())
     return op->emitOpError("cannot have the schedule ")
            << schedule << ": " << problem;

@@ -10,8 +10,6 @@
 
 #include "Layer.h"
 
-#include "mlir/IR/Remarks.h"
-
 namespace mlir::tenon {
 
 /// A target on which cuBLAS has a faster instruction than mma.sync; null if
@@ -56,11 +54,12 @@ private:
   LogicalResult planReduction(ProductMethod method, ReductionMethod reduction);
   std::optional<Plan> plan(const LayerProblem &problem);
   LogicalResult decide();
-  std::pair<bool, std::string> weigh(const Plan &plan);
-  LogicalResult reject(const TiledObstacle &obstacle);
+  std::pair<bool, Reason> weigh(const Plan &plan);
+  LogicalResult reject(const Reason &reason);
   LogicalResult checkSchedule(const LayerProblem &layerProblem);
-  void addMiss(ReductionMethod reduction, const std::string &reason);
-  std::string describeRest(ReductionMethod reduction);
+  void addMiss(ReductionMethod reduction, const Reason &reason);
+  std::optional<Reason> describeRest(ReductionMethod reduction);
+  void report(const Plan &plan, bool isTiled, const Reason &reason);
   void setLibrary();
   void setTiled(const ScheduleChoice &choice);
   remark::RemarkOpts getOptions();
@@ -75,9 +74,9 @@ private:
   /// The plan that takes least time, or resident within a few percent of it; if
   /// there is none, why the last one that was tried cannot be.
   std::optional<Plan> best;
-  std::optional<TiledObstacle> obstacle;
+  std::optional<Reason> obstacle;
   /// What was found of each way to reduce for a batch norm.
-  std::string reductions;
+  SmallVector<Reason> reductions;
 };
 } // namespace mlir::tenon
 

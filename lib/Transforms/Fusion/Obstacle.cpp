@@ -70,59 +70,32 @@ static bool isLong(Operation *product) {
   return fused && fused.getBody()->getOperations().size() > kMaxEpilogueOps;
 }
 
-std::optional<FusionObstacle> tenon::findObstacle(Operation *consumer,
-                                                  Operation *product) {
+std::optional<Reason> tenon::findObstacle(Operation *consumer,
+                                          Operation *product) {
   if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp>(consumer))
-    return FusionObstacle{"NotAnEpilogueOp",
-                          nameOf(consumer) +
-                              " is neither elementwise nor a reduction of the "
-                              "tenon dialect",
-                          "write it with tenon ops"};
+    return Reason(ReasonCode::NotAnEpilogueOp, nameOf(consumer));
   if (consumer->getBlock() != product->getBlock())
-    return FusionObstacle{"OtherBlock",
-                          "it is in another block than the product",
-                          "compute it in the block of the product"};
+    return Reason(ReasonCode::OtherBlock);
   RankedTensorType expected = getAccumulatorType(product);
   auto reduction = dyn_cast<ReductionEpilogueOp>(consumer);
   Value mapped =
       reduction ? reduction.getReducedInput() : consumer->getResult(0);
   auto result = cast<RankedTensorType>(mapped.getType());
   if (result.getShape() != expected.getShape())
-    return FusionObstacle{"OtherShape",
-                          "its result is " + toString(result) +
-                              ", but the product is " + toString(expected),
-                          "broadcast the linear's input instead, or put the "
-                          "ops of the product's shape before this one"};
+    return Reason(ReasonCode::OtherShape, toString(result), toString(expected));
   for (Value operand : consumer->getOperands())
     if (operand.getDefiningOp() == product && !isFullResult(operand))
-      return FusionObstacle{
-          "ColumnOperand",
-          "it also reads a per-column result of the same fused op",
-          "use the values from before the batch, which are available earlier"};
+      return Reason(ReasonCode::ColumnOperand);
   if (countOperands(consumer, product) > kMaxEpilogueOperands)
-    return FusionObstacle{"ManyOperands",
-                          "the epilogue would have more than " +
-                              std::to_string(kMaxEpilogueOperands) +
-                              " operands, and a kernel takes no more",
-                          "it is computed by another kernel; combine operands "
-                          "beforehand where that can be"};
+    return Reason(ReasonCode::ManyOperands, kMaxEpilogueOperands);
   if (countResults(consumer, product) > kMaxEpilogueResults)
-    return FusionObstacle{"ManyResults",
-                          "the epilogue would have more than " +
-                              std::to_string(kMaxEpilogueResults) +
-                              " results, and a kernel gives no more",
-                          "it is computed by another kernel"};
+    return Reason(ReasonCode::ManyResults, kMaxEpilogueResults);
   if (isLong(product))
-    return FusionObstacle{"ManyOps",
-                          "the epilogue has " +
-                              std::to_string(kMaxEpilogueOps) +
-                              " ops, and longer ones take too long to compile",
-                          "it is computed by another kernel"};
+    return Reason(ReasonCode::ManyOps, kMaxEpilogueOps);
   return std::nullopt;
 }
 
-FusionObstacle tenon::describeLateOperand(Operation *consumer,
-                                          Operation *product) {
+Reason tenon::describeLateOperand(Operation *consumer, Operation *product) {
   llvm::SetVector<Operation *> slice;
   BackwardSliceOptions options;
   options.omitBlockArguments = true;
@@ -140,20 +113,12 @@ FusionObstacle tenon::describeLateOperand(Operation *consumer,
   if (!slice.contains(product)) {
     auto blocking = llvm::find_if(
         slice, [](Operation *op) { return !isMemoryEffectFree(op); });
-    return {"SideEffects",
-            "an operand comes from " +
-                (blocking == slice.end() ? "an op" : nameOf(*blocking)) +
-                ", which has side effects and cannot move before the product",
-            "compute the operand before the linear"};
+    return Reason(ReasonCode::SideEffects,
+                  blocking == slice.end() ? "an op" : nameOf(*blocking));
   }
   auto reader = llvm::find_if(slice, [&](Operation *op) {
-    return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return operand.getDefiningOp() == product;
-    });
+    return llvm::any_of(product->getUsers(),
+                        [&](Operation *user) { return op->isAncestor(user); });
   });
-  std::string through =
-      reader == slice.end() ? "" : " through " + nameOf(*reader);
-  return {"DependsOnProduct",
-          "an operand depends on the product itself" + through,
-          "write what lies between with ops that can be in an epilogue"};
+  return Reason(ReasonCode::DependsOnProduct, nameOf(*reader));
 }

@@ -13,6 +13,7 @@
 #define TENON_SCHEDULE_CHECKS_SCHEDULE_H
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "tenon/Remarks/Reason.h"
 #include "tenon/Target/TargetSpec.h"
 
 namespace mlir::tenon {
@@ -109,18 +110,19 @@ std::string findExtentProblem(KernelFamily family, Type elementType, int64_t k);
 std::string findPrecisionProblem(ProductMethod method, Type elementType,
                                  std::optional<Precision> precision, int64_t k);
 
-/// Why a layer, or its epilogue, cannot be tiled.
-struct TiledObstacle {
-  std::string reason;
-  std::string suggestion; ///< "" if nothing can be done
-};
+/// What `layer`, a `tenon.linear` or `tenon.fused_linear`, runs as with
+/// `schedule` once x and w fit the kernel.
+SmallVector<KernelKind> listKernels(Operation *layer, ScheduleAttr schedule);
+
+/// What an epilogue runs as that has what a product alone leaves of `layer`.
+KernelKind getEpilogueKernel(Operation *layer);
 
 /// What keeps the epilogue of `op` from being computed tile by tile, if
 /// anything does.
-std::optional<TiledObstacle> findEpilogueObstacle(FusedLinearOp op);
+std::optional<Reason> findEpilogueObstacle(FusedLinearOp op);
 
 /// The part of it that also keeps a kernel from reducing for a batch norm.
-std::optional<TiledObstacle> findLengthObstacle(FusedLinearOp op);
+std::optional<Reason> findLengthObstacle(FusedLinearOp op);
 
 /// Says in a sentence why kernels cannot compute `op` as the schedule's
 /// reduction says; "" if they can, or if it is separate. Whether a target has

@@ -39,9 +39,9 @@ BlasLtMatch tenon::matchBlasLt(LinearOp op) {
     return match;
   Type type = op.getType().getElementType();
   if (type.isF64())
-    match.obstacle = "it takes no bias in f64";
+    match.obstacle.emplace(ReasonCode::BiasOfF64);
   else if (op.getBias().getType().getElementType() != type)
-    match.obstacle = "the bias is not of the result's type";
+    match.obstacle.emplace(ReasonCode::BiasOfOtherType);
   else
     match.bias = op.getBias();
   return match;
@@ -65,14 +65,12 @@ public:
       }
       if (user->getNumResults() != 1 || user->getResultTypes()[0] != type ||
           !take(user, match.end))
-        return stop("'" + user->getName().getStringRef().str() +
-                    "' cannot come at its place");
+        return stop({ReasonCode::OpOutOfPlace, user->getName().getStringRef()});
       match.end = user->getResult(0);
     }
     if (op.getNumResults() != 1)
-      return stop("it writes one result, not " +
-                  std::to_string(op.getNumResults()));
-    return stop("a value is used twice");
+      return stop({ReasonCode::SeveralResults, op.getNumResults()});
+    return stop({ReasonCode::ValueUsedTwice});
   }
 
 private:
@@ -142,7 +140,7 @@ private:
   /// What fits before the obstacle stays in the plan where that saves a
   /// rounding of the product: it is written in 16 bits once, after it. In f32
   /// the bare product is as good, and leaves cuBLASLt all its algorithms.
-  BlasLtMatch stop(std::string obstacle) {
+  BlasLtMatch stop(Reason obstacle) {
     if (type.getElementTypeBitWidth() != 16) {
       match = BlasLtMatch();
       match.end = op.getAccumulator();

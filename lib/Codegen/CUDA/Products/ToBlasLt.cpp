@@ -16,9 +16,9 @@
 #include "RestEpilogue.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
+#include "tenon/Schedule/Checks/Schedule.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/IR/Remarks.h"
 
 namespace mlir::tenon {
 #define GEN_PASS_DEF_TENONTOBLASLT
@@ -44,7 +44,7 @@ private:
   Value getWorkspace();
   template <typename OpTy>
   Value createProduct(OpTy op, RankedTensorType type, const BlasLtMatch &match);
-  void remark(Location loc, const BlasLtMatch &match, StringRef rest);
+  void report(Operation *op, const BlasLtMatch &match, StringRef rest);
 
   FunctionOpInterface function;
   RewriterBase &rewriter;
@@ -77,25 +77,24 @@ Value FunctionConverter::createProduct(OpTy op, RankedTensorType type,
   return run.getResult();
 }
 
-void FunctionConverter::remark(Location loc, const BlasLtMatch &match,
+void FunctionConverter::report(Operation *op, const BlasLtMatch &match,
                                StringRef rest) {
-  auto options =
+  ValuedRemark analysis(remark::analysis(
+      op->getLoc(),
       remark::RemarkOpts::name("Product").category(kCategory).function(
-          function.getName());
-  if (match.obstacle.empty()) {
-    remark::analysis(loc, options)
-        << remark::add("one cuBLASLt call does the whole layer");
+          function.getName())));
+  if (!match.obstacle) {
+    analysis << remark::add("one cuBLASLt call does the whole layer")
+             << ArrayRef(KernelKind::Call);
     return;
   }
-  remark::analysis(loc, options)
-      << remark::add("a cuBLASLt product and {0}", rest)
-      << remark::reason("cuBLASLt cannot do the rest of the layer: {0}",
-                        match.obstacle);
+  analysis << remark::add("a cuBLASLt product and {0}", rest) << *match.obstacle
+           << ArrayRef({KernelKind::Product, getEpilogueKernel(op)});
 }
 
 void FunctionConverter::convert(LinearOp op) {
   BlasLtMatch match = matchBlasLt(op);
-  remark(op.getLoc(), match, "one epilogue for the bias");
+  report(op, match, "one epilogue for the bias");
   rewriter.setInsertionPoint(op);
   Value product = createProduct(op, op.getType(), match);
   if (op.getBias() && !match.bias) {
@@ -128,11 +127,11 @@ static void dropPrefix(FusedLinearOp op, Value end, RewriterBase &rewriter) {
 
 void FunctionConverter::convert(FusedLinearOp op) {
   BlasLtMatch match = matchBlasLt(op);
-  remark(op.getLoc(), match, "one epilogue");
+  report(op, match, "one epilogue");
   rewriter.setInsertionPoint(op);
   auto type = cast<RankedTensorType>(op.getAccumulator().getType());
   Value product = createProduct(op, type, match);
-  if (match.obstacle.empty()) {
+  if (!match.obstacle) {
     rewriter.replaceOp(op, product);
     return;
   }

@@ -23,7 +23,6 @@
 #include "tenon/Schedule/Checks/SubtileLayout.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::tenon {
@@ -250,13 +249,13 @@ static ScheduleAttr getRoomySchedule(FusedLinearOp op, ScheduleAttr schedule) {
       !findReductionProblem(op, twoPhase).empty())
     return schedule;
   auto function = op->getParentOfType<FunctionOpInterface>();
-  remark::missed(op.getLoc(), remark::RemarkOpts::name("Reduction")
-                                  .category("tenon-to-tiled")
-                                  .function(function.getName()))
+  ValuedRemark(remark::missed(op.getLoc(), remark::RemarkOpts::name("Reduction")
+                                               .category("tenon-to-tiled")
+                                               .function(function.getName())))
+          .set("reduction", stringifyReductionMethod(twoPhase.getReduction()))
       << remark::add("two_phase in the place of resident")
-      << remark::reason("with what joined the layer since its schedule was "
-                        "chosen, a tile has no room for all [M, N] operands "
-                        "and results");
+      << Reason(ReasonCode::JoinedSinceChosen)
+      << ArrayRef(listKernels(op, twoPhase));
   return twoPhase;
 }
 

@@ -153,8 +153,9 @@ class Judge:
 
 def _is_one_call(executable: tenon.Executable, strategy: str) -> bool:
     """Tell whether all linear layers are tiled, or computed with all that follows in one call of cuBLASLt."""
-    choices = [r for r in executable.remarks if r.category == "tenon-select-strategy"]
+    values = [remark.values for remark in executable.remarks]
     if strategy == "tiled":
-        return bool(choices) and all(r.message.startswith("tiled") for r in choices)
-    calls = [r for r in executable.remarks if r.category == "tenon-to-blaslt"]
-    return bool(calls) and all(not r.arguments.get("Reason") for r in calls)
+        found = [v["strategy"] == "tiled" for v in values if "strategy" in v]
+    else:
+        found = [v["kernels"] == ["call"] for v in values if {"call", "product"} & {*v.get("kernels", ())}]
+    return bool(found) and all(found)
