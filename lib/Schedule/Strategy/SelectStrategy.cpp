@@ -90,6 +90,9 @@ LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
     return emitError(loc) << problem;
   request.strategy = symbolizeStrategy(strategy); // none: auto
   request.reduction = symbolizeReductionMethod(reduction);
+  assert((request.strategy || strategy == "auto") &&
+         (request.reduction || reduction == "auto") &&
+         "CompileOptions.def has a value that the dialect has not");
   if (!schedule.empty())
     request.schedule = parseSchedule(schedule, &getContext());
   return success();

@@ -106,17 +106,7 @@ def layers_of(part: Partition, targets: Sequence[str], options: Options) -> Laye
 
 
 def _lower(name: str, source: str, gpus: Sequence[str], options: Options) -> list[Remark]:
-    given = _native.Options(
-        name=name,
-        targets=gpus,
-        cpu="x86-64-v3",
-        allow_rounding_changes=False,
-        fold_weights=False,
-        reference=False,
-        remarks=True,
-        strategy=options.strategy,
-        reduction=options.reduction,
-    )
+    given = _native.Options(gpus, remarks=True, name=name, **options.of_compiler())
     _, records = _native.lower(source, name, "cuda-blaslt" if gpus else "prepare", given)
     return read_records(records)[1]
 
