@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A *product* is a `tenon.linear` or a `tenon.fused_linear`; a *consumer* is an
-// op that reads a result of one.
+// A *product* is a LinearLikeOp, `tenon.linear` or `tenon.fused_linear`; a
+// *consumer* is an op that reads a result of one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,13 +18,6 @@
 
 namespace mlir::tenon {
 
-inline bool isProduct(Operation *op) {
-  return isa_and_nonnull<LinearOp, FusedLinearOp>(op);
-}
-
-/// The type of x w^T, which gives the shape [M, N] of the epilogue.
-RankedTensorType getAccumulatorType(Operation *product);
-
 /// Whether `value` is a product's result of shape [M, N]; the product's other
 /// results are per column.
 bool isFullResult(Value value);
@@ -32,14 +25,11 @@ bool isFullResult(Value value);
 /// What keeps `consumer` out of the epilogue of `product`, as far as the two
 /// ops and their types tell. Whether the other operands can be computed before
 /// the product is found out by moving them.
-std::optional<Reason> findObstacle(Operation *consumer, Operation *product);
+std::optional<Reason> findObstacle(Operation *consumer, LinearLikeOp product);
 
 /// What keeps `consumer`, which passed `findObstacle`, out: an operand that
 /// cannot be computed before the product.
 Reason describeLateOperand(Operation *consumer, Operation *product);
-
-/// `tenon.linear` as a fused op, with an existing bias added in its region.
-FusedLinearOp convertToFused(LinearOp linear, RewriterBase &rewriter);
 
 /// Moves `consumer` into the epilogue of the last product in its block that can
 /// take it.

@@ -77,10 +77,8 @@ static void widenFunction(func::FuncOp function) {
         argument.setType(widen(argument.getType()));
     if (auto constant = dyn_cast<arith::ConstantOp>(op))
       widenConstant(constant);
-    if (auto linear = dyn_cast<LinearOp>(op))
-      linear.removePrecisionAttr();
-    if (auto linear = dyn_cast<FusedLinearOp>(op))
-      linear.removePrecisionAttr();
+    if (auto linear = dyn_cast<LinearLikeOp>(op))
+      linear.setPrecisionAttr({});
   });
   OpBuilder builder(function.getContext());
   builder.setInsertionPointToStart(&function.getBody().front());

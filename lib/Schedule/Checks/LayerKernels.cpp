@@ -14,14 +14,14 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-KernelKind tenon::getEpilogueKernel(Operation *layer) {
-  auto fused = dyn_cast<FusedLinearOp>(layer);
-  return fused && !fused.getBody()->getOps<BatchNormTrainingOp>().empty()
+KernelKind tenon::getEpilogueKernel(LinearLikeOp layer) {
+  Block *body = layer.getEpilogueBody();
+  return body && !body->getOps<BatchNormTrainingOp>().empty()
              ? KernelKind::ReduceMap
              : KernelKind::Epilogue;
 }
 
-SmallVector<KernelKind> tenon::listKernels(Operation *layer,
+SmallVector<KernelKind> tenon::listKernels(LinearLikeOp layer,
                                            ScheduleAttr schedule) {
   SmallVector<KernelKind> kernels;
   ReductionMethod reduction = schedule.getReduction();
@@ -30,11 +30,10 @@ SmallVector<KernelKind> tenon::listKernels(Operation *layer,
   kernels.push_back(KernelKind::Tiled);
   if (schedule.isSplit())
     kernels.push_back(KernelKind::Guard);
-  auto fused = dyn_cast<FusedLinearOp>(layer);
   if (reduction == ReductionMethod::TwoPhase)
     kernels.push_back(KernelKind::Map);
-  else if (reduction == ReductionMethod::Separate && fused &&
-           findEpilogueObstacle(fused))
+  else if (reduction == ReductionMethod::Separate &&
+           findEpilogueObstacle(layer))
     kernels.push_back(getEpilogueKernel(layer));
   return kernels;
 }

@@ -65,7 +65,10 @@ std::string tenon::findPrecisionProblem(ProductMethod method, Type elementType,
   return "";
 }
 
-std::optional<Reason> tenon::findLengthObstacle(FusedLinearOp op) {
+std::optional<Reason> tenon::findLengthObstacle(LinearLikeOp op) {
+  Block *body = op.getEpilogueBody();
+  if (!body)
+    return std::nullopt;
   auto isMatrix = [](Type type) {
     return cast<RankedTensorType>(type).getRank() == 2;
   };
@@ -73,28 +76,31 @@ std::optional<Reason> tenon::findLengthObstacle(FusedLinearOp op) {
     return inner.hasTrait<OpTrait::tenon::Transcendental>();
   };
   size_t matrices =
-      llvm::count_if(op.getEpilogueOperands().getTypes(), isMatrix) +
-      llvm::count_if(op.getResultTypes(), isMatrix);
+      llvm::count_if(op.getEpilogueInputs().getTypes(), isMatrix) +
+      llvm::count_if(op->getResultTypes(), isMatrix);
   if (matrices <= kMaxTiledOperands &&
-      llvm::count_if(*op.getBody(), isTranscendental) <= kMaxTiledHeavyOps)
+      llvm::count_if(*body, isTranscendental) <= kMaxTiledHeavyOps)
     return std::nullopt;
   return Reason(ReasonCode::LongEpilogue, kMaxTiledOperands, kMaxTiledHeavyOps);
 }
 
-std::optional<Reason> tenon::findEpilogueObstacle(FusedLinearOp op) {
+std::optional<Reason> tenon::findEpilogueObstacle(LinearLikeOp op) {
+  Block *body = op.getEpilogueBody();
+  if (!body)
+    return std::nullopt;
   if (std::optional<Reason> tooLong = findLengthObstacle(op))
     return tooLong;
-  auto reductions = llvm::make_filter_range(*op.getBody(),
-                                            llvm::IsaPred<ReductionEpilogueOp>);
+  auto reductions =
+      llvm::make_filter_range(*body, llvm::IsaPred<ReductionEpilogueOp>);
   if (!reductions.empty()) {
     bool isOne = std::next(reductions.begin()) == reductions.end();
     return Reason(isOne ? ReasonCode::NeedsAllRows
                         : ReasonCode::NeedsAllRowsTwice,
                   (*reductions.begin()).getName().getStringRef());
   }
-  auto product = cast<RankedTensorType>(op.getAccumulator().getType());
   for (auto [index, type] : llvm::enumerate(op->getResultTypes()))
-    if (cast<RankedTensorType>(type).getShape() != product.getShape())
+    if (cast<RankedTensorType>(type).getShape() !=
+        op.getProductType().getShape())
       return Reason(ReasonCode::OtherResultShape, index);
   return std::nullopt;
 }

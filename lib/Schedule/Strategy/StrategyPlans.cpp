@@ -25,12 +25,12 @@ StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
   for (const TargetSpec *target : request.targets) {
     std::string problem = findProblem(schedule, type, *target);
     if (!problem.empty())
-      return op->emitOpError("cannot have the schedule ")
+      return layer->emitOpError("cannot have the schedule ")
              << schedule << " on " << target->name << ": " << problem;
     if (schedule.getReduction() == ReductionMethod::Resident &&
         !layerProblem.hasDynamicRows &&
         !fitsTurn(layerProblem, schedule, *target))
-      return op->emitOpError("cannot have the schedule ")
+      return layer->emitOpError("cannot have the schedule ")
              << schedule << " on " << target->name
              << ": with reduction = resident all row tiles of M = "
              << layerProblem.m << " must be at work at once, more than its "
@@ -41,7 +41,7 @@ StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
                                           layerProblem.getTiledColumns());
   if (problem.empty())
     return success();
-  return op->emitOpError("cannot have the schedule ")
+  return layer->emitOpError("cannot have the schedule ")
          << schedule << ": " << problem << ", or take a mma_sync schedule";
 }
 
@@ -114,7 +114,7 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
   std::string unfit = findReductionProblem(layer, next->choice.schedule);
   // Another schedule may have room for what this one has none for.
   if (!unfit.empty() && !schedule) {
-    problem.reduced = dyn_cast<FusedLinearOp>(op);
+    problem.reduced = dyn_cast<FusedLinearOp>(layer.getOperation());
     if (std::optional<Plan> other = plan(problem)) {
       next = std::move(other);
       unfit.clear();
@@ -153,13 +153,13 @@ static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
 
 /// Whether to look at a reduction that nothing asks for. What keeps resident
 /// and input_moments from most layers needs no words.
-static bool isWorthTrying(const Layer &layer, ReductionMethod reduction,
+static bool isWorthTrying(LinearLikeOp layer, ReductionMethod reduction,
                           ArrayRef<const TargetSpec *> targets) {
   if (reduction == ReductionMethod::InputMoments)
     return layer.getK() <= ProductMomentsOp::kMaxColumns &&
-           layer.precision != Precision::TF32;
+           layer.getPrecision() != Precision::TF32;
   return reduction != ReductionMethod::Resident ||
-         (!layer.product.isDynamicDim(0) && haveWgmma(targets));
+         (!layer.getProductType().isDynamicDim(0) && haveWgmma(targets));
 }
 
 LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
@@ -189,7 +189,7 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
     }
   }
   if (!request.reduction && hasBatchNorm(layer) &&
-      layer.product.isDynamicDim(0) && haveWgmma(request.targets) &&
+      layer.getProductType().isDynamicDim(0) && haveWgmma(request.targets) &&
       llvm::is_contained(methods, ProductMethod::Direct))
     reductions.emplace_back(ReasonCode::ResidentIsNotMeasured);
   return success();

@@ -17,14 +17,11 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-StrategySelector::StrategySelector(const Layer &layer,
+StrategySelector::StrategySelector(LinearLikeOp layer,
                                    const StrategyRequest &request)
-    : layer(layer), op(layer.op), request(request),
-      schedule(op->getAttrOfType<ScheduleAttr>(TenonDialect::kScheduleAttr)) {
-  if (auto attribute =
-          op->getAttrOfType<StrategyAttr>(TenonDialect::kStrategyAttr))
-    written = attribute.getValue();
-  else if (schedule)
+    : layer(layer), request(request), written(layer.getStrategy()),
+      schedule(layer.getScheduleAttr()) {
+  if (!written && schedule)
     written = Strategy::Tiled;
 }
 
@@ -33,7 +30,7 @@ StrategySelector::StrategySelector(const Layer &layer,
 //===----------------------------------------------------------------------===//
 
 remark::RemarkOpts StrategySelector::getOptions() {
-  auto function = op->getParentOfType<FunctionOpInterface>();
+  auto function = layer->getParentOfType<FunctionOpInterface>();
   return remark::RemarkOpts::name("Strategy")
       .category("tenon-select-strategy")
       .function(function ? function.getName() : StringRef());
@@ -122,7 +119,7 @@ static ValuedRemark &describeChoice(ValuedRemark &remark, Strategy strategy,
 void StrategySelector::report(const Plan &plan, bool isTiled,
                               const Reason &reason) {
   ScheduleAttr schedule = plan.choice.schedule;
-  ValuedRemark analysis(remark::analysis(op->getLoc(), getOptions()));
+  ValuedRemark analysis(remark::analysis(layer->getLoc(), getOptions()));
   describeChoice(analysis, isTiled ? Strategy::Tiled : Strategy::Library,
                  reason);
   if (auto rest = describeRest(plan.problem.reduction))
@@ -138,11 +135,13 @@ void StrategySelector::report(const Plan &plan, bool isTiled,
       .set("shared_bytes", getSharedBytes(schedule))
       .set("predictions", toJSON(plan.choice.predictions));
   if (plan.problem.hasNorm)
-    analysis.set("reduction", stringifyReductionMethod(schedule.getReduction()));
+    analysis.set("reduction",
+                 stringifyReductionMethod(schedule.getReduction()));
   if (!isTiled)
     return;
-  SmallVector<KernelKind> kernels = listKernels(op, schedule);
-  if (schedule.isSplit() && !findFitting(layer.x, layer, schedule.getMethod()))
+  SmallVector<KernelKind> kernels = listKernels(layer, schedule);
+  if (schedule.isSplit() &&
+      !findFitting(layer.getX(), layer, schedule.getMethod()))
     kernels.insert(kernels.begin(), KernelKind::Split);
   analysis << ArrayRef(kernels);
 }
@@ -151,16 +150,12 @@ void StrategySelector::report(const Plan &plan, bool isTiled,
 // The decision
 //===----------------------------------------------------------------------===//
 
-void StrategySelector::setLibrary() {
-  op->setAttr(TenonDialect::kStrategyAttr,
-              StrategyAttr::get(op->getContext(), Strategy::Library));
-}
+void StrategySelector::setLibrary() { layer.setStrategy(Strategy::Library); }
 
 void StrategySelector::setTiled(const ScheduleChoice &choice) {
-  op->setAttr(TenonDialect::kStrategyAttr,
-              StrategyAttr::get(op->getContext(), Strategy::Tiled));
-  op->setAttr(TenonDialect::kScheduleAttr, choice.schedule);
-  OpBuilder builder(op->getContext());
+  layer.setStrategy(Strategy::Tiled);
+  layer.setScheduleAttr(choice.schedule);
+  OpBuilder builder(layer.getContext());
   fitOperands(layer, choice.schedule, builder);
 }
 
@@ -205,11 +200,11 @@ LogicalResult StrategySelector::reject(const Reason &reason) {
     std::string remedy = reason.getSuggestion().str();
     if (!remedy.empty())
       remedy += ", or ";
-    return op->emitOpError("cannot be tiled: ")
+    return layer->emitOpError("cannot be tiled: ")
            << reason.getText() << "; " << remedy
            << "write #tenon.strategy<library>";
   }
-  ValuedRemark missed(remark::missed(op->getLoc(), getOptions()));
+  ValuedRemark missed(remark::missed(layer->getLoc(), getOptions()));
   describeChoice(missed, Strategy::Library, ReasonCode::CannotBeTiled)
       << reason;
   setLibrary();
@@ -218,12 +213,12 @@ LogicalResult StrategySelector::reject(const Reason &reason) {
 
 LogicalResult StrategySelector::run() {
   if (written == Strategy::Library && schedule)
-    return op->emitOpError("has a schedule, but the strategy library takes "
-                           "none; write #tenon.strategy<tiled>, or remove "
-                           "'tenon.schedule'");
+    return layer->emitOpError("has a schedule, but the strategy library takes "
+                              "none; write #tenon.strategy<tiled>, or remove "
+                              "'schedule'");
   if (written.value_or(request.strategy.value_or(Strategy::Tiled)) ==
       Strategy::Library) {
-    ValuedRemark analysis(remark::analysis(op->getLoc(), getOptions()));
+    ValuedRemark analysis(remark::analysis(layer->getLoc(), getOptions()));
     describeChoice(analysis, Strategy::Library,
                    written ? Reason(ReasonCode::WrittenOnLayer)
                            : Reason(ReasonCode::AskedFor, "library"));
@@ -237,14 +232,14 @@ LogicalResult StrategySelector::run() {
   if (schedule)
     methods = {schedule.getMethod()};
   // The schedule of all layers may be for others than this one.
-  std::string problem = findPrecisionProblem(methods[0], layer.getInputType(),
-                                             layer.precision, layer.getK());
+  std::string problem = findPrecisionProblem(
+      methods[0], layer.getInputType(), layer.getPrecision(), layer.getK());
   if (problem.empty() && schedule)
     problem = findReductionProblem(layer, schedule);
   if (isGiven && !problem.empty())
     return reject({ReasonCode::ScheduleDoesNotFit, problem});
   if (!problem.empty())
-    return op->emitOpError("cannot have the schedule ")
+    return layer->emitOpError("cannot have the schedule ")
            << schedule << ": " << problem;
   if (failed(planAll(methods)))
     return failure();

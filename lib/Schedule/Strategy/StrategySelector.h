@@ -36,7 +36,7 @@ struct StrategyRequest {
 /// Decides about one layer, and says why.
 class StrategySelector {
 public:
-  StrategySelector(const Layer &layer, const StrategyRequest &request);
+  StrategySelector(LinearLikeOp layer, const StrategyRequest &request);
 
   LogicalResult run();
 
@@ -64,8 +64,7 @@ private:
   void setTiled(const ScheduleChoice &choice);
   remark::RemarkOpts getOptions();
 
-  const Layer &layer;
-  Operation *op;
+  LinearLikeOp layer;
   const StrategyRequest &request;
   /// What is written on the layer, and its schedule or the request's.
   std::optional<Strategy> written;

@@ -19,17 +19,10 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-RankedTensorType tenon::getAccumulatorType(Operation *product) {
-  if (auto fused = dyn_cast<FusedLinearOp>(product))
-    return cast<RankedTensorType>(fused.getAccumulator().getType());
-  return cast<LinearOp>(product).getType();
-}
-
 bool tenon::isFullResult(Value value) {
-  Operation *product = value.getDefiningOp();
-  return isProduct(product) &&
-         cast<RankedTensorType>(value.getType()).getShape() ==
-             getAccumulatorType(product).getShape();
+  auto product = value.getDefiningOp<LinearLikeOp>();
+  return product && cast<RankedTensorType>(value.getType()).getShape() ==
+                        product.getProductType().getShape();
 }
 
 static std::string toString(Type type) {
@@ -43,12 +36,9 @@ static std::string nameOf(Operation *op) {
 }
 
 /// The epilogue operands that `product` would have with `consumer`.
-static size_t countOperands(Operation *consumer, Operation *product) {
+static size_t countOperands(Operation *consumer, LinearLikeOp product) {
   llvm::SmallSetVector<Value, 8> operands;
-  if (auto fused = dyn_cast<FusedLinearOp>(product))
-    operands.insert_range(fused.getEpilogueOperands());
-  else if (Value bias = cast<LinearOp>(product).getBias())
-    operands.insert(bias);
+  operands.insert_range(product.getEpilogueInputs());
   for (Value operand : consumer->getOperands())
     if (operand.getDefiningOp() != product)
       operands.insert(operand);
@@ -65,18 +55,18 @@ static size_t countResults(Operation *consumer, Operation *product) {
          llvm::count_if(product->getResults(), isKept);
 }
 
-static bool isLong(Operation *product) {
-  auto fused = dyn_cast<FusedLinearOp>(product);
-  return fused && fused.getBody()->getOperations().size() > kMaxEpilogueOps;
+static bool isLong(LinearLikeOp product) {
+  Block *body = product.getEpilogueBody();
+  return body && body->getOperations().size() > kMaxEpilogueOps;
 }
 
 std::optional<Reason> tenon::findObstacle(Operation *consumer,
-                                          Operation *product) {
+                                          LinearLikeOp product) {
   if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp>(consumer))
     return Reason(ReasonCode::NotAnEpilogueOp, nameOf(consumer));
   if (consumer->getBlock() != product->getBlock())
     return Reason(ReasonCode::OtherBlock);
-  RankedTensorType expected = getAccumulatorType(product);
+  RankedTensorType expected = product.getProductType();
   auto reduction = dyn_cast<ReductionEpilogueOp>(consumer);
   Value mapped =
       reduction ? reduction.getReducedInput() : consumer->getResult(0);

@@ -109,7 +109,7 @@ void tenon::remarkFusedOperand(Operation *producer, FusedLinearOp fused) {
       << remark::metric(saved.metricName("Saved"), saved.bytes);
 }
 
-static void remarkMissed(Operation *consumer, Operation *product) {
+static void remarkMissed(Operation *consumer, LinearLikeOp product) {
   std::optional<Reason> obstacle = findObstacle(consumer, product);
   if (!obstacle)
     obstacle = describeLateOperand(consumer, product);
@@ -128,15 +128,15 @@ void tenon::remarkMissedFusions(Operation *function) {
   function->walk<WalkOrder::PreOrder>([](Operation *op) {
     // A product that reads a product, or a result that leaves the block, is
     // where an epilogue ends.
-    if (isProduct(op))
+    if (isa<LinearLikeOp>(op))
       return WalkResult::skip();
     if (op->hasTrait<OpTrait::IsTerminator>())
       return WalkResult::advance();
-    llvm::SmallSetVector<Operation *, 2> products;
+    llvm::SmallSetVector<LinearLikeOp, 2> products;
     for (Value operand : op->getOperands())
       if (isFullResult(operand))
-        products.insert(operand.getDefiningOp());
-    for (Operation *product : products)
+        products.insert(operand.getDefiningOp<LinearLikeOp>());
+    for (LinearLikeOp product : products)
       remarkMissed(op, product);
     return WalkResult::advance();
   });

@@ -28,60 +28,60 @@ func.func @bufferized(%w: memref<4x8xf32> {tenon.param}, %s: tensor<f32> {tenon.
 
 // CHECK-LABEL: @strategies
 func.func @strategies(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
-  // CHECK: tenon.linear {{.*}} {tenon.strategy = #tenon.strategy<library>}
-  %0 = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<library>} : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  // CHECK: tenon.linear {{.*}} {strategy = #tenon.strategy<library>}
+  %0 = tenon.linear %x, %w {strategy = #tenon.strategy<library>} : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   // CHECK: tenon.fused_linear
-  // CHECK-SAME: tenon.schedule = #tenon.schedule<mma_sync, tile = 64x128x32, warps = 2x4, stages = 4, swizzle = 64, raster = 8, blocks = 2, stream_k = true>
-  // CHECK-SAME: tenon.strategy = #tenon.strategy<tiled>
+  // CHECK-SAME: schedule = #tenon.schedule<mma_sync, tile = 64x128x32, warps = 2x4, stages = 4, swizzle = 64, raster = 8, blocks = 2, stream_k = true>
+  // CHECK-SAME: strategy = #tenon.strategy<tiled>
   %1 = tenon.fused_linear %x, %w : tensor<?x8xf16>, tensor<4x8xf16> epilogue(%acc: tensor<?x4xf16>) -> tensor<?x4xf16>
-      attributes {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync, tile = 64x128x32,
+      attributes {strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<mma_sync, tile = 64x128x32,
                   warps = 2x4, stages = 4, swizzle = 64, raster = 8, blocks = 2, stream_k = true>} {
     %2 = tenon.relu %acc : tensor<?x4xf16>
     tenon.yield %2 : tensor<?x4xf16>
   }
   // Without stream-K nothing is written.
   // CHECK: blocks = 1>}
-  %3 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 16x128x64, warps = 1x4, stages = 3, swizzle = 128, raster = 8, blocks = 1>}
+  %3 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 16x128x64, warps = 1x4, stages = 3, swizzle = 128, raster = 8, blocks = 1>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   // What may be left out is read in any order.
   // CHECK: #tenon.schedule<wgmma, tile = 64x256x64, warps = 4x1, stages = 5, swizzle = 128, raster = 16, blocks = 1, stream_k = true, cluster = 2x1, ping_pong = true>
-  %4 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 64x256x64, warps = 4x1, stages = 5, swizzle = 128, raster = 16, blocks = 1,
+  %4 = tenon.linear %x, %w {schedule = #tenon.schedule<wgmma, tile = 64x256x64, warps = 4x1, stages = 5, swizzle = 128, raster = 16, blocks = 1,
                                                              ping_pong = true, cluster = 2x1, stream_k = true>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   // CHECK: blocks = 1, cluster = 1x2>
-  %5 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1,
+  %5 = tenon.linear %x, %w {schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1,
                                                              cluster = 1x2>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   // Numbers are multiplied directly, unless a method is given.
   // CHECK: blocks = 1, method = fp16x3>
-  %6 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x168x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1,
+  %6 = tenon.linear %x, %w {schedule = #tenon.schedule<wgmma, tile = 128x168x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1,
                                                              method = fp16x3>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   // CHECK: blocks = 1, stream_k = true, method = fp16>
-  %7 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1,
+  %7 = tenon.linear %x, %w {schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1,
                                                              method = fp16, stream_k = true>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   // CHECK: blocks = 1, method = fma>
-  %8 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 16, blocks = 1,
+  %8 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 16, blocks = 1,
                                                              method = fma>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   // CHECK: blocks = 1>
-  %9 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 16, blocks = 1,
+  %9 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 16, blocks = 1,
                                                              method = direct>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   // Between ping_pong and method.
   // CHECK: blocks = 1, cluster = 1x2, ping_pong = true, defer = true, method = fp16, reduction = resident>
-  %10 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 1x4, stages = 4,
+  %10 = tenon.linear %x, %w {schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 1x4, stages = 4,
                                                               swizzle = 128, raster = 16, blocks = 1,
                                                               reduction = resident, method = fp16, defer = true,
                                                               ping_pong = true, cluster = 1x2>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   // CHECK: blocks = 1, defer = true>
-  %11 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 1x4, stages = 4,
+  %11 = tenon.linear %x, %w {schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 1x4, stages = 4,
                                                               swizzle = 128, raster = 16, blocks = 1, defer = true>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   // CHECK: blocks = 1>
-  %12 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 1x4, stages = 4,
+  %12 = tenon.linear %x, %w {schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 1x4, stages = 4,
                                                               swizzle = 128, raster = 16, blocks = 1, defer = false>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   return
@@ -237,7 +237,7 @@ func.func @persistent_function() attributes {tenon.persistent} {
 // attributes-C10
 func.func @strategy_string(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
   // expected-error @below {{'tenon.linear' op 'tenon.strategy' must be a strategy, such as #tenon.strategy<tiled>, but is "tiled"}}
-  %0 = tenon.linear %x, %w {tenon.strategy = "tiled"} : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  %0 = tenon.linear %x, %w {strategy = "tiled"} : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   return
 }
 
@@ -246,7 +246,7 @@ func.func @strategy_string(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
 // attributes-C11
 func.func @schedule_strategy(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
   // expected-error @below {{'tenon.linear' op 'tenon.schedule' must be a schedule, #tenon.schedule<mma_sync, ...>, but is #tenon.strategy<tiled>}}
-  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.strategy<tiled>} : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  %0 = tenon.linear %x, %w {schedule = #tenon.strategy<tiled>} : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   return
 }
 
@@ -495,7 +495,7 @@ func.func @waits_value(%n: index) {
 // Parser: strategy
 func.func @strategy_keyword(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
   // expected-error @below {{'fast' is not a strategy; expected library or tiled}}
-  %0 = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<fast>} : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
+  %0 = tenon.linear %x, %w {strategy = #tenon.strategy<fast>} : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf16>
   return
 }
 

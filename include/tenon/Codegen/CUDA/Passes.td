@@ -26,8 +26,8 @@ def TenonToTiled : Pass<"tenon-to-tiled", "::mlir::ModuleOp"> {
     func.func @relu(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<?x32xbf16> {
       %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
           epilogue(%acc: tensor<?x32xbf16>) -> tensor<?x32xbf16>
-          attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>,
-                      tenon.strategy = #tenon.strategy<tiled>} {
+          attributes {schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>,
+                      strategy = #tenon.strategy<tiled>} {
         %1 = tenon.relu %acc : tensor<?x32xbf16>
         tenon.yield %1 : tensor<?x32xbf16>
       }
@@ -62,7 +62,7 @@ def TenonToTiled : Pass<"tenon-to-tiled", "::mlir::ModuleOp"> {
     and after, with the first op's schedule left out:
 
     ```mlir
-    %y = tenon.linear %x, %w {tenon.schedule = ..., tenon.strategy = #tenon.strategy<tiled>}
+    %y = tenon.linear %x, %w {schedule = ..., strategy = #tenon.strategy<tiled>}
         : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
     ```
 

@@ -110,25 +110,23 @@ std::string findExtentProblem(KernelFamily family, Type elementType, int64_t k);
 std::string findPrecisionProblem(ProductMethod method, Type elementType,
                                  std::optional<Precision> precision, int64_t k);
 
-/// What `layer`, a `tenon.linear` or `tenon.fused_linear`, runs as with
-/// `schedule` once x and w fit the kernel.
-SmallVector<KernelKind> listKernels(Operation *layer, ScheduleAttr schedule);
+/// What `layer` runs as with `schedule` once x and w fit the kernel.
+SmallVector<KernelKind> listKernels(LinearLikeOp layer, ScheduleAttr schedule);
 
 /// What an epilogue runs as that has what a product alone leaves of `layer`.
-KernelKind getEpilogueKernel(Operation *layer);
+KernelKind getEpilogueKernel(LinearLikeOp layer);
 
 /// What keeps the epilogue of `op` from being computed tile by tile, if
 /// anything does.
-std::optional<Reason> findEpilogueObstacle(FusedLinearOp op);
+std::optional<Reason> findEpilogueObstacle(LinearLikeOp op);
 
 /// The part of it that also keeps a kernel from reducing for a batch norm.
-std::optional<Reason> findLengthObstacle(FusedLinearOp op);
+std::optional<Reason> findLengthObstacle(LinearLikeOp op);
 
 /// Says in a sentence why kernels cannot compute `op` as the schedule's
 /// reduction says; "" if they can, or if it is separate. Whether a target has
 /// room for all tiles at once, as resident asks, is not known here.
-std::string findReductionProblem(LinearOp op, ScheduleAttr schedule);
-std::string findReductionProblem(FusedLinearOp op, ScheduleAttr schedule);
+std::string findReductionProblem(LinearLikeOp op, ScheduleAttr schedule);
 
 /// What is done to each element of a column: times, or plus, a number or the
 /// column's element of a vector.

@@ -29,7 +29,6 @@ struct BlasLtMatch {
 /// What a cuBLASLt product has of what the layer computes, by itself: all of
 /// it; of 16 bits what comes before the obstacle; of others then the product
 /// alone.
-BlasLtMatch matchBlasLt(LinearOp op);
 BlasLtMatch matchBlasLt(FusedLinearOp op);
 
 /// How cuBLASLt computes a product of `type` that is as accurate as asked.

@@ -37,14 +37,13 @@ public:
   FunctionConverter(FunctionOpInterface function, RewriterBase &rewriter)
       : function(function), rewriter(rewriter) {}
 
-  void convert(LinearOp op);
   void convert(FusedLinearOp op);
 
 private:
   Value getWorkspace();
-  template <typename OpTy>
-  Value createProduct(OpTy op, RankedTensorType type, const BlasLtMatch &match);
-  void report(Operation *op, const BlasLtMatch &match, StringRef rest);
+  Value createProduct(FusedLinearOp op, RankedTensorType type,
+                      const BlasLtMatch &match);
+  void report(FusedLinearOp op, const BlasLtMatch &match);
 
   FunctionOpInterface function;
   RewriterBase &rewriter;
@@ -59,8 +58,7 @@ Value FunctionConverter::getWorkspace() {
 }
 
 /// The product of x and w, with what `match` found, as a tensor of `type`.
-template <typename OpTy>
-Value FunctionConverter::createProduct(OpTy op, RankedTensorType type,
+Value FunctionConverter::createProduct(FusedLinearOp op, RankedTensorType type,
                                        const BlasLtMatch &match) {
   Location loc = op.getLoc();
   RankedTensorType w = op.getW().getType();
@@ -77,8 +75,7 @@ Value FunctionConverter::createProduct(OpTy op, RankedTensorType type,
   return run.getResult();
 }
 
-void FunctionConverter::report(Operation *op, const BlasLtMatch &match,
-                               StringRef rest) {
+void FunctionConverter::report(FusedLinearOp op, const BlasLtMatch &match) {
   ValuedRemark analysis(remark::analysis(
       op->getLoc(),
       remark::RemarkOpts::name("Product").category(kCategory).function(
@@ -88,28 +85,9 @@ void FunctionConverter::report(Operation *op, const BlasLtMatch &match,
              << ArrayRef(KernelKind::Call);
     return;
   }
-  analysis << remark::add("a cuBLASLt product and {0}", rest) << *match.obstacle
+  analysis << remark::add("a cuBLASLt product and one epilogue")
+           << *match.obstacle
            << ArrayRef({KernelKind::Product, getEpilogueKernel(op)});
-}
-
-void FunctionConverter::convert(LinearOp op) {
-  BlasLtMatch match = matchBlasLt(op);
-  report(op, match, "one epilogue for the bias");
-  rewriter.setInsertionPoint(op);
-  Value product = createProduct(op, op.getType(), match);
-  if (op.getBias() && !match.bias) {
-    auto epilogue = EpilogueOp::create(
-        rewriter, op.getLoc(), ValueRange{product, op.getBias()}, product);
-    Block *body = rewriter.createBlock(
-        &epilogue.getEpilogue(), {},
-        TypeRange{product.getType(), op.getBias().getType()},
-        {op.getLoc(), op.getLoc()});
-    Value sum = AddOp::create(rewriter, op.getLoc(), body->getArgument(0),
-                              body->getArgument(1));
-    YieldOp::create(rewriter, op.getLoc(), sum);
-    product = epilogue.getResult(0);
-  }
-  rewriter.replaceOp(op, product);
 }
 
 /// Drops the ops from the product to `end`, which the plan computes: the
@@ -127,7 +105,7 @@ static void dropPrefix(FusedLinearOp op, Value end, RewriterBase &rewriter) {
 
 void FunctionConverter::convert(FusedLinearOp op) {
   BlasLtMatch match = matchBlasLt(op);
-  report(op, match, "one epilogue");
+  report(op, match);
   rewriter.setInsertionPoint(op);
   auto type = cast<RankedTensorType>(op.getAccumulator().getType());
   Value product = createProduct(op, type, match);
@@ -147,8 +125,8 @@ struct ToBlasLt : tenon::impl::TenonToBlasLtBase<ToBlasLt> {
       if (function.isExternal())
         continue;
       FunctionConverter converter(function, rewriter);
-      function.walk([&](LinearOp op) { converter.convert(op); });
-      function.walk([&](FusedLinearOp op) { converter.convert(op); });
+      function.walk(
+          [&](LinearLikeOp op) { converter.convert(toFused(op, rewriter)); });
       WalkResult result = function.walk<WalkOrder::PreOrder>([&](Block *block) {
         if (isa<EpilogueOp, TiledLinearOp>(block->getParentOp()))
           return WalkResult::skip();

@@ -155,21 +155,11 @@ LogicalResult TenonDialect::verifyOperationAttribute(Operation *op,
                            "is ")
            << attribute.getValue();
   }
-  if (isa<LinearOp, FusedLinearOp>(op)) {
-    // attributes-C10
-    if (name == kStrategyAttr)
-      return verifyValue<StrategyAttr>(
-          op, attribute, "a strategy, such as #tenon.strategy<tiled>");
-    // attributes-C11
-    if (name == kScheduleAttr)
-      return verifyValue<ScheduleAttr>(
-          op, attribute, "a schedule, #tenon.schedule<mma_sync, ...>");
-    // attributes-C18
-    if (name == kCandidatesAttr)
-      return verifyValue<DictionaryAttr>(
-          op, attribute,
-          "a dictionary, {epilogue = \"light\", schedules = [...]}");
-  }
+  // attributes-C18
+  if (name == kCandidatesAttr && isa<LinearLikeOp>(op))
+    return verifyValue<DictionaryAttr>(
+        op, attribute,
+        "a dictionary, {epilogue = \"light\", schedules = [...]}");
   // The dialect of launches is none that this one knows.
   if (op->getName().getStringRef() == "gpu.launch_func" &&
       llvm::is_contained({kPersistentAttr, kClusterAttr, kWaitsItselfAttr,

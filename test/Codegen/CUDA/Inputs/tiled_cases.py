@@ -197,5 +197,5 @@ def write_layer(layer: Layer, name: str, attributes: str = "") -> str:
 
 def write_case(case: Case) -> str:
     """Return a function with the case's layer and schedule."""
-    schedule = f"tenon.schedule = #tenon.schedule<{case.schedule.text}>"
-    return write_layer(case.layer, case.name, f"{{tenon.strategy = #tenon.strategy<tiled>, {schedule}}}")
+    schedule = f"schedule = #tenon.schedule<{case.schedule.text}>"
+    return write_layer(case.layer, case.name, f"{{strategy = #tenon.strategy<tiled>, {schedule}}}")

@@ -75,12 +75,12 @@ def Tenon_StrategyAttr : EnumAttr<Tenon_Dialect, Tenon_Strategy, "strategy"> {
   let description = [{
     `library`: a cuBLASLt product, and an epilogue kernel for what cuBLASLt cannot
     do. `tiled`: one kernel made from a `#tenon.schedule`. Written on a linear
-    layer as `tenon.strategy`, by hand or by `--tenon-select-strategy`.
+    layer as `strategy`, by hand or by `--tenon-select-strategy`.
 
     Example:
 
     ```mlir
-    %y = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<library>}
+    %y = tenon.linear %x, %w {strategy = #tenon.strategy<library>}
         : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
     ```
   }];

@@ -48,10 +48,6 @@ def Tenon_Dialect : Dialect {
     static constexpr llvm::StringLiteral kPrepareAttr = "tenon.prepare";
     /// On a module: the names of its GPU kernels, by kernel number (array).
     static constexpr llvm::StringLiteral kKernelsAttr = "tenon.kernels";
-    /// On a linear layer: how it is computed (#tenon.strategy).
-    static constexpr llvm::StringLiteral kStrategyAttr = "tenon.strategy";
-    /// On a linear layer: how its tiled kernel works (#tenon.schedule).
-    static constexpr llvm::StringLiteral kScheduleAttr = "tenon.schedule";
     /// On a linear layer: the schedules that are worth measuring, and its
     /// epilogue's class (dictionary; --tenon-list-schedules).
     static constexpr llvm::StringLiteral kCandidatesAttr = "tenon.candidates";
