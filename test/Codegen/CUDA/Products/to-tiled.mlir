@@ -102,7 +102,7 @@ func.func @second(%x: tensor<8x32xf16>, %w: tensor<32x32xf16>) -> tensor<8x32xf1
 // CHECK-NOT: tenon.tiled_linear
 // CHECK-NOT: tensor.empty
 // CHECK-COUNT-2: tenon.linear
-// CHECK: tenon.fused_linear {{.*}} attributes {tenon.schedule = {{.*}}, strategy = #tenon.strategy<library>}
+// CHECK: tenon.fused_linear {{.*}} attributes {schedule = {{.*}}, strategy = #tenon.strategy<library>}
 // CHECK: return
 func.func private @external(tensor<8x32xf16>)
 func.func @not_tiled(%x: tensor<8x32xf16>, %w: tensor<32x32xf16>) -> tensor<8x32xf16> {

@@ -258,8 +258,8 @@ def Tenon_TensorMapAttr : AttrDef<Tenon_Dialect, "TensorMap"> {
     | `swizzle`     | bytes of a row in shared memory, over which 16-byte chunks are permuted: 32, 64 or 128 |
     | `rounds_tf32` | whether f32 elements are rounded to tf32 as they are copied |
 
-    A `gpu.launch_func` names the maps of its first operands in
-    `tenon.tensor_maps`; `--tenon-host-to-llvm` has the runtime encode them.
+    A `tenon.launch` names the maps of its first arguments in `tensor_maps`;
+    `--tenon-host-to-llvm` has the runtime encode them.
 
     Example:
 
