@@ -65,7 +65,7 @@ def compile_all(problem: Problem) -> dict[str, tenon.Executable]:
 
 def is_tiled(executable: tenon.Executable) -> bool:
     """Tell what was chosen."""
-    return any(r.category == "tenon-select-strategy" and r.message.startswith("tiled") for r in executable.remarks)
+    return any(r.values.get("strategy") == "tiled" for r in executable.remarks)
 
 
 def measure(problem: Problem, executables: dict[str, tenon.Executable]) -> dict[str, Any]:

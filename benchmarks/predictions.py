@@ -37,7 +37,7 @@ FILES = (
     "sm80_tiles",
 )
 NEAR = 1.25  # of the fastest's time; slower schedules are no matter
-PREDICTED = re.compile(r"([\d.]+) us tiled, ([\d.]+) us by the library")
+PREDICTED = re.compile(r'"seconds":([\d.e-]+)')
 
 
 def schedules(case: dict) -> dict[str, float]:
@@ -66,7 +66,7 @@ def predict(source: str, schedule: str) -> float | None:
         [*command, "--remarks-filter=tenon-select-strategy"], input=source, capture_output=True, text=True, check=False
     )
     found = PREDICTED.search(done.stderr)
-    return float(found.group(1)) if found else None
+    return float(found.group(1)) * 1e6 if found else None
 
 
 def compare(report: dict, pool: ThreadPoolExecutor) -> Iterator[tuple[list[float], float]]:

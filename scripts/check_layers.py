@@ -49,6 +49,7 @@ ROOMS = [
     "Dialect/Tenon/Analysis",
     "Dialect/BlasLt/IR",
     "Dialect/Tenon/IR",
+    "Remarks",
     "Target",
     "Runtime",
 ]

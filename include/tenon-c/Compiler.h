@@ -42,7 +42,9 @@ typedef struct TenonDiagnostic {
   /** Of a remark, null for all else. `kind` is "passed", "missed", "analysis"
    *  or "failure"; `function` is the function it is about, "" if none. */
   const char *kind, *category, *name, *function;
-  /** Of a remark, its facts as a JSON object; null for all else. */
+  /** Of a remark, its facts as a JSON object; null for all else. "Reason" and
+   *  "Suggestion" are text for people. "Values" is an object for programs: the
+   *  reasons by code, with their data, and what a layer runs as. */
   const char *arguments;
 } TenonDiagnostic;
 
@@ -52,31 +54,17 @@ typedef void (*TenonDiagnosticHandler)(const TenonDiagnostic *diagnostic,
 
 /** All zero is a valid value, and the default. */
 typedef struct TenonCompileOptions {
-  /** The model's name, a C identifier; null: "model". */
-  const char *name;
   /** GPU architectures, "sm_90a"; CPU code is always there, so "cpu" adds
    *  nothing. */
   const char *const *targets;
   int32_t numTargets;
-  /** Level of x86-64 that the CPU code may use; null: "x86-64-v3". */
-  const char *cpu;
-  /** Truth values, as the options of tenon-compile. */
-  int32_t allowRoundingChanges, foldWeights, reference;
   /** Whether remarks are wanted. */
   int32_t remarks;
-  /** A safetensors file whose values, by name, are packed into the model as its
-   *  parameters; its functions then take activations alone. Null: none. */
-  const char *parameters;
-  /** How linear layers are computed on the GPU targets: "library" (cuBLASLt),
-   *  "tiled" (one kernel) where a layer can have it, or null: "auto". */
-  const char *strategy;
-  /** The schedule of every tiled layer, as #tenon.schedule<...> or what stands
-   *  within; null: one is chosen for each. */
-  const char *schedule;
-  /** How tiled layers reduce for a training batch norm: "separate",
-   *  "two_phase", "resident", "input_moments" where a layer can have it, or
-   *  null: "auto". */
-  const char *reduction;
+  /** What CompileOptions.def explains: truth values, and texts, where null is
+   *  the default. */
+#define TENON_SWITCH(NAME, FLAG, HELP) int32_t NAME;
+#define TENON_TEXT(NAME, FLAG, DEFAULT, VALUES, HELP) const char *NAME;
+#include "tenon-c/CompileOptions.def"
 } TenonCompileOptions;
 
 /** Compiles the `sourceBytes` bytes of MLIR at `source` (text or bytecode),

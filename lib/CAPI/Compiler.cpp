@@ -56,24 +56,14 @@ private:
 
 static CompileOptions convert(const TenonCompileOptions &given) {
   CompileOptions options;
-  if (given.name)
-    options.name = given.name;
-  if (given.cpu)
-    options.cpuLevel = given.cpu;
+#define TENON_SWITCH(NAME, FLAG, HELP) options.NAME = given.NAME;
+#define TENON_TEXT(NAME, FLAG, DEFAULT, VALUES, HELP)                          \
+  if (given.NAME)                                                              \
+    options.NAME = given.NAME;
+#include "tenon-c/CompileOptions.def"
   for (StringRef target : ArrayRef(given.targets, given.numTargets))
     if (target != "cpu" && !llvm::is_contained(options.cudaTargets, target))
       options.cudaTargets.push_back(target.str());
-  options.allowRoundingChanges = given.allowRoundingChanges;
-  options.foldWeights = given.foldWeights;
-  options.reference = given.reference;
-  if (given.parameters)
-    options.parameters = given.parameters;
-  if (given.strategy)
-    options.strategy = given.strategy;
-  if (given.schedule)
-    options.schedule = given.schedule;
-  if (given.reduction)
-    options.reduction = given.reduction;
   return options;
 }
 
@@ -104,7 +94,7 @@ LogicalResult Compilation::compile(StringRef output, const char *header) {
   FailureOr<CompiledModel> model = compileModel(*module, options);
   if (failed(model))
     return failure();
-  auto object = emitObject(*model->module, options.cpuLevel);
+  auto object = emitObject(*model->module, options.cpu);
   if (failed(object))
     return fail("this build of LLVM cannot make x86-64 code");
   if (llvm::Error error =

@@ -11,6 +11,8 @@
 
 #include "Diagnostics.h"
 
+#include "tenon/Remarks/Reason.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
@@ -97,10 +99,15 @@ static const char *kindOf(const Remark &remark) {
   }
 }
 
-/// The facts: numbers as numbers, all else as text.
+/// The facts: numbers as numbers, a ValuedRemark's values as they are, all else
+/// as text.
 static std::string toJSON(ArrayRef<Remark::Arg> arguments) {
   llvm::json::Object object;
   for (const Remark::Arg &argument : arguments) {
+    if (argument.key == kValues) {
+      object[argument.key] = cantFail(llvm::json::parse(argument.val));
+      continue;
+    }
     int64_t number;
     bool isText = StringRef(argument.val).getAsInteger(10, number);
     std::string text = llvm::json::fixUTF8(argument.val);

@@ -22,10 +22,12 @@ std::string tenon::findProblem(const CompileOptions &options) {
   if (!isIdentifier(options.name))
     return "name='" + options.name +
            "' is not a C identifier, which C functions' names begin with";
-  if (!llvm::is_contained({"x86-64-v2", "x86-64-v3", "x86-64-v4"},
-                          options.cpuLevel))
-    return "cpu=" + options.cpuLevel +
-           " is not a level; expected x86-64-v2, x86-64-v3 or x86-64-v4";
+#define TENON_STRATEGY(NAME, FLAG, DEFAULT, VALUES, HELP)
+#define TENON_TEXT(NAME, FLAG, DEFAULT, VALUES, HELP)                          \
+  if (std::string problem = findValueProblem(FLAG, options.NAME, VALUES);      \
+      !problem.empty())                                                        \
+    return problem;
+#include "tenon-c/CompileOptions.def"
   for (const std::string &target : options.cudaTargets)
     if (!lookupTarget(target))
       return "target=" + target +

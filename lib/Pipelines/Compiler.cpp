@@ -16,6 +16,7 @@
 #include "tenon/Codegen/Host/Passes.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Pipelines/Pipelines.h"
+#include "tenon/Schedule/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
@@ -45,8 +46,12 @@ static void simplify(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void selectStrategy(OpPassManager &pm, const CompileOptions &options) {
-  buildStrategyStage(pm, options.cudaTargets, options.strategy,
-                     options.schedule, options.reduction);
+  TenonSelectStrategyOptions given;
+  given.targets.assign(options.cudaTargets.begin(), options.cudaTargets.end());
+#define TENON_STRATEGY(NAME, FLAG, DEFAULT, VALUES, HELP)                      \
+  given.NAME = options.NAME;
+#include "tenon-c/CompileOptions.def"
+  buildStrategyStage(pm, given);
 }
 
 static void listSchedules(OpPassManager &pm, const CompileOptions &options) {
@@ -152,7 +157,7 @@ public:
   explicit ModelCompilation(const CompileOptions &options) : options(options) {
     model.context = std::make_unique<llvm::LLVMContext>();
     model.description.name = options.name;
-    model.description.cpu = options.cpuLevel;
+    model.description.cpu = options.cpu;
     model.description.cuda = options.cudaTargets;
   }
 
@@ -296,7 +301,7 @@ FailureOr<CompiledModel> ModelCompilation::run(ModuleOp source) {
       failed(compileCPU(*module)) || (kernels && failed(compileCUDAHost())) ||
       (*reference && failed(compileCPU(**reference))))
     return failure();
-  if (failed(optimizeHostCode(*model.module, options.cpuLevel)))
+  if (failed(optimizeHostCode(*model.module, options.cpu)))
     return source.emitError("this build of LLVM cannot make x86-64 code");
   if (kernels && failed(finishKernels()))
     return failure();

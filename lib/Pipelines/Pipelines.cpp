@@ -54,17 +54,11 @@ void tenon::buildSchedulesStage(OpPassManager &pm,
   pm.addPass(createTenonListSchedules(options));
 }
 
-void tenon::buildStrategyStage(OpPassManager &pm, ArrayRef<std::string> targets,
-                               StringRef strategy, StringRef schedule,
-                               StringRef reduction) {
-  TenonSelectStrategyOptions options;
-  options.targets.assign(targets.begin(), targets.end());
-  options.strategy = strategy.str();
-  options.schedule = schedule.str();
-  options.reduction = reduction.str();
+void tenon::buildStrategyStage(OpPassManager &pm,
+                               const TenonSelectStrategyOptions &options) {
   pm.addPass(createTenonSelectStrategy(options));
   // What x is rounded or cast by joins the layer that computes it.
-  if (targets.empty())
+  if (options.targets.empty())
     return;
   pm.addPass(createTenonFuseEpilogue({/*remarkMissed=*/false}));
   clean(pm);
@@ -151,21 +145,10 @@ struct CUDAPipelineOptions : PassPipelineOptions<CUDAPipelineOptions> {
       llvm::cl::desc("GPU architectures to choose strategies for, as "
                      "sm_80,sm_90a; none: layers on which no strategy is "
                      "written go to the library")};
-  Option<std::string> strategy{
-      *this, "strategy",
-      llvm::cl::desc("Strategy of every layer that can have it: auto, library "
-                     "or tiled"),
-      llvm::cl::init("auto")};
-  Option<std::string> schedule{
-      *this, "schedule",
-      llvm::cl::desc("Schedule of every tiled layer, as #tenon.schedule<...> "
-                     "or what stands within")};
-  Option<std::string> reduction{
-      *this, "reduction",
-      llvm::cl::desc("How every tiled layer that can have it reduces for a "
-                     "training batch norm: auto, separate, two_phase, "
-                     "resident or input_moments"),
-      llvm::cl::init("auto")};
+#define TENON_STRATEGY(NAME, FLAG, DEFAULT, VALUES, HELP)                      \
+  Option<std::string> NAME{*this, FLAG, llvm::cl::desc(HELP),                  \
+                           llvm::cl::init(DEFAULT)};
+#include "tenon-c/CompileOptions.def"
 };
 } // namespace
 
@@ -173,9 +156,12 @@ static void buildCUDAPipeline(OpPassManager &pm,
                               const CUDAPipelineOptions &options) {
   tenon::buildSimplifyStage(pm);
   tenon::buildFuseStage(pm);
-  tenon::buildStrategyStage(pm, llvm::to_vector(options.targets),
-                            options.strategy, options.schedule,
-                            options.reduction);
+  tenon::TenonSelectStrategyOptions given;
+  given.targets = llvm::to_vector(options.targets);
+#define TENON_STRATEGY(NAME, FLAG, DEFAULT, VALUES, HELP)                      \
+  given.NAME = options.NAME;
+#include "tenon-c/CompileOptions.def"
+  tenon::buildStrategyStage(pm, given);
   tenon::buildPrepareStage(pm);
   tenon::buildCUDABlasLtStage(pm);
   tenon::buildCUDABuffersStage(pm);

@@ -13,13 +13,17 @@
 #include "Native.h"
 #include "tenon-c/Compiler.h"
 
+#include <algorithm>
 #include <mutex>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 using namespace tenon::python;
@@ -103,33 +107,63 @@ public:
 //===----------------------------------------------------------------------===//
 
 /// Options as Python gives them, and as the C interface takes them.
-struct Options {
-  std::string name;
-  std::vector<std::string> targets;
-  std::string cpu;
-  bool allowRoundingChanges, foldWeights, reference, remarks;
-  std::string parameters, strategy, schedule, reduction;
+class Options {
+public:
+  Options(std::vector<std::string> targets, bool remarks, nb::kwargs given);
+  Options(const Options &) = delete;
 
-  /// A view of these options; `pointers` becomes part of it.
-  TenonCompileOptions toC(std::vector<const char *> &pointers) const {
-    for (const std::string &target : targets)
-      pointers.push_back(target.c_str());
-    return {.name = name.c_str(),
-            .targets = pointers.data(),
-            .numTargets = static_cast<int32_t>(pointers.size()),
-            .cpu = cpu.c_str(),
-            .allowRoundingChanges = allowRoundingChanges,
-            .foldWeights = foldWeights,
-            .reference = reference,
-            .remarks = remarks,
-            .parameters = parameters.c_str(),
-            .strategy = strategy.c_str(),
-            .schedule = schedule.c_str(),
-            .reduction = reduction.c_str()};
-  }
+  /// A view of these options.
+  TenonCompileOptions toC() const;
+
+private:
+  std::vector<std::string> targets;
+  std::vector<const char *> pointers; ///< to the targets
+  bool remarks;
+#define TENON_SWITCH(NAME, FLAG, HELP) bool NAME = false;
+#define TENON_TEXT(NAME, FLAG, DEFAULT, VALUES, HELP)                          \
+  std::string NAME = DEFAULT;
+#include "tenon-c/CompileOptions.def"
 };
 
 } // namespace
+
+/// How Python writes a flag.
+static std::string toKeyword(std::string flag) {
+  std::replace(flag.begin(), flag.end(), '-', '_');
+  return flag;
+}
+
+Options::Options(std::vector<std::string> targets, bool remarks,
+                 nb::kwargs given)
+    : targets(std::move(targets)), remarks(remarks) {
+  for (const std::string &target : this->targets)
+    pointers.push_back(target.c_str());
+  size_t known = 0;
+  auto take = [&](const char *flag, auto &value) {
+    std::string keyword = toKeyword(flag);
+    if (!given.contains(keyword.c_str()))
+      return;
+    value = nb::cast<std::decay_t<decltype(value)>>(given[keyword.c_str()]);
+    ++known;
+  };
+#define TENON_SWITCH(NAME, FLAG, HELP) take(FLAG, NAME);
+#define TENON_TEXT(NAME, FLAG, DEFAULT, VALUES, HELP) take(FLAG, NAME);
+#include "tenon-c/CompileOptions.def"
+  if (known != given.size())
+    throw nb::type_error("an option is not known; see tenon._native.OPTIONS");
+}
+
+TenonCompileOptions Options::toC() const {
+  TenonCompileOptions options = {};
+  options.targets = pointers.data();
+  options.numTargets = static_cast<int32_t>(pointers.size());
+  options.remarks = remarks;
+#define TENON_SWITCH(NAME, FLAG, HELP) options.NAME = NAME;
+#define TENON_TEXT(NAME, FLAG, DEFAULT, VALUES, HELP)                          \
+  options.NAME = NAME.c_str();
+#include "tenon-c/CompileOptions.def"
+  return options;
+}
 
 /// tenon._native.CompileFailed; its argument is the list of what was said.
 static PyObject *compileFailed;
@@ -154,8 +188,7 @@ static nb::list compileModel(const std::string &source,
                              const std::string &output,
                              const std::optional<std::string> &header,
                              const Options &options) {
-  std::vector<const char *> targets;
-  TenonCompileOptions given = options.toC(targets);
+  TenonCompileOptions given = options.toC();
   Report report;
   return reported(report, [&] {
     return tenonCompile(source.data(), source.size(), sourceName.c_str(),
@@ -169,8 +202,7 @@ static std::pair<std::string, nb::list> lower(const std::string &source,
                                               const std::string &sourceName,
                                               const std::string &stage,
                                               const Options &options) {
-  std::vector<const char *> targets;
-  TenonCompileOptions given = options.toC(targets);
+  TenonCompileOptions given = options.toC();
   Report report;
   nb::list list = reported(report, [&] {
     return tenonLower(source.data(), source.size(), sourceName.c_str(), &given,
@@ -183,15 +215,31 @@ static std::pair<std::string, nb::list> lower(const std::string &source,
 // Bindings
 //===----------------------------------------------------------------------===//
 
+/// The default of each option but `targets` and `remarks`, by keyword, and the
+/// words that it may be, none where it is no choice.
+static nb::dict listOptions() {
+  nb::dict options;
+  auto add = [&](const char *flag, nb::object value, std::string_view values) {
+    nb::list words;
+    for (size_t bar; (bar = values.find('|')) != values.npos;
+         values.remove_prefix(bar + 1))
+      words.append(values.substr(0, bar));
+    if (words.size() != 0)
+      words.append(values);
+    options[toKeyword(flag).c_str()] = nb::make_tuple(value, nb::tuple(words));
+  };
+#define TENON_SWITCH(NAME, FLAG, HELP) add(FLAG, nb::bool_(false), "");
+#define TENON_TEXT(NAME, FLAG, DEFAULT, VALUES, HELP)                          \
+  add(FLAG, nb::str(DEFAULT), VALUES);
+#include "tenon-c/CompileOptions.def"
+  return options;
+}
+
 static void bindOptions(nb::module_ &module) {
   nb::class_<Options>(module, "Options", "How to compile.")
-      .def(nb::init<std::string, std::vector<std::string>, std::string, bool,
-                    bool, bool, bool, std::string, std::string, std::string,
-                    std::string>(),
-           nb::kw_only(), "name"_a, "targets"_a, "cpu"_a,
-           "allow_rounding_changes"_a, "fold_weights"_a, "reference"_a,
-           "remarks"_a, "parameters"_a = "", "strategy"_a = "auto",
-           "schedule"_a = "", "reduction"_a = "auto");
+      .def(nb::init<std::vector<std::string>, bool, nb::kwargs>(), "targets"_a,
+           "remarks"_a, "options"_a);
+  module.attr("OPTIONS") = listOptions();
 }
 
 void tenon::python::bindCompiler(nb::module_ &module) {

@@ -17,19 +17,13 @@ class Options:
 
     def __init__(
         self,
-        *,
-        name: str,
         targets: Sequence[str],
-        cpu: str,
-        allow_rounding_changes: bool,
-        fold_weights: bool,
-        reference: bool,
         remarks: bool,
-        parameters: str = "",
-        strategy: str = "auto",
-        schedule: str = "",
-        reduction: str = "auto",
+        **options: bool | str,
     ) -> None: ...
+
+# The default of each of these options, and the words that it may be, none where it is no choice.
+OPTIONS: dict[str, tuple[bool | str, tuple[str, ...]]]
 
 @final
 class Model:

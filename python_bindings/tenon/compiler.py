@@ -21,38 +21,9 @@ from tenon.executable import Executable
 
 
 class Options(TypedDict, total=False):
-    """Keyword arguments of `compile`, which explains them."""
+    """Keywords of `compile`: the options of tenon-compile, of which docs/reference/CompileOptions.md has the defaults.
 
-    name: str | None
-    allow_rounding_changes: bool
-    fold_weights: bool
-    reference: bool
-    cpu: str
-    strategy: str
-    schedule: str
-    reduction: str
-
-
-def compile(
-    mlir: str | os.PathLike[str],
-    target: str | Sequence[str] | None = None,
-    *,
-    name: str | None = None,
-    allow_rounding_changes: bool = False,
-    fold_weights: bool = False,
-    reference: bool = False,
-    cpu: str = "x86-64-v3",
-    strategy: str = "auto",
-    schedule: str = "",
-    reduction: str = "auto",
-) -> Executable:
-    """Compile a model of tenon ops, or take it from the cache.
-
-    Args:
-        mlir: the model as MLIR text, or the path of a file with it. A string is text if it has a
-            newline or "func.func".
-        target: GPU architectures to make code for beside the CPU's: "sm_90a", or several. "cpu" alone
-            makes none. Default: this machine's GPU, if it has one.
+    Attributes:
         name: the model's name, a C identifier, with which its C functions' names begin. Default: the
             file's name, or "model".
         allow_rounding_changes: also apply algebra that is exact for real numbers but changes rounding.
@@ -68,22 +39,36 @@ def compile(
             "two_phase", with moments from the product, "resident", in one kernel, "input_moments", with moments from x
             and w, where a layer can have it, or "auto".
 
+    """
+
+    name: str | None
+    allow_rounding_changes: bool
+    fold_weights: bool
+    reference: bool
+    cpu: str
+    strategy: str
+    schedule: str
+    reduction: str
+
+
+def compile(
+    mlir: str | os.PathLike[str], target: str | Sequence[str] | None = None, **options: Unpack[Options]
+) -> Executable:
+    """Compile a model of tenon ops, or take it from the cache.
+
+    Args:
+        mlir: the model as MLIR text, or the path of a file with it. A string is text if it has a
+            newline or "func.func".
+        target: GPU architectures to make code for beside the CPU's: "sm_90a", or several. "cpu" alone
+            makes none. Default: this machine's GPU, if it has one.
+        **options: as `Options` says.
+
     Raises:
         CompileError: the model or an option is not right; its `diagnostics` say where and why.
         NotFoundError: there is no such file.
         TypeError: `mlir` is neither text nor a path, such as a PyTorch model, or an option is of another type.
 
     """
-    options: Options = {
-        "name": name,
-        "allow_rounding_changes": allow_rounding_changes,
-        "fold_weights": fold_weights,
-        "reference": reference,
-        "cpu": cpu,
-        "strategy": strategy,
-        "schedule": schedule,
-        "reduction": reduction,
-    }
     source = Source.read(mlir)
     facts = _facts(source, target, options)
     entry = cache.get(_key(source, facts), f"lib{facts['name']}.so", functools.partial(_build, source, facts))
@@ -175,25 +160,14 @@ class Source:
         return "model" if self.name == "<string>" else identifier_of(Path(self.name).stem)
 
 
-_FLAGS = ("allow_rounding_changes", "fold_weights", "reference")
-
-
 def _facts(source: Source, target: str | Sequence[str] | None, options: Options) -> dict[str, Any]:
-    """Return the arguments of _native.Options but `remarks`."""
-    for unknown in options.keys() - Options.__annotations__.keys():
-        raise TypeError(f"{unknown} is not an option; there are {', '.join(Options.__annotations__)}")
-    facts = {
-        "name": options.get("name") or source.stem,
-        "cpu": options.get("cpu", "x86-64-v3"),
-        "allow_rounding_changes": options.get("allow_rounding_changes", False),
-        "fold_weights": options.get("fold_weights", False),
-        "reference": options.get("reference", False),
-        "strategy": options.get("strategy", "auto"),
-        "schedule": options.get("schedule", ""),
-        "reduction": options.get("reduction", "auto"),
-    }
+    """Return the arguments of _native.Options but `remarks` and `parameters`."""
+    defaults = {name: default for name, (default, _) in _native.OPTIONS.items() if name != "parameters"}
+    for unknown in options.keys() - defaults.keys():
+        raise TypeError(f"{unknown} is not an option; there are {', '.join(defaults)}")
+    facts = defaults | options | {"name": options.get("name") or source.stem}
     for name, value in facts.items():
-        _check_type(name, value, bool if name in _FLAGS else str)
+        _check_type(name, value, type(defaults[name]))
     return facts | {"targets": _targets(target)}
 
 

@@ -34,7 +34,7 @@ class Diagnostic:
 
 @dataclass(frozen=True)
 class Remark:
-    """What the compiler did, could not do or chose, and why."""
+    """What the compiler did, could not do or chose, and why; programs read `values`, and people the rest."""
 
     kind: str  # "passed", "missed", "analysis" or "failure"
     category: str
@@ -45,6 +45,16 @@ class Remark:
     line: int = 0
     column: int = 0
     arguments: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Return what programs can read: reasons by their codes, with data, a layer's strategy and its kernels."""
+        return self.arguments.get("Values", {})
+
+    @property
+    def reason(self) -> str:
+        """Return why, in words; "" if the message says it all."""
+        return self.arguments.get("Reason", "")
 
     def __str__(self) -> str:
         """Return the remark in a line."""

@@ -45,7 +45,7 @@ def layer(schedule, element, precision, n, body, rows="?"):
 func.func @forward(%x: {x}, %w: {w}, %s: tensor<{n}x{element}>) -> ({types}) {{
   %0:3 = tenon.fused_linear %x, %w {precision} : {x}, {w}
       epilogue(%acc: {z}, %scale = %s: tensor<{n}x{element}>) -> ({types})
-      attributes {{tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<{schedule}>}} {{
+      attributes {{strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<{schedule}>}} {{
     %1 = tenon.mul %acc, %scale : {z}, tensor<{n}x{element}>
 {body.format(z=z, v=v)}
   }}

@@ -40,8 +40,8 @@ def source(schedule, precision, n, rows="?"):
 func.func @forward(%x: {x}, %w: {w}, %s: {scale}, %m: {running}, %v: {running}, %r: {y}) -> {results} {{
   %0:3 = tenon.fused_linear %x, %w {asked} : {x}, {w}
       epilogue(%acc: {y}, %scale = %s: {scale}, %mean = %m: {running}, %var = %v: {running}, %res = %r: {y})
-      -> {results} attributes {{tenon.strategy = #tenon.strategy<tiled>,
-                                tenon.schedule = #tenon.schedule<{schedule}>}} {{
+      -> {results} attributes {{strategy = #tenon.strategy<tiled>,
+                                schedule = #tenon.schedule<{schedule}>}} {{
     %1 = tenon.mul %acc, %scale : {y}, {scale}
     %2:3 = tenon.batch_norm_training %1 running(%mean, %var) {{eps = {EPS:e}, momentum = {MOMENTUM}}}
         : ({y}, {running}, {running}) -> {results}

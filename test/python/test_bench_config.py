@@ -61,7 +61,7 @@ def test_groups_override():
         ({"shapes": [[True, 16, 1]]}, r"shapes\[0\]: .* is no shape"),
         ({"shapes": [[[], 16, 1]]}, r"shapes\[0\]: .* is no shape"),
         ({"dtypes": ["bf16", "f8"]}, r'dtypes\[1\]: there is no "f8"; use f16, bf16, tf32, fp32'),
-        ({"strategies": ["fast"]}, r'strategies\[0\]: there is no "fast"; use library, tiled, auto'),
+        ({"strategies": ["fast"]}, r'strategies\[0\]: there is no "fast"; use auto, library, tiled'),
         ({"peers": "cublas"}, "peers should be a list, in brackets"),
         ({"strategies": [], "peers": []}, "strategies: nothing runs bf16; give a strategy"),
         ({"schedules": ["mma_sync"]}, r'schedules\[0\]: write "#tenon.schedule<mma_sync, tile'),

@@ -144,8 +144,8 @@ func.func @forward({arguments}) -> {results} {{
   %0:3 = tenon.fused_linear %x, %w : {x}, {w}
       epilogue(%acc: {y}, %scale = %s: {vector}, %bias = %b: {vector}, %gamma = %g: {running},
                %mean = %m: {running}, %var = %v: {running}, %res = %r: {y})
-      -> {results} attributes {{tenon.strategy = #tenon.strategy<tiled>,
-                                tenon.schedule = #tenon.schedule<{schedule}>}} {{
+      -> {results} attributes {{strategy = #tenon.strategy<tiled>,
+                                schedule = #tenon.schedule<{schedule}>}} {{
     %1 = tenon.mul %acc, %scale : {y}, {vector}
     %2 = tenon.add %1, %bias : {y}, {vector}
     %3 = tenon.mul %2, 0.5 : {y}

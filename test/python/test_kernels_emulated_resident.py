@@ -334,7 +334,7 @@ def scaled_norm(m: int, element: str, defer: bool) -> str:
 func.func @forward(%x: {x}, %w: {w}, %s: {v}) -> {y} {{
   %0 = tenon.fused_linear %x, %w : {x}, {w}
       epilogue(%acc: {t}, %scale = %s: {v}) -> {y}
-      attributes {{tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<{schedule}>}} {{
+      attributes {{strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<{schedule}>}} {{
     %1 = tenon.mul %acc, %scale : {t}, {v}
     %2 = tenon.leaky_relu %1 {{negative_slope = 0.5}} : {t}
     %3 = tenon.batch_norm_training %2 {{eps = 0.0}} : ({t}) -> {t}

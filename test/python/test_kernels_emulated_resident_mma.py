@@ -164,7 +164,7 @@ def test_two_results(tmp_path):
 func.func @forward(%x: tensor<150x{K}xbf16>, %w: tensor<40x{K}xbf16>, %g: {v}) -> ({y}, {z}) {{
   %0:2 = tenon.fused_linear %x, %w : tensor<150x{K}xbf16>, tensor<40x{K}xbf16>
       epilogue(%acc: {z}, %weight = %g: {v}) -> ({y}, {z})
-      attributes {{tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<{schedule}>}} {{
+      attributes {{strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<{schedule}>}} {{
     %1 = tenon.batch_norm_training %acc : ({z}) -> {z}
     %2 = tenon.mul %1, %weight : {z}, {v}
     %3 = tenon.cast %2 : {z} -> {y}

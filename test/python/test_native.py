@@ -3,12 +3,13 @@
 
 import ast
 import re
+import typing
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tenon
-from tenon import _native
+from tenon import _native, compiler
 
 STUB = Path(tenon.__file__).parent / "_native.pyi"
 SOURCE = """
@@ -53,6 +54,25 @@ def test_the_stub_is_the_module():
             signature = getattr(getattr(native, member), "__nb_signature__", None)
             if signature:
                 assert parameters(definition) == native_parameters(getattr(native, member)), (name, member)
+
+
+def test_python_has_the_options_of_the_compiler():
+    hints = typing.get_type_hints(compiler.Options)
+    assert hints.keys() == _native.OPTIONS.keys() - {"parameters"}
+    assert all(isinstance(_native.OPTIONS[name][0], hint) for name, hint in hints.items())
+    with pytest.raises(TypeError, match="an option is not known"):
+        _native.Options([], remarks=False, tile=3)
+
+
+@pytest.mark.parametrize("name", [name for name, (_, words) in _native.OPTIONS.items() if words])
+def test_an_option_has_the_words_that_it_lists(name):
+    default, words = _native.OPTIONS[name]
+    assert default in words
+    for word in words:
+        tenon.lower(SOURCE, "fuse", "sm_90a", **{name: word})
+    expected = ", ".join(words[:-1]) + f" or {words[-1]}"
+    with pytest.raises(tenon.CompileError, match=f"{name}=magic is not known; expected {expected}"):
+        tenon.lower(SOURCE, "fuse", "sm_90a", **{name: "magic"})
 
 
 @pytest.fixture

@@ -45,6 +45,13 @@ def test_a_tiled_model_runs_on_the_cpu(precision, tolerance):
     assert any("tiled" in kernel for kernel in executable.kernels)
     (remark,) = [r for r in executable.remarks if r.category == "tenon-select-strategy"]
     assert remark.message == "tiled: strategy=tiled"
+    values = remark.values
+    assert values["choice"] == {"code": "AskedFor", "data": ["tiled"]}
+    method, split = ("fp16x3", ["split"]) if precision == "fp32" else (values["method"], [])
+    split = ["split"] if method.startswith("fp16") else split
+    assert (values["strategy"], values["family"], values["method"]) == ("tiled", "mma_sync", method)
+    assert values["kernels"] == [*split, "tiled", *(["guard"] if split else [])]
+    assert values["predictions"][0]["target"] == "sm_80" and values["shared_bytes"] > 0
     numbers = np.random.default_rng(0)
     x, w = (numbers.standard_normal(shape, dtype=np.float32) for shape in ((5, 64), (32, 64)))
     expected = np.maximum(x.astype(np.float64) @ w.T, 0)

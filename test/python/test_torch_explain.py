@@ -112,6 +112,35 @@ def test_batch_norm_reduces_and_what_is_left_says_why():
     assert [step.op for step in report.left()] == ["cumsum", "add"]  # the counter of batches is an integer
 
 
+class Normed(nn.Module):
+    """A batch norm behind a product, with something before it and something after."""
+
+    def __init__(self):
+        super().__init__()
+        self.gemm, self.bn = nn.Linear(64, 256), nn.BatchNorm1d(256)
+
+    def forward(self, x):
+        return F.relu(self.bn(self.gemm(x) * 2.0))
+
+
+@pytest.mark.parametrize(
+    ("reduction", "kernels"),
+    [
+        ("two_phase", [["tiled kernel", "linear, mul"], ["epilogue: map", "batch_norm, relu"]]),
+        ("resident", [["tiled kernel", "linear, mul, batch_norm, relu"]]),
+        ("input_moments", [["moments of x", "batch_norm"], ["tiled kernel", "linear, mul, batch_norm, relu"]]),
+        ("separate", [["cuBLASLt product", "linear"], ["epilogue: reduce, map", "mul, batch_norm, relu"]]),
+    ],
+)
+def test_kernels_of_each_reduction(reduction, kernels):
+    options = GPU | {"strategy": "tiled", "reduction": reduction}
+    explanation = tt.explain(Normed().bfloat16(), torch.randn(1024, 64, dtype=torch.bfloat16), options=options)
+    (layer,) = explanation.reports[0].layers
+    ops = {step.name: step.op for step in explanation.reports[0].steps}
+    assert [[kernel.name, ", ".join(ops[n] for n in kernel.nodes)] for kernel in layer.kernels] == kernels
+    assert layer.strategy == ("library" if reduction == "separate" else "tiled")
+
+
 def test_cpu_is_the_target_of_tensors_there():
     explanation = tt.explain(Mixed().eval(), torch.randn(16, 32))
     assert explanation.target == "cpu"

@@ -51,60 +51,15 @@ struct Flags {
       cl::desc(
           "Print the IR after this stage and stop; 'help' lists the stages"),
       cl::value_desc("stage"), cl::cat(category)};
-  cl::opt<std::string> name{
-      "name",
-      cl::desc(
-          "The model's name, which begins its C functions' names. Default: "
-          "the input's name"),
-      cl::value_desc("identifier"), cl::cat(category)};
-  cl::opt<std::string> cpu{
-      "cpu", cl::init("x86-64-v3"),
-      cl::desc(
-          "Level of x86-64 that the CPU code may use: x86-64-v2, x86-64-v3 "
-          "(default) or x86-64-v4"),
-      cl::value_desc("level"), cl::cat(category)};
-  cl::opt<bool> reference{
-      "reference",
-      cl::desc("Add a float64 reference of each function, on the "
-               "CPU, for tenon-run --check"),
-      cl::cat(category)};
-  cl::opt<std::string> parameters{
-      "parameters",
-      cl::desc("Pack the parameters' values, by name, into the model, whose "
-               "functions then take activations alone"),
-      cl::value_desc("file.safetensors"), cl::cat(category)};
-  cl::opt<bool> allowRounding{
-      "allow-rounding-changes",
-      cl::desc(
-          "Apply algebra that is exact for real numbers but changes rounding: "
-          "inference batch norm becomes a scale and a shift, scales merge"),
-      cl::cat(category)};
-  cl::opt<bool> foldWeights{
-      "fold-weights",
-      cl::desc("Multiply scales that are parameters into the weights, in the "
-               "model's prepare function; rounding changes"),
-      cl::cat(category)};
-  cl::opt<std::string> strategy{
-      "strategy", cl::init("auto"),
-      cl::desc("How linear layers are computed on the GPU targets: library "
-               "(cuBLASLt), tiled (one kernel) where a layer can have it, or "
-               "auto (default). --remarks-filter=tenon-select-strategy says "
-               "what was chosen and why"),
-      cl::value_desc("auto|library|tiled"), cl::cat(category)};
-  cl::opt<std::string> schedule{
-      "schedule",
-      cl::desc("Schedule of every tiled layer: '#tenon.schedule<mma_sync, tile "
-               "= 128x256x64, ...>' or what stands within. Default: one is "
-               "chosen for each"),
-      cl::value_desc("schedule"), cl::cat(category)};
-  cl::opt<std::string> reduction{
-      "reduction", cl::init("auto"),
-      cl::desc("How tiled layers reduce for a training batch norm: separate "
-               "(by kernels after the product), two_phase (the product gives "
-               "moments), resident (in one kernel) or input_moments (x and w "
-               "give moments) where a layer can have it, or auto (default)"),
-      cl::value_desc("auto|separate|two_phase|resident|input_moments"),
-      cl::cat(category)};
+#define TENON_SWITCH(NAME, FLAG, HELP)                                         \
+  cl::opt<bool> NAME{FLAG, cl::desc(HELP), cl::cat(category)};
+#define TENON_TEXT(NAME, FLAG, DEFAULT, VALUES, HELP)                          \
+  cl::opt<std::string> NAME{FLAG, cl::init(DEFAULT),                           \
+                            cl::desc(StringRef(DEFAULT).empty() ? HELP         \
+                                                                : HELP         \
+                                         " (default " DEFAULT ")"),            \
+                            cl::value_desc(VALUES), cl::cat(category)};
+#include "tenon-c/CompileOptions.def"
   // Named and meant as mlir-opt's.
   cl::opt<std::string> remarksAll{
       "remarks-filter", cl::desc("Show all remarks whose category matches"),
@@ -253,16 +208,12 @@ static CompileFlags convert(const Flags &given) {
   flags.output = given.output;
   flags.emit = given.emit;
   flags.stopAfter = given.stopAfter;
-  flags.options.name =
-      given.name.empty() ? identifierOf(flags.input) : given.name.getValue();
-  flags.options.cpuLevel = given.cpu;
-  flags.options.parameters = given.parameters;
-  flags.options.reference = given.reference;
-  flags.options.allowRoundingChanges = given.allowRounding;
-  flags.options.foldWeights = given.foldWeights;
-  flags.options.strategy = given.strategy;
-  flags.options.schedule = given.schedule;
-  flags.options.reduction = given.reduction;
+#define TENON_SWITCH(NAME, FLAG, HELP) flags.options.NAME = given.NAME;
+#define TENON_TEXT(NAME, FLAG, DEFAULT, VALUES, HELP)                          \
+  flags.options.NAME = given.NAME;
+#include "tenon-c/CompileOptions.def"
+  if (!given.name.getNumOccurrences())
+    flags.options.name = identifierOf(flags.input);
   for (const std::string &target : given.targets)
     if (target != "cpu" &&
         !llvm::is_contained(flags.options.cudaTargets, target))

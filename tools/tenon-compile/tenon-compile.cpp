@@ -73,7 +73,7 @@ static int emit(CompiledModel &model, const CompileFlags &flags,
     llvm::raw_string_ostream(text) << *model.module;
     return write(output, text);
   }
-  auto object = emitObject(*model.module, flags.options.cpuLevel);
+  auto object = emitObject(*model.module, flags.options.cpu);
   if (failed(object))
     return fail("this build of LLVM cannot make x86-64 code");
   if (flags.emit == "obj")

@@ -36,14 +36,12 @@ Options:
                           the compiled model has GPU code and a GPU is there)
   --manifest              Print the model's functions, tensors and targets, and exit
 
-GPU code of a .mlir, as tenon-compile's options:
-  --strategy STRATEGY     How linear layers are computed: auto (default),
-                          library or tiled
-  --schedule SCHEDULE     Schedule of every tiled layer: 'mma_sync, tile = ...'
-                          (default: one is chosen for each)
-  --reduction REDUCTION   How tiled layers reduce for a training batch norm: auto
-                          (default), separate, two_phase, resident or input_moments
-
+GPU code of a .mlir, as tenon-compile's options, which its --help explains:
+)"
+#define TENON_STRATEGY(NAME, FLAG, DEFAULT, VALUES, HELP)                      \
+  "  --" FLAG " " VALUES "\n"
+#include "tenon-c/CompileOptions.def"
+    R"(
 Inputs:
   --input NAME=FILE.npy   Read an input; may be repeated
   --dim NAME=EXTENT       Extent of a dynamic dimension that no --input gives,
@@ -190,7 +188,10 @@ static Options makeOptions(Arguments &arguments) {
       {"--output-dir", [&](Text text) { arguments.outputDir = text; }},
       {"--tolerance", [&](Text text) { setTolerance(text, arguments); }},
       {"--time", [&](Text text) { setTimedCalls(text, arguments); }}};
-  for (std::string name : {"--strategy", "--schedule", "--reduction"})
+  for (std::string name : {
+#define TENON_STRATEGY(NAME, FLAG, DEFAULT, VALUES, HELP) "--" FLAG,
+#include "tenon-c/CompileOptions.def"
+       })
     options.values[name] = [&arguments, name](Text text) {
       arguments.choices.push_back(name + "=" + text);
     };

@@ -28,32 +28,12 @@ class SourceMgr;
 namespace mlir::tenon {
 
 struct CompileOptions {
-  /// The model's name, a C identifier.
-  std::string name = "model";
   /// GPU architectures, "sm_90a"; none: CPU code only, which is always there.
   std::vector<std::string> cudaTargets;
-  /// Level of x86-64 that the CPU code needs.
-  std::string cpuLevel = "x86-64-v3";
-  /// Rules of --tenon-simplify that change rounding.
-  bool allowRoundingChanges = false;
-  /// Scales that are parameters, multiplied into the weights.
-  bool foldWeights = false;
-  /// A safetensors file with the parameters' values, by name, which the model
-  /// then brings itself: its functions take activations alone. "": callers
-  /// give the parameters.
-  std::string parameters;
-  /// How linear layers are computed on the GPU targets: "library", "tiled"
-  /// where a layer can have it, or "auto".
-  std::string strategy = "auto";
-  /// The schedule of every tiled layer, as #tenon.schedule<...> or what stands
-  /// within. "": one is chosen for each.
-  std::string schedule;
-  /// How tiled layers reduce for a training batch norm: "separate",
-  /// "two_phase", "resident", "input_moments" where a layer can have it, or
-  /// "auto".
-  std::string reduction = "auto";
-  /// Adds to each function `F` a function `F_reference`, on the CPU in float64.
-  bool reference = false;
+#define TENON_SWITCH(NAME, FLAG, HELP) bool NAME = false;
+#define TENON_TEXT(NAME, FLAG, DEFAULT, VALUES, HELP)                          \
+  std::string NAME = DEFAULT;
+#include "tenon-c/CompileOptions.def"
 };
 
 /// What is wrong with `options`, "option=value is ..."; "" if nothing.

@@ -14,22 +14,21 @@
 
 #include "mlir/Support/LLVM.h"
 
-#include <string>
-
 namespace mlir {
 class OpPassManager;
 } // namespace mlir
 
 namespace mlir::tenon {
 
-/// Tensor ops: simplify, fuse, choose strategies, hoist. The choice is that for
-/// `targets`, GPU architectures; without any, none is made.
+struct TenonSelectStrategyOptions;
+
+/// Tensor ops: simplify, fuse, choose strategies, hoist. Without targets, no
+/// strategy is chosen.
 void buildSimplifyStage(OpPassManager &pm, bool allowRoundingChanges = false,
                         bool foldWeights = false);
 void buildFuseStage(OpPassManager &pm);
-void buildStrategyStage(OpPassManager &pm, ArrayRef<std::string> targets,
-                        StringRef strategy, StringRef schedule,
-                        StringRef reduction);
+void buildStrategyStage(OpPassManager &pm,
+                        const TenonSelectStrategyOptions &options);
 void buildPrepareStage(OpPassManager &pm);
 
 /// Behind fused ops, in place of a choice: all schedules to choose from.

@@ -13,7 +13,7 @@ include "mlir/Pass/PassBase.td"
 def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
   let summary = "Choose how each linear layer is computed";
   let description = [{
-    Writes `tenon.strategy`, and for tiled layers `tenon.schedule`, on every
+    Writes `strategy`, and for tiled layers `schedule`, on every
     `tenon.linear` and `tenon.fused_linear`. One choice is made for all targets,
     since the layer becomes one kernel that is compiled for each. Without targets
     the pass does nothing. A `schedule` or `reduction` that is asked for and that no
@@ -21,7 +21,7 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
 
     | a layer | becomes |
     |---------|---------|
-    | with `tenon.strategy` or `tenon.schedule` on it | what they say; a schedule alone means `tiled` |
+    | with `strategy` or `schedule` on it | what they say; a schedule alone means `tiled` |
     | of f64, or with an extent of more than 2^30 | `library` |
     | with another reduction in its epilogue than one training batch norm, or a result that is not of the product's shape, and no split | `library` |
     | any other, with `strategy=tiled` | `tiled` |
@@ -103,10 +103,10 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     %2:2 = tenon.split %w : (tensor<4096x4096xf32>) -> (tensor<4096x4096xf16>, tensor<4096x1xf32>)
     %3 = tenon.with_split %w, %2#0, %2#1 : tensor<4096x4096xf32>, tensor<4096x4096xf16>, tensor<4096x1xf32>
     %y = tenon.linear %1, %3 precision<tf32> {
-        tenon.schedule = #tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4,
+        schedule = #tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4,
             stages = 3, swizzle = 128, raster = 16, blocks = 1, stream_k = true,
             method = fp16>,
-        tenon.strategy = #tenon.strategy<tiled>}
+        strategy = #tenon.strategy<tiled>}
         : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
     ```
 
@@ -116,10 +116,10 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     %2:2 = tenon.split %w : (tensor<4096x4096xf32>) -> (tensor<4096x8192xf16>, tensor<4096x1xf32>)
     %3 = tenon.with_split %w, %2#0, %2#1 : tensor<4096x4096xf32>, tensor<4096x8192xf16>, tensor<4096x1xf32>
     %y = tenon.linear %1, %3 {
-        tenon.schedule = #tenon.schedule<mma_sync, tile = 128x128x64, warps = 2x4,
+        schedule = #tenon.schedule<mma_sync, tile = 128x128x64, warps = 2x4,
             stages = 4, swizzle = 128, raster = 16, blocks = 1, stream_k = true,
             method = fp16x3>,
-        tenon.strategy = #tenon.strategy<tiled>}
+        strategy = #tenon.strategy<tiled>}
         : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
     ```
 

@@ -20,8 +20,7 @@ using namespace mlir::tenon;
 
 /// The contract of a product: of f32 it is fp32 unless it says otherwise, and
 /// other types have none but their own.
-template <typename Linear>
-static std::optional<Precision> getContract(Linear linear) {
+static std::optional<Precision> getContract(LinearLikeOp linear) {
   if (std::optional<Precision> precision = linear.getPrecision())
     return precision;
   if (linear.getX().getType().getElementType().isF32())
@@ -32,9 +31,7 @@ static std::optional<Precision> getContract(Linear linear) {
 /// What `op` may do to the precision of its result, if that is more than to
 /// round to the type of a tensor that the model is given.
 static std::optional<Precision> getPrecision(Operation *op) {
-  if (auto linear = dyn_cast<LinearOp>(op))
-    return getContract(linear);
-  if (auto linear = dyn_cast<FusedLinearOp>(op))
+  if (auto linear = dyn_cast<LinearLikeOp>(op))
     return getContract(linear);
   auto cast = dyn_cast<CastOp>(op);
   Type type = cast ? cast.getType().getElementType() : Type();

@@ -74,10 +74,8 @@ void tenon::widenOp(Operation *op) {
       argument.setType(widenType(argument.getType()));
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     widenConstant(constant);
-  if (auto linear = dyn_cast<LinearOp>(op))
-    linear.removePrecisionAttr();
-  if (auto linear = dyn_cast<FusedLinearOp>(op))
-    linear.removePrecisionAttr();
+  if (auto linear = dyn_cast<LinearLikeOp>(op))
+    linear.setPrecisionAttr({});
 }
 
 static void widenFunction(func::FuncOp function) {

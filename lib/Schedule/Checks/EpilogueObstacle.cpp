@@ -13,14 +13,13 @@
 
 #include "tenon/Dialect/Tenon/IR/EpilogueLimits.h"
 
-#include "llvm/Support/FormatVariadic.h"
-
 using namespace mlir;
 using namespace mlir::tenon;
 
-using llvm::formatv;
-
-std::optional<TiledObstacle> tenon::findLengthObstacle(FusedLinearOp op) {
+std::optional<Reason> tenon::findLengthObstacle(LinearLikeOp op) {
+  Block *body = op.getEpilogueBody();
+  if (!body)
+    return std::nullopt;
   auto isMatrix = [](Type type) {
     return cast<RankedTensorType>(type).getRank() == 2;
   };
@@ -28,42 +27,31 @@ std::optional<TiledObstacle> tenon::findLengthObstacle(FusedLinearOp op) {
     return inner.hasTrait<OpTrait::tenon::Transcendental>();
   };
   size_t matrices =
-      llvm::count_if(op.getEpilogueOperands().getTypes(), isMatrix) +
-      llvm::count_if(op.getResultTypes(), isMatrix);
+      llvm::count_if(op.getEpilogueInputs().getTypes(), isMatrix) +
+      llvm::count_if(op->getResultTypes(), isMatrix);
   if (matrices <= kMaxTiledOperands &&
-      llvm::count_if(*op.getBody(), isTranscendental) <= kMaxTiledHeavyOps)
+      llvm::count_if(*body, isTranscendental) <= kMaxTiledHeavyOps)
     return std::nullopt;
-  return TiledObstacle{
-      formatv("a tiled kernel takes too long to compile whose epilogue has "
-              "more than {0} operands and results with rows, or more than {1} "
-              "ops that are built on exp, log, erf or tanh",
-              kMaxTiledOperands, kMaxTiledHeavyOps),
-      "combine operands beforehand where that can be"};
+  return Reason(ReasonCode::LongEpilogue, kMaxTiledOperands, kMaxTiledHeavyOps);
 }
 
-std::optional<TiledObstacle> tenon::findEpilogueObstacle(FusedLinearOp op) {
-  if (std::optional<TiledObstacle> tooLong = findLengthObstacle(op))
+std::optional<Reason> tenon::findEpilogueObstacle(LinearLikeOp op) {
+  Block *body = op.getEpilogueBody();
+  if (!body)
+    return std::nullopt;
+  if (std::optional<Reason> tooLong = findLengthObstacle(op))
     return tooLong;
-  auto reductions = llvm::make_filter_range(*op.getBody(),
-                                            llvm::IsaPred<ReductionEpilogueOp>);
+  auto reductions =
+      llvm::make_filter_range(*body, llvm::IsaPred<ReductionEpilogueOp>);
   if (!reductions.empty()) {
     bool isOne = std::next(reductions.begin()) == reductions.end();
-    return TiledObstacle{
-        formatv("'{0}' needs all rows, of which a tile has but some",
-                (*reductions.begin()).getName().getStringRef()),
-        isOne ? "say in its schedule how rows meet, such as reduction = "
-                "two_phase"
-              : ""};
+    return Reason(isOne ? ReasonCode::NeedsAllRows
+                        : ReasonCode::NeedsAllRowsTwice,
+                  (*reductions.begin()).getName().getStringRef());
   }
-  auto product = cast<RankedTensorType>(op.getAccumulator().getType());
   for (auto [index, type] : llvm::enumerate(op->getResultTypes()))
-    if (cast<RankedTensorType>(type).getShape() != product.getShape())
-      return TiledObstacle{formatv("result #{0} is not of the product's shape, "
-                                   "and a tile writes nothing else",
-                                   index),
-                           "compute it outside of the layer"};
+    if (cast<RankedTensorType>(type).getShape() !=
+        op.getProductType().getShape())
+      return Reason(ReasonCode::OtherResultShape, index);
   return std::nullopt;
 }
-
-/// A warp has 32 rows of 32 columns. With more than four of them along M the
-/// block could not copy 64 columns of w at once: then it has more rows.

@@ -202,15 +202,7 @@ static std::string findInputMomentsProblem(FusedLinearOp op,
   return "";
 }
 
-std::string tenon::findReductionProblem(LinearOp, ScheduleAttr schedule) {
-  if (schedule.getReduction() == ReductionMethod::Separate)
-    return "";
-  return formatv("reduction = {0} is for layers with a training batch norm; "
-                 "leave reduction out",
-                 stringifyReductionMethod(schedule.getReduction()));
-}
-
-std::string tenon::findReductionProblem(FusedLinearOp op,
+std::string tenon::findReductionProblem(LinearLikeOp layer,
                                         ScheduleAttr schedule) {
   ReductionMethod method = schedule.getReduction();
   if (method == ReductionMethod::Separate)
@@ -221,6 +213,9 @@ std::string tenon::findReductionProblem(FusedLinearOp op,
   };
   constexpr StringLiteral leaveOut = "; leave reduction out";
   // schedule-R4
+  auto op = dyn_cast<FusedLinearOp>(layer.getOperation());
+  if (!op)
+    return fail("the layer has no training batch norm" + leaveOut);
   auto reductions = op.getBody()->getOps<ReductionEpilogueOp>();
   if (reductions.empty())
     return fail("the layer has no training batch norm" + leaveOut);

@@ -116,14 +116,11 @@ Verdict MmaSyncFamily::weigh(const LayerProblem &problem,
                              const ScheduleChoice &choice,
                              ArrayRef<const TargetSpec *> targets) const {
   if (const TargetSpec *target = findFasterLibrary(problem, targets))
-    return {false, ("on " + target->name +
-                    " the library multiplies with a faster instruction than "
-                    "mma.sync")
-                       .str()};
+    return {false, {ReasonCode::LibraryHasFasterInstruction, target->name}};
   bool isUncertain = isLibraryUncertain(problem) && !choice.isTuned &&
                      choice.schedule.isSplit();
   double limit = isUncertain ? kUncertainRatio : kMmaSyncRatio;
   if (choice.getWorstRatio() <= limit)
-    return {true, "predicted much faster on every target"};
-  return {false, "tiled is not predicted much faster on every target"};
+    return {true, ReasonCode::PredictedMuchFaster};
+  return {false, ReasonCode::NotPredictedMuchFaster};
 }

@@ -38,7 +38,7 @@ static bool isFitting(Operation *op, RankedTensorType type,
 }
 
 /// The type of what stands in the place of `operand`; halves stand beside it.
-static RankedTensorType getFittingType(Value operand, const Layer &layer,
+static RankedTensorType getFittingType(Value operand, LinearLikeOp layer,
                                        ProductMethod method) {
   auto type = cast<RankedTensorType>(operand.getType());
   return getTraits(method).isSplit()
@@ -46,7 +46,7 @@ static RankedTensorType getFittingType(Value operand, const Layer &layer,
              : type.clone(getTiledInputType(layer, method));
 }
 
-Value tenon::findFitting(Value operand, const Layer &layer,
+Value tenon::findFitting(Value operand, LinearLikeOp layer,
                          ProductMethod method) {
   RankedTensorType type = getFittingType(operand, layer, method);
   bool isSplit = getTraits(method).isSplit();
@@ -58,8 +58,8 @@ Value tenon::findFitting(Value operand, const Layer &layer,
   for (Operation *user : operand.getUsers())
     if (user->getNumResults() == 1 && user->getResultTypes()[0] == type &&
         user->getOperand(0) == operand && isFitting(user, type, method) &&
-        user->getBlock() == layer.op->getBlock() &&
-        user->isBeforeInBlock(layer.op))
+        user->getBlock() == layer->getBlock() &&
+        user->isBeforeInBlock(layer.getOperation()))
       return user->getResult(0);
   return {};
 }
@@ -68,11 +68,11 @@ Value tenon::findFitting(Value operand, const Layer &layer,
 /// before mma.sync. In the kernel that would cost more: x is read there once
 /// for each column of tiles, here once, or not at all where a layer computes
 /// it.
-static Value fit(Value operand, const Layer &layer, ProductMethod method,
+static Value fit(Value operand, LinearLikeOp layer, ProductMethod method,
                  OpBuilder &builder) {
   if (Value fitting = findFitting(operand, layer, method))
     return fitting;
-  Location loc = layer.op->getLoc();
+  Location loc = layer->getLoc();
   RankedTensorType type = getFittingType(operand, layer, method);
   if (unsigned parts = getTraits(method).parts) {
     auto split = SplitOp::create(builder, loc, operand, parts);
@@ -84,22 +84,20 @@ static Value fit(Value operand, const Layer &layer, ProductMethod method,
   return CastOp::create(builder, loc, type, operand);
 }
 
-void tenon::fitOperands(const Layer &layer, ScheduleAttr schedule,
+void tenon::fitOperands(LinearLikeOp layer, ScheduleAttr schedule,
                         OpBuilder &builder) {
   ProductMethod method = schedule.getMethod();
-  bool isTf32 = layer.precision == Precision::TF32;
+  bool isTf32 = layer.getPrecision() == Precision::TF32;
+  bool keepsPrecision = isTf32 || layer.isFp32();
   if (!layer.getInputType().isF32() || !getTraits(method).usesTensorCores ||
       (method == ProductMethod::Direct && isTf32 &&
        ScheduleFamily::of(schedule).traits.roundsTf32))
     return;
-  builder.setInsertionPoint(layer.op);
-  Value x = fit(layer.x, layer, method, builder);
-  layer.op->setOperands(0, 2, {x, fit(layer.w, layer, method, builder)});
-  if (isTf32 || layer.isFp32())
-    return;
+  builder.setInsertionPoint(layer);
+  Value x = fit(layer.getX(), layer, method, builder);
+  Value w = fit(layer.getW(), layer, method, builder);
+  layer->setOperands(0, 2, {x, w});
   // It is a contract on products of f32; those of 16 bits keep this one.
-  if (auto linear = dyn_cast<LinearOp>(layer.op))
-    linear.removePrecisionAttr();
-  else
-    cast<FusedLinearOp>(layer.op).removePrecisionAttr();
+  if (!keepsPrecision)
+    layer.setPrecisionAttr({});
 }

@@ -15,12 +15,12 @@ namespace mlir::tenon {
 /// What a kernel that multiplies by `method` can read for `operand`, x or w:
 /// itself, or what was made of it for a layer before; null if there is none
 /// yet.
-Value findFitting(Value operand, const Layer &layer, ProductMethod method);
+Value findFitting(Value operand, LinearLikeOp layer, ProductMethod method);
 
 /// Makes the operands fit a kernel: casts x and w to 16 bits, splits them, or
 /// rounds them to tf32 for a family that does not, as precision and method ask.
 /// Changes nothing that fits already.
-void fitOperands(const Layer &layer, ScheduleAttr schedule, OpBuilder &builder);
+void fitOperands(LinearLikeOp layer, ScheduleAttr schedule, OpBuilder &builder);
 
 } // namespace mlir::tenon
 

@@ -22,23 +22,14 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
 
-Layer::Layer(LinearOp op)
-    : op(op), x(op.getX()), w(op.getW()), precision(op.getPrecision()),
-      product(op.getType()) {}
-
-Layer::Layer(FusedLinearOp op)
-    : op(op), x(op.getX()), w(op.getW()), precision(op.getPrecision()),
-      product(cast<RankedTensorType>(op.getAccumulator().getType())) {}
-
-SmallVector<ProductMethod> tenon::listMethods(const Layer &layer) {
+SmallVector<ProductMethod> tenon::listMethods(LinearLikeOp layer) {
   auto isPrecise = [&](ProductMethod method) {
-    return findPrecisionProblem(method, layer.getInputType(), layer.precision,
-                                layer.getK())
+    return findPrecisionProblem(method, layer.getInputType(),
+                                layer.getPrecision(), layer.getK())
         .empty();
   };
   SmallVector<ProductMethod> methods;
@@ -52,11 +43,11 @@ SmallVector<ProductMethod> tenon::listMethods(const Layer &layer) {
   return methods;
 }
 
-Type tenon::getTiledInputType(const Layer &layer, ProductMethod method) {
-  MLIRContext *context = layer.op->getContext();
-  if (layer.precision == Precision::BF16)
+Type tenon::getTiledInputType(LinearLikeOp layer, ProductMethod method) {
+  MLIRContext *context = layer->getContext();
+  if (layer.getPrecision() == Precision::BF16)
     return BFloat16Type::get(context);
-  if (layer.precision == Precision::FP16 || getTraits(method).isSplit())
+  if (layer.getPrecision() == Precision::FP16 || getTraits(method).isSplit())
     return Float16Type::get(context);
   return layer.getInputType();
 }
@@ -65,39 +56,22 @@ Type tenon::getTiledInputType(const Layer &layer, ProductMethod method) {
 // Obstacles
 //===----------------------------------------------------------------------===//
 
-std::optional<TiledObstacle> tenon::findEpilogueObstacle(const Layer &layer) {
-  auto fused = dyn_cast<FusedLinearOp>(layer.op);
-  return fused ? findEpilogueObstacle(fused) : std::nullopt;
+bool tenon::hasBatchNorm(LinearLikeOp layer) {
+  Block *body = layer.getEpilogueBody();
+  return body && !body->getOps<ReductionEpilogueOp>().empty();
 }
 
-bool tenon::hasBatchNorm(const Layer &layer) {
-  auto fused = dyn_cast<FusedLinearOp>(layer.op);
-  return fused && !fused.getBody()->getOps<ReductionEpilogueOp>().empty();
-}
-
-std::string tenon::findReductionProblem(const Layer &layer,
-                                        ScheduleAttr schedule) {
-  if (auto fused = dyn_cast<FusedLinearOp>(layer.op))
-    return findReductionProblem(fused, schedule);
-  return findReductionProblem(cast<LinearOp>(layer.op), schedule);
-}
-
-std::optional<TiledObstacle>
-tenon::findTiledObstacle(const Layer &layer, ProductMethod method,
-                         ReductionMethod reduction) {
+std::optional<Reason> tenon::findTiledObstacle(LinearLikeOp layer,
+                                               ProductMethod method,
+                                               ReductionMethod reduction) {
   if (layer.getInputType().isF64())
-    return TiledObstacle{"no tiled kernel multiplies f64", ""};
-  for (int64_t extent :
-       {layer.product.getDimSize(0), layer.product.getDimSize(1), layer.getK()})
+    return Reason(ReasonCode::NoKernelOfF64);
+  for (int64_t extent : {layer.getProductType().getDimSize(0),
+                         layer.getProductType().getDimSize(1), layer.getK()})
     if (extent > kMaxExtent)
-      return TiledObstacle{
-          llvm::formatv("a tiled kernel counts rows, columns and K in 32 bits, "
-                        "too few for {0}",
-                        extent),
-          ""};
-  if (auto fused = dyn_cast<FusedLinearOp>(layer.op);
-      fused && reduction != ReductionMethod::Separate)
-    if (std::optional<TiledObstacle> tooLong = findLengthObstacle(fused))
+      return Reason(ReasonCode::LargeExtent, extent);
+  if (reduction != ReductionMethod::Separate)
+    if (std::optional<Reason> tooLong = findLengthObstacle(layer))
       return tooLong;
   // A bare product pays where the library's is slower.
   return method == ProductMethod::Direct &&
@@ -117,17 +91,16 @@ static double getBytes(RankedTensorType type) {
   return bytes;
 }
 
-EpilogueClass tenon::classifyEpilogue(const Layer &layer) {
+EpilogueClass tenon::classifyEpilogue(LinearLikeOp layer) {
   auto isProduct = [&](Value operand) {
     return cast<RankedTensorType>(operand.getType()).getShape() ==
-           layer.product.getShape();
+           layer.getProductType().getShape();
   };
-  bool isHeavy =
-      llvm::any_of(layer.op->getOperands().drop_front(2), isProduct) ||
-      (layer.op->getNumRegions() != 0 &&
-       llvm::any_of(layer.op->getRegion(0).front(), [](Operation &op) {
-         return op.hasTrait<OpTrait::tenon::Transcendental>();
-       }));
+  Block *body = layer.getEpilogueBody();
+  bool isHeavy = llvm::any_of(layer.getEpilogueInputs(), isProduct) ||
+                 (body && llvm::any_of(*body, [](Operation &op) {
+                    return op.hasTrait<OpTrait::tenon::Transcendental>();
+                  }));
   return isHeavy ? EpilogueClass::Heavy : EpilogueClass::Light;
 }
 
@@ -144,20 +117,20 @@ static bool canLibraryDo(Operation &op, RankedTensorType product) {
                                      : part != LibraryPart::None;
 }
 
-static bool canLibraryDoAll(const Layer &layer) {
-  if (auto linear = dyn_cast<LinearOp>(layer.op))
+static bool canLibraryDoAll(LinearLikeOp layer) {
+  if (auto linear = dyn_cast<LinearOp>(layer.getOperation()))
     return !linear.getBias() || linear.getBias().getType().getElementType() ==
-                                    layer.product.getElementType();
-  return layer.op->getNumResults() == 1 &&
-         llvm::all_of(layer.op->getRegion(0).front(), [&](Operation &op) {
-           return canLibraryDo(op, layer.product);
+                                    layer.getProductType().getElementType();
+  return layer->getNumResults() == 1 &&
+         llvm::all_of(*layer.getEpilogueBody(), [&](Operation &op) {
+           return canLibraryDo(op, layer.getProductType());
          });
 }
 
 /// Whether the library's own epilogue does more than scale and add.
-static bool hasActivation(const Layer &layer) {
-  return isa<FusedLinearOp>(layer.op) &&
-         llvm::any_of(layer.op->getRegion(0).front(), [](Operation &op) {
+static bool hasActivation(LinearLikeOp layer) {
+  Block *body = layer.getEpilogueBody();
+  return body && llvm::any_of(*body, [](Operation &op) {
            auto elementwise = dyn_cast<ElementwiseEpilogueOp>(op);
            return elementwise &&
                   llvm::is_contained({LibraryPart::Relu, LibraryPart::GeluTanh},
@@ -194,13 +167,12 @@ static bool dependsOnParameters(Value value) {
 
 /// Bytes that each call reads and writes to make `operand` fit the kernel. What
 /// a layer computes is rounded or cast in its epilogue, but not split.
-static double getFitBytes(Value operand, const Layer &layer,
+static double getFitBytes(Value operand, LinearLikeOp layer,
                           ProductMethod method) {
   bool isSplit = getTraits(method).isSplit();
   if (!getTraits(method).usesTensorCores ||
       findFitting(operand, layer, method) || dependsOnParameters(operand) ||
-      (!isSplit &&
-       isa_and_nonnull<LinearOp, FusedLinearOp>(operand.getDefiningOp())))
+      (!isSplit && operand.getDefiningOp<LinearLikeOp>()))
     return 0;
   auto type = cast<RankedTensorType>(operand.getType());
   double written = getBytes(type.clone(getTiledInputType(layer, method)));
@@ -208,8 +180,8 @@ static double getFitBytes(Value operand, const Layer &layer,
 }
 
 /// Bytes of what the layer's first reduction reduces.
-static double getReducedBytes(const Layer &layer) {
-  auto fused = cast<FusedLinearOp>(layer.op);
+static double getReducedBytes(LinearLikeOp layer) {
+  auto fused = cast<FusedLinearOp>(layer.getOperation());
   auto reductions = fused.getBody()->getOps<ReductionEpilogueOp>();
   Value input = (*reductions.begin()).getReducedInput();
   return getBytes(cast<RankedTensorType>(input.getType()));
@@ -218,7 +190,7 @@ static double getReducedBytes(const Layer &layer) {
 /// Bytes of an element of each [M, N] tensor that a tiled kernel's epilogue
 /// reads or writes: those of all of the layer's, or what it leaves to other
 /// kernels.
-static SmallVector<int64_t> getMatrixBytes(const Layer &layer,
+static SmallVector<int64_t> getMatrixBytes(LinearLikeOp layer,
                                            const LayerProblem &problem) {
   auto getElementBytes = [](Type type) -> int64_t {
     return cast<RankedTensorType>(type).getElementTypeBitWidth() / 8;
@@ -231,18 +203,19 @@ static SmallVector<int64_t> getMatrixBytes(const Layer &layer,
   }
   SmallVector<int64_t> bytes;
   auto add = [&](Type type) {
-    if (cast<RankedTensorType>(type).getShape() == layer.product.getShape())
+    if (cast<RankedTensorType>(type).getShape() ==
+        layer.getProductType().getShape())
       bytes.push_back(getElementBytes(type));
   };
-  llvm::for_each(llvm::drop_begin(layer.op->getOperandTypes(), 2), add);
-  llvm::for_each(layer.op->getResultTypes(), add);
+  llvm::for_each(layer.getEpilogueInputs().getTypes(), add);
+  llvm::for_each(layer->getResultTypes(), add);
   return bytes;
 }
 
-LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method,
+LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
                                     ReductionMethod reduction) {
-  auto x = cast<RankedTensorType>(layer.x.getType());
-  auto w = cast<RankedTensorType>(layer.w.getType());
+  auto x = cast<RankedTensorType>(layer.getX().getType());
+  auto w = cast<RankedTensorType>(layer.getW().getType());
   LayerProblem problem;
   problem.hasDynamicRows = x.isDynamicDim(0);
   problem.m = problem.hasDynamicRows ? kAssumedRows : x.getDimSize(0);
@@ -252,14 +225,14 @@ LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method,
   problem.tiledType = getTiledInputType(layer, method);
   problem.isFp32 = layer.isFp32();
   problem.method = method;
-  problem.productBytes = getBytes(layer.product);
-  for (Value operand : layer.op->getOperands().drop_front(2)) {
+  problem.productBytes = getBytes(layer.getProductType());
+  for (Value operand : layer.getEpilogueInputs()) {
     auto type = cast<RankedTensorType>(operand.getType());
     problem.epilogueBytes += getBytes(type);
     problem.hasRowValues |=
         EpiloguePlan::variesByRow(type) && !EpiloguePlan::variesByColumn(type);
   }
-  for (Type type : layer.op->getResultTypes())
+  for (Type type : layer->getResultTypes())
     problem.epilogueBytes += getBytes(cast<RankedTensorType>(type));
   problem.libraryDoesAll = canLibraryDoAll(layer);
   problem.libraryActivates = problem.libraryDoesAll && hasActivation(layer);
@@ -268,7 +241,7 @@ LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method,
   if (problem.hasNorm) {
     problem.reducedBytes = getReducedBytes(layer);
     problem.reducesRowOperand =
-        reducesRowOperand(cast<FusedLinearOp>(layer.op));
+        reducesRowOperand(cast<FusedLinearOp>(layer.getOperation()));
   }
   problem.tiledDoesAll = reduction == ReductionMethod::Resident ||
                          reduction == ReductionMethod::InputMoments ||
@@ -276,7 +249,7 @@ LayerProblem tenon::describeProblem(const Layer &layer, ProductMethod method,
   if (problem.tiledDoesAll)
     problem.epilogue = classifyEpilogue(layer);
   problem.matrixBytes = getMatrixBytes(layer, problem);
-  problem.fitBytes =
-      getFitBytes(layer.x, layer, method) + getFitBytes(layer.w, layer, method);
+  problem.fitBytes = getFitBytes(layer.getX(), layer, method) +
+                     getFitBytes(layer.getW(), layer, method);
   return problem;
 }

@@ -17,8 +17,6 @@
 #include "tenon/Schedule/Passes.h"
 #include "tenon/Schedule/Strategy/StrategyOptions.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 #include <map>
 
 namespace mlir::tenon {
@@ -33,7 +31,7 @@ using namespace mlir::tenon;
 using Ranked = std::multimap<double, Attribute>;
 
 /// Those that multiply by one method, with what reduces left to other kernels.
-static void rankSchedules(const Layer &layer, ProductMethod method,
+static void rankSchedules(LinearLikeOp layer, ProductMethod method,
                           ArrayRef<const TargetSpec *> targets,
                           Ranked &ranked) {
   if (findTiledObstacle(layer, method, ReductionMethod::Separate))
@@ -45,20 +43,20 @@ static void rankSchedules(const Layer &layer, ProductMethod method,
       ranked.emplace(rank, schedule);
 }
 
-static void listSchedules(const Layer &layer,
+static void listSchedules(LinearLikeOp layer,
                           ArrayRef<const TargetSpec *> targets) {
   Ranked ranked;
   for (ProductMethod method : listMethods(layer))
     rankSchedules(layer, method, targets, ranked);
-  Builder builder(layer.op->getContext());
+  Builder builder(layer->getContext());
   bool isHeavy = classifyEpilogue(layer) == EpilogueClass::Heavy;
   NamedAttribute facts[] = {
       builder.getNamedAttr("epilogue",
                            builder.getStringAttr(isHeavy ? "heavy" : "light")),
       builder.getNamedAttr("schedules", builder.getArrayAttr(llvm::to_vector(
                                             llvm::make_second_range(ranked))))};
-  layer.op->setAttr(TenonDialect::kCandidatesAttr,
-                    builder.getDictionaryAttr(facts));
+  layer->setAttr(TenonDialect::kCandidatesAttr,
+                 builder.getDictionaryAttr(facts));
 }
 
 namespace {
@@ -71,10 +69,8 @@ struct ListSchedules : tenon::impl::TenonListSchedulesBase<ListSchedules> {
       return signalPassFailure();
     if (known->empty())
       return;
-    getOperation()->walk([&](Operation *op) {
-      llvm::TypeSwitch<Operation *>(op).Case<LinearOp, FusedLinearOp>(
-          [&](auto layer) { listSchedules(Layer(layer), *known); });
-    });
+    getOperation()->walk(
+        [&](LinearLikeOp layer) { listSchedules(layer, *known); });
   }
 };
 } // namespace

@@ -14,8 +14,6 @@
 #include "tenon/Schedule/Passes.h"
 #include "tenon/Schedule/Strategy/StrategyOptions.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 namespace mlir::tenon {
 #define GEN_PASS_DEF_TENONSELECTSTRATEGY
 #include "tenon/Schedule/Passes.h.inc"
@@ -34,13 +32,10 @@ struct SelectStrategy : tenon::impl::TenonSelectStrategyBase<SelectStrategy> {
     StrategyRequest request;
     if (failed(parseRequest(request)))
       return signalPassFailure();
-    SmallVector<Layer> layers;
-    getOperation()->walk([&](Operation *op) {
-      llvm::TypeSwitch<Operation *>(op).Case<LinearOp, FusedLinearOp>(
-          [&](auto layer) { layers.emplace_back(layer); });
-    });
+    SmallVector<LinearLikeOp> layers;
+    getOperation()->walk([&](LinearLikeOp layer) { layers.push_back(layer); });
     bool anyFailed = false;
-    for (const Layer &layer : layers)
+    for (LinearLikeOp layer : layers)
       anyFailed |= failed(StrategySelector(layer, request).run());
     if (anyFailed) // An error has said what is wrong with what was asked for.
       return signalPassFailure();
@@ -49,17 +44,17 @@ struct SelectStrategy : tenon::impl::TenonSelectStrategyBase<SelectStrategy> {
 
 private:
   LogicalResult parseRequest(StrategyRequest &request);
-  void warnOfNoUse(const StrategyRequest &request, ArrayRef<Layer> layers);
+  void warnOfNoUse(const StrategyRequest &request,
+                   ArrayRef<LinearLikeOp> layers);
 };
 } // namespace
 
 /// Warns of what is asked for and no layer has.
 void SelectStrategy::warnOfNoUse(const StrategyRequest &request,
-                                 ArrayRef<Layer> layers) {
+                                 ArrayRef<LinearLikeOp> layers) {
   auto anyHas = [&](auto isAsked) {
-    return llvm::any_of(layers, [&](const Layer &layer) {
-      auto schedule =
-          layer.op->getAttrOfType<ScheduleAttr>(TenonDialect::kScheduleAttr);
+    return llvm::any_of(layers, [&](LinearLikeOp layer) {
+      ScheduleAttr schedule = layer.getScheduleAttr();
       return schedule && isAsked(schedule);
     });
   };
@@ -90,6 +85,9 @@ LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
     return emitError(loc) << problem;
   request.strategy = symbolizeStrategy(strategy); // none: auto
   request.reduction = symbolizeReductionMethod(reduction);
+  assert((request.strategy || strategy == "auto") &&
+         (request.reduction || reduction == "auto") &&
+         "CompileOptions.def has a value that the dialect has not");
   if (!schedule.empty())
     request.schedule = parseSchedule(schedule, &getContext());
   return success();

@@ -13,6 +13,7 @@
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -53,20 +54,28 @@ ScheduleAttr tenon::parseSchedule(StringRef text, MLIRContext *context) {
   return dyn_cast_or_null<ScheduleAttr>(parseAttribute(whole, context));
 }
 
+std::string tenon::findValueProblem(StringRef flag, StringRef value,
+                                    StringRef values) {
+  SmallVector<StringRef> all;
+  values.split(all, '|');
+  if (all.size() == 1 || llvm::is_contained(all, value))
+    return "";
+  StringRef last = all.pop_back_val();
+  return (flag + "=" + value + " is not known; expected " +
+          llvm::join(all, ", ") + " or " + last)
+      .str();
+}
+
 std::string tenon::findStrategyProblem(StringRef strategy, StringRef schedule,
                                        StringRef reduction) {
   constexpr StringLiteral kNoneTiled =
       " is for tiled layers, but strategy=library leaves none; leave one of "
       "the two out";
-  if (strategy != "auto" && !symbolizeStrategy(strategy))
-    return ("strategy=" + strategy +
-            " is not known; expected auto, library or tiled")
-        .str();
-  if (reduction != "auto" && !symbolizeReductionMethod(reduction))
-    return ("reduction=" + reduction +
-            " is not known; expected auto, separate, two_phase, resident or "
-            "input_moments")
-        .str();
+#define TENON_STRATEGY(NAME, FLAG, DEFAULT, VALUES, HELP)                      \
+  if (std::string problem = findValueProblem(FLAG, NAME, VALUES);              \
+      !problem.empty())                                                        \
+    return problem;
+#include "tenon-c/CompileOptions.def"
   if (reduction != "auto" && strategy == "library")
     return ("reduction=" + reduction + kNoneTiled).str();
   if (schedule.empty())

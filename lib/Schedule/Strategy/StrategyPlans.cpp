@@ -13,10 +13,7 @@
 
 #include "FamilyChoice.h"
 
-#include "tenon/Schedule/Checks/EpilogueObstacle.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"
-
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -30,12 +27,12 @@ StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
   for (const TargetSpec *target : request.targets) {
     std::string problem = findProblem(schedule, type, *target);
     if (!problem.empty())
-      return op->emitOpError("cannot have the schedule ")
+      return layer->emitOpError("cannot have the schedule ")
              << schedule << " on " << target->name << ": " << problem;
     if (schedule.getReduction() == ReductionMethod::Resident &&
         !layerProblem.hasDynamicRows &&
         !fitsTurn(layerProblem, schedule, *target))
-      return op->emitOpError("cannot have the schedule ")
+      return layer->emitOpError("cannot have the schedule ")
              << schedule << " on " << target->name
              << ": with reduction = resident all row tiles of M = "
              << layerProblem.m << " must be at work at once, more than its "
@@ -46,7 +43,7 @@ StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
                                           layerProblem.getTiledColumns());
   if (problem.empty())
     return success();
-  return op->emitOpError("cannot have the schedule ")
+  return layer->emitOpError("cannot have the schedule ")
          << schedule << ": " << problem << ", or take a mma_sync schedule";
 }
 
@@ -68,9 +65,9 @@ StrategySelector::plan(const LayerProblem &problem) {
 
 /// Adds to the words on reductions why one cannot be.
 void StrategySelector::addMiss(ReductionMethod reduction,
-                               const std::string &reason) {
-  reductions += llvm::formatv("{0} cannot be, since {1}; ",
-                              stringifyReductionMethod(reduction), reason);
+                               const Reason &reason) {
+  reductions.emplace_back(ReasonCode::ReductionCannotBe,
+                          stringifyReductionMethod(reduction), reason);
 }
 
 /// Keeps the plan for this method and reduction if it is better than those
@@ -78,9 +75,9 @@ void StrategySelector::addMiss(ReductionMethod reduction,
 LogicalResult StrategySelector::planReduction(ProductMethod method,
                                               ReductionMethod reduction) {
   bool isOfNorm = reduction != ReductionMethod::Separate;
-  auto miss = [&](TiledObstacle reason) {
+  auto miss = [&](Reason reason) {
     if (isOfNorm)
-      addMiss(reduction, reason.reason);
+      addMiss(reduction, reason);
     obstacle = std::move(reason);
     return success();
   };
@@ -91,14 +88,9 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
     return failure();
   std::optional<Plan> next = plan(problem);
   if (!next && reduction == ReductionMethod::Resident)
-    return miss(
-        {llvm::formatv("no schedule runs on all of the targets with all "
-                       "tiles of M = {0} rows at work at once",
-                       problem.m),
-         ""});
+    return miss({ReasonCode::NoScheduleForRows, problem.m});
   if (!next)
-    return miss({"no schedule runs on all of the targets",
-                 "compile for fewer targets at a time"});
+    return miss({ReasonCode::NoSchedule});
   if (reduction == ReductionMethod::Resident && !schedule &&
       request.reduction != reduction &&
       !ScheduleFamily::of(next->choice.schedule).traits.isResidentMeasured)
@@ -106,19 +98,19 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
   std::string unfit = findReductionProblem(layer, next->choice.schedule);
   // Another schedule may have room for what this one has none for.
   if (!unfit.empty() && !schedule) {
-    problem.reduced = dyn_cast<FusedLinearOp>(op);
+    problem.reduced = dyn_cast<FusedLinearOp>(layer.getOperation());
     if (std::optional<Plan> other = plan(problem)) {
       next = std::move(other);
       unfit.clear();
     }
   }
   if (!unfit.empty())
-    return miss({unfit, ""});
+    return miss({ReasonCode::ReductionDoesNotFit, unfit});
   if (problem.hasNorm)
-    reductions += llvm::formatv("{0} by {1} {2:F1} us; ",
-                                stringifyReductionMethod(reduction),
-                                stringifyProductMethod(method),
-                                next->choice.predictions.front().seconds * 1e6);
+    reductions.emplace_back(ReasonCode::ReductionTime,
+                            stringifyReductionMethod(reduction),
+                            stringifyProductMethod(method),
+                            next->choice.predictions.front().seconds * 1e6);
   auto getShare = [](const Plan &plan) {
     const ScheduleChoice &choice = plan.choice;
     return choice.getWorstRatio() / ScheduleFamily::of(choice.schedule)
@@ -143,13 +135,13 @@ static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
 
 /// Whether to look at a reduction that nothing asks for. What keeps resident
 /// and input_moments from most layers needs no words.
-static bool isWorthTrying(const Layer &layer, ReductionMethod reduction,
+static bool isWorthTrying(LinearLikeOp layer, ReductionMethod reduction,
                           const ScheduleFamily *best) {
   if (reduction == ReductionMethod::InputMoments)
     return layer.getK() <= ProductMomentsOp::kMaxColumns &&
-           layer.precision != Precision::TF32;
+           layer.getPrecision() != Precision::TF32;
   return reduction != ReductionMethod::Resident ||
-         (!layer.product.isDynamicDim(0) && best &&
+         (!layer.getProductType().isDynamicDim(0) && best &&
           best->traits.isResidentMeasured);
 }
 
@@ -172,11 +164,9 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
     for (ProductMethod method : methods) {
       if (hasNoKernel(method, reduction, family)) {
         if (isAsked) // else it needs no words
-          addMiss(reduction,
-                  llvm::formatv("{0} kernels that wait for other tiles "
-                                "multiply directly, not by method {1}",
-                                stringifyKernelFamily(family->traits.family),
-                                stringifyProductMethod(method)));
+          addMiss(reduction, {ReasonCode::WaitsByDirectAlone,
+                              stringifyKernelFamily(family->traits.family),
+                              stringifyProductMethod(method)});
         continue;
       }
       if (failed(planReduction(method, reduction)))
@@ -184,10 +174,9 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
     }
   }
   if (!request.reduction && hasBatchNorm(layer) &&
-      layer.product.isDynamicDim(0) && family &&
+      layer.getProductType().isDynamicDim(0) && family &&
       family->traits.isResidentMeasured &&
       llvm::is_contained(methods, ProductMethod::Direct))
-    reductions += "resident was not measured with a dynamic M, so it is there "
-                  "for reduction=resident alone; ";
+    reductions.emplace_back(ReasonCode::ResidentIsNotMeasured);
   return success();
 }

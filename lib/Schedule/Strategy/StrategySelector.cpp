@@ -14,6 +14,7 @@
 #include "FitOperands.h"
 
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
+#include "tenon/Schedule/Checks/LayerKernels.h"
 #include "tenon/Schedule/Checks/ProductMethod.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"
 
@@ -23,14 +24,11 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-StrategySelector::StrategySelector(const Layer &layer,
+StrategySelector::StrategySelector(LinearLikeOp layer,
                                    const StrategyRequest &request)
-    : layer(layer), op(layer.op), request(request),
-      schedule(op->getAttrOfType<ScheduleAttr>(TenonDialect::kScheduleAttr)) {
-  if (auto attribute =
-          op->getAttrOfType<StrategyAttr>(TenonDialect::kStrategyAttr))
-    written = attribute.getValue();
-  else if (schedule)
+    : layer(layer), request(request), written(layer.getStrategy()),
+      schedule(layer.getScheduleAttr()) {
+  if (!written && schedule)
     written = Strategy::Tiled;
 }
 
@@ -39,7 +37,7 @@ StrategySelector::StrategySelector(const Layer &layer,
 //===----------------------------------------------------------------------===//
 
 remark::RemarkOpts StrategySelector::getOptions() {
-  auto function = op->getParentOfType<FunctionOpInterface>();
+  auto function = layer->getParentOfType<FunctionOpInterface>();
   return remark::RemarkOpts::name("Strategy")
       .category("tenon-select-strategy")
       .function(function ? function.getName() : StringRef());
@@ -59,20 +57,83 @@ static std::string describeTimes(const ScheduleChoice &choice,
   return text;
 }
 
+/// The same as numbers.
+static llvm::json::Value toJSON(ArrayRef<Prediction> predictions) {
+  llvm::json::Array array;
+  for (const Prediction &prediction : predictions)
+    array.push_back(llvm::json::Object{{"target", prediction.target->name},
+                                       {"waves", prediction.waves},
+                                       {"seconds", prediction.seconds},
+                                       {"library", prediction.library}});
+  return array;
+}
+
+/// What a tiled kernel leaves of the layer to others, and what it does of a
+/// batch norm, if there is either.
+std::optional<Reason>
+StrategySelector::describeRest(ReductionMethod reduction) {
+  if (reduction == ReductionMethod::TwoPhase)
+    return ReasonCode::ProductWithMoments;
+  if (reduction == ReductionMethod::Resident)
+    return ReasonCode::BatchNormToo;
+  if (reduction == ReductionMethod::InputMoments)
+    return ReasonCode::BatchNormByInputMoments;
+  if (std::optional<Reason> obstacle = findEpilogueObstacle(layer))
+    return Reason(ReasonCode::ProductAlone, *obstacle);
+  return std::nullopt;
+}
+
+/// Says "tiled" or "library", and what decided.
+static ValuedRemark &describeChoice(ValuedRemark &remark, Strategy strategy,
+                                    const Reason &reason) {
+  StringRef name = stringifyStrategy(strategy);
+  return remark.set("strategy", name).set("choice", reason.toJSON())
+         << remark::add("{0}: {1}", name, reason.getText());
+}
+
+/// Says how a layer is, or would be, tiled.
+void StrategySelector::report(const Plan &plan, const Verdict &verdict) {
+  ScheduleAttr schedule = plan.choice.schedule;
+  ValuedRemark analysis(remark::analysis(layer->getLoc(), getOptions()));
+  describeChoice(analysis,
+                 verdict.isTiled ? Strategy::Tiled : Strategy::Library,
+                 verdict.reason);
+  if (auto rest = describeRest(plan.problem.reduction))
+    analysis << *rest;
+  for (const Reason &found : reductions)
+    analysis << found;
+  if (!plan.betterProblem.empty())
+    analysis << Reason(ReasonCode::FamilySince,
+                       stringifyKernelFamily(schedule.getFamily()),
+                       plan.betterProblem);
+  analysis.say((plan.choice.isTuned ? "tuned: " : "") + describe(schedule))
+      .say(describeTimes(plan.choice, plan.problem));
+  analysis.set("family", stringifyKernelFamily(schedule.getFamily()))
+      .set("method", stringifyProductMethod(schedule.getMethod()))
+      .set("shared_bytes", getSharedBytes(schedule))
+      .set("predictions", toJSON(plan.choice.predictions));
+  if (plan.problem.hasNorm)
+    analysis.set("reduction",
+                 stringifyReductionMethod(schedule.getReduction()));
+  if (!verdict.isTiled)
+    return;
+  SmallVector<KernelKind> kernels = listKernels(layer, schedule);
+  if (schedule.isSplit() &&
+      !findFitting(layer.getX(), layer, schedule.getMethod()))
+    kernels.insert(kernels.begin(), KernelKind::Split);
+  analysis << ArrayRef(kernels);
+}
+
 //===----------------------------------------------------------------------===//
 // The decision
 //===----------------------------------------------------------------------===//
 
-void StrategySelector::setLibrary() {
-  op->setAttr(TenonDialect::kStrategyAttr,
-              StrategyAttr::get(op->getContext(), Strategy::Library));
-}
+void StrategySelector::setLibrary() { layer.setStrategy(Strategy::Library); }
 
 void StrategySelector::setTiled(const ScheduleChoice &choice) {
-  op->setAttr(TenonDialect::kStrategyAttr,
-              StrategyAttr::get(op->getContext(), Strategy::Tiled));
-  op->setAttr(TenonDialect::kScheduleAttr, choice.schedule);
-  OpBuilder builder(op->getContext());
+  layer.setStrategy(Strategy::Tiled);
+  layer.setScheduleAttr(choice.schedule);
+  OpBuilder builder(layer.getContext());
   fitOperands(layer, choice.schedule, builder);
 }
 
@@ -86,50 +147,21 @@ static bool libraryErrsLess(const LayerProblem &problem) {
 Verdict StrategySelector::weigh(const Plan &plan) {
   const auto &[problem, choice, betterProblem] = plan;
   if (!getTraits(problem.method).usesTensorCores)
-    return {false, "fused multiply-adds are no faster than the library's"};
+    return {false, ReasonCode::FmaIsNoFaster};
   if (libraryErrsLess(problem))
-    return {false, "of one row the library does not round x and w to tf32, and "
-                   "errs less"};
+    return {false, ReasonCode::LibraryErrsLess};
   return ScheduleFamily::of(choice.schedule)
       .weigh(problem, choice, request.targets);
 }
 
-/// What a tiled kernel leaves of the layer to others, and what it does of a
-/// batch norm; "" if there is none.
-std::string StrategySelector::describeRest(ReductionMethod reduction) {
-  if (reduction == ReductionMethod::TwoPhase)
-    return "the product with moments for the batch norm; ";
-  if (reduction == ReductionMethod::Resident)
-    return "the batch norm too; ";
-  if (reduction == ReductionMethod::InputMoments)
-    return "the batch norm too, by moments of x; ";
-  std::optional<TiledObstacle> obstacle = findEpilogueObstacle(layer);
-  if (!obstacle)
-    return "";
-  return "the product alone, since " + obstacle->reason + "; ";
-}
-
 /// For a layer that can be tiled: whether it is.
 LogicalResult StrategySelector::decide() {
-  Verdict verdict{true, "written on the layer"};
+  Verdict verdict{true, ReasonCode::WrittenOnLayer};
   if (!written && request.strategy)
-    verdict.reason = "strategy=tiled";
+    verdict.reason = Reason(ReasonCode::AskedFor, "tiled");
   else if (!written)
     verdict = weigh(*best);
-  std::string notBetter;
-  if (!best->betterProblem.empty())
-    notBetter =
-        llvm::formatv("{0}, since {1}; ",
-                      stringifyKernelFamily(best->choice.schedule.getFamily()),
-                      best->betterProblem);
-  remark::analysis(op->getLoc(), getOptions())
-      << remark::add("{0}: {1}", verdict.isTiled ? "tiled" : "library",
-                     verdict.reason)
-      << remark::reason("{0}{1}{2}{3}{4}; {5}",
-                        describeRest(best->problem.reduction), reductions,
-                        notBetter, best->choice.isTuned ? "tuned: " : "",
-                        describe(best->choice.schedule),
-                        describeTimes(best->choice, best->problem));
+  report(*best, verdict);
   if (verdict.isTiled)
     setTiled(best->choice);
   else
@@ -138,33 +170,33 @@ LogicalResult StrategySelector::decide() {
 }
 
 /// For a layer that cannot be tiled.
-LogicalResult StrategySelector::reject(const TiledObstacle &obstacle) {
+LogicalResult StrategySelector::reject(const Reason &reason) {
   if (written) {
-    std::string remedy = obstacle.suggestion;
+    std::string remedy = reason.getSuggestion().str();
     if (!remedy.empty())
       remedy += ", or ";
-    return op->emitOpError("cannot be tiled: ")
-           << obstacle.reason << "; " << remedy
+    return layer->emitOpError("cannot be tiled: ")
+           << reason.getText() << "; " << remedy
            << "write #tenon.strategy<library>";
   }
-  auto missed = remark::missed(op->getLoc(), getOptions());
-  missed << remark::add("library: the layer cannot be tiled")
-         << remark::reason("{0}", obstacle.reason);
-  if (!obstacle.suggestion.empty())
-    missed << remark::suggest("{0}", obstacle.suggestion);
+  ValuedRemark missed(remark::missed(layer->getLoc(), getOptions()));
+  describeChoice(missed, Strategy::Library, ReasonCode::CannotBeTiled)
+      << reason;
   setLibrary();
   return success();
 }
 
 LogicalResult StrategySelector::run() {
   if (written == Strategy::Library && schedule)
-    return op->emitOpError("has a schedule, but the strategy library takes "
-                           "none; write #tenon.strategy<tiled>, or remove "
-                           "'tenon.schedule'");
+    return layer->emitOpError("has a schedule, but the strategy library takes "
+                              "none; write #tenon.strategy<tiled>, or remove "
+                              "'schedule'");
   if (written.value_or(request.strategy.value_or(Strategy::Tiled)) ==
       Strategy::Library) {
-    remark::analysis(op->getLoc(), getOptions()) << remark::add(
-        "library: {0}", written ? "written on the layer" : "strategy=library");
+    ValuedRemark analysis(remark::analysis(layer->getLoc(), getOptions()));
+    describeChoice(analysis, Strategy::Library,
+                   written ? Reason(ReasonCode::WrittenOnLayer)
+                           : Reason(ReasonCode::AskedFor, "library"));
     setLibrary();
     return success();
   }
@@ -175,14 +207,14 @@ LogicalResult StrategySelector::run() {
   if (schedule)
     methods = {schedule.getMethod()};
   // The schedule of all layers may be for others than this one.
-  std::string problem = findPrecisionProblem(methods[0], layer.getInputType(),
-                                             layer.precision, layer.getK());
+  std::string problem = findPrecisionProblem(
+      methods[0], layer.getInputType(), layer.getPrecision(), layer.getK());
   if (problem.empty() && schedule)
     problem = findReductionProblem(layer, schedule);
   if (isGiven && !problem.empty())
-    return reject({problem, "write a schedule of its own on the layer"});
+    return reject({ReasonCode::ScheduleDoesNotFit, problem});
   if (!problem.empty())
-    return op->emitOpError("cannot have the schedule ")
+    return layer->emitOpError("cannot have the schedule ")
            << schedule << ": " << problem;
   if (failed(planAll(methods)))
     return failure();

@@ -11,10 +11,7 @@
 #include "Layer.h"
 
 #include "Schedule/Prediction/ScheduleChoice.h"
-#include "tenon/Schedule/Checks/EpilogueObstacle.h"
 #include "tenon/Schedule/Checks/ScheduleFamily.h"
-
-#include "mlir/IR/Remarks.h"
 
 namespace mlir::tenon {
 
@@ -29,7 +26,7 @@ struct StrategyRequest {
 /// Decides about one layer, and says why.
 class StrategySelector {
 public:
-  StrategySelector(const Layer &layer, const StrategyRequest &request);
+  StrategySelector(LinearLikeOp layer, const StrategyRequest &request);
 
   LogicalResult run();
 
@@ -47,16 +44,16 @@ private:
   std::optional<Plan> plan(const LayerProblem &problem);
   LogicalResult decide();
   Verdict weigh(const Plan &plan);
-  LogicalResult reject(const TiledObstacle &obstacle);
+  LogicalResult reject(const Reason &reason);
   LogicalResult checkSchedule(const LayerProblem &layerProblem);
-  void addMiss(ReductionMethod reduction, const std::string &reason);
-  std::string describeRest(ReductionMethod reduction);
+  void addMiss(ReductionMethod reduction, const Reason &reason);
+  std::optional<Reason> describeRest(ReductionMethod reduction);
+  void report(const Plan &plan, const Verdict &verdict);
   void setLibrary();
   void setTiled(const ScheduleChoice &choice);
   remark::RemarkOpts getOptions();
 
-  const Layer &layer;
-  Operation *op;
+  LinearLikeOp layer;
   const StrategyRequest &request;
   /// What is written on the layer, and its schedule or the request's.
   std::optional<Strategy> written;
@@ -65,9 +62,9 @@ private:
   /// The plan that takes least time, or resident within a few percent of it; if
   /// there is none, why the last one that was tried cannot be.
   std::optional<Plan> best;
-  std::optional<TiledObstacle> obstacle;
+  std::optional<Reason> obstacle;
   /// What was found of each way to reduce for a batch norm.
-  std::string reductions;
+  SmallVector<Reason> reductions;
 };
 } // namespace mlir::tenon
 

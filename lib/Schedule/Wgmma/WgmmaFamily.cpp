@@ -208,8 +208,8 @@ Verdict WgmmaFamily::weigh(const LayerProblem &problem,
                            ArrayRef<const TargetSpec *>) const {
   double limit = getShareLimit(problem, choice);
   bool isTiled = choice.getWorstRatio() <= limit;
-  return {isTiled,
-          formatv("tiled is {0}predicted to take at most {1:F2} of the "
-                  "library's time",
-                  isTiled ? "" : "not ", limit)};
+  return {
+      isTiled,
+      {isTiled ? ReasonCode::PredictedWithin : ReasonCode::NotPredictedWithin,
+       limit}};
 }

@@ -17,29 +17,6 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-FusedLinearOp tenon::convertToFused(LinearOp linear, RewriterBase &rewriter) {
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(linear);
-  if (!linear.getBias()) {
-    auto fused = FusedLinearOp::create(rewriter, linear.getLoc(), linear.getX(),
-                                       linear.getW(), Type(linear.getType()),
-                                       linear.getPrecisionAttr());
-    fused->setDiscardableAttrs(linear->getDiscardableAttrDictionary());
-    return fused;
-  }
-  auto fused = FusedLinearOp::create(
-      rewriter, linear.getLoc(), TypeRange(linear.getType()), linear.getX(),
-      linear.getW(), ValueRange(linear.getBias()), linear.getPrecisionAttr());
-  fused->setDiscardableAttrs(linear->getDiscardableAttrDictionary());
-  Block *body = rewriter.createBlock(
-      &fused.getEpilogue(), {}, {linear.getType(), linear.getBias().getType()},
-      {linear.getLoc(), linear.getBias().getLoc()});
-  Value sum = AddOp::create(rewriter, linear.getLoc(), body->getArgument(0),
-                            body->getArgument(1));
-  YieldOp::create(rewriter, linear.getLoc(), sum);
-  return fused;
-}
-
 /// Clones `consumer` to the end of the region of `fused`; what it reads from
 /// outside becomes an epilogue operand, each value once. `operands` holds the
 /// epilogue operands and grows.
@@ -95,7 +72,7 @@ static void absorb(Operation *consumer, FusedLinearOp fused,
   auto grown = FusedLinearOp::create(
       rewriter, fused.getLoc(), TypeRange(ValueRange(yielded)), fused.getX(),
       fused.getW(), operands, fused.getPrecisionAttr());
-  grown->setDiscardableAttrs(fused->getDiscardableAttrDictionary());
+  grown.inherit(fused);
   rewriter.inlineRegionBefore(fused.getEpilogue(), grown.getEpilogue(),
                               grown.getEpilogue().end());
   rewriter.replaceAllUsesWith(replaced, grown.getResults());
@@ -105,21 +82,22 @@ static void absorb(Operation *consumer, FusedLinearOp fused,
 
 /// The products in `consumer`'s block that it reads, the last first: there all
 /// other products are available as operands.
-static SmallVector<Operation *> findProducts(Operation *consumer) {
-  llvm::SmallSetVector<Operation *, 2> products;
+static SmallVector<LinearLikeOp> findProducts(Operation *consumer) {
+  llvm::SmallSetVector<LinearLikeOp, 2> products;
   for (Value operand : consumer->getOperands())
-    if (Operation *producer = operand.getDefiningOp();
-        isProduct(producer) && producer->getBlock() == consumer->getBlock())
+    if (auto producer = operand.getDefiningOp<LinearLikeOp>();
+        producer && producer->getBlock() == consumer->getBlock())
       products.insert(producer);
-  SmallVector<Operation *> sorted(products.begin(), products.end());
-  llvm::sort(sorted,
-             [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  SmallVector<LinearLikeOp> sorted(products.begin(), products.end());
+  llvm::sort(sorted, [](LinearLikeOp a, LinearLikeOp b) {
+    return b->isBeforeInBlock(a);
+  });
   return sorted;
 }
 
 LogicalResult tenon::fuseIntoProduct(Operation *consumer, StringRef patternName,
                                      RewriterBase &rewriter) {
-  for (Operation *product : findProducts(consumer)) {
+  for (LinearLikeOp product : findProducts(consumer)) {
     if (findObstacle(consumer, product))
       continue;
     SmallVector<Value> others;
@@ -129,12 +107,7 @@ LogicalResult tenon::fuseIntoProduct(Operation *consumer, StringRef patternName,
     if (failed(moveValueDefinitions(rewriter, others, product)))
       continue;
     remarkFused(consumer, product, patternName);
-    auto fused = dyn_cast<FusedLinearOp>(product);
-    if (auto linear = dyn_cast<LinearOp>(product)) {
-      fused = convertToFused(linear, rewriter);
-      rewriter.replaceOp(linear, fused);
-    }
-    absorb(consumer, fused, rewriter);
+    absorb(consumer, toFused(product, rewriter), rewriter);
     return success();
   }
   return failure();

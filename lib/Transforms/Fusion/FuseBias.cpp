@@ -23,8 +23,7 @@ struct FuseBias : OpRewritePattern<LinearOp> {
     if (!linear.getBias())
       return failure();
     remarkFusedBias(linear);
-    FusedLinearOp fused = convertToFused(linear, rewriter);
-    rewriter.replaceOp(linear, fused);
+    toFused(linear, rewriter);
     return success();
   }
 };

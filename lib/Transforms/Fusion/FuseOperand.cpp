@@ -26,7 +26,7 @@ static bool isOwnProducer(Operation *producer, FusedLinearOp fused) {
   Value result = producer->getResult(0);
   return result.hasOneUse() &&
          cast<RankedTensorType>(result.getType()).getShape() ==
-             getAccumulatorType(fused).getShape();
+             fused.getProductType().getShape();
 }
 
 /// Whether a kernel takes what `fused` is with `producer` (EpilogueLimits.h).

@@ -19,17 +19,10 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-RankedTensorType tenon::getAccumulatorType(Operation *product) {
-  if (auto fused = dyn_cast<FusedLinearOp>(product))
-    return cast<RankedTensorType>(fused.getAccumulator().getType());
-  return cast<LinearOp>(product).getType();
-}
-
 bool tenon::isFullResult(Value value) {
-  Operation *product = value.getDefiningOp();
-  return isProduct(product) &&
-         cast<RankedTensorType>(value.getType()).getShape() ==
-             getAccumulatorType(product).getShape();
+  auto product = value.getDefiningOp<LinearLikeOp>();
+  return product && cast<RankedTensorType>(value.getType()).getShape() ==
+                        product.getProductType().getShape();
 }
 
 static std::string toString(Type type) {
@@ -43,12 +36,9 @@ static std::string nameOf(Operation *op) {
 }
 
 /// The epilogue operands that `product` would have with `consumer`.
-static size_t countOperands(Operation *consumer, Operation *product) {
+static size_t countOperands(Operation *consumer, LinearLikeOp product) {
   llvm::SmallSetVector<Value, 8> operands;
-  if (auto fused = dyn_cast<FusedLinearOp>(product))
-    operands.insert_range(fused.getEpilogueOperands());
-  else if (Value bias = cast<LinearOp>(product).getBias())
-    operands.insert(bias);
+  operands.insert_range(product.getEpilogueInputs());
   for (Value operand : consumer->getOperands())
     if (operand.getDefiningOp() != product)
       operands.insert(operand);
@@ -65,64 +55,37 @@ static size_t countResults(Operation *consumer, Operation *product) {
          llvm::count_if(product->getResults(), isKept);
 }
 
-static bool isLong(Operation *product) {
-  auto fused = dyn_cast<FusedLinearOp>(product);
-  return fused && fused.getBody()->getOperations().size() > kMaxEpilogueOps;
+static bool isLong(LinearLikeOp product) {
+  Block *body = product.getEpilogueBody();
+  return body && body->getOperations().size() > kMaxEpilogueOps;
 }
 
-std::optional<FusionObstacle> tenon::findObstacle(Operation *consumer,
-                                                  Operation *product) {
+std::optional<Reason> tenon::findObstacle(Operation *consumer,
+                                          LinearLikeOp product) {
   if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp>(consumer))
-    return FusionObstacle{"NotAnEpilogueOp",
-                          nameOf(consumer) +
-                              " is neither elementwise nor a reduction of the "
-                              "tenon dialect",
-                          "write it with tenon ops"};
+    return Reason(ReasonCode::NotAnEpilogueOp, nameOf(consumer));
   if (consumer->getBlock() != product->getBlock())
-    return FusionObstacle{"OtherBlock",
-                          "it is in another block than the product",
-                          "compute it in the block of the product"};
-  RankedTensorType expected = getAccumulatorType(product);
+    return Reason(ReasonCode::OtherBlock);
+  RankedTensorType expected = product.getProductType();
   auto reduction = dyn_cast<ReductionEpilogueOp>(consumer);
   Value mapped =
       reduction ? reduction.getReducedInput() : consumer->getResult(0);
   auto result = cast<RankedTensorType>(mapped.getType());
   if (result.getShape() != expected.getShape())
-    return FusionObstacle{"OtherShape",
-                          "its result is " + toString(result) +
-                              ", but the product is " + toString(expected),
-                          "broadcast the linear's input instead, or put the "
-                          "ops of the product's shape before this one"};
+    return Reason(ReasonCode::OtherShape, toString(result), toString(expected));
   for (Value operand : consumer->getOperands())
     if (operand.getDefiningOp() == product && !isFullResult(operand))
-      return FusionObstacle{
-          "ColumnOperand",
-          "it also reads a per-column result of the same fused op",
-          "use the values from before the batch, which are available earlier"};
+      return Reason(ReasonCode::ColumnOperand);
   if (countOperands(consumer, product) > kMaxEpilogueOperands)
-    return FusionObstacle{"ManyOperands",
-                          "the epilogue would have more than " +
-                              std::to_string(kMaxEpilogueOperands) +
-                              " operands, and a kernel takes no more",
-                          "it is computed by another kernel; combine operands "
-                          "beforehand where that can be"};
+    return Reason(ReasonCode::ManyOperands, kMaxEpilogueOperands);
   if (countResults(consumer, product) > kMaxEpilogueResults)
-    return FusionObstacle{"ManyResults",
-                          "the epilogue would have more than " +
-                              std::to_string(kMaxEpilogueResults) +
-                              " results, and a kernel gives no more",
-                          "it is computed by another kernel"};
+    return Reason(ReasonCode::ManyResults, kMaxEpilogueResults);
   if (isLong(product))
-    return FusionObstacle{"ManyOps",
-                          "the epilogue has " +
-                              std::to_string(kMaxEpilogueOps) +
-                              " ops, and longer ones take too long to compile",
-                          "it is computed by another kernel"};
+    return Reason(ReasonCode::ManyOps, kMaxEpilogueOps);
   return std::nullopt;
 }
 
-FusionObstacle tenon::describeLateOperand(Operation *consumer,
-                                          Operation *product) {
+Reason tenon::describeLateOperand(Operation *consumer, Operation *product) {
   llvm::SetVector<Operation *> slice;
   BackwardSliceOptions options;
   options.omitBlockArguments = true;
@@ -140,20 +103,12 @@ FusionObstacle tenon::describeLateOperand(Operation *consumer,
   if (!slice.contains(product)) {
     auto blocking = llvm::find_if(
         slice, [](Operation *op) { return !isMemoryEffectFree(op); });
-    return {"SideEffects",
-            "an operand comes from " +
-                (blocking == slice.end() ? "an op" : nameOf(*blocking)) +
-                ", which has side effects and cannot move before the product",
-            "compute the operand before the linear"};
+    return Reason(ReasonCode::SideEffects,
+                  blocking == slice.end() ? "an op" : nameOf(*blocking));
   }
   auto reader = llvm::find_if(slice, [&](Operation *op) {
-    return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return operand.getDefiningOp() == product;
-    });
+    return llvm::any_of(product->getUsers(),
+                        [&](Operation *user) { return op->isAncestor(user); });
   });
-  std::string through =
-      reader == slice.end() ? "" : " through " + nameOf(*reader);
-  return {"DependsOnProduct",
-          "an operand depends on the product itself" + through,
-          "write what lies between with ops that can be in an epilogue"};
+  return Reason(ReasonCode::DependsOnProduct, nameOf(*reader));
 }

@@ -17,9 +17,15 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-std::string tenon::describeProduct(Operation *product) {
-  if (auto place = product->getLoc()->findInstanceOf<FileLineColLoc>())
-    return "the linear of line " + std::to_string(place.getLine());
+/// The line of a product, by which remarks name it; 0 where it is not known.
+static unsigned getLine(Operation *product) {
+  auto place = product->getLoc()->findInstanceOf<FileLineColLoc>();
+  return place ? place.getLine() : 0;
+}
+
+static std::string describeProduct(Operation *product) {
+  if (unsigned line = getLine(product))
+    return "the linear of line " + std::to_string(line);
   return "the linear";
 }
 
@@ -63,13 +69,21 @@ static Traffic getTrafficBetween(Operation *product, Operation *consumer) {
 static remark::RemarkOpts optionsFor(Operation *op, StringRef name) {
   auto function = op->getParentOfType<FunctionOpInterface>();
   return remark::RemarkOpts::name(name)
-      .category(kFuseCategory)
+      .category("tenon-fuse-epilogue")
       .function(function.getName());
+}
+
+/// Reports that `op` became a part of `product`.
+static ValuedRemark remarkPart(Operation *op, Operation *product,
+                               StringRef name) {
+  ValuedRemark remark(remark::passed(op->getLoc(), optionsFor(op, name)));
+  remark.set("product_line", getLine(product));
+  return remark;
 }
 
 void tenon::remarkFusedBias(LinearOp linear) {
   // A product adds its own bias before it writes: nothing is saved.
-  remark::passed(linear.getLoc(), optionsFor(linear, "FuseBias"))
+  remarkPart(linear, linear, "FuseBias")
       << remark::add("bias fused into {0}", describeProduct(linear))
       << remark::metric("BytesSaved", 0);
 }
@@ -79,7 +93,7 @@ void tenon::remarkFused(Operation *consumer, Operation *product,
   if (!consumer->getContext()->getRemarkEngine())
     return;
   Traffic saved = getTrafficBetween(product, consumer);
-  remark::passed(consumer->getLoc(), optionsFor(consumer, patternName))
+  remarkPart(consumer, product, patternName)
       << remark::add("{0} fused into {1}",
                      consumer->getName().getStringRef().str(),
                      describeProduct(product))
@@ -88,25 +102,24 @@ void tenon::remarkFused(Operation *consumer, Operation *product,
 
 void tenon::remarkFusedOperand(Operation *producer, FusedLinearOp fused) {
   Traffic saved = getTraffic(producer->getResult(0), 2);
-  remark::passed(producer->getLoc(), optionsFor(producer, "FuseOperand"))
+  remarkPart(producer, fused, "FuseOperand")
       << remark::add("{0} of an operand fused into {1}",
                      producer->getName().getStringRef().str(),
                      describeProduct(fused))
       << remark::metric(saved.metricName("Saved"), saved.bytes);
 }
 
-static void remarkMissed(Operation *consumer, Operation *product) {
-  FusionObstacle obstacle =
-      findObstacle(consumer, product)
-          .value_or(describeLateOperand(consumer, product));
+static void remarkMissed(Operation *consumer, LinearLikeOp product) {
+  std::optional<Reason> obstacle = findObstacle(consumer, product);
+  if (!obstacle)
+    obstacle = describeLateOperand(consumer, product);
   Traffic spent = getTrafficBetween(product, consumer);
-  remark::missed(consumer->getLoc(), optionsFor(consumer, obstacle.name))
+  StringRef name = stringifyReasonCode(obstacle->getCode());
+  ValuedRemark(remark::missed(consumer->getLoc(), optionsFor(consumer, name)))
       << remark::add("{0} not fused into {1}",
                      consumer->getName().getStringRef().str(),
                      describeProduct(product))
-      << remark::reason("{0}", obstacle.reason)
-      << remark::suggest("{0}", obstacle.suggestion)
-      << remark::metric(spent.metricName("Spent"), spent.bytes);
+      << *obstacle << remark::metric(spent.metricName("Spent"), spent.bytes);
 }
 
 void tenon::remarkMissedFusions(Operation *function) {
@@ -115,15 +128,15 @@ void tenon::remarkMissedFusions(Operation *function) {
   function->walk<WalkOrder::PreOrder>([](Operation *op) {
     // A product that reads a product, or a result that leaves the block, is
     // where an epilogue ends.
-    if (isProduct(op))
+    if (isa<LinearLikeOp>(op))
       return WalkResult::skip();
     if (op->hasTrait<OpTrait::IsTerminator>())
       return WalkResult::advance();
-    llvm::SmallSetVector<Operation *, 2> products;
+    llvm::SmallSetVector<LinearLikeOp, 2> products;
     for (Value operand : op->getOperands())
       if (isFullResult(operand))
-        products.insert(operand.getDefiningOp());
-    for (Operation *product : products)
+        products.insert(operand.getDefiningOp<LinearLikeOp>());
+    for (LinearLikeOp product : products)
       remarkMissed(op, product);
     return WalkResult::advance();
   });

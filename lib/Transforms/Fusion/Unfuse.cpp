@@ -28,7 +28,7 @@ static void unfuse(FusedLinearOp fused, IRRewriter &rewriter) {
   auto linear = LinearOp::create(
       rewriter, fused.getLoc(), fused.getAccumulator().getType(), fused.getX(),
       fused.getW(), /*bias=*/Value(), fused.getPrecisionAttr());
-  linear->setDiscardableAttrs(fused->getDiscardableAttrDictionary());
+  linear.inherit(fused);
   SmallVector<Value> arguments{linear};
   llvm::append_range(arguments, fused.getEpilogueOperands());
   YieldOp yield = fused.getYield();

@@ -12,10 +12,10 @@
 
 #include "tenon/Transforms/HoistPrepare.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "tenon/Remarks/Reason.h"
 #include "tenon/Transforms/Parameters.h"
 #include "tenon/Transforms/Passes.h"
 
-#include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
 
 namespace mlir::tenon {
@@ -89,9 +89,8 @@ static LogicalResult hoist(func::FuncOp function, ModuleOp module) {
                      .category("tenon-hoist-prepare")
                      .function(function.getSymNameAttr().getValue());
   if (!SymbolTable::symbolKnownUseEmpty(function, module)) {
-    remark::missed(function.getLoc(), options)
-        << remark::reason("a caller would have to pass the prepared values")
-        << remark::suggest("inline the calls first (--inline)");
+    ValuedRemark(remark::missed(function.getLoc(), options))
+        << Reason(ReasonCode::IsCalled);
     return success();
   }
   std::string name = function.getSymName().str();

@@ -78,7 +78,7 @@ private:
     auto folded = rewriter.replaceOpWithNewOp<LinearOp>(
         mul, linear.getType(), linear.getX(), w, bias,
         linear.getPrecisionAttr());
-    folded->setDiscardableAttrs(linear->getDiscardableAttrDictionary());
+    folded.inherit(linear);
   }
 };
 } // namespace

@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import multiprocessing
 import os
-import re
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
@@ -17,9 +16,6 @@ from dataclasses import dataclass
 import tenon
 from tenon.bench.config import Case
 from tenon.bench.contender import Contender
-from tenon.bench.ops import BATCH_NORM
-
-SELECTION = "tenon-select-strategy"  # the category of the remarks that tell which strategy was chosen, and why
 
 
 @dataclass(frozen=True)
@@ -29,22 +25,27 @@ class Compiled:
     executable: tenon.Executable | None
     seconds: float
     failed: str = ""
-    reduction: str | None = None  # that computes batch norm, where the layer has one and is tiled
 
     @property
     def _choices(self) -> list[tenon.Remark]:
         remarks = self.executable.remarks if self.executable else []
-        return [remark for remark in remarks if remark.category == SELECTION]
+        return [remark for remark in remarks if "strategy" in remark.values]
 
     @property
     def remarks(self) -> list[str]:
         """Return what the compiler said on the choice of the strategy."""
-        return [": ".join([r.message, *filter(None, [r.arguments.get("Reason")])]) for r in self._choices]
+        return [": ".join(filter(None, [r.message, r.reason])) for r in self._choices]
 
     @property
     def strategy(self) -> str | None:
         """Return the strategy that was chosen: "tiled" becomes "library" where a layer cannot be tiled."""
-        return next((r.message.partition(":")[0] for r in self._choices), None)
+        return next((r.values["strategy"] for r in self._choices), None)
+
+    @property
+    def reduction(self) -> str | None:
+        """Return how a tiled layer computes its batch norm: what joined it may have changed what was chosen."""
+        remarks = self.executable.remarks if self.executable and self.strategy == "tiled" else []
+        return next((r.values["reduction"] for r in reversed(remarks) if "reduction" in r.values), None)
 
 
 @dataclass(frozen=True)
@@ -61,23 +62,13 @@ class Job:
         try:
             executable = tenon.compile(self.source, self.target, **dict(self.options))
             seconds = time.perf_counter() - begin
-            made = Compiled(executable, seconds, reduction=self._reduction())
+            made = Compiled(executable, seconds)
         except Exception as error:
             return Compiled(None, time.perf_counter() - begin, message(error))
         asked = dict(self.options).get("reduction")
         if asked and made.reduction != asked:
             return Compiled(None, seconds, "; ".join([f"computed by {made.reduction or 'the library'}", *made.remarks]))
         return made
-
-    def _reduction(self) -> str | None:
-        """Return how batch norm is computed, which the schedule of a tiled layer says."""
-        if BATCH_NORM not in self.source:
-            return None
-        lowered = tenon.lower(self.source, "strategy", self.target, **dict(self.options))
-        if "tenon.strategy<tiled>" not in lowered:
-            return None
-        found = re.search(r"\breduction = (\w+)", lowered)
-        return found[1] if found else "separate"
 
 
 def message(error: BaseException) -> str:

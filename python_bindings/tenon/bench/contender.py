@@ -8,7 +8,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-STRATEGIES = ("library", "tiled", "auto")
+from tenon import _native
+
+STRATEGIES = _native.OPTIONS["strategy"][1]
 # What a schedule's name has of its options, as those of --tune's candidates do.
 MARKS = {
     "c2x1": r"\bcluster\s*=\s*2x1",
@@ -18,7 +20,7 @@ MARKS = {
     "d": r"\bdefer\s*=\s*true",
 }
 # How training batch norm is computed behind a tiled product.
-REDUCTIONS = ("separate", "two_phase", "resident", "input_moments")
+REDUCTIONS = tuple(word for word in _native.OPTIONS["reduction"][1] if word != "auto")
 PEERS = ("cublas", "eager", "compile", "compile_default")
 
 

@@ -11,13 +11,12 @@ from typing import Any
 
 import torch
 
+from tenon import _native
 from tenon.device import best_target, known_targets
 from tenon.torch.precision import float32_matmul_precision
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
-STRATEGIES = ("auto", "library", "tiled")
 RESTS = ("inductor", "eager")
-REDUCTIONS = ("auto", "separate", "two_phase", "resident", "input_moments")
 # torch.get_float32_matmul_precision() -> Tenon's precision (docs/Spec.md, linear-R3).
 _OF_TORCH = {"highest": "fp32", "high": "tf32", "medium": "bf16"}
 
@@ -57,8 +56,8 @@ class Options:
         """Raise ValueError where a value is not one of those allowed."""
         if self.precision is not None:
             _check("precision", self.precision, PRECISIONS)
-        _check("strategy", self.strategy, STRATEGIES)
-        _check("reduction", self.reduction, REDUCTIONS)
+        for name, value in self.of_compiler().items():
+            _check(name, value, _native.OPTIONS[name][1])
         if self.reduction != "auto" and self.strategy == "library":
             raise ValueError(
                 f"tenon: option reduction={self.reduction!r} is for tiled layers, but strategy='library' leaves none; "
@@ -95,6 +94,10 @@ class Options:
             if not _is_inductors(name):
                 _check("option", name, names)
         return cls(**own, inductor=others)
+
+    def of_compiler(self) -> dict[str, str]:
+        """Return those that are options of `tenon.compile`."""
+        return {name: value for name, value in vars(self).items() if name in _native.OPTIONS}
 
     def compiles_for(self, device: torch.device) -> bool:
         """Tell whether anything is compiled for tensors on a device: on the CPU, only where that is asked for."""

@@ -66,7 +66,7 @@ func.func @linear_tf32(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x
 // CHECK-LABEL: func.func @strategy(
 // CHECK: linalg.matmul
 func.func @strategy(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) -> tensor<?x4xf32> {
-  %0 = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<tiled>, tenon.schedule = #tenon.schedule<mma_sync,
+  %0 = tenon.linear %x, %w {strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<mma_sync,
       tile = 64x128x64, warps = 2x4, stages = 4, swizzle = 128, raster = 8, blocks = 1>}
       : (tensor<?x8xf16>, tensor<4x8xf16>) -> tensor<?x4xf32>
   return %0 : tensor<?x4xf32>

@@ -521,9 +521,9 @@ func.func @no_fused_to_linear(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>, %r: tens
 // What is written on the op stays.
 // CHECK-LABEL: @fused_to_linear_attributes
 func.func @fused_to_linear_attributes(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) -> tensor<?x4xf16> {
-  // CHECK: tenon.linear {{.*}} {tenon.strategy = #tenon.strategy<library>}
+  // CHECK: tenon.linear {{.*}} {strategy = #tenon.strategy<library>}
   %0 = tenon.fused_linear %x, %w : tensor<?x8xf16>, tensor<4x8xf16> epilogue(%acc: tensor<?x4xf16>) -> tensor<?x4xf16>
-      attributes {tenon.strategy = #tenon.strategy<library>} {
+      attributes {strategy = #tenon.strategy<library>} {
     tenon.yield %acc : tensor<?x4xf16>
   }
   return %0 : tensor<?x4xf16>

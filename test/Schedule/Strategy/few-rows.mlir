@@ -10,7 +10,7 @@
 
 // CHECK: Function=sixteen_rows | Reason="wgmma, tiles of 16x64x64 by 4 warps, operands swapped, 12 stages, {{.*}}Remark="tiled: tiled is predicted to take at most 0.95 of the library's time"
 // IR-LABEL: @sixteen_rows
-// IR: #tenon.schedule<wgmma, tile = 16x64x64, warps = 1x4, stages = 12, swizzle = 128, {{.*}}, tenon.strategy = #tenon.strategy<tiled>
+// IR: #tenon.schedule<wgmma, tile = 16x64x64, warps = 1x4, stages = 12, swizzle = 128, {{.*}}, strategy = #tenon.strategy<tiled>
 // TILED-LABEL: @sixteen_rows
 // TILED: #tenon.schedule<wgmma, tile = 16x64x64, warps = 1x4, stages = 12
 func.func @sixteen_rows(%x: tensor<16x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<16x4096xbf16> {
@@ -122,9 +122,9 @@ func.func @halves(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32> {tenon.para
 // Of one row cuBLAS computes tf32 as f32: a tiled kernel would be as fast, and err more. Written on all layers, tf32 it is.
 // CHECK: Function=one_row_tf32 | Reason="{{.*}}Remark="library: of one row the library does not round x and w to tf32, and errs less"
 // IR-LABEL: @one_row_tf32
-// IR: tenon.strategy = #tenon.strategy<library>
+// IR: strategy = #tenon.strategy<library>
 // TILED-LABEL: @one_row_tf32
-// TILED: tenon.strategy = #tenon.strategy<tiled>
+// TILED: strategy = #tenon.strategy<tiled>
 func.func @one_row_tf32(%x: tensor<1x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<1x4096xf32> {
   %0 = tenon.fused_linear %x, %w precision<tf32> : tensor<1x4096xf32>, tensor<4096x4096xf32>
       epilogue(%acc: tensor<1x4096xf32>) -> tensor<1x4096xf32> {

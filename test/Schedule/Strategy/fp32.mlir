@@ -20,12 +20,12 @@
 // CHECK-NEXT: %[[WS:.*]]:2 = tenon.split %[[W]]
 // CHECK-NEXT: %[[WW:.*]] = tenon.with_split %[[W]], %[[WS]]#0, %[[WS]]#1
 // CHECK-NEXT: tenon.linear %[[XW]], %[[WW]] {
-// SM90A-SAME: #tenon.schedule<wgmma, tile = 128x168x64, warps = 8x1, stages = 5, swizzle = 128, raster = 16, blocks = 1, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
-// SM80-SAME: #tenon.schedule<mma_sync, tile = 128x128x64, warps = 2x4, stages = 4, swizzle = 128, raster = 16, blocks = 1, stream_k = true, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
+// SM90A-SAME: #tenon.schedule<wgmma, tile = 128x168x64, warps = 8x1, stages = 5, swizzle = 128, raster = 16, blocks = 1, method = fp16x3>, strategy = #tenon.strategy<tiled>
+// SM80-SAME: #tenon.schedule<mma_sync, tile = 128x128x64, warps = 2x4, stages = 4, swizzle = 128, raster = 16, blocks = 1, stream_k = true, method = fp16x3>, strategy = #tenon.strategy<tiled>
 // ALL-SAME: #tenon.schedule<mma_sync, tile = {{.*}}x64, {{.*}} method = fp16x3>
 // AUTO: Function=large | Reason="wgmma fp16x3, tiles of 128x168x64 by 8 warps, 5 stages, {{[0-9]+}} bytes of shared memory; M = 1024, sm_90a: 2.97 waves, {{[0-9.]+}} us tiled, {{[0-9.]+}} us by the library", Remark="tiled: tiled is predicted to take at most 0.80 of the library's time"
 // AUTO80-LABEL: @large
-// AUTO80: method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
+// AUTO80: method = fp16x3>, strategy = #tenon.strategy<tiled>
 func.func @large(%x: tensor<1024x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> tensor<1024x8192xf32> {
   // expected-remark @below {{Remark="tiled: strategy=tiled"}}
   %0 = tenon.linear %x, %w : (tensor<1024x8192xf32>, tensor<8192x8192xf32>) -> tensor<1024x8192xf32>
@@ -41,7 +41,7 @@ func.func @large(%x: tensor<1024x8192xf32>, %w: tensor<8192x8192xf32> {tenon.par
 // AUTO: Function=few_rows | {{.*}}M = 2, {{.*}}Remark="tiled: tiled is predicted to take at most 0.80 of the library's time"
 // AUTO80-LABEL: @few_rows
 // AUTO80: #tenon.strategy<library>
-// AUTO80: method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>
+// AUTO80: method = fp16x3>, strategy = #tenon.strategy<tiled>
 func.func @few_rows(%x: tensor<1x8192xf32>, %z: tensor<2x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> (tensor<1x8192xf32>, tensor<2x8192xf32>) {
   // expected-remark @below {{M = 1, }}
   %0 = tenon.linear %x, %w : (tensor<1x8192xf32>, tensor<8192x8192xf32>) -> tensor<1x8192xf32>
@@ -85,7 +85,7 @@ func.func @shared_operands(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) {
   // expected-remark @below {{tiled: strategy=tiled}}
   %2 = tenon.linear %w, %x : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   // expected-remark @below {{tiled: written on the layer}}
-  %3 = tenon.linear %x, %w precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128,
+  %3 = tenon.linear %x, %w precision<tf32> {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128,
       raster = 8, blocks = 1, method = fp16>} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return
 }
@@ -109,9 +109,9 @@ func.func @few_columns(%x: tensor<?x63xf32>, %w: tensor<128x63xf32>) -> tensor<?
 
 // Tiles give the moments of what a batch norm reduces.
 // CHECK-LABEL: @reduction
-// CHECK: tenon.fused_linear {{.*}}method = fp16x3, reduction = two_phase>, tenon.strategy = #tenon.strategy<tiled>}
+// CHECK: tenon.fused_linear {{.*}}method = fp16x3, reduction = two_phase>, strategy = #tenon.strategy<tiled>}
 // AUTO80-LABEL: @reduction
-// AUTO80: attributes {tenon.strategy = #tenon.strategy<library>}
+// AUTO80: attributes {strategy = #tenon.strategy<library>}
 func.func @reduction(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
   // expected-remark @below {{Reason="the product with moments for the batch norm; input_moments by fp16x3}}
   %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
@@ -132,13 +132,13 @@ func.func @reduction(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32
 // CHECK: return
 func.func @written(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) {
   // expected-remark @below {{Reason="mma_sync fma, tiles of 64x64x32,}}
-  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8,
+  %0 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8,
       blocks = 1, method = fma>} : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
   // expected-remark @below {{tiled: written on the layer}}
-  %1 = tenon.linear %x, %w precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128,
+  %1 = tenon.linear %x, %w precision<tf32> {schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128,
       raster = 8, blocks = 1, method = fma>} : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
   // expected-remark @below {{tiled: written on the layer}}
-  %2 = tenon.linear %x, %w precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128,
+  %2 = tenon.linear %x, %w precision<tf32> {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128,
       raster = 8, blocks = 1, method = fp16x3>} : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
   return
 }

@@ -6,7 +6,7 @@
 // CHECK: tenon.linear {{.*}}tile = 128x64x64
 func.func @f(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> (tensor<?x32xf16>, tensor<?x32xf16>) {
   %0 = tenon.linear %x, %w : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
-  %1 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 128x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>}
+  %1 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 128x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>}
       : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
   return %0, %1 : tensor<?x32xf16>, tensor<?x32xf16>
 }

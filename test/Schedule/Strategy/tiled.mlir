@@ -8,7 +8,7 @@
 
 // CHECK-LABEL: @f16
 // CHECK-NOT: tenon.cast
-// CHECK: tenon.linear %{{.*}} {tenon.schedule = #tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4, stages = 3, swizzle = 128, raster = 16, blocks = 1, stream_k = true>, tenon.strategy = #tenon.strategy<tiled>}
+// CHECK: tenon.linear %{{.*}} {schedule = #tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4, stages = 3, swizzle = 128, raster = 16, blocks = 1, stream_k = true>, strategy = #tenon.strategy<tiled>}
 func.func @f16(%x: tensor<1024x8192xf16>, %w: tensor<8192x8192xf16>) -> tensor<1024x8192xf16> {
   // expected-remark @below {{tiled: strategy=tiled}}
   %0 = tenon.linear %x, %w : (tensor<1024x8192xf16>, tensor<8192x8192xf16>) -> tensor<1024x8192xf16>
@@ -88,7 +88,7 @@ func.func @bf16_to_f32(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %b: tensor
 // CHECK-SAME: (%[[X:.*]]: tensor<?x64xf32>, %[[W:.*]]: tensor<32x64xf32>)
 // CHECK-NEXT: %[[XR:.*]] = tenon.round_tf32 %[[X]] : tensor<?x64xf32>
 // CHECK-NEXT: %[[WR:.*]] = tenon.round_tf32 %[[W]] : tensor<32x64xf32>
-// CHECK-NEXT: tenon.linear %[[XR]], %[[WR]] precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = {{[0-9]+x[0-9]+}}x32,
+// CHECK-NEXT: tenon.linear %[[XR]], %[[WR]] precision<tf32> {schedule = #tenon.schedule<mma_sync, tile = {{[0-9]+x[0-9]+}}x32,
 func.func @tf32(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
   // expected-remark @below {{tiled: strategy=tiled}}
   %0 = tenon.linear %x, %w precision<tf32> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
@@ -109,7 +109,7 @@ func.func @tf32_rounded(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %v: tensor<
   %1 = tenon.round_tf32 %w : tensor<32x64xf32>
   // expected-remark @below {{library: written on the layer}}
   %2:2 = tenon.fused_linear %0, %1 precision<tf32> : tensor<?x64xf32>, tensor<32x64xf32>
-      epilogue(%acc: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) attributes {tenon.strategy = #tenon.strategy<library>} {
+      epilogue(%acc: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) attributes {strategy = #tenon.strategy<library>} {
     %5 = tenon.round_tf32 %acc : tensor<?x32xf32>
     tenon.yield %acc, %5 : tensor<?x32xf32>, tensor<?x32xf32>
   }
@@ -129,7 +129,7 @@ func.func @tf32_rounded(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %v: tensor<
 func.func @tf32_other_result(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %v: tensor<16x32xf32>) -> (tensor<?x32xf32>, tensor<?x16xf32>) {
   // expected-remark @below {{library: written on the layer}}
   %0:2 = tenon.fused_linear %x, %w precision<tf32> : tensor<?x64xf32>, tensor<32x64xf32>
-      epilogue(%acc: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) attributes {tenon.strategy = #tenon.strategy<library>} {
+      epilogue(%acc: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) attributes {strategy = #tenon.strategy<library>} {
     %2 = tenon.round_tf32 %acc : tensor<?x32xf32>
     tenon.yield %acc, %2 : tensor<?x32xf32>, tensor<?x32xf32>
   }
@@ -212,7 +212,7 @@ func.func @ragged(%x: tensor<129x97xf16>, %w: tensor<33x97xf16>) -> tensor<129x3
 
 // One row takes the smallest tile.
 // CHECK-LABEL: @one_row
-// CHECK: tile = 16x128x64{{.*}}stream_k = true>, tenon.strategy = #tenon.strategy<tiled>
+// CHECK: tile = 16x128x64{{.*}}stream_k = true>, strategy = #tenon.strategy<tiled>
 func.func @one_row(%x: tensor<1x4096xf16>, %w: tensor<4096x4096xf16>, %b: tensor<4096xf16>) -> tensor<1x4096xf16> {
   // expected-remark @below {{tiled: strategy=tiled}}
   %0 = tenon.fused_linear %x, %w : tensor<1x4096xf16>, tensor<4096x4096xf16>
@@ -259,7 +259,7 @@ func.func @several_results(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tens
 // -----
 
 // CHECK-LABEL: @no_tiled_f64
-// CHECK: tenon.linear {{.*}} {tenon.strategy = #tenon.strategy<library>}
+// CHECK: tenon.linear {{.*}} {strategy = #tenon.strategy<library>}
 func.func @no_tiled_f64(%x: tensor<?x64xf64>, %w: tensor<32x64xf64>) -> tensor<?x32xf64> {
   // expected-remark @below {{Reason="no tiled kernel multiplies f64", Remark="library: the layer cannot be tiled"}}
   %0 = tenon.linear %x, %w : (tensor<?x64xf64>, tensor<32x64xf64>) -> tensor<?x32xf64>
@@ -270,7 +270,7 @@ func.func @no_tiled_f64(%x: tensor<?x64xf64>, %w: tensor<32x64xf64>) -> tensor<?
 
 // One reduction can be part of a tiled layer, two cannot.
 // CHECK-LABEL: @no_tiled_reduction
-// CHECK: {tenon.strategy = #tenon.strategy<library>}
+// CHECK: {strategy = #tenon.strategy<library>}
 func.func @no_tiled_reduction(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
   // expected-remark @below {{Reason="'tenon.batch_norm_training' needs all rows, of which a tile has but some"}}
   %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
@@ -285,7 +285,7 @@ func.func @no_tiled_reduction(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> te
 // -----
 
 // CHECK-LABEL: @no_tiled_result_of_features
-// CHECK: attributes {tenon.strategy = #tenon.strategy<library>}
+// CHECK: attributes {strategy = #tenon.strategy<library>}
 func.func @no_tiled_result_of_features(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %b: tensor<32xf16>) -> (tensor<?x32xf16>, tensor<32xf16>) {
   // expected-remark @below {{Reason="result #1 is not of the product's shape, and a tile writes nothing else", Remark="library: the layer cannot be tiled", Suggestion="compute it outside of the layer"}}
   %0:2 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>

@@ -18,7 +18,7 @@
 
 // The largest tile where there is work for it, with operands swapped (large-swapped.mlir), in clusters that share x.
 // CHECK-LABEL: @large
-// CHECK: #tenon.schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1, cluster = 1x2>, tenon.strategy = #tenon.strategy<tiled>
+// CHECK: #tenon.schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4, swizzle = 128, raster = 8, blocks = 1, cluster = 1x2>, strategy = #tenon.strategy<tiled>
 // OTHERS: #tenon.schedule<mma_sync, tile = 128x256x64
 // AUTO-LABEL: @large
 // AUTO: #tenon.strategy<library>
@@ -35,9 +35,9 @@ func.func @large(%x: tensor<16384x8192xbf16>, %w: tensor<8448x8192xbf16>) -> ten
 // whatever K is.
 // CHECK-LABEL: @tf32_by_fp16
 // CHECK-COUNT-2: tenon.split {{.*}} -> (tensor<{{.*}}x8200xf16>,
-// CHECK: tenon.linear %{{.*}}, %{{.*}} precision<tf32> {tenon.schedule = #tenon.schedule<wgmma, tile = {{[0-9]+x[0-9]+}}x64, {{.*}}method = fp16>
+// CHECK: tenon.linear %{{.*}}, %{{.*}} precision<tf32> {schedule = #tenon.schedule<wgmma, tile = {{[0-9]+x[0-9]+}}x64, {{.*}}method = fp16>
 // AUTO-LABEL: @tf32_by_fp16
-// AUTO: method = fp16>, tenon.strategy = #tenon.strategy<tiled>
+// AUTO: method = fp16>, strategy = #tenon.strategy<tiled>
 // OTHERS: #tenon.schedule<mma_sync, {{.*}}method = fp16>
 // WHY: Function=tf32_by_fp16 | Reason="wgmma fp16, tiles of
 func.func @tf32_by_fp16(%x: tensor<?x8193xf32>, %w: tensor<8192x8193xf32> {tenon.param}) -> tensor<?x8192xf32> {
@@ -64,7 +64,7 @@ func.func @tf32_tuned(%x: tensor<1024x8192xf32>, %w: tensor<8192x8192xf32> {teno
 // A small layer is multiplied as tf32. The tensor map rounds, so nothing is rounded before.
 // CHECK-LABEL: @tf32
 // CHECK-SAME: (%[[X:.*]]: tensor<?x256xf32>, %[[W:.*]]: tensor<256x256xf32>)
-// CHECK-NEXT: tenon.linear %[[X]], %[[W]] precision<tf32> {tenon.schedule = #tenon.schedule<wgmma, tile = {{[0-9]+x[0-9]+}}x32,
+// CHECK-NEXT: tenon.linear %[[X]], %[[W]] precision<tf32> {schedule = #tenon.schedule<wgmma, tile = {{[0-9]+x[0-9]+}}x32,
 // OTHERS: tenon.round_tf32
 // OTHERS: #tenon.schedule<mma_sync,
 func.func @tf32(%x: tensor<?x256xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf32> {
@@ -83,7 +83,7 @@ func.func @tf32(%x: tensor<?x256xf32>, %w: tensor<256x256xf32>) -> tensor<?x256x
 // WHY: Function=precision_bf16 | {{.*}}Remark="library: tiled is not predicted to take at most 0.80 of the library's time"
 // CHECK: tenon.cast %{{.*}} : tensor<?x64xf32> -> tensor<?x64xbf16>
 // CHECK: tenon.cast %{{.*}} : tensor<32x64xf32> -> tensor<32x64xbf16>
-// CHECK-NEXT: tenon.linear %{{.*}} {tenon.schedule = #tenon.schedule<wgmma, tile = {{[0-9]+x[0-9]+}}x64,
+// CHECK-NEXT: tenon.linear %{{.*}} {schedule = #tenon.schedule<wgmma, tile = {{[0-9]+x[0-9]+}}x64,
 func.func @precision_bf16(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
   // expected-remark @below {{tiled: strategy=tiled}}
   %0 = tenon.linear %x, %w precision<bf16> : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
@@ -110,7 +110,7 @@ func.func @waves(%x: tensor<?x4096xf16>, %z: tensor<16896x4096xf16>, %w: tensor<
 // CHECK-LABEL: @heavy
 // CHECK: ping_pong = true
 // AUTO-LABEL: @heavy
-// AUTO: #tenon.schedule<wgmma, {{.*}}tenon.strategy = #tenon.strategy<tiled>
+// AUTO: #tenon.schedule<wgmma, {{.*}}strategy = #tenon.strategy<tiled>
 // WHY: Function=heavy | {{.*}}Remark="tiled: tiled is predicted to take at most 1.10 of the library's time"
 func.func @heavy(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>) -> tensor<16384x4096xbf16> {
   // expected-remark @below {{, ping-pong, clusters of}}
@@ -143,7 +143,7 @@ func.func @residual(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>, %r:
 // CHECK-LABEL: @light
 // CHECK-NOT: ping_pong
 // AUTO-LABEL: @light
-// AUTO: #tenon.schedule<wgmma, {{.*}}tenon.strategy = #tenon.strategy<tiled>
+// AUTO: #tenon.schedule<wgmma, {{.*}}strategy = #tenon.strategy<tiled>
 // WHY: Function=light | {{.*}}Remark="tiled: tiled is predicted to take at most 1.10 of the library's time"
 func.func @light(%x: tensor<16384x8192xbf16>, %w: tensor<4096x8192xbf16>, %b: tensor<4096xbf16>) -> tensor<16384x4096xbf16> {
   // expected-remark @below {{tiles of 256x128x64 by 8 warps, operands swapped, clusters of}}

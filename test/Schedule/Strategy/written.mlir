@@ -4,17 +4,17 @@
 // RUN:   --remarks-filter=tenon-select-strategy --verify-diagnostics -o /dev/null
 
 // CHECK-LABEL: @library
-// CHECK: {tenon.strategy = #tenon.strategy<library>}
+// CHECK: {strategy = #tenon.strategy<library>}
 func.func @library(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
   // expected-remark @below {{library: written on the layer}}
-  %0 = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<library>} : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
+  %0 = tenon.linear %x, %w {strategy = #tenon.strategy<library>} : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
   return %0 : tensor<?x32xf16>
 }
 
 // -----
 
 // CHECK-LABEL: @nothing
-// CHECK: {tenon.strategy = #tenon.strategy<library>}
+// CHECK: {strategy = #tenon.strategy<library>}
 func.func @nothing(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
   // expected-remark @below {{library: strategy=library}}
   %0 = tenon.linear %x, %w : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
@@ -25,10 +25,10 @@ func.func @nothing(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf
 
 // A strategy alone gets a schedule, here one that fits the smaller GPU too.
 // CHECK-LABEL: @tiled
-// CHECK: {tenon.schedule = #tenon.schedule<mma_sync, {{.*}}>, tenon.strategy = #tenon.strategy<tiled>}
+// CHECK: {schedule = #tenon.schedule<mma_sync, {{.*}}>, strategy = #tenon.strategy<tiled>}
 func.func @tiled(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16> {
   // expected-remark @below {{tiled: written on the layer}}
-  %0 = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<tiled>} : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
+  %0 = tenon.linear %x, %w {strategy = #tenon.strategy<tiled>} : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
   return %0 : tensor<?x32xf16>
 }
 
@@ -37,10 +37,10 @@ func.func @tiled(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tensor<?x32xf16
 // A schedule alone means tiled; it is kept as it is, and the operands are made to fit.
 // CHECK-LABEL: @schedule
 // CHECK: tenon.round_tf32
-// CHECK: tenon.linear {{.*}} {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x16, warps = 2x2, stages = 5, swizzle = 64, raster = 3, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>}
+// CHECK: tenon.linear {{.*}} {schedule = #tenon.schedule<mma_sync, tile = 64x64x16, warps = 2x2, stages = 5, swizzle = 64, raster = 3, blocks = 1>, strategy = #tenon.strategy<tiled>}
 func.func @schedule(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor<?x32xf32> {
   // expected-remark @below {{tiled: written on the layer}}
-  %0 = tenon.linear %x, %w precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x16, warps = 2x2, stages = 5, swizzle = 64, raster = 3, blocks = 1>}
+  %0 = tenon.linear %x, %w precision<tf32> {schedule = #tenon.schedule<mma_sync, tile = 64x64x16, warps = 2x2, stages = 5, swizzle = 64, raster = 3, blocks = 1>}
       : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
   return %0 : tensor<?x32xf32>
 }

@@ -85,7 +85,7 @@ func.func @no_product(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
 
 //--- chosen.mlir
 func.func @chosen(%x: tensor<?x64xf32>, %w: tensor<32x64xf32> {tenon.param}) -> tensor<?x32xf32> {
-  %0 = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<tiled>}
+  %0 = tenon.linear %x, %w {strategy = #tenon.strategy<tiled>}
       : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
   return %0 : tensor<?x32xf32>
 }

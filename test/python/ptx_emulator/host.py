@@ -24,8 +24,8 @@ FUNCTION = re.compile(
     r"^  func\.func (?:private )?@(\w+)\((.*?)\)(?: -> .*?)?(?: attributes .*?)? \{\n([\s\S]*?)^  \}", re.M
 )
 LAUNCH = re.compile(
-    r"gpu\.launch_func\s+@\w+::@(\w+) blocks in \((%\S+), %\S+, %\S+\) threads in \((%\S+), %\S+, %\S+\)"
-    r"\s+(?:dynamic_shared_memory_size (%\S+) )?args\((.*?)\)(?: (\{.*\}))?$"
+    r"tenon\.launch @\w+::@(\w+) blocks\((%\S+)\) threads\((%\S+)\)"
+    r" (?:shared\((%\S+)\) )?args\((.*?)\)(?: (\{.*\}))?$"
 )
 MAP = re.compile(r"#tenon\.tensor_map<box = (\d+)x(\d+), swizzle = (\d+)(, rounds_tf32 = true)?>")
 SIGNED = (1 << 63, 1 << 64)
@@ -232,9 +232,9 @@ class _Run:
             for (name, _), m in zip(operands, MAP.findall(attributes), strict=False)
         ]
         rest = [self.values[name] for name, _ in operands[len(maps) :]]
-        cluster = int((re.search(r"tenon\.cluster = (\d+)", attributes) or [0, 1])[1])
+        cluster = int((re.search(r"\bcluster = (\d+)", attributes) or [0, 1])[1])
         count = self.values[blocks]
-        if "tenon.persistent" in attributes:
+        if "persistent" in attributes:
             count = min(count, max(self.model.resident // cluster, 1) * cluster)
             rest[-1] = self.model.token
             self.model.token += 1

@@ -8,7 +8,6 @@ sm_90a, where a layer is of family wgmma if its rows of K are whole chunks of 16
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -135,9 +134,9 @@ def compile_tiled(graphs: Sequence[Graph], stem: Path, device: str, schedule: st
 
     source, output = write_module(graphs, stem.with_suffix(".mlir")), stem.with_suffix(".so")
     remarks = compiler.build(source, output, target, strategy="tiled", schedule=schedule)
-    remarks = [remark for remark in remarks if remark.category == "tenon-select-strategy"]
-    chosen = [remark.message.partition(":")[0] for remark in remarks]
-    wgmma = sum(bool(re.search(r"wgmma( \w+)?, tiles of", remark.arguments.get("Reason", ""))) for remark in remarks)
+    choices = [remark.values for remark in remarks if "strategy" in remark.values]
+    chosen = [values["strategy"] for values in choices]
+    wgmma = [values.get("family") for values in choices].count("wgmma")
     model = open_model(output)
     if device == "cuda":
         model.load()

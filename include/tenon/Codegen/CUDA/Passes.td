@@ -26,8 +26,8 @@ def TenonToTiled : Pass<"tenon-to-tiled", "::mlir::ModuleOp"> {
     func.func @relu(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<?x32xbf16> {
       %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
           epilogue(%acc: tensor<?x32xbf16>) -> tensor<?x32xbf16>
-          attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>,
-                      tenon.strategy = #tenon.strategy<tiled>} {
+          attributes {schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>,
+                      strategy = #tenon.strategy<tiled>} {
         %1 = tenon.relu %acc : tensor<?x32xbf16>
         tenon.yield %1 : tensor<?x32xbf16>
       }
@@ -62,7 +62,7 @@ def TenonToTiled : Pass<"tenon-to-tiled", "::mlir::ModuleOp"> {
     and after, with the first op's schedule left out:
 
     ```mlir
-    %y = tenon.linear %x, %w {tenon.schedule = ..., tenon.strategy = #tenon.strategy<tiled>}
+    %y = tenon.linear %x, %w {schedule = ..., strategy = #tenon.strategy<tiled>}
         : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
     ```
 
@@ -189,8 +189,8 @@ def TenonEmitKernels : Pass<"tenon-emit-kernels", "::mlir::ModuleOp"> {
       func.func @double(%y: memref<?x32xf32>) {
         ...
         scf.if %aligned {
-          gpu.launch_func @kernels::@double_map_v4 blocks in (%grid, %c1, %c1)
-              threads in (%c256, %c1, %c1)
+          tenon.launch @kernels::@double_map_v4 blocks(%grid)
+              threads(%c256)
               args(%y : memref<?x32xf32>, %y : memref<?x32xf32>, %m : i64, %groups : i64)
         } else {
           ...
@@ -234,10 +234,10 @@ def TenonEmitKernels : Pass<"tenon-emit-kernels", "::mlir::ModuleOp"> {
     func.func @layer(%x: memref<?x64xbf16>, %w: memref<32x64xbf16>, %y: memref<?x32xbf16>) {
       ...
       scf.if %aligned {
-        gpu.launch_func @kernels::@layer_tiled blocks in (%work, %c1, %c1)
-            threads in (%threads, %c1, %c1) dynamic_shared_memory_size %bytes
+        tenon.launch @kernels::@layer_tiled blocks(%work)
+            threads(%threads) shared(%bytes)
             args(%x : memref<?x64xbf16>, %w : memref<32x64xbf16>, %y : memref<?x32xbf16>,
-                 %m : i64, %token : i64) {tenon.persistent = 192 : i64}
+                 %m : i64, %token : i64) {persistent = 192 : i64}
       } else {
         ...
       }
@@ -249,7 +249,7 @@ def TenonEmitKernels : Pass<"tenon-emit-kernels", "::mlir::ModuleOp"> {
     workspace if there is one, M, and a token that the runtime makes different for
     each launch. Before them all, for wgmma, stand the matrices that TMA moves; the
     runtime encodes a tensor map of each.
-    `tenon.persistent` is the number of blocks at most; `--tenon-host-to-llvm`
+    `persistent` is the number of blocks at most; `--tenon-host-to-llvm`
     makes of such a launch a call that starts no more than are resident at once.
     With `reduction = resident` and a dynamic M the condition also compares the
     blocks that wait for each other with `tenon.resident_blocks`.

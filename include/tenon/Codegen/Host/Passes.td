@@ -90,16 +90,16 @@ def TenonHostToLLVM : Pass<"tenon-host-to-llvm", "::mlir::ModuleOp"> {
     llvm.call @tenonCopy(%call, %b_ptr, %a_ptr, %bytes) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
     ```
 
-    A launch's arguments are laid on the stack. One with `tenon.persistent` becomes
-    `tenonLaunchPersistent`, which `tenon.cluster` and `tenon.waits_itself` reach in a
-    constant; a memref that has an entry in `tenon.tensor_maps` becomes 128 bytes,
+    A launch's arguments are laid on the stack. One with `persistent` becomes
+    `tenonLaunchPersistent`, which `cluster` and `waits_itself` reach in a
+    constant; a memref that has an entry in `tensor_maps` becomes 128 bytes,
     which the runtime fills before the launch:
 
     ```mlir
-    gpu.launch_func @kernels::@k blocks in (%work, %c1, %c1) threads in (%c384, %c1, %c1)
+    tenon.launch @kernels::@k blocks(%work) threads(%c384)
         args(%x : memref<?x64xbf16>, %y : memref<?x32xbf16>, %token : i64)
-        {tenon.persistent = 192 : i64, tenon.cluster = 2 : i64,
-         tenon.tensor_maps = [#tenon.tensor_map<box = 128x64, swizzle = 128>]}
+        {persistent = 192 : i64, cluster = 2 : i64,
+         tensor_maps = [#tenon.tensor_map<box = 128x64, swizzle = 128>]}
     ```
     becomes
     ```mlir

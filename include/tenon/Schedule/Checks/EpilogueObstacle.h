@@ -13,21 +13,16 @@
 #define TENON_SCHEDULE_CHECKS_EPILOGUEOBSTACLE_H
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "tenon/Remarks/Reason.h"
 
 namespace mlir::tenon {
 
-/// Why a layer, or its epilogue, cannot be tiled.
-struct TiledObstacle {
-  std::string reason;
-  std::string suggestion; ///< "" if nothing can be done
-};
-
 /// What keeps the epilogue of `op` from being computed tile by tile, if
 /// anything does.
-std::optional<TiledObstacle> findEpilogueObstacle(FusedLinearOp op);
+std::optional<Reason> findEpilogueObstacle(LinearLikeOp op);
 
 /// The part of it that also keeps a kernel from reducing for a batch norm.
-std::optional<TiledObstacle> findLengthObstacle(FusedLinearOp op);
+std::optional<Reason> findLengthObstacle(LinearLikeOp op);
 
 } // namespace mlir::tenon
 

@@ -19,8 +19,7 @@ namespace mlir::tenon {
 /// Says in a sentence why kernels cannot compute `op` as the schedule's
 /// reduction says; "" if they can, or if it is separate. Whether a target has
 /// room for all tiles at once, as resident asks, is not known here.
-std::string findReductionProblem(LinearOp op, ScheduleAttr schedule);
-std::string findReductionProblem(FusedLinearOp op, ScheduleAttr schedule);
+std::string findReductionProblem(LinearLikeOp op, ScheduleAttr schedule);
 
 /// What is done to each element of a column: times, or plus, a number or the
 /// column's element of a vector.

@@ -14,6 +14,7 @@
 #ifndef TENON_SCHEDULE_CHECKS_SCHEDULEFAMILY_H
 #define TENON_SCHEDULE_CHECKS_SCHEDULEFAMILY_H
 
+#include "tenon/Remarks/Reason.h"
 #include "tenon/Schedule/Checks/Schedule.h"
 
 #include <optional>
@@ -33,7 +34,7 @@ struct RankedSchedule {
 /// Whether a layer is tiled, and why.
 struct Verdict {
   bool isTiled;
-  std::string reason;
+  Reason reason;
 };
 
 /// A family of kernels: those that are built on one matrix instruction.

@@ -15,6 +15,10 @@
 
 namespace mlir::tenon {
 
+/// Says which `values`, "a|b", an option may have if `value` is none of them;
+/// "" if it is one, or if there is no such list.
+std::string findValueProblem(StringRef flag, StringRef value, StringRef values);
+
 /// What is wrong with options of --tenon-select-strategy, as of tenon-compile,
 /// alone or together: "strategy=magic is not known; ..."; "" if nothing. Of
 /// `schedule` only how it is written is read.

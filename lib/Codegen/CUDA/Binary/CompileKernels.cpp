@@ -15,9 +15,9 @@
 #include "Ptxas.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
+#include "tenon/Remarks/Reason.h"
 
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringSet.h"
@@ -100,11 +100,11 @@ static bool dropOccupancyHints(std::string &ptx,
 static void reportSpills(Location loc, const CompiledKernels &kernels) {
   for (const KernelResources &kernel :
        llvm::make_filter_range(kernels.resources, spills))
-    remark::missed(loc,
-                   remark::RemarkOpts::name("Spill").category("tenon-kernels"))
+    ValuedRemark(remark::missed(
+        loc, remark::RemarkOpts::name("Spill").category("tenon-kernels")))
         << remark::add("kernel '{0}' spills {1} bytes a thread on {2}",
                        kernel.kernel, kernel.spilledBytes, kernel.target)
-        << remark::reason("its values do not fit the registers");
+        << Reason(ReasonCode::FewRegisters);
 }
 
 static TargetResult compileFor(const TargetSpec &target, StringRef bitcode,

@@ -92,20 +92,19 @@ Value tenon::createTemporary(ImplicitLocOpBuilder &b, MemRefType type,
   return memref::AllocOp::create(b, type, extents);
 }
 
-gpu::LaunchFuncOp tenon::createLaunch(ImplicitLocOpBuilder &b,
-                                      LLVM::LLVMFuncOp kernel, Value blocks,
-                                      int64_t threads, Value shared,
-                                      ValueRange arguments) {
+LaunchOp tenon::createLaunch(ImplicitLocOpBuilder &b, LLVM::LLVMFuncOp kernel,
+                             Value blocks, int64_t threads, Value shared,
+                             ValueRange arguments) {
   auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
-  Value one = arith::ConstantIndexOp::create(b, 1);
   Value along = arith::IndexCastOp::create(b, b.getIndexType(), blocks);
   Value inBlock = arith::ConstantIndexOp::create(b, threads);
-  return gpu::LaunchFuncOp::create(
-      b, b.getLoc(),
+  return LaunchOp::create(
+      b,
       SymbolRefAttr::get(module.getNameAttr(),
                          {FlatSymbolRefAttr::get(kernel.getNameAttr())}),
-      gpu::KernelDim3{along, one, one}, gpu::KernelDim3{inBlock, one, one},
-      shared, arguments);
+      along, inBlock, shared, arguments, /*persistent=*/IntegerAttr(),
+      /*cluster=*/IntegerAttr(), /*resident=*/IntegerAttr(),
+      /*tensor_maps=*/ArrayAttr(), /*waits_itself=*/UnitAttr());
 }
 
 std::string tenon::makeKernelName(gpu::GPUModuleOp module, StringRef base) {

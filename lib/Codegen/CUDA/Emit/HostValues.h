@@ -12,6 +12,8 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_EMIT_HOSTVALUES_H
 #define TENON_LIB_CODEGEN_CUDA_EMIT_HOSTVALUES_H
 
+#include "tenon/Dialect/Tenon/IR/Tenon.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -41,9 +43,9 @@ Value createTemporary(ImplicitLocOpBuilder &b, MemRefType type,
 
 /// A launch of `kernel` by `blocks` (i64) blocks of `threads` threads.
 /// `shared`: bytes of dynamic shared memory (i32), or null.
-gpu::LaunchFuncOp createLaunch(ImplicitLocOpBuilder &b, LLVM::LLVMFuncOp kernel,
-                               Value blocks, int64_t threads, Value shared,
-                               ValueRange arguments);
+LaunchOp createLaunch(ImplicitLocOpBuilder &b, LLVM::LLVMFuncOp kernel,
+                      Value blocks, int64_t threads, Value shared,
+                      ValueRange arguments);
 
 /// `base`, or `base` with a number where `module` has that name already.
 std::string makeKernelName(gpu::GPUModuleOp module, StringRef base);

@@ -58,8 +58,5 @@ void tenon::overlapKernels(gpu::GPUModuleOp kernels, ModuleOp module) {
   if (!isPossible)
     return;
   llvm::for_each(others, emitWait);
-  module.walk([](gpu::LaunchFuncOp launch) {
-    launch->setAttr(TenonDialect::kWaitsItselfAttr,
-                    UnitAttr::get(launch.getContext()));
-  });
+  module.walk([](LaunchOp launch) { launch.setWaitsItself(true); });
 }

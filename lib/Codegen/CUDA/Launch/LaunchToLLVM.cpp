@@ -20,7 +20,6 @@
 #include "tenon/Codegen/DataType.h"
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -42,15 +41,9 @@ FailureOr<int64_t> tenon::getKernelNumber(Operation *op, StringAttr kernel) {
   return found - kernels.begin();
 }
 
-static bool endsInToken(gpu::LaunchFuncOp op) {
-  auto operands = op.getKernelOperands();
-  return !operands.empty() && operands.back().getType().isInteger(64);
-}
-
-/// The maps of the first operands; none where the launch names none.
-static ArrayRef<Attribute> getTensorMaps(gpu::LaunchFuncOp op) {
-  auto maps = op->getAttrOfType<ArrayAttr>(TenonDialect::kTensorMapsAttr);
-  return maps ? maps.getValue() : ArrayRef<Attribute>();
+static bool endsInToken(LaunchOp op) {
+  auto arguments = op.getArguments();
+  return !arguments.empty() && arguments.back().getType().isInteger(64);
 }
 
 /// Can the tensor map of a memref of this type be encoded?
@@ -66,14 +59,14 @@ static bool canEncode(TensorMapAttr map, Type operand) {
   return rowBytes % 16 == 0 && rowBytes <= map.getSwizzle();
 }
 
-static LogicalResult checkTensorMaps(gpu::LaunchFuncOp op) {
-  ArrayRef<Attribute> maps = getTensorMaps(op);
-  if (maps.size() > op.getNumKernelOperands())
+static LogicalResult checkTensorMaps(LaunchOp op) {
+  ArrayRef<Attribute> maps = op.getMaps();
+  if (maps.size() > op.getArguments().size())
     return op.emitOpError("has ")
-           << maps.size() << " tensor maps, but " << op.getNumKernelOperands()
+           << maps.size() << " tensor maps, but " << op.getArguments().size()
            << " operands; give it the matrices first";
   for (auto [index, map, operand] :
-       llvm::enumerate(maps, op.getKernelOperands().take_front(maps.size())))
+       llvm::enumerate(maps, op.getArguments().take_front(maps.size())))
     if (!canEncode(cast<TensorMapAttr>(map), operand.getType()))
       return op.emitOpError("operand #")
              << index << " of the kernel, " << operand.getType()
@@ -89,7 +82,7 @@ static LogicalResult checkTensorMaps(gpu::LaunchFuncOp op) {
 //===----------------------------------------------------------------------===//
 
 /// At the function's entry, so that a launch in a loop does not grow the stack.
-static Value allocateOnStack(gpu::LaunchFuncOp op, Type type,
+static Value allocateOnStack(LaunchOp op, Type type,
                              ConversionPatternRewriter &rewriter,
                              unsigned alignment = 0) {
   OpBuilder::InsertionGuard guard(rewriter);
@@ -107,7 +100,7 @@ namespace {
 /// as cuLaunchKernel wants them: tensor maps, bare pointers and scalars.
 class ArgumentWriter {
 public:
-  ArgumentWriter(gpu::LaunchFuncOp op, const LLVMTypeConverter &converter,
+  ArgumentWriter(LaunchOp op, const LLVMTypeConverter &converter,
                  ConversionPatternRewriter &rewriter)
       : op(op), loc(op.getLoc()), converter(converter), rewriter(rewriter),
         pointer(LLVM::LLVMPointerType::get(op.getContext())) {}
@@ -125,7 +118,7 @@ private:
   LogicalResult encodeMap(TensorMapAttr map, Value matrix, Value descriptor,
                           Value slot);
 
-  gpu::LaunchFuncOp op;
+  LaunchOp op;
   Location loc;
   const LLVMTypeConverter &converter;
   ConversionPatternRewriter &rewriter;
@@ -157,10 +150,10 @@ LogicalResult ArgumentWriter::encodeMap(TensorMapAttr map, Value matrix,
 }
 
 LogicalResult ArgumentWriter::write(ValueRange operands) {
-  ArrayRef<Attribute> maps = getTensorMaps(op);
+  ArrayRef<Attribute> maps = op.getMaps();
   SmallVector<Value> values;
-  for (auto [original, value] : llvm::drop_begin(
-           llvm::zip(op.getKernelOperands(), operands), maps.size()))
+  for (auto [original, value] :
+       llvm::drop_begin(llvm::zip(op.getArguments(), operands), maps.size()))
     values.push_back(isa<MemRefType>(original.getType())
                          ? getAddress(rewriter, loc, converter, original, value)
                          : value);
@@ -180,7 +173,7 @@ LogicalResult ArgumentWriter::write(ValueRange operands) {
     if (number < numMaps) {
       lastSlot = elementAddress(mapSlots, mapType, number);
       if (failed(encodeMap(cast<TensorMapAttr>(maps[number]),
-                           op.getKernelOperand(number), operand, lastSlot)))
+                           op.getArguments()[number], operand, lastSlot)))
         return failure();
     } else {
       lastSlot = elementAddress(slots, valueType, number - numMaps);
@@ -197,64 +190,60 @@ LogicalResult ArgumentWriter::write(ValueRange operands) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct LaunchToLLVM : ConvertOpToLLVMPattern<gpu::LaunchFuncOp> {
+struct LaunchToLLVM : ConvertOpToLLVMPattern<LaunchOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
   LogicalResult
-  matchAndRewrite(gpu::LaunchFuncOp op, OpAdaptor adaptor,
+  matchAndRewrite(LaunchOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    FailureOr<int64_t> number = getKernelNumber(op, op.getKernelName());
+    FailureOr<int64_t> number =
+        getKernelNumber(op, op.getKernel().getLeafReference());
     if (failed(number))
       return op.emitOpError("launches a kernel that the module's '")
              << TenonDialect::kKernelsAttr << "' does not list";
-    bool isPersistent = op->hasAttr(TenonDialect::kPersistentAttr);
-    if (isPersistent && !endsInToken(op))
+    if (op.getPersistent() && !endsInToken(op))
       return op.emitOpError("is persistent, so its last argument must be an "
                             "i64, the launch's token");
     if (failed(checkTensorMaps(op)))
       return failure();
     Value sharedBytes = getSharedBytes(adaptor, rewriter, op.getLoc());
     ArgumentWriter arguments(op, *getTypeConverter(), rewriter);
-    if (failed(arguments.write(adaptor.getKernelOperands())))
+    if (failed(arguments.write(adaptor.getArguments())))
       return failure();
-    if (isPersistent)
+    if (op.getPersistent())
       return callRuntime(
           rewriter, op, "tenonLaunchPersistent",
           {createConstantStruct(rewriter, op, "tenon_persistent_",
                                 getFields(op, *number, rewriter)),
-           adaptor.getGridSizeX(), adaptor.getBlockSizeX(), sharedBytes,
+           adaptor.getBlocks(), adaptor.getThreads(), sharedBytes,
            arguments.addresses, arguments.lastSlot});
     auto createI32 = [&](int32_t value) -> Value {
       return LLVM::ConstantOp::create(rewriter, op.getLoc(),
                                       rewriter.getI32IntegerAttr(value));
     };
-    return callRuntime(
-        rewriter, op, "tenonLaunchKernel",
-        {createI32(*number), adaptor.getGridSizeX(), adaptor.getGridSizeY(),
-         adaptor.getGridSizeZ(), adaptor.getBlockSizeX(),
-         adaptor.getBlockSizeY(), adaptor.getBlockSizeZ(), sharedBytes,
-         arguments.addresses,
-         createI32(op->hasAttr(TenonDialect::kWaitsItselfAttr))});
+    Value one = LLVM::ConstantOp::create(rewriter, op.getLoc(),
+                                         rewriter.getI64IntegerAttr(1));
+    return callRuntime(rewriter, op, "tenonLaunchKernel",
+                       {createI32(*number), adaptor.getBlocks(), one, one,
+                        adaptor.getThreads(), one, one, sharedBytes,
+                        arguments.addresses, createI32(op.getWaitsItself())});
   }
 
 private:
   /// The fields of TenonPersistentKernel, in order.
-  static SmallVector<Attribute> getFields(gpu::LaunchFuncOp op, int64_t number,
+  static SmallVector<Attribute> getFields(LaunchOp op, int64_t number,
                                           Builder &b) {
-    auto cluster = op->getAttrOfType<IntegerAttr>(TenonDialect::kClusterAttr);
-    auto resident = op->getAttrOfType<IntegerAttr>(TenonDialect::kResidentAttr);
     return {b.getI32IntegerAttr(number),
-            b.getI32IntegerAttr(cluster ? cluster.getInt() : 1),
-            op->getAttr(TenonDialect::kPersistentAttr),
-            b.getI32IntegerAttr(op->hasAttr(TenonDialect::kWaitsItselfAttr)),
-            b.getI32IntegerAttr(resident ? resident.getInt() : 0)};
+            b.getI32IntegerAttr(op.getCluster().value_or(1)),
+            op.getPersistentAttr(), b.getI32IntegerAttr(op.getWaitsItself()),
+            b.getI32IntegerAttr(op.getResident().value_or(0))};
   }
 
   /// Bytes of dynamic shared memory, 0 where none are given.
   static Value getSharedBytes(OpAdaptor adaptor,
                               ConversionPatternRewriter &rewriter,
                               Location loc) {
-    Value bytes = adaptor.getDynamicSharedMemorySize();
+    Value bytes = adaptor.getShared();
     if (!bytes)
       return LLVM::ConstantOp::create(rewriter, loc,
                                       rewriter.getI64IntegerAttr(0));

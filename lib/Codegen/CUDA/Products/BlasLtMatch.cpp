@@ -33,20 +33,6 @@ blaslt::Compute tenon::getCompute(Type type,
   llvm_unreachable("not a precision");
 }
 
-BlasLtMatch tenon::matchBlasLt(LinearOp op) {
-  BlasLtMatch match;
-  if (!op.getBias())
-    return match;
-  Type type = op.getType().getElementType();
-  if (type.isF64())
-    match.obstacle = "it takes no bias in f64";
-  else if (op.getBias().getType().getElementType() != type)
-    match.obstacle = "the bias is not of the result's type";
-  else
-    match.bias = op.getBias();
-  return match;
-}
-
 namespace {
 /// Follows the accumulator through a region, op by op.
 class Matcher {
@@ -65,19 +51,35 @@ public:
       }
       if (user->getNumResults() != 1 || user->getResultTypes()[0] != type ||
           !take(user, match.end))
-        return stop("'" + user->getName().getStringRef().str() +
-                    "' cannot come at its place");
+        return stop(explain(user, match.end));
       match.end = user->getResult(0);
     }
     if (op.getNumResults() != 1)
-      return stop("it writes one result, not " +
-                  std::to_string(op.getNumResults()));
-    return stop("a value is used twice");
+      return stop({ReasonCode::SeveralResults, op.getNumResults()});
+    return stop({ReasonCode::ValueUsedTwice});
   }
 
 private:
   /// Parts of the plan in the order in which cuBLASLt applies them.
   enum class Part { Product, Alpha, Residual, Bias, Activation };
+
+  /// Why `user`, applied to `current`, does not fit.
+  Reason explain(Operation *user, Value current) {
+    auto add = dyn_cast<AddOp>(user);
+    Value other = add ? getOther(add, current) : Value();
+    auto bias = other ? cast<RankedTensorType>(other.getType()) : nullptr;
+    if (bias && bias.getRank() == 1 && last < Part::Bias) {
+      if (type.getElementType().isF64())
+        return ReasonCode::BiasOfF64;
+      if (bias.getElementType() != type.getElementType())
+        return ReasonCode::BiasOfOtherType;
+    }
+    return {ReasonCode::OpOutOfPlace, user->getName().getStringRef()};
+  }
+
+  static Value getOther(AddOp add, Value current) {
+    return add.getInput() == current ? add.getOther() : add.getInput();
+  }
 
   /// Puts `user`, applied to `current`, into the plan if it fits there.
   bool take(Operation *user, Value current) {
@@ -118,7 +120,7 @@ private:
   }
 
   bool takeSum(AddOp add, Value current) {
-    Value other = add.getInput() == current ? add.getOther() : add.getInput();
+    Value other = getOther(add, current);
     auto argument = dyn_cast_if_present<BlockArgument>(other);
     if (!argument || argument == current)
       return false;
@@ -142,7 +144,7 @@ private:
   /// What fits before the obstacle stays in the plan where that saves a
   /// rounding of the product: it is written in 16 bits once, after it. In f32
   /// the bare product is as good, and leaves cuBLASLt all its algorithms.
-  BlasLtMatch stop(std::string obstacle) {
+  BlasLtMatch stop(Reason obstacle) {
     if (type.getElementTypeBitWidth() != 16) {
       match = BlasLtMatch();
       match.end = op.getAccumulator();

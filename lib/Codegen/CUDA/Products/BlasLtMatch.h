@@ -10,6 +10,7 @@
 
 #include "tenon/Dialect/BlasLt/IR/BlasLt.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "tenon/Remarks/Reason.h"
 
 namespace mlir::tenon {
 
@@ -21,14 +22,13 @@ struct BlasLtMatch {
   blaslt::Activation activation = blaslt::Activation::None;
   /// Of a fused layer: the region's value that the plan computes.
   Value end;
-  /// Why the whole epilogue does not fit; empty if it does.
-  std::string obstacle;
+  /// Why the whole epilogue does not fit; none if it does.
+  std::optional<Reason> obstacle;
 };
 
 /// What a cuBLASLt product has of what the layer computes, by itself: all of
 /// it; of 16 bits what comes before the obstacle; of others then the product
 /// alone.
-BlasLtMatch matchBlasLt(LinearOp op);
 BlasLtMatch matchBlasLt(FusedLinearOp op);
 
 /// How cuBLASLt computes a product of `type` that is as accurate as asked.

@@ -35,7 +35,7 @@ static FusedLinearOp createProduct(FusedLinearOp op, int64_t rows,
   auto product = FusedLinearOp::create(
       rewriter, op.getLoc(), TypeRange{stored, moments}, op.getX(), op.getW(),
       op.getEpilogueOperands(), op.getPrecisionAttr());
-  product->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  product.inherit(op);
   rewriter.cloneRegionBefore(op.getEpilogue(), product.getEpilogue(),
                              product.getEpilogue().end());
   ReductionEpilogueOp reduction = getReduction(product);

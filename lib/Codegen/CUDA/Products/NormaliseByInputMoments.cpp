@@ -246,7 +246,7 @@ FusedLinearOp tenon::normaliseByInputMoments(FusedLinearOp op,
   auto layer = FusedLinearOp::create(
       rewriter, op.getLoc(), ValueRange(yielded).getTypes(), op.getX(),
       op.getW(), op.getEpilogueOperands(), op.getPrecisionAttr());
-  layer->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  layer.inherit(op);
   rewriter.inlineRegionBefore(op.getEpilogue(), layer.getEpilogue(),
                               layer.getEpilogue().end());
   replaceNorm(layer, norm, ArrayRef(statistics).take_front(2), rewriter);

@@ -16,9 +16,9 @@
 #include "RestEpilogue.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
+#include "tenon/Schedule/Checks/LayerKernels.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/IR/Remarks.h"
 
 namespace mlir::tenon {
 #define GEN_PASS_DEF_TENONTOBLASLT
@@ -37,14 +37,13 @@ public:
   BlasLtConverter(FunctionOpInterface function, RewriterBase &rewriter)
       : function(function), rewriter(rewriter) {}
 
-  void convert(LinearOp op);
   void convert(FusedLinearOp op);
 
 private:
   Value getWorkspace();
-  template <typename OpTy>
-  Value createProduct(OpTy op, RankedTensorType type, const BlasLtMatch &match);
-  void remark(Location loc, const BlasLtMatch &match, StringRef rest);
+  Value createProduct(FusedLinearOp op, RankedTensorType type,
+                      const BlasLtMatch &match);
+  void report(FusedLinearOp op, const BlasLtMatch &match);
 
   FunctionOpInterface function;
   RewriterBase &rewriter;
@@ -59,8 +58,7 @@ Value BlasLtConverter::getWorkspace() {
 }
 
 /// The product of x and w, with what `match` found, as a tensor of `type`.
-template <typename OpTy>
-Value BlasLtConverter::createProduct(OpTy op, RankedTensorType type,
+Value BlasLtConverter::createProduct(FusedLinearOp op, RankedTensorType type,
                                      const BlasLtMatch &match) {
   Location loc = op.getLoc();
   RankedTensorType w = op.getW().getType();
@@ -77,40 +75,19 @@ Value BlasLtConverter::createProduct(OpTy op, RankedTensorType type,
   return run.getResult();
 }
 
-void BlasLtConverter::remark(Location loc, const BlasLtMatch &match,
-                             StringRef rest) {
-  auto options =
+void BlasLtConverter::report(FusedLinearOp op, const BlasLtMatch &match) {
+  ValuedRemark analysis(remark::analysis(
+      op->getLoc(),
       remark::RemarkOpts::name("Product").category(kCategory).function(
-          function.getName());
-  if (match.obstacle.empty()) {
-    remark::analysis(loc, options)
-        << remark::add("one cuBLASLt call does the whole layer");
+          function.getName())));
+  if (!match.obstacle) {
+    analysis << remark::add("one cuBLASLt call does the whole layer")
+             << ArrayRef(KernelKind::Call);
     return;
   }
-  remark::analysis(loc, options)
-      << remark::add("a cuBLASLt product and {0}", rest)
-      << remark::reason("cuBLASLt cannot do the rest of the layer: {0}",
-                        match.obstacle);
-}
-
-void BlasLtConverter::convert(LinearOp op) {
-  BlasLtMatch match = matchBlasLt(op);
-  remark(op.getLoc(), match, "one epilogue for the bias");
-  rewriter.setInsertionPoint(op);
-  Value product = createProduct(op, op.getType(), match);
-  if (op.getBias() && !match.bias) {
-    auto epilogue = EpilogueOp::create(
-        rewriter, op.getLoc(), ValueRange{product, op.getBias()}, product);
-    Block *body = rewriter.createBlock(
-        &epilogue.getEpilogue(), {},
-        TypeRange{product.getType(), op.getBias().getType()},
-        {op.getLoc(), op.getLoc()});
-    Value sum = AddOp::create(rewriter, op.getLoc(), body->getArgument(0),
-                              body->getArgument(1));
-    YieldOp::create(rewriter, op.getLoc(), sum);
-    product = epilogue.getResult(0);
-  }
-  rewriter.replaceOp(op, product);
+  analysis << remark::add("a cuBLASLt product and one epilogue")
+           << *match.obstacle
+           << ArrayRef({KernelKind::Product, getEpilogueKernel(op)});
 }
 
 /// Drops the ops from the product to `end`, which the plan computes: the
@@ -128,11 +105,11 @@ static void dropPrefix(FusedLinearOp op, Value end, RewriterBase &rewriter) {
 
 void BlasLtConverter::convert(FusedLinearOp op) {
   BlasLtMatch match = matchBlasLt(op);
-  remark(op.getLoc(), match, "one epilogue");
+  report(op, match);
   rewriter.setInsertionPoint(op);
   auto type = cast<RankedTensorType>(op.getAccumulator().getType());
   Value product = createProduct(op, type, match);
-  if (match.obstacle.empty()) {
+  if (!match.obstacle) {
     rewriter.replaceOp(op, product);
     return;
   }
@@ -148,8 +125,8 @@ struct ToBlasLt : tenon::impl::TenonToBlasLtBase<ToBlasLt> {
       if (function.isExternal())
         continue;
       BlasLtConverter converter(function, rewriter);
-      function.walk([&](LinearOp op) { converter.convert(op); });
-      function.walk([&](FusedLinearOp op) { converter.convert(op); });
+      function.walk(
+          [&](LinearLikeOp op) { converter.convert(toFused(op, rewriter)); });
       WalkResult result = function.walk<WalkOrder::PreOrder>([&](Block *block) {
         if (isa<EpilogueOp, TiledLinearOp>(block->getParentOp()))
           return WalkResult::skip();

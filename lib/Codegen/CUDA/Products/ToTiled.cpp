@@ -20,6 +20,7 @@
 #include "tenon/Codegen/CUDA/Passes.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
+#include "tenon/Schedule/Checks/LayerKernels.h"
 #include "tenon/Schedule/Checks/ProductMethod.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"
 #include "tenon/Schedule/Checks/Schedule.h"
@@ -27,8 +28,6 @@
 #include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Remarks.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::tenon {
 #define GEN_PASS_DEF_TENONTOTILED
@@ -46,23 +45,20 @@ public:
   FunctionConverter(FunctionOpInterface function, RewriterBase &rewriter)
       : function(function), rewriter(rewriter) {}
 
-  /// Converts `op`, a `tenon.linear` or `tenon.fused_linear`, if its strategy
-  /// is tiled. Fails, with a message, if it lacks a schedule or has a precision
-  /// that its kernel does not give.
-  template <typename OpTy> LogicalResult convert(OpTy op);
+  /// Converts `layer` if its strategy is tiled. Fails, with a message, if it
+  /// lacks a schedule or has a precision that its kernel does not give.
+  LogicalResult convert(LinearLikeOp layer);
 
 private:
-  LinearOp takeProduct(FusedLinearOp op);
-  template <typename OpTy> void replace(OpTy op, ScheduleAttr schedule);
-  template <typename OpTy>
-  TiledLinearOp createSplit(OpTy op, ValueRange outputs, ScheduleAttr schedule);
-  template <typename OpTy>
-  TiledLinearOp createTiled(OpTy op, Value x, Value w, ValueRange factors,
-                            ValueRange outputs, ScheduleAttr schedule);
-  void moveEpilogue(LinearOp op, TiledLinearOp tiled);
+  FusedLinearOp takeProduct(FusedLinearOp op);
+  void replace(FusedLinearOp op, ScheduleAttr schedule);
+  TiledLinearOp createSplit(FusedLinearOp op, ValueRange outputs,
+                            ScheduleAttr schedule);
+  TiledLinearOp createTiled(FusedLinearOp op, Value x, Value w,
+                            ValueRange factors, ValueRange outputs,
+                            ScheduleAttr schedule);
   void moveEpilogue(FusedLinearOp op, TiledLinearOp tiled);
   Value getWorkspace(ScheduleAttr schedule);
-  Value createOutput(LinearOp op, OpResult result);
   Value createOutput(FusedLinearOp op, OpResult result);
 
   FunctionOpInterface function;
@@ -85,19 +81,6 @@ Value FunctionConverter::getWorkspace(ScheduleAttr schedule) {
 // The epilogue
 //===----------------------------------------------------------------------===//
 
-/// A bias becomes an addition to the product.
-void FunctionConverter::moveEpilogue(LinearOp op, TiledLinearOp tiled) {
-  Location loc = op.getLoc();
-  OpBuilder::InsertionGuard guard(rewriter);
-  Type type = op.getType();
-  Block *body = rewriter.createBlock(&tiled.getEpilogue(), {}, type, loc);
-  Value result = tiled.getAccumulator();
-  if (Value bias = op.getBias())
-    result = AddOp::create(rewriter, loc, result,
-                           body->addArgument(bias.getType(), loc));
-  YieldOp::create(rewriter, loc, result);
-}
-
 void FunctionConverter::moveEpilogue(FusedLinearOp op, TiledLinearOp tiled) {
   rewriter.inlineRegionBefore(op.getEpilogue(), tiled.getEpilogue(),
                               tiled.getEpilogue().end());
@@ -105,13 +88,8 @@ void FunctionConverter::moveEpilogue(FusedLinearOp op, TiledLinearOp tiled) {
     approximateGelu(tiled);
 }
 
-/// An output of the product's shape or, for new statistics, of [N].
-Value FunctionConverter::createOutput(LinearOp op, OpResult result) {
-  return createEmpty(rewriter, op.getLoc(),
-                     cast<RankedTensorType>(result.getType()), op.getX());
-}
-
-/// The same, or one of moments, whose rows follow from M.
+/// An output of the product's shape or, for new statistics, of [N]; of moments,
+/// whose rows follow from M.
 Value FunctionConverter::createOutput(FusedLinearOp op, OpResult result) {
   auto type = cast<RankedTensorType>(result.getType());
   auto moments = op.getYield()
@@ -132,32 +110,24 @@ Value FunctionConverter::createOutput(FusedLinearOp op, OpResult result) {
   return tensor::EmptyOp::create(rewriter, loc, type, rows);
 }
 
-static ValueRange getEpilogueInputs(FusedLinearOp op) {
-  return op.getEpilogueOperands();
-}
-
-static ValueRange getEpilogueInputs(LinearOp op) {
-  return op->getOperands().drop_front(2);
-}
-
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
 /// A tiled op that multiplies `x` and `w` for `op`, without its region.
-template <typename OpTy>
-TiledLinearOp
-FunctionConverter::createTiled(OpTy op, Value x, Value w, ValueRange factors,
-                               ValueRange outputs, ScheduleAttr schedule) {
+TiledLinearOp FunctionConverter::createTiled(FusedLinearOp op, Value x, Value w,
+                                             ValueRange factors,
+                                             ValueRange outputs,
+                                             ScheduleAttr schedule) {
   return TiledLinearOp::create(rewriter, op.getLoc(), x, w, factors,
-                               getEpilogueInputs(op), outputs,
+                               op.getEpilogueOperands(), outputs,
                                getWorkspace(schedule), schedule);
 }
 
 /// A split product and, after it, what computes anew the tiles that it may have
 /// got wrong.
-template <typename OpTy>
-TiledLinearOp FunctionConverter::createSplit(OpTy op, ValueRange outputs,
+TiledLinearOp FunctionConverter::createSplit(FusedLinearOp op,
+                                             ValueRange outputs,
                                              ScheduleAttr schedule) {
   unsigned parts = getTraits(schedule.getMethod()).parts;
   auto [x, xFactors] = getSplit(op.getX(), parts, op.getLoc(), rewriter);
@@ -178,8 +148,7 @@ TiledLinearOp FunctionConverter::createSplit(OpTy op, ValueRange outputs,
   return guarded;
 }
 
-template <typename OpTy>
-void FunctionConverter::replace(OpTy op, ScheduleAttr schedule) {
+void FunctionConverter::replace(FusedLinearOp op, ScheduleAttr schedule) {
   SmallVector<Value> outputs;
   for (OpResult result : op->getResults())
     outputs.push_back(createOutput(op, result));
@@ -196,15 +165,12 @@ void FunctionConverter::replace(OpTy op, ScheduleAttr schedule) {
 }
 
 /// The bare product of a layer whose rest becomes an epilogue by itself.
-LinearOp FunctionConverter::takeProduct(FusedLinearOp op) {
-  auto linear = LinearOp::create(
-      rewriter, op.getLoc(), op.getAccumulator().getType(), op.getX(),
-      op.getW(), /*bias=*/Value(), op.getPrecisionAttr());
-  for (StringRef name :
-       {TenonDialect::kStrategyAttr, TenonDialect::kScheduleAttr})
-    linear->setAttr(name, op->getAttr(name));
-  replaceByEpilogue(op, linear.getResult(), rewriter);
-  return linear;
+FusedLinearOp FunctionConverter::takeProduct(FusedLinearOp op) {
+  auto product =
+      FusedLinearOp::create(rewriter, op.getLoc(), op.getX(), op.getW(),
+                            Type(op.getProductType()), op.getPrecisionAttr());
+  replaceByEpilogue(op, product.getResult(0), rewriter);
+  return product;
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,20 +178,18 @@ LinearOp FunctionConverter::takeProduct(FusedLinearOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Checks that `schedule` gives what the layer's precision asks.
-template <typename OpTy>
-static LogicalResult checkPrecision(OpTy op, ScheduleAttr schedule) {
-  Type type = op.getX().getType().getElementType();
+static LogicalResult checkPrecision(LinearLikeOp op, ScheduleAttr schedule) {
+  Type type = op.getInputType();
   Precision precision = op.getPrecision().value_or(Precision::FP32);
-  std::string problem =
-      findPrecisionProblem(schedule.getMethod(), type, op.getPrecision(),
-                           op.getW().getType().getDimSize(1));
+  std::string problem = findPrecisionProblem(schedule.getMethod(), type,
+                                             op.getPrecision(), op.getK());
   if (type.isF32() && problem.empty() && precision != Precision::FP32 &&
       precision != Precision::TF32)
     problem = "x and w are f32; run --tenon-select-strategy before, which "
               "casts them";
   if (problem.empty())
     return success();
-  InFlightDiagnostic error = op.emitOpError("has strategy tiled");
+  InFlightDiagnostic error = op->emitOpError("has strategy tiled");
   if (type.isF32())
     error << " and precision " << stringifyPrecision(precision) << ", but ";
   else
@@ -233,15 +197,13 @@ static LogicalResult checkPrecision(OpTy op, ScheduleAttr schedule) {
   return error << problem;
 }
 
-static ScheduleAttr getRoomySchedule(LinearOp, ScheduleAttr schedule) {
-  return schedule;
-}
-
 /// A cast of a result, for the next layer, joins a layer when that has its
 /// schedule, and a resident kernel may have no room for one result more: then
 /// the batch norm takes two kernels.
-static ScheduleAttr getRoomySchedule(FusedLinearOp op, ScheduleAttr schedule) {
-  if (schedule.getReduction() != ReductionMethod::Resident ||
+static ScheduleAttr getRoomySchedule(LinearLikeOp layer,
+                                     ScheduleAttr schedule) {
+  auto op = dyn_cast<FusedLinearOp>(layer.getOperation());
+  if (!op || schedule.getReduction() != ReductionMethod::Resident ||
       ScheduleFamily::of(schedule).hasRoom(op, schedule))
     return schedule;
   ScheduleAttr twoPhase =
@@ -252,51 +214,42 @@ static ScheduleAttr getRoomySchedule(FusedLinearOp op, ScheduleAttr schedule) {
       !findReductionProblem(op, twoPhase).empty())
     return schedule;
   auto function = op->getParentOfType<FunctionOpInterface>();
-  remark::missed(op.getLoc(), remark::RemarkOpts::name("Reduction")
-                                  .category("tenon-to-tiled")
-                                  .function(function.getName()))
+  ValuedRemark(remark::missed(op.getLoc(), remark::RemarkOpts::name("Reduction")
+                                               .category("tenon-to-tiled")
+                                               .function(function.getName())))
+          .set("reduction", stringifyReductionMethod(twoPhase.getReduction()))
       << remark::add("two_phase in the place of resident")
-      << remark::reason("with what joined the layer since its schedule was "
-                        "chosen, a tile has no room for all [M, N] operands "
-                        "and results");
+      << Reason(ReasonCode::JoinedSinceChosen)
+      << ArrayRef(listKernels(op, twoPhase));
   return twoPhase;
 }
 
-template <typename OpTy> LogicalResult FunctionConverter::convert(OpTy op) {
-  auto strategy =
-      op->template getAttrOfType<StrategyAttr>(TenonDialect::kStrategyAttr);
-  if (!strategy || strategy.getValue() != Strategy::Tiled)
+LogicalResult FunctionConverter::convert(LinearLikeOp layer) {
+  if (layer.getStrategy() != Strategy::Tiled)
     return success();
-  auto schedule =
-      op->template getAttrOfType<ScheduleAttr>(TenonDialect::kScheduleAttr);
+  ScheduleAttr schedule = layer.getScheduleAttr();
   if (!schedule)
-    return op.emitOpError("has strategy tiled, but no schedule; run "
-                          "--tenon-select-strategy before, or write a "
-                          "'tenon.schedule'");
-  if (failed(checkPrecision(op, schedule)))
+    return layer->emitOpError("has strategy tiled, but no schedule; run "
+                              "--tenon-select-strategy before, or write a "
+                              "'schedule'");
+  if (failed(checkPrecision(layer, schedule)))
     return failure();
-  schedule = getRoomySchedule(op, schedule);
-  if (std::string problem = findReductionProblem(op, schedule);
+  schedule = getRoomySchedule(layer, schedule);
+  if (std::string problem = findReductionProblem(layer, schedule);
       !problem.empty())
-    return op.emitOpError("cannot have the schedule ")
+    return layer->emitOpError("cannot have the schedule ")
            << schedule << ": " << problem;
+  FusedLinearOp op = toFused(layer, rewriter);
   rewriter.setInsertionPoint(op);
-  if constexpr (std::is_same_v<OpTy, FusedLinearOp>) {
-    if (schedule.getReduction() == ReductionMethod::TwoPhase) {
-      op = cutAtReduction(op, schedule.getMomentRows(), rewriter);
-      rewriter.setInsertionPoint(op);
-    } else if (schedule.getReduction() == ReductionMethod::InputMoments) {
-      op = normaliseByInputMoments(op, rewriter);
-      rewriter.setInsertionPoint(op);
-    } else if (schedule.getMethod() != ProductMethod::Direct &&
-               schedule.getReduction() != ReductionMethod::Resident &&
-               findEpilogueObstacle(op)) {
-      LinearOp product = takeProduct(op);
-      rewriter.setInsertionPoint(product);
-      replace(product, schedule);
-      return success();
-    }
-  }
+  if (schedule.getReduction() == ReductionMethod::TwoPhase)
+    op = cutAtReduction(op, schedule.getMomentRows(), rewriter);
+  else if (schedule.getReduction() == ReductionMethod::InputMoments)
+    op = normaliseByInputMoments(op, rewriter);
+  else if (schedule.getMethod() != ProductMethod::Direct &&
+           schedule.getReduction() != ReductionMethod::Resident &&
+           findEpilogueObstacle(op))
+    op = takeProduct(op);
+  rewriter.setInsertionPoint(op);
   replace(op, schedule);
   return success();
 }
@@ -314,11 +267,8 @@ struct ToTiled : tenon::impl::TenonToTiledBase<ToTiled> {
       if (function.isExternal())
         continue;
       FunctionConverter converter(function, rewriter);
-      WalkResult result = function.walk([&](Operation *op) {
-        return llvm::TypeSwitch<Operation *, WalkResult>(op)
-            .Case<LinearOp, FusedLinearOp>(
-                [&](auto layer) { return converter.convert(layer); })
-            .Default(WalkResult::advance());
+      WalkResult result = function.walk([&](LinearLikeOp layer) {
+        return WalkResult(converter.convert(layer));
       });
       if (result.wasInterrupted())
         return signalPassFailure();

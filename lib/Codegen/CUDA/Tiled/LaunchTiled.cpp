@@ -111,24 +111,21 @@ void TiledLowering::launch(const TileGeometry &geometry,
   arguments.append({m, /*token=*/createI64(b, 0)});
   Value work = createWork(geometry);
   Value shared = createI32(b, getSharedBytes(geometry.schedule));
-  gpu::LaunchFuncOp launch =
+  LaunchOp launch =
       createLaunch(b, kernel, work, geometry.blockThreads(), shared, arguments);
-  launch->setAttr(TenonDialect::kPersistentAttr,
-                  b.getI64IntegerAttr(getMaxBlocks(geometry.schedule)));
+  launch.setPersistent(getMaxBlocks(geometry.schedule));
   if (geometry.isResident()) {
     // With a dynamic M the function has compared them.
     int64_t rowUnits =
         ShapedType::isDynamic(geometry.m) ? 1 : geometry.rowUnits();
-    launch->setAttr(TenonDialect::kResidentAttr,
-                    b.getI64IntegerAttr(rowUnits * geometry.clusterBlocks()));
+    launch.setResident(rowUnits * geometry.clusterBlocks());
   }
   if (maps.empty())
     return;
-  launch->setAttr(TenonDialect::kTensorMapsAttr, b.getArrayAttr(maps));
-  launch->setAttr(TenonDialect::kWaitsItselfAttr, b.getUnitAttr());
+  launch.setTensorMapsAttr(b.getArrayAttr(maps));
+  launch.setWaitsItself(true);
   if (geometry.clusterBlocks() != 1)
-    launch->setAttr(TenonDialect::kClusterAttr,
-                    b.getI64IntegerAttr(geometry.clusterBlocks()));
+    launch.setCluster(geometry.clusterBlocks());
 }
 
 /// Small tiles, for a kernel that may take its operands element by element: it

@@ -82,63 +82,6 @@ LogicalResult TenonDialect::verifyRegionResultAttribute(
                               "'tenon.name' is";
 }
 
-/// Checks that `attribute` is an i64 from 1 to `max`; `expected` says what it
-/// counts.
-static LogicalResult verifyCount(Operation *op, NamedAttribute attribute,
-                                 int64_t max, StringRef expected) {
-  if (auto count = dyn_cast<IntegerAttr>(attribute.getValue());
-      count && count.getType().isSignlessInteger(64) && count.getInt() > 0 &&
-      count.getInt() <= max)
-    return success();
-  return op->emitOpError() << "'" << attribute.getName().getValue()
-                           << "' must be the number, " << expected
-                           << ", but is " << attribute.getValue();
-}
-
-/// The attributes of a gpu.launch_func.
-static LogicalResult verifyOfLaunch(Operation *op, NamedAttribute attribute) {
-  StringRef name = attribute.getName().getValue();
-  // attributes-C12
-  if (name == TenonDialect::kPersistentAttr)
-    return verifyCount(op, attribute, INT64_MAX,
-                       "a positive i64, of thread blocks at most");
-  // attributes-C13
-  if (name == TenonDialect::kTensorMapsAttr) {
-    auto maps = dyn_cast<ArrayAttr>(attribute.getValue());
-    if (maps && !maps.empty() &&
-        llvm::all_of(maps, llvm::IsaPred<TensorMapAttr>))
-      return success();
-    return op->emitOpError("'tenon.tensor_maps' must be an array of "
-                           "#tenon.tensor_map, one for each of the first "
-                           "operands, but is ")
-           << attribute.getValue();
-  }
-  // attributes-C16
-  if (name == TenonDialect::kWaitsItselfAttr) {
-    if (isa<UnitAttr>(attribute.getValue()))
-      return success();
-    return op->emitOpError("'tenon.waits_itself' is a mark and takes no value, "
-                           "but is ")
-           << attribute.getValue();
-  }
-  // attributes-C14
-  auto maxBlocks =
-      op->getAttrOfType<IntegerAttr>(TenonDialect::kPersistentAttr);
-  if (!maxBlocks)
-    return op->emitOpError() << "'" << name
-                             << "' is for persistent launches; give it "
-                                "'tenon.persistent' too";
-  // attributes-C15
-  if (name == TenonDialect::kClusterAttr)
-    return verifyCount(op, attribute, std::min<int64_t>(8, maxBlocks.getInt()),
-                       "an i64 from 1 to 8 and at most 'tenon.persistent', of "
-                       "a cluster's blocks");
-  // attributes-C17
-  return verifyCount(op, attribute, maxBlocks.getInt(),
-                     "a positive i64 and at most 'tenon.persistent', of "
-                     "thread blocks at least");
-}
-
 LogicalResult TenonDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName().getValue();
@@ -146,7 +89,7 @@ LogicalResult TenonDialect::verifyOperationAttribute(Operation *op,
   if (name == kPrepareAttr && isa<FunctionOpInterface>(op))
     return verifyValue<FlatSymbolRefAttr>(op, attribute,
                                           "the symbol of a function");
-  // attributes-C19
+  // attributes-C13
   if (name == kBoundsAttr && isa<FunctionOpInterface>(op))
     return verifyValue<UnitAttr>(op, attribute, "a unit attribute");
   // attributes-C8
@@ -158,27 +101,11 @@ LogicalResult TenonDialect::verifyOperationAttribute(Operation *op,
                            "is ")
            << attribute.getValue();
   }
-  if (isa<LinearOp, FusedLinearOp>(op)) {
-    // attributes-C10
-    if (name == kStrategyAttr)
-      return verifyValue<StrategyAttr>(
-          op, attribute, "a strategy, such as #tenon.strategy<tiled>");
-    // attributes-C11
-    if (name == kScheduleAttr)
-      return verifyValue<ScheduleAttr>(
-          op, attribute, "a schedule, #tenon.schedule<mma_sync, ...>");
-    // attributes-C18
-    if (name == kCandidatesAttr)
-      return verifyValue<DictionaryAttr>(
-          op, attribute,
-          "a dictionary, {epilogue = \"light\", schedules = [...]}");
-  }
-  // The dialect of launches is none that this one knows.
-  if (op->getName().getStringRef() == "gpu.launch_func" &&
-      llvm::is_contained({kPersistentAttr, kClusterAttr, kWaitsItselfAttr,
-                          kResidentAttr, kTensorMapsAttr},
-                         name))
-    return verifyOfLaunch(op, attribute);
+  // attributes-C12
+  if (name == kCandidatesAttr && isa<LinearLikeOp>(op))
+    return verifyValue<DictionaryAttr>(
+        op, attribute,
+        "a dictionary, {epilogue = \"light\", schedules = [...]}");
   // attributes-C9
   return op->emitOpError() << "'" << attribute.getName().getValue()
                            << "' is not an attribute of this op";

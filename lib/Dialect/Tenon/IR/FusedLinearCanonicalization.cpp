@@ -24,7 +24,7 @@ static FusedLinearOp rebuild(FusedLinearOp op, ValueRange epilogueOperands,
   auto fused = FusedLinearOp::create(
       rewriter, op.getLoc(), op.getYield().getOperandTypes(), op.getX(),
       op.getW(), epilogueOperands, op.getPrecisionAttr());
-  fused->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  fused.inherit(op);
   rewriter.inlineRegionBefore(op.getEpilogue(), fused.getEpilogue(),
                               fused.getEpilogue().end());
   return fused;
@@ -102,11 +102,11 @@ struct DropEmptyEpilogue : OpRewritePattern<FusedLinearOp> {
     if (op.getNumResults() != 1 ||
         op.getYield().getValues()[0] != op.getAccumulator())
       return failure();
-    DictionaryAttr attributes = op->getDiscardableAttrDictionary();
-    auto linear = rewriter.replaceOpWithNewOp<LinearOp>(
-        op, op.getResultTypes()[0], op.getX(), op.getW(), /*bias=*/Value(),
-        op.getPrecisionAttr());
-    linear->setDiscardableAttrs(attributes);
+    auto linear = LinearOp::create(rewriter, op.getLoc(),
+                                   op.getResultTypes()[0], op.getX(), op.getW(),
+                                   /*bias=*/Value(), op.getPrecisionAttr());
+    linear.inherit(op);
+    rewriter.replaceOp(op, linear);
     return success();
   }
 };

@@ -19,42 +19,42 @@ using namespace mlir::tenon;
 //===----------------------------------------------------------------------===//
 
 /// Checks that x [M, K] and w [N, K] agree and that `precision` fits them.
-template <typename OpTy> static LogicalResult verifyProduct(OpTy op) {
+static LogicalResult verifyProduct(LinearLikeOp op) {
   RankedTensorType x = op.getX().getType(), w = op.getW().getType();
   // linear-C1
   if (x.getElementType() != w.getElementType())
-    return op.emitOpError("x and w must have one element type, but x is ")
+    return op->emitOpError("x and w must have one element type, but x is ")
            << x << " and w is " << w;
   // linear-C2
   if (x.getDimSize(1) != w.getDimSize(1))
-    return op.emitOpError("x and w must agree in K, their last dimension: "
-                          "expected x [M, ")
+    return op->emitOpError("x and w must agree in K, their last dimension: "
+                           "expected x [M, ")
            << w.getDimSize(1) << "] for w " << w << ", but x is " << x;
   // linear-C3
   if (op.getPrecision() && !x.getElementType().isF32())
-    return op.emitOpError("precision is a contract on products of f32 tensors, "
-                          "but x is ")
+    return op->emitOpError(
+               "precision is a contract on products of f32 tensors, "
+               "but x is ")
            << x << "; leave it out";
   return success();
 }
 
-/// Checks that `type` can hold the product: [M, N], of x's element type, or of
-/// f32 where x is of 16 bits.
-template <typename OpTy>
-static LogicalResult verifyProductType(OpTy op, StringRef name,
-                                       RankedTensorType type) {
-  RankedTensorType x = op.getX().getType(), w = op.getW().getType();
+/// Checks that the product's type can hold it: [M, N], of x's element type, or
+/// of f32 where x is of 16 bits.
+static LogicalResult verifyProductType(LinearLikeOp op, StringRef name) {
+  RankedTensorType x = op.getX().getType(), w = op.getW().getType(),
+                   type = op.getProductType();
   auto expected = RankedTensorType::get({x.getDimSize(0), w.getDimSize(0)},
                                         x.getElementType());
   // linear-C4
   if (type.getShape() != expected.getShape())
-    return op.emitOpError() << name << " must be [M, N]: expected " << expected
-                            << ", but it is " << type;
+    return op->emitOpError() << name << " must be [M, N]: expected " << expected
+                             << ", but it is " << type;
   // linear-C5
   bool widened = type.getElementType().isF32() &&
                  x.getElementType().getIntOrFloatBitWidth() == 16;
   if (type != expected && !widened)
-    return op.emitOpError()
+    return op->emitOpError()
            << name << " must have x's element type"
            << (x.getElementType().getIntOrFloatBitWidth() == 16 ? " or f32"
                                                                 : "")
@@ -66,9 +66,13 @@ static LogicalResult verifyProductType(OpTy op, StringRef name,
 // LinearOp
 //===----------------------------------------------------------------------===//
 
+RankedTensorType LinearOp::getProductType() { return getType(); }
+
+Block *LinearOp::getEpilogueBody() { return nullptr; }
+
 LogicalResult LinearOp::verify() {
   if (failed(verifyProduct(*this)) ||
-      failed(verifyProductType(*this, "the result", getType())))
+      failed(verifyProductType(*this, "the result")))
     return failure();
   if (!getBias())
     return success();
@@ -109,6 +113,12 @@ void FusedLinearOp::build(OpBuilder & /*builder*/, OperationState &state,
   state.addTypes(results);
 }
 
+RankedTensorType FusedLinearOp::getProductType() {
+  return cast<RankedTensorType>(getAccumulator().getType());
+}
+
+Block *FusedLinearOp::getEpilogueBody() { return getBody(); }
+
 YieldOp FusedLinearOp::getYield() {
   return cast<YieldOp>(getBody()->getTerminator());
 }
@@ -127,11 +137,10 @@ LogicalResult FusedLinearOp::verifyRegions() {
            << getEpilogueOperands().size() + 1 << " arguments, but it has "
            << body->getNumArguments();
   // fused_linear-C3
-  auto accumulator = dyn_cast<RankedTensorType>(getAccumulator().getType());
-  if (!accumulator)
+  if (!isa<RankedTensorType>(getAccumulator().getType()))
     return emitOpError("the product argument must be a tensor, but is ")
            << getAccumulator().getType();
-  if (failed(verifyProductType(*this, "the product argument", accumulator)))
+  if (failed(verifyProductType(*this, "the product argument")))
     return failure();
   // fused_linear-C4
   for (auto [operand, argument] :
@@ -152,6 +161,34 @@ LogicalResult FusedLinearOp::verifyRegions() {
            << getResultTypes() << "), but yields ("
            << getYield().getOperandTypes() << ")";
   return success();
+}
+
+FusedLinearOp tenon::toFused(LinearLikeOp layer, RewriterBase &rewriter) {
+  auto linear = dyn_cast<LinearOp>(layer.getOperation());
+  if (!linear)
+    return cast<FusedLinearOp>(layer.getOperation());
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(linear);
+  Location loc = linear.getLoc();
+  FusedLinearOp fused;
+  if (Value bias = linear.getBias()) {
+    fused = FusedLinearOp::create(rewriter, loc, TypeRange(linear.getType()),
+                                  linear.getX(), linear.getW(), bias,
+                                  linear.getPrecisionAttr());
+    Block *body = rewriter.createBlock(&fused.getEpilogue(), {},
+                                       {linear.getType(), bias.getType()},
+                                       {loc, bias.getLoc()});
+    Value sum = AddOp::create(rewriter, loc, body->getArgument(0),
+                              body->getArgument(1));
+    YieldOp::create(rewriter, loc, sum);
+  } else {
+    fused = FusedLinearOp::create(rewriter, loc, linear.getX(), linear.getW(),
+                                  Type(linear.getType()),
+                                  linear.getPrecisionAttr());
+  }
+  fused.inherit(linear);
+  rewriter.replaceOp(linear, fused);
+  return fused;
 }
 
 //===----------------------------------------------------------------------===//

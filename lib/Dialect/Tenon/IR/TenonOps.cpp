@@ -42,5 +42,23 @@ static void printAffineTypes(OpAsmPrinter &printer, Operation * /*op*/,
     printer << ", " << biasType;
 }
 
+/// `%x : type, ...`, the arguments of a launched kernel.
+static ParseResult
+parseArguments(OpAsmParser &parser,
+               SmallVectorImpl<OpAsmParser::UnresolvedOperand> &arguments,
+               SmallVectorImpl<Type> &types) {
+  return parser.parseCommaSeparatedList([&] {
+    return failure(parser.parseOperand(arguments.emplace_back()) ||
+                   parser.parseColonType(types.emplace_back()));
+  });
+}
+
+static void printArguments(OpAsmPrinter &printer, Operation *,
+                           OperandRange arguments, TypeRange) {
+  llvm::interleaveComma(arguments, printer, [&](Value argument) {
+    printer << argument << " : " << argument.getType();
+  });
+}
+
 #define GET_OP_CLASSES
 #include "tenon/Dialect/Tenon/IR/TenonOps.cpp.inc"

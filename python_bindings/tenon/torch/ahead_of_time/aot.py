@@ -8,7 +8,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
@@ -63,13 +63,7 @@ def aot_compile(
     target: str | Sequence[str] | None = None,
     pack_parameters: bool = True,
     precision: str | None = None,
-    name: str | None = None,
-    allow_rounding_changes: bool = False,
-    fold_weights: bool = False,
-    reference: bool = False,
-    strategy: str = "auto",
-    schedule: str = "",
-    reduction: str = "auto",
+    **options: Unpack[compiler.Options],
 ) -> Executable:
     """Compile a model to the shared object `path` and the C header beside it, as tenon-compile does.
 
@@ -83,14 +77,8 @@ def aot_compile(
             the inputs alone. Otherwise the caller gives the parameters in each call, or once to
             the prepare function if there is one.
         precision: as for `export`.
-        name: with which the C functions' names begin; by default the file's name without "lib",
-            with underscores for what C's names cannot have. Programs look for `lib<name>.so`.
-        allow_rounding_changes: as for `tenon.compile`.
-        fold_weights: as for `tenon.compile`.
-        reference: as for `tenon.compile`.
-        strategy: as for `tenon.compile`.
-        schedule: as for `tenon.compile`.
-        reduction: as for `tenon.compile`.
+        **options: as for `tenon.compile`. `name` is by default the file's name without "lib",
+            with underscores for what C's names cannot have; programs look for `lib<name>.so`.
 
     Returns:
         the model, loaded from `path`. It takes and gives tensors as `export` describes them.
@@ -110,13 +98,7 @@ def aot_compile(
             path,
             target,
             parameters=parameters if pack_parameters and exported.parameters else "",
-            name=name or compiler.identifier_of(Path(path).stem.removeprefix("lib")),
-            allow_rounding_changes=allow_rounding_changes,
-            fold_weights=fold_weights,
-            reference=reference,
-            strategy=strategy,
-            schedule=schedule,
-            reduction=reduction,
+            **{**options, "name": options.get("name") or compiler.identifier_of(Path(path).stem.removeprefix("lib"))},
         )
     return Executable(path, remarks)
 

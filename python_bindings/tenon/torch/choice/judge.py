@@ -68,7 +68,7 @@ class Judge:
     def measures(self, device: torch.device) -> bool:
         """Tell whether functions on a device are timed, against what Inductor would make of them."""
         options = self._options
-        is_free = options.target is None and options.strategy == options.reduction == "auto"
+        is_free = options.target is None and all(value == "auto" for value in options.of_compiler().values())
         return device.type == "cuda" and is_free and options.rest_for(device) == "inductor"
 
     def _try_compile(self, candidate: Candidate) -> dict[str, tenon.Executable] | str:
@@ -98,11 +98,7 @@ class Judge:
 
     def _settings(self, candidate: Candidate) -> dict[str, Any]:
         options = self._options
-        return {
-            "target": options.targets_for(candidate.device),
-            "strategy": options.strategy,
-            "reduction": options.reduction,
-        }
+        return {"target": options.targets_for(candidate.device), **options.of_compiler()}
 
     def _try_choose(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> str | None:
         try:
@@ -153,8 +149,9 @@ class Judge:
 
 def _is_one_call(executable: tenon.Executable, strategy: str) -> bool:
     """Tell whether all linear layers are tiled, or computed with all that follows in one call of cuBLASLt."""
-    choices = [r for r in executable.remarks if r.category == "tenon-select-strategy"]
+    values = [remark.values for remark in executable.remarks]
     if strategy == "tiled":
-        return bool(choices) and all(r.message.startswith("tiled") for r in choices)
-    calls = [r for r in executable.remarks if r.category == "tenon-to-blaslt"]
-    return bool(calls) and all(not r.arguments.get("Reason") for r in calls)
+        found = [v["strategy"] == "tiled" for v in values if "strategy" in v]
+    else:
+        found = [v["kernels"] == ["call"] for v in values if {"call", "product"} & {*v.get("kernels", ())}]
+    return bool(found) and all(found)

@@ -22,6 +22,19 @@ from tenon.torch.options import Options
 _OP = re.compile(r"^\s*([^=]+?) = tenon\.(\w+) (.*)$")
 _VALUE = re.compile(r"%\w+")
 _LOCATION = re.compile(r' loc\(("(?:[^"\\]|\\.)*"):(\d+):\d+\)$')
+# What the compiler says that layers run as, and the table's name of it.
+_KERNELS = {
+    "split": "split of x",
+    "moments": "moments of x",
+    "tiled": "tiled kernel",
+    "call": "cuBLASLt call",
+    "product": "cuBLASLt product",
+    "epilogue": "epilogue kernel",
+    "reduce_map": "epilogue: reduce, map",
+    "map": "epilogue: map",
+}
+_OF_LINEAR = {"split of x", "tiled kernel", "cuBLASLt call", "cuBLASLt product"}
+_NORM = "batch_norm_training"
 
 
 @dataclasses.dataclass
@@ -93,17 +106,7 @@ def layers_of(part: Partition, targets: Sequence[str], options: Options) -> Laye
 
 
 def _lower(name: str, source: str, gpus: Sequence[str], options: Options) -> list[Remark]:
-    given = _native.Options(
-        name=name,
-        targets=gpus,
-        cpu="x86-64-v3",
-        allow_rounding_changes=False,
-        fold_weights=False,
-        reference=False,
-        remarks=True,
-        strategy=options.strategy,
-        reduction=options.reduction,
-    )
+    given = _native.Options(gpus, remarks=True, name=name, **options.of_compiler())
     _, records = _native.lower(source, name, "cuda-blaslt" if gpus else "prepare", given)
     return read_records(records)[1]
 
@@ -121,7 +124,6 @@ class _Reader:
         self._first, self._remarks, self._on_gpu = first, by_line, on_gpu
         self._rows = _rows(part)
         self._layer_of: dict[str, Layer] = {}  # by value
-        self._split: set[str] = set()  # values
         self._constant = {v for v, mark in re.findall(r"(%\w+): tensor<[^>]*>( \{tenon.param\})?", signature) if mark}
         self._result = Layers([], [], [], _ops(self._lines), _places(part))
         self._linears: dict[int, Layer] = {}
@@ -143,66 +145,55 @@ class _Reader:
         return self._result
 
     def _add_linear(self, number: int, line: _Line) -> None:
-        layer = Layer([Kernel("cuBLASLt product", [line.node]), Kernel("epilogue kernel")])
-        if not self._on_gpu:
-            layer = Layer([Kernel("CPU code", [line.node])], strategy="CPU loops")
+        layer = Layer([Kernel("CPU code", [line.node])], strategy="CPU loops")
         for remark in self._remarks.get(number, []):
-            if remark.category == "tenon-select-strategy":
-                layer.strategy, layer.choice = remark.message.partition(":")[0], _choice(remark)
-                if layer.strategy == "tiled":
-                    self._tile(layer, line, remark.arguments.get("Reason", ""))
-            if remark.category == "tenon-to-blaslt":
-                layer.reason = remark.arguments.get("Reason", "")
-                if not layer.reason:
-                    layer.kernels = [Kernel("cuBLASLt call", [line.node])]
+            values = remark.values
+            if "strategy" in values:
+                layer.strategy, layer.choice = values["strategy"], _choice(remark)
+            if "product" in values.get("kernels", ()):
+                layer.reason = remark.reason
+            if "guard" in values.get("kernels", ()):
+                layer.reason = (
+                    "x is split into f16 parts first; at the end, what has rows outside is computed once more"
+                )
+            if "kernels" in values:
+                names = [_KERNELS[kind] for kind in values["kernels"] if kind in _KERNELS]
+                layer.kernels = [Kernel(name, [line.node] if name in _OF_LINEAR else []) for name in names]
         self._result.layers.append(layer)
         self._linears[number] = layer
         self._layer_of |= dict.fromkeys(line.results, layer)
 
-    def _tile(self, layer: Layer, line: _Line, why: str) -> None:
-        """Give a layer its kernels; what is fused into it joins the last of them."""
-        layer.kernels = [Kernel("tiled kernel", [line.node])]
-        if why.startswith("the product alone"):
-            layer.kernels.append(Kernel("epilogue kernel"))
-        if why.startswith("the product with moments"):
-            layer.kernels.append(Kernel("epilogue: map"))
-        if not re.search(r"(mma_sync|wgmma) fp16", why):
-            return
-        layer.reason = "x is split into f16 parts first; at the end, what has rows outside is computed once more"
-        x = line.operands - self._constant
-        if not x <= self._split:  # layers that share their x split it once
-            layer.kernels.insert(0, Kernel("split of x", [line.node]))
-            self._split |= x
-
     def _add(self, number: int, line: _Line) -> None:
         """Give an op to the layer that its remark names, or, if it was simplified away, to its operand's."""
         layer = next((self._layer_of[v] for v in line.operands if v in self._layer_of), None)
-        fused = False
         for remark in self._remarks.get(number, []):
-            product = re.search(r"fused into .* of line (\d+)", remark.message)
-            if product and int(product[1]) - self._first in self._linears and remark.kind == "passed":
-                layer, fused = self._linears[int(product[1]) - self._first], True
+            product = self._linears.get(remark.values.get("product_line", 0) - self._first)
+            if product and remark.kind == "passed":
+                layer = product
                 layer.bytes_saved += _saved(remark, self._rows)
             elif remark.kind == "missed":
-                reason = remark.arguments.get("Reason", remark.message)
-                self._result.missed.append((line.node, f"{reason[:1].upper()}{reason[1:]}."))
+                self._result.missed.append((line.node, f"{remark.reason[:1].upper()}{remark.reason[1:]}."))
                 layer = None
         if layer is None:
             layer = Layer([Kernel("epilogue kernel" if self._on_gpu else "CPU code")], strategy="own pass")
             self._result.layers.append(layer)
-        kernel = layer.kernels[-1]
-        if kernel.name == "epilogue: map" and not kernel.nodes and line.kind != "batch_norm_training":
-            kernel = layer.kernels[-2]  # what is before the norm
-        kernel.nodes.append(line.node)
-        if fused and line.kind == "batch_norm_training" and kernel.name == "epilogue kernel":
-            kernel.name = "epilogue: reduce, map"
+        for kernel in _kernels_of(layer, line.kind):
+            kernel.nodes.append(line.node)
         self._layer_of |= dict.fromkeys(line.results, layer)
+
+
+def _kernels_of(layer: Layer, kind: str) -> list[Kernel]:
+    """Return the kernels that an op of a layer is part of: mostly the last."""
+    *others, last = layer.kernels
+    if last.name == _KERNELS["map"] and not last.nodes and kind != _NORM:
+        return others[-1:]  # what is before the norm
+    moments = [kernel for kernel in others if kernel.name == _KERNELS["moments"] and kind == _NORM]
+    return [*moments, last]
 
 
 def _choice(remark: Remark) -> str:
     """Return "library: the layer cannot be tiled (why)"."""
-    reason = remark.arguments.get("Reason", "")
-    return remark.message + (f" ({reason})" if reason else "")
+    return remark.message + (f" ({remark.reason})" if remark.reason else "")
 
 
 def _read_line(node: str, line: str) -> _Line:

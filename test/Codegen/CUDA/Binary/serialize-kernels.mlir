@@ -7,7 +7,7 @@
 // NONE: error: no target given; use targets=sm_90a, for example
 
 // 16-byte loads and stores; the launches stay.
-// CHECK: gpu.launch_func @kernels::@double_map_v4
+// CHECK: tenon.launch @kernels::@double_map_v4
 // CHECK: gpu.binary @kernels [#gpu.object<#nvvm.target<O = 3, chip = "sm_90a">
 // CHECK-SAME: double_map_v4 = {registers = {{[0-9]+}} : i64, shared_bytes = 0 : i64, spilled_bytes = 0 : i64}
 // CHECK-SAME: .version 8.0\0A.target sm_90a

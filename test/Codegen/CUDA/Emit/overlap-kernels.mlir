@@ -3,9 +3,9 @@
 // Beside a wgmma kernel all others begin early too, and let the next one do so.
 
 // CHECK-LABEL: func.func @guarded
-// CHECK: gpu.launch_func @kernels::@guarded_split_v4 {{.*}}tenon.waits_itself
-// CHECK: gpu.launch_func @kernels::@guarded_tiled {{.*}}tenon.waits_itself
-// CHECK: gpu.launch_func @kernels::@guarded_tiled_guard {{.*}}tenon.waits_itself
+// CHECK: tenon.launch @kernels::@guarded_split_v4 {{.*}}waits_itself
+// CHECK: tenon.launch @kernels::@guarded_tiled {{.*}}waits_itself
+// CHECK: tenon.launch @kernels::@guarded_tiled_guard {{.*}}waits_itself
 // CHECK: llvm.func @guarded_split_v4
 // CHECK-NEXT: nvvm.griddepcontrol wait
 // CHECK-NEXT: nvvm.griddepcontrol launch_dependents

@@ -4,8 +4,8 @@
 
 // One kernel for what is computed at the end, one for what is returned on the way.
 // CHECK-LABEL: func.func @chain
-// CHECK: gpu.launch_func @kernels::@chain_map_v8
-// CHECK: gpu.launch_func @kernels::@chain_map_v8_1
+// CHECK: tenon.launch @kernels::@chain_map_v8
+// CHECK: tenon.launch @kernels::@chain_map_v8_1
 func.func @chain(%x: tensor<?x8xbf16>, %c: tensor<?x1xbf16>, %s: tensor<bf16>) -> (tensor<?x8xbf16>, tensor<?x8xbf16>) {
   %0 = tenon.sub %s, %x : tensor<bf16>, tensor<?x8xbf16>
   %1 = tenon.div %c, %0 : tensor<?x1xbf16>, tensor<?x8xbf16>
@@ -16,9 +16,9 @@ func.func @chain(%x: tensor<?x8xbf16>, %c: tensor<?x1xbf16>, %s: tensor<bf16>) -
 
 // Bufferization once took a new epilogue for an op that it had seen.
 // CHECK-LABEL: func.func @batch_norm
-// CHECK: gpu.launch_func @kernels::@batch_norm_reduce
-// CHECK: gpu.launch_func @kernels::@batch_norm_map
-// CHECK: gpu.launch_func @kernels::@batch_norm_map
+// CHECK: tenon.launch @kernels::@batch_norm_reduce
+// CHECK: tenon.launch @kernels::@batch_norm_map
+// CHECK: tenon.launch @kernels::@batch_norm_map
 // CHECK: blaslt.run
 func.func @batch_norm(%x: tensor<?x8xbf16>, %s: tensor<8xbf16>, %w: tensor<8x8xbf16>)
     -> (tensor<?x8xbf16>, tensor<8xbf16>, tensor<8xbf16>) {
@@ -31,9 +31,9 @@ func.func @batch_norm(%x: tensor<?x8xbf16>, %s: tensor<8xbf16>, %w: tensor<8x8xb
 
 // A weight is scaled by row, cast and used, in prepare.
 // CHECK-LABEL: func.func @parameters_prepare
-// CHECK: gpu.launch_func @kernels::@parameters_prepare_map_v4
+// CHECK: tenon.launch @kernels::@parameters_prepare_map_v4
 // CHECK-LABEL: func.func @parameters_run
-// CHECK-NOT: gpu.launch_func
+// CHECK-NOT: tenon.launch
 func.func @parameters(%x: tensor<?x8xbf16>, %w: tensor<16x8xf32> {tenon.param}, %s: tensor<16x1xf32> {tenon.param}) -> tensor<?x16xbf16> {
   %0 = tenon.tanh %s : tensor<16x1xf32>
   %1 = tenon.mul %0, %w : tensor<16x1xf32>, tensor<16x8xf32>
@@ -44,10 +44,10 @@ func.func @parameters(%x: tensor<?x8xbf16>, %w: tensor<16x8xf32> {tenon.param}, 
 
 // A constant that is returned, or that a product reads, is written by a kernel; another op's operand is in its code.
 // CHECK-LABEL: func.func @constants
-// CHECK: gpu.launch_func @kernels::@constants_map_v4 {{.*}} : memref<5x4xf32>
-// CHECK: gpu.launch_func @kernels::@constants_map_v8 {{.*}} : memref<8x8xbf16>
+// CHECK: tenon.launch @kernels::@constants_map_v4 {{.*}} : memref<5x4xf32>
+// CHECK: tenon.launch @kernels::@constants_map_v8 {{.*}} : memref<8x8xbf16>
 // CHECK: blaslt.run {{.*}} : memref<?x8xbf16>, memref<8x8xbf16>
-// CHECK: gpu.launch_func @kernels::@constants_map_v4_1 {{.*}} args(%y : memref<6x4xf32>
+// CHECK: tenon.launch @kernels::@constants_map_v4_1 {{.*}} args(%y : memref<6x4xf32>
 // CHECK-LABEL: llvm.func @constants_map_v4(
 // CHECK: arith.constant dense<2.000000e+00> : vector<4xf32>
 // CHECK-LABEL: llvm.func @constants_map_v8(

@@ -3,10 +3,9 @@
 // Moments of the batch: a second kernel combines the states. It has no rows to walk, and only the first group's blocks: as
 // many as cover the columns.
 // CHECK-LABEL: func.func @moments
-// CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : index
 // CHECK-DAG: %[[COLUMN_BLOCKS:.*]] = arith.constant 16 : index
-// CHECK: gpu.launch_func @kernels::@moments_reduce_v8 {{.*}} args(%[[Z:.*]] : memref<?x4096xbf16>, %[[STATES:.*]] : memref<16x2x4096xf32>, %[[M:.*]] : i64, %[[G:.*]] : i64)
-// CHECK: gpu.launch_func @kernels::@moments_map_v8 blocks in (%[[COLUMN_BLOCKS]], %[[ONE]], %[[ONE]]) {{.*}} args(%[[Z]] : {{.*}}, %{{.*}} : memref<4096xf32>, %{{.*}} : memref<4096xf32>, %[[STATES]] : {{.*}}, %[[M]] : i64, %[[G]] : i64)
+// CHECK: tenon.launch @kernels::@moments_reduce_v8 {{.*}} args(%[[Z:.*]] : memref<?x4096xbf16>, %[[STATES:.*]] : memref<16x2x4096xf32>, %[[M:.*]] : i64, %[[G:.*]] : i64)
+// CHECK: tenon.launch @kernels::@moments_map_v8 blocks(%[[COLUMN_BLOCKS]]) {{.*}} args(%[[Z]] : {{.*}}, %{{.*}} : memref<4096xf32>, %{{.*}} : memref<4096xf32>, %[[STATES]] : {{.*}}, %[[M]] : i64, %[[G]] : i64)
 // CHECK-LABEL: llvm.func @moments_map_v8
 // CHECK-NOT: bf16
 // CHECK: scf.for

@@ -4,8 +4,8 @@
 // CHECK: tenon.kernels = ["norm_reduce_v8", "norm_map_v8", "norm_reduce_v1", "norm_map_v1"]
 // CHECK-LABEL: func.func @norm
 // CHECK: %[[STATES:.*]] = memref.alloc() : memref<16x2x4096xf32>
-// CHECK: gpu.launch_func @kernels::@norm_reduce_v8 {{.*}} args(%[[Y:.*]] : memref<?x4096xbf16>, %[[S:.*]] : memref<4096xbf16>, %[[STATES]] : {{.*}}, %[[M:.*]] : i64, %[[G:.*]] : i64)
-// CHECK: gpu.launch_func @kernels::@norm_map_v8 {{.*}} args(%[[Y]] : memref<?x4096xbf16>, %[[S]] : {{.*}}, %[[STATES]] : {{.*}}, %[[M]] : i64, %[[G]] : i64)
+// CHECK: tenon.launch @kernels::@norm_reduce_v8 {{.*}} args(%[[Y:.*]] : memref<?x4096xbf16>, %[[S:.*]] : memref<4096xbf16>, %[[STATES]] : {{.*}}, %[[M:.*]] : i64, %[[G:.*]] : i64)
+// CHECK: tenon.launch @kernels::@norm_map_v8 {{.*}} args(%[[Y]] : memref<?x4096xbf16>, %[[S]] : {{.*}}, %[[STATES]] : {{.*}}, %[[M]] : i64, %[[G]] : i64)
 
 // Statistics: no store but that of the states, one barrier a level of the tree.
 // CHECK-LABEL: llvm.func @norm_reduce_v8

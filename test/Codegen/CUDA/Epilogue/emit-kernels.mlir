@@ -9,9 +9,9 @@
 // CHECK: %[[BITS:.*]] = arith.andi %{{.*}}, %c15_i64
 // CHECK: %[[ALIGNED:.*]] = arith.cmpi eq, %[[BITS]], %c0_i64
 // CHECK: scf.if %[[ALIGNED]]
-// CHECK: gpu.launch_func @kernels::@in_place_map_v4 {{.*}} threads in (%c256, %c1, %c1) args(%[[Y]] : memref<?x32xf32>, %[[B]] : memref<32xf32>, %[[Y]] : memref<?x32xf32>, %{{.*}} : i64, %{{.*}} : i64)
+// CHECK: tenon.launch @kernels::@in_place_map_v4 {{.*}} threads(%c256) args(%[[Y]] : memref<?x32xf32>, %[[B]] : memref<32xf32>, %[[Y]] : memref<?x32xf32>, %{{.*}} : i64, %{{.*}} : i64)
 // CHECK: else
-// CHECK: gpu.launch_func @kernels::@in_place_map_v1
+// CHECK: tenon.launch @kernels::@in_place_map_v1
 // Loads of all rows come before arithmetic, stores last.
 // CHECK-LABEL: llvm.func @in_place_map_v4
 // CHECK-SAME: gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 256>

@@ -11,9 +11,9 @@
 // CHECK: %[[GROUPS:.*]] = arith.maxsi %[[SOME]], %c1_i64 : i64
 // CHECK: %[[STATES:.*]] = memref.alloc() : memref<26x10368xf64>
 // CHECK: %[[STATE:.*]] = memref.alloc() : memref<10368xf64>
-// CHECK: gpu.launch_func @kernels::@wide_gram blocks in (%{{.*}}, %c1, %c1) threads in (%c256, %c1, %c1) args(%[[X]] : memref<?x128xbf16>, %[[STATES]] : memref<26x10368xf64>, %[[M]] : i64, %[[GROUPS]] : i64)
-// CHECK: gpu.launch_func @kernels::@wide_add_states blocks in (%c324, %c1, %c1) threads in (%c256, %c1, %c1) args(%[[STATES]] : memref<26x10368xf64>, %[[STATE]] : memref<10368xf64>, %[[M]] : i64, %[[GROUPS]] : i64)
-// CHECK: gpu.launch_func @kernels::@wide_column_moments blocks in (%c4, %c1, %c1) threads in (%c128, %c1, %c1) args(%[[X]] : memref<?x128xbf16>, %[[W]] : memref<100x128xbf16>, %[[STATE]] : memref<10368xf64>, %[[A]] : memref<100xf32>, %[[B]] : memref<100xf32>, %[[C]] : memref<100xf32>, %[[M]] : i64, %[[GROUPS]] : i64)
+// CHECK: tenon.launch @kernels::@wide_gram blocks(%{{.*}}) threads(%c256) args(%[[X]] : memref<?x128xbf16>, %[[STATES]] : memref<26x10368xf64>, %[[M]] : i64, %[[GROUPS]] : i64)
+// CHECK: tenon.launch @kernels::@wide_add_states blocks(%c324) threads(%c256) args(%[[STATES]] : memref<26x10368xf64>, %[[STATE]] : memref<10368xf64>, %[[M]] : i64, %[[GROUPS]] : i64)
+// CHECK: tenon.launch @kernels::@wide_column_moments blocks(%c4) threads(%c128) args(%[[X]] : memref<?x128xbf16>, %[[W]] : memref<100x128xbf16>, %[[STATE]] : memref<10368xf64>, %[[A]] : memref<100xf32>, %[[B]] : memref<100xf32>, %[[C]] : memref<100xf32>, %[[M]] : i64, %[[GROUPS]] : i64)
 // CHECK: llvm.mlir.global internal @wide_gram_rows() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<4608 x f64>
 // CHECK-LABEL: llvm.func @wide_gram
 // CHECK-SAME: nvvm.reqntid = array<i32: 256>
@@ -50,7 +50,7 @@ func.func @wide(%x: memref<?x128xbf16>, %w: memref<100x128xbf16>, %a: memref<100
 // 36 tiles leave seven groups. Elements of 32 bits; 16 rows of w at a time.
 // CHECK-LABEL: func.func @wider
 // CHECK: memref.alloc() : memref<7x37120xf64>
-// CHECK: gpu.launch_func @kernels::@wider_gram blocks in (%{{.*}}) threads in (%c256,
+// CHECK: tenon.launch @kernels::@wider_gram blocks(%{{.*}}) threads(%c256)
 // CHECK-LABEL: llvm.func @wider_gram
 // CHECK-COUNT-32: ld.global.b32
 // CHECK-NOT: ld.global

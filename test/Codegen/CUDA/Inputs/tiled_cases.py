@@ -120,7 +120,7 @@ def find_schedules(target: str, types: tuple[str, str]) -> dict[Schedule, list[L
     select = f"--tenon-select-strategy=targets={target} strategy=tiled"
     text, remarks = run(["--tenon-fuse-epilogue", select, "--remarks-filter=tenon-select-strategy"], source)
     names, chosen = re.findall(r"func\.func @(\w+)", text), re.findall(r"#tenon\.schedule<([^>]*)>", text)
-    shared = dict(re.findall(r"Function=(\w+) .* (\d+) bytes of shared memory", remarks))
+    shared = dict(re.findall(r'Function=(\w+) .*"shared_bytes":(\d+)', remarks))
     schedules: dict[Schedule, list[Layer]] = {}
     for name, schedule in zip(names, chosen, strict=True):
         schedules.setdefault(Schedule(schedule, int(shared[name])), []).append(layers[name])
@@ -197,5 +197,5 @@ def write_layer(layer: Layer, name: str, attributes: str = "") -> str:
 
 def write_case(case: Case) -> str:
     """Return a function with the case's layer and schedule."""
-    schedule = f"tenon.schedule = #tenon.schedule<{case.schedule.text}>"
-    return write_layer(case.layer, case.name, f"{{tenon.strategy = #tenon.strategy<tiled>, {schedule}}}")
+    schedule = f"schedule = #tenon.schedule<{case.schedule.text}>"
+    return write_layer(case.layer, case.name, f"{{strategy = #tenon.strategy<tiled>, {schedule}}}")

@@ -83,7 +83,7 @@ def inspect(kernel: Kernel, emitted: str, assembled: str) -> None:
         kernel.failures.append(
             f"leaves no room for {blocks} blocks of {threads} threads with {kernel.registers} registers"
         )
-    dynamic = re.search(rf"@kernels::@{kernel.name} .*dynamic_shared_memory_size %c(\d+)_i32", emitted)
+    dynamic = re.search(rf"@kernels::@{kernel.name} .*shared\(%c(\d+)_i32\)", emitted)
     shared, allowed = needs["shared_bytes"] + int(dynamic[1]), kernel.case.schedule.shared_bytes
     if shared > allowed and not kernel.is_unaligned:
         kernel.failures.append(f"has {shared} bytes of shared memory, where its schedule says {allowed}")

@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --split-input-file --verify-diagnostics --tenon-host-to-llvm | FileCheck %s --implicit-check-not=gpu.launch_func
+// RUN: tenon-opt %s --split-input-file --verify-diagnostics --tenon-host-to-llvm | FileCheck %s --implicit-check-not=tenon.launch
 
 module attributes {gpu.container_module, tenon.kernels = ["other", "tiled"]} {
   gpu.module @kernels {
@@ -50,9 +50,9 @@ module attributes {gpu.container_module, tenon.kernels = ["other", "tiled"]} {
     %threads = arith.constant 256 : index
     %shared = arith.constant 164000 : i32
     %token = arith.constant 0 : i64
-    gpu.launch_func @kernels::@tiled blocks in (%work, %one, %one) threads in (%threads, %one, %one)
-        dynamic_shared_memory_size %shared args(%x : !llvm.ptr, %m : i64, %token : i64)
-        {tenon.persistent = 384 : i64}
+    tenon.launch @kernels::@tiled blocks(%work) threads(%threads)
+        shared(%shared) args(%x : !llvm.ptr, %m : i64, %token : i64)
+        {persistent = 384 : i64}
     return
   }
 
@@ -61,9 +61,9 @@ module attributes {gpu.container_module, tenon.kernels = ["other", "tiled"]} {
   // CHECK: llvm.call @tenonLaunchPersistent(%{{[^,]*}}, %[[CONSTANT]],
   func.func @clusters(%call: !llvm.ptr, %x: !llvm.ptr, %m: i64, %work: index) {
     %one = arith.constant 1 : index
-    gpu.launch_func @kernels::@tiled blocks in (%work, %one, %one) threads in (%one, %one, %one)
+    tenon.launch @kernels::@tiled blocks(%work) threads(%one)
         args(%x : !llvm.ptr, %m : i64, %m : i64)
-        {tenon.persistent = 192 : i64, tenon.cluster = 2 : i64, tenon.waits_itself, tenon.resident = 24 : i64}
+        {persistent = 192 : i64, cluster = 2 : i64, waits_itself, resident = 24 : i64}
     return
   }
 
@@ -73,8 +73,8 @@ module attributes {gpu.container_module, tenon.kernels = ["other", "tiled"]} {
   // CHECK: llvm.call @tenonLaunchKernel(%[[CALL]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[SHARED]], %{{[^,]*}}, %{{[^,]*}}) : (!llvm.ptr, i32, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr, i32) -> ()
   func.func @plain(%call: !llvm.ptr, %x: !llvm.ptr, %m: i64, %shared: i32) {
     %one = arith.constant 1 : index
-    gpu.launch_func @kernels::@tiled blocks in (%one, %one, %one) threads in (%one, %one, %one)
-        dynamic_shared_memory_size %shared args(%x : !llvm.ptr, %m : i64, %m : i64)
+    tenon.launch @kernels::@tiled blocks(%one) threads(%one)
+        shared(%shared) args(%x : !llvm.ptr, %m : i64, %m : i64)
     return
   }
 }
@@ -91,8 +91,8 @@ module attributes {gpu.container_module, tenon.kernels = ["tiled"]} {
     %one = arith.constant 1 : index
     // expected-error @below {{is persistent, so its last argument must be an i64, the launch's token}}
     // expected-error @below {{failed to legalize}}
-    gpu.launch_func @kernels::@tiled blocks in (%one, %one, %one) threads in (%one, %one, %one)
-        args(%x : !llvm.ptr) {tenon.persistent = 384 : i64}
+    tenon.launch @kernels::@tiled blocks(%one) threads(%one)
+        args(%x : !llvm.ptr) {persistent = 384 : i64}
     return
   }
 }

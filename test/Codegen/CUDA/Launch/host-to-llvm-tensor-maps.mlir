@@ -1,5 +1,5 @@
 // Launches whose kernels read matrices through tensor maps: the runtime encodes them on the stack.
-// RUN: tenon-opt %s --split-input-file --verify-diagnostics --tenon-host-to-llvm | FileCheck %s --implicit-check-not=gpu.launch_func
+// RUN: tenon-opt %s --split-input-file --verify-diagnostics --tenon-host-to-llvm | FileCheck %s --implicit-check-not=tenon.launch
 
 module attributes {gpu.container_module, tenon.kernels = ["tiled"]} {
   gpu.module @kernels {
@@ -71,10 +71,10 @@ module attributes {gpu.container_module, tenon.kernels = ["tiled"]} {
     %one = arith.constant 1 : index
     cf.br ^loop
   ^loop:
-    gpu.launch_func @kernels::@tiled blocks in (%work, %one, %one) threads in (%one, %one, %one)
+    tenon.launch @kernels::@tiled blocks(%work) threads(%one)
         args(%x : memref<?x64xf32>, %w : memref<32x64xbf16, strided<[64, 1], offset: ?>>, %y : memref<?x32xf32>, %token : i64)
-        {tenon.persistent = 192 : i64,
-         tenon.tensor_maps = [#tenon.tensor_map<box = 128x32, swizzle = 128, rounds_tf32 = true>,
+        {persistent = 192 : i64,
+         tensor_maps = [#tenon.tensor_map<box = 128x32, swizzle = 128, rounds_tf32 = true>,
                               #tenon.tensor_map<box = 256x16, swizzle = 32>]}
     cf.br ^loop
   }
@@ -90,8 +90,8 @@ module attributes {gpu.container_module, tenon.kernels = ["tiled"]} {
     %one = arith.constant 1 : index
     // expected-error @below {{operand #0 of the kernel, 'memref<?x64xf16, strided<[65, 1]>>', cannot be read through #tenon.tensor_map<box = 64x64, swizzle = 128>: it must be a contiguous matrix of f32, f16 or bf16, rounded to tf32 only if it is f32, and a row of the box a multiple of 16 bytes, at most the swizzle's}}
     // expected-error @below {{failed to legalize}}
-    gpu.launch_func @kernels::@tiled blocks in (%one, %one, %one) threads in (%one, %one, %one)
-        args(%x : memref<?x64xf16, strided<[65, 1]>>) {tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>]}
+    tenon.launch @kernels::@tiled blocks(%one) threads(%one)
+        args(%x : memref<?x64xf16, strided<[65, 1]>>) {tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>]}
     return
   }
 }
@@ -106,8 +106,8 @@ module attributes {gpu.container_module, tenon.kernels = ["tiled"]} {
     %one = arith.constant 1 : index
     // expected-error @below {{operand #0 of the kernel, 'memref<64xf16>', cannot be read}}
     // expected-error @below {{failed to legalize}}
-    gpu.launch_func @kernels::@tiled blocks in (%one, %one, %one) threads in (%one, %one, %one)
-        args(%x : memref<64xf16>) {tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>]}
+    tenon.launch @kernels::@tiled blocks(%one) threads(%one)
+        args(%x : memref<64xf16>) {tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>]}
     return
   }
 }
@@ -122,8 +122,8 @@ module attributes {gpu.container_module, tenon.kernels = ["tiled"]} {
     %one = arith.constant 1 : index
     // expected-error @below {{operand #0 of the kernel, '!llvm.ptr', cannot be read}}
     // expected-error @below {{failed to legalize}}
-    gpu.launch_func @kernels::@tiled blocks in (%one, %one, %one) threads in (%one, %one, %one)
-        args(%x : !llvm.ptr) {tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>]}
+    tenon.launch @kernels::@tiled blocks(%one) threads(%one)
+        args(%x : !llvm.ptr) {tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>]}
     return
   }
 }
@@ -138,8 +138,8 @@ module attributes {gpu.container_module, tenon.kernels = ["tiled"]} {
     %one = arith.constant 1 : index
     // expected-error @below {{operand #0 of the kernel, 'memref<?x64xf64>', cannot be read}}
     // expected-error @below {{failed to legalize}}
-    gpu.launch_func @kernels::@tiled blocks in (%one, %one, %one) threads in (%one, %one, %one)
-        args(%x : memref<?x64xf64>) {tenon.tensor_maps = [#tenon.tensor_map<box = 64x16, swizzle = 128>]}
+    tenon.launch @kernels::@tiled blocks(%one) threads(%one)
+        args(%x : memref<?x64xf64>) {tensor_maps = [#tenon.tensor_map<box = 64x16, swizzle = 128>]}
     return
   }
 }
@@ -154,8 +154,8 @@ module attributes {gpu.container_module, tenon.kernels = ["tiled"]} {
     %one = arith.constant 1 : index
     // expected-error @below {{operand #0 of the kernel, 'memref<?x64xf16>', cannot be read}}
     // expected-error @below {{failed to legalize}}
-    gpu.launch_func @kernels::@tiled blocks in (%one, %one, %one) threads in (%one, %one, %one)
-        args(%x : memref<?x64xf16>) {tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128, rounds_tf32 = true>]}
+    tenon.launch @kernels::@tiled blocks(%one) threads(%one)
+        args(%x : memref<?x64xf16>) {tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128, rounds_tf32 = true>]}
     return
   }
 }
@@ -170,8 +170,8 @@ module attributes {gpu.container_module, tenon.kernels = ["tiled"]} {
     %one = arith.constant 1 : index
     // expected-error @below {{operand #0 of the kernel, 'memref<?x64xf32>', cannot be read}}
     // expected-error @below {{failed to legalize}}
-    gpu.launch_func @kernels::@tiled blocks in (%one, %one, %one) threads in (%one, %one, %one)
-        args(%x : memref<?x64xf32>) {tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>]}
+    tenon.launch @kernels::@tiled blocks(%one) threads(%one)
+        args(%x : memref<?x64xf32>) {tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>]}
     return
   }
 }
@@ -186,8 +186,8 @@ module attributes {gpu.container_module, tenon.kernels = ["tiled"]} {
     %one = arith.constant 1 : index
     // expected-error @below {{operand #0 of the kernel, 'memref<?x64xf16>', cannot be read}}
     // expected-error @below {{failed to legalize}}
-    gpu.launch_func @kernels::@tiled blocks in (%one, %one, %one) threads in (%one, %one, %one)
-        args(%x : memref<?x64xf16>) {tenon.tensor_maps = [#tenon.tensor_map<box = 64x60, swizzle = 128>]}
+    tenon.launch @kernels::@tiled blocks(%one) threads(%one)
+        args(%x : memref<?x64xf16>) {tensor_maps = [#tenon.tensor_map<box = 64x60, swizzle = 128>]}
     return
   }
 }
@@ -202,8 +202,8 @@ module attributes {gpu.container_module, tenon.kernels = ["tiled"]} {
     %one = arith.constant 1 : index
     // expected-error @below {{has 2 tensor maps, but 1 operands; give it the matrices first}}
     // expected-error @below {{failed to legalize}}
-    gpu.launch_func @kernels::@tiled blocks in (%one, %one, %one) threads in (%one, %one, %one)
-        args(%x : memref<?x64xf16>) {tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]}
+    tenon.launch @kernels::@tiled blocks(%one) threads(%one)
+        args(%x : memref<?x64xf16>) {tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]}
     return
   }
 }

@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --tenon-emit-kernels --tenon-host-abi=device=cuda --canonicalize --convert-scf-to-cf --expand-strided-metadata --lower-affine --tenon-host-to-llvm | FileCheck %s --implicit-check-not=blaslt. --implicit-check-not=gpu.launch_func
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-host-abi=device=cuda --canonicalize --convert-scf-to-cf --expand-strided-metadata --lower-affine --tenon-host-to-llvm | FileCheck %s --implicit-check-not=blaslt. --implicit-check-not=tenon.launch
 
 // TenonBlasLtPlan: n, k, input, output, compute, activation, bias, 0, alpha, beta.
 // CHECK: llvm.mlir.global internal constant @tenon_plan_0() {{.*}} : !llvm.struct<(i64, i64, i32, i32, i32, i32, i32, i32, f64, f64)>

@@ -57,7 +57,7 @@ func.func @layer(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %s: tensor<32xbf
   %0:3 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
       epilogue(%acc: tensor<?x32xbf16>, %scale = %s: tensor<32xbf16>, %bias = %b: tensor<32xbf16>, %ga = %g: tensor<32xf32>, %be = %h: tensor<32xf32>, %mean = %rm: tensor<32xf32>, %var = %rv: tensor<32xf32>, %res = %r: tensor<?x32xbf16>)
       -> (tensor<?x32xbf16>, tensor<32xf32>, tensor<32xf32>)
-      attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = input_moments>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = input_moments>, strategy = #tenon.strategy<tiled>} {
     %1 = tenon.sigmoid %scale : tensor<32xbf16>
     %2 = tenon.add %acc, %bias : tensor<?x32xbf16>, tensor<32xbf16>
     %3 = tenon.mul %2, %1 : tensor<?x32xbf16>, tensor<32xbf16>
@@ -88,7 +88,7 @@ func.func @layer(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %s: tensor<32xbf
 func.func @split(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
   %0:2 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
       epilogue(%acc: tensor<?x32xf32>, %bias = %b: tensor<32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>)
-      attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, method = fp16x3, reduction = input_moments>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, method = fp16x3, reduction = input_moments>, strategy = #tenon.strategy<tiled>} {
     %1 = tenon.add %acc, %bias : tensor<?x32xf32>, tensor<32xf32>
     %2 = tenon.batch_norm_training %1 : (tensor<?x32xf32>) -> tensor<?x32xf32>
     %3 = tenon.add %2, %acc : tensor<?x32xf32>, tensor<?x32xf32>
@@ -113,7 +113,7 @@ func.func @split(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>
 func.func @cast(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<?x32xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
       epilogue(%acc: tensor<?x32xf32>) -> tensor<?x32xbf16>
-      attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = input_moments>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = input_moments>, strategy = #tenon.strategy<tiled>} {
     %1 = tenon.mul %acc, 3.0 : tensor<?x32xf32>
     %2 = tenon.cast %1 : tensor<?x32xf32> -> tensor<?x32xbf16>
     %3 = tenon.batch_norm_training %2 : (tensor<?x32xbf16>) -> tensor<?x32xbf16>

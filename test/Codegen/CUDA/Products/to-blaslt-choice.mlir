@@ -75,7 +75,7 @@ func.func @fuse_f64_alpha(%x: tensor<?x64xf64>, %w: tensor<32x64xf64>) -> tensor
 // CHECK: tenon.epilogue
 // CHECK: return
 func.func @no_fuse_f64_bias(%x: tensor<?x64xf64>, %w: tensor<32x64xf64>, %b: tensor<32xf64>) -> tensor<?x32xf64> {
-  // expected-remark @below {{'tenon.add' cannot come at its place}}
+  // expected-remark @below {{it takes no bias in f64}}
   %0 = tenon.fused_linear %x, %w : tensor<?x64xf64>, tensor<32x64xf64>
       epilogue(%acc: tensor<?x32xf64>, %b_ = %b: tensor<32xf64>) -> tensor<?x32xf64> {
     %1 = tenon.add %acc, %b_ : tensor<?x32xf64>, tensor<32xf64>
@@ -191,7 +191,7 @@ func.func @no_fuse_gelu_tanh_of_f32(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>)
 // CHECK: tenon.epilogue
 // CHECK: return
 func.func @no_fuse_bias_of_another_type(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %b: tensor<32xf32>) -> tensor<?x32xbf16> {
-  // expected-remark @below {{'tenon.add' cannot come at its place}}
+  // expected-remark @below {{the bias is not of the result's type}}
   %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
       epilogue(%acc: tensor<?x32xbf16>, %b_ = %b: tensor<32xf32>) -> tensor<?x32xbf16> {
     %1 = tenon.add %acc, %b_ : tensor<?x32xbf16>, tensor<32xf32>

@@ -1,8 +1,8 @@
 // RUN: tenon-opt %s --tenon-to-tiled --split-input-file --verify-diagnostics
 
 func.func @no_schedule(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>) -> tensor<8x32xf16> {
-  // expected-error @below {{has strategy tiled, but no schedule; run --tenon-select-strategy before, or write a 'tenon.schedule'}}
-  %0 = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<tiled>} : (tensor<8x64xf16>, tensor<32x64xf16>) -> tensor<8x32xf16>
+  // expected-error @below {{has strategy tiled, but no schedule; run --tenon-select-strategy before, or write a 'schedule'}}
+  %0 = tenon.linear %x, %w {strategy = #tenon.strategy<tiled>} : (tensor<8x64xf16>, tensor<32x64xf16>) -> tensor<8x32xf16>
   return %0 : tensor<8x32xf16>
 }
 
@@ -11,7 +11,7 @@ func.func @no_schedule(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>) -> tensor<8x
 func.func @fused_without_schedule(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>) -> tensor<8x32xf16> {
   // expected-error @below {{'tenon.fused_linear' op has strategy tiled, but no schedule}}
   %0 = tenon.fused_linear %x, %w : tensor<8x64xf16>, tensor<32x64xf16>
-      epilogue(%acc: tensor<8x32xf16>) -> tensor<8x32xf16> attributes {tenon.strategy = #tenon.strategy<tiled>} {
+      epilogue(%acc: tensor<8x32xf16>) -> tensor<8x32xf16> attributes {strategy = #tenon.strategy<tiled>} {
     %1 = tenon.relu %acc : tensor<8x32xf16>
     tenon.yield %1 : tensor<8x32xf16>
   }
@@ -22,7 +22,7 @@ func.func @fused_without_schedule(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>) -
 
 func.func @fp32(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32> {
   // expected-error @below {{has strategy tiled and precision fp32, but method direct is as accurate as tf32, less than precision fp32 asks; write method = fp16x3 or method = fma, or precision<tf32> on the layer}}
-  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>} : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
+  %0 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, strategy = #tenon.strategy<tiled>} : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
   return %0 : tensor<8x32xf32>
 }
 
@@ -30,7 +30,7 @@ func.func @fp32(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32>
 
 func.func @bf16(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32> {
   // expected-error @below {{has strategy tiled and precision bf16, but x and w are f32; run --tenon-select-strategy before, which casts them}}
-  %0 = tenon.linear %x, %w precision<bf16> {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>} : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
+  %0 = tenon.linear %x, %w precision<bf16> {schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, strategy = #tenon.strategy<tiled>} : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
   return %0 : tensor<8x32xf32>
 }
 
@@ -38,7 +38,7 @@ func.func @bf16(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32>
 
 func.func @split_16_bits(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>) -> tensor<8x32xf16> {
   // expected-error @below {{has strategy tiled: method fp16x3 multiplies f32, but x and w are f16; leave method out}}
-  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>} : (tensor<8x64xf16>, tensor<32x64xf16>) -> tensor<8x32xf16>
+  %0 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3>, strategy = #tenon.strategy<tiled>} : (tensor<8x64xf16>, tensor<32x64xf16>) -> tensor<8x32xf16>
   return %0 : tensor<8x32xf16>
 }
 
@@ -46,7 +46,7 @@ func.func @split_16_bits(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>) -> tensor<
 
 func.func @f64(%x: tensor<8x64xf64>, %w: tensor<32x64xf64>) -> tensor<8x32xf64> {
   // expected-error @below {{multiplies x and w of one element type, f16, bf16 or f32}}
-  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>} : (tensor<8x64xf64>, tensor<32x64xf64>) -> tensor<8x32xf64>
+  %0 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, strategy = #tenon.strategy<tiled>} : (tensor<8x64xf64>, tensor<32x64xf64>) -> tensor<8x32xf64>
   return %0 : tensor<8x32xf64>
 }
 
@@ -55,7 +55,7 @@ func.func @f64(%x: tensor<8x64xf64>, %w: tensor<32x64xf64>) -> tensor<8x32xf64> 
 func.func @reduction(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>, %s: tensor<32xf16>) -> tensor<8x32xf16> {
   %0 = tenon.fused_linear %x, %w : tensor<8x64xf16>, tensor<32x64xf16>
       epilogue(%acc: tensor<8x32xf16>, %m = %s: tensor<32xf16>) -> tensor<8x32xf16>
-      attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, strategy = #tenon.strategy<tiled>} {
     // expected-error @below {{needs a schedule with reduction = resident, but it has separate}}
     %1:3 = tenon.batch_norm_training %acc running(%m, %m)
         : (tensor<8x32xf16>, tensor<32xf16>, tensor<32xf16>) -> (tensor<8x32xf16>, tensor<32xf16>, tensor<32xf16>)
@@ -70,7 +70,7 @@ func.func @result_of_another_shape(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>, 
   // expected-error @below {{writes outputs of the product's shape, 'tensor<8x32xf16>', but one is 'tensor<32xf16>'}}
   %0 = tenon.fused_linear %x, %w : tensor<8x64xf16>, tensor<32x64xf16>
       epilogue(%acc: tensor<8x32xf16>, %b_ = %b: tensor<32xf16>) -> tensor<32xf16>
-      attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, strategy = #tenon.strategy<tiled>} {
     %1 = tenon.relu %b_ : tensor<32xf16>
     tenon.yield %1 : tensor<32xf16>
   }

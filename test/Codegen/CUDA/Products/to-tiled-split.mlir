@@ -27,7 +27,7 @@
 func.func @fp32(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>) -> tensor<?x32xf32> {
   %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
       epilogue(%acc: tensor<?x32xf32>, %b_ = %b: tensor<32xf32>) -> tensor<?x32xf32>
-      attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 128x128x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, stream_k = true, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<wgmma, tile = 128x128x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, stream_k = true, method = fp16x3>, strategy = #tenon.strategy<tiled>} {
     %1 = tenon.add %acc, %b_ : tensor<?x32xf32>, tensor<32xf32>
     %2 = tenon.relu %1 : tensor<?x32xf32>
     tenon.yield %2 : tensor<?x32xf32>
@@ -52,9 +52,9 @@ func.func @fp32(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>)
 func.func @halves_are_there(%x: tensor<64x64xf32>, %w: tensor<32x64xf32>, %h: tensor<32x128xf16>, %f: tensor<32x1xf32>)
     -> (tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>, tensor<32x64xf32>) {
   %0 = tenon.with_split %w, %h, %f : tensor<32x64xf32>, tensor<32x128xf16>, tensor<32x1xf32>
-  %1 = tenon.linear %x, %0 {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>}
+  %1 = tenon.linear %x, %0 {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3>, strategy = #tenon.strategy<tiled>}
       : (tensor<64x64xf32>, tensor<32x64xf32>) -> tensor<64x32xf32>
-  %2 = tenon.linear %x, %0 precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16>, tenon.strategy = #tenon.strategy<tiled>}
+  %2 = tenon.linear %x, %0 precision<tf32> {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16>, strategy = #tenon.strategy<tiled>}
       : (tensor<64x64xf32>, tensor<32x64xf32>) -> tensor<64x32xf32>
   %3 = tenon.linear %x, %0 : (tensor<64x64xf32>, tensor<32x64xf32>) -> tensor<64x32xf32>
   %4 = tenon.relu %0 : tensor<32x64xf32>
@@ -70,9 +70,9 @@ func.func @halves_are_there(%x: tensor<64x64xf32>, %w: tensor<32x64xf32>, %h: te
 // CHECK: tenon.tiled_linear {{.*}} method = fp16x3>
 // CHECK: tenon.tiled_linear {{.*}} schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 4, swizzle = 128, raster = 16, blocks = 1> ->
 func.func @tf32(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>) {
-  %0 = tenon.linear %x, %w precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16>, tenon.strategy = #tenon.strategy<tiled>}
+  %0 = tenon.linear %x, %w precision<tf32> {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16>, strategy = #tenon.strategy<tiled>}
       : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
-  %1 = tenon.linear %x, %w precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>}
+  %1 = tenon.linear %x, %w precision<tf32> {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3>, strategy = #tenon.strategy<tiled>}
       : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
   return %0, %1 : tensor<8x32xf32>, tensor<8x32xf32>
 }
@@ -87,7 +87,7 @@ func.func @tf32(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> (tensor<8x32xf32
 // CHECK-NOT: tenon.tiled_linear
 // CHECK: return
 func.func @fma(%x: tensor<8x3xf32>, %w: tensor<5x3xf32>) -> tensor<8x5xf32> {
-  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fma>, tenon.strategy = #tenon.strategy<tiled>}
+  %0 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fma>, strategy = #tenon.strategy<tiled>}
       : (tensor<8x3xf32>, tensor<5x3xf32>) -> tensor<8x5xf32>
   return %0 : tensor<8x5xf32>
 }
@@ -111,7 +111,7 @@ func.func @fma(%x: tensor<8x3xf32>, %w: tensor<5x3xf32>) -> tensor<8x5xf32> {
 func.func @reduction(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %s: tensor<32xf32>) -> (tensor<8x32xf32>, tensor<32xf32>, tensor<32xf32>) {
   %0:3 = tenon.fused_linear %x, %w : tensor<8x64xf32>, tensor<32x64xf32>
       epilogue(%acc: tensor<8x32xf32>, %m = %s: tensor<32xf32>) -> (tensor<8x32xf32>, tensor<32xf32>, tensor<32xf32>)
-      attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3>, strategy = #tenon.strategy<tiled>} {
     %1 = tenon.mul %acc, %m : tensor<8x32xf32>, tensor<32xf32>
     %2:3 = tenon.batch_norm_training %1 running(%m, %m)
         : (tensor<8x32xf32>, tensor<32xf32>, tensor<32xf32>) -> (tensor<8x32xf32>, tensor<32xf32>, tensor<32xf32>)
@@ -130,11 +130,11 @@ func.func @reduction(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %s: tensor<32x
 // BUFFERS: tenon.tiled_linear {{.*}} %{{.*}} = %[[R]]: memref<8x32xf32>) outs(%[[Y]]: memref<8x32xf32>)
 // BUFFERS: return %[[Y]]
 func.func @residual(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %v: tensor<32x64xf32>) -> tensor<8x32xf32> {
-  %0 = tenon.linear %x, %v {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fma>, tenon.strategy = #tenon.strategy<tiled>}
+  %0 = tenon.linear %x, %v {schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fma>, strategy = #tenon.strategy<tiled>}
       : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
   %1 = tenon.fused_linear %x, %w : tensor<8x64xf32>, tensor<32x64xf32>
       epilogue(%acc: tensor<8x32xf32>, %r = %0: tensor<8x32xf32>) -> tensor<8x32xf32>
-      attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp16x3>, strategy = #tenon.strategy<tiled>} {
     %2 = tenon.add %acc, %r : tensor<8x32xf32>, tensor<8x32xf32>
     tenon.yield %2 : tensor<8x32xf32>
   }

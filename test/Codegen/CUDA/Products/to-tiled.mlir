@@ -11,7 +11,7 @@
 // CHECK-NEXT: tenon.yield %[[SUM]]
 // CHECK: return %[[Y]]
 func.func @linear_with_bias(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %b: tensor<32xf32>) -> tensor<?x32xbf16> {
-  %0 = tenon.linear %x, %w, %b {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>}
+  %0 = tenon.linear %x, %w, %b {schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, strategy = #tenon.strategy<tiled>}
       : (tensor<?x64xbf16>, tensor<32x64xbf16>, tensor<32xf32>) -> tensor<?x32xbf16>
   return %0 : tensor<?x32xbf16>
 }
@@ -25,7 +25,7 @@ func.func @linear_with_bias(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %b: t
 // CHECK: tenon.tiled_linear {{.*}} epilogue(%[[ACC:.*]]: tensor<8x32xf32>) outs
 // CHECK-NEXT: tenon.yield %[[ACC]]
 func.func @linear(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32> {
-  %0 = tenon.linear %x, %w precision<tf32> {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>}
+  %0 = tenon.linear %x, %w precision<tf32> {schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, strategy = #tenon.strategy<tiled>}
       : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
   return %0 : tensor<8x32xf32>
 }
@@ -46,7 +46,7 @@ func.func @linear(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf3
 func.func @results(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32xf16>) -> (tensor<?x32xf32>, tensor<?x32xf16>, tensor<?x32xf16>, tensor<?x32xf16>) {
   %0:4 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
       epilogue(%acc: tensor<?x32xf16>, %r_ = %r: tensor<?x32xf16>) -> (tensor<?x32xf32>, tensor<?x32xf16>, tensor<?x32xf16>, tensor<?x32xf16>)
-      attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, strategy = #tenon.strategy<tiled>} {
     %1 = tenon.add %acc, %r_ : tensor<?x32xf16>, tensor<?x32xf16>
     %2 = tenon.cast %1 : tensor<?x32xf16> -> tensor<?x32xf32>
     tenon.yield %2, %acc, %1, %1 : tensor<?x32xf32>, tensor<?x32xf16>, tensor<?x32xf16>, tensor<?x32xf16>
@@ -67,11 +67,11 @@ func.func @results(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32x
 // CHECK: tenon.tiled_linear {{.*}} workspace(%[[LARGE]]: tensor<12584448xi8>)
 // CHECK: tenon.tiled_linear {{.*}} workspace(%[[SMALL]]: tensor<1574400xi8>)
 func.func @workspaces(%x: tensor<8x32xf16>, %w: tensor<32x32xf16>) -> tensor<8x32xf16> {
-  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, tenon.strategy = #tenon.strategy<tiled>} : (tensor<8x32xf16>, tensor<32x32xf16>) -> tensor<8x32xf16>
-  %1 = tenon.linear %0, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 128x128x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, tenon.strategy = #tenon.strategy<tiled>} : (tensor<8x32xf16>, tensor<32x32xf16>) -> tensor<8x32xf16>
+  %0 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, strategy = #tenon.strategy<tiled>} : (tensor<8x32xf16>, tensor<32x32xf16>) -> tensor<8x32xf16>
+  %1 = tenon.linear %0, %w {schedule = #tenon.schedule<mma_sync, tile = 128x128x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, strategy = #tenon.strategy<tiled>} : (tensor<8x32xf16>, tensor<32x32xf16>) -> tensor<8x32xf16>
   %2 = tenon.fused_linear %1, %w : tensor<8x32xf16>, tensor<32x32xf16>
       epilogue(%acc: tensor<8x32xf16>) -> tensor<8x32xf16>
-      attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, strategy = #tenon.strategy<tiled>} {
     %3 = tenon.relu %acc : tensor<8x32xf16>
     tenon.yield %3 : tensor<8x32xf16>
   }
@@ -86,11 +86,11 @@ func.func @workspaces(%x: tensor<8x32xf16>, %w: tensor<32x32xf16>) -> tensor<8x3
 // CHECK-LABEL: @second
 // CHECK: bufferization.alloc_tensor() : tensor<1574400xi8>
 func.func @first(%x: tensor<8x32xf16>, %w: tensor<32x32xf16>) -> tensor<8x32xf16> {
-  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, tenon.strategy = #tenon.strategy<tiled>} : (tensor<8x32xf16>, tensor<32x32xf16>) -> tensor<8x32xf16>
+  %0 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, strategy = #tenon.strategy<tiled>} : (tensor<8x32xf16>, tensor<32x32xf16>) -> tensor<8x32xf16>
   return %0 : tensor<8x32xf16>
 }
 func.func @second(%x: tensor<8x32xf16>, %w: tensor<32x32xf16>) -> tensor<8x32xf16> {
-  %0 = tenon.linear %x, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, tenon.strategy = #tenon.strategy<tiled>} : (tensor<8x32xf16>, tensor<32x32xf16>) -> tensor<8x32xf16>
+  %0 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, strategy = #tenon.strategy<tiled>} : (tensor<8x32xf16>, tensor<32x32xf16>) -> tensor<8x32xf16>
   return %0 : tensor<8x32xf16>
 }
 
@@ -102,15 +102,15 @@ func.func @second(%x: tensor<8x32xf16>, %w: tensor<32x32xf16>) -> tensor<8x32xf1
 // CHECK-NOT: tenon.tiled_linear
 // CHECK-NOT: tensor.empty
 // CHECK-COUNT-2: tenon.linear
-// CHECK: tenon.fused_linear {{.*}} attributes {tenon.schedule = {{.*}}, tenon.strategy = #tenon.strategy<library>}
+// CHECK: tenon.fused_linear {{.*}} attributes {schedule = {{.*}}, strategy = #tenon.strategy<library>}
 // CHECK: return
 func.func private @external(tensor<8x32xf16>)
 func.func @not_tiled(%x: tensor<8x32xf16>, %w: tensor<32x32xf16>) -> tensor<8x32xf16> {
   %0 = tenon.linear %x, %w : (tensor<8x32xf16>, tensor<32x32xf16>) -> tensor<8x32xf16>
-  %1 = tenon.linear %0, %w {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>} : (tensor<8x32xf16>, tensor<32x32xf16>) -> tensor<8x32xf16>
+  %1 = tenon.linear %0, %w {schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>} : (tensor<8x32xf16>, tensor<32x32xf16>) -> tensor<8x32xf16>
   %2 = tenon.fused_linear %1, %w : tensor<8x32xf16>, tensor<32x32xf16>
       epilogue(%acc: tensor<8x32xf16>) -> tensor<8x32xf16>
-      attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, tenon.strategy = #tenon.strategy<library>} {
+      attributes {schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, stream_k = true>, strategy = #tenon.strategy<library>} {
     %3 = tenon.relu %acc : tensor<8x32xf16>
     tenon.yield %3 : tensor<8x32xf16>
   }
@@ -132,7 +132,7 @@ func.func @gelu_of_tf32(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %r: tensor<
   %0:4 = tenon.fused_linear %x, %w precision<tf32> : tensor<?x64xf32>, tensor<32x64xf32>
       epilogue(%acc: tensor<?x32xf32>, %r_ = %r: tensor<?x32xf32>)
       -> (tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xbf16>)
-      attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, strategy = #tenon.strategy<tiled>} {
     %1 = tenon.add %acc, %r_ : tensor<?x32xf32>, tensor<?x32xf32>
     %2 = tenon.gelu %1 : tensor<?x32xf32>
     %3 = tenon.gelu %r_ : tensor<?x32xf32>
@@ -154,7 +154,7 @@ func.func @gelu_of_tf32(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %r: tensor<
 func.func @gelu_of_f32(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32> {
   %0 = tenon.fused_linear %x, %w : tensor<8x64xf32>, tensor<32x64xf32>
       epilogue(%acc: tensor<8x32xf32>) -> tensor<8x32xf32>
-      attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fma>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fma>, strategy = #tenon.strategy<tiled>} {
     %1 = tenon.gelu %acc : tensor<8x32xf32>
     tenon.yield %1 : tensor<8x32xf32>
   }

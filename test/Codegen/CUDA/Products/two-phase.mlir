@@ -29,7 +29,7 @@ func.func @layer(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %s: tensor<32xbf
   %0:3 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
       epilogue(%acc: tensor<?x32xbf16>, %scale = %s: tensor<32xbf16>, %ga = %g: tensor<32xf32>, %mean = %rm: tensor<32xf32>, %var = %rv: tensor<32xf32>, %res = %r: tensor<?x32xbf16>)
       -> (tensor<?x32xbf16>, tensor<32xf32>, tensor<32xf32>)
-      attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>, strategy = #tenon.strategy<tiled>} {
     %1 = tenon.mul %acc, %scale : tensor<?x32xbf16>, tensor<32xbf16>
     %2:3 = tenon.batch_norm_training %1 weight(%ga) running(%mean, %var) : (tensor<?x32xbf16>, tensor<32xf32>, tensor<32xf32>, tensor<32xf32>) -> (tensor<?x32xbf16>, tensor<32xf32>, tensor<32xf32>)
     %3 = tenon.relu %2#0 : tensor<?x32xbf16>
@@ -58,7 +58,7 @@ func.func @layer(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %s: tensor<32xbf
 func.func @product_returned(%x: tensor<300x64xf16>, %w: tensor<32x64xf16>) -> (tensor<300x32xf16>, tensor<300x32xf16>) {
   %0:2 = tenon.fused_linear %x, %w : tensor<300x64xf16>, tensor<32x64xf16>
       epilogue(%acc: tensor<300x32xf16>) -> (tensor<300x32xf16>, tensor<300x32xf16>)
-      attributes {tenon.schedule = #tenon.schedule<mma_sync, tile = 128x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<mma_sync, tile = 128x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>, strategy = #tenon.strategy<tiled>} {
     %1 = tenon.batch_norm_training %acc : (tensor<300x32xf16>) -> tensor<300x32xf16>
     tenon.yield %acc, %1 : tensor<300x32xf16>, tensor<300x32xf16>
   }
@@ -90,7 +90,7 @@ func.func @product_returned(%x: tensor<300x64xf16>, %w: tensor<32x64xf16>) -> (t
 func.func @split(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>) -> tensor<?x32xf32> {
   %0 = tenon.fused_linear %x, %w : tensor<?x64xf32>, tensor<32x64xf32>
       epilogue(%acc: tensor<?x32xf32>, %bias = %b: tensor<32xf32>) -> tensor<?x32xf32>
-      attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, method = fp16x3, reduction = two_phase>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, method = fp16x3, reduction = two_phase>, strategy = #tenon.strategy<tiled>} {
     %s = tenon.sigmoid %bias : tensor<32xf32>
     %1 = tenon.add %acc, %s : tensor<?x32xf32>, tensor<32xf32>
     %2 = tenon.batch_norm_training %1 : (tensor<?x32xf32>) -> tensor<?x32xf32>
@@ -113,7 +113,7 @@ func.func @split(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>
 func.func @resident(%x: tensor<256x64xf32>, %w: tensor<32x64xf32>, %rm: tensor<32xf32>, %rv: tensor<32xf32>) -> (tensor<256x32xf32>, tensor<32xf32>, tensor<32xf32>) {
   %0:3 = tenon.fused_linear %x, %w precision<tf32> : tensor<256x64xf32>, tensor<32x64xf32>
       epilogue(%acc: tensor<256x32xf32>, %m = %rm: tensor<32xf32>, %v = %rv: tensor<32xf32>) -> (tensor<256x32xf32>, tensor<32xf32>, tensor<32xf32>)
-      attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 128x32x32, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = resident>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<wgmma, tile = 128x32x32, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = resident>, strategy = #tenon.strategy<tiled>} {
     %1:3 = tenon.batch_norm_training %acc running(%m, %v) : (tensor<256x32xf32>, tensor<32xf32>, tensor<32xf32>) -> (tensor<256x32xf32>, tensor<32xf32>, tensor<32xf32>)
     tenon.yield %1#0, %1#1, %1#2 : tensor<256x32xf32>, tensor<32xf32>, tensor<32xf32>
   }
@@ -140,7 +140,7 @@ func.func @resident(%x: tensor<256x64xf32>, %w: tensor<32x64xf32>, %rm: tensor<3
 func.func @batch_moments(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>) -> (tensor<?x32xbf16>, tensor<32xf32>, tensor<32xf32>) {
   %0:3 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
       epilogue(%acc: tensor<?x32xbf16>) -> (tensor<?x32xbf16>, tensor<32xf32>, tensor<32xf32>)
-      attributes {tenon.schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>, tenon.strategy = #tenon.strategy<tiled>} {
+      attributes {schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>, strategy = #tenon.strategy<tiled>} {
     %1 = tenon.mul %acc, 2.0 : tensor<?x32xbf16>
     %2:2 = tenon.batch_moments %1 : (tensor<?x32xbf16>) -> (tensor<32xf32>, tensor<32xf32>)
     tenon.yield %1, %2#0, %2#1 : tensor<?x32xbf16>, tensor<32xf32>, tensor<32xf32>

@@ -14,9 +14,9 @@
 // No block where there is no row.
 // CHECK: %[[GROUPS:.*]] = arith.minsi %[[M]], %c2147483647_i64 : i64
 // CHECK: %[[BLOCKS:.*]] = arith.index_cast %[[GROUPS]] : i64 to index
-// CHECK: gpu.launch_func @kernels::@wide_split_v4 blocks in (%[[BLOCKS]], %c1, %c1) threads in (%c256, %c1, %c1) args(%[[X]] : memref<?x8192xf32>, %[[H]] : memref<?x16384xf16>, %[[F]] : memref<?x1xf32>, %[[M]] : i64, %[[GROUPS]] : i64)
+// CHECK: tenon.launch @kernels::@wide_split_v4 blocks(%[[BLOCKS]]) threads(%c256) args(%[[X]] : memref<?x8192xf32>, %[[H]] : memref<?x16384xf16>, %[[F]] : memref<?x1xf32>, %[[M]] : i64, %[[GROUPS]] : i64)
 // CHECK: else
-// CHECK: gpu.launch_func @kernels::@wide_split_v1 {{.*}} threads in (%c512, %c1, %c1)
+// CHECK: tenon.launch @kernels::@wide_split_v1 {{.*}} threads(%c512)
 // CHECK: llvm.mlir.global external @tenon_rows_outside(0 : i64) {addr_space = 1 : i32, alignment = 8 : i64} : i64
 // CHECK: llvm.mlir.global internal @wide_split_v4_shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<16 x i32>
 // CHECK-LABEL: llvm.func @wide_split_v4
@@ -59,7 +59,7 @@ func.func @wide(%x: memref<?x8192xf32>, %halves: memref<?x16384xf16>, %factors: 
 // A warp to a row, eight rows to a block: no barrier, no shared memory. Of the 32 columns of the last thread's vectors
 // 28 are padding: it loads the last element again, and takes zeros.
 // CHECK: arith.divui %{{.*}}, %c8_i64
-// CHECK: gpu.launch_func @kernels::@narrow_split_v4 {{.*}} threads in (%c256, %c1, %c1)
+// CHECK: tenon.launch @kernels::@narrow_split_v4 {{.*}} threads(%c256)
 // CHECK-NOT: nvvm.barrier
 // CHECK-NOT: !llvm.ptr<3>
 // CHECK-LABEL: llvm.func @narrow_split_v4
@@ -116,8 +116,8 @@ func.func @long(%x: memref<?x36864xf32>, %halves: memref<?x73728xf16>, %factors:
 // Odd K leaves one kernel and no choice. All kernels count together.
 // CHECK: tenon.kernels = ["twice_split_v1", "twice_split_v1_1"]
 // CHECK-NOT: scf.if
-// CHECK: gpu.launch_func @kernels::@twice_split_v1 blocks
-// CHECK: gpu.launch_func @kernels::@twice_split_v1_1 blocks
+// CHECK: tenon.launch @kernels::@twice_split_v1 blocks
+// CHECK: tenon.launch @kernels::@twice_split_v1_1 blocks
 // CHECK: llvm.mlir.global external @tenon_rows_outside
 // CHECK-NOT: llvm.mlir.global external
 func.func @twice(%x: memref<3x31xf32>, %halves: memref<3x64xf16>, %short: memref<3x32xf16>, %factors: memref<3x1xf32>) {

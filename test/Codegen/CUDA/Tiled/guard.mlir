@@ -7,7 +7,7 @@
 // CHECK-SAME: %{{.*}}: memref<?x64xf32>, %{{.*}}: memref<48x64xf32>, %[[FX:.*]]: memref<?x1xf32>, %[[FW:.*]]: memref<48x1xf32>, %{{.*}}: memref<?x48xf32>)
 // CHECK-DAG: memref.extract_aligned_pointer_as_index %[[FX]]
 // CHECK-DAG: memref.extract_aligned_pointer_as_index %[[FW]]
-// CHECK: gpu.launch_func @kernels::@layer_tiled_guard blocks
+// CHECK: tenon.launch @kernels::@layer_tiled_guard blocks
 // CHECK-LABEL: llvm.func @layer_tiled_guard(
 // CHECK-SAME: %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: !llvm.ptr<1>, %[[X:[^:]*]]: !llvm.ptr<1>, %[[W:[^:]*]]: !llvm.ptr<1>,
 // All of x's factors, four at a time, and those that make no four; then w's.

@@ -23,13 +23,13 @@
 // CHECK: %[[WORK:.*]] = arith.muli %[[ROWS]], %c16_i64
 // CHECK: %[[FITS:.*]] = arith.select %{{.*}}, %[[WORK]], %c-1_i64
 // CHECK: %[[BLOCKS:.*]] = arith.index_cast %[[FITS]]
-// CHECK: gpu.launch_func @kernels::@layer_tiled blocks in (%[[BLOCKS]], %c1, %c1) threads in (%c[[#THREADS:]], %c1, %c1) dynamic_shared_memory_size %c{{[1-9][0-9]*}}_i32 args(%[[X]] : {{.*}}, %[[W]] : {{.*}}, %[[B]] : {{.*}}, %[[Y]] : {{.*}}, %[[Z]] : {{.*}}, %[[WS]] : {{.*}}, %[[M]] : i64, %c0_i64 : i64) {tenon.persistent = 192 : i64}
+// CHECK: tenon.launch @kernels::@layer_tiled blocks(%[[BLOCKS]]) threads(%c[[#THREADS:]]) shared(%c{{[1-9][0-9]*}}_i32) args(%[[X]] : {{.*}}, %[[W]] : {{.*}}, %[[B]] : {{.*}}, %[[Y]] : {{.*}}, %[[Z]] : {{.*}}, %[[WS]] : {{.*}}, %[[M]] : i64, %c0_i64 : i64) {persistent = 192 : i64}
 // CHECK: else
 // CHECK: %[[ROWS:.*]] = arith.divui %{{.*}}, %c64_i64
 // CHECK: %[[WORK:.*]] = arith.muli %[[ROWS]], %c4_i64
 // CHECK: %[[FITS:.*]] = arith.select %{{.*}}, %[[WORK]], %c-1_i64
 // CHECK: %[[BLOCKS:.*]] = arith.index_cast %[[FITS]]
-// CHECK: gpu.launch_func @kernels::@layer_tiled_unaligned blocks in (%[[BLOCKS]], %c1, %c1) threads in (%c[[#UNALIGNED:]], %c1, %c1) dynamic_shared_memory_size %c{{[1-9][0-9]*}}_i32 args(%[[X]] : {{.*}}, %[[W]] : {{.*}}, %[[B]] : {{.*}}, %[[Y]] : {{.*}}, %[[Z]] : {{.*}}, %[[WS]] : {{.*}}, %[[M]] : i64, %c0_i64 : i64) {tenon.persistent = 384 : i64}
+// CHECK: tenon.launch @kernels::@layer_tiled_unaligned blocks(%[[BLOCKS]]) threads(%c[[#UNALIGNED:]]) shared(%c{{[1-9][0-9]*}}_i32) args(%[[X]] : {{.*}}, %[[W]] : {{.*}}, %[[B]] : {{.*}}, %[[Y]] : {{.*}}, %[[Z]] : {{.*}}, %[[WS]] : {{.*}}, %[[M]] : i64, %c0_i64 : i64) {persistent = 384 : i64}
 // CHECK-LABEL: llvm.func @layer_tiled(
 // CHECK-SAME: !llvm.ptr<1>, %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: i64, %{{[^:]*}}: i64) attributes {gpu.kernel, nvvm.kernel, nvvm.minctasm = 1 : i32, nvvm.reqntid = array<i32: [[#THREADS]]>}
 // What other blocks computed is added, or this block's part handed over.
@@ -59,9 +59,9 @@ func.func @layer(%x: memref<?x1024xbf16>, %w: memref<200x1024xbf16>, %b: memref<
 // The grid of a known M: 2 x 4 tiles, each of 4 parts with stream-K; with it,
 // fewer K tiles than make a part are not divided.
 // CHECK-LABEL: func.func @grids
-// CHECK: gpu.launch_func @kernels::@grids_tiled blocks in (%c8,
-// CHECK: gpu.launch_func @kernels::@grids_tiled_1 blocks in (%c32,
-// CHECK: gpu.launch_func @kernels::@grids_tiled_2 blocks in (%c8,
+// CHECK: tenon.launch @kernels::@grids_tiled blocks(%c8)
+// CHECK: tenon.launch @kernels::@grids_tiled_1 blocks(%c32)
+// CHECK: tenon.launch @kernels::@grids_tiled_2 blocks(%c8)
 // Without stream-K no block waits for another.
 // CHECK: llvm.func @grids_tiled(
 // CHECK-NOT: acquire
@@ -319,8 +319,8 @@ func.func @one_row(%x: memref<1x128xf16>, %w: memref<128x128xf16>, %y: memref<1x
 // CHECK: tenon.kernels = ["odd_tiled_unaligned"]
 // CHECK-LABEL: func.func @odd(
 // CHECK-NOT: scf.if
-// CHECK: gpu.launch_func @kernels::@odd_tiled_unaligned
-// CHECK-NOT: gpu.launch_func
+// CHECK: tenon.launch @kernels::@odd_tiled_unaligned
+// CHECK-NOT: tenon.launch
 // CHECK: return
 func.func @odd(%x: memref<?x65xbf16>, %w: memref<7x65xbf16>, %y: memref<?x7xbf16>) {
   tenon.tiled_linear %x, %w : memref<?x65xbf16>, memref<7x65xbf16>

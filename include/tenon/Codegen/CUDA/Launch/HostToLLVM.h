@@ -18,7 +18,7 @@ namespace mlir::tenon {
 LogicalResult callRuntime(ConversionPatternRewriter &rewriter, Operation *op,
                           StringRef name, ArrayRef<Value> arguments);
 
-/// Patterns that turn `blaslt.run` and `gpu.launch_func` into calls of the
+/// Patterns that turn `blaslt.run` and `tenon.launch` into calls of the
 /// runtime (Runtime/Runtime.h). The enclosing function's first argument is the
 /// TenonCall. Teaches `converter` the type `!blaslt.plan`. Launched kernels are
 /// numbered by the module's `tenon.kernels`.

@@ -79,4 +79,11 @@ void attachEpilogueBufferization(MLIRContext &context);
 #define GET_OP_CLASSES
 #include "tenon/Dialect/Tenon/IR/TenonOps.h.inc"
 
+namespace mlir::tenon {
+
+/// `layer` as a fused op, which takes its place: a bias is added in the region.
+FusedLinearOp toFused(LinearLikeOp layer, RewriterBase &rewriter);
+
+} // namespace mlir::tenon
+
 #endif // TENON_DIALECT_TENON_IR_TENON_H

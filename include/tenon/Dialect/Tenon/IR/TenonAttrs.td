@@ -75,12 +75,12 @@ def Tenon_StrategyAttr : EnumAttr<Tenon_Dialect, Tenon_Strategy, "strategy"> {
   let description = [{
     `library`: a cuBLASLt product, and an epilogue kernel for what cuBLASLt cannot
     do. `tiled`: one kernel made from a `#tenon.schedule`. Written on a linear
-    layer as `tenon.strategy`, by hand or by `--tenon-select-strategy`.
+    layer as `strategy`, by hand or by `--tenon-select-strategy`.
 
     Example:
 
     ```mlir
-    %y = tenon.linear %x, %w {tenon.strategy = #tenon.strategy<library>}
+    %y = tenon.linear %x, %w {strategy = #tenon.strategy<library>}
         : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
     ```
   }];
@@ -247,8 +247,8 @@ def Tenon_TensorMapAttr : AttrDef<Tenon_Dialect, "TensorMap"> {
     | `swizzle`     | bytes of a row in shared memory, over which 16-byte chunks are permuted: 32, 64 or 128 |
     | `rounds_tf32` | whether f32 elements are rounded to tf32 as they are copied |
 
-    A `gpu.launch_func` names the maps of its first operands in
-    `tenon.tensor_maps`; `--tenon-host-to-llvm` has the runtime encode them.
+    A `tenon.launch` names the maps of its first arguments in `tensor_maps`;
+    `--tenon-host-to-llvm` has the runtime encode them.
 
     Example:
 

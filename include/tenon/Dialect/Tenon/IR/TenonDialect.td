@@ -50,32 +50,9 @@ def Tenon_Dialect : Dialect {
     static constexpr llvm::StringLiteral kBoundsAttr = "tenon.bounds";
     /// On a module: the names of its GPU kernels, by kernel number (array).
     static constexpr llvm::StringLiteral kKernelsAttr = "tenon.kernels";
-    /// On a linear layer: how it is computed (#tenon.strategy).
-    static constexpr llvm::StringLiteral kStrategyAttr = "tenon.strategy";
-    /// On a linear layer: how its tiled kernel works (#tenon.schedule).
-    static constexpr llvm::StringLiteral kScheduleAttr = "tenon.schedule";
     /// On a linear layer: the schedules that are worth measuring, and its
     /// epilogue's class (dictionary; --tenon-list-schedules).
     static constexpr llvm::StringLiteral kCandidatesAttr = "tenon.candidates";
-    /// On a gpu.launch_func: the grid along x is the pieces of work; the runtime
-    /// launches as many thread blocks as are resident at once, this number of
-    /// them at most (i64). The kernel's last argument, an i64, is the launch's
-    /// token (tenonLaunchPersistent in Runtime.h).
-    static constexpr llvm::StringLiteral kPersistentAttr = "tenon.persistent";
-    /// On a persistent gpu.launch_func: how many blocks a cluster has (i64,
-    /// 1 to 8), along x. The grid is whole clusters.
-    static constexpr llvm::StringLiteral kClusterAttr = "tenon.cluster";
-    /// On a gpu.launch_func: the kernel itself waits for what ran
-    /// before it on the stream, so it may start earlier (unit attribute).
-    static constexpr llvm::StringLiteral kWaitsItselfAttr =
-        "tenon.waits_itself";
-    /// On a persistent gpu.launch_func: blocks of the kernel wait for each other,
-    /// so at least this number of them must be resident at once (i64).
-    static constexpr llvm::StringLiteral kResidentAttr = "tenon.resident";
-    /// On a gpu.launch_func: the maps through which the kernel reads its first
-    /// operands, matrices all (array of #tenon.tensor_map).
-    static constexpr llvm::StringLiteral kTensorMapsAttr =
-        "tenon.tensor_maps";
   }];
 }
 

@@ -42,6 +42,60 @@ def Tenon_Divides : NativeOpTrait<"Divides"> {
   let cppNamespace = "::mlir::OpTrait::tenon";
 }
 
+def Tenon_LinearLikeOp : OpInterface<"LinearLikeOp"> {
+  let description = [{
+    A product `x w^T` and what follows it: `linear` with its bias, or
+    `fused_linear` with its region. What is said of how the layer is computed
+    stays with it when one op takes the place of another.
+  }];
+  let cppNamespace = "::mlir::tenon";
+  let methods = [
+    InterfaceMethod<"[M, K].",
+      "::mlir::TypedValue<::mlir::RankedTensorType>", "getX">,
+    InterfaceMethod<"[N, K].",
+      "::mlir::TypedValue<::mlir::RankedTensorType>", "getW">,
+    InterfaceMethod<"The type of the product, [M, N], before what follows it.",
+      "::mlir::RankedTensorType", "getProductType">,
+    InterfaceMethod<"What is read beside x and w: a bias, or the epilogue's operands.",
+      "::mlir::OperandRange", "getEpilogueInputs", (ins), "",
+      [{ return $_op->getOperands().drop_front(2); }]>,
+    InterfaceMethod<"The ops that follow the product; null where there is at most a bias.",
+      "::mlir::Block *", "getEpilogueBody">,
+    InterfaceMethod<"How accurate a product of f32 must be; none: fp32.",
+      "::std::optional<::mlir::tenon::Precision>", "getPrecision">,
+    InterfaceMethod<"The same as an attribute.",
+      "::mlir::tenon::PrecisionAttr", "getPrecisionAttr">,
+    InterfaceMethod<"Sets it; null removes it.",
+      "void", "setPrecisionAttr", (ins "::mlir::tenon::PrecisionAttr":$precision)>,
+    InterfaceMethod<"How the layer is computed on a GPU; none: not chosen yet.",
+      "::std::optional<::mlir::tenon::Strategy>", "getStrategy">,
+    InterfaceMethod<"Sets it; none removes it.",
+      "void", "setStrategy",
+      (ins "::std::optional<::mlir::tenon::Strategy>":$strategy)>,
+    InterfaceMethod<"How its tiled kernel works; null: not chosen yet.",
+      "::mlir::tenon::ScheduleAttr", "getScheduleAttr">,
+    InterfaceMethod<"Sets it; null removes it.",
+      "void", "setScheduleAttr", (ins "::mlir::tenon::ScheduleAttr":$schedule)>,
+  ];
+  let extraSharedClassDeclaration = [{
+    ::mlir::Type getInputType() { return $_op.getX().getType().getElementType(); }
+    int64_t getK() { return $_op.getW().getType().getDimSize(1); }
+    /// Whether f32 has to be multiplied as precisely as SGEMM does.
+    bool isFp32() {
+      return getInputType().isF32() &&
+             $_op.getPrecision().value_or(::mlir::tenon::Precision::FP32) ==
+                 ::mlir::tenon::Precision::FP32;
+    }
+    /// Takes over what `other`, in whose place this op comes, says of how it is
+    /// computed, and its discardable attributes.
+    void inherit(::mlir::tenon::LinearLikeOp other) {
+      $_op.setStrategy(other.getStrategy());
+      $_op.setScheduleAttr(other.getScheduleAttr());
+      $_op->setDiscardableAttrs(other->getDiscardableAttrDictionary());
+    }
+  }];
+}
+
 def Tenon_ReductionEpilogueOp : OpInterface<"ReductionEpilogueOp"> {
   let description = [{
     An op that reduces its input along one axis, and may then map the input with

@@ -12,6 +12,7 @@ include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "tenon/Dialect/Tenon/IR/TenonBatchNormOps.td"
 include "tenon/Dialect/Tenon/IR/TenonElementwiseOps.td"
+include "tenon/Dialect/Tenon/IR/TenonLaunchOp.td"
 include "tenon/Dialect/Tenon/IR/TenonProductMomentsOp.td"
 include "tenon/Dialect/Tenon/IR/TenonResidentBlocksOp.td"
 include "tenon/Dialect/Tenon/IR/TenonSplitOp.td"
@@ -22,13 +23,15 @@ include "tenon/Dialect/Tenon/IR/TenonWithSplitOp.td"
 // linear
 //===----------------------------------------------------------------------===//
 
-def Tenon_LinearOp : Tenon_Op<"linear"> {
+def Tenon_LinearOp : Tenon_Op<"linear", [
+    DeclareOpInterfaceMethods<Tenon_LinearLikeOp, ["getProductType", "getEpilogueBody"]>]> {
   let summary = "A linear layer, `x w^T (+ bias)`";
   let description = [{
     `result[m, n] = sum_k x[m, k] * w[n, k] + bias[n]`, accumulated in f32 (f64
     for f64 tensors) and rounded once. `precision` says how accurate a product of
     f32 tensors must be and defaults to `fp32`; products of other types have
-    their type's own precision and take no attribute.
+    their type's own precision and take no attribute. `strategy` and `schedule` say
+    how the layer is computed on a GPU (`--tenon-select-strategy`), not what.
 
     Requires: x `[M, K]`, w `[N, K]` static, both of one element type; bias `[N]`.
     Gives: `[M, N]` of x's element type, or of f32 where x is f16 or bf16.
@@ -45,13 +48,20 @@ def Tenon_LinearOp : Tenon_Op<"linear"> {
   }];
   let arguments = (ins Tenon_Matrix:$x, Tenon_Weight:$w,
                        Optional<Tenon_Features>:$bias,
-                       OptionalAttr<Tenon_PrecisionAttr>:$precision);
+                       OptionalAttr<Tenon_PrecisionAttr>:$precision,
+                       OptionalAttr<Tenon_StrategyAttr>:$strategy,
+                       OptionalAttr<Tenon_ScheduleAttr>:$schedule);
   let results = (outs Tenon_Matrix:$result);
   let assemblyFormat = [{
     $x `,` $w (`,` $bias^)? (`precision` `` $precision^)? attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$x, "::mlir::Value":$w,
+                   "::mlir::Value":$bias, "::mlir::tenon::PrecisionAttr":$precision),
+              [{ build($_builder, $_state, result, x, w, bias, precision, {}, {}); }]>,
+  ];
 }
 
 //===----------------------------------------------------------------------===//
@@ -61,6 +71,7 @@ def Tenon_LinearOp : Tenon_Op<"linear"> {
 def Tenon_FusedLinearOp : Tenon_Op<"fused_linear", [
     IsolatedFromAbove, SingleBlock,
     SingleBlockImplicitTerminator<"::mlir::tenon::YieldOp">,
+    DeclareOpInterfaceMethods<Tenon_LinearLikeOp, ["getProductType", "getEpilogueBody"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "A linear layer with all that follows it";
   let description = [{
@@ -71,8 +82,8 @@ def Tenon_FusedLinearOp : Tenon_Op<"fused_linear", [
     (`--tenon-unfuse`), but 16-bit intermediates may stay in f32.
 
     Requires: x and w as in `tenon.linear`; only ops that implement
-    `ElementwiseEpilogueOp` or `ReductionEpilogueOp` in the region. `precision` as
-    in `tenon.linear`. Gives: one result for each yielded value, of its type.
+    `ElementwiseEpilogueOp` or `ReductionEpilogueOp` in the region. `precision`,
+    `strategy` and `schedule` as in `tenon.linear`. Gives: one result for each yielded value, of its type.
 
     Example:
 
@@ -92,7 +103,9 @@ def Tenon_FusedLinearOp : Tenon_Op<"fused_linear", [
   }];
   let arguments = (ins Tenon_Matrix:$x, Tenon_Weight:$w,
                        Variadic<Tenon_Tensor>:$epilogue_operands,
-                       OptionalAttr<Tenon_PrecisionAttr>:$precision);
+                       OptionalAttr<Tenon_PrecisionAttr>:$precision,
+                       OptionalAttr<Tenon_StrategyAttr>:$strategy,
+                       OptionalAttr<Tenon_ScheduleAttr>:$schedule);
   let results = (outs Variadic<Tenon_Tensor>:$results);
   let regions = (region SizedRegion<1>:$epilogue);
   let hasCustomAssemblyFormat = 1;

@@ -20,8 +20,9 @@
 #include "Producer.h"
 #include "WgmmaEpilogue.h"
 
+#include "tenon/Remarks/Reason.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -226,20 +227,14 @@ static void emitCopying(TiledFrame &frame, TiledLinearOp op,
 
 static void reportNotDeferred(TiledLinearOp op, const TileGeometry &geometry,
                               bool movesByTma) {
-  auto missed = remark::missed(
-      op.getLoc(), remark::RemarkOpts::name("Defer").category("tenon-kernels"));
-  missed << remark::add("each tile is finished before the next begins, "
-                        "although the schedule has defer");
-  if (!movesByTma) {
-    missed << remark::reason("TMA does not move its [M, N] tensors: rows are "
-                             "no multiple of 16 bytes, or shared memory has no "
-                             "room");
-    return;
-  }
-  missed << remark::reason("the products of {0} K tiles hide too little, or "
-                           "with reduction = resident not all [M, N] results "
-                           "are of one type of 16 bits",
-                           geometry.kTiles());
+  Reason reason = movesByTma ? Reason(ReasonCode::LittleToHideBehind,
+                                      int64_t(geometry.kTiles()))
+                             : Reason(ReasonCode::NotMovedByTma);
+  ValuedRemark(remark::missed(
+      op.getLoc(), remark::RemarkOpts::name("Defer").category("tenon-kernels")))
+      << remark::add("each tile is finished before the next begins, "
+                     "although the schedule has defer")
+      << reason;
 }
 
 static void emitMultiplying(TiledFrame &frame, TiledLinearOp op,

@@ -5,10 +5,10 @@
 // All twelve row tiles of a column are resident together, also those for pointers that are not aligned.
 // HOST-LABEL: func.func @layer(
 // HOST: scf.if
-// HOST: gpu.launch_func @kernels::@layer_tiled {{.*}}tenon.persistent = 192 : i64, tenon.resident = 12 : i64
+// HOST: tenon.launch @kernels::@layer_tiled {{.*}}persistent = 192 : i64, resident = 12 : i64
 // HOST: } else {
-// HOST: gpu.launch_func @kernels::@layer_tiled_unaligned {{.*}}tenon.persistent = 192 : i64, tenon.resident = 12 : i64
-// HOST-NOT: gpu.launch_func
+// HOST: tenon.launch @kernels::@layer_tiled_unaligned {{.*}}persistent = 192 : i64, resident = 12 : i64
+// HOST-NOT: tenon.launch
 
 // CHECK-LABEL: llvm.func @layer_tiled(
 // Of the residual, and of three operands with one value a column.
@@ -69,8 +69,8 @@ func.func @layer(%x: memref<768x128xbf16>, %w: memref<64x128xbf16>, %mean: memre
 
 // A split product computes everything where no factor is negative, and the kernel beside it where one is.
 // HOST-LABEL: func.func @split(
-// HOST: gpu.launch_func @kernels::@split_tiled {{.*}}tenon.resident = 4 : i64
-// HOST: gpu.launch_func @kernels::@split_tiled_guard {{.*}}tenon.resident = 4 : i64
+// HOST: tenon.launch @kernels::@split_tiled {{.*}}resident = 4 : i64
+// HOST: tenon.launch @kernels::@split_tiled_guard {{.*}}resident = 4 : i64
 // CHECK-LABEL: llvm.func @split_tiled(
 // CHECK: %[[ANY:.*]] = nvvm.barrier {{.*}}#nvvm.reduction<or>
 // CHECK: %[[NEGATIVE:.*]] = arith.cmpi {{.*}}%[[ANY]]

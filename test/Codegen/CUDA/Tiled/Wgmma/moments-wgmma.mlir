@@ -4,7 +4,7 @@
 // The moments' output has no tensor map.
 // CHECK-LABEL: func.func @whole(
 // CHECK-SAME: %[[Y:[^:]*]]: memref<512x256xbf16>, %[[M:[^:]*]]: memref<16x256xf32>
-// CHECK: gpu.launch_func @kernels::@whole_tiled {{.*}}%[[Y]] : {{[^,]*}}, %[[M]] : {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
+// CHECK: tenon.launch @kernels::@whole_tiled {{.*}}%[[Y]] : {{[^,]*}}, %[[M]] : {{.*}}tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
 // CHECK: llvm.func @whole_tiled(
 // The warp that loads x and w prepares the barriers of 4 stages.
 // CHECK-COUNT-8: nvvm.mbarrier.init %{{.*}}, %c1_i32

@@ -14,13 +14,13 @@
 // CHECK: %[[SOME:.*]] = arith.cmpi sgt, %{{.*}}, %c0_i64
 // CHECK: arith.andi
 // CHECK: scf.if
-// CHECK: gpu.launch_func @kernels::@layer_tiled blocks {{.*}}tenon.resident = 2 : i64
+// CHECK: tenon.launch @kernels::@layer_tiled blocks{{.*}}resident = 2 : i64
 // CHECK: } else {
-// CHECK: gpu.launch_func @kernels::@layer_tiled_1 blocks {{.*}}%[[MOMENTS]]
-// CHECK-NOT: tenon.resident
-// CHECK: gpu.launch_func @kernels::@layer_tiled_unaligned
-// CHECK: gpu.launch_func @kernels::@layer_combine{{.*}}%[[MOMENTS]]
-// CHECK: gpu.launch_func @kernels::@layer_map
+// CHECK: tenon.launch @kernels::@layer_tiled_1 blocks{{.*}}%[[MOMENTS]]
+// CHECK-NOT: resident =
+// CHECK: tenon.launch @kernels::@layer_tiled_unaligned
+// CHECK: tenon.launch @kernels::@layer_combine{{.*}}%[[MOMENTS]]
+// CHECK: tenon.launch @kernels::@layer_map
 func.func @layer(%x: memref<?x128xbf16>, %w: memref<64x128xbf16>, %y: memref<?x64xf32>, %s: memref<198144xi8>) {
   tenon.tiled_linear %x, %w : memref<?x128xbf16>, memref<64x128xbf16>
       epilogue(%acc: tensor<?x64xf32>) outs(%y: memref<?x64xf32>) workspace(%s: memref<198144xi8>)

@@ -5,13 +5,13 @@
 // All row tiles of a column are resident together: three clusters of two blocks.
 // HOST-LABEL: func.func @layer(
 // HOST: scf.if
-// HOST: gpu.launch_func @kernels::@layer_tiled {{.*}}tenon.cluster = 2 : i64, tenon.persistent = 192 : i64, tenon.resident = 6 : i64
+// HOST: tenon.launch @kernels::@layer_tiled {{.*}}cluster = 2 : i64, persistent = 192 : i64, resident = 6 : i64
 // Pointers that are not aligned take a product of mma.sync, and what follows its own kernels.
 // HOST: } else {
-// HOST: gpu.launch_func @kernels::@layer_tiled_unaligned {{.*}}tenon.persistent
-// HOST-NOT: tenon.resident
-// HOST: gpu.launch_func @kernels::@layer_reduce
-// HOST: gpu.launch_func @kernels::@layer_map
+// HOST: tenon.launch @kernels::@layer_tiled_unaligned {{.*}}persistent
+// HOST-NOT: resident =
+// HOST: tenon.launch @kernels::@layer_reduce
+// HOST: tenon.launch @kernels::@layer_map
 
 // CHECK-LABEL: llvm.func @layer_tiled(
 // The copying warp prepares barriers of 4 stages, and has as many turns as were counted before.

@@ -6,7 +6,7 @@
 // another type, they have buffers of their own.
 // CHECK-LABEL: func.func @layer(
 // CHECK-SAME: %[[X:[^:]*]]: memref<?x1024xbf16>, %[[W:[^:]*]]: memref<256x1024xbf16>, %[[B:[^:]*]]: memref<256xf32>, %[[R:[^:]*]]: memref<?x256xf16>, %[[Y:[^:]*]]: memref<?x256xbf16>
-// CHECK: gpu.launch_func @kernels::@layer_tiled {{.*}} args(%[[X]] : {{[^,]*}}, %[[W]] : {{[^,]*}}, %[[R]] : {{[^,]*}}, %[[Y]] : {{[^,]*}}, %[[X]] : {{[^,]*}}, %[[W]] : {{[^,]*}}, %[[B]] : {{[^,]*}}, %[[R]] : {{[^,]*}}, %[[Y]] : {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 128x64, swizzle = 128>, #tenon.tensor_map<box = 96x64, swizzle = 128>, #tenon.tensor_map<box = 64x32, swizzle = 64>, #tenon.tensor_map<box = 64x32, swizzle = 64>]
+// CHECK: tenon.launch @kernels::@layer_tiled {{.*}} args(%[[X]] : {{[^,]*}}, %[[W]] : {{[^,]*}}, %[[R]] : {{[^,]*}}, %[[Y]] : {{[^,]*}}, %[[X]] : {{[^,]*}}, %[[W]] : {{[^,]*}}, %[[B]] : {{[^,]*}}, %[[R]] : {{[^,]*}}, %[[Y]] : {{.*}}tensor_maps = [#tenon.tensor_map<box = 128x64, swizzle = 128>, #tenon.tensor_map<box = 96x64, swizzle = 128>, #tenon.tensor_map<box = 64x32, swizzle = 64>, #tenon.tensor_map<box = 64x32, swizzle = 64>]
 // CHECK: llvm.func @layer_tiled(%[[XMAP:[^:]*]]: {{[^}]*}}}, %[[WMAP:[^:]*]]: {{[^}]*}}}, %[[RMAP:[^:]*]]: {{[^}]*}}}, %[[YMAP:[^:]*]]: {{[^}]*}}},
 // What changes from turn to turn are variables that LLVM makes registers.
 // CHECK: llvm.alloca %c1_i32 x i32
@@ -285,11 +285,11 @@ func.func @layer(%x: memref<?x1024xbf16>, %w: memref<256x1024xbf16>, %b: memref<
 // allows: rows of 128 bytes at most. One tensor: 64 columns of 16 bits, 32 of
 // 32.
 // CHECK-LABEL: func.func @widths
-// CHECK: launch_func {{.*}}@widths_tiled {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
-// CHECK: launch_func {{.*}}@widths_tiled_1 {{.*}}rounds_tf32 = true>, #tenon.tensor_map<box = 64x32, swizzle = 128>]
+// CHECK: tenon.launch {{.*}}@widths_tiled {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
+// CHECK: tenon.launch {{.*}}@widths_tiled_1 {{.*}}rounds_tf32 = true>, #tenon.tensor_map<box = 64x32, swizzle = 128>]
 // Three of 16 and 32 bits; 136 columns are no multiple of more than 8.
-// CHECK: launch_func {{.*}}@widths_tiled_2 {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x16, swizzle = 32>, #tenon.tensor_map<box = 64x16, swizzle = 32>, #tenon.tensor_map<box = 64x16, swizzle = 64>]
-// CHECK: launch_func {{.*}}@widths_tiled_3 {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x8, swizzle = 32>]
+// CHECK: tenon.launch {{.*}}@widths_tiled_2 {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x16, swizzle = 32>, #tenon.tensor_map<box = 64x16, swizzle = 32>, #tenon.tensor_map<box = 64x16, swizzle = 64>]
+// CHECK: tenon.launch {{.*}}@widths_tiled_3 {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x8, swizzle = 32>]
 // f32 is written two elements at a time.
 // CHECK: llvm.func @widths_tiled_1(
 // CHECK: llvm.store {{.*}} {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<3>
@@ -487,12 +487,12 @@ func.func @shared_bound(%x: memref<512x1024xbf16>, %w: memref<512x1024xbf16>, %y
 // Of 12 KB a warpgroup, subtiles of 16 columns for two tensors with two buffers
 // each, but of 32 where they have the same three.
 // CHECK-LABEL: func.func @one_memory
-// CHECK: launch_func {{.*}} #tenon.tensor_map<box = 64x32, swizzle = 64>, #tenon.tensor_map<box = 64x32, swizzle = 64>]
+// CHECK: tenon.launch {{.*}} #tenon.tensor_map<box = 64x32, swizzle = 64>, #tenon.tensor_map<box = 64x32, swizzle = 64>]
 // So too where three do not divide a tile's eight subtiles; two each where types
 // differ.
 // CHECK: func.func @two_memories
-// CHECK: launch_func {{.*}}@two_memories_tiled {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x32, swizzle = 64>, #tenon.tensor_map<box = 64x32, swizzle = 64>]
-// CHECK: launch_func {{.*}}@two_memories_tiled_1 {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x16, swizzle = 32>, #tenon.tensor_map<box = 64x16, swizzle = 32>]
+// CHECK: tenon.launch {{.*}}@two_memories_tiled {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x32, swizzle = 64>, #tenon.tensor_map<box = 64x32, swizzle = 64>]
+// CHECK: tenon.launch {{.*}}@two_memories_tiled_1 {{.*}}swizzle = 128>, #tenon.tensor_map<box = 64x16, swizzle = 32>, #tenon.tensor_map<box = 64x16, swizzle = 32>]
 // CHECK: llvm.func @one_memory_tiled(%{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^}]*}}}, %[[RMAP:[^:]*]]: {{[^}]*}}}, %[[YMAP:[^:]*]]: {{[^}]*}}},
 // Ten barriers of stages; of each buffer of two warpgroups Written, from 230224,
 // and Loaded, from 230248, but none Free; and Asked, at 230272.

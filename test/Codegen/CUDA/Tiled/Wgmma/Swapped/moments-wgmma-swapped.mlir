@@ -4,7 +4,7 @@
 
 // The moments' output has no tensor map. Subtiles of 32 rows leave room for four buffers.
 // CHECK-LABEL: func.func @whole(
-// CHECK: @whole_tiled {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 32x64, swizzle = 128>]
+// CHECK: @whole_tiled {{.*}}tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 32x64, swizzle = 128>]
 // CHECK: llvm.func @whole_tiled(
 // The warp that loads x and w prepares the barriers of 4 stages.
 // CHECK-COUNT-8: nvvm.mbarrier.init %{{.*}}, %c1_i32

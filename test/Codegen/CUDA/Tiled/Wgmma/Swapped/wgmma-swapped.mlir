@@ -4,7 +4,7 @@
 
 // Boxes of x's and w's tile rows as ever; of the epilogue, all rows of the tile by 64 columns.
 // CHECK-LABEL: func.func @layer(
-// CHECK: gpu.launch_func @kernels::@layer_tiled {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 24x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 24x64, swizzle = 128>, #tenon.tensor_map<box = 24x64, swizzle = 128>]
+// CHECK: tenon.launch @kernels::@layer_tiled {{.*}}tensor_maps = [#tenon.tensor_map<box = 24x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>, #tenon.tensor_map<box = 24x64, swizzle = 128>, #tenon.tensor_map<box = 24x64, swizzle = 128>]
 // CHECK: llvm.func @layer_tiled(%{{[^:]*}}: {{[^}]*}}}, %{{[^:]*}}: {{[^}]*}}}, %[[RMAP:[^:]*]]: {{[^}]*}}}, %[[YMAP:[^:]*]]: {{[^}]*}}}, {{.*}}nvvm.reqntid = array<i32: 256>
 // The warp that loads x and w prepares barriers of 4 stages.
 // CHECK-COUNT-8: nvvm.mbarrier.init %{{.*}}, %c1_i32
@@ -188,7 +188,7 @@ func.func @wide(%x: memref<?x128xf32>, %w: memref<256x128xf32>, %y: memref<?x256
 // TMA cannot store rows of 25 elements, so threads do, each where it lies within M and N. With M = 1 none but the first
 // of a thread's rows is computed.
 // CHECK-LABEL: func.func @row(
-// CHECK: @row_tiled {{.*}}tenon.tensor_maps = [#tenon.tensor_map<box = 8x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
+// CHECK: @row_tiled {{.*}}tensor_maps = [#tenon.tensor_map<box = 8x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
 // CHECK: llvm.func @row_tiled(
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
 // CHECK-COUNT-2: math.exp
