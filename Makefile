@@ -39,8 +39,8 @@ format: setup ## Format C++ and Python
 lint: setup ## Check format, spelling, licence headers and Python
 	@scripts/lint.sh
 
-tidy: build ## Run clang-tidy over lib and tools (minutes)
-	@run-clang-tidy-22 -quiet -p $(BUILD) '$(CURDIR)/(lib|tools)/.*'
+tidy: build ## Run clang-tidy over lib and tools (an hour), or over FILES
+	@run-clang-tidy-22 -quiet -warnings-as-errors='*' -p $(BUILD) $(or $(FILES),'$(CURDIR)/(lib|tools)/.*')
 
 docs: build ## Refresh docs/reference from the .td files
 	@scripts/generate_docs.py

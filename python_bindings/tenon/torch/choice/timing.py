@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import contextlib
-import statistics
 from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch._dispatch.python import no_python_dispatcher
 
-_CALLS, _ROUNDS = 10, 5
+_CALLS, _LEAST_ROUNDS, _MOST_ROUNDS = 10, 5, 25
+_AGREEMENT = 1.01
 _LEAD_CYCLES = 1_000_000  # half a millisecond, in which the host gets ahead of the GPU
 
 
@@ -31,15 +31,23 @@ def undisturbed(device: torch.device) -> Iterator[None]:
 def time_in_turn(calls: Sequence[Callable[[], None]]) -> list[float]:
     """Return the milliseconds of each call on the current device.
 
-    Bursts of calls back to back, all in turn; medians of the rounds.
+    Bursts of calls back to back, all in turn; the least of the rounds, since what else uses the GPU or its host
+    meanwhile only adds to a time. There are more rounds until the two least of each call agree.
     """
     for call in calls:
         call()
     samples: list[list[float]] = [[] for _ in calls]
-    for _ in range(_ROUNDS):
+    while len(samples[0]) < _MOST_ROUNDS:
         for call, times in zip(calls, samples, strict=True):
             times.append(_time_burst(call))
-    return [statistics.median(times) for times in samples]
+        if len(samples[0]) >= _LEAST_ROUNDS and all(_agree(times) for times in samples):
+            break
+    return [min(times) for times in samples]
+
+
+def _agree(times: Sequence[float]) -> bool:
+    least, second, *_ = sorted(times)
+    return second <= least * _AGREEMENT
 
 
 def _time_burst(call: Callable[[], None]) -> float:
