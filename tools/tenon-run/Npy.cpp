@@ -111,7 +111,7 @@ void NpyFile::checkFits(const FunctionInfo &function,
   if (descr != wanted)
     throw Error("input '" + tensor.name + "' is " + type.name + ", '" + wanted +
                 "' in a .npy file, but '" + path + "' holds '" + descr + "'; " +
-                (tensor.dtype == kTenonBF16
+                (wanted.starts_with("<u") // a type that NumPy has not
                      ? "write the bits as uint16"
                      : std::string("convert it with a.astype('") + wanted +
                            "') in NumPy"));

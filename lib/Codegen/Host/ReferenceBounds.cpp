@@ -38,10 +38,24 @@ static bool isFloats(Value value) {
          isa<FloatType>(elementOf(value));
 }
 
+static const llvm::fltSemantics &semanticsOf(Type element) {
+  return cast<FloatType>(element).getFloatSemantics();
+}
+
 static double roundoffOf(Type element) {
+  int precision = llvm::APFloat::semanticsPrecision(semanticsOf(element));
+  // The reference is in f64, and rounds as well.
+  return std::ldexp(1, element.isF64() ? 2 - precision : -precision);
+}
+
+/// By how much numbers near 0 are off, at least: those of f64 are the
+/// reference's own.
+static double leastErrorOf(Type element) {
   if (element.isF64())
-    return 0x1p-51; // the reference rounds as well
-  return element.isF16() ? 0x1p-11 : element.isBF16() ? 0x1p-8 : 0x1p-24;
+    return 0;
+  return std::max(
+      kLeast,
+      llvm::APFloat::getSmallest(semanticsOf(element)).convertToDouble());
 }
 
 /// The loss of one operand of a product.
@@ -95,8 +109,7 @@ private:
     if (element.getIntOrFloatBitWidth() < 32)
       factor += roundoffOf(element);
     Value error = times(magnitude(value), factor);
-    double least = element.isF64() ? 0 : element.isF16() ? 0x1p-24 : kLeast;
-    return AddOp::create(b, loc, error, least);
+    return AddOp::create(b, loc, error, leastErrorOf(element));
   }
 
   OpBuilder b;

@@ -20,7 +20,7 @@ int64_t LayerProblem::getTiledColumns() const {
 }
 
 double LayerProblem::getOperations() const {
-  return getTraits(method).operations;
+  return getTraits(method).getOperations();
 }
 
 double LayerProblem::getOperandBytes() const {

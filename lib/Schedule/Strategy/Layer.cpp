@@ -176,7 +176,7 @@ static double getFitBytes(Value operand, LinearLikeOp layer,
     return 0;
   auto type = cast<RankedTensorType>(operand.getType());
   double written = getBytes(type.clone(getTiledInputType(layer, method)));
-  return getBytes(type) + std::max(getTraits(method).parts, 1u) * written;
+  return getBytes(type) + getTraits(method).getNumParts() * written;
 }
 
 /// Bytes of what the layer's first reduction reduces.

@@ -104,8 +104,9 @@ static int64_t getRaster(int64_t tileRows, Cluster cluster) {
   return std::max<int64_t>(kRasterRows / (tileRows * cluster[0]), 1);
 }
 
-bool tenon::fitsWgmmaRegisters(const LayerProblem &problem,
-                               ScheduleAttr schedule) {
+/// Whether a thread has registers for a tile; those that findProblem refuses
+/// aside.
+static bool fitsRegisters(const LayerProblem &problem, ScheduleAttr schedule) {
   ArrayRef<int64_t> tile = schedule.getTile();
   // Split products' partial sums come to them; findProblem counts both.
   int64_t accumulators = tile[0] * tile[1] / schedule.getNumThreads();
@@ -120,29 +121,47 @@ bool tenon::fitsWgmmaRegisters(const LayerProblem &problem,
           tile[0] / schedule.getNumWarps() <= 16);
 }
 
+ScheduleParameters tenon::getWgmmaParameters(const LayerProblem &problem,
+                                             int64_t m, int64_t n,
+                                             int64_t warps, bool isSwapped) {
+  constexpr int64_t swizzle = 128;
+  int64_t k = swizzle * 8 / problem.tiledType.getIntOrFloatBitWidth();
+  ScheduleParameters parameters{.family = KernelFamily::Wgmma,
+                                .tile = {m, n, k},
+                                .warps = {warps, 1},
+                                .swizzle = swizzle,
+                                .blocks = 1,
+                                .method = problem.method,
+                                .reduction = problem.reduction};
+  if (isSwapped)
+    std::swap(parameters.warps[0], parameters.warps[1]);
+  return parameters;
+}
+
+ScheduleAttr tenon::buildWgmmaSchedule(const LayerProblem &problem,
+                                       const ScheduleParameters &parameters,
+                                       ArrayRef<const TargetSpec *> targets) {
+  auto schedule =
+      ScheduleAttr::get(problem.tiledType.getContext(), parameters);
+  bool isGood = fitsRegisters(problem, schedule) &&
+                canRun(problem, schedule, targets);
+  return isGood ? schedule : ScheduleAttr();
+}
+
 /// The schedule with as many stages as fit all targets; null if none do. With
 /// ping-pong a light epilogue does with less memory, for one stage more.
 static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
                                   int64_t columns, Cluster cluster,
                                   bool streamK,
                                   ArrayRef<const TargetSpec *> targets) {
-  constexpr int64_t swizzle = 128;
   Type type = problem.tiledType;
-  ScheduleParameters parameters{
-      .family = KernelFamily::Wgmma,
-      .tile = {form.m, columns, swizzle * 8 / type.getIntOrFloatBitWidth()},
-      .warps = {form.warps, 1},
-      .swizzle = swizzle,
-      .raster = getRaster(form.m, cluster),
-      .blocks = 1,
-      .streamK = streamK,
-      .cluster = cluster,
-      .pingPong = form.pingPong,
-      .defer = form.defers,
-      .method = problem.method,
-      .reduction = problem.reduction};
-  if (form.isSwapped)
-    std::swap(parameters.warps[0], parameters.warps[1]);
+  ScheduleParameters parameters =
+      getWgmmaParameters(problem, form.m, columns, form.warps, form.isSwapped);
+  parameters.raster = getRaster(form.m, cluster);
+  parameters.streamK = streamK;
+  parameters.cluster = cluster;
+  parameters.pingPong = form.pingPong;
+  parameters.defer = form.defers;
   auto build = [&](int64_t stages) {
     parameters.stages = stages;
     return ScheduleAttr::get(type.getContext(), parameters);
@@ -162,11 +181,8 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
       2 * llvm::divideCeil(problem.getTiledColumns(), parameters.tile[2]);
   bool isUseful = stages < std::min(kMaxStages, useful) &&
                   problem.epilogue == EpilogueClass::Light;
-  schedule = fits && isUseful ? larger : build(stages);
-  return fitsWgmmaRegisters(problem, schedule) &&
-                 canRun(problem, schedule, targets)
-             ? schedule
-             : ScheduleAttr();
+  parameters.stages = fits && isUseful ? stages + 1 : stages;
+  return buildWgmmaSchedule(problem, parameters, targets);
 }
 
 /// Schedules of one tile. Stream-K is for waves that are not whole, which they

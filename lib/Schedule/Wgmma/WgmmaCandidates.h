@@ -24,9 +24,16 @@ SmallVector<ScheduleAttr>
 listWgmmaSchedules(const LayerProblem &problem,
                    ArrayRef<const TargetSpec *> targets);
 
-/// Whether a thread has registers for a tile of family wgmma; those that
-/// findProblem refuses aside.
-bool fitsWgmmaRegisters(const LayerProblem &problem, ScheduleAttr schedule);
+/// What all schedules of a problem share with tiles of m x n, by as many warps
+/// along the rows, or with swapped operands the columns: without stages and
+/// raster.
+ScheduleParameters getWgmmaParameters(const LayerProblem &problem, int64_t m,
+                                      int64_t n, int64_t warps, bool isSwapped);
+
+/// Null if a target cannot take it, or a thread has no registers for its tile.
+ScheduleAttr buildWgmmaSchedule(const LayerProblem &problem,
+                                const ScheduleParameters &parameters,
+                                ArrayRef<const TargetSpec *> targets);
 
 } // namespace mlir::tenon
 

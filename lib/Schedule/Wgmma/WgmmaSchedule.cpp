@@ -112,8 +112,11 @@ static std::string findTileProblem(ScheduleAttr schedule) {
     return formatv("a tile of {0}x{1} gives a thread {2} accumulators{3}, more "
                    "than the {4} that its registers hold; use a smaller tile",
                    m, n, accumulators,
-                   hasSums(schedule) ? ", two an element with method fp16x3"
-                                     : "",
+                   hasSums(schedule)
+                       ? formatv(", two an element with method {0}",
+                                 stringifyProductMethod(schedule.getMethod()))
+                             .str()
+                       : "",
                    maxAccumulators);
   return "";
 }
@@ -185,8 +188,9 @@ static std::string findDeferProblem(ScheduleAttr schedule) {
                    "too; leave out one of them",
                    schedule.getPingPong() ? "ping_pong" : "stream_k");
   if (hasSums(schedule))
-    return "with method = fp16x3 sums have the registers that defer needs; "
-           "leave out defer";
+    return formatv("with method = {0} sums have the registers that defer "
+                   "needs; leave out defer",
+                   stringifyProductMethod(schedule.getMethod()));
   if (getAccumulators(schedule) > kMaxDeferredAccumulators)
     return formatv("with defer a thread has {0} accumulators at most, not the "
                    "{1} of a tile of {2}x{3}; use a smaller tile",

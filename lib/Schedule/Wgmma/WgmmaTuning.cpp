@@ -22,7 +22,7 @@ using namespace mlir::tenon;
 
 /// Rows, or with swapped operands columns, of a warpgroup's wgmma.
 static constexpr int64_t kWgmmaRows = 64;
-static constexpr int64_t kSwizzle = 128, kLeastStages = 2, kMostStages = 12;
+static constexpr int64_t kLeastStages = 2, kMostStages = 12;
 /// Extents of tiles along the other axis.
 static constexpr int64_t kLeastExtent = 64, kMostExtent = 256;
 /// Of M, up to which tiles with swapped operands have all rows or half.
@@ -91,29 +91,16 @@ static int64_t roundUp(int64_t extent, int64_t step) {
 
 /// Null if a target cannot take it.
 ScheduleAttr Ranking::build(const Variant &variant) const {
-  Type type = problem.tiledType;
-  ScheduleParameters parameters{
-      .family = KernelFamily::Wgmma,
-      .tile = {variant.m, variant.n,
-               kSwizzle * 8 / type.getIntOrFloatBitWidth()},
-      .warps = {4 * variant.form.warpgroups, 1},
-      .stages = variant.stages,
-      .swizzle = kSwizzle,
-      .raster = variant.raster,
-      .blocks = 1,
-      .streamK = variant.streamK,
-      .cluster = variant.cluster,
-      .pingPong = variant.form.pingPong,
-      .defer = variant.defers,
-      .method = problem.method,
-      .reduction = problem.reduction};
-  if (variant.isSwapped)
-    std::swap(parameters.warps[0], parameters.warps[1]);
-  auto schedule = ScheduleAttr::get(type.getContext(), parameters);
-  return fitsWgmmaRegisters(problem, schedule) &&
-                 canRun(problem, schedule, targets)
-             ? schedule
-             : ScheduleAttr();
+  ScheduleParameters parameters =
+      getWgmmaParameters(problem, variant.m, variant.n,
+                         4 * variant.form.warpgroups, variant.isSwapped);
+  parameters.stages = variant.stages;
+  parameters.raster = variant.raster;
+  parameters.streamK = variant.streamK;
+  parameters.cluster = variant.cluster;
+  parameters.pingPong = variant.form.pingPong;
+  parameters.defer = variant.defers;
+  return buildWgmmaSchedule(problem, parameters, targets);
 }
 
 double Ranking::add(const Variant &variant, double factor) {

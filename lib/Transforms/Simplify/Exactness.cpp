@@ -42,7 +42,13 @@ bool tenon::isNormalFactor(double value, Type elementType) {
   return std::isnormal(static_cast<float>(value));
 }
 
-bool tenon::hasWideRange(Type elementType) { return !elementType.isF16(); }
+bool tenon::hasWideRange(Type elementType) {
+  auto exponentOf = [](const llvm::fltSemantics &semantics) {
+    return APFloat::semanticsMaxExponent(semantics);
+  };
+  return exponentOf(cast<FloatType>(elementType).getFloatSemantics()) >=
+         exponentOf(APFloat::IEEEsingle());
+}
 
 bool tenon::isInEpilogue(Operation *op) {
   return isa_and_nonnull<TenonDialect>(op->getParentOp()->getDialect());

@@ -13,9 +13,17 @@
 #ifndef TENON_DIALECT_TENON_IR_METHODTRAITS_H
 #define TENON_DIALECT_TENON_IR_METHODTRAITS_H
 
+#include "llvm/ADT/ArrayRef.h"
+
+#include <algorithm>
 #include <cstdint>
 
 namespace mlir::tenon {
+
+/// A product of one part of an element of x and one of w.
+struct PartProduct {
+  unsigned ofX, ofW;
+};
 
 struct MethodTraits {
   /// Parts in which it takes elements of f32 (`tenon.split`); 0 if it takes
@@ -29,14 +37,27 @@ struct MethodTraits {
   /// Whether it adds up a few products at a time, and their sums to others.
   bool hasPartialSums;
   bool usesTensorCores;
-  /// Products and sums, counted as two, for each column of x and w as they are
-  /// read, and each result.
-  double operations;
+  /// What it multiplies of each element, in this order: small products first,
+  /// since what they lose as they are added is less.
+  llvm::ArrayRef<PartProduct> products;
 
   bool isSplit() const { return parts != 0; }
+  /// Parts as which an element is read.
+  unsigned getNumParts() const { return std::max(parts, 1u); }
+  /// Products and sums, counted as two, for each column of x and w as they are
+  /// read, and each result.
+  double getOperations() const {
+    return 2.0 * products.size() / getNumParts();
+  }
 };
 
-constexpr MethodTraits getTraits(ProductMethod method) {
+namespace detail {
+inline constexpr PartProduct kWhole[] = {{0, 0}};
+/// Of hi, part 0, and lo; lo times lo is below what f32 keeps.
+inline constexpr PartProduct kHiAndLo[] = {{1, 0}, {0, 1}, {0, 0}};
+} // namespace detail
+
+inline MethodTraits getTraits(ProductMethod method) {
   switch (method) {
   case ProductMethod::Direct:
     return {/*parts=*/0,
@@ -44,29 +65,28 @@ constexpr MethodTraits getTraits(ProductMethod method) {
             /*leastColumns=*/1,
             /*hasPartialSums=*/false,
             /*usesTensorCores=*/true,
-            /*operations=*/2};
+            /*products=*/detail::kWhole};
   case ProductMethod::FP16:
     return {/*parts=*/1,
             /*isFp32=*/false,
             /*leastColumns=*/1,
             /*hasPartialSums=*/false,
             /*usesTensorCores=*/true,
-            /*operations=*/2};
-  case ProductMethod::FP16x3: // of 64 columns, 32 are hi and 32 lo; lo times
-                              // lo is left out
+            /*products=*/detail::kWhole};
+  case ProductMethod::FP16x3: // of 64 columns, 32 are hi and 32 lo
     return {/*parts=*/2,
             /*isFp32=*/true,
             /*leastColumns=*/64,
             /*hasPartialSums=*/true,
             /*usesTensorCores=*/true,
-            /*operations=*/3};
+            /*products=*/detail::kHiAndLo};
   case ProductMethod::FMA:
     return {/*parts=*/0,
             /*isFp32=*/true,
             /*leastColumns=*/1,
             /*hasPartialSums=*/true,
             /*usesTensorCores=*/false,
-            /*operations=*/2};
+            /*products=*/detail::kWhole};
   }
 }
 

@@ -101,7 +101,7 @@ void WarpProduct::multiply(SmallVectorImpl<Value> &accumulators,
                            llvm::function_ref<void(unsigned)> before) {
   MutableArrayRef<Value> all(accumulators);
   unsigned number = 0;
-  if (numParts() == 2)
+  if (numParts() != 1)
     return multiplyParts(all, registers, [&] { before(number++); });
   for (unsigned row = 0; row != rowBlocks(); ++row)
     for (unsigned i = 0; i != columnBlocks(); ++i) {
@@ -118,9 +118,6 @@ void WarpProduct::multiply(SmallVectorImpl<Value> &accumulators,
 void WarpProduct::multiplyParts(MutableArrayRef<Value> accumulators,
                                 ArrayRef<Value> registers,
                                 llvm::function_ref<void()> before) {
-  constexpr unsigned kHi = 0, kLo = 1;
-  constexpr std::pair<unsigned, unsigned> kProducts[] = {
-      {kLo, kHi}, {kHi, kLo}, {kHi, kHi}};
   MutableArrayRef<Value> sums;
   SmallVector<Value> finished;
   auto addFinished = [&] {
@@ -131,7 +128,8 @@ void WarpProduct::multiplyParts(MutableArrayRef<Value> accumulators,
   for (unsigned block = 0; block != rowBlocks() * columnBlocks(); block += 4) {
     unsigned row = block / columnBlocks(), column = block % columnBlocks();
     SmallVector<Value> partials(16, b.f32(0));
-    for (auto [partOfX, partOfW] : kProducts) {
+    for (auto [partOfX, partOfW] :
+         frame.geometry.schedule.getMethodTraits().products) {
       for (unsigned i = 0; i != 4; ++i) {
         before();
         multiplyBlock(MutableArrayRef(partials).slice(4 * i, 4),

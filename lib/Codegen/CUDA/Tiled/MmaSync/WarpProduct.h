@@ -24,12 +24,11 @@ namespace mlir::tenon {
 /// Accumulators are kept block by block, row blocks outermost, 4 a block: two
 /// neighbours in row lane / 4, two in that row + 8, in columns 2 (lane mod 4).
 ///
-/// With method fp16x3 the first half of a row of 128 bytes has the upper parts
-/// of 32 elements, hi, and the second half their lower parts, lo. A k-step is
-/// then 32 bytes of both, and a block three mma.sync: lo hi, hi lo and hi hi,
-/// the small ones first. They start from zero, and ordinary additions add what
-/// they give to the accumulators: those round to nearest, where mma.sync cuts
-/// off.
+/// With a method that splits elements in parts, a row of 128 bytes has the first
+/// parts of its elements, then the next ones. A k-step is then 32 bytes of each,
+/// and a block as many mma.sync as the method has products. They start from
+/// zero, and ordinary additions add what they give to the accumulators: those
+/// round to nearest, where mma.sync cuts off.
 class WarpProduct {
 public:
   explicit WarpProduct(TiledFrame &frame);
@@ -39,7 +38,7 @@ public:
   unsigned numAccumulators() const { return rowBlocks() * columnBlocks() * 4; }
   /// Parts of an element: hi and lo, or the element as a whole.
   unsigned numParts() const {
-    return std::max(frame.geometry.schedule.getMethodTraits().parts, 1u);
+    return frame.geometry.schedule.getMethodTraits().getNumParts();
   }
   unsigned numSteps() const {
     return frame.geometry.rowBytes / 32 / numParts();
@@ -50,7 +49,8 @@ public:
     return numRegistersOfX() + 2 * columnBlocks() * numParts();
   }
   unsigned numProducts() const {
-    return rowBlocks() * columnBlocks() * (numParts() == 2 ? 3 : 1);
+    return rowBlocks() * columnBlocks() *
+           frame.geometry.schedule.getMethodTraits().products.size();
   }
 
   /// The ldmatrix of a k-step, each giving 4 registers. w's come first, since

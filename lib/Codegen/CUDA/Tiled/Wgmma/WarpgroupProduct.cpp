@@ -24,14 +24,16 @@ static constexpr int64_t kRows = 64, kStepBytes = 32;
 /// the one of the other that it is multiplied with.
 using Step = std::pair<int64_t, int64_t>;
 
-/// The products of a stage's four steps. Split rows in two parts have their
-/// high halves in the first two and the low ones in the others, whose own
-/// product is below what f32 keeps. Small products come first: what they lose
-/// as they are added is less.
+/// The products of a stage's four steps. Rows of elements in parts have the
+/// first parts in the first steps.
 static SmallVector<Step> getSteps(const TileGeometry &geometry) {
-  if (geometry.schedule.getMethodTraits().parts == 2)
-    return {{2, 0}, {3, 1}, {0, 2}, {1, 3}, {0, 0}, {1, 1}};
-  return {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
+  MethodTraits method = geometry.schedule.getMethodTraits();
+  int64_t perPart = 4 / method.getNumParts();
+  SmallVector<Step> steps;
+  for (auto [partOfX, partOfW] : method.products)
+    for (int64_t step : llvm::seq(perPart))
+      steps.push_back({partOfX * perPart + step, partOfW * perPart + step});
+  return steps;
 }
 
 namespace {
