@@ -39,13 +39,7 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     tile cannot compute, several reductions or a result of another shape, a split
     layer leaves all that follows the product to a `tenon.epilogue`. All others take
     `direct`. A schedule that is written may have another method that gives the
-    layer's precision:
-
-    | precision | methods |
-    |-----------|---------|
-    | `fp32` | `fp16x3` from K = 64 on, `fma` |
-    | `tf32` | `direct`, `fp16`, `fp16x3`, `fma` |
-    | `bf16`, `fp16`, and x and w of 16 bits | `direct` |
+    layer's precision; docs/Precision.md has a table of them.
 
     The schedule's `reduction` says how a training batch norm is computed; of those
     that the layer can have, the one that is predicted to take least time is

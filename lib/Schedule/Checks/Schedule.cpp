@@ -40,17 +40,18 @@ std::string tenon::describe(ScheduleAttr schedule) {
     os << " by " << schedule.getNumWarps() << " warps";
   if (schedule.hasSwappedOperands())
     os << ", operands swapped";
-  if (schedule.getPingPong())
-    os << ", ping-pong";
-  if (schedule.getDefer())
-    os << ", deferred";
+  ScheduleParameters parameters = schedule.getParameters();
+  ScheduleParameters::forEachKey([&](StringRef key, auto member) {
+    using Value = std::remove_reference_t<decltype(parameters.*member)>;
+    if constexpr (std::is_same_v<Value, bool>)
+      if (parameters.*member)
+        os << ", " << key;
+  });
   if (schedule.getClusterBlocks() != 1)
     os << ", clusters of " << schedule.getClusterM() << "x"
        << schedule.getClusterN();
   os << ", " << schedule.getStages() << " stages, " << getSharedBytes(schedule)
      << " bytes of shared memory";
-  if (schedule.getStreamK())
-    os << ", stream-K";
   return text;
 }
 

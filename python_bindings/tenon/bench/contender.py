@@ -12,13 +12,6 @@ from tenon import _native
 
 STRATEGIES = _native.OPTIONS["strategy"][1]
 # What a schedule's name has of its options, as those of --tune's candidates do.
-MARKS = {
-    "c2x1": r"\bcluster\s*=\s*2x1",
-    "c1x2": r"\bcluster\s*=\s*1x2",
-    "k": r"\bstream_k\s*=\s*true",
-    "pp": r"\bping_pong\s*=\s*true",
-    "d": r"\bdefer\s*=\s*true",
-}
 # How training batch norm is computed behind a tiled product.
 REDUCTIONS = tuple(word for word in _native.OPTIONS["reduction"][1] if word != "auto")
 PEERS = ("cublas", "eager", "compile", "compile_default")
@@ -58,7 +51,8 @@ def of_schedules(schedules: Sequence[str]) -> list[Contender]:
     found: dict[str, Contender] = {}
     for text in dict.fromkeys(schedules):
         facts = [re.search(rf"\b{key}\s*=\s*([\dx]+)", text) for key in ("tile", "warps", "stages")]
-        marks = [mark for mark, pattern in MARKS.items() if re.search(pattern, text)]
+        marks = [f"c{shape}" for shape in re.findall(r"\bcluster\s*=\s*(\d+x\d+)", text) if shape != "1x1"]
+        marks += ["".join(word[0] for word in key.split("_")) for key in re.findall(r"(\w+)\s*=\s*true", text)]
         method = re.search(r"\bmethod\s*=\s*(\w+)", text)
         short = "-".join(["tiled", *(fact[1] for fact in facts if fact), *marks, *(method.groups() if method else ())])
         others = sum(name == short or name.startswith(f"{short}#") for name in found)

@@ -47,7 +47,7 @@ func.func @full_rows(%x: tensor<64x4096xbf16>, %w: tensor<4096x4096xbf16>) -> te
 }
 
 // Of 96, two tiles of 64 would have 32 that are not there.
-// CHECK: Function=half_rows | Reason="wgmma, tiles of 96x64x64 by 4 warps, operands swapped, {{.*}}, stream-K; {{.*}}Remark="tiled:
+// CHECK: Function=half_rows | Reason="wgmma, tiles of 96x64x64 by 4 warps, operands swapped, stream_k, {{.*}}; {{.*}}Remark="tiled:
 func.func @half_rows(%x: tensor<96x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<96x4096xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<96x4096xbf16>, tensor<4096x4096xbf16>
       epilogue(%acc: tensor<96x4096xbf16>) -> tensor<96x4096xbf16> {

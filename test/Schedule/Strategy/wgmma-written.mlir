@@ -20,7 +20,7 @@ func.func @written(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> (tensor<?x32x
 // CHECK-LABEL: @swapped
 // CHECK-SAME: (%[[X:.*]]: tensor<?x64xf32>, %[[W:.*]]: tensor<256x64xf32>)
 // CHECK-NEXT: tenon.linear %[[X]], %[[W]] precision<tf32> {schedule = #tenon.schedule<wgmma, tile = 24x128x32, warps = 1x8, stages = 6, swizzle = 128, raster = 3, blocks = 1, stream_k = true>
-// WHY: Function=swapped | {{.*}}wgmma, tiles of 24x128x32 by 8 warps, operands swapped, 6 stages, {{[0-9]+}} bytes of shared memory, stream-K;
+// WHY: Function=swapped | {{.*}}wgmma, tiles of 24x128x32 by 8 warps, operands swapped, stream_k, 6 stages, {{[0-9]+}} bytes of shared memory;
 func.func @swapped(%x: tensor<?x64xf32>, %w: tensor<256x64xf32>) -> tensor<?x256xf32> {
   %0 = tenon.linear %x, %w precision<tf32> {schedule = #tenon.schedule<wgmma, tile = 24x128x32, warps = 1x8, stages = 6, swizzle = 128, raster = 3, blocks = 1,
       stream_k = true>} : (tensor<?x64xf32>, tensor<256x64xf32>) -> tensor<?x256xf32>
@@ -30,7 +30,7 @@ func.func @swapped(%x: tensor<?x64xf32>, %w: tensor<256x64xf32>) -> tensor<?x256
 // So it does of tiles that are deferred, between operands and clusters.
 // CHECK-LABEL: @deferred
 // CHECK: tenon.linear {{.*}} #tenon.schedule<wgmma, {{.*}} blocks = 1, cluster = 1x2, defer = true>
-// WHY: Function=deferred | {{.*}}wgmma, tiles of 256x128x64 by 8 warps, operands swapped, deferred, clusters of 1x2, 4
+// WHY: Function=deferred | {{.*}}wgmma, tiles of 256x128x64 by 8 warps, operands swapped, defer, clusters of 1x2, 4
 func.func @deferred(%x: tensor<?x512xbf16>, %w: tensor<1024x512xbf16>) -> tensor<?x1024xbf16> {
   %0 = tenon.linear %x, %w {schedule = #tenon.schedule<wgmma, tile = 256x128x64, warps = 1x8, stages = 4,
       swizzle = 128, raster = 8, blocks = 1, cluster = 1x2, defer = true>}

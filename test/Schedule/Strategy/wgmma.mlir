@@ -113,7 +113,7 @@ func.func @waves(%x: tensor<?x4096xf16>, %z: tensor<16896x4096xf16>, %w: tensor<
 // AUTO: #tenon.schedule<wgmma, {{.*}}strategy = #tenon.strategy<tiled>
 // WHY: Function=heavy | {{.*}}Remark="tiled: tiled is predicted to take at most 1.10 of the library's time"
 func.func @heavy(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>) -> tensor<16384x4096xbf16> {
-  // expected-remark @below {{, ping-pong, clusters of}}
+  // expected-remark @below {{, ping_pong, clusters of}}
   %0 = tenon.fused_linear %x, %w : tensor<16384x2048xbf16>, tensor<4096x2048xbf16>
       epilogue(%acc: tensor<16384x4096xbf16>) -> tensor<16384x4096xbf16> {
     %1 = tenon.gelu %acc : tensor<16384x4096xbf16>
@@ -128,7 +128,7 @@ func.func @heavy(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>) -> ten
 // CHECK-LABEL: @residual
 // CHECK: ping_pong = true
 func.func @residual(%x: tensor<16384x2048xbf16>, %w: tensor<4096x2048xbf16>, %r: tensor<16384x4096xbf16>) -> tensor<16384x4096xbf16> {
-  // expected-remark @below {{, ping-pong, clusters of}}
+  // expected-remark @below {{, ping_pong, clusters of}}
   %0 = tenon.fused_linear %x, %w : tensor<16384x2048xbf16>, tensor<4096x2048xbf16>
       epilogue(%acc: tensor<16384x4096xbf16>, %r_ = %r: tensor<16384x4096xbf16>) -> tensor<16384x4096xbf16> {
     %1 = tenon.add %acc, %r_ : tensor<16384x4096xbf16>, tensor<16384x4096xbf16>

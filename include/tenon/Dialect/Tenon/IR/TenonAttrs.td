@@ -128,10 +128,10 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `swizzle`  | bytes of a row in shared memory, over which 16-byte chunks are permuted: K's extent in bytes |
     | `raster`   | row tiles in a group; blocks walk through a group column by column, so that they share rows of w in L2 |
     | `blocks`   | thread blocks at once on a multiprocessor |
-    | `stream_k` | whether tiles that do not fill a wave of blocks are divided along K |
+    | `stream_k` | whether tiles that do not fill a wave of blocks are divided along K; if not written: false |
     | `cluster`  | neighbouring tiles along M and N whose blocks share copies of w and x; none: 1x1 |
-    | `ping_pong` | whether two groups of such warps take tiles in turn, so that one multiplies while the other finishes |
-    | `defer`    | whether tiles are finished in part while the next turn's products are computed; below |
+    | `ping_pong` | whether two groups of such warps take tiles in turn, so that one multiplies while the other finishes; else false |
+    | `defer`    | whether tiles are finished in part while the next turn's products are computed, below; else false |
     | `method`   | how numbers are multiplied, if not directly; below |
     | `reduction` | how batch norm that follows is computed, if not separately; below |
 

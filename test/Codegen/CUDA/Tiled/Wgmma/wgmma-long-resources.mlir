@@ -4,7 +4,7 @@
 // RUN: tenon-compile %s --target=sm_90a --strategy=tiled --emit=cubin -o %t.cubin \
 // RUN:   --remarks-filter='tenon-kernels|tenon-select-strategy' 2>&1 | FileCheck %s --implicit-check-not=spills
 
-// CHECK: tiles of 192x128x64 by 4 warps, operands swapped, ping-pong,
+// CHECK: tiles of 192x128x64 by 4 warps, operands swapped, ping_pong,
 func.func @ping_pong(%x: tensor<16384x4096xbf16>, %w: tensor<16384x4096xbf16> {tenon.param},
                      %b: tensor<16384xf32> {tenon.param}) -> tensor<16384x16384xbf16> {
   %0 = tenon.linear %x, %w, %b : (tensor<16384x4096xbf16>, tensor<16384x4096xbf16>, tensor<16384xf32>)
