@@ -141,10 +141,9 @@ ScheduleParameters tenon::getWgmmaParameters(const LayerProblem &problem,
 ScheduleAttr tenon::buildWgmmaSchedule(const LayerProblem &problem,
                                        const ScheduleParameters &parameters,
                                        ArrayRef<const TargetSpec *> targets) {
-  auto schedule =
-      ScheduleAttr::get(problem.tiledType.getContext(), parameters);
-  bool isGood = fitsRegisters(problem, schedule) &&
-                canRun(problem, schedule, targets);
+  auto schedule = ScheduleAttr::get(problem.tiledType.getContext(), parameters);
+  bool isGood =
+      fitsRegisters(problem, schedule) && canRun(problem, schedule, targets);
   return isGood ? schedule : ScheduleAttr();
 }
 

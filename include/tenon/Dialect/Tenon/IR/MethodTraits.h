@@ -46,9 +46,7 @@ struct MethodTraits {
   unsigned getNumParts() const { return std::max(parts, 1u); }
   /// Products and sums, counted as two, for each column of x and w as they are
   /// read, and each result.
-  double getOperations() const {
-    return 2.0 * products.size() / getNumParts();
-  }
+  double getOperations() const { return 2.0 * products.size() / getNumParts(); }
 };
 
 namespace detail {

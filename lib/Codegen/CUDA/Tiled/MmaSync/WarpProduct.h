@@ -24,11 +24,11 @@ namespace mlir::tenon {
 /// Accumulators are kept block by block, row blocks outermost, 4 a block: two
 /// neighbours in row lane / 4, two in that row + 8, in columns 2 (lane mod 4).
 ///
-/// With a method that splits elements in parts, a row of 128 bytes has the first
-/// parts of its elements, then the next ones. A k-step is then 32 bytes of each,
-/// and a block as many mma.sync as the method has products. They start from
-/// zero, and ordinary additions add what they give to the accumulators: those
-/// round to nearest, where mma.sync cuts off.
+/// With a method that splits elements in parts, a row of 128 bytes has the
+/// first parts of its elements, then the next ones. A k-step is then 32 bytes
+/// of each, and a block as many mma.sync as the method has products. They start
+/// from zero, and ordinary additions add what they give to the accumulators:
+/// those round to nearest, where mma.sync cuts off.
 class WarpProduct {
 public:
   explicit WarpProduct(TiledFrame &frame);
