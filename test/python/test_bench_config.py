@@ -119,7 +119,7 @@ def test_names_of_schedules():
     )
     options = [(8, ""), (8, ", stream_k = true, cluster = 2x1, method = fp16x3"), (8, ", cluster = 1x2"), (4, "")]
     (case,) = read_cases(config(strategies=[], peers=[], schedules=[form.format(*option) for option in options]))
-    names = ["", "-c2x1-k-fp16x3", "-c1x2", "#2"]
+    names = ["", "-c2x1-sk-fp16x3", "-c1x2", "#2"]
     assert [c.name for c in case.contenders] == [f"tiled-128x168x64-8x1-5{name}" for name in names]
 
 
