@@ -6,7 +6,7 @@
 PRESET ?= dev
 BUILD := $(if $(filter dev,$(PRESET)),build,build-$(PRESET))
 
-.PHONY: help setup build demo test gpu-test wheel format lint tidy docs clean
+.PHONY: help setup build demo test gpu-test wheel format lint tidy tidy-diff docs clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -39,8 +39,12 @@ format: setup ## Format C++ and Python
 lint: setup ## Check format, spelling, licence headers and Python
 	@scripts/lint.sh
 
-tidy: build ## Run clang-tidy over lib and tools (an hour), or over FILES
-	@run-clang-tidy-22 -quiet -warnings-as-errors='*' -p $(BUILD) $(or $(FILES),'$(CURDIR)/(lib|tools)/.*')
+tidy: build ## Run clang-tidy over lib and tools (an hour)
+	@run-clang-tidy-22 -quiet -warnings-as-errors='*' -p $(BUILD) '$(CURDIR)/(lib|tools)/.*'
+
+tidy-diff: build ## Run clang-tidy over the lines that changed since SINCE=HEAD~1
+	@git diff -U0 $(or $(SINCE),HEAD~1) -- 'lib/*.cpp' 'tools/*.cpp' | \
+	  clang-tidy-diff-22.py -p1 -quiet -warnings-as-errors='*' -only-check-in-db -clang-tidy-binary clang-tidy-22 -j2 -path $(BUILD)
 
 docs: build ## Refresh docs/reference from the .td files
 	@scripts/generate_docs.py
