@@ -49,9 +49,9 @@ func.func @own_epilogue(%x: tensor<16384x1024xf16>, %w: tensor<4096x1024xf16>) -
 
 // Both read w at the rate of memory; what a tiled kernel saves it takes for its start. On Hopper more stages were
 // measured faster than the library.
-// SM80: Function=one_row {{.*}}tiles of 16x128x64, 4 stages{{.*}}Remark="library: tiled is not predicted much faster on every target"
-// SM90: Function=one_row {{.*}}tiles of 16x128x64, 6 stages{{.*}}Remark="tiled: predicted much faster on every target"
-// BOTH: Function=one_row {{.*}}tiles of 16x128x64, 4 stages{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// SM80: Function=one_row {{.*}}tiles of 16x128x64, stream_k, 4 stages{{.*}}Remark="library: tiled is not predicted much faster on every target"
+// SM90: Function=one_row {{.*}}tiles of 16x128x64, stream_k, 6 stages{{.*}}Remark="tiled: predicted much faster on every target"
+// BOTH: Function=one_row {{.*}}tiles of 16x128x64, stream_k, 4 stages{{.*}}Remark="library: tiled is not predicted much faster on every target"
 func.func @one_row(%x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<1x4096xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<1x4096xbf16>, tensor<4096x4096xbf16>
       epilogue(%acc: tensor<1x4096xbf16>) -> tensor<1x4096xbf16> {
@@ -62,9 +62,9 @@ func.func @one_row(%x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tenso
 }
 
 // A dynamic batch is taken for 1024 rows.
-// SM80: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream-K; M = 1024 (dynamic), sm_{{.*}}Remark="tiled: predicted much faster on every target"
-// SM90: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream-K; M = 1024 (dynamic), sm_{{.*}}Remark="tiled: predicted much faster on every target"
-// BOTH: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream-K; M = 1024 (dynamic), sm_{{.*}}Remark="tiled: predicted much faster on every target"
+// SM80: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream_k, {{.*}}; M = 1024 (dynamic), sm_{{.*}}Remark="tiled: predicted much faster on every target"
+// SM90: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream_k, {{.*}}; M = 1024 (dynamic), sm_{{.*}}Remark="tiled: predicted much faster on every target"
+// BOTH: Function=dynamic {{.*}}"mma_sync fp16, tiles of {{.*}}stream_k, {{.*}}; M = 1024 (dynamic), sm_{{.*}}Remark="tiled: predicted much faster on every target"
 func.func @dynamic(%x: tensor<?x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> tensor<?x8192xf32> {
   %0 = tenon.linear %x, %w precision<tf32> : (tensor<?x8192xf32>, tensor<8192x8192xf32>) -> tensor<?x8192xf32>
   return %0 : tensor<?x8192xf32>
@@ -136,9 +136,9 @@ func.func @weights_of_the_call(%x: tensor<64x1024xf32>, %w: tensor<16384x1024xf3
 }
 
 // Stream-K is there for full waves too: the kernel sees at the launch that it has nothing to divide.
-// SM80: Function=full_waves {{.*}}stream-K; M = 13824, sm_80: 16.00 waves{{.*}}Remark="tiled: predicted much faster on every target"
-// SM90: Function=full_waves {{.*}}stream-K; M = 13824, sm_90: 13.09 waves{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
-// BOTH: Function=full_waves {{.*}}stream-K; M = 13824, sm_80: 16.00 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
+// SM80: Function=full_waves {{.*}}stream_k, {{.*}}; M = 13824, sm_80: 16.00 waves{{.*}}Remark="tiled: predicted much faster on every target"
+// SM90: Function=full_waves {{.*}}stream_k, {{.*}}; M = 13824, sm_90: 13.09 waves{{.*}}Remark="library: on sm_90 the library multiplies with a faster instruction than mma.sync"
+// BOTH: Function=full_waves {{.*}}stream_k, {{.*}}; M = 13824, sm_80: 16.00 waves{{.*}}Remark="library: on sm_90a the library multiplies with a faster instruction than mma.sync"
 func.func @full_waves(%x: tensor<13824x1024xf16>, %w: tensor<4096x1024xf16>) -> tensor<13824x4096xf16> {
   %0 = tenon.fused_linear %x, %w : tensor<13824x1024xf16>, tensor<4096x1024xf16>
       epilogue(%acc: tensor<13824x4096xf16>) -> tensor<13824x4096xf16> {

@@ -59,7 +59,7 @@ func.func @few_rows(%x: tensor<1x8192xf32>, %z: tensor<2x8192xf32>, %w: tensor<8
 // SM80: #tenon.schedule<mma_sync, {{.*}}, stream_k = true, method = fp16x3>
 // SM80: #tenon.schedule<mma_sync, tile = 16x{{.*}}method = fp16x3>
 func.func @rows(%x: tensor<?x4096xf32>, %z: tensor<8x4096xf32>, %w: tensor<4096x4096xf32>) -> (tensor<?x4096xf32>, tensor<8x4096xf32>) {
-  // expected-remark @below {{stream-K; M = 1024 (dynamic), }}
+  // expected-remark-re @below {{stream_k, {{.*}}; M = 1024 (dynamic), }}
   %0 = tenon.linear %x, %w : (tensor<?x4096xf32>, tensor<4096x4096xf32>) -> tensor<?x4096xf32>
   // expected-remark @below {{M = 8, }}
   %1 = tenon.linear %z, %w : (tensor<8x4096xf32>, tensor<4096x4096xf32>) -> tensor<8x4096xf32>

@@ -97,7 +97,7 @@ func.func @precision_bf16(%x: tensor<?x64xf32>, %w: tensor<32x64xf32>) -> tensor
 // CHECK: stream_k = true
 // CHECK-NOT: stream_k = true
 func.func @waves(%x: tensor<?x4096xf16>, %z: tensor<16896x4096xf16>, %w: tensor<256x4096xf16>) -> (tensor<?x256xf16>, tensor<16896x256xf16>) {
-  // expected-remark @below {{stream-K; M = 1024 (dynamic), }}
+  // expected-remark-re @below {{stream_k, {{.*}}; M = 1024 (dynamic), }}
   %0 = tenon.linear %x, %w : (tensor<?x4096xf16>, tensor<256x4096xf16>) -> tensor<?x256xf16>
   // expected-remark @below {{231168 bytes of shared memory; M = 16896, sm_90a: 1.00 waves}}
   %1 = tenon.linear %z, %w : (tensor<16896x4096xf16>, tensor<256x4096xf16>) -> tensor<16896x256xf16>
