@@ -23,6 +23,8 @@ LAYOUTS = {
     "km_nk": (f"tensor<{K}x{M}xf32>", f"tensor<{N}x{K}xf32>"),
     "km_kn": (f"tensor<{K}x{M}xf32>", f"tensor<{K}x{N}xf32>"),
 }
+
+
 def transposed_source(layout):
     x, w = LAYOUTS[layout]
     y = f"tensor<{M}x{N}xf32>" if layout.startswith("km") else Y

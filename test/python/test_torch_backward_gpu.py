@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of backward passes on a GPU, each as one tiled kernel: beside float64 and eager, ragged, with rows outside."""
+"""Products of backward passes on a GPU, each as a tiled kernel: beside float64 and eager, ragged, with rows outside."""
 
 import copy
 
