@@ -13,14 +13,8 @@ from pathlib import Path
 
 from whole_models import rows
 from whole_models.first_call import first_calls, seconds_here
-from whole_models.jobs import CONTENDERS, MODES, SCENARIOS, Job
+from whole_models.jobs import CONTENDERS, MODELS, MODES, SCENARIOS, Job
 from whole_models.workers import fill_caches, one_worker, run_guarded
-
-# Here by name, as models.py needs PyTorch; a test holds them against it.
-MODELS = (
-    *("bert", "gpt2", "llama", "t5", "vit", "swin", "mixer"),
-    *("prenorm_mlp", "swiglu", "geglu", "recommender", "nerf", "lora", "classifier"),
-)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -29,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--output", type=Path, help="the report, JSON; rows that are there already stay, or are replaced"
     )
-    found.add_argument("--models", default=",".join(MODELS), help="names with commas between them")
+    found.add_argument("--models", help="names with commas between them; without, all that a scenario is for")
     found.add_argument("--scenarios", default=",".join(SCENARIOS), help=f"of {', '.join(SCENARIOS)}")
     found.add_argument("--mode", default="default", help=f"of both compiled contenders: {', '.join(MODES)}, or several")
     found.add_argument("--contenders", default=",".join(CONTENDERS), help=f"of {', '.join(CONTENDERS)}")
@@ -80,7 +74,7 @@ def jobs_of(options: argparse.Namespace) -> list[Job]:
         )
         for mode in chosen(options.mode, MODES, "mode")
         for scenario in chosen(options.scenarios, SCENARIOS, "scenario")
-        for model in chosen(options.models, MODELS, "model")
+        for model in (chosen(options.models, MODELS, "model") if options.models else SCENARIOS[scenario].models)
     ]
 
 

@@ -43,7 +43,9 @@ class Workload:
     def contender(self, name: str) -> Contender:
         """Return one of CONTENDERS, not called yet."""
         module = copy.deepcopy(self.module)
-        return Contender(module, compiled(name, module, self.job), self.inputs, self.target, self.job.mode)
+        call = compiled(name, module, self.job)
+        has_optimizer = SCENARIOS[self.job.scenario].optimizer
+        return Contender(module, call, self.inputs, self.target, self.job.mode, has_optimizer)
 
 
 class Contender:
@@ -56,12 +58,14 @@ class Contender:
         inputs: Sequence[torch.Tensor],
         target: torch.Tensor | None,
         mode: str,
+        has_optimizer: bool,
     ) -> None:
-        """Keep them; with a target a step is a training step."""
+        """Keep them; with a target a step is a training step, that of an optimizer included where it has one."""
         self.module, self.call, self.inputs, self.target = module, call, inputs, target
         self.marks = mode != "default"
         self.leaves = leaves(module, inputs)
         self.parameters = [p for p in module.parameters() if p.requires_grad]
+        self.optimizer = torch.optim.SGD(self.parameters, lr=0.0) if has_optimizer else None
 
     def step(self) -> torch.Tensor:
         """Run once; in a training step, as before each an optimizer would have, parameters count as changed."""
@@ -73,7 +77,10 @@ class Contender:
             t.grad = None
         output = self.call(*self.inputs)
         loss_of(output, self.target).backward()
-        torch.autograd.graph.increment_version(self.parameters)
+        if self.optimizer:
+            self.optimizer.step()
+        else:
+            torch.autograd.graph.increment_version(self.parameters)
         return output
 
     def observe(self) -> Observed:

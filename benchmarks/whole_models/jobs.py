@@ -6,23 +6,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+# By name, as models.py needs PyTorch; a test holds them against it.
+WHOLE = (
+    *("bert", "gpt2", "llama", "t5", "vit", "swin", "mixer"),
+    *("prenorm_mlp", "swiglu", "geglu", "recommender", "nerf", "lora", "classifier"),
+)
+LAYERS = ("linear_act", "linear_norm", "gelu_mlp")
+MODELS = (*WHOLE, *LAYERS)
 CONTENDERS = ("eager", "compile", "tenon")
 MODES = ("default", "reduce-overhead")
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """How a model is run: the type of its parameters and inputs, and whether backward is run too."""
+    """How a model is run.
+
+    Attributes:
+        title: what a reader calls it.
+        precision: the type of its parameters and inputs.
+        gradients: whether backward is run too.
+        optimizer: whether a step of SGD is, at a rate of 0, so that all steps are of the same numbers.
+        models: which are measured where none are named.
+
+    """
 
     title: str
     precision: str
     gradients: bool
+    optimizer: bool = False
+    models: tuple[str, ...] = WHOLE
 
 
 SCENARIOS = {
     "bf16": Scenario("bf16, no gradients", "bf16", False),
     "fp32": Scenario("fp32 (`highest`), no gradients", "fp32", False),
     "bf16-train": Scenario("bf16, forward and backward", "bf16", True),
+    "fp32-step": Scenario("fp32 (`highest`), forward, backward and SGD", "fp32", True, optimizer=True, models=LAYERS),
 }
 
 

@@ -31,6 +31,9 @@ TITLES = {
     "nerf": "NeRF MLP",
     "lora": "LoRA",
     "classifier": "classifier, log_softmax",
+    "linear_act": "linear, × 2, LeakyReLU",
+    "linear_norm": "linear, scale, training batch norm",
+    "gelu_mlp": "GELU MLP",
 }
 
 
@@ -125,7 +128,7 @@ def target_row(scenario: str, mode: str, rows: Sequence[Row]) -> list[str]:
     ]
     return [
         group_title(scenario, mode),
-        f"{len(speeds)} of {len(TITLES)}",
+        f"{len(speeds)} of {len(SCENARIOS[scenario].models)}",
         number(min(speeds.values(), default=None)),
         "; ".join(slow) or "none",
         number(geometric_mean(speeds.values())),

@@ -152,3 +152,30 @@ class Classifier(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the logarithms."""
         return F.log_softmax(self.fc2(F.relu(self.fc1(x))), dim=-1)
+
+
+class LinearAct(nn.Module):
+    """leaky_relu(2 * linear(x))."""
+
+    def __init__(self, width: int) -> None:
+        """Make the layer."""
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the result."""
+        return F.leaky_relu(self.linear(x) * 2.0, negative_slope=0.1)
+
+
+class LinearNorm(nn.Module):
+    """A linear layer, a scale a feature, and batch norm."""
+
+    def __init__(self, width: int) -> None:
+        """Make the layers; the scale is not 1, which would show nothing."""
+        super().__init__()
+        self.linear, self.norm = nn.Linear(width, width), nn.BatchNorm1d(width)
+        self.scale = nn.Parameter(torch.randn(width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the result."""
+        return self.norm(self.linear(x) * self.scale)

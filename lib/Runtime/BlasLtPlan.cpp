@@ -8,6 +8,8 @@
 // cuBLASLt thinks in columns. A row-major y[M,N] is the column-major [N,M], so
 // what it computes is y = W x: A is w seen as [K,N] and transposed, B is x seen
 // as [K,M], and the bias runs along the rows of the result, which is its rule.
+// A w that is given as [K,N] is seen as [N,K], and not transposed; an x that is
+// given as [K,M] is seen as [M,K], and is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,8 +76,10 @@ std::string tenon::runtime::describe(const Product &product) {
   char text[512];
   snprintf(text, sizeof(text),
            "y[%" PRId64 ", %" PRId64 "] = x[%" PRId64 ", %" PRId64
-           "] w^T (%s to %s, computed in %s%s%s%s)",
+           "] w^T (%s%s%s to %s, computed in %s%s%s%s)",
            product.m, plan.n, product.m, plan.k,
+           plan.transposed & kTenonXTransposed ? "x transposed, " : "",
+           plan.transposed & kTenonWTransposed ? "w transposed, " : "",
            getTenonDataType(plan.inputType).name,
            getTenonDataType(plan.outputType).name, computes[plan.compute],
            plan.hasBias ? ", bias" : "", plan.beta != 0 ? ", + c" : "",
@@ -120,9 +124,14 @@ static TenonStatus describeOperation(const Product &product,
       plan.compute == kTenonComputeF64 ? CUDA_R_64F : CUDA_R_32F;
   TENON_BLASLT(cublasLtMatmulDescInit_internal, &operation, sizeof(operation),
                computeType(plan.compute), scale);
-  cublasOperation_t transposed = CUBLAS_OP_T;
+  cublasOperation_t w =
+      plan.transposed & kTenonWTransposed ? CUBLAS_OP_N : CUBLAS_OP_T;
   TENON_BLASLT(cublasLtMatmulDescSetAttribute, &operation,
-               CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof(transposed));
+               CUBLASLT_MATMUL_DESC_TRANSA, &w, sizeof(w));
+  cublasOperation_t x =
+      plan.transposed & kTenonXTransposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  TENON_BLASLT(cublasLtMatmulDescSetAttribute, &operation,
+               CUBLASLT_MATMUL_DESC_TRANSB, &x, sizeof(x));
   cublasLtEpilogue_t last = epilogue(plan);
   TENON_BLASLT(cublasLtMatmulDescSetAttribute, &operation,
                CUBLASLT_MATMUL_DESC_EPILOGUE, &last, sizeof(last));
@@ -136,11 +145,19 @@ static TenonStatus describeLayouts(const Product &product,
   const TenonBlasLtPlan &plan = product.plan;
   auto init = blasLt.cublasLtMatrixLayoutInit_internal;
   cudaDataType in = dataType(plan.inputType), out = dataType(plan.outputType);
-  int64_t k = product.k;
+  // Rows of `columns` elements, which are cuBLASLt's columns.
+  auto initInput = [&](cublasLtMatrixLayoutOpaque_t &layout, int64_t rows,
+                       bool transposed) {
+    int64_t columns = product.k;
+    if (transposed)
+      std::swap(rows, columns);
+    return init(&layout, sizeof(layout), in, columns, rows, columns);
+  };
   cublasStatus_t result =
-      init(&prepared.w, sizeof(prepared.w), in, k, plan.n, k);
+      initInput(prepared.w, plan.n, plan.transposed & kTenonWTransposed);
   if (!result)
-    result = init(&prepared.x, sizeof(prepared.x), in, k, product.m, k);
+    result =
+        initInput(prepared.x, product.m, plan.transposed & kTenonXTransposed);
   if (!result)
     result =
         init(&prepared.y, sizeof(prepared.y), out, plan.n, product.m, plan.n);

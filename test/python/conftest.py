@@ -121,6 +121,14 @@ def compiled(monkeypatch):
     return record
 
 
+@pytest.fixture
+def bare_products(monkeypatch):
+    """Have products with nothing behind them compiled, as they are where trials find that they are faster."""
+    from tenon.torch.choice.candidate import Candidate
+
+    monkeypatch.setattr(Candidate, "is_bare", False)
+
+
 @pytest.fixture(params=["compile", "optimize"])
 def front_end(request):
     """Give each way to have a module compiled."""

@@ -320,10 +320,11 @@ def test_what_a_product_ignores(name, dtype):
     assert_as_eager(Cut(followed, *inputs), followed, *inputs)
 
 
-def test_plain_matrix_that_is_no_parameter_stays():
-    cut = Cut(lambda x, p: F.relu(x @ p), torch.randn(M, K), torch.randn(K, N))
-    assert cut.partitions == []
-    assert [(m.op, "not a parameter" in m.reason) for m in cut.missed if m.op == "aten.mm"] == [("aten.mm", True)]
+def test_plain_matrix_that_is_no_parameter_is_multiplied_as_it_lies():
+    inputs = torch.randn(M, K), torch.randn(K, N)
+    cut = Cut(lambda x, p: F.relu(x @ p), *inputs)
+    assert_as_eager(cut, lambda x, p: F.relu(x @ p), *inputs)
+    assert f"layout<mk_kn> : (tensor<{M}x{K}xf32>, tensor<{K}x{N}xf32>)" in cut.source
 
 
 PROMOTIONS = [

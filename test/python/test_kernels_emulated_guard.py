@@ -10,9 +10,13 @@ from ptx_emulator.layers import SLOPE, Layer, Operands, mma_sync, random
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
 
+M = 130
 GUARDED = {
     "fma": Layer("sm_80", mma_sync(32, ", method = fma"), 72, 40, factors=True),
     "tf32": Layer("sm_80", mma_sync(32), 72, 40, factors=True),
+    "fma_turns_both": Layer("sm_80", mma_sync(32, ", method = fma"), 72, 40, factors=True, layout="km_kn", m=M),
+    "fma_turns_x": Layer("sm_80", mma_sync(32, ", method = fma"), 72, 37, factors=True, layout="km_nk", m=M),
+    "tf32_turns_w": Layer("sm_80", mma_sync(32), 72, 40, factors=True, layout="mk_kn"),
 }
 # A row of x or w outside, what its element 7 is, and the tiles that must be computed; the row's factor, if it is not
 # negative: of w it may be too small or too large for a multiplication that is exact.
@@ -57,9 +61,8 @@ def guarded(request, tmp_path):
 def test_guard(guarded, where, shift):
     layer, model = guarded
     row, value, (rows, columns_), *factor = OUTSIDE[where]
-    m = 130
-    made = Operands.with_row_outside(layer, m, row, value, *factor)
-    before = random(m, layer.n, seed=5)
+    made = Operands.with_row_outside(layer, M, row, value, *factor)
+    before = random(M, layer.n, seed=5)
     y = made.run(model, shift, before, seed=2)
     computed = np.zeros(y.shape, bool)
     computed[rows, columns_] = True

@@ -17,6 +17,26 @@ SCHEDULES = {
     "swapped": ("sm_90a", wgmma("48x64", 64, "1x4", ", cluster = 1x2, method = fp16x3")),
 }
 Y = f"tensor<?x{N}xf32>"
+# The types of x and w by layout, M known where x is [K, M].
+LAYOUTS = {
+    "mk_kn": (f"tensor<?x{K}xf32>", f"tensor<{K}x{N}xf32>"),
+    "km_nk": (f"tensor<{K}x{M}xf32>", f"tensor<{N}x{K}xf32>"),
+    "km_kn": (f"tensor<{K}x{M}xf32>", f"tensor<{K}x{N}xf32>"),
+}
+
+
+def transposed_source(layout):
+    x, w = LAYOUTS[layout]
+    y = f"tensor<{M}x{N}xf32>" if layout.startswith("km") else Y
+    return f"""
+func.func @forward(%x: {x}, %w: {w}, %b: tensor<{N}xf32>, %r: {y}) -> {y} {{
+  %0 = tenon.linear %x, %w, %b layout<{layout}> : ({x}, {w}, tensor<{N}xf32>) -> {y}
+  %1 = tenon.relu %0 : {y}
+  %2 = tenon.add %1, %r : {y}, {y}
+  return %2 : {y}
+}}"""
+
+
 SOURCE = f"""
 func.func @forward(%x: tensor<?x{K}xf32>, %w: tensor<{N}x{K}xf32> {{tenon.param}}, %b: tensor<{N}xf32> {{tenon.param}},
                    %r: {Y}) -> {Y} {{
@@ -44,12 +64,13 @@ def operands():
     }
 
 
-def assert_right(model, tensors, outside):
+def assert_right(model, tensors, outside, kernels=KERNELS, layout="mk_nk"):
     x, w, b, r = (tensors[name].astype(np.float64) for name in "xwbr")
     before = model.device.variable("tenon_rows_outside", np.uint64)[0]
     model.launched.clear()
-    (y,) = model.forward(**tensors)
-    assert model.launched == KERNELS
+    turned = {name: name in "xw" and {"x": "km_", "w": "_kn"}[name] in layout for name in tensors}
+    (y,) = model.forward(**{n: np.ascontiguousarray(t.T) if turned[n] else t for n, t in tensors.items()})
+    assert model.launched == kernels
     assert model.device.variable("tenon_rows_outside", np.uint64)[0] - before == outside
     with np.errstate(all="ignore"):
         product = x @ w.T + b
@@ -69,3 +90,19 @@ def test_rows_that_it_does_not_hold(model):
     tensors["x"][100, 5] = np.inf
     tensors["w"][7, 9] = np.nan
     assert_right(model, tensors, 3)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("schedule", ["sm_80", "sm_90a"])
+def test_transposed_operands(tmp_path, layout, schedule):
+    target, text = SCHEDULES[schedule]
+    model = Model(transposed_source(layout), target, tmp_path, ["--strategy=tiled", f"--schedule={text}"])
+    of_x = "forward_split_panels_v2" if layout.startswith("km") else "forward_split_v4"
+    of_w = "forward_split_panels_v2" if layout.endswith("kn") else "forward_split_v4"
+    kernels = [of_x, of_w if of_w != of_x else f"{of_w}_1", "forward_tiled", "forward_tiled_guard"]
+    assert_right(model, operands(), 0, kernels, layout)
+    tensors = operands()
+    tensors["x"][3] *= np.float32(10) ** np.linspace(-20, 0, K, dtype=np.float32)
+    tensors["x"][100, 5] = np.inf
+    tensors["w"][7, 9] = np.nan
+    assert_right(model, tensors, 3, kernels, layout)

@@ -12,7 +12,7 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 from whole_models import page, report, rows, workers  # noqa: E402
 from whole_models.command import MODELS, jobs_of, parser  # noqa: E402
-from whole_models.jobs import Job  # noqa: E402
+from whole_models.jobs import LAYERS, WHOLE, Job  # noqa: E402
 
 
 def measured(model="lora", scenario="bf16", mode="default", compile_ms=2.0, tenon_ms=1.0, error=1e-3, **facts):
@@ -104,6 +104,8 @@ def test_jobs_go_by_mode_scenario_and_model():
     options = parser().parse_args(["--models", "vit,lora", "--scenarios", "fp32", "--mode", "default,reduce-overhead"])
     names = ["vit-fp32", "lora-fp32", "vit-fp32-reduce-overhead", "lora-fp32-reduce-overhead"]
     assert [job.name for job in jobs_of(options)] == names
+    named = [job.model for job in jobs_of(parser().parse_args(["--scenarios", "fp32,fp32-step"]))]
+    assert named == [*WHOLE, *LAYERS], "those that a scenario is for, where none are named"
     with pytest.raises(SystemExit, match="'lorra' is not known"):
         jobs_of(parser().parse_args(["--models", "lorra"]))
 
@@ -154,3 +156,17 @@ def test_float64_and_errors():
     assert 1e-4 < found["output"] < 2e-2 and 1e-4 < found["gradients"] < 2e-2
     assert relative_error([torch.tensor([3.0, 5.0])], [torch.tensor([3.0, 4.0])]) == pytest.approx(0.2)
     assert math.isnan(relative_error([torch.tensor([math.nan])], [torch.ones(1)]))
+
+
+def test_steps_of_an_optimizer_change_nothing():
+    pytest.importorskip("torch")
+    from whole_models.contenders import Workload
+
+    load = Workload(Job("linear_act", "fp32-step", device="cpu", tiny=True))
+    load.draw_target()
+    contender = load.contender("eager")
+    before = [p.detach().clone() for p in contender.parameters]
+    first, second = contender.observe(), contender.observe()
+    assert contender.parameters[0]._version > 0
+    assert all(a.equal(b) for a, b in zip(contender.parameters, before, strict=True))
+    assert all(a.equal(b) for a, b in zip(first.gradients, second.gradients, strict=True))

@@ -80,8 +80,11 @@ protected:
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
         double sum = 0;
+        bool turnsX = plan.transposed & kTenonXTransposed;
+        bool turnsW = plan.transposed & kTenonWTransposed;
         for (int64_t l = 0; l < k; ++l)
-          sum += x.floats()[i * k + l] * w.floats()[j * k + l];
+          sum += x.floats()[turnsX ? l * m + i : i * k + l] *
+                 w.floats()[turnsW ? l * n + j : j * k + l];
         double value = plan.alpha * sum + plan.beta * c.floats()[i * n + j] +
                        (plan.hasBias ? bias.floats()[j] : 0);
         if (plan.activation == kTenonEpilogueRelu)
@@ -119,6 +122,20 @@ TEST_F(BlasLt, ComputesTheProduct) {
   EXPECT_EQ(matmul.stream, stream);
   EXPECT_EQ(matmul.workspace, scratch.dl.data);
   EXPECT_EQ(matmul.workspaceBytes, size_t(kTenonBlasLtWorkspaceBytes));
+}
+
+TEST_F(BlasLt, TakesTransposedOperands) {
+  for (int transposed : {int(kTenonXTransposed), int(kTenonWTransposed),
+                         kTenonXTransposed | kTenonWTransposed}) {
+    // A plan is a constant of a model; a new one needs a new model.
+    plan.transposed = transposed;
+    made = std::make_unique<TestModel>(
+        manifest(), std::vector<TenonFunctionImage>{
+                        {nullptr, nullptr, gpuCode, workspace}});
+    function = made->function("f");
+    ASSERT_WORKS(call());
+    expectRight();
+  }
 }
 
 TEST_F(BlasLt, AppliesAlphaBetaBiasAndActivation) {

@@ -37,14 +37,15 @@ template <typename Element> static void multiply(const Matmul &matmul) {
   bool hasBias = operation.epilogue & CUBLASLT_EPILOGUE_BIAS;
   bool hasRelu = operation.epilogue & CUBLASLT_EPILOGUE_RELU;
   auto *bias = reinterpret_cast<const Element *>(operation.bias);
-  uint64_t inner = matmul.b.rows;
+  uint64_t inner = operation.transposeB ? matmul.b.columns : matmul.b.rows;
   for (uint64_t i = 0; i < matmul.d.rows; ++i)
     for (uint64_t j = 0; j < matmul.d.columns; ++j) {
       double sum = 0;
       for (uint64_t k = 0; k < inner; ++k)
         sum += at<Element>(a, matmul.a, operation.transposeA ? k : i,
                            operation.transposeA ? i : k) *
-               at<Element>(b, matmul.b, k, j);
+               at<Element>(b, matmul.b, operation.transposeB ? j : k,
+                           operation.transposeB ? k : j);
       double value = matmul.alpha * sum + (hasBias ? bias[i] : 0);
       if (matmul.beta != 0)
         value += matmul.beta * at<Element>(c, matmul.c, i, j);
@@ -84,7 +85,7 @@ cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t operation,
                                                cublasComputeType_t compute,
                                                cudaDataType_t scale) {
   write(operation, Operation{kMagic, static_cast<uint64_t>(compute),
-                             static_cast<uint64_t>(scale), 0,
+                             static_cast<uint64_t>(scale), 0, 0,
                              CUBLASLT_EPILOGUE_DEFAULT, 0});
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -97,6 +98,9 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
   switch (attribute) {
   case CUBLASLT_MATMUL_DESC_TRANSA:
     record.transposeA = read<int32_t>(value) == CUBLAS_OP_T;
+    break;
+  case CUBLASLT_MATMUL_DESC_TRANSB:
+    record.transposeB = read<int32_t>(value) == CUBLAS_OP_T;
     break;
   case CUBLASLT_MATMUL_DESC_EPILOGUE:
     record.epilogue = read<uint32_t>(value);

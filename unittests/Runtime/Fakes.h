@@ -55,7 +55,7 @@ struct Layout {
 };
 
 struct Operation {
-  uint64_t magic, compute, scale, transposeA, epilogue, bias;
+  uint64_t magic, compute, scale, transposeA, transposeB, epilogue, bias;
 };
 
 struct Preference {

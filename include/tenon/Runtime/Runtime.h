@@ -160,6 +160,12 @@ enum TenonBlasLtEpilogue : int32_t {
   kTenonEpilogueGeluTanh = 2,
 };
 
+/// Which operands of a product are given transposed, as bits.
+enum : int32_t {
+  kTenonXTransposed = 1, ///< x is [K,M]
+  kTenonWTransposed = 2, ///< w is [K,N]
+};
+
 /// y[M,N] = activation(alpha * x[M,K] w[N,K]^T + beta * c[M,N] + bias[N]), all
 /// row-major and contiguous. A constant of the model, so its address names it
 /// in the cache of plans.
@@ -170,7 +176,7 @@ typedef struct TenonBlasLtPlan {
   TenonCompute compute;
   TenonBlasLtEpilogue activation;
   int32_t hasBias;
-  int32_t reserved;   ///< 0
+  int32_t transposed; ///< of kTenonXTransposed and kTenonWTransposed
   double alpha, beta; ///< beta is 0 or 1
 } TenonBlasLtPlan;
 

@@ -148,6 +148,11 @@ static bool isSupported(SplitOp op) {
                    "run --tenon-bufferize first");
     return false;
   }
+  if (op.getTransposed()) {
+    op.emitOpError("cannot become loops: x is a transposed buffer; run "
+                   "--tenon-to-linalg before, which turns it as a tensor");
+    return false;
+  }
   for (Value buffer : {op.getX(), op.getHalves()})
     if (!cast<MemRefType>(buffer.getType()).isLastDimUnitStride()) {
       op.emitOpError("needs contiguous rows, but has ")

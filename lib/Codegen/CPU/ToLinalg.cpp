@@ -20,8 +20,25 @@ namespace mlir::tenon {
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// x w^T in the compute type.
-static Value emitProduct(OpBuilder &builder, Location loc, Value x, Value w) {
+static Value transpose(OpBuilder &builder, Location loc, Value matrix) {
+  auto type = cast<RankedTensorType>(matrix.getType());
+  Value empty = tensor::EmptyOp::create(
+      builder, loc, {type.getDimSize(1), type.getDimSize(0)},
+      type.getElementType());
+  return linalg::TransposeOp::create(builder, loc, matrix, empty,
+                                     ArrayRef<int64_t>{1, 0})
+      ->getResult(0);
+}
+
+/// x w^T in the compute type. What is given transposed, and static therefore,
+/// is turned before.
+template <typename OpTy> static Value emitProduct(OpBuilder &builder, OpTy op) {
+  Location loc = op.getLoc();
+  Value x = op.getX(), w = op.getW();
+  if (isXTransposed(op.getLayout()))
+    x = transpose(builder, loc, x);
+  if (isWTransposed(op.getLayout()))
+    w = transpose(builder, loc, w);
   Type type =
       getComputeType(cast<RankedTensorType>(x.getType()).getElementType());
   SmallVector<OpFoldResult> extents{getExtent(builder, loc, x, 0),
@@ -36,7 +53,7 @@ static Value emitProduct(OpBuilder &builder, Location loc, Value x, Value w) {
 }
 
 static LogicalResult lowerLinear(LinearOp op, OpBuilder &builder) {
-  Value product = emitProduct(builder, op.getLoc(), op.getX(), op.getW());
+  Value product = emitProduct(builder, op);
   Type type = op.getType().getElementType();
   Type computeType = cast<RankedTensorType>(product.getType()).getElementType();
   if (op.getBias() || type != computeType) {
@@ -60,8 +77,7 @@ static LogicalResult lowerLinear(LinearOp op, OpBuilder &builder) {
 
 static LogicalResult lowerFusedLinear(FusedLinearOp op, OpBuilder &builder) {
   IRMapping tensors;
-  tensors.map(op.getAccumulator(),
-              emitProduct(builder, op.getLoc(), op.getX(), op.getW()));
+  tensors.map(op.getAccumulator(), emitProduct(builder, op));
   tensors.map(op.getBody()->getArguments().drop_front(),
               op.getEpilogueOperands());
   SmallVector<Operation *> ops;
@@ -75,9 +91,22 @@ static LogicalResult lowerFusedLinear(FusedLinearOp op, OpBuilder &builder) {
   return success();
 }
 
+/// Splits become loops, of buffers (Split.cpp), over rows that lie in memory.
+static void turnSplit(SplitOp op) {
+  OpBuilder builder(op);
+  Value turned = transpose(builder, op.getLoc(), op.getX());
+  auto split = SplitOp::create(builder, op.getLoc(), turned, op.getParts(),
+                               /*transposed=*/false);
+  op.replaceAllUsesWith(split.getResults());
+}
+
 static LogicalResult lowerOp(Operation *op, OpBuilder &builder) {
   if (auto split = dyn_cast<WithSplitOp>(op)) {
     split.replaceAllUsesWith(split.getX());
+    return success();
+  }
+  if (auto split = dyn_cast<SplitOp>(op)) {
+    turnSplit(split);
     return success();
   }
   if (auto linear = dyn_cast<LinearOp>(op))
@@ -101,7 +130,8 @@ struct ToLinalgPass : tenon::impl::TenonToLinalgBase<ToLinalgPass> {
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (!isa_and_nonnull<TenonDialect>(op->getDialect()))
         return WalkResult::advance();
-      if (isa<SplitOp>(op)) // becomes loops, of buffers (Split.cpp)
+      if (auto split = dyn_cast<SplitOp>(op);
+          split && !(split.getTransposed() && split.isOnTensors()))
         return WalkResult::advance();
       ops.push_back(op);
       return WalkResult::skip(); // a fused_linear's region goes with it

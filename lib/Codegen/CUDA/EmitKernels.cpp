@@ -12,7 +12,7 @@
 #include "Codegen/CUDA/Emit/OverlapKernels.h"
 #include "Codegen/CUDA/Epilogue/LaunchEpilogue.h"
 #include "Codegen/CUDA/InputMoments/LaunchMoments.h"
-#include "Codegen/CUDA/Split/SplitKernel.h"
+#include "Codegen/CUDA/Split/LaunchSplit.h"
 #include "Codegen/CUDA/Tiled/LaunchTiled.h"
 #include "Codegen/CUDA/Tiled/MmaSync/MmaSyncKernels.h"
 #include "Codegen/CUDA/Tiled/Wgmma/WgmmaKernels.h"

@@ -193,12 +193,14 @@ void BoundsBuilder::addLinear(LinearOp op) {
   widenOp(clone);
   Value value = clone->getResult(0);
   auto multiply = [&](Value x, Value w) -> Value {
-    return LinearOp::create(b, loc, value.getType(), x, w, Value(),
-                            PrecisionAttr());
+    auto linear = LinearOp::create(b, loc, value.getType(), x, w, Value(),
+                                   PrecisionAttr());
+    linear.setLayoutAttr(op.getLayoutAttr());
+    return linear;
   };
   Value x = magnitude(values.lookup(op.getX()));
   Value w = magnitude(values.lookup(op.getW()));
-  int64_t k = op.getW().getType().getDimSize(1);
+  int64_t k = op.getExtents().k;
   double lost = (4 + 2 * std::sqrt(static_cast<double>(k))) * u +
                 2 * lossOf(op.getPrecision());
   Value error = times(multiply(x, w), lost);

@@ -17,6 +17,15 @@ using namespace mlir;
 using namespace mlir::tenon;
 using llvm::formatv;
 
+std::optional<Reason>
+tenon::findLayoutProblem(ProductMethod method,
+                         std::optional<OperandLayout> layout) {
+  if (method != ProductMethod::Direct ||
+      (!isXTransposed(layout) && !isWTransposed(layout)))
+    return std::nullopt;
+  return Reason(ReasonCode::DirectReadsRows, stringifyOperandLayout(*layout));
+}
+
 std::string tenon::findPrecisionProblem(ProductMethod method, Type elementType,
                                         std::optional<Precision> precision,
                                         int64_t k) {

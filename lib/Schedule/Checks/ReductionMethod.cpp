@@ -179,7 +179,9 @@ tenon::findAffineSteps(Value product, BatchNormTrainingOp norm) {
 static std::string findInputMomentsProblem(FusedLinearOp op,
                                            BatchNormTrainingOp norm) {
   constexpr StringLiteral remedy = "; write reduction = two_phase";
-  int64_t k = op.getW().getType().getDimSize(1);
+  int64_t k = op.getExtents().k;
+  if (op.getLayout().value_or(OperandLayout::MK_NK) != OperandLayout::MK_NK)
+    return ("moments are taken of x [M, K] and w [N, K]" + remedy).str();
   if (k > ProductMomentsOp::kMaxColumns)
     return formatv("moments of x take K^2 products a row, and K = {0} is more "
                    "than {1}, beyond which those of the product take less "

@@ -27,12 +27,13 @@ static bool isRounded(Value value) {
 
 /// Whether `op` gives what a kernel that multiplies by `method` reads, of
 /// `type`.
-static bool isFitting(Operation *op, RankedTensorType type,
-                      ProductMethod method) {
+static bool isFitting(Operation *op, RankedTensorType type, bool transposed,
+                      LinearLikeOp layer, ProductMethod method) {
   if (unsigned parts = getTraits(method).parts) {
     auto split = dyn_cast<WithSplitOp>(op);
-    return split && split.getHalves().getType().getDimSize(1) ==
-                        SplitOp::getNumColumns(type.getDimSize(1), parts);
+    return split && split.getTransposed() == transposed &&
+           split.getHalves().getType().getDimSize(1) ==
+               SplitOp::getNumColumns(layer.getK(), parts);
   }
   return type.getElementType().isF32() ? isa<RoundTf32Op>(op) : isa<CastOp>(op);
 }
@@ -46,18 +47,19 @@ static RankedTensorType getFittingType(Value operand, LinearLikeOp layer,
              : type.clone(getTiledInputType(layer, method));
 }
 
-Value tenon::findFitting(Value operand, LinearLikeOp layer,
+Value tenon::findFitting(Value operand, bool transposed, LinearLikeOp layer,
                          ProductMethod method) {
   RankedTensorType type = getFittingType(operand, layer, method);
   bool isSplit = getTraits(method).isSplit();
   Operation *producer = operand.getDefiningOp();
-  if (isSplit ? producer && isFitting(producer, type, method)
+  if (isSplit ? producer && isFitting(producer, type, transposed, layer, method)
       : type.getElementType().isF32() ? isRounded(operand)
                                       : operand.getType() == type)
     return operand;
   for (Operation *user : operand.getUsers())
     if (user->getNumResults() == 1 && user->getResultTypes()[0] == type &&
-        user->getOperand(0) == operand && isFitting(user, type, method) &&
+        user->getOperand(0) == operand &&
+        isFitting(user, type, transposed, layer, method) &&
         user->getBlock() == layer->getBlock() &&
         user->isBeforeInBlock(layer.getOperation()))
       return user->getResult(0);
@@ -68,16 +70,16 @@ Value tenon::findFitting(Value operand, LinearLikeOp layer,
 /// before mma.sync. In the kernel that would cost more: x is read there once
 /// for each column of tiles, here once, or not at all where a layer computes
 /// it.
-static Value fit(Value operand, LinearLikeOp layer, ProductMethod method,
-                 OpBuilder &builder) {
-  if (Value fitting = findFitting(operand, layer, method))
+static Value fit(Value operand, bool transposed, LinearLikeOp layer,
+                 ProductMethod method, OpBuilder &builder) {
+  if (Value fitting = findFitting(operand, transposed, layer, method))
     return fitting;
   Location loc = layer->getLoc();
   RankedTensorType type = getFittingType(operand, layer, method);
   if (unsigned parts = getTraits(method).parts) {
-    auto split = SplitOp::create(builder, loc, operand, parts);
+    auto split = SplitOp::create(builder, loc, operand, parts, transposed);
     return WithSplitOp::create(builder, loc, type, operand, split.getHalves(),
-                               split.getFactors());
+                               split.getFactors(), transposed);
   }
   if (type.getElementType().isF32())
     return RoundTf32Op::create(builder, loc, type, operand);
@@ -94,8 +96,9 @@ void tenon::fitOperands(LinearLikeOp layer, ScheduleAttr schedule,
        ScheduleFamily::of(schedule).traits.roundsTf32))
     return;
   builder.setInsertionPoint(layer);
-  Value x = fit(layer.getX(), layer, method, builder);
-  Value w = fit(layer.getW(), layer, method, builder);
+  std::optional<OperandLayout> layout = layer.getLayout();
+  Value x = fit(layer.getX(), isXTransposed(layout), layer, method, builder);
+  Value w = fit(layer.getW(), isWTransposed(layout), layer, method, builder);
   layer->setOperands(0, 2, {x, w});
   // It is a contract on products of f32; those of 16 bits keep this one.
   if (!keepsPrecision)

@@ -12,10 +12,11 @@
 
 namespace mlir::tenon {
 
-/// What a kernel that multiplies by `method` can read for `operand`, x or w:
-/// itself, or what was made of it for a layer before; null if there is none
-/// yet.
-Value findFitting(Value operand, LinearLikeOp layer, ProductMethod method);
+/// What a kernel that multiplies by `method` can read for `operand`, x or w of
+/// the layer and perhaps `transposed`: itself, or what was made of it for a
+/// layer before; null if there is none yet.
+Value findFitting(Value operand, bool transposed, LinearLikeOp layer,
+                  ProductMethod method);
 
 /// Makes the operands fit a kernel: casts x and w to 16 bits, splits them, or
 /// rounds them to tf32 for a family that does not, as precision and method ask.

@@ -66,6 +66,8 @@ std::optional<Reason> tenon::findTiledObstacle(LinearLikeOp layer,
                                                ReductionMethod reduction) {
   if (layer.getInputType().isF64())
     return Reason(ReasonCode::NoKernelOfF64);
+  if (auto problem = findLayoutProblem(method, layer.getLayout()))
+    return problem;
   for (int64_t extent : {layer.getProductType().getDimSize(0),
                          layer.getProductType().getDimSize(1), layer.getK()})
     if (extent > kMaxExtent)
@@ -167,16 +169,18 @@ static bool dependsOnParameters(Value value) {
 
 /// Bytes that each call reads and writes to make `operand` fit the kernel. What
 /// a layer computes is rounded or cast in its epilogue, but not split.
-static double getFitBytes(Value operand, LinearLikeOp layer,
+static double getFitBytes(Value operand, bool transposed, LinearLikeOp layer,
                           ProductMethod method) {
   bool isSplit = getTraits(method).isSplit();
   if (!getTraits(method).usesTensorCores ||
-      findFitting(operand, layer, method) || dependsOnParameters(operand) ||
+      findFitting(operand, transposed, layer, method) ||
+      dependsOnParameters(operand) ||
       (!isSplit && operand.getDefiningOp<LinearLikeOp>()))
     return 0;
   auto type = cast<RankedTensorType>(operand.getType());
   double written = getBytes(type.clone(getTiledInputType(layer, method)));
-  return getBytes(type) + getTraits(method).getNumParts() * written;
+  double reads = transposed ? 2 : 1; // for the scales, then for the parts
+  return reads * getBytes(type) + getTraits(method).getNumParts() * written;
 }
 
 /// Bytes of what the layer's first reduction reduces.
@@ -214,13 +218,13 @@ static SmallVector<int64_t> getMatrixBytes(LinearLikeOp layer,
 
 LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
                                     ReductionMethod reduction) {
-  auto x = cast<RankedTensorType>(layer.getX().getType());
-  auto w = cast<RankedTensorType>(layer.getW().getType());
+  ProductExtents extents = layer.getExtents();
+  std::optional<OperandLayout> layout = layer.getLayout();
   LayerProblem problem;
-  problem.hasDynamicRows = x.isDynamicDim(0);
-  problem.m = problem.hasDynamicRows ? kAssumedRows : x.getDimSize(0);
-  problem.n = w.getDimSize(0);
-  problem.k = w.getDimSize(1);
+  problem.hasDynamicRows = ShapedType::isDynamic(extents.m);
+  problem.m = problem.hasDynamicRows ? kAssumedRows : extents.m;
+  problem.n = extents.n;
+  problem.k = extents.k;
   problem.libraryType = layer.getInputType();
   problem.tiledType = getTiledInputType(layer, method);
   problem.isFp32 = layer.isFp32();
@@ -249,7 +253,8 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   if (problem.tiledDoesAll)
     problem.epilogue = classifyEpilogue(layer);
   problem.matrixBytes = getMatrixBytes(layer, problem);
-  problem.fitBytes = getFitBytes(layer.getX(), layer, method) +
-                     getFitBytes(layer.getW(), layer, method);
+  problem.fitBytes =
+      getFitBytes(layer.getX(), isXTransposed(layout), layer, method) +
+      getFitBytes(layer.getW(), isWTransposed(layout), layer, method);
   return problem;
 }

@@ -119,7 +119,8 @@ void StrategySelector::report(const Plan &plan, const Verdict &verdict) {
     return;
   SmallVector<KernelKind> kernels = listKernels(layer, schedule);
   if (schedule.isSplit() &&
-      !findFitting(layer.getX(), layer, schedule.getMethod()))
+      !findFitting(layer.getX(), isXTransposed(layer.getLayout()), layer,
+                   schedule.getMethod()))
     kernels.insert(kernels.begin(), KernelKind::Split);
   analysis << ArrayRef(kernels);
 }

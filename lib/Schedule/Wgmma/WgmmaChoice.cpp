@@ -24,9 +24,12 @@ static constexpr double kSameTime = 0.98, kSameSplitTime = 0.97,
 static ScheduleChoice predictBest(const LayerProblem &problem,
                                   ArrayRef<const TargetSpec *> targets) {
   bool hasSums = getTraits(problem.method).hasPartialSums;
+  // What all of them wait for alike does not tell them apart.
+  LayerProblem fitted = problem;
+  fitted.fitBytes = 0;
   ScheduleChoice best;
   for (ScheduleAttr schedule : listWgmmaSchedules(problem, targets)) {
-    ScheduleChoice choice = predictSchedule(problem, schedule, targets);
+    ScheduleChoice choice = predictSchedule(fitted, schedule, targets);
     double sameTime = !hasSums                ? kSameTime
                       : schedule.getStreamK() ? kSameStreamKTime
                                               : kSameSplitTime;
@@ -34,7 +37,8 @@ static ScheduleChoice predictBest(const LayerProblem &problem,
         choice.getWorstRatio() < sameTime * best.getWorstRatio())
       best = std::move(choice);
   }
-  return best;
+  return best.schedule ? predictSchedule(problem, best.schedule, targets)
+                       : best;
 }
 
 /// The lines that a problem may have, the best ones first: those of f16 serve

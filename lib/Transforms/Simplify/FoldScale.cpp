@@ -57,7 +57,7 @@ private:
     if (linear.getPrecision() == Precision::FP16)
       return false;
     if (!linear->hasOneUse() || !(element.isF32() || element.isF64()) ||
-        type != RankedTensorType::get(w.getDimSize(0), element))
+        type != RankedTensorType::get(linear.getExtents().n, element))
       return false;
     DependenceAnalysis dependence;
     return dependence.of(linear.getW()) != Dependence::Call &&
@@ -68,8 +68,10 @@ private:
 
   static void fold(MulOp mul, LinearOp linear, Value scale,
                    PatternRewriter &rewriter) {
-    Value w = MulOp::create(rewriter, mul.getLoc(), linear.getW(),
-                            createColumn(scale, rewriter));
+    Value factor = isWTransposed(linear.getLayout())
+                       ? scale
+                       : createColumn(scale, rewriter);
+    Value w = MulOp::create(rewriter, mul.getLoc(), linear.getW(), factor);
     Value bias = linear.getBias();
     if (bias && bias.getType() != scale.getType()) // as x w^T + bias adds it
       bias = CastOp::create(rewriter, mul.getLoc(), scale.getType(), bias);

@@ -30,6 +30,21 @@ class Value(NamedTuple):
 Operand = Value | float
 
 
+class Factor(NamedTuple):
+    """A matrix of a product: x `[M, K]` or w `[N, K]`, or given as the transpose of that."""
+
+    value: Value
+    is_transposed: bool = False
+
+    def rows(self) -> Extent:
+        """Return M or N."""
+        return self.value.shape[1 if self.is_transposed else 0]
+
+    def depth(self) -> Extent:
+        """Return K."""
+        return self.value.shape[0 if self.is_transposed else 1]
+
+
 class Builder:
     """Appends ops to `lines`; each method returns the op's result.
 
@@ -99,19 +114,21 @@ class Builder:
             y = self.widen(y)
         return self.cast(self.binary(op, x, y), dtype)
 
-    def linear(self, x: Value, w: Value, bias: Value | None = None, dtype: str | None = None) -> Value:
+    def linear(self, x: Factor, w: Factor, bias: Value | None = None, dtype: str | None = None) -> Value:
         """Append a linear layer of x `[M, K]` and w `[N, K]`; the result is `[M, N]`."""
-        if x.dtype != w.dtype:
+        operands = [x.value, w.value] if bias is None else [x.value, w.value, bias]
+        if x.value.dtype != w.value.dtype:
             raise InexpressibleError("its two matrices have different dtypes")
-        if len(x.shape) != 2 or len(w.shape) != 2 or x.shape[1] != w.shape[1]:
+        if any(len(v.shape) != 2 for v in operands[:2]) or x.depth() != w.depth():
             raise InexpressibleError("it is not a product of an activation [M, K] with a weight [N, K]")
-        if not isinstance(w.shape[0], int):
+        if not isinstance(w.rows(), int):
             raise InexpressibleError("its weight has a dynamic shape")
-        operands = [x, w] if bias is None else [x, w, bias]
-        precise = f" precision<{self._precision}>" if self._precision and x.dtype == "float32" else ""
-        result = Value("", dtype or x.dtype, (x.shape[0], w.shape[0]))
+        layout = f"{'km' if x.is_transposed else 'mk'}_{'kn' if w.is_transposed else 'nk'}"
+        how = f" precision<{self._precision}>" if self._precision and x.value.dtype == "float32" else ""
+        how += f" layout<{layout}>" if layout != "mk_nk" else ""
+        result = Value("", dtype or x.value.dtype, (x.rows(), w.rows()))
         names, types = ", ".join(v.name for v in operands), ", ".join(map(type_of, operands))
-        text = f"tenon.linear {names}{precise} : ({types}) -> {type_of(result)}"
+        text = f"tenon.linear {names}{how} : ({types}) -> {type_of(result)}"
         return self._append(text, result.dtype, result.shape)
 
     def batch_norm_inference(

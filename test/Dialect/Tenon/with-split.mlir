@@ -27,3 +27,15 @@ func.func @one_part(%x: tensor<4x40xf32>, %h: tensor<4x40xf16>, %f: tensor<4x1xf
   %1 = tenon.with_split %x, %h, %f : tensor<4x40xf32>, tensor<4x40xf16>, tensor<4x1xf32>
   return %0, %1 : tensor<4x40xf32>, tensor<4x40xf32>
 }
+
+// Of the transpose of a matrix.
+// CHECK-LABEL: @transposed
+// CHECK: tenon.split %{{.*}} transposed : (tensor<40x4xf32>) -> (tensor<4x128xf16>, tensor<4x1xf32>)
+// CHECK: tenon.with_split %{{.*}}, %{{.*}}, %{{.*}} transposed : tensor<40x4xf32>, tensor<4x128xf16>, tensor<4x1xf32>
+// CPU-LABEL: @transposed
+// CPU-NEXT: return
+func.func @transposed(%x: tensor<40x4xf32>) -> tensor<40x4xf32> {
+  %halves, %factors = tenon.split %x transposed : (tensor<40x4xf32>) -> (tensor<4x128xf16>, tensor<4x1xf32>)
+  %0 = tenon.with_split %x, %halves, %factors transposed : tensor<40x4xf32>, tensor<4x128xf16>, tensor<4x1xf32>
+  return %0 : tensor<40x4xf32>
+}

@@ -34,6 +34,18 @@ func.func @fold_scale_first(%x: tensor<?x16xf64>, %w: tensor<8x16xf64> {tenon.pa
   return %2 : tensor<?x8xf64>
 }
 
+// Of a weight [K, N] it scales the columns.
+// CHECK-LABEL: func.func @fold_scale_transposed(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x16xf32>, %[[W:[a-z0-9]+]]: tensor<16x8xf32> {tenon.param}, %[[S:[a-z0-9]+]]: tensor<8xf32> {tenon.param})
+// CHECK-NEXT:    %[[WS:.*]] = tenon.mul %[[W]], %[[S]]
+// CHECK-NEXT:    tenon.linear %[[X]], %[[WS]] layout<mk_kn>
+// CHECK-NEXT:    return
+func.func @fold_scale_transposed(%x: tensor<?x16xf32>, %w: tensor<16x8xf32> {tenon.param}, %s: tensor<8xf32> {tenon.param}) -> tensor<?x8xf32> {
+  %0 = tenon.linear %x, %w layout<mk_kn> : (tensor<?x16xf32>, tensor<16x8xf32>) -> tensor<?x8xf32>
+  %1 = tenon.mul %0, %s : tensor<?x8xf32>, tensor<8xf32>
+  return %1 : tensor<?x8xf32>
+}
+
 // CHECK-LABEL: func.func @no_fold_activation_scale(
 // CHECK-NEXT:    tenon.linear
 // CHECK-NEXT:    tenon.mul

@@ -46,6 +46,8 @@ class Layer:
     k: int
     element: str = "f32"  # of residual and y, and of x and w where they are not split
     factors: bool = False
+    layout: str = "mk_nk"
+    m: int | None = None  # known with x [K, M]
 
     @property
     def method(self):
@@ -55,14 +57,19 @@ class Layer:
         split_columns = columns(self.k, PARTS[self.method]) if self.method in PARTS else self.k
         element = "f16" if self.method in PARTS else self.element
         x, w = f"memref<?x{split_columns}x{element}>", f"memref<{self.n}x{split_columns}x{element}>"
-        y, t = f"memref<?x{self.n}x{self.element}>", f"tensor<?x{self.n}xf32>"
-        fx, fw = "memref<?x1xf32>", f"memref<{self.n}x1xf32>"
+        if self.turns("x"):
+            x = f"memref<{self.k}x{self.m}x{element}>"
+        if self.turns("w"):
+            w = f"memref<{self.k}x{self.n}x{element}>"
+        rows = self.m or "?"
+        y, t = f"memref<{rows}x{self.n}x{self.element}>", f"tensor<{rows}x{self.n}xf32>"
+        fx, fw = f"memref<{rows}x1xf32>", f"memref<{self.n}x1xf32>"
         factors = f"factors(%fx, %fw : {fx}, {fw})" if self.factors else ""
         cast = self.element != "f32"
         return f"""
 func.func @layer(%x: {x}, %w: {w}, %fx: {fx}, %fw: {fw}, %b: memref<{self.n}xf32>, %r: {y}, %y: {y},
                  %s: memref<{WORKSPACE}xi8>) {{
-  tenon.tiled_linear %x, %w : {x}, {w} {factors}
+  tenon.tiled_linear %x, %w layout<{self.layout}> : {x}, {w} {factors}
       epilogue(%acc: {t}, %bias = %b: memref<{self.n}xf32>, %residual = %r: {y}) outs(%y: {y})
       {f"workspace(%s: memref<{WORKSPACE}xi8>)" if "stream_k" in self.schedule else ""}
       schedule<{self.schedule}> {{
@@ -74,6 +81,10 @@ func.func @layer(%x: {x}, %w: {w}, %fx: {fx}, %fw: {fw}, %b: memref<{self.n}xf32
   }}
   return
 }}"""
+
+    def turns(self, matrix):
+        """Tell whether x or w is given transposed."""
+        return {"x": "km_", "w": "_kn"}[matrix] in self.layout
 
     def compile(self, folder: Path, resident: int = 4) -> Model:
         return Model(self.source(), self.target, folder, resident=resident)
@@ -148,8 +159,10 @@ class Operands:
         y = device.empty(shape, ELEMENTS[self.layer.element]) if y is None else device.put(y)
         workspace = np.random.default_rng(3).integers(0, 256, WORKSPACE).astype(np.uint8)
         model.launched.clear()
-        x = device.put(self.x, shift)
-        model.run("layer", x, self.w, *self.factors, self.bias, self.residual, y, workspace)
+        x, w = (
+            np.ascontiguousarray(a.T) if self.layer.turns(name) else a for name, a in (("x", self.x), ("w", self.w))
+        )
+        model.run("layer", device.put(x, shift), w, *self.factors, self.bias, self.residual, y, workspace)
         guard = "_guard" if self.layer.factors and self.layer.method not in PARTS else ""
         assert model.launched == [f"layer_tiled{guard}{'_unaligned' if shift else ''}"]
         return to_numbers(device.get(y), self.layer.element)

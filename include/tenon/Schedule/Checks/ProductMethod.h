@@ -13,6 +13,7 @@
 #define TENON_SCHEDULE_CHECKS_PRODUCTMETHOD_H
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
+#include "tenon/Remarks/Reason.h"
 
 namespace mlir::tenon {
 
@@ -21,6 +22,11 @@ namespace mlir::tenon {
 /// are.
 std::string findPrecisionProblem(ProductMethod method, Type elementType,
                                  std::optional<Precision> precision, int64_t k);
+
+/// Why tiled kernels that multiply by `method` cannot take operands that lie
+/// so.
+std::optional<Reason> findLayoutProblem(ProductMethod method,
+                                        std::optional<OperandLayout> layout);
 
 } // namespace mlir::tenon
 

@@ -72,7 +72,8 @@ struct PlanToLLVM : ConvertOpToLLVMPattern<blaslt::PlanOp> {
             i32(op.getCompute()),
             i32(op.getActivation()),
             i32(op.getBias()),
-            i32(0),
+            i32((op.getXTransposed() ? kTenonXTransposed : 0) |
+                (op.getWTransposed() ? kTenonWTransposed : 0)),
             b.getF64FloatAttr(op.getAlpha().convertToDouble()),
             b.getF64FloatAttr(op.getResidual() ? 1.0 : 0.0)};
   }
@@ -91,7 +92,8 @@ struct RunToLLVM : ConvertOpToLLVMPattern<blaslt::RunOp> {
       return getAddress(rewriter, loc, *getTypeConverter(), original,
                         descriptor);
     };
-    Value m = MemRefDescriptor(adaptor.getX()).size(rewriter, loc, 0);
+    Value m = MemRefDescriptor(adaptor.getX())
+                  .size(rewriter, loc, op.getPlanOp().getXTransposed() ? 1 : 0);
     return callRuntime(rewriter, op, "tenonBlasLtRun",
                        {adaptor.getPlan(), m,
                         address(op.getX(), adaptor.getX()),

@@ -19,13 +19,17 @@ Value tenon::lookThroughSplit(Value operand) {
   return split ? lookThroughSplit(split.getX()) : operand;
 }
 
-std::pair<Value, Value> tenon::getSplit(Value operand, unsigned parts,
-                                        Location loc, OpBuilder &builder) {
+std::pair<Value, Value> tenon::getSplit(Value operand, bool transposed,
+                                        unsigned parts, Location loc,
+                                        OpBuilder &builder) {
   auto type = cast<RankedTensorType>(operand.getType());
+  int64_t k = type.getDimSize(transposed ? 0 : 1);
   auto known = operand.getDefiningOp<WithSplitOp>();
-  if (known && known.getHalves().getType().getDimSize(1) ==
-                   SplitOp::getNumColumns(type.getDimSize(1), parts))
+  if (known && known.getTransposed() == transposed &&
+      known.getHalves().getType().getDimSize(1) ==
+          SplitOp::getNumColumns(k, parts))
     return {known.getHalves(), known.getFactors()};
-  auto split = SplitOp::create(builder, loc, lookThroughSplit(operand), parts);
+  auto split = SplitOp::create(builder, loc, lookThroughSplit(operand), parts,
+                               transposed);
   return {split.getHalves(), split.getFactors()};
 }

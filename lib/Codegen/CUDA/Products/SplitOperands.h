@@ -15,10 +15,10 @@ namespace mlir::tenon {
 /// The matrix itself, of one that may have its split beside it.
 Value lookThroughSplit(Value operand);
 
-/// The halves and factors of a matrix `[R, K]` of f32: those beside it
-/// (`tenon.with_split`), or new ones (`tenon.split`).
-std::pair<Value, Value> getSplit(Value operand, unsigned parts, Location loc,
-                                 OpBuilder &builder);
+/// The halves and factors of a matrix `[R, K]` of f32, or of the transpose of
+/// one: those beside it (`tenon.with_split`), or new ones (`tenon.split`).
+std::pair<Value, Value> getSplit(Value operand, bool transposed, unsigned parts,
+                                 Location loc, OpBuilder &builder);
 
 } // namespace mlir::tenon
 

@@ -61,13 +61,14 @@ Value BlasLtConverter::getWorkspace() {
 Value BlasLtConverter::createProduct(FusedLinearOp op, RankedTensorType type,
                                      const BlasLtMatch &match) {
   Location loc = op.getLoc();
-  RankedTensorType w = op.getW().getType();
+  ProductExtents extents = op.getExtents();
+  Type input = op.getX().getType().getElementType();
   auto plan = blaslt::PlanOp::create(
-      rewriter, loc, blaslt::PlanType::get(rewriter.getContext()),
-      w.getDimSize(0), w.getDimSize(1),
-      getCompute(w.getElementType(), op.getPrecision()), APFloat(match.alpha),
-      match.residual != nullptr, match.bias != nullptr, match.activation,
-      w.getElementType(), type.getElementType());
+      rewriter, loc, blaslt::PlanType::get(rewriter.getContext()), extents.n,
+      extents.k, getCompute(input, op.getPrecision()), APFloat(match.alpha),
+      match.residual != nullptr, match.bias != nullptr,
+      isXTransposed(op.getLayout()), isWTransposed(op.getLayout()),
+      match.activation, input, type.getElementType());
   Value empty = createEmpty(rewriter, loc, type, op.getX());
   auto run =
       blaslt::RunOp::create(rewriter, loc, type, plan, op.getX(), op.getW(),

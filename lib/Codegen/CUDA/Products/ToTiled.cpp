@@ -56,7 +56,7 @@ private:
                             ScheduleAttr schedule);
   TiledLinearOp createTiled(FusedLinearOp op, Value x, Value w,
                             ValueRange factors, ValueRange outputs,
-                            ScheduleAttr schedule);
+                            ScheduleAttr schedule, OperandLayoutAttr layout);
   void moveEpilogue(FusedLinearOp op, TiledLinearOp tiled);
   Value getWorkspace(ScheduleAttr schedule);
   Value createOutput(FusedLinearOp op, OpResult result);
@@ -114,14 +114,16 @@ Value FunctionConverter::createOutput(FusedLinearOp op, OpResult result) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// A tiled op that multiplies `x` and `w` for `op`, without its region.
+/// A tiled op that multiplies `x` and `w`, which lie so, for `op`, without its
+/// region.
 TiledLinearOp FunctionConverter::createTiled(FusedLinearOp op, Value x, Value w,
                                              ValueRange factors,
                                              ValueRange outputs,
-                                             ScheduleAttr schedule) {
+                                             ScheduleAttr schedule,
+                                             OperandLayoutAttr layout) {
   return TiledLinearOp::create(rewriter, op.getLoc(), x, w, factors,
                                op.getEpilogueOperands(), outputs,
-                               getWorkspace(schedule), schedule);
+                               getWorkspace(schedule), schedule, layout);
 }
 
 /// A split product and, after it, what computes anew the tiles that it may have
@@ -130,19 +132,23 @@ TiledLinearOp FunctionConverter::createSplit(FusedLinearOp op,
                                              ValueRange outputs,
                                              ScheduleAttr schedule) {
   unsigned parts = getTraits(schedule.getMethod()).parts;
-  auto [x, xFactors] = getSplit(op.getX(), parts, op.getLoc(), rewriter);
-  auto [w, wFactors] = getSplit(op.getW(), parts, op.getLoc(), rewriter);
+  Location loc = op.getLoc();
+  auto [x, xFactors] =
+      getSplit(op.getX(), isXTransposed(op.getLayout()), parts, loc, rewriter);
+  auto [w, wFactors] =
+      getSplit(op.getW(), isWTransposed(op.getLayout()), parts, loc, rewriter);
   SmallVector<Value> factors{xFactors, wFactors};
-  TiledLinearOp tiled = createTiled(op, x, w, factors, outputs, schedule);
+  TiledLinearOp tiled = createTiled(op, x, w, factors, outputs, schedule,
+                                    /*layout=*/OperandLayoutAttr());
   moveEpilogue(op, tiled);
   bool isResident = schedule.getReduction() == ReductionMethod::Resident;
   ScheduleAttr guard = getGuardSchedule(
       op.getContext(), op.getPrecision().value_or(Precision::FP32),
-      op.getX().getType().getDimSize(0), schedule.getReduction(),
+      op.getExtents().m, schedule.getReduction(),
       isResident ? schedule.getTile()[0] : schedule.getMomentRows());
   TiledLinearOp guarded =
       createTiled(op, lookThroughSplit(op.getX()), lookThroughSplit(op.getW()),
-                  factors, tiled.getResults(), guard);
+                  factors, tiled.getResults(), guard, op.getLayoutAttr());
   IRMapping mapping;
   tiled.getEpilogue().cloneInto(&guarded.getEpilogue(), mapping);
   return guarded;
@@ -158,7 +164,7 @@ void FunctionConverter::replace(FusedLinearOp op, ScheduleAttr schedule) {
   } else {
     tiled = createTiled(op, lookThroughSplit(op.getX()),
                         lookThroughSplit(op.getW()),
-                        /*factors=*/{}, outputs, schedule);
+                        /*factors=*/{}, outputs, schedule, op.getLayoutAttr());
     moveEpilogue(op, tiled);
   }
   rewriter.replaceOp(op, tiled.getResults());
@@ -169,6 +175,7 @@ FusedLinearOp FunctionConverter::takeProduct(FusedLinearOp op) {
   auto product =
       FusedLinearOp::create(rewriter, op.getLoc(), op.getX(), op.getW(),
                             Type(op.getProductType()), op.getPrecisionAttr());
+  product.setLayoutAttr(op.getLayoutAttr());
   replaceByEpilogue(op, product.getResult(0), rewriter);
   return product;
 }
@@ -187,6 +194,9 @@ static LogicalResult checkPrecision(LinearLikeOp op, ScheduleAttr schedule) {
       precision != Precision::TF32)
     problem = "x and w are f32; run --tenon-select-strategy before, which "
               "casts them";
+  if (problem.empty())
+    if (auto found = findLayoutProblem(schedule.getMethod(), op.getLayout()))
+      problem = found->getText();
   if (problem.empty())
     return success();
   InFlightDiagnostic error = op->emitOpError("has strategy tiled");

@@ -13,13 +13,10 @@
 
 #include "SplitKernel.h"
 
+#include "SplitFactor.h"
 #include "SplitRowReduction.h"
 
-#include "Codegen/CUDA/Emit/KernelBuilder.h"
 #include "Codegen/CUDA/Emit/KernelFunction.h"
-
-#include "tenon/Dialect/Tenon/IR/SplitArithmetic.h"
-#include "tenon/Runtime/Runtime.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -27,19 +24,6 @@
 
 using namespace mlir;
 using namespace mlir::tenon;
-
-/// The u64 that counts rows outside of what their parts can hold, over all
-/// launches of all kernels of `module`. The runtime reads it by its name.
-static LLVM::GlobalOp getCounter(OpBuilder &builder, gpu::GPUModuleOp module) {
-  if (auto found = module.lookupSymbol<LLVM::GlobalOp>(kTenonRowsOutside))
-    return found;
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(module.getBody());
-  return LLVM::GlobalOp::create(
-      builder, module.getLoc(), builder.getI64Type(), /*isConstant=*/false,
-      LLVM::Linkage::External, kTenonRowsOutside, builder.getI64IntegerAttr(0),
-      /*alignment=*/8, static_cast<unsigned>(NVVM::NVVMMemorySpace::Global));
-}
 
 namespace {
 class SplitKernel {
@@ -69,7 +53,6 @@ private:
   Value emitSplit(const Vectors &vectors, ArrayRef<Value> xs, Value score);
   void store(const Vectors &vectors, unsigned index,
              const SplitElement &element);
-  void storeFactor(Value row, Value largest, Value score);
 
   /// `scalar`, or a vector of a thread's lanes.
   Type getLanes(Type scalar) {
@@ -98,7 +81,7 @@ SplitKernel::SplitKernel(gpu::GPUModuleOp module, StringRef name, Location loc,
     : b(loc, module.getContext()), g(geometry) {
   function = createKernelFunction(b, module, name, /*numTensorMaps=*/0,
                                   /*numPointers=*/3, g.threads());
-  counter = getCounter(b, module);
+  counter = getRowsOutsideCounter(b, module);
 }
 
 LLVM::LLVMFuncOp SplitKernel::emit() {
@@ -149,7 +132,10 @@ void SplitKernel::emitRow(Value row) {
       forEachStep(/*backwards=*/true, score, [&](Vectors step, Value before) {
         return emitSplit(step, load(step), before);
       });
-  storeFactor(row, largest, reduction->emitSum(score));
+  score = reduction->emitSum(score);
+  emitIf(b, b.equal(thread, 0), [&] {
+    emitSplitFactor(b, counter, factors, row, scale, largest, score, g.parts);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -244,24 +230,6 @@ void SplitKernel::store(const Vectors &vectors, unsigned index,
     return emitStores();
   Value own = b.add(column, vectors.column + offset);
   emitIf(b, b.less(own, g.columns()), emitStores);
-}
-
-//===----------------------------------------------------------------------===//
-// The row
-//===----------------------------------------------------------------------===//
-
-void SplitKernel::storeFactor(Value row, Value largest, Value score) {
-  emitIf(b, b.equal(thread, 0), [&] {
-    Value isOutside = emitRowIsOutside(b, b.getLoc(), largest, score, g.parts);
-    Value factor = emitSplitFactor(b, b.getLoc(), scale.factor, isOutside);
-    LLVM::StoreOp::create(b, factor, b.offset(factors, b.mul(row, 4)), 4);
-    emitIf(b, isOutside, [&] {
-      LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::add,
-                                LLVM::AddressOfOp::create(b, counter), b.i64(1),
-                                LLVM::AtomicOrdering::monotonic,
-                                /*syncscope=*/"device");
-    });
-  });
 }
 
 LLVM::LLVMFuncOp tenon::emitSplitKernel(gpu::GPUModuleOp module, StringRef name,

@@ -54,11 +54,6 @@ struct SplitGeometry {
 LLVM::LLVMFuncOp emitSplitKernel(gpu::GPUModuleOp module, StringRef name,
                                  Location loc, const SplitGeometry &geometry);
 
-/// Replaces a split on memrefs by a kernel for aligned pointers, one for
-/// others, and their launches.
-LogicalResult lowerSplit(SplitOp op, gpu::GPUModuleOp module,
-                         SmallVectorImpl<Attribute> &kernels);
-
 } // namespace mlir::tenon
 
 #endif // TENON_LIB_CODEGEN_CUDA_SPLIT_SPLITKERNEL_H

@@ -66,6 +66,12 @@ private:
 };
 } // namespace
 
+/// The product's rows. An x that is [K, M] has a static shape.
+static Value createRows(ImplicitLocOpBuilder &b, TiledLinearOp op) {
+  return isXTransposed(op.getLayout()) ? createI64(b, op.getExtents().m)
+                                       : createRowCount(b, op.getX());
+}
+
 /// How many blocks have something to do.
 Value TiledLowering::createWork(const TileGeometry &geometry) {
   Value tiles = arith::MulIOp::create(
@@ -154,7 +160,7 @@ static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
 }
 
 void TiledLowering::runUnaligned() {
-  m = createRowCount(b, op.getX());
+  m = createRows(b, op);
   emitAndLaunch(
       TileGeometry(op, getUnalignedSchedule(op), /*isAligned=*/false));
   op.erase();
@@ -230,7 +236,7 @@ LogicalResult TiledLowering::runResidentIfItFits(const TileGeometry &geometry) {
 }
 
 LogicalResult TiledLowering::run() {
-  m = createRowCount(b, op.getX());
+  m = createRows(b, op);
   TileGeometry aligned(op, op.getSchedule(), /*isAligned=*/true);
   TileGeometry unaligned(op, getUnalignedSchedule(op), /*isAligned=*/false);
   if (aligned.isResident() && aligned.family != unaligned.family)
@@ -272,7 +278,7 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
     problem = findGuardProblem(op);
   if (problem.empty())
     problem = findExtentProblem(schedule.getFamily(), w.getElementType(),
-                                w.getDimSize(1));
+                                op.getExtents().k);
   if (problem.empty() && schedule.getReduction() == ReductionMethod::Resident)
     problem = findResidentProblem(op);
   if (!problem.empty())

@@ -67,7 +67,8 @@ static TiledLinearOp createProduct(RewriterBase &rewriter, TiledLinearOp op,
       rewriter, op.getLoc(), op.getX(), op.getW(), op.getFactors(),
       op.getInputs(), outputs, /*workspace=*/Value(),
       op.getSchedule().withReduction(moments ? ReductionMethod::TwoPhase
-                                             : ReductionMethod::Separate));
+                                             : ReductionMethod::Separate),
+      op.getLayoutAttr());
   IRMapping mapping;
   op.getEpilogue().cloneInto(&product.getEpilogue(), mapping);
   product.getYield().getValuesMutable().assign(getReduced(*product.getBody()));

@@ -43,11 +43,11 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
     : isAligned(isAligned), schedule(schedule),
       family(&TiledFamily::of(schedule)),
       instructionWarps(family->traits.instructionWarps) {
-  auto x = cast<ShapedType>(op.getX().getType());
-  m = x.getDimSize(0);
-  n = cast<ShapedType>(op.getW().getType()).getDimSize(0);
-  k = x.getDimSize(1);
-  elementType = x.getElementType();
+  ProductExtents extents = op.getExtents();
+  m = extents.m, n = extents.n, k = extents.k;
+  turnsX = isXTransposed(op.getLayout()),
+  turnsW = isWTransposed(op.getLayout());
+  elementType = getElementTypeOrSelf(op.getX().getType());
   elementBytes = elementType.getIntOrFloatBitWidth() / 8;
   ArrayRef<int64_t> tile = schedule.getTile(), warps = schedule.getWarps();
   tileM = tile[0], tileN = tile[1], tileK = tile[2];

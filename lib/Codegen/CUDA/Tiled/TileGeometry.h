@@ -27,7 +27,8 @@ struct TileGeometry {
   bool isAligned; ///< whether every pointer is a multiple of 16 bytes
   int64_t m;      ///< ShapedType::kDynamic where it is not known
   int64_t n, k;
-  Type elementType; ///< of x and w
+  bool turnsX, turnsW; ///< whether x is [K, M], and w [K, N]
+  Type elementType;    ///< of x and w
   unsigned elementBytes;
   ScheduleAttr schedule;
   const TiledFamily *family;

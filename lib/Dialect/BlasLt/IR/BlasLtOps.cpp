@@ -100,10 +100,16 @@ LogicalResult RunOp::verify() {
     return emitOpError(onTensors ? "on tensors gives one result of y's type"
                                  : "on memrefs gives no result");
   int64_t n = plan.getN(), k = plan.getK();
-  int64_t m = cast<ShapedType>(getX().getType()).getDimSize(0);
+  bool turnsX = plan.getXTransposed(), turnsW = plan.getWTransposed();
+  int64_t m = cast<ShapedType>(getX().getType()).getDimSize(turnsX ? 1 : 0);
+  SmallVector<int64_t> xShape{m, k}, wShape{n, k};
+  if (turnsX)
+    std::swap(xShape[0], xShape[1]);
+  if (turnsW)
+    std::swap(wShape[0], wShape[1]);
   Type input = plan.getInputType(), output = plan.getOutputType();
-  if (failed(verifyOperand(*this, "x", getX(), {m, k}, input)) ||
-      failed(verifyOperand(*this, "w", getW(), {n, k}, input)) ||
+  if (failed(verifyOperand(*this, "x", getX(), xShape, input)) ||
+      failed(verifyOperand(*this, "w", getW(), wShape, input)) ||
       failed(verifyOperand(*this, "y", getY(), {m, n}, output)) ||
       failed(verifyPresence(*this, "bias", plan.getBias(), !!getBias())) ||
       failed(verifyPresence(*this, "residual", plan.getResidual(),

@@ -18,18 +18,31 @@ using namespace mlir::tenon;
 // What linear and fused_linear share
 //===----------------------------------------------------------------------===//
 
-/// Checks that x [M, K] and w [N, K] agree and that `precision` fits them.
+/// "[M, 64]" or "[64, M]", with K = 64.
+static std::string describeX(int64_t k, std::optional<OperandLayout> layout) {
+  std::string extent = std::to_string(k);
+  return isXTransposed(layout) ? "[" + extent + ", M]" : "[M, " + extent + "]";
+}
+
+/// Checks that x and w agree and that `precision` fits them.
 static LogicalResult verifyProduct(LinearLikeOp op) {
   RankedTensorType x = op.getX().getType(), w = op.getW().getType();
+  std::optional<OperandLayout> layout = op.getLayout();
   // linear-C1
   if (x.getElementType() != w.getElementType())
     return op->emitOpError("x and w must have one element type, but x is ")
            << x << " and w is " << w;
+  // linear-C8
+  if (isXTransposed(layout) && !x.hasStaticShape())
+    return op->emitOpError("x [K, M] must have a static shape, but is ") << x;
   // linear-C2
-  if (x.getDimSize(1) != w.getDimSize(1))
-    return op->emitOpError("x and w must agree in K, their last dimension: "
-                           "expected x [M, ")
-           << w.getDimSize(1) << "] for w " << w << ", but x is " << x;
+  if (x.getDimSize(isXTransposed(layout) ? 0 : 1) != op.getK())
+    return op->emitOpError("x and w must agree in K, their ")
+           << (layout.value_or(OperandLayout::MK_NK) == OperandLayout::MK_NK
+                   ? "last dimension"
+                   : "common dimension")
+           << ": expected x " << describeX(op.getK(), layout) << " for w " << w
+           << ", but x is " << x;
   // linear-C3
   if (op.getPrecision() && !x.getElementType().isF32())
     return op->emitOpError(
@@ -42,10 +55,10 @@ static LogicalResult verifyProduct(LinearLikeOp op) {
 /// Checks that the product's type can hold it: [M, N], of x's element type, or
 /// of f32 where x is of 16 bits.
 static LogicalResult verifyProductType(LinearLikeOp op, StringRef name) {
-  RankedTensorType x = op.getX().getType(), w = op.getW().getType(),
-                   type = op.getProductType();
-  auto expected = RankedTensorType::get({x.getDimSize(0), w.getDimSize(0)},
-                                        x.getElementType());
+  RankedTensorType x = op.getX().getType(), type = op.getProductType();
+  ProductExtents extents = op.getExtents();
+  auto expected =
+      RankedTensorType::get({extents.m, extents.n}, x.getElementType());
   // linear-C4
   if (type.getShape() != expected.getShape())
     return op->emitOpError() << name << " must be [M, N]: expected " << expected
@@ -78,9 +91,9 @@ LogicalResult LinearOp::verify() {
     return success();
   RankedTensorType bias = getBias().getType(), w = getW().getType();
   // linear-C6
-  if (bias.getDimSize(0) != w.getDimSize(0))
+  if (bias.getDimSize(0) != getExtents().n)
     return emitOpError("bias must have one value a feature: expected [")
-           << w.getDimSize(0) << "] for w " << w << ", but bias is " << bias;
+           << getExtents().n << "] for w " << w << ", but bias is " << bias;
   // linear-C7
   if (bias.getElementType().isF64() != w.getElementType().isF64())
     return emitOpError("bias and w must both be f64 or neither, but bias is ")
@@ -206,6 +219,8 @@ void FusedLinearOp::print(OpAsmPrinter &printer) {
   if (getPrecision())
     printer << " precision" << "<" << stringifyPrecision(*getPrecision())
             << ">";
+  if (getLayout())
+    printer << " layout" << "<" << stringifyOperandLayout(*getLayout()) << ">";
   printer << " : " << getX().getType() << ", " << getW().getType();
   printer << " epilogue(";
   printer.printRegionArgument(getAccumulator());
@@ -218,20 +233,20 @@ void FusedLinearOp::print(OpAsmPrinter &printer) {
     printer << getResultTypes();
   else
     printer << "(" << getResultTypes() << ")";
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"precision"});
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {"precision", "layout"});
   printer << ' ';
   printer.printRegion(getEpilogue(), /*printEntryBlockArgs=*/false);
 }
 
-static ParseResult parsePrecision(OpAsmParser &parser, OperationState &result) {
-  if (failed(parser.parseOptionalKeyword("precision")))
+/// Parses `keyword<value>` into `attribute`, if it is there.
+template <typename AttrT>
+static ParseResult parseParameter(OpAsmParser &parser, StringRef keyword,
+                                  AttrT &attribute) {
+  if (failed(parser.parseOptionalKeyword(keyword)))
     return success();
-  auto precision =
-      dyn_cast_or_null<PrecisionAttr>(PrecisionAttr::parse(parser, Type()));
-  if (!precision)
-    return failure();
-  result.getOrAddProperties<FusedLinearOp::Properties>().precision = precision;
-  return success();
+  attribute = dyn_cast_or_null<AttrT>(AttrT::parse(parser, Type()));
+  return success(attribute != nullptr);
 }
 
 /// Parses `epilogue(%acc: type, %arg = %operand: type, ...)`.
@@ -257,9 +272,12 @@ ParseResult FusedLinearOp::parse(OpAsmParser &parser, OperationState &result) {
   OpAsmParser::UnresolvedOperand x, w;
   Type xType, wType;
   SmallVector<OpAsmParser::Argument> arguments;
+  auto &properties = result.getOrAddProperties<Properties>();
   if (parser.parseOperand(x) || parser.parseComma() || parser.parseOperand(w) ||
-      parsePrecision(parser, result) || parser.parseColonType(xType) ||
-      parser.parseComma() || parser.parseType(wType) ||
+      parseParameter(parser, "precision", properties.precision) ||
+      parseParameter(parser, "layout", properties.layout) ||
+      parser.parseColonType(xType) || parser.parseComma() ||
+      parser.parseType(wType) ||
       parser.resolveOperand(x, xType, result.operands) ||
       parser.resolveOperand(w, wType, result.operands) ||
       parseEpilogueArguments(parser, arguments, result.operands) ||
@@ -270,6 +288,10 @@ ParseResult FusedLinearOp::parse(OpAsmParser &parser, OperationState &result) {
     return parser.emitError(parser.getNameLoc(),
                             "precision is not written among the attributes; "
                             "write precision<tf32> after w");
+  if (result.attributes.get("layout"))
+    return parser.emitError(parser.getNameLoc(),
+                            "layout is not written among the attributes; "
+                            "write layout<mk_kn> after w");
   Region *body = result.addRegion();
   if (parser.parseRegion(*body, arguments))
     return failure();

@@ -25,18 +25,30 @@ int64_t SplitOp::getNumColumns(int64_t k, unsigned parts) {
   return parts == 1 ? llvm::alignTo<8>(k) : 2 * llvm::alignTo<kPartColumns>(k);
 }
 
+static int64_t getRows(ShapedType x, bool transposed) {
+  return x.getDimSize(transposed ? 1 : 0);
+}
+
+static int64_t getColumns(ShapedType x, bool transposed) {
+  return x.getDimSize(transposed ? 0 : 1);
+}
+
 void SplitOp::build(OpBuilder &builder, OperationState &state, Value x,
-                    unsigned parts) {
+                    unsigned parts, bool transposed) {
   auto type = cast<RankedTensorType>(x.getType());
-  int64_t m = type.getDimSize(0), k = type.getDimSize(1);
+  int64_t m = getRows(type, transposed), k = getColumns(type, transposed);
+  state.getOrAddProperties<Properties>().transposed =
+      transposed ? builder.getUnitAttr() : UnitAttr();
   state.addOperands(x);
   state.addTypes({RankedTensorType::get({m, getNumColumns(k, parts)},
                                         builder.getF16Type()),
                   RankedTensorType::get({m, 1}, builder.getF32Type())});
 }
 
-void SplitOp::build(OpBuilder & /*builder*/, OperationState &state, Value x,
-                    ValueRange outputs) {
+void SplitOp::build(OpBuilder &builder, OperationState &state, Value x,
+                    ValueRange outputs, bool transposed) {
+  state.getOrAddProperties<Properties>().transposed =
+      transposed ? builder.getUnitAttr() : UnitAttr();
   state.addOperands(x);
   state.addOperands(outputs);
 }
@@ -51,11 +63,18 @@ Value SplitOp::getFactors() {
   return isOnTensors() ? getResults()[1] : getOutputs()[1];
 }
 
+int64_t SplitOp::getM() {
+  return getRows(cast<ShapedType>(getX().getType()), getTransposed());
+}
+
+int64_t SplitOp::getK() {
+  return getColumns(cast<ShapedType>(getX().getType()), getTransposed());
+}
+
 unsigned SplitOp::getParts() {
   // Two parts have 64 columns at least, and twice K.
-  int64_t k = cast<ShapedType>(getX().getType()).getDimSize(1);
   int64_t columns = cast<ShapedType>(getHalves().getType()).getDimSize(1);
-  return columns == getNumColumns(k, 1) ? 1 : 2;
+  return columns == getNumColumns(getK(), 1) ? 1 : 2;
 }
 
 void SplitOp::getEffects(
@@ -90,16 +109,23 @@ LogicalResult SplitOp::verify() {
            << getOperandTypes() << "), results (" << getResultTypes() << ")";
   auto x = cast<ShapedType>(getX().getType());
   // split-C2
-  if (x.getRank() != 2 || !x.getElementType().isF32() || x.isDynamicDim(1) ||
-      x.getDimSize(1) < 1 || x.getDimSize(1) > kMaxColumns)
-    return emitOpError("splits x [M, K] of f32, with K from 1 to ")
-           << kMaxColumns << ", but x is " << x;
+  bool isMatrix = x.getRank() == 2 && x.getElementType().isF32();
+  if (!isMatrix || ShapedType::isDynamic(getK()) || getK() < 1 ||
+      getK() > kMaxColumns)
+    return emitOpError("splits x ")
+           << (getTransposed() ? "[K, M]" : "[M, K]")
+           << " of f32, with K from 1 to " << kMaxColumns << ", but x is " << x;
+  // split-C5
+  if (getTransposed() && !x.hasStaticShape())
+    return emitOpError("splits the transpose of x [K, M] of static shape, but "
+                       "x is ")
+           << x;
   // split-C3
   if (given.size() != 2)
     return emitOpError("gives halves and factors, but has (") << given << ")";
   auto halves = cast<ShapedType>(given[0]),
        factors = cast<ShapedType>(given[1]);
-  int64_t m = x.getDimSize(0), k = x.getDimSize(1);
+  int64_t m = getM(), k = getK();
   int64_t columns = halves.getRank() == 2 ? halves.getDimSize(1) : 0;
   if (!halves.getElementType().isF16() || halves.getRank() != 2 ||
       halves.getDimSize(0) != m ||
@@ -140,7 +166,8 @@ struct SplitBufferization
         tenon::detail::allocateResults(op, extents, rewriter, options);
     if (failed(buffers))
       return failure();
-    SplitOp::create(rewriter, op->getLoc(), *x, *buffers);
+    SplitOp::create(rewriter, op->getLoc(), *x, *buffers,
+                    split.getTransposed());
     bufferization::replaceOpWithBufferizedValues(rewriter, op, *buffers);
     return success();
   }

@@ -59,6 +59,14 @@ static void printPrecision(AsmPrinter &printer, Precision value) {
   printer << stringifyEnum(value);
 }
 
+static ParseResult parseOperandLayout(AsmParser &parser, OperandLayout &value) {
+  return parseEnum(parser, value, "a layout");
+}
+
+static void printOperandLayout(AsmPrinter &printer, OperandLayout value) {
+  printer << stringifyEnum(value);
+}
+
 static ParseResult parseGeluApproximation(AsmParser &parser,
                                           GeluApproximation &value) {
   return parseEnum(parser, value, "an approximation of gelu");

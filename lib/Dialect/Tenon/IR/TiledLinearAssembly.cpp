@@ -17,8 +17,10 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 void TiledLinearOp::print(OpAsmPrinter &printer) {
-  printer << ' ' << getX() << ", " << getW() << " : " << getX().getType()
-          << ", " << getW().getType();
+  printer << ' ' << getX() << ", " << getW();
+  if (getLayout())
+    printer << " layout" << "<" << stringifyOperandLayout(*getLayout()) << ">";
+  printer << " : " << getX().getType() << ", " << getW().getType();
   if (!getFactors().empty())
     printer << " factors(" << getFactors() << " : " << getFactors().getTypes()
             << ")";
@@ -36,20 +38,31 @@ void TiledLinearOp::print(OpAsmPrinter &printer) {
   printer << " schedule";
   printer.printStrippedAttrOrType(getSchedule());
   printer.printOptionalArrowTypeList(getResultTypes());
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
-                                           {"operandSegmentSizes", "schedule"});
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {"operandSegmentSizes", "schedule", "layout"});
   printer << ' ';
   printer.printRegion(getEpilogue(), /*printEntryBlockArgs=*/false);
 }
 
-/// Parses `%x, %w : type, type`.
+/// Parses `layout<...>` if it is there.
+static ParseResult parseLayout(OpAsmParser &parser, OperandLayoutAttr &layout) {
+  if (failed(parser.parseOptionalKeyword("layout")))
+    return success();
+  layout = dyn_cast_or_null<OperandLayoutAttr>(
+      OperandLayoutAttr::parse(parser, Type()));
+  return success(layout != nullptr);
+}
+
+/// Parses `%x, %w : type, type`, with a layout before the colon perhaps.
 static ParseResult parseMatrices(OpAsmParser &parser,
-                                 SmallVectorImpl<Value> &operands) {
+                                 SmallVectorImpl<Value> &operands,
+                                 OperandLayoutAttr &layout) {
   OpAsmParser::UnresolvedOperand x, w;
   Type xType, wType;
   return failure(parser.parseOperand(x) || parser.parseComma() ||
-                 parser.parseOperand(w) || parser.parseColonType(xType) ||
-                 parser.parseComma() || parser.parseType(wType) ||
+                 parser.parseOperand(w) || parseLayout(parser, layout) ||
+                 parser.parseColonType(xType) || parser.parseComma() ||
+                 parser.parseType(wType) ||
                  parser.resolveOperand(x, xType, operands) ||
                  parser.resolveOperand(w, wType, operands));
 }
@@ -98,7 +111,9 @@ static ParseResult parseWorkspace(OpAsmParser &parser,
 ParseResult TiledLinearOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<Value> factors, inputs, outputs, workspace;
-  if (parseMatrices(parser, result.operands) || parseFactors(parser, factors) ||
+  auto &properties = result.getOrAddProperties<Properties>();
+  if (parseMatrices(parser, result.operands, properties.layout) ||
+      parseFactors(parser, factors) ||
       parseArguments(parser, arguments, inputs) ||
       tenon::detail::parseEpilogueOutputs(parser, outputs) ||
       parseWorkspace(parser, workspace) || parser.parseKeyword("schedule"))
@@ -114,7 +129,6 @@ ParseResult TiledLinearOp::parse(OpAsmParser &parser, OperationState &result) {
     result.addOperands(operands);
     sizes.push_back(static_cast<int32_t>(operands.size()));
   }
-  auto &properties = result.getOrAddProperties<Properties>();
   properties.schedule = schedule;
   llvm::copy(sizes, properties.operandSegmentSizes.begin());
   Region *body = result.addRegion();

@@ -82,7 +82,8 @@ struct TiledLinearBufferization
     OpBuilder builder(op);
     auto replacement = TiledLinearOp::create(
         builder, op->getLoc(), all[0], all[1], slice(2), slice(3), outputs,
-        tiled.getWorkspace() ? all.back() : Value(), tiled.getSchedule());
+        tiled.getWorkspace() ? all.back() : Value(), tiled.getSchedule(),
+        tiled.getLayoutAttr());
     IRMapping mapping;
     tiled.getEpilogue().cloneInto(&replacement.getEpilogue(), mapping);
     bufferization::replaceOpWithBufferizedValues(rewriter, op, outputs);

@@ -23,7 +23,8 @@ using namespace mlir::tenon;
 void TiledLinearOp::build(OpBuilder & /*builder*/, OperationState &state,
                           Value x, Value w, ValueRange factors,
                           ValueRange inputs, ValueRange outputs,
-                          Value workspace, ScheduleAttr schedule) {
+                          Value workspace, ScheduleAttr schedule,
+                          OperandLayoutAttr layout) {
   state.addOperands({x, w});
   state.addOperands(factors);
   state.addOperands(inputs);
@@ -32,6 +33,7 @@ void TiledLinearOp::build(OpBuilder & /*builder*/, OperationState &state,
     state.addOperands(workspace);
   auto &properties = state.getOrAddProperties<Properties>();
   properties.schedule = schedule;
+  properties.layout = layout;
   auto size = [](ValueRange values) {
     return static_cast<int32_t>(values.size());
   };
@@ -48,8 +50,8 @@ YieldOp TiledLinearOp::getYield() {
 }
 
 SmallVector<int64_t> TiledLinearOp::getProductShape() {
-  return {cast<ShapedType>(getX().getType()).getDimSize(0),
-          cast<ShapedType>(getW().getType()).getDimSize(0)};
+  ProductExtents extents = getExtents();
+  return {extents.m, extents.n};
 }
 
 bool TiledLinearOp::isOfColumns(Value value) {
@@ -92,7 +94,7 @@ static LogicalResult verifyMethod(TiledLinearOp op) {
            << ", but x is " << op.getX().getType();
   int64_t parts = schedule.getMethodTraits().parts;
   int64_t columns = parts * SplitOp::kPartColumns;
-  int64_t k = cast<ShapedType>(op.getX().getType()).getDimSize(1);
+  int64_t k = op.getExtents().k;
   if (parts > 1 && k % columns != 0)
     return op.emitOpError("method ")
            << method
@@ -127,11 +129,20 @@ LogicalResult TiledLinearOp::verify() {
     return emitOpError("multiplies x and w of one element type, f16, bf16 or "
                        "f32, but x is ")
            << x << " and w is " << w;
+  bool turnsX = isXTransposed(getLayout()), turnsW = isWTransposed(getLayout());
   if (x.getRank() != 2 || w.getRank() != 2 || !w.hasStaticShape() ||
-      x.getDimSize(1) != w.getDimSize(1))
-    return emitOpError("needs x [M, K] and w [N, K], with N and K known and "
-                       "one K, but x is ")
-           << x << " and w is " << w;
+      (turnsX && !x.hasStaticShape()) ||
+      x.getDimSize(turnsX ? 0 : 1) != getExtents().k)
+    return emitOpError("needs x ")
+           << (turnsX ? "[K, M]" : "[M, K]") << " and w "
+           << (turnsW ? "[K, N]" : "[N, K]")
+           << ", with N and K known and one K, but x is " << x << " and w is "
+           << w;
+  if ((turnsX || turnsW) &&
+      (!element.isF32() || getSchedule().getFamily() != KernelFamily::MmaSync))
+    return emitOpError("turns x and w of f32 in a schedule of family mma_sync, "
+                       "but has x ")
+           << x << " and " << getSchedule();
   if (failed(verifyMethod(*this)))
     return failure();
   bool exchanges = getSchedule().getStreamK() ||

@@ -21,7 +21,8 @@ LogicalResult WithSplitOp::verify() {
   if (!x.getElementType().isF32())
     return emitOpError("needs x of f32, which tenon.split splits, but x is ")
            << x;
-  int64_t m = x.getDimSize(0), k = x.getDimSize(1);
+  int64_t m = x.getDimSize(getTransposed() ? 1 : 0);
+  int64_t k = x.getDimSize(getTransposed() ? 0 : 1);
   int64_t columns = halves.getDimSize(1);
   // with_split-C2
   if (!halves.getElementType().isF16() || halves.getDimSize(0) != m ||

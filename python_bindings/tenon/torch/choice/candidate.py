@@ -19,12 +19,20 @@ from tenon.torch.fusion.views import op_name, strip
 
 @dataclasses.dataclass(frozen=True)
 class Product:
-    """One linear layer: `[M, K]` times `[N, K]`, all extents as they are in the call that was captured."""
+    """One linear layer: `[M, K]` times `[N, K]`, all extents as they are in the call that was captured.
+
+    Attributes:
+        turns_x: whether PyTorch is given the transpose of a matrix `[K, M]`.
+        turns_w: whether it is given a matrix `[K, N]` as that.
+
+    """
 
     m: int
     n: int
     k: int
     dtype: torch.dtype
+    turns_x: bool
+    turns_w: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,5 +110,12 @@ def hinted(shape: torch.Size) -> tuple[int, ...]:
 def _product(node: fx.Node) -> Product:
     tensors = [n.meta["val"] for n in node.args if isinstance(n, fx.Node)]
     result = hinted(node.meta["val"].shape)
-    x = tensors[-2] if op_name(node) == "aten.addmm" else tensors[0]
-    return Product(math.prod(result[:-1]), result[-1], hinted(x.shape)[-1], node.meta["val"].dtype)
+    x, w = tensors[-2:] if op_name(node) == "aten.addmm" else tensors[:2]
+    turns_w = op_name(node) != "aten.linear" and not _is_column_major(w)
+    k = hinted(x.shape)[-1]
+    return Product(math.prod(result[:-1]), result[-1], k, node.meta["val"].dtype, _is_column_major(x), turns_w)
+
+
+def _is_column_major(matrix: torch.Tensor) -> bool:
+    strides = hinted(matrix.stride())
+    return len(strides) > 1 and strides[-1] != 1 and strides[-2] == 1

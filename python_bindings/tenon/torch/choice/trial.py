@@ -53,8 +53,13 @@ def _random(shape: Sequence[int], dtype: torch.dtype, device: torch.device, gene
 
 
 def _cublas(product: Product, device: torch.device, generator: torch.Generator) -> Callable[[], object]:
-    x = _random((product.m, product.k), product.dtype, device, generator)
-    w = _random((product.n, product.k), product.dtype, device, generator) / math.sqrt(product.k)
+    def matrix(rows: int, is_turned: bool) -> torch.Tensor:
+        shape = (product.k, rows) if is_turned else (rows, product.k)
+        random = _random(shape, product.dtype, device, generator)
+        return random.t() if is_turned else random
+
+    x = matrix(product.m, product.turns_x)
+    w = matrix(product.n, product.turns_w) / math.sqrt(product.k)
     y = torch.empty((product.m, product.n), dtype=product.dtype, device=device)
     return lambda: torch.mm(x, w.t(), out=y)
 

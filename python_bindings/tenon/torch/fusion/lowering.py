@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import fx
 
-from tenon.importer.builder import TYPES, Builder, InexpressibleError, Operand, Value
+from tenon.importer.builder import TYPES, Builder, Factor, InexpressibleError, Operand, Value
 from tenon.importer.shapes import Shape, as_matrix, flatten, is_expressible
 from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, replay, strip, view_source
@@ -19,13 +19,13 @@ _UNIFORM = {"zeros": 0.0, "zeros_like": 0.0, "ones": 1.0, "ones_like": 1.0, "new
 
 
 class Weight(NamedTuple):
-    """Where a linear layer's weight `[N, K]` comes from.
+    """Where a linear layer's weight `[N, K]` comes from, or another matrix of a product.
 
     Attributes:
         source: the node that has its elements.
         shape: `[N, K]`.
         casts: the dtypes that it goes through.
-        transpose: whether the source is `[K, N]`, a matrix to be transposed beforehand.
+        transpose: whether the source is `[K, N]`.
 
     """
 
@@ -80,15 +80,29 @@ class Lowering(Builder):
         """Return a tensor that an op may be given."""
         return None if argument is None else self.tensor(argument)
 
-    def weight(self, argument: fx.Node, is_transposed: bool) -> Value:
-        """Return the weight `[N, K]` of a linear layer, given as that or, transposed, as `[K, N]`."""
+    def activation(self, argument: fx.Node) -> Factor:
+        """Return what a linear layer multiplies by its weight: `[M, K]`, or a transpose of static shape."""
+        if _is_turned(argument):
+            return self._factor(find_weight(argument, is_transposed=False))
+        return Factor(self.tensor(argument, rank=2))
+
+    def weight(self, argument: fx.Node, is_transposed: bool) -> Factor:
+        """Return the weight `[N, K]` of a linear layer, given as that or, transposed, as `[K, N]`.
+
+        One that is a parameter is transposed once a version of it; any other is multiplied as it lies.
+        """
         weight = find_weight(argument, is_transposed)
-        if weight.transpose and weight.source.name not in self.parameters:
-            raise InexpressibleError(
-                "its second matrix [K, N] is not a parameter, and would have to be transposed in each call"
-            )
-        value = self._checked_value(weight.source, weight.shape, weight.transpose)
-        for dtype in weight.casts:
+        is_prepared = weight.source.name in self.parameters and len(torch_shape(weight.source)) == 2
+        if weight.transpose and is_prepared:
+            return Factor(self._cast(self._checked_value(weight.source, weight.shape, transpose=True), weight.casts))
+        return self._factor(weight)
+
+    def _factor(self, matrix: Weight) -> Factor:
+        shape = matrix.shape[::-1] if matrix.transpose else matrix.shape
+        return Factor(self._cast(self._checked_value(matrix.source, shape), matrix.casts), matrix.transpose)
+
+    def _cast(self, value: Value, dtypes: Sequence[str]) -> Value:
+        for dtype in dtypes:
             value = self.cast(value, dtype)
         return value
 
@@ -137,6 +151,14 @@ def _literal(node: fx.Node) -> float | None:
     return float(tensor.item()) if is_known and not tensor.is_complex() else None
 
 
+def _is_turned(node: fx.Node) -> bool:
+    """Tell whether a matrix of static shape is the transpose of one that lies in memory row by row."""
+    try:
+        return isinstance(node, fx.Node) and find_weight(node, is_transposed=False).transpose
+    except InexpressibleError:
+        return False
+
+
 def find_weight(node: fx.Node, is_transposed: bool) -> Weight:
     """Return where a linear layer's weight comes from, looking through views and casts.
 
@@ -158,7 +180,8 @@ def find_weight(node: fx.Node, is_transposed: bool) -> Weight:
     for i in reversed(range(len(chain))):
         orientation = _orientation(chain[i], chain[:i], is_transposed)
         is_base = i == len(chain) - 1
-        if orientation == "direct" or (orientation == "plain" and is_base and len(torch_shape(chain[i])) == 2):
+        is_matrix = orientation is not None and flatten(torch_shape(chain[i])) == (k, n)
+        if orientation == "direct" or (orientation == "plain" and is_base and is_matrix):
             casts = [dtype_of(c) for c in reversed(chain[:i]) if cast_source(c) is not None]
             return Weight(chain[i], (n, k), casts, orientation == "plain")
     raise InexpressibleError("its second operand is not a matrix, or one that is repeated")

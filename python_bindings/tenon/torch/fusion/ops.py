@@ -11,7 +11,7 @@ from typing import Any
 from torch import fx
 
 from tenon.elementwise import UNARY
-from tenon.importer.builder import InexpressibleError, Operand, Value, constant
+from tenon.importer.builder import Factor, InexpressibleError, Operand, Value, constant
 from tenon.torch.fusion.lowering import Lowering
 from tenon.torch.fusion.views import dtype_of
 
@@ -38,7 +38,7 @@ def rule(table: dict[str, Rule], *names: str, whole: bool = False) -> Callable[[
 
 @rule(LINEAR, "linear")
 def _linear(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    x, w = b.tensor(given["input"], rank=2), b.weight(given["weight"], is_transposed=False)
+    x, w = b.activation(given["input"]), b.weight(given["weight"], is_transposed=False)
     return _add_bias(b, node, x, w, given["bias"])
 
 
@@ -47,7 +47,7 @@ def _addmm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     alpha, beta = b.number(given["alpha"]), b.number(given["beta"])
     if alpha == 0:
         raise InexpressibleError("it ignores its product, NaN in it too, since alpha is 0")
-    x, w = b.tensor(given["mat1"], rank=2), b.weight(given["mat2"], is_transposed=True)
+    x, w = b.activation(given["mat1"]), b.weight(given["mat2"], is_transposed=True)
     if alpha == beta == 1:
         return _add_bias(b, node, x, w, given["self"])
     y = b.linear(x, w)
@@ -59,14 +59,14 @@ def _addmm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 @rule(LINEAR, "mm", "bmm", "matmul")
 def _matmul(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     left, right = given["self"], given.get("mat2", given.get("other"))
-    return b.linear(b.tensor(left, rank=2), b.weight(right, is_transposed=True), dtype=dtype_of(node))
+    return b.linear(b.activation(left), b.weight(right, is_transposed=True), dtype=dtype_of(node))
 
 
-def _add_bias(b: Lowering, node: fx.Node, x: Value, w: Value, bias: fx.Node | None) -> Value:
+def _add_bias(b: Lowering, node: fx.Node, x: Factor, w: Factor, bias: fx.Node | None) -> Value:
     if bias is None:
         return b.linear(x, w)
     addend = b.operand(bias)
-    if isinstance(addend, Value) and addend.shape == w.shape[:1]:
+    if isinstance(addend, Value) and addend.shape == (w.rows(),):
         return b.linear(x, w, addend)
     return b.promoted("add", b.linear(x, w), addend, dtype_of(node))
 

@@ -10,7 +10,7 @@ import operator
 import torch
 from torch import fx
 
-from tenon.importer.builder import TYPES, InexpressibleError, Value
+from tenon.importer.builder import TYPES, Factor, InexpressibleError, Value
 from tenon.importer.shapes import Shape, as_matrix, flatten
 from tenon.torch.failures import failed
 from tenon.torch.fusion.lowering import Lowering
@@ -87,10 +87,10 @@ class _Trial(Lowering):
         self.operands.append(node)
         return Value(f"%{node.name}", dtype_of(node), shape)
 
-    def weight(self, argument: fx.Node, is_transposed: bool) -> Value:
-        value = super().weight(argument, is_transposed)
+    def weight(self, argument: fx.Node, is_transposed: bool) -> Factor:
+        factor = super().weight(argument, is_transposed)
         self.weights.add(self.operands[-1])
-        return value
+        return factor
 
 
 def find_words(graph: fx.Graph, parameters: set[str]) -> tuple[dict[fx.Node, Word], dict[fx.Node, str]]:

@@ -24,7 +24,7 @@ def BlasLt_Dialect : Dialect {
   let description = [{
     A call of cuBLASLt as two ops: `blaslt.plan`, a constant that says which
     product, and `blaslt.run`, which enqueues it. All matrices are row-major and
-    contiguous: x `[M, K]`, w `[N, K]`, y `[M, N]`.
+    contiguous: x `[M, K]` or `[K, M]`, w `[N, K]` or `[K, N]`, y `[M, N]`.
   }];
   let cppNamespace = "::mlir::blaslt";
   let useDefaultTypePrinterParser = 1;
@@ -63,7 +63,8 @@ def BlasLt_PlanOp : Op<BlasLt_Dialect, "plan", [Pure]> {
   let description = [{
     `y = activation(alpha * x w^T + residual + bias)`, with x `[M, K]` and w
     `[N, K]` of the input type, y, residual `[M, N]` and bias `[N]` of the output
-    type. The sum is accumulated in f32 (f64 for f64) and rounded once.
+    type. With `x_transposed` x is given as `[K, M]`, with `w_transposed` w as
+    `[K, N]`. The sum is accumulated in f32 (f64 for f64) and rounded once.
     `compute` says how: `f32`, or for f32 inputs by way of `tf32`, `bf16` or
     `f16`.
 
@@ -84,6 +85,7 @@ def BlasLt_PlanOp : Op<BlasLt_Dialect, "plan", [Pure]> {
   let arguments = (ins I64Attr:$n, I64Attr:$k, BlasLt_Compute:$compute,
                        DefaultValuedAttr<F64Attr, "1.0">:$alpha,
                        UnitAttr:$residual, UnitAttr:$bias,
+                       UnitAttr:$x_transposed, UnitAttr:$w_transposed,
                        DefaultValuedAttr<BlasLt_Activation,
                            "::mlir::blaslt::Activation::None">:$activation,
                        TypeAttrOf<BlasLt_Float>:$input_type,
@@ -91,7 +93,8 @@ def BlasLt_PlanOp : Op<BlasLt_Dialect, "plan", [Pure]> {
   let results = (outs BlasLt_PlanType:$plan);
   let assemblyFormat = [{
     `n` `=` $n `,` `k` `=` $k `,` `compute` `=` $compute (`alpha` `=` $alpha^)?
-    (`residual` $residual^)? (`bias` $bias^)? (`activation` `=` $activation^)?
+    (`residual` $residual^)? (`bias` $bias^)?
+    (`x_transposed` $x_transposed^)? (`w_transposed` $w_transposed^)? (`activation` `=` $activation^)?
     attr-dict `:` $input_type `->` $output_type
   }];
   let hasVerifier = 1;

@@ -25,6 +25,7 @@
 #include "tenon/Dialect/Tenon/IR/TenonEnums.h.inc"
 
 #include "tenon/Dialect/Tenon/IR/MethodTraits.h"
+#include "tenon/Dialect/Tenon/IR/ProductExtents.h"
 #include "tenon/Dialect/Tenon/IR/ScheduleParameters.h"
 
 #define GET_ATTRDEF_CLASSES

@@ -47,6 +47,39 @@ def Tenon_PrecisionAttr : EnumAttr<Tenon_Dialect, Tenon_Precision,
   let assemblyFormat = "`<` custom<Precision>($value) `>`";
 }
 
+def Tenon_OperandLayout : I32EnumAttr<"OperandLayout",
+    "how x and w of a product lie in memory", [
+      I32EnumAttrCase<"MK_NK", 0, "mk_nk">,
+      I32EnumAttrCase<"MK_KN", 1, "mk_kn">,
+      I32EnumAttrCase<"KM_NK", 2, "km_nk">,
+      I32EnumAttrCase<"KM_KN", 3, "km_kn">]> {
+  let cppNamespace = "::mlir::tenon";
+  let genSpecializedAttr = 0;
+}
+
+def Tenon_OperandLayoutAttr : EnumAttr<Tenon_Dialect, Tenon_OperandLayout,
+                                       "layout"> {
+  let summary = "Which dimensions of a product's x and w are first";
+  let description = [{
+    A product is `x w^T` with x `[M, K]` and w `[N, K]`. Its layout says which of
+    them are given transposed, as what a backward pass multiplies is:
+
+    | value   | x        | w        | PyTorch's |
+    |---------|----------|----------|-----------|
+    | `mk_nk` | `[M, K]` | `[N, K]` | `x @ w.t()`, a linear layer; the default |
+    | `mk_kn` | `[M, K]` | `[K, N]` | `x @ w`, the gradient of a layer's input |
+    | `km_nk` | `[K, M]` | `[N, K]` | `x.t() @ w.t()` |
+    | `km_kn` | `[K, M]` | `[K, N]` | `x.t() @ w`, the gradient of a weight |
+
+    Example:
+
+    ```mlir
+    layout<km_kn>
+    ```
+  }];
+  let assemblyFormat = "`<` custom<OperandLayout>($value) `>`";
+}
+
 def Tenon_GeluApproximation : I32EnumAttr<"GeluApproximation",
     "how gelu is computed", [
       I32EnumAttrCase<"None", 0, "none">,

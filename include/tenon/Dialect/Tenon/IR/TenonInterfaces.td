@@ -45,14 +45,14 @@ def Tenon_Divides : NativeOpTrait<"Divides"> {
 def Tenon_LinearLikeOp : OpInterface<"LinearLikeOp"> {
   let description = [{
     A product `x w^T` and what follows it: `linear` with its bias, or
-    `fused_linear` with its region. What is said of how the layer is computed
-    stays with it when one op takes the place of another.
+    `fused_linear` with its region. How x and w lie, and what is said of how the
+    layer is computed, stays with it when one op takes the place of another.
   }];
   let cppNamespace = "::mlir::tenon";
   let methods = [
-    InterfaceMethod<"[M, K].",
+    InterfaceMethod<"[M, K], or [K, M] by the layout.",
       "::mlir::TypedValue<::mlir::RankedTensorType>", "getX">,
-    InterfaceMethod<"[N, K].",
+    InterfaceMethod<"[N, K], or [K, N] by the layout.",
       "::mlir::TypedValue<::mlir::RankedTensorType>", "getW">,
     InterfaceMethod<"The type of the product, [M, N], before what follows it.",
       "::mlir::RankedTensorType", "getProductType">,
@@ -67,6 +67,12 @@ def Tenon_LinearLikeOp : OpInterface<"LinearLikeOp"> {
       "::mlir::tenon::PrecisionAttr", "getPrecisionAttr">,
     InterfaceMethod<"Sets it; null removes it.",
       "void", "setPrecisionAttr", (ins "::mlir::tenon::PrecisionAttr":$precision)>,
+    InterfaceMethod<"How x and w lie; none: [M, K] and [N, K].",
+      "::std::optional<::mlir::tenon::OperandLayout>", "getLayout">,
+    InterfaceMethod<"The same as an attribute.",
+      "::mlir::tenon::OperandLayoutAttr", "getLayoutAttr">,
+    InterfaceMethod<"Sets it; null removes it.",
+      "void", "setLayoutAttr", (ins "::mlir::tenon::OperandLayoutAttr":$layout)>,
     InterfaceMethod<"How the layer is computed on a GPU; none: not chosen yet.",
       "::std::optional<::mlir::tenon::Strategy>", "getStrategy">,
     InterfaceMethod<"Sets it; none removes it.",
@@ -79,16 +85,21 @@ def Tenon_LinearLikeOp : OpInterface<"LinearLikeOp"> {
   ];
   let extraSharedClassDeclaration = [{
     ::mlir::Type getInputType() { return $_op.getX().getType().getElementType(); }
-    int64_t getK() { return $_op.getW().getType().getDimSize(1); }
+    ::mlir::tenon::ProductExtents getExtents() {
+      return ::mlir::tenon::getProductExtents(
+          $_op.getX().getType(), $_op.getW().getType(), $_op.getLayout());
+    }
+    int64_t getK() { return getExtents().k; }
     /// Whether f32 has to be multiplied as precisely as SGEMM does.
     bool isFp32() {
       return getInputType().isF32() &&
              $_op.getPrecision().value_or(::mlir::tenon::Precision::FP32) ==
                  ::mlir::tenon::Precision::FP32;
     }
-    /// Takes over what `other`, in whose place this op comes, says of how it is
-    /// computed, and its discardable attributes.
+    /// Takes over what `other`, in whose place this op comes, says of how its
+    /// operands lie and of how it is computed, and its discardable attributes.
     void inherit(::mlir::tenon::LinearLikeOp other) {
+      $_op.setLayoutAttr(other.getLayoutAttr());
       $_op.setStrategy(other.getStrategy());
       $_op.setScheduleAttr(other.getScheduleAttr());
       $_op->setDiscardableAttrs(other->getDiscardableAttrDictionary());

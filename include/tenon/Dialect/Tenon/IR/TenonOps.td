@@ -32,35 +32,40 @@ def Tenon_LinearOp : Tenon_Op<"linear", [
     f32 tensors must be and defaults to `fp32`; products of other types have
     their type's own precision and take no attribute. `strategy` and `schedule` say
     how the layer is computed on a GPU (`--tenon-select-strategy`), not what.
+    `layout` says where x is `[K, M]` or w `[K, N]` instead; the default is `mk_nk`.
 
-    Requires: x `[M, K]`, w `[N, K]` static, both of one element type; bias `[N]`.
-    Gives: `[M, N]` of x's element type, or of f32 where x is f16 or bf16.
+    Requires: x `[M, K]`, w `[N, K]` static, both of one element type; bias `[N]`;
+    x `[K, M]` static too. Gives: `[M, N]` of x's element type, or of f32 where x is
+    f16 or bf16.
 
     Example:
 
     ```mlir
     %y = tenon.linear %x, %w, %b precision<tf32>
         : (tensor<?x64xf32>, tensor<32x64xf32>, tensor<32xf32>) -> tensor<?x32xf32>
+    %dw = tenon.linear %dy, %x layout<km_kn>
+        : (tensor<16x32xf32>, tensor<16x64xf32>) -> tensor<32x64xf32>
     ```
 
-    Errors: K of x and w differ; bias or result of another extent; element types
+    Errors: K of x and w differ; x `[K, M]` of dynamic shape; bias or result of another extent; element types
     that differ; `precision` on tensors that are not f32.
   }];
   let arguments = (ins Tenon_Matrix:$x, Tenon_Weight:$w,
                        Optional<Tenon_Features>:$bias,
                        OptionalAttr<Tenon_PrecisionAttr>:$precision,
+                       OptionalAttr<Tenon_OperandLayoutAttr>:$layout,
                        OptionalAttr<Tenon_StrategyAttr>:$strategy,
                        OptionalAttr<Tenon_ScheduleAttr>:$schedule);
   let results = (outs Tenon_Matrix:$result);
   let assemblyFormat = [{
-    $x `,` $w (`,` $bias^)? (`precision` `` $precision^)? attr-dict
-    `:` functional-type(operands, results)
+    $x `,` $w (`,` $bias^)? (`precision` `` $precision^)? (`layout` `` $layout^)?
+    attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let builders = [
     OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$x, "::mlir::Value":$w,
                    "::mlir::Value":$bias, "::mlir::tenon::PrecisionAttr":$precision),
-              [{ build($_builder, $_state, result, x, w, bias, precision, {}, {}); }]>,
+              [{ build($_builder, $_state, result, x, w, bias, precision, {}, {}, {}); }]>,
   ];
 }
 
@@ -81,7 +86,7 @@ def Tenon_FusedLinearOp : Tenon_Op<"fused_linear", [
     What it computes is what inlining the region after a `tenon.linear` computes
     (`--tenon-unfuse`), but 16-bit intermediates may stay in f32.
 
-    Requires: x and w as in `tenon.linear`; only ops that implement
+    Requires: x, w and `layout` as in `tenon.linear`; only ops that implement
     `ElementwiseEpilogueOp` or `ReductionEpilogueOp` in the region. `precision`,
     `strategy` and `schedule` as in `tenon.linear`. Gives: one result for each yielded value, of its type.
 
@@ -104,6 +109,7 @@ def Tenon_FusedLinearOp : Tenon_Op<"fused_linear", [
   let arguments = (ins Tenon_Matrix:$x, Tenon_Weight:$w,
                        Variadic<Tenon_Tensor>:$epilogue_operands,
                        OptionalAttr<Tenon_PrecisionAttr>:$precision,
+                       OptionalAttr<Tenon_OperandLayoutAttr>:$layout,
                        OptionalAttr<Tenon_StrategyAttr>:$strategy,
                        OptionalAttr<Tenon_ScheduleAttr>:$schedule);
   let results = (outs Variadic<Tenon_Tensor>:$results);

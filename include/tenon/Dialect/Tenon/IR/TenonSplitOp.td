@@ -39,10 +39,13 @@ def Tenon_SplitOp : Op<Tenon_Dialect, "split", [
     multiple of 32: 32 columns of hi are followed by the 32 of lo of the same
     elements. Columns beyond K are zero.
 
+    With `transposed` x is `[K, M]`, and the halves are those of its transpose.
+
     On tensors it gives the halves and the factors `[M, 1]`; on memrefs it writes
     them to `outs`. One kernel comes of it (`--tenon-emit-kernels`).
 
-    Requires: x `[M, K]` of f32, K from 1 to 2^25. Gives: f16 halves, f32 factors.
+    Requires: x `[M, K]` of f32, K from 1 to 2^25; x `[K, M]` static. Gives: f16
+    halves, f32 factors.
 
     Example:
 
@@ -55,24 +58,30 @@ def Tenon_SplitOp : Op<Tenon_Dialect, "split", [
     tensors mixed with memrefs.
   }];
   let arguments = (ins Tenon_TensorOrMemRef:$x,
-                       Variadic<Tenon_TensorOrMemRef>:$outputs);
+                       Variadic<Tenon_TensorOrMemRef>:$outputs,
+                       UnitAttr:$transposed);
   let results = (outs Variadic<Tenon_Tensor>:$results);
   let assemblyFormat = [{
-    $x (`outs` `(` $outputs^ `)`)? attr-dict `:` functional-type(operands, results)
+    $x (`transposed` $transposed^)? (`outs` `(` $outputs^ `)`)? attr-dict
+    `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let skipDefaultBuilders = 1;
   let builders = [
     // On tensors, in one or two parts.
-    OpBuilder<(ins "::mlir::Value":$x, "unsigned":$parts)>,
+    OpBuilder<(ins "::mlir::Value":$x, "unsigned":$parts, "bool":$transposed)>,
     // On memrefs.
-    OpBuilder<(ins "::mlir::Value":$x, "::mlir::ValueRange":$outputs)>,
+    OpBuilder<(ins "::mlir::Value":$x, "::mlir::ValueRange":$outputs,
+                   "bool":$transposed)>,
   ];
   let extraClassDeclaration = [{
     bool isOnTensors();
     /// Tensors or memrefs.
     Value getHalves();
     Value getFactors();
+    /// Of what is split: x, or its transpose.
+    int64_t getM();
+    int64_t getK();
     /// 1 or 2.
     unsigned getParts();
     /// Columns of the halves of `k` elements a row.

@@ -37,6 +37,9 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     another method `factors` say what is left to do: the outputs hold results
     already, and tiles that have none of these rows are kept as they are.
 
+    `layout` is that of `tenon.linear`. Halves are of `mk_nk`; other layouts are for
+    f32 in schedules of family `mma_sync`, whose kernels turn tiles as they copy them.
+
     The schedule says how the kernel divides the product. With `stream_k`, blocks
     that share a tile hand partial sums over in the workspace, scratch that all
     layers of a function may share; Schedule/Checks/Schedule.h has its size. An input
@@ -93,7 +96,8 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
                        Variadic<Tenon_TensorOrMemRef>:$inputs,
                        Variadic<Tenon_TensorOrMemRef>:$outputs,
                        Optional<Tenon_Workspace>:$workspace,
-                       Tenon_ScheduleAttr:$schedule);
+                       Tenon_ScheduleAttr:$schedule,
+                       OptionalAttr<Tenon_OperandLayoutAttr>:$layout);
   let results = (outs Variadic<Tenon_Tensor>:$results);
   let regions = (region SizedRegion<1>:$epilogue);
   let hasCustomAssemblyFormat = 1;
@@ -105,11 +109,16 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     OpBuilder<(ins "::mlir::Value":$x, "::mlir::Value":$w,
                    "::mlir::ValueRange":$factors, "::mlir::ValueRange":$inputs,
                    "::mlir::ValueRange":$outputs, "::mlir::Value":$workspace,
-                   "::mlir::tenon::ScheduleAttr":$schedule)>,
+                   "::mlir::tenon::ScheduleAttr":$schedule,
+                   "::mlir::tenon::OperandLayoutAttr":$layout)>,
   ];
   let extraClassDeclaration = [{
     YieldOp getYield();
     bool isOnTensors();
+    ProductExtents getExtents() {
+      return getProductExtents(cast<ShapedType>(getX().getType()),
+                               cast<ShapedType>(getW().getType()), getLayout());
+    }
     /// [M, N], where M may be dynamic.
     SmallVector<int64_t> getProductShape();
     /// The region's first argument, the product.

@@ -22,6 +22,8 @@ def Tenon_WithSplitOp : Tenon_Op<"with_split", [
     reads x alone. `--tenon-select-strategy` writes it, `--tenon-to-tiled` reads
     it.
 
+    With `transposed` x is `[K, M]`, and the halves are those of its transpose.
+
     Requires: x `[M, K]` of f32; halves and factors of the types that
     `tenon.split` gives for x. Gives: x's type.
 
@@ -37,10 +39,10 @@ def Tenon_WithSplitOp : Tenon_Op<"with_split", [
     Errors: x of another type; halves or factors that cannot be x's.
   }];
   let arguments = (ins Tenon_Matrix:$x, Tenon_Matrix:$halves,
-                       Tenon_Matrix:$factors);
+                       Tenon_Matrix:$factors, UnitAttr:$transposed);
   let results = (outs Tenon_Matrix:$result);
   let assemblyFormat = [{
-    $x `,` $halves `,` $factors attr-dict
+    $x `,` $halves `,` $factors (`transposed` $transposed^)? attr-dict
     `:` type($x) `,` type($halves) `,` type($factors)
   }];
   let hasVerifier = 1;

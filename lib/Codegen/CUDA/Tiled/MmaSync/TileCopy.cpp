@@ -33,13 +33,19 @@ TileCopy::TileCopy(TiledFrame &frame) : frame(frame), b(frame.b) {
   tailBytes = b.minSigned(b.maxSigned(left, b.i32(0)), b.i32(16));
 }
 
+int64_t TileCopy::getStride(unsigned index) {
+  const TileGeometry &geometry = frame.geometry;
+  if (index < geometry.copiesOfX())
+    return geometry.turnsX ? geometry.m : 1;
+  return geometry.turnsW ? geometry.n : 1;
+}
+
 Value TileCopy::getRowSource(Value matrix, Value firstRow, Value rows,
-                             unsigned copy) {
+                             unsigned copy, int64_t rowBytes) {
   const TileGeometry &geometry = frame.geometry;
   Value own = b.add(b.add(firstRow, row), copy * geometry.rowsPerCopy());
   own = b.min(own, b.sub(rows, 1));
-  return b.offset(matrix,
-                  b.mul(b.toI64(own), geometry.k * geometry.elementBytes));
+  return b.offset(matrix, b.mul(b.toI64(own), rowBytes));
 }
 
 SmallVector<Value> TileCopy::getSources(const WorkItem &item, Value kTile) {
@@ -47,12 +53,18 @@ SmallVector<Value> TileCopy::getSources(const WorkItem &item, Value kTile) {
   Value inRow = b.add(b.mul(b.toI64(kTile), geometry.rowBytes),
                       b.shiftLeft(b.toI64(chunk), 4));
   SmallVector<Value> sources;
-  for (unsigned copy = 0; copy != geometry.copiesOfX(); ++copy)
-    sources.push_back(
-        b.offset(getRowSource(frame.x, item.row, frame.m, copy), inRow));
-  for (unsigned copy = 0; copy != geometry.copiesOfW(); ++copy)
-    sources.push_back(b.offset(
-        getRowSource(frame.w, item.column, b.i32(geometry.n), copy), inRow));
+  auto add = [&](Value matrix, Value firstRow, Value rows, int64_t copies,
+                 bool isTurned) {
+    int64_t rowBytes = (isTurned ? 1 : geometry.k) * geometry.elementBytes;
+    int64_t stride = getStride(sources.size());
+    Value along = stride == 1 ? inRow : b.mul(inRow, stride);
+    for (unsigned copy = 0; copy != copies; ++copy)
+      sources.push_back(b.offset(
+          getRowSource(matrix, firstRow, rows, copy, rowBytes), along));
+  };
+  add(frame.x, item.row, frame.m, geometry.copiesOfX(), geometry.turnsX);
+  add(frame.w, item.column, b.i32(geometry.n), geometry.copiesOfW(),
+      geometry.turnsW);
   return sources;
 }
 
@@ -85,7 +97,8 @@ void TileCopy::start(const WorkItem &item, Value isReal) {
     Value valid = getValidBytes(b.add(item.kBegin, stage));
     Value place = getTarget(b.i32(stage * geometry.stageBytes()));
     for (auto [index, source] : llvm::enumerate(sources))
-      copy(index, place, b.offset(source, stage * geometry.rowBytes), real,
+      copy(index, place,
+           b.offset(source, stage * geometry.rowBytes * getStride(index)), real,
            valid);
     commit();
   }
@@ -97,20 +110,22 @@ void TileCopy::copy(unsigned index, Value target, Value source, Value isReal,
   // w's rows follow x's, so copies are at equal distances throughout.
   int64_t offset = index * geometry.rowsPerCopy() * geometry.rowBytes;
   Value address = b.toAddress(target);
-  if (geometry.copyBytes == 16)
+  int64_t stride = getStride(index);
+  if (geometry.copyBytes == 16 && stride == 1)
     copyWhole(address, offset, source, isReal, validBytes);
   else if (geometry.copyBytes >= 4)
-    copyParts(address, offset, source, isReal, validBytes);
+    copyParts(address, offset, source, stride, isReal, validBytes);
   else
     copyElements(address, offset, source, isReal, validBytes);
 }
 
 void TileCopy::copyNext(unsigned index, Value target, Value &source,
                         Value isReal, Value validBytes) {
-  source =
-      b.ptx(source.getType(),
-            "add.s64 $0, $1, " + std::to_string(frame.geometry.rowBytes) + ";",
-            "=l,l", source);
+  source = b.ptx(
+      source.getType(),
+      "add.s64 $0, $1, " +
+          std::to_string(frame.geometry.rowBytes * getStride(index)) + ";",
+      "=l,l", source);
   copy(index, target, source, isReal, validBytes);
 }
 
@@ -126,16 +141,20 @@ void TileCopy::copyWhole(Value address, int64_t offset, Value source,
   b.ptx(text, validBytes ? "r,l,r,r" : "r,l,r", operands);
 }
 
-/// Parts of 8 or 4 bytes, each of which is valid or not as a whole.
+/// Parts of 8 or 4 bytes, each of which is valid or not as a whole. With a
+/// stride they are elements.
 void TileCopy::copyParts(Value address, int64_t offset, Value source,
-                         Value isReal, Value validBytes) {
-  int64_t bytes = frame.geometry.copyBytes;
+                         int64_t stride, Value isReal, Value validBytes) {
+  int64_t bytes =
+      stride == 1 ? frame.geometry.copyBytes : frame.geometry.elementBytes;
   for (int64_t part = 0; part != 16; part += bytes) {
     std::string size = std::to_string(bytes), at = std::to_string(part);
+    // PTX has no more than 32 bits for what it adds to an address.
+    Value begin = stride == 1 ? source : b.offset(source, part * stride);
     std::string copy = "@p cp.async.ca.shared.global [$0+" +
-                       std::to_string(offset + part) + "], [$1+" + at + "], " +
-                       size;
-    SmallVector<Value> operands{address, source, isReal};
+                       std::to_string(offset + part) + "], [$1+" +
+                       (stride == 1 ? at : "0") + "], " + size;
+    SmallVector<Value> operands{address, begin, isReal};
     if (validBytes)
       operands.push_back(validBytes);
     std::string text = "{ .reg .pred p, q; .reg .b32 size; "

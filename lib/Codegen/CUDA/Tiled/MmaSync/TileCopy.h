@@ -23,6 +23,9 @@ namespace mlir::tenon {
 ///
 /// Rows beyond M or N are the last row again: nothing is stored of them. Beyond
 /// K there are zeros.
+///
+/// Of a matrix that is given transposed a chunk's elements, of 4 bytes, are
+/// copied one by one, since each is of another row of memory.
 class TileCopy {
 public:
   explicit TileCopy(TiledFrame &frame);
@@ -59,11 +62,14 @@ public:
   void wait(unsigned count);
 
 private:
-  Value getRowSource(Value matrix, Value firstRow, Value rows, unsigned copy);
+  Value getRowSource(Value matrix, Value firstRow, Value rows, unsigned copy,
+                     int64_t rowBytes);
+  /// Elements from one to the next along K, of what copy number `index` copies.
+  int64_t getStride(unsigned index);
   void copyWhole(Value address, int64_t offset, Value source, Value isReal,
                  Value validBytes);
-  void copyParts(Value address, int64_t offset, Value source, Value isReal,
-                 Value validBytes);
+  void copyParts(Value address, int64_t offset, Value source, int64_t stride,
+                 Value isReal, Value validBytes);
   void copyElements(Value address, int64_t offset, Value source, Value isReal,
                     Value validBytes);
 
