@@ -58,7 +58,7 @@ static LogicalResult lowerLinear(LinearOp op, OpBuilder &builder) {
   return success();
 }
 
-static LogicalResult lowerFusedLinear(FusedLinearOp op, OpBuilder &builder) {
+static void lowerFusedLinear(FusedLinearOp op, OpBuilder &builder) {
   IRMapping tensors;
   tensors.map(op.getAccumulator(),
               emitProduct(builder, op.getLoc(), op.getX(), op.getW()));
@@ -68,11 +68,8 @@ static LogicalResult lowerFusedLinear(FusedLinearOp op, OpBuilder &builder) {
   for (Operation &inner : op.getBody()->without_terminator())
     ops.push_back(&inner);
   SmallVector<Value> results;
-  if (failed(lowerEpilogue(builder, ops, op.getYield().getValues(), tensors,
-                           results)))
-    return failure();
+  lowerEpilogue(builder, ops, op.getYield().getValues(), tensors, results);
   op.replaceAllUsesWith(results);
-  return success();
 }
 
 static LogicalResult lowerOp(Operation *op, OpBuilder &builder) {
@@ -83,13 +80,12 @@ static LogicalResult lowerOp(Operation *op, OpBuilder &builder) {
   if (auto linear = dyn_cast<LinearOp>(op))
     return lowerLinear(linear, builder);
   if (auto fused = dyn_cast<FusedLinearOp>(op))
-    return lowerFusedLinear(fused, builder);
-  if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp>(op))
+    return lowerFusedLinear(fused, builder), success();
+  if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp, ReduceRowOp>(op))
     return op->emitOpError("has no lowering for the CPU target");
   IRMapping tensors;
   SmallVector<Value> results;
-  if (failed(lowerEpilogue(builder, op, op->getResults(), tensors, results)))
-    return failure();
+  lowerEpilogue(builder, op, op->getResults(), tensors, results);
   op->replaceAllUsesWith(results);
   return success();
 }
