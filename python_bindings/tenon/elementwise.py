@@ -16,6 +16,7 @@ UNARY: dict[str, dict[str, float]] = {
     "log": {},
     "mish": {},
     "relu": {},
+    "rsqrt": {},
     "sigmoid": {},
     "silu": {},
     "softplus": {"beta": 1.0, "threshold": 20.0},

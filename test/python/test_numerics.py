@@ -61,6 +61,14 @@ def test_again_gives_the_same_bits(compiled):
             np.testing.assert_array_equal(before.view(np.uint8), after.view(np.uint8))
 
 
+def test_reductions_of_rows(tmp_path):
+    graphs = [random_graph(f"rows {i}", f"r{i}", rows=True) for i in range(GRAPHS_PER_MODULE)]
+    assert sum(op.kind == "reduce_row" for graph in graphs for op in graph.ops) > GRAPHS_PER_MODULE // 2
+    model = open_model(compile_graphs(graphs, tmp_path / "rows"))
+    misses = [miss(graph, model) for graph in graphs for miss in (fused_misses, reference_misses)]
+    assert not any(misses), "\n".join(filter(None, misses))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_op_by_op_against_oracle(dtype, tmp_path):
     """Each op as a function of its own computes, unfused, what its graph does."""

@@ -27,17 +27,14 @@ INEXPRESSIBLE = {
     "bn_train_cumulative",
     "cut_in_the_middle",
     "dropout_train",
-    "gated_mlp",
     "glu",
     "heads",
     "in_place_on_input",
-    "layer_norm_between",
+    "group_norm_between",
     "operand_computed",
     "policy",
     "projection_head",
     "recommender_mlp",
-    "softmax_head",
-    "transformer_mlp",
     "views_of_output",
 }
 

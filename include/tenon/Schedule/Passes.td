@@ -54,6 +54,9 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | `resident` (row tiles that fit the GPU at once; with a dynamic M, for wgmma alone, `two_phase` stands beside it for calls whose rows do not; for wgmma method `direct`) | the product in whole turns, and a wait in each |
     | `input_moments` (K at most 256, not precision `tf32`, sums and products with numbers or `[N]` alone before the norm) | the product, and before it kernels of `(M + N) K^2` products in f64 |
 
+    Where rows are reduced, it is `in_tile` if a tile has whole ones (N at most 256,
+    M not 1, at most four reductions); else `separate`.
+
     `resident` of family `mma_sync`, or of a dynamic M, was not measured, so it is
     computed where it is asked for, and no prediction chooses it. What fits two
     thirds of L2 is read faster in such a pass. A remark has the times of all.

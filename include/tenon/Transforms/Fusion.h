@@ -19,7 +19,7 @@
 namespace mlir::tenon {
 
 /// Whether `value` is a product's result of shape [M, N]; the product's other
-/// results are per column.
+/// results are per column or per row.
 bool isFullResult(Value value);
 
 /// What keeps `consumer` out of the epilogue of `product`, as far as the two

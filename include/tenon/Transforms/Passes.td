@@ -18,7 +18,7 @@ def TenonFuseEpilogue : Pass<"tenon-fuse-epilogue", "::mlir::ModuleOp"> {
   let description = [{
     Takes what follows a `tenon.linear` into the region of a
     `tenon.fused_linear`: its bias, any chain or DAG of ops that implement
-    `ElementwiseEpilogueOp` or `ReductionEpilogueOp`. A value that is also read
+    `ElementwiseEpilogueOp` or `ReductionEpilogueOp`, and `tenon.reduce_row`. A value that is also read
     outside becomes one more result. Before:
 
     ```mlir
@@ -51,10 +51,11 @@ def TenonFuseEpilogue : Pass<"tenon-fuse-epilogue", "::mlir::ModuleOp"> {
     An op joins where all of this holds:
 
     - it is in the product's block, and its (first) result has the product's
-      shape `[M, N]`;
+      shape `[M, N]`, or `[M, 1]` where rows are reduced;
     - its other operands are available before the product, or come from ops
       without side effects that do not depend on it: these move up;
-    - it reads no per-column result (`[N]`) of the same fused op.
+    - it reads no per-column result (`[N]`) of the same fused op, and does not
+      reduce along another axis than that one.
 
     An elementwise op that computes an operand of the product's shape, for this
     epilogue alone, joins too: a residual that is scaled, converted or activated.

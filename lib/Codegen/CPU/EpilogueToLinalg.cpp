@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Epilogue ops as linalg: runs of ops of one shape become one loop; a reduction
-// becomes a pass over its input and then takes part in the next loop.
+// becomes a pass over its input, and one along M then takes part in the next
+// loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,7 @@ public:
       : builder(builder), yielded(yielded.begin(), yielded.end()),
         ops(ops.begin(), ops.end()), tensors(tensors) {}
 
-  LogicalResult lower(Operation *op);
+  void lower(Operation *op);
   /// Emits the loop of the pending ops.
   void flush();
   /// The tensor for a yielded value, of the value's own type.
@@ -44,7 +45,8 @@ private:
   llvm::SmallSetVector<Value, 8> getPendingInputs();
   SmallVector<Output> getPendingOutputs();
   bool usesPending(Operation *op);
-  LogicalResult reduce(ReductionEpilogueOp op);
+  void reduce(ReductionEpilogueOp op);
+  void reduce(ReduceRowOp op);
   Value emitScalar(Operation *op, OpBuilder &nested, Location loc,
                    IRMapping &scalars);
 
@@ -79,20 +81,23 @@ bool LinalgEpilogue::usesPending(Operation *op) {
   });
 }
 
-LogicalResult LinalgEpilogue::lower(Operation *op) {
-  if (auto reduction = dyn_cast<ReductionEpilogueOp>(op)) {
-    if (usesPending(op))
-      flush();
-    if (failed(reduce(reduction)))
-      return failure();
+void LinalgEpilogue::lower(Operation *op) {
+  auto reduction = dyn_cast<ReductionEpilogueOp>(op);
+  auto ofRows = dyn_cast<ReduceRowOp>(op);
+  if ((reduction || ofRows) && usesPending(op))
+    flush();
+  if (ofRows)
+    return reduce(ofRows);
+  if (reduction) {
+    reduce(reduction);
     if (!reduction.getMapped())
-      return success();
+      return;
   }
   ArrayRef<int64_t> shape = getTensorType(op->getResult(0)).getShape();
   if (pending.empty() ||
       shape == getTensorType(pending.front()->getResult(0)).getShape()) {
     pending.insert(op);
-    return success();
+    return;
   }
   if (usesPending(op))
     flush();
@@ -103,7 +108,6 @@ LogicalResult LinalgEpilogue::lower(Operation *op) {
   if (!others.empty())
     flush();
   pending.insert_range(others);
-  return success();
 }
 
 /// The result of `op` on scalars, in its compute type.
@@ -217,31 +221,31 @@ Value LinalgEpilogue::getYielded(Value value) {
       })[0];
 }
 
-LogicalResult LinalgEpilogue::reduce(ReductionEpilogueOp op) {
+void LinalgEpilogue::reduce(ReductionEpilogueOp op) {
   auto lookup = [&](Value value) { return tensors.lookupOrDefault(value); };
   SmallVector<Value> columns =
       llvm::map_to_vector(op.getColumnOperands(), lookup);
-  FailureOr<ReducedColumns> reduced =
+  ReducedColumns reduced =
       lowerReduction(builder, op, lookup(op.getReducedInput()), columns);
-  if (failed(reduced))
-    return failure();
-  finished[op] = std::move(reduced->finished);
+  finished[op] = std::move(reduced.finished);
   for (auto [result, tensor] :
-       llvm::zip(op.getColumnResults(), reduced->results))
+       llvm::zip(op.getColumnResults(), reduced.results))
     tensors.map(result, tensor);
-  return success();
 }
 
-LogicalResult tenon::lowerEpilogue(OpBuilder &builder,
-                                   ArrayRef<Operation *> ops,
-                                   ValueRange yielded, IRMapping &tensors,
-                                   SmallVectorImpl<Value> &results) {
+void LinalgEpilogue::reduce(ReduceRowOp op) {
+  tensors.map(
+      op.getResult(),
+      lowerRowReduction(builder, op, tensors.lookupOrDefault(op.getInput())));
+}
+
+void tenon::lowerEpilogue(OpBuilder &builder, ArrayRef<Operation *> ops,
+                          ValueRange yielded, IRMapping &tensors,
+                          SmallVectorImpl<Value> &results) {
   LinalgEpilogue lowering(builder, ops, yielded, tensors);
   for (Operation *op : ops)
-    if (failed(lowering.lower(op)))
-      return failure();
+    lowering.lower(op);
   lowering.flush();
   for (Value value : yielded)
     results.push_back(lowering.getYielded(value));
-  return success();
 }

@@ -18,9 +18,9 @@ namespace mlir::tenon {
 /// maps values from outside to the tensors that stand for them; a value it does
 /// not know stands for itself. Appends to `results` the tensors for `yielded`,
 /// each of its value's type; other intermediates stay in the compute type.
-LogicalResult lowerEpilogue(OpBuilder &builder, ArrayRef<Operation *> ops,
-                            ValueRange yielded, IRMapping &tensors,
-                            SmallVectorImpl<Value> &results);
+void lowerEpilogue(OpBuilder &builder, ArrayRef<Operation *> ops,
+                   ValueRange yielded, IRMapping &tensors,
+                   SmallVectorImpl<Value> &results);
 
 } // namespace mlir::tenon
 

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // --tenon-cpu-loops: linalg ops of up to two loops become parallel chunks with
-// whole vectors along the last dimension.
+// whole vectors along the last dimension, or, where it is reduced, of whole
+// rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,18 +49,28 @@ static bool isAccessSimple(linalg::LinalgOp op, OpOperand &operand) {
   return true;
 }
 
-/// The loops run over at most two dimensions, the last of them along vectors.
+/// Whether an element of each row joins what the ones before it gave.
+static bool reducesColumns(linalg::LinalgOp op) {
+  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+  return iterators.size() == 2 &&
+         iterators[0] == utils::IteratorType::parallel &&
+         iterators[1] == utils::IteratorType::reduction;
+}
+
+/// The loops run over at most two dimensions, the last of them along vectors
+/// unless it is reduced.
 static bool isSimple(linalg::LinalgOp op) {
   unsigned loops = op.getNumLoops();
   SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
   if (!op.hasPureBufferSemantics() || loops > 2 ||
-      (loops != 0 && iterators.back() != utils::IteratorType::parallel))
+      (loops != 0 && iterators.back() != utils::IteratorType::parallel &&
+       !reducesColumns(op)))
     return false;
   for (OpOperand &operand : op->getOpOperands())
     if (!isAccessSimple(op, operand))
       return false;
   for (OpOperand &init : op.getDpsInitsMutable())
-    if (loops != 0 &&
+    if (loops != 0 && !reducesColumns(op) &&
         !op.getMatchingIndexingMap(&init).isFunctionOfDim(loops - 1))
       return false;
   return llvm::all_of(
@@ -249,18 +260,23 @@ static void lowerToLoops(linalg::LinalgOp op, OpBuilder &builder,
         return getValueOrCreateConstantIndexOp(builder, nest.loc, range.size);
       });
   SmallVector<int64_t> staticExtents = op.getStaticLoopRanges();
-  bool reducesRows = op.getNumReductionLoops() != 0;
+  bool wholeRows = reducesColumns(op);
+  bool reducesRows = op.getNumReductionLoops() != 0 && !wholeRows;
   Chunks chunks = chooseChunks(staticExtents.back(), reducesRows);
-  int64_t width = chooseWidth(op, vectorBits);
+  int64_t width = wholeRows ? 1 : chooseWidth(op, vectorBits);
   Value columns = extents.back();
   SmallVector<Value> counts;
   bool splitsRows = loops == 2 && !reducesRows;
   if (splitsRows)
     counts.push_back(nest.ceilDiv(extents[0], chunks.rows));
-  counts.push_back(nest.ceilDiv(columns, chunks.columns));
+  if (!wholeRows)
+    counts.push_back(nest.ceilDiv(columns, chunks.columns));
   nest.parallel(counts, [&](ValueRange chunk) {
-    Value begin = nest.mul(chunk.back(), chunks.columns);
-    Value end = nest.min(columns, nest.add(begin, nest.index(chunks.columns)));
+    Value begin = nest.index(0), end = columns;
+    if (!wholeRows) {
+      begin = nest.mul(chunk.back(), chunks.columns);
+      end = nest.min(columns, nest.add(begin, nest.index(chunks.columns)));
+    }
     if (loops == 1)
       return emitRow(nest, op, {}, begin, end, staticExtents.back(), width);
     Value rowBegin = nest.index(0), rowEnd = extents[0];

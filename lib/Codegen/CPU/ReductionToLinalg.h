@@ -24,11 +24,12 @@ struct ReducedColumns {
 };
 
 /// Emits the reduction of `input` [M, N]; `columnOperands` are the tensors of
-/// the op's column operands. Fails with a diagnostic where the op reduces along
-/// another dimension than the batch.
-FailureOr<ReducedColumns> lowerReduction(OpBuilder &builder,
-                                         ReductionEpilogueOp op, Value input,
-                                         ValueRange columnOperands);
+/// the op's column operands.
+ReducedColumns lowerReduction(OpBuilder &builder, ReductionEpilogueOp op,
+                              Value input, ValueRange columnOperands);
+
+/// Emits the reduction of each row of `input`, [M, 1] in its compute type.
+Value lowerRowReduction(OpBuilder &builder, ReduceRowOp op, Value input);
 
 } // namespace mlir::tenon
 

@@ -75,7 +75,7 @@ static LogicalResult lowerLinear(LinearOp op, OpBuilder &builder) {
   return success();
 }
 
-static LogicalResult lowerFusedLinear(FusedLinearOp op, OpBuilder &builder) {
+static void lowerFusedLinear(FusedLinearOp op, OpBuilder &builder) {
   IRMapping tensors;
   tensors.map(op.getAccumulator(), emitProduct(builder, op));
   tensors.map(op.getBody()->getArguments().drop_front(),
@@ -84,11 +84,8 @@ static LogicalResult lowerFusedLinear(FusedLinearOp op, OpBuilder &builder) {
   for (Operation &inner : op.getBody()->without_terminator())
     ops.push_back(&inner);
   SmallVector<Value> results;
-  if (failed(lowerEpilogue(builder, ops, op.getYield().getValues(), tensors,
-                           results)))
-    return failure();
+  lowerEpilogue(builder, ops, op.getYield().getValues(), tensors, results);
   op.replaceAllUsesWith(results);
-  return success();
 }
 
 /// Splits become loops, of buffers (Split.cpp), over rows that lie in memory.
@@ -112,13 +109,12 @@ static LogicalResult lowerOp(Operation *op, OpBuilder &builder) {
   if (auto linear = dyn_cast<LinearOp>(op))
     return lowerLinear(linear, builder);
   if (auto fused = dyn_cast<FusedLinearOp>(op))
-    return lowerFusedLinear(fused, builder);
-  if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp>(op))
+    return lowerFusedLinear(fused, builder), success();
+  if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp, ReduceRowOp>(op))
     return op->emitOpError("has no lowering for the CPU target");
   IRMapping tensors;
   SmallVector<Value> results;
-  if (failed(lowerEpilogue(builder, op, op->getResults(), tensors, results)))
-    return failure();
+  lowerEpilogue(builder, op, op->getResults(), tensors, results);
   op->replaceAllUsesWith(results);
   return success();
 }

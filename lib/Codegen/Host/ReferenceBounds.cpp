@@ -88,6 +88,7 @@ private:
   void addRounding(Operation &op);
   void addLinear(LinearOp op);
   void addBatchNorm(BatchNormTrainingOp op);
+  void addReduceRow(ReduceRowOp op);
   void addView(Operation &op);
 
   Value moved(Operation *op, ArrayRef<Value> errors, double backward);
@@ -297,6 +298,29 @@ void BoundsBuilder::addBatchNorm(BatchNormTrainingOp op) {
   values.map(op->getResults(), clone->getResults());
 }
 
+/// A sum moves by what its elements do, and by what rounding loses of each
+/// step. A maximum moves by no more than the element that moves most.
+void BoundsBuilder::addReduceRow(ReduceRowOp op) {
+  double u = unitOf(*op);
+  Operation *clone = b.clone(*op, values);
+  widenOp(clone);
+  Value x = values.lookup(op.getInput()), value = clone->getResult(0), error;
+  bool isSum =
+      llvm::is_contained({RowReduction::Sum, RowReduction::Mean}, op.getKind());
+  auto reduce = [&](Value matrix) -> Value {
+    return ReduceRowOp::create(b, loc, isSum ? op.getKind() : RowReduction::Max,
+                               matrix);
+  };
+  double columns = op.getInput().getType().getDimSize(1);
+  if (isSum)
+    error = times(reduce(magnitude(x)), (8 + std::sqrt(columns)) * u);
+  if (Value ofInput = errors.lookup(op.getInput()))
+    error = plus(error, reduce(ofInput));
+  values.map(op.getResult(), value);
+  errors[op.getResult()] =
+      plus(error, rounded(value, elementOf(op.getResult()), u, 1));
+}
+
 Value BoundsBuilder::zerosLike(Value value) { return times(value, 0.0); }
 
 /// An op that moves elements moves their errors.
@@ -326,6 +350,8 @@ LogicalResult BoundsBuilder::add(Operation &op) {
     return addLinear(linear), success();
   if (auto norm = dyn_cast<BatchNormTrainingOp>(op))
     return norm.getMoments() ? failure() : (addBatchNorm(norm), success());
+  if (auto reduction = dyn_cast<ReduceRowOp>(op))
+    return addReduceRow(reduction), success();
   if (op.getNumResults() != 1 || op.getNumRegions() != 0)
     return failure();
   if (isRounding(&op))

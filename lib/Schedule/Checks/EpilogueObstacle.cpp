@@ -49,6 +49,8 @@ std::optional<Reason> tenon::findEpilogueObstacle(LinearLikeOp op) {
                         : ReasonCode::NeedsAllRowsTwice,
                   (*reductions.begin()).getName().getStringRef());
   }
+  if (!body->getOps<ReduceRowOp>().empty())
+    return Reason(ReasonCode::NeedsWholeRows);
   for (auto [index, type] : llvm::enumerate(op->getResultTypes()))
     if (cast<RankedTensorType>(type).getShape() !=
         op.getProductType().getShape())

@@ -204,6 +204,50 @@ static std::string findInputMomentsProblem(FusedLinearOp op,
   return "";
 }
 
+std::string tenon::findWholeRowProblem(ScheduleAttr schedule, int64_t n) {
+  if (schedule.hasSwappedOperands() || schedule.getDefer())
+    return formatv("with {0} a row is spread over warps; write warps = {1}x1, "
+                   "and leave out defer",
+                   schedule.getDefer() ? "defer" : "operands swapped",
+                   schedule.getNumWarps());
+  if (schedule.getPingPong())
+    return "two tiles are at work with ping_pong, and a block has room for "
+           "what is found of one's rows; leave ping_pong out";
+  if (schedule.getTile()[1] < n)
+    return formatv("a tile must have whole rows, but its N is {0}, less than "
+                   "the layer's {1}; write a wider tile, or for N above 256 "
+                   "leave reduction out",
+                   schedule.getTile()[1], n);
+  if (schedule.getClusterN() != 1)
+    return "no other block has columns of a row; write cluster = 2x1 or 1x1";
+  return "";
+}
+
+/// Of a region that reduces rows.
+static std::string findInTileProblem(LinearLikeOp op, ScheduleAttr schedule) {
+  constexpr StringLiteral leaveOut = "; leave reduction out";
+  Block *body = op.getEpilogueBody();
+  if (!body || body->getOps<ReduceRowOp>().empty())
+    return ("the layer reduces no rows" + leaveOut).str();
+  auto reductions = body->getOps<ReduceRowOp>();
+  RankedTensorType product = op.getProductType();
+  if (std::distance(reductions.begin(), reductions.end()) > kMaxRowReductions)
+    return formatv("a kernel has room for {0} reductions of rows{1}",
+                   kMaxRowReductions, leaveOut);
+  if (product.getDimSize(0) == 1)
+    return ("of one row nothing is tiled" + leaveOut).str();
+  for (auto [index, value] :
+       llvm::enumerate(body->getTerminator()->getOperands())) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getShape() != product.getShape() &&
+        !TiledLinearOp::isOfRows(value))
+      return formatv("result #{0} is neither of the product's shape nor of one "
+                     "value a row{1}",
+                     index, leaveOut);
+  }
+  return findWholeRowProblem(schedule, product.getDimSize(1));
+}
+
 std::string tenon::findReductionProblem(LinearLikeOp layer,
                                         ScheduleAttr schedule) {
   ReductionMethod method = schedule.getReduction();
@@ -214,6 +258,10 @@ std::string tenon::findReductionProblem(LinearLikeOp layer,
     return ("reduction = " + name + ": " + reason).str();
   };
   constexpr StringLiteral leaveOut = "; leave reduction out";
+  if (method == ReductionMethod::InTile) { // schedule-R10
+    std::string problem = findInTileProblem(layer, schedule);
+    return problem.empty() ? "" : fail(problem);
+  }
   // schedule-R4
   auto op = dyn_cast<FusedLinearOp>(layer.getOperation());
   if (!op)

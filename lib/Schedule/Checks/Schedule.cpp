@@ -78,6 +78,12 @@ int64_t tenon::getUsualBytes(ScheduleAttr schedule) {
                   ScheduleFamily::of(schedule).getBarrierBytes(schedule);
   if (isResident(schedule))
     bytes += schedule.getTile()[1] * kFinishedBytesPerColumn;
+  if (schedule.getReduction() == ReductionMethod::InTile) {
+    // What is found, and twice what each of several warps has of a row.
+    int64_t warps = schedule.getWarps()[1];
+    int64_t arrays = kMaxRowReductions + (warps == 1 ? 0 : 2 * warps);
+    bytes += arrays * schedule.getTile()[0] * kBytesOfRowState;
+  }
   return bytes;
 }
 

@@ -49,14 +49,16 @@ static int64_t getUsualStages(const Candidate &candidate) {
 }
 
 /// Whether the accumulators leave registers enough: rows that are not multiples
-/// of 16 bytes are copied in parts, and finished and stored in parts too.
+/// of 16 bytes are copied in parts, and finished and stored in parts too, and
+/// rows that are reduced are computed several times.
 static bool fitsRegisters(const LayerProblem &problem,
                           const Candidate &candidate) {
   int64_t accumulators =
       candidate.m * candidate.n / (32 * candidate.warpsM * candidate.warpsN);
   int64_t rowBytes =
       problem.getTiledColumns() * problem.tiledType.getIntOrFloatBitWidth() / 8;
-  return accumulators <= 64 || (rowBytes % 16 == 0 && problem.n % 4 == 0);
+  return accumulators <= 64 || (rowBytes % 16 == 0 && problem.n % 4 == 0 &&
+                                problem.reduction != ReductionMethod::InTile);
 }
 
 /// The schedule of a candidate with rows of `swizzle` bytes and as many stages

@@ -138,11 +138,30 @@ std::string tenon::findMmaSyncProblem(ScheduleAttr schedule, Type elementType) {
 }
 
 /// What the blocks of a multiprocessor use together.
+/// Of the kernel beside one that reduces rows, which must have whole ones too.
+static std::string findUnalignedProblem(ScheduleAttr schedule,
+                                        const TargetSpec &target) {
+  if (schedule.getReduction() != ReductionMethod::InTile)
+    return "";
+  ScheduleParameters parameters = schedule.getParameters();
+  widenToRows(parameters, schedule.getTile()[1]);
+  std::string problem = findSharedProblem(
+      ScheduleAttr::get(schedule.getContext(), parameters), target);
+  if (problem.empty())
+    return "";
+  return formatv("with reduction = in_tile another kernel of whole rows stands "
+                 "beside it, for pointers that are no multiples of 16 bytes: "
+                 "{0}; use a tile of fewer columns, or swizzle = 64",
+                 problem);
+}
+
 std::string tenon::findMmaSyncProblem(ScheduleAttr schedule,
                                       const TargetSpec &target) {
   if (!target.hasMmaSync)
     return formatv("{0} has no mma.sync", target.name);
   std::string problem = findSharedProblem(schedule, target);
+  if (problem.empty())
+    problem = findUnalignedProblem(schedule, target);
   if (!problem.empty())
     return problem;
   ArrayRef<int64_t> tile = schedule.getTile();
@@ -174,23 +193,37 @@ std::array<int64_t, 2> tenon::getNarrowTileWarps(int64_t rows) {
   return {warps, 2};
 }
 
+void tenon::widenToRows(ScheduleParameters &parameters, int64_t n) {
+  constexpr int64_t rows = 64;
+  int64_t columns =
+      std::max<int64_t>(llvm::PowerOf2Ceil(n), kNarrowTileColumns);
+  parameters.tile = {rows, columns, parameters.tile[2]};
+  parameters.warps = {2, columns == kNarrowTileColumns ? 2 : 4};
+  parameters.stages = 3;
+  parameters.blocks = 1;
+}
+
 ScheduleAttr tenon::getGuardSchedule(MLIRContext *context, Precision precision,
                                      int64_t m, ReductionMethod reduction,
-                                     int64_t rows) {
+                                     int64_t rows, int64_t n) {
   bool dependsOnRows = reduction == ReductionMethod::TwoPhase ||
                        reduction == ReductionMethod::Resident;
   if (!dependsOnRows)
     rows = !ShapedType::isDynamic(m) && m <= 64 ? 64 : 128;
-  return ScheduleAttr::get(
-      context,
-      {.family = KernelFamily::MmaSync,
-       .tile = {rows, kNarrowTileColumns, 32},
-       .warps = getNarrowTileWarps(rows),
-       .stages = rows <= 64 ? 4 : 3,
-       .swizzle = 128,
-       .raster = 16,
-       .blocks = 1,
-       .method = precision == Precision::FP32 ? ProductMethod::FMA
-                                              : ProductMethod::Direct,
-       .reduction = dependsOnRows ? reduction : ReductionMethod::Separate});
+  bool isInTile = reduction == ReductionMethod::InTile;
+  ScheduleParameters parameters{
+      .family = KernelFamily::MmaSync,
+      .tile = {rows, kNarrowTileColumns, 32},
+      .warps = getNarrowTileWarps(rows),
+      .stages = rows <= 64 ? 4 : 3,
+      .swizzle = 128,
+      .raster = 16,
+      .blocks = 1,
+      .method = precision == Precision::FP32 ? ProductMethod::FMA
+                                             : ProductMethod::Direct,
+      .reduction =
+          dependsOnRows || isInTile ? reduction : ReductionMethod::Separate};
+  if (isInTile)
+    widenToRows(parameters, n);
+  return ScheduleAttr::get(context, parameters);
 }

@@ -65,6 +65,9 @@ bool tenon::canRun(const LayerProblem &problem, ScheduleAttr schedule,
   bool isResident = problem.reduction == ReductionMethod::Resident;
   if (!ScheduleFamily::of(schedule).canCompute(problem, schedule))
     return false;
+  if (problem.reduction == ReductionMethod::InTile &&
+      !findWholeRowProblem(schedule, problem.n).empty())
+    return false;
   if (problem.reduced &&
       !findReductionProblem(problem.reduced, schedule).empty())
     return false;

@@ -11,6 +11,8 @@
 
 #include "FamilyChoice.h"
 
+#include "Schedule/Prediction/ScheduleChoice.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -38,6 +40,9 @@ FamilyChoice tenon::chooseFamily(const LayerProblem &problem,
       continue;
     std::string unfit =
         family->findExtentProblem(problem.tiledType, problem.getTiledColumns());
+    if (unfit.empty() && problem.reduction == ReductionMethod::InTile &&
+        !family->choose(problem, targets))
+      unfit = "none of its tiles has whole rows";
     if (unfit.empty())
       return {family, betterProblem};
     betterProblem = std::move(unfit);

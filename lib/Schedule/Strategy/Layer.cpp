@@ -61,6 +61,11 @@ bool tenon::hasBatchNorm(LinearLikeOp layer) {
   return body && !body->getOps<ReductionEpilogueOp>().empty();
 }
 
+bool tenon::reducesRows(LinearLikeOp layer) {
+  Block *body = layer.getEpilogueBody();
+  return body && !body->getOps<ReduceRowOp>().empty();
+}
+
 std::optional<Reason> tenon::findTiledObstacle(LinearLikeOp layer,
                                                ProductMethod method,
                                                ReductionMethod reduction) {
@@ -249,6 +254,7 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   }
   problem.tiledDoesAll = reduction == ReductionMethod::Resident ||
                          reduction == ReductionMethod::InputMoments ||
+                         reduction == ReductionMethod::InTile ||
                          !findEpilogueObstacle(layer);
   if (problem.tiledDoesAll)
     problem.epilogue = classifyEpilogue(layer);

@@ -23,6 +23,9 @@ std::optional<Reason> findTiledObstacle(LinearLikeOp layer,
 /// Whether a training batch norm or its moments are part of the layer.
 bool hasBatchNorm(LinearLikeOp layer);
 
+/// Whether rows are reduced in the layer.
+bool reducesRows(LinearLikeOp layer);
+
 /// The methods to choose from for a layer that has no schedule yet: of two that
 /// take the same time, the first is better.
 SmallVector<ProductMethod> listMethods(LinearLikeOp layer);

@@ -153,10 +153,15 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
   if (hasBatchNorm(layer))
     all.append({ReductionMethod::TwoPhase, ReductionMethod::Resident,
                 ReductionMethod::InputMoments});
+  if (reducesRows(layer))
+    all.push_back(ReductionMethod::InTile);
   for (ReductionMethod reduction : llvm::reverse(all)) {
     // What is asked for is for the layers that can have it; others have what
     // keeps less in the kernel.
-    if (request.reduction && (reduction > *request.reduction || best))
+    bool isMore = reduction == ReductionMethod::InTile
+                      ? request.reduction == ReductionMethod::Separate
+                      : reduction > request.reduction;
+    if (request.reduction && (isMore || best))
       continue;
     bool isAsked = request.reduction == reduction;
     if (!isAsked && !isWorthTrying(layer, reduction, family))

@@ -78,6 +78,8 @@ StrategySelector::describeRest(ReductionMethod reduction) {
     return ReasonCode::BatchNormToo;
   if (reduction == ReductionMethod::InputMoments)
     return ReasonCode::BatchNormByInputMoments;
+  if (reduction == ReductionMethod::InTile)
+    return ReasonCode::RowsInTile;
   if (std::optional<Reason> obstacle = findEpilogueObstacle(layer))
     return Reason(ReasonCode::ProductAlone, *obstacle);
   return std::nullopt;
@@ -112,7 +114,7 @@ void StrategySelector::report(const Plan &plan, const Verdict &verdict) {
       .set("method", stringifyProductMethod(schedule.getMethod()))
       .set("shared_bytes", getSharedBytes(schedule))
       .set("predictions", toJSON(plan.choice.predictions));
-  if (plan.problem.hasNorm)
+  if (plan.problem.hasNorm || reducesRows(layer))
     analysis.set("reduction",
                  stringifyReductionMethod(schedule.getReduction()));
   if (!verdict.isTiled)

@@ -166,9 +166,11 @@ std::optional<SubtileLayout> SubtileLayout::choose(Block &body,
     if (isMatrix(argument.getType()) && isNeeded(yield, argument) &&
         !add(subtiles.operands, matrix, argument))
       return std::nullopt;
+  if (llvm::all_of(yield->getOperands(), TiledLinearOp::isOfRows))
+    return std::nullopt;
   for (auto [value, matrix] : llvm::zip(yield->getOperands(), results))
-    // What is found for columns is stored in other ways.
-    if (!TiledLinearOp::isOfColumns(value) &&
+    // What is found for columns or rows is stored in other ways.
+    if (!TiledLinearOp::isOfColumns(value) && !TiledLinearOp::isOfRows(value) &&
         ((!isMatrix(value.getType()) && !subtiles.isSwapped) ||
          !add(subtiles.results, matrix, value)))
       return std::nullopt;

@@ -24,8 +24,17 @@ struct FuseReduction : OpInterfaceRewritePattern<ReductionEpilogueOp> {
     return fuseIntoProduct(consumer, "FuseReduction", rewriter);
   }
 };
+
+struct FuseRowReduction : OpRewritePattern<ReduceRowOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceRowOp consumer,
+                                PatternRewriter &rewriter) const override {
+    return fuseIntoProduct(consumer, "FuseReduction", rewriter);
+  }
+};
 } // namespace
 
 void tenon::populateFuseReductionPatterns(RewritePatternSet &patterns) {
-  patterns.add<FuseReduction>(patterns.getContext());
+  patterns.add<FuseReduction, FuseRowReduction>(patterns.getContext());
 }

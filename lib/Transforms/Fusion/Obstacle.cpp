@@ -60,9 +60,20 @@ static bool isLong(LinearLikeOp product) {
   return body && body->getOperations().size() > kMaxEpilogueOps;
 }
 
+/// Whether a tensor has one value for each row of a product.
+static bool isOfRows(RankedTensorType type, RankedTensorType product) {
+  return type.getShape() ==
+         ArrayRef<int64_t>{product.getDimSize(0), int64_t(1)};
+}
+
+template <typename OpTy> static bool reduces(LinearLikeOp product) {
+  Block *body = product.getEpilogueBody();
+  return body && !body->getOps<OpTy>().empty();
+}
+
 std::optional<Reason> tenon::findObstacle(Operation *consumer,
                                           LinearLikeOp product) {
-  if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp>(consumer))
+  if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp, ReduceRowOp>(consumer))
     return Reason(ReasonCode::NotAnEpilogueOp, nameOf(consumer));
   if (consumer->getBlock() != product->getBlock())
     return Reason(ReasonCode::OtherBlock);
@@ -70,12 +81,18 @@ std::optional<Reason> tenon::findObstacle(Operation *consumer,
   auto reduction = dyn_cast<ReductionEpilogueOp>(consumer);
   Value mapped =
       reduction ? reduction.getReducedInput() : consumer->getResult(0);
+  if (isa<ReduceRowOp>(consumer))
+    mapped = consumer->getOperand(0);
   auto result = cast<RankedTensorType>(mapped.getType());
-  if (result.getShape() != expected.getShape())
+  if (result.getShape() != expected.getShape() && !isOfRows(result, expected))
     return Reason(ReasonCode::OtherShape, toString(result), toString(expected));
   for (Value operand : consumer->getOperands())
-    if (operand.getDefiningOp() == product && !isFullResult(operand))
+    if (operand.getDefiningOp() == product &&
+        cast<RankedTensorType>(operand.getType()).getRank() == 1)
       return Reason(ReasonCode::ColumnOperand);
+  if ((reduction && reduces<ReduceRowOp>(product)) ||
+      (isa<ReduceRowOp>(consumer) && reduces<ReductionEpilogueOp>(product)))
+    return Reason(ReasonCode::OtherAxis);
   if (countOperands(consumer, product) > kMaxEpilogueOperands)
     return Reason(ReasonCode::ManyOperands, kMaxEpilogueOperands);
   if (countResults(consumer, product) > kMaxEpilogueResults)

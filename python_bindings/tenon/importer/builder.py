@@ -75,6 +75,12 @@ class Builder:
         text = f"tenon.{op} {x.name}{attributes and ' ' + attributes} : {type_of(x)}"
         return self._append(text, x.dtype, x.shape)
 
+    def reduce_row(self, kind: str, x: Value) -> Value:
+        """Append the sum, mean, max or min of each row, `[M, 1]`."""
+        if len(x.shape) != 2:
+            raise InexpressibleError("it does not take the rows of a matrix")
+        return self._append(f"tenon.reduce_row {kind} {x.name} : {type_of(x)}", x.dtype, (x.shape[0], 1))
+
     def cast(self, x: Value, dtype: str) -> Value:
         """Convert to another dtype; nothing where it has it."""
         if x.dtype == dtype:

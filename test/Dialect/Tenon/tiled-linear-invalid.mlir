@@ -455,3 +455,17 @@ func.func @moments_not_stored(%x: memref<?x64xbf16>, %w: memref<8x64xbf16>, %z: 
   }
   return
 }
+
+// -----
+
+func.func @rows(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
+  tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
+      epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
+    // expected-error @below {{needs a schedule with reduction = in_tile, but it has separate}}
+    %0 = tenon.reduce_row max %acc : tensor<4x8xf16>
+    %1 = tenon.sub %acc, %0 : tensor<4x8xf16>, tensor<4x1xf16>
+    tenon.yield %1 : tensor<4x8xf16>
+  }
+  return
+}

@@ -46,7 +46,7 @@ class Checker:
     def __init__(self, seed: int, scratch: Path, counts: Counter) -> None:
         rng = random.Random(f"module {seed}")
         functions = rng.choice([1, 1, 2, 3])
-        self.graphs = [random_graph(f"module {seed} {i}", f"f{i}", views=True) for i in range(functions)]
+        self.graphs = [random_graph(f"module {seed} {i}", f"f{i}", views=True, rows=True) for i in range(functions)]
         self.scratch, self.counts = scratch, counts
         self.layer = Module(seed, "layer") if seed % 3 == 0 else None
         self.problems: list[str] = []

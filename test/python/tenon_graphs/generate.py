@@ -27,8 +27,10 @@ BINARY = ["add", "sub", "mul", "div", "min", "max"]
 class Generator:
     """Makes one graph."""
 
-    def __init__(self, name: str, seed: object, dtype: str, features: list[int], *, views: bool = False) -> None:
-        self.features, self.views = features, views
+    def __init__(
+        self, name: str, seed: object, dtype: str, features: list[int], *, views: bool = False, rows: bool = False
+    ) -> None:
+        self.features, self.views, self.rows = features, views, rows
         self.rng = random.Random(f"{seed}")
         self.dtype = dtype
         is_large = views and dtype != "f16" and self.rng.random() < 0.15
@@ -133,7 +135,7 @@ class Generator:
         return self.emit("clamp", [x], max(abs(low), abs(high)), x, min=low, max=high)
 
     def unary(self, x: Value) -> Value:
-        kind = self.rng.choice(list(UNARY))
+        kind = self.rng.choice([kind for kind in UNARY if self.rows or kind != "rsqrt"])  # which norms of rows have
         function = UNARY[kind]
         if function.domain:
             x = self.move_into(x, *function.domain)
@@ -207,6 +209,20 @@ class Generator:
             return self.emit("add", [result, op.results[1]], 10.0, result)
         return result
 
+    def reduce_row(self, x: Value) -> Value:
+        """Return x less what one value of each of its rows is made of, or times it."""
+        m, n = x.shape
+        of = self.rng.choice(["sum", "mean", "max", "min"])
+        size = x.magnitude * (n if of == "sum" else 1)
+        value = self.emit("reduce_row", [x], size, x, shape=(m, 1), of=of)
+        if self.chance(0.4):
+            value = self.unary(value)
+        if self.chance(0.1):
+            self.graph.returns.append(value)
+        kind = self.rng.choice(["sub", "add", "mul"])
+        magnitude = x.magnitude * value.magnitude if kind == "mul" else x.magnitude + value.magnitude
+        return self.emit(kind, [x, value], magnitude, x)
+
     def view(self, x: Value) -> Value:
         """Return some columns, or more."""
         m, n = x.shape
@@ -226,13 +242,21 @@ class Generator:
             x = self.rng.choice(fitting)
         if self.limit == LARGE and x.magnitude**2 < LARGE and self.chance(0.5):
             x = self.emit("mul", [x, x], x.magnitude**2, x)
-        makers = [self.unary, self.binary, self.batch_norm_inference, self.batch_norm_training, self.cast]
+        makers = [
+            self.unary,
+            self.binary,
+            self.batch_norm_inference,
+            self.batch_norm_training,
+            self.cast,
+            self.reduce_row,
+        ]
         weights = [
             32,
             45,
             6,
             11 if self.graph.extents[x.shape[0]] > 1 and x.magnitude < 1e15 else 0,
             6 if x.dtype != "f64" else 0,
+            20 if self.rows and x.magnitude < 1e15 else 0,
         ]
         is_view = self.views and self.chance(0.08)
         result = self.view(x) if is_view else self.rng.choices(makers, weights)[0](x)
@@ -276,12 +300,18 @@ class Generator:
 
 
 def random_graph(
-    seed: object, name: str = "", dtype: str = "", features: list[int] = FEATURES, *, views: bool = False
+    seed: object,
+    name: str = "",
+    dtype: str = "",
+    features: list[int] = FEATURES,
+    *,
+    views: bool = False,
+    rows: bool = False,
 ) -> Graph:
     """Return the graph of a seed; its element type, if not given, is drawn too, and N and K from `features`.
 
     With `views`, inputs are in part slices or reshaped, values too, and operands given twice; some graphs square until
-    values are large.
+    values are large. With `rows`, some ops reduce rows.
     """
     dtype = dtype or random.Random(f"dtype {seed}").choices(DTYPES, [40, 22, 22, 16])[0]
-    return Generator(name or f"g{seed}", seed, dtype, features, views=views).make()
+    return Generator(name or f"g{seed}", seed, dtype, features, views=views, rows=rows).make()

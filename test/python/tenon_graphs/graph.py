@@ -95,6 +95,8 @@ class Graph:
             body += f" precision<{attributes.pop('precision')}>"
         elif op.kind == "gelu" and attributes.pop("tanh", False):
             body += " approximate<tanh>"
+        elif op.kind == "reduce_row":
+            body = f"{attributes.pop('of')} {body}"
         elif "scalar" in attributes:
             scalar, first = number(attributes.pop("scalar")), attributes.pop("scalar_first", False)
             body = f"{scalar}, {body}" if first else f"{body}, {scalar}"

@@ -106,6 +106,7 @@ UNARY = {
         draw=lambda rng: {"alpha": rng.choice([1.0, 0.5]), "input_scale": rng.choice([1.0, 2.0])},
     ),
     "exp": Unary(np.exp, lambda: 2.8, magnitude=lambda _: 2.8, domain=(-1.0, 1.0)),
+    "rsqrt": Unary(lambda x: 1.0 / np.sqrt(x), lambda: 1.5, magnitude=lambda _: 1.5, domain=(0.5, 2.0)),
     "log": Unary(np.log, lambda: 2.0, magnitude=lambda _: 0.7, domain=(0.5, 2.0)),
     "sigmoid": Unary(_sigmoid, lambda: 0.25, magnitude=lambda _: 1.0),
     "tanh": Unary(np.tanh, lambda: 1.0, magnitude=lambda _: 1.0),
@@ -248,6 +249,14 @@ class Oracle:
         error = (1.0 - momentum) * old.error + momentum * new.error + 4.0 * self.u * (abs(kept) + abs(added))
         return Bounded(kept + added, error)
 
+    def reduce_row(self, x: Bounded) -> Bounded:
+        of, n = self.op.attributes["of"], x.value.shape[1]
+        if of in ("max", "min"):
+            return Bounded(getattr(x.value, of)(1, keepdims=True), x.error.max(1, keepdims=True))
+        lost = (8.0 + math.sqrt(n)) * self.u
+        value, error = (a.sum(1, keepdims=True) for a in (x.value, x.error + lost * abs(x.value)))
+        return Bounded(value / n, error / n) if of == "mean" else Bounded(value, error)
+
     def view(self, tensors: list[np.ndarray]) -> np.ndarray:
         """Return what a view makes of values, or of their errors."""
         shape = self.op.results[0].shape
@@ -271,6 +280,8 @@ class Oracle:
             return [self.linear(*operands)]
         if op.kind == "cast":
             return operands
+        if op.kind == "reduce_row":
+            return [self.reduce_row(Bounded(operands[0].value, operands[0].error + np.zeros_like(operands[0].value)))]
         if op.kind.startswith("batch_norm"):
             by_value = dict(zip(op.operands, operands, strict=True))
             groups = {g: [by_value[v] for v in op.group(g)] for g in ("stats", "weight", "bias", "running")}

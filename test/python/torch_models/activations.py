@@ -52,6 +52,7 @@ ACTIVATIONS = {
     "celu": (nn.CELU(0.3), partial(F.celu, alpha=-2.0)),
     "exp": (torch.exp, torch.exp),
     "log": (lambda x: torch.log(F.relu(x) + 0.5), lambda x: torch.log(torch.abs(x) + 0.1)),
+    "rsqrt": (lambda x: torch.rsqrt(F.relu(x) + 0.5), lambda x: torch.rsqrt(torch.abs(x) + 0.1)),
     "sigmoid": (nn.Sigmoid(), torch.sigmoid),
     "tanh": (nn.Tanh(), torch.tanh),
     "clamp": (nn.Hardtanh(-0.5, 0.25), partial(torch.clamp, min=-0.25, max=0.5)),

@@ -109,9 +109,9 @@ class InPlaceOnBuffer(nn.Module):
         return F.relu(self.linear(x) * self.calls)
 
 
-@register("layer_norm_between", fused=2, calls=2)
+@register("layer_norm_between", fused=2)
 class LayerNormBetween(nn.Module):
-    """A layer norm, which is not Tenon's, between two layers."""
+    """A layer norm between two layers."""
 
     def __init__(self, width):
         super().__init__()
@@ -122,9 +122,22 @@ class LayerNormBetween(nn.Module):
         return F.relu(self.second(self.norm(F.relu(self.first(x)))))
 
 
+@register("group_norm_between", fused=2, calls=2)
+class GroupNormBetween(nn.Module):
+    """A group norm, which is not Tenon's, between two layers."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.first, self.second = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+        self.norm = nn.GroupNorm(2, 2 * width)
+
+    def forward(self, x):
+        return F.relu(self.second(self.norm(F.relu(self.first(x)))))
+
+
 @register("softmax_head", fused=2)
 class SoftmaxHead(nn.Module):
-    """A classifier, whose softmax is not Tenon's."""
+    """A classifier."""
 
     def __init__(self, width):
         super().__init__()

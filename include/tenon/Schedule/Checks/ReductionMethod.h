@@ -21,6 +21,10 @@ namespace mlir::tenon {
 /// room for all tiles at once, as resident asks, is not known here.
 std::string findReductionProblem(LinearLikeOp op, ScheduleAttr schedule);
 
+/// What keeps tiles of a schedule with reduction = in_tile from having whole
+/// rows of N columns, each in one turn; "" if they have them.
+std::string findWholeRowProblem(ScheduleAttr schedule, int64_t n);
+
 /// What is done to each element of a column: times, or plus, a number or the
 /// column's element of a vector.
 struct AffineStep {

@@ -26,6 +26,10 @@ inline constexpr int64_t kScalarBytesPerWarp = 64;
 inline constexpr int64_t kStateBytesPerColumn = 8;
 inline constexpr int64_t kTaggedStateBytes = 2 * kStateBytesPerColumn;
 inline constexpr int64_t kFinishedBytesPerColumn = 8;
+/// With reduction = in_tile: reductions of an epilogue at most, and bytes that
+/// each keeps of a row.
+inline constexpr int64_t kMaxRowReductions = 4;
+inline constexpr int64_t kBytesOfRowState = 4;
 /// Multiprocessors that a launch uses at most: more than any GPU has, since
 /// each block has a place for a partial tile in the workspace.
 inline constexpr int64_t kMaxMultiprocessors = 192;

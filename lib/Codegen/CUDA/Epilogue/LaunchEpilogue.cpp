@@ -15,6 +15,7 @@
 #include "CombineMoments.h"
 #include "MapKernel.h"
 #include "ReductionKernel.h"
+#include "RowKernel.h"
 #include "SharedStates.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -22,6 +23,10 @@
 
 using namespace mlir;
 using namespace mlir::tenon;
+
+static bool reducesRows(EpilogueOp op) {
+  return !op.getBody()->getOps<ReduceRowOp>().empty();
+}
 
 static LogicalResult check(EpilogueOp op, const EpiloguePlan &plan) {
   if (failed(checkBuffers(op)))
@@ -31,10 +36,9 @@ static LogicalResult check(EpilogueOp op, const EpiloguePlan &plan) {
                           "last one is");
   if (plan.getShape()[1] == 0)
     return op.emitOpError("has no columns");
-  for (EpiloguePhase phase : plan.getPhases().drop_back())
-    if (phase.reduction.getReductionAxis() != 0)
-      return phase.reduction.emitOpError(
-          "reduces along N, which the CUDA target cannot do yet");
+  if (reducesRows(op) && !plan.getPhases().back().finished.empty())
+    return op.emitOpError("reduces along M and along N; write an epilogue for "
+                          "each");
   return success();
 }
 
@@ -51,6 +55,7 @@ public:
 
 private:
   void launchPhases(const KernelGeometry &geometry);
+  void launchRows(ArrayRef<RowPhase> phases, unsigned lanes);
   void launch(const EpiloguePhase &phase, const KernelGeometry &geometry,
               Value groups);
   LLVM::LLVMFuncOp emitKernel(const EpiloguePhase &phase,
@@ -210,20 +215,39 @@ void EpilogueLowering::launchPhases(const KernelGeometry &geometry) {
     launch(phase, geometry, groups);
 }
 
+/// One kernel for reductions of rows and all else.
+void EpilogueLowering::launchRows(ArrayRef<RowPhase> phases, unsigned lanes) {
+  RowGeometry geometry(plan.getShape()[1], lanes);
+  LLVM::LLVMFuncOp kernel =
+      emitRowKernel(module, nameKernel("rows", lanes), op, phases, geometry);
+  kernels.push_back(b.getStringAttr(kernel.getName()));
+  SmallVector<Value> arguments(op->getOperands());
+  arguments.append({m, m});
+  Value blocks = emitCeilDiv(b, m, createI64(b, geometry.rowsOfBlock()));
+  createLaunch(b, kernel, blocks, geometry.threads, /*shared=*/Value(),
+               arguments);
+}
+
 void EpilogueLowering::run() {
   unsigned lanes = KernelGeometry::getMaxLanes(plan, *op.getBody());
+  auto emitWidths = [&](llvm::function_ref<void(unsigned)> emit) {
+    if (lanes == 1)
+      return emit(1);
+    emitIfAligned(b, op.getOperands(), [&] { emit(lanes); }, [&] { emit(1); });
+  };
+  if (reducesRows(op)) {
+    m = createM();
+    RowPhases phases = cutAtRowReductions(*op.getBody(), /*movesSource=*/false);
+    emitWidths([&](unsigned width) { launchRows(phases, width); });
+    op.erase();
+    return;
+  }
   KernelGeometry narrow = KernelGeometry::get(plan, 1);
   KernelGeometry wide = KernelGeometry::get(plan, lanes);
   allocateStates({narrow, wide});
   m = createM();
   combineMoments();
-  if (lanes == 1) {
-    launchPhases(narrow);
-  } else {
-    emitIfAligned(
-        b, op.getOperands(), [&] { launchPhases(wide); },
-        [&] { launchPhases(narrow); });
-  }
+  emitWidths([&](unsigned width) { launchPhases(width == 1 ? narrow : wide); });
   op.erase();
 }
 

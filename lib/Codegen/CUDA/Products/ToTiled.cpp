@@ -145,7 +145,8 @@ TiledLinearOp FunctionConverter::createSplit(FusedLinearOp op,
   ScheduleAttr guard = getGuardSchedule(
       op.getContext(), op.getPrecision().value_or(Precision::FP32),
       op.getExtents().m, schedule.getReduction(),
-      isResident ? schedule.getTile()[0] : schedule.getMomentRows());
+      isResident ? schedule.getTile()[0] : schedule.getMomentRows(),
+      op.getExtents().n);
   TiledLinearOp guarded =
       createTiled(op, lookThroughSplit(op.getX()), lookThroughSplit(op.getW()),
                   factors, tiled.getResults(), guard, op.getLayoutAttr());
@@ -256,7 +257,7 @@ LogicalResult FunctionConverter::convert(LinearLikeOp layer) {
   else if (schedule.getReduction() == ReductionMethod::InputMoments)
     op = normaliseByInputMoments(op, rewriter);
   else if (schedule.getMethod() != ProductMethod::Direct &&
-           schedule.getReduction() != ReductionMethod::Resident &&
+           schedule.getReduction() == ReductionMethod::Separate &&
            findEpilogueObstacle(op))
     op = takeProduct(op);
   rewriter.setInsertionPoint(op);

@@ -41,8 +41,10 @@ namespace {
 class TiledLowering {
 public:
   TiledLowering(TiledLinearOp op, gpu::GPUModuleOp module,
-                SmallVectorImpl<Attribute> &kernels)
-      : op(op), module(module), kernels(kernels), b(op.getLoc(), op) {}
+                SmallVectorImpl<Attribute> &kernels,
+                ArrayRef<RowPhase> rowPhases = {})
+      : op(op), module(module), kernels(kernels), rowPhases(rowPhases),
+        b(op.getLoc(), op) {}
 
   LogicalResult run();
 
@@ -61,6 +63,7 @@ private:
   TiledLinearOp op;
   gpu::GPUModuleOp module;
   SmallVectorImpl<Attribute> &kernels;
+  ArrayRef<RowPhase> rowPhases;
   ImplicitLocOpBuilder b;
   Value m;
 };
@@ -100,6 +103,7 @@ LLVM::LLVMFuncOp TiledLowering::emitKernel(const TileGeometry &geometry) {
   const TiledFamily &family = *geometry.family;
   TiledFrame frame(module, name, op, geometry,
                    family.getTensorMaps(op, geometry).size());
+  frame.rowPhases = rowPhases;
   family.emitKernel(frame, op);
   frame.close();
   return frame.getFunction();
@@ -137,7 +141,7 @@ void TiledLowering::launch(const TileGeometry &geometry,
 /// Small tiles, for a kernel that may take its operands element by element: it
 /// keeps more in registers, and is short to compile. Where the region yields
 /// moments, tiles have their rows, and where tiles wait for each other, there
-/// are no more of them.
+/// are no more of them. Where it reduces rows, tiles have whole ones.
 static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
   ScheduleAttr schedule = op.getSchedule();
   int64_t rows = 64;
@@ -146,17 +150,19 @@ static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
   bool isResident = schedule.getReduction() == ReductionMethod::Resident;
   if (isResident)
     rows = schedule.getTile()[0];
-  return ScheduleAttr::get(
-      schedule.getContext(),
-      {.family = KernelFamily::MmaSync,
-       .tile = {rows, kNarrowTileColumns, schedule.getTile()[2]},
-       .warps = getNarrowTileWarps(rows),
-       .stages = 3,
-       .swizzle = schedule.getSwizzle(),
-       .raster = schedule.getRaster(),
-       .blocks = rows <= 64 && !isResident ? 2 : 1,
-       .method = schedule.getMethod(),
-       .reduction = schedule.getReduction()});
+  ScheduleParameters parameters{
+      .family = KernelFamily::MmaSync,
+      .tile = {rows, kNarrowTileColumns, schedule.getTile()[2]},
+      .warps = getNarrowTileWarps(rows),
+      .stages = 3,
+      .swizzle = schedule.getSwizzle(),
+      .raster = schedule.getRaster(),
+      .blocks = rows <= 64 && !isResident ? 2 : 1,
+      .method = schedule.getMethod(),
+      .reduction = schedule.getReduction()};
+  if (schedule.getReduction() == ReductionMethod::InTile)
+    widenToRows(parameters, op.getProductShape()[1]);
+  return ScheduleAttr::get(schedule.getContext(), parameters);
 }
 
 void TiledLowering::runUnaligned() {
@@ -284,5 +290,6 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
   if (!problem.empty())
     return op.emitOpError("cannot have this schedule: ") << problem;
   addUnscale(op);
-  return TiledLowering(op, module, kernels).run();
+  RowPhases rowPhases = cutAtRowReductions(*op.getBody(), /*movesSource=*/true);
+  return TiledLowering(op, module, kernels, rowPhases).run();
 }

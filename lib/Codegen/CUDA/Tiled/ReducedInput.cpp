@@ -25,11 +25,13 @@ namespace {
 /// Computes blocks of 8 columns, each for some blocks of rows at once.
 class ReducedInput {
 public:
+  using Take = llvm::function_ref<void(int64_t, ArrayRef<Value>)>;
+
   ReducedInput(TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
-               const WorkItem &item,
+               Value value, const WorkItem &item,
                llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown);
 
-  SmallVector<Value> compute(ValueRange accumulators);
+  void compute(ValueRange accumulators, Take take);
 
 private:
   /// Of one column each, or of both.
@@ -39,12 +41,13 @@ private:
   Emitters load(int64_t number);
   int64_t getBlocksAhead();
   void compute(int64_t number, const Emitters &emitters,
-               MutableArrayRef<Value> elements);
+               ValueRange accumulators, Take take);
 
   TiledFrame &frame;
   KernelBuilder &b;
   TiledLinearOp op;
   const EpiloguePhase &phase;
+  Value value;
   const WorkItem &item;
   llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown;
   int64_t columnBlocks;
@@ -59,9 +62,9 @@ private:
 /// operands of fewer rows take fewer registers.
 ReducedInput::ReducedInput(
     TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
-    const WorkItem &item,
+    Value value, const WorkItem &item,
     llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown)
-    : frame(frame), b(frame.b), op(op), phase(phase), item(item),
+    : frame(frame), b(frame.b), op(op), phase(phase), value(value), item(item),
       setKnown(setKnown), columnBlocks(frame.geometry.warpN() / 8),
       rowBlocks(frame.geometry.sharesInstructions()
                     ? 1
@@ -121,25 +124,25 @@ int64_t ReducedInput::getBlocksAhead() {
 }
 
 void ReducedInput::compute(int64_t number, const Emitters &emitters,
-                           MutableArrayRef<Value> elements) {
+                           ValueRange accumulators, Take take) {
   int64_t first = number / columnBlocks * rowBlocks;
   for (int64_t rowBlock = 0; rowBlock != rowBlocks; ++rowBlock) {
     int64_t block = (first + rowBlock) * columnBlocks + number % columnBlocks;
-    auto own = elements.slice(block * kElements, kElements);
+    ValueRange own = accumulators.slice(block * kElements, kElements);
     auto get = [&](int64_t i) -> ElementEmitter & {
       return *emitters[i % kLanes / width];
     };
     auto row = [&](int64_t i) { return rowBlock * kRows + i / kLanes; };
     for (int64_t i = 0; i != kElements; ++i)
       get(i).set(op.getAccumulator(), row(i), i % kLanes % width, own[i]);
-    Value input = ReductionEpilogueOp(phase.reduction).getReducedInput();
+    SmallVector<Value, kElements> elements;
     for (int64_t i = 0; i != kElements; ++i)
-      own[i] = get(i).get(input, row(i), i % kLanes % width);
+      elements.push_back(get(i).get(value, row(i), i % kLanes % width));
+    take(block, elements);
   }
 }
 
-SmallVector<Value> ReducedInput::compute(ValueRange accumulators) {
-  SmallVector<Value> elements(accumulators);
+void ReducedInput::compute(ValueRange accumulators, Take take) {
   int64_t count = frame.geometry.warpM() / 16 / rowBlocks * columnBlocks;
   int64_t ahead = getBlocksAhead();
   SmallVector<Emitters> loaded;
@@ -147,15 +150,29 @@ SmallVector<Value> ReducedInput::compute(ValueRange accumulators) {
     while (static_cast<int64_t>(loaded.size()) <
            std::min(number + ahead, count))
       loaded.push_back(load(loaded.size()));
-    compute(number, loaded[number], elements);
+    compute(number, loaded[number], accumulators, take);
     loaded[number].clear();
   }
-  return elements;
+}
+
+void tenon::emitOnFragments(
+    TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
+    Value value, const WorkItem &item, ValueRange accumulators,
+    llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown,
+    llvm::function_ref<void(int64_t, ArrayRef<Value>)> take) {
+  ReducedInput(frame, op, phase, value, item, setKnown)
+      .compute(accumulators, take);
 }
 
 SmallVector<Value> tenon::emitReducedInput(
     TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
     const WorkItem &item, ValueRange accumulators,
     llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown) {
-  return ReducedInput(frame, op, phase, item, setKnown).compute(accumulators);
+  SmallVector<Value> elements(accumulators);
+  Value input = ReductionEpilogueOp(phase.reduction).getReducedInput();
+  emitOnFragments(frame, op, phase, input, item, accumulators, setKnown,
+                  [&](int64_t block, ArrayRef<Value> computed) {
+                    llvm::copy(computed, elements.begin() + block * kElements);
+                  });
+  return elements;
 }

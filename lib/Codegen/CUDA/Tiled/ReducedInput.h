@@ -28,6 +28,15 @@ SmallVector<Value> emitReducedInput(
     const WorkItem &item, ValueRange accumulators,
     llvm::function_ref<void(ElementEmitter &, int64_t block)> setKnown);
 
+/// The same of `value`, which `phase` computes, but the four elements of each
+/// block of 16 rows by 8 columns are given to `take`, with its number among the
+/// accumulators.
+void emitOnFragments(
+    TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
+    Value value, const WorkItem &item, ValueRange accumulators,
+    llvm::function_ref<void(ElementEmitter &, int64_t block)> setKnown,
+    llvm::function_ref<void(int64_t block, ArrayRef<Value> elements)> take);
+
 } // namespace mlir::tenon
 
 #endif // TENON_LIB_CODEGEN_CUDA_TILED_REDUCEDINPUT_H

@@ -64,8 +64,7 @@ std::string tenon::findResidentProblem(TiledLinearOp op) {
     return "reduction = resident is for a region with one reduction";
   ReductionEpilogueOp reduction = plan->getPhases().front().reduction;
   Value input = reduction.getReducedInput();
-  if (reduction.getReductionAxis() != 0 ||
-      4 * reduction.getStateSize() != kStateBytesPerColumn ||
+  if (4 * reduction.getStateSize() != kStateBytesPerColumn ||
       cast<RankedTensorType>(input.getType()).getElementType().isF64())
     return "reduction = resident is for reductions along M whose states are "
            "two f32";

@@ -105,7 +105,8 @@ ColumnGroup::ColumnGroup(TiledFrame &frame, TiledLinearOp op,
     if (auto given = value.getDefiningOp<MomentsOp>())
       moments.emplace_back(
           given, TileMoments(frame, given, output, item, group, numSteps));
-    else if (!TiledLinearOp::isOfColumns(value))
+    else if (!TiledLinearOp::isOfColumns(value) &&
+             !TiledLinearOp::isOfRows(value))
       stored.emplace_back(value, output);
   }
 }
@@ -242,6 +243,9 @@ void tenon::emitTileEpilogue(TiledFrame &frame, TiledLinearOp op,
   // Of a region with a reduction, what follows it.
   FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
   const EpiloguePhase &phase = plan->getPhases().back();
+  // What has one value a row alone was stored where rows were reduced.
+  if (llvm::all_of(op.getYield().getValues(), TiledLinearOp::isOfRows))
+    return;
   unsigned groups =
       llvm::divideCeil(frame.geometry.warpN(), frame.geometry.passColumns());
   for (unsigned group = 0; group != groups; ++group) {

@@ -13,6 +13,7 @@
 #define TENON_LIB_CODEGEN_CUDA_TILED_TILEDFRAME_H
 
 #include "Codegen/CUDA/Emit/KernelBuilder.h"
+#include "Codegen/CUDA/Emit/RowPhases.h"
 #include "TileGeometry.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -100,6 +101,7 @@ public:
   TileGeometry geometry;
   DenseMap<Value, Value> operands; ///< of the region's arguments
   SmallVector<Value> outputs;
+  ArrayRef<RowPhase> rowPhases; ///< with reduction = in_tile
   SmallVector<Value> tensorMaps;
   Value x, w, workspace;
   SmallVector<Value> factors; ///< of x's rows and of w's, or none

@@ -68,9 +68,9 @@ bool EpiloguePlan::isMoments(BlockArgument argument) {
   });
 }
 
-/// Collects into `phase` all that `roots` depend on.
-static void collect(Block &body, SmallVector<Value> roots,
-                    EpiloguePhase &phase) {
+EpiloguePhase EpiloguePlan::getPhase(Block &body, ValueRange values) {
+  SmallVector<Value> roots(values);
+  EpiloguePhase phase;
   llvm::SmallPtrSet<Operation *, 8> ops;
   llvm::SmallPtrSet<Value, 8> arguments;
   while (!roots.empty()) {
@@ -82,7 +82,7 @@ static void collect(Block &body, SmallVector<Value> roots,
       llvm::append_range(roots, op->getOperands());
   }
   for (BlockArgument argument : body.getArguments())
-    if (arguments.contains(argument) && !EpiloguePlan::isMoments(argument))
+    if (arguments.contains(argument) && !isMoments(argument))
       phase.operands.push_back(argument);
   for (Operation &op : body) {
     if (!ops.contains(&op))
@@ -91,6 +91,7 @@ static void collect(Block &body, SmallVector<Value> roots,
     if (auto reduction = dyn_cast<ReductionEpilogueOp>(op))
       phase.finished.push_back(reduction);
   }
+  return phase;
 }
 
 static LogicalResult checkColumnResults(ReductionEpilogueOp op) {
@@ -118,16 +119,14 @@ FailureOr<EpiloguePlan> EpiloguePlan::get(Block &body) {
   for (Operation &op : body)
     llvm::for_each(op.getResultTypes(), widen);
 
-  EpiloguePhase last;
-  collect(body, llvm::to_vector(body.getTerminator()->getOperands()), last);
+  EpiloguePhase last = getPhase(body, body.getTerminator()->getOperands());
   for (ReductionEpilogueOp reduction : last.finished) {
     if (failed(checkColumnResults(reduction)))
       return failure();
     if (getMoments(reduction))
       continue;
-    EpiloguePhase &phase = plan.phases.emplace_back();
-    collect(body, {reduction.getReducedInput()}, phase);
-    phase.reduction = reduction;
+    plan.phases.push_back(getPhase(body, reduction.getReducedInput()));
+    plan.phases.back().reduction = reduction;
   }
   plan.phases.push_back(std::move(last));
   return plan;

@@ -180,3 +180,10 @@ Value TanhOp::emitScalar(OpBuilder &builder, Location loc,
                          ValueRange operands) {
   return ScalarEmitter(builder, loc, operands).tanh(operands[0]);
 }
+
+Value RsqrtOp::emitScalar(OpBuilder &builder, Location loc,
+                          ValueRange operands) {
+  ScalarEmitter e(builder, loc, operands);
+  return e.div(e.constant(1.0),
+               math::SqrtOp::create(builder, loc, operands[0]));
+}

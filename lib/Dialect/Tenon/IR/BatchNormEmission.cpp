@@ -43,7 +43,6 @@ Value BatchNormInferenceOp::emitScalar(OpBuilder &builder, Location loc,
 // BatchNormTrainingOp
 //===----------------------------------------------------------------------===//
 
-int64_t BatchNormTrainingOp::getReductionAxis() { return 0; }
 Value BatchNormTrainingOp::getReducedInput() { return getInput(); }
 Value BatchNormTrainingOp::getMapped() { return getResult(); }
 ResultRange BatchNormTrainingOp::getColumnResults() { return getStatistics(); }
@@ -137,7 +136,6 @@ Value BatchNormTrainingOp::emitApply(OpBuilder &builder, Location loc,
 // BatchMomentsOp
 //===----------------------------------------------------------------------===//
 
-int64_t BatchMomentsOp::getReductionAxis() { return 0; }
 Value BatchMomentsOp::getReducedInput() { return getInput(); }
 Value BatchMomentsOp::getMapped() { return Value(); }
 ResultRange BatchMomentsOp::getColumnResults() { return getResults(); }

@@ -71,7 +71,7 @@ LogicalResult EpilogueOp::verify() {
 /// Whether an op maps elements to elements, or is a constant that is the same
 /// everywhere.
 static bool canBeInEpilogue(Operation &op) {
-  if (isa<ElementwiseEpilogueOp, ReductionEpilogueOp>(op))
+  if (isa<ElementwiseEpilogueOp, ReductionEpilogueOp, ReduceRowOp>(op))
     return true;
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());

@@ -60,6 +60,14 @@ bool TiledLinearOp::isOfColumns(Value value) {
          (reduction && value != reduction.getMapped());
 }
 
+bool TiledLinearOp::isOfRows(Value value) {
+  auto product =
+      cast<RankedTensorType>(value.getParentBlock()->getArgument(0).getType());
+  auto type = cast<RankedTensorType>(value.getType());
+  return product.getDimSize(1) != 1 && type.getRank() == 2 &&
+         type.getDimSize(0) == product.getDimSize(0) && type.getDimSize(1) == 1;
+}
+
 bool TiledLinearOp::isOnTensors() { return isa<TensorType>(getX().getType()); }
 
 void TiledLinearOp::getEffects(
@@ -159,7 +167,8 @@ LogicalResult TiledLinearOp::verify() {
 static bool canBeInEpilogue(Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
-  return isa<ElementwiseEpilogueOp, ReductionEpilogueOp, MomentsOp>(op);
+  return isa<ElementwiseEpilogueOp, ReductionEpilogueOp, ReduceRowOp,
+             MomentsOp>(op);
 }
 
 /// Checks that the schedule allows for what reduces the product.
@@ -172,6 +181,10 @@ static LogicalResult verifyReductions(TiledLinearOp op) {
                                 "a tenon.epilogue combines them");
     if (isa<ReductionEpilogueOp>(nested) && method != ReductionMethod::Resident)
       return nested.emitOpError("needs a schedule with reduction = resident, "
+                                "but it has ")
+             << stringifyReductionMethod(method);
+    if (isa<ReduceRowOp>(nested) && method != ReductionMethod::InTile)
+      return nested.emitOpError("needs a schedule with reduction = in_tile, "
                                 "but it has ")
              << stringifyReductionMethod(method);
     auto moments = dyn_cast<MomentsOp>(nested);
@@ -236,7 +249,7 @@ LogicalResult TiledLinearOp::verifyRegions() {
   SmallVector<int64_t> shape = getProductShape();
   for (auto [output, value] : llvm::zip(getOutputs(), getYield().getValues()))
     if (cast<ShapedType>(output.getType()).getShape() != ArrayRef(shape) &&
-        !isOfColumns(value))
+        !isOfColumns(value) && !isOfRows(value))
       return emitOpError("writes outputs of the product's shape, ")
              << EpilogueOp::getTensorType(getAccumulator().getType())
              << ", but one is " << output.getType();

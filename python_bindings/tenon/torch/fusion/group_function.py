@@ -19,8 +19,9 @@ from tenon.importer.builder import InexpressibleError, Value, module_text, retur
 from tenon.importer.shapes import Shape, output_dims
 from tenon.importer.specs import InputSpec, OutputSpec
 from tenon.torch.fusion.lowering import Lowering
-from tenon.torch.fusion.norms import BatchNorm, is_batch_norm
+from tenon.torch.fusion.norms import Norm, is_batch_norm
 from tenon.torch.fusion.ops import LINEAR
+from tenon.torch.fusion.rows import kind_of, reduces_rows
 from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import arguments, base_name, cast_source, dtype_of, op_name, strip, view_source
 from tenon.torch.fusion.words import is_parameter, lower, norm_of
@@ -70,7 +71,7 @@ class Importer(Lowering):
         """Take the nodes outside the group that are lowered with it where they are needed."""
         super().__init__(parameters, precision)
         self.values: dict[fx.Node, Value] = {}
-        self.norms: dict[fx.Node, BatchNorm] = {}
+        self.norms: dict[fx.Node, Norm] = {}
         self.kinds: list[str] = []
         self._inlined = inlined
         self._arguments: dict[tuple[fx.Node, Shape, bool], Value] = {}
@@ -89,13 +90,14 @@ class Importer(Lowering):
         self._find_roles(node)
         start = len(self.lines)
         result = lower(self, node)
-        if isinstance(result, BatchNorm):
+        if isinstance(result, Norm):
             self.norms[node] = result
             if op_name(node) == "aten.batch_norm":
                 self.values[node] = result.results[0]
         else:
             self.values[node] = result
-        self.kinds += re.findall(r"= tenon\.(\w+)", "\n".join(self.lines[start:]))[-1:]
+        kinds = re.findall(r"= tenon\.(\w+)", "\n".join(self.lines[start:]))[-1:]
+        self.kinds += [kind_of(node)] if reduces_rows(node) else kinds
         self.name, self.location, self.origin = outer
 
     def value(self, node: fx.Node, shape: Shape, transpose: bool = False) -> Value:

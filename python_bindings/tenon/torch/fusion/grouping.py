@@ -11,8 +11,9 @@ import torch
 from torch import fx
 
 from tenon.importer.shapes import Extent, rows_of
-from tenon.torch.fusion.norms import is_batch_norm
+from tenon.torch.fusion.norms import is_norm
 from tenon.torch.fusion.readers import Readers, find_readers
+from tenon.torch.fusion.rows import reduces_rows
 from tenon.torch.fusion.shapes import extent
 from tenon.torch.fusion.words import Word, norm_of, reduced_or_result
 
@@ -71,7 +72,7 @@ class Grouping:
         for node in reversed(self._nodes):
             group = self.group_of.get(node)
             word = self.words.get(node)
-            if group is None or word.is_start or is_batch_norm(node) or norm_of(node) is not None:
+            if group is None or word.is_start or is_norm(node) or norm_of(node) is not None or reduces_rows(node):
                 continue
             readers = find_readers(node, takers, self.group_of)
             if readers == Readers(opaque=False, epilogue=False, kernel=True):

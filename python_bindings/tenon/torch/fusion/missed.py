@@ -12,8 +12,9 @@ from torch import fx
 
 from tenon.torch.fusion.group_function import source_line
 from tenon.torch.fusion.grouping import Grouping
-from tenon.torch.fusion.norms import is_batch_norm
+from tenon.torch.fusion.norms import is_norm
 from tenon.torch.fusion.ops import ELEMENTWISE, LINEAR
+from tenon.torch.fusion.rows import reduces_rows
 from tenon.torch.fusion.specs import Missed
 from tenon.torch.fusion.views import cast_source, is_view, op_name, strip, view_source
 from tenon.torch.fusion.words import first_result
@@ -76,7 +77,7 @@ def _is_elementwise(node: fx.Node) -> bool:
     name = op_name(node)
     if not name:
         return False
-    known = name in ELEMENTWISE or is_batch_norm(node) or cast_source(node) is not None
+    known = name in ELEMENTWISE or is_norm(node) or reduces_rows(node) or cast_source(node) is not None
     return known or torch.Tag.pointwise in node.target.tags
 
 

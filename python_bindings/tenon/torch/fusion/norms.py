@@ -1,6 +1,6 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Batch norm in Tenon's words; PyTorch has one op for it on each device, and more."""
+"""Norms in Tenon's words; for batch norm PyTorch has one op on each device, and more."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torch import fx
 
 from tenon.importer.builder import InexpressibleError, Value
 from tenon.torch.fusion.lowering import Lowering
+from tenon.torch.fusion.rows import is_row_norm, lower_row_norm
 from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import arguments, dtype_of, op_name
 
@@ -41,8 +42,8 @@ _SAVED = (1, 2)
 _MOMENTS = "tenon.batch_moments"
 
 
-class BatchNorm(NamedTuple):
-    """Values of a batch norm: by result number, and those written in place, by placeholder."""
+class Norm(NamedTuple):
+    """Values of a norm: by result number, and those written in place, by placeholder."""
 
     results: dict[int, Value]
     in_place: list[tuple[fx.Node, Value]]
@@ -53,12 +54,27 @@ def is_batch_norm(node: fx.Node) -> bool:
     return op_name(node) in FORMS or is_moments(node)
 
 
+def is_norm(node: fx.Node) -> bool:
+    """Tell whether a node is a norm of several results."""
+    return is_batch_norm(node) or is_row_norm(node)
+
+
 def is_moments(node: fx.Node) -> bool:
     """Tell whether a node gives the moments of a matrix's columns."""
     return op_name(node) == _MOMENTS
 
 
-def lower_batch_norm(b: Lowering, node: fx.Node) -> BatchNorm:
+def lower_norm(b: Lowering, node: fx.Node) -> Norm:
+    """Append a norm.
+
+    Raises:
+        InexpressibleError: Tenon has no such norm.
+
+    """
+    return Norm(lower_row_norm(b, node), []) if is_row_norm(node) else lower_batch_norm(b, node)
+
+
+def lower_batch_norm(b: Lowering, node: fx.Node) -> Norm:
     """Append a batch norm of `[M, N]` over M.
 
     Raises:
@@ -66,7 +82,7 @@ def lower_batch_norm(b: Lowering, node: fx.Node) -> BatchNorm:
 
     """
     if is_moments(node):
-        return BatchNorm(dict(enumerate(b.batch_moments(b.tensor(node.args[0])))), [])
+        return Norm(dict(enumerate(b.batch_moments(b.tensor(node.args[0])))), [])
     form, given = FORMS[op_name(node)], arguments(node)
     mean, variance = given.get("running_mean"), given.get("running_var")
     training = form.training if form.training is not None else given["training"]
@@ -84,7 +100,7 @@ def lower_batch_norm(b: Lowering, node: fx.Node) -> BatchNorm:
     weight, bias = b.optional_tensor(given["weight"]), b.optional_tensor(given["bias"])
     if not training:
         y = b.batch_norm_inference(x, b.tensor(mean), b.tensor(variance), weight, bias, eps)
-        return _checked(node, BatchNorm({0: y}, []))
+        return _checked(node, Norm({0: y}, []))
     if shape[0] == 1:
         raise InexpressibleError("PyTorch refuses to train it on a batch of one")
     running = None if mean is None else (b.tensor(mean), b.tensor(variance))
@@ -94,10 +110,10 @@ def lower_batch_norm(b: Lowering, node: fx.Node) -> BatchNorm:
     statistics = statistics[:2] if running else []
     if form.new_statistics:
         results |= dict(zip(form.new_statistics, statistics, strict=False))
-        return _checked(node, BatchNorm(results, []))
+        return _checked(node, Norm(results, []))
     if running:
         _check_written(node, mean, variance)
-    return _checked(node, BatchNorm(results, list(zip((mean, variance), statistics, strict=False))))
+    return _checked(node, Norm(results, list(zip((mean, variance), statistics, strict=False))))
 
 
 def _saved(node: fx.Node) -> dict[int, str | None]:
@@ -107,7 +123,7 @@ def _saved(node: fx.Node) -> dict[int, str | None]:
     return {u.args[1]: dtype_of(u) for u in node.users if u.users and u.args[1] in _SAVED}
 
 
-def _checked(node: fx.Node, norm: BatchNorm) -> BatchNorm:
+def _checked(node: fx.Node, norm: Norm) -> Norm:
     """Check that no result is used that Tenon does not give."""
     if op_name(node) == "aten.batch_norm":
         return norm

@@ -14,9 +14,10 @@ from tenon.importer.builder import TYPES, Factor, InexpressibleError, Value
 from tenon.importer.shapes import Shape, as_matrix, flatten
 from tenon.torch.failures import failed
 from tenon.torch.fusion.lowering import Lowering
-from tenon.torch.fusion.norms import BatchNorm, is_batch_norm, is_moments, lower_batch_norm
+from tenon.torch.fusion.norms import Norm, is_moments, is_norm, lower_norm
 from tenon.torch.fusion.ops import ELEMENTWISE, LINEAR, NORMALIZE
 from tenon.torch.fusion.patterns import match
+from tenon.torch.fusion.rows import ROWS, reduces_rows, rows_of_result
 from tenon.torch.fusion.shapes import is_row_major, torch_shape
 from tenon.torch.fusion.views import arguments, cast_source, dtype_of, is_view, op_name
 
@@ -41,7 +42,7 @@ class Word:
     is_start: bool = False
 
 
-def lower(b: Lowering, node: fx.Node) -> Value | BatchNorm:
+def lower(b: Lowering, node: fx.Node) -> Value | Norm:
     """Append what a node computes.
 
     Raises:
@@ -49,13 +50,13 @@ def lower(b: Lowering, node: fx.Node) -> Value | BatchNorm:
 
     """
     name = op_name(node)
-    if is_batch_norm(node):
-        return lower_batch_norm(b, node)
+    if is_norm(node):
+        return lower_norm(b, node)
     if dtype_of(node) not in TYPES:
         raise InexpressibleError("its result is not a tensor of floating-point numbers that Tenon has")
     found = match(node)
     source = cast_source(node) if name else None
-    table = LINEAR if name in LINEAR else ELEMENTWISE
+    table = next((table for table in (LINEAR, ROWS) if name in table), ELEMENTWISE)
     if found:
         value = b.unary(found.op, b.tensor(found.x), found.attributes)
     elif source is not None:
@@ -64,15 +65,16 @@ def lower(b: Lowering, node: fx.Node) -> Value | BatchNorm:
         value = table[name](b, node, arguments(node))
     else:
         raise InexpressibleError(f"Tenon has no word for {name or node.op}")
-    if value.dtype != dtype_of(node) or as_matrix(value.shape) != as_matrix(flatten(torch_shape(node))):
+    shape = rows_of_result(node) or flatten(torch_shape(node))
+    if value.dtype != dtype_of(node) or as_matrix(value.shape) != as_matrix(shape):
         raise InexpressibleError("it broadcasts or promotes its operands in a way that Tenon does not")
     return value
 
 
 def norm_of(node: fx.Node) -> fx.Node | None:
-    """Return the batch norm that a node is a result of."""
+    """Return the norm that a node is a result of."""
     is_result = node.target is operator.getitem and isinstance(node.args[0], fx.Node)
-    return node.args[0] if is_result and is_batch_norm(node.args[0]) else None
+    return node.args[0] if is_result and is_norm(node.args[0]) else None
 
 
 class _Trial(Lowering):
@@ -124,7 +126,7 @@ def _try(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> Wor
     if not is_row_major(result):
         raise InexpressibleError("PyTorch lays its result out as it does an operand that is not contiguous")
     is_linear = op_name(node) in LINEAR
-    is_elementwise = not is_linear and not is_batch_norm(node)
+    is_elementwise = not is_linear and not is_norm(node) and not reduces_rows(node)
     prepared = is_elementwise and all(_is_prepared(o, parameters, words) for o in trial.operands)
     is_start = is_linear or op_name(node) == NORMALIZE
     return Word(tuple(dict.fromkeys(trial.operands)), frozenset(trial.weights), is_linear, prepared, is_start)
@@ -144,7 +146,7 @@ def is_parameter(node: fx.Node, parameters: set[str]) -> bool:
 
 def reduced_or_result(node: fx.Node) -> torch.Tensor | None:
     """Return the fake tensor that has a node's rows: what it reduces where it only reduces, or its first result."""
-    return first_result(node.args[0] if is_moments(node) else node)
+    return first_result(node.args[0] if is_moments(node) or reduces_rows(node) else node)
 
 
 def first_result(node: fx.Node) -> torch.Tensor | None:

@@ -14,8 +14,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from tenon.torch.fusion.norms import FORMS
 from tenon.torch.fusion.ops import WHOLE
+from tenon.torch.fusion.rows import ROW_NORMS
 
-_WHOLE = frozenset({*FORMS, *WHOLE})
+_WHOLE = frozenset({*FORMS, *ROW_NORMS, *WHOLE})
 
 
 class Table(dict[Any, Callable[..., Any]]):
@@ -58,7 +59,8 @@ def _replace(graph: fx.Graph, node: fx.Node, rule: Callable[..., Any]) -> None:
     def decomposed(*values: Any) -> Any:
         given = dict(zip(operands, values, strict=True))
         args, kwargs = fx.map_arg((node.args, node.kwargs), given.__getitem__)
-        return rule(*args, **kwargs)
+        results = rule(*args, **kwargs)
+        return tuple(results) if isinstance(results, tuple) else results  # of a named one fx would make a call
 
     fakes = [n.meta["val"] for n in operands]
     with torch._guards.detect_fake_mode(fakes):

@@ -49,3 +49,16 @@ func.func @reads_column_result(%y: memref<?x8xf32>, %m: memref<8xf32>, %v: memre
   }
   return
 }
+
+// -----
+
+func.func @both_axes(%x: memref<4x8xf32>) {
+  // expected-error @below {{reduces along M and along N; write an epilogue for each}}
+  tenon.epilogue ins(%acc = %x: memref<4x8xf32>) outs(%x: memref<4x8xf32>) {
+    %0 = tenon.batch_norm_training %acc : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = tenon.reduce_row max %0 : tensor<4x8xf32>
+    %2 = tenon.sub %0, %1 : tensor<4x8xf32>, tensor<4x1xf32>
+    tenon.yield %2 : tensor<4x8xf32>
+  }
+  return
+}

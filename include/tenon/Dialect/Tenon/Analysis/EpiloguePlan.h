@@ -43,6 +43,9 @@ public:
   /// message, where an op reads a reduction's per-column result.
   static FailureOr<EpiloguePlan> get(Block &body);
 
+  /// All that `roots`, values of `body`, depend on.
+  static EpiloguePhase getPhase(Block &body, ValueRange roots);
+
   ArrayRef<EpiloguePhase> getPhases() const { return phases; }
   /// Whether the first phase reads an argument with rows beside the region's
   /// first, which is a linear layer's product.

@@ -96,6 +96,22 @@ def Tenon_GeluApproximationAttr : EnumAttr<Tenon_Dialect,
   let assemblyFormat = "`<` custom<GeluApproximation>($value) `>`";
 }
 
+def Tenon_RowReduction : I32EnumAttr<"RowReduction",
+    "what is taken of the elements of a row", [
+      I32EnumAttrCase<"Sum", 0, "sum">,
+      I32EnumAttrCase<"Mean", 1, "mean">,
+      I32EnumAttrCase<"Max", 2, "max">,
+      I32EnumAttrCase<"Min", 3, "min">]> {
+  let cppNamespace = "::mlir::tenon";
+  let genSpecializedAttr = 0;
+}
+
+def Tenon_RowReductionAttr : EnumAttr<Tenon_Dialect, Tenon_RowReduction,
+                                      "row_reduction"> {
+  let summary = "What is taken of the elements of a row";
+  let assemblyFormat = "$value";
+}
+
 def Tenon_Strategy : I32EnumAttr<"Strategy", "how a linear layer is computed", [
       I32EnumAttrCase<"Library", 0, "library">,
       I32EnumAttrCase<"Tiled", 1, "tiled">]> {
@@ -139,11 +155,12 @@ def Tenon_ProductMethod : I32EnumAttr<"ProductMethod",
 }
 
 def Tenon_ReductionMethod : I32EnumAttr<"ReductionMethod",
-    "how a reduction along M that follows a product is computed", [
+    "how a reduction that follows a product is computed", [
       I32EnumAttrCase<"Separate", 0, "separate">,
       I32EnumAttrCase<"TwoPhase", 1, "two_phase">,
       I32EnumAttrCase<"Resident", 2, "resident">,
-      I32EnumAttrCase<"InputMoments", 3, "input_moments">]> {
+      I32EnumAttrCase<"InputMoments", 3, "input_moments">,
+      I32EnumAttrCase<"InTile", 4, "in_tile">]> {
   let cppNamespace = "::mlir::tenon";
   let genSpecializedAttr = 0;
 }
@@ -175,12 +192,13 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `fp16x3` | f32 that `tenon.split` halved | three products of f16, with the precision of fp32 |
     | `fma`    | f32 | one by one, without tensor cores, as fp32 |
 
-    | reduction | a layer that ends in training batch norm |
+    | reduction | a layer that ends in training batch norm, or with `in_tile` one that reduces rows |
     |-----------|------------------------------------------|
     | `separate` | the product; a kernel that reduces it, one that normalises it |
     | `two_phase` | the product's kernel also gives moments of each 64 rows (wgmma) or row tile (mma_sync); one more normalises |
     | `resident` | one kernel: all row tiles of a column are on the GPU together and exchange moments before they store |
     | `input_moments` | moments of x give those of the product, which its kernel normalises |
+    | `in_tile` | one kernel, whose tiles have whole rows, which it reduces before it stores |
 
     One wgmma has 64 rows, and columns by eights. With `warps` along M its rows
     are those of x, so tiles have 64 of them at least. With `warps = 1x4` or

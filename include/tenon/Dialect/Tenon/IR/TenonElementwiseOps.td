@@ -284,6 +284,23 @@ def Tenon_LogOp : Tenon_UnaryOp<"log", [Tenon_Transcendental]> {
   }];
 }
 
+def Tenon_RsqrtOp : Tenon_UnaryOp<"rsqrt", [Tenon_Divides]> {
+  let summary = "`1 / sqrt(x)`; of a zero infinite, of what is below it NaN";
+  let description = [{
+    PyTorch's `rsqrt`, as correct division and square root give it. Of a sum of
+    squares a row it is what a norm multiplies by.
+
+    Requires a tensor of rank 0 to 2; gives one of the same type. The only error
+    is a wrong type.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.rsqrt %0 : tensor<?x1xf32>
+    ```
+  }];
+}
+
 def Tenon_SigmoidOp : Tenon_UnaryOp<"sigmoid", [Tenon_Transcendental, Tenon_Divides]> {
   let summary = "`1 / (1 + exp(-x))`";
   let description = [{

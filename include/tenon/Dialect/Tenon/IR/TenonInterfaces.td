@@ -109,8 +109,8 @@ def Tenon_LinearLikeOp : OpInterface<"LinearLikeOp"> {
 
 def Tenon_ReductionEpilogueOp : OpInterface<"ReductionEpilogueOp"> {
   let description = [{
-    An op that reduces its input along one axis, and may then map the input with
-    what the reduction gave. How the reduction runs (in a tile's registers,
+    An op that reduces its input along M, and may then map the input with what
+    the reduction gave. How the reduction runs (in a tile's registers,
     across thread blocks, through memory) is the strategy's choice; the op gives
     its arithmetic on scalars.
 
@@ -119,8 +119,6 @@ def Tenon_ReductionEpilogueOp : OpInterface<"ReductionEpilogueOp"> {
   }];
   let cppNamespace = "::mlir::tenon";
   let methods = [
-    InterfaceMethod<"The axis reduced: 0 is M, 1 is N.",
-      "int64_t", "getReductionAxis">,
     InterfaceMethod<"The tensor that is reduced and then mapped.",
       "::mlir::Value", "getReducedInput">,
     InterfaceMethod<"The mapped input, the first result; null where op only reduces.",

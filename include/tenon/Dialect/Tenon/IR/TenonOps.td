@@ -14,6 +14,7 @@ include "tenon/Dialect/Tenon/IR/TenonBatchNormOps.td"
 include "tenon/Dialect/Tenon/IR/TenonElementwiseOps.td"
 include "tenon/Dialect/Tenon/IR/TenonLaunchOp.td"
 include "tenon/Dialect/Tenon/IR/TenonProductMomentsOp.td"
+include "tenon/Dialect/Tenon/IR/TenonReduceRowOp.td"
 include "tenon/Dialect/Tenon/IR/TenonResidentBlocksOp.td"
 include "tenon/Dialect/Tenon/IR/TenonSplitOp.td"
 include "tenon/Dialect/Tenon/IR/TenonTiledLinearOp.td"
@@ -87,8 +88,9 @@ def Tenon_FusedLinearOp : Tenon_Op<"fused_linear", [
     (`--tenon-unfuse`), but 16-bit intermediates may stay in f32.
 
     Requires: x, w and `layout` as in `tenon.linear`; only ops that implement
-    `ElementwiseEpilogueOp` or `ReductionEpilogueOp` in the region. `precision`,
-    `strategy` and `schedule` as in `tenon.linear`. Gives: one result for each yielded value, of its type.
+    `ElementwiseEpilogueOp` or `ReductionEpilogueOp`, or `tenon.reduce_row`, in the
+    region. `precision`, `strategy` and `schedule` as in `tenon.linear`. Gives: one
+    result for each yielded value, of its type.
 
     Example:
 

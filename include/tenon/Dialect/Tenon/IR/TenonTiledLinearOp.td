@@ -127,6 +127,9 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     /// another shape than the product: moments, or a reduction's results but for
     /// the first.
     static bool isOfColumns(Value value);
+    /// Whether a value of a product's region has one element a row, [M, 1],
+    /// where the product has more.
+    static bool isOfRows(Value value);
     /// Whether it replaces but some tiles of its outputs.
     bool isGuarded() {
       return !getFactors().empty() && !getSchedule().isSplit();

@@ -51,6 +51,11 @@ void MmaSyncTurns::emitOwn() {
 
 void MmaSyncTurns::finishTile(ValueRange accumulators) {
   WorkItem item = turn.getItem();
+  SmallVector<Value> reduced;
+  if (rows) {
+    reduced = rows->emit(item, accumulators);
+    accumulators = reduced;
+  }
   if (resident)
     resident->emit(item, turn.getNumber(), partition.getCount(), accumulators);
   else
@@ -93,7 +98,7 @@ void MmaSyncTurns::emitGuardedTurn() {
     TileCopy(frame).start(item, b.less(b.i32(0), item.kCount));
     SmallVector<Value> sums = multiply();
     frame.computePlace();
-    emitTileEpilogue(frame, op, turn.getItem(), sums);
+    finishTile(sums);
   });
   storeNext();
 }

@@ -8,6 +8,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_TILED_MMASYNC_MMASYNCTURNS_H
 #define TENON_LIB_CODEGEN_CUDA_TILED_MMASYNC_MMASYNCTURNS_H
 
+#include "Codegen/CUDA/Tiled/RowReductions.h"
 #include "Codegen/CUDA/Tiled/TileEnd.h"
 #include "ResidentTile.h"
 
@@ -21,6 +22,8 @@ public:
         turn(frame, partition) {
     if (frame.geometry.isResident())
       resident.emplace(frame, op);
+    if (frame.geometry.isInTile())
+      rows.emplace(frame, op);
   }
 
   /// Those that are this kernel's to do.
@@ -40,7 +43,8 @@ private:
   TiledLinearOp op;
   WorkPartition partition;
   KeptTurn turn;
-  std::optional<ResidentTile> resident; ///< if the region has a reduction
+  std::optional<ResidentTile> resident; ///< if the region reduces along M
+  std::optional<RowReductions> rows;    ///< if it does along N
 };
 
 } // namespace mlir::tenon

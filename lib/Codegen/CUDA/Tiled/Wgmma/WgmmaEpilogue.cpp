@@ -23,6 +23,8 @@ WgmmaEpilogue::WgmmaEpilogue(TiledFrame &frame, TiledLinearOp op)
     swapped.emplace(frame, op, std::move(subtiles));
   else if (subtiles)
     tma.emplace(frame, op, std::move(*subtiles));
+  if (frame.geometry.isInTile())
+    rows.emplace(frame, op);
   if (!frame.geometry.isResident())
     return;
   if (swapped)
@@ -40,7 +42,7 @@ SubtileCopies *WgmmaEpilogue::getCopies() {
 void WgmmaEpilogue::prefetch(KeptTurn &turn) {
   // Where TMA loads them beside the products it is in time: a tile of them at
   // once, on all multiprocessors, is what x and w would wait for.
-  if (frame.geometry.isResident() || !getCopies())
+  if (frame.geometry.isResident() || rows || !getCopies())
     emitPrefetch(frame, op, turn.getItem());
   if (swappedResident)
     swappedResident->prefetch(turn.getItem());
@@ -65,6 +67,11 @@ void WgmmaEpilogue::prepare(KeptTurn &turn) {
 void WgmmaEpilogue::emit(KeptTurn &turn, WorkPartition &partition,
                          ValueRange accumulators) {
   WorkItem item = turn.getItem();
+  SmallVector<Value> reduced;
+  if (rows) {
+    reduced = rows->emit(item, accumulators);
+    accumulators = reduced;
+  }
   if (resident)
     resident->emit(item, turn.getNumber(), partition.getCount(), accumulators);
   else if (swappedResident)

@@ -12,6 +12,7 @@
 #ifndef TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_WGMMAEPILOGUE_H
 #define TENON_LIB_CODEGEN_CUDA_TILED_WGMMA_WGMMAEPILOGUE_H
 
+#include "Codegen/CUDA/Tiled/RowReductions.h"
 #include "Codegen/CUDA/Tiled/TileEnd.h"
 #include "Codegen/CUDA/Tiled/Wgmma/Swapped/SwappedResident.h"
 #include "PanelFinisher.h"
@@ -50,7 +51,8 @@ private:
   TiledLinearOp op;
   std::optional<SwappedEpilogue> swapped; ///< with swapped operands
   std::optional<TmaEpilogue> tma;         ///< through TMA, with others
-  // If the region has a reduction.
+  std::optional<RowReductions> rows;      ///< if it reduces rows
+  // If the region has a reduction along M.
   std::optional<ResidentEpilogue> resident;
   std::optional<SwappedResident> swappedResident;
 };

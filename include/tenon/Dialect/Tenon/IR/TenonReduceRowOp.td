@@ -1,0 +1,51 @@
+//===- TenonReduceRowOp.td - Reductions along N ------------*- tablegen -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_TENON_IR_TENONREDUCEROWOP_TD
+#define TENON_DIALECT_TENON_IR_TENONREDUCEROWOP_TD
+
+include "tenon/Dialect/Tenon/IR/TenonOpBase.td"
+
+def Tenon_ReduceRowOp : Tenon_Op<"reduce_row", [
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "Sum, mean, maximum or minimum of each row";
+  let description = [{
+    One value a row, of its N elements: `sum`, `mean`, `max` or `min`. A NaN gives
+    NaN. What normalises rows is made of it and of elementwise ops, since a value
+    `[M, 1]` broadcasts: a softmax of two, after each other, as below; a layer norm
+    of the mean, and of the mean of squared distances from it. All may be in the
+    epilogue of one `tenon.fused_linear`, where nothing is rounded between them.
+
+    Requires: input `[M, N]`. Gives: `[M, 1]` of input's element type.
+
+    Example:
+
+    ```mlir
+    %max = tenon.reduce_row max %0 : tensor<?x64xf32>
+    %1 = tenon.sub %0, %max : tensor<?x64xf32>, tensor<?x1xf32>
+    %2 = tenon.exp %1 : tensor<?x64xf32>
+    %sum = tenon.reduce_row sum %2 : tensor<?x64xf32>
+    %3 = tenon.div %2, %sum : tensor<?x64xf32>, tensor<?x1xf32>
+    ```
+
+    Errors: an input that is no matrix.
+  }];
+  let arguments = (ins Tenon_RowReductionAttr:$kind, Tenon_Matrix:$input);
+  let results = (outs Tenon_Matrix:$result);
+  let assemblyFormat = "`` $kind $input attr-dict `:` type($input)";
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    // What every back end emits, on scalars of the compute type.
+    /// What changes no element that it is combined with.
+    Value emitNeutral(OpBuilder &builder, Type type);
+    Value emitCombine(OpBuilder &builder, Value a, Value b);
+    /// The result, of what all elements of a row combine to.
+    Value emitFinish(OpBuilder &builder, Value combined);
+  }];
+}
+
+#endif // TENON_DIALECT_TENON_IR_TENONREDUCEROWOP_TD

@@ -1,0 +1,115 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Cuts an epilogue at its reductions of rows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowPhases.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+static void replaceResult(RowPhase &phase) {
+  ReduceRowOp op = phase.reduction;
+  Value result = phase.result;
+  OpBuilder b(op->getContext());
+  b.setInsertionPointAfter(op);
+  if (result.getType() != op.getType())
+    result = CastOp::create(b, op.getLoc(), op.getType(), result);
+  op.getResult().replaceAllUsesWith(result);
+}
+
+/// Whether all `roots` that depend on the region's first argument do so through
+/// `value`.
+static bool isCut(Block &body, ValueRange roots, Value value) {
+  llvm::SmallPtrSet<Value, 16> reached;
+  reached.insert(body.getArgument(0));
+  for (Operation &op : body)
+    for (Value result : op.getResults())
+      if (result != value && llvm::any_of(op.getOperands(), [&](Value operand) {
+            return reached.contains(operand);
+          }))
+        reached.insert(result);
+  return llvm::none_of(roots,
+                       [&](Value root) { return reached.contains(root); });
+}
+
+/// The last value of the argument's shape that is between it and all `roots`;
+/// null if that is the argument alone.
+static Value findSource(Block &body, ValueRange roots) {
+  Type type = body.getArgument(0).getType();
+  for (Operation &op : llvm::reverse(body.without_terminator()))
+    if (op.getNumResults() == 1 &&
+        cast<RankedTensorType>(op.getResult(0).getType()).getShape() ==
+            cast<RankedTensorType>(type).getShape() &&
+        !isCut(body, op.getResult(0), body.getArgument(0)) &&
+        isCut(body, roots, op.getResult(0)))
+      return op.getResult(0);
+  return Value();
+}
+
+/// A copy of all that computes `value`, so that it stays as it is when others
+/// take the argument for something else.
+static Value copySlice(Block &body, Value value) {
+  EpiloguePhase phase = EpiloguePlan::getPhase(body, value);
+  OpBuilder b = OpBuilder::atBlockTerminator(&body);
+  IRMapping copies;
+  for (Operation *op : phase.ops)
+    b.clone(*op, copies);
+  return copies.lookupOrDefault(value);
+}
+
+/// Has the first argument stand for `source` in all that takes that.
+static void moveSource(Block &body, Value source) {
+  BlockArgument argument = body.getArgument(0);
+  OpBuilder b(source.getContext());
+  b.setInsertionPointAfterValue(source);
+  Value moved = argument;
+  if (argument.getType() != source.getType())
+    moved = CastOp::create(b, source.getLoc(), source.getType(), argument);
+  source.replaceAllUsesWith(moved);
+}
+
+/// Finds a phase's source: between the argument, and what this and later
+/// reductions take and the region yields.
+static void takeSource(Block &body, RowPhase &phase, ArrayRef<RowPhase> left) {
+  SmallVector<Value> roots(body.getTerminator()->getOperands());
+  for (const RowPhase &other : left)
+    roots.push_back(ReduceRowOp(other.reduction).getInput());
+  Value source = findSource(body, roots);
+  if (!source)
+    return;
+  phase.source = copySlice(body, source);
+  phase.sourcePhase = EpiloguePlan::getPhase(body, phase.source);
+  moveSource(body, source);
+}
+
+RowPhases tenon::cutAtRowReductions(Block &body, bool movesSource) {
+  RowPhases phases;
+  for (ReduceRowOp op : body.getOps<ReduceRowOp>()) {
+    RankedTensorType type = op.getType();
+    Type compute = getComputeType(type.getElementType());
+    RowPhase &phase = phases.emplace_back();
+    phase.reduction = op;
+    phase.result = body.addArgument(type.clone(compute), op.getLoc());
+  }
+  for (RowPhase &phase : phases)
+    replaceResult(phase);
+  for (auto [number, phase] : llvm::enumerate(phases)) {
+    if (movesSource)
+      takeSource(body, phase, ArrayRef(phases).drop_front(number));
+    phase.input = phase.reduction.getInput();
+    if (movesSource)
+      phase.input = copySlice(body, phase.input);
+    phase.phase = EpiloguePlan::getPhase(body, phase.input);
+  }
+  return phases;
+}

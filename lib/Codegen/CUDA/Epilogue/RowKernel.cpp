@@ -1,0 +1,256 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One kernel for all reductions of a row, one after the other, and what follows
+// them. Threads hold elements a chunk apart; they meet by shuffles, and warps
+// through shared memory, in an order that is always the same.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowKernel.h"
+
+#include "Codegen/CUDA/Emit/ElementEmitter.h"
+#include "Codegen/CUDA/Emit/KernelBuilder.h"
+#include "Codegen/CUDA/Emit/KernelFunction.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+/// Elements of a row that a warp reduces by itself, and that a thread keeps in
+/// registers.
+static constexpr int64_t kWarpColumns = 1024, kKeptElements = 64;
+
+RowGeometry::RowGeometry(int64_t n, unsigned lanes)
+    : n(n), lanes(lanes), threadsPerRow(n <= kWarpColumns ? 32 : 256),
+      threads(256) {}
+
+bool RowGeometry::keepsRow() const {
+  return numChunks() * lanes <= kKeptElements;
+}
+
+namespace {
+class RowKernel {
+public:
+  RowKernel(gpu::GPUModuleOp module, StringRef name, EpilogueOp op,
+            ArrayRef<RowPhase> phases, const RowGeometry &geometry);
+
+  LLVM::LLVMFuncOp emit();
+
+private:
+  using Emitter = std::unique_ptr<ElementEmitter>;
+  /// Where a thread's elements of a chunk begin; null: they are in range.
+  struct Place {
+    Value column, inRange;
+  };
+
+  Place getPlace(Value chunk);
+  Emitter createEmitter(const Place &place,
+                        ArrayRef<BlockArgument> loadedFirst);
+  Value reduceChunk(const RowPhase &phase, ElementEmitter &emitter,
+                    const Place &place, Value state);
+  Value reduceThread(const RowPhase &phase);
+  Value shuffle(Value value, int64_t mask);
+  Value meet(ReduceRowOp op, Value state, unsigned number);
+  void reduce(const RowPhase &phase, unsigned number);
+  void store(ElementEmitter &emitter, const Place &place);
+  void emitRow();
+
+  KernelBuilder b;
+  EpilogueOp op;
+  const RowGeometry &geometry;
+  LLVM::LLVMFuncOp function;
+  ArrayRef<RowPhase> phases;
+  DenseMap<Value, Value> pointers;
+  SmallVector<Value> outputs;
+  Value thread, row; ///< thread: among those of the row, i32; row: i64
+  /// Of the row's reductions, what was found.
+  SmallVector<std::pair<BlockArgument, Value>> found;
+  /// Of all chunks, where the row is kept.
+  SmallVector<std::pair<Place, Emitter>> kept;
+};
+} // namespace
+
+RowKernel::RowKernel(gpu::GPUModuleOp module, StringRef name, EpilogueOp op,
+                     ArrayRef<RowPhase> phases, const RowGeometry &geometry)
+    : b(op.getLoc(), module.getContext()), op(op), geometry(geometry),
+      phases(phases) {
+  function = createKernelFunction(b, module, name, /*numTensorMaps=*/0,
+                                  op.getNumOperands(), geometry.threads);
+  ValueRange arguments = function.getArguments();
+  // What was cut has arguments of the region behind those of the inputs.
+  for (auto [argument, pointer] :
+       llvm::zip(op.getBody()->getArguments(),
+                 arguments.take_front(op.getInputs().size())))
+    pointers[argument] = pointer;
+  outputs = arguments.slice(op.getInputs().size(), op.getOutputs().size());
+}
+
+RowKernel::Place RowKernel::getPlace(Value chunk) {
+  Value own = b.toI64(b.mul(thread, geometry.lanes));
+  Place place{b.add(b.mul(chunk, geometry.columnsOfChunk()), own), Value()};
+  if (geometry.isRagged()) {
+    place.inRange = b.less(place.column, geometry.n);
+    place.column =
+        b.minSigned(place.column, b.i64(geometry.n - geometry.lanes));
+  }
+  return place;
+}
+
+RowKernel::Emitter
+RowKernel::createEmitter(const Place &place,
+                         ArrayRef<BlockArgument> loadedFirst) {
+  auto emitter = std::make_unique<ElementEmitter>(b, pointers, place.column,
+                                                  geometry.lanes);
+  emitter->beginRows(row, loadedFirst);
+  for (auto [argument, value] : found)
+    emitter->set(argument, /*row=*/0, /*lane=*/0, value);
+  return emitter;
+}
+
+Value RowKernel::reduceChunk(const RowPhase &phase, ElementEmitter &emitter,
+                             const Place &place, Value state) {
+  ReduceRowOp reduction = phase.reduction;
+  Type type = state.getType();
+  for (unsigned lane = 0; lane != geometry.lanes; ++lane) {
+    Value element = emitter.get(phase.input, /*row=*/0, lane);
+    if (place.inRange)
+      element =
+          b.select(place.inRange, element, reduction.emitNeutral(b, type));
+    state = reduction.emitCombine(b, state, element);
+  }
+  return state;
+}
+
+Value RowKernel::reduceThread(const RowPhase &phase) {
+  ReduceRowOp reduction = phase.reduction;
+  Value state = reduction.emitNeutral(
+      b, cast<RankedTensorType>(phase.result.getType()).getElementType());
+  if (geometry.keepsRow()) {
+    for (auto &[place, emitter] : kept)
+      state = reduceChunk(phase, *emitter, place, state);
+    return state;
+  }
+  auto loop = scf::ForOp::create(b, b.i64(0), b.i64(geometry.numChunks()),
+                                 b.i64(1), state);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Place place = getPlace(loop.getInductionVar());
+  Emitter emitter = createEmitter(place, /*loadedFirst=*/{});
+  scf::YieldOp::create(
+      b, reduceChunk(phase, *emitter, place, loop.getRegionIterArgs()[0]));
+  return loop.getResult(0);
+}
+
+/// Of f64 in two halves.
+Value RowKernel::shuffle(Value value, int64_t mask) {
+  if (value.getType().isF32())
+    return b.shuffleXor(value, mask);
+  auto halves = VectorType::get(2, b.getI32Type());
+  Value bits = LLVM::BitcastOp::create(b, halves, value);
+  Value other = bits;
+  for (int64_t half : {0, 1}) {
+    Value word = LLVM::ExtractElementOp::create(b, bits, b.i32(half));
+    other = LLVM::InsertElementOp::create(b, other, b.shuffleXor(word, mask),
+                                          b.i32(half));
+  }
+  return LLVM::BitcastOp::create(b, value.getType(), other);
+}
+
+/// What all threads of the row have, in each of them. Warps meet in an array
+/// that each reduction has for itself, so nothing is written there again.
+Value RowKernel::meet(ReduceRowOp reduction, Value state, unsigned number) {
+  for (int64_t mask = 16; mask != 0; mask /= 2)
+    state = reduction.emitCombine(b, state, shuffle(state, mask));
+  if (geometry.warpsPerRow() == 1)
+    return state;
+  Type type = state.getType();
+  std::string name = ("_shared" + Twine(number)).str();
+  LLVM::GlobalOp global =
+      createSharedArray(b, function, name, type, geometry.warpsPerRow());
+  Value array = LLVM::AddressOfOp::create(b, global);
+  emitIf(b, b.equal(b.bitAnd(thread, 31), 0),
+         [&] { storeLanes(b, array, b.shiftRight(thread, 5), type, state); });
+  NVVM::Barrier0Op::create(b);
+  Value all;
+  for (unsigned warp = 0; warp != geometry.warpsPerRow(); ++warp) {
+    Value other = loadLanes(b, array, b.i32(warp), type, 1)[0];
+    all = all ? reduction.emitCombine(b, all, other) : other;
+  }
+  return all;
+}
+
+void RowKernel::reduce(const RowPhase &phase, unsigned number) {
+  ReduceRowOp reduction = phase.reduction;
+  Value state = meet(reduction, reduceThread(phase), number);
+  Value result = reduction.emitFinish(b, state);
+  found.emplace_back(phase.result, result);
+  for (auto &[place, emitter] : kept)
+    emitter->set(phase.result, /*row=*/0, /*lane=*/0, result);
+}
+
+/// The elements of a chunk; the row's first thread stores what has one value
+/// for it with the first.
+void RowKernel::store(ElementEmitter &emitter, const Place &place) {
+  for (auto [value, output] : llvm::zip(op.getYield().getValues(), outputs)) {
+    Type type = value.getType();
+    bool byColumn = EpiloguePlan::variesByColumn(type);
+    SmallVector<Value> lanes;
+    for (unsigned lane = 0; lane != (byColumn ? geometry.lanes : 1); ++lane)
+      lanes.push_back(emitter.get(value, /*row=*/0, lane));
+    Value stores = byColumn ? place.inRange : b.equal(place.column, 0);
+    auto emitStore = [&, &output = output] {
+      storeLanes(b, output, getOffset(b, type, row, place.column),
+                 cast<RankedTensorType>(type).getElementType(), lanes);
+    };
+    if (stores)
+      emitIf(b, stores, emitStore);
+    else
+      emitStore();
+  }
+}
+
+void RowKernel::emitRow() {
+  if (geometry.keepsRow())
+    for (int64_t chunk = 0; chunk != geometry.numChunks(); ++chunk) {
+      Place place = getPlace(b.i64(chunk));
+      kept.emplace_back(place, createEmitter(place, phases[0].phase.operands));
+    }
+  for (auto [number, phase] : llvm::enumerate(phases))
+    reduce(phase, number);
+  if (geometry.keepsRow()) {
+    for (auto &[place, emitter] : kept)
+      store(*emitter, place);
+    return;
+  }
+  auto loop =
+      scf::ForOp::create(b, b.i64(0), b.i64(geometry.numChunks()), b.i64(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Place place = getPlace(loop.getInductionVar());
+  store(*createEmitter(place, /*loadedFirst=*/{}), place);
+}
+
+LLVM::LLVMFuncOp RowKernel::emit() {
+  Value own = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  thread = b.rem(own, geometry.threadsPerRow);
+  row = b.add(b.mul(b.toI64(block), geometry.rowsOfBlock()),
+              b.toI64(b.div(own, geometry.threadsPerRow)));
+  Value m = function.getArguments()[op.getNumOperands()];
+  // All threads of a row are in it or beyond M.
+  emitIf(b, b.less(row, m), [&] { emitRow(); });
+  LLVM::ReturnOp::create(b, ValueRange());
+  return function;
+}
+
+LLVM::LLVMFuncOp tenon::emitRowKernel(gpu::GPUModuleOp module, StringRef name,
+                                      EpilogueOp op, ArrayRef<RowPhase> phases,
+                                      const RowGeometry &geometry) {
+  return RowKernel(module, name, op, phases, geometry).emit();
+}

@@ -1,0 +1,174 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A thread combines its columns, the four lanes of a row meet by shuffles, and
+// where several warps have parts of a row they meet in shared memory: always in
+// the same order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowReductions.h"
+
+#include "ReducedInput.h"
+
+#include "tenon/Schedule/Checks/Schedule.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+RowReductions::RowReductions(TiledFrame &frame, TiledLinearOp op)
+    : frame(frame), b(frame.b), op(op), numRows(frame.geometry.warpM() / 8) {}
+
+/// Where the thread's row by that number lies, from its first on: two of each
+/// block of 16.
+int64_t RowReductions::getRow(int64_t number) const {
+  return number / 2 * frame.geometry.rowBlockStride() + number % 2 * 8;
+}
+
+/// In the place of what it is made of.
+void RowReductions::computeSource(const RowPhase &phase, const WorkItem &item,
+                                  SmallVector<Value> &elements) {
+  if (!phase.source)
+    return;
+  SmallVector<Value> given(elements);
+  emitOnFragments(
+      frame, op, phase.sourcePhase, phase.source, item, given,
+      [](ElementEmitter &, int64_t) {},
+      [&](int64_t block, ArrayRef<Value> computed) {
+        llvm::copy(computed, elements.begin() + 4 * block);
+      });
+}
+
+RowReductions::States RowReductions::reduceColumns(const RowPhase &phase,
+                                                   const WorkItem &item,
+                                                   ValueRange accumulators) {
+  const TileGeometry &geometry = frame.geometry;
+  ReduceRowOp reduction = phase.reduction;
+  Value neutral = reduction.emitNeutral(b, b.getF32Type());
+  int64_t columnBlocks = geometry.warpN() / 8;
+  Value first = b.add(frame.warpColumn, frame.getLanePair());
+  // Those of both columns of each 8 apart: a chain of half the length.
+  SmallVector<Value> states(2 * numRows);
+  emitOnFragments(
+      frame, op, phase.phase, phase.input, item, accumulators,
+      [](ElementEmitter &, int64_t) {},
+      [&](int64_t block, ArrayRef<Value> elements) {
+        int64_t column = block % columnBlocks * 8;
+        // Of the last warp along N.
+        int64_t end = geometry.tileN - geometry.warpN() + column + 8;
+        for (int64_t i = 0; i != 4; ++i) {
+          Value element = elements[i];
+          if (end > geometry.n)
+            element = b.select(b.less(b.add(first, column + i % 2), geometry.n),
+                               element, neutral);
+          Value &state = states[block / columnBlocks * 4 + i];
+          state = state ? reduction.emitCombine(b, state, element) : element;
+        }
+      });
+  States ofRows;
+  for (int64_t row = 0; row != numRows; ++row)
+    ofRows.push_back(
+        reduction.emitCombine(b, states[2 * row], states[2 * row + 1]));
+  return ofRows;
+}
+
+void RowReductions::reduceLanes(ReduceRowOp op, States &states) {
+  for (int64_t mask : {1, 2})
+    for (Value &state : states)
+      state = op.emitCombine(b, state, frame.shuffleXor(state, mask));
+}
+
+/// An array of one f32 for each row of the tile.
+Value RowReductions::getArray(int64_t number) {
+  return b.offset(frame.shared,
+                  frame.geometry.finishedOffset() +
+                      number * frame.geometry.tileM * kBytesOfRowState);
+}
+
+/// Stores what all four lanes have.
+void RowReductions::store(Value array, ArrayRef<Value> values) {
+  Value row = b.add(frame.warpRow, b.shiftRight(frame.lane, 2));
+  frame.emitIf(b.equal(b.bitAnd(frame.lane, 3), 0), [&] {
+    for (auto [number, value] : llvm::enumerate(values))
+      storeLanes(b, array, b.add(row, getRow(number)), b.getF32Type(), value);
+  });
+}
+
+/// Warps take turns at two arrays each: who writes to one again has met all
+/// that read it, in the next reduction or in the next tile's main loop.
+void RowReductions::meetWarps(ReduceRowOp op, States &states, unsigned number) {
+  const TileGeometry &geometry = frame.geometry;
+  if (geometry.warpsN == 1)
+    return;
+  int64_t arrays = kMaxRowReductions + number % 2 * geometry.warpsN;
+  Value own = b.div(frame.warpColumn, geometry.warpN());
+  int64_t bytes = geometry.tileM * kBytesOfRowState;
+  store(b.offset(getArray(arrays), b.mul(own, bytes)), states);
+  frame.barrier();
+  Value row = b.add(frame.warpRow, b.shiftRight(frame.lane, 2));
+  for (int64_t number = 0; number != numRows; ++number) {
+    Value place = b.add(row, getRow(number)), all;
+    for (int64_t warp = 0; warp != geometry.warpsN; ++warp) {
+      Value other = loadLanes(b, getArray(arrays + warp), place, b.getF32Type(),
+                              /*lanes=*/1)[0];
+      all = all ? op.emitCombine(b, all, other) : other;
+    }
+    states[number] = all;
+  }
+}
+
+SmallVector<Value> RowReductions::emit(const WorkItem &item,
+                                       ValueRange accumulators) {
+  SmallVector<Value> elements(accumulators);
+  for (auto [number, phase] : llvm::enumerate(frame.rowPhases)) {
+    ReduceRowOp reduction = phase.reduction;
+    computeSource(phase, item, elements);
+    States states = reduceColumns(phase, item, elements);
+    reduceLanes(reduction, states);
+    meetWarps(reduction, states, number);
+    for (Value &state : states)
+      state = reduction.emitFinish(b, state);
+    // Warps that share rows write the same, and each reads what it wrote.
+    Value array = getArray(number);
+    store(array, states);
+    frame.syncWarp();
+    // Operands are found by rows of the matrix.
+    Value ahead = b.mul(b.toI64(item.row), -kBytesOfRowState);
+    frame.operands[phase.result] = b.offset(array, ahead);
+  }
+  storeResults(item);
+  return elements;
+}
+
+void RowReductions::storeResults(const WorkItem &item) {
+  Value own =
+      b.add(b.add(item.row, frame.warpRow), b.shiftRight(frame.lane, 2));
+  SmallVector<Value> rows, clamped;
+  for (int64_t number = 0; number != numRows; ++number) {
+    rows.push_back(b.add(own, getRow(number)));
+    clamped.push_back(b.toI64(b.min(rows.back(), b.sub(frame.m, 1))));
+  }
+  Value isFirst =
+      b.both(b.equal(b.bitAnd(frame.lane, 3), 0), b.equal(frame.warpColumn, 0));
+  ElementEmitter emitter(b, frame.operands, /*column=*/b.i64(0), /*lanes=*/1);
+  emitter.beginRows(clamped, /*operands=*/{});
+  for (auto [value, output] :
+       llvm::zip(op.getYield().getValues(), frame.outputs)) {
+    if (!TiledLinearOp::isOfRows(value))
+      continue;
+    for (int64_t number = 0; number != numRows; ++number) {
+      Value result = emitter.get(value, number, /*lane=*/0);
+      Value stores = b.both(isFirst, b.less(rows[number], frame.m));
+      frame.emitIf(stores, [&, value = value, output = output] {
+        storeLanes(b, output, clamped[number], getElementTypeOrSelf(value),
+                   result);
+      });
+    }
+  }
+}

@@ -1,0 +1,55 @@
+//===- RowReductions.h - Reductions of a tile's rows ----------*- C++ -*-===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// reduction = in_tile: a tile has whole rows, which are reduced between product
+// and epilogue. What was found lies in shared memory, where the epilogue reads
+// it as an operand of one value a row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_CUDA_TILED_ROWREDUCTIONS_H
+#define TENON_LIB_CODEGEN_CUDA_TILED_ROWREDUCTIONS_H
+
+#include "WorkPartition.h"
+
+namespace mlir::tenon {
+
+class RowReductions {
+public:
+  /// The op's region has been cut (Emit/RowPhases.h).
+  RowReductions(TiledFrame &frame, TiledLinearOp op);
+
+  /// Reduces a tile's rows, one reduction after the other, and stores what the
+  /// op yields of one value a row. From here on `frame.operands` tells where
+  /// what was found lies. `accumulators` are in blocks of 16 rows by 8 columns;
+  /// returns what the region's first argument stands for in the end.
+  SmallVector<Value> emit(const WorkItem &item, ValueRange accumulators);
+
+private:
+  /// Of each of the thread's rows.
+  using States = SmallVector<Value>;
+
+  int64_t getRow(int64_t number) const;
+  void computeSource(const RowPhase &phase, const WorkItem &item,
+                     SmallVector<Value> &elements);
+  States reduceColumns(const RowPhase &phase, const WorkItem &item,
+                       ValueRange accumulators);
+  void reduceLanes(ReduceRowOp op, States &states);
+  void meetWarps(ReduceRowOp op, States &states, unsigned number);
+  void store(Value array, ArrayRef<Value> values);
+  Value getArray(int64_t number);
+  void storeResults(const WorkItem &item);
+
+  TiledFrame &frame;
+  KernelBuilder &b;
+  TiledLinearOp op;
+  int64_t numRows; ///< of a thread
+};
+
+} // namespace mlir::tenon
+
+#endif // TENON_LIB_CODEGEN_CUDA_TILED_ROWREDUCTIONS_H

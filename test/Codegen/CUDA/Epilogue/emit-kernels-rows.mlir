@@ -1,0 +1,56 @@
+// RUN: tenon-opt %s --tenon-emit-kernels --tenon-clean-kernels --split-input-file | FileCheck %s --implicit-check-not=tenon.epilogue
+
+// One kernel, whose warps have a row each, loaded once; the lanes meet by shuffles.
+// CHECK: module attributes {gpu.container_module, tenon.kernels = ["warp_rows_v4", "warp_rows_v1"]}
+// CHECK-LABEL: llvm.func @warp_rows_v4
+// CHECK-SAME: nvvm.reqntid = array<i32: 256>
+// CHECK-COUNT-2: llvm.load {{.*}} -> vector<4xf32>
+// CHECK-NOT: llvm.load
+// CHECK-COUNT-5: nvvm.shfl.sync  bfly
+// CHECK-COUNT-5: nvvm.shfl.sync  bfly
+// CHECK-NOT: nvvm.shfl.sync
+// CHECK-COUNT-2: llvm.store {{.*}} : vector<4xf32>
+// CHECK-LABEL: llvm.func @warp_rows_v1
+func.func @warp(%y: memref<?x256xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<?x256xf32>) outs(%y: memref<?x256xf32>) {
+    %0 = tenon.reduce_row max %acc : tensor<?x256xf32>
+    %1 = tenon.sub %acc, %0 : tensor<?x256xf32>, tensor<?x1xf32>
+    %2 = tenon.reduce_row sum %1 : tensor<?x256xf32>
+    %3 = tenon.mul %1, %2 : tensor<?x256xf32>, tensor<?x1xf32>
+    tenon.yield %3 : tensor<?x256xf32>
+  }
+  return
+}
+
+// -----
+
+// A block has a long row, and warps meet in shared memory.
+// CHECK-LABEL: llvm.func @block_rows_v4
+// CHECK-COUNT-4: llvm.load {{.*}} -> vector<4xf32>
+// CHECK-NOT: scf.for
+// CHECK-COUNT-5: nvvm.shfl.sync  bfly
+// CHECK: nvvm.barrier
+// CHECK-COUNT-8: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+func.func @block(%y: memref<?x4096xf32>, %s: memref<?x1xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<?x4096xf32>) outs(%s: memref<?x1xf32>) {
+    %0 = tenon.reduce_row mean %acc : tensor<?x4096xf32>
+    tenon.yield %0 : tensor<?x1xf32>
+  }
+  return
+}
+
+// -----
+
+// A longer one is read again.
+// CHECK-LABEL: llvm.func @long_rows_v4
+// CHECK: scf.for
+// CHECK: nvvm.barrier
+// CHECK: scf.for
+func.func @long(%y: memref<?x32768xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<?x32768xf32>) outs(%y: memref<?x32768xf32>) {
+    %0 = tenon.reduce_row max %acc : tensor<?x32768xf32>
+    %1 = tenon.sub %acc, %0 : tensor<?x32768xf32>, tensor<?x1xf32>
+    tenon.yield %1 : tensor<?x32768xf32>
+  }
+  return
+}

@@ -1,0 +1,52 @@
+// How layers that reduce rows are computed.
+// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a --remarks-filter=tenon-select-strategy 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=WHY < %t.remarks
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90 strategy=tiled" | FileCheck %s --check-prefix=MMA
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_86 strategy=tiled" | FileCheck %s --check-prefix=SMALL
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=separate" 2>/dev/null | FileCheck %s --check-prefix=SEPARATE --implicit-check-not=in_tile
+
+// A tile has whole rows.
+// CHECK-LABEL: @whole
+// CHECK: #tenon.schedule<wgmma, tile = {{[0-9]+}}x256x64, warps = {{[48]}}x1, {{.*}}reduction = in_tile>
+// WHY: Function=whole | Reason="rows reduced in their tile; {{.*}}Remark="tiled:
+// MMA-LABEL: @whole
+// MMA: #tenon.schedule<mma_sync, tile = {{[0-9]+}}x256x64, {{.*}}reduction = in_tile>
+// The kernel for other pointers has no room for wider rows of x and w.
+// SMALL-LABEL: @whole
+// SMALL: #tenon.schedule<mma_sync, tile = {{[0-9]+}}x256x32, {{.*}}swizzle = 64, {{.*}}reduction = in_tile>
+// SEPARATE-LABEL: @whole
+// SEPARATE: #tenon.strategy<library>
+func.func @whole(%x: tensor<65536x256xbf16>, %w: tensor<256x256xbf16>) -> tensor<65536x256xbf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<65536x256xbf16>, tensor<256x256xbf16>
+      epilogue(%acc: tensor<65536x256xbf16>) -> tensor<65536x256xbf16> {
+    %1 = tenon.reduce_row mean %acc : tensor<65536x256xbf16>
+    %2 = tenon.sub %acc, %1 : tensor<65536x256xbf16>, tensor<65536x1xbf16>
+    tenon.yield %2 : tensor<65536x256xbf16>
+  }
+  return %0 : tensor<65536x256xbf16>
+}
+
+// No tile is as wide.
+// CHECK-LABEL: @wide
+// CHECK: #tenon.strategy<library>
+// WHY: Function=wide | Reason="'tenon.reduce_row' needs whole rows, of which a tile has but some columns", Remark="library: the layer cannot be tiled"
+func.func @wide(%x: tensor<1024x256xbf16>, %w: tensor<264x256xbf16>) -> tensor<1024x1xbf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<1024x256xbf16>, tensor<264x256xbf16>
+      epilogue(%acc: tensor<1024x264xbf16>) -> tensor<1024x1xbf16> {
+    %1 = tenon.reduce_row max %acc : tensor<1024x264xbf16>
+    tenon.yield %1 : tensor<1024x1xbf16>
+  }
+  return %0 : tensor<1024x1xbf16>
+}
+
+// The product of split x and w pays by itself.
+// CHECK-LABEL: @wide_f32
+// CHECK: #tenon.schedule<wgmma, {{.*}}method = fp16x3>
+func.func @wide_f32(%x: tensor<8192x4096xf32>, %w: tensor<4096x4096xf32> {tenon.param}) -> tensor<8192x1xf32> {
+  %0 = tenon.fused_linear %x, %w : tensor<8192x4096xf32>, tensor<4096x4096xf32>
+      epilogue(%acc: tensor<8192x4096xf32>) -> tensor<8192x1xf32> {
+    %1 = tenon.reduce_row max %acc : tensor<8192x4096xf32>
+    tenon.yield %1 : tensor<8192x1xf32>
+  }
+  return %0 : tensor<8192x1xf32>
+}

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels that reduce rows, run by the emulator of PTX beside float64: in a tile, and as epilogues of their own."""
+
+import shutil
+
+import numpy as np
+import pytest
+from ptx_emulator.host import ELEMENTS, Model
+from ptx_emulator.layers import compile_layer, mma_sync, random, to_bits, to_numbers, wgmma
+
+pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
+
+IN_TILE = ", reduction = in_tile"
+WIDE = "mma_sync, tile = 64x256x64, warps = 2x4, stages = 3, swizzle = 128, raster = 2, blocks = 1"
+FMA = "mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 2, blocks = 1, method = fma"
+TOLERANCE = {"f32": 2e-5, "f16": 4e-3, "bf16": 3e-2}
+EPS = 1e-5
+
+
+def body(n, element, x="%acc"):
+    """Return ops, all of a layer norm and what is found of the rows of its result, and the names of the results."""
+    t, r, v = f"tensor<?x{n}xf32>", "tensor<?x1xf32>", f"tensor<{n}xf32>"
+    y = f"tensor<?x{n}x{element}>"
+    return f"""
+    %a = tenon.cast {x} : {y} -> {t}
+    %z = tenon.add %a, %bias : {t}, {v}
+    %mean = tenon.reduce_row mean %z : {t}
+    %d = tenon.sub %z, %mean : {t}, {r}
+    %s = tenon.mul %d, %d : {t}, {t}
+    %var = tenon.reduce_row mean %s : {t}
+    %e = tenon.add %var, {EPS:e} : {r}
+    %inv = tenon.rsqrt %e : {r}
+    %f = tenon.mul %d, %inv : {t}, {r}
+    %max = tenon.reduce_row max %f : {t}
+    %g = tenon.sub %f, %max : {t}, {r}
+    %h = tenon.exp %g : {t}
+    %sum = tenon.reduce_row sum %h : {t}
+    %log = tenon.log %sum : {r}
+    %lse = tenon.add %log, %max : {r}, {r}
+    %y = tenon.cast %f : {t} -> {y}
+"""
+
+
+def expected(product, bias):
+    """Return the layer norm and its rows' logsumexp."""
+    x = product + bias
+    d = x - x.mean(1, keepdims=True)
+    y = d / np.sqrt((d * d).mean(1, keepdims=True) + EPS)
+    top = y.max(1, keepdims=True)
+    return y, np.log(np.exp(y - top).sum(1, keepdims=True)) + top
+
+
+def layer_source(n, k, element, schedule):
+    y, r, v = f"tensor<?x{n}x{element}>", "tensor<?x1xf32>", f"tensor<{n}xf32>"
+    x, w = f"tensor<?x{k}x{element}>", f"tensor<{n}x{k}x{element}>"
+    attributes = f"schedule = #tenon.schedule<{schedule}{IN_TILE}>, strategy = #tenon.strategy<tiled>"
+    return f"""
+func.func @layer(%x: {x}, %w: {w}, %b: {v}) -> ({y}, {r}) {{
+  %0:2 = tenon.fused_linear %x, %w : {x}, {w}
+      epilogue(%acc: {y}, %bias = %b: {v}) -> ({y}, {r}) attributes {{{attributes}}} {{{body(n, element)}
+    tenon.yield %y, %lse : {y}, {r}
+  }}
+  return %0#0, %0#1 : {y}, {r}
+}}"""
+
+
+# Target, schedule, M, N, K, type.
+LAYERS = {
+    "mma_two_warps": ("sm_80", mma_sync(64), 70, 40, 136, "bf16"),
+    "mma_ragged": ("sm_80", mma_sync(64), 70, 35, 72, "f16"),
+    "mma_four_warps": ("sm_80", WIDE, 70, 200, 72, "f16"),
+    "mma_stream_k": ("sm_80", mma_sync(64, ", stream_k = true"), 70, 20, 512, "f16"),
+    "fma": ("sm_80", FMA, 70, 40, 72, "f32"),
+    "mma_fp16x3": ("sm_80", mma_sync(64, ", method = fp16x3"), 70, 40, 100, "f32"),
+    "wgmma_fp16x3": ("sm_90a", wgmma("64x40", 64, "4x1", ", method = fp16x3"), 70, 40, 100, "f32"),
+    "wgmma": ("sm_90a", wgmma("64x48", 64, "4x1"), 70, 40, 72, "bf16"),
+    "wgmma_whole": ("sm_90a", wgmma("128x64", 64, "8x1", ", cluster = 2x1"), 300, 64, 72, "f16"),
+    "wgmma_ragged": ("sm_90a", wgmma("64x40", 64, "4x1"), 70, 35, 72, "f16"),
+    "wgmma_turns": ("sm_90a", wgmma("64x32", 64, "4x1"), 600, 32, 72, "bf16"),
+    "wgmma_one_column": ("sm_90a", wgmma("64x8", 64, "4x1"), 70, 2, 72, "f16"),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_in_tile(name, tmp_path):
+    target, schedule, m, n, k, element = LAYERS[name]
+    model = compile_layer(layer_source(n, k, element, schedule), target, tmp_path)
+    x, w = to_bits(random(m, k), element), to_bits(random(n, k, seed=4), element)
+    bias = random(1, n, seed=1)[0]
+    product = to_numbers(x, element) @ to_numbers(w, element).T
+    y, lse = expected(product, bias)
+    for shift, seed in ((0, 1), (2 if element != "f32" else 4, None)):
+        model.device.seed = seed
+        model.launched.clear()
+        got, rows = model.call("layer", model.device.put(x, shift), w, bias)
+        assert bool(shift) == any("tiled_unaligned" in name for name in model.launched) or "fp16x3" in name
+        assert np.abs(to_numbers(got, element) - y).max() <= TOLERANCE[element] * 4
+        assert np.abs(rows - lse).max() <= 1e-4
+
+
+def epilogue_source(n, element):
+    y, r, v = f"?x{n}x{element}", "?x1xf32", f"{n}xf32"
+    return f"""
+func.func @rows_{n}_{element}(%x: memref<{y}>, %b: memref<{v}>, %r: memref<{r}>) {{
+  tenon.epilogue ins(%acc = %x: memref<{y}>, %bias = %b: memref<{v}>)
+      outs(%x: memref<{y}>, %r: memref<{r}>) {{{body(n, element)}
+    tenon.yield %y, %lse : tensor<{y}>, tensor<{r}>
+  }}
+  return
+}}"""
+
+
+# N, and type: rows of a warp, of a block, and such that are read again.
+ROWS = [(40, "f16"), (7, "f32"), (1024, "bf16"), (1030, "f32"), (1032, "f16"), (20000, "f32")]
+
+
+@pytest.fixture(scope="module")
+def rows_model(tmp_path_factory):
+    source = "".join(epilogue_source(n, element) for n, element in ROWS)
+    return Model(source, "sm_80", tmp_path_factory.mktemp("rows"))
+
+
+@pytest.mark.parametrize(("n", "element"), ROWS)
+def test_epilogue(rows_model, n, element):
+    device = rows_model.device
+    for m, shift in ((11, 0), (3, ELEMENTS[element]().itemsize)):
+        x, bias = to_bits(random(m, n), element), random(1, n, seed=1)[0]
+        y, lse = expected(to_numbers(x, element), bias)
+        buffers = [device.put(x, shift), device.put(bias), device.put(np.full((m, 1), np.nan, np.float32))]
+        rows_model.run(f"rows_{n}_{element}", *buffers)
+        assert np.abs(to_numbers(device.get(buffers[0]), element) - y).max() <= TOLERANCE[element]
+        assert np.abs(device.get(buffers[2]) - lse).max() <= 1e-4

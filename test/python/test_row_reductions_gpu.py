@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reductions of rows on a GPU, beside PyTorch in float64: in a tile, behind the library's product, and wide rows."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import tenon  # noqa: E402
+from row_models import HEADS, draw, errors, expected, source  # noqa: E402
+
+pytestmark = pytest.mark.gpu
+
+TOLERANCES = {"float32": 3e-5, "float16": 6e-3, "bfloat16": 5e-2, "tf32": 6e-3}
+WIDTHS = [2, 3, 7, 8, 10, 16, 31, 32, 33, 63, 64, 65, 72, 100, 104, 127, 128, 129, 184, 192, 200, 250, 255, 256]
+KINDS = [("float32", None), ("float32", "tf32"), ("float16", None), ("bfloat16", None)]
+
+
+def check(head, n, k, dtype, precision, rows, **options):
+    run = tenon.compile(source(head, n, k, dtype, precision), **options)
+    for m in rows:
+        tensors = draw(m, n, k, getattr(torch, dtype), "cuda")
+        got = run(*tensors)
+        got = list(got) if isinstance(got, tuple | list) else [got]
+        again = run(*tensors)
+        again = list(again) if isinstance(again, tuple | list) else [again]
+        assert all(torch.equal(a, b) for a, b in zip(got, again, strict=True))  # the same bits each time
+        found = errors(got, expected(head, tensors))
+        room = n**0.5 if head == "reductions" else 1.0  # sums of as many errors
+        assert max(found) <= TOLERANCES[precision or dtype] * room, (m, found)
+    return run
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_90"])
+@pytest.mark.parametrize(("dtype", "precision"), KINDS)
+@pytest.mark.parametrize("n", WIDTHS)
+def test_in_tile(n, dtype, precision, target):
+    """Every head in turn has every width with some type, in kernels of both families."""
+    heads = list(HEADS)
+    first = WIDTHS.index(n) + KINDS.index((dtype, precision))
+    for i in range(3):
+        head = heads[(first + 3 * i) % len(heads)]
+        k = (64, 72, 520)[i]
+        check(head, n, k, dtype, precision, (1, 2, 17, 64, 130, 1000), target=target, strategy="tiled")
+
+
+@pytest.mark.parametrize(("dtype", "precision"), KINDS)
+@pytest.mark.parametrize("n", [10, 100, 256, 257, 1000, 1024, 1031, 4096, 8192, 20001])
+def test_library(n, dtype, precision):
+    for i, head in enumerate(HEADS):
+        if (i + n) % 2:
+            check(head, n, 64, dtype, precision, (1, 17, 130), target="sm_90a", strategy="library")
+
+
+def test_unaligned():
+    run = tenon.compile(source("softmax", 128, 64, "bfloat16"), target="sm_90a", strategy="tiled")
+    x, w, bias, g = draw(130, 128, 64, torch.bfloat16, "cuda")
+    shifted = torch.empty(x.numel() + 1, dtype=x.dtype, device="cuda")[1:].view(x.shape)
+    shifted.copy_(x)
+    tensors = [shifted, w, bias, g]
+    assert max(errors([run(*tensors)], expected("softmax", tensors))) <= TOLERANCES["bfloat16"]
+
+
+def test_rows_outside():
+    """Rows that a split does not hold are computed anew, and reduced anew."""
+    run = tenon.compile(source("layer_norm", 100, 128, "float32"), target="sm_90a", strategy="tiled")
+    tensors = draw(1000, 100, 128, torch.float32, "cuda")
+    tensors[0][5, 7] = 1e-30
+    tensors[0][700] *= 1e20
+    tensors[0][700, 3] = 1e-12
+    assert max(errors([run(*tensors)], expected("layer_norm", tensors))) <= TOLERANCES["float32"]
