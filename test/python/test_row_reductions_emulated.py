@@ -98,6 +98,21 @@ def test_in_tile(name, tmp_path):
         assert np.abs(rows - lse).max() <= 1e-4
 
 
+@pytest.mark.parametrize("name", ["mma_fp16x3", "wgmma_fp16x3"])
+def test_rows_outside(name, tmp_path):
+    """A row that its split does not hold is computed anew, and reduced anew; w leaves nothing of its large element."""
+    target, schedule, m, n, k, element = LAYERS[name]
+    model = compile_layer(layer_source(n, k, element, schedule), target, tmp_path)
+    x, w, bias = random(m, k), random(n, k, seed=4), random(1, n, seed=1)[0]
+    w[:, 3], x[60, 3] = 0.0, 1e12
+    y, lse = expected(x.astype(np.float64) @ w.astype(np.float64).T, bias)
+    for shift in (0, 4):
+        got, rows = model.call("layer", model.device.put(x, shift), w, bias)
+        assert any("guard" in kernel for kernel in model.launched)
+        assert np.abs(got - y).max() <= TOLERANCE[element] * 4
+        assert np.abs(rows - lse).max() <= 1e-4
+
+
 def epilogue_source(n, element):
     y, r, v = f"?x{n}x{element}", "?x1xf32", f"{n}xf32"
     return f"""

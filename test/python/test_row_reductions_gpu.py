@@ -9,7 +9,7 @@ from row_models import HEADS, draw, errors, expected, source  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 
-TOLERANCES = {"float32": 3e-5, "float16": 6e-3, "bfloat16": 5e-2, "tf32": 6e-3}
+TOLERANCES = {"float32": 3e-5, "float16": 6e-3, "bfloat16": 5e-2, "tf32": 1e-3}
 WIDTHS = [2, 3, 7, 8, 10, 16, 31, 32, 33, 63, 64, 65, 72, 100, 104, 127, 128, 129, 184, 192, 200, 250, 255, 256]
 KINDS = [("float32", None), ("float32", "tf32"), ("float16", None), ("bfloat16", None)]
 
@@ -18,6 +18,8 @@ def check(head, n, k, dtype, precision, rows, **options):
     run = tenon.compile(source(head, n, k, dtype, precision), **options)
     for m in rows:
         tensors = draw(m, n, k, getattr(torch, dtype), "cuda")
+        if precision == "tf32":  # numbers that it holds: a norm of few columns makes much of what rounding takes
+            tensors[:2] = [(t.view(torch.int32) & ~0x1FFF).view(torch.float32) for t in tensors[:2]]
         got = run(*tensors)
         got = list(got) if isinstance(got, tuple | list) else [got]
         again = run(*tensors)
@@ -63,7 +65,5 @@ def test_rows_outside():
     """Rows that a split does not hold are computed anew, and reduced anew."""
     run = tenon.compile(source("layer_norm", 100, 128, "float32"), target="sm_90a", strategy="tiled")
     tensors = draw(1000, 100, 128, torch.float32, "cuda")
-    tensors[0][5, 7] = 1e-30
-    tensors[0][700] *= 1e20
-    tensors[0][700, 3] = 1e-12
+    tensors[0][700, 3], tensors[1][:, 3] = 1e12, 0.0
     assert max(errors([run(*tensors)], expected("layer_norm", tensors))) <= TOLERANCES["float32"]
