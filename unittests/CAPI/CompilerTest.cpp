@@ -108,7 +108,7 @@ TEST(Compile, RefusesOptionsByName) {
   name.name = "2x";
   EXPECT_EQ(messageFor(name).find("name='2x' is not a C identifier"), 0u);
   cpu.cpu = "z80";
-  EXPECT_EQ(messageFor(cpu).find("cpu=z80 is not a level"), 0u);
+  EXPECT_EQ(messageFor(cpu).find("cpu=z80 is not known"), 0u);
   const char *unknown[] = {"cpu", "sm_12"};
   target.targets = unknown;
   target.numTargets = 2;
@@ -163,7 +163,8 @@ TEST(Compile, GivesRemarksWhereTheyAreWanted) {
   EXPECT_EQ(relu.function, "forward");
   EXPECT_EQ(relu.arguments,
             R"({"BytesSavedPerRow":24,)"
-            R"("Remark":"tenon.relu fused into the linear of line 4"})");
+            R"("Remark":"tenon.relu fused into the linear of line 4",)"
+            R"("Values":{"product_line":4}})");
 }
 
 TEST(Lower, StopsAfterAStage) {

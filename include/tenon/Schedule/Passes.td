@@ -78,7 +78,7 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     Operands of tiled layers are made to fit the kernel: x and w of precision
     `tf32` and method `direct` are rounded by `tenon.round_tf32` for `mma_sync` (for
     `wgmma`, TMA rounds as it copies); those of precision `bf16` or `fp16` are cast, which leaves the
-    product f32; for methods `fp16x3` and `fp16` they are split, and
+    product f32; for methods that split they are split, and
     `tenon.with_split` puts the halves beside them. Layers that read the same
     operand share what is made of it. What is done to parameters moves to prepare, so the pass
     comes before `--tenon-hoist-prepare`; what is done to another layer's result

@@ -305,8 +305,17 @@ void BoundsBuilder::addReduceRow(ReduceRowOp op) {
   Operation *clone = b.clone(*op, values);
   widenOp(clone);
   Value x = values.lookup(op.getInput()), value = clone->getResult(0), error;
-  bool isSum =
-      llvm::is_contained({RowReduction::Sum, RowReduction::Mean}, op.getKind());
+  bool isSum = [&] {
+    switch (op.getKind()) {
+    case RowReduction::Sum:
+    case RowReduction::Mean:
+      return true;
+    case RowReduction::Max:
+    case RowReduction::Min:
+      return false;
+    }
+    llvm_unreachable("every kind has a bound");
+  }();
   auto reduce = [&](Value matrix) -> Value {
     return ReduceRowOp::create(b, loc, isSum ? op.getKind() : RowReduction::Max,
                                matrix);

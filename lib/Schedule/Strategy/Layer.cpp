@@ -37,9 +37,13 @@ SmallVector<ProductMethod> tenon::listMethods(LinearLikeOp layer) {
     if (auto method = static_cast<ProductMethod>(i);
         getTraits(method).isFp32 == layer.isFp32() && isPrecise(method))
       methods.push_back(method);
-  // Of those that are as precise as fp32, the first that can be is the fastest.
-  if (layer.isFp32())
+  // Of those that are as precise as fp32, one on tensor cores is the fastest.
+  if (layer.isFp32()) {
+    llvm::stable_sort(methods, [](ProductMethod a, ProductMethod b) {
+      return getTraits(a).usesTensorCores > getTraits(b).usesTensorCores;
+    });
     methods.truncate(1);
+  }
   return methods;
 }
 

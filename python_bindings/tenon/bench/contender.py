@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from tenon import _native
 
 STRATEGIES = _native.OPTIONS["strategy"][1]
-# What a schedule's name has of its options, as those of --tune's candidates do.
 # How training batch norm is computed behind a tiled product.
 REDUCTIONS = tuple(word for word in _native.OPTIONS["reduction"][1] if word != "auto")
 PEERS = ("cublas", "eager", "compile", "compile_default")

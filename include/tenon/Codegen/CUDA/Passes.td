@@ -54,7 +54,7 @@ def TenonToTiled : Pass<"tenon-to-tiled", "::mlir::ModuleOp"> {
     }
     ```
 
-    A layer whose schedule has method `fp16x3` or `fp16` becomes two ops. The first
+    A layer whose schedule has a method that splits becomes two ops. The first
     multiplies the halves of x and w: those that `tenon.with_split` puts beside
     them, or new ones by `tenon.split`. The second, guarded, computes anew the tiles
     of which the factors say that halves do not hold their rows, from x and w

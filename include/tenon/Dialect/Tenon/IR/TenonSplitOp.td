@@ -16,7 +16,7 @@ def Tenon_SplitOp : Op<Tenon_Dialect, "split", [
   let description = [{
     Writes each element of a row as `|f| (hi + lo)`, or as `|f| hi`, where hi and
     lo are f16 and f is the row's factor. What multiplies f16 alone can then
-    multiply f32: `fp16x3` takes both parts, `fp16` the first
+    multiply f32: a method takes as many parts as it has
     (`#tenon.schedule`'s methods).
 
     The factor's magnitude is a power of two, 2^-126 at least, that brings the

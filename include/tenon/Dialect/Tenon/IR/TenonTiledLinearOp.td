@@ -29,7 +29,7 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     (`tenon.round_tf32`): of others the kernel drops the lower bits. With method
     `fma` no tensor core is used, and nothing is rounded.
 
-    With method `fp16` or `fp16x3` x and w are the halves of f32 matrices that
+    With a method that splits x and w are the halves of f32 matrices that
     `tenon.split` gave, in one part or two, and `factors` theirs: products are
     multiplied by w's factor, then by x's, and are as precise as tf32 or fp32. That
     does not hold of *rows outside*: where a factor is negative, or one of w is below
@@ -51,7 +51,7 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     moments in the workspace, and finish what they have in registers. Where M is
     dynamic, a call whose tiles do not fit the GPU is computed as with `two_phase`.
     There a tile depends on all others of its columns. So with factors one of two
-    ops does everything: without rows outside the one with method `fp16` or `fp16x3`,
+    ops does everything: without rows outside the one whose method splits,
     with one the other. The one that does not leaves its outputs as
     they are.
 
@@ -67,7 +67,7 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     type, f16, bf16 or f32, and w static; a product argument `[M, N]` of x's type
     or f32; outputs `[M, N]`, but for moments and new statistics; in the region ops
     that implement `ElementwiseEpilogueOp`, reductions as above, and splat
-    constants; a workspace exactly with `stream_k` or `reduction = resident`; f32 factors `[M, 1]` and `[N, 1]` with method `fp16` or `fp16x3`.
+    constants; a workspace exactly with `stream_k` or `reduction = resident`; f32 factors `[M, 1]` and `[N, 1]` with a method that splits.
 
     Example:
 

@@ -14,7 +14,7 @@ def Tenon_WithSplitOp : Tenon_Op<"with_split", [
     AllTypesMatch<["x", "result"]>]> {
   let summary = "A matrix, with its halves beside it";
   let description = [{
-    Gives x. A layer that multiplies split numbers (method `fp16` or `fp16x3`)
+    Gives x. A layer that multiplies split numbers (a method that splits)
     takes the halves and factors that stand here, which `tenon.split` made of x;
     every other reader takes x. So what the halves cost is ordinary IR: those of a
     parameter are computed once a version of it (`--tenon-hoist-prepare`), those
