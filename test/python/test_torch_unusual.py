@@ -74,8 +74,8 @@ CASES = {
     "leading_repeated": (lambda s, x: F.relu(s.l(x) + s.b), [(5, 4, 16)], {"b": torch.randn(4, 16)}, 0),
     "column_of_rows": (lambda s, x: F.relu(s.l(x) * s.b), [(5, 4, 16)], {"b": torch.randn(4, 1)}, 0),
     # Products
-    "weight_on_the_left": (lambda s, x: F.relu(s.l.weight @ x), [(16, 5)], {}, 0),
-    "two_inputs": (lambda s, x, y: F.relu(x @ y), [(5, 16), (16, 8)], {}, 0),
+    "weight_on_the_left": (lambda s, x: F.relu(s.l.weight @ x), [(16, 5)], {}, 1),
+    "two_inputs": (lambda s, x, y: F.relu(x @ y), [(5, 16), (16, 8)], {}, 1),
     "two_inputs_transposed": (lambda s, x, y: F.relu(x @ y.t()), [(5, 16), (8, 16)], {}, 1),
     "with_itself": (lambda s, x: F.relu(x @ x.t()), [(5, 16)], {}, 1),
     "batched": (lambda s, x: F.relu(torch.bmm(x, s.b)), [(5, 3, 16)], {"b": torch.randn(5, 16, 16)}, 0),

@@ -120,8 +120,11 @@ class Builder:
             y = self.widen(y)
         return self.cast(self.binary(op, x, y), dtype)
 
-    def linear(self, x: Factor, w: Factor, bias: Value | None = None, dtype: str | None = None) -> Value:
-        """Append a linear layer of x `[M, K]` and w `[N, K]`; the result is `[M, N]`."""
+    def linear(
+        self, x: Factor | Value, w: Factor | Value, bias: Value | None = None, dtype: str | None = None
+    ) -> Value:
+        """Append a linear layer of x `[M, K]` and w `[N, K]`, or of their transposes; the result is `[M, N]`."""
+        x, w = (Factor(v) if isinstance(v, Value) else v for v in (x, w))
         operands = [x.value, w.value] if bias is None else [x.value, w.value, bias]
         if x.value.dtype != w.value.dtype:
             raise InexpressibleError("its two matrices have different dtypes")

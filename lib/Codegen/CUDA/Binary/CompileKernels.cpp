@@ -51,6 +51,10 @@ static FailureOr<SmallString<0>> createBitcode(ModuleOp module) {
   }
   if (!kernels || kernels->getBody()->empty())
     return bitcode;
+  for (Operation &op : *kernels->getBody())
+    if (!isa<SymbolOpInterface>(op)) // LLVM would end the process
+      return op.emitError("stands outside of a function; a gpu.module that "
+                          "is compiled has functions and globals alone");
   PassManager passes(module.getContext(), gpu::GPUModuleOp::getOperationName());
   passes.addPass(createTenonLowerKernels());
   // Ops that LLVM has no intrinsic for become inline PTX.
