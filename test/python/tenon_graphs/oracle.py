@@ -168,7 +168,8 @@ class Oracle:
         product, sizes = x.value @ w.value.T, abs(x.value) @ abs(w.value).T
         lost = (4.0 + 2.0 * math.sqrt(x.value.shape[1])) * self.u
         lost += 2.0 * PRECISION[self.op.attributes.get("precision", "fp32")]
-        error = lost * sizes
+        # Each product may be rounded to a subnormal number.
+        error = lost * sizes + x.value.shape[1] * SUBNORMAL[compute_dtype(self.op.results[0].dtype)]
         # Inputs have none, in a form that numpy multiplies slowly.
         if x.error.any():
             error += x.error @ abs(w.value).T
