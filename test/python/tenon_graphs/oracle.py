@@ -125,6 +125,7 @@ class Oracle:
     def __init__(self, op: Op, rounds_product: bool) -> None:
         self.op, self.rounds_product = op, rounds_product
         self.u = ROUNDOFF[compute_dtype(op.operands[0].dtype)]
+        self.least = SUBNORMAL[compute_dtype(op.operands[0].dtype)]
         if self.u == ROUNDOFF["f64"]:
             self.u *= 4.0  # the oracle rounds as well
 
@@ -169,7 +170,7 @@ class Oracle:
         lost = (4.0 + 2.0 * math.sqrt(x.value.shape[1])) * self.u
         lost += 2.0 * PRECISION[self.op.attributes.get("precision", "fp32")]
         # Each product may be rounded to a subnormal number.
-        error = lost * sizes + x.value.shape[1] * SUBNORMAL[compute_dtype(self.op.results[0].dtype)]
+        error = lost * sizes + x.value.shape[1] * self.least
         # Inputs have none, in a form that numpy multiplies slowly.
         if x.error.any():
             error += x.error @ abs(w.value).T
@@ -188,7 +189,7 @@ class Oracle:
         def times(a: Bounded, b: Bounded) -> Bounded:
             value = a.value * b.value
             error = a.error * abs(b.value) + b.error * abs(a.value) + a.error * b.error
-            return Bounded(value, error + self.u * abs(value))
+            return Bounded(value, error + self.u * abs(value) + self.least)
 
         result = times(distance, inverse)
         if weight is not None:
