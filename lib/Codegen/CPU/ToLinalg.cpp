@@ -12,6 +12,8 @@
 #include "EpilogueToLinalg.h"
 #include "LinalgMap.h"
 
+#include "tenon/Dialect/Tenon/IR/EpilogueOps.h"
+
 namespace mlir::tenon {
 #define GEN_PASS_DEF_TENONTOLINALG
 #include "tenon/Codegen/CPU/Passes.h.inc"
@@ -110,7 +112,7 @@ static LogicalResult lowerOp(Operation *op, OpBuilder &builder) {
     return lowerLinear(linear, builder);
   if (auto fused = dyn_cast<FusedLinearOp>(op))
     return lowerFusedLinear(fused, builder), success();
-  if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp, ReduceRowOp>(op))
+  if (!isEpilogueOp(op))
     return op->emitOpError("has no lowering for the CPU target");
   IRMapping tensors;
   SmallVector<Value> results;

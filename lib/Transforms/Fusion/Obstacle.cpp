@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Dialect/Tenon/IR/EpilogueLimits.h"
+#include "tenon/Dialect/Tenon/IR/EpilogueOps.h"
 #include "tenon/Transforms/Fusion.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -73,7 +74,7 @@ template <typename OpTy> static bool reduces(LinearLikeOp product) {
 
 std::optional<Reason> tenon::findObstacle(Operation *consumer,
                                           LinearLikeOp product) {
-  if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp, ReduceRowOp>(consumer))
+  if (!isEpilogueOp(consumer))
     return Reason(ReasonCode::NotAnEpilogueOp, nameOf(consumer));
   if (consumer->getBlock() != product->getBlock())
     return Reason(ReasonCode::OtherBlock);

@@ -11,6 +11,7 @@
 
 #include "DestinationStyle.h"
 
+#include "tenon/Dialect/Tenon/IR/EpilogueOps.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
@@ -71,7 +72,7 @@ LogicalResult EpilogueOp::verify() {
 /// Whether an op maps elements to elements, or is a constant that is the same
 /// everywhere.
 static bool canBeInEpilogue(Operation &op) {
-  if (isa<ElementwiseEpilogueOp, ReductionEpilogueOp, ReduceRowOp>(op))
+  if (isEpilogueOp(&op))
     return true;
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tenon/Dialect/Tenon/IR/EpilogueOps.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 using namespace mlir;
@@ -164,7 +165,7 @@ LogicalResult FusedLinearOp::verifyRegions() {
              << operand.getType() << ", but is " << argument.getType();
   // fused_linear-C5
   for (Operation &op : body->without_terminator())
-    if (!isa<ElementwiseEpilogueOp, ReductionEpilogueOp, ReduceRowOp>(op))
+    if (!isEpilogueOp(&op))
       return op.emitOpError("cannot be in an epilogue: it is neither "
                             "elementwise nor a reduction of the tenon dialect");
   // fused_linear-C6

@@ -11,6 +11,7 @@
 
 #include "DestinationStyle.h"
 
+#include "tenon/Dialect/Tenon/IR/EpilogueOps.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 using namespace mlir;
@@ -167,8 +168,7 @@ LogicalResult TiledLinearOp::verify() {
 static bool canBeInEpilogue(Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
-  return isa<ElementwiseEpilogueOp, ReductionEpilogueOp, ReduceRowOp,
-             MomentsOp>(op);
+  return isEpilogueOp(&op) || isa<MomentsOp>(op);
 }
 
 /// Checks that the schedule allows for what reduces the product.
