@@ -70,12 +70,24 @@ func.func @tf32(%x: tensor<?x256xf32>, %w: tensor<256x512xf32>) -> tensor<?x512x
 
 // -----
 
+// 16 bits are multiplied as they lie, by tiles that have whole boxes of them.
 // CHECK-LABEL: @bf16
-// CHECK: tenon.linear {{.*}} #tenon.strategy<library>
-// REMARK: Function=bf16 | {{.*}}kernels that multiply directly read x [M, K] and w [N, K], but the layout is km_kn
+// CHECK: tenon.linear {{.*}} layout<km_kn> {schedule = #tenon.schedule<wgmma, tile = {{(64|128|192|256)}}x{{(64|128|192|256)}}x64,
+// TILED-LABEL: @bf16
+// TILED: tenon.tiled_linear %{{.*}}, %{{.*}} layout<km_kn> : tensor<256x512xbf16>, tensor<256x128xbf16>
 func.func @bf16(%x: tensor<256x512xbf16>, %w: tensor<256x128xbf16>) -> tensor<512x128xbf16> {
   %0 = tenon.linear %x, %w layout<km_kn> : (tensor<256x512xbf16>, tensor<256x128xbf16>) -> tensor<512x128xbf16>
   return %0 : tensor<512x128xbf16>
+}
+
+// -----
+
+// TMA takes no rows of 200 bytes.
+// CHECK-LABEL: @unaligned
+// CHECK: tenon.linear {{.*}} #tenon.strategy<library>
+func.func @unaligned(%x: tensor<256x512xbf16>, %w: tensor<512x100xbf16>) -> tensor<256x100xbf16> {
+  %0 = tenon.linear %x, %w layout<mk_kn> : (tensor<256x512xbf16>, tensor<512x100xbf16>) -> tensor<256x100xbf16>
+  return %0 : tensor<256x100xbf16>
 }
 
 // -----
