@@ -60,7 +60,7 @@ def partition(
         if for_inductor:
             grouping.trim()
         sources: dict[str, str] = {}
-        functions = _import_groups(grouping, parameters, precision, judge, sources, not for_inductor)
+        functions = _import_groups(grouping, parameters, precision, judge, sources, for_inductor)
         missed = find_missed(gm.graph, grouping)
         behind = {g: [m for n, m in missed.items() if takes_from(n, g.members)] for g, _ in functions}
         replaced: dict[fx.Node, fx.Node] = {}
@@ -90,14 +90,14 @@ def _import_groups(
     precision: str | None,
     judge: Judge | None,
     sources: dict[str, str],
-    with_casts: bool,
+    for_inductor: bool,
 ) -> list[tuple[Group, GroupFunction]]:
-    """Lower every group that is worth it, and dissolve the others."""
+    """Lower every group that is worth it, and dissolve the others; for Inductor, first try them without sums."""
     while True:
         live = grouping.live_nodes()
         unfit = {g: None for g in grouping.groups() if not is_worthwhile(g, grouping.words, live, judge is not None)}
         if not unfit:
-            functions = _lower_groups(grouping, live, parameters, precision, with_casts)
+            functions = _lower_groups(grouping, live, parameters, precision, not for_inductor)
             unfit = {group: result for group, result in functions.items() if isinstance(result, str)}
             if not unfit and judge:
                 verdicts = zip(functions, judge(_candidates(grouping, functions, sources, live)), strict=True)
@@ -105,7 +105,10 @@ def _import_groups(
             if not unfit:
                 return list(functions.items())
         for group, reason in unfit.items():
-            grouping.dissolve(group, reason)  # what was dead may be needed now
+            if for_inductor and grouping.leave_sums(group):
+                grouping.trim()
+            else:
+                grouping.dissolve(group, reason)  # what was dead may be needed now
 
 
 def _candidates(

@@ -13,6 +13,7 @@ from torch import fx
 from tenon.importer.builder import TYPES, Factor, InexpressibleError, Value
 from tenon.importer.shapes import Shape, as_matrix, flatten
 from tenon.torch.failures import failed
+from tenon.torch.fusion.gradients import GRADIENTS
 from tenon.torch.fusion.lowering import Lowering
 from tenon.torch.fusion.norms import Norm, is_moments, is_norm, lower_norm
 from tenon.torch.fusion.ops import ELEMENTWISE, LINEAR, NORMALIZE
@@ -56,7 +57,7 @@ def lower(b: Lowering, node: fx.Node) -> Value | Norm:
         raise InexpressibleError("its result is not a tensor of floating-point numbers that Tenon has")
     found = match(node)
     source = cast_source(node) if name else None
-    table = next((table for table in (LINEAR, ROWS) if name in table), ELEMENTWISE)
+    table = next((table for table in (LINEAR, ROWS, GRADIENTS) if name in table), ELEMENTWISE)
     if found:
         value = b.unary(found.op, b.tensor(found.x), found.attributes)
     elif source is not None:
