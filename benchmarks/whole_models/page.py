@@ -116,7 +116,8 @@ def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
 def group_lines(scenario: str, mode: str, rows: Sequence[Row]) -> list[str]:
     """Return the part of the page on a scenario in a mode."""
     head = ["model", "inputs", "eager ms", "torch.compile ms", "Tenon ms", "compile / Tenon (quartiles)"]
-    head += ["eager / Tenon", "error of Tenon", "of torch.compile", "of eager", "Tenon's / eager's", "peak memory / torch.compile's", "card", "date"]
+    head += ["eager / Tenon", "error of Tenon", "of torch.compile", "of eager", "Tenon's / eager's"]
+    head += ["peak memory / torch.compile's", "card", "date"]
     mean = number(geometric_mean(s for row in rows if (s := speed_of(row)) is not None))
     eager = number(geometric_mean(s for row in rows if (s := speed_of(row, "eager/tenon")) is not None))
     last = ["geometric mean", "", "", "", "", mean, eager, "", "", "", "", "", "", ""]

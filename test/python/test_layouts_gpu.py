@@ -24,7 +24,8 @@ SHAPES = [(1000, 776, 520), (64, 64, 64), (4096, 2048, 1024)]
 
 def schedule(text):
     tile, warps, stages, *more = text.split(", ")
-    return ", ".join(["wgmma", tile, warps, stages, "swizzle = 128, raster = 8, blocks = 1", *more, "reduction = two_phase"])
+    rest = ["swizzle = 128, raster = 8, blocks = 1", *more, "reduction = two_phase"]
+    return ", ".join(["wgmma", tile, warps, stages, *rest])
 
 
 def source(layout, m, n, k, kind, epilogue="gate"):

@@ -75,8 +75,8 @@ std::optional<Reason> tenon::findTiledObstacle(LinearLikeOp layer,
                                                ReductionMethod reduction) {
   if (layer.getInputType().isF64())
     return Reason(ReasonCode::NoKernelOfF64);
-  if (auto problem = findLayoutProblem(
-          method, getTiledInputType(layer, method), layer.getLayout()))
+  if (auto problem = findLayoutProblem(method, getTiledInputType(layer, method),
+                                       layer.getLayout()))
     return problem;
   for (int64_t extent : {layer.getProductType().getDimSize(0),
                          layer.getProductType().getDimSize(1), layer.getK()})

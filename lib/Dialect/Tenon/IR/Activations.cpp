@@ -84,10 +84,10 @@ Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
   Value x = operands[0];
   bool exact = getApproximate() != GeluApproximation::Tanh;
   if (exact && x.getType().isF32())
-    return emitExactGelu(e, x,
-                         getLog2Tail(getType().getElementType(),
-                                     getApproximate() ==
-                                         GeluApproximation::TF32));
+    return emitExactGelu(
+        e, x,
+        getLog2Tail(getType().getElementType(),
+                    getApproximate() == GeluApproximation::TF32));
   Value inner;
   if (exact) {
     inner = math::ErfOp::create(builder, loc, e.mul(x, e.constant(M_SQRT1_2)));

@@ -271,8 +271,8 @@ LibraryPart MulOp::getLibraryPart() {
 
 /// The two sides, the constant in its place.
 template <typename OpTy>
-static std::pair<Value, Value>
-getSides(OpTy op, OpBuilder &builder, Location loc, ValueRange operands) {
+static std::pair<Value, Value> getSides(OpTy op, OpBuilder &builder,
+                                        Location loc, ValueRange operands) {
   Value lhs = operands[0];
   Value rhs;
   if (FloatAttr scalar = op.getScalarAttr())

@@ -70,8 +70,8 @@ private:
                  Value validBytes);
   void copyParts(Value address, int64_t offset, Value source, int64_t stride,
                  Value isReal, Value validBytes);
-  void copyElements(Value address, int64_t offset, Value source,
-                    int64_t stride, Value isReal, Value validBytes);
+  void copyElements(Value address, int64_t offset, Value source, int64_t stride,
+                    Value isReal, Value validBytes);
 
   TiledFrame &frame;
   KernelBuilder &b;

@@ -25,8 +25,8 @@ static constexpr int64_t kPassingBytes = int64_t(3) << 20;
 
 /// Copies a tile's rows that lie at `row`, K from `column` on; of several
 /// `parts`, this block's own, to all blocks. With `isTurned` rows of memory are
-/// those of K, and as many of the tile's as a box is wide have a place together,
-/// as large as theirs would be otherwise.
+/// those of K, and as many of the tile's as a box is wide have a place
+/// together, as large as theirs would be otherwise.
 void Producer::copyRows(Value map, Value target, Value barrier, Value column,
                         Value row, int64_t rows, bool isTurned, Value part,
                         int64_t parts, Value policy) {

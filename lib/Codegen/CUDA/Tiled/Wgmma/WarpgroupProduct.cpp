@@ -44,8 +44,8 @@ static bool turnsColumns(const TileGeometry &geometry) {
   return geometry.isSwapped() ? geometry.turnsX : geometry.turnsW;
 }
 
-/// Bytes from a step of K to the next: 32 of each row, or as many rows as it has
-/// elements.
+/// Bytes from a step of K to the next: 32 of each row, or as many rows as it
+/// has elements.
 static int64_t getStepBytes(const TileGeometry &geometry, bool isTurned) {
   return isTurned ? kStepBytes / geometry.elementBytes * geometry.rowBytes
                   : kStepBytes;
@@ -158,8 +158,8 @@ WarpgroupProduct::WarpgroupProduct(TiledFrame &frame)
   firstOfRows = getDescriptor(b.offset(b.offset(frame.shared, rows),
                                        b.mul(firstRow, geometry.rowBytes)),
                               turnsRows(geometry));
-  firstOfColumns = getDescriptor(b.offset(frame.shared, columns),
-                                 turnsColumns(geometry));
+  firstOfColumns =
+      getDescriptor(b.offset(frame.shared, columns), turnsColumns(geometry));
 }
 
 int64_t WarpgroupProduct::numAccumulators() const {
