@@ -171,3 +171,16 @@ def test_what_reads_a_sum_of_columns_in_the_same_group():
     torch.testing.assert_close(got, call(x, w))
     got = torch.compile(call, backend="tenon", options=HOSTED)(x[:1], w)
     torch.testing.assert_close(got, call(x[:1], w))
+
+
+def test_batch_norms_sums_of_what_a_product_makes(compiled):
+    torch.manual_seed(0)
+    layers = [nn.Linear(K, HIDDEN), nn.BatchNorm1d(HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, N)]
+    model = nn.Sequential(*layers).bfloat16()
+    twin, wide = copy.deepcopy(model), copy.deepcopy(model).double()
+    x, target = torch.randn(ROWS, K, dtype=torch.bfloat16), torch.randn(ROWS, N, dtype=torch.bfloat16)
+    exact = gradients(wide, wide, x.double(), target.double())
+    got = gradients(compile_model(model), model, x, target)
+    assert error(got, exact) <= 1.1 * error(gradients(twin, twin, x, target), exact) + 1e-6
+    source = next(s for s in compiled.sources if "layout<mk_kn>" in s and "gate" in s)
+    assert re.search(r"tenon.batch_sum %\S+ : \(tensor<\d+x\d+xbf16>\)", source), "of what is stored"

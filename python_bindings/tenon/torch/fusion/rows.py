@@ -15,7 +15,7 @@ from tenon.importer.shapes import Shape, product
 from tenon.torch.fusion.lowering import Lowering
 from tenon.torch.fusion.ops import Rule, rule
 from tenon.torch.fusion.shapes import torch_shape
-from tenon.torch.fusion.views import arguments, dtype_of, op_name
+from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, strip
 
 ROWS: dict[str, Rule] = {}
 # Ops of several results, of which the first has the operand's shape.
@@ -62,7 +62,10 @@ def _reduce(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     if sums_columns(node):
         if torch_shape(given["self"])[0] == 1:
             raise InexpressibleError("it is the sum of one row")
-        return b.batch_sum(b.tensor(given["self"]), dtype_of(node))
+        # What is widened only to be summed is summed in float32 as it is.
+        x = strip(given["self"])
+        source = cast_source(x) if op_name(x) and dtype_of(x) == "float32" else None
+        return b.batch_sum(b.tensor(x if source is None else source), dtype_of(node))
     x = _rows(b, given["self"], given.get("dim"))
     kind = node.target._opname
     wide = x if kind in _KINDS else b.widen(x)
