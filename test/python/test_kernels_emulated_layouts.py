@@ -39,6 +39,13 @@ def test_as_they_lie(tmp_path, schedule, layout):
     run(Layer("sm_90a", SCHEDULES[schedule], N, K, "bf16", layout=layout, m=m), tmp_path)
 
 
+def test_held_tiles(tmp_path):
+    """Of few stages and of many: with these the products of a stage are a loop."""
+    for k in (152, 640):
+        schedule = wgmma("128x128", 64, "1x8", ", defer = true")
+        run(Layer("sm_90a", schedule, N, k, "bf16", layout="mk_kn"), tmp_path)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_f16_in_any_order_of_warps(tmp_path, layout):
     m = M if layout.startswith("km") else None

@@ -90,9 +90,9 @@ WgmmaFamily::findLayoutProblem(ScheduleAttr schedule, Type elementType,
   if (bytes != 2)
     return formatv("wgmma reads {0} along K alone, but the layout is {1}",
                    elementType, stringifyOperandLayout(layout));
-  if (schedule.getDefer())
-    return formatv("with defer x and w lie along K, but the layout is {0}; "
-                   "leave out defer",
+  if (schedule.getDefer() && isXTransposed(layout))
+    return formatv("with defer x lies along K, but the layout is {0}; leave "
+                   "out defer",
                    stringifyOperandLayout(layout));
   ArrayRef<int64_t> tile = schedule.getTile();
   auto find = [&](StringRef name, int64_t extent, int64_t rows) -> std::string {

@@ -133,14 +133,17 @@ std::string ProductsText::get(int64_t groups) {
     return text;
   }
   assert(static_cast<int64_t>(steps.size()) * kStepBytes == geometry.rowBytes &&
-         !geometry.turnsX && !geometry.turnsW &&
+         !turnsColumns(geometry) &&
          "each is a step of K further than the one before");
   stream << ".reg .pred again;\n.reg .b64 left;\n"
          << "GROUP:\n.pragma \"nounroll\";\nwgmma.fence.sync.aligned;\n";
   multiply(ArrayRef(steps).take_front(ofGroup));
-  for (StringRef descriptor : {"rows", "columns"})
+  auto advance = [&](StringRef descriptor, bool isTurned) {
     stream << "add.s64 " << descriptor << ", " << descriptor << ", "
-           << ofGroup * kStepBytes / 16 << ";\n";
+           << ofGroup * getStepBytes(geometry, isTurned) / 16 << ";\n";
+  };
+  advance("rows", turnsRows(geometry));
+  advance("columns", /*isTurned=*/false);
   stream << "and.b64 left, columns, " << steps.size() * kStepBytes / 16 - 1
          << ";\nsetp.ne.b64 again, left, 0;\n@again bra GROUP;\n}\n";
   return text;
