@@ -275,3 +275,23 @@ def test_a_layer_that_is_not_worth_it_with_its_sum_is_tried_without(timed, monke
     monkeypatch.setattr(judging, "time_candidate", time_candidate)
     run(backward, torch.randn(6, 8, dtype=torch.bfloat16), X)
     assert [seen.kinds for seen in timed.seen] == [["linear", "gate", "batch_sum"], ["linear", "gate"]]
+
+
+def test_what_a_backward_graph_computes_again_of_inputs_is_the_layers(timed):
+    def gated(g, gate, up):
+        gradient = g @ W
+        return gradient * F.silu(gate), torch.ops.aten.silu_backward(gradient * up, gate)
+
+    run(gated, torch.randn(6, 8, dtype=torch.bfloat16), X, X + 1)
+    (seen,) = timed.seen
+    assert "silu" in seen.kinds
+    assert (seen.addends, seen.results) == (2, 2)
+
+
+def test_what_others_need_too_is_computed_once(timed):
+    def function(g, gate):
+        activation = F.silu(gate)
+        return (g @ W) * activation, torch.cumsum(activation, -1)
+
+    run(function, torch.randn(6, 8, dtype=torch.bfloat16), X)
+    assert timed.seen[0].kinds == ["linear", "mul"]

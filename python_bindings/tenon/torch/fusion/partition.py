@@ -19,7 +19,7 @@ from tenon.torch.fusion.missed import find_missed, takes_from
 from tenon.torch.fusion.rewrite import replace_group, sort_graph, sweep
 from tenon.torch.fusion.specs import Missed, Partition
 from tenon.torch.fusion.views import cast_source
-from tenon.torch.fusion.words import find_words
+from tenon.torch.fusion.words import find_words, is_map
 
 __all__ = ["InputDim", "InputRows", "InputSpec", "Missed", "OutputSpec", "Partition", "missed_of", "partition"]
 
@@ -120,7 +120,7 @@ def _candidates(
         name = _name_function(function, sources)
         spec = FunctionSpec(name, sources[name], function.inputs, function.outputs)
         results = [result.node for result in function.results if result.in_place is None]
-        members = [node for node in group.members if node in live]
+        members = [*function.inlined, *(node for node in group.members if node in live)]
         candidates.append(describe(spec, function.arguments, members, results, readers, in_calls))
     return candidates
 
@@ -130,23 +130,44 @@ def _lower_groups(
 ) -> dict[Group, GroupFunction | str]:
     """Return each group's function, or the reason why it has none.
 
-    With casts, those of activations that only a group needs are in its function.
+    What only a group needs and is made of inputs element by element, such as an activation that a backward graph
+    computes again, is in its function; with casts, those of other values are too.
     """
     takers = grouping.takers(live)
     prepared = {node for node, word in grouping.words.items() if word.is_prepared}
-    casts = [n for n in grouping.words if cast_source(n) is not None and n not in grouping.group_of and n in takers]
+    outside = [node for node in grouping.words if node not in grouping.group_of and node in takers]
+    casts = [node for node in outside if with_casts and cast_source(node) is not None]
+    maps = [node for node in outside if is_map(node, grouping.words[node])]
     functions: dict[Group, GroupFunction | str] = {}
     for group in grouping.groups():
         members = set(group.members)
-        own_casts = {node for node in casts if with_casts and members.issuperset(takers[node])}
+        own_casts = {node for node in casts if members.issuperset(takers[node])}
+        own_maps = _maps_of(members, maps, takers, grouping)
         try:
-            importer = Importer(prepared | own_casts, parameters, precision)
+            importer = Importer(prepared | own_casts | own_maps, parameters, precision)
             functions[group] = import_group(importer, group.members, live, takers)
         except InexpressibleError as error:
             functions[group] = str(error)
         except Exception as error:
             functions[group] = failed(f"import of {', '.join(map(str, members))}", error)
     return functions
+
+
+def _maps_of(
+    members: set[fx.Node], maps: list[fx.Node], takers: dict[fx.Node, list[fx.Node]], grouping: Grouping
+) -> set[fx.Node]:
+    """Return those of some elementwise nodes that are made of inputs alone, and that only `members` need."""
+    found: set[fx.Node] = set(maps)
+    while True:
+        kept = {
+            node
+            for node in found
+            if all(taker in members or taker in found for taker in takers[node])
+            and all(o.op == "placeholder" or o in found for o in grouping.words[node].operands)
+        }
+        if kept == found:
+            return found
+        found = kept
 
 
 def _name_function(function: GroupFunction, sources: dict[str, str]) -> str:

@@ -133,6 +133,12 @@ def _try(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> Wor
     return Word(tuple(dict.fromkeys(trial.operands)), frozenset(trial.weights), is_linear, prepared, is_start)
 
 
+def is_map(node: fx.Node, word: Word) -> bool:
+    """Tell whether a node computes elements from elements."""
+    is_other = word.is_linear or word.is_start or is_norm(node) or norm_of(node) is not None
+    return not is_other and not reduces_rows(node)
+
+
 def _is_prepared(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> bool:
     if node in words:
         return words[node].is_prepared
