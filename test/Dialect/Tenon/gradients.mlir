@@ -44,7 +44,7 @@ func.func @shapes(%g: tensor<?x8xf32>, %x: tensor<?x6xf32>) {
 // CHECK-LABEL: @batch_sum
 // EMIT-LABEL: @batch_sum
 // EMIT: arith.mulf {{.*}} : f64
-// EMIT: arith.truncf {{.*}} : f64 to bf16
+// EMIT: arith.truncf {{.*}} to bf16
 func.func @batch_sum(%x: tensor<?x8xbf16>) -> (tensor<8xbf16>, tensor<8xf32>) {
   // CHECK: tenon.batch_sum %{{.*}} : (tensor<?x8xbf16>) -> tensor<8xbf16>
   %0 = tenon.batch_sum %x : (tensor<?x8xbf16>) -> tensor<8xbf16>
