@@ -165,7 +165,7 @@ def test_what_reads_a_sum_of_columns_in_the_same_group():
 
     def call(x, w):
         y = F.relu(x @ w.t())
-        return y - y.sum(0), (y.sum(0) * 2.0).sin()
+        return y - y.sum(0), (y.sum(0) * 0.01).tanh()
 
     got = torch.compile(call, backend="tenon", options=HOSTED)(x, w)
     torch.testing.assert_close(got, call(x, w))

@@ -156,13 +156,17 @@ def _lower_groups(
 def _maps_of(
     members: set[fx.Node], maps: list[fx.Node], takers: dict[fx.Node, list[fx.Node]], grouping: Grouping
 ) -> set[fx.Node]:
-    """Return those of some elementwise nodes that are made of inputs alone, and that only `members` need."""
+    """Return those of some elementwise nodes that are made of inputs alone, and that only `members` need.
+
+    A matrix that is multiplied has to be in memory, whoever computes it.
+    """
     found: set[fx.Node] = set(maps)
+    behind = {node for node in members if not grouping.words[node].is_linear}
     while True:
         kept = {
             node
             for node in found
-            if all(taker in members or taker in found for taker in takers[node])
+            if all(taker in behind or taker in found for taker in takers[node])
             and all(o.op == "placeholder" or o in found for o in grouping.words[node].operands)
         }
         if kept == found:
