@@ -222,9 +222,9 @@ WgmmaFamily::rank(const LayerProblem &problem,
 /// over the layers of benchmarks/results/regret.json.
 static constexpr double kWgmmaRatio = 1.1, kWgmmaBareRatio = 0.8,
                         kFewRowsBareRatio = 0.75;
-/// The same of rows so few that the library's time is not known well, where
-/// the library's own epilogue does not do all: what was measured of them with
-/// swapped operands bears it out (benchmarks/results/sm90a_few_rows_auto.json).
+/// What it may be predicted to take of rows so few that the library's time is
+/// not known well, where the library's own epilogue does not do all: operands
+/// are swapped there, which is predicted well (sm90a_few_rows_auto.json).
 static constexpr double kFewRowsRatio = 0.95;
 
 double WgmmaFamily::getShareLimit(const LayerProblem &problem,

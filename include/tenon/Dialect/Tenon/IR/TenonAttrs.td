@@ -120,7 +120,8 @@ def Tenon_Strategy : I32EnumAttr<"Strategy", "how a linear layer is computed", [
 }
 
 def Tenon_StrategyAttr : EnumAttr<Tenon_Dialect, Tenon_Strategy, "strategy"> {
-  let summary = "How a linear layer is computed";
+  let summary = "How a linear layer is computed, #tenon.strategy<library> or "
+                "#tenon.strategy<tiled>";
   let description = [{
     `library`: a cuBLASLt product, and an epilogue kernel for what cuBLASLt cannot
     do. `tiled`: one kernel made from a `#tenon.schedule`. Written on a linear
@@ -167,7 +168,7 @@ def Tenon_ReductionMethod : I32EnumAttr<"ReductionMethod",
 
 def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
   let mnemonic = "schedule";
-  let summary = "How a tiled kernel divides a product";
+  let summary = "How a tiled kernel divides a product, a #tenon.schedule";
   let description = [{
     | field      | meaning |
     |------------|---------|
