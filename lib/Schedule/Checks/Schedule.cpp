@@ -125,3 +125,13 @@ std::string tenon::findExtentProblem(KernelFamily family, Type elementType,
                                      int64_t k) {
   return ScheduleFamily::get(family).findExtentProblem(elementType, k);
 }
+
+std::string tenon::findLayoutProblem(ScheduleAttr schedule, Type elementType,
+                                     std::optional<OperandLayout> layout,
+                                     const ProductExtents &extents) {
+  if (schedule.getMethod() != ProductMethod::Direct ||
+      (!isXTransposed(layout) && !isWTransposed(layout)))
+    return "";
+  return ScheduleFamily::of(schedule).findLayoutProblem(schedule, elementType,
+                                                        *layout, extents);
+}

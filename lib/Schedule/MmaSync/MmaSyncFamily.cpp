@@ -58,6 +58,14 @@ bool MmaSyncFamily::runsOn(const TargetSpec &target) const {
   return target.hasMmaSync;
 }
 
+/// What is multiplied directly and lies along M or N is copied element by
+/// element: for whoever asks, and for pointers that others do not take.
+bool MmaSyncFamily::canCompute(const LayerProblem &problem,
+                               ScheduleAttr schedule) const {
+  return problem.layout == OperandLayout::MK_NK ||
+         schedule.getMethod() != ProductMethod::Direct;
+}
+
 Prediction MmaSyncFamily::predict(const LayerProblem &problem,
                                   ScheduleAttr schedule,
                                   const TargetSpec &target) const {

@@ -26,6 +26,7 @@ struct LayerProblem {
   int64_t m; ///< kAssumedRows where it is dynamic
   bool hasDynamicRows = false;
   int64_t n, k;
+  OperandLayout layout = OperandLayout::MK_NK;
   /// Of x and w, as the model has them and as a tiled kernel reads them.
   Type libraryType, tiledType;
   /// Whether f32 has to be multiplied as precision fp32 asks.
@@ -62,6 +63,10 @@ struct LayerProblem {
   /// is reduced.
   bool tiledDoesAll = true;
 
+  /// Of the product, M as it is.
+  ProductExtents getExtents() const {
+    return {hasDynamicRows ? ShapedType::kDynamic : m, n, k};
+  }
   /// Columns of x and w as a tiled kernel reads them.
   int64_t getTiledColumns() const;
   /// Products and sums, counted as two, for each of them and each result.

@@ -71,6 +71,10 @@ bool tenon::canRun(const LayerProblem &problem, ScheduleAttr schedule,
   if (problem.reduced &&
       !findReductionProblem(problem.reduced, schedule).empty())
     return false;
+  if (!findLayoutProblem(schedule, problem.tiledType, problem.layout,
+                         problem.getExtents())
+           .empty())
+    return false;
   return llvm::all_of(targets, [&](const TargetSpec *target) {
     return findProblem(schedule, problem.tiledType, *target).empty() &&
            (!isResident || fitsTurn(problem, schedule, *target));

@@ -41,6 +41,9 @@ LogicalResult LayerPlanner::checkSchedule(const LayerProblem &layerProblem) {
   std::string problem = findExtentProblem(schedule.getFamily(), type,
                                           layerProblem.getTiledColumns());
   if (problem.empty())
+    problem = findLayoutProblem(schedule, type, layer.getLayout(),
+                                layerProblem.getExtents());
+  if (problem.empty())
     return success();
   return layer->emitOpError("cannot have the schedule ")
          << schedule << ": " << problem << ", or take a mma_sync schedule";

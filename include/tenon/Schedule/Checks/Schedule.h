@@ -82,6 +82,12 @@ std::string findProblem(ScheduleAttr schedule, Type elementType,
 /// this K; "" if they can.
 std::string findExtentProblem(KernelFamily family, Type elementType, int64_t k);
 
+/// Says why kernels of `schedule` cannot multiply inputs of `elementType` and
+/// these extents that lie so; "" if they can.
+std::string findLayoutProblem(ScheduleAttr schedule, Type elementType,
+                              std::optional<OperandLayout> layout,
+                              const ProductExtents &extents);
+
 } // namespace mlir::tenon
 
 #endif // TENON_SCHEDULE_CHECKS_SCHEDULE_H

@@ -196,7 +196,8 @@ static LogicalResult checkPrecision(LinearLikeOp op, ScheduleAttr schedule) {
     problem = "x and w are f32; run --tenon-select-strategy before, which "
               "casts them";
   if (problem.empty())
-    if (auto found = findLayoutProblem(schedule.getMethod(), op.getLayout()))
+    if (auto found =
+            findLayoutProblem(schedule.getMethod(), type, op.getLayout()))
       problem = found->getText();
   if (problem.empty())
     return success();

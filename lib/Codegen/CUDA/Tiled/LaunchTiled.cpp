@@ -285,6 +285,9 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
   if (problem.empty())
     problem = findExtentProblem(schedule.getFamily(), w.getElementType(),
                                 op.getExtents().k);
+  if (problem.empty())
+    problem = findLayoutProblem(schedule, w.getElementType(), op.getLayout(),
+                                op.getExtents());
   if (problem.empty() && schedule.getReduction() == ReductionMethod::Resident)
     problem = findResidentProblem(op);
   if (!problem.empty())

@@ -87,6 +87,9 @@ struct TileGeometry {
   int64_t copiesOfX() const { return tileM / rowsPerCopy(); }
   int64_t copiesOfW() const { return tileN / rowsPerCopy(); }
   int64_t stageBytes() const { return (tileM + tileN) * rowBytes; }
+  /// Of an operand that lies along M or N in a stage as it does in memory: a
+  /// row of it has as many elements of M or N, and one of K.
+  int64_t turnedExtent() const { return rowBytes / elementBytes; }
 
   // The epilogue: a warp turns 8 rows by `passColumns` columns at a time.
   static constexpr int64_t kPassRows = 8;

@@ -147,10 +147,13 @@ LogicalResult TiledLinearOp::verify() {
            << (turnsW ? "[K, N]" : "[N, K]")
            << ", with N and K known and one K, but x is " << x << " and w is "
            << w;
-  if ((turnsX || turnsW) &&
-      (!element.isF32() || getSchedule().getFamily() != KernelFamily::MmaSync))
+  // f32 lies along K for wgmma, and so do halves.
+  bool mayTurn = element.isF32()
+                     ? getSchedule().getFamily() == KernelFamily::MmaSync
+                     : getSchedule().getMethod() == ProductMethod::Direct;
+  if ((turnsX || turnsW) && !mayTurn)
     return emitOpError("turns x and w of f32 in a schedule of family mma_sync, "
-                       "but has x ")
+                       "and of 16 bits by method direct, but has x ")
            << x << " and " << getSchedule();
   if (failed(verifyMethod(*this)))
     return failure();
@@ -175,7 +178,7 @@ static bool canBeInEpilogue(Operation &op) {
 static LogicalResult verifyReductions(TiledLinearOp op) {
   ReductionMethod method = op.getSchedule().getReduction();
   for (Operation &nested : *op.getBody()) {
-    if (isa<BatchMomentsOp>(nested))
+    if (isa<BatchMomentsOp, BatchSumOp>(nested))
       return nested.emitOpError("needs all rows and maps none: a "
                                 "tenon.tiled_linear yields tenon.moments, and "
                                 "a tenon.epilogue combines them");

@@ -19,7 +19,7 @@ from tenon.torch.fusion.missed import find_missed, takes_from
 from tenon.torch.fusion.rewrite import replace_group, sort_graph, sweep
 from tenon.torch.fusion.specs import Missed, Partition
 from tenon.torch.fusion.views import cast_source
-from tenon.torch.fusion.words import find_words
+from tenon.torch.fusion.words import find_words, is_map
 
 __all__ = ["InputDim", "InputRows", "InputSpec", "Missed", "OutputSpec", "Partition", "missed_of", "partition"]
 
@@ -60,7 +60,7 @@ def partition(
         if for_inductor:
             grouping.trim()
         sources: dict[str, str] = {}
-        functions = _import_groups(grouping, parameters, precision, judge, sources, not for_inductor)
+        functions = _import_groups(grouping, parameters, precision, judge, sources, for_inductor)
         missed = find_missed(gm.graph, grouping)
         behind = {g: [m for n, m in missed.items() if takes_from(n, g.members)] for g, _ in functions}
         replaced: dict[fx.Node, fx.Node] = {}
@@ -90,14 +90,14 @@ def _import_groups(
     precision: str | None,
     judge: Judge | None,
     sources: dict[str, str],
-    with_casts: bool,
+    for_inductor: bool,
 ) -> list[tuple[Group, GroupFunction]]:
-    """Lower every group that is worth it, and dissolve the others."""
+    """Lower every group that is worth it, and dissolve the others; for Inductor, first try them without sums."""
     while True:
         live = grouping.live_nodes()
         unfit = {g: None for g in grouping.groups() if not is_worthwhile(g, grouping.words, live, judge is not None)}
         if not unfit:
-            functions = _lower_groups(grouping, live, parameters, precision, with_casts)
+            functions = _lower_groups(grouping, live, parameters, precision, not for_inductor)
             unfit = {group: result for group, result in functions.items() if isinstance(result, str)}
             if not unfit and judge:
                 verdicts = zip(functions, judge(_candidates(grouping, functions, sources, live)), strict=True)
@@ -105,7 +105,10 @@ def _import_groups(
             if not unfit:
                 return list(functions.items())
         for group, reason in unfit.items():
-            grouping.dissolve(group, reason)  # what was dead may be needed now
+            if for_inductor and grouping.leave_sums(group):
+                grouping.trim()
+            else:
+                grouping.dissolve(group, reason)  # what was dead may be needed now
 
 
 def _candidates(
@@ -117,7 +120,7 @@ def _candidates(
         name = _name_function(function, sources)
         spec = FunctionSpec(name, sources[name], function.inputs, function.outputs)
         results = [result.node for result in function.results if result.in_place is None]
-        members = [node for node in group.members if node in live]
+        members = [*function.inlined, *(node for node in group.members if node in live)]
         candidates.append(describe(spec, function.arguments, members, results, readers, in_calls))
     return candidates
 
@@ -127,23 +130,48 @@ def _lower_groups(
 ) -> dict[Group, GroupFunction | str]:
     """Return each group's function, or the reason why it has none.
 
-    With casts, those of activations that only a group needs are in its function.
+    What only a group needs and is made of inputs element by element, such as an activation that a backward graph
+    computes again, is in its function; with casts, those of other values are too.
     """
     takers = grouping.takers(live)
     prepared = {node for node, word in grouping.words.items() if word.is_prepared}
-    casts = [n for n in grouping.words if cast_source(n) is not None and n not in grouping.group_of and n in takers]
+    outside = [node for node in grouping.words if node not in grouping.group_of and node in takers]
+    casts = [node for node in outside if with_casts and cast_source(node) is not None]
+    maps = [node for node in outside if is_map(node, grouping.words[node])]
     functions: dict[Group, GroupFunction | str] = {}
     for group in grouping.groups():
         members = set(group.members)
-        own_casts = {node for node in casts if with_casts and members.issuperset(takers[node])}
+        own_casts = {node for node in casts if members.issuperset(takers[node])}
+        own_maps = _maps_of(members, maps, takers, grouping)
         try:
-            importer = Importer(prepared | own_casts, parameters, precision)
+            importer = Importer(prepared | own_casts | own_maps, parameters, precision)
             functions[group] = import_group(importer, group.members, live, takers)
         except InexpressibleError as error:
             functions[group] = str(error)
         except Exception as error:
             functions[group] = failed(f"import of {', '.join(map(str, members))}", error)
     return functions
+
+
+def _maps_of(
+    members: set[fx.Node], maps: list[fx.Node], takers: dict[fx.Node, list[fx.Node]], grouping: Grouping
+) -> set[fx.Node]:
+    """Return those of some elementwise nodes that are made of inputs alone, and that only `members` need.
+
+    A matrix that is multiplied has to be in memory, whoever computes it.
+    """
+    found: set[fx.Node] = set(maps)
+    behind = {node for node in members if not grouping.words[node].is_linear}
+    while True:
+        kept = {
+            node
+            for node in found
+            if all(taker in behind or taker in found for taker in takers[node])
+            and all(o.op == "placeholder" or o in found for o in grouping.words[node].operands)
+        }
+        if kept == found:
+            return found
+        found = kept
 
 
 def _name_function(function: GroupFunction, sources: dict[str, str]) -> str:

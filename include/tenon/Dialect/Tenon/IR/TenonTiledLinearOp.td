@@ -38,7 +38,8 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     already, and tiles that have none of these rows are kept as they are.
 
     `layout` is that of `tenon.linear`. Halves are of `mk_nk`; other layouts are for
-    f32 in schedules of family `mma_sync`, whose kernels turn tiles as they copy them.
+    f32 in schedules of family `mma_sync`, whose kernels turn tiles as they copy them,
+    and for 16 bits, which kernels of family `wgmma` multiply as they lie.
 
     The schedule says how the kernel divides the product. With `stream_k`, blocks
     that share a tile hand partial sums over in the workspace, scratch that all
