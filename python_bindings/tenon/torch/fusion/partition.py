@@ -15,7 +15,7 @@ from tenon.torch.choice.candidate import Candidate, describe
 from tenon.torch.failures import failed
 from tenon.torch.fusion.group_function import GroupFunction, Importer, import_group
 from tenon.torch.fusion.grouping import Group, Grouping, is_worthwhile
-from tenon.torch.fusion.missed import find_missed, takes_from
+from tenon.torch.fusion.missed import find_missed, sources_of
 from tenon.torch.fusion.rewrite import replace_group, sort_graph, sweep
 from tenon.torch.fusion.specs import Missed, Partition
 from tenon.torch.fusion.views import cast_source
@@ -62,7 +62,8 @@ def partition(
         sources: dict[str, str] = {}
         functions = _import_groups(grouping, parameters, precision, judge, sources, for_inductor)
         missed = find_missed(gm.graph, grouping)
-        behind = {g: [m for n, m in missed.items() if takes_from(n, g.members)] for g, _ in functions}
+        sources_of_missed = [(sources_of(node), m) for node, m in missed.items()]
+        behind = {g: [m for taken, m in sources_of_missed if not taken.isdisjoint(g.members)] for g, _ in functions}
         replaced: dict[fx.Node, fx.Node] = {}
         partitions = []
         for group, function in functions:
