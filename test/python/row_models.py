@@ -57,6 +57,10 @@ HEADS = {
         _chain,
         lambda z, g: [F.gelu(F.leaky_relu(z.logsumexp(-1, keepdim=True), 0.1)), z - z.logsumexp(-1, keepdim=True)],
     ),
+    "top": Head(
+        lambda b, z, g: [b.reduce_row("sum", b.select_equal(z, z, b.reduce_row("max", z)))],
+        lambda z, g: [torch.where(z == z.amax(-1, keepdim=True), z, 0.0).sum(-1, keepdim=True)],
+    ),
     "residual": Head(
         lambda b, z, g: [rows.layer_norm(b, b.binary("add", z, z), g, None, EPS)[0]],
         lambda z, g: [F.layer_norm(z + z, z.shape[-1:], g, None, EPS)],

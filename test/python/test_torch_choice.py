@@ -65,10 +65,26 @@ def test_gated_pair_is_two_layers_of_which_one_reads_the_other(timed, compiled):
 
 
 def test_residual_that_a_norm_reads_is_the_norms(timed, compiled):
-    w = bf16(512, 512)  # wider than a tile, so that the norm is Inductor's
+    w = bf16(512, 512)
+    timed.times = ([2.0], 1.0)  # so that the norm is Inductor's
     run(lambda x: F.layer_norm(x + F.linear(x, w), (512,)), torch.randn(6, 512, dtype=torch.bfloat16))
-    assert not timed.seen
-    assert not compiled.sources
+    assert [candidate.kinds.count("reduce_row") for candidate in timed.seen] == [2]
+
+
+def test_what_a_norm_loses_the_layer_before_it_may_win(timed, monkeypatch):
+    def time_candidate(candidate, calls):
+        timed.seen.append(candidate)
+        return [2.0 if "reduce_row" in candidate.kinds else 0.5] * len(calls), 1.0
+
+    monkeypatch.setattr(judging, "time_candidate", time_candidate)
+    w, v = bf16(512, 512), bf16(512, 512)
+
+    def function(x):
+        z = F.gelu(F.linear(x, w))
+        return torch.mm(z, v), F.layer_norm(z, (512,))
+
+    run(function, torch.randn(6, 512, dtype=torch.bfloat16))
+    assert [("reduce_row" in c.kinds, "gelu" in c.kinds) for c in timed.seen] == [(True, True), (False, True)]
 
 
 def test_a_norm_of_narrow_rows_is_the_layers(timed):

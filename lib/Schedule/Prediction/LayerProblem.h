@@ -41,6 +41,8 @@ struct LayerProblem {
   ReductionMethod reduction = ReductionMethod::Separate;
   double reducedBytes = 0;
   bool reducesRowOperand = false;
+  /// Reductions of rows in its epilogue.
+  int64_t numRowReductions = 0;
   /// Unless null, the layer: then only schedules run by which it can be reduced
   /// (findReductionProblem).
   FusedLinearOp reduced;

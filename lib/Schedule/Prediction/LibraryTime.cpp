@@ -50,16 +50,32 @@ double tenon::predictReads(double bytes, const TargetSpec &target,
   return (bytes - kept + kept / l2Factor) / target.memoryRate;
 }
 
+/// Elements of a row that a block keeps in registers (Epilogue/RowKernel.cpp).
+static constexpr int64_t kKeptRow = 256 * 64;
+
 double tenon::predictRest(const LayerProblem &problem, const TargetSpec &target,
                           ReductionMethod reduction) {
-  if (!problem.hasNorm)
-    return (problem.productBytes + problem.epilogueBytes) / target.memoryRate +
+  if (!problem.hasNorm) {
+    // Each reduction reads rows again that are too long for registers.
+    bool isKept = problem.n <= kKeptRow;
+    double passes = isKept ? 1.0 : 1.0 + problem.numRowReductions;
+    return (passes * problem.productBytes + problem.epilogueBytes) /
+               target.memoryRate +
            kLaunchSeconds + kRestSeconds;
+  }
   bool isTwoPhase = reduction == ReductionMethod::TwoPhase;
   double read = isTwoPhase ? problem.reducedBytes : problem.productBytes;
   double pass = kLaunchSeconds + kPassSeconds + predictMemory(read, target);
   return (isTwoPhase ? 1 : 2) * pass +
          problem.epilogueBytes / target.memoryRate;
+}
+
+double tenon::predictParts(const LayerProblem &problem, ScheduleAttr schedule,
+                           const TargetSpec &target) {
+  int64_t parts = llvm::divideCeil(problem.n, schedule.getTile()[1]);
+  double bytes = 4.0 * static_cast<double>(problem.m * parts) *
+                 static_cast<double>(problem.numRowReductions);
+  return 2 * predictMemory(bytes, target) + kLaunchSeconds + kRestSeconds;
 }
 
 /// What kernels reach of the f64 rate between their barriers, and seconds

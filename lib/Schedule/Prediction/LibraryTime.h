@@ -36,6 +36,11 @@ double predictLibrary(const LayerProblem &problem, const TargetSpec &target);
 double predictRest(const LayerProblem &problem, const TargetSpec &target,
                    ReductionMethod reduction);
 
+/// Seconds of the kernel that reduces what one with reduction = reduce_only
+/// gives, the writing of that included.
+double predictParts(const LayerProblem &problem, ScheduleAttr schedule,
+                    const TargetSpec &target);
+
 /// Seconds of the kernels that have a product's moments of x and w.
 double predictInputMoments(const LayerProblem &problem,
                            const TargetSpec &target);

@@ -68,6 +68,9 @@ bool tenon::canRun(const LayerProblem &problem, ScheduleAttr schedule,
   if (problem.reduction == ReductionMethod::InTile &&
       !findWholeRowProblem(schedule, problem.n).empty())
     return false;
+  if (problem.reduction == ReductionMethod::ReduceOnly &&
+      !findPartTileProblem(schedule, problem.n).empty())
+    return false;
   if (problem.reduced &&
       !findReductionProblem(problem.reduced, schedule).empty())
     return false;
@@ -100,6 +103,8 @@ double tenon::predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
     seconds += kGuardSeconds + kLaunchSeconds;
   if (problem.reduction == ReductionMethod::InputMoments)
     seconds += predictInputMoments(problem, target);
+  if (problem.reduction == ReductionMethod::ReduceOnly)
+    seconds += predictParts(problem, schedule, target);
   return problem.tiledDoesAll
              ? seconds
              : seconds + predictRest(problem, target, problem.reduction);

@@ -258,9 +258,14 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
     problem.reducesRowOperand =
         reducesRowOperand(cast<FusedLinearOp>(layer.getOperation()));
   }
+  if (Block *body = layer.getEpilogueBody()) {
+    auto rows = body->getOps<ReduceRowOp>();
+    problem.numRowReductions = std::distance(rows.begin(), rows.end());
+  }
   problem.tiledDoesAll = reduction == ReductionMethod::Resident ||
                          reduction == ReductionMethod::InputMoments ||
                          reduction == ReductionMethod::InTile ||
+                         reduction == ReductionMethod::ReduceOnly ||
                          !findEpilogueObstacle(layer);
   if (problem.tiledDoesAll)
     problem.epilogue = classifyEpilogue(layer);

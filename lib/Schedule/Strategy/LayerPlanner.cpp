@@ -14,6 +14,7 @@
 #include "FamilyChoice.h"
 
 #include "tenon/Schedule/Checks/ReductionMethod.h"
+#include "tenon/Schedule/Checks/RowParts.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -133,10 +134,12 @@ static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
          getTraits(method).isSplit() && best && best->traits.isResidentDirect;
 }
 
-/// Whether to look at a reduction that nothing asks for. What keeps resident
-/// and input_moments from most layers needs no words.
+/// Whether to look at a reduction that nothing asks for. What keeps resident,
+/// input_moments and reduce_only from most layers needs no words.
 static bool isWorthTrying(LinearLikeOp layer, ReductionMethod reduction,
                           const ScheduleFamily *best) {
+  if (reduction == ReductionMethod::ReduceOnly)
+    return findRowPartsProblem(layer).empty();
   if (reduction == ReductionMethod::InputMoments)
     return layer.getK() <= ProductMomentsOp::kMaxColumns &&
            layer.getPrecision() != Precision::TF32;
@@ -154,7 +157,7 @@ LogicalResult LayerPlanner::run(ArrayRef<ProductMethod> methods) {
     all.append({ReductionMethod::TwoPhase, ReductionMethod::Resident,
                 ReductionMethod::InputMoments});
   if (reducesRows(layer))
-    all.push_back(ReductionMethod::InTile);
+    all.append({ReductionMethod::InTile, ReductionMethod::ReduceOnly});
   for (ReductionMethod reduction : llvm::reverse(all)) {
     // What is asked for is for the layers that can have it; others have what
     // keeps less in the kernel.

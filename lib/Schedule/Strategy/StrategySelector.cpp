@@ -80,6 +80,8 @@ StrategySelector::describeRest(ReductionMethod reduction) {
     return ReasonCode::BatchNormByInputMoments;
   if (reduction == ReductionMethod::InTile)
     return ReasonCode::RowsInTile;
+  if (reduction == ReductionMethod::ReduceOnly)
+    return ReasonCode::RowsByParts;
   if (std::optional<Reason> obstacle = findEpilogueObstacle(layer))
     return Reason(ReasonCode::ProductAlone, *obstacle);
   return std::nullopt;

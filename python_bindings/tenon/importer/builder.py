@@ -81,6 +81,14 @@ class Builder:
             raise InexpressibleError("it does not take the rows of a matrix")
         return self._append(f"tenon.reduce_row {kind} {x.name} : {type_of(x)}", x.dtype, (x.shape[0], 1))
 
+    def select_equal(self, x: Value, first: Value, second: Value) -> Value:
+        """Append x where two tensors that broadcast to its shape are equal, and 0 elsewhere."""
+        operands = x, first, second
+        if len({v.dtype == "float64" for v in operands}) > 1:
+            raise InexpressibleError("it mixes float64 with another dtype")
+        text = f"tenon.select_equal {', '.join(v.name for v in operands)} : {', '.join(map(type_of, operands))}"
+        return self._append(text, x.dtype, x.shape)
+
     def cast(self, x: Value, dtype: str) -> Value:
         """Convert to another dtype; nothing where it has it."""
         if x.dtype == dtype:

@@ -141,7 +141,8 @@ void TiledLowering::launch(const TileGeometry &geometry,
 /// Small tiles, for a kernel that may take its operands element by element: it
 /// keeps more in registers, and is short to compile. Where the region yields
 /// moments, tiles have their rows, and where tiles wait for each other, there
-/// are no more of them. Where it reduces rows, tiles have whole ones.
+/// are no more of them. Where it reduces rows, tiles have whole ones, or the
+/// same parts.
 static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
   ScheduleAttr schedule = op.getSchedule();
   int64_t rows = 64;
@@ -160,8 +161,10 @@ static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
       .blocks = rows <= 64 && !isResident ? 2 : 1,
       .method = schedule.getMethod(),
       .reduction = schedule.getReduction()};
-  if (schedule.getReduction() == ReductionMethod::InTile)
-    widenToRows(parameters, op.getProductShape()[1]);
+  if (reducesRows(schedule))
+    widenToRows(parameters, schedule.getReduction() == ReductionMethod::InTile
+                                ? op.getProductShape()[1]
+                                : schedule.getTile()[1]);
   return ScheduleAttr::get(schedule.getContext(), parameters);
 }
 

@@ -109,14 +109,14 @@ struct TileGeometry {
     return scalarsOffset() + blockThreads() / 32 * kScalarBytesPerWarp;
   }
   /// With reduction = resident: a table (FinishedColumns.h), and with defer its
-  /// barrier. With in_tile: arrays (RowReductions.h).
+  /// barrier. Where rows are reduced: arrays (RowReductions.h).
   int64_t finishedBarrierOffset() const { return finishedOffset() - 16; }
   int64_t finishedOffset() const {
     return barriersOffset() +
            ScheduleFamily::of(schedule).getBarrierBytes(schedule);
   }
-  bool isInTile() const {
-    return schedule.getReduction() == ReductionMethod::InTile;
+  bool isReduceOnly() const {
+    return schedule.getReduction() == ReductionMethod::ReduceOnly;
   }
   bool isResident() const {
     return schedule.getReduction() == ReductionMethod::Resident;

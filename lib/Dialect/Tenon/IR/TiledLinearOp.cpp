@@ -62,6 +62,8 @@ bool TiledLinearOp::isOfColumns(Value value) {
 }
 
 bool TiledLinearOp::isOfRows(Value value) {
+  if (value.getDefiningOp<RowPartsOp>())
+    return true;
   auto product =
       cast<RankedTensorType>(value.getParentBlock()->getArgument(0).getType());
   auto type = cast<RankedTensorType>(value.getType());
@@ -171,7 +173,7 @@ LogicalResult TiledLinearOp::verify() {
 static bool canBeInEpilogue(Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
-  return isEpilogueOp(&op) || isa<MomentsOp>(op);
+  return isEpilogueOp(&op) || isa<MomentsOp, RowPartsOp>(op);
 }
 
 /// Checks that the schedule allows for what reduces the product.
@@ -186,10 +188,18 @@ static LogicalResult verifyReductions(TiledLinearOp op) {
       return nested.emitOpError("needs a schedule with reduction = resident, "
                                 "but it has ")
              << stringifyReductionMethod(method);
-    if (isa<ReduceRowOp>(nested) && method != ReductionMethod::InTile)
-      return nested.emitOpError("needs a schedule with reduction = in_tile, "
-                                "but it has ")
+    if (isa<ReduceRowOp>(nested) && method != ReductionMethod::InTile &&
+        method != ReductionMethod::ReduceOnly)
+      return nested.emitOpError("needs a schedule with reduction = in_tile or "
+                                "reduce_only, but it has ")
              << stringifyReductionMethod(method);
+    if (auto parts = dyn_cast<RowPartsOp>(nested);
+        parts && (method != ReductionMethod::ReduceOnly ||
+                  parts.getColumns() !=
+                      static_cast<uint64_t>(op.getSchedule().getTile()[1])))
+      return parts.emitOpError("needs a schedule with reduction = reduce_only "
+                               "and a tile of as many columns, ")
+             << parts.getColumns() << ", but it has " << op.getSchedule();
     auto moments = dyn_cast<MomentsOp>(nested);
     if (!moments)
       continue;
@@ -249,6 +259,13 @@ LogicalResult TiledLinearOp::verifyRegions() {
     return failure();
   if (failed(tenon::detail::verifyEpilogueYield(getYield(), getOutputs())))
     return failure();
+  // Else it would give rows, of which a tile has not all.
+  if (getSchedule().getReduction() == ReductionMethod::ReduceOnly)
+    for (Value value : getYield().getValues())
+      if (!value.getDefiningOp<RowPartsOp>())
+        return emitOpError("yields tenon.row_parts alone with reduction = "
+                           "reduce_only, but a value is ")
+               << value.getType();
   SmallVector<int64_t> shape = getProductShape();
   for (auto [output, value] : llvm::zip(getOutputs(), getYield().getValues()))
     if (cast<ShapedType>(output.getType()).getShape() != ArrayRef(shape) &&

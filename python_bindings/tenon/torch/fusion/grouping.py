@@ -13,7 +13,7 @@ from torch import fx
 from tenon.importer.shapes import Extent, rows_of
 from tenon.torch.fusion.norms import is_norm
 from tenon.torch.fusion.readers import Readers, find_readers
-from tenon.torch.fusion.rows import reduces_rows, sums_columns
+from tenon.torch.fusion.rows import is_row_norm, reduces_rows, sums_columns
 from tenon.torch.fusion.shapes import extent
 from tenon.torch.fusion.words import Word, norm_of, reduced_or_result
 
@@ -71,6 +71,18 @@ class Grouping:
             del self.group_of[node]
             self.reasons[node] = "its layer is not worth a call with it"
         return bool(sums)
+
+    def shorten(self, group: Group, reason: str) -> bool:
+        """Leave a group's reductions of rows, and what follows them in it, to PyTorch; tell whether it has any."""
+        left: dict[fx.Node, None] = {}
+        for node in group.members:
+            if reduces_rows(node) or is_row_norm(node) or any(o in left for o in self.words[node].operands):
+                left[node] = None
+        group.members = [node for node in group.members if node not in left]
+        for node in left:
+            del self.group_of[node]
+            self.reasons[node] = reason
+        return bool(left)
 
     def trim(self) -> None:
         """Leave to Inductor the elementwise ops at the ends of groups that its kernels alone read.

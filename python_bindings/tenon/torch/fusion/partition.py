@@ -17,6 +17,7 @@ from tenon.torch.fusion.group_function import GroupFunction, Importer, import_gr
 from tenon.torch.fusion.grouping import Group, Grouping, is_worthwhile
 from tenon.torch.fusion.missed import find_missed, sources_of
 from tenon.torch.fusion.rewrite import replace_group, sort_graph, sweep
+from tenon.torch.fusion.rows import add_indices, forget_indices
 from tenon.torch.fusion.specs import Missed, Partition
 from tenon.torch.fusion.views import cast_source
 from tenon.torch.fusion.words import find_words, is_map
@@ -53,6 +54,7 @@ def partition(
         and what follows them is in their `missed`, and all of it in `missed_of(gm)`.
 
     """
+    add_indices(gm.graph)
     # AOTAutograd has a fake mode on, in which a constant has no value.
     with unset_fake_temporarily():
         words, reasons = find_words(gm.graph, parameters)
@@ -73,6 +75,7 @@ def partition(
             part = Partition(name, sources[name], inputs, outputs, node, behind[group], function.origins)
             partitions.append(part)
         sweep(gm.graph, set(grouping.group_of), [part.node for part in partitions])
+        forget_indices(gm.graph)
         sort_graph(gm.graph)
         gm.recompile()
     gm.meta[_MISSED] = list(missed.values())
@@ -106,10 +109,12 @@ def _import_groups(
             if not unfit:
                 return list(functions.items())
         for group, reason in unfit.items():
-            if for_inductor and grouping.leave_sums(group):
-                grouping.trim()
-            else:
-                grouping.dissolve(group, reason)  # what was dead may be needed now
+            # What was dead may be needed now; and what a reduction loses, the layer before it may win.
+            is_shorter = (reason and grouping.shorten(group, reason)) or (for_inductor and grouping.leave_sums(group))
+            if not is_shorter:
+                grouping.dissolve(group, reason)
+        if for_inductor:
+            grouping.trim()
 
 
 def _candidates(

@@ -12,7 +12,7 @@ from torch import fx
 from tenon.importer import rows
 from tenon.importer.builder import InexpressibleError, Value
 from tenon.importer.shapes import Shape, product
-from tenon.torch.fusion.lowering import Lowering
+from tenon.torch.fusion.lowering import Lowering, Shifted
 from tenon.torch.fusion.ops import Rule, rule
 from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, strip
@@ -20,8 +20,10 @@ from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, 
 ROWS: dict[str, Rule] = {}
 # Ops of several results, of which the first has the operand's shape.
 ROW_NORMS = ("aten.native_layer_norm", "aten._fused_rms_norm")
-# What one tile has of a row.
-_MAX_COLUMNS = 256
+# Of a gather: nodes with its index as float32, and with the numbers of the columns.
+_INDEX = "tenon_index"
+# Above, float32 does not tell numbers of columns apart.
+_MAX_INDEXED = 2**24
 
 _KINDS = {"amax": "max", "amin": "min"}
 
@@ -68,8 +70,52 @@ def _reduce(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
         return b.batch_sum(b.tensor(x if source is None else source), dtype_of(node))
     x = _rows(b, given["self"], given.get("dim"))
     kind = node.target._opname
-    wide = x if kind in _KINDS else b.widen(x)
-    return b.cast(b.reduce_row(_KINDS.get(kind, kind), wide), dtype_of(node))
+    if kind in _KINDS:
+        return b.cast(b.reduce_row(_KINDS[kind], x), dtype_of(node))
+    matrix, shifts = b.shifted.get(x.name, Shifted(b.widen(x), ()))
+    result = b.reduce_row(kind, matrix)
+    for shift in shifts:
+        result = b.binary("sub", result, b.binary("mul", shift, float(x.shape[1])) if kind == "sum" else shift)
+    return b.cast(result, dtype_of(node))
+
+
+@rule(ROWS, "gather")
+def _gather(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    x = _rows(b, given["self"], [given["dim"]])
+    if _INDEX not in node.meta:
+        raise InexpressibleError("it gathers other than one element of each row")
+    index, numbers = (b.tensor(n) for n in node.meta[_INDEX])
+    matrix, shifts = b.shifted.get(x.name, Shifted(x, ()))
+    result = rows.gather(b, matrix, numbers, index)
+    for shift in shifts:
+        result = b.binary("sub", result, shift)
+    return b.cast(result, dtype_of(node))
+
+
+def add_indices(graph: fx.Graph) -> None:
+    """Add, for each gather of one element of each row, the nodes that Tenon takes of it."""
+    for node in graph.find_nodes(op="call_function", target=torch.ops.aten.gather.default):
+        x, dim, index = (node.args[i] for i in range(3))
+        shape, columns = torch_shape(index), torch_shape(x)[-1:]
+        is_one = shape and len(shape) > 1 and (*shape[:-1], 1) == (*torch_shape(x)[:-1], shape[-1])
+        if not is_one or dim % len(shape) != len(shape) - 1 or not isinstance(columns[0], int):
+            continue
+        if columns[0] > _MAX_INDEXED:
+            continue
+        value = index.meta["val"]
+        with graph.inserting_before(node), torch._guards.detect_fake_mode([value]):
+            as_float = graph.call_function(torch.ops.prims.convert_element_type.default, (index, torch.float32))
+            as_float.meta["val"] = value.to(torch.float32)
+            kwargs = {"dtype": torch.float32, "device": value.device, "pin_memory": False}
+            numbers = graph.call_function(torch.ops.aten.arange.default, columns, kwargs)
+            numbers.meta["val"] = torch.arange(columns[0], dtype=torch.float32, device=value.device)
+        node.meta[_INDEX] = as_float, numbers
+
+
+def forget_indices(graph: fx.Graph) -> None:
+    """Leave nothing of `add_indices` with the nodes."""
+    for node in graph.nodes:
+        node.meta.pop(_INDEX, None)
 
 
 @rule(ROWS, "logsumexp", whole=True)
@@ -80,9 +126,13 @@ def _logsumexp(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 
 @rule(ROWS, "_softmax", "_log_softmax", "softmax", "log_softmax", whole=True)
 def _softmax(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    x = _rows(b, given["self"], [given["dim"]])
-    normalise = rows.log_softmax if "log" in op_name(node) else rows.softmax
-    return b.cast(normalise(b, b.widen(x)), dtype_of(node))
+    x = b.widen(_rows(b, given["self"], [given["dim"]]))
+    if "log" not in op_name(node):
+        return b.cast(rows.softmax(b, x), dtype_of(node))
+    distances, *shifts = rows.log_softmax_parts(b, x)
+    result = b.cast(b.binary("sub", distances, shifts[1]), dtype_of(node))
+    b.shifted[result.name] = Shifted(x, tuple(shifts))
+    return result
 
 
 @rule(ROWS, "layer_norm", "rms_norm", whole=True)
@@ -117,12 +167,10 @@ def _rows(b: Lowering, argument: fx.Node, dims: list[int] | None) -> Value:
     """Return a tensor of which an op reduces the last dimension alone.
 
     Raises:
-        InexpressibleError: it reduces another, or rows are longer than a tile's.
+        InexpressibleError: it reduces another.
 
     """
     shape = torch_shape(argument)
     if not shape or len(shape) < 2 or [d % len(shape) for d in dims or ()] != [len(shape) - 1]:
         raise InexpressibleError("it reduces another dimension than the last of several")
-    if not isinstance(shape[-1], int) or shape[-1] > _MAX_COLUMNS:
-        raise InexpressibleError(f"it reduces rows of {shape[-1]} elements, and a tile has {_MAX_COLUMNS} at most")
     return b.tensor(argument)

@@ -392,6 +392,34 @@ def Tenon_ClampOp : Tenon_UnaryOp<"clamp"> {
   let hasVerifier = 1;
 }
 
+def Tenon_SelectEqualOp : Tenon_Op<"select_equal", [
+    DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    DeclareOpInterfaceMethods<Tenon_ElementwiseEpilogueOp>]> {
+  let summary = "x where two tensors are equal, and 0 elsewhere";
+  let description = [{
+    `a == b ? x : 0`, element by element; NaN equals nothing, and 0 is 0 whatever x
+    is. With the numbers of columns as `a`, `[N]`, and one for each row as `b`,
+    `[M, 1]`, the sum of a row is its element in that column, so a gather:
+
+    ```mlir
+    %1 = tenon.select_equal %0, %numbers, %target
+        : tensor<?x64xf32>, tensor<64xf32>, tensor<?x1xf32>
+    %2 = tenon.reduce_row sum %1 : tensor<?x64xf32>
+    ```
+
+    Shapes broadcast from the trailing dimension, as those of `tenon.add`. Gives
+    x's element type.
+
+    Errors: shapes that do not broadcast to x's; f64 with another element type.
+  }];
+  let arguments = (ins Tenon_Tensor:$input, Tenon_Tensor:$a, Tenon_Tensor:$b);
+  let results = (outs Tenon_Tensor:$result);
+  let assemblyFormat = [{
+    $input `,` $a `,` $b attr-dict `:` type($input) `,` type($a) `,` type($b)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tenon_RoundTf32Op : Tenon_UnaryOp<"round_tf32"> {
   let summary = "Rounds f32 to the 10 bits of mantissa of tf32";
   let description = [{

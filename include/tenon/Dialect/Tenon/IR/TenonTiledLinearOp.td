@@ -56,6 +56,9 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     with one the other. The one that does not leaves its outputs as
     they are.
 
+    With `reduction = reduce_only` it yields the `tenon.row_parts` of its tiles
+    alone.
+
     With a schedule whose operands are swapped, `two_phase` needs an M of the tile
     that is a multiple of 64, and with `resident` no operand `[M, N]` or `[M, 1]`
     may come before the batch norm. All else is the same as with others.
@@ -129,7 +132,7 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     /// the first.
     static bool isOfColumns(Value value);
     /// Whether a value of a product's region has one element a row, [M, 1],
-    /// where the product has more.
+    /// where the product has more, or one for each part of a row.
     static bool isOfRows(Value value);
     /// Whether it replaces but some tiles of its outputs.
     bool isGuarded() {
