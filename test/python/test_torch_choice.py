@@ -311,3 +311,12 @@ def test_what_others_need_too_is_computed_once(timed):
 
     run(function, torch.randn(6, 8, dtype=torch.bfloat16), X)
     assert timed.seen[0].kinds == ["linear", "mul"]
+
+
+def test_the_sum_of_a_bare_product_is_inductors(timed):
+    def function(g):
+        gradient = g @ W
+        return gradient, gradient.sum(0)
+
+    run(function, torch.randn(6, 8, dtype=torch.bfloat16))
+    assert not timed.seen

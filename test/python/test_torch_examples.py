@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The Python examples run as a user runs them, small, and agree with eager mode."""
 
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +18,9 @@ PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem not i
 
 def run(name, batch=24, folder=None):
     command = [sys.executable, EXAMPLES / f"{name}.py", f"--batch={batch}", "--features=64", "--device=cpu"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(Path(path).resolve()) for path in paths if path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
 

@@ -28,6 +28,8 @@ from tenon.torch.precision import float32_matmul_precision
 
 # A call must be faster by as much, since the estimate of what it replaces errs.
 _MARGIN = 0.98
+# What cuBLASLt may do in a product's call; with other ops that is not tried.
+_LIBRARY_KINDS = {"linear", "add", "mul", "relu", "gelu", "cast"}
 _ON_CPU = "PyTorch's own product is faster on the CPU; options={'target': 'cpu'} has it compiled all the same"
 _BARE = "nothing follows it that could be fused with it, and cuBLAS computes it as fast"
 _NOT_TILED = "cuBLASLt would compute its product, and one more kernel what follows, as PyTorch does"
@@ -89,7 +91,7 @@ class Judge:
             settings = self._settings(candidate)
             return {settings["strategy"]: tenon.compile(candidate.spec.source, name=candidate.spec.name, **settings)}
         executables = {}
-        for strategy in ("tiled", "library"):
+        for strategy in ("tiled", "library") if _LIBRARY_KINDS.issuperset(candidate.kinds) else ("tiled",):
             settings = self._settings(candidate) | {"strategy": strategy}
             executable = tenon.compile(candidate.spec.source, name=candidate.spec.name, **settings)
             if _is_one_call(executable, strategy):

@@ -135,6 +135,9 @@ class Grouping:
         rows, device = rows_of([extent(d) for d in tensor.shape]), tensor.device
         fitting = [g for g in sources if g.rows == rows and g.device == device]
         if self._one_linear and sums_columns(node):
+            if any(o in self.words and self.words[o].is_linear for o in word.operands):
+                self.reasons[node] = "there is nothing else behind its product, which it would not make worth a call"
+                return
             fitting = [g for g in fitting if not any(is_norm(m) or reduces_rows(m) for m in g.members)]
             if not fitting:
                 self.reasons[node] = "a kernel reduces once"
