@@ -28,8 +28,9 @@ SmallVector<TensorMapUse> tenon::getTensorMaps(TiledLinearOp op,
                               /*roundsTf32=*/geometry.elementType.isF32());
   };
   SmallVector<TensorMapUse> uses{
-      {op.getX(), getMap(geometry.tileM / geometry.clusterN)},
-      {op.getW(), getMap(geometry.tileN / geometry.clusterM)}};
+      {op.getX(), getMap(geometry.tileM / geometry.clusterN)}};
+  for (Value w : op.getWeights())
+    uses.push_back({w, getMap(geometry.tileN / geometry.clusterM)});
   if (auto subtiles = EpilogueSubtiles::choose(op, geometry))
     for (const auto &tensors : {subtiles->operands, subtiles->results})
       for (const SubtileTensor &tensor : tensors)
