@@ -21,6 +21,8 @@ struct StrategyRequest {
   std::optional<Strategy> strategy; ///< none: auto
   ScheduleAttr schedule;            ///< null: one is chosen for each layer
   std::optional<ReductionMethod> reduction; ///< none: auto
+  /// Whether two layers of one x have one kernel; none: auto.
+  std::optional<bool> pairs;
 };
 
 /// Decides about one layer, and says why.
@@ -29,6 +31,9 @@ public:
   StrategySelector(LinearLikeOp layer, const StrategyRequest &request);
 
   LogicalResult run();
+  /// Seconds on each target of what `run` would decide about a layer on which
+  /// nothing is written; none if it cannot be tiled.
+  SmallVector<double> predictSeconds();
 
 private:
   /// A way to tile the layer.
