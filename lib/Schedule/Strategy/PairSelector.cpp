@@ -44,6 +44,17 @@ static int64_t getLine(Operation *op) {
   return place ? place.getLine() : 0;
 }
 
+/// Adds what is neither written nor read of the gate: of a row where M is
+/// dynamic, else all.
+static void addSaved(ValuedRemark &remark, LinearLikeOp gate) {
+  auto type = cast<RankedTensorType>(gate->getResultTypes().front());
+  int64_t row = 2 * type.getDimSize(1) * type.getElementTypeBitWidth() / 8;
+  if (type.isDynamicDim(0))
+    remark << remark::metric("BytesSavedPerRow", row);
+  else
+    remark << remark::metric("BytesSaved", row * type.getDimSize(0));
+}
+
 /// Says of both that they are tiled, and of the gate in whose kernel.
 void PairSelector::report(const Reason &reason) {
   for (LinearLikeOp layer : getLayers()) {
@@ -55,9 +66,14 @@ void PairSelector::report(const Reason &reason) {
     remark.say((best->isTuned ? "tuned: " : "") + describe(best->schedule));
     remark.set("family", stringifyKernelFamily(best->schedule.getFamily()))
         .set("method", stringifyProductMethod(best->schedule.getMethod()));
+    SmallVector<KernelKind> kernels = listKernels(layer, best->schedule);
     if (layer == pair.gate)
-      remark.set("kernel_line", getLine(pair.layer));
-    remark << ArrayRef(listKernels(layer, best->schedule));
+      addSaved(remark.set("kernel_line", getLine(pair.layer)), pair.gate);
+    else if (best->schedule.isSplit() &&
+             !findFitting(layer.getX(), /*transposed=*/false, layer,
+                          best->schedule.getMethod()))
+      kernels.insert(kernels.begin(), KernelKind::Split);
+    remark << ArrayRef(kernels);
   }
 }
 

@@ -155,6 +155,7 @@ class _Reader:
                 layer.strategy, layer.choice = values["strategy"], _choice(remark)
             if "kernel_line" in values:
                 self._joined[number] = values["kernel_line"] - self._first
+                layer.bytes_saved += _saved(remark, self._rows)
             if "product" in values.get("kernels", ()):
                 layer.reason = remark.reason
             if "guard" in values.get("kernels", ()):
