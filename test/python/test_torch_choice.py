@@ -64,6 +64,39 @@ def test_gated_pair_is_two_layers_of_which_one_reads_the_other(timed, compiled):
     assert len(set(compiled.sources)) == 2, "the last layer is cuBLAS's"
 
 
+@pytest.mark.parametrize(("times", "seen"), [((0.5, 0.6), 1), ((0.6, 0.5), 3), ((1.2, 1.1), 3)])
+def test_gated_pair_is_one_call_where_that_is_the_fastest(timed, compiled, monkeypatch, times, seen):
+    def time_candidate(candidate, calls):
+        timed.seen.append(candidate)
+        return (list(times) if len(candidate.products) == 2 else [0.5]), 1.0
+
+    monkeypatch.setattr(judging, "time_candidate", time_candidate)
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way != "library")
+    w0, w1, w2 = bf16(8, 16), bf16(8, 16), bf16(16, 8)
+    run(lambda x: F.linear(F.silu(F.linear(x, w0)) * F.linear(x, w1), w2), X)
+    pair = timed.seen[0]
+    assert sorted(pair.kinds) == ["linear", "linear", "mul", "silu"]
+    assert (pair.readers, pair.addends, _tensors_moved(pair)) == ((True, False, False), 0, 3)
+    assert len(timed.seen) == seen
+    assert len(set(compiled.sources)) == seen
+
+
+@pytest.mark.parametrize("case", ["other x", "read twice", "other shape", "normed"])
+def test_layers_that_no_kernel_has_together_are_no_pair(timed, monkeypatch, case):
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pair", "tiled"))
+    w0, w1, narrow = bf16(8, 16), bf16(8, 16), bf16(1, 16)
+
+    def f(x):
+        gate = F.silu(F.linear(x.flip(0) if case == "other x" else x, narrow if case == "other shape" else w0))
+        if case == "normed":
+            gate = F.layer_norm(gate, (8,))
+        y = gate * F.linear(x, w1)
+        return (y, gate) if case == "read twice" else y
+
+    run(f, X)
+    assert all(len(candidate.products) == 1 for candidate in timed.seen)
+
+
 def test_residual_that_a_norm_reads_is_the_norms(timed, compiled):
     w = bf16(512, 512)
     timed.times = ([2.0], 1.0)  # so that the norm is Inductor's
@@ -239,7 +272,11 @@ def test_slices_are_cut_as_chunks_are(timed, inserted):
         return F.silu(y[..., :8]) * y[..., 8:16] + y[..., 16:]
 
     run(function, X)
-    assert [candidate.kinds for candidate in timed.seen] == [["linear", "silu"], ["linear", "mul"], ["linear", "add"]]
+    assert sorted(candidate.kinds for candidate in timed.seen) == [
+        ["linear", "add"],
+        ["linear", "mul"],
+        ["linear", "silu"],
+    ]
     assert inserted == ["linear_silu", "linear_mul", "linear_add"]
 
 

@@ -27,6 +27,8 @@ struct LayerProblem {
   bool hasDynamicRows = false;
   int64_t n, k;
   OperandLayout layout = OperandLayout::MK_NK;
+  /// Products of x, each with a w of n rows.
+  int64_t weights = 1;
   /// Of x and w, as the model has them and as a tiled kernel reads them.
   Type libraryType, tiledType;
   /// Whether f32 has to be multiplied as precision fp32 asks.
@@ -73,8 +75,8 @@ struct LayerProblem {
   int64_t getTiledColumns() const;
   /// Products and sums, counted as two, for each of them and each result.
   double getOperations() const;
-  /// Bytes of x and w as a tiled kernel reads them, and of all that it reads
-  /// and writes.
+  /// Bytes of x and each w as a tiled kernel reads them, and of all that it
+  /// reads and writes.
   double getOperandBytes() const;
   double getTiledBytes() const;
 };

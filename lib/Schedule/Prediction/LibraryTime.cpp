@@ -136,11 +136,12 @@ double tenon::predictLibrary(const LayerProblem &problem,
     if (rows >= kLeastSgemmRows)
       rows = llvm::alignTo(rows, kSgemmRows);
   }
+  int64_t columns = problem.weights * problem.n;
   double operandBytes =
-      static_cast<double>(problem.m + problem.n) * problem.k * (isF32 ? 4 : 2);
+      static_cast<double>(problem.m + columns) * problem.k * (isF32 ? 4 : 2);
   double written =
       problem.libraryDoesAll ? problem.epilogueBytes : problem.productBytes;
-  double products = 2.0 * rows * problem.n * problem.k / rate;
+  double products = 2.0 * rows * columns * problem.k / rate;
   double bytes = operandBytes + written;
   // SGEMM has no tensor cores to feed.
   double seconds =

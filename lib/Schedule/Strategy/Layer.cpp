@@ -103,16 +103,20 @@ static double getBytes(RankedTensorType type) {
   return bytes;
 }
 
+static bool hasHeavyOps(LinearLikeOp layer) {
+  Block *body = layer.getEpilogueBody();
+  return body && llvm::any_of(*body, [](Operation &op) {
+           return op.hasTrait<OpTrait::tenon::Transcendental>();
+         });
+}
+
 EpilogueClass tenon::classifyEpilogue(LinearLikeOp layer) {
   auto isProduct = [&](Value operand) {
     return cast<RankedTensorType>(operand.getType()).getShape() ==
            layer.getProductType().getShape();
   };
-  Block *body = layer.getEpilogueBody();
-  bool isHeavy = llvm::any_of(layer.getEpilogueInputs(), isProduct) ||
-                 (body && llvm::any_of(*body, [](Operation &op) {
-                    return op.hasTrait<OpTrait::tenon::Transcendental>();
-                  }));
+  bool isHeavy =
+      llvm::any_of(layer.getEpilogueInputs(), isProduct) || hasHeavyOps(layer);
   return isHeavy ? EpilogueClass::Heavy : EpilogueClass::Light;
 }
 
@@ -273,5 +277,31 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   problem.fitBytes =
       getFitBytes(layer.getX(), isXTransposed(layout), layer, method) +
       getFitBytes(layer.getW(), isWTransposed(layout), layer, method);
+  return problem;
+}
+
+/// What is multiplied counts twice, and what passes between the layers not at
+/// all.
+LayerProblem tenon::describePair(const LayerPair &pair, ProductMethod method) {
+  LinearLikeOp layer = FusedLinearOp(pair.layer), gate = pair.gate;
+  LayerProblem problem =
+      describeProblem(layer, method, ReductionMethod::Separate);
+  LayerProblem ofGate =
+      describeProblem(gate, method, ReductionMethod::Separate);
+  problem.weights = 2;
+  problem.productBytes += ofGate.productBytes;
+  problem.hasRowValues |= ofGate.hasRowValues;
+  auto between = cast<RankedTensorType>(gate->getResultTypes().front());
+  problem.epilogueBytes += ofGate.epilogueBytes - 2 * getBytes(between);
+  problem.libraryDoesAll = problem.libraryActivates = false;
+  int64_t bytes = between.getElementTypeBitWidth() / 8;
+  llvm::append_range(problem.matrixBytes, ofGate.matrixBytes);
+  for (int i = 0; i != 2; ++i)
+    problem.matrixBytes.erase(llvm::find(problem.matrixBytes, bytes));
+  bool isHeavy = problem.matrixBytes.size() != layer->getNumResults() ||
+                 hasHeavyOps(layer) || hasHeavyOps(gate);
+  problem.epilogue = isHeavy ? EpilogueClass::Heavy : EpilogueClass::Light;
+  problem.fitBytes +=
+      getFitBytes(gate.getW(), /*transposed=*/false, gate, method);
   return problem;
 }

@@ -21,6 +21,8 @@ struct StrategyRequest {
   std::optional<Strategy> strategy; ///< none: auto
   ScheduleAttr schedule;            ///< null: one is chosen for each layer
   std::optional<ReductionMethod> reduction; ///< none: auto
+  /// Whether two layers of one x have one kernel; none: auto.
+  std::optional<bool> pairs;
 };
 
 /// A way to tile a layer.

@@ -193,6 +193,18 @@ LogicalResult StrategySelector::reject(const Reason &reason) {
   return success();
 }
 
+SmallVector<double> StrategySelector::predictSeconds() {
+  LayerPlanner planner(layer, request, schedule);
+  if (failed(planner.run(listMethods(layer))) || !planner.best)
+    return {};
+  const LayerPlan &best = *planner.best;
+  bool isTiled = request.strategy || weigh(best).isTiled;
+  SmallVector<double> seconds;
+  for (const Prediction &prediction : best.choice.predictions)
+    seconds.push_back(isTiled ? prediction.seconds : prediction.library);
+  return seconds;
+}
+
 LogicalResult StrategySelector::run() {
   if (written == Strategy::Library && schedule)
     return layer->emitOpError("has a schedule, but the strategy library takes "
@@ -218,6 +230,11 @@ LogicalResult StrategySelector::run() {
       methods[0], layer.getInputType(), layer.getPrecision(), layer.getK());
   if (problem.empty() && schedule)
     problem = findReductionProblem(layer, schedule);
+  if (problem.empty() && schedule && schedule.getWeights() != 1)
+    problem =
+        "weights = 2 is for two layers that read one x, of which one has "
+        "the other's result as an operand of its epilogue, both with this "
+        "schedule";
   if (isGiven && !problem.empty())
     return reject({ReasonCode::ScheduleDoesNotFit, problem});
   if (!problem.empty())

@@ -18,6 +18,9 @@ public:
   StrategySelector(LinearLikeOp layer, const StrategyRequest &request);
 
   LogicalResult run();
+  /// Seconds on each target of what `run` would decide about a layer on which
+  /// nothing is written; none if it cannot be tiled.
+  SmallVector<double> predictSeconds();
 
 private:
   LogicalResult decide(const LayerPlanner &planner);

@@ -70,6 +70,10 @@ static constexpr struct {
 static constexpr int64_t kLargeSwappedSplit[] = {192, 176, 160, 144, 128};
 /// The tile that is held from turn to turn; turns of 128x256 take 4 us longer.
 static constexpr int64_t kHeldRows = 256, kHeldColumns = 128;
+/// One of two products that is held.
+static constexpr int64_t kDeferredPairRows = 128, kDeferredPairColumns = 128;
+/// K tiles at least in which what is held of a pair is finished.
+static constexpr int64_t kLeastDeferredTiles = 32;
 static constexpr int64_t kLeastLargeRows = 1024;
 /// Of a dynamic M, which may be small, a tile has as many rows as others have.
 static constexpr int64_t kMaxDynamicRows = 128;
@@ -104,7 +108,8 @@ static int64_t getRaster(int64_t tileRows, Cluster cluster) {
 static bool fitsRegisters(const LayerProblem &problem, ScheduleAttr schedule) {
   ArrayRef<int64_t> tile = schedule.getTile();
   // Split products' partial sums come to them; findProblem counts both.
-  int64_t accumulators = tile[0] * tile[1] / schedule.getNumThreads();
+  int64_t accumulators =
+      tile[0] * tile[1] * schedule.getWeights() / schedule.getNumThreads();
   bool mayHaveMore = schedule.getPingPong() || schedule.hasSwappedOperands();
   if (!mayHaveMore && accumulators > kMaxAccumulators)
     return false;
@@ -126,6 +131,7 @@ ScheduleParameters tenon::getWgmmaParameters(const LayerProblem &problem,
                                 .warps = {warps, 1},
                                 .swizzle = swizzle,
                                 .blocks = 1,
+                                .weights = problem.weights,
                                 .method = problem.method,
                                 .reduction = problem.reduction};
   if (isSwapped)
@@ -204,7 +210,8 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
 
 /// With swapped operands a tile has hardly more rows than there are. More than
 /// a wave of them was no faster than the library for 4x11008x4096 and
-/// 48x14336x4096; tiles that are reduced were not measured.
+/// 48x14336x4096, but two products then save a kernel, and stream-K divides
+/// what is left; tiles that are reduced were not measured.
 static void addSwappedCandidates(const LayerProblem &problem,
                                  ArrayRef<const TargetSpec *> targets,
                                  SmallVectorImpl<ScheduleAttr> &candidates) {
@@ -212,16 +219,26 @@ static void addSwappedCandidates(const LayerProblem &problem,
       problem.reduction == ReductionMethod::Resident)
     return;
   int64_t tiles = llvm::divideCeil(problem.n, kSwappedColumns);
-  for (const TargetSpec *target : targets)
-    if (tiles > target->multiprocessors)
-      return;
+  bool isWave = llvm::all_of(targets, [&](const TargetSpec *target) {
+    return tiles <= target->multiprocessors;
+  });
+  if (!isWave && problem.weights == 1)
+    return;
   Form form{static_cast<int64_t>(llvm::alignTo(problem.m, 8)), /*warps=*/4,
             /*pingPong=*/false, /*isSwapped=*/true};
   for (bool streamK : {false, true})
-    if (ScheduleAttr schedule =
-            buildSchedule(problem, form, kSwappedColumns, /*cluster=*/{1, 1},
-                          streamK, targets))
-      candidates.push_back(schedule);
+    if (isWave || streamK)
+      if (ScheduleAttr schedule =
+              buildSchedule(problem, form, kSwappedColumns, /*cluster=*/{1, 1},
+                            streamK, targets))
+        candidates.push_back(schedule);
+}
+
+/// Whether two products are finished beside those of the next tile.
+static bool mayDeferPair(const LayerProblem &problem) {
+  int64_t tileK = 1024 / problem.tiledType.getIntOrFloatBitWidth();
+  return problem.weights != 1 && !problem.hasDynamicRows &&
+         problem.k >= kLeastDeferredTiles * tileK;
 }
 
 /// What large layers gain is power, so the clock. Elements that are finished
@@ -238,15 +255,21 @@ addLargeSwappedCandidates(const LayerProblem &problem,
   if (getTraits(problem.method).hasPartialSums)
     for (int64_t m : llvm::make_filter_range(kLargeSwappedSplit, isShort))
       addCandidates(problem,
-                    {m, /*warps=*/8, /*pingPong=*/false, /*isSwapped=*/true},
+                    {m / problem.weights, /*warps=*/8, /*pingPong=*/false,
+                     /*isSwapped=*/true},
                     /*columns=*/128, targets, candidates);
   if (problem.method != ProductMethod::Direct || problem.tiledType.isF32())
     return;
   for (auto [m, n, pingPong] : kLargeSwapped)
     if (isShort(m))
       addCandidates(problem,
-                    {m, pingPong ? 4 : 8, pingPong, /*isSwapped=*/true}, n,
-                    targets, candidates);
+                    {m, pingPong ? 4 : 8, pingPong, /*isSwapped=*/true},
+                    n / problem.weights, targets, candidates);
+  if (mayDeferPair(problem))
+    addCandidates(problem,
+                  {kDeferredPairRows, /*warps=*/8, /*pingPong=*/false,
+                   /*isSwapped=*/true, /*defers=*/true},
+                  kDeferredPairColumns, targets, candidates);
   if (mayHold(problem))
     addCandidates(problem,
                   {kHeldRows, /*warps=*/8, /*pingPong=*/false,

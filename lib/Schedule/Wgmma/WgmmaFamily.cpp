@@ -204,7 +204,7 @@ Prediction WgmmaFamily::predict(const LayerProblem &problem,
 std::optional<ScheduleChoice>
 WgmmaFamily::choose(const LayerProblem &problem,
                     ArrayRef<const TargetSpec *> targets) const {
-  return chooseWgmma(problem, targets, getWgmmaTunedSchedules());
+  return chooseWgmma(problem, targets, getWgmmaTunedSchedules(problem.weights));
 }
 
 SmallVector<RankedSchedule>

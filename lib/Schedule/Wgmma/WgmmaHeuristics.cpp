@@ -53,6 +53,8 @@ static constexpr double kSwappedGain = 1.033;
 static constexpr double kSwappedSplitGain = 1.04;
 /// From one of a block's tiles to the next.
 static constexpr double kRoundSeconds = 0.5e-6;
+/// The same of two products that are held, rounded to 16 bits.
+static constexpr double kDeferredRoundSeconds = 0.3e-6;
 
 static constexpr ExchangeTimes kExchange{2.2e-6, 0.2e-6, 4e12};
 
@@ -104,7 +106,7 @@ static bool isSwappedLarge(const LayerProblem &problem, ScheduleAttr schedule) {
 static double getEfficiency(const LayerProblem &problem,
                             ScheduleAttr schedule) {
   auto m = static_cast<double>(schedule.getTile()[0]);
-  auto n = static_cast<double>(schedule.getTile()[1]);
+  auto n = static_cast<double>(schedule.getTile()[1] * schedule.getWeights());
   bool isAlone =
       schedule.getNumThreads() == kWarpgroupThreads && !schedule.getPingPong();
   // What the 64 rows of a wgmma are multiplied by.
@@ -170,13 +172,14 @@ static double predictTile(const LayerProblem &problem, ScheduleAttr schedule,
   ArrayRef<int64_t> tile = schedule.getTile();
   bool isTf32 = problem.tiledType.isF32();
   double rate = isTf32 ? target.wgmmaRate.tf32 : target.wgmmaRate.bits16;
-  double products = problem.getOperations() *
-                    static_cast<double>(tile[0] * tile[1] * tile[2]) *
-                    target.multiprocessors /
-                    (rate * getEfficiency(problem, schedule));
+  double products =
+      problem.getOperations() *
+      static_cast<double>(tile[0] * tile[1] * tile[2] * schedule.getWeights()) *
+      target.multiprocessors / (rate * getEfficiency(problem, schedule));
   // A block copies its share of what the cluster's blocks have in common.
   auto rows = static_cast<double>(tile[0] / schedule.getClusterN() +
-                                  tile[1] / schedule.getClusterM());
+                                  schedule.getWeights() * tile[1] /
+                                      schedule.getClusterM());
   double copies = rows * getRowSeconds(problem, schedule, target) +
                   predictMissingRows(problem, schedule, target);
   double share = isPromoted(problem) ? kSplitCopyShare : kCopyShare;
@@ -203,6 +206,8 @@ static double predictWaves(const LayerProblem &problem, ScheduleAttr schedule,
   double waves = getWaves(problem, schedule, target);
   double rounds = std::ceil(waves);
   double between = epilogue + kRoundSeconds;
+  if (schedule.getDefer() && schedule.getWeights() != 1)
+    between = kDeferredRoundSeconds;
   if (schedule.getPingPong())
     between = std::max(0.0, between - products);
   double exposed = (rounds - 1) * between;

@@ -65,7 +65,7 @@ int64_t getBlockThreads(ScheduleAttr schedule);
 /// Thread blocks of one launch at most: whole clusters.
 int64_t getMaxBlocks(ScheduleAttr schedule);
 
-/// Bytes of a stage: rows of x's tile and of w's.
+/// Bytes of a stage: rows of x's tile and of each w's.
 int64_t getStageBytes(ScheduleAttr schedule);
 
 /// Bytes of shared memory that a block uses beside stages and epilogue.

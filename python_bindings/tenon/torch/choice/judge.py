@@ -32,7 +32,18 @@ _MARGIN = 0.98
 _LIBRARY_KINDS = {"linear", "add", "mul", "relu", "gelu", "cast"}
 _ON_CPU = "PyTorch's own product is faster on the CPU; options={'target': 'cpu'} has it compiled all the same"
 _BARE = "nothing follows it that could be fused with it, and cuBLAS computes it as fast"
+_APART = "a kernel for each of its products is faster"
+_NO_PAIR = "its two products have no kernel together"
 _NOT_TILED = "cuBLASLt would compute its product, and one more kernel what follows, as PyTorch does"
+
+
+# What is tried, and the arguments of `tenon.compile` for it.
+_WAYS = {
+    "pair": {"strategy": "tiled", "pairs": "always"},
+    "apart": {"strategy": "tiled", "pairs": "never"},
+    "tiled": {"strategy": "tiled"},
+    "library": {"strategy": "library"},
+}
 
 
 class Judge:
@@ -80,7 +91,7 @@ class Judge:
             return failed(f"compilation of {candidate.spec.name}", error)
 
     def _compile(self, candidate: Candidate) -> dict[str, tenon.Executable] | str:
-        """Return what may be called, by strategy, or why there is nothing."""
+        """Return what may be called, by the way in which it is compiled, or why there is nothing."""
         device = candidate.device
         if not self._options.compiles_for(device):
             return _ON_CPU
@@ -91,11 +102,13 @@ class Judge:
             settings = self._settings(candidate)
             return {settings["strategy"]: tenon.compile(candidate.spec.source, name=candidate.spec.name, **settings)}
         executables = {}
-        for strategy in ("tiled", "library") if _LIBRARY_KINDS.issuperset(candidate.kinds) else ("tiled",):
-            settings = self._settings(candidate) | {"strategy": strategy}
+        for way in _ways(candidate):
+            settings = self._settings(candidate) | _WAYS[way]
             executable = tenon.compile(candidate.spec.source, name=candidate.spec.name, **settings)
-            if _is_one_call(executable, strategy):
-                executables[strategy] = executable
+            if _is_one_call(executable, way):
+                executables[way] = executable
+        if len(candidate.products) > 1 and "pair" not in executables:
+            return _NO_PAIR
         return executables or _NOT_TILED
 
     def _settings(self, candidate: Candidate) -> dict[str, Any]:
@@ -104,19 +117,20 @@ class Judge:
 
     def _try_choose(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> str | None:
         try:
-            strategy = next(iter(executables))
-            if self.measures(candidate.device) and candidate.products:
-                strategy, reason = self._measure(candidate, executables)
+            way = next(iter(executables))
+            is_measured = self.measures(candidate.device) and bool(candidate.products)
+            if is_measured:
+                way, reason = self._measure(candidate, executables)
                 if reason is not None:
                     return reason
         except Exception as error:
             return failed(f"the trial of {candidate.spec.name}", error)
-        settings = self._settings(candidate) | {"strategy": strategy}
-        self._chosen[candidate.spec.source] = executables[strategy], settings
+        settings = self._settings(candidate) | (_WAYS[way] if is_measured else {"strategy": way})
+        self._chosen[candidate.spec.source] = executables[way], settings
         return None
 
     def _measure(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> tuple[str, str | None]:
-        """Return the fastest strategy, and why PyTorch is faster still."""
+        """Return the fastest way, and why PyTorch is faster still, or two calls would be."""
         path = cache.directory() / "choices" / f"{self._key(candidate)}.json"
         try:
             times = json.loads(path.read_text())
@@ -129,11 +143,11 @@ class Judge:
             times = {"function": candidate.spec.name, "shapes": candidate.shapes, "pytorch": pytorch}
             times |= dict(zip(executables, own, strict=True))
             cache.write_text(path, json.dumps(times))
-        strategy = min(executables, key=times.__getitem__)
-        if times[strategy] < times["pytorch"] * _MARGIN:
-            return strategy, None
-        ours, theirs = times[strategy] * 1e3, times["pytorch"] * 1e3
-        return strategy, f"PyTorch is as fast on this GPU: {theirs:.1f} us by estimate, and Tenon takes {ours:.1f}"
+        way = min(executables, key=times.__getitem__)
+        if times[way] < times["pytorch"] * _MARGIN:
+            return way, _APART if "pair" in executables and way != "pair" else None
+        ours, theirs = times[way] * 1e3, times["pytorch"] * 1e3
+        return way, f"PyTorch is as fast on this GPU: {theirs:.1f} us by estimate, and Tenon takes {ours:.1f}"
 
     def _key(self, candidate: Candidate) -> str:
         spec = candidate.spec
@@ -149,10 +163,22 @@ class Judge:
         return cache.key_of(facts)
 
 
-def _is_one_call(executable: tenon.Executable, strategy: str) -> bool:
-    """Tell whether all linear layers are tiled, or computed with all that follows in one call of cuBLASLt."""
+def _ways(candidate: Candidate) -> list[str]:
+    """Return the ways in which a function is compiled."""
+    if len(candidate.products) > 1:
+        return ["pair", "apart"]
+    return ["tiled", "library"] if _LIBRARY_KINDS.issuperset(candidate.kinds) else ["tiled"]
+
+
+def _is_one_call(executable: tenon.Executable, way: str) -> bool:
+    """Tell whether all linear layers are tiled, or computed with all that follows in one call of cuBLASLt.
+
+    Of a pair one has to be in the kernel of the other.
+    """
     values = [remark.values for remark in executable.remarks]
-    if strategy == "tiled":
+    if way == "pair" and not any("kernel_line" in v for v in values):
+        return False
+    if way != "library":
         found = [v["strategy"] == "tiled" for v in values if "strategy" in v]
     else:
         found = [v["kernels"] == ["call"] for v in values if {"call", "product"} & {*v.get("kernels", ())}]

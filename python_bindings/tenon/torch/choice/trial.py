@@ -41,11 +41,14 @@ def _tensors_moved(candidate: Candidate) -> int:
         return 0
     if candidate.readers.kernel:
         return candidate.addends + candidate.kept_results
+    products = len(candidate.products)
     if not candidate.readers.opaque:
-        return 1 + candidate.addends  # one kernel would do this call's epilogue and that of the call that reads it
+        return (
+            products + candidate.addends
+        )  # one kernel would do this call's epilogue and that of the call that reads it
     # A reduction, as batch norm's, reads the product once more.
     reductions = sum("batch_norm_training" in kind for kind in candidate.kinds)
-    return 1 + reductions + candidate.addends + candidate.results
+    return products + reductions + candidate.addends + candidate.results
 
 
 def _random(shape: Sequence[int], dtype: torch.dtype, device: torch.device, generator: torch.Generator) -> torch.Tensor:

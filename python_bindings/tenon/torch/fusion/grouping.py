@@ -25,6 +25,7 @@ class Group:
     members: list[fx.Node]
     rows: Extent
     device: torch.device
+    parts: tuple[Group, ...] = ()  # of which it was joined by `Grouping.join_pairs`
 
 
 class Grouping:
@@ -57,7 +58,11 @@ class Grouping:
         return list(dict.fromkeys(self.group_of.values()))
 
     def dissolve(self, group: Group, reason: str | None = None) -> None:
-        """Leave a group's nodes to PyTorch."""
+        """Leave a group's nodes to PyTorch, or if it was joined of two groups, to these."""
+        for part in group.parts:
+            self.group_of.update(dict.fromkeys(part.members, part))
+        if group.parts:
+            return
         for node in group.members:
             del self.group_of[node]
             if reason:
@@ -100,6 +105,35 @@ class Grouping:
                 group.members.remove(node)
                 del self.group_of[node]
                 self.reasons[node] = "what reads it computes it on the way"
+
+    def join_pairs(self) -> None:
+        """Join two groups of one linear layer each that one kernel may have.
+
+        The layers read one x, and what one group gives the other alone reads, behind its product.
+        """
+        takers = self.takers(self.live_nodes())
+        for gate in self.groups():
+            if self.group_of[gate.members[0]] is not gate:
+                continue  # it has been joined
+            outside = {taker for node in gate.members for taker in takers.get(node, ())}.difference(gate.members)
+            found = {self.group_of.get(taker) for taker in outside}
+            other = found.pop() if len(found) == 1 else None
+            if other is None or gate.parts or other.parts or not self._is_pair(gate, other):
+                continue
+            members = sorted([*gate.members, *other.members], key=self._order.__getitem__)
+            joined = Group(members, gate.rows, gate.device, parts=(gate, other))
+            self.group_of.update(dict.fromkeys(members, joined))
+
+    def _is_pair(self, gate: Group, other: Group) -> bool:
+        linears = [[node for node in group.members if self.words[node].is_linear] for group in (gate, other)]
+        if [len(found) for found in linears] != [1, 1]:
+            return False
+        (g,), (o,) = linears
+        tensors = [node.meta["val"] for node in (g, o)]
+        is_same = tensors[0].shape == tensors[1].shape and tensors[0].dtype == tensors[1].dtype
+        reads_one_x = self.words[g].operands[0] is self.words[o].operands[0]
+        plain = not any(is_norm(n) or norm_of(n) is not None or reduces_rows(n) for n in gate.members + other.members)
+        return is_same and reads_one_x and plain and not self._closes_cycle(o, [gate, other])
 
     def inputs_of(self, node: fx.Node) -> Iterable[fx.Node]:
         """Return the nodes that a node needs: as a member of a group, or as PyTorch runs it."""

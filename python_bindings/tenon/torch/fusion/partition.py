@@ -47,7 +47,8 @@ def partition(
         judge: what has a say in which functions are worth a call, linear layers with nothing behind them among
             them; None to take all others.
         for_inductor: whether Inductor compiles the rest. Then a function has one linear layer at most, so that each
-            is judged on its own, and does not end in what Inductor's kernels do on the way.
+            is judged on its own, or two that one kernel may have, and does not end in what Inductor's kernels do on
+            the way.
 
     Returns:
         the partitions in the order of their calls. What was not taken of linear layers
@@ -61,6 +62,7 @@ def partition(
         grouping = Grouping(gm.graph, words, reasons, one_linear=for_inductor)
         if for_inductor:
             grouping.trim()
+            grouping.join_pairs()
         sources: dict[str, str] = {}
         functions = _import_groups(grouping, parameters, precision, judge, sources, for_inductor)
         missed = find_missed(gm.graph, grouping)

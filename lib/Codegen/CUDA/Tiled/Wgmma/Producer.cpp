@@ -55,10 +55,11 @@ void Producer::copyStage(const WorkItem &item, Value kTile, Value stage) {
   // A cluster lies along M or along N.
   copyRows(frame.tensorMaps[0], memory, barrier, column, item.row,
            geometry.tileM, geometry.turnsX, frame.rank, geometry.clusterN);
-  copyRows(frame.tensorMaps[1],
-           b.offset(memory, geometry.tileM * geometry.rowBytes), barrier,
-           column, item.column, geometry.tileN, geometry.turnsW, frame.rank,
-           geometry.clusterM, policyOfW);
+  for (int64_t weight = 0; weight != geometry.weights; ++weight)
+    copyRows(frame.tensorMaps[1 + weight],
+             b.offset(memory, geometry.getWeightOffset(weight)), barrier,
+             column, item.column, geometry.tileN, geometry.turnsW, frame.rank,
+             geometry.clusterM, policyOfW);
 }
 
 /// The K tile that is the turn's `number`-th. With reduction = resident every
@@ -112,7 +113,7 @@ Value Producer::getPolicyOfW() {
   int64_t rows = geometry.tileM * geometry.clusterM;
   bool isDynamic = ShapedType::isDynamic(geometry.m);
   if ((!isDynamic && geometry.m > rows) ||
-      geometry.n * geometry.rowBytes > kPassingBytes)
+      geometry.weights * geometry.n * geometry.rowBytes > kPassingBytes)
     return Value();
   auto create = [&](StringRef priority) {
     std::string text =

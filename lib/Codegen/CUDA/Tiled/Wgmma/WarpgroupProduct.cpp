@@ -80,11 +80,18 @@ ProductsText::ProductsText(const TileGeometry &geometry, bool begins)
   instruction = llvm::formatv(
       "wgmma.mma_async.sync.aligned.m{0}n{1}k{2}.f32.{3}.{3}", kRows,
       geometry.wgmmaColumns(), kStepBytes / geometry.elementBytes, type);
-  int64_t count = geometry.wgmmaBlocks() * geometry.wgmmaColumns() / 2;
+  int64_t count = geometry.productBlocks() * geometry.wgmmaColumns() / 2;
   int64_t first = begins ? count : 2 * count;
   stream << "{\n.reg .pred adds;\n.reg .b64 rows, columns, ofRows, ofColumns;\n"
          << "mov.b64 rows, $" << first << ";\nmov.b64 columns, $" << first + 1
          << ";\nsetp.ne.b32 adds, " << (begins ? 0 : 1) << ", 0;\n";
+}
+
+/// Rows of a stage from a warpgroup's first block of wgmma's rows to another:
+/// with swapped operands those of each weight come one after the other.
+static int64_t getRowsTo(const TileGeometry &geometry, int64_t block) {
+  int64_t weight = block / geometry.wgmmaBlocks();
+  return weight * geometry.tileN + block % geometry.wgmmaBlocks() * kRows;
 }
 
 /// The products of a step, of all blocks.
@@ -98,9 +105,9 @@ void ProductsText::multiply(Step step) {
                               .str()
                         : ";\n";
   int64_t ofColumns = step.second * getStepBytes(geometry, columnsTurn);
-  for (int64_t i = 0; i != geometry.wgmmaBlocks(); ++i) {
+  for (int64_t i = 0; i != geometry.productBlocks(); ++i) {
     int64_t ofRows = step.first * getStepBytes(geometry, rowsTurn) +
-                     i * kRows * geometry.rowBytes;
+                     getRowsTo(geometry, i) * geometry.rowBytes;
     stream << "add.s64 ofRows, rows, " << ofRows / 16
            << ";\nadd.s64 ofColumns, columns, " << ofColumns / 16 << ";\n"
            << instruction << " {";
@@ -166,7 +173,7 @@ WarpgroupProduct::WarpgroupProduct(TiledFrame &frame)
 }
 
 int64_t WarpgroupProduct::numAccumulators() const {
-  return frame.geometry.wgmmaBlocks() * frame.geometry.wgmmaColumns() / 2;
+  return frame.geometry.productBlocks() * frame.geometry.wgmmaColumns() / 2;
 }
 
 /// How wgmma finds rows of 128 bytes, swizzled, 8 of them 1024 bytes apart
@@ -239,5 +246,18 @@ Value WarpgroupProduct::advance(Value sums, Value stage, int64_t groups) {
 /// The wait changes no accumulator, but they would be read before if it did
 /// not seem to.
 SmallVector<Value> WarpgroupProduct::complete(Value sums) {
-  return split(emit("wgmma.wait_group.sync.aligned 0;", split(sums), {}));
+  SmallVector<Value> all =
+      split(emit("wgmma.wait_group.sync.aligned 0;", split(sums), {}));
+  const TileGeometry &geometry = frame.geometry;
+  if (geometry.isSwapped() || geometry.weights == 1)
+    return all;
+  // A block has the columns of each weight side by side.
+  SmallVector<Value> byWeight;
+  int64_t count = geometry.tileN / 2;
+  for (int64_t weight = 0; weight != geometry.weights; ++weight)
+    for (int64_t block = 0; block != geometry.wgmmaBlocks(); ++block)
+      llvm::append_range(
+          byWeight, ArrayRef(all).slice(
+                        (block * geometry.weights + weight) * count, count));
+  return byWeight;
 }

@@ -44,7 +44,8 @@ public:
   /// Starts those of another stage, which are added to `sums`, and waits until
   /// the stage before is done, and may be overwritten.
   Value advance(Value sums, Value stage, int64_t groups);
-  /// The accumulators one by one, block by block, when all products are done.
+  /// The accumulators one by one, when all products are done: of each weight,
+  /// block by block.
   SmallVector<Value> complete(Value sums);
 
 private:

@@ -31,8 +31,10 @@ SmallVector<TensorMapUse> tenon::getTensorMaps(TiledLinearOp op,
                               /*roundsTf32=*/geometry.elementType.isF32());
   };
   SmallVector<TensorMapUse> uses{
-      {op.getX(), getMap(geometry.tileM / geometry.clusterN, geometry.turnsX)},
-      {op.getW(), getMap(geometry.tileN / geometry.clusterM, geometry.turnsW)}};
+      {op.getX(), getMap(geometry.tileM / geometry.clusterN, geometry.turnsX)}};
+  for (Value w : op.getWeights())
+    uses.push_back(
+        {w, getMap(geometry.tileN / geometry.clusterM, geometry.turnsW)});
   if (auto subtiles = EpilogueSubtiles::choose(op, geometry))
     for (const auto &tensors : {subtiles->operands, subtiles->results})
       for (const SubtileTensor &tensor : tensors)
