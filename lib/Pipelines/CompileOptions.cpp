@@ -36,5 +36,5 @@ std::string tenon::findProblem(const CompileOptions &options) {
              " (later GPUs run the PTX of " +
              getNewestPortableTarget().name.str() + ")";
   return findStrategyProblem(options.strategy, options.schedule,
-                             options.reduction);
+                             options.reduction, options.pairs);
 }

@@ -38,6 +38,8 @@ class Options(TypedDict, total=False):
         reduction: how tiled layers reduce for a training batch norm: "separate", by kernels after the product,
             "two_phase", with moments from the product, "resident", in one kernel, "input_moments", with moments from x
             and w, where a layer can have it, or "auto".
+        pairs: whether two layers of one x, of which one's epilogue reads the other's result, have one kernel:
+            "always" where they can have it, "never", or "auto".
 
     """
 
@@ -49,6 +51,7 @@ class Options(TypedDict, total=False):
     strategy: str
     schedule: str
     reduction: str
+    pairs: str
 
 
 def compile(

@@ -87,10 +87,15 @@ def draw(m: int, n: int, k: int, dtype: torch.dtype, device: str = "cpu", seed: 
     return [t.to(device, dtype) for t in (x, w * (2.0 / k**0.5), bias, g)]
 
 
+def computed(head: str, tensors: list[Tensor]) -> list[Tensor]:
+    """Return what PyTorch gives for the layer, in the tensors' dtype."""
+    x, w, bias, g = tensors
+    return HEADS[head].torch(F.linear(x, w, bias), g)
+
+
 def expected(head: str, tensors: list[Tensor]) -> list[Tensor]:
     """Return what the layer gives, in float64."""
-    x, w, bias, g = (t.double() for t in tensors)
-    return HEADS[head].torch(F.linear(x, w, bias), g)
+    return computed(head, [t.double() for t in tensors])
 
 
 def errors(got: list[Tensor], wanted: list[Tensor]) -> list[float]:

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import tenon  # noqa: E402
-from row_models import HEADS, draw, errors, expected, source  # noqa: E402
+from row_models import HEADS, computed, draw, errors, expected, source  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 
@@ -27,7 +27,9 @@ def check(head, n, k, dtype, precision, rows, **options):
         assert all(torch.equal(a, b) for a, b in zip(got, again, strict=True))  # the same bits each time
         found = errors(got, expected(head, tensors))
         room = n**0.5 if head == "reductions" else 1.0  # sums of as many errors
-        assert max(found) <= TOLERANCES[precision or dtype] * room, (m, found)
+        # Norms of few columns magnify what products are off by, PyTorch's as well.
+        eager = max(errors(computed(head, tensors), expected(head, tensors)))
+        assert max(found) <= max(TOLERANCES[precision or dtype] * room, 1.1 * eager), (m, found, eager)
     return run
 
 

@@ -64,6 +64,39 @@ def test_gated_pair_is_two_layers_of_which_one_reads_the_other(timed, compiled):
     assert len(set(compiled.sources)) == 2, "the last layer is cuBLAS's"
 
 
+@pytest.mark.parametrize(("times", "seen"), [((0.5, 0.6), 1), ((0.6, 0.5), 3), ((1.2, 1.1), 3)])
+def test_gated_pair_is_one_call_where_that_is_the_fastest(timed, compiled, monkeypatch, times, seen):
+    def time_candidate(candidate, calls):
+        timed.seen.append(candidate)
+        return (list(times) if len(candidate.products) == 2 else [0.5]), 1.0
+
+    monkeypatch.setattr(judging, "time_candidate", time_candidate)
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way != "library")
+    w0, w1, w2 = bf16(8, 16), bf16(8, 16), bf16(16, 8)
+    run(lambda x: F.linear(F.silu(F.linear(x, w0)) * F.linear(x, w1), w2), X)
+    pair = timed.seen[0]
+    assert sorted(pair.kinds) == ["linear", "linear", "mul", "silu"]
+    assert (pair.readers, pair.addends, _tensors_moved(pair)) == ((True, False, False), 0, 3)
+    assert len(timed.seen) == seen
+    assert len(set(compiled.sources)) == seen
+
+
+@pytest.mark.parametrize("case", ["other x", "read twice", "other shape", "normed"])
+def test_layers_that_no_kernel_has_together_are_no_pair(timed, monkeypatch, case):
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pair", "tiled"))
+    w0, w1, narrow = bf16(8, 16), bf16(8, 16), bf16(1, 16)
+
+    def f(x):
+        gate = F.silu(F.linear(x.flip(0) if case == "other x" else x, narrow if case == "other shape" else w0))
+        if case == "normed":
+            gate = F.layer_norm(gate, (8,))
+        y = gate * F.linear(x, w1)
+        return (y, gate) if case == "read twice" else y
+
+    run(f, X)
+    assert all(len(candidate.products) == 1 for candidate in timed.seen)
+
+
 def test_residual_that_a_norm_reads_is_the_norms(timed, compiled):
     w = bf16(512, 512)
     timed.times = ([2.0], 1.0)  # so that the norm is Inductor's
@@ -248,7 +281,11 @@ def test_slices_are_cut_as_chunks_are(timed, inserted):
         return F.silu(y[..., :8]) * y[..., 8:16] + y[..., 16:]
 
     run(function, X)
-    assert [candidate.kinds for candidate in timed.seen] == [["linear", "silu"], ["linear", "mul"], ["linear", "add"]]
+    assert sorted(candidate.kinds for candidate in timed.seen) == [
+        ["linear", "add"],
+        ["linear", "mul"],
+        ["linear", "silu"],
+    ]
     assert inserted == ["linear_silu", "linear_mul", "linear_add"]
 
 
@@ -274,3 +311,58 @@ def test_other_products_are_not_cut(timed, function):
     run(lambda x: function(x, w), X)
     widths = {product.n for candidate in timed.seen for product in candidate.products}
     assert not widths & {8}
+
+
+def backward(g, y):
+    """Return relu's derivative of a product, its sum over the batch, and one of what else is made of it."""
+    gradient = torch.ops.aten.threshold_backward(g @ W, y, 0.0)
+    return gradient, gradient.sum(0), (gradient * y).sum(0)
+
+
+W = bf16(8, 16)
+
+
+def test_one_sum_over_the_batch_joins_the_layer(timed):
+    run(backward, torch.randn(6, 8, dtype=torch.bfloat16), X)
+    (seen,) = timed.seen
+    assert seen.kinds == ["linear", "gate", "batch_sum"]
+    assert (seen.addends, seen.results) == (1, 1)
+
+
+def test_a_layer_that_is_not_worth_it_with_its_sum_is_tried_without(timed, monkeypatch):
+    def time_candidate(candidate, calls):
+        timed.seen.append(candidate)
+        return [2.0 if "batch_sum" in candidate.kinds else 0.5] * len(calls), 1.0
+
+    monkeypatch.setattr(judging, "time_candidate", time_candidate)
+    run(backward, torch.randn(6, 8, dtype=torch.bfloat16), X)
+    assert [seen.kinds for seen in timed.seen] == [["linear", "gate", "batch_sum"], ["linear", "gate"]]
+
+
+def test_what_a_backward_graph_computes_again_of_inputs_is_the_layers(timed):
+    def gated(g, gate, up):
+        gradient = g @ W
+        return gradient * F.silu(gate), torch.ops.aten.silu_backward(gradient * up, gate)
+
+    run(gated, torch.randn(6, 8, dtype=torch.bfloat16), X, X + 1)
+    (seen,) = timed.seen
+    assert "silu" in seen.kinds
+    assert (seen.addends, seen.results) == (2, 2)
+
+
+def test_what_others_need_too_is_computed_once(timed):
+    def function(g, gate):
+        activation = F.silu(gate)
+        return (g @ W) * activation, torch.cumsum(activation, -1)
+
+    run(function, torch.randn(6, 8, dtype=torch.bfloat16), X)
+    assert timed.seen[0].kinds == ["linear", "mul"]
+
+
+def test_the_sum_of_a_bare_product_is_inductors(timed):
+    def function(g):
+        gradient = g @ W
+        return gradient, gradient.sum(0)
+
+    run(function, torch.randn(6, 8, dtype=torch.bfloat16))
+    assert not timed.seen

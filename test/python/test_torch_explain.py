@@ -123,6 +123,33 @@ class Normed(nn.Module):
         return F.relu(self.bn(self.gemm(x) * 2.0))
 
 
+class SwiGLU(nn.Module):
+    """As Llama's, T5 1.1's and Mixtral's experts are written, but for the names."""
+
+    def __init__(self, act, swapped=False, bias=False):
+        super().__init__()
+        self.gate, self.up = (nn.Linear(256, 512, bias=bias) for _ in range(2))
+        self.down = nn.Linear(512, 256, bias=bias)
+        self.act, self.swapped = act, swapped
+
+    def forward(self, x):
+        if self.swapped:
+            return self.down(self.up(x) * self.act(self.gate(x)))
+        return self.down(self.act(self.gate(x)) * self.up(x))
+
+
+@pytest.mark.parametrize("act", ["silu", "gelu"])
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_gated_pair_is_one_kernel(act, swapped, bias):
+    options = GPU | {"strategy": "tiled", "pairs": "always"}
+    model, x = SwiGLU(getattr(F, act), swapped, bias).bfloat16(), torch.randn(4, 64, 256, dtype=torch.bfloat16)
+    report = tt.explain(model, x, options=options).reports[0]
+    ops = {step.name: step.op for step in report.steps}
+    found = [[(k.name, sorted(ops[n] for n in k.nodes)) for k in layer.kernels] for layer in report.layers]
+    assert found == [[("tiled kernel", sorted(["linear", "linear", act, "mul"]))], [("tiled kernel", ["linear"])]]
+
+
 @pytest.mark.parametrize(
     ("reduction", "kernels"),
     [

@@ -192,6 +192,8 @@ TEST_F(WgmmaScheduleTest, Method) {
 TEST_F(WgmmaScheduleTest, Accumulators) {
   EXPECT_EQ(getAccumulators(parse(write("128x256", "8x1"))), 128);
   EXPECT_EQ(getAccumulators(parse(write("192x128", "4x1"))), 192);
+  EXPECT_EQ(getAccumulators(parse(write("128x128", "8x1", ", weights = 2"))),
+            128);
   EXPECT_EQ(
       getAccumulators(parse(write("128x168", "8x1", ", method = fp16x3"))),
       168);

@@ -123,11 +123,17 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
         : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
     ```
 
+    Two layers that read one x have one kernel where that is predicted to take no
+    longer than both (`pairs`), if the epilogue of one has the other's result as an
+    operand, nothing else reads that, and their weights are of one type: gated units
+    such as `silu(x w1^T) * (x w0^T)`. Both then have the same schedule, with
+    `weights = 2`; `--tenon-to-tiled` makes one op of them.
+
     A remark of category `tenon-select-strategy` says for each layer what was
     chosen and why: an analysis with the predicted times, or, where the layer
     cannot be tiled, a missed one with what to do about it.
 
-    Errors: an unknown target, strategy or reduction; a text that is no schedule; a
+    Errors: an unknown target, strategy, reduction or value of `pairs`; a text that is no schedule; a
     schedule or a reduction together with strategy `library`, or with each other; a schedule written on a layer that a target,
     the layer's element type, precision, K or epilogue cannot have; `tiled` written on a layer
     that cannot be tiled. Where the option's schedule does not give a layer's
@@ -146,6 +152,9 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
            "auto, or how every tiled layer that can have it reduces for a "
            "training batch norm: separate, two_phase, resident, "
            "input_moments">,
+    Option<"pairs", "pairs", "std::string", "\"auto\"",
+           "auto, or whether two layers of one x, of which one's epilogue reads "
+           "the other's result, have one kernel: always where they can, never">,
   ];
   let dependentDialects = ["::mlir::tenon::TenonDialect"];
 }

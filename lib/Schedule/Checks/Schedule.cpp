@@ -36,6 +36,8 @@ std::string tenon::describe(ScheduleAttr schedule) {
     os << stringifyKernelFamily(schedule.getFamily()) << ", ";
   os << "tiles of ";
   llvm::interleave(schedule.getTile(), os, "x");
+  if (schedule.getWeights() != 1)
+    os << " of " << schedule.getWeights() << " products";
   if (!isUsual)
     os << " by " << schedule.getNumWarps() << " warps";
   if (schedule.hasSwappedOperands())
@@ -70,7 +72,7 @@ int64_t tenon::getMaxBlocks(ScheduleAttr schedule) {
 
 int64_t tenon::getStageBytes(ScheduleAttr schedule) {
   ArrayRef<int64_t> tile = schedule.getTile();
-  return (tile[0] + tile[1]) * schedule.getSwizzle();
+  return (tile[0] + schedule.getWeights() * tile[1]) * schedule.getSwizzle();
 }
 
 int64_t tenon::getUsualBytes(ScheduleAttr schedule) {
@@ -98,7 +100,7 @@ int64_t tenon::getWorkspaceBytes(ScheduleAttr schedule) {
   ArrayRef<int64_t> tile = schedule.getTile();
   int64_t ofBlock = 0;
   if (schedule.getStreamK())
-    ofBlock = tile[0] * tile[1] * 4;
+    ofBlock = tile[0] * tile[1] * schedule.getWeights() * 4;
   else if (isResident(schedule))
     ofBlock = (schedule.getDefer() ? 4 : 2) *
               ScheduleFamily::of(schedule).getExchangedColumns(schedule) *
@@ -125,4 +127,14 @@ std::string tenon::findProblem(ScheduleAttr schedule, Type elementType,
 std::string tenon::findExtentProblem(KernelFamily family, Type elementType,
                                      int64_t k) {
   return ScheduleFamily::get(family).findExtentProblem(elementType, k);
+}
+
+std::string tenon::findLayoutProblem(ScheduleAttr schedule, Type elementType,
+                                     std::optional<OperandLayout> layout,
+                                     const ProductExtents &extents) {
+  if (schedule.getMethod() != ProductMethod::Direct ||
+      (!isXTransposed(layout) && !isWTransposed(layout)))
+    return "";
+  return ScheduleFamily::of(schedule).findLayoutProblem(schedule, elementType,
+                                                        *layout, extents);
 }

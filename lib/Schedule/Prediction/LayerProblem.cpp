@@ -24,7 +24,8 @@ double LayerProblem::getOperations() const {
 }
 
 double LayerProblem::getOperandBytes() const {
-  return static_cast<double>(m + n) * static_cast<double>(getTiledColumns()) *
+  return static_cast<double>(m + weights * n) *
+         static_cast<double>(getTiledColumns()) *
          (tiledType.getIntOrFloatBitWidth() / 8);
 }
 

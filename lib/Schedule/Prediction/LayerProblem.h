@@ -26,6 +26,9 @@ struct LayerProblem {
   int64_t m; ///< kAssumedRows where it is dynamic
   bool hasDynamicRows = false;
   int64_t n, k;
+  OperandLayout layout = OperandLayout::MK_NK;
+  /// Products of x, each with a w of n rows.
+  int64_t weights = 1;
   /// Of x and w, as the model has them and as a tiled kernel reads them.
   Type libraryType, tiledType;
   /// Whether f32 has to be multiplied as precision fp32 asks.
@@ -64,12 +67,16 @@ struct LayerProblem {
   /// is reduced.
   bool tiledDoesAll = true;
 
+  /// Of the product, M as it is.
+  ProductExtents getExtents() const {
+    return {hasDynamicRows ? ShapedType::kDynamic : m, n, k};
+  }
   /// Columns of x and w as a tiled kernel reads them.
   int64_t getTiledColumns() const;
   /// Products and sums, counted as two, for each of them and each result.
   double getOperations() const;
-  /// Bytes of x and w as a tiled kernel reads them, and of all that it reads
-  /// and writes.
+  /// Bytes of x and each w as a tiled kernel reads them, and of all that it
+  /// reads and writes.
   double getOperandBytes() const;
   double getTiledBytes() const;
 };

@@ -25,18 +25,16 @@ static constexpr double kUnalignedFactor = 5;
 static constexpr double kActivationFactor = 1.14, kActivationSeconds = 1e-6,
                         kRestSeconds = 1.5e-6;
 
-/// What SGEMM reaches of memory's rate where it reads w for one row, and rows
-/// of a tile, as which fewer take about as long: on an H200 2 to 16 rows took
-/// 0.14 ms, 32 and 64 rows 0.20 ms, with N = K = 8192. One row is another
-/// kernel's.
+/// What SGEMM reaches of memory's rate where it reads w for one row, and the
+/// rows of its tile, as which fewer take about as long (fp32.json). One row is
+/// another kernel's.
 static constexpr double kSgemmMemoryShare = 0.74;
 static constexpr int64_t kSgemmRows = 64, kLeastSgemmRows = 2;
 
 /// The part of L2 that still has what the kernel before wrote, and how much
-/// faster than memory it is read. With kPassSeconds, what a kernel that goes
-/// over rows takes besides, they fit the two kernels of batch norm on an H200:
-/// 19 and 95 us of bf16 for M x N = 1024x8192 and 16384x4096, 24 and 199 us of
-/// f32 (benchmarks/results/library.json).
+/// faster than memory it is read; and what a kernel that goes over rows takes
+/// besides. Fitted to the two kernels of strategy library's batch norm on an
+/// H200, 2026-11-22.
 static constexpr double kL2Part = 2.0 / 3, kL2Factor = 1.35,
                         kPassSeconds = 2e-6;
 
@@ -105,7 +103,7 @@ double tenon::predictInputMoments(const LayerProblem &problem,
 /// What a product takes whatever it computes, each 128 bytes of K, of which not
 /// more come one after the other than so many, and what products and memory
 /// take from each other: fitted to cuBLAS's times in
-/// benchmarks/results/sm90a_schedules.json and sm90a_sweep.json.
+/// sm90a_schedules.json and sm90a_sweep.json.
 static constexpr double kProductSeconds = 2.75e-6, kStageSeconds = 3.5e-8,
                         kMemoryShare = 0.2;
 static constexpr int64_t kMostStages = 64;
@@ -138,11 +136,12 @@ double tenon::predictLibrary(const LayerProblem &problem,
     if (rows >= kLeastSgemmRows)
       rows = llvm::alignTo(rows, kSgemmRows);
   }
+  int64_t columns = problem.weights * problem.n;
   double operandBytes =
-      static_cast<double>(problem.m + problem.n) * problem.k * (isF32 ? 4 : 2);
+      static_cast<double>(problem.m + columns) * problem.k * (isF32 ? 4 : 2);
   double written =
       problem.libraryDoesAll ? problem.epilogueBytes : problem.productBytes;
-  double products = 2.0 * rows * problem.n * problem.k / rate;
+  double products = 2.0 * rows * columns * problem.k / rate;
   double bytes = operandBytes + written;
   // SGEMM has no tensor cores to feed.
   double seconds =
@@ -156,12 +155,10 @@ double tenon::predictLibrary(const LayerProblem &problem,
              : seconds;
 }
 
-/// Rows below which what is predicted of the library was too high.
-static constexpr int64_t kLeastRows = 64;
-/// The same of precision fp32. Of one row cuBLAS errs less than split products
-/// do, which there were 1.2 times as fast on an H200; of 2 to 128 rows it erred
-/// more, and took 1.7 to 3.6 times as long.
-static constexpr int64_t kFewFp32Rows = 2;
+/// Rows below which what is predicted of the library is too high; and of
+/// precision fp32, of which cuBLAS errs less for one row than split products
+/// do.
+static constexpr int64_t kLeastRows = 64, kFewFp32Rows = 2;
 
 bool tenon::isLibraryUncertain(const LayerProblem &problem) {
   return problem.m < (problem.isFp32 ? kFewFp32Rows : kLeastRows);

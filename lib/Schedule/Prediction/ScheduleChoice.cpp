@@ -74,6 +74,10 @@ bool tenon::canRun(const LayerProblem &problem, ScheduleAttr schedule,
   if (problem.reduced &&
       !findReductionProblem(problem.reduced, schedule).empty())
     return false;
+  if (!findLayoutProblem(schedule, problem.tiledType, problem.layout,
+                         problem.getExtents())
+           .empty())
+    return false;
   return llvm::all_of(targets, [&](const TargetSpec *target) {
     return findProblem(schedule, problem.tiledType, *target).empty() &&
            (!isResident || fitsTurn(problem, schedule, *target));
@@ -96,7 +100,7 @@ double tenon::predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
   if (problem.fitBytes != 0 && !fits)
     seconds += problem.fitBytes / target.memoryRate + kLaunchSeconds;
   if (schedule.isSplit())
-    seconds += kGuardSeconds + kLaunchSeconds;
+    seconds += problem.weights * (kGuardSeconds + kLaunchSeconds);
   if (problem.reduction == ReductionMethod::InputMoments)
     seconds += predictInputMoments(problem, target);
   if (problem.reduction == ReductionMethod::ReduceOnly)
@@ -109,7 +113,8 @@ double tenon::predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
 double ExchangeTimes::predict(ScheduleAttr schedule, double parts,
                               const TargetSpec &target) const {
   ArrayRef<int64_t> tile = schedule.getTile();
-  double bytes = 4 * static_cast<double>(tile[0] * tile[1]);
+  double bytes =
+      4 * static_cast<double>(tile[0] * tile[1] * schedule.getWeights());
   return publish + (parts - 1) * (wait + bytes * target.multiprocessors / rate);
 }
 

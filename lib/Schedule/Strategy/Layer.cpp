@@ -75,7 +75,8 @@ std::optional<Reason> tenon::findTiledObstacle(LinearLikeOp layer,
                                                ReductionMethod reduction) {
   if (layer.getInputType().isF64())
     return Reason(ReasonCode::NoKernelOfF64);
-  if (auto problem = findLayoutProblem(method, layer.getLayout()))
+  if (auto problem = findLayoutProblem(method, getTiledInputType(layer, method),
+                                       layer.getLayout()))
     return problem;
   for (int64_t extent : {layer.getProductType().getDimSize(0),
                          layer.getProductType().getDimSize(1), layer.getK()})
@@ -102,16 +103,20 @@ static double getBytes(RankedTensorType type) {
   return bytes;
 }
 
+static bool hasHeavyOps(LinearLikeOp layer) {
+  Block *body = layer.getEpilogueBody();
+  return body && llvm::any_of(*body, [](Operation &op) {
+           return op.hasTrait<OpTrait::tenon::Transcendental>();
+         });
+}
+
 EpilogueClass tenon::classifyEpilogue(LinearLikeOp layer) {
   auto isProduct = [&](Value operand) {
     return cast<RankedTensorType>(operand.getType()).getShape() ==
            layer.getProductType().getShape();
   };
-  Block *body = layer.getEpilogueBody();
-  bool isHeavy = llvm::any_of(layer.getEpilogueInputs(), isProduct) ||
-                 (body && llvm::any_of(*body, [](Operation &op) {
-                    return op.hasTrait<OpTrait::tenon::Transcendental>();
-                  }));
+  bool isHeavy =
+      llvm::any_of(layer.getEpilogueInputs(), isProduct) || hasHeavyOps(layer);
   return isHeavy ? EpilogueClass::Heavy : EpilogueClass::Light;
 }
 
@@ -233,6 +238,7 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   problem.hasDynamicRows = ShapedType::isDynamic(extents.m);
   problem.m = problem.hasDynamicRows ? kAssumedRows : extents.m;
   problem.n = extents.n;
+  problem.layout = layout.value_or(OperandLayout::MK_NK);
   problem.k = extents.k;
   problem.libraryType = layer.getInputType();
   problem.tiledType = getTiledInputType(layer, method);
@@ -271,5 +277,31 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   problem.fitBytes =
       getFitBytes(layer.getX(), isXTransposed(layout), layer, method) +
       getFitBytes(layer.getW(), isWTransposed(layout), layer, method);
+  return problem;
+}
+
+/// What is multiplied counts twice, and what passes between the layers not at
+/// all.
+LayerProblem tenon::describePair(const LayerPair &pair, ProductMethod method) {
+  LinearLikeOp layer = FusedLinearOp(pair.layer), gate = pair.gate;
+  LayerProblem problem =
+      describeProblem(layer, method, ReductionMethod::Separate);
+  LayerProblem ofGate =
+      describeProblem(gate, method, ReductionMethod::Separate);
+  problem.weights = 2;
+  problem.productBytes += ofGate.productBytes;
+  problem.hasRowValues |= ofGate.hasRowValues;
+  auto between = cast<RankedTensorType>(gate->getResultTypes().front());
+  problem.epilogueBytes += ofGate.epilogueBytes - 2 * getBytes(between);
+  problem.libraryDoesAll = problem.libraryActivates = false;
+  int64_t bytes = between.getElementTypeBitWidth() / 8;
+  llvm::append_range(problem.matrixBytes, ofGate.matrixBytes);
+  for (int i = 0; i != 2; ++i)
+    problem.matrixBytes.erase(llvm::find(problem.matrixBytes, bytes));
+  bool isHeavy = problem.matrixBytes.size() != layer->getNumResults() ||
+                 hasHeavyOps(layer) || hasHeavyOps(gate);
+  problem.epilogue = isHeavy ? EpilogueClass::Heavy : EpilogueClass::Light;
+  problem.fitBytes +=
+      getFitBytes(gate.getW(), /*transposed=*/false, gate, method);
   return problem;
 }

@@ -11,6 +11,7 @@
 #include "Schedule/Prediction/LayerProblem.h"
 
 #include "tenon/Remarks/Reason.h"
+#include "tenon/Schedule/Checks/LayerPair.h"
 
 namespace mlir::tenon {
 
@@ -39,6 +40,9 @@ EpilogueClass classifyEpilogue(LinearLikeOp layer);
 /// What the prediction of times needs to know of a layer that can be tiled.
 LayerProblem describeProblem(LinearLikeOp layer, ProductMethod method,
                              ReductionMethod reduction);
+
+/// The same of two layers in one kernel.
+LayerProblem describePair(const LayerPair &pair, ProductMethod method);
 
 } // namespace mlir::tenon
 

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StrategySelector.h"
+#include "PairSelector.h"
 
 #include "tenon/Schedule/Passes.h"
 #include "tenon/Schedule/Strategy/StrategyOptions.h"
@@ -21,6 +21,22 @@ namespace mlir::tenon {
 
 using namespace mlir;
 using namespace mlir::tenon;
+
+/// Decides whether `layer` and the one that gives an operand of its epilogue
+/// have one kernel; `paired` are layers that have one with another.
+static LogicalResult selectPair(LinearLikeOp layer,
+                                const StrategyRequest &request,
+                                DenseSet<Operation *> &paired) {
+  LayerPair pair = findPair(layer);
+  if (!pair || paired.contains(pair.gate))
+    return success();
+  FailureOr<bool> isPair = PairSelector(pair, request).run();
+  if (failed(isPair) || *isPair) {
+    paired.insert(pair.gate);
+    paired.insert(pair.layer);
+  }
+  return isPair;
+}
 
 namespace {
 struct SelectStrategy : tenon::impl::TenonSelectStrategyBase<SelectStrategy> {
@@ -35,8 +51,12 @@ struct SelectStrategy : tenon::impl::TenonSelectStrategyBase<SelectStrategy> {
     SmallVector<LinearLikeOp> layers;
     getOperation()->walk([&](LinearLikeOp layer) { layers.push_back(layer); });
     bool anyFailed = false;
+    DenseSet<Operation *> paired;
     for (LinearLikeOp layer : layers)
-      anyFailed |= failed(StrategySelector(layer, request).run());
+      anyFailed |= failed(selectPair(layer, request, paired));
+    for (LinearLikeOp layer : layers)
+      if (!paired.contains(layer))
+        anyFailed |= failed(StrategySelector(layer, request).run());
     if (anyFailed) // An error has said what is wrong with what was asked for.
       return signalPassFailure();
     warnOfNoUse(request, layers);
@@ -80,11 +100,14 @@ LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
   if (failed(known))
     return failure();
   request.targets = std::move(*known);
-  std::string problem = findStrategyProblem(strategy, schedule, reduction);
+  std::string problem =
+      findStrategyProblem(strategy, schedule, reduction, pairs);
   if (!problem.empty())
     return emitError(loc) << problem;
   request.strategy = symbolizeStrategy(strategy); // none: auto
   request.reduction = symbolizeReductionMethod(reduction);
+  if (pairs != "auto")
+    request.pairs = pairs == "always";
   assert((request.strategy || strategy == "auto") &&
          (request.reduction || reduction == "auto") &&
          "CompileOptions.def has a value that the dialect has not");

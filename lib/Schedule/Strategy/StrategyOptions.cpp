@@ -67,7 +67,7 @@ std::string tenon::findValueProblem(StringRef flag, StringRef value,
 }
 
 std::string tenon::findStrategyProblem(StringRef strategy, StringRef schedule,
-                                       StringRef reduction) {
+                                       StringRef reduction, StringRef pairs) {
   constexpr StringLiteral kNoneTiled =
       " is for tiled layers, but strategy=library leaves none; leave one of "
       "the two out";
@@ -78,6 +78,8 @@ std::string tenon::findStrategyProblem(StringRef strategy, StringRef schedule,
 #include "tenon-c/CompileOptions.def"
   if (reduction != "auto" && strategy == "library")
     return ("reduction=" + reduction + kNoneTiled).str();
+  if (pairs == "always" && strategy == "library")
+    return ("pairs=" + pairs + kNoneTiled).str();
   if (schedule.empty())
     return "";
   if (reduction != "auto")

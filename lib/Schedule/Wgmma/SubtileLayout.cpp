@@ -161,8 +161,8 @@ std::optional<SubtileLayout> SubtileLayout::choose(Block &body,
     return canMove(type);
   };
   Operation *yield = body.getTerminator();
-  for (auto [argument, matrix] :
-       llvm::zip(body.getArguments().drop_front(), operands))
+  for (auto [argument, matrix] : llvm::zip(
+           body.getArguments().drop_front(schedule.getWeights()), operands))
     if (isMatrix(argument.getType()) && isNeeded(yield, argument) &&
         !add(subtiles.operands, matrix, argument))
       return std::nullopt;

@@ -25,10 +25,14 @@ static constexpr double kNearRatio = 1.25;
 static constexpr TunedSchedule kWgmmaTuned[] = {
 #include "WgmmaTuned.inc"
     {TunedSchedule::F16, 0, 0, 0, EpilogueClass::Light, ""}};
+static constexpr TunedSchedule kWgmmaTunedPairs[] = {
+#include "WgmmaTunedPairs.inc"
+    {TunedSchedule::F16, 0, 0, 0, EpilogueClass::Light, ""}};
 #undef TUNED
 
-ArrayRef<TunedSchedule> tenon::getWgmmaTunedSchedules() {
-  return ArrayRef(kWgmmaTuned).drop_back();
+ArrayRef<TunedSchedule> tenon::getWgmmaTunedSchedules(int64_t weights) {
+  return (weights == 1 ? ArrayRef(kWgmmaTuned) : ArrayRef(kWgmmaTunedPairs))
+      .drop_back();
 }
 
 ScheduleAttr TunedSchedule::parse(MLIRContext *context) const {

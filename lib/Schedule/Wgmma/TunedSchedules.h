@@ -32,8 +32,9 @@ struct TunedSchedule {
   ScheduleAttr parse(MLIRContext *context) const;
 };
 
-/// The table of sm_90a, lib/Schedule/Wgmma/WgmmaTuned.inc.
-ArrayRef<TunedSchedule> getWgmmaTunedSchedules();
+/// The tables of sm_90a, of so many products of x: lib/Schedule/Wgmma/
+/// WgmmaTuned.inc, and WgmmaTunedPairs.inc with N of each.
+ArrayRef<TunedSchedule> getWgmmaTunedSchedules(int64_t weights = 1);
 
 /// The line of `table` for a layer: of those with its type, N, K and epilogue,
 /// the one whose M is nearest in ratio, the earlier of two, if that is a

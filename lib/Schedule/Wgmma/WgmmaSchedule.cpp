@@ -39,7 +39,8 @@ static bool hasSums(ScheduleAttr schedule) {
 }
 
 int64_t tenon::getAccumulators(ScheduleAttr schedule) {
-  int64_t elements = schedule.getTile()[0] * schedule.getTile()[1];
+  int64_t elements =
+      schedule.getTile()[0] * schedule.getTile()[1] * schedule.getWeights();
   return elements / schedule.getNumThreads() * (hasSums(schedule) ? 2 : 1);
 }
 
@@ -103,9 +104,12 @@ static std::string findTileProblem(ScheduleAttr schedule) {
                    "{3} warps along it, not {4}",
                    rowsName, rows, maxRows / rows * rows,
                    schedule.getNumWarps(), along);
-  if (across % 8 != 0 || across > 256)
-    return formatv("{0} of the tile must be a multiple of 8 up to 256, not {1}",
-                   columnsName, across);
+  // Those of several weights are side by side.
+  int64_t maxColumns =
+      256 / (schedule.hasSwappedOperands() ? 1 : schedule.getWeights());
+  if (across % 8 != 0 || across > maxColumns)
+    return formatv("{0} of the tile must be a multiple of 8 up to {1}, not {2}",
+                   columnsName, maxColumns, across);
   int64_t accumulators = getAccumulators(schedule);
   bool needsMore = (schedule.isSplit() && !hasSums(schedule)) ||
                    schedule.getReduction() == ReductionMethod::Resident;
@@ -177,6 +181,20 @@ static std::string findResidentProblem(ScheduleAttr schedule) {
   return "";
 }
 
+/// Of several weights nothing is reduced.
+static std::string findWeightsProblem(ScheduleAttr schedule) {
+  if (schedule.getWeights() == 1)
+    return "";
+  if (schedule.getWeights() > 2)
+    return formatv("a kernel has the products of 2 weights at most, not {0}",
+                   schedule.getWeights());
+  if (schedule.getReduction() != ReductionMethod::Separate)
+    return formatv("with weights = 2 nothing is reduced in the kernel; leave "
+                   "out reduction = {0}",
+                   stringifyReductionMethod(schedule.getReduction()));
+  return "";
+}
+
 /// With defer a tile's accumulators have registers for a part of another tile
 /// beside them.
 static std::string findDeferProblem(ScheduleAttr schedule) {
@@ -219,6 +237,8 @@ std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
                    "blocks = 1, not {0}",
                    schedule.getBlocks());
   problem = findWarpProblem(schedule);
+  if (problem.empty())
+    problem = findWeightsProblem(schedule);
   if (problem.empty())
     problem = findTileProblem(schedule);
   if (problem.empty())

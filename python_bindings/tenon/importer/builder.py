@@ -207,6 +207,15 @@ class Builder:
         self._emit(f"{name}:2 = tenon.batch_moments {x.name} : {types}")
         return [statistic._replace(name=f"{name}#{i}") for i in range(2)]
 
+    def batch_sum(self, x: Value, dtype: str) -> Value:
+        """Append the sum of each column, `[N]`."""
+        if not is_expressible(x.shape) or len(x.shape) != 2:
+            raise InexpressibleError("it does not take the columns of a matrix")
+        if x.dtype != dtype and "float64" in (x.dtype, dtype):
+            raise InexpressibleError("it mixes float64 with another dtype")
+        result = Value("", dtype, x.shape[1:])
+        return self._append(f"tenon.batch_sum {x.name} : ({type_of(x)}) -> {type_of(result)}", dtype, result.shape)
+
     def _append(self, text: str, dtype: str, shape: Shape) -> Value:
         if not is_expressible(shape):
             raise InexpressibleError("only the number of rows may be dynamic, and no static extent may be 0")

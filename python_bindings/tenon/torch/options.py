@@ -32,6 +32,8 @@ class Options:
             kernel each where a layer can have it, or "auto".
         reduction: how tiled layers reduce for a training batch norm: "separate", "two_phase",
             "resident" or "input_moments" where a layer can have it, or "auto".
+        pairs: whether two linear layers of one x, such as those of SwiGLU, have one kernel: "always" where they
+            can have it, "never", or "auto".
         target: "cpu", or GPU architectures such as "sm_90a". None: the device of
             the tensors.
         verbose: print to stderr what was fused and what was not.
@@ -46,6 +48,7 @@ class Options:
     precision: str | None = None
     strategy: str = "auto"
     reduction: str = "auto"
+    pairs: str = "auto"
     target: str | Sequence[str] | None = None
     verbose: bool = False
     rest: str | None = None

@@ -65,7 +65,7 @@ int64_t getBlockThreads(ScheduleAttr schedule);
 /// Thread blocks of one launch at most: whole clusters.
 int64_t getMaxBlocks(ScheduleAttr schedule);
 
-/// Bytes of a stage: rows of x's tile and of w's.
+/// Bytes of a stage: rows of x's tile and of each w's.
 int64_t getStageBytes(ScheduleAttr schedule);
 
 /// Bytes of shared memory that a block uses beside stages and epilogue.
@@ -92,6 +92,12 @@ std::string findProblem(ScheduleAttr schedule, Type elementType,
 /// Says why kernels of `family` cannot multiply inputs of `elementType` with
 /// this K; "" if they can.
 std::string findExtentProblem(KernelFamily family, Type elementType, int64_t k);
+
+/// Says why kernels of `schedule` cannot multiply inputs of `elementType` and
+/// these extents that lie so; "" if they can.
+std::string findLayoutProblem(ScheduleAttr schedule, Type elementType,
+                              std::optional<OperandLayout> layout,
+                              const ProductExtents &extents);
 
 } // namespace mlir::tenon
 

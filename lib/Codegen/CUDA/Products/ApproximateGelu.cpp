@@ -19,7 +19,8 @@ using namespace mlir::tenon;
 
 void tenon::approximateGelu(TiledLinearOp op) {
   llvm::SetVector<Operation *> ofProduct;
-  getForwardSlice(op.getAccumulator(), &ofProduct);
+  for (Value product : op.getAccumulators())
+    getForwardSlice(product, &ofProduct);
   for (Operation *user : ofProduct) {
     auto gelu = dyn_cast<GeluOp>(user);
     if (gelu && gelu.getType().getElementType().isF32() &&

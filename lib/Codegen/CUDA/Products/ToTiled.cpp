@@ -22,6 +22,7 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
 #include "tenon/Schedule/Checks/LayerKernels.h"
+#include "tenon/Schedule/Checks/LayerPair.h"
 #include "tenon/Schedule/Checks/ProductMethod.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"
 #include "tenon/Schedule/Checks/Schedule.h"
@@ -51,6 +52,12 @@ public:
   LogicalResult convert(LinearLikeOp layer);
 
 private:
+  LogicalResult convertPair(LinearLikeOp layer, ScheduleAttr schedule);
+  void getPairOperands(FusedLinearOp op, FusedLinearOp gate,
+                       ScheduleAttr schedule, SmallVectorImpl<Value> &matrices,
+                       SmallVectorImpl<Value> &factors);
+  TiledLinearOp createPairGuard(FusedLinearOp op, FusedLinearOp gate,
+                                TiledLinearOp tiled);
   FusedLinearOp takeProduct(FusedLinearOp op);
   void replace(FusedLinearOp op, ScheduleAttr schedule);
   TiledLinearOp createSplit(FusedLinearOp op, ValueRange outputs,
@@ -198,7 +205,8 @@ static LogicalResult checkPrecision(LinearLikeOp op, ScheduleAttr schedule) {
     problem = "x and w are f32; run --tenon-select-strategy before, which "
               "casts them";
   if (problem.empty())
-    if (auto found = findLayoutProblem(schedule.getMethod(), op.getLayout()))
+    if (auto found =
+            findLayoutProblem(schedule.getMethod(), type, op.getLayout()))
       problem = found->getText();
   if (problem.empty())
     return success();
@@ -237,6 +245,126 @@ static ScheduleAttr getRoomySchedule(LinearLikeOp layer,
   return twoPhase;
 }
 
+/// Puts the gate's region in front of what is in `body`, the region of the
+/// layer whose product is the first argument: the gate's is the second, its
+/// operands are the last, and what it yields takes the place of `of`.
+static void moveGateIn(FusedLinearOp gate, Block *body, BlockArgument of,
+                       RewriterBase &rewriter) {
+  Location loc = gate.getLoc();
+  SmallVector<Value> arguments{
+      body->insertArgument(1u, gate.getAccumulator().getType(), loc)};
+  for (Value operand : gate.getEpilogueOperands())
+    arguments.push_back(body->addArgument(operand.getType(), loc));
+  Operation *yield = gate.getYield();
+  rewriter.inlineBlockBefore(gate.getBody(), body, body->begin(), arguments);
+  rewriter.replaceAllUsesWith(of, yield->getOperand(0));
+  rewriter.eraseOp(yield);
+  body->eraseArgument(of.getArgNumber());
+}
+
+/// x and both weights as a kernel of the schedule reads them, and the factors
+/// of their rows if they are split.
+void FunctionConverter::getPairOperands(FusedLinearOp op, FusedLinearOp gate,
+                                        ScheduleAttr schedule,
+                                        SmallVectorImpl<Value> &matrices,
+                                        SmallVectorImpl<Value> &factors) {
+  unsigned parts = getTraits(schedule.getMethod()).parts;
+  for (Value operand :
+       {Value(op.getX()), Value(op.getW()), Value(gate.getW())}) {
+    if (parts == 0) {
+      matrices.push_back(lookThroughSplit(operand));
+      continue;
+    }
+    auto [halves, ofRows] =
+        getSplit(operand, /*transposed=*/false, parts, op.getLoc(), rewriter);
+    matrices.push_back(halves);
+    factors.push_back(ofRows);
+  }
+}
+
+/// What computes anew the tiles that a split product of two weights may have
+/// got wrong: first the gate's products, then the rest. Both look at all
+/// factors.
+TiledLinearOp FunctionConverter::createPairGuard(FusedLinearOp op,
+                                                 FusedLinearOp gate,
+                                                 TiledLinearOp tiled) {
+  Location loc = op.getLoc();
+  ScheduleAttr schedule = getGuardSchedule(
+      op.getContext(), op.getPrecision().value_or(Precision::FP32),
+      op.getExtents().m, ReductionMethod::Separate,
+      tiled.getSchedule().getMomentRows(), op.getExtents().n);
+  Value x = lookThroughSplit(op.getX());
+  auto create = [&](FusedLinearOp layer, ArrayRef<Value> factors,
+                    ValueRange inputs, ValueRange outputs) {
+    return TiledLinearOp::create(rewriter, loc, x,
+                                 lookThroughSplit(layer.getW()), factors,
+                                 inputs, outputs, /*workspace=*/Value(),
+                                 schedule, /*layout=*/OperandLayoutAttr());
+  };
+  Value ofX = tiled.getFactors()[0], ofW = tiled.getFactors()[1],
+        ofGate = tiled.getFactors()[2];
+  auto product = cast<RankedTensorType>(tiled.getAccumulators()[1].getType());
+  TiledLinearOp first = create(gate, {ofX, ofGate, ofW}, {},
+                               createEmpty(rewriter, loc, product, op.getX()));
+  {
+    OpBuilder::InsertionGuard guard(rewriter);
+    Block *body = rewriter.createBlock(&first.getEpilogue(), {}, product, loc);
+    YieldOp::create(rewriter, loc, body->getArgument(0));
+  }
+  // The gate's product argument becomes that of the first input.
+  SmallVector<Value> inputs(first.getResults());
+  llvm::append_range(inputs, tiled.getInputs());
+  TiledLinearOp rest =
+      create(op, {ofX, ofW, ofGate}, inputs, tiled.getResults());
+  IRMapping mapping;
+  tiled.getEpilogue().cloneInto(&rest.getEpilogue(), mapping);
+  return rest;
+}
+
+/// The gate is left to the layer whose epilogue reads it.
+LogicalResult FunctionConverter::convertPair(LinearLikeOp layer,
+                                             ScheduleAttr schedule) {
+  auto isPair = [&](LayerPair pair) {
+    return pair && !findPairObstacle(pair) &&
+           pair.gate.getScheduleAttr() == schedule &&
+           pair.layer.getScheduleAttr() == schedule;
+  };
+  if (isPair(findPairOfGate(layer)))
+    return success();
+  LayerPair pair = findPair(layer);
+  if (!isPair(pair))
+    return layer->emitOpError("cannot have the schedule ")
+           << schedule
+           << ": it is for two layers that read one x, of which one has the "
+              "other's result as an operand of its epilogue";
+  FusedLinearOp op = pair.layer, gate = toFused(pair.gate, rewriter);
+  rewriter.setInsertionPoint(op);
+  SmallVector<Value> outputs, inputs;
+  for (OpResult result : op->getResults())
+    outputs.push_back(createOutput(op, result));
+  for (Value operand : op.getEpilogueOperands())
+    if (operand.getDefiningOp() != gate)
+      inputs.push_back(operand);
+  llvm::append_range(inputs, gate.getEpilogueOperands());
+  SmallVector<Value> matrices, factors;
+  getPairOperands(op, gate, schedule, matrices, factors);
+  auto tiled = TiledLinearOp::create(
+      rewriter, op.getLoc(), matrices[0], ArrayRef(matrices).drop_front(),
+      factors, inputs, outputs, getWorkspace(schedule), schedule,
+      /*layout=*/OperandLayoutAttr());
+  BlockArgument of = LayerPair{op, gate}.getGateArgument();
+  rewriter.inlineRegionBefore(op.getEpilogue(), tiled.getEpilogue(),
+                              tiled.getEpilogue().end());
+  moveGateIn(gate, tiled.getBody(), of, rewriter);
+  if (op.getPrecision() == Precision::TF32)
+    approximateGelu(tiled);
+  TiledLinearOp last =
+      schedule.isSplit() ? createPairGuard(op, gate, tiled) : tiled;
+  rewriter.replaceOp(op, last.getResults());
+  rewriter.eraseOp(gate);
+  return success();
+}
+
 LogicalResult FunctionConverter::convert(LinearLikeOp layer) {
   if (layer.getStrategy() != Strategy::Tiled)
     return success();
@@ -247,6 +375,8 @@ LogicalResult FunctionConverter::convert(LinearLikeOp layer) {
                               "'schedule'");
   if (failed(checkPrecision(layer, schedule)))
     return failure();
+  if (schedule.getWeights() != 1)
+    return convertPair(layer, schedule);
   schedule = getRoomySchedule(layer, schedule);
   if (std::string problem = findReductionProblem(layer, schedule);
       !problem.empty())

@@ -17,6 +17,7 @@
 #include "Codegen/CUDA/Epilogue/LaunchEpilogue.h"
 #include "ResidentProblem.h"
 #include "ResidentReduction.h"
+#include "SeparateProducts.h"
 #include "SeparateReduction.h"
 #include "TiledFamily.h"
 #include "TiledFrame.h"
@@ -47,6 +48,8 @@ public:
         b(op.getLoc(), op) {}
 
   LogicalResult run();
+  /// For several weights, before the scale of split rows is taken out.
+  void runProducts();
 
 private:
   LogicalResult runResident(const TileGeometry &geometry);
@@ -193,6 +196,31 @@ LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
   return lowerEpilogue(separate.rest, module, kernels);
 }
 
+/// Kernels for other pointers have one weight each.
+void TiledLowering::runProducts() {
+  m = createRows(b, op);
+  Value buffer = findSecondProductBuffer(op);
+  if (!buffer) {
+    MemRefType type = getSecondProductType(op);
+    SmallVector<Value> extents;
+    if (type.isDynamicDim(0))
+      extents.push_back(arith::IndexCastOp::create(b, b.getIndexType(), m));
+    buffer = createTemporary(b, type, extents);
+  }
+  auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
+                                  /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.elseBlock());
+  SeparateProducts separate = createSeparateProducts(b, op, buffer);
+  b.setInsertionPointToStart(branch.thenBlock());
+  addUnscale(op);
+  emitAndLaunch(TileGeometry(op, op.getSchedule(), /*isAligned=*/true));
+  op.erase();
+  for (TiledLinearOp one : {separate.first, separate.rest}) {
+    addUnscale(one);
+    TiledLowering(one, module, kernels).runUnaligned();
+  }
+}
+
 /// Whether there are rows, and all row tiles of a column are resident together.
 Value TiledLowering::createFits(const TileGeometry &geometry,
                                 LLVM::LLVMFuncOp kernel) {
@@ -288,10 +316,17 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
   if (problem.empty())
     problem = findExtentProblem(schedule.getFamily(), w.getElementType(),
                                 op.getExtents().k);
+  if (problem.empty())
+    problem = findLayoutProblem(schedule, w.getElementType(), op.getLayout(),
+                                op.getExtents());
   if (problem.empty() && schedule.getReduction() == ReductionMethod::Resident)
     problem = findResidentProblem(op);
   if (!problem.empty())
     return op.emitOpError("cannot have this schedule: ") << problem;
+  if (op.getNumWeights() != 1) {
+    TiledLowering(op, module, kernels).runProducts();
+    return success();
+  }
   addUnscale(op);
   RowPhases rowPhases = cutAtRowReductions(*op.getBody(), /*movesSource=*/true);
   return TiledLowering(op, module, kernels, rowPhases).run();

@@ -37,7 +37,7 @@ static Value getPartial(TiledFrame &frame, Value unit) {
   const TileGeometry &geometry = frame.geometry;
   int64_t flags = 8 * getMaxBlocks(geometry.schedule);
   Value tile = b.mul(b.toI64(getBlock(frame, unit)),
-                     geometry.tileM * geometry.tileN * 4);
+                     geometry.tileM * geometry.tileN * geometry.weights * 4);
   Value own = b.add(b.mul(b.toI64(frame.thread), 16), tile);
   return b.offset(b.offset(frame.workspace, flags), own);
 }

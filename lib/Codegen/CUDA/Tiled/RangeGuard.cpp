@@ -59,10 +59,11 @@ static Value emitAnyNegative(KernelBuilder &b, Value bits) {
   return b.less(b.i32(0), any);
 }
 
-/// The bits of a thread's share of `rows` factors, of x or of w, or-ed. Rows
+/// The bits of a thread's share of `rows` factors, of x or of a w, or-ed. Rows
 /// beyond the last are the last one again.
-static Value scanFactors(TiledFrame &frame, bool areOfW, Value rows) {
-  Value factors = frame.factors[areOfW];
+static Value scanFactors(TiledFrame &frame, size_t number, Value rows) {
+  Value factors = frame.factors[number];
+  bool areOfW = number != 0;
   KernelBuilder &b = frame.b;
   int64_t width = frame.geometry.isAligned ? 4 : 1;
   int64_t threads = frame.geometry.threads();
@@ -99,24 +100,32 @@ static Value scanFactors(TiledFrame &frame, bool areOfW, Value rows) {
 
 Value tenon::emitHasRowsOutside(TiledFrame &frame) {
   KernelBuilder &b = frame.b;
-  Value ofX = scanFactors(frame, /*areOfW=*/false, frame.m);
-  Value ofW = scanFactors(frame, /*areOfW=*/true, b.i32(frame.geometry.n));
-  return emitAnyNegative(b, b.bitOr(ofX, ofW));
+  Value bits = scanFactors(frame, 0, frame.m);
+  for (size_t w = 1; w != frame.factors.size(); ++w)
+    bits = b.bitOr(bits, scanFactors(frame, w, b.i32(frame.geometry.n)));
+  return emitAnyNegative(b, bits);
 }
 
 Value tenon::emitHasRowsOutside(TiledFrame &frame, const WorkItem &item) {
   KernelBuilder &b = frame.b;
   const TileGeometry &geometry = frame.geometry;
-  int64_t rows = geometry.tileM + geometry.tileN;
+  int64_t weights = frame.factors.size() - 1;
+  int64_t rows = geometry.tileM + weights * geometry.tileN;
   Value bits = b.i32(0);
   for (int64_t first = 0; first < rows; first += geometry.threads()) {
-    // x's rows of the tile, then w's.
+    // x's rows of the tile, then each w's.
     Value index = b.min(b.add(frame.thread, first), b.i32(rows - 1));
     Value isOfX = b.less(index, geometry.tileM);
     Value ofX = b.min(b.add(item.row, index), b.sub(frame.m, 1));
-    Value ofW = b.min(b.add(item.column, b.sub(index, geometry.tileM)),
-                      b.i32(geometry.n - 1));
-    Value factors = b.select(isOfX, frame.factors[0], frame.factors[1]);
+    Value inW = b.sub(index, geometry.tileM), factorsOfW = frame.factors[1];
+    for (int64_t w = 1; w != weights; ++w) {
+      Value isOfNext = b.less(b.i32(w * geometry.tileN - 1), inW);
+      factorsOfW = b.select(isOfNext, frame.factors[1 + w], factorsOfW);
+    }
+    if (weights != 1)
+      inW = b.rem(inW, geometry.tileN);
+    Value ofW = b.min(b.add(item.column, inW), b.i32(geometry.n - 1));
+    Value factors = b.select(isOfX, frame.factors[0], factorsOfW);
     Value own = loadBits(b, factors, b.select(isOfX, ofX, ofW), 1);
     bits = b.bitOr(bits, b.select(isOfX, own, markUnfit(b, own)));
   }

@@ -38,7 +38,8 @@ private:
   }
   bool hasFewRegisters();
   void prefetch(unsigned pass);
-  void finish(unsigned step, ArrayRef<Value> elements);
+  void turn(ArrayRef<ValueRange> products, unsigned pass);
+  void finish(unsigned step);
   SmallVector<Value> getLanes(Value value, unsigned step);
   SmallVector<Value> getStoredLanes(Value value, unsigned step);
 
@@ -46,9 +47,9 @@ private:
   KernelBuilder &b;
   TiledLinearOp op;
   const EpiloguePhase &phase;
-  Value given; ///< what accumulators are in the region
+  SmallVector<Value> given; ///< what accumulators are in the region
   StagedRows staged;
-  SmallVector<BlockArgument> operands; ///< but for the accumulator
+  SmallVector<BlockArgument> operands; ///< but for accumulators
   unsigned numSteps;
   bool isTight = false;        ///< then operands are loaded one step ahead
   Value column, columnInRange; ///< the thread's first; null if always in range
@@ -63,12 +64,14 @@ private:
 ColumnGroup::ColumnGroup(TiledFrame &frame, TiledLinearOp op,
                          const EpiloguePhase &phase, const WorkItem &item,
                          const FinishedColumns *finished, unsigned group)
-    : frame(frame), b(frame.b), op(op), phase(phase),
-      given(finished ? finished->getReducedInput() : op.getAccumulator()),
-      staged(frame, group) {
+    : frame(frame), b(frame.b), op(op), phase(phase), staged(frame, group) {
   const TileGeometry &geometry = frame.geometry;
+  if (finished)
+    given.push_back(finished->getReducedInput());
+  else
+    llvm::append_range(given, op.getAccumulators());
   for (BlockArgument operand : phase.operands)
-    if (operand != op.getAccumulator())
+    if (!llvm::is_contained(op.getAccumulators(), operand))
       operands.push_back(operand);
   // Rows beyond M of a matrix that is smaller than a warp's part are not even
   // computed.
@@ -147,12 +150,33 @@ bool ColumnGroup::hasFewRegisters() {
          });
 }
 
+/// Turns a pass of each product, one after the other: all but the last are read
+/// before the next takes their place.
+void ColumnGroup::turn(ArrayRef<ValueRange> products, unsigned pass) {
+  for (auto [product, accumulators] : llvm::zip_equal(given, products)) {
+    frame.syncWarp();
+    staged.store(accumulators, pass);
+    frame.syncWarp();
+    if (product == given.back())
+      return;
+    unsigned end = std::min(numSteps, (pass + 1) * stepsPerPass());
+    for (unsigned step = pass * stepsPerPass(); step < end; ++step)
+      for (auto [lane, element] :
+           llvm::enumerate(staged.load(step % stepsPerPass())))
+        emitter->set(product, step, lane, element);
+  }
+}
+
 void ColumnGroup::emit(ValueRange accumulators) {
   // Of a matrix of one row everything is the same in all rows, the accumulators
   // too, which are not there yet.
   if (frame.geometry.m != 1)
     emitter->emitRowInvariant(phase);
   isTight = hasFewRegisters();
+  SmallVector<ValueRange> products;
+  size_t count = accumulators.size() / given.size();
+  for (size_t i = 0; i != given.size(); ++i)
+    products.push_back(accumulators.slice(i * count, count));
   prefetch(0);
   if (isTight)
     emitter->loadRow(0, operands);
@@ -161,13 +185,11 @@ void ColumnGroup::emit(ValueRange accumulators) {
     if (step % stepsPerPass() == 0) {
       // The next pass's loads run while this one is turned and finished.
       prefetch(pass + 1);
-      frame.syncWarp();
-      staged.store(accumulators, pass);
-      frame.syncWarp();
+      turn(products, pass);
     }
     if (isTight && step + 1 != numSteps)
       emitter->loadRow(step + 1, operands);
-    finish(step, staged.load(step % stepsPerPass()));
+    finish(step);
   }
   for (auto &[given, ofTile] : moments)
     ofTile.finish();
@@ -190,10 +212,11 @@ SmallVector<Value> ColumnGroup::getStoredLanes(Value value, unsigned step) {
 }
 
 /// Computes the results at a row's elements, and stores them.
-void ColumnGroup::finish(unsigned step, ArrayRef<Value> elements) {
+void ColumnGroup::finish(unsigned step) {
   const TileGeometry &geometry = frame.geometry;
-  for (auto [lane, element] : llvm::enumerate(elements))
-    emitter->set(given, step, lane, element);
+  for (auto [lane, element] :
+       llvm::enumerate(staged.load(step % stepsPerPass())))
+    emitter->set(given.back(), step, lane, element);
   Value rowInRange, inRange = columnInRange;
   if (geometry.hasRaggedRows()) {
     rowInRange = b.less(rows[step], frame.m);
@@ -215,7 +238,7 @@ void tenon::emitPrefetch(TiledFrame &frame, TiledLinearOp op,
   KernelBuilder &b = frame.b;
   const TileGeometry &geometry = frame.geometry;
   constexpr int64_t lineBytes = 128;
-  for (BlockArgument operand : op.getBody()->getArguments().drop_front()) {
+  for (BlockArgument operand : op.getInputArguments()) {
     auto type = cast<RankedTensorType>(operand.getType());
     if (!EpiloguePlan::variesByRow(type) || !EpiloguePlan::variesByColumn(type))
       continue;

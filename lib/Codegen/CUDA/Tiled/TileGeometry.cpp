@@ -32,7 +32,8 @@ static unsigned getNarrowestBytes(TiledLinearOp op) {
       bytes = std::min(bytes,
                        getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8);
   };
-  for (BlockArgument argument : op.getBody()->getArguments().drop_front())
+  for (BlockArgument argument :
+       op.getBody()->getArguments().drop_front(op.getNumWeights()))
     visit(argument.getType());
   llvm::for_each(op.getYield().getOperandTypes(), visit);
   return bytes;
@@ -54,6 +55,7 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
   warpsM = warps[0], warpsN = warps[1];
   clusterM = schedule.getClusterM(), clusterN = schedule.getClusterN();
   stages = schedule.getStages();
+  weights = schedule.getWeights();
   rowBytes = schedule.getSwizzle();
   copyBytes =
       isAligned ? std::gcd<int64_t>(16, k * elementBytes) : elementBytes;

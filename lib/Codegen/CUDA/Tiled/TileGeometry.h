@@ -33,6 +33,7 @@ struct TileGeometry {
   ScheduleAttr schedule;
   const TiledFamily *family;
   int64_t tileM, tileN, tileK, warpsM, warpsN, stages, rowBytes;
+  int64_t weights; ///< of each a tile's N columns
   int64_t clusterM,
       clusterN; ///< tiles of a cluster, whose blocks work together
   /// Bytes of x and w copied at a time, 16 at most.
@@ -56,7 +57,12 @@ struct TileGeometry {
   // columns. With swapped operands its rows are columns of the tile.
   bool isSwapped() const { return schedule.hasSwappedOperands(); }
   int64_t wgmmaBlocks() const { return (isSwapped() ? warpN() : warpM()) / 16; }
-  int64_t wgmmaColumns() const { return isSwapped() ? tileM : tileN; }
+  int64_t wgmmaColumns() const { return isSwapped() ? tileM : weights * tileN; }
+  /// Of several weights: wgmmas, as rows of w one below another or as columns
+  /// side by side.
+  int64_t productBlocks() const {
+    return (isSwapped() ? weights : 1) * wgmmaBlocks();
+  }
 
   /// The first row of the tile that the `warp`-th warp along M has.
   int64_t getFirstRow(int64_t warp) const {
@@ -86,7 +92,14 @@ struct TileGeometry {
   int64_t rowsPerCopy() const { return threads() / chunksPerRow(); }
   int64_t copiesOfX() const { return tileM / rowsPerCopy(); }
   int64_t copiesOfW() const { return tileN / rowsPerCopy(); }
-  int64_t stageBytes() const { return (tileM + tileN) * rowBytes; }
+  int64_t stageBytes() const { return (tileM + weights * tileN) * rowBytes; }
+  /// Where a stage has the rows of a weight, behind those of x.
+  int64_t getWeightOffset(int64_t weight) const {
+    return (tileM + weight * tileN) * rowBytes;
+  }
+  /// Of an operand that lies along M or N in a stage as it does in memory: a
+  /// row of it has as many elements of M or N, and one of K.
+  int64_t turnedExtent() const { return rowBytes / elementBytes; }
 
   // The epilogue: a warp turns 8 rows by `passColumns` columns at a time.
   static constexpr int64_t kPassRows = 8;

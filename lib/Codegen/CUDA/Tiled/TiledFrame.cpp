@@ -64,15 +64,16 @@ void TiledFrame::takeArguments(TiledLinearOp op, unsigned numTensorMaps) {
   tensorMaps = take(numTensorMaps);
   x = take(1)[0];
   w = take(1)[0];
+  take(op.getFurtherWeights().size()); // TMA alone reads them
   factors = take(op.getFactors().size());
   for (auto [argument, pointer] :
-       llvm::zip(op.getBody()->getArguments().drop_front(),
-                 take(op.getInputs().size())))
+       llvm::zip(op.getInputArguments(), take(op.getInputs().size())))
     operands[argument] = pointer;
   // Unscale.h adds arguments for them.
-  for (auto [argument, pointer] : llvm::zip(
-           op.getBody()->getArguments().drop_front(1 + op.getInputs().size()),
-           factors))
+  for (auto [argument, pointer] :
+       llvm::zip(op.getBody()->getArguments().drop_front(op.getNumWeights() +
+                                                         op.getInputs().size()),
+                 factors))
     operands[argument] = pointer;
   outputs = take(op.getOutputs().size());
   if (op.getWorkspace())

@@ -24,11 +24,14 @@ void tenon::addUnscale(TiledLinearOp op) {
     Type f32 = Float32Type::get(op.getContext());
     return body->addArgument(RankedTensorType::get(extents, f32), loc);
   };
-  Value ofRows = add({shape[0], 1}), ofColumns = add({shape[1]});
+  Value ofRows = add({shape[0], 1});
   OpBuilder b = OpBuilder::atBlockBegin(body);
-  // One after the other: the product of both may leave f32's range where the
-  // result does not, and the first multiplication is exact.
-  auto once = MulOp::create(b, loc, op.getAccumulator(), ofColumns);
-  auto both = MulOp::create(b, loc, once, ofRows);
-  op.getAccumulator().replaceAllUsesExcept(both, once);
+  for (unsigned weight = 0; weight != op.getNumWeights(); ++weight) {
+    Value product = body->getArgument(weight), ofColumns = add({shape[1]});
+    // One after the other: the product of both may leave f32's range where the
+    // result does not, and the first multiplication is exact.
+    auto once = MulOp::create(b, loc, product, ofColumns);
+    auto both = MulOp::create(b, loc, once, ofRows);
+    product.replaceAllUsesExcept(both, once);
+  }
 }

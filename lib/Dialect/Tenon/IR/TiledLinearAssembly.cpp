@@ -17,17 +17,18 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 void TiledLinearOp::print(OpAsmPrinter &printer) {
-  printer << ' ' << getX() << ", " << getW();
+  printer << ' ' << getX() << ", " << getWeights();
   if (getLayout())
     printer << " layout" << "<" << stringifyOperandLayout(*getLayout()) << ">";
-  printer << " : " << getX().getType() << ", " << getW().getType();
+  printer << " : " << getX().getType() << ", " << getWeights().getTypes();
   if (!getFactors().empty())
     printer << " factors(" << getFactors() << " : " << getFactors().getTypes()
             << ")";
   printer << " epilogue(";
-  printer.printRegionArgument(getAccumulator());
-  for (auto [input, argument] :
-       llvm::zip(getInputs(), getBody()->getArguments().drop_front())) {
+  llvm::interleaveComma(getAccumulators(), printer, [&](BlockArgument product) {
+    printer.printRegionArgument(product);
+  });
+  for (auto [input, argument] : llvm::zip(getInputs(), getInputArguments())) {
     printer << ", ";
     tenon::detail::printEpilogueInput(printer, argument, input);
   }
@@ -53,18 +54,24 @@ static ParseResult parseLayout(OpAsmParser &parser, OperandLayoutAttr &layout) {
   return success(layout != nullptr);
 }
 
-/// Parses `%x, %w : type, type`, with a layout before the colon perhaps.
+/// Parses `%x, %w : type, type`, with further weights and their types perhaps,
+/// and a layout before the colon.
 static ParseResult parseMatrices(OpAsmParser &parser,
                                  SmallVectorImpl<Value> &operands,
                                  OperandLayoutAttr &layout) {
-  OpAsmParser::UnresolvedOperand x, w;
-  Type xType, wType;
-  return failure(parser.parseOperand(x) || parser.parseComma() ||
-                 parser.parseOperand(w) || parseLayout(parser, layout) ||
-                 parser.parseColonType(xType) || parser.parseComma() ||
-                 parser.parseType(wType) ||
-                 parser.resolveOperand(x, xType, operands) ||
-                 parser.resolveOperand(w, wType, operands));
+  OpAsmParser::UnresolvedOperand x;
+  SmallVector<OpAsmParser::UnresolvedOperand> weights;
+  SmallVector<Type> types;
+  if (parser.parseOperand(x) || parser.parseComma())
+    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseOperandList(weights) || parseLayout(parser, layout) ||
+      parser.parseColonTypeList(types))
+    return failure();
+  if (weights.empty())
+    return parser.emitError(loc, "expected w behind x");
+  weights.insert(weights.begin(), x);
+  return parser.resolveOperands(weights, types, loc, operands);
 }
 
 /// Parses `factors(%x, %w : type, type)` if it is there.
@@ -81,14 +88,18 @@ static ParseResult parseFactors(OpAsmParser &parser,
                  parser.parseRParen());
 }
 
-/// Parses `epilogue(%acc: type, %arg = %input: type, ...)`.
+/// Parses `epilogue(%acc: type, %arg = %input: type, ...)`, with a product
+/// argument for each of `weights`.
 static ParseResult
-parseArguments(OpAsmParser &parser,
+parseArguments(OpAsmParser &parser, size_t weights,
                SmallVectorImpl<OpAsmParser::Argument> &arguments,
                SmallVectorImpl<Value> &inputs) {
-  if (parser.parseKeyword("epilogue") || parser.parseLParen() ||
-      parser.parseArgument(arguments.emplace_back(), /*allowType=*/true))
+  if (parser.parseKeyword("epilogue") || parser.parseLParen())
     return failure();
+  for (size_t i = 0; i != weights; ++i)
+    if ((i != 0 && parser.parseComma()) ||
+        parser.parseArgument(arguments.emplace_back(), /*allowType=*/true))
+      return failure();
   while (succeeded(parser.parseOptionalComma()))
     if (tenon::detail::parseEpilogueInput(parser, arguments, inputs))
       return failure();
@@ -112,9 +123,11 @@ ParseResult TiledLinearOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<Value> factors, inputs, outputs, workspace;
   auto &properties = result.getOrAddProperties<Properties>();
-  if (parseMatrices(parser, result.operands, properties.layout) ||
-      parseFactors(parser, factors) ||
-      parseArguments(parser, arguments, inputs) ||
+  if (parseMatrices(parser, result.operands, properties.layout))
+    return failure();
+  size_t weights = result.operands.size() - 1;
+  if (parseFactors(parser, factors) ||
+      parseArguments(parser, weights, arguments, inputs) ||
       tenon::detail::parseEpilogueOutputs(parser, outputs) ||
       parseWorkspace(parser, workspace) || parser.parseKeyword("schedule"))
     return failure();
@@ -123,7 +136,7 @@ ParseResult TiledLinearOp::parse(OpAsmParser &parser, OperationState &result) {
   if (!schedule || parser.parseOptionalArrowTypeList(result.types) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
-  SmallVector<int32_t> sizes{1, 1};
+  SmallVector<int32_t> sizes{1, 1, static_cast<int32_t>(weights) - 1};
   for (ArrayRef<Value> operands : {ArrayRef(factors), ArrayRef(inputs),
                                    ArrayRef(outputs), ArrayRef(workspace)}) {
     result.addOperands(operands);

@@ -47,7 +47,7 @@ struct TiledLinearBufferization
                                      ArrayRef<OpOperand *> operands) const {
     auto tiled = cast<TiledLinearOp>(op);
     SmallVector<int64_t> shape = tiled.getProductShape();
-    auto [begin, size] = tiled.getODSOperandIndexAndLength(3);
+    auto [begin, size] = tiled.getODSOperandIndexAndLength(4);
     return llvm::all_of(operands, [&, begin = int64_t(begin),
                                    size = int64_t(size)](OpOperand *operand) {
       if (tiled.isDpsInit(operand))
@@ -58,7 +58,7 @@ struct TiledLinearBufferization
       return cast<ShapedType>(operand->get().getType()).getShape() ==
                  ArrayRef(shape) ||
              tenon::detail::isRunningStatistic(
-                 tiled.getBody()->getArgument(input + 1));
+                 tiled.getInputArguments()[input]);
     });
   }
 
@@ -77,11 +77,12 @@ struct TiledLinearBufferization
       auto [begin, size] = tiled.getODSOperandIndexAndLength(group);
       return all.slice(begin, size);
     };
-    ValueRange outputs = slice(4);
+    ValueRange outputs = slice(5);
     // Made behind the rewriter's back, as for `tenon.epilogue`.
     OpBuilder builder(op);
     auto replacement = TiledLinearOp::create(
-        builder, op->getLoc(), all[0], all[1], slice(2), slice(3), outputs,
+        builder, op->getLoc(), all[0], all.slice(1, tiled.getNumWeights()),
+        slice(3), slice(4), outputs,
         tiled.getWorkspace() ? all.back() : Value(), tiled.getSchedule(),
         tiled.getLayoutAttr());
     IRMapping mapping;

@@ -22,11 +22,12 @@ using namespace mlir::tenon;
 //===----------------------------------------------------------------------===//
 
 void TiledLinearOp::build(OpBuilder & /*builder*/, OperationState &state,
-                          Value x, Value w, ValueRange factors,
+                          Value x, ValueRange weights, ValueRange factors,
                           ValueRange inputs, ValueRange outputs,
                           Value workspace, ScheduleAttr schedule,
                           OperandLayoutAttr layout) {
-  state.addOperands({x, w});
+  state.addOperands(x);
+  state.addOperands(weights);
   state.addOperands(factors);
   state.addOperands(inputs);
   state.addOperands(outputs);
@@ -38,8 +39,13 @@ void TiledLinearOp::build(OpBuilder & /*builder*/, OperationState &state,
   auto size = [](ValueRange values) {
     return static_cast<int32_t>(values.size());
   };
-  properties.operandSegmentSizes = {
-      1, 1, size(factors), size(inputs), size(outputs), workspace ? 1 : 0};
+  properties.operandSegmentSizes = {1,
+                                    1,
+                                    size(weights) - 1,
+                                    size(factors),
+                                    size(inputs),
+                                    size(outputs),
+                                    workspace ? 1 : 0};
   for (Type type : outputs.getTypes())
     if (isa<TensorType>(type))
       state.addTypes(type);
@@ -114,18 +120,35 @@ static LogicalResult verifyMethod(TiledLinearOp op) {
            << columns << " columns, but they have " << k;
   if (op.getFactors().empty() && !schedule.isSplit())
     return success();
-  if (op.getFactors().size() != 2)
+  // A guard may look at those of another product's w too.
+  bool mayHaveMore = op.isGuarded() && op.getFactors().size() > 2;
+  if (op.getFactors().size() != 1 + op.getNumWeights() && !mayHaveMore)
     return op.emitOpError("method ")
-           << method << " needs the factors of x's and of w's rows, but has "
-           << op.getFactors().size() << " factors";
-  for (auto [factors, extent] :
-       llvm::zip(op.getFactors(), op.getProductShape())) {
+           << method << " needs the factors of x's and of "
+           << (op.getNumWeights() == 1 ? "w's rows" : "each w's rows")
+           << ", but has " << op.getFactors().size() << " factors";
+  for (auto [index, factors] : llvm::enumerate(op.getFactors())) {
     auto type = cast<ShapedType>(factors.getType());
+    int64_t extent = op.getProductShape()[index == 0 ? 0 : 1];
     if (!type.getElementType().isF32() ||
         type.getShape() != ArrayRef<int64_t>{extent, 1})
       return op.emitOpError("factors must be f32 [M, 1] and [N, 1], but are (")
              << op.getFactors().getTypes() << ")";
   }
+  return success();
+}
+
+/// Checks that there are as many weights as the schedule says, all alike.
+static LogicalResult verifyWeights(TiledLinearOp op) {
+  if (op.getNumWeights() != op.getSchedule().getWeights())
+    return op.emitOpError("has ")
+           << op.getNumWeights() << " weights, but its schedule "
+           << op.getSchedule().getWeights();
+  for (Value w : op.getFurtherWeights())
+    if (w.getType() != op.getW().getType())
+      return op.emitOpError(
+                 "multiplies x by weights of one type, but they are ")
+             << op.getW().getType() << " and " << w.getType();
   return success();
 }
 
@@ -149,10 +172,15 @@ LogicalResult TiledLinearOp::verify() {
            << (turnsW ? "[K, N]" : "[N, K]")
            << ", with N and K known and one K, but x is " << x << " and w is "
            << w;
-  if ((turnsX || turnsW) &&
-      (!element.isF32() || getSchedule().getFamily() != KernelFamily::MmaSync))
+  if (failed(verifyWeights(*this)))
+    return failure();
+  // f32 lies along K for wgmma, and so do halves.
+  bool mayTurn = element.isF32()
+                     ? getSchedule().getFamily() == KernelFamily::MmaSync
+                     : getSchedule().getMethod() == ProductMethod::Direct;
+  if ((turnsX || turnsW) && (!mayTurn || getNumWeights() != 1))
     return emitOpError("turns x and w of f32 in a schedule of family mma_sync, "
-                       "but has x ")
+                       "and of 16 bits by method direct, but has x ")
            << x << " and " << getSchedule();
   if (failed(verifyMethod(*this)))
     return failure();
@@ -177,7 +205,7 @@ static bool canBeInEpilogue(Operation &op) {
 static LogicalResult verifyReductions(TiledLinearOp op) {
   ReductionMethod method = op.getSchedule().getReduction();
   for (Operation &nested : *op.getBody()) {
-    if (isa<BatchMomentsOp>(nested))
+    if (isa<BatchMomentsOp, BatchSumOp>(nested))
       return nested.emitOpError("needs all rows and maps none: a "
                                 "tenon.tiled_linear yields tenon.moments, and "
                                 "a tenon.epilogue combines them");
@@ -221,22 +249,25 @@ static LogicalResult verifyReductions(TiledLinearOp op) {
 /// Checks that the region's arguments stand for the product and the inputs.
 static LogicalResult verifyArguments(TiledLinearOp op) {
   Block *body = op.getBody();
-  if (body->getNumArguments() != op.getInputs().size() + 1)
-    return op.emitOpError("region must take the product and one argument for "
-                          "each input: expected ")
-           << op.getInputs().size() + 1 << " arguments, but it has "
-           << body->getNumArguments();
+  unsigned expected = op.getNumWeights() + op.getInputs().size();
+  if (body->getNumArguments() != expected)
+    return op.emitOpError("region must take the product")
+           << (op.getNumWeights() == 1 ? "" : " of each w")
+           << " and one argument for each input: expected " << expected
+           << " arguments, but it has " << body->getNumArguments();
   auto x = cast<ShapedType>(op.getX().getType());
   auto product =
       RankedTensorType::get(op.getProductShape(), x.getElementType());
-  Type accumulator = op.getAccumulator().getType();
-  if (accumulator != product &&
-      accumulator != product.clone(Float32Type::get(op.getContext())))
-    return op.emitOpError("the product argument must be [M, N] of x's element "
-                          "type or f32: expected ")
-           << product << ", but it is " << accumulator;
+  for (BlockArgument accumulator : op.getAccumulators())
+    if (Type type = accumulator.getType();
+        type != product &&
+        type != product.clone(Float32Type::get(op.getContext())))
+      return op.emitOpError(
+                 "the product argument must be [M, N] of x's element "
+                 "type or f32: expected ")
+             << product << ", but it is " << type;
   for (auto [input, argument] :
-       llvm::zip(op.getInputs(), body->getArguments().drop_front()))
+       llvm::zip(op.getInputs(), op.getInputArguments()))
     if (EpilogueOp::getTensorType(input.getType()) != argument.getType())
       return op.emitOpError("argument #")
              << argument.getArgNumber() << " stands for an input of type "

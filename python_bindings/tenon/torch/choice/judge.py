@@ -28,9 +28,25 @@ from tenon.torch.precision import float32_matmul_precision
 
 # A call must be faster by as much, since the estimate of what it replaces errs.
 _MARGIN = 0.98
+# What cuBLASLt may do in a product's call; with other ops that is not tried.
+_LIBRARY_KINDS = {"linear", "add", "mul", "relu", "gelu", "cast"}
 _ON_CPU = "PyTorch's own product is faster on the CPU; options={'target': 'cpu'} has it compiled all the same"
 _BARE = "nothing follows it that could be fused with it, and cuBLAS computes it as fast"
+_APART = "a kernel for each of its products is faster"
+_NO_PAIR = "its two products have no kernel together"
 _NOT_TILED = "cuBLASLt would compute its product, and one more kernel what follows, as PyTorch does"
+
+
+# Compilations at once; ptxas and LLVM take up to a second of a core each.
+_THREADS = 16
+
+# What is tried, and the arguments of `tenon.compile` for it.
+_WAYS = {
+    "pair": {"strategy": "tiled", "pairs": "always"},
+    "apart": {"strategy": "tiled", "pairs": "never"},
+    "tiled": {"strategy": "tiled"},
+    "library": {"strategy": "library"},
+}
 
 
 class Judge:
@@ -51,13 +67,17 @@ class Judge:
         """Return why each function is better left to PyTorch; None for those that are worth a call."""
         keys = [self._key(c) for c in candidates]
         new = {key: c for key, c in zip(keys, candidates, strict=True) if key not in self._verdicts}
-        with ThreadPoolExecutor(max(1, min(8, os.cpu_count() or 1, len(new)))) as pool:
-            contexts = [contextvars.copy_context() for _ in new]  # they say whether a failure raises
-            compiled = list(pool.map(lambda c, context: context.run(self._try_compile, c), new.values(), contexts))
-        for (key, candidate), executables in zip(new.items(), compiled, strict=True):
-            self._verdicts[key] = (
-                executables if isinstance(executables, str) else self._try_choose(candidate, executables)
-            )
+        ways = {key: self._ways(c) for key, c in new.items()}
+        tasks = [(key, way) for key, found in ways.items() if not isinstance(found, str) for way in found]
+        with ThreadPoolExecutor(max(1, min(_THREADS, os.cpu_count() or 1, len(tasks)))) as pool:
+            contexts = [contextvars.copy_context() for _ in tasks]  # they say whether a failure raises
+            runs = pool.map(lambda t, c: c.run(self._try_compile, new[t[0]], t[1], ways[t[0]][t[1]]), tasks, contexts)
+            compiled = dict(zip(tasks, runs, strict=True))
+        for key, candidate in new.items():
+            found = ways[key]
+            if not isinstance(found, str):
+                found = self._callable(candidate, {way: compiled[key, way] for way in found})
+            self._verdicts[key] = found if isinstance(found, str) else self._try_choose(candidate, found)
         return [self._verdicts[key] for key in keys]
 
     def call_of(self, part: Partition) -> tuple[FusedCall, dict[str, Any]]:
@@ -71,29 +91,43 @@ class Judge:
         is_free = options.target is None and all(value == "auto" for value in options.of_compiler().values())
         return device.type == "cuda" and is_free and options.rest_for(device) == "inductor"
 
-    def _try_compile(self, candidate: Candidate) -> dict[str, tenon.Executable] | str:
-        try:
-            return self._compile(candidate)
-        except Exception as error:
-            return failed(f"compilation of {candidate.spec.name}", error)
-
-    def _compile(self, candidate: Candidate) -> dict[str, tenon.Executable] | str:
-        """Return what may be called, by strategy, or why there is nothing."""
+    def _ways(self, candidate: Candidate) -> dict[str, dict[str, Any]] | str:
+        """Return the arguments of `tenon.compile` for each way to try, or why there is none."""
         device = candidate.device
         if not self._options.compiles_for(device):
             return _ON_CPU
         is_product_wide = all(product.dtype == torch.float32 for product in candidate.products)
         if candidate.is_bare and not (self.measures(device) and is_product_wide):
             return _BARE
-        if not self.measures(device) or not candidate.products:
-            settings = self._settings(candidate)
-            return {settings["strategy"]: tenon.compile(candidate.spec.source, name=candidate.spec.name, **settings)}
-        executables = {}
-        for strategy in ("tiled", "library"):
-            settings = self._settings(candidate) | {"strategy": strategy}
+        settings = self._settings(candidate)
+        if not self._is_measured(candidate):
+            return {settings["strategy"]: settings}
+        if len(candidate.products) > 1:
+            return {way: settings | _WAYS[way] for way in ("pair", "apart")}
+        has_library = _LIBRARY_KINDS.issuperset(candidate.kinds)
+        return {way: settings | _WAYS[way] for way in (("tiled", "library") if has_library else ("tiled",))}
+
+    def _is_measured(self, candidate: Candidate) -> bool:
+        return self.measures(candidate.device) and bool(candidate.products)
+
+    def _try_compile(self, candidate: Candidate, way: str, settings: dict[str, Any]) -> tenon.Executable | str | None:
+        """Return what a way gives, None where it is none for this function, or that it failed."""
+        try:
             executable = tenon.compile(candidate.spec.source, name=candidate.spec.name, **settings)
-            if _is_one_call(executable, strategy):
-                executables[strategy] = executable
+            return executable if not self._is_measured(candidate) or _is_one_call(executable, way) else None
+        except Exception as error:
+            return failed(f"compilation of {candidate.spec.name}", error)
+
+    def _callable(
+        self, candidate: Candidate, compiled: dict[str, tenon.Executable | str | None]
+    ) -> dict[str, tenon.Executable] | str:
+        """Return what may be called, by the way in which it was compiled, or why there is nothing."""
+        for result in compiled.values():
+            if isinstance(result, str):
+                return result
+        executables = {way: executable for way, executable in compiled.items() if executable is not None}
+        if self._is_measured(candidate) and len(candidate.products) > 1 and "pair" not in executables:
+            return _NO_PAIR
         return executables or _NOT_TILED
 
     def _settings(self, candidate: Candidate) -> dict[str, Any]:
@@ -102,19 +136,20 @@ class Judge:
 
     def _try_choose(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> str | None:
         try:
-            strategy = next(iter(executables))
-            if self.measures(candidate.device) and candidate.products:
-                strategy, reason = self._measure(candidate, executables)
+            way = next(iter(executables))
+            is_measured = self._is_measured(candidate)
+            if is_measured:
+                way, reason = self._measure(candidate, executables)
                 if reason is not None:
                     return reason
         except Exception as error:
             return failed(f"the trial of {candidate.spec.name}", error)
-        settings = self._settings(candidate) | {"strategy": strategy}
-        self._chosen[candidate.spec.source] = executables[strategy], settings
+        settings = self._settings(candidate) | (_WAYS[way] if is_measured else {"strategy": way})
+        self._chosen[candidate.spec.source] = executables[way], settings
         return None
 
     def _measure(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> tuple[str, str | None]:
-        """Return the fastest strategy, and why PyTorch is faster still."""
+        """Return the fastest way, and why PyTorch is faster still, or two calls would be."""
         path = cache.directory() / "choices" / f"{self._key(candidate)}.json"
         try:
             times = json.loads(path.read_text())
@@ -127,11 +162,11 @@ class Judge:
             times = {"function": candidate.spec.name, "shapes": candidate.shapes, "pytorch": pytorch}
             times |= dict(zip(executables, own, strict=True))
             cache.write_text(path, json.dumps(times))
-        strategy = min(executables, key=times.__getitem__)
-        if times[strategy] < times["pytorch"] * _MARGIN:
-            return strategy, None
-        ours, theirs = times[strategy] * 1e3, times["pytorch"] * 1e3
-        return strategy, f"PyTorch is as fast on this GPU: {theirs:.1f} us by estimate, and Tenon takes {ours:.1f}"
+        way = min(executables, key=times.__getitem__)
+        if times[way] < times["pytorch"] * _MARGIN:
+            return way, _APART if "pair" in executables and way != "pair" else None
+        ours, theirs = times[way] * 1e3, times["pytorch"] * 1e3
+        return way, f"PyTorch is as fast on this GPU: {theirs:.1f} us by estimate, and Tenon takes {ours:.1f}"
 
     def _key(self, candidate: Candidate) -> str:
         spec = candidate.spec
@@ -147,10 +182,15 @@ class Judge:
         return cache.key_of(facts)
 
 
-def _is_one_call(executable: tenon.Executable, strategy: str) -> bool:
-    """Tell whether all linear layers are tiled, or computed with all that follows in one call of cuBLASLt."""
+def _is_one_call(executable: tenon.Executable, way: str) -> bool:
+    """Tell whether all linear layers are tiled, or computed with all that follows in one call of cuBLASLt.
+
+    Of a pair one has to be in the kernel of the other.
+    """
     values = [remark.values for remark in executable.remarks]
-    if strategy == "tiled":
+    if way == "pair" and not any("kernel_line" in v for v in values):
+        return False
+    if way != "library":
         found = [v["strategy"] == "tiled" for v in values if "strategy" in v]
     else:
         found = [v["kernels"] == ["call"] for v in values if {"call", "product"} & {*v.get("kernels", ())}]

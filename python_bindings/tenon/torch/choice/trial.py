@@ -18,8 +18,9 @@ def time_candidate(candidate: Candidate, calls: Sequence[FusedCall]) -> tuple[li
     """Return the milliseconds of each call, and of PyTorch: cuBLAS's products and Inductor's kernels.
 
     What Inductor's kernels cost is taken from one elementwise op of PyTorch's on the same number of elements, by the
-    number of tensors that they read and write, and from a maximum of rows where they reduce these. Where a kernel of Inductor's reads a result, it does the function's
-    elementwise ops on the way, and only what else they read or write counts.
+    number of tensors that they read and write, and from a maximum of rows where they reduce these. Where a kernel of
+    Inductor's reads a result, it does the function's elementwise ops on the way, and only what else they read or write
+    counts.
     """
     generator = torch.Generator(candidate.device)
     generator.manual_seed(0)
@@ -29,19 +30,18 @@ def time_candidate(candidate: Candidate, calls: Sequence[FusedCall]) -> tuple[li
     ]
     runs: list[Callable[[], object]] = [lambda call=call: call(*inputs) for call in calls]
     products = [_cublas(product, candidate.device, generator) for product in candidate.products]
-    passes = _elementwise(candidate.products[-1], candidate.device, generator)
-    reduction = _reduction(candidate.products[-1], candidate.device, generator)
-    times = time_in_turn([*runs, *products, passes, reduction])
-    own, library = times[: len(runs)], times[len(runs) : -2]
-    return own, sum(library) + _rest(candidate, *times[-2:])
+    rest = [_elementwise(candidate.products[-1], candidate.device, generator)]
+    if "reduce_row" in candidate.kinds:
+        rest.append(_reduction(candidate.products[-1], candidate.device, generator))
+    times = time_in_turn([*runs, *products, *rest])
+    own, library = times[: len(runs)], times[len(runs) : -len(rest)]
+    return own, sum(library) + _rest(candidate, *times[-len(rest) :])
 
 
-def _rest(candidate: Candidate, passes: float, reduction: float) -> float:
-    """Return the time of Inductor's kernels: a kernel that reduces rows takes longer to read them than another."""
+def _rest(candidate: Candidate, passes: float, reduction: float | None = None) -> float:
+    """Return the time of Inductor's kernels: one that reduces rows takes longer to read them than another."""
     moved = _tensors_moved(candidate)
-    if "reduce_row" not in candidate.kinds:
-        return passes / 3 * moved
-    return reduction + passes / 3 * max(moved - 1, 0)
+    return passes / 3 * moved if reduction is None else reduction + passes / 3 * max(moved - 1, 0)
 
 
 def _tensors_moved(candidate: Candidate) -> int:
@@ -50,11 +50,14 @@ def _tensors_moved(candidate: Candidate) -> int:
         return 0
     if candidate.readers.kernel:
         return candidate.addends + candidate.kept_results
+    products = len(candidate.products)
     if not candidate.readers.opaque:
-        return 1 + candidate.addends  # one kernel would do this call's epilogue and that of the call that reads it
+        return (
+            products + candidate.addends
+        )  # one kernel would do this call's epilogue and that of the call that reads it
     # A reduction, as batch norm's, reads the product once more.
     reductions = sum("batch_norm_training" in kind for kind in candidate.kinds)
-    return 1 + reductions + candidate.addends + candidate.results
+    return products + reductions + candidate.addends + candidate.results
 
 
 def _random(shape: Sequence[int], dtype: torch.dtype, device: torch.device, generator: torch.Generator) -> torch.Tensor:

@@ -13,7 +13,7 @@ from torch import fx
 from tenon.importer.shapes import Extent, rows_of
 from tenon.torch.fusion.norms import is_norm
 from tenon.torch.fusion.readers import Readers, find_readers
-from tenon.torch.fusion.rows import is_row_norm, reduces_rows
+from tenon.torch.fusion.rows import is_row_norm, reduces_rows, sums_columns
 from tenon.torch.fusion.shapes import extent
 from tenon.torch.fusion.words import Word, norm_of, reduced_or_result
 
@@ -25,6 +25,7 @@ class Group:
     members: list[fx.Node]
     rows: Extent
     device: torch.device
+    parts: tuple[Group, ...] = ()  # of which it was joined by `Grouping.join_pairs`
 
 
 class Grouping:
@@ -57,11 +58,24 @@ class Grouping:
         return list(dict.fromkeys(self.group_of.values()))
 
     def dissolve(self, group: Group, reason: str | None = None) -> None:
-        """Leave a group's nodes to PyTorch."""
+        """Leave a group's nodes to PyTorch, or if it was joined of two groups, to these."""
+        for part in group.parts:
+            self.group_of.update(dict.fromkeys(part.members, part))
+        if group.parts:
+            return
         for node in group.members:
             del self.group_of[node]
             if reason:
                 self.reasons[node] = reason
+
+    def leave_sums(self, group: Group) -> bool:
+        """Leave a group's sums of columns to Inductor, and tell whether it has some: others may be worth a call."""
+        sums = [node for node in group.members if sums_columns(node)]
+        for node in sums:
+            group.members.remove(node)
+            del self.group_of[node]
+            self.reasons[node] = "its layer is not worth a call with it"
+        return bool(sums)
 
     def shorten(self, group: Group, reason: str) -> bool:
         """Leave a group's reductions of rows, and what follows them in it, to PyTorch; tell whether it has any."""
@@ -91,6 +105,35 @@ class Grouping:
                 group.members.remove(node)
                 del self.group_of[node]
                 self.reasons[node] = "what reads it computes it on the way"
+
+    def join_pairs(self) -> None:
+        """Join two groups of one linear layer each that one kernel may have.
+
+        The layers read one x, and what one group gives the other alone reads, behind its product.
+        """
+        takers = self.takers(self.live_nodes())
+        for gate in self.groups():
+            if self.group_of[gate.members[0]] is not gate:
+                continue  # it has been joined
+            outside = {taker for node in gate.members for taker in takers.get(node, ())}.difference(gate.members)
+            found = {self.group_of.get(taker) for taker in outside}
+            other = found.pop() if len(found) == 1 else None
+            if other is None or gate.parts or other.parts or not self._is_pair(gate, other):
+                continue
+            members = sorted([*gate.members, *other.members], key=self._order.__getitem__)
+            joined = Group(members, gate.rows, gate.device, parts=(gate, other))
+            self.group_of.update(dict.fromkeys(members, joined))
+
+    def _is_pair(self, gate: Group, other: Group) -> bool:
+        linears = [[node for node in group.members if self.words[node].is_linear] for group in (gate, other)]
+        if [len(found) for found in linears] != [1, 1]:
+            return False
+        (g,), (o,) = linears
+        tensors = [node.meta["val"] for node in (g, o)]
+        is_same = tensors[0].shape == tensors[1].shape and tensors[0].dtype == tensors[1].dtype
+        reads_one_x = self.words[g].operands[0] is self.words[o].operands[0]
+        plain = not any(is_norm(n) or norm_of(n) is not None or reduces_rows(n) for n in gate.members + other.members)
+        return is_same and reads_one_x and plain and not self._closes_cycle(o, [gate, other])
 
     def inputs_of(self, node: fx.Node) -> Iterable[fx.Node]:
         """Return the nodes that a node needs: as a member of a group, or as PyTorch runs it."""
@@ -125,6 +168,14 @@ class Grouping:
         tensor = reduced_or_result(node)
         rows, device = rows_of([extent(d) for d in tensor.shape]), tensor.device
         fitting = [g for g in sources if g.rows == rows and g.device == device]
+        if self._one_linear and sums_columns(node):
+            if any(o in self.words and self.words[o].is_linear for o in word.operands):
+                self.reasons[node] = "there is nothing else behind its product, which it would not make worth a call"
+                return
+            fitting = [g for g in fitting if not any(is_norm(m) or reduces_rows(m) for m in g.members)]
+            if not fitting:
+                self.reasons[node] = "a kernel reduces once"
+                return
         joint = [fitting] if len(fitting) > 1 and not self._one_linear else []
         if self._one_linear and word.is_linear:
             fitting = []

@@ -1,6 +1,6 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch's reductions along the last dimension in Tenon's words."""
+"""PyTorch's reductions along the last dimension in Tenon's words, and sums along the first of two."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tenon.importer.shapes import Shape, product
 from tenon.torch.fusion.lowering import Lowering, Shifted
 from tenon.torch.fusion.ops import Rule, rule
 from tenon.torch.fusion.shapes import torch_shape
-from tenon.torch.fusion.views import arguments, dtype_of, op_name
+from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, strip
 
 ROWS: dict[str, Rule] = {}
 # Ops of several results, of which the first has the operand's shape.
@@ -38,6 +38,15 @@ def reduces_rows(node: fx.Node) -> bool:
     return op_name(node) in ROWS or is_row_norm(node)
 
 
+def sums_columns(node: fx.Node) -> bool:
+    """Tell whether a node gives the sum of each column of a matrix, as a bias' gradient is."""
+    if op_name(node) != "aten.sum":
+        return False
+    given = arguments(node)
+    dims = given.get("dim")
+    return len(torch_shape(given["self"]) or ()) == 2 and bool(dims) and [d % 2 for d in dims] == [0]
+
+
 def kind_of(node: fx.Node) -> str:
     """Return what one of these is called, such as "layer_norm"."""
     name = op_name(node).partition(".")[2].lstrip("_")
@@ -46,12 +55,19 @@ def kind_of(node: fx.Node) -> str:
 
 def rows_of_result(node: fx.Node) -> Shape | None:
     """Return `[M, 1]` where a node gives one value a row without a dimension for it, and Tenon has one."""
-    drops = op_name(node) in ROWS and arguments(node).get("keepdim") is False
+    drops = op_name(node) in ROWS and arguments(node).get("keepdim") is False and not sums_columns(node)
     return (product(torch_shape(node)), 1) if drops else None
 
 
 @rule(ROWS, "sum", "mean", "amax", "amin")
 def _reduce(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    if sums_columns(node):
+        if torch_shape(given["self"])[0] == 1:
+            raise InexpressibleError("it is the sum of one row")
+        # What is widened only to be summed is summed in float32 as it is.
+        x = strip(given["self"])
+        source = cast_source(x) if op_name(x) and dtype_of(x) == "float32" else None
+        return b.batch_sum(b.tensor(x if source is None else source), dtype_of(node))
     x = _rows(b, given["self"], given.get("dim"))
     kind = node.target._opname
     if kind in _KINDS:

@@ -120,7 +120,8 @@ def Tenon_Strategy : I32EnumAttr<"Strategy", "how a linear layer is computed", [
 }
 
 def Tenon_StrategyAttr : EnumAttr<Tenon_Dialect, Tenon_Strategy, "strategy"> {
-  let summary = "How a linear layer is computed";
+  let summary = "How a linear layer is computed, #tenon.strategy<library> or "
+                "#tenon.strategy<tiled>";
   let description = [{
     `library`: a cuBLASLt product, and an epilogue kernel for what cuBLASLt cannot
     do. `tiled`: one kernel made from a `#tenon.schedule`. Written on a linear
@@ -168,7 +169,7 @@ def Tenon_ReductionMethod : I32EnumAttr<"ReductionMethod",
 
 def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
   let mnemonic = "schedule";
-  let summary = "How a tiled kernel divides a product";
+  let summary = "How a tiled kernel divides a product, a #tenon.schedule";
   let description = [{
     | field      | meaning |
     |------------|---------|
@@ -183,6 +184,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `cluster`  | neighbouring tiles along M and N whose blocks share copies of w and x; none: 1x1 |
     | `ping_pong` | whether two groups of such warps take tiles in turn, so that one multiplies while the other finishes; else false |
     | `defer`    | whether tiles are finished in part while the next turn's products are computed, below; else false |
+    | `weights`  | products of one x that a kernel has, each with a w of its own, whose tiles are of N columns each; if not written: 1 |
     | `method`   | how numbers are multiplied, if not directly; below |
     | `reduction` | how batch norm that follows is computed, if not separately; below |
 
@@ -217,6 +219,13 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     method `fp16x3`. Where TMA does not move the results, or K has too few
     stages, tiles are finished one by one all the same.
 
+    With `weights = 2` a kernel has two layers of one x: the first layer's result
+    is an operand of the second one's epilogue and read nowhere else, and both
+    have this schedule. A stage holds N rows of each w, so a thread has both
+    products of an element; it computes the first layer's epilogue and then the
+    second one's, and nothing of the first is stored. Of family `wgmma`, without
+    reductions.
+
     Which schedules a target and an element type can take is checked where they
     are known (`findProblem`, Schedule/Checks/Schedule.h).
 
@@ -248,6 +257,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     int64_t getClusterN() const { return getParameters().cluster[1]; }
     bool getPingPong() const { return getParameters().pingPong; }
     bool getDefer() const { return getParameters().defer; }
+    int64_t getWeights() const { return getParameters().weights; }
     ProductMethod getMethod() const { return getParameters().method; }
     ReductionMethod getReduction() const { return getParameters().reduction; }
 
@@ -266,6 +276,12 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     ScheduleAttr withReduction(ReductionMethod reduction) const {
       ScheduleParameters parameters = getParameters();
       parameters.reduction = reduction;
+      return get(getContext(), parameters);
+    }
+    /// This schedule with as many products.
+    ScheduleAttr withWeights(int64_t weights) const {
+      ScheduleParameters parameters = getParameters();
+      parameters.weights = weights;
       return get(getContext(), parameters);
     }
     /// This schedule where no part of a tile is done beside the next one.

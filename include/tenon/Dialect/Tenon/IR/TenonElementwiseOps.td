@@ -105,6 +105,25 @@ def Tenon_MaxOp : Tenon_BinaryOp<"max"> {
   }]);
 }
 
+def Tenon_GateOp : Tenon_BinaryOp<"gate"> {
+  let summary = "0 where the second operand is at most 0, else the first";
+  let description = !strconcat([{
+    `result = other <= 0 ? 0 : input`, as PyTorch's `threshold_backward`: where
+    other is NaN the result is input, and where it is at most 0 the result is 0
+    though input be infinite or NaN. With it derivatives of functions that are
+    made of pieces are written: `tenon.gate 1.0, %x` is that of relu. A constant
+    may stand first.
+
+  }], broadcasting, [{
+    Example:
+
+    ```mlir
+    %1 = tenon.gate %gradient, %y : tensor<?x64xf32>, tensor<?x64xf32>
+    %2 = tenon.gate 1.0, %x : tensor<?x64xf32>
+    ```
+  }]);
+}
+
 //===----------------------------------------------------------------------===//
 // One operand
 //===----------------------------------------------------------------------===//
@@ -175,6 +194,26 @@ def Tenon_GeluOp : Tenon_UnaryOp<"gelu", [Tenon_Transcendental], ["getLibraryPar
                            "::mlir::tenon::GeluApproximation::None">:$approximate);
   let assemblyFormat =
       "$input (`approximate` `` $approximate^)? attr-dict `:` type($input)";
+}
+
+def Tenon_GeluDerivativeOp : Tenon_UnaryOp<"gelu_derivative", [Tenon_Transcendental]> {
+  let summary = "Derivative of the exact gelu";
+  let description = [{
+    `Phi(x) + x phi(x)`, with the normal distribution and its density. Times the
+    gradient of a gelu it is PyTorch's `gelu_backward`. Of f32, f16 and bf16 Phi is
+    computed as [gelu](#tenongelu-tenongeluop) does, with as many terms. That of
+    the gelu with `tanh` is written by `sigmoid`.
+
+    Requires a tensor of rank 0 to 2; gives one of the same type. The only error
+    is a wrong type.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.gelu_derivative %x : tensor<?x64xf32>
+    %2 = tenon.mul %gradient, %1 : tensor<?x64xf32>, tensor<?x64xf32>
+    ```
+  }];
 }
 
 def Tenon_SiluOp : Tenon_UnaryOp<"silu", [Tenon_Transcendental, Tenon_Divides]> {

@@ -35,10 +35,12 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     does not hold of *rows outside*: where a factor is negative, or one of w is below
     2^-101 or above 2^72, with which the first multiplication need not be exact. With
     another method `factors` say what is left to do: the outputs hold results
-    already, and tiles that have none of these rows are kept as they are.
+    already, and tiles that have none of these rows are kept as they are. They may
+    then be those of another product's w too.
 
     `layout` is that of `tenon.linear`. Halves are of `mk_nk`; other layouts are for
-    f32 in schedules of family `mma_sync`, whose kernels turn tiles as they copy them.
+    f32 in schedules of family `mma_sync`, whose kernels turn tiles as they copy them,
+    and for 16 bits, which kernels of family `wgmma` multiply as they lie.
 
     The schedule says how the kernel divides the product. With `stream_k`, blocks
     that share a tile hand partial sums over in the workspace, scratch that all
@@ -62,15 +64,19 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     that is a multiple of 64, and with `resident` no operand `[M, N]` or `[M, 1]`
     may come before the batch norm. All else is the same as with others.
 
+    With `weights = 2` in its schedule it has two products of x. A second w
+    follows the first, of its type, and a second product argument; with a method
+    that splits a third factor, that of its rows.
+
     On tensors it gives one result for each output; on memrefs none. One kernel
     comes of it, and one more for pointers that are not aligned
     (`--tenon-emit-kernels`).
 
     Requires: all operands tensors or all memrefs; x `[M, K]`, w `[N, K]` of one
     type, f16, bf16 or f32, and w static; a product argument `[M, N]` of x's type
-    or f32; outputs `[M, N]`, but for moments and new statistics; in the region ops
+    or f32 for each w; outputs `[M, N]`, but for moments and new statistics; in the region ops
     that implement `ElementwiseEpilogueOp`, reductions as above, and splat
-    constants; a workspace exactly with `stream_k` or `reduction = resident`; f32 factors `[M, 1]` and `[N, 1]` with a method that splits.
+    constants; a workspace exactly with `stream_k` or `reduction = resident`; f32 factors `[M, 1]` and `[N, 1]` of each w with a method that splits.
 
     Example:
 
@@ -90,11 +96,13 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     argument or a yielded value that differs from its operand or output; an output
     of another shape than the product; an op that cannot be in the epilogue;
     a reduction that the schedule does not name; `stream_k` or `resident` without a
-    workspace, or the reverse; factors of another shape or
+    workspace, or the reverse; another number of weights than the schedule has, or
+    of two types; factors of another shape or
     type, or none where the method needs them; element types that the method does
     not multiply.
   }];
   let arguments = (ins Tenon_TensorOrMemRef:$x, Tenon_TensorOrMemRef:$w,
+                       Variadic<Tenon_TensorOrMemRef>:$further_weights,
                        Variadic<Tenon_TensorOrMemRef>:$factors,
                        Variadic<Tenon_TensorOrMemRef>:$inputs,
                        Variadic<Tenon_TensorOrMemRef>:$outputs,
@@ -109,7 +117,7 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
   let skipDefaultBuilders = 1;
   let builders = [
     // An op with an empty region; its results are the outputs that are tensors.
-    OpBuilder<(ins "::mlir::Value":$x, "::mlir::Value":$w,
+    OpBuilder<(ins "::mlir::Value":$x, "::mlir::ValueRange":$weights,
                    "::mlir::ValueRange":$factors, "::mlir::ValueRange":$inputs,
                    "::mlir::ValueRange":$outputs, "::mlir::Value":$workspace,
                    "::mlir::tenon::ScheduleAttr":$schedule,
@@ -124,8 +132,21 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     }
     /// [M, N], where M may be dynamic.
     SmallVector<int64_t> getProductShape();
-    /// The region's first argument, the product.
+    /// w, and what follows it.
+    OperandRange getWeights() {
+      return getOperation()->getOperands().slice(1, getNumWeights());
+    }
+    unsigned getNumWeights() { return 1 + getFurtherWeights().size(); }
+    /// The region's first argument, the product, and all products.
     BlockArgument getAccumulator() { return getBody()->getArgument(0); }
+    ArrayRef<BlockArgument> getAccumulators() {
+      return getBody()->getArguments().take_front(getNumWeights());
+    }
+    /// The region's arguments that stand for the inputs.
+    ArrayRef<BlockArgument> getInputArguments() {
+      return getBody()->getArguments().slice(getNumWeights(),
+                                             getInputs().size());
+    }
     /// Whether a value of the region is found for columns, and so may have
     /// another shape than the product: moments, or a reduction's results but for
     /// the first.

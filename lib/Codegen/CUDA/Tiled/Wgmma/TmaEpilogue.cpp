@@ -34,7 +34,8 @@ TmaEpilogue::TmaEpilogue(TiledFrame &frame, TiledLinearOp op,
   // them. There are more with ping-pong alone, where another warpgroup has
   // something to do meanwhile.
   int64_t rowBlocks = copies.subtiles.rowBlocks;
-  int64_t numAccumulators = rowBlocks * frame.geometry.tileN / 2;
+  int64_t numAccumulators =
+      rowBlocks * frame.geometry.weights * frame.geometry.tileN / 2;
   hasRoom = getAccumulators(frame.geometry.schedule) <= 128;
   keepsValues = numAccumulators <= 128;
   blocksAhead = keepsValues ? 8 : 2;
@@ -68,7 +69,7 @@ public:
   void loadRows();
   void loadOperands();
   void emitBlock(unsigned block, ElementEmitter &emitter,
-                 ValueRange accumulators);
+                 ArrayRef<ValueRange> products);
 
 private:
   TmaEpilogue &epilogue;
@@ -126,7 +127,7 @@ void TmaEpilogue::Subtile::loadOperands() {
 
 /// Computes a block of the subtile, and writes its results.
 void TmaEpilogue::Subtile::emitBlock(unsigned block, ElementEmitter &emitter,
-                                     ValueRange accumulators) {
+                                     ArrayRef<ValueRange> products) {
   for (auto [operand, values] : llvm::zip(epilogue.perRow, epilogue.ofRows))
     for (unsigned row = 0; row != kRows; ++row)
       emitter.set(operand, row, /*lane=*/0, values[row]);
@@ -135,11 +136,13 @@ void TmaEpilogue::Subtile::emitBlock(unsigned block, ElementEmitter &emitter,
       emitter.set(argument, index / kLanes, index % kLanes, element);
   };
   if (epilogue.finished) {
-    setElements(epilogue.finished->getReducedInput(), accumulators);
+    setElements(epilogue.finished->getReducedInput(), products.front());
     int64_t inTile = number % subtiles.perRow * subtiles.columns + 8 * block;
     epilogue.finished->setFragment(emitter, inTile);
   } else {
-    setElements(epilogue.op.getAccumulator(), accumulators);
+    for (auto [product, elements] :
+         llvm::zip_equal(epilogue.op.getAccumulators(), products))
+      setElements(product, elements);
   }
   for (auto [operand, elements] : llvm::zip(subtiles.operands, ofOperands))
     setElements(operand.value,
@@ -158,6 +161,7 @@ void TmaEpilogue::emitSubtile(const WorkItem &item, int64_t number,
   // Else LLVM would keep the places of all subtiles from one to the next.
   frame.computePlace();
   int64_t blocks = copies.subtiles.columns / 8;
+  size_t ofWeight = accumulators.size() / frame.geometry.weights;
   Subtile subtile(*this, item, number);
   subtile.loadRows();
   // Beside what this subtile computes: alone it would wait for each step.
@@ -167,8 +171,11 @@ void TmaEpilogue::emitSubtile(const WorkItem &item, int64_t number,
   for (int64_t i = 0; i != blocks; ++i) {
     int64_t block = number * blocks + i;
     prepareBlock(item, block + blocksAhead);
-    subtile.emitBlock(i, *emitters[block],
-                      accumulators.slice(block * kElements, kElements));
+    SmallVector<ValueRange> products;
+    for (int64_t weight = 0; weight != frame.geometry.weights; ++weight)
+      products.push_back(
+          accumulators.slice(weight * ofWeight + block * kElements, kElements));
+    subtile.emitBlock(i, *emitters[block], products);
     emitters[block].reset();
   }
   copies.release(number, number + 1);

@@ -20,12 +20,14 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Tensor maps of x and w come before the epilogue's.
-static constexpr unsigned kFirstMap = 2;
-
 //===----------------------------------------------------------------------===//
 // Places
 //===----------------------------------------------------------------------===//
+
+/// Of an operand or result of the epilogue, behind those of x and each w.
+Value SubtileCopier::getMap(unsigned index) {
+  return frame.tensorMaps[1 + frame.geometry.weights + index];
+}
 
 Value SubtileCopier::getSlot(Value number) {
   return b.rem(number, subtiles.numBuffers);
@@ -77,7 +79,7 @@ void SubtileCopier::load(const WorkItem &item, Value number) {
   auto [row, column] = getPlace(item, number);
   for (auto [index, operand] : llvm::enumerate(subtiles.operands))
     for (int64_t box = 0; box != subtiles.getBoxes(operand); ++box)
-      emitTensorLoad(b, frame.tensorMaps[kFirstMap + index],
+      emitTensorLoad(b, getMap(index),
                      b.add(column, box * subtiles.getBoxColumns(operand)), row,
                      getBox(operand, number, box), barrier);
 }
@@ -90,11 +92,11 @@ void SubtileCopier::loadIfAny(const WorkItem &item, Value number) {
 
 void SubtileCopier::store(const WorkItem &item, Value number) {
   auto [row, column] = getPlace(item, number);
-  unsigned first = kFirstMap + subtiles.operands.size();
+  unsigned first = subtiles.operands.size();
   for (auto [index, result] : llvm::enumerate(subtiles.results))
     for (int64_t box = 0; box != subtiles.getBoxes(result); ++box)
       NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-          b, frame.tensorMaps[first + index], getBox(result, number, box),
+          b, getMap(first + index), getBox(result, number, box),
           ValueRange{b.add(column, box * subtiles.getBoxColumns(result)), row},
           /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE,
           /*predicate=*/Value());

@@ -35,6 +35,7 @@ public:
 
 private:
   using Kind = SubtileCopies::Kind;
+  Value getMap(unsigned index);
   Value getSlot(Value number);
   Value getBarrier(Kind kind, Value number);
   Value getParity(Value number, Value tiles);

@@ -26,10 +26,23 @@ SwappedEpilogue::SwappedEpilogue(TiledFrame &frame, TiledLinearOp op,
 /// Accumulators of a thread at most that leave registers for operands.
 static constexpr int64_t kRoomyAccumulators = 128;
 
-/// The tensor of which `emit` is given the elements.
-Value SwappedEpilogue::getComputed() {
-  return tile.columns.finished ? tile.columns.finished->getReducedInput()
-                               : op.getAccumulator();
+/// The tensors of which `emit` is given the elements.
+SmallVector<Value> SwappedEpilogue::getComputed() {
+  if (tile.columns.finished)
+    return {tile.columns.finished->getReducedInput()};
+  return SmallVector<Value>(op.getAccumulators());
+}
+
+/// Those of all products of a block one after the other.
+SmallVector<Value> SwappedEpilogue::getByBlock(ValueRange accumulators) {
+  SmallVector<Value> byBlock;
+  size_t weights = frame.geometry.weights;
+  size_t ofWeight = accumulators.size() / weights;
+  for (size_t i = 0; i != ofWeight; i += SwappedBlock::kElements)
+    for (size_t weight = 0; weight != weights; ++weight)
+      llvm::append_range(byBlock, accumulators.slice(weight * ofWeight + i,
+                                                     SwappedBlock::kElements));
+  return byBlock;
 }
 
 void SwappedEpilogue::prepare(const WorkItem &item) {
@@ -46,7 +59,7 @@ void SwappedEpilogue::prepare(const WorkItem &item) {
 
 void SwappedEpilogue::prepareTile(const WorkItem &item) {
   if (tile.plan.getFirstHeld() == 0) {
-    if (tile.plan.getHeldTensor() != op.getAccumulator())
+    if (tile.plan.getHeldTensors().front() != op.getAccumulator())
       tile.columns.prepare(item);
     return;
   }
@@ -74,7 +87,7 @@ void SwappedEpilogue::prepareOperands(const WorkItem &item, int64_t first,
 /// Blocks `begin` to `end` of a subtile, all of which come one after the other.
 void SwappedEpilogue::emitBlocks(const WorkItem &item, Value number,
                                  unsigned begin, unsigned end,
-                                 ValueRange ofStep, Value tensor,
+                                 ValueRange ofStep, ValueRange tensors,
                                  GetElements getElements) {
   // Else LLVM would keep the places of all subtiles from one to the next.
   frame.computePlace();
@@ -90,7 +103,7 @@ void SwappedEpilogue::emitBlocks(const WorkItem &item, Value number,
   SwappedSubtile subtile(tile, item, number, ofStep);
   subtile.loadOperands(begin, end);
   for (unsigned i = begin; i != end; ++i)
-    subtile.emitBlock(i, tensor, getElements(i));
+    subtile.emitBlock(i, tensors, getElements(i));
 }
 
 void SwappedEpilogue::emitSubtile(const WorkItem &item, int64_t number,
@@ -105,13 +118,13 @@ void SwappedEpilogue::emitSubtile(const WorkItem &item, int64_t number,
 void SwappedEpilogue::emitSubtiles(const WorkItem &item, int64_t count,
                                    int64_t together, ValueRange accumulators) {
   unsigned blocks = tile.plan.getSubtileBlocks();
+  unsigned ofBlock = tile.plan.getBlockElements();
   for (int64_t number = 0; number != count; ++number) {
-    emitBlocks(item, b.i32(number), 0, blocks, {}, getComputed(),
-               [&](unsigned block) {
-                 return SmallVector<Value>(accumulators.slice(
-                     (number * blocks + block) * SwappedBlock::kElements,
-                     SwappedBlock::kElements));
-               });
+    emitBlocks(
+        item, b.i32(number), 0, blocks, {}, getComputed(), [&](unsigned block) {
+          return SmallVector<Value>(
+              accumulators.slice((number * blocks + block) * ofBlock, ofBlock));
+        });
     int64_t first = number / together * together;
     if (tile.copies && (number + 1 == count || number + 1 == first + together))
       tile.copies->release(first, number + 1);
@@ -120,9 +133,10 @@ void SwappedEpilogue::emitSubtiles(const WorkItem &item, int64_t count,
 }
 
 void SwappedEpilogue::emit(const WorkItem &item, ValueRange accumulators) {
-  size_t ofSubtile = tile.plan.getSubtileBlocks() * SwappedBlock::kElements;
+  size_t ofSubtile =
+      tile.plan.getSubtileBlocks() * tile.plan.getBlockElements();
   emitSubtiles(item, accumulators.size() / ofSubtile, /*together=*/1,
-               accumulators);
+               getByBlock(accumulators));
   tile.end();
 }
 
@@ -138,13 +152,14 @@ static Value getOpaqueOne(TiledFrame &frame) {
 /// which ptxas takes for other numbers: as long as one accumulator of a wgmma
 /// is live in its own register, it keeps all.
 SmallVector<Value> SwappedEpilogue::copyHeld(ValueRange accumulators) {
-  Value product = op.getAccumulator(), tensor = tile.plan.getHeldTensor();
+  Value product = op.getAccumulator(),
+        tensor = tile.plan.getHeldTensors().front();
   Value one = tensor == product ? getOpaqueOne(frame) : Value();
   for (auto &emitter : tile.columns.emitters)
     emitter->beginRows({}, {});
   SmallVector<Value> held;
   size_t first = tile.plan.getFirstHeld() * tile.plan.getSubtileBlocks() *
-                 SwappedBlock::kElements;
+                 tile.plan.getBlockElements();
   for (size_t i = first; i != accumulators.size(); ++i) {
     Value element = accumulators[i];
     if (one) {
@@ -159,8 +174,8 @@ SmallVector<Value> SwappedEpilogue::copyHeld(ValueRange accumulators) {
 }
 
 SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
-                                         ValueRange accumulators) {
-  SmallVector<Value> held;
+                                         ValueRange byWeight) {
+  SmallVector<Value> held, accumulators = getByBlock(byWeight);
   if (tile.plan.getHeldType()) {
     for (size_t i = 0; i != accumulators.size(); i += 2)
       held.push_back(roundPair(b, accumulators[i], accumulators[i + 1],
@@ -184,7 +199,8 @@ SmallVector<Value> SwappedEpilogue::hold(const WorkItem &item, Value /*turn*/,
 SmallVector<Value> SwappedEpilogue::getHeldBlock(ValueRange held,
                                                  unsigned block) {
   SmallVector<Value> elements;
-  unsigned values = SwappedBlock::kElements / (tile.plan.getHeldType() ? 2 : 1);
+  unsigned values =
+      tile.plan.getBlockElements() / (tile.plan.getHeldType() ? 2 : 1);
   for (Value value : held.slice(block * values, values)) {
     Value anew = b.readAnew(value);
     if (tile.plan.getHeldType())
@@ -220,7 +236,7 @@ void SwappedEpilogue::emitStep(const WorkItem &item, Value /*turn*/,
   unsigned firstHeld = step.first ? 0 : step.number * blocks;
   Value number = getSubtile(step);
   emitBlocks(item, number, begin, begin + blocks, loaded,
-             tile.plan.getHeldTensor(), [&](unsigned block) {
+             tile.plan.getHeldTensors(), [&](unsigned block) {
                return getHeldBlock(held, firstHeld + block - begin);
              });
   if (begin + blocks != tile.plan.getSubtileBlocks())

@@ -37,7 +37,8 @@ public:
   void emit(const WorkItem &item, ValueRange accumulators);
 
   // The parts of that: all subtiles one after the other, then the end.
-  /// Emits where a block's elements come from: two of each of two columns.
+  /// Emits where a block's elements come from: two of each of two columns, of
+  /// one product after the other.
   using GetElements = llvm::function_ref<SmallVector<Value>(unsigned block)>;
   /// Loads what all subtiles need of operands of one value a row or a column.
   void prepareAll(const WorkItem &item);
@@ -65,13 +66,14 @@ public:
 
 private:
   void emitBlocks(const WorkItem &item, Value number, unsigned begin,
-                  unsigned end, ValueRange ofStep, Value tensor,
+                  unsigned end, ValueRange ofStep, ValueRange tensors,
                   GetElements getElements);
   void emitSubtiles(const WorkItem &item, int64_t count, int64_t together,
                     ValueRange accumulators);
   void prepareOperands(const WorkItem &item, int64_t first, int64_t end);
   Value getSubtile(DeferredStep step);
-  Value getComputed();
+  SmallVector<Value> getComputed();
+  SmallVector<Value> getByBlock(ValueRange accumulators);
   SmallVector<Value> copyHeld(ValueRange accumulators);
   SmallVector<Value> getHeldBlock(ValueRange held, unsigned block);
 

@@ -21,11 +21,12 @@ using namespace mlir::tenon;
 
 SwappedPlan::SwappedPlan(const TileGeometry &geometry, TiledLinearOp op,
                          const EpilogueSubtiles *subtiles)
-    : geometry(geometry), product(op.getAccumulator()),
+    : geometry(geometry), products(op.getAccumulators()),
       plan(*EpiloguePlan::get(*op.getBody())), subtiles(subtiles),
       rows(subtiles ? subtiles->rows : SwappedBlock::kBlockRows) {
   for (BlockArgument operand : getPhase().operands)
-    if (operand != product && EpiloguePlan::variesByRow(operand.getType()) &&
+    if (!llvm::is_contained(products, operand) &&
+        EpiloguePlan::variesByRow(operand.getType()) &&
         !(subtiles && EpiloguePlan::variesByColumn(operand.getType())))
       rowOperands.push_back(operand);
   givesMoments = llvm::any_of(op.getYield().getValues(), [](Value value) {
@@ -72,24 +73,26 @@ Type SwappedPlan::findHeldType() const {
   if (!isLoop() || geometry.wgmmaBlocks() != 1 ||
       geometry.kTiles() <= 2 + subtiles->getCount() * getStepsOfSubtile())
     return Type();
-  Type type = getElementTypeOrSelf(product);
+  Type type = getElementTypeOrSelf(products.front());
   return type.isF16() || type.isBF16() ? type : Type();
 }
 
 /// What of the region is held: what the product's only use makes of it, if that
 /// adds one value a column or, where rows are split, multiplies by w's factors,
-/// which is exact (Unscale.h); else the product. Any other multiplication would
-/// be rounded, while of elements that are not held it is one with an addition.
-Value SwappedPlan::getHeldTensor() const {
-  if (heldType || !product.hasOneUse())
-    return product;
+/// which is exact (Unscale.h); else the product, or all of them. Any other
+/// multiplication would be rounded, while of elements that are not held it is
+/// one with an addition.
+SmallVector<Value> SwappedPlan::getHeldTensors() const {
+  Value product = products.front();
+  if (heldType || products.size() != 1 || !product.hasOneUse())
+    return products;
   Operation *user = *product.user_begin();
   if (!isa<AddOp>(user) && !geometry.schedule.isSplit())
-    return product;
+    return products;
   bool isOfColumns = llvm::all_of(user->getOperands(), [&](Value operand) {
     return operand == product || !EpiloguePlan::variesByRow(operand.getType());
   });
-  return isOfColumns ? user->getResult(0) : product;
+  return isOfColumns ? SmallVector<Value>{user->getResult(0)} : products;
 }
 
 /// Operands that the threads load: of one value a row or a column.
@@ -120,7 +123,7 @@ bool SwappedPlan::isRoomy() const {
 /// found out at run time, or subtiles are large.
 int64_t SwappedPlan::getMostHeld() const {
   constexpr int64_t usual = 64, crowded = 48;
-  int64_t ofSubtile = getSubtileBlocks() * SwappedBlock::kElements;
+  int64_t ofSubtile = getSubtileBlocks() * getBlockElements();
   bool isTight = ShapedType::isDynamic(geometry.m) || ofSubtile > 8;
   int64_t inLoop = isTight ? 80 : 96;
   int64_t most = usual / ofSubtile;
@@ -152,9 +155,10 @@ int64_t SwappedPlan::getFirstHeld() const {
 
 SmallVector<Type> SwappedPlan::getHeldTypes() const {
   int64_t held = subtiles->getCount() - getFirstHeld();
-  size_t elements = held * getSubtileBlocks() * SwappedBlock::kElements;
+  size_t elements = held * getSubtileBlocks() * getBlockElements();
   if (!heldType)
-    return SmallVector<Type>(elements, Float32Type::get(product.getContext()));
+    return SmallVector<Type>(elements,
+                             Float32Type::get(products.front().getContext()));
   return SmallVector<Type>(elements / 2, VectorType::get(2, heldType));
 }
 
@@ -202,7 +206,9 @@ bool SwappedPlan::isSpread() const {
 int64_t SwappedPlan::getPause() const {
   constexpr int64_t most = 1000, productsPerNanosecond = 2048 * 7 / 4;
   int64_t stages = geometry.kTiles() - 2 - getStagesOfSteps();
-  int64_t products = geometry.tileM * geometry.tileN * geometry.tileK * stages;
-  return std::clamp<int64_t>(
-      products / productsPerNanosecond / 2 / subtiles->numBuffers, 0, most);
+  int64_t sums = geometry.tileM * geometry.tileN * geometry.weights;
+  return std::clamp<int64_t>(sums * geometry.tileK * stages /
+                                 productsPerNanosecond / 2 /
+                                 subtiles->numBuffers,
+                             0, most);
 }

@@ -50,13 +50,18 @@ public:
   /// Rows of one, and of how many blocks of 8 rows it consists.
   int64_t getSubtileRows() const { return rows; }
   unsigned getSubtileBlocks() const;
+  /// Accumulators of a block, and what is held of them: of one product after
+  /// the other.
+  unsigned getBlockElements() const {
+    return products.size() * SwappedBlock::kElements;
+  }
   /// How many have the same columns.
   int64_t getSubtilesOfColumns() const;
 
   // What is held.
   /// To which a whole tile is rounded and held, or null.
   Type getHeldType() const { return heldType; }
-  Value getHeldTensor() const;
+  SmallVector<Value> getHeldTensors() const;
   int64_t getFirstHeld() const;
   SmallVector<Type> getHeldTypes() const;
 
@@ -81,7 +86,7 @@ private:
   }
 
   const TileGeometry &geometry;
-  Value product;
+  SmallVector<Value> products;
   EpiloguePlan plan;
   const EpilogueSubtiles *subtiles;
   int64_t rows;

@@ -153,9 +153,12 @@ void SwappedSubtile::storeElements(unsigned block) {
 }
 
 /// Computes a block of the subtile, and writes its results.
-void SwappedSubtile::emitBlock(unsigned block, Value tensor,
+void SwappedSubtile::emitBlock(unsigned block, ValueRange tensors,
                                ValueRange elements) {
-  setElements(tensor, block, elements);
+  for (auto [index, tensor] : llvm::enumerate(tensors))
+    setElements(tensor, block,
+                elements.slice(index * SwappedBlock::kElements,
+                               SwappedBlock::kElements));
   SubtileCopies *copies = tile.getCopies();
   if (!copies)
     return storeElements(block);

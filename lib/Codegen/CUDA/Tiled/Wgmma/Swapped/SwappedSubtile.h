@@ -27,8 +27,8 @@ public:
 
   /// For blocks `begin` to `end`.
   void loadOperands(unsigned begin, unsigned end);
-  /// `elements` are of `tensor`, a value of the region.
-  void emitBlock(unsigned block, Value tensor, ValueRange elements);
+  /// `elements` are of `tensors`, values of the region, one after the other.
+  void emitBlock(unsigned block, ValueRange tensors, ValueRange elements);
 
 private:
   void setOfRows(unsigned block);

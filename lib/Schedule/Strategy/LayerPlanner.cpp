@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StrategySelector.h"
+#include "LayerPlanner.h"
 
 #include "FamilyChoice.h"
 
@@ -26,8 +26,7 @@ static constexpr double kTie = 1.03;
 /// follow.
 static constexpr int64_t kWidestTile = 256;
 
-LogicalResult
-StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
+LogicalResult LayerPlanner::checkSchedule(const LayerProblem &layerProblem) {
   Type type = layerProblem.tiledType;
   for (const TargetSpec *target : request.targets) {
     std::string problem = findProblem(schedule, type, *target);
@@ -47,6 +46,9 @@ StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
   std::string problem = findExtentProblem(schedule.getFamily(), type,
                                           layerProblem.getTiledColumns());
   if (problem.empty())
+    problem = findLayoutProblem(schedule, type, layer.getLayout(),
+                                layerProblem.getExtents());
+  if (problem.empty())
     return success();
   return layer->emitOpError("cannot have the schedule ")
          << schedule << ": " << problem << ", or take a mma_sync schedule";
@@ -54,31 +56,29 @@ StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
 
 /// The schedule that is asked for, or the best one; nothing if none runs on all
 /// targets.
-std::optional<StrategySelector::Plan>
-StrategySelector::plan(const LayerProblem &problem) {
+std::optional<LayerPlan> LayerPlanner::plan(const LayerProblem &problem) {
   if (schedule)
-    return Plan{problem, predictSchedule(problem, schedule, request.targets),
-                ""};
+    return LayerPlan{problem,
+                     predictSchedule(problem, schedule, request.targets), ""};
   FamilyChoice choice = chooseFamily(problem, request.targets);
   if (!choice.family)
     return std::nullopt;
   auto schedules = choice.family->choose(problem, request.targets);
   if (!schedules)
     return std::nullopt;
-  return Plan{problem, std::move(*schedules), choice.betterProblem};
+  return LayerPlan{problem, std::move(*schedules), choice.betterProblem};
 }
 
 /// Adds to the words on reductions why one cannot be.
-void StrategySelector::addMiss(ReductionMethod reduction,
-                               const Reason &reason) {
+void LayerPlanner::addMiss(ReductionMethod reduction, const Reason &reason) {
   reductions.emplace_back(ReasonCode::ReductionCannotBe,
                           stringifyReductionMethod(reduction), reason);
 }
 
 /// Keeps the plan for this method and reduction if it is better than those
 /// before, by what each may take of the library's time.
-LogicalResult StrategySelector::planReduction(ProductMethod method,
-                                              ReductionMethod reduction) {
+LogicalResult LayerPlanner::planReduction(ProductMethod method,
+                                          ReductionMethod reduction) {
   bool isOfNorm = reduction != ReductionMethod::Separate;
   auto miss = [&](Reason reason) {
     if (isOfNorm)
@@ -91,7 +91,7 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
   LayerProblem problem = describeProblem(layer, method, reduction);
   if (schedule && failed(checkSchedule(problem)))
     return failure();
-  std::optional<Plan> next = plan(problem);
+  std::optional<LayerPlan> next = plan(problem);
   if (!next && reduction == ReductionMethod::Resident)
     return miss({ReasonCode::NoScheduleForRows, problem.m});
   if (!next)
@@ -104,7 +104,7 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
   // Another schedule may have room for what this one has none for.
   if (!unfit.empty() && !schedule) {
     problem.reduced = dyn_cast<FusedLinearOp>(layer.getOperation());
-    if (std::optional<Plan> other = plan(problem)) {
+    if (std::optional<LayerPlan> other = plan(problem)) {
       next = std::move(other);
       unfit.clear();
     }
@@ -116,7 +116,7 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
                             stringifyReductionMethod(reduction),
                             stringifyProductMethod(method),
                             next->choice.predictions.front().seconds * 1e6);
-  auto getShare = [](const Plan &plan) {
+  auto getShare = [](const LayerPlan &plan) {
     const ScheduleChoice &choice = plan.choice;
     return choice.getWorstRatio() / ScheduleFamily::of(choice.schedule)
                                         .getShareLimit(plan.problem, choice);
@@ -153,7 +153,7 @@ static bool isWorthTrying(LinearLikeOp layer, ReductionMethod reduction,
           best->traits.isResidentMeasured);
 }
 
-LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
+LogicalResult LayerPlanner::run(ArrayRef<ProductMethod> methods) {
   if (schedule)
     return planReduction(methods.front(), schedule.getReduction());
   const ScheduleFamily *family = findBestFamily(request.targets);

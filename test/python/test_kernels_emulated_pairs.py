@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels that have two products of one x, run by the emulator of PTX: gated units with biases and a residual."""
+
+import shutil
+
+import numpy as np
+import pytest
+from ptx_emulator.host import ELEMENTS, Model
+from ptx_emulator.layers import random, to_bits, to_numbers, wgmma
+
+pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
+
+STREAM, CLUSTERS, PING_PONG = ", stream_k = true", [", cluster = 2x1", ", cluster = 1x2"], ", ping_pong = true"
+DEFER = ", defer = true"
+WORKSPACE = 192 * (8 + 2 * 4 * 128 * 64)
+# The tile and its options; the type of x, w and the result; N, K and the values of M. Rows of 84 or 85 elements are
+# moved by threads.
+KERNELS = {
+    "rows_of_x": ("128x64", "8x1", "", "bf16", 136, 200, (13, 200)),
+    "most_columns": ("128x128", "8x1", CLUSTERS[0], "f16", 264, 136, (300,)),
+    "two_blocks_a_warpgroup": ("256x64", "8x1", CLUSTERS[1], "bf16", 136, 136, (300,)),
+    "one_warpgroup": ("64x96", "4x1", "", "bf16", 200, 72, (100,)),
+    "ping_pong": ("64x128", "4x1", PING_PONG + CLUSTERS[0], "bf16", 264, 200, (200,)),
+    "stream_k": ("128x64", "8x1", STREAM, "bf16", 136, 1032, (130,)),
+    "tf32": ("128x64", "8x1", "", "f32", 72, 100, (130,)),
+    "swapped": ("128x128", "1x8", CLUSTERS[1], "bf16", 264, 136, (300, 1)),
+    "swapped_cluster_of_w": ("128x128", "1x8", CLUSTERS[0], "f16", 136, 136, (300,)),
+    "swapped_most_accumulators": ("192x128", "1x8", "", "bf16", 136, 72, (200,)),
+    "swapped_ping_pong": ("96x64", "1x4", PING_PONG, "bf16", 200, 136, (200,)),
+    "swapped_few_rows": ("8x64", "1x4", STREAM, "bf16", 136, 520, (1, 8)),
+    "swapped_two_blocks": ("64x128", "1x4", "", "bf16", 136, 136, (100,)),
+    "swapped_tf32": ("72x64", "1x4", "", "f32", 136, 100, (100,)),
+    "deferred": ("128x128", "1x8", CLUSTERS[1] + DEFER, "bf16", 392, 1096, (300, 13)),
+    "deferred_f16": ("64x64", "1x4", DEFER, "f16", 200, 1096, (130,)),
+    "deferred_f32": ("64x128", "1x8", DEFER, "f32", 264, 744, (130,)),
+    "deferred_short": ("128x128", "1x8", DEFER, "bf16", 264, 136, (300,)),
+    "by_threads": ("128x32", "8x1", "", "bf16", 84, 200, (130,)),
+    "by_threads_one_by_one": ("64x64", "4x1", "", "bf16", 85, 136, (100,)),
+    "swapped_by_threads": ("16x64", "1x4", STREAM, "bf16", 84, 512, (13, 40)),
+}
+ROUNDING = {"f32": 2.0**-20, "f16": 2.0**-10, "bf16": 2.0**-7}
+
+
+def pair(m, n, k, element, schedule):
+    """Return silu(x w1^T + c) * (x w^T + b) + r."""
+    x, w, b = f"memref<{m}x{k}x{element}>", f"memref<{n}x{k}x{element}>", f"memref<{n}xf32>"
+    y, t = f"memref<{m}x{n}x{element}>", f"tensor<{m}x{n}x{element}>"
+    workspace = f"memref<{WORKSPACE}xi8>"
+    return f"""
+func.func @layer(%x: {x}, %w: {w}, %w1: {w}, %b: {b}, %c: {b}, %r: {y}, %y: {y}, %ws: {workspace}) {{
+  tenon.tiled_linear %x, %w, %w1 : {x}, {w}, {w}
+      epilogue(%acc: {t}, %acc1: {t}, %bias = %b: {b}, %bias1 = %c: {b}, %res = %r: {y}) outs(%y: {y})
+      {f"workspace(%ws: {workspace})" if "stream_k" in schedule else ""} schedule<{schedule}> {{
+    %0 = tenon.add %acc1, %bias1 : {t}, tensor<{n}xf32>
+    %1 = tenon.silu %0 : {t}
+    %2 = tenon.add %acc, %bias : {t}, tensor<{n}xf32>
+    %3 = tenon.mul %2, %1 : {t}, {t}
+    %4 = tenon.add %3, %res : {t}, {t}
+    tenon.yield %4 : {t}
+  }}
+  return
+}}"""
+
+
+class Gated:
+    """Operands of such a layer, and what comes of them in float64."""
+
+    def __init__(self, m, n, k, element):
+        self.element, self.shape = element, (m, n)
+        x, w, w1 = random(m, k), random(n, k, seed=4) / 4, random(n, k, seed=5) / 4
+        if element == "f32":  # numbers that tf32 holds
+            x, w, w1 = ((a.view(np.uint32) & 0xFFFFE000).view(np.float32) for a in (x, w, w1))
+        self.b, self.c = random(1, n, seed=6)[0], random(1, n, seed=7)[0]
+        self.x, self.w, self.w1, self.r = (to_bits(a, element) for a in (x, w, w1, random(m, n, seed=8)))
+        x, w, w1, r = (to_numbers(a, element) for a in (self.x, self.w, self.w1, self.r))
+        products = x @ w.T, x @ w1.T
+        value, gate = products[0] + self.b, products[1] + self.c
+        silu = gate / (1 + np.exp(-gate))
+        self.expected = value * silu + r
+        # What sums err by; and held products are rounded once more, as those of the unaligned kernels are.
+        size = np.abs(x) @ np.abs(w).T + np.abs(self.b), np.abs(x) @ np.abs(w1).T + np.abs(self.c)
+        error = [2.0**-18 * s + ROUNDING[element] * np.abs(p) for s, p in zip(size, products, strict=True)]
+        self.error = np.abs(silu) * error[0] + 1.1 * (np.abs(value) + error[0]) * error[1]
+        self.error += ROUNDING[element] * (np.abs(self.expected) + np.abs(r))
+
+    def run(self, model, workspace, shift=0, seed=None):
+        device = model.device
+        device.seed = seed
+        model.launched.clear()
+        y = device.empty(self.shape, ELEMENTS[self.element])
+        given = self.w, self.w1, self.b, self.c, self.r, y, workspace
+        model.run("layer", device.put(self.x, shift), *given)
+        return to_numbers(device.get(y), self.element)
+
+    def right(self, y):
+        return bool((np.abs(y - self.expected) <= self.error).all())
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_pair(name, tmp_path):
+    tile, warps, options, element, n, k, rows = KERNELS[name]
+    columns = 32 if element == "f32" else 64
+    schedule = wgmma(tile, columns, warps, f"{options}, weights = 2")
+    model = Model(pair("?", n, k, element, schedule), "sm_90a", tmp_path, resident=4)
+    workspace = model.device.put(np.random.default_rng(3).integers(0, 256, WORKSPACE).astype(np.uint8))
+    for m in rows:
+        operands = Gated(m, n, k, element)
+        for seed in (1, 2):
+            assert operands.right(operands.run(model, workspace, seed=seed)), f"M = {m}"
+            assert model.launched == ["layer_tiled"]
+    assert operands.right(operands.run(model, workspace, shift=4 if element == "f32" else 2))
+    assert model.launched == ["layer_tiled_unaligned", "layer_tiled_unaligned_1"]
+
+
+@pytest.mark.parametrize("name", ["swapped", "deferred", "most_columns", "by_threads"])
+def test_pair_of_known_rows(name, tmp_path):
+    tile, warps, options, element, n, k, (m, *_) = KERNELS[name]
+    schedule = wgmma(tile, 64, warps, f"{options}, weights = 2")
+    model = Model(pair(m, n, k, element, schedule), "sm_90a", tmp_path, resident=4)
+    operands = Gated(m, n, k, element)
+    assert operands.right(operands.run(model, np.zeros(WORKSPACE, np.uint8), seed=1))
