@@ -10,7 +10,7 @@ import tenon.torch
 import torch
 from tenon import cache
 from tenon.torch.choice import judge as judging
-from tenon.torch.choice.trial import _tensors_moved
+from tenon.torch.choice.trial import _rest, _tensors_moved
 from tenon.torch.inductor import graph_pass
 from tenon.torch.options import Options
 from torch import nn
@@ -118,6 +118,15 @@ def test_what_a_norm_loses_the_layer_before_it_may_win(timed, monkeypatch):
 
     run(function, torch.randn(6, 512, dtype=torch.bfloat16))
     assert [("reduce_row" in c.kinds, "gelu" in c.kinds) for c in timed.seen] == [(True, True), (False, True)]
+
+
+def test_a_loss_reads_no_logits(timed, compiled):
+    w, target = bf16(512, 16), torch.arange(6) * 31
+    run(lambda x: F.cross_entropy(F.linear(x, w).float(), target), X)
+    assert timed.seen[0].kinds.count("select_equal") == 1
+    assert (timed.seen[0].results, _tensors_moved(timed.seen[0])) == (0, 1)
+    assert _rest(timed.seen[0], passes=3.0, reduction=2.0) == 2.0
+    assert len(set(compiled.sources)) == 1
 
 
 def test_a_norm_of_narrow_rows_is_the_layers(timed):

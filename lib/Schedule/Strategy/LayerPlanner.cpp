@@ -22,6 +22,10 @@ using namespace mlir::tenon;
 /// How much faster a reduction must be that is taken in place of resident.
 static constexpr double kTie = 1.03;
 
+/// Columns of a tile at most. Where it has whole rows, no other kernel need
+/// follow.
+static constexpr int64_t kWidestTile = 256;
+
 LogicalResult LayerPlanner::checkSchedule(const LayerProblem &layerProblem) {
   Type type = layerProblem.tiledType;
   for (const TargetSpec *target : request.targets) {
@@ -139,7 +143,8 @@ static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
 static bool isWorthTrying(LinearLikeOp layer, ReductionMethod reduction,
                           const ScheduleFamily *best) {
   if (reduction == ReductionMethod::ReduceOnly)
-    return findRowPartsProblem(layer).empty();
+    return layer.getProductType().getDimSize(1) > kWidestTile &&
+           findRowPartsProblem(layer).empty();
   if (reduction == ReductionMethod::InputMoments)
     return layer.getK() <= ProductMomentsOp::kMaxColumns &&
            layer.getPrecision() != Precision::TF32;

@@ -60,6 +60,9 @@ int64_t tenon::getBarrierBytes(ScheduleAttr schedule) {
 }
 
 int64_t tenon::getWarpgroupEpilogueBytes(ScheduleAttr schedule) {
+  // Nothing that has columns is stored.
+  if (schedule.getReduction() == ReductionMethod::ReduceOnly)
+    return 0;
   int64_t warpgroups = getConsumerWarpgroups(schedule);
   int64_t left = lookupTarget("sm_90a")->sharedBytesPerBlock -
                  getUsualBytes(schedule) - warpgroups * kWarpgroupEpilogueBytes;

@@ -18,8 +18,9 @@ def time_candidate(candidate: Candidate, calls: Sequence[FusedCall]) -> tuple[li
     """Return the milliseconds of each call, and of PyTorch: cuBLAS's products and Inductor's kernels.
 
     What Inductor's kernels cost is taken from one elementwise op of PyTorch's on the same number of elements, by the
-    number of tensors that they read and write. Where a kernel of Inductor's reads a result, it does the function's
-    elementwise ops on the way, and only what else they read or write counts.
+    number of tensors that they read and write, and from a maximum of rows where they reduce these. Where a kernel of
+    Inductor's reads a result, it does the function's elementwise ops on the way, and only what else they read or write
+    counts.
     """
     generator = torch.Generator(candidate.device)
     generator.manual_seed(0)
@@ -29,10 +30,18 @@ def time_candidate(candidate: Candidate, calls: Sequence[FusedCall]) -> tuple[li
     ]
     runs: list[Callable[[], object]] = [lambda call=call: call(*inputs) for call in calls]
     products = [_cublas(product, candidate.device, generator) for product in candidate.products]
-    passes = _elementwise(candidate.products[-1], candidate.device, generator)
-    times = time_in_turn([*runs, *products, passes])
-    own, library = times[: len(runs)], times[len(runs) :]
-    return own, sum(library[:-1]) + library[-1] / 3 * _tensors_moved(candidate)
+    rest = [_elementwise(candidate.products[-1], candidate.device, generator)]
+    if "reduce_row" in candidate.kinds:
+        rest.append(_reduction(candidate.products[-1], candidate.device, generator))
+    times = time_in_turn([*runs, *products, *rest])
+    own, library = times[: len(runs)], times[len(runs) : -len(rest)]
+    return own, sum(library) + _rest(candidate, *times[-len(rest) :])
+
+
+def _rest(candidate: Candidate, passes: float, reduction: float | None = None) -> float:
+    """Return the time of Inductor's kernels: one that reduces rows takes longer to read them than another."""
+    moved = _tensors_moved(candidate)
+    return passes / 3 * moved if reduction is None else reduction + passes / 3 * max(moved - 1, 0)
 
 
 def _tensors_moved(candidate: Candidate) -> int:
@@ -71,3 +80,9 @@ def _elementwise(product: Product, device: torch.device, generator: torch.Genera
     a, b = (_random((product.m, product.n), product.dtype, device, generator) for _ in range(2))
     c = torch.empty_like(a)
     return lambda: torch.add(a, b, out=c)
+
+
+def _reduction(product: Product, device: torch.device, generator: torch.Generator) -> Callable[[], object]:
+    a = _random((product.m, product.n), product.dtype, device, generator)
+    b = torch.empty(product.m, dtype=product.dtype, device=device)
+    return lambda: torch.amax(a, -1, out=b)

@@ -104,12 +104,17 @@ def add_indices(graph: fx.Graph) -> None:
             continue
         value = index.meta["val"]
         with graph.inserting_before(node), torch._guards.detect_fake_mode([value]):
-            as_float = graph.call_function(torch.ops.prims.convert_element_type.default, (index, torch.float32))
-            as_float.meta["val"] = value.to(torch.float32)
-            kwargs = {"dtype": torch.float32, "device": value.device, "pin_memory": False}
-            numbers = graph.call_function(torch.ops.aten.arange.default, columns, kwargs)
-            numbers.meta["val"] = torch.arange(columns[0], dtype=torch.float32, device=value.device)
-        node.meta[_INDEX] = as_float, numbers
+            # Inductor has no arange but by this.
+            how = {"start": 0, "step": 1, "dtype": torch.int64, "device": value.device, "requires_grad": False}
+            iota = graph.call_function(torch.ops.prims.iota.default, columns, how)
+            iota.meta["val"] = torch.arange(columns[0], device=value.device)
+            node.meta[_INDEX] = _as_float(graph, index), _as_float(graph, iota)
+
+
+def _as_float(graph: fx.Graph, node: fx.Node) -> fx.Node:
+    result = graph.call_function(torch.ops.prims.convert_element_type.default, (node, torch.float32))
+    result.meta["val"] = node.meta["val"].to(torch.float32)
+    return result
 
 
 def forget_indices(graph: fx.Graph) -> None:

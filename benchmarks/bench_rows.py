@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times linear layers whose rows are reduced or normalised: eager, torch.compile, and backend="tenon", in turn.
+
+bench_rows.py --output rows.json                                    # everything
+bench_rows.py --output rows.json --cases lse,cross_entropy --types bf16 --budget-seconds 100
+bench_rows.py --output /tmp/tiny.json --tiny                        # on the CPU, to try it
+
+Beside them stands cuBLAS's bare product of the same type. A time is the median, over rounds, of a burst of ten calls
+back to back. Errors are against float64: the norm of all differences over that of all exact numbers. What fails is in
+the report as text and ends nothing. report_rows.py draws a table of it. Needs the package `tenon`: installed, or in
+PYTHONPATH as build/python. Exits 1 where a contender failed or the budget was too short.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import tenon.torch  # noqa: F401
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch_timing import burst, synchronize, time_limit
+
+TYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
+SECONDS = 45.0  # for a case, compilation included
+
+
+class Layer(NamedTuple):
+    """What follows x w^T; the function takes x, w, bias, a residual or scale and targets, of which it may use any."""
+
+    m: int
+    n: int
+    k: int
+    run: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
+
+
+def _linear(head: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]:
+    return lambda x, w, b, g, t: head(F.linear(x, w, b))
+
+
+CASES = {
+    "lse": Layer(1024, 8192, 8192, _linear(lambda z: z.logsumexp(-1))),
+    "max": Layer(1024, 8192, 8192, _linear(lambda z: z.amax(-1))),
+    "mean": Layer(1024, 8192, 8192, _linear(lambda z: z.mean(-1))),
+    "sigmoid_sum": Layer(1024, 8192, 8192, _linear(lambda z: z.sigmoid().sum(-1))),
+    "gelu_softmax": Layer(1024, 8192, 8192, _linear(lambda z: F.gelu(z).softmax(-1))),
+    "layer_norm": Layer(16384, 4096, 1024, lambda x, w, b, g, t: F.layer_norm(F.linear(x, w, b), (4096,), g, g)),
+    "rms_norm": Layer(16384, 4096, 1024, lambda x, w, b, g, t: F.rms_norm(F.linear(x, w, b), (4096,), g)),
+    "log_softmax": Layer(2048, 32000, 2048, lambda x, w, b, g, t: F.linear(x, w).log_softmax(-1)),
+    "cross_entropy": Layer(
+        4096, 128256, 4096, lambda x, w, b, g, t: F.cross_entropy(F.linear(x, w).to(_wide(x)), t, reduction="none")
+    ),
+    "small_norm": Layer(65536, 256, 256, lambda x, w, b, g, t: F.gelu(F.layer_norm(F.linear(x, w, b), (256,), g, g))),
+}
+
+
+def _wide(x: Tensor) -> torch.dtype:
+    return torch.promote_types(x.dtype, torch.float32)
+
+
+def draw(layer: Layer, dtype: torch.dtype, device: str) -> list[Tensor]:
+    """Return x, w, bias, a scale and targets."""
+    generator = torch.Generator(device).manual_seed(0)
+
+    def random(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator, device=device)
+
+    w = random(layer.n, layer.k) * (2.0 / layer.k**0.5)
+    tensors = [random(layer.m, layer.k), w, random(layer.n), random(layer.n)]
+    targets = torch.randint(layer.n, (layer.m,), generator=generator, device=device)
+    return [*(t.to(dtype) for t in tensors), targets]
+
+
+def error(result: Tensor, exact: Tensor) -> float:
+    """Return the norm of the difference over that of the exact result."""
+    return ((result.double() - exact).norm() / exact.norm()).item()
+
+
+def measure(layer: Layer, dtype: torch.dtype, device: str, rounds: int) -> dict[str, dict]:
+    """Return milliseconds and error, or a failure, by contender."""
+    tensors = draw(layer, dtype, device)
+    exact = layer.run(*(t.double() if t.is_floating_point() else t for t in tensors))
+    product = torch.empty(layer.m, layer.n, dtype=dtype, device=device)
+    contenders = {
+        "eager": layer.run,
+        "compile": torch.compile(layer.run),
+        "tenon": torch.compile(layer.run, backend="tenon"),
+        "product": lambda x, w, b, g, t: torch.mm(x, w.t(), out=product),
+    }
+    found: dict[str, dict] = {}
+    for name, run in contenders.items():
+        torch._dynamo.reset()
+        begin = time.perf_counter()
+        try:
+            first, again = run(*tensors), run(*tensors)
+            synchronize(device)
+        except Exception as failure:
+            found[name] = {"failed": str(failure)}
+            continue
+        found[name] = {"first_s": time.perf_counter() - begin, "same_bits": torch.equal(first, again)}
+        if name != "product":
+            found[name]["error"] = error(first, exact)
+    times: dict[str, list[float]] = {name: [] for name in found if "failed" not in found[name]}
+    for _ in range(rounds):
+        for name, measured in times.items():
+            measured.append(burst(lambda run=contenders[name]: run(*tensors), device))
+    for name, measured in times.items():
+        found[name] |= {"ms": statistics.median(measured), "least_ms": min(measured)}
+    return found
+
+
+def main() -> int:
+    """Measure and write the report after each case."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--cases", default=",".join(CASES))
+    parser.add_argument("--types", default=",".join(TYPES))
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--budget-seconds", type=float, default=600)
+    parser.add_argument("--tiny", action="store_true", help="small extents, on the CPU")
+    given = parser.parse_args()
+    device = "cpu" if given.tiny else "cuda"
+    report = {
+        "environment": {
+            "device": "cpu" if given.tiny else torch.cuda.get_device_name(),
+            "torch": torch.__version__,
+            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        },
+        "cases": [],
+    }
+    end, complete = time.monotonic() + given.budget_seconds, True
+    for kind in given.types.split(","):
+        for name in given.cases.split(","):
+            layer = CASES[name]
+            if given.tiny:
+                layer = layer._replace(m=8, k=64)
+            case = {"name": name, "type": kind, "m": layer.m, "n": layer.n, "k": layer.k, "contenders": {}}
+            if time.monotonic() > end:
+                complete = False
+                continue
+            with contextlib.suppress(TimeoutError), torch.no_grad(), time_limit(SECONDS):
+                case["contenders"] = measure(layer, TYPES[kind], device, given.rounds)
+            complete &= bool(case["contenders"]) and all("failed" not in c for c in case["contenders"].values())
+            report["cases"].append(case)
+            given.output.write_text(json.dumps(report, indent=2) + "\n")
+            short = {n: c.get("failed", "")[:200] or f"{c['ms']:.4f}" for n, c in case["contenders"].items()}
+            errors = {n: f"{c['error']:.2e}" for n, c in case["contenders"].items() if "error" in c}
+            print(name, kind, short, errors, flush=True)
+    return 0 if complete else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
