@@ -12,7 +12,7 @@ WHOLE = (
     *("prenorm_mlp", "swiglu", "geglu", "recommender", "nerf", "lora", "classifier"),
 )
 LAYERS = ("linear_act", "linear_norm", "gelu_mlp")
-MODELS = (*WHOLE, *LAYERS)
+MODELS = (*WHOLE, *LAYERS, "gelu_mlp_wide")
 CONTENDERS = ("eager", "compile", "tenon")
 MODES = ("default", "reduce-overhead")
 
@@ -41,6 +41,13 @@ SCENARIOS = {
     "bf16": Scenario("bf16, no gradients", "bf16", False),
     "fp32": Scenario("fp32 (`highest`), no gradients", "fp32", False),
     "bf16-train": Scenario("bf16, forward and backward", "bf16", True),
+    "bf16-step": Scenario(
+        "bf16, forward, backward and SGD",
+        "bf16",
+        True,
+        optimizer=True,
+        models=("linear_act", "linear_norm", "gelu_mlp_wide", "recommender", "nerf"),
+    ),
     "fp32-step": Scenario("fp32 (`highest`), forward, backward and SGD", "fp32", True, optimizer=True, models=LAYERS),
 }
 

@@ -210,4 +210,12 @@ MODELS: dict[str, Model] = {
         {"rows": 16, "width": 32, "hidden": 64},
         inside=True,
     ),
+    "gelu_mlp_wide": Model(
+        "GELU MLP of 4096",
+        lambda s: plain.MixerMlp(s["width"], s["hidden"]),
+        rows,
+        {"rows": 8192, "width": 4096, "hidden": 16384},
+        {"rows": 16, "width": 32, "hidden": 64},
+        inside=True,
+    ),
 }

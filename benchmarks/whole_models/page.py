@@ -34,6 +34,7 @@ TITLES = {
     "linear_act": "linear, × 2, LeakyReLU",
     "linear_norm": "linear, scale, training batch norm",
     "gelu_mlp": "GELU MLP",
+    "gelu_mlp_wide": "GELU MLP of 4096",
 }
 
 
@@ -66,6 +67,12 @@ def error_ratio(row: Row) -> float | None:
     return max(float(ours[what]) / float(theirs[what]) for what in theirs) if ours and theirs else None
 
 
+def memory_ratio(row: Row) -> float | None:
+    """Return Tenon's memory at its peak over torch.compile's; None where one is not known."""
+    ours, theirs = (row.get("peak_mib", {}).get(name) for name in ("tenon", "compile"))
+    return ours / theirs if ours and theirs else None
+
+
 def number(value: float | str | None, form: str = ".3f") -> str:
     """Return a cell of a table."""
     return "–" if value is None else format(float(value), form)
@@ -94,6 +101,7 @@ def cells(row: Row) -> list[str]:
         number(speed_of(row, "eager/tenon")),
         *(error_cell(row, name) for name in ("tenon", "compile", "eager")),
         number(error_ratio(row), ".2f"),
+        number(memory_ratio(row), ".2f"),
         row.get("card", "–"),
         row.get("date", "–").partition("T")[0],
     ]
@@ -108,10 +116,11 @@ def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
 def group_lines(scenario: str, mode: str, rows: Sequence[Row]) -> list[str]:
     """Return the part of the page on a scenario in a mode."""
     head = ["model", "inputs", "eager ms", "torch.compile ms", "Tenon ms", "compile / Tenon (quartiles)"]
-    head += ["eager / Tenon", "error of Tenon", "of torch.compile", "of eager", "Tenon's / eager's", "card", "date"]
+    head += ["eager / Tenon", "error of Tenon", "of torch.compile", "of eager", "Tenon's / eager's"]
+    head += ["peak memory / torch.compile's", "card", "date"]
     mean = number(geometric_mean(s for row in rows if (s := speed_of(row)) is not None))
     eager = number(geometric_mean(s for row in rows if (s := speed_of(row, "eager/tenon")) is not None))
-    last = ["geometric mean", "", "", "", "", mean, eager, "", "", "", "", "", ""]
+    last = ["geometric mean", "", "", "", "", mean, eager, "", "", "", "", "", "", ""]
     return [f"## {group_title(scenario, mode)}", "", *table(head, [*map(cells, rows), last]), ""]
 
 

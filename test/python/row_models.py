@@ -57,6 +57,10 @@ HEADS = {
         _chain,
         lambda z, g: [F.gelu(F.leaky_relu(z.logsumexp(-1, keepdim=True), 0.1)), z - z.logsumexp(-1, keepdim=True)],
     ),
+    "top": Head(
+        lambda b, z, g: [b.reduce_row("sum", b.select_equal(z, z, b.reduce_row("max", z)))],
+        lambda z, g: [torch.where(z == z.amax(-1, keepdim=True), z, 0.0).sum(-1, keepdim=True)],
+    ),
     "residual": Head(
         lambda b, z, g: [rows.layer_norm(b, b.binary("add", z, z), g, None, EPS)[0]],
         lambda z, g: [F.layer_norm(z + z, z.shape[-1:], g, None, EPS)],
@@ -83,10 +87,15 @@ def draw(m: int, n: int, k: int, dtype: torch.dtype, device: str = "cpu", seed: 
     return [t.to(device, dtype) for t in (x, w * (2.0 / k**0.5), bias, g)]
 
 
+def computed(head: str, tensors: list[Tensor]) -> list[Tensor]:
+    """Return what PyTorch gives for the layer, in the tensors' dtype."""
+    x, w, bias, g = tensors
+    return HEADS[head].torch(F.linear(x, w, bias), g)
+
+
 def expected(head: str, tensors: list[Tensor]) -> list[Tensor]:
     """Return what the layer gives, in float64."""
-    x, w, bias, g = (t.double() for t in tensors)
-    return HEADS[head].torch(F.linear(x, w, bias), g)
+    return computed(head, [t.double() for t in tensors])
 
 
 def errors(got: list[Tensor], wanted: list[Tensor]) -> list[float]:

@@ -104,6 +104,38 @@ def test_moments_of_a_layer(moments_layer, m):
     assert (np.abs(m2 - squares) <= CLOSE * squares.max()).all()
 
 
+SUM = """
+func.func @forward(%x: tensor<?x{k}xbf16>, %w: tensor<{k}x{n}xbf16>, %h: tensor<?x{n}xbf16>)
+    -> (tensor<?x{n}xbf16>, tensor<{n}xbf16>) {{
+  %0:2 = tenon.fused_linear %x, %w layout<mk_kn> : tensor<?x{k}xbf16>, tensor<{k}x{n}xbf16>
+      epilogue(%acc: tensor<?x{n}xbf16>, %y = %h: tensor<?x{n}xbf16>) -> (tensor<?x{n}xbf16>, tensor<{n}xbf16>)
+      attributes {{strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<{schedule}>}} {{
+    %1 = tenon.gate %acc, %y : tensor<?x{n}xbf16>, tensor<?x{n}xbf16>
+    %2 = tenon.batch_sum %1 : (tensor<?x{n}xbf16>) -> tensor<{n}xbf16>
+    tenon.yield %1, %2 : tensor<?x{n}xbf16>, tensor<{n}xbf16>
+  }}
+  return %0#0, %0#1 : tensor<?x{n}xbf16>, tensor<{n}xbf16>
+}}"""
+
+
+@pytest.mark.parametrize("schedule", [wgmma("64x64", 64, "4x1", TWO_PHASE), wgmma("64x64", 64, "1x4", TWO_PHASE)])
+def test_a_bias_gradient_beside_the_gradient(schedule, tmp_path):
+    """It is that of what is stored, which no kernel reads: a sum in f32, rounded once."""
+    n = 72
+    model = compile_layer(SUM.format(n=n, k=K, schedule=schedule), "sm_90a", tmp_path)
+    for m in (1, 150, 2500):
+        x, w, h = (f32_to_bf16(random(*shape, seed=i)) for i, shape in enumerate([(m, K), (K, n), (m, n)]))
+        model.launched.clear()
+        z, total = model.call("forward", x, w, h)
+        assert not any("_reduce" in kernel for kernel in model.launched)
+        expected = np.where(load(h, "bf16") <= 0, 0, load(x, "bf16") @ load(w, "bf16"))
+        stored = load(z, "bf16")
+        assert np.abs(stored - expected).max() <= NEAR["bf16"] * np.abs(expected).max()
+        exact = stored.sum(0)
+        close = 2.0**-8 * np.abs(exact) + CLOSE * np.abs(stored).sum(0)
+        assert (np.abs(load(total, "bf16") - exact) <= close).all()
+
+
 @pytest.mark.parametrize("name", NORMS)
 def test_saved_statistics(name, tmp_path):
     target, schedule, element, precision, n = NORMS[name]

@@ -111,6 +111,8 @@ PATTERNS = {
 # What looks like a pattern and is none, and what must not be in its text.
 NO_PATTERNS = {
     "silu_of_other": (lambda y: y * torch.sigmoid(1.702 * y), "silu"),
+    "silu_floored": (lambda y: torch.div(y, 1 + torch.exp(-y), rounding_mode="floor"), "silu"),
+    "sigmoid_floored": (lambda y: torch.div(1, 1 + torch.exp(-y), rounding_mode="trunc"), "sigmoid"),
     "silu_twice": (lambda y: y * y * torch.sigmoid(y), "silu"),
     "gelu_wrong_root": (lambda y: 0.5 * y * (1 + torch.erf(y / 1.414)), "gelu"),
     "gelu_without_half": (lambda y: y * (1 + torch.erf(y / math.sqrt(2))), "gelu"),

@@ -98,10 +98,26 @@ def test_layers_that_no_kernel_has_together_are_no_pair(timed, monkeypatch, case
 
 
 def test_residual_that_a_norm_reads_is_the_norms(timed, compiled):
-    w = bf16(512, 512)  # wider than a tile, so that the norm is Inductor's
+    w = bf16(512, 512)
+    timed.times = ([2.0], 1.0)  # so that the norm is Inductor's
     run(lambda x: F.layer_norm(x + F.linear(x, w), (512,)), torch.randn(6, 512, dtype=torch.bfloat16))
-    assert not timed.seen
-    assert not compiled.sources
+    assert [candidate.kinds.count("reduce_row") for candidate in timed.seen] == [2]
+
+
+def test_what_a_norm_loses_the_layer_before_it_may_win(timed, monkeypatch):
+    def time_candidate(candidate, calls):
+        timed.seen.append(candidate)
+        return [2.0 if "reduce_row" in candidate.kinds else 0.5] * len(calls), 1.0
+
+    monkeypatch.setattr(judging, "time_candidate", time_candidate)
+    w, v = bf16(512, 512), bf16(512, 512)
+
+    def function(x):
+        z = F.gelu(F.linear(x, w))
+        return torch.mm(z, v), F.layer_norm(z, (512,))
+
+    run(function, torch.randn(6, 512, dtype=torch.bfloat16))
+    assert [("reduce_row" in c.kinds, "gelu" in c.kinds) for c in timed.seen] == [(True, True), (False, True)]
 
 
 def test_a_norm_of_narrow_rows_is_the_layers(timed):
@@ -286,3 +302,58 @@ def test_other_products_are_not_cut(timed, function):
     run(lambda x: function(x, w), X)
     widths = {product.n for candidate in timed.seen for product in candidate.products}
     assert not widths & {8}
+
+
+def backward(g, y):
+    """Return relu's derivative of a product, its sum over the batch, and one of what else is made of it."""
+    gradient = torch.ops.aten.threshold_backward(g @ W, y, 0.0)
+    return gradient, gradient.sum(0), (gradient * y).sum(0)
+
+
+W = bf16(8, 16)
+
+
+def test_one_sum_over_the_batch_joins_the_layer(timed):
+    run(backward, torch.randn(6, 8, dtype=torch.bfloat16), X)
+    (seen,) = timed.seen
+    assert seen.kinds == ["linear", "gate", "batch_sum"]
+    assert (seen.addends, seen.results) == (1, 1)
+
+
+def test_a_layer_that_is_not_worth_it_with_its_sum_is_tried_without(timed, monkeypatch):
+    def time_candidate(candidate, calls):
+        timed.seen.append(candidate)
+        return [2.0 if "batch_sum" in candidate.kinds else 0.5] * len(calls), 1.0
+
+    monkeypatch.setattr(judging, "time_candidate", time_candidate)
+    run(backward, torch.randn(6, 8, dtype=torch.bfloat16), X)
+    assert [seen.kinds for seen in timed.seen] == [["linear", "gate", "batch_sum"], ["linear", "gate"]]
+
+
+def test_what_a_backward_graph_computes_again_of_inputs_is_the_layers(timed):
+    def gated(g, gate, up):
+        gradient = g @ W
+        return gradient * F.silu(gate), torch.ops.aten.silu_backward(gradient * up, gate)
+
+    run(gated, torch.randn(6, 8, dtype=torch.bfloat16), X, X + 1)
+    (seen,) = timed.seen
+    assert "silu" in seen.kinds
+    assert (seen.addends, seen.results) == (2, 2)
+
+
+def test_what_others_need_too_is_computed_once(timed):
+    def function(g, gate):
+        activation = F.silu(gate)
+        return (g @ W) * activation, torch.cumsum(activation, -1)
+
+    run(function, torch.randn(6, 8, dtype=torch.bfloat16), X)
+    assert timed.seen[0].kinds == ["linear", "mul"]
+
+
+def test_the_sum_of_a_bare_product_is_inductors(timed):
+    def function(g):
+        gradient = g @ W
+        return gradient, gradient.sum(0)
+
+    run(function, torch.randn(6, 8, dtype=torch.bfloat16))
+    assert not timed.seen

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The Python examples run as a user runs them, small, and agree with eager mode."""
 
+import os
 import re
 import subprocess
 import sys
@@ -12,12 +13,14 @@ pytest.importorskip("torch")
 pytest.importorskip("tenon.torch")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "compare")
+PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem not in ("compare", "training"))
 
 
-def run(name):
-    command = [sys.executable, EXAMPLES / f"{name}.py", "--batch=24", "--features=64", "--device=cpu"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def run(name, batch=24, folder=None):
+    command = [sys.executable, EXAMPLES / f"{name}.py", f"--batch={batch}", "--features=64", "--device=cpu"]
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(Path(path).resolve()) for path in paths if path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
 
@@ -30,6 +33,17 @@ def test_example(name):
     differences = re.findall(r"largest difference: (\S+), of values up to (\S+)", output)
     assert differences
     assert all(float(d) <= 1e-5 * max(1.0, float(v)) for d, v in differences)
+
+
+def test_training(tmp_path):
+    """Losses fall, as eager's do."""
+    pytest.importorskip("matplotlib")
+    lines = re.findall(r"loss (\S+) -> eager (\S+), Tenon (\S+)", run("training", 256, tmp_path))
+    assert len(lines) == 4
+    for first, eager, tenon in (map(float, line) for line in lines):
+        assert eager < 0.8 * first
+        assert abs(tenon - eager) <= 0.02 * first
+    assert (tmp_path / "training.png").stat().st_size > 1000
 
 
 def test_three_models_are_there():

@@ -75,14 +75,70 @@ def test_left_to_pytorch(function, reason):
     assert "reduce_row" not in cut.ops
 
 
-def test_wide_rows_are_left_to_pytorch():
+def test_wide_rows():
     def function(x, w):
-        return F.softmax(F.relu(F.linear(x, w)), -1)
+        z = F.softmax(F.relu(F.linear(x, w)), -1)
+        return z, F.linear(x, w).logsumexp(-1)
 
-    inputs = torch.randn(6, K), parameter(257, K)
+    inputs = torch.randn(6, K), parameter(1031, K)
     cut = Cut(function, *inputs)
     assert_as_eager(cut, function, *inputs)
-    assert [m.reason for m in cut.missed] == ["It reduces rows of 257 elements, and a tile has 256 at most."]
+    assert not set(cut.kept) - {"squeeze", "view"}
+
+
+LOSSES = {
+    "mean": {},
+    "sum": {"reduction": "sum"},
+    "none": {"reduction": "none"},
+    "ignored": {"ignore_index": 3},
+    "smoothed": {"label_smoothing": 0.1},
+    "smoothed_none": {"label_smoothing": 0.3, "reduction": "none"},
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_cross_entropy(loss, dtype):
+    """What is taken of the rows is the call's; nothing outside of it reads a value for each class."""
+
+    def function(x, w, b, target):
+        return F.cross_entropy(F.linear(x, w, b), target, **LOSSES[loss])
+
+    target = torch.arange(9) * 5 % N
+    target[4] = 3 if loss == "ignored" else -100
+    inputs = torch.randn(9, K, dtype=dtype), parameter(N, K, dtype=dtype), parameter(N, dtype=dtype), target
+    cut = Cut(function, *inputs)
+    if dtype == torch.float64:  # the index would have to be one, and nothing casts to that
+        assert "select_equal" not in cut.ops
+        return
+    assert_as_eager(cut, function, *inputs)
+    assert len(cut.partitions) == 1 and "select_equal" in cut.ops
+    assert all(len(output.shape) < 2 or output.shape[-1] == 1 for output in cut.partitions[0].outputs)
+    assert not {"gather", "_log_softmax", "exp"} & set(cut.kept)
+
+
+def test_nll_of_log_softmax_with_weights():
+    def function(x, w, classes, target):
+        return F.nll_loss(F.log_softmax(F.linear(x, w), -1), target, weight=classes)
+
+    inputs = torch.randn(9, K), parameter(N, K), torch.rand(N), torch.arange(9) % N
+    cut = Cut(function, *inputs)
+    assert_as_eager(cut, function, *inputs)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_gather(keep):
+    """One element of each row is gathered in the call; several, or of another dimension, are PyTorch's."""
+
+    def function(x, w, index):
+        return torch.gather(F.relu(F.linear(x, w)), -1, index if keep else index.expand(9, 2))
+
+    inputs = torch.randn(9, K), parameter(N, K), torch.arange(9)[:, None]
+    cut = Cut(function, *inputs)
+    assert_as_eager(cut, function, *inputs)
+    assert ("select_equal" in cut.ops) == keep
+    if not keep:
+        assert "arange" not in cut.kept
 
 
 def test_a_value_a_row_that_lost_its_dimension_is_used_outside():

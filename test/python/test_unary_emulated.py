@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler 
 
 DTYPES = ("f32", "f16")
 M, N = 24, 32
-SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e30, -1e30, 1e-30, -1e-30, 88.9, -88.9, 3.0, -3.0, 1.0]
+SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e30, -1e30, 3e38, -3e38, 1e-30, -1e-30, 88.9, -88.9, 3.0, -3.0, 1.0]
 DRAWS = 3  # of attributes
 
 

@@ -136,7 +136,7 @@ static void setTolerance(const std::string &text, Arguments &arguments) {
 }
 
 static void setTimedCalls(const std::string &text, Arguments &arguments) {
-  constexpr const char *kProblem = "--time needs at least one call";
+  constexpr const char *kProblem = "--time needs at least one call, as --time=20";
   arguments.timedCalls = parse<int>(text, kProblem);
   if (!arguments.timedCalls)
     throw Error(kProblem);

@@ -55,7 +55,10 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | `input_moments` (K at most 256, not precision `tf32`, sums and products with numbers or `[N]` alone before the norm) | the product, and before it kernels of `(M + N) K^2` products in f64 |
 
     Where rows are reduced, it is `in_tile` if a tile has whole ones (N at most 256,
-    M not 1, at most four reductions); else `separate`.
+    M not 1, at most four reductions); for wider ones it is `reduce_only` where all
+    results are of one value a row and follow from parts of rows (sums, means,
+    maxima, minima, and sums of `exp(x - v)` with v of one value a row, as in a
+    logsumexp); else `separate`.
 
     `resident` of family `mma_sync`, or of a dynamic M, was not measured, so it is
     computed where it is asked for, and no prediction chooses it. What fits two

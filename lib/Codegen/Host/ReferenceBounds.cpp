@@ -133,7 +133,24 @@ static double unitOf(Operation &op) {
 /// operands are off by `errors` (or none), and each by `backward` of itself.
 Value BoundsBuilder::moved(Operation *op, ArrayRef<Value> errors,
                            double backward) {
+  // The result where some operands are replaced.
+  auto compute = [&](ArrayRef<std::pair<unsigned, Value>> others) -> Value {
+    Operation *clone = b.clone(*op);
+    for (auto [index, other] : others) {
+      // A variance stays one.
+      if (isa<BatchNormInferenceOp>(op) && index == 2)
+        other = MaxOp::create(b, loc, other, 0.0);
+      clone->setOperand(index, other);
+    }
+    return clone->getResult(0);
+  };
   Value total, value = op->getResult(0);
+  // Of each operand that is off: both of its ends, and the results there.
+  struct Ends {
+    unsigned index;
+    std::array<Value, 2> operands, results;
+  };
+  SmallVector<Ends> moves;
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
     Value error = errors[index];
@@ -141,19 +158,29 @@ Value BoundsBuilder::moved(Operation *op, ArrayRef<Value> errors,
       error = plus(error, times(magnitude(operand.get()), backward));
     if (!error)
       continue;
-    auto distance = [&](Value other) {
-      // A variance stays one.
-      if (isa<BatchNormInferenceOp>(op) && index == 2)
-        other = MaxOp::create(b, loc, other, 0.0);
-      Operation *clone = b.clone(*op);
-      clone->setOperand(index, other);
-      return magnitude(minus(clone->getResult(0), value));
-    };
-    Value up = distance(plus(operand.get(), error));
-    Value down = distance(minus(operand.get(), error));
-    total = plus(total, MaxOp::create(b, loc, up, down));
+    Ends ends{index, {}, {}};
+    Value most;
+    for (unsigned i : {0, 1}) {
+      ends.operands[i] =
+          i == 0 ? plus(operand.get(), error) : minus(operand.get(), error);
+      ends.results[i] = compute({{index, ends.operands[i]}});
+      Value distance = magnitude(minus(ends.results[i], value));
+      most = most ? MaxOp::create(b, loc, most, distance) : distance;
+    }
+    total = plus(total, most);
+    moves.push_back(ends);
   }
-  return total;
+  // What both operands of a product or a quotient do together is no sum.
+  if (moves.size() != 2 || isa<AddOp, SubOp, MinOp, MaxOp>(op))
+    return total;
+  Value most;
+  for (auto [x, ofX] : llvm::zip(moves[0].operands, moves[0].results))
+    for (auto [y, ofY] : llvm::zip(moves[1].operands, moves[1].results)) {
+      Value both = compute({{moves[0].index, x}, {moves[1].index, y}});
+      Value rest = magnitude(minus(plus(both, value), plus(ofX, ofY)));
+      most = most ? MaxOp::create(b, loc, most, rest) : rest;
+    }
+  return plus(total, most);
 }
 
 void BoundsBuilder::addElementwise(Operation &op) {

@@ -37,5 +37,7 @@ SmallVector<KernelKind> tenon::listKernels(LinearLikeOp layer,
   else if (reduction == ReductionMethod::Separate &&
            findEpilogueObstacle(layer))
     kernels.push_back(getEpilogueKernel(layer));
+  else if (reduction == ReductionMethod::ReduceOnly)
+    kernels.push_back(KernelKind::Epilogue);
   return kernels;
 }

@@ -18,9 +18,10 @@ using namespace mlir::tenon;
 using llvm::formatv;
 
 std::optional<Reason>
-tenon::findLayoutProblem(ProductMethod method,
+tenon::findLayoutProblem(ProductMethod method, Type elementType,
                          std::optional<OperandLayout> layout) {
   if (method != ProductMethod::Direct ||
+      elementType.getIntOrFloatBitWidth() == 16 ||
       (!isXTransposed(layout) && !isWTransposed(layout)))
     return std::nullopt;
   return Reason(ReasonCode::DirectReadsRows, stringifyOperandLayout(*layout));

@@ -11,6 +11,7 @@
 
 #include "tenon/Schedule/Checks/ReductionMethod.h"
 
+#include "tenon/Schedule/Checks/RowParts.h"
 #include "tenon/Schedule/Checks/ScheduleFamily.h"
 
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
@@ -204,12 +205,34 @@ static std::string findInputMomentsProblem(FusedLinearOp op,
   return "";
 }
 
+static std::string findSpreadProblem(ScheduleAttr schedule) {
+  if (!schedule.hasSwappedOperands() && !schedule.getDefer())
+    return "";
+  return formatv("with {0} a row is spread over warps; write warps = {1}x1, "
+                 "and leave out defer",
+                 schedule.getDefer() ? "defer" : "operands swapped",
+                 schedule.getNumWarps());
+}
+
+std::string tenon::findPartTileProblem(ScheduleAttr schedule, int64_t n) {
+  std::string problem = findSpreadProblem(schedule);
+  if (!problem.empty())
+    return problem;
+  int64_t columns = schedule.getTile()[1];
+  if (!llvm::is_contained({64, 128, 256}, columns))
+    return formatv("N of the tile is {0}, but kernels that stand beside it "
+                   "have tiles of 64, 128 or 256 columns; write one of these",
+                   columns);
+  if (columns >= n)
+    return formatv("a tile has whole rows, of N = {0} columns; write "
+                   "reduction = in_tile",
+                   n);
+  return "";
+}
+
 std::string tenon::findWholeRowProblem(ScheduleAttr schedule, int64_t n) {
-  if (schedule.hasSwappedOperands() || schedule.getDefer())
-    return formatv("with {0} a row is spread over warps; write warps = {1}x1, "
-                   "and leave out defer",
-                   schedule.getDefer() ? "defer" : "operands swapped",
-                   schedule.getNumWarps());
+  if (std::string problem = findSpreadProblem(schedule); !problem.empty())
+    return problem;
   if (schedule.getPingPong())
     return "two tiles are at work with ping_pong, and a block has room for "
            "what is found of one's rows; leave ping_pong out";
@@ -248,6 +271,17 @@ static std::string findInTileProblem(LinearLikeOp op, ScheduleAttr schedule) {
   return findWholeRowProblem(schedule, product.getDimSize(1));
 }
 
+/// Of a region whose results follow from parts of rows.
+static std::string findReduceOnlyProblem(LinearLikeOp op,
+                                         ScheduleAttr schedule) {
+  RankedTensorType product = op.getProductType();
+  if (product.getDimSize(0) == 1)
+    return "of one row nothing is tiled; leave reduction out";
+  if (std::string problem = findRowPartsProblem(op); !problem.empty())
+    return problem + "; leave reduction out";
+  return findPartTileProblem(schedule, product.getDimSize(1));
+}
+
 std::string tenon::findReductionProblem(LinearLikeOp layer,
                                         ScheduleAttr schedule) {
   ReductionMethod method = schedule.getReduction();
@@ -260,6 +294,10 @@ std::string tenon::findReductionProblem(LinearLikeOp layer,
   constexpr StringLiteral leaveOut = "; leave reduction out";
   if (method == ReductionMethod::InTile) { // schedule-R10
     std::string problem = findInTileProblem(layer, schedule);
+    return problem.empty() ? "" : fail(problem);
+  }
+  if (method == ReductionMethod::ReduceOnly) { // schedule-R11
+    std::string problem = findReduceOnlyProblem(layer, schedule);
     return problem.empty() ? "" : fail(problem);
   }
   // schedule-R4

@@ -80,10 +80,11 @@ int64_t tenon::getUsualBytes(ScheduleAttr schedule) {
                   ScheduleFamily::of(schedule).getBarrierBytes(schedule);
   if (isResident(schedule))
     bytes += schedule.getTile()[1] * kFinishedBytesPerColumn;
-  if (schedule.getReduction() == ReductionMethod::InTile) {
-    // What is found, and twice what each of several warps has of a row.
+  if (reducesRows(schedule)) {
+    // What is found, unless it is stored at once, and twice what each of
+    // several warps has of a row.
     int64_t warps = schedule.getWarps()[1];
-    int64_t arrays = kMaxRowReductions + (warps == 1 ? 0 : 2 * warps);
+    int64_t arrays = getFoundRowArrays(schedule) + (warps == 1 ? 0 : 2 * warps);
     bytes += arrays * schedule.getTile()[0] * kBytesOfRowState;
   }
   return bytes;
@@ -126,4 +127,14 @@ std::string tenon::findProblem(ScheduleAttr schedule, Type elementType,
 std::string tenon::findExtentProblem(KernelFamily family, Type elementType,
                                      int64_t k) {
   return ScheduleFamily::get(family).findExtentProblem(elementType, k);
+}
+
+std::string tenon::findLayoutProblem(ScheduleAttr schedule, Type elementType,
+                                     std::optional<OperandLayout> layout,
+                                     const ProductExtents &extents) {
+  if (schedule.getMethod() != ProductMethod::Direct ||
+      (!isXTransposed(layout) && !isWTransposed(layout)))
+    return "";
+  return ScheduleFamily::of(schedule).findLayoutProblem(schedule, elementType,
+                                                        *layout, extents);
 }

@@ -57,8 +57,10 @@ static bool fitsRegisters(const LayerProblem &problem,
       candidate.m * candidate.n / (32 * candidate.warpsM * candidate.warpsN);
   int64_t rowBytes =
       problem.getTiledColumns() * problem.tiledType.getIntOrFloatBitWidth() / 8;
-  return accumulators <= 64 || (rowBytes % 16 == 0 && problem.n % 4 == 0 &&
-                                problem.reduction != ReductionMethod::InTile);
+  return accumulators <= 64 ||
+         (rowBytes % 16 == 0 && problem.n % 4 == 0 &&
+          problem.reduction != ReductionMethod::InTile &&
+          problem.reduction != ReductionMethod::ReduceOnly);
 }
 
 /// The schedule of a candidate with rows of `swizzle` bytes and as many stages

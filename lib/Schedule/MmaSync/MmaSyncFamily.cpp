@@ -58,6 +58,14 @@ bool MmaSyncFamily::runsOn(const TargetSpec &target) const {
   return target.hasMmaSync;
 }
 
+/// What is multiplied directly and lies along M or N is copied element by
+/// element: for whoever asks, and for pointers that others do not take.
+bool MmaSyncFamily::canCompute(const LayerProblem &problem,
+                               ScheduleAttr schedule) const {
+  return problem.layout == OperandLayout::MK_NK ||
+         schedule.getMethod() != ProductMethod::Direct;
+}
+
 Prediction MmaSyncFamily::predict(const LayerProblem &problem,
                                   ScheduleAttr schedule,
                                   const TargetSpec &target) const {
@@ -81,18 +89,16 @@ MmaSyncFamily::rank(const LayerProblem &problem,
   return ranked;
 }
 
-/// What tiled must be predicted to take of the library's time, for mma_sync.
-/// The prediction was off by more than this for some of the layers in
-/// benchmarks/results/auto.json, and the library is the known quantity.
+/// What tiled must be predicted to take of the library's time, for mma_sync:
+/// predictions err by about as much, and the library is the known quantity.
 static constexpr double kMmaSyncRatio = 0.9;
 
 /// Rows of x up to which cuBLAS was faster for such rows of w.
 static constexpr int64_t kFewRows = 128;
 
 /// A target on which cuBLAS has a faster instruction than mma.sync; null if
-/// there is none. In bursts on an H200 (benchmarks/results/auto.json) no layer
-/// was faster tiled, whatever was predicted, but for rows that are no multiples
-/// of 16 bytes (benchmarks/results/regret.json).
+/// there is none. No layer of an H200 is faster tiled by mma.sync, whatever is
+/// predicted, but for rows that are no multiples of 16 bytes (regret.json).
 static const TargetSpec *
 findFasterLibrary(const LayerProblem &problem,
                   ArrayRef<const TargetSpec *> targets) {

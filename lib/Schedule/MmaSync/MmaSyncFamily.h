@@ -28,6 +28,8 @@ public:
   std::string findResidentProblem(FusedLinearOp op,
                                   ScheduleAttr schedule) const override;
   bool runsOn(const TargetSpec &target) const override;
+  bool canCompute(const LayerProblem &problem,
+                  ScheduleAttr schedule) const override;
 
   Prediction predict(const LayerProblem &problem, ScheduleAttr schedule,
                      const TargetSpec &target) const override;

@@ -79,11 +79,10 @@ static double getWaves(const LayerProblem &problem, ScheduleAttr schedule,
 // Few rows
 //===----------------------------------------------------------------------===//
 
-/// In bursts on an H200 16x128 with 6 stages took 0.92 of the library's time
-/// for 1 row and 0.83 for 16 with N = K = 4096; for 17 to 48 rows no tile of
-/// mma_sync was faster (benchmarks/results/sm90a_few_rows.json). Rows that are
-/// no multiples of 16 bytes are copied in parts: 7x1021x1021 took 23 us, by the
-/// library 10 us.
+/// Rows of x up to which mma_sync is weighed on Hopper, against the library's
+/// wgmma: w is all that is read, and a tile of 16 rows copies no others. With
+/// more rows no tile is faster (sm90a_few_rows.json), nor are rows that are no
+/// multiples of 16 bytes, which are copied in parts.
 static constexpr int64_t kMmaSyncRows = 16;
 
 bool tenon::isForMmaSync(const LayerProblem &problem) {
@@ -93,7 +92,7 @@ bool tenon::isForMmaSync(const LayerProblem &problem) {
 }
 
 // The constants of few rows are fitted to all schedules that were measured on
-// an H200; docs/Rationale.md says how well. Other GPUs may differ in each.
+// an H200; benchmarks/predictions.py says how well. Other GPUs may differ.
 
 static bool isHopper(const TargetSpec &target) {
   return target.libraryRate.bits16 > target.mmaSyncRate.bits16;
@@ -186,8 +185,8 @@ static double predictProducts(const LayerProblem &problem,
 }
 
 /// What a kernel takes besides products and memory: to fill the stages, to turn
-/// the accumulators, to exchange partial tiles. Small layers on an H200 took 1
-/// to 6 us more than was predicted without it (benchmarks/results/auto.json).
+/// the accumulators, to exchange partial tiles. Small layers on an H200 take 1
+/// to 6 us more than products and memory do.
 static constexpr double kTurnSeconds = 4e-6;
 
 static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
@@ -197,9 +196,7 @@ static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
   double products = predictProducts(problem, schedule, target);
   double memory = problem.getTiledBytes() / target.memoryRate;
   // They overlap, but for the first loads and the last stores: a twelfth,
-  // fitted to M = 128 with N = K = 16384 and 32768 on an H200, where both take
-  // about as long. Predictions there are within 3 % of what was measured for
-  // tiles of 128x256, and 9 % above it for 128x128.
+  // fitted to layers where both take about as long (sm80_few_rows.json).
   double exchange = problem.reduction == ReductionMethod::Resident
                         ? getWaves(problem, schedule, target) * kExchangeSeconds
                         : 0;

@@ -140,10 +140,10 @@ std::string tenon::findMmaSyncProblem(ScheduleAttr schedule, Type elementType) {
 }
 
 /// What the blocks of a multiprocessor use together.
-/// Of the kernel beside one that reduces rows, which must have whole ones too.
+/// Of the kernel beside one that reduces rows, whose tiles are as wide.
 static std::string findUnalignedProblem(ScheduleAttr schedule,
                                         const TargetSpec &target) {
-  if (schedule.getReduction() != ReductionMethod::InTile)
+  if (!reducesRows(schedule))
     return "";
   ScheduleParameters parameters = schedule.getParameters();
   widenToRows(parameters, schedule.getTile()[1]);
@@ -151,10 +151,10 @@ static std::string findUnalignedProblem(ScheduleAttr schedule,
       ScheduleAttr::get(schedule.getContext(), parameters), target);
   if (problem.empty())
     return "";
-  return formatv("with reduction = in_tile another kernel of whole rows stands "
+  return formatv("with reduction = {0} another kernel of tiles as wide stands "
                  "beside it, for pointers that are no multiples of 16 bytes: "
-                 "{0}; use a tile of fewer columns, or swizzle = 64",
-                 problem);
+                 "{1}; use a tile of fewer columns, or swizzle = 64",
+                 stringifyReductionMethod(schedule.getReduction()), problem);
 }
 
 std::string tenon::findMmaSyncProblem(ScheduleAttr schedule,
@@ -212,7 +212,8 @@ ScheduleAttr tenon::getGuardSchedule(MLIRContext *context, Precision precision,
                        reduction == ReductionMethod::Resident;
   if (!dependsOnRows)
     rows = !ShapedType::isDynamic(m) && m <= 64 ? 64 : 128;
-  bool isInTile = reduction == ReductionMethod::InTile;
+  bool ofRows = reduction == ReductionMethod::InTile ||
+                reduction == ReductionMethod::ReduceOnly;
   ScheduleParameters parameters{
       .family = KernelFamily::MmaSync,
       .tile = {rows, kNarrowTileColumns, 32},
@@ -224,8 +225,8 @@ ScheduleAttr tenon::getGuardSchedule(MLIRContext *context, Precision precision,
       .method = precision == Precision::FP32 ? ProductMethod::FMA
                                              : ProductMethod::Direct,
       .reduction =
-          dependsOnRows || isInTile ? reduction : ReductionMethod::Separate};
-  if (isInTile)
+          dependsOnRows || ofRows ? reduction : ReductionMethod::Separate};
+  if (ofRows)
     widenToRows(parameters, n);
   return ScheduleAttr::get(context, parameters);
 }

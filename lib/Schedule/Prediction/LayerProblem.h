@@ -26,6 +26,7 @@ struct LayerProblem {
   int64_t m; ///< kAssumedRows where it is dynamic
   bool hasDynamicRows = false;
   int64_t n, k;
+  OperandLayout layout = OperandLayout::MK_NK;
   /// Products of x, each with a w of n rows.
   int64_t weights = 1;
   /// Of x and w, as the model has them and as a tiled kernel reads them.
@@ -42,6 +43,8 @@ struct LayerProblem {
   ReductionMethod reduction = ReductionMethod::Separate;
   double reducedBytes = 0;
   bool reducesRowOperand = false;
+  /// Reductions of rows in its epilogue.
+  int64_t numRowReductions = 0;
   /// Unless null, the layer: then only schedules run by which it can be reduced
   /// (findReductionProblem).
   FusedLinearOp reduced;
@@ -64,6 +67,10 @@ struct LayerProblem {
   /// is reduced.
   bool tiledDoesAll = true;
 
+  /// Of the product, M as it is.
+  ProductExtents getExtents() const {
+    return {hasDynamicRows ? ShapedType::kDynamic : m, n, k};
+  }
   /// Columns of x and w as a tiled kernel reads them.
   int64_t getTiledColumns() const;
   /// Products and sums, counted as two, for each of them and each result.

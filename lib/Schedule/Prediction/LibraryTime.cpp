@@ -25,18 +25,16 @@ static constexpr double kUnalignedFactor = 5;
 static constexpr double kActivationFactor = 1.14, kActivationSeconds = 1e-6,
                         kRestSeconds = 1.5e-6;
 
-/// What SGEMM reaches of memory's rate where it reads w for one row, and rows
-/// of a tile, as which fewer take about as long: on an H200 2 to 16 rows took
-/// 0.14 ms, 32 and 64 rows 0.20 ms, with N = K = 8192. One row is another
-/// kernel's.
+/// What SGEMM reaches of memory's rate where it reads w for one row, and the
+/// rows of its tile, as which fewer take about as long (fp32.json). One row is
+/// another kernel's.
 static constexpr double kSgemmMemoryShare = 0.74;
 static constexpr int64_t kSgemmRows = 64, kLeastSgemmRows = 2;
 
 /// The part of L2 that still has what the kernel before wrote, and how much
-/// faster than memory it is read. With kPassSeconds, what a kernel that goes
-/// over rows takes besides, they fit the two kernels of batch norm on an H200:
-/// 19 and 95 us of bf16 for M x N = 1024x8192 and 16384x4096, 24 and 199 us of
-/// f32 (benchmarks/results/library.json).
+/// faster than memory it is read; and what a kernel that goes over rows takes
+/// besides. Fitted to the two kernels of strategy library's batch norm on an
+/// H200, 2026-11-22.
 static constexpr double kL2Part = 2.0 / 3, kL2Factor = 1.35,
                         kPassSeconds = 2e-6;
 
@@ -52,16 +50,32 @@ double tenon::predictReads(double bytes, const TargetSpec &target,
   return (bytes - kept + kept / l2Factor) / target.memoryRate;
 }
 
+/// Elements of a row that a block keeps in registers (Epilogue/RowKernel.cpp).
+static constexpr int64_t kKeptRow = 256 * 64;
+
 double tenon::predictRest(const LayerProblem &problem, const TargetSpec &target,
                           ReductionMethod reduction) {
-  if (!problem.hasNorm)
-    return (problem.productBytes + problem.epilogueBytes) / target.memoryRate +
+  if (!problem.hasNorm) {
+    // Each reduction reads rows again that are too long for registers.
+    bool isKept = problem.n <= kKeptRow;
+    double passes = isKept ? 1.0 : 1.0 + problem.numRowReductions;
+    return (passes * problem.productBytes + problem.epilogueBytes) /
+               target.memoryRate +
            kLaunchSeconds + kRestSeconds;
+  }
   bool isTwoPhase = reduction == ReductionMethod::TwoPhase;
   double read = isTwoPhase ? problem.reducedBytes : problem.productBytes;
   double pass = kLaunchSeconds + kPassSeconds + predictMemory(read, target);
   return (isTwoPhase ? 1 : 2) * pass +
          problem.epilogueBytes / target.memoryRate;
+}
+
+double tenon::predictParts(const LayerProblem &problem, ScheduleAttr schedule,
+                           const TargetSpec &target) {
+  int64_t parts = llvm::divideCeil(problem.n, schedule.getTile()[1]);
+  double bytes = 4.0 * static_cast<double>(problem.m * parts) *
+                 static_cast<double>(problem.numRowReductions);
+  return 2 * predictMemory(bytes, target) + kLaunchSeconds + kRestSeconds;
 }
 
 /// What kernels reach of the f64 rate between their barriers, and seconds
@@ -89,7 +103,7 @@ double tenon::predictInputMoments(const LayerProblem &problem,
 /// What a product takes whatever it computes, each 128 bytes of K, of which not
 /// more come one after the other than so many, and what products and memory
 /// take from each other: fitted to cuBLAS's times in
-/// benchmarks/results/sm90a_schedules.json and sm90a_sweep.json.
+/// sm90a_schedules.json and sm90a_sweep.json.
 static constexpr double kProductSeconds = 2.75e-6, kStageSeconds = 3.5e-8,
                         kMemoryShare = 0.2;
 static constexpr int64_t kMostStages = 64;
@@ -141,12 +155,10 @@ double tenon::predictLibrary(const LayerProblem &problem,
              : seconds;
 }
 
-/// Rows below which what is predicted of the library was too high.
-static constexpr int64_t kLeastRows = 64;
-/// The same of precision fp32. Of one row cuBLAS errs less than split products
-/// do, which there were 1.2 times as fast on an H200; of 2 to 128 rows it erred
-/// more, and took 1.7 to 3.6 times as long.
-static constexpr int64_t kFewFp32Rows = 2;
+/// Rows below which what is predicted of the library is too high; and of
+/// precision fp32, of which cuBLAS errs less for one row than split products
+/// do.
+static constexpr int64_t kLeastRows = 64, kFewFp32Rows = 2;
 
 bool tenon::isLibraryUncertain(const LayerProblem &problem) {
   return problem.m < (problem.isFp32 ? kFewFp32Rows : kLeastRows);

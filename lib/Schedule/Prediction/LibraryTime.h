@@ -36,16 +36,21 @@ double predictLibrary(const LayerProblem &problem, const TargetSpec &target);
 double predictRest(const LayerProblem &problem, const TargetSpec &target,
                    ReductionMethod reduction);
 
+/// Seconds of the kernel that reduces what one with reduction = reduce_only
+/// gives, the writing of that included.
+double predictParts(const LayerProblem &problem, ScheduleAttr schedule,
+                    const TargetSpec &target);
+
 /// Seconds of the kernels that have a product's moments of x and w.
 double predictInputMoments(const LayerProblem &problem,
                            const TargetSpec &target);
 
-/// Whether what is predicted of the library is known badly: of few rows it was
+/// Whether what is predicted of the library is known badly: of few rows it is
 /// too high, except of split products.
 bool isLibraryUncertain(const LayerProblem &problem);
 /// What a tiled kernel must be predicted to take of the library's time then,
-/// where nothing better is known: the prediction was too low by up to 2 there
-/// (benchmarks/results/sm90a_sweep.json).
+/// where nothing better is known: its own prediction may be half of the time
+/// (sm90a_sweep.json).
 inline constexpr double kUncertainRatio = 0.5;
 
 } // namespace mlir::tenon

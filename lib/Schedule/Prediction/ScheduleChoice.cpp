@@ -68,8 +68,15 @@ bool tenon::canRun(const LayerProblem &problem, ScheduleAttr schedule,
   if (problem.reduction == ReductionMethod::InTile &&
       !findWholeRowProblem(schedule, problem.n).empty())
     return false;
+  if (problem.reduction == ReductionMethod::ReduceOnly &&
+      !findPartTileProblem(schedule, problem.n).empty())
+    return false;
   if (problem.reduced &&
       !findReductionProblem(problem.reduced, schedule).empty())
+    return false;
+  if (!findLayoutProblem(schedule, problem.tiledType, problem.layout,
+                         problem.getExtents())
+           .empty())
     return false;
   return llvm::all_of(targets, [&](const TargetSpec *target) {
     return findProblem(schedule, problem.tiledType, *target).empty() &&
@@ -96,6 +103,8 @@ double tenon::predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
     seconds += problem.weights * (kGuardSeconds + kLaunchSeconds);
   if (problem.reduction == ReductionMethod::InputMoments)
     seconds += predictInputMoments(problem, target);
+  if (problem.reduction == ReductionMethod::ReduceOnly)
+    seconds += predictParts(problem, schedule, target);
   return problem.tiledDoesAll
              ? seconds
              : seconds + predictRest(problem, target, problem.reduction);

@@ -41,13 +41,12 @@ double predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
                      const TargetSpec &target);
 
 /// With reduction = resident: what a turn's wait for the states of the column's
-/// other tiles takes. A prototype on an H200 took 10 us longer than without for
-/// 1024x8192x8192, in 2 turns, and 80 to 100 us for 16384x4096x4096, in 16.
+/// other tiles takes (an H200, 2026-11-22).
 inline constexpr double kExchangeSeconds = 5e-6;
-/// The same where it happens beside the next turn: what is left between turns,
-/// and after the last one. Beside the time above, these give what such kernels
-/// of bf16 gained on an H200 (benchmarks/results/sm90a_defer.json):
-/// 1024x8192x8192, in 2 turns, lost 1.5 us, and 8192x8192x2048, in 16, won 34.
+/// What is left of that wait between turns, and after the last one, where it
+/// happens beside the next turn's products. Together with kExchangeSeconds
+/// these give what bf16 loses by it in 2 turns and wins in 16 (an H200,
+/// 2026-11-23).
 inline constexpr double kHoldSeconds = 3.6e-6, kLastHoldSeconds = 9e-6;
 /// Whether tiles are held from one turn to the next as resident with defer does
 /// it, where that was measured: matrices of 16 bits, a light epilogue, and K so

@@ -40,8 +40,9 @@ FamilyChoice tenon::chooseFamily(const LayerProblem &problem,
       continue;
     std::string unfit =
         family->findExtentProblem(problem.tiledType, problem.getTiledColumns());
-    if (unfit.empty() && problem.reduction == ReductionMethod::InTile &&
-        !family->choose(problem, targets))
+    bool ofRows = problem.reduction == ReductionMethod::InTile ||
+                  problem.reduction == ReductionMethod::ReduceOnly;
+    if (unfit.empty() && ofRows && !family->choose(problem, targets))
       unfit = "none of its tiles has whole rows";
     if (unfit.empty())
       return {family, betterProblem};

@@ -75,7 +75,8 @@ std::optional<Reason> tenon::findTiledObstacle(LinearLikeOp layer,
                                                ReductionMethod reduction) {
   if (layer.getInputType().isF64())
     return Reason(ReasonCode::NoKernelOfF64);
-  if (auto problem = findLayoutProblem(method, layer.getLayout()))
+  if (auto problem = findLayoutProblem(method, getTiledInputType(layer, method),
+                                       layer.getLayout()))
     return problem;
   for (int64_t extent : {layer.getProductType().getDimSize(0),
                          layer.getProductType().getDimSize(1), layer.getK()})
@@ -237,6 +238,7 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   problem.hasDynamicRows = ShapedType::isDynamic(extents.m);
   problem.m = problem.hasDynamicRows ? kAssumedRows : extents.m;
   problem.n = extents.n;
+  problem.layout = layout.value_or(OperandLayout::MK_NK);
   problem.k = extents.k;
   problem.libraryType = layer.getInputType();
   problem.tiledType = getTiledInputType(layer, method);
@@ -260,9 +262,14 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
     problem.reducesRowOperand =
         reducesRowOperand(cast<FusedLinearOp>(layer.getOperation()));
   }
+  if (Block *body = layer.getEpilogueBody()) {
+    auto rows = body->getOps<ReduceRowOp>();
+    problem.numRowReductions = std::distance(rows.begin(), rows.end());
+  }
   problem.tiledDoesAll = reduction == ReductionMethod::Resident ||
                          reduction == ReductionMethod::InputMoments ||
                          reduction == ReductionMethod::InTile ||
+                         reduction == ReductionMethod::ReduceOnly ||
                          !findEpilogueObstacle(layer);
   if (problem.tiledDoesAll)
     problem.epilogue = classifyEpilogue(layer);

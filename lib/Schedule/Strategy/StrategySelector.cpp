@@ -80,6 +80,8 @@ StrategySelector::describeRest(ReductionMethod reduction) {
     return ReasonCode::BatchNormByInputMoments;
   if (reduction == ReductionMethod::InTile)
     return ReasonCode::RowsInTile;
+  if (reduction == ReductionMethod::ReduceOnly)
+    return ReasonCode::RowsByParts;
   if (std::optional<Reason> obstacle = findEpilogueObstacle(layer))
     return Reason(ReasonCode::ProductAlone, *obstacle);
   return std::nullopt;
@@ -94,7 +96,9 @@ static ValuedRemark &describeChoice(ValuedRemark &remark, Strategy strategy,
 }
 
 /// Says how a layer is, or would be, tiled.
-void StrategySelector::report(const Plan &plan, const Verdict &verdict) {
+void StrategySelector::report(const LayerPlanner &planner,
+                              const Verdict &verdict) {
+  const LayerPlan &plan = *planner.best;
   ScheduleAttr schedule = plan.choice.schedule;
   ValuedRemark analysis(remark::analysis(layer->getLoc(), getOptions()));
   describeChoice(analysis,
@@ -102,7 +106,7 @@ void StrategySelector::report(const Plan &plan, const Verdict &verdict) {
                  verdict.reason);
   if (auto rest = describeRest(plan.problem.reduction))
     analysis << *rest;
-  for (const Reason &found : reductions)
+  for (const Reason &found : planner.reductions)
     analysis << found;
   if (!plan.betterProblem.empty())
     analysis << Reason(ReasonCode::FamilySince,
@@ -140,14 +144,14 @@ void StrategySelector::setTiled(const ScheduleChoice &choice) {
   fitOperands(layer, choice.schedule, builder);
 }
 
-/// Whether cuBLAS computes a product of tf32 as one of f32: of one row it did
-/// (1x4096x4096, benchmarks/results/sm90a_sweep.json), of 16 it rounds x and w.
+/// Whether cuBLAS computes a product of tf32 as one of f32, and errs less than
+/// a tiled kernel would: it does so for one row.
 static bool libraryErrsLess(const LayerProblem &problem) {
   return problem.m == 1 && !problem.isFp32 && problem.libraryType.isF32();
 }
 
 /// Whether `auto` tiles the layer, and why.
-Verdict StrategySelector::weigh(const Plan &plan) {
+Verdict StrategySelector::weigh(const LayerPlan &plan) {
   const auto &[problem, choice, betterProblem] = plan;
   if (!getTraits(problem.method).usesTensorCores)
     return {false, ReasonCode::FmaIsNoFaster};
@@ -158,15 +162,15 @@ Verdict StrategySelector::weigh(const Plan &plan) {
 }
 
 /// For a layer that can be tiled: whether it is.
-LogicalResult StrategySelector::decide() {
+LogicalResult StrategySelector::decide(const LayerPlanner &planner) {
   Verdict verdict{true, ReasonCode::WrittenOnLayer};
   if (!written && request.strategy)
     verdict.reason = Reason(ReasonCode::AskedFor, "tiled");
   else if (!written)
-    verdict = weigh(*best);
-  report(*best, verdict);
+    verdict = weigh(*planner.best);
+  report(planner, verdict);
   if (verdict.isTiled)
-    setTiled(best->choice);
+    setTiled(planner.best->choice);
   else
     setLibrary();
   return success();
@@ -190,11 +194,13 @@ LogicalResult StrategySelector::reject(const Reason &reason) {
 }
 
 SmallVector<double> StrategySelector::predictSeconds() {
-  if (failed(planAll(listMethods(layer))) || !best)
+  LayerPlanner planner(layer, request, schedule);
+  if (failed(planner.run(listMethods(layer))) || !planner.best)
     return {};
-  bool isTiled = request.strategy || weigh(*best).isTiled;
+  const LayerPlan &best = *planner.best;
+  bool isTiled = request.strategy || weigh(best).isTiled;
   SmallVector<double> seconds;
-  for (const Prediction &prediction : best->choice.predictions)
+  for (const Prediction &prediction : best.choice.predictions)
     seconds.push_back(isTiled ? prediction.seconds : prediction.library);
   return seconds;
 }
@@ -234,7 +240,8 @@ LogicalResult StrategySelector::run() {
   if (!problem.empty())
     return layer->emitOpError("cannot have the schedule ")
            << schedule << ": " << problem;
-  if (failed(planAll(methods)))
+  LayerPlanner planner(layer, request, schedule);
+  if (failed(planner.run(methods)))
     return failure();
-  return best ? decide() : reject(*obstacle);
+  return planner.best ? decide(planner) : reject(*planner.obstacle);
 }

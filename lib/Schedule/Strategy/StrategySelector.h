@@ -8,22 +8,9 @@
 #ifndef TENON_LIB_SCHEDULE_STRATEGY_STRATEGYSELECTOR_H
 #define TENON_LIB_SCHEDULE_STRATEGY_STRATEGYSELECTOR_H
 
-#include "Layer.h"
-
-#include "Schedule/Prediction/ScheduleChoice.h"
-#include "tenon/Schedule/Checks/ScheduleFamily.h"
+#include "LayerPlanner.h"
 
 namespace mlir::tenon {
-
-/// What is asked of the choice.
-struct StrategyRequest {
-  SmallVector<const TargetSpec *> targets;
-  std::optional<Strategy> strategy; ///< none: auto
-  ScheduleAttr schedule;            ///< null: one is chosen for each layer
-  std::optional<ReductionMethod> reduction; ///< none: auto
-  /// Whether two layers of one x have one kernel; none: auto.
-  std::optional<bool> pairs;
-};
 
 /// Decides about one layer, and says why.
 class StrategySelector {
@@ -36,24 +23,11 @@ public:
   SmallVector<double> predictSeconds();
 
 private:
-  /// A way to tile the layer.
-  struct Plan {
-    LayerProblem problem;
-    ScheduleChoice choice;
-    /// Why kernels of a better family cannot be; "" if that is not so.
-    std::string betterProblem;
-  };
-
-  LogicalResult planAll(ArrayRef<ProductMethod> methods);
-  LogicalResult planReduction(ProductMethod method, ReductionMethod reduction);
-  std::optional<Plan> plan(const LayerProblem &problem);
-  LogicalResult decide();
-  Verdict weigh(const Plan &plan);
+  LogicalResult decide(const LayerPlanner &planner);
+  Verdict weigh(const LayerPlan &plan);
   LogicalResult reject(const Reason &reason);
-  LogicalResult checkSchedule(const LayerProblem &layerProblem);
-  void addMiss(ReductionMethod reduction, const Reason &reason);
   std::optional<Reason> describeRest(ReductionMethod reduction);
-  void report(const Plan &plan, const Verdict &verdict);
+  void report(const LayerPlanner &planner, const Verdict &verdict);
   void setLibrary();
   void setTiled(const ScheduleChoice &choice);
   remark::RemarkOpts getOptions();
@@ -63,13 +37,6 @@ private:
   /// What is written on the layer, and its schedule or the request's.
   std::optional<Strategy> written;
   ScheduleAttr schedule;
-
-  /// The plan that takes least time, or resident within a few percent of it; if
-  /// there is none, why the last one that was tried cannot be.
-  std::optional<Plan> best;
-  std::optional<Reason> obstacle;
-  /// What was found of each way to reduce for a batch norm.
-  SmallVector<Reason> reductions;
 };
 } // namespace mlir::tenon
 

@@ -28,13 +28,13 @@ struct Form {
 };
 } // namespace
 
-// What is expected to be best comes first: of two that are predicted about the
-// same time, the first is taken.
+// In order of what is expected to be best: of two candidates that are predicted
+// about the same time, the first is taken.
 static constexpr Form kForms[] = {
     {128, 8, false}, {256, 8, false}, {128, 4, false}, {64, 4, false},
     {64, 4, true},   {128, 4, true},  {192, 4, true},
 };
-// Those of fp16x3, with sums and partial sums in registers; ping-pong is left
+// Forms for fp16x3, with sums and partial sums in registers; ping-pong is left
 // to schedules that are measured.
 static constexpr Form kSplitForms[] = {
     {128, 8, false}, {64, 4, false}, {256, 8, false}, {128, 4, false}};
@@ -42,24 +42,21 @@ static constexpr Form kSplitForms[] = {
 /// waves more often.
 static constexpr int64_t kColumns[] = {256, 128, 192, 64,  224, 160, 96, 240,
                                        208, 176, 144, 112, 80,  48,  32};
-/// Those of fp16x3.
+/// Columns of a tile for fp16x3.
 static constexpr int64_t kSplitColumns[] = {192, 184, 176, 168, 160, 152, 144,
                                             136, 128, 120, 112, 104, 96,  88,
                                             80,  72,  64,  48,  32};
-/// Those of fp16x3 for one row of tiles, of 64 rows: what is copied of x weighs
-/// then. On an H200 64x128 by stream-K took 0.078 ms for 2 to 64 rows of
-/// 8192x8192, and 64x64 0.077 to 0.103 ms. Others are not considered.
+/// Form and columns for fp16x3 where one row of tiles, of 64 rows, has all of
+/// M: narrow tiles, since what is copied of x weighs then.
 static constexpr Form kFewRowForm{64, 4, false};
 static constexpr int64_t kFewRowColumns[] = {128, 96, 64, 48, 32};
-/// Those with swapped operands and few rows. On an H200 tiles of 128 columns
-/// were slower or as fast for 1 to 128 rows, and 8 warps no faster than 4
-/// (benchmarks/results/sm90a_swapped.json, sm90a_few_rows_auto.json).
+/// Columns of a tile with swapped operands and few rows, by 4 warps: wider
+/// tiles and 8 warps are no faster (sm90a_swapped.json,
+/// sm90a_few_rows_auto.json).
 static constexpr int64_t kSwappedColumns = 64;
-/// Those of large layers: M and N, with ping-pong or by two warpgroups
-/// together. Of 16 bits on an H200 tiles of 256x128 and 192x256, and with
-/// ping-pong 192x128, were the fastest for 1024 to 16384 rows
-/// (benchmarks/results/sm90a_swapped_large.json). Smaller ones, and fewer rows,
-/// were not measured.
+/// Tiles with swapped operands of large layers: M and N, with ping-pong or by
+/// two warpgroups together. For 1024 to 16384 rows of 16 bits the large ones
+/// are the fastest (sm90a_swapped_large.json); narrower ones fill waves.
 static constexpr struct {
   int64_t m, n;
   bool pingPong;
@@ -68,12 +65,10 @@ static constexpr struct {
     {144, 256, false}, {128, 256, false}, {192, 128, true},  {176, 128, true},
     {160, 128, true},  {144, 128, true},  {128, 128, true},  {128, 192, true},
 };
-/// Those of fp16x3, all by two warpgroups together: of tiles with 128 columns,
-/// M. On an H200 192x128 took 0.94 of the time of 128x192 with operands as they
-/// are for 16384x4096x4096, and as long for 8192x8192x8192 and 4096x4096x4096.
+/// Rows of such tiles for fp16x3, all of 128 columns and by two warpgroups
+/// together.
 static constexpr int64_t kLargeSwappedSplit[] = {192, 176, 160, 144, 128};
-/// One that is held from turn to turn. Of 128x256, turns took 4 us longer
-/// (benchmarks/results/sm90a_resident_hints.json).
+/// The tile that is held from turn to turn; turns of 128x256 take 4 us longer.
 static constexpr int64_t kHeldRows = 256, kHeldColumns = 128;
 /// One of two products that is held.
 static constexpr int64_t kDeferredPairRows = 128, kDeferredPairColumns = 128;

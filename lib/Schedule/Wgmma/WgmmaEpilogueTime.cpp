@@ -52,6 +52,11 @@ double tenon::predictWgmmaEpilogue(const LayerProblem &problem,
                                       schedule.getNumThreads());
   auto perSubtile =
       static_cast<double>(64 * getSubtileColumns(problem, schedule));
-  double widest = *llvm::max_element(problem.matrixBytes);
-  return elements * (kSubtileSeconds / perSubtile + element * widest / 2);
+  // Where nothing but values of rows is stored, elements take what those of 16
+  // bits do; not measured.
+  int64_t widest = 2;
+  if (!problem.matrixBytes.empty())
+    widest = *llvm::max_element(problem.matrixBytes);
+  return elements * (kSubtileSeconds / perSubtile +
+                     element * static_cast<double>(widest) / 2);
 }

@@ -79,6 +79,42 @@ std::string WgmmaFamily::findExtentProblem(Type elementType, int64_t k) const {
                  k, elementType, k * bytes, llvm::alignTo(k, 16 / bytes));
 }
 
+/// What lies along M or N is copied in boxes of 128 bytes, a row of K each, of
+/// which a block has whole ones.
+std::string
+WgmmaFamily::findLayoutProblem(ScheduleAttr schedule, Type elementType,
+                               OperandLayout layout,
+                               const ProductExtents &extents) const {
+  int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
+  int64_t box = schedule.getSwizzle() / bytes;
+  if (bytes != 2)
+    return formatv("wgmma reads {0} along K alone, but the layout is {1}",
+                   elementType, stringifyOperandLayout(layout));
+  if (schedule.getDefer() && isXTransposed(layout))
+    return formatv("with defer x lies along K, but the layout is {0}; leave "
+                   "out defer",
+                   stringifyOperandLayout(layout));
+  ArrayRef<int64_t> tile = schedule.getTile();
+  auto find = [&](StringRef name, int64_t extent, int64_t rows) -> std::string {
+    if (extent * bytes % 16 != 0)
+      return formatv("TMA copies rows of multiples of 16 bytes, but {0} = {1} "
+                     "of {2} has {3}; pad {0} to {4}",
+                     name, extent, elementType, extent * bytes,
+                     llvm::alignTo(extent, 16 / bytes));
+    if (rows % box != 0)
+      return formatv("with layout {0} a block copies a multiple of {1} along "
+                     "{2} of the tile, not {3}; use another {2}",
+                     stringifyOperandLayout(layout), box, name, rows);
+    return "";
+  };
+  std::string problem;
+  if (isXTransposed(layout))
+    problem = find("M", extents.m, tile[0] / schedule.getClusterN());
+  if (problem.empty() && isWTransposed(layout))
+    problem = find("N", extents.n, tile[1] / schedule.getClusterM());
+  return problem;
+}
+
 /// They are of what kernels store by TMA (schedule-R5).
 std::string WgmmaFamily::findMomentsProblem(RankedTensorType stored) const {
   int64_t size = stored.getElementTypeBitWidth() / 8;
@@ -186,9 +222,9 @@ WgmmaFamily::rank(const LayerProblem &problem,
 /// over the layers of benchmarks/results/regret.json.
 static constexpr double kWgmmaRatio = 1.1, kWgmmaBareRatio = 0.8,
                         kFewRowsBareRatio = 0.75;
-/// The same of rows so few that the library's time is not known well, where
-/// the library's own epilogue does not do all: what was measured of them with
-/// swapped operands bears it out (benchmarks/results/sm90a_few_rows_auto.json).
+/// What it may be predicted to take of rows so few that the library's time is
+/// not known well, where the library's own epilogue does not do all: operands
+/// are swapped there, which is predicted well (sm90a_few_rows_auto.json).
 static constexpr double kFewRowsRatio = 0.95;
 
 double WgmmaFamily::getShareLimit(const LayerProblem &problem,

@@ -28,6 +28,9 @@ public:
   std::string findProblem(ScheduleAttr schedule,
                           const TargetSpec &target) const override;
   std::string findExtentProblem(Type elementType, int64_t k) const override;
+  std::string findLayoutProblem(ScheduleAttr schedule, Type elementType,
+                                OperandLayout layout,
+                                const ProductExtents &extents) const override;
   std::string findResidentProblem(FusedLinearOp op,
                                   ScheduleAttr schedule) const override;
   std::string findMomentsProblem(RankedTensorType stored) const override;

@@ -24,7 +24,8 @@ using namespace mlir::tenon;
 //===----------------------------------------------------------------------===//
 
 // Constants that no comment gives another measurement for are fitted to
-// benchmarks/results/sm90a_schedules.json; docs/Rationale.md says how well.
+// benchmarks/results/sm90a_schedules.json; benchmarks/predictions.py says how
+// well.
 
 /// Of a kernel whatever it computes, and of one with clusters.
 static constexpr double kStartSeconds = 1.75e-6, kClusterSeconds = 0.7e-6;
@@ -40,16 +41,15 @@ static constexpr double kStageSeconds = 0.09e-6;
 /// What copies and products, or a kernel and what it moves to and from memory,
 /// take from each other.
 static constexpr double kCopyShare = 0.2, kMemoryShare = 0.33;
-/// The same of split products, which leave more time for both. Estimated.
+/// Such shares of split products, which leave more time for both. Estimated.
 static constexpr double kSplitCopyShare = 1.0 / 24,
                         kSplitMemoryShare = 1.0 / 12;
 /// How much longer products take without a second warpgroup.
 static constexpr double kAloneFactor = 1.07;
-/// How much longer large ones of 16 bits take where operands are not swapped:
-/// more power, so a lower clock. Fitted to
-/// benchmarks/results/sm90a_swapped_large.json.
+/// How much longer large products of 16 bits take where operands are not
+/// swapped: more power, so a lower clock. Fitted to sm90a_swapped_large.json.
 static constexpr double kSwappedGain = 1.033;
-/// The same of split products, between what was measured (WgmmaCandidates.cpp).
+/// The gain of split products, a mean of 1.00 to 1.06 (an H200, 2026-11-24).
 static constexpr double kSwappedSplitGain = 1.04;
 /// From one of a block's tiles to the next.
 static constexpr double kRoundSeconds = 0.5e-6;
@@ -58,9 +58,9 @@ static constexpr double kDeferredRoundSeconds = 0.3e-6;
 
 static constexpr ExchangeTimes kExchange{2.2e-6, 0.2e-6, 4e12};
 
-// Those of few rows are fitted to benchmarks/results/sm90a_few_rows_auto.json
-// and sm90a_swapped.json, and to what sm90a_schedules.json has of at most
-// kFewRows rows.
+// Constants of few rows are fitted to sm90a_few_rows_auto.json and
+// sm90a_swapped.json, and to what sm90a_schedules.json has of at most kFewRows
+// rows.
 
 /// Rows of x at most, beside which w is nearly all that is read.
 static constexpr int64_t kFewRows = 128;
@@ -78,8 +78,8 @@ bool tenon::isFewRows(const LayerProblem &problem) {
 }
 
 /// How much longer split products take where no other warpgroup multiplies
-/// while one adds up its sums: on an H200 tiles of 64 rows and 80 to 104
-/// columns took 1.5 to 1.7 times what follows from larger ones.
+/// while one adds up its sums: 1.5 to 1.7 in tiles of 64 rows and 80 to 104
+/// columns (an H200, 2026-11-22).
 static constexpr double kPromotionFactor = 1.55;
 
 static double ceilDiv(int64_t value, int64_t divisor) {

@@ -47,33 +47,22 @@ struct Form {
   int64_t getExtent() const { return kWgmmaRows * warpgroups * wgmmas; }
 };
 
-/// What schedules differ in.
-struct Variant {
-  Form form;
-  bool isSwapped;
-  int64_t m, n;
-  std::array<int64_t, 2> cluster{1, 1};
-  int64_t raster = 0, stages = 0;
-  bool streamK = false, defers = false;
-};
-
 class Ranking {
 public:
   Ranking(const LayerProblem &problem, ArrayRef<const TargetSpec *> targets)
       : problem(problem), targets(targets) {}
 
   /// Adds the schedules of all clusters, rasters and numbers of stages.
-  void addTile(Variant variant);
+  void addTile(const Form &form, bool isSwapped, int64_t m, int64_t n);
 
   SmallVector<RankedSchedule> schedules;
 
 private:
-  ScheduleAttr build(const Variant &variant) const;
-  void addStages(Variant variant, double factor);
-  void addWork(Variant variant, double factor);
+  void addStages(ScheduleParameters parameters, double factor);
+  void addWork(ScheduleParameters parameters, double factor);
   bool mayDefer(ScheduleAttr schedule) const;
   /// Returns the rank, or 0 where a target cannot take it.
-  double add(const Variant &variant, double factor);
+  double add(const ScheduleParameters &parameters, double factor);
 
   const LayerProblem &problem;
   ArrayRef<const TargetSpec *> targets;
@@ -89,27 +78,13 @@ static int64_t roundUp(int64_t extent, int64_t step) {
   return static_cast<int64_t>(llvm::alignTo(extent, step));
 }
 
-/// Null if a target cannot take it.
-ScheduleAttr Ranking::build(const Variant &variant) const {
-  ScheduleParameters parameters =
-      getWgmmaParameters(problem, variant.m, variant.n,
-                         4 * variant.form.warpgroups, variant.isSwapped);
-  parameters.stages = variant.stages;
-  parameters.raster = variant.raster;
-  parameters.streamK = variant.streamK;
-  parameters.cluster = variant.cluster;
-  parameters.pingPong = variant.form.pingPong;
-  parameters.defer = variant.defers;
-  return buildWgmmaSchedule(problem, parameters, targets);
-}
-
-double Ranking::add(const Variant &variant, double factor) {
-  ScheduleAttr schedule = build(variant);
+double Ranking::add(const ScheduleParameters &parameters, double factor) {
+  ScheduleAttr schedule = buildWgmmaSchedule(problem, parameters, targets);
   if (!schedule)
     return 0;
   ScheduleChoice choice = predictSchedule(problem, schedule, targets);
   for (Prediction &prediction : choice.predictions)
-    if (variant.defers)
+    if (parameters.defer)
       prediction.seconds -= kDeferredShare * std::ceil(prediction.waves) *
                             predictWgmmaEpilogue(problem, schedule);
   double rank = factor * choice.getWorstRatio();
@@ -129,48 +104,51 @@ bool Ranking::mayDefer(ScheduleAttr schedule) const {
 }
 
 /// Stream-K is for waves that are so far from whole that it divides them.
-void Ranking::addWork(Variant variant, double factor) {
-  double plain = add(variant, factor);
+void Ranking::addWork(ScheduleParameters parameters, double factor) {
+  double plain = add(parameters, factor);
   if (mayDefer(schedules.back().schedule)) {
-    variant.defers = true;
-    add(variant, factor);
-    variant.defers = false;
+    parameters.defer = true;
+    add(parameters, factor);
+    parameters.defer = false;
   }
-  variant.streamK = true;
-  if (add(variant, factor) == plain)
+  parameters.streamK = true;
+  if (add(parameters, factor) == plain)
     schedules.pop_back();
 }
 
 /// As many stages as fit; with ping-pong also as many as fit beside an epilogue
 /// that has as much memory as others.
-void Ranking::addStages(Variant variant, double factor) {
-  for (variant.stages = kMostStages; variant.stages >= kLeastStages;
-       --variant.stages) {
-    ScheduleAttr schedule = build(variant);
+void Ranking::addStages(ScheduleParameters parameters, double factor) {
+  for (parameters.stages = kMostStages; parameters.stages >= kLeastStages;
+       --parameters.stages) {
+    ScheduleAttr schedule = buildWgmmaSchedule(problem, parameters, targets);
     if (!schedule)
       continue;
-    addWork(variant, factor);
+    addWork(parameters, factor);
     if (getWarpgroupEpilogueBytes(schedule) == kWarpgroupEpilogueBytes)
       return;
   }
 }
 
-void Ranking::addTile(Variant variant) {
-  int64_t rows = llvm::divideCeil(problem.m, variant.m);
+void Ranking::addTile(const Form &form, bool isSwapped, int64_t m, int64_t n) {
+  ScheduleParameters parameters =
+      getWgmmaParameters(problem, m, n, 4 * form.warpgroups, isSwapped);
+  parameters.pingPong = form.pingPong;
+  int64_t rows = llvm::divideCeil(problem.m, m);
   for (std::array<int64_t, 2> cluster : kClusters) {
-    bool isFilled = problem.m > (cluster[0] - 1) * variant.m &&
-                    problem.n > (cluster[1] - 1) * variant.n;
+    bool isFilled =
+        problem.m > (cluster[0] - 1) * m && problem.n > (cluster[1] - 1) * n;
     if (!isFilled)
       continue;
-    variant.cluster = cluster;
+    parameters.cluster = cluster;
     // One group of all rows is as good as another.
     SmallVector<int64_t> groups;
     double factor = 1;
     for (int64_t raster : kRasters) {
       int64_t group = std::min(raster, rows);
       if (!llvm::is_contained(groups, group)) {
-        variant.raster = raster;
-        addStages(variant, factor);
+        parameters.raster = raster;
+        addStages(parameters, factor);
       }
       groups.push_back(group);
       factor *= kRasterFactor;
@@ -188,8 +166,8 @@ static void addForm(Ranking &ranking, const LayerProblem &problem,
   int64_t most = std::min(kMostExtent, roundUp(extent, step));
   for (int64_t across = most; across >= std::min(kLeastExtent, most);
        across -= step)
-    ranking.addTile({form, isSwapped, isSwapped ? across : form.getExtent(),
-                     isSwapped ? form.getExtent() : across});
+    ranking.addTile(form, isSwapped, isSwapped ? across : form.getExtent(),
+                    isSwapped ? form.getExtent() : across);
 }
 
 SmallVector<RankedSchedule>
@@ -207,9 +185,9 @@ tenon::rankWgmmaSchedules(const LayerProblem &problem,
   int64_t all = roundUp(problem.m, 8);
   int64_t half = roundUp(llvm::divideCeil(problem.m, 2), 8);
   for (const Form &form : kFewRowForms) {
-    ranking.addTile({form, /*isSwapped=*/true, all, form.getExtent()});
+    ranking.addTile(form, /*isSwapped=*/true, all, form.getExtent());
     if (half != all)
-      ranking.addTile({form, /*isSwapped=*/true, half, form.getExtent()});
+      ranking.addTile(form, /*isSwapped=*/true, half, form.getExtent());
   }
   return std::move(ranking.schedules);
 }

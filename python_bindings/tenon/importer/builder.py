@@ -81,6 +81,14 @@ class Builder:
             raise InexpressibleError("it does not take the rows of a matrix")
         return self._append(f"tenon.reduce_row {kind} {x.name} : {type_of(x)}", x.dtype, (x.shape[0], 1))
 
+    def select_equal(self, x: Value, first: Value, second: Value) -> Value:
+        """Append x where two tensors that broadcast to its shape are equal, and 0 elsewhere."""
+        operands = x, first, second
+        if len({v.dtype == "float64" for v in operands}) > 1:
+            raise InexpressibleError("it mixes float64 with another dtype")
+        text = f"tenon.select_equal {', '.join(v.name for v in operands)} : {', '.join(map(type_of, operands))}"
+        return self._append(text, x.dtype, x.shape)
+
     def cast(self, x: Value, dtype: str) -> Value:
         """Convert to another dtype; nothing where it has it."""
         if x.dtype == dtype:
@@ -198,6 +206,15 @@ class Builder:
         types = f"({type_of(x)}) -> ({type_of(statistic)}, {type_of(statistic)})"
         self._emit(f"{name}:2 = tenon.batch_moments {x.name} : {types}")
         return [statistic._replace(name=f"{name}#{i}") for i in range(2)]
+
+    def batch_sum(self, x: Value, dtype: str) -> Value:
+        """Append the sum of each column, `[N]`."""
+        if not is_expressible(x.shape) or len(x.shape) != 2:
+            raise InexpressibleError("it does not take the columns of a matrix")
+        if x.dtype != dtype and "float64" in (x.dtype, dtype):
+            raise InexpressibleError("it mixes float64 with another dtype")
+        result = Value("", dtype, x.shape[1:])
+        return self._append(f"tenon.batch_sum {x.name} : ({type_of(x)}) -> {type_of(result)}", dtype, result.shape)
 
     def _append(self, text: str, dtype: str, shape: Shape) -> Value:
         if not is_expressible(shape):

@@ -21,9 +21,21 @@ def softmax(b: Builder, x: Value) -> Value:
 
 def log_softmax(b: Builder, x: Value) -> Value:
     """Return the logarithm of a softmax, in which nothing underflows."""
-    distances = b.binary("sub", x, b.reduce_row("max", x))
+    distances, _, logarithm = log_softmax_parts(b, x)
+    return b.binary("sub", distances, logarithm)
+
+
+def log_softmax_parts(b: Builder, x: Value) -> tuple[Value, Value, Value]:
+    """Return each row's distances from its maximum, the maximum, and what is left to subtract, `[M, 1]`."""
+    largest = b.reduce_row("max", x)
+    distances = b.binary("sub", x, largest)
     total = b.reduce_row("sum", b.unary("exp", distances))
-    return b.binary("sub", distances, b.unary("log", total))
+    return distances, largest, b.unary("log", total)
+
+
+def gather(b: Builder, x: Value, numbers: Value, index: Value) -> Value:
+    """Return the element of each row whose column is that of `index`, `[M, 1]`; `numbers` has 0 to N - 1, `[N]`."""
+    return b.reduce_row("sum", b.select_equal(x, numbers, index))
 
 
 def logsumexp(b: Builder, x: Value) -> Value:

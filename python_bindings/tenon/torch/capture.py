@@ -31,16 +31,18 @@ def capture_inference(module: torch.nn.Module, inputs: Sequence[Any], compiler: 
 
     """
     # Imported where they are needed: with Dynamo, that takes seconds on some machines.
+    from torch._decomp import get_decompositions
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch.aot_autograd import make_boxed_func
 
     def boxed(graph: fx.GraphModule, fakes: Sequence[Any]) -> Callable[..., Any]:
         return make_boxed_func(compiler(graph, fakes))
 
+    # A loss is a gather of rows, which Tenon has, and sums over them.
+    losses = get_decompositions([torch.ops.aten.nll_loss_forward])
+    how = {"fw_compiler": boxed, "inference_compiler": boxed, "decompositions": losses}
     with torch.no_grad():
-        return aot_autograd(fw_compiler=boxed, inference_compiler=boxed, keep_inference_input_mutations=True)(
-            module, inputs
-        )
+        return aot_autograd(keep_inference_input_mutations=True, **how)(module, inputs)
 
 
 def static_inputs() -> list[int]:

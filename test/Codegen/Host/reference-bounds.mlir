@@ -28,6 +28,23 @@ func.func @chain(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> tensor<4x8xf32> {
   return %1 : tensor<4x8xf32>
 }
 
+// Where both factors are off, so is their product by that of their errors: in numbers near 0 that is all.
+// CHECK-LABEL: func.func @square_bounds(
+// CHECK:         %[[SUM:.*]] = tenon.add
+// CHECK:         %[[SQUARE:.*]] = tenon.mul %[[SUM]], %[[SUM]]
+// CHECK:         %[[UP:.*]] = tenon.add %[[SUM]]
+// CHECK:         %[[LEFT:.*]] = tenon.mul %[[UP]], %[[SUM]]
+// CHECK:         %[[RIGHT:.*]] = tenon.mul %[[SUM]], %[[UP_AGAIN:[^ ]*]] :
+// CHECK:         %[[BOTH:.*]] = tenon.mul %[[UP]], %[[UP_AGAIN]]
+// CHECK:         %[[WITH:.*]] = tenon.add %[[BOTH]], %[[SQUARE]]
+// CHECK:         %[[SINGLES:.*]] = tenon.add %[[LEFT]], %[[RIGHT]]
+// CHECK:         tenon.sub %[[WITH]], %[[SINGLES]]
+func.func @square(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> tensor<4x8xf32> {
+  %0 = tenon.add %x, %y : tensor<4x8xf32>, tensor<8xf32>
+  %1 = tenon.mul %0, %0 : tensor<4x8xf32>, tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
 // Of this op no bound is known.
 // CHECK-LABEL: func.func @fused_reference(
 // CHECK-NOT:   @fused_bounds

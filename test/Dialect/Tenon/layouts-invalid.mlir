@@ -102,7 +102,7 @@ func.func @with_split(%x: tensor<40x4xf32>, %h: tensor<40x64xf16>, %f: tensor<40
 // -----
 
 func.func @tiled_family(%x: memref<16x4xf32>, %w: memref<16x8xf32>, %y: memref<4x8xf32>) {
-  // expected-error @below {{'tenon.tiled_linear' op turns x and w of f32 in a schedule of family mma_sync, but has x 'memref<16x4xf32>' and}}
+  // expected-error @below {{'tenon.tiled_linear' op turns x and w of f32 in a schedule of family mma_sync, and of 16 bits by method direct, but has x 'memref<16x4xf32>' and}}
   tenon.tiled_linear %x, %w layout<km_kn> : memref<16x4xf32>, memref<16x8xf32> epilogue(%acc: tensor<4x8xf32>) outs(%y: memref<4x8xf32>)
       schedule<wgmma, tile = 128x128x32, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1> {
     tenon.yield %acc : tensor<4x8xf32>

@@ -462,10 +462,64 @@ func.func @rows(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>)
   tenon.tiled_linear %x, %w : memref<4x64xf16>, memref<8x64xf16>
       epilogue(%acc: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
       schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1> {
-    // expected-error @below {{needs a schedule with reduction = in_tile, but it has separate}}
+    // expected-error @below {{needs a schedule with reduction = in_tile or reduce_only, but it has separate}}
     %0 = tenon.reduce_row max %acc : tensor<4x8xf16>
     %1 = tenon.sub %acc, %0 : tensor<4x8xf16>, tensor<4x1xf16>
     tenon.yield %1 : tensor<4x8xf16>
   }
   return
+}
+
+// -----
+
+// row_parts-C1
+func.func @parts_outside(%x: tensor<8x1xf32>) {
+  // expected-error @below {{stands in a tenon.tiled_linear, whose yield alone uses it}}
+  %0 = tenon.row_parts %x {columns = 64} : tensor<8x1xf32> -> tensor<8x2xf32>
+  return
+}
+
+// -----
+
+// row_parts-C2
+func.func @parts_of_other_type(%x: tensor<8x64xf16>, %w: tensor<100x64xf16>, %0: tensor<8x1xf32>) -> tensor<8x1xf32> {
+  %1 = tenon.tiled_linear %x, %w : tensor<8x64xf16>, tensor<100x64xf16>
+      epilogue(%acc: tensor<8x100xf32>) outs(%0: tensor<8x1xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 2, blocks = 1, reduction = reduce_only>
+      -> tensor<8x1xf32> {
+    %2 = tenon.reduce_row max %acc : tensor<8x100xf32>
+    // expected-error @below {{gives 'tensor<8x2xf32>' of 'tensor<8x1xf32>' for each 64 of 100 columns, but is given 'tensor<8x1xf32>' and gives 'tensor<8x1xf32>'}}
+    %3 = tenon.row_parts %2 {columns = 64} : tensor<8x1xf32> -> tensor<8x1xf32>
+    tenon.yield %3 : tensor<8x1xf32>
+  }
+  return %1 : tensor<8x1xf32>
+}
+
+// -----
+
+func.func @parts_of_other_columns(%x: tensor<8x64xf16>, %w: tensor<100x64xf16>, %0: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %1 = tenon.tiled_linear %x, %w : tensor<8x64xf16>, tensor<100x64xf16>
+      epilogue(%acc: tensor<8x100xf32>) outs(%0: tensor<8x4xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 2, blocks = 1, reduction = reduce_only>
+      -> tensor<8x4xf32> {
+    %2 = tenon.reduce_row max %acc : tensor<8x100xf32>
+    // expected-error @below {{needs a schedule with reduction = reduce_only and a tile of as many columns, 32, but it has}}
+    %3 = tenon.row_parts %2 {columns = 32} : tensor<8x1xf32> -> tensor<8x4xf32>
+    tenon.yield %3 : tensor<8x4xf32>
+  }
+  return %1 : tensor<8x4xf32>
+}
+
+// -----
+
+func.func @whole_rows_of_parts(%x: tensor<8x64xf16>, %w: tensor<100x64xf16>, %0: tensor<8x1xf32>) -> tensor<8x1xf32> {
+  // expected-error @below {{yields tenon.row_parts alone with reduction = reduce_only, but a value is 'tensor<8x1xf32>'}}
+  %1 = tenon.tiled_linear %x, %w : tensor<8x64xf16>, tensor<100x64xf16>
+      epilogue(%acc: tensor<8x100xf32>) outs(%0: tensor<8x1xf32>)
+      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 2, blocks = 1, reduction = reduce_only>
+      -> tensor<8x1xf32> {
+    %2 = tenon.reduce_row max %acc : tensor<8x100xf32>
+    tenon.yield %2 : tensor<8x1xf32>
+  }
+  return %1 : tensor<8x1xf32>
 }

@@ -30,13 +30,14 @@ func.func @whole(%x: tensor<65536x256xbf16>, %w: tensor<256x256xbf16>) -> tensor
 // CHECK-LABEL: @wide
 // CHECK: #tenon.strategy<library>
 // WHY: Function=wide | Reason="'tenon.reduce_row' needs whole rows, of which a tile has but some columns", Remark="library: the layer cannot be tiled"
-func.func @wide(%x: tensor<1024x256xbf16>, %w: tensor<264x256xbf16>) -> tensor<1024x1xbf16> {
+func.func @wide(%x: tensor<1024x256xbf16>, %w: tensor<264x256xbf16>) -> tensor<1024x264xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<1024x256xbf16>, tensor<264x256xbf16>
-      epilogue(%acc: tensor<1024x264xbf16>) -> tensor<1024x1xbf16> {
+      epilogue(%acc: tensor<1024x264xbf16>) -> tensor<1024x264xbf16> {
     %1 = tenon.reduce_row max %acc : tensor<1024x264xbf16>
-    tenon.yield %1 : tensor<1024x1xbf16>
+    %2 = tenon.sub %acc, %1 : tensor<1024x264xbf16>, tensor<1024x1xbf16>
+    tenon.yield %2 : tensor<1024x264xbf16>
   }
-  return %0 : tensor<1024x1xbf16>
+  return %0 : tensor<1024x264xbf16>
 }
 
 // The product of split x and w pays by itself.

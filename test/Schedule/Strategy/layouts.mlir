@@ -1,10 +1,8 @@
-// Which layers of other layouts than mk_nk are tiled: those whose operands are turned as they are split, or by fma.
+// Which layers of other layouts than mk_nk are tiled: those whose operands are turned as they are split, by fma, or multiplied as they lie.
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled" --split-input-file | FileCheck %s
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a --split-input-file | FileCheck %s --check-prefix=AUTO
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled" --tenon-to-tiled --split-input-file \
 // RUN:   | FileCheck %s --check-prefix=TILED
-// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled" --split-input-file \
-// RUN:   --remarks-filter=tenon-select-strategy -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // CHECK-LABEL: @of_w
 // CHECK-SAME: (%[[DY:.*]]: tensor<1024x8192xf32>, %[[X:.*]]: tensor<1024x4096xf32>)
@@ -70,12 +68,24 @@ func.func @tf32(%x: tensor<?x256xf32>, %w: tensor<256x512xf32>) -> tensor<?x512x
 
 // -----
 
+// 16 bits are multiplied as they lie, by tiles that have whole boxes of them.
 // CHECK-LABEL: @bf16
-// CHECK: tenon.linear {{.*}} #tenon.strategy<library>
-// REMARK: Function=bf16 | {{.*}}kernels that multiply directly read x [M, K] and w [N, K], but the layout is km_kn
+// CHECK: tenon.linear {{.*}} layout<km_kn> {schedule = #tenon.schedule<wgmma, tile = {{(64|128|192|256)}}x{{(64|128|192|256)}}x64,
+// TILED-LABEL: @bf16
+// TILED: tenon.tiled_linear %{{.*}}, %{{.*}} layout<km_kn> : tensor<256x512xbf16>, tensor<256x128xbf16>
 func.func @bf16(%x: tensor<256x512xbf16>, %w: tensor<256x128xbf16>) -> tensor<512x128xbf16> {
   %0 = tenon.linear %x, %w layout<km_kn> : (tensor<256x512xbf16>, tensor<256x128xbf16>) -> tensor<512x128xbf16>
   return %0 : tensor<512x128xbf16>
+}
+
+// -----
+
+// TMA takes no rows of 200 bytes.
+// CHECK-LABEL: @unaligned
+// CHECK: tenon.linear {{.*}} #tenon.strategy<library>
+func.func @unaligned(%x: tensor<256x512xbf16>, %w: tensor<512x100xbf16>) -> tensor<256x100xbf16> {
+  %0 = tenon.linear %x, %w layout<mk_kn> : (tensor<256x512xbf16>, tensor<512x100xbf16>) -> tensor<256x100xbf16>
+  return %0 : tensor<256x100xbf16>
 }
 
 // -----

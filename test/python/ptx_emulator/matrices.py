@@ -154,20 +154,29 @@ def multiply_warp_f64_large(item: Instruction, grid):
 
 
 class Operand:
-    """A matrix that a wgmma descriptor points to: rows of 32 bytes of K."""
+    """A matrix that a wgmma descriptor points to: rows of 32 bytes of K, or transposed, 16 rows of K."""
 
-    def __init__(self, descriptor: int, rows: int) -> None:
+    def __init__(self, descriptor: int, rows: int, is_transposed: bool) -> None:
         self.start, self.step = (descriptor & 0x3FFF) << 4, (descriptor >> 32 & 0x3FFF) << 4
+        self.is_transposed = is_transposed
         mode = descriptor >> 62
         if mode not in SWIZZLE or descriptor >> 49 & 7:
             raise PtxError(f"descriptor {descriptor:#x} has a layout that the emulator does not know")
         pitch = SWIZZLE[mode]
-        row = np.arange(rows)[:, None]
-        linear = self.start + row // 8 * self.step + row % 8 * pitch + np.arange(0, 32, 16)
+        if is_transposed:
+            # Chunks of 8 elements; a row has as many as the swizzle is wide, further ones are a leading stride away.
+            leading, chunk, row = (descriptor >> 16 & 0x3FFF) << 4, np.arange(rows // 8), np.arange(16)[:, None]
+            along = chunk // (pitch // 16) * leading + chunk % (pitch // 16) * 16
+        else:
+            row, along = np.arange(rows)[:, None], np.arange(0, 32, 16)
+        linear = self.start + row // 8 * self.step + row % 8 * pitch + along
         self.addresses = (linear ^ ((linear >> 7) & (pitch // 16 - 1)) << 4).reshape(-1)
 
     def read(self, memory) -> np.ndarray:
-        return memory.load(self.addresses, 8, 2).reshape(-1, 4)
+        values = memory.load(self.addresses, 8, 2)
+        if self.is_transposed:
+            values = np.ascontiguousarray(values.view(np.uint16).reshape(16, -1).T).view(np.uint64)
+        return values.reshape(-1, 4)
 
 
 class Product:
@@ -203,8 +212,10 @@ def multiply_warpgroup(item: Instruction, grid):
     target, a, b, scale, *rest = item.operands
     if type_a != type_b or result != "f32" or bits is None or k * bits != 256 or len(target.items) != columns // 2:
         raise PtxError("has a form that the emulator does not know")
-    if [int(o.text) for o in rest] not in ([1, 1], [1, 1, 0, 0]):
-        raise PtxError("negates or transposes, which the emulator does not know")
+    signs, transposed = [int(o.text) for o in rest[:2]], [int(o.text) for o in rest[2:]]
+    if signs != [1, 1] or len(transposed) != (2 if bits == 16 else 0) or not set(transposed) <= {0, 1}:
+        raise PtxError("negates, which the emulator does not know, or transposes what is not of 16 bits")
+    turns = [bool(t) for t in transposed] or [False, False]
     slots = [slot_of(r, 32) for r in target.items]
     x, w, keeps = get(a, np.uint64, grid), get(b, np.uint64, grid), get(scale, np.bool_, grid)
 
@@ -222,7 +233,8 @@ def multiply_warpgroup(item: Instruction, grid):
                 sources = flying
             else:
                 sources = [h.copy() for h in held]
-        operands = [Operand(int(d[0]), n) for d, n in zip(descriptors, (64, columns), strict=False)]
+        sides = zip(descriptors, (64, columns), turns, strict=False)
+        operands = [Operand(int(d[0]), n, is_transposed) for d, n, is_transposed in sides]
         product = Product(u, operands, slots, type_a, sources)
         u.products.append(product)
         for slot in slots:

@@ -21,7 +21,7 @@ DTYPES = ["f32", "f16", "bf16", "f64"]
 LIMIT = 40.0  # magnitude above which values are squashed
 LARGE = 1e34  # of graphs that square much
 
-BINARY = ["add", "sub", "mul", "div", "min", "max"]
+BINARY = ["add", "sub", "mul", "div", "min", "max", "gate"]
 
 
 class Generator:

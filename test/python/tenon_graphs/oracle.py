@@ -92,6 +92,11 @@ UNARY = {
         draw=lambda rng: {"negative_slope": rng.choice([0.01, 0.1, 0.25, 0.0, -0.5])},
     ),
     "gelu": Unary(_gelu, lambda tanh: 1.13, is_relative=False, draw=lambda rng: {"tanh": rng.random() < 0.5}),
+    "gelu_derivative": Unary(
+        lambda x: 0.5 * (1.0 + _erf(x / math.sqrt(2.0))) + x * np.exp(-0.5 * x**2) / math.sqrt(2.0 * math.pi),
+        lambda: 0.8,
+        magnitude=lambda _: 1.13,
+    ),
     "silu": Unary(lambda x: x * _sigmoid(x), lambda: 1.1),
     "mish": Unary(lambda x: x * np.tanh(np.logaddexp(0.0, x)), lambda: 1.09),
     "softplus": Unary(
@@ -136,6 +141,8 @@ class Oracle:
         unary, attributes = UNARY[self.op.kind], self.op.attributes
         value, slope = unary.function(x.value, **attributes), unary.slope(**attributes)
         own = unary.own * self.u * abs(value if unary.is_relative else x.value) + self.shortened(value)
+        if self.op.kind == "gelu_derivative":
+            own = own + OPERATION * self.u  # of what it is a sum of
         return Bounded(value, slope * x.error + own)
 
     def shortened(self, value: np.ndarray) -> np.ndarray | float:
@@ -144,6 +151,8 @@ class Oracle:
         if self.op.kind == "gelu" and not self.op.attributes["tanh"] and dtype in GELU_16_BITS:
             part, floor = GELU_16_BITS[dtype]
             return part * np.maximum(abs(value), floor)
+        if self.op.kind == "gelu_derivative" and dtype in GELU_16_BITS:
+            return GELU_16_BITS[dtype][0]
         return 0.0
 
     def binary(self, a: Bounded, b: Bounded) -> Bounded:
@@ -162,7 +171,12 @@ class Oracle:
                 value, error = np.minimum(a.value, b.value), np.maximum(a.error, b.error)
             case "max":
                 value, error = np.maximum(a.value, b.value), np.maximum(a.error, b.error)
-        own = 0.0 if self.op.kind in ("min", "max") else 2.0 * self.u * abs(value)
+            case "gate":
+                value = np.where(b.value <= 0.0, 0.0, a.value)
+                # Which side of 0 a number near it is on is not known.
+                unsure = abs(b.value) <= b.error
+                error = np.where(unsure, size_a + a.error, np.where(b.value <= 0.0, 0.0, a.error))
+        own = 0.0 if self.op.kind in ("min", "max", "gate") else 2.0 * self.u * abs(value)
         return Bounded(value, error + own)
 
     def linear(self, x: Bounded, w: Bounded, bias: Bounded | None = None) -> Bounded:

@@ -23,9 +23,9 @@ namespace mlir::tenon {
 std::string findPrecisionProblem(ProductMethod method, Type elementType,
                                  std::optional<Precision> precision, int64_t k);
 
-/// Why tiled kernels that multiply by `method` cannot take operands that lie
-/// so.
-std::optional<Reason> findLayoutProblem(ProductMethod method,
+/// Why tiled kernels that multiply by `method` cannot take operands of
+/// `elementType` that lie so.
+std::optional<Reason> findLayoutProblem(ProductMethod method, Type elementType,
                                         std::optional<OperandLayout> layout);
 
 } // namespace mlir::tenon

@@ -25,6 +25,10 @@ std::string findReductionProblem(LinearLikeOp op, ScheduleAttr schedule);
 /// rows of N columns, each in one turn; "" if they have them.
 std::string findWholeRowProblem(ScheduleAttr schedule, int64_t n);
 
+/// What keeps tiles of a schedule with reduction = reduce_only from giving
+/// parts of rows of N columns; "" if they give them.
+std::string findPartTileProblem(ScheduleAttr schedule, int64_t n);
+
 /// What is done to each element of a column: times, or plus, a number or the
 /// column's element of a vector.
 struct AffineStep {

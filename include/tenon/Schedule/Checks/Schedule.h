@@ -30,6 +30,17 @@ inline constexpr int64_t kFinishedBytesPerColumn = 8;
 /// each keeps of a row.
 inline constexpr int64_t kMaxRowReductions = 4;
 inline constexpr int64_t kBytesOfRowState = 4;
+/// Whether rows are reduced in the product's kernel, or what a tile has of
+/// them.
+inline bool reducesRows(ScheduleAttr schedule) {
+  return schedule.getReduction() == ReductionMethod::InTile ||
+         schedule.getReduction() == ReductionMethod::ReduceOnly;
+}
+/// Arrays of shared memory with what was found of a tile's rows.
+inline int64_t getFoundRowArrays(ScheduleAttr schedule) {
+  return schedule.getReduction() == ReductionMethod::InTile ? kMaxRowReductions
+                                                            : 0;
+}
 /// Multiprocessors that a launch uses at most: more than any GPU has, since
 /// each block has a place for a partial tile in the workspace.
 inline constexpr int64_t kMaxMultiprocessors = 192;
@@ -81,6 +92,12 @@ std::string findProblem(ScheduleAttr schedule, Type elementType,
 /// Says why kernels of `family` cannot multiply inputs of `elementType` with
 /// this K; "" if they can.
 std::string findExtentProblem(KernelFamily family, Type elementType, int64_t k);
+
+/// Says why kernels of `schedule` cannot multiply inputs of `elementType` and
+/// these extents that lie so; "" if they can.
+std::string findLayoutProblem(ScheduleAttr schedule, Type elementType,
+                              std::optional<OperandLayout> layout,
+                              const ProductExtents &extents);
 
 } // namespace mlir::tenon
 

@@ -85,6 +85,12 @@ public:
   virtual std::string findExtentProblem(Type elementType, int64_t k) const {
     return "";
   }
+  /// Of x and w that lie so, where `method` multiplies them directly.
+  virtual std::string findLayoutProblem(ScheduleAttr schedule, Type elementType,
+                                        OperandLayout layout,
+                                        const ProductExtents &extents) const {
+    return "";
+  }
   /// Of reduction = resident for a layer, which all families may have.
   virtual std::string findResidentProblem(FusedLinearOp op,
                                           ScheduleAttr schedule) const = 0;

@@ -32,7 +32,7 @@ void widenToRows(ScheduleParameters &parameters, int64_t n);
 /// factors say that they need it. Where `reduction` depends on the rows of a
 /// tile, two_phase or resident, it has `rows` of them: every target can run it
 /// that can run another mma_sync kernel with as many. With in_tile tiles have
-/// whole rows of `n` columns.
+/// whole rows of `n` columns, with reduce_only parts of as many.
 ScheduleAttr
 getGuardSchedule(MLIRContext *context, Precision precision, int64_t m,
                  ReductionMethod reduction = ReductionMethod::Separate,

@@ -66,7 +66,7 @@ static void dropProduct(FusedLinearOp op, Value moments, int64_t rows,
   Value argument =
       op.getBody()->addArgument(moments.getType(), reduction.getLoc());
   llvm::TypeSwitch<Operation *>(reduction)
-      .Case<BatchNormTrainingOp, BatchMomentsOp>([&](auto given) {
+      .Case<BatchNormTrainingOp, BatchMomentsOp, BatchSumOp>([&](auto given) {
         given.getMomentsMutable().assign(argument);
         given.setMomentRows(rows);
       });

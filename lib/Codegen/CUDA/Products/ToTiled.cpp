@@ -12,6 +12,7 @@
 
 #include "ApproximateGelu.h"
 #include "CutAtReduction.h"
+#include "CutAtRows.h"
 #include "ElementwiseToEpilogue.h"
 #include "NormaliseByInputMoments.h"
 #include "RestEpilogue.h"
@@ -149,11 +150,12 @@ TiledLinearOp FunctionConverter::createSplit(FusedLinearOp op,
                                     /*layout=*/OperandLayoutAttr());
   moveEpilogue(op, tiled);
   bool isResident = schedule.getReduction() == ReductionMethod::Resident;
+  bool isReduceOnly = schedule.getReduction() == ReductionMethod::ReduceOnly;
   ScheduleAttr guard = getGuardSchedule(
       op.getContext(), op.getPrecision().value_or(Precision::FP32),
       op.getExtents().m, schedule.getReduction(),
       isResident ? schedule.getTile()[0] : schedule.getMomentRows(),
-      op.getExtents().n);
+      isReduceOnly ? schedule.getTile()[1] : op.getExtents().n);
   TiledLinearOp guarded =
       createTiled(op, lookThroughSplit(op.getX()), lookThroughSplit(op.getW()),
                   factors, tiled.getResults(), guard, op.getLayoutAttr());
@@ -203,7 +205,8 @@ static LogicalResult checkPrecision(LinearLikeOp op, ScheduleAttr schedule) {
     problem = "x and w are f32; run --tenon-select-strategy before, which "
               "casts them";
   if (problem.empty())
-    if (auto found = findLayoutProblem(schedule.getMethod(), op.getLayout()))
+    if (auto found =
+            findLayoutProblem(schedule.getMethod(), type, op.getLayout()))
       problem = found->getText();
   if (problem.empty())
     return success();
@@ -383,6 +386,8 @@ LogicalResult FunctionConverter::convert(LinearLikeOp layer) {
   rewriter.setInsertionPoint(op);
   if (schedule.getReduction() == ReductionMethod::TwoPhase)
     op = cutAtReduction(op, schedule.getMomentRows(), rewriter);
+  else if (schedule.getReduction() == ReductionMethod::ReduceOnly)
+    op = cutAtRows(op, schedule.getTile()[1], rewriter);
   else if (schedule.getReduction() == ReductionMethod::InputMoments)
     op = normaliseByInputMoments(op, rewriter);
   else if (schedule.getMethod() != ProductMethod::Direct &&

@@ -144,7 +144,8 @@ void TiledLowering::launch(const TileGeometry &geometry,
 /// Small tiles, for a kernel that may take its operands element by element: it
 /// keeps more in registers, and is short to compile. Where the region yields
 /// moments, tiles have their rows, and where tiles wait for each other, there
-/// are no more of them. Where it reduces rows, tiles have whole ones.
+/// are no more of them. Where it reduces rows, tiles have whole ones, or the
+/// same parts.
 static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
   ScheduleAttr schedule = op.getSchedule();
   int64_t rows = 64;
@@ -163,8 +164,10 @@ static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
       .blocks = rows <= 64 && !isResident ? 2 : 1,
       .method = schedule.getMethod(),
       .reduction = schedule.getReduction()};
-  if (schedule.getReduction() == ReductionMethod::InTile)
-    widenToRows(parameters, op.getProductShape()[1]);
+  if (reducesRows(schedule))
+    widenToRows(parameters, schedule.getReduction() == ReductionMethod::InTile
+                                ? op.getProductShape()[1]
+                                : schedule.getTile()[1]);
   return ScheduleAttr::get(schedule.getContext(), parameters);
 }
 
@@ -313,6 +316,9 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
   if (problem.empty())
     problem = findExtentProblem(schedule.getFamily(), w.getElementType(),
                                 op.getExtents().k);
+  if (problem.empty())
+    problem = findLayoutProblem(schedule, w.getElementType(), op.getLayout(),
+                                op.getExtents());
   if (problem.empty() && schedule.getReduction() == ReductionMethod::Resident)
     problem = findResidentProblem(op);
   if (!problem.empty())

@@ -95,6 +95,10 @@ ReducedInput::Emitters ReducedInput::load(int64_t number) {
   first = b.add(first, 8 * block);
   SmallVector<BlockArgument> loaded(phase.operands);
   llvm::erase(loaded, op.getAccumulator());
+  llvm::erase_if(loaded, [&](BlockArgument operand) {
+    return frame.rowValues.contains(operand);
+  });
+  int64_t firstRow = number / columnBlocks * rowBlocks * kRows;
   Emitters emitters;
   for (unsigned lane = 0; lane != kLanes; lane += width) {
     Value column = b.add(first, lane);
@@ -105,6 +109,9 @@ ReducedInput::Emitters ReducedInput::load(int64_t number) {
     setKnown(*emitter, block);
     emitter->emitRowInvariant(phase);
     emitter->beginRows(getRows(number), loaded);
+    for (auto &[operand, values] : frame.rowValues)
+      for (int64_t row = 0; row != rowBlocks * kRows; ++row)
+        emitter->set(operand, row, /*lane=*/0, values[firstRow + row]);
     emitters.push_back(std::move(emitter));
   }
   return emitters;

@@ -53,6 +53,8 @@ RowReductions::States RowReductions::reduceColumns(const RowPhase &phase,
   Value neutral = reduction.emitNeutral(b, b.getF32Type());
   int64_t columnBlocks = geometry.warpN() / 8;
   Value first = b.add(frame.warpColumn, frame.getLanePair());
+  if (geometry.isReduceOnly() && geometry.hasRaggedColumns())
+    first = b.add(first, item.column);
   // Those of both columns of each 8 apart: a chain of half the length.
   SmallVector<Value> states(2 * numRows);
   emitOnFragments(
@@ -64,7 +66,8 @@ RowReductions::States RowReductions::reduceColumns(const RowPhase &phase,
         int64_t end = geometry.tileN - geometry.warpN() + column + 8;
         for (int64_t i = 0; i != 4; ++i) {
           Value element = elements[i];
-          if (end > geometry.n)
+          if (geometry.isReduceOnly() ? geometry.hasRaggedColumns()
+                                      : end > geometry.n)
             element = b.select(b.less(b.add(first, column + i % 2), geometry.n),
                                element, neutral);
           Value &state = states[block / columnBlocks * 4 + i];
@@ -106,7 +109,8 @@ void RowReductions::meetWarps(ReduceRowOp op, States &states, unsigned number) {
   const TileGeometry &geometry = frame.geometry;
   if (geometry.warpsN == 1)
     return;
-  int64_t arrays = kMaxRowReductions + number % 2 * geometry.warpsN;
+  int64_t arrays =
+      getFoundRowArrays(geometry.schedule) + number % 2 * geometry.warpsN;
   Value own = b.div(frame.warpColumn, geometry.warpN());
   int64_t bytes = geometry.tileM * kBytesOfRowState;
   store(b.offset(getArray(arrays), b.mul(own, bytes)), states);
@@ -134,6 +138,10 @@ SmallVector<Value> RowReductions::emit(const WorkItem &item,
     meetWarps(reduction, states, number);
     for (Value &state : states)
       state = reduction.emitFinish(b, state);
+    if (frame.geometry.isReduceOnly()) {
+      frame.rowValues[phase.result] = std::move(states);
+      continue;
+    }
     // Warps that share rows write the same, and each reads what it wrote.
     Value array = getArray(number);
     store(array, states);
@@ -143,6 +151,7 @@ SmallVector<Value> RowReductions::emit(const WorkItem &item,
     frame.operands[phase.result] = b.offset(array, ahead);
   }
   storeResults(item);
+  frame.rowValues.clear();
   return elements;
 }
 
@@ -156,18 +165,32 @@ void RowReductions::storeResults(const WorkItem &item) {
   }
   Value isFirst =
       b.both(b.equal(b.bitAnd(frame.lane, 3), 0), b.equal(frame.warpColumn, 0));
+  Value part;
+  if (frame.geometry.isReduceOnly()) {
+    part = b.toI64(b.div(item.column, frame.geometry.tileN));
+    // Of a cluster, tiles may lie beyond N.
+    if (frame.geometry.hasRaggedColumns())
+      isFirst = b.both(isFirst, b.less(item.column, frame.geometry.n));
+  }
   ElementEmitter emitter(b, frame.operands, /*column=*/b.i64(0), /*lanes=*/1);
   emitter.beginRows(clamped, /*operands=*/{});
+  for (auto &[operand, values] : frame.rowValues)
+    for (int64_t number = 0; number != numRows; ++number)
+      emitter.set(operand, number, /*lane=*/0, values[number]);
   for (auto [value, output] :
        llvm::zip(op.getYield().getValues(), frame.outputs)) {
     if (!TiledLinearOp::isOfRows(value))
       continue;
+    auto parts = value.getDefiningOp<RowPartsOp>();
     for (int64_t number = 0; number != numRows; ++number) {
-      Value result = emitter.get(value, number, /*lane=*/0);
+      Value result = emitter.get(parts ? parts.getInput() : value, number,
+                                 /*lane=*/0);
       Value stores = b.both(isFirst, b.less(rows[number], frame.m));
+      Value place = clamped[number];
+      if (parts)
+        place = b.add(b.mul(place, parts.getType().getDimSize(1)), part);
       frame.emitIf(stores, [&, value = value, output = output] {
-        storeLanes(b, output, clamped[number], getElementTypeOrSelf(value),
-                   result);
+        storeLanes(b, output, place, getElementTypeOrSelf(value), result);
       });
     }
   }

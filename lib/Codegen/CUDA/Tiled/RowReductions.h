@@ -9,6 +9,9 @@
 // and epilogue. What was found lies in shared memory, where the epilogue reads
 // it as an operand of one value a row.
 //
+// reduction = reduce_only: what a tile has of its rows is reduced, and stored.
+// Nothing follows, so what was found stays in registers.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_CODEGEN_CUDA_TILED_ROWREDUCTIONS_H

@@ -97,6 +97,9 @@ struct TileGeometry {
   int64_t getWeightOffset(int64_t weight) const {
     return (tileM + weight * tileN) * rowBytes;
   }
+  /// Of an operand that lies along M or N in a stage as it does in memory: a
+  /// row of it has as many elements of M or N, and one of K.
+  int64_t turnedExtent() const { return rowBytes / elementBytes; }
 
   // The epilogue: a warp turns 8 rows by `passColumns` columns at a time.
   static constexpr int64_t kPassRows = 8;
@@ -116,14 +119,14 @@ struct TileGeometry {
     return scalarsOffset() + blockThreads() / 32 * kScalarBytesPerWarp;
   }
   /// With reduction = resident: a table (FinishedColumns.h), and with defer its
-  /// barrier. With in_tile: arrays (RowReductions.h).
+  /// barrier. Where rows are reduced: arrays (RowReductions.h).
   int64_t finishedBarrierOffset() const { return finishedOffset() - 16; }
   int64_t finishedOffset() const {
     return barriersOffset() +
            ScheduleFamily::of(schedule).getBarrierBytes(schedule);
   }
-  bool isInTile() const {
-    return schedule.getReduction() == ReductionMethod::InTile;
+  bool isReduceOnly() const {
+    return schedule.getReduction() == ReductionMethod::ReduceOnly;
   }
   bool isResident() const {
     return schedule.getReduction() == ReductionMethod::Resident;

@@ -101,7 +101,10 @@ public:
   TileGeometry geometry;
   DenseMap<Value, Value> operands; ///< of the region's arguments
   SmallVector<Value> outputs;
-  ArrayRef<RowPhase> rowPhases; ///< with reduction = in_tile
+  ArrayRef<RowPhase> rowPhases; ///< where rows are reduced
+  /// Of arguments that are in registers: what the thread has of each of its
+  /// rows of accumulators.
+  DenseMap<Value, SmallVector<Value>> rowValues;
   SmallVector<Value> tensorMaps;
   Value x, w, workspace;
   SmallVector<Value> factors; ///< of x's rows and of w's, or none

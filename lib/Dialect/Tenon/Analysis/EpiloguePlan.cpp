@@ -50,14 +50,14 @@ bool EpiloguePlan::variesByColumn(Type type) {
 
 Value EpiloguePlan::getMoments(ReductionEpilogueOp reduction) {
   return llvm::TypeSwitch<Operation *, Value>(reduction)
-      .Case<BatchNormTrainingOp, BatchMomentsOp>(
+      .Case<BatchNormTrainingOp, BatchMomentsOp, BatchSumOp>(
           [](auto op) { return op.getMoments(); })
       .Default(Value());
 }
 
 int64_t EpiloguePlan::getMomentRows(ReductionEpilogueOp reduction) {
   return llvm::TypeSwitch<Operation *, int64_t>(reduction)
-      .Case<BatchNormTrainingOp, BatchMomentsOp>(
+      .Case<BatchNormTrainingOp, BatchMomentsOp, BatchSumOp>(
           [](auto op) { return *op.getMomentRows(); });
 }
 

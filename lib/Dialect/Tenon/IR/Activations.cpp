@@ -50,31 +50,32 @@ static Value emitTail(ScalarEmitter &e, Value t, ArrayRef<float> log2Tail) {
   return e.exp2(power);
 }
 
-/// x Phi(x), with Phi(x) = |1 - tail| or |0 - tail|: nothing cancels for
-/// negative x. The last operation is a product, so that an addition that
-/// follows may become one with it; no infinity needs to be kept away, as
-/// -infinity is to give NaN (gelu-R1), and comparing to 0 gives a GPU that 1 or
-/// 0 in one instruction.
-static Value emitExactGelu(ScalarEmitter &e, Value x,
-                           ArrayRef<float> log2Tail) {
+/// Phi(x), as |1 - tail| or |0 - tail|: nothing cancels for negative x. That 1
+/// or 0 comparing to 0 gives a GPU in one instruction.
+static Value emitPhi(ScalarEmitter &e, Value x, ArrayRef<float> log2Tail) {
   Value t = e.abs(x);
   Value tail = emitTail(e, t, log2Tail);
   Value step =
       e.select(e.greater(x, e.constant(0.0)), e.constant(1.0), e.constant(0.0));
-  Value phi = e.abs(e.sub(step, tail));
-  return e.mul(x, phi);
+  return e.abs(e.sub(step, tail));
 }
 
-/// The table of an exact gelu that is computed in f32.
-static ArrayRef<float> getLog2Tail(GeluOp op) {
-  Type result = op.getType().getElementType();
+/// x Phi(x). The last operation is a product, so that an addition that follows
+/// may become one with it; no infinity needs to be kept away, as -infinity is
+/// to give NaN (gelu-R1).
+static Value emitExactGelu(ScalarEmitter &e, Value x,
+                           ArrayRef<float> log2Tail) {
+  return e.mul(x, emitPhi(e, x, log2Tail));
+}
+
+/// The table of an exact gelu, or its derivative, that is computed in f32 and
+/// stored as `result`.
+static ArrayRef<float> getLog2Tail(Type result, bool isTf32 = false) {
   if (result.isF16())
     return kLog2TailF16;
   if (result.isBF16())
     return kLog2TailBF16;
-  if (op.getApproximate() == GeluApproximation::TF32)
-    return kLog2TailTF32;
-  return kLog2Tail;
+  return isTf32 ? ArrayRef<float>(kLog2TailTF32) : ArrayRef<float>(kLog2Tail);
 }
 
 Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
@@ -83,7 +84,10 @@ Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
   Value x = operands[0];
   bool exact = getApproximate() != GeluApproximation::Tanh;
   if (exact && x.getType().isF32())
-    return emitExactGelu(e, x, getLog2Tail(*this));
+    return emitExactGelu(
+        e, x,
+        getLog2Tail(getType().getElementType(),
+                    getApproximate() == GeluApproximation::TF32));
   Value inner;
   if (exact) {
     inner = math::ErfOp::create(builder, loc, e.mul(x, e.constant(M_SQRT1_2)));
@@ -102,6 +106,23 @@ LibraryPart GeluOp::getLibraryPart() {
   bool isTanh = getApproximate() == GeluApproximation::Tanh;
   return isTanh && getType().getElementType().isBF16() ? LibraryPart::GeluTanh
                                                        : LibraryPart::None;
+}
+
+/// Phi(x) + x phi(x): the density is a power of 2 as the tail is.
+Value GeluDerivativeOp::emitScalar(OpBuilder &builder, Location loc,
+                                   ValueRange operands) {
+  ScalarEmitter e(builder, loc, operands);
+  Value x = operands[0], half = e.constant(0.5), phi;
+  if (x.getType().isF32()) {
+    phi = emitPhi(e, x, getLog2Tail(getType().getElementType()));
+  } else {
+    Value erf =
+        math::ErfOp::create(builder, loc, e.mul(x, e.constant(M_SQRT1_2)));
+    phi = e.add(e.mul(erf, half), half);
+  }
+  Value exponent = e.mul(e.mul(x, x), e.constant(-0.5 * M_LOG2E));
+  Value scaled = e.mul(x, e.constant(0.5 * M_2_SQRTPI * M_SQRT1_2));
+  return e.add(e.mul(scaled, e.exp2(exponent)), phi);
 }
 
 //===----------------------------------------------------------------------===//

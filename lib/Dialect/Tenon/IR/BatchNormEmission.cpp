@@ -133,50 +133,18 @@ Value BatchNormTrainingOp::emitApply(OpBuilder &builder, Location loc,
 }
 
 //===----------------------------------------------------------------------===//
-// BatchMomentsOp
+// Ops that only reduce
 //===----------------------------------------------------------------------===//
 
-Value BatchMomentsOp::getReducedInput() { return getInput(); }
-Value BatchMomentsOp::getMapped() { return Value(); }
-ResultRange BatchMomentsOp::getColumnResults() { return getResults(); }
-SmallVector<Value> BatchMomentsOp::getColumnOperands() { return {}; }
-
-unsigned BatchMomentsOp::getStateSize() { return momentArithmetic::kStateSize; }
-SmallVector<Value> BatchMomentsOp::emitInit(OpBuilder &builder, Location loc,
-                                            Type type) {
-  return momentArithmetic::emitInit(builder, loc, type);
-}
-SmallVector<Value> BatchMomentsOp::emitChunk(OpBuilder &builder, Location loc,
-                                             ValueRange elements) {
-  return momentArithmetic::emitChunk(builder, loc, elements);
-}
-SmallVector<Value> BatchMomentsOp::emitDistances(OpBuilder &builder,
-                                                 Location loc, Value count,
-                                                 ValueRange distances) {
-  return momentArithmetic::emitDistances(builder, loc, count, distances);
-}
-SmallVector<Value> BatchMomentsOp::emitCombine(OpBuilder &builder, Location loc,
-                                               Value lhsCount, ValueRange lhs,
-                                               Value rhsCount, ValueRange rhs) {
-  return momentArithmetic::emitCombine(builder, loc, lhsCount, lhs, rhsCount,
-                                       rhs);
-}
-Value BatchMomentsOp::getOrigin(ValueRange state) { return state[0]; }
-SmallVector<Value> BatchMomentsOp::emitMove(OpBuilder &builder, Location loc,
-                                            ValueRange state, Value amount) {
-  return momentArithmetic::emitMove(builder, loc, state, amount);
-}
-
-SmallVector<Value> BatchMomentsOp::emitFinish(OpBuilder &, Location, Value,
-                                              ValueRange, ValueRange) {
-  return {};
-}
 SmallVector<Value> BatchMomentsOp::emitColumnResults(OpBuilder &, Location,
                                                      Value, ValueRange state,
                                                      ValueRange) {
   return llvm::to_vector(state);
 }
-Value BatchMomentsOp::emitApply(OpBuilder &, Location, Value element,
-                                ValueRange) {
-  return element;
+
+SmallVector<Value> BatchSumOp::emitColumnResults(OpBuilder &builder,
+                                                 Location loc, Value count,
+                                                 ValueRange state, ValueRange) {
+  ScalarEmitter e{builder, loc, count.getType()};
+  return {e.mul(state[0], count)};
 }

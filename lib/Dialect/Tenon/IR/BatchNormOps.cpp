@@ -171,6 +171,17 @@ LogicalResult BatchMomentsOp::verify() {
   return verifyMoments(*this);
 }
 
+LogicalResult BatchSumOp::verify() {
+  RankedTensorType input = getInput().getType(), sum = getSum().getType();
+  // batch_sum-C1
+  if (sum.getDimSize(0) != input.getDimSize(1) ||
+      sum.getElementType().isF64() != input.getElementType().isF64())
+    return emitOpError("gives a sum for each of the ")
+           << input.getDimSize(1) << " columns of " << input
+           << ", of f64 if and only if these are, but its result is " << sum;
+  return verifyMoments(*this);
+}
+
 LogicalResult MomentsOp::verify() {
   // moments-C1
   if (!isMomentsOf(getType(), getInput().getType(), getRows()))

@@ -176,11 +176,12 @@ OpFoldResult MinOp::fold(FoldAdaptor) {
 OpFoldResult MaxOp::fold(FoldAdaptor) {
   return foldNeutral(*this, -std::numeric_limits<double>::infinity());
 }
+OpFoldResult GateOp::fold(FoldAdaptor) { return {}; }
 
 /// Writes a constant of a commutative op second.
 template <typename OpTy>
 static LogicalResult moveScalarSecond(OpTy op, PatternRewriter &rewriter) {
-  if (!op.getScalarFirst() || isa<SubOp, DivOp>(op))
+  if (!op.getScalarFirst() || isa<SubOp, DivOp, GateOp>(op))
     return failure();
   rewriter.modifyOpInPlace(op, [&] { op.setScalarFirst(false); });
   return success();
@@ -232,6 +233,9 @@ LogicalResult MinOp::canonicalize(MinOp op, PatternRewriter &rewriter) {
 LogicalResult MaxOp::canonicalize(MaxOp op, PatternRewriter &rewriter) {
   return canonicalizeBinary(op, rewriter);
 }
+LogicalResult GateOp::canonicalize(GateOp op, PatternRewriter &rewriter) {
+  return canonicalizeBinary(op, rewriter);
+}
 
 /// Division by a power of two is multiplication by its reciprocal, exactly, and
 /// a tenth of the instructions.
@@ -265,11 +269,10 @@ LibraryPart MulOp::getLibraryPart() {
 // Emission
 //===----------------------------------------------------------------------===//
 
-/// Emits `ScalarOp` on the two sides, the constant in its place. `contract`
-/// lets the back end use fused multiply-adds.
-template <typename ScalarOp, typename OpTy>
-static Value emitBinary(OpTy op, OpBuilder &builder, Location loc,
-                        ValueRange operands) {
+/// The two sides, the constant in its place.
+template <typename OpTy>
+static std::pair<Value, Value> getSides(OpTy op, OpBuilder &builder,
+                                        Location loc, ValueRange operands) {
   Value lhs = operands[0];
   Value rhs;
   if (FloatAttr scalar = op.getScalarAttr())
@@ -280,6 +283,15 @@ static Value emitBinary(OpTy op, OpBuilder &builder, Location loc,
     rhs = operands[1];
   if (op.getScalarFirst())
     std::swap(lhs, rhs);
+  return {lhs, rhs};
+}
+
+/// Emits `ScalarOp` on the two sides. `contract` lets the back end use fused
+/// multiply-adds.
+template <typename ScalarOp, typename OpTy>
+static Value emitBinary(OpTy op, OpBuilder &builder, Location loc,
+                        ValueRange operands) {
+  auto [lhs, rhs] = getSides(op, builder, loc, operands);
   return ScalarOp::create(builder, loc, lhs, rhs,
                           arith::FastMathFlags::contract);
 }
@@ -335,4 +347,14 @@ Value MinOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
 }
 Value MaxOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
   return emitBinary<arith::MaximumFOp>(*this, builder, loc, operands);
+}
+
+Value GateOp::emitScalar(OpBuilder &builder, Location loc,
+                         ValueRange operands) {
+  ScalarEmitter e(builder, loc, operands);
+  auto [input, gate] = getSides(*this, builder, loc, operands);
+  Value zero = e.constant(0.0);
+  Value isShut = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLE,
+                                       gate, zero);
+  return e.select(isShut, zero, input);
 }

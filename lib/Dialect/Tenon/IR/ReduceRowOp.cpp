@@ -35,6 +35,27 @@ LogicalResult ReduceRowOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
+LogicalResult RowPartsOp::verify() {
+  // row_parts-C1
+  auto layer = dyn_cast_or_null<TiledLinearOp>((*this)->getParentOp());
+  if (!layer || !llvm::all_of(getResult().getUsers(), llvm::IsaPred<YieldOp>))
+    return emitOpError("stands in a tenon.tiled_linear, whose yield alone uses "
+                       "it");
+  // row_parts-C2
+  ProductExtents extents = layer.getExtents();
+  int64_t columns = getColumns();
+  auto expected = RankedTensorType::get(
+      {extents.m, static_cast<int64_t>(llvm::divideCeil(extents.n, columns))},
+      Float32Type::get(getContext()));
+  auto input = expected.clone({extents.m, int64_t(1)});
+  if (getInput().getType() != input || getType() != expected)
+    return emitOpError("gives ")
+           << expected << " of " << input << " for each " << columns << " of "
+           << extents.n << " columns, but is given " << getInput().getType()
+           << " and gives " << getType();
+  return success();
+}
+
 OpFoldResult ReduceRowOp::fold(FoldAdaptor) {
   return getInput().getType() == getType() ? getInput() : Value();
 }

@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MomentArithmetic.h"
+
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 using namespace mlir;

@@ -68,6 +68,8 @@ bool TiledLinearOp::isOfColumns(Value value) {
 }
 
 bool TiledLinearOp::isOfRows(Value value) {
+  if (value.getDefiningOp<RowPartsOp>())
+    return true;
   auto product =
       cast<RankedTensorType>(value.getParentBlock()->getArgument(0).getType());
   auto type = cast<RankedTensorType>(value.getType());
@@ -172,10 +174,13 @@ LogicalResult TiledLinearOp::verify() {
            << w;
   if (failed(verifyWeights(*this)))
     return failure();
-  if ((turnsX || turnsW) &&
-      (!element.isF32() || getSchedule().getFamily() != KernelFamily::MmaSync))
+  // f32 lies along K for wgmma, and so do halves.
+  bool mayTurn = element.isF32()
+                     ? getSchedule().getFamily() == KernelFamily::MmaSync
+                     : getSchedule().getMethod() == ProductMethod::Direct;
+  if ((turnsX || turnsW) && (!mayTurn || getNumWeights() != 1))
     return emitOpError("turns x and w of f32 in a schedule of family mma_sync, "
-                       "but has x ")
+                       "and of 16 bits by method direct, but has x ")
            << x << " and " << getSchedule();
   if (failed(verifyMethod(*this)))
     return failure();
@@ -193,14 +198,14 @@ LogicalResult TiledLinearOp::verify() {
 static bool canBeInEpilogue(Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
-  return isEpilogueOp(&op) || isa<MomentsOp>(op);
+  return isEpilogueOp(&op) || isa<MomentsOp, RowPartsOp>(op);
 }
 
 /// Checks that the schedule allows for what reduces the product.
 static LogicalResult verifyReductions(TiledLinearOp op) {
   ReductionMethod method = op.getSchedule().getReduction();
   for (Operation &nested : *op.getBody()) {
-    if (isa<BatchMomentsOp>(nested))
+    if (isa<BatchMomentsOp, BatchSumOp>(nested))
       return nested.emitOpError("needs all rows and maps none: a "
                                 "tenon.tiled_linear yields tenon.moments, and "
                                 "a tenon.epilogue combines them");
@@ -208,10 +213,18 @@ static LogicalResult verifyReductions(TiledLinearOp op) {
       return nested.emitOpError("needs a schedule with reduction = resident, "
                                 "but it has ")
              << stringifyReductionMethod(method);
-    if (isa<ReduceRowOp>(nested) && method != ReductionMethod::InTile)
-      return nested.emitOpError("needs a schedule with reduction = in_tile, "
-                                "but it has ")
+    if (isa<ReduceRowOp>(nested) && method != ReductionMethod::InTile &&
+        method != ReductionMethod::ReduceOnly)
+      return nested.emitOpError("needs a schedule with reduction = in_tile or "
+                                "reduce_only, but it has ")
              << stringifyReductionMethod(method);
+    if (auto parts = dyn_cast<RowPartsOp>(nested);
+        parts && (method != ReductionMethod::ReduceOnly ||
+                  parts.getColumns() !=
+                      static_cast<uint64_t>(op.getSchedule().getTile()[1])))
+      return parts.emitOpError("needs a schedule with reduction = reduce_only "
+                               "and a tile of as many columns, ")
+             << parts.getColumns() << ", but it has " << op.getSchedule();
     auto moments = dyn_cast<MomentsOp>(nested);
     if (!moments)
       continue;
@@ -274,6 +287,13 @@ LogicalResult TiledLinearOp::verifyRegions() {
     return failure();
   if (failed(tenon::detail::verifyEpilogueYield(getYield(), getOutputs())))
     return failure();
+  // Else it would give rows, of which a tile has not all.
+  if (getSchedule().getReduction() == ReductionMethod::ReduceOnly)
+    for (Value value : getYield().getValues())
+      if (!value.getDefiningOp<RowPartsOp>())
+        return emitOpError("yields tenon.row_parts alone with reduction = "
+                           "reduce_only, but a value is ")
+               << value.getType();
   SmallVector<int64_t> shape = getProductShape();
   for (auto [output, value] : llvm::zip(getOutputs(), getYield().getValues()))
     if (cast<ShapedType>(output.getType()).getShape() != ArrayRef(shape) &&

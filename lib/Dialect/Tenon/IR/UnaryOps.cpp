@@ -122,6 +122,30 @@ LogicalResult CastOp::verify() {
   return success();
 }
 
+LogicalResult SelectEqualOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
+    OpaqueProperties, RegionRange, SmallVectorImpl<Type> &types) {
+  types.push_back(operands[0].getType());
+  return success();
+}
+
+LogicalResult SelectEqualOp::verify() {
+  RankedTensorType x = getInput().getType();
+  for (RankedTensorType type : {getA().getType(), getB().getType()}) {
+    // select_equal-C1
+    auto shape = broadcastShapes(x.getShape(), type.getShape());
+    if (!shape || ArrayRef(*shape) != x.getShape())
+      return emitOpError("compares what broadcasts to its input's shape, but "
+                         "that is ")
+             << x << ", and it is given " << type;
+    // select_equal-C2
+    if (type.getElementType().isF64() != x.getElementType().isF64())
+      return emitOpError("mixes f64 with another element type: ")
+             << x << " and " << type;
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Emission
 //===----------------------------------------------------------------------===//
@@ -140,6 +164,14 @@ Value LeakyReluOp::emitScalar(OpBuilder &builder, Location loc,
   Value slope = e.constant(getNegativeSlope().convertToDouble());
   Value x = operands[0];
   return e.select(e.greater(x, e.constant(0.0)), x, e.mul(x, slope));
+}
+
+Value SelectEqualOp::emitScalar(OpBuilder &builder, Location loc,
+                                ValueRange operands) {
+  ScalarEmitter e(builder, loc, operands);
+  Value isEqual = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
+                                        operands[1], operands[2]);
+  return e.select(isEqual, operands[0], e.constant(0.0));
 }
 
 Value ClampOp::emitScalar(OpBuilder &builder, Location loc,

@@ -81,7 +81,7 @@ def describe(
     Args:
         spec: the function made of the group.
         arguments: the nodes that it takes.
-        members: the group.
+        members: the group, and what is computed with it.
         results: the nodes that stand for its results, but for those that are written in place.
         takers: the live nodes that take each node's value.
         in_calls: the nodes of all groups.

@@ -28,12 +28,17 @@ from tenon.torch.precision import float32_matmul_precision
 
 # A call must be faster by as much, since the estimate of what it replaces errs.
 _MARGIN = 0.98
+# What cuBLASLt may do in a product's call; with other ops that is not tried.
+_LIBRARY_KINDS = {"linear", "add", "mul", "relu", "gelu", "cast"}
 _ON_CPU = "PyTorch's own product is faster on the CPU; options={'target': 'cpu'} has it compiled all the same"
 _BARE = "nothing follows it that could be fused with it, and cuBLAS computes it as fast"
 _APART = "a kernel for each of its products is faster"
 _NO_PAIR = "its two products have no kernel together"
 _NOT_TILED = "cuBLASLt would compute its product, and one more kernel what follows, as PyTorch does"
 
+
+# Compilations at once; ptxas and LLVM take up to a second of a core each.
+_THREADS = 16
 
 # What is tried, and the arguments of `tenon.compile` for it.
 _WAYS = {
@@ -62,13 +67,17 @@ class Judge:
         """Return why each function is better left to PyTorch; None for those that are worth a call."""
         keys = [self._key(c) for c in candidates]
         new = {key: c for key, c in zip(keys, candidates, strict=True) if key not in self._verdicts}
-        with ThreadPoolExecutor(max(1, min(8, os.cpu_count() or 1, len(new)))) as pool:
-            contexts = [contextvars.copy_context() for _ in new]  # they say whether a failure raises
-            compiled = list(pool.map(lambda c, context: context.run(self._try_compile, c), new.values(), contexts))
-        for (key, candidate), executables in zip(new.items(), compiled, strict=True):
-            self._verdicts[key] = (
-                executables if isinstance(executables, str) else self._try_choose(candidate, executables)
-            )
+        ways = {key: self._ways(c) for key, c in new.items()}
+        tasks = [(key, way) for key, found in ways.items() if not isinstance(found, str) for way in found]
+        with ThreadPoolExecutor(max(1, min(_THREADS, os.cpu_count() or 1, len(tasks)))) as pool:
+            contexts = [contextvars.copy_context() for _ in tasks]  # they say whether a failure raises
+            runs = pool.map(lambda t, c: c.run(self._try_compile, new[t[0]], t[1], ways[t[0]][t[1]]), tasks, contexts)
+            compiled = dict(zip(tasks, runs, strict=True))
+        for key, candidate in new.items():
+            found = ways[key]
+            if not isinstance(found, str):
+                found = self._callable(candidate, {way: compiled[key, way] for way in found})
+            self._verdicts[key] = found if isinstance(found, str) else self._try_choose(candidate, found)
         return [self._verdicts[key] for key in keys]
 
     def call_of(self, part: Partition) -> tuple[FusedCall, dict[str, Any]]:
@@ -82,30 +91,42 @@ class Judge:
         is_free = options.target is None and all(value == "auto" for value in options.of_compiler().values())
         return device.type == "cuda" and is_free and options.rest_for(device) == "inductor"
 
-    def _try_compile(self, candidate: Candidate) -> dict[str, tenon.Executable] | str:
-        try:
-            return self._compile(candidate)
-        except Exception as error:
-            return failed(f"compilation of {candidate.spec.name}", error)
-
-    def _compile(self, candidate: Candidate) -> dict[str, tenon.Executable] | str:
-        """Return what may be called, by the way in which it is compiled, or why there is nothing."""
+    def _ways(self, candidate: Candidate) -> dict[str, dict[str, Any]] | str:
+        """Return the arguments of `tenon.compile` for each way to try, or why there is none."""
         device = candidate.device
         if not self._options.compiles_for(device):
             return _ON_CPU
         is_product_wide = all(product.dtype == torch.float32 for product in candidate.products)
         if candidate.is_bare and not (self.measures(device) and is_product_wide):
             return _BARE
-        if not self.measures(device) or not candidate.products:
-            settings = self._settings(candidate)
-            return {settings["strategy"]: tenon.compile(candidate.spec.source, name=candidate.spec.name, **settings)}
-        executables = {}
-        for way in _ways(candidate):
-            settings = self._settings(candidate) | _WAYS[way]
+        settings = self._settings(candidate)
+        if not self._is_measured(candidate):
+            return {settings["strategy"]: settings}
+        if len(candidate.products) > 1:
+            return {way: settings | _WAYS[way] for way in ("pair", "apart")}
+        has_library = _LIBRARY_KINDS.issuperset(candidate.kinds)
+        return {way: settings | _WAYS[way] for way in (("tiled", "library") if has_library else ("tiled",))}
+
+    def _is_measured(self, candidate: Candidate) -> bool:
+        return self.measures(candidate.device) and bool(candidate.products)
+
+    def _try_compile(self, candidate: Candidate, way: str, settings: dict[str, Any]) -> tenon.Executable | str | None:
+        """Return what a way gives, None where it is none for this function, or that it failed."""
+        try:
             executable = tenon.compile(candidate.spec.source, name=candidate.spec.name, **settings)
-            if _is_one_call(executable, way):
-                executables[way] = executable
-        if len(candidate.products) > 1 and "pair" not in executables:
+            return executable if not self._is_measured(candidate) or _is_one_call(executable, way) else None
+        except Exception as error:
+            return failed(f"compilation of {candidate.spec.name}", error)
+
+    def _callable(
+        self, candidate: Candidate, compiled: dict[str, tenon.Executable | str | None]
+    ) -> dict[str, tenon.Executable] | str:
+        """Return what may be called, by the way in which it was compiled, or why there is nothing."""
+        for result in compiled.values():
+            if isinstance(result, str):
+                return result
+        executables = {way: executable for way, executable in compiled.items() if executable is not None}
+        if self._is_measured(candidate) and len(candidate.products) > 1 and "pair" not in executables:
             return _NO_PAIR
         return executables or _NOT_TILED
 
@@ -116,7 +137,7 @@ class Judge:
     def _try_choose(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> str | None:
         try:
             way = next(iter(executables))
-            is_measured = self.measures(candidate.device) and bool(candidate.products)
+            is_measured = self._is_measured(candidate)
             if is_measured:
                 way, reason = self._measure(candidate, executables)
                 if reason is not None:
@@ -159,11 +180,6 @@ class Judge:
             "compiler": tenon.compiler.fingerprint(),
         }
         return cache.key_of(facts)
-
-
-def _ways(candidate: Candidate) -> list[str]:
-    """Return the ways in which a function is compiled."""
-    return ["tiled", "library"] if len(candidate.products) == 1 else ["pair", "apart"]
 
 
 def _is_one_call(executable: tenon.Executable, way: str) -> bool:

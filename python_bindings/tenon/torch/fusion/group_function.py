@@ -44,7 +44,12 @@ class Output:
 
 @dataclasses.dataclass
 class GroupFunction:
-    """A group as an MLIR function, and what it takes and gives in the graph."""
+    """A group as an MLIR function, and what it takes and gives in the graph.
+
+    Attributes:
+        inlined: nodes outside the group that it computes.
+
+    """
 
     kinds: list[str]
     arguments: list[fx.Node]
@@ -54,6 +59,7 @@ class GroupFunction:
     signature: str
     body: list[str]
     origins: list[str]
+    inlined: list[fx.Node]
 
     def source(self, name: str) -> str:
         """Return the text of a module with this function, called `name`."""
@@ -136,7 +142,8 @@ class Importer(Lowering):
         values = [result.value for result in results]
         signature = f"({', '.join(arguments_text)})\n    -> ({', '.join(map(type_of, values))})"
         body = [*self.lines, return_text(values)]
-        return GroupFunction(self.kinds, nodes, inputs, outputs, list(results), signature, body, self.origins)
+        inlined = [node for node in self.values if node in self._inlined]
+        return GroupFunction(self.kinds, nodes, inputs, outputs, list(results), signature, body, self.origins, inlined)
 
     def _find_roles(self, node: fx.Node) -> None:
         for role, argument in arguments(node).items():

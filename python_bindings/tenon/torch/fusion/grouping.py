@@ -13,7 +13,7 @@ from torch import fx
 from tenon.importer.shapes import Extent, rows_of
 from tenon.torch.fusion.norms import is_norm
 from tenon.torch.fusion.readers import Readers, find_readers
-from tenon.torch.fusion.rows import reduces_rows
+from tenon.torch.fusion.rows import is_row_norm, reduces_rows, sums_columns
 from tenon.torch.fusion.shapes import extent
 from tenon.torch.fusion.words import Word, norm_of, reduced_or_result
 
@@ -67,6 +67,27 @@ class Grouping:
             del self.group_of[node]
             if reason:
                 self.reasons[node] = reason
+
+    def leave_sums(self, group: Group) -> bool:
+        """Leave a group's sums of columns to Inductor, and tell whether it has some: others may be worth a call."""
+        sums = [node for node in group.members if sums_columns(node)]
+        for node in sums:
+            group.members.remove(node)
+            del self.group_of[node]
+            self.reasons[node] = "its layer is not worth a call with it"
+        return bool(sums)
+
+    def shorten(self, group: Group, reason: str) -> bool:
+        """Leave a group's reductions of rows, and what follows them in it, to PyTorch; tell whether it has any."""
+        left: dict[fx.Node, None] = {}
+        for node in group.members:
+            if reduces_rows(node) or is_row_norm(node) or any(o in left for o in self.words[node].operands):
+                left[node] = None
+        group.members = [node for node in group.members if node not in left]
+        for node in left:
+            del self.group_of[node]
+            self.reasons[node] = reason
+        return bool(left)
 
     def trim(self) -> None:
         """Leave to Inductor the elementwise ops at the ends of groups that its kernels alone read.
@@ -147,6 +168,14 @@ class Grouping:
         tensor = reduced_or_result(node)
         rows, device = rows_of([extent(d) for d in tensor.shape]), tensor.device
         fitting = [g for g in sources if g.rows == rows and g.device == device]
+        if self._one_linear and sums_columns(node):
+            if any(o in self.words and self.words[o].is_linear for o in word.operands):
+                self.reasons[node] = "there is nothing else behind its product, which it would not make worth a call"
+                return
+            fitting = [g for g in fitting if not any(is_norm(m) or reduces_rows(m) for m in g.members)]
+            if not fitting:
+                self.reasons[node] = "a kernel reduces once"
+                return
         joint = [fitting] if len(fitting) > 1 and not self._one_linear else []
         if self._one_linear and word.is_linear:
             fitting = []

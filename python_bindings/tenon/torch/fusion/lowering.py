@@ -35,6 +35,13 @@ class Weight(NamedTuple):
     transpose: bool
 
 
+class Shifted(NamedTuple):
+    """A matrix less values of its rows, `[M, 1]` each."""
+
+    matrix: Value
+    shifts: tuple[Value, ...]
+
+
 class Lowering(Builder):
     """A builder that knows the nodes whose values its operands are."""
 
@@ -42,6 +49,8 @@ class Lowering(Builder):
         """Take the names of the placeholders that are parameters."""
         super().__init__(precision)
         self.parameters = parameters
+        # By name: what follows them may take the matrix, and then what is subtracted.
+        self.shifted: dict[str, Shifted] = {}
 
     def value(self, node: fx.Node, shape: Shape, transpose: bool = False) -> Value:
         """Return the value of a node that no view is between; `shape` is what Tenon sees."""

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
 
 import torch
 from torch import fx
@@ -40,10 +39,9 @@ def find_missed(graph: fx.Graph, grouping: Grouping) -> dict[fx.Node, Missed]:
     return missed
 
 
-def takes_from(node: fx.Node, members: Iterable[fx.Node]) -> bool:
-    """Tell whether a node takes the value of one of these, through views."""
-    members = set(members)
-    return any(strip(n) in members or n in members for n in node.all_input_nodes)
+def sources_of(node: fx.Node) -> set[fx.Node]:
+    """Return whose values a node takes, through views and not."""
+    return {source for n in node.all_input_nodes for source in (n, strip(n))}
 
 
 def _reason(node: fx.Node, grouping: Grouping, behind: set[fx.Node]) -> str:

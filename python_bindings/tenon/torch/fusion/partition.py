@@ -15,11 +15,12 @@ from tenon.torch.choice.candidate import Candidate, describe
 from tenon.torch.failures import failed
 from tenon.torch.fusion.group_function import GroupFunction, Importer, import_group
 from tenon.torch.fusion.grouping import Group, Grouping, is_worthwhile
-from tenon.torch.fusion.missed import find_missed, takes_from
+from tenon.torch.fusion.missed import find_missed, sources_of
 from tenon.torch.fusion.rewrite import replace_group, sort_graph, sweep
+from tenon.torch.fusion.rows import add_indices, forget_indices
 from tenon.torch.fusion.specs import Missed, Partition
 from tenon.torch.fusion.views import cast_source
-from tenon.torch.fusion.words import find_words
+from tenon.torch.fusion.words import find_words, is_map
 
 __all__ = ["InputDim", "InputRows", "InputSpec", "Missed", "OutputSpec", "Partition", "missed_of", "partition"]
 
@@ -54,6 +55,7 @@ def partition(
         and what follows them is in their `missed`, and all of it in `missed_of(gm)`.
 
     """
+    add_indices(gm.graph)
     # AOTAutograd has a fake mode on, in which a constant has no value.
     with unset_fake_temporarily():
         words, reasons = find_words(gm.graph, parameters)
@@ -62,9 +64,10 @@ def partition(
             grouping.trim()
             grouping.join_pairs()
         sources: dict[str, str] = {}
-        functions = _import_groups(grouping, parameters, precision, judge, sources, not for_inductor)
+        functions = _import_groups(grouping, parameters, precision, judge, sources, for_inductor)
         missed = find_missed(gm.graph, grouping)
-        behind = {g: [m for n, m in missed.items() if takes_from(n, g.members)] for g, _ in functions}
+        sources_of_missed = [(sources_of(node), m) for node, m in missed.items()]
+        behind = {g: [m for taken, m in sources_of_missed if not taken.isdisjoint(g.members)] for g, _ in functions}
         replaced: dict[fx.Node, fx.Node] = {}
         partitions = []
         for group, function in functions:
@@ -74,6 +77,7 @@ def partition(
             part = Partition(name, sources[name], inputs, outputs, node, behind[group], function.origins)
             partitions.append(part)
         sweep(gm.graph, set(grouping.group_of), [part.node for part in partitions])
+        forget_indices(gm.graph)
         sort_graph(gm.graph)
         gm.recompile()
     gm.meta[_MISSED] = list(missed.values())
@@ -92,14 +96,14 @@ def _import_groups(
     precision: str | None,
     judge: Judge | None,
     sources: dict[str, str],
-    with_casts: bool,
+    for_inductor: bool,
 ) -> list[tuple[Group, GroupFunction]]:
-    """Lower every group that is worth it, and dissolve the others."""
+    """Lower every group that is worth it, and dissolve the others; for Inductor, first try them without sums."""
     while True:
         live = grouping.live_nodes()
         unfit = {g: None for g in grouping.groups() if not is_worthwhile(g, grouping.words, live, judge is not None)}
         if not unfit:
-            functions = _lower_groups(grouping, live, parameters, precision, with_casts)
+            functions = _lower_groups(grouping, live, parameters, precision, not for_inductor)
             unfit = {group: result for group, result in functions.items() if isinstance(result, str)}
             if not unfit and judge:
                 verdicts = zip(functions, judge(_candidates(grouping, functions, sources, live)), strict=True)
@@ -107,7 +111,12 @@ def _import_groups(
             if not unfit:
                 return list(functions.items())
         for group, reason in unfit.items():
-            grouping.dissolve(group, reason)  # what was dead may be needed now
+            # What was dead may be needed now; and what a reduction loses, the layer before it may win.
+            is_shorter = (reason and grouping.shorten(group, reason)) or (for_inductor and grouping.leave_sums(group))
+            if not is_shorter:
+                grouping.dissolve(group, reason)
+        if for_inductor:
+            grouping.trim()
 
 
 def _candidates(
@@ -119,7 +128,7 @@ def _candidates(
         name = _name_function(function, sources)
         spec = FunctionSpec(name, sources[name], function.inputs, function.outputs)
         results = [result.node for result in function.results if result.in_place is None]
-        members = [node for node in group.members if node in live]
+        members = [*function.inlined, *(node for node in group.members if node in live)]
         candidates.append(describe(spec, function.arguments, members, results, readers, in_calls))
     return candidates
 
@@ -129,23 +138,48 @@ def _lower_groups(
 ) -> dict[Group, GroupFunction | str]:
     """Return each group's function, or the reason why it has none.
 
-    With casts, those of activations that only a group needs are in its function.
+    What only a group needs and is made of inputs element by element, such as an activation that a backward graph
+    computes again, is in its function; with casts, those of other values are too.
     """
     takers = grouping.takers(live)
     prepared = {node for node, word in grouping.words.items() if word.is_prepared}
-    casts = [n for n in grouping.words if cast_source(n) is not None and n not in grouping.group_of and n in takers]
+    outside = [node for node in grouping.words if node not in grouping.group_of and node in takers]
+    casts = [node for node in outside if with_casts and cast_source(node) is not None]
+    maps = [node for node in outside if is_map(node, grouping.words[node])]
     functions: dict[Group, GroupFunction | str] = {}
     for group in grouping.groups():
         members = set(group.members)
-        own_casts = {node for node in casts if with_casts and members.issuperset(takers[node])}
+        own_casts = {node for node in casts if members.issuperset(takers[node])}
+        own_maps = _maps_of(members, maps, takers, grouping)
         try:
-            importer = Importer(prepared | own_casts, parameters, precision)
+            importer = Importer(prepared | own_casts | own_maps, parameters, precision)
             functions[group] = import_group(importer, group.members, live, takers)
         except InexpressibleError as error:
             functions[group] = str(error)
         except Exception as error:
             functions[group] = failed(f"import of {', '.join(map(str, members))}", error)
     return functions
+
+
+def _maps_of(
+    members: set[fx.Node], maps: list[fx.Node], takers: dict[fx.Node, list[fx.Node]], grouping: Grouping
+) -> set[fx.Node]:
+    """Return those of some elementwise nodes that are made of inputs alone, and that only `members` need.
+
+    A matrix that is multiplied has to be in memory, whoever computes it.
+    """
+    found: set[fx.Node] = set(maps)
+    behind = {node for node in members if not grouping.words[node].is_linear}
+    while True:
+        kept = {
+            node
+            for node in found
+            if all(taker in behind or taker in found for taker in takers[node])
+            and all(o.op == "placeholder" or o in found for o in grouping.words[node].operands)
+        }
+        if kept == found:
+            return found
+        found = kept
 
 
 def _name_function(function: GroupFunction, sources: dict[str, str]) -> str:

@@ -111,7 +111,7 @@ def _match_quotient(node: fx.Node) -> Match | None:
     if x:
         return Match("sigmoid", x)
     given = arguments(node)
-    if "other" not in given or not isinstance(given["other"], fx.Node):
+    if not isinstance(given.get("other"), fx.Node) or given.get("rounding_mode") is not None:
         return None
     x = _exponent_below(given["other"])
     return Match("silu", x) if x and isinstance(given["self"], fx.Node) and strip(given["self"]) is x else None

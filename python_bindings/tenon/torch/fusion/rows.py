@@ -1,6 +1,6 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch's reductions along the last dimension in Tenon's words."""
+"""PyTorch's reductions along the last dimension in Tenon's words, and sums along the first of two."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from torch import fx
 from tenon.importer import rows
 from tenon.importer.builder import InexpressibleError, Value
 from tenon.importer.shapes import Shape, product
-from tenon.torch.fusion.lowering import Lowering
+from tenon.torch.fusion.lowering import Lowering, Shifted
 from tenon.torch.fusion.ops import Rule, rule
 from tenon.torch.fusion.shapes import torch_shape
-from tenon.torch.fusion.views import arguments, dtype_of, op_name
+from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, strip
 
 ROWS: dict[str, Rule] = {}
 # Ops of several results, of which the first has the operand's shape.
 ROW_NORMS = ("aten.native_layer_norm", "aten._fused_rms_norm")
-# What one tile has of a row.
-_MAX_COLUMNS = 256
+# Of a gather: nodes with its index as float32, and with the numbers of the columns.
+_INDEX = "tenon_index"
+# Above, float32 does not tell numbers of columns apart.
+_MAX_INDEXED = 2**24
 
 _KINDS = {"amax": "max", "amin": "min"}
 
@@ -36,6 +38,15 @@ def reduces_rows(node: fx.Node) -> bool:
     return op_name(node) in ROWS or is_row_norm(node)
 
 
+def sums_columns(node: fx.Node) -> bool:
+    """Tell whether a node gives the sum of each column of a matrix, as a bias' gradient is."""
+    if op_name(node) != "aten.sum":
+        return False
+    given = arguments(node)
+    dims = given.get("dim")
+    return len(torch_shape(given["self"]) or ()) == 2 and bool(dims) and [d % 2 for d in dims] == [0]
+
+
 def kind_of(node: fx.Node) -> str:
     """Return what one of these is called, such as "layer_norm"."""
     name = op_name(node).partition(".")[2].lstrip("_")
@@ -44,16 +55,67 @@ def kind_of(node: fx.Node) -> str:
 
 def rows_of_result(node: fx.Node) -> Shape | None:
     """Return `[M, 1]` where a node gives one value a row without a dimension for it, and Tenon has one."""
-    drops = op_name(node) in ROWS and arguments(node).get("keepdim") is False
+    drops = op_name(node) in ROWS and arguments(node).get("keepdim") is False and not sums_columns(node)
     return (product(torch_shape(node)), 1) if drops else None
 
 
 @rule(ROWS, "sum", "mean", "amax", "amin")
 def _reduce(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    if sums_columns(node):
+        if torch_shape(given["self"])[0] == 1:
+            raise InexpressibleError("it is the sum of one row")
+        # What is widened only to be summed is summed in float32 as it is.
+        x = strip(given["self"])
+        source = cast_source(x) if op_name(x) and dtype_of(x) == "float32" else None
+        return b.batch_sum(b.tensor(x if source is None else source), dtype_of(node))
     x = _rows(b, given["self"], given.get("dim"))
     kind = node.target._opname
-    wide = x if kind in _KINDS else b.widen(x)
-    return b.cast(b.reduce_row(_KINDS.get(kind, kind), wide), dtype_of(node))
+    if kind in _KINDS:
+        return b.cast(b.reduce_row(_KINDS[kind], x), dtype_of(node))
+    matrix, shifts = b.shifted.get(x.name, Shifted(b.widen(x), ()))
+    result = b.reduce_row(kind, matrix)
+    for shift in shifts:
+        result = b.binary("sub", result, b.binary("mul", shift, float(x.shape[1])) if kind == "sum" else shift)
+    return b.cast(result, dtype_of(node))
+
+
+@rule(ROWS, "gather")
+def _gather(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    x = _rows(b, given["self"], [given["dim"]])
+    if _INDEX not in node.meta:
+        raise InexpressibleError("it gathers other than one element of each row")
+    index, numbers = (b.tensor(n) for n in node.meta[_INDEX])
+    matrix, shifts = b.shifted.get(x.name, Shifted(x, ()))
+    result = rows.gather(b, matrix, numbers, index)
+    for shift in shifts:
+        result = b.binary("sub", result, shift)
+    return b.cast(result, dtype_of(node))
+
+
+def add_indices(graph: fx.Graph) -> None:
+    """Add, for each gather of one element of each row, the nodes that Tenon takes of it."""
+    for node in graph.find_nodes(op="call_function", target=torch.ops.aten.gather.default):
+        x, dim, index = (node.args[i] for i in range(3))
+        shape, columns = torch_shape(index), torch_shape(x)[-1:]
+        is_one = shape and len(shape) > 1 and (*shape[:-1], 1) == (*torch_shape(x)[:-1], shape[-1])
+        if not is_one or dim % len(shape) != len(shape) - 1 or not isinstance(columns[0], int):
+            continue
+        if columns[0] > _MAX_INDEXED:
+            continue
+        value = index.meta["val"]
+        with graph.inserting_before(node), torch._guards.detect_fake_mode([value]):
+            as_float = graph.call_function(torch.ops.prims.convert_element_type.default, (index, torch.float32))
+            as_float.meta["val"] = value.to(torch.float32)
+            kwargs = {"dtype": torch.float32, "device": value.device, "pin_memory": False}
+            numbers = graph.call_function(torch.ops.aten.arange.default, columns, kwargs)
+            numbers.meta["val"] = torch.arange(columns[0], dtype=torch.float32, device=value.device)
+        node.meta[_INDEX] = as_float, numbers
+
+
+def forget_indices(graph: fx.Graph) -> None:
+    """Leave nothing of `add_indices` with the nodes."""
+    for node in graph.nodes:
+        node.meta.pop(_INDEX, None)
 
 
 @rule(ROWS, "logsumexp", whole=True)
@@ -64,9 +126,13 @@ def _logsumexp(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 
 @rule(ROWS, "_softmax", "_log_softmax", "softmax", "log_softmax", whole=True)
 def _softmax(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    x = _rows(b, given["self"], [given["dim"]])
-    normalise = rows.log_softmax if "log" in op_name(node) else rows.softmax
-    return b.cast(normalise(b, b.widen(x)), dtype_of(node))
+    x = b.widen(_rows(b, given["self"], [given["dim"]]))
+    if "log" not in op_name(node):
+        return b.cast(rows.softmax(b, x), dtype_of(node))
+    distances, *shifts = rows.log_softmax_parts(b, x)
+    result = b.cast(b.binary("sub", distances, shifts[1]), dtype_of(node))
+    b.shifted[result.name] = Shifted(x, tuple(shifts))
+    return result
 
 
 @rule(ROWS, "layer_norm", "rms_norm", whole=True)
@@ -101,12 +167,10 @@ def _rows(b: Lowering, argument: fx.Node, dims: list[int] | None) -> Value:
     """Return a tensor of which an op reduces the last dimension alone.
 
     Raises:
-        InexpressibleError: it reduces another, or rows are longer than a tile's.
+        InexpressibleError: it reduces another.
 
     """
     shape = torch_shape(argument)
     if not shape or len(shape) < 2 or [d % len(shape) for d in dims or ()] != [len(shape) - 1]:
         raise InexpressibleError("it reduces another dimension than the last of several")
-    if not isinstance(shape[-1], int) or shape[-1] > _MAX_COLUMNS:
-        raise InexpressibleError(f"it reduces rows of {shape[-1]} elements, and a tile has {_MAX_COLUMNS} at most")
     return b.tensor(argument)

@@ -13,6 +13,7 @@ from torch import fx
 from tenon.importer.builder import TYPES, Factor, InexpressibleError, Value
 from tenon.importer.shapes import Shape, as_matrix, flatten
 from tenon.torch.failures import failed
+from tenon.torch.fusion.gradients import GRADIENTS
 from tenon.torch.fusion.lowering import Lowering
 from tenon.torch.fusion.norms import Norm, is_moments, is_norm, lower_norm
 from tenon.torch.fusion.ops import ELEMENTWISE, LINEAR, NORMALIZE
@@ -56,7 +57,7 @@ def lower(b: Lowering, node: fx.Node) -> Value | Norm:
         raise InexpressibleError("its result is not a tensor of floating-point numbers that Tenon has")
     found = match(node)
     source = cast_source(node) if name else None
-    table = next((table for table in (LINEAR, ROWS) if name in table), ELEMENTWISE)
+    table = next((table for table in (LINEAR, ROWS, GRADIENTS) if name in table), ELEMENTWISE)
     if found:
         value = b.unary(found.op, b.tensor(found.x), found.attributes)
     elif source is not None:
@@ -130,6 +131,12 @@ def _try(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> Wor
     prepared = is_elementwise and all(_is_prepared(o, parameters, words) for o in trial.operands)
     is_start = is_linear or op_name(node) == NORMALIZE
     return Word(tuple(dict.fromkeys(trial.operands)), frozenset(trial.weights), is_linear, prepared, is_start)
+
+
+def is_map(node: fx.Node, word: Word) -> bool:
+    """Tell whether a node computes elements from elements."""
+    is_other = word.is_linear or word.is_start or is_norm(node) or norm_of(node) is not None
+    return not is_other and not reduces_rows(node)
 
 
 def _is_prepared(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> bool:

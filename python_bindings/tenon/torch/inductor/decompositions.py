@@ -12,11 +12,12 @@ import torch
 from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from tenon.torch.fusion.gradients import GRADIENTS
 from tenon.torch.fusion.norms import FORMS
 from tenon.torch.fusion.ops import WHOLE
 from tenon.torch.fusion.rows import ROW_NORMS
 
-_WHOLE = frozenset({*FORMS, *ROW_NORMS, *WHOLE})
+_WHOLE = frozenset({*FORMS, *ROW_NORMS, *GRADIENTS, *WHOLE})
 
 
 class Table(dict[Any, Callable[..., Any]]):

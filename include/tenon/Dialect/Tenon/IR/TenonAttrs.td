@@ -120,7 +120,8 @@ def Tenon_Strategy : I32EnumAttr<"Strategy", "how a linear layer is computed", [
 }
 
 def Tenon_StrategyAttr : EnumAttr<Tenon_Dialect, Tenon_Strategy, "strategy"> {
-  let summary = "How a linear layer is computed";
+  let summary = "How a linear layer is computed, #tenon.strategy<library> or "
+                "#tenon.strategy<tiled>";
   let description = [{
     `library`: a cuBLASLt product, and an epilogue kernel for what cuBLASLt cannot
     do. `tiled`: one kernel made from a `#tenon.schedule`. Written on a linear
@@ -160,14 +161,15 @@ def Tenon_ReductionMethod : I32EnumAttr<"ReductionMethod",
       I32EnumAttrCase<"TwoPhase", 1, "two_phase">,
       I32EnumAttrCase<"Resident", 2, "resident">,
       I32EnumAttrCase<"InputMoments", 3, "input_moments">,
-      I32EnumAttrCase<"InTile", 4, "in_tile">]> {
+      I32EnumAttrCase<"InTile", 4, "in_tile">,
+      I32EnumAttrCase<"ReduceOnly", 5, "reduce_only">]> {
   let cppNamespace = "::mlir::tenon";
   let genSpecializedAttr = 0;
 }
 
 def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
   let mnemonic = "schedule";
-  let summary = "How a tiled kernel divides a product";
+  let summary = "How a tiled kernel divides a product, a #tenon.schedule";
   let description = [{
     | field      | meaning |
     |------------|---------|
@@ -193,13 +195,14 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `fp16x3` | f32 that `tenon.split` halved | three products of f16, with the precision of fp32 |
     | `fma`    | f32 | one by one, without tensor cores, as fp32 |
 
-    | reduction | a layer that ends in training batch norm, or with `in_tile` one that reduces rows |
+    | reduction | a layer that ends in training batch norm, or with the last two one that reduces rows |
     |-----------|------------------------------------------|
     | `separate` | the product; a kernel that reduces it, one that normalises it |
     | `two_phase` | the product's kernel also gives moments of each 64 rows (wgmma) or row tile (mma_sync); one more normalises |
     | `resident` | one kernel: all row tiles of a column are on the GPU together and exchange moments before they store |
     | `input_moments` | moments of x give those of the product, which its kernel normalises |
     | `in_tile` | one kernel, whose tiles have whole rows, which it reduces before it stores |
+    | `reduce_only` | the product's kernel writes what it reduces its tiles' rows to, and nothing of `[M, N]`; one more reduces that |
 
     One wgmma has 64 rows, and columns by eights. With `warps` along M its rows
     are those of x, so tiles have 64 of them at least. With `warps = 1x4` or

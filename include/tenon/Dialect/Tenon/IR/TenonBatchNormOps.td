@@ -126,8 +126,62 @@ def Tenon_BatchNormTrainingOp : Tenon_Op<"batch_norm_training", [
   }];
 }
 
-def Tenon_BatchMomentsOp : Tenon_Op<"batch_moments", [
+/// An op that only reduces, and whose state is mean and M2. It says itself what
+/// a column's state gives, in `emitColumnResults`.
+class Tenon_MomentReductionOp<string mnemonic> : Tenon_Op<mnemonic, [
     DeclareOpInterfaceMethods<Tenon_ReductionEpilogueOp>]> {
+  let arguments = (ins Tenon_Matrix:$input, Optional<Tenon_Matrix>:$moments,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$moment_rows);
+  let hasVerifier = 1;
+  let extraClassDefinition = [{
+    using Values = ::llvm::SmallVector<::mlir::Value>;
+    ::mlir::Value $cppClass::getReducedInput() { return getInput(); }
+    ::mlir::Value $cppClass::getMapped() { return {}; }
+    ::mlir::ResultRange $cppClass::getColumnResults() {
+      return (*this)->getResults();
+    }
+    Values $cppClass::getColumnOperands() { return {}; }
+    unsigned $cppClass::getStateSize() { return momentArithmetic::kStateSize; }
+    Values $cppClass::emitInit(::mlir::OpBuilder &b, ::mlir::Location loc,
+                               ::mlir::Type type) {
+      return momentArithmetic::emitInit(b, loc, type);
+    }
+    Values $cppClass::emitChunk(::mlir::OpBuilder &b, ::mlir::Location loc,
+                                ::mlir::ValueRange elements) {
+      return momentArithmetic::emitChunk(b, loc, elements);
+    }
+    Values $cppClass::emitDistances(::mlir::OpBuilder &b, ::mlir::Location loc,
+                                    ::mlir::Value count,
+                                    ::mlir::ValueRange distances) {
+      return momentArithmetic::emitDistances(b, loc, count, distances);
+    }
+    Values $cppClass::emitCombine(::mlir::OpBuilder &b, ::mlir::Location loc,
+                                  ::mlir::Value lhsCount, ::mlir::ValueRange lhs,
+                                  ::mlir::Value rhsCount,
+                                  ::mlir::ValueRange rhs) {
+      return momentArithmetic::emitCombine(b, loc, lhsCount, lhs, rhsCount, rhs);
+    }
+    ::mlir::Value $cppClass::getOrigin(::mlir::ValueRange state) {
+      return state[0];
+    }
+    Values $cppClass::emitMove(::mlir::OpBuilder &b, ::mlir::Location loc,
+                               ::mlir::ValueRange state, ::mlir::Value amount) {
+      return momentArithmetic::emitMove(b, loc, state, amount);
+    }
+    Values $cppClass::emitFinish(::mlir::OpBuilder &, ::mlir::Location,
+                                 ::mlir::Value, ::mlir::ValueRange,
+                                 ::mlir::ValueRange) {
+      return {};
+    }
+    ::mlir::Value $cppClass::emitApply(::mlir::OpBuilder &, ::mlir::Location,
+                                       ::mlir::Value element,
+                                       ::mlir::ValueRange) {
+      return element;
+    }
+  }];
+}
+
+def Tenon_BatchMomentsOp : Tenon_MomentReductionOp<"batch_moments"> {
   let summary = "Mean and M2 of each column over the batch";
   let description = [{
     For each feature, over the batch: the mean, and M2, the sum of squared
@@ -162,14 +216,43 @@ def Tenon_BatchMomentsOp : Tenon_Op<"batch_moments", [
     Errors: results of other types; moments elsewhere than in a
     `tenon.epilogue`, without `moment_rows` or of another shape.
   }];
-  let arguments = (ins Tenon_Matrix:$input, Optional<Tenon_Matrix>:$moments,
-                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$moment_rows);
   let results = (outs Tenon_Features:$mean, Tenon_Features:$m2);
   let assemblyFormat = [{
     $input (`moments` `(` $moments^ `)`)? attr-dict
     `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
+}
+
+def Tenon_BatchSumOp : Tenon_MomentReductionOp<"batch_sum"> {
+  let summary = "Sum of each column over the batch: a bias' gradient";
+  let description = [{
+    The number of rows times the mean that `tenon.batch_moments` gives, by the same
+    reduction: so a product's kernel gives it beside what it stores
+    (`reduction = two_phase`), and it repeats bit for bit. PyTorch's `sum(dim=0)`,
+    but that a column with an infinity gives NaN.
+
+    Requires: input `[M, N]`; a dynamic M may be 0, which gives zeros.
+    Gives: `[N]` of any type that input goes with; f64 goes with f64 only.
+
+    Example:
+
+    ```mlir
+    %dz, %db = tenon.fused_linear %dy, %w layout<mk_kn> : tensor<512x128xbf16>, tensor<128x64xbf16>
+        epilogue(%acc: tensor<512x64xbf16>, %y = %h: tensor<512x64xbf16>) -> (tensor<512x64xbf16>, tensor<64xbf16>) {
+      %0 = tenon.gate %acc, %y : tensor<512x64xbf16>, tensor<512x64xbf16>
+      %1 = tenon.batch_sum %0 : (tensor<512x64xbf16>) -> tensor<64xbf16>
+      tenon.yield %0, %1 : tensor<512x64xbf16>, tensor<64xbf16>
+    }
+    ```
+
+    Errors: a result of another extent, or f64 with another type; moments as
+    `tenon.batch_moments` has them.
+  }];
+  let results = (outs Tenon_Features:$sum);
+  let assemblyFormat = [{
+    $input (`moments` `(` $moments^ `)`)? attr-dict
+    `:` functional-type(operands, results)
+  }];
 }
 
 def Tenon_MomentsOp : Tenon_Op<"moments"> {

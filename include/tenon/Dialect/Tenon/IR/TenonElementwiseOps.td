@@ -105,6 +105,25 @@ def Tenon_MaxOp : Tenon_BinaryOp<"max"> {
   }]);
 }
 
+def Tenon_GateOp : Tenon_BinaryOp<"gate"> {
+  let summary = "0 where the second operand is at most 0, else the first";
+  let description = !strconcat([{
+    `result = other <= 0 ? 0 : input`, as PyTorch's `threshold_backward`: where
+    other is NaN the result is input, and where it is at most 0 the result is 0
+    though input be infinite or NaN. With it derivatives of functions that are
+    made of pieces are written: `tenon.gate 1.0, %x` is that of relu. A constant
+    may stand first.
+
+  }], broadcasting, [{
+    Example:
+
+    ```mlir
+    %1 = tenon.gate %gradient, %y : tensor<?x64xf32>, tensor<?x64xf32>
+    %2 = tenon.gate 1.0, %x : tensor<?x64xf32>
+    ```
+  }]);
+}
+
 //===----------------------------------------------------------------------===//
 // One operand
 //===----------------------------------------------------------------------===//
@@ -175,6 +194,26 @@ def Tenon_GeluOp : Tenon_UnaryOp<"gelu", [Tenon_Transcendental], ["getLibraryPar
                            "::mlir::tenon::GeluApproximation::None">:$approximate);
   let assemblyFormat =
       "$input (`approximate` `` $approximate^)? attr-dict `:` type($input)";
+}
+
+def Tenon_GeluDerivativeOp : Tenon_UnaryOp<"gelu_derivative", [Tenon_Transcendental]> {
+  let summary = "Derivative of the exact gelu";
+  let description = [{
+    `Phi(x) + x phi(x)`, with the normal distribution and its density. Times the
+    gradient of a gelu it is PyTorch's `gelu_backward`. Of f32, f16 and bf16 Phi is
+    computed as [gelu](#tenongelu-tenongeluop) does, with as many terms. That of
+    the gelu with `tanh` is written by `sigmoid`.
+
+    Requires a tensor of rank 0 to 2; gives one of the same type. The only error
+    is a wrong type.
+
+    Example:
+
+    ```mlir
+    %1 = tenon.gelu_derivative %x : tensor<?x64xf32>
+    %2 = tenon.mul %gradient, %1 : tensor<?x64xf32>, tensor<?x64xf32>
+    ```
+  }];
 }
 
 def Tenon_SiluOp : Tenon_UnaryOp<"silu", [Tenon_Transcendental, Tenon_Divides]> {
@@ -350,6 +389,34 @@ def Tenon_ClampOp : Tenon_UnaryOp<"clamp"> {
           "std::numeric_limits<double>::infinity()">:$max);
   let hasFolder = 1;
   let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
+}
+
+def Tenon_SelectEqualOp : Tenon_Op<"select_equal", [
+    DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    DeclareOpInterfaceMethods<Tenon_ElementwiseEpilogueOp>]> {
+  let summary = "x where two tensors are equal, and 0 elsewhere";
+  let description = [{
+    `a == b ? x : 0`, element by element; NaN equals nothing, and 0 is 0 whatever x
+    is. With the numbers of columns as `a`, `[N]`, and one for each row as `b`,
+    `[M, 1]`, the sum of a row is its element in that column, so a gather:
+
+    ```mlir
+    %1 = tenon.select_equal %0, %numbers, %target
+        : tensor<?x64xf32>, tensor<64xf32>, tensor<?x1xf32>
+    %2 = tenon.reduce_row sum %1 : tensor<?x64xf32>
+    ```
+
+    Shapes broadcast from the trailing dimension, as those of `tenon.add`. Gives
+    x's element type.
+
+    Errors: shapes that do not broadcast to x's; f64 with another element type.
+  }];
+  let arguments = (ins Tenon_Tensor:$input, Tenon_Tensor:$a, Tenon_Tensor:$b);
+  let results = (outs Tenon_Tensor:$result);
+  let assemblyFormat = [{
+    $input `,` $a `,` $b attr-dict `:` type($input) `,` type($a) `,` type($b)
+  }];
   let hasVerifier = 1;
 }
 

@@ -48,4 +48,34 @@ def Tenon_ReduceRowOp : Tenon_Op<"reduce_row", [
   }];
 }
 
+def Tenon_RowPartsOp : Tenon_Op<"row_parts"> {
+  let summary = "What a reduction of rows gives for parts of them";
+  let description = [{
+    Takes a matrix's columns in parts of `columns`, the last of which may have
+    fewer. Column p of the result is what the input would be if the matrix had the
+    columns of part p alone.
+
+    It stands in the region of a `tenon.tiled_linear`, whose yield alone uses it:
+    a kernel has this of its tiles, whose N are the parts' columns.
+
+    Requires: input `[M, 1]` of f32, made of `tenon.reduce_row`; columns positive
+    and fewer than N. Gives: f32 `[M, ceil(N / columns)]`.
+
+    Example:
+
+    ```mlir
+    %max = tenon.reduce_row max %0 : tensor<?x640xf32>
+    %p = tenon.row_parts %max {columns = 256} : tensor<?x1xf32> -> tensor<?x3xf32>
+    ```
+
+    Errors: an input or a result of another shape or type; columns that are not
+    positive; any other place.
+  }];
+  let arguments = (ins Tenon_Matrix:$input,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$columns);
+  let results = (outs Tenon_Matrix:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 #endif // TENON_DIALECT_TENON_IR_TENONREDUCEROWOP_TD

@@ -39,7 +39,8 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     then be those of another product's w too.
 
     `layout` is that of `tenon.linear`. Halves are of `mk_nk`; other layouts are for
-    f32 in schedules of family `mma_sync`, whose kernels turn tiles as they copy them.
+    f32 in schedules of family `mma_sync`, whose kernels turn tiles as they copy them,
+    and for 16 bits, which kernels of family `wgmma` multiply as they lie.
 
     The schedule says how the kernel divides the product. With `stream_k`, blocks
     that share a tile hand partial sums over in the workspace, scratch that all
@@ -55,6 +56,9 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     ops does everything: without rows outside the one whose method splits,
     with one the other. The one that does not leaves its outputs as
     they are.
+
+    With `reduction = reduce_only` it yields the `tenon.row_parts` of its tiles
+    alone.
 
     With a schedule whose operands are swapped, `two_phase` needs an M of the tile
     that is a multiple of 64, and with `resident` no operand `[M, N]` or `[M, 1]`
@@ -148,7 +152,7 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     /// the first.
     static bool isOfColumns(Value value);
     /// Whether a value of a product's region has one element a row, [M, 1],
-    /// where the product has more.
+    /// where the product has more, or one for each part of a row.
     static bool isOfRows(Value value);
     /// Whether it replaces but some tiles of its outputs.
     bool isGuarded() {

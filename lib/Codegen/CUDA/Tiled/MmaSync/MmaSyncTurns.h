@@ -22,7 +22,7 @@ public:
         turn(frame, partition) {
     if (frame.geometry.isResident())
       resident.emplace(frame, op);
-    if (frame.geometry.isInTile())
+    if (reducesRows(frame.geometry.schedule))
       rows.emplace(frame, op);
   }
 

@@ -113,10 +113,10 @@ void TileCopy::copy(unsigned index, Value target, Value source, Value isReal,
   int64_t stride = getStride(index);
   if (geometry.copyBytes == 16 && stride == 1)
     copyWhole(address, offset, source, isReal, validBytes);
-  else if (geometry.copyBytes >= 4)
+  else if ((stride == 1 ? geometry.copyBytes : geometry.elementBytes) >= 4)
     copyParts(address, offset, source, stride, isReal, validBytes);
   else
-    copyElements(address, offset, source, isReal, validBytes);
+    copyElements(address, offset, source, stride, isReal, validBytes);
 }
 
 void TileCopy::copyNext(unsigned index, Value target, Value &source,
@@ -168,16 +168,23 @@ void TileCopy::copyParts(Value address, int64_t offset, Value source,
   }
 }
 
-/// Elements of 2 bytes that are aligned to no more: cp.async does not take
-/// them, so they go through registers.
+/// Elements of 2 bytes that are aligned to no more, or `stride` apart: cp.async
+/// does not take them, so they go through registers.
 void TileCopy::copyElements(Value address, int64_t offset, Value source,
-                            Value isReal, Value validBytes) {
-  std::string text = "{ .reg .pred p, q; .reg .b16 e<8>; .reg .b32 v<4>; "
-                     "setp.ne.b32 p, $2, 0; ";
+                            int64_t stride, Value isReal, Value validBytes) {
+  std::string text = "{ .reg .pred p, q; .reg .b16 e<8>; .reg .b32 v<4>; ";
+  if (stride != 1)
+    text += ".reg .b64 from; ";
+  text += "setp.ne.b32 p, $2, 0; ";
   for (int64_t i = 0; i != 8; ++i) {
     std::string e = "e" + std::to_string(i), at = std::to_string(2 * i);
-    text += "mov.b16 " + e + ", 0; setp.gt.and.s32 q, $3, " + at + ", p; @q " +
-            "ld.global.b16 " + e + ", [$1+" + at + "]; ";
+    text += "mov.b16 " + e + ", 0; setp.gt.and.s32 q, $3, " + at + ", p; ";
+    // PTX has no more than 32 bits for what it adds to an address.
+    if (stride != 1)
+      text += "add.s64 from, $1, " + std::to_string(2 * i * stride) + "; @q " +
+              "ld.global.b16 " + e + ", [from]; ";
+    else
+      text += "@q ld.global.b16 " + e + ", [$1+" + at + "]; ";
   }
   for (int64_t i = 0; i != 4; ++i)
     text += "mov.b32 v" + std::to_string(i) + ", {e" + std::to_string(2 * i) +

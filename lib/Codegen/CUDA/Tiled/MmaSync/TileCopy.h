@@ -24,8 +24,8 @@ namespace mlir::tenon {
 /// Rows beyond M or N are the last row again: nothing is stored of them. Beyond
 /// K there are zeros.
 ///
-/// Of a matrix that is given transposed a chunk's elements, of 4 bytes, are
-/// copied one by one, since each is of another row of memory.
+/// Of a matrix that is given transposed a chunk's elements are copied one by
+/// one, since each is of another row of memory.
 class TileCopy {
 public:
   explicit TileCopy(TiledFrame &frame);
@@ -70,8 +70,8 @@ private:
                  Value validBytes);
   void copyParts(Value address, int64_t offset, Value source, int64_t stride,
                  Value isReal, Value validBytes);
-  void copyElements(Value address, int64_t offset, Value source, Value isReal,
-                    Value validBytes);
+  void copyElements(Value address, int64_t offset, Value source, int64_t stride,
+                    Value isReal, Value validBytes);
 
   TiledFrame &frame;
   KernelBuilder &b;

@@ -24,19 +24,27 @@ static constexpr int64_t kKeptBytes = int64_t(25) << 20;
 static constexpr int64_t kPassingBytes = int64_t(3) << 20;
 
 /// Copies a tile's rows that lie at `row`, K from `column` on; of several
-/// `parts`, this block's own, to all blocks.
+/// `parts`, this block's own, to all blocks. With `isTurned` rows of memory are
+/// those of K, and as many of the tile's as a box is wide have a place
+/// together, as large as theirs would be otherwise.
 void Producer::copyRows(Value map, Value target, Value barrier, Value column,
-                        Value row, int64_t rows, Value part, int64_t parts,
-                        Value policy) {
+                        Value row, int64_t rows, bool isTurned, Value part,
+                        int64_t parts, Value policy) {
+  const TileGeometry &geometry = frame.geometry;
   Value mask;
   if (parts != 1) {
-    int64_t partRows = rows / parts;
-    row = b.add(row, b.mul(part, partRows));
-    target = b.offset(target, b.mul(part, partRows * frame.geometry.rowBytes));
+    rows /= parts;
+    row = b.add(row, b.mul(part, rows));
+    target = b.offset(target, b.mul(part, rows * geometry.rowBytes));
     mask = arith::ConstantOp::create(
         b, b.getI16IntegerAttr(static_cast<int16_t>((1 << parts) - 1)));
   }
-  emitTensorLoad(b, map, column, row, target, barrier, mask, policy);
+  if (!isTurned)
+    return emitTensorLoad(b, map, column, row, target, barrier, mask, policy);
+  for (int64_t first = 0; first != rows; first += geometry.turnedExtent())
+    emitTensorLoad(b, map, b.add(row, first), column,
+                   b.offset(target, first * geometry.rowBytes), barrier, mask,
+                   policy);
 }
 
 void Producer::copyStage(const WorkItem &item, Value kTile, Value stage) {
@@ -46,12 +54,12 @@ void Producer::copyStage(const WorkItem &item, Value kTile, Value stage) {
   Value memory = ring.getMemory(stage), barrier = ring.getFullBarrier(stage);
   // A cluster lies along M or along N.
   copyRows(frame.tensorMaps[0], memory, barrier, column, item.row,
-           geometry.tileM, frame.rank, geometry.clusterN);
+           geometry.tileM, geometry.turnsX, frame.rank, geometry.clusterN);
   for (int64_t weight = 0; weight != geometry.weights; ++weight)
     copyRows(frame.tensorMaps[1 + weight],
              b.offset(memory, geometry.getWeightOffset(weight)), barrier,
-             column, item.column, geometry.tileN, frame.rank, geometry.clusterM,
-             policyOfW);
+             column, item.column, geometry.tileN, geometry.turnsW, frame.rank,
+             geometry.clusterM, policyOfW);
 }
 
 /// The K tile that is the turn's `number`-th. With reduction = resident every

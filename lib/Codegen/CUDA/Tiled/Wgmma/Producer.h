@@ -33,7 +33,8 @@ private:
   RingPosition copyTurn(Value turn, const RingPosition &first);
   void copyStage(const WorkItem &item, Value kTile, Value stage);
   void copyRows(Value map, Value target, Value barrier, Value column, Value row,
-                int64_t rows, Value part, int64_t parts, Value policy = {});
+                int64_t rows, bool isTurned, Value part, int64_t parts,
+                Value policy = {});
   Value getPolicyOfW();
   void waitForAll(RingPosition position);
 

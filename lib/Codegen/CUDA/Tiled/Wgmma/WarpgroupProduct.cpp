@@ -36,6 +36,21 @@ static SmallVector<Step> getSteps(const TileGeometry &geometry) {
   return steps;
 }
 
+/// Whether what wgmma takes as rows, or as columns, lies along them.
+static bool turnsRows(const TileGeometry &geometry) {
+  return geometry.isSwapped() ? geometry.turnsW : geometry.turnsX;
+}
+static bool turnsColumns(const TileGeometry &geometry) {
+  return geometry.isSwapped() ? geometry.turnsX : geometry.turnsW;
+}
+
+/// Bytes from a step of K to the next: 32 of each row, or as many rows as it
+/// has elements.
+static int64_t getStepBytes(const TileGeometry &geometry, bool isTurned) {
+  return isTurned ? kStepBytes / geometry.elementBytes * geometry.rowBytes
+                  : kStepBytes;
+}
+
 namespace {
 /// Writes PTX of a stage's products, once. Its operands are the accumulators as
 /// results, then as they were, unless nothing was in them, then the two
@@ -82,14 +97,19 @@ static int64_t getRowsTo(const TileGeometry &geometry, int64_t block) {
 /// The products of a step, of all blocks.
 void ProductsText::multiply(Step step) {
   int64_t perBlock = geometry.wgmmaColumns() / 2;
-  // Elements of 16 bits may lie transposed; these do not.
-  StringRef end = geometry.elementBytes == 2 ? ", 0, 0;\n" : ";\n";
+  bool rowsTurn = turnsRows(geometry), columnsTurn = turnsColumns(geometry);
+  // Elements of 16 bits may lie transposed.
+  std::string end = geometry.elementBytes == 2
+                        ? llvm::formatv(", {0}, {1};\n", rowsTurn ? 1 : 0,
+                                        columnsTurn ? 1 : 0)
+                              .str()
+                        : ";\n";
+  int64_t ofColumns = step.second * getStepBytes(geometry, columnsTurn);
   for (int64_t i = 0; i != geometry.productBlocks(); ++i) {
-    int64_t bytes =
-        step.first * kStepBytes + getRowsTo(geometry, i) * geometry.rowBytes;
-    stream << "add.s64 ofRows, rows, " << bytes / 16
-           << ";\nadd.s64 ofColumns, columns, " << step.second * kStepBytes / 16
-           << ";\n"
+    int64_t ofRows = step.first * getStepBytes(geometry, rowsTurn) +
+                     getRowsTo(geometry, i) * geometry.rowBytes;
+    stream << "add.s64 ofRows, rows, " << ofRows / 16
+           << ";\nadd.s64 ofColumns, columns, " << ofColumns / 16 << ";\n"
            << instruction << " {";
     llvm::interleaveComma(llvm::seq(i * perBlock, (i + 1) * perBlock), stream,
                           [&](int64_t number) { stream << '$' << number; });
@@ -120,13 +140,17 @@ std::string ProductsText::get(int64_t groups) {
     return text;
   }
   assert(static_cast<int64_t>(steps.size()) * kStepBytes == geometry.rowBytes &&
+         !turnsColumns(geometry) &&
          "each is a step of K further than the one before");
   stream << ".reg .pred again;\n.reg .b64 left;\n"
          << "GROUP:\n.pragma \"nounroll\";\nwgmma.fence.sync.aligned;\n";
   multiply(ArrayRef(steps).take_front(ofGroup));
-  for (StringRef descriptor : {"rows", "columns"})
+  auto advance = [&](StringRef descriptor, bool isTurned) {
     stream << "add.s64 " << descriptor << ", " << descriptor << ", "
-           << ofGroup * kStepBytes / 16 << ";\n";
+           << ofGroup * getStepBytes(geometry, isTurned) / 16 << ";\n";
+  };
+  advance("rows", turnsRows(geometry));
+  advance("columns", /*isTurned=*/false);
   stream << "and.b64 left, columns, " << steps.size() * kStepBytes / 16 - 1
          << ";\nsetp.ne.b64 again, left, 0;\n@again bra GROUP;\n}\n";
   return text;
@@ -142,8 +166,10 @@ WarpgroupProduct::WarpgroupProduct(TiledFrame &frame)
   Value ofWarp = geometry.isSwapped() ? frame.warpColumn : frame.warpRow;
   Value firstRow = b.bitAnd(ofWarp, ~(kRows - 1));
   firstOfRows = getDescriptor(b.offset(b.offset(frame.shared, rows),
-                                       b.mul(firstRow, geometry.rowBytes)));
-  firstOfColumns = getDescriptor(b.offset(frame.shared, columns));
+                                       b.mul(firstRow, geometry.rowBytes)),
+                              turnsRows(geometry));
+  firstOfColumns =
+      getDescriptor(b.offset(frame.shared, columns), turnsColumns(geometry));
 }
 
 int64_t WarpgroupProduct::numAccumulators() const {
@@ -152,12 +178,16 @@ int64_t WarpgroupProduct::numAccumulators() const {
 
 /// How wgmma finds rows of 128 bytes, swizzled, 8 of them 1024 bytes apart
 /// (PTX ISA, "Matrix descriptor": addresses and strides in units of 16 bytes).
+/// Where such a row is of M or N, the leading stride is from those of a box to
+/// those of the next.
 /// LLVM must not add to its constant: ptxas 12.9 and 13.0 leave the high word
 /// of some sums with 64-bit constants undefined, and so the swizzle and stride.
-Value WarpgroupProduct::getDescriptor(Value memory) {
+Value WarpgroupProduct::getDescriptor(Value memory, bool isTurned) {
+  const TileGeometry &geometry = frame.geometry;
   constexpr int64_t swizzle128 = int64_t(1) << 62;
   constexpr int64_t stride = int64_t(1024 / 16) << 32;
-  constexpr int64_t leading = int64_t(1) << 16; // not used with this swizzle
+  int64_t boxBytes = geometry.turnedExtent() * geometry.rowBytes;
+  int64_t leading = (isTurned ? boxBytes / 16 : 1) << 16; // 1: not used
   Value address = b.bitAnd(b.shiftRight(b.toAddress(memory), 4), 0x3fff);
   Value descriptor =
       b.bitOr(b.toI64(address), b.i64(swizzle128 | stride | leading));

@@ -26,6 +26,9 @@ namespace mlir::tenon {
 /// With swapped operands w stands for x and x for w: blocks are of 64 of the
 /// tile's columns by its rows, and of M / 2 f32.
 ///
+/// 16 bits that lie along M or N (a layout other than mk_nk) are multiplied as
+/// they lie: a descriptor says where they are, the instruction how.
+///
 /// A stage's products are one piece of inline PTX, and not ops of nvvm: each
 /// has all accumulators as operands, for which LLVM would take most of its
 /// time.
@@ -46,7 +49,7 @@ public:
   SmallVector<Value> complete(Value sums);
 
 private:
-  Value getDescriptor(Value memory);
+  Value getDescriptor(Value memory, bool isTurned);
   Value emit(StringRef text, ValueRange sums, ValueRange descriptors);
   Value multiply(Value sums, Value stage, StringRef text);
   SmallVector<Value> split(Value sums);

@@ -23,7 +23,7 @@ WgmmaEpilogue::WgmmaEpilogue(TiledFrame &frame, TiledLinearOp op)
     swapped.emplace(frame, op, std::move(subtiles));
   else if (subtiles)
     tma.emplace(frame, op, std::move(*subtiles));
-  if (frame.geometry.isInTile())
+  if (reducesRows(frame.geometry.schedule))
     rows.emplace(frame, op);
   if (!frame.geometry.isResident())
     return;

@@ -21,16 +21,20 @@ using namespace mlir::tenon;
 SmallVector<TensorMapUse> tenon::getTensorMaps(TiledLinearOp op,
                                                const TileGeometry &geometry) {
   // The blocks of a cluster that need the same rows copy an equal part of them
-  // each. f32 is rounded to tf32 on the way: wgmma would cut it off.
-  auto getMap = [&](int64_t rows) {
-    return TensorMapAttr::get(op.getContext(), {rows, geometry.tileK},
-                              geometry.rowBytes,
+  // each. f32 is rounded to tf32 on the way: wgmma would cut it off. What lies
+  // along M or N is copied in boxes as wide as the swizzle.
+  auto getMap = [&](int64_t rows, bool isTurned) {
+    SmallVector<int64_t> box{rows, geometry.tileK};
+    if (isTurned)
+      box = {geometry.tileK, geometry.turnedExtent()};
+    return TensorMapAttr::get(op.getContext(), box, geometry.rowBytes,
                               /*roundsTf32=*/geometry.elementType.isF32());
   };
   SmallVector<TensorMapUse> uses{
-      {op.getX(), getMap(geometry.tileM / geometry.clusterN)}};
+      {op.getX(), getMap(geometry.tileM / geometry.clusterN, geometry.turnsX)}};
   for (Value w : op.getWeights())
-    uses.push_back({w, getMap(geometry.tileN / geometry.clusterM)});
+    uses.push_back(
+        {w, getMap(geometry.tileN / geometry.clusterM, geometry.turnsW)});
   if (auto subtiles = EpilogueSubtiles::choose(op, geometry))
     for (const auto &tensors : {subtiles->operands, subtiles->results})
       for (const SubtileTensor &tensor : tensors)

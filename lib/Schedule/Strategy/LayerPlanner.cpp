@@ -9,11 +9,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StrategySelector.h"
+#include "LayerPlanner.h"
 
 #include "FamilyChoice.h"
 
 #include "tenon/Schedule/Checks/ReductionMethod.h"
+#include "tenon/Schedule/Checks/RowParts.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -21,8 +22,7 @@ using namespace mlir::tenon;
 /// How much faster a reduction must be that is taken in place of resident.
 static constexpr double kTie = 1.03;
 
-LogicalResult
-StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
+LogicalResult LayerPlanner::checkSchedule(const LayerProblem &layerProblem) {
   Type type = layerProblem.tiledType;
   for (const TargetSpec *target : request.targets) {
     std::string problem = findProblem(schedule, type, *target);
@@ -42,6 +42,9 @@ StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
   std::string problem = findExtentProblem(schedule.getFamily(), type,
                                           layerProblem.getTiledColumns());
   if (problem.empty())
+    problem = findLayoutProblem(schedule, type, layer.getLayout(),
+                                layerProblem.getExtents());
+  if (problem.empty())
     return success();
   return layer->emitOpError("cannot have the schedule ")
          << schedule << ": " << problem << ", or take a mma_sync schedule";
@@ -49,31 +52,29 @@ StrategySelector::checkSchedule(const LayerProblem &layerProblem) {
 
 /// The schedule that is asked for, or the best one; nothing if none runs on all
 /// targets.
-std::optional<StrategySelector::Plan>
-StrategySelector::plan(const LayerProblem &problem) {
+std::optional<LayerPlan> LayerPlanner::plan(const LayerProblem &problem) {
   if (schedule)
-    return Plan{problem, predictSchedule(problem, schedule, request.targets),
-                ""};
+    return LayerPlan{problem,
+                     predictSchedule(problem, schedule, request.targets), ""};
   FamilyChoice choice = chooseFamily(problem, request.targets);
   if (!choice.family)
     return std::nullopt;
   auto schedules = choice.family->choose(problem, request.targets);
   if (!schedules)
     return std::nullopt;
-  return Plan{problem, std::move(*schedules), choice.betterProblem};
+  return LayerPlan{problem, std::move(*schedules), choice.betterProblem};
 }
 
 /// Adds to the words on reductions why one cannot be.
-void StrategySelector::addMiss(ReductionMethod reduction,
-                               const Reason &reason) {
+void LayerPlanner::addMiss(ReductionMethod reduction, const Reason &reason) {
   reductions.emplace_back(ReasonCode::ReductionCannotBe,
                           stringifyReductionMethod(reduction), reason);
 }
 
 /// Keeps the plan for this method and reduction if it is better than those
 /// before, by what each may take of the library's time.
-LogicalResult StrategySelector::planReduction(ProductMethod method,
-                                              ReductionMethod reduction) {
+LogicalResult LayerPlanner::planReduction(ProductMethod method,
+                                          ReductionMethod reduction) {
   bool isOfNorm = reduction != ReductionMethod::Separate;
   auto miss = [&](Reason reason) {
     if (isOfNorm)
@@ -86,7 +87,7 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
   LayerProblem problem = describeProblem(layer, method, reduction);
   if (schedule && failed(checkSchedule(problem)))
     return failure();
-  std::optional<Plan> next = plan(problem);
+  std::optional<LayerPlan> next = plan(problem);
   if (!next && reduction == ReductionMethod::Resident)
     return miss({ReasonCode::NoScheduleForRows, problem.m});
   if (!next)
@@ -99,7 +100,7 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
   // Another schedule may have room for what this one has none for.
   if (!unfit.empty() && !schedule) {
     problem.reduced = dyn_cast<FusedLinearOp>(layer.getOperation());
-    if (std::optional<Plan> other = plan(problem)) {
+    if (std::optional<LayerPlan> other = plan(problem)) {
       next = std::move(other);
       unfit.clear();
     }
@@ -111,7 +112,7 @@ LogicalResult StrategySelector::planReduction(ProductMethod method,
                             stringifyReductionMethod(reduction),
                             stringifyProductMethod(method),
                             next->choice.predictions.front().seconds * 1e6);
-  auto getShare = [](const Plan &plan) {
+  auto getShare = [](const LayerPlan &plan) {
     const ScheduleChoice &choice = plan.choice;
     return choice.getWorstRatio() / ScheduleFamily::of(choice.schedule)
                                         .getShareLimit(plan.problem, choice);
@@ -133,10 +134,12 @@ static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
          getTraits(method).isSplit() && best && best->traits.isResidentDirect;
 }
 
-/// Whether to look at a reduction that nothing asks for. What keeps resident
-/// and input_moments from most layers needs no words.
+/// Whether to look at a reduction that nothing asks for. What keeps resident,
+/// input_moments and reduce_only from most layers needs no words.
 static bool isWorthTrying(LinearLikeOp layer, ReductionMethod reduction,
                           const ScheduleFamily *best) {
+  if (reduction == ReductionMethod::ReduceOnly)
+    return findRowPartsProblem(layer).empty();
   if (reduction == ReductionMethod::InputMoments)
     return layer.getK() <= ProductMomentsOp::kMaxColumns &&
            layer.getPrecision() != Precision::TF32;
@@ -145,7 +148,7 @@ static bool isWorthTrying(LinearLikeOp layer, ReductionMethod reduction,
           best->traits.isResidentMeasured);
 }
 
-LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
+LogicalResult LayerPlanner::run(ArrayRef<ProductMethod> methods) {
   if (schedule)
     return planReduction(methods.front(), schedule.getReduction());
   const ScheduleFamily *family = findBestFamily(request.targets);
@@ -154,7 +157,7 @@ LogicalResult StrategySelector::planAll(ArrayRef<ProductMethod> methods) {
     all.append({ReductionMethod::TwoPhase, ReductionMethod::Resident,
                 ReductionMethod::InputMoments});
   if (reducesRows(layer))
-    all.push_back(ReductionMethod::InTile);
+    all.append({ReductionMethod::InTile, ReductionMethod::ReduceOnly});
   for (ReductionMethod reduction : llvm::reverse(all)) {
     // What is asked for is for the layers that can have it; others have what
     // keeps less in the kernel.
