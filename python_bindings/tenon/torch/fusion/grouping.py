@@ -102,7 +102,9 @@ class Grouping:
                 continue
             readers = find_readers(node, takers, self.group_of)
             if readers == Readers(opaque=False, epilogue=False, kernel=True):
-                group.members.remove(node)
+                for each in (group, *group.parts):
+                    if node in each.members:
+                        each.members.remove(node)
                 del self.group_of[node]
                 self.reasons[node] = "what reads it computes it on the way"
 
@@ -132,8 +134,11 @@ class Grouping:
         tensors = [node.meta["val"] for node in (g, o)]
         is_same = tensors[0].shape == tensors[1].shape and tensors[0].dtype == tensors[1].dtype
         reads_one_x = self.words[g].operands[0] is self.words[o].operands[0]
-        plain = not any(is_norm(n) or norm_of(n) is not None or reduces_rows(n) for n in gate.members + other.members)
-        return is_same and reads_one_x and plain and not self._closes_cycle(o, [gate, other])
+        reduces = any(
+            is_norm(n) or norm_of(n) is not None or reduces_rows(n) or is_row_norm(n) or sums_columns(n)
+            for n in gate.members + other.members
+        )
+        return is_same and reads_one_x and not reduces and not self._closes_cycle(o, [gate, other])
 
     def inputs_of(self, node: fx.Node) -> Iterable[fx.Node]:
         """Return the nodes that a node needs: as a member of a group, or as PyTorch runs it."""
