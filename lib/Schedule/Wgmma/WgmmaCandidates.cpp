@@ -196,7 +196,7 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
   for (const Cluster &wide : kClusters)
     for (bool streamK : {false, true}) {
       Cluster cluster = wide;
-      if (form.m > columns)
+      if (form.m > problem.weights * columns)
         std::swap(cluster[0], cluster[1]);
       // With swapped operands it was not faster.
       bool isLeftOut = mayHaveAnyWave ? !streamK : streamK && form.isSwapped;
