@@ -15,6 +15,7 @@ from pathlib import Path
 import report_headline
 import report_layers
 import report_precision
+import report_rows
 from measured import RESULTS, join, origin, read, wrong
 from report_headline import layers, whole_models
 
@@ -82,6 +83,13 @@ splits w too. Eager computes fp32 with `highest`, tf32 with `high`. Ten calls ba
 
 {eager}
 
+## Reductions of rows
+
+Layers whose rows are reduced or normalised, from PyTorch, host included, ten calls back to back; below 1 is faster, or
+errs less. A loss is that of each row. {origin_rows}.
+
+{rows}
+
 ## Training batch norm
 
 Layers with their batch statistics and new running statistics, ten calls back to back. {origin_batch_norm}.
@@ -112,6 +120,7 @@ def page(folder: Path = RESULTS) -> str:
     found = {name: read(name, folder) for name in REPORTS}
     compiled = join(read(path.stem, folder) for path in sorted(folder.glob("sm90a_compile*.json")))
     sync, triton, regret = (read(name, folder) for name in ("sync_batch_norm", "triton_mma", "regret"))
+    rows = read("rows", folder)
     complaints = wrong(found.values(), ("auto",)) + wrong((found[n] for n in REPORTS if n.startswith("sm")), ("tiled",))
     tables = {
         "models": report_headline.model_table(whole_models(folder)),
@@ -121,6 +130,7 @@ def page(folder: Path = RESULTS) -> str:
         "sweep": report_layers.sweep_table(found["sm90a_sweep"]),
         "regret": report_layers.regret_table(regret),
         "eager": report_layers.eager_table(found["fp32"]),
+        "rows": report_rows.rows_table(rows),
         "batch_norm": report_layers.batch_norm_table(found["batch_norm"]),
         "offset": report_layers.offset_lines(found["batch_norm"]),
         "sync_table": report_layers.sync_table(sync),
@@ -133,6 +143,7 @@ def page(folder: Path = RESULTS) -> str:
         **origins,
         origin_compile=origin("sm90a_compile", compiled),
         origin_regret=origin("regret", regret),
+        origin_rows=origin("rows", rows),
         sync=sync["environment"],
         triton=triton["triton"],
     )

@@ -1,0 +1,43 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: RUF001
+"""The table of layers that reduce rows, of what bench_rows.py measured."""
+
+from __future__ import annotations
+
+from measured import number
+from tables import markdown
+
+NAMES = {
+    "lse": "logsumexp",
+    "max": "maximum",
+    "mean": "mean",
+    "sigmoid_sum": "sum after a sigmoid",
+    "gelu_softmax": "GELU, softmax",
+    "layer_norm": "layer norm",
+    "rms_norm": "RMS norm",
+    "log_softmax": "log_softmax",
+    "cross_entropy": "cross entropy",
+    "small_norm": "layer norm, GELU",
+}
+OTHERS = ("product", "compile", "eager")
+
+
+def _over(ours: dict, other: dict, figure: str) -> float | None:
+    a, b = ours.get(figure), other.get(figure)
+    return a / b if a and b else None
+
+
+def rows_table(report: dict) -> list[str]:
+    """One row a layer: milliseconds, over the other contenders' times, and the error over theirs."""
+    lines = []
+    for case in report["cases"]:
+        found = case["contenders"]
+        ours = found.get("tenon", {})
+        others = [found.get(name, {}) for name in OTHERS]
+        cells = [f"{NAMES[case['name']]}, {case['type']}", f"{case['m']}×{case['n']}×{case['k']}"]
+        cells += [number(ours.get("ms"), ".3f"), *(number(_over(ours, other, "ms"), ".3f") for other in others)]
+        cells += [number(_over(ours, other, "error"), ".2f") for other in others[1:]]
+        lines.append(" | ".join(cells))
+    header = "after the bias | M×N×K | ms | of the bare product | of torch.compile | of eager"
+    return markdown(header + " | error of torch.compile's | of eager's", lines)
