@@ -33,14 +33,14 @@ def test_gradients_of_a_layer(compiled, shape, precision):
     x, target = torch.randn(rows, k, device="cuda"), torch.randn(rows, n, device="cuda")
     twin, wide = copy.deepcopy(model), copy.deepcopy(model).double()
     exact = gradients(wide, wide, x.double(), target.double())
-    fast = torch.compile(model, backend="tenon", options=TILED)
+    # What Inductor pads it lays out anew, if timing says so.
+    fast = torch.compile(model, backend="tenon", options=TILED | {"shape_padding": False})
     got = gradients(fast, model, x, target)
     own = gradients(twin, twin, x, target)
     for a, b, e in zip(got, own, exact, strict=True):
         # cuBLAS rounds to tf32 for most shapes, and for some it does not.
         assert error([a], [e]) <= 1.1 * error([b], [e]) + (1e-7 if precision == "highest" else 5e-4)
     assert all(torch.equal(a, b) for a, b in zip(got, gradients(fast, model, x, target), strict=True))
-    # Inductor may pad a matrix, whose product is then one more.
     assert {"mk_kn", *(["km_kn"] if 1 not in (rows, n) else [])} <= set(layouts(compiled))
 
 
