@@ -135,13 +135,15 @@ Value BoundsBuilder::moved(Operation *op, ArrayRef<Value> errors,
                            double backward) {
   // The result where some operands are replaced.
   auto compute = [&](ArrayRef<std::pair<unsigned, Value>> others) -> Value {
-    Operation *clone = b.clone(*op);
+    SmallVector<Value> operands(op->getOperands());
     for (auto [index, other] : others) {
       // A variance stays one.
-      if (isa<BatchNormInferenceOp>(op) && index == 2)
-        other = MaxOp::create(b, loc, other, 0.0);
-      clone->setOperand(index, other);
+      bool isVariance = isa<BatchNormInferenceOp>(op) && index == 2;
+      operands[index] =
+          isVariance ? MaxOp::create(b, loc, other, 0.0).getResult() : other;
     }
+    Operation *clone = b.clone(*op);
+    clone->setOperands(operands);
     return clone->getResult(0);
   };
   Value total, value = op->getResult(0);

@@ -45,6 +45,20 @@ func.func @square(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> tensor<4x8xf32> {
   return %1 : tensor<4x8xf32>
 }
 
+// A variance that is off is moved, but not below 0.
+// CHECK-LABEL: func.func @variance_bounds(
+// CHECK:         %[[VARIANCE:.*]] = tenon.mul
+// CHECK:         %[[UP:.*]] = tenon.max %{{.*}}, 0.0
+// CHECK:         tenon.batch_norm_inference %{{.*}} stats(%{{.*}}, %[[UP]])
+// CHECK:         %[[LESS:.*]] = tenon.sub %[[VARIANCE]],
+// CHECK:         %[[DOWN:.*]] = tenon.max %[[LESS]], 0.0
+// CHECK:         tenon.batch_norm_inference %{{.*}} stats(%{{.*}}, %[[DOWN]])
+func.func @variance(%x: tensor<4x8xf32>, %mean: tensor<8xf32>, %variance: tensor<8xf32>) -> tensor<4x8xf32> {
+  %0 = tenon.mul %variance, %variance : tensor<8xf32>, tensor<8xf32>
+  %1 = tenon.batch_norm_inference %x stats(%mean, %0) : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
 // Of this op no bound is known.
 // CHECK-LABEL: func.func @fused_reference(
 // CHECK-NOT:   @fused_bounds

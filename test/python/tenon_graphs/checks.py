@@ -105,11 +105,14 @@ def may_overflow(graph: Graph, inputs: dict[str, np.ndarray]) -> list[np.ndarray
 
     def mark(op: Op, results: list[Bounded], known: dict[Value, Bounded]) -> list[Bounded]:
         x = abs(known[op.operands[0]].value)
-        sizes = x @ abs(known[op.operands[1]].value).T if op.kind == "linear" else x.sum(-1, keepdims=True)
+        if op.kind == "mul":  # which may be added to something as one op
+            sizes = abs(results[0].value)
+        else:
+            sizes = x @ abs(known[op.operands[1]].value).T if op.kind == "linear" else x.sum(-1, keepdims=True)
         largest = np.finfo(np.float32 if op.results[0].dtype == "f32" else np.float64).max
         return [Bounded(np.where(sizes < largest / 2, results[0].value, np.nan), results[0].error)]
 
-    sums = [op for op in graph.ops if op.kind == "linear" or op.attributes.get("of") in ("sum", "mean")]
+    sums = [op for op in graph.ops if op.kind in ("linear", "mul") or op.attributes.get("of") in ("sum", "mean")]
     finite = {}
     for value in graph.inputs:
         numbers = decode(inputs[value.name], value.dtype)
