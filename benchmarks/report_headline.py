@@ -12,6 +12,7 @@ from pathlib import Path
 from measured import RESULTS, card, contenders, date, extents, geometric_mean, join, milliseconds, number, ours, ratio
 from measured import read as read_report
 from tables import markdown
+from whole_models.jobs import SCENARIOS
 from whole_models.page import TITLES, Row, error_ratio, group_title, groups, speed_of
 from whole_models.rows import read as read_rows
 
@@ -108,6 +109,7 @@ class Group:
     """All whole models of a scenario and mode."""
 
     name: str
+    models: int  # that are to be measured
     rows: list[Row]
 
     def speeds(self, pair: str) -> list[float]:
@@ -127,7 +129,10 @@ class Group:
 def whole_models(folder: Path = RESULTS) -> list[Group]:
     """Return the groups in the order of docs/WholeModels.md."""
     rows = read_rows(folder / "whole_models.json")["rows"]
-    return [Group(group_title(*name), found) for name, found in groups(rows).items()]
+    return [
+        Group(group_title(scenario, mode), len(SCENARIOS[scenario].models), found)
+        for (scenario, mode), found in groups(rows).items()
+    ]
 
 
 def model_table(found: list[Group]) -> list[str]:
@@ -136,7 +141,7 @@ def model_table(found: list[Group]) -> list[str]:
     for one in found:
         compiled = one.speeds("compile/tenon")
         rows.append(
-            f"{one.name} | {len(compiled)} of {len(TITLES)} | **{geometric_mean(compiled):.2f}×** "
+            f"{one.name} | {len(compiled)} of {one.models} | **{geometric_mean(compiled):.2f}×** "
             f"| {min(compiled):.2f}× | {geometric_mean(one.speeds('eager/tenon')):.2f}× | {max(one.errors()):.2f} "
             f"| {one.origin()}"
         )
