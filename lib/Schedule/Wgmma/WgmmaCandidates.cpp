@@ -210,8 +210,8 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
 
 /// With swapped operands a tile has hardly more rows than there are. More than
 /// a wave of them was no faster than the library for 4x11008x4096 and
-/// 48x14336x4096, but two products were, with 8x11008x4096 in 0.78 of the time of
-/// two kernels; tiles that are reduced were not measured.
+/// 48x14336x4096, but two products were, with 8x11008x4096 in 0.78 of the time
+/// of two kernels; tiles that are reduced were not measured.
 static void addSwappedCandidates(const LayerProblem &problem,
                                  ArrayRef<const TargetSpec *> targets,
                                  SmallVectorImpl<ScheduleAttr> &candidates) {
