@@ -15,6 +15,7 @@
 #include "Codegen/CUDA/Emit/ElementEmitter.h"
 #include "Codegen/CUDA/Emit/HostValues.h"
 #include "Codegen/CUDA/Epilogue/LaunchEpilogue.h"
+#include "OutputBuffer.h"
 #include "ResidentProblem.h"
 #include "ResidentReduction.h"
 #include "SeparateProducts.h"
@@ -182,7 +183,7 @@ void TiledLowering::runUnaligned() {
 /// pointers, which is of mma_sync, could be. So where pointers are not aligned,
 /// other kernels reduce and finish what the product's leaves.
 LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
-  Value buffer = findReducedBuffer(op);
+  Value buffer = findOutputBuffer(op, getReducedType(op));
   if (!buffer)
     buffer = createTemporary(b, getReducedType(op));
   SeparateReduction separate;
@@ -199,9 +200,9 @@ LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
 /// Kernels for other pointers have one weight each.
 void TiledLowering::runProducts() {
   m = createRows(b, op);
-  Value buffer = findSecondProductBuffer(op);
+  MemRefType type = getSecondProductType(op);
+  Value buffer = findOutputBuffer(op, type);
   if (!buffer) {
-    MemRefType type = getSecondProductType(op);
     SmallVector<Value> extents;
     if (type.isDynamicDim(0))
       extents.push_back(arith::IndexCastOp::create(b, b.getIndexType(), m));
@@ -245,7 +246,7 @@ Value TiledLowering::createFits(const TileGeometry &geometry,
 /// The same where M is dynamic: what does not fit is reduced in two phases.
 LogicalResult TiledLowering::runResidentIfItFits(const TileGeometry &geometry) {
   Value rows = arith::IndexCastOp::create(b, b.getIndexType(), m);
-  Value buffer = findReducedBuffer(op);
+  Value buffer = findOutputBuffer(op, getReducedType(op));
   if (!buffer)
     buffer = createTemporary(b, getReducedType(op), rows);
   MemRefType momentsType = getMomentsType(op);

@@ -17,19 +17,6 @@ MemRefType tenon::getSecondProductType(TiledLinearOp op) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-Value tenon::findSecondProductBuffer(TiledLinearOp op) {
-  MemRefType type = getSecondProductType(op);
-  // An input [M, N] may be the buffer of an output.
-  for (Value input : op.getInputs())
-    if (cast<MemRefType>(input.getType()).getShape() == type.getShape())
-      return Value();
-  for (Value output : op.getOutputs())
-    if (EpilogueOp::getTensorType(output.getType()) ==
-        EpilogueOp::getTensorType(type))
-      return output;
-  return Value();
-}
-
 /// A layer of weight number `weight`, without its region.
 static TiledLinearOp createOne(OpBuilder &builder, TiledLinearOp op,
                                unsigned weight, ValueRange inputs,

@@ -25,9 +25,6 @@ struct SeparateProducts {
 /// The type of a buffer for the second weight's product.
 MemRefType getSecondProductType(TiledLinearOp op);
 
-/// The output of `op` that can hold it until it is read; null if none can.
-Value findSecondProductBuffer(TiledLinearOp op);
-
 /// Creates, at `builder`, ops on memrefs that do what `op` does, for pointers
 /// that its kernel cannot take. `buffer` is between them.
 SeparateProducts createSeparateProducts(OpBuilder &builder, TiledLinearOp op,

@@ -26,19 +26,6 @@ MemRefType tenon::getReducedType(TiledLinearOp op) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-Value tenon::findReducedBuffer(TiledLinearOp op) {
-  MemRefType type = getReducedType(op);
-  // An input [M, N] may be the buffer of an output.
-  for (Value input : op.getInputs())
-    if (cast<MemRefType>(input.getType()).getShape() == type.getShape())
-      return Value();
-  for (Value output : op.getOutputs())
-    if (EpilogueOp::getTensorType(output.getType()) ==
-        EpilogueOp::getTensorType(type))
-      return output;
-  return Value();
-}
-
 MemRefType tenon::getMomentsType(TiledLinearOp op) {
   auto type = cast<RankedTensorType>(getReduced(*op.getBody()).getType());
   int64_t rows = MomentsOp::getNumRows(type, op.getSchedule().getMomentRows());

@@ -25,10 +25,6 @@ struct SeparateReduction {
 /// The type of a buffer for what the only reduction of `op` reduces.
 MemRefType getReducedType(TiledLinearOp op);
 
-/// The output of `op` that can hold what its reduction takes until it is
-/// normalised; null if none can.
-Value findReducedBuffer(TiledLinearOp op);
-
 /// The type of a buffer for the moments of that which a kernel of two_phase
 /// with this schedule leaves.
 MemRefType getMomentsType(TiledLinearOp op);
