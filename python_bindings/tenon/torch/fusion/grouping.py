@@ -13,7 +13,7 @@ from torch import fx
 from tenon.importer.shapes import Extent, rows_of
 from tenon.torch.fusion.norms import is_norm
 from tenon.torch.fusion.readers import Readers, find_readers
-from tenon.torch.fusion.rows import is_row_norm, reduces_rows, sums_columns
+from tenon.torch.fusion.rows import reduces_rows, sums_columns
 from tenon.torch.fusion.shapes import extent
 from tenon.torch.fusion.words import Word, norm_of, reduced_or_result
 
@@ -68,20 +68,11 @@ class Grouping:
             if reason:
                 self.reasons[node] = reason
 
-    def leave_sums(self, group: Group) -> bool:
-        """Leave a group's sums of columns to Inductor, and tell whether it has some: others may be worth a call."""
-        sums = [node for node in group.members if sums_columns(node)]
-        for node in sums:
-            group.members.remove(node)
-            del self.group_of[node]
-            self.reasons[node] = "its layer is not worth a call with it"
-        return bool(sums)
-
     def shorten(self, group: Group, reason: str) -> bool:
-        """Leave a group's reductions of rows, and what follows them in it, to PyTorch; tell whether it has any."""
+        """Leave a group's reductions, and what follows them in it, to PyTorch; tell whether it has any."""
         left: dict[fx.Node, None] = {}
         for node in group.members:
-            if reduces_rows(node) or is_row_norm(node) or any(o in left for o in self.words[node].operands):
+            if reduces_rows(node) or any(o in left for o in self.words[node].operands):
                 left[node] = None
         group.members = [node for node in group.members if node not in left]
         for node in left:
@@ -134,10 +125,7 @@ class Grouping:
         tensors = [node.meta["val"] for node in (g, o)]
         is_same = tensors[0].shape == tensors[1].shape and tensors[0].dtype == tensors[1].dtype
         reads_one_x = self.words[g].operands[0] is self.words[o].operands[0]
-        reduces = any(
-            is_norm(n) or norm_of(n) is not None or reduces_rows(n) or is_row_norm(n) or sums_columns(n)
-            for n in gate.members + other.members
-        )
+        reduces = any(is_norm(n) or norm_of(n) is not None or reduces_rows(n) for n in gate.members + other.members)
         return is_same and reads_one_x and not reduces and not self._closes_cycle(o, [gate, other])
 
     def inputs_of(self, node: fx.Node) -> Iterable[fx.Node]:

@@ -98,7 +98,7 @@ def _import_groups(
     sources: dict[str, str],
     for_inductor: bool,
 ) -> list[tuple[Group, GroupFunction]]:
-    """Lower every group that is worth it, and dissolve the others; for Inductor, first try them without sums."""
+    """Lower every group that is worth it, and dissolve the others; first try them without what they reduce."""
     while True:
         live = grouping.live_nodes()
         unfit = {g: None for g in grouping.groups() if not is_worthwhile(g, grouping.words, live, judge is not None)}
@@ -112,8 +112,7 @@ def _import_groups(
                 return list(functions.items())
         for group, reason in unfit.items():
             # What was dead may be needed now; and what a reduction loses, the layer before it may win.
-            is_shorter = (reason and grouping.shorten(group, reason)) or (for_inductor and grouping.leave_sums(group))
-            if not is_shorter:
+            if reason is None or not grouping.shorten(group, reason):
                 grouping.dissolve(group, reason)
         if for_inductor:
             grouping.trim()
