@@ -58,6 +58,16 @@ def compile_model(model, **more):
     return torch.compile(model, backend="tenon", options=HOSTED, **more)
 
 
+def check(model, x, target, options=HOSTED):
+    """Compare gradients with float64, beside eager's, and a second run with the first, bit for bit."""
+    twin, wide = copy.deepcopy(model), copy.deepcopy(model).double()
+    exact = gradients(wide, wide, x.double(), target.double())
+    fast = torch.compile(model, backend="tenon", options=options)
+    got = gradients(fast, model, x, target)
+    assert error(got, exact) <= 1.1 * error(gradients(twin, twin, x, target), exact) + 1e-6
+    assert all(torch.equal(a, b) for a, b in zip(got, gradients(fast, model, x, target), strict=True))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_derivatives_join_the_product_that_makes_the_gradient(compiled, name, dtype):
@@ -65,14 +75,8 @@ def test_derivatives_join_the_product_that_makes_the_gradient(compiled, name, dt
     function, op = ACTIVATIONS[name]
     dtype = getattr(torch, dtype)
     model = Two(function, dtype)
-    twin, wide = copy.deepcopy(model), copy.deepcopy(model).double()
-    x, target = torch.randn(ROWS, K, dtype=dtype), torch.randn(ROWS, N, dtype=dtype)
-    exact = gradients(wide, wide, x.double(), target.double())
-    fast = compile_model(model)
-    got = gradients(fast, model, x, target)
-    assert error(got, exact) <= 1.1 * error(gradients(twin, twin, x, target), exact) + 1e-6
+    check(model, torch.randn(ROWS, K, dtype=dtype), torch.randn(ROWS, N, dtype=dtype))
     assert {op, "batch_sum"} <= set(epilogues(compiled))
-    assert all(torch.equal(a, b) for a, b in zip(got, gradients(fast, model, x, target), strict=True))
 
 
 @pytest.mark.parametrize("name", LEFT)
