@@ -30,6 +30,8 @@ HEADS = {
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("head", HEADS)
 def test_one_call(head, dtype):
+    torch.manual_seed(0)  # some draws cancel in what eager rounds to 16 bits on the way
+
     def function(x, w, b, g):
         return HEADS[head](F.linear(x, w, b), g)
 
