@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Keeps masks of attention from taking it out of PyTorch's fused kernels.
 
-On a GPU `scaled_dot_product_attention` is a chain of float32 products and a softmax where its mask has a last stride
-other than 1, and has fewer kernels to choose from with a mask than without. Libraries make masks while Dynamo traces that
-they would leave out in eager mode, where they can look at the elements.
+On a GPU `scaled_dot_product_attention` is a chain of float32 products and a softmax where its mask has a last
+stride other than 1, and has fewer kernels to choose from with a mask than without. Libraries make masks while Dynamo
+traces that they would leave out in eager mode, where they can look at the elements.
 """
 
 from __future__ import annotations
