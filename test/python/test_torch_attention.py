@@ -1,10 +1,10 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Masks of attention: left out where they are true whatever the inputs are, else as fused kernels read them."""
+"""Masks of attention: said otherwise where they are the same in each call, else as fused kernels read them."""
 
 import pytest
 import torch
-from tenon.torch import attention
+from tenon.torch import attention, masks
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn import functional as F
 
@@ -15,7 +15,7 @@ def attend(q, mask):
     return F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
 
 
-def captured(function, *inputs, dynamic=None, spread=False):
+def captured(function, *inputs, dynamic=None):
     """Return the attention of a function's graph after the rewrite, which computes the same as before."""
     graphs = []
 
@@ -47,18 +47,30 @@ def as_transformers_does(q):
     return (rows(q)[None, None, :, None] >= 0).expand(q.shape[0], -1, n, n)
 
 
+def packed(q):
+    """Return the number of each row's sequence, as transformers finds it: there is one."""
+    return (torch.diff(rows(q)[None], prepend=rows(q)[None, :1] - 1, dim=-1) != 1).cumsum(-1)[0]
+
+
 TRUE = {
     "transformers": as_transformers_does,
     "and_of_both": lambda q: (rows(q) >= 0).new_ones((), dtype=torch.bool) & (rows(q)[:, None] >= 0) & (rows(q) >= 0),
     "or_of_one": lambda q: (rows(q)[:, None] > 3) | (rows(q) > -1),
     "ones": lambda q: torch.ones(q.shape[2], q.shape[2], dtype=torch.bool),
 }
+CAUSAL = {
+    "rows_by_columns": lambda q: rows(q)[:, None] >= rows(q),
+    "tril": lambda q: torch.ones(3, 1, q.shape[2], q.shape[2], dtype=torch.bool).tril(),
+    "packed": lambda q: (rows(q) <= rows(q)[:, None]) & (packed(q)[:, None] == packed(q)).expand(3, 1, -1, -1),
+}
 NOT_TRUE = {
-    "causal": lambda q: rows(q)[:, None] >= rows(q),
     "from_a_row_on": lambda q: rows(q) - 2 + 0 * rows(q)[:, None] >= 0,
     "first_of_them": lambda q: torch.arange(1, q.shape[2] + 1).expand(q.shape[2], -1) > 1,
     "and_of_one": lambda q: (rows(q)[:, None] >= 0) & (rows(q) <= 3),
     "of_the_inputs": lambda q: q[0, 0, :, :6] >= -10,
+    "strictly_causal": lambda q: rows(q)[:, None] >= rows(q) + (rows(q)[:, None] > 0),
+    "causal_backwards": lambda q: rows(q)[:, None] <= rows(q),
+    "by_chance": lambda q: torch.rand(q.shape[2], q.shape[2]) >= 0,
     "numbers": lambda q: torch.ones(q.shape[2], q.shape[2]),
 }
 
@@ -69,6 +81,42 @@ NOT_TRUE = {
 def test_masks_that_are_true_are_left_out(make, mode, dynamic):
     with mode():
         assert mask_in(captured(lambda q: attend(q, make(q)), Q, dynamic=dynamic)) is None
+
+
+@pytest.mark.parametrize("positional", [False, True])
+@pytest.mark.parametrize("make", CAUSAL.values(), ids=CAUSAL)
+def test_causal_masks_are_said_to_be(make, positional):
+    def function(q):
+        return F.scaled_dot_product_attention(q, q, q, make(q), 0.0, False) if positional else attend(q, make(q))
+
+    node = captured(function, Q, dynamic=False)
+    assert mask_in(node) is None
+    assert (node.args[5] if positional else node.kwargs["is_causal"]) is True
+    # Of any extent it may be, and what holds for one proves nothing.
+    assert mask_in(captured(function, Q, dynamic=True)) is not None
+
+
+def test_a_causal_mask_of_more_keys_stays():
+    def function(q):
+        mask = torch.arange(4)[:, None] >= torch.arange(6)
+        return F.scaled_dot_product_attention(q[:, :, :4], q, q, attn_mask=mask)
+
+    node = captured(function, Q)
+    assert mask_in(node) is not None
+    assert not node.kwargs.get("is_causal")
+
+
+def test_a_bias_where_a_mask_is_true_is_the_bias():
+    bias = torch.randn(6, 6)
+    node = captured(lambda q: attend(q, torch.where(as_transformers_does(q), bias[None, None] * 2, -1e30)), Q)
+    assert mask_in(node).target is not torch.where
+    node = captured(lambda q: attend(q, torch.where(rows(q)[:, None] >= rows(q), bias * 2, -1e30)), Q)
+    assert mask_in(node).target is torch.where
+
+
+def test_masks_too_large_to_look_at_stay(monkeypatch):
+    monkeypatch.setattr(masks, "_MOST_ELEMENTS", 35)
+    assert mask_in(captured(lambda q: attend(q, rows(q)[:, None] >= rows(q)), Q)) is not None
 
 
 def test_the_largest_row_is_known_where_the_extent_is():
@@ -114,15 +162,12 @@ def test_rows_are_contiguous_and_made_once_for_a_batch(monkeypatch, dynamic):
 
     def function(q):
         n = q.shape[2]
-        return attend(q, (rows(q) <= 3)[:, None].logical_or(rows(q)[:, None] >= 4).expand(q.shape[0], 1, n, n))
+        return attend(q, (q[0, 0, :, 0] > -9)[:, None].expand(q.shape[0], 1, n, n))
 
-    def half(q):
-        n = q.shape[2]
-        return attend(
-            q, (rows(q) <= 3)[:, None].expand(q.shape[0], 1, n, n).logical_not().logical_not().transpose(2, 3)
-        )
+    def turned(q):
+        return attend(q, q[:, :1, :, :6].contiguous().transpose(2, 3))
 
-    for f in (function, half):
+    for f in (function, turned):
         mask = mask_in(captured(f, Q, dynamic=dynamic))
         assert mask.target == "expand_as"
         assert mask.args[0].target == "contiguous"
@@ -130,7 +175,7 @@ def test_rows_are_contiguous_and_made_once_for_a_batch(monkeypatch, dynamic):
 
 def test_masks_as_kernels_read_them_stay_as_they_are(monkeypatch):
     monkeypatch.setattr(FakeTensor, "is_cuda", True)
-    node = captured(lambda q: attend(q, (rows(q)[:, None] >= rows(q)).expand(3, 1, -1, -1)), Q)
+    node = captured(lambda q: attend(q, (q[0, 0, :, :6] > -9).expand(3, 1, -1, -1)), Q)
     assert mask_in(node).target == "expand"
 
 
