@@ -55,22 +55,22 @@ def test_scaled_product(name, rowwise):
     assert cut.ops[:3] == ["linear", "mul", "mul"] and cut.ops[-len(ops) :] == ops
     assert cut.kept == [] and cut.missed == []
     got, expected = cut(*inputs).double(), function(*inputs).double()
-    # A sum on the edge between two numbers of 8 bits may fall to either side.
-    tolerance = 2.0**-3 if name == "requantised" else 2.0**-7
+    # What eager rounds to bfloat16 first may come to the edge between two numbers of 8 bits, and fall to either side.
+    tolerance, norm = (2.0**-3, 2e-2) if name == "requantised" else (2.0**-7, 4e-3)
     torch.testing.assert_close(got, expected, rtol=tolerance, atol=tolerance)
-    assert (got - expected).norm() <= 4e-3 * expected.norm()
+    assert (got - expected).norm() <= norm * expected.norm()
 
 
 def test_result_of_8_bits():
     def quantised(x, w, s, t, b, r):
-        return F.relu(multiply(x, w, s, t)).to(E4M3)
+        return (F.relu(multiply(x, w, s, t)) * 50).to(E4M3)
 
     inputs = operands(rowwise=True)
     cut = Cut(quantised, *inputs)
     assert cut.kept == [] and "xf8E4M3FN>" in cut.source.rpartition("return")[2]
     assert cut(*inputs).dtype == E4M3
     got, expected = cut(*inputs).float(), quantised(*inputs).float()
-    assert (got - expected).norm() <= 4e-3 * expected.norm() and expected.max() == 448
+    assert (got - expected).norm() <= 2e-2 * expected.norm() and got.max() == expected.max() == 448
 
 
 @pytest.mark.parametrize("dtype", [E4M3, E5M2])
