@@ -15,6 +15,7 @@
 #include "tenon/Schedule/Checks/ScheduleFamily.h"
 
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -188,6 +189,8 @@ static std::string findInputMomentsProblem(FusedLinearOp op,
                    "than {1}, beyond which those of the product take less "
                    "time{2}",
                    k, ProductMomentsOp::kMaxColumns, remedy);
+  if (isNarrowFloat(op.getInputType()))
+    return ("moments are taken of x in 16 bits or more" + remedy).str();
   if (op.getPrecision() == Precision::TF32)
     return ("a product of precision tf32 rounds x and w, so its moments are "
             "others than theirs" +

@@ -19,6 +19,7 @@
 #include "tenon/Schedule/Checks/Schedule.h"
 
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -54,6 +55,11 @@ Type tenon::getTiledInputType(LinearLikeOp layer, ProductMethod method) {
   if (layer.getPrecision() == Precision::FP16 || getTraits(method).isSplit())
     return Float16Type::get(context);
   return layer.getInputType();
+}
+
+Type tenon::getLibraryInputType(LinearLikeOp layer) {
+  Type type = layer.getInputType();
+  return isNarrowFloat(type) ? Float16Type::get(layer.getContext()) : type;
 }
 
 //===----------------------------------------------------------------------===//
@@ -240,7 +246,7 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   problem.n = extents.n;
   problem.layout = layout.value_or(OperandLayout::MK_NK);
   problem.k = extents.k;
-  problem.libraryType = layer.getInputType();
+  problem.libraryType = getLibraryInputType(layer);
   problem.tiledType = getTiledInputType(layer, method);
   problem.isFp32 = layer.isFp32();
   problem.method = method;

@@ -34,6 +34,8 @@ SmallVector<ProductMethod> listMethods(LinearLikeOp layer);
 /// The element type of a tiled kernel's x and w: that of the layer's, or what
 /// f32 is cast to for its precision or split into.
 Type getTiledInputType(LinearLikeOp layer, ProductMethod method);
+/// That of what the library multiplies: f16 in the place of 8 bits.
+Type getLibraryInputType(LinearLikeOp layer);
 
 EpilogueClass classifyEpilogue(LinearLikeOp layer);
 

@@ -135,7 +135,8 @@ LogicalResult LayerPlanner::planReduction(ProductMethod method,
 static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
                         const ScheduleFamily *best) {
   return reduction == ReductionMethod::Resident &&
-         getTraits(method).isSplit() && best && best->traits.isResidentDirect;
+         getTraits(method).usesTensorCores && method != ProductMethod::Direct &&
+         best && best->traits.isResidentDirect;
 }
 
 /// Whether to look at a reduction that nothing asks for. What keeps resident,
