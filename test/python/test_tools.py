@@ -25,7 +25,7 @@ def run(tool, *arguments, code=None, **options):
 
 def test_entry_points():
     scripts = {e.name: e for e in distribution("tenon-compiler").entry_points if e.group == "console_scripts"}
-    assert scripts.keys() == {"tenon-bench", "tenon-compile", "tenon-opt", "tenon-run"}
+    assert scripts.keys() == {"tenon-bench", "tenon-compile", "tenon-import", "tenon-opt", "tenon-run"}
     assert all(callable(entry.load()) for entry in scripts.values())
 
 
