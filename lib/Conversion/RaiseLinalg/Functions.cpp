@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -90,12 +91,16 @@ static Value getLogistic(Value value) {
 // Patterns
 //===----------------------------------------------------------------------===//
 
-/// max(x, 0)
+/// max(x, 0); max(x, -inf), with which a softmax begins
 static LogicalResult toRelu(MaxOp op, PatternRewriter &rewriter) {
-  Value x = getOther<MaxOp>(op, 0);
+  if (Value x = getOther<MaxOp>(op, 0)) {
+    rewriter.replaceOpWithNewOp<ReluOp>(op, x);
+    return success();
+  }
+  Value x = getOther<MaxOp>(op, -std::numeric_limits<double>::infinity());
   if (!x)
     return failure();
-  rewriter.replaceOpWithNewOp<ReluOp>(op, x);
+  rewriter.replaceOp(op, x);
   return success();
 }
 

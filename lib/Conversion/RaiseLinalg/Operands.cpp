@@ -13,6 +13,7 @@
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Matchers.h"
@@ -125,7 +126,13 @@ TypedAttr tenon::getNumber(Value value) {
     return getNumber(fill.value());
   if (auto splat = value.getDefiningOp<tensor::SplatOp>())
     return getNumber(splat.getInput());
-  return {};
+  // A body that yields what it reads of no tensor.
+  auto op = value.getDefiningOp<linalg::LinalgOp>();
+  if (!op || op->getNumResults() != 1)
+    return {};
+  Value yielded = op.getBlock()->getTerminator()->getOperand(0);
+  return yielded.getDefiningOp<arith::ConstantOp>() ? getNumber(yielded)
+                                                    : TypedAttr();
 }
 
 //===----------------------------------------------------------------------===//

@@ -12,7 +12,6 @@
 #include "BodyLifter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -50,8 +49,7 @@ SmallVector<Value> Raiser::raiseElementwise() {
     Value tensor = value->tensor;
     if (value->number)
       tensor = emitConstant(builder, loc, value->number, type);
-    else if (cast<RankedTensorType>(tensor.getType()).getShape() !=
-             ArrayRef(getShape(*loops)))
+    else if (!isOfAll(tensor, *loops))
       return refuse(ReasonCode::ReadsLess), none;
     else
       tensor = toResult(tensor, result);

@@ -105,15 +105,24 @@ struct RaiseLinalgPass : tenon::impl::TenonRaiseLinalgBase<RaiseLinalgPass> {
     ModuleOp module = getOperation();
     (void)applyPatternsGreedily(module, mergeComparisons);
     SmallVector<Operation *> ops;
+    SmallVector<linalg::FillOp> fills;
     module.walk([&](Operation *op) {
-      if (isa_and_nonnull<linalg::LinalgDialect>(op->getDialect()) &&
-          !op->getParentOfType<linalg::LinalgOp>())
+      if (auto fill = dyn_cast<linalg::FillOp>(op))
+        fills.push_back(fill);
+      else if (isa_and_nonnull<linalg::LinalgDialect>(op->getDialect()) &&
+               !op->getParentOfType<linalg::LinalgOp>())
         ops.push_back(op);
     });
     Obstacles obstacles;
-    for (Operation *op : ops)
+    auto raiseOrNote = [&](Operation *op) {
       if (std::optional<Reason> obstacle = raise(op))
         obstacles.try_emplace(op, std::move(*obstacle));
+    };
+    llvm::for_each(ops, raiseOrNote);
+    // What an op that is left begins with is left as well.
+    for (linalg::FillOp fill : fills)
+      if (llvm::none_of(fill->getUsers(), llvm::IsaPred<linalg::LinalgOp>))
+        raiseOrNote(fill);
     eraseDead(module);
     if (module.getContext()->getRemarkEngine())
       module.walk([&](Operation *op) {

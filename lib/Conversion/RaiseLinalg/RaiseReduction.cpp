@@ -92,8 +92,7 @@ SmallVector<Value> Raiser::raiseReduction() {
     return none;
   }
   if (!value->tensor || !isTenonTensor(value->tensor.getType()) ||
-      cast<RankedTensorType>(value->tensor.getType()).getShape() !=
-          ArrayRef(getShape(*loops)))
+      !isOfAll(value->tensor, *loops))
     return refuseReduction();
   auto matrix = cast<RankedTensorType>(value->tensor.getType());
   Value reduced =

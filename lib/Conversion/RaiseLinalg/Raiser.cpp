@@ -11,15 +11,26 @@
 
 #include "Raiser.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Support/DebugStringHelper.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
 
+/// Whether the body is that of a product; the interface looks through any op of
+/// one operand.
+static bool isProduct(linalg::LinalgOp op) {
+  return linalg::isaContractionOpInterface(op) &&
+         llvm::all_of(*op.getBlock(), [](Operation &inner) {
+           return isa<arith::ExtFOp, arith::MulFOp, arith::AddFOp,
+                      linalg::YieldOp>(inner);
+         });
+}
+
 SmallVector<Value> Raiser::run() {
   if (!op.hasPureTensorSemantics() || op->getNumResults() == 0)
     return refuse(ReasonCode::NotOnTensors), SmallVector<Value>();
-  if (linalg::isaContractionOpInterface(op))
+  if (isProduct(op))
     return raiseProduct();
   if (op.getNumReductionLoops() != 0)
     return raiseReduction();
@@ -40,10 +51,21 @@ std::optional<Raiser::Loops> Raiser::getLoops() {
   return loops;
 }
 
-SmallVector<int64_t> Raiser::getShape(ArrayRef<unsigned> loops) {
+bool Raiser::isOfAll(Value tensor, ArrayRef<unsigned> loops) {
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
-  return llvm::map_to_vector(loops,
-                             [&](unsigned loop) { return extents[loop]; });
+  auto type = cast<RankedTensorType>(tensor.getType());
+  bool isColumn = loops.size() == 1 && type.getRank() == 2 &&
+                  type.isDynamicDim(0) && type.getDimSize(1) == 1;
+  if (type.getRank() != int64_t(loops.size()) && !isColumn)
+    return false;
+  ArrayRef<int64_t> shape = type.getShape().take_front(loops.size());
+  return llvm::all_of(llvm::enumerate(shape), [&](auto dim) {
+    int64_t extent = extents[loops[dim.index()]];
+    // A static 1 is repeated, whatever a dynamic extent is.
+    return dim.value() == extent ||
+           (ShapedType::isDynamic(extent) && dim.value() != 1) ||
+           (ShapedType::isDynamic(dim.value()) && extent != 1);
+  });
 }
 
 Value Raiser::arrange(View view, ArrayRef<unsigned> loops) {
@@ -63,8 +85,12 @@ Value Raiser::arrange(View view, ArrayRef<unsigned> loops) {
   for (unsigned i = 1; i < kept.size(); ++i)
     if (kept[i - 1].second >= kept[i].second)
       return refuse(ReasonCode::OtherOrder);
-  unsigned missing = loops.size() - type.getRank();
-  bool fits = type.getRank() <= int64_t(loops.size()) &&
+  // Of vectors none is dynamic: they are columns of matrices.
+  bool isColumn =
+      loops.size() == 1 && !kept.empty() && type.isDynamicDim(kept[0].first);
+  unsigned rank = isColumn ? 2 : loops.size();
+  unsigned missing = rank - type.getRank();
+  bool fits = type.getRank() <= int64_t(rank) &&
               llvm::all_of(kept, [&](auto dimAndPlace) {
                 return dimAndPlace.first + missing == dimAndPlace.second;
               });
@@ -73,7 +99,7 @@ Value Raiser::arrange(View view, ArrayRef<unsigned> loops) {
     for (auto [dim, place] : kept)
       shape.push_back(type.getDimSize(dim));
     if (kept.size() == 1)
-      shape.append(loops.size() - 1 - kept[0].second, 1);
+      shape.append(rank - 1 - kept[0].second, 1);
     type = type.clone(shape);
     view.tensor = reshape(builder, loc, view.tensor, type);
     if (!view.tensor)

@@ -59,8 +59,8 @@ private:
   Value arrange(View view, ArrayRef<unsigned> loops);
   /// `value` in the type of the op's result.
   Value toResult(Value value, Value result);
-  /// The shape of what all of `loops` write.
-  SmallVector<int64_t> getShape(ArrayRef<unsigned> loops);
+  /// Whether `tensor` has an element for each iteration of `loops`.
+  bool isOfAll(Value tensor, ArrayRef<unsigned> loops);
   /// What the arguments of the op's body are; false if one cannot be said.
   bool liftArguments(ArrayRef<unsigned> loops,
                      llvm::DenseMap<Value, Lifted> &lifted);

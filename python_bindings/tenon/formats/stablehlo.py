@@ -66,23 +66,39 @@ def _take_constants(function: ir.OpView) -> dict[str, np.ndarray]:
 
 
 def _state_extents(text: str) -> str:
-    """Write what depends on dynamic extents in upstream's dialects, which torch-mlir does not do.
+    """Write what depends on dynamic extents so that torch-mlir can take it.
 
-    A check of extents is left to the caller of the model, whose extents a compiled model checks itself.
+    A check of extents is left to the compiled model, which checks its arguments. A dynamic extent is never
+    repeated: JAX knows two such extents to be the same, or refuses the model.
     """
     text = re.sub(r"^\s*stablehlo.custom_call @shape_assertion\(.*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(
+        r"^( *)(%\w+) = stablehlo.get_dimension_size (%\w+), dim = (\d+) : \((tensor<[^>]*>)\) -> tensor<i32>.*$",
+        _write_extent,
+        text,
+        flags=re.MULTILINE,
+    )
+    pattern = r"(stablehlo.dynamic_broadcast_in_dim %\w+, %\w+, dims = \[[\d, ]*\])( : \(tensor<([\dx?]*)\w+>)"
+    return re.sub(pattern, _state_repetition, text)
 
-    def extent(match: re.Match[str]) -> str:
-        indent, result, tensor, dim, kind = match.groups()
-        name = result.removeprefix("%")
-        return "\n".join(
-            (
-                f"{indent}%index_{name} = arith.constant {dim} : index",
-                f"{indent}%dim_{name} = tensor.dim {tensor}, %index_{name} : {kind}",
-                f"{indent}%cast_{name} = arith.index_cast %dim_{name} : index to i32",
-                f"{indent}{result} = tensor.from_elements %cast_{name} : tensor<i32>",
-            )
+
+def _write_extent(match: re.Match[str]) -> str:
+    indent, result, tensor, dim, kind = match.groups()
+    name = result.removeprefix("%")
+    return "\n".join(
+        (
+            f"{indent}%index_{name} = arith.constant {dim} : index",
+            f"{indent}%dim_{name} = tensor.dim {tensor}, %index_{name} : {kind}",
+            f"{indent}%cast_{name} = arith.index_cast %dim_{name} : index to i32",
+            f"{indent}{result} = tensor.from_elements %cast_{name} : tensor<i32>",
         )
+    )
 
-    pattern = r"^( *)(%\w+) = stablehlo.get_dimension_size (%\w+), dim = (\d+) : \((tensor<[^>]*>)\) -> tensor<i32>.*$"
-    return re.sub(pattern, extent, text, flags=re.MULTILINE)
+
+def _state_repetition(match: re.Match[str]) -> str:
+    op, types, shape = match.groups()
+    extents = shape.split("x")[:-1]
+    repeated = [i for i, extent in enumerate(extents) if extent == "1"]
+    kept = [i for i, extent in enumerate(extents) if extent != "1"]
+    lists = [f"array<i64{': ' if dims else ''}{', '.join(map(str, dims))}>" for dims in (repeated, kept)]
+    return f"{op} {{known_expanding_dimensions = {lists[0]}, known_nonexpanding_dimensions = {lists[1]}}}{types}"

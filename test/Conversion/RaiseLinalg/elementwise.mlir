@@ -164,3 +164,28 @@ func.func @raise_numbers(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   } -> tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
 }
+
+// -----
+
+#all = affine_map<(m) -> (m)>
+
+// A vector of one value a row is a column, where M is dynamic.
+// CHECK-LABEL: func.func @raise_column(
+// CHECK-NEXT:    %[[R:.*]] = tenon.reduce_row sum %arg0
+// CHECK-NEXT:    %[[M:.*]] = tenon.mul %[[R]], 3.0
+// CHECK-NEXT:    return %[[M]] : tensor<?x1xf32>
+func.func @raise_column(%x: tensor<?x8xf32>) -> tensor<?x1xf32> {
+  %c0 = arith.constant 0 : index
+  %three = arith.constant 3.0 : f32
+  %m = tensor.dim %x, %c0 : tensor<?x8xf32>
+  %empty = tensor.empty(%m) : tensor<?xf32>
+  %0 = tenon.reduce_row sum %x : tensor<?x8xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<?x1xf32> into tensor<?xf32>
+  %2 = linalg.generic {indexing_maps = [#all], iterator_types = ["parallel"]} outs(%empty : tensor<?xf32>) {
+  ^bb0(%out: f32):
+    linalg.yield %three : f32
+  } -> tensor<?xf32>
+  %3 = linalg.mul ins(%1, %2 : tensor<?xf32>, tensor<?xf32>) outs(%empty : tensor<?xf32>) -> tensor<?xf32>
+  %4 = tensor.expand_shape %3 [[0, 1]] output_shape [%m, 1] : tensor<?xf32> into tensor<?x1xf32>
+  return %4 : tensor<?x1xf32>
+}
