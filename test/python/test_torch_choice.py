@@ -366,3 +366,24 @@ def test_the_sum_of_a_bare_product_is_inductors(timed):
 
     run(function, torch.randn(6, 8, dtype=torch.bfloat16))
     assert not timed.seen
+
+
+def test_layers_that_are_alike_are_tried_once(timed, compiled):
+    first, second = bf16(16, 16), bf16(16, 16)
+
+    def function(x):
+        y = F.gelu(F.linear(x, first))
+        return F.gelu(F.linear(torch.cumsum(y, -1), second))
+
+    run(function, X)
+    assert len(timed.seen) == 1
+    assert compiled.linears == 2, "each has its lines in remarks"
+
+
+def test_layers_of_a_backward_graph_are_alike_whatever_forward_called_its_values(timed, compiled):
+    timed.times = ([2.0], 1.0)
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(16, 16), nn.GELU()) for _ in range(4))).bfloat16()
+    torch._dynamo.reset()
+    torch.compile(model, backend="tenon")(X).sum().backward()
+    derivatives = {source for source in compiled.sources if "gelu_derivative" in source and "batch_sum" in source}
+    assert len(derivatives) == 1, derivatives
