@@ -116,14 +116,6 @@ Value BodyLifter::emitBinary(Location loc, const Lifted &a, const Lifted &b) {
                       builder.getUnitAttr());
 }
 
-template <typename OpTy>
-Value BodyLifter::emitBinary(Location loc, Value a, Value b) {
-  std::optional<Lifted> first = lift(a), second = lift(b);
-  if (!first || !second || (first->number && second->number))
-    return {};
-  return emitBinary<OpTy>(loc, *first, *second);
-}
-
 Value BodyLifter::spread(Operation *op, ArrayRef<Lifted> operands) {
   if (!op->hasTrait<OpTrait::Elementwise>())
     return {};
@@ -238,17 +230,6 @@ Value BodyLifter::liftOp(Operation *op, ArrayRef<Lifted> operands) {
 // Selections
 //===----------------------------------------------------------------------===//
 
-static bool isSame(Value a, Value b) {
-  if (a == b)
-    return true;
-  TypedAttr first = getNumber(a);
-  return first && first == getNumber(b);
-}
-
-static bool isZero(Value value) {
-  return matchPattern(value, m_AnyZeroFloat());
-}
-
 /// Whether `compare` asks for more, or for less, and whether it does so
 /// strictly.
 static std::optional<std::pair<bool, bool>> getOrder(arith::CmpFOp compare) {
@@ -271,27 +252,30 @@ static std::optional<std::pair<bool, bool>> getOrder(arith::CmpFOp compare) {
   }
 }
 
+static bool isSame(const Lifted &a, const Lifted &b) {
+  return a.tensor ? a.tensor == b.tensor : a.number == b.number;
+}
+
+static bool isZero(const Lifted &value) {
+  return value.number && matchPattern(value.number, m_AnyZeroFloat());
+}
+
 /// `x > 0 ? positive : negative`, strict or not.
-Value BodyLifter::liftBranches(Value x, Value positive, Value negative,
+Value BodyLifter::liftBranches(Location loc, const Lifted &x,
+                               const Lifted &positive, const Lifted &negative,
                                bool isStrict) {
-  Location loc = x.getLoc();
-  std::optional<Lifted> input = lift(x);
-  if (!input || !input->tensor || !isTenonTensor(input->tensor.getType()))
+  if (!x.tensor || !isTenonTensor(x.tensor.getType()))
     return {};
   if (isZero(negative) && isStrict)
     return emitBinary<GateOp>(loc, positive, x);
-  auto product = negative.getDefiningOp<arith::MulFOp>();
-  if (positive != x || !product)
+  auto product =
+      negative.tensor ? negative.tensor.getDefiningOp<MulOp>() : MulOp();
+  if (!isSame(positive, x) || !product || product.getInput() != x.tensor ||
+      !product.getScalar())
     return {};
-  for (auto [factor, other] : {std::pair(product.getLhs(), product.getRhs()),
-                               std::pair(product.getRhs(), product.getLhs())}) {
-    std::optional<Lifted> slope = lift(other);
-    if (factor == x && slope && slope->number)
-      return LeakyReluOp::create(
-          builder, loc, input->tensor,
-          builder.getF64FloatAttr(toDouble(slope->number)));
-  }
-  return {};
+  return LeakyReluOp::create(
+      builder, loc, x.tensor,
+      builder.getF64FloatAttr(product.getScalar()->convertToDouble()));
 }
 
 /// A selection that is a maximum, or another op of tenon; null if it is none.
@@ -302,9 +286,18 @@ Value BodyLifter::liftSelect(Operation *op) {
       compare && compare->getBlock() == body ? getOrder(compare) : std::nullopt;
   if (!order)
     return {};
+  SmallVector<Lifted> values;
+  for (Value scalar : {compare.getLhs(), compare.getRhs(),
+                       select.getTrueValue(), select.getFalseValue()}) {
+    std::optional<Lifted> value = lift(scalar);
+    if (!value)
+      return {};
+    values.push_back(*value);
+  }
+  Lifted a = values[0], b = values[1], yes = values[2], no = values[3];
+  if (a.number && b.number)
+    return {};
   auto [isMore, isStrict] = *order;
-  Value a = compare.getLhs(), b = compare.getRhs();
-  Value yes = select.getTrueValue(), no = select.getFalseValue();
   bool takesFirst = isSame(yes, a) && isSame(no, b);
   if (takesFirst || (isSame(yes, b) && isSame(no, a)))
     return takesFirst == isMore ? emitBinary<MaxOp>(op->getLoc(), a, b)
@@ -315,6 +308,6 @@ Value BodyLifter::liftSelect(Operation *op) {
   }
   if (!isZero(b))
     return {};
-  return isMore ? liftBranches(a, yes, no, isStrict)
-                : liftBranches(a, no, yes, !isStrict);
+  return isMore ? liftBranches(op->getLoc(), a, yes, no, isStrict)
+                : liftBranches(op->getLoc(), a, no, yes, !isStrict);
 }

@@ -39,13 +39,13 @@ private:
   TypedAttr fold(Operation *op, ArrayRef<Lifted> operands);
   Value liftOp(Operation *op, ArrayRef<Lifted> operands);
   Value liftSelect(Operation *op);
-  Value liftBranches(Value x, Value positive, Value negative, bool isStrict);
+  Value liftBranches(Location loc, const Lifted &x, const Lifted &positive,
+                     const Lifted &negative, bool isStrict);
   Value liftPower(ArrayRef<Lifted> operands, Location loc);
   /// The same op on tensors, of one shape.
   Value spread(Operation *op, ArrayRef<Lifted> operands);
   template <typename OpTy>
   Value emitBinary(Location loc, const Lifted &a, const Lifted &b);
-  template <typename OpTy> Value emitBinary(Location loc, Value a, Value b);
 
   OpBuilder &builder;
   Block *body;
