@@ -12,10 +12,9 @@ from typing import Any, Unpack
 
 import torch
 
-from tenon import compiler
+from tenon import compiler, safetensors
 from tenon.executable import Executable
-from tenon.torch.ahead_of_time import safetensors
-from tenon.torch.ahead_of_time.exporter import Exported, export_program
+from tenon.torch.ahead_of_time.exporter import Exported, export_model
 from tenon.torch.options import Options
 
 
@@ -107,4 +106,4 @@ def _export(
     model: torch.nn.Module, example_inputs: Sequence[Any] | torch.Tensor, dynamic_batch: bool, precision: str | None
 ) -> Exported:
     inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else example_inputs
-    return export_program(model, inputs, dynamic_batch, Options(precision=precision).linear_precision())
+    return export_model(model, inputs, dynamic_batch, Options(precision=precision).linear_precision())
