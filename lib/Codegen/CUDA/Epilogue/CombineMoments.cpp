@@ -11,6 +11,7 @@
 
 #include "CombineMoments.h"
 #include "Codegen/CUDA/Emit/Constants.h"
+#include "MapKernel.h"
 #include "SharedStates.h"
 #include "StateWalk.h"
 
@@ -20,7 +21,8 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 bool tenon::combinesMoments(ReductionEpilogueOp reduction) {
-  if (!EpiloguePlan::getMoments(reduction))
+  if (!EpiloguePlan::getMoments(reduction) ||
+      addsSumsAlone(cast<EpilogueOp>(reduction->getParentOp())))
     return false;
   int64_t m = cast<RankedTensorType>(reduction.getReducedInput().getType())
                   .getDimSize(0);
