@@ -55,7 +55,7 @@ Value tenon::emitCombinedRows(ImplicitLocOpBuilder &b,
 
 KernelGeometry tenon::getCombineGeometry(int64_t n) {
   auto lanes = static_cast<unsigned>(std::gcd<int64_t>(n, 4));
-  return {n, lanes, /*threadsX=*/16, /*threadsY=*/8, /*rows=*/1};
+  return {n, lanes, /*threadsX=*/16, /*threadsY=*/32, /*rows=*/1};
 }
 
 /// Group g of blocks combines the g-th part of the moments, its rows of threads
