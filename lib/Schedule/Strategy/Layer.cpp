@@ -71,6 +71,11 @@ bool tenon::hasBatchNorm(LinearLikeOp layer) {
   return body && !body->getOps<ReductionEpilogueOp>().empty();
 }
 
+bool tenon::sumsBatch(LinearLikeOp layer) {
+  Block *body = layer.getEpilogueBody();
+  return body && !body->getOps<BatchSumOp>().empty();
+}
+
 bool tenon::reducesRows(LinearLikeOp layer) {
   Block *body = layer.getEpilogueBody();
   return body && !body->getOps<ReduceRowOp>().empty();
@@ -203,12 +208,10 @@ static double getFitBytes(Value operand, bool transposed, LinearLikeOp layer,
   return reads * getBytes(type) + getTraits(method).getNumParts() * written;
 }
 
-/// Bytes of what the layer's first reduction reduces.
+/// Bytes of what is reduced, and stored for that.
 static double getReducedBytes(LinearLikeOp layer) {
-  auto fused = cast<FusedLinearOp>(layer.getOperation());
-  auto reductions = fused.getBody()->getOps<ReductionEpilogueOp>();
-  Value input = (*reductions.begin()).getReducedInput();
-  return getBytes(cast<RankedTensorType>(input.getType()));
+  Value stored = getStored(cast<FusedLinearOp>(layer.getOperation()));
+  return getBytes(cast<RankedTensorType>(stored.getType()));
 }
 
 /// Bytes of an element of each [M, N] tensor that a tiled kernel's epilogue

@@ -77,7 +77,8 @@ static llvm::json::Value toJSON(ArrayRef<Prediction> predictions) {
 std::optional<Reason>
 StrategySelector::describeRest(ReductionMethod reduction) {
   if (reduction == ReductionMethod::TwoPhase)
-    return ReasonCode::ProductWithMoments;
+    return sumsBatch(layer) ? ReasonCode::ProductWithSums
+                            : ReasonCode::ProductWithMoments;
   if (reduction == ReductionMethod::Resident)
     return ReasonCode::BatchNormToo;
   if (reduction == ReductionMethod::InputMoments)

@@ -257,7 +257,8 @@ LogicalResult TiledLowering::runResidentIfItFits(const TileGeometry &geometry) {
       emitCeilDiv(b, m, createI64(b, op.getSchedule().getMomentRows()));
   blocks = arith::MulIOp::create(
       b, blocks,
-      createI64(b, MomentsOp::getNumScalars(reduced.getElementType())));
+      createI64(b, MomentsOp::getNumScalars(reduced.getElementType(),
+                                            /*sums=*/false)));
   Value moments = createTemporary(
       b, momentsType,
       ValueRange{arith::IndexCastOp::create(b, b.getIndexType(), blocks)});

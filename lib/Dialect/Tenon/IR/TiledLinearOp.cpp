@@ -253,7 +253,8 @@ static LogicalResult verifyReductions(TiledLinearOp op) {
                                  "kernel takes together, ")
              << rows << ", but is of " << moments.getRows();
     // A kernel takes moments of what it stores.
-    if (!llvm::is_contained(op.getYield().getValues(), moments.getInput()))
+    if (!moments.getSums() &&
+        !llvm::is_contained(op.getYield().getValues(), moments.getInput()))
       return moments.emitOpError(
           "takes what the yield writes, but its input is "
           "not yielded");
