@@ -10,7 +10,8 @@ from test_torch_backward import HOSTED, Scaled, error, gradients
 from torch import nn
 
 pytestmark = pytest.mark.usefixtures("bare_products")
-ROWS, K, HIDDEN, N = 48, 40, 32, 24
+# Each test that looks at calls has rows of its own: PyTorch compiles a graph once.
+ROWS, K, HIDDEN, N = 56, 40, 32, 24
 
 
 def behind(norm, dtype=torch.float32):
@@ -49,14 +50,14 @@ def test_both_sums_join_the_product(compiled, dtype):
 
 def test_what_the_norm_takes_away_is_no_gradient():
     """A bias ahead of it moves nothing: PyTorch's sum of rounded numbers is some noise."""
-    x, target = draw()
+    x, target = draw(52)
     for model, bias in ((behind(nn.BatchNorm1d(HIDDEN)), "0.bias"), (Scaled(), "linear.bias")):
         gradients(compile_model(model), model, x, target)
         assert model.get_parameter(bias).grad.abs().max() == 0.0
 
 
 def test_a_gradient_that_is_not_finite_reaches_the_bias():
-    x, target = draw()
+    x, target = draw(60)
     model = behind(nn.BatchNorm1d(HIDDEN))
     target[3] = math.nan
     gradients(compile_model(model), model, x, target)
@@ -66,7 +67,7 @@ def test_a_gradient_that_is_not_finite_reaches_the_bias():
 @pytest.mark.parametrize("name", ["eval", "not_affine", "not_tracked", "convolution"])
 def test_other_norms_stay_right(name):
     torch.manual_seed(0)
-    x, target = draw()
+    x, target = draw(64)
     if name == "convolution":
         layers = [nn.Unflatten(1, (1, K)), nn.Conv1d(1, 3, 3), nn.BatchNorm1d(3), nn.Flatten(), nn.LazyLinear(N)]
         model = nn.Sequential(*layers)
