@@ -19,6 +19,8 @@
 #include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -77,6 +79,9 @@ std::optional<Lifted> BodyLifter::lift(Value scalar) {
 TypedAttr BodyLifter::fold(Operation *op, ArrayRef<Lifted> operands) {
   SmallVector<Attribute> numbers = llvm::map_to_vector(
       operands, [](const Lifted &v) { return Attribute(v.number); });
+  if (isa<math::RsqrtOp>(op)) // has no folder
+    return FloatAttr::get(op->getResult(0).getType(),
+                          1 / std::sqrt(toDouble(operands[0].number)));
   SmallVector<OpFoldResult> results;
   Operation *clone = op->clone();
   TypedAttr number;

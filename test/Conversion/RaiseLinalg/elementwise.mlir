@@ -137,12 +137,13 @@ func.func @raise_selection(%x: tensor<?x8xf32>, %g: tensor<?x8xf32>) -> tensor<?
 #one = affine_map<(m, n) -> ()>
 #rows = affine_map<(m, n) -> (m, n)>
 
-// What is known is computed: 8 - 1 is more than 0.
+// What is known is computed: 8 - 1 is more than 0, and rsqrt(0.25) is 2.
 // CHECK-LABEL: func.func @raise_numbers(
-// CHECK-NEXT:    tenon.mul %arg0, 7.000000e+00
+// CHECK-NEXT:    tenon.mul %arg0, 1.400000e+01
 func.func @raise_numbers(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %one = arith.constant dense<1> : tensor<i32>
   %eight = arith.constant 8.0 : f32
+  %quarter = arith.constant 0.25 : f32
   %zero = arith.constant 0.0 : f32
   %nan = arith.constant 0x7FC00000 : f32
   %scalar = tensor.empty() : tensor<f32>
@@ -152,7 +153,9 @@ func.func @raise_numbers(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   ^bb0(%a: i32, %out: f32):
     %2 = arith.sitofp %a : i32 to f32
     %3 = arith.subf %eight, %2 : f32
-    linalg.yield %3 : f32
+    %4 = math.rsqrt %quarter : f32
+    %5 = arith.mulf %3, %4 : f32
+    linalg.yield %5 : f32
   } -> tensor<f32>
   %1 = linalg.generic {indexing_maps = [#rows, #one, #rows], iterator_types = ["parallel", "parallel"]}
       ins(%x, %0 : tensor<4x8xf32>, tensor<f32>) outs(%empty : tensor<4x8xf32>) {

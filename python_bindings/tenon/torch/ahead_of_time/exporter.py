@@ -39,10 +39,10 @@ class Exported:
 
 
 def export_model(
-    model: torch.nn.Module, example_inputs: Sequence[Any], dynamic_batch: bool, precision: str
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_batch: bool, precision: str
 ) -> Exported:
     """Capture a model and write it; see tenon.torch.export."""
-    program = _capture(model, tuple(example_inputs), dynamic_batch)
+    program = _capture(model, args, kwargs, dynamic_batch)
     return _Exporter(type(model).__name__, list(model.state_dict()), program, precision).export()
 
 
@@ -57,18 +57,20 @@ def without_locations(text: str) -> str:
     return re.sub(r' loc\("(?:[^"\\]|\\.)*":\d+:\d+\)$', "", text, flags=re.MULTILINE)
 
 
-def _capture(model: torch.nn.Module, inputs: tuple[Any, ...], dynamic_batch: bool) -> ExportedProgram:
+def _capture(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_batch: bool
+) -> ExportedProgram:
     """Return the model's functional ATen ops."""
     shapes = None
     if dynamic_batch:
         batch = torch.export.Dim("batch", min=2)  # PyTorch's tracing knows no 1 that could be more
-        inputs = tree_map(lambda t: _at_least_two_rows(t) if _has_rows(t) else t, inputs)
+        args, kwargs = tree_map(lambda t: _at_least_two_rows(t) if _has_rows(t) else t, (args, kwargs))
         shapes = torch.export.ShapesCollection()
-        for tensor in filter(_has_rows, tree_leaves(inputs)):
+        for tensor in filter(_has_rows, tree_leaves((args, kwargs))):
             shapes[tensor] = {0: batch}
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own
-        program = torch.export.export(model, inputs, dynamic_shapes=shapes, strict=False)
+        program = torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
         return program.run_decompositions({})
 
 
