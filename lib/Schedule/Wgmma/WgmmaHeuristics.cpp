@@ -136,6 +136,12 @@ static double getWaves(const LayerProblem &problem, ScheduleAttr schedule,
     return getTurns(problem, schedule, target);
   double clusters = ceilDiv(problem.m, tile[0] * schedule.getClusterM()) *
                     ceilDiv(problem.n, tile[1] * schedule.getClusterN());
+  if (problem.reduction == ReductionMethod::ResidentRows) {
+    int64_t ofRow = llvm::divideCeil(problem.reducedColumns,
+                                     tile[1] * schedule.getClusterN());
+    return clusters /
+           static_cast<double>(ofRow * getTeams(problem, schedule, target));
+  }
   return clusters / static_cast<double>(target.multiprocessors / blocks);
 }
 
@@ -217,6 +223,8 @@ static double predictWaves(const LayerProblem &problem, ScheduleAttr schedule,
     exposed = schedule.getDefer()
                   ? (rounds - 1) * kHoldSeconds + kLastHoldSeconds
                   : exposed + rounds * kExchangeSeconds;
+  if (problem.reduction == ReductionMethod::ResidentRows)
+    exposed += (schedule.getPingPong() ? 1 : rounds) * kExchangeSeconds;
   if (!isStreamed(problem, schedule, target))
     return rounds * products + exposed;
   // A block has a step of K at least.
