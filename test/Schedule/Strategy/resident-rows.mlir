@@ -1,6 +1,7 @@
 // How layers are computed whose rows, or groups of columns, are normalised and wider than a tile.
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=resident_rows" --remarks-filter=tenon-select-strategy 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WHY < %t.remarks
+// RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a | FileCheck %s --check-prefix=REREADS
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=separate" 2>/dev/null | FileCheck %s --check-prefix=SEPARATE --implicit-check-not=resident_rows
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=in_tile" 2>/dev/null | FileCheck %s --check-prefix=SEPARATE --implicit-check-not=resident_rows
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_86 strategy=tiled" | FileCheck %s --check-prefix=SEPARATE --implicit-check-not=resident_rows
@@ -47,6 +48,26 @@ func.func @group_norm(%x: tensor<?x8192xbf16>, %w: tensor<8192x8192xbf16>) -> te
     tenon.yield %y : tensor<?x8192xbf16>
   }
   return %0 : tensor<?x8192xbf16>
+}
+
+// Each turn would read all of w anew.
+// REREADS-LABEL: @wide_w
+// REREADS: #tenon.strategy<library>
+// CHECK-LABEL: @wide_w
+// CHECK: #tenon.schedule<wgmma, {{.*}}reduction = resident_rows>
+// SEPARATE-LABEL: @wide_w
+func.func @wide_w(%x: tensor<2048x2048xbf16>, %w: tensor<32000x2048xbf16>) -> tensor<2048x32000xf32> {
+  %0 = tenon.fused_linear %x, %w : tensor<2048x2048xbf16>, tensor<32000x2048xbf16>
+      epilogue(%acc: tensor<2048x32000xf32>) -> tensor<2048x32000xf32> {
+    %max = tenon.reduce_row max %acc : tensor<2048x32000xf32>
+    %d = tenon.sub %acc, %max : tensor<2048x32000xf32>, tensor<2048x1xf32>
+    %p = tenon.exp %d : tensor<2048x32000xf32>
+    %sum = tenon.reduce_row sum %p : tensor<2048x32000xf32>
+    %log = tenon.log %sum : tensor<2048x1xf32>
+    %y = tenon.sub %d, %log : tensor<2048x32000xf32>, tensor<2048x1xf32>
+    tenon.yield %y : tensor<2048x32000xf32>
+  }
+  return %0 : tensor<2048x32000xf32>
 }
 
 // A wider row than tiles can have at once.
