@@ -259,29 +259,81 @@ std::string tenon::findWholeRowProblem(ScheduleAttr schedule, int64_t n) {
   return "";
 }
 
-/// Of a region that reduces rows.
-static std::string findInTileProblem(LinearLikeOp op, ScheduleAttr schedule) {
-  constexpr StringLiteral leaveOut = "; leave reduction out";
+std::string tenon::findResidentRowProblem(ScheduleAttr schedule, int64_t n,
+                                          int64_t columns) {
+  if (std::string problem = findSpreadProblem(schedule); !problem.empty())
+    return problem;
+  int64_t ofUnit = schedule.getTile()[1] * schedule.getClusterN();
+  if (columns != n && columns % ofUnit != 0)
+    return formatv("a cluster's tiles have {0} columns, and groups of {1} are "
+                   "no multiple of that; write a tile, or a cluster, of fewer",
+                   ofUnit, columns);
+  if (columns == n && schedule.getTile()[1] >= n)
+    return formatv("a tile has whole rows, of N = {0} columns; write "
+                   "reduction = in_tile",
+                   n);
+  int64_t blocks =
+      llvm::divideCeil(columns, ofUnit) * schedule.getClusterBlocks();
+  if (blocks > getMaxBlocks(schedule))
+    return formatv("all {0} tiles of a row must be at work together, more than "
+                   "the {1} multiprocessors that any GPU is taken to have; "
+                   "leave reduction out",
+                   blocks, kMaxMultiprocessors);
+  return "";
+}
+
+/// What every region asks whose rows are reduced before results are stored.
+static std::string findRowRegionProblem(LinearLikeOp op) {
   Block *body = op.getEpilogueBody();
   if (!body || body->getOps<ReduceRowOp>().empty())
-    return ("the layer reduces no rows" + leaveOut).str();
-  auto reductions = body->getOps<ReduceRowOp>();
+    return "the layer reduces no rows";
   RankedTensorType product = op.getProductType();
-  if (std::distance(reductions.begin(), reductions.end()) > kMaxRowReductions)
-    return formatv("a kernel has room for {0} reductions of rows{1}",
-                   kMaxRowReductions, leaveOut);
   if (product.getDimSize(0) == 1)
-    return ("of one row nothing is tiled" + leaveOut).str();
+    return "of one row nothing is tiled";
+  int64_t groups = product.getDimSize(1) / getReducedColumns(op);
+  for (Value operand : op.getEpilogueInputs())
+    if (auto type = cast<RankedTensorType>(operand.getType());
+        groups != 1 && type.getShape().back() == groups)
+      return "an operand has a value for each group of columns";
   for (auto [index, value] :
        llvm::enumerate(body->getTerminator()->getOperands())) {
     auto type = cast<RankedTensorType>(value.getType());
     if (type.getShape() != product.getShape() &&
         !TiledLinearOp::isOfRows(value))
       return formatv("result #{0} is neither of the product's shape nor of one "
-                     "value a row{1}",
-                     index, leaveOut);
+                     "value a row",
+                     index);
   }
-  return findWholeRowProblem(schedule, product.getDimSize(1));
+  return "";
+}
+
+/// Of a region that reduces rows.
+static std::string findInTileProblem(LinearLikeOp op, ScheduleAttr schedule) {
+  constexpr StringLiteral leaveOut = "; leave reduction out";
+  if (std::string problem = findRowRegionProblem(op); !problem.empty())
+    return problem + leaveOut.str();
+  auto reductions = op.getEpilogueBody()->getOps<ReduceRowOp>();
+  if (std::distance(reductions.begin(), reductions.end()) > kMaxRowReductions)
+    return formatv("a kernel has room for {0} reductions of rows{1}",
+                   kMaxRowReductions, leaveOut);
+  int64_t n = op.getProductType().getDimSize(1);
+  if (getReducedColumns(op) != n)
+    return ("the layer reduces groups of a row's columns" + leaveOut).str();
+  return findWholeRowProblem(schedule, n);
+}
+
+/// Of a region whose rows tiles can finish when they have exchanged a few
+/// numbers.
+static std::string findResidentRowsProblem(LinearLikeOp op,
+                                           ScheduleAttr schedule) {
+  constexpr StringLiteral leaveOut = "; leave reduction out";
+  std::string problem = findRowRegionProblem(op);
+  if (problem.empty())
+    problem = findRowExchangeProblem(op);
+  if (!problem.empty())
+    return problem + leaveOut.str();
+  return findResidentRowProblem(schedule, op.getProductType().getDimSize(1),
+                                getReducedColumns(op));
 }
 
 /// Of a region whose results follow from parts of rows.
@@ -311,6 +363,10 @@ std::string tenon::findReductionProblem(LinearLikeOp layer,
   }
   if (method == ReductionMethod::ReduceOnly) { // schedule-R11
     std::string problem = findReduceOnlyProblem(layer, schedule);
+    return problem.empty() ? "" : fail(problem);
+  }
+  if (method == ReductionMethod::ResidentRows) { // schedule-R13
+    std::string problem = findResidentRowsProblem(layer, schedule);
     return problem.empty() ? "" : fail(problem);
   }
   // schedule-R4

@@ -16,6 +16,7 @@
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
 #include "tenon/Schedule/Checks/ProductMethod.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"
+#include "tenon/Schedule/Checks/RowParts.h"
 #include "tenon/Schedule/Checks/Schedule.h"
 
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
@@ -274,11 +275,14 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   if (Block *body = layer.getEpilogueBody()) {
     auto rows = body->getOps<ReduceRowOp>();
     problem.numRowReductions = std::distance(rows.begin(), rows.end());
+    if (problem.numRowReductions != 0)
+      problem.reducedColumns = getReducedColumns(layer);
   }
   problem.tiledDoesAll = reduction == ReductionMethod::Resident ||
                          reduction == ReductionMethod::InputMoments ||
                          reduction == ReductionMethod::InTile ||
                          reduction == ReductionMethod::ReduceOnly ||
+                         reduction == ReductionMethod::ResidentRows ||
                          !findEpilogueObstacle(layer);
   if (problem.tiledDoesAll)
     problem.epilogue = classifyEpilogue(layer);

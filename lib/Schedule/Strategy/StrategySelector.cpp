@@ -87,6 +87,8 @@ StrategySelector::describeRest(ReductionMethod reduction) {
     return ReasonCode::RowsInTile;
   if (reduction == ReductionMethod::ReduceOnly)
     return ReasonCode::RowsByParts;
+  if (reduction == ReductionMethod::ResidentRows)
+    return ReasonCode::RowsExchanged;
   if (std::optional<Reason> obstacle = findEpilogueObstacle(layer))
     return Reason(ReasonCode::ProductAlone, *obstacle);
   return std::nullopt;

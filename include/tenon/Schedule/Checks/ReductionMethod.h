@@ -29,6 +29,12 @@ std::string findWholeRowProblem(ScheduleAttr schedule, int64_t n);
 /// parts of rows of N columns; "" if they give them.
 std::string findPartTileProblem(ScheduleAttr schedule, int64_t n);
 
+/// What keeps tiles of a schedule with reduction = resident_rows from having
+/// parts of rows, or of their groups, of `columns` columns; "" if they have
+/// them.
+std::string findResidentRowProblem(ScheduleAttr schedule, int64_t n,
+                                   int64_t columns);
+
 /// What is done to each element of a column: times, or plus, a number or the
 /// column's element of a vector.
 struct AffineStep {
