@@ -21,6 +21,9 @@ std::optional<Reason> findTiledObstacle(LinearLikeOp layer,
                                         ProductMethod method,
                                         ReductionMethod reduction);
 
+/// Whether the layer's reduction along M is a sum.
+bool sumsBatch(LinearLikeOp layer);
+
 /// Whether a training batch norm or its moments are part of the layer.
 bool hasBatchNorm(LinearLikeOp layer);
 

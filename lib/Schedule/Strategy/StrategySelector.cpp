@@ -77,7 +77,8 @@ static llvm::json::Value toJSON(ArrayRef<Prediction> predictions) {
 std::optional<Reason>
 StrategySelector::describeRest(ReductionMethod reduction) {
   if (reduction == ReductionMethod::TwoPhase)
-    return ReasonCode::ProductWithMoments;
+    return sumsBatch(layer) ? ReasonCode::ProductWithSums
+                            : ReasonCode::ProductWithMoments;
   if (reduction == ReductionMethod::Resident)
     return ReasonCode::BatchNormToo;
   if (reduction == ReductionMethod::InputMoments)
@@ -86,6 +87,8 @@ StrategySelector::describeRest(ReductionMethod reduction) {
     return ReasonCode::RowsInTile;
   if (reduction == ReductionMethod::ReduceOnly)
     return ReasonCode::RowsByParts;
+  if (reduction == ReductionMethod::ResidentRows)
+    return ReasonCode::RowsExchanged;
   if (std::optional<Reason> obstacle = findEpilogueObstacle(layer))
     return Reason(ReasonCode::ProductAlone, *obstacle);
   return std::nullopt;

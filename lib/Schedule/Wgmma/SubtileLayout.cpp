@@ -84,7 +84,8 @@ bool SubtileLayout::place(int64_t width, bool shares, int64_t buffers,
   return offset <= getWarpgroupEpilogueBytes(schedule);
 }
 
-/// False if there are moments of something else than a result.
+/// False if there are moments of something else than a result, and it is not in
+/// registers.
 bool SubtileLayout::addMoments(Operation *yield) {
   for (auto [index, value] : llvm::enumerate(yield->getOperands())) {
     auto ofResult = value.getDefiningOp<MomentsOp>();
@@ -93,10 +94,11 @@ bool SubtileLayout::addMoments(Operation *yield) {
     auto of = llvm::find_if(results, [&](const SubtileTensor &result) {
       return result.value == ofResult.getInput();
     });
-    if (of == results.end() || isNarrowFloat(of->elementType))
+    if (of == results.end() ? !isSwapped : isNarrowFloat(of->elementType))
       return false;
-    moments.push_back({static_cast<unsigned>(of - results.begin()),
-                       static_cast<unsigned>(index)});
+    if (of != results.end())
+      moments.push_back({static_cast<unsigned>(of - results.begin()),
+                         static_cast<unsigned>(index), ofResult.getSums()});
   }
   return true;
 }

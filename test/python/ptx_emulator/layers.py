@@ -96,12 +96,12 @@ func.func @layer(%x: {x}, %w: {w}, %fx: {fx}, %fw: {fw}, %b: memref<{self.n}xf32
         return Model(self.source(), self.target, folder, resident=resident)
 
 
-def compile_layer(text: str, target: str, folder: Path) -> Model:
+def compile_layer(text: str, target: str, folder: Path, **options: int) -> Model:
     """Compile a function of tensors whose layers say their strategy and schedule, without what would choose them."""
     path = folder / "layer.mlir"
     path.write_text(text)
     passes = "--tenon-to-tiled", "--canonicalize", "--cse", "--tenon-bufferize", "--canonicalize", "--cse"
-    return Model(tool(TENON_OPT, path, *passes), target, folder)
+    return Model(tool(TENON_OPT, path, *passes), target, folder, **options)
 
 
 def to_bits(x, element):

@@ -51,6 +51,8 @@ public:
   LogicalResult run();
   /// For several weights, before the scale of split rows is taken out.
   void runProducts();
+  /// For resident rows, before they are cut.
+  LogicalResult runResidentRows();
 
 private:
   LogicalResult runResident(const TileGeometry &geometry);
@@ -134,6 +136,8 @@ void TiledLowering::launch(const TileGeometry &geometry,
         ShapedType::isDynamic(geometry.m) ? 1 : geometry.rowUnits();
     launch.setResident(rowUnits * geometry.clusterBlocks());
   }
+  if (geometry.exchangesRows())
+    launch.setResident(geometry.teamUnits() * geometry.clusterBlocks());
   if (maps.empty())
     return;
   launch.setTensorMapsAttr(b.getArrayAttr(maps));
@@ -199,6 +203,32 @@ LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
   return lowerEpilogue(separate.rest, module, kernels);
 }
 
+/// For other pointers a kernel reduces rows of the product's.
+LogicalResult TiledLowering::runResidentRows() {
+  m = createRows(b, op);
+  MemRefType type = getReducedType(op);
+  Value buffer = findOutputBuffer(op, type);
+  if (!buffer) {
+    SmallVector<Value> extents;
+    if (type.isDynamicDim(0))
+      extents.push_back(arith::IndexCastOp::create(b, b.getIndexType(), m));
+    buffer = createTemporary(b, type, extents);
+  }
+  auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
+                                  /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.elseBlock());
+  SeparateReduction separate =
+      createSeparateReduction(b, op, buffer, /*moments=*/{});
+  b.setInsertionPointToStart(branch.thenBlock());
+  RowPhases phases =
+      cutAtRowReductions(*op.getBody(), SourceMoves::Independent);
+  rowPhases = phases;
+  emitAndLaunch(TileGeometry(op, op.getSchedule(), /*isAligned=*/true));
+  op.erase();
+  TiledLowering(separate.product, module, kernels).runUnaligned();
+  return lowerEpilogue(separate.rest, module, kernels);
+}
+
 /// Kernels for other pointers have one weight each.
 void TiledLowering::runProducts() {
   m = createRows(b, op);
@@ -257,7 +287,8 @@ LogicalResult TiledLowering::runResidentIfItFits(const TileGeometry &geometry) {
       emitCeilDiv(b, m, createI64(b, op.getSchedule().getMomentRows()));
   blocks = arith::MulIOp::create(
       b, blocks,
-      createI64(b, MomentsOp::getNumScalars(reduced.getElementType())));
+      createI64(b, MomentsOp::getNumScalars(reduced.getElementType(),
+                                            /*sums=*/false)));
   Value moments = createTemporary(
       b, momentsType,
       ValueRange{arith::IndexCastOp::create(b, b.getIndexType(), blocks)});
@@ -331,6 +362,8 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
     return success();
   }
   addUnscale(op);
-  RowPhases rowPhases = cutAtRowReductions(*op.getBody(), /*movesSource=*/true);
+  if (schedule.getReduction() == ReductionMethod::ResidentRows)
+    return TiledLowering(op, module, kernels).runResidentRows();
+  RowPhases rowPhases = cutAtRowReductions(*op.getBody(), SourceMoves::All);
   return TiledLowering(op, module, kernels, rowPhases).run();
 }

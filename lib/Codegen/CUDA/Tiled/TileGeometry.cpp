@@ -64,6 +64,9 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
   copyBytes =
       isAligned ? std::gcd<int64_t>(16, k * elementBytes) : elementBytes;
   lanes = isAligned ? std::gcd<int64_t>(n, 16 / getNarrowestBytes(op)) : 1;
+  auto reductions = op.getBody()->getOps<ReduceRowOp>();
+  if (!reductions.empty())
+    groups = (*reductions.begin()).getGroups();
   // In the place of a kernel that rounds as it copies, or beside one that
   // multiplies what tenon.split made of x and w.
   roundsTf32 = elementType.isF32() &&

@@ -48,6 +48,7 @@ struct TileGeometry {
   /// before: by an op of its own, or by TMA.
   bool roundsTf32;
   int64_t instructionWarps; ///< TiledFamily::Traits
+  int64_t groups = 1;       ///< of columns, which the region reduces one by one
 
   bool isFma() const { return !schedule.getMethodTraits().usesTensorCores; }
   /// Those that multiply a tile. A wgmma kernel has others beside them.
@@ -137,6 +138,21 @@ struct TileGeometry {
   }
   bool isResident() const {
     return schedule.getReduction() == ReductionMethod::Resident;
+  }
+  bool hasResidentRows() const {
+    return schedule.getReduction() == ReductionMethod::ResidentRows;
+  }
+  /// Columns of a row that are reduced together, and tiles that have them where
+  /// rows are resident: of one nothing is exchanged.
+  int64_t groupColumns() const { return n / groups; }
+  int64_t rowParts() const { return llvm::divideCeil(groupColumns(), tileN); }
+  bool exchangesRows() const { return hasResidentRows() && rowParts() != 1; }
+  /// Whether tiles wait for each other.
+  bool waits() const { return isResident() || exchangesRows(); }
+  /// Units that have them, one beside the other, where tiles exchange what they
+  /// have of a row; else 1.
+  int64_t teamUnits() const {
+    return hasResidentRows() ? llvm::divideCeil(groupColumns(), unitN()) : 1;
   }
 
   /// Whether rows or columns of a tile may lie beyond M or N: all of them may,

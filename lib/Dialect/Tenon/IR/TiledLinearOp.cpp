@@ -75,7 +75,8 @@ bool TiledLinearOp::isOfRows(Value value) {
       cast<RankedTensorType>(value.getParentBlock()->getArgument(0).getType());
   auto type = cast<RankedTensorType>(value.getType());
   return product.getDimSize(1) != 1 && type.getRank() == 2 &&
-         type.getDimSize(0) == product.getDimSize(0) && type.getDimSize(1) == 1;
+         type.getDimSize(0) == product.getDimSize(0) &&
+         type.getDimSize(1) < product.getDimSize(1); // 1, or groups
 }
 
 bool TiledLinearOp::isOnTensors() { return isa<TensorType>(getX().getType()); }
@@ -199,11 +200,14 @@ LogicalResult TiledLinearOp::verify() {
            << x << " and " << getSchedule();
   if (failed(verifyMethod(*this)))
     return failure();
-  bool exchanges = getSchedule().getStreamK() ||
-                   getSchedule().getReduction() == ReductionMethod::Resident;
+  bool exchanges =
+      getSchedule().getStreamK() ||
+      getSchedule().getReduction() == ReductionMethod::Resident ||
+      getSchedule().getReduction() == ReductionMethod::ResidentRows;
   if (exchanges != static_cast<bool>(getWorkspace()))
     return emitOpError("needs a workspace exactly where its schedule has "
-                       "stream_k or reduction = resident, but has ")
+                       "stream_k or reduction = resident or resident_rows, "
+                       "but has ")
            << (getWorkspace() ? "one without" : "none with") << " either";
   return success();
 }
@@ -229,9 +233,10 @@ static LogicalResult verifyReductions(TiledLinearOp op) {
                                 "but it has ")
              << stringifyReductionMethod(method);
     if (isa<ReduceRowOp>(nested) && method != ReductionMethod::InTile &&
-        method != ReductionMethod::ReduceOnly)
-      return nested.emitOpError("needs a schedule with reduction = in_tile or "
-                                "reduce_only, but it has ")
+        method != ReductionMethod::ReduceOnly &&
+        method != ReductionMethod::ResidentRows)
+      return nested.emitOpError("needs a schedule with reduction = in_tile, "
+                                "reduce_only or resident_rows, but it has ")
              << stringifyReductionMethod(method);
     if (auto parts = dyn_cast<RowPartsOp>(nested);
         parts && (method != ReductionMethod::ReduceOnly ||
@@ -253,7 +258,8 @@ static LogicalResult verifyReductions(TiledLinearOp op) {
                                  "kernel takes together, ")
              << rows << ", but is of " << moments.getRows();
     // A kernel takes moments of what it stores.
-    if (!llvm::is_contained(op.getYield().getValues(), moments.getInput()))
+    if (!moments.getSums() &&
+        !llvm::is_contained(op.getYield().getValues(), moments.getInput()))
       return moments.emitOpError(
           "takes what the yield writes, but its input is "
           "not yielded");

@@ -48,15 +48,14 @@ def _tensors_moved(candidate: Candidate) -> int:
     """Return how many tensors of the result's size Inductor's kernels move for the function."""
     if candidate.is_bare:
         return 0
+    # A reduction over the batch reads the product once more; one kernel has all sums.
+    reductions = sum("batch_norm_training" in kind for kind in candidate.kinds) + ("batch_sum" in candidate.kinds)
     if candidate.readers.kernel:
-        return candidate.addends + candidate.kept_results
+        return candidate.addends + candidate.kept_results + reductions
     products = len(candidate.products)
     if not candidate.readers.opaque:
-        return (
-            products + candidate.addends
-        )  # one kernel would do this call's epilogue and that of the call that reads it
-    # A reduction, as batch norm's, reads the product once more.
-    reductions = sum("batch_norm_training" in kind for kind in candidate.kinds)
+        # One kernel would do this call's epilogue and that of the call that reads it.
+        return products + candidate.addends + reductions
     return products + reductions + candidate.addends + candidate.results
 
 
