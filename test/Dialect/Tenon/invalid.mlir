@@ -840,7 +840,7 @@ func.func @fused_linear_product_shape(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>) 
 
 // linear-C5: 8 bits
 func.func @linear_f8_to_bf16(%x: tensor<?x16xf8E4M3FN>, %w: tensor<4x16xf8E4M3FN>) {
-  // expected-error @below {{'tenon.linear' op the result must have x's element type or f32: expected 'tensor<?x4xf8E4M3FN>', but it is 'tensor<?x4xbf16>'}}
+  // expected-error @below {{'tenon.linear' op the result must have x's element type, as f32: expected 'tensor<?x4xf32>', but it is 'tensor<?x4xbf16>'}}
   %0 = tenon.linear %x, %w : (tensor<?x16xf8E4M3FN>, tensor<4x16xf8E4M3FN>) -> tensor<?x4xbf16>
   return
 }

@@ -41,7 +41,8 @@ def _cast_graphs() -> list[Graph]:
         # The last cast reads x + 0, computed in one epilogue.
         x, last = graph.inputs[-1], graph.ops.pop()
         z, w = Value("z", ("m", 8), source), Value("w", (8, 8), source)
-        product, total = Value("p", ("m", 8), source), Value("s", ("m", 8), source)
+        of_product = "f32" if source.startswith("f8") else source
+        product, total = Value("p", ("m", 8), of_product), Value("s", ("m", 8), source)
         graph.inputs += [z, w]
         graph.ops += [Op("linear", [z, w], [product]), Op("add", [x, product], [total])]
         graph.ops.append(Op("cast", [total], last.results))

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Dialect/Tenon/IR/EpilogueOps.h"
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 using namespace mlir;
@@ -54,23 +55,28 @@ static LogicalResult verifyProduct(LinearLikeOp op) {
 }
 
 /// Checks that the product's type can hold it: [M, N], of x's element type, or
-/// of f32 where x is of 16 bits or 8.
+/// of f32 where x is of 16 bits. Of 8 bits it is of f32.
 static LogicalResult verifyProductType(LinearLikeOp op, StringRef name) {
   RankedTensorType x = op.getX().getType(), type = op.getProductType();
   ProductExtents extents = op.getExtents();
-  auto expected =
-      RankedTensorType::get({extents.m, extents.n}, x.getElementType());
+  Type element = x.getElementType();
+  if (isNarrowFloat(element))
+    element = Float32Type::get(op->getContext());
+  auto expected = RankedTensorType::get({extents.m, extents.n}, element);
   // linear-C4
   if (type.getShape() != expected.getShape())
     return op->emitOpError() << name << " must be [M, N]: expected " << expected
                              << ", but it is " << type;
   // linear-C5
-  bool isNarrow = x.getElementType().getIntOrFloatBitWidth() < 32;
-  bool widened = type.getElementType().isF32() && isNarrow;
+  bool mayWiden = element.getIntOrFloatBitWidth() == 16;
+  bool widened = type.getElementType().isF32() && mayWiden;
   if (type != expected && !widened)
-    return op->emitOpError() << name << " must have x's element type"
-                             << (isNarrow ? " or f32" : "") << ": expected "
-                             << expected << ", but it is " << type;
+    return op->emitOpError()
+           << name << " must have x's element type"
+           << (element != x.getElementType() ? ", as f32"
+               : mayWiden                    ? " or f32"
+                                             : "")
+           << ": expected " << expected << ", but it is " << type;
   return success();
 }
 

@@ -37,7 +37,7 @@ def Tenon_LinearOp : Tenon_Op<"linear", [
 
     Requires: x `[M, K]`, w `[N, K]` static, both of one element type; bias `[N]`;
     x `[K, M]` static too. Gives: `[M, N]` of x's element type, or of f32 where x is
-    of fewer bits.
+    f16 or bf16, and always where it is of 8 bits.
 
     Example:
 
