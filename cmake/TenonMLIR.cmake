@@ -46,7 +46,7 @@ set(_static $<BOOL:$<TARGET_PROPERTY:TENON_STATIC_LLVM>>)
 target_link_libraries(tenon_mlir INTERFACE
   "$<$<NOT:${_static}>:MLIR;LLVM>" "$<${_static}:${_archives}>")
 
-install(TARGETS tenon_mlir EXPORT TenonTargets)
+install(TARGETS tenon_mlir EXPORT TenonMLIRTargets)
 
 add_custom_target(tenon-headers)   # everything that tablegen writes; every library waits for it
 add_custom_target(tenon-test-deps) # everything that tests run
@@ -87,14 +87,14 @@ endfunction()
 function(tenon_add_library name)
   add_library(${name} STATIC)
   tenon_configure(${name} ${ARGN})
-  install(TARGETS ${name} EXPORT TenonTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS ${name} EXPORT TenonMLIRTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mlir)
 endfunction()
 
 function(tenon_add_tool name)
   add_executable(${name})
   tenon_configure(${name} ${ARGN})
   add_dependencies(tenon-test-deps ${name})
-  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mlir)
 endfunction()
 
 # GoogleTest binaries; scripts/run_tests.py runs each file under build/unittests.

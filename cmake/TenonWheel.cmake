@@ -13,17 +13,17 @@ endforeach()
 
 install(TARGETS ${_shipped}
   LIBRARY DESTINATION tenon/lib COMPONENT python NAMELINK_SKIP
-  RUNTIME DESTINATION tenon/bin COMPONENT python)
+  RUNTIME DESTINATION tenon/bin COMPONENT python EXCLUDE_FROM_ALL)
 
-install(FILES ${TENON_C_HEADERS} DESTINATION tenon/include/tenon-c COMPONENT python)
-install(FILES ${TENON_DLPACK_HEADER} ${TENON_DLPACK_NOTICE} DESTINATION tenon/include/dlpack COMPONENT python)
+install(FILES ${TENON_C_HEADERS} DESTINATION tenon/include/tenon-c COMPONENT python EXCLUDE_FROM_ALL)
+install(FILES ${TENON_DLPACK_HEADER} ${TENON_DLPACK_NOTICE} DESTINATION tenon/include/dlpack COMPONENT python EXCLUDE_FROM_ALL)
 
 # Licences of what is linked in.
 file(GLOB _licences ${nanobind_dir}/../nanobind-*.dist-info/licenses/LICENSE)
-install(FILES ${_licences} DESTINATION tenon/licenses RENAME nanobind.txt COMPONENT python)
+install(FILES ${_licences} DESTINATION tenon/licenses RENAME nanobind.txt COMPONENT python EXCLUDE_FROM_ALL)
 foreach(_package libmlir-22-dev libstdc++-12-dev libzstd-dev zlib1g-dev nlohmann-json3-dev libdlpack-dev)
   set(_text /usr/share/doc/${_package}/copyright)
   if(EXISTS ${_text})
-    install(FILES ${_text} DESTINATION tenon/licenses RENAME ${_package}.txt COMPONENT python)
+    install(FILES ${_text} DESTINATION tenon/licenses RENAME ${_package}.txt COMPONENT python EXCLUDE_FROM_ALL)
   endif()
 endforeach()

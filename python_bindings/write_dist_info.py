@@ -22,9 +22,9 @@ def entry_points(project: dict) -> str:
 def main(pyproject: str, version: str, folder: str) -> None:
     """Write METADATA, entry_points.txt and RECORD."""
     project = tomllib.loads(Path(pyproject).read_text())["project"]
-    for old in Path(folder).glob("tenon-*.dist-info"):
+    for old in Path(folder).glob("tenon*.dist-info"):
         shutil.rmtree(old)
-    info = Path(folder) / f"{project['name']}-{version}.dist-info"
+    info = Path(folder) / f"{project['name'].replace('-', '_')}-{version}.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {version}\n")
     (info / "entry_points.txt").write_text(entry_points(project))

@@ -41,6 +41,8 @@ ROOMS = [
     "Schedule/MmaSync",
     "Schedule/Prediction",
     "Schedule/Checks",
+    "Conversion",
+    "Conversion/RaiseLinalg",
     "Transforms/HoistPrepare",
     "Transforms/Simplify",
     "Transforms/Fusion",

@@ -31,8 +31,9 @@ using namespace mlir::tenon;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Whose code a stage is about; Tuning: what might be made.
-enum class Device { Any, Tuning, CPU, CUDA };
+/// Whose code a stage is about; Foreign: what other dialects' ops are taken by;
+/// Tuning: what might be made.
+enum class Device { Foreign, Any, Tuning, CPU, CUDA };
 
 struct StageImpl {
   Stage stage;
@@ -70,6 +71,9 @@ static constexpr StringLiteral kFuseStage = "fuse",
                                kKernelsStage = "cuda-kernels";
 
 static const StageImpl kStages[] = {
+    {{"raise", "linalg and TOSA, where there are any, as tenon ops"},
+     Device::Foreign,
+     plain<buildRaiseStage>},
     {{"simplify", "exact algebra on tenon ops"}, Device::Any, simplify},
     {{kFuseStage, "linear layers fused with what follows"},
      Device::Any,
@@ -133,12 +137,22 @@ static LogicalResult runStages(ModuleOp module, Device device,
   return pm.run(module);
 }
 
+/// Takes what is not of tenon ops, if anything is.
+static LogicalResult raise(ModuleOp module, const CompileOptions &options) {
+  return needsRaising(module) ? runStages(module, Device::Foreign, options)
+                              : success();
+}
+
 LogicalResult tenon::runUntil(ModuleOp module, StringRef stage,
                               const CompileOptions &options) {
   const StageImpl *impl = llvm::find_if(
       kStages, [&](const StageImpl &s) { return s.stage.name == stage; });
   if (impl == std::end(kStages))
     return module.emitError() << "no stage is named '" << stage << "'";
+  if (failed(raise(module, options)))
+    return failure();
+  if (impl->device == Device::Foreign)
+    return success();
   if (impl->device == Device::Any)
     return runStages(module, Device::Any, options, /*after=*/"", stage);
   StringRef last = impl->device == Device::Tuning ? kFuseStage : "";
@@ -316,5 +330,7 @@ FailureOr<CompiledModel> tenon::compileModel(ModuleOp source,
   // What parts a function is divided into keep its arguments' names.
   OwningOpRef<ModuleOp> named = source.clone();
   nameInputs(*named);
+  if (failed(raise(*named, options)))
+    return failure();
   return ModelCompilation(options).run(*named);
 }

@@ -10,6 +10,7 @@
 #include "tenon/Codegen/CPU/Passes.h"
 #include "tenon/Codegen/CUDA/Passes.h"
 #include "tenon/Codegen/Host/Passes.h"
+#include "tenon/Conversion/Passes.h"
 #include "tenon/Dialect/BlasLt/IR/BlasLt.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 #include "tenon/Pipelines/Pipelines.h"
@@ -61,6 +62,7 @@
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/Passes.h"
 #include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/Tosa/IR/TosaOps.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/ValueBoundsOpInterfaceImpl.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -110,13 +112,13 @@ static void registerInterfaces(DialectRegistry &registry) {
 void tenon::registerAllDialects(DialectRegistry &registry) {
   registerScheduleFamilies();
   registry.insert<TenonDialect, blaslt::BlasLtDialect>();
-  registry
-      .insert<affine::AffineDialect, arith::ArithDialect,
-              bufferization::BufferizationDialect, cf::ControlFlowDialect,
-              func::FuncDialect, gpu::GPUDialect, index::IndexDialect,
-              linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
-              memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
-              tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
+  registry.insert<affine::AffineDialect, arith::ArithDialect,
+                  bufferization::BufferizationDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, gpu::GPUDialect, index::IndexDialect,
+                  linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
+                  memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
+                  tensor::TensorDialect, tosa::TosaDialect, ub::UBDialect,
+                  vector::VectorDialect>();
   registerInterfaces(registry);
   registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
@@ -159,6 +161,7 @@ void tenon::registerAllPasses() {
   vector::registerVectorPasses();
   registerCPUPasses();
   registerTenonCodegenHostPasses();
+  registerTenonConversionPasses();
   registerTransformsPasses();
   registerPipelines();
   registerTenonCodegenCUDAPasses();

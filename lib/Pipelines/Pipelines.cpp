@@ -171,6 +171,10 @@ static void buildCUDAPipeline(OpPassManager &pm,
 }
 
 void tenon::registerPipelines() {
+  static PassPipelineRegistration<> raisePipeline(
+      "tenon-raise-pipeline",
+      "Linalg and TOSA to tenon ops: what tenon-compile does ahead of the rest",
+      buildRaiseStage);
   static PassPipelineRegistration<> tensorPipeline(
       "tenon-tensor-pipeline",
       "Simplify, fuse and hoist: tenon ops to tenon ops, for any target",

@@ -26,7 +26,7 @@ from tenon.errors import (
 from tenon.executable import Entry, Executable, Prepared
 from tenon.paths import get_include, get_library_dir
 
-__version__ = _version("tenon")
+__version__ = _version("tenon-compiler")
 
 __all__ = [
     "ArgumentError",

@@ -218,3 +218,10 @@ def test_examples_of_the_guide():
         with pytest.raises(ConfigError) as raised:
             read_cases(config() | json.loads(wrong.strip("| `")))
         assert str(raised.value).startswith(message.strip("| `").removesuffix("..."))
+
+
+def test_own_configurations_go_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert read_config(Path("sm80")) == read_config(CONFIGS / "sm80.json")
+    with pytest.raises(ConfigError, match="no such file, and none of .*sm80, sm80_ragged"):
+        read_config(Path("sm81"))

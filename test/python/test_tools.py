@@ -24,8 +24,8 @@ def run(tool, *arguments, code=None, **options):
 
 
 def test_entry_points():
-    scripts = {e.name: e for e in distribution("tenon").entry_points if e.group == "console_scripts"}
-    assert scripts.keys() == {"tenon-bench", "tenon-compile", "tenon-opt", "tenon-run"}
+    scripts = {e.name: e for e in distribution("tenon-compiler").entry_points if e.group == "console_scripts"}
+    assert scripts.keys() == {"tenon-bench", "tenon-compile", "tenon-import", "tenon-opt", "tenon-run"}
     assert all(callable(entry.load()) for entry in scripts.values())
 
 
@@ -79,7 +79,7 @@ def test_what_is_advised_to_install():
 
 def test_advice_where_cuda_is_missing(monkeypatch):
     monkeypatch.setenv("TENON_CUDA_PATH", "/nowhere")
-    with pytest.raises(tenon.CompileError, match=r"pip install 'dist/tenon-\.\.\.\.whl\[cuda\]'"):
+    with pytest.raises(tenon.CompileError, match=r"pip install 'dist/tenon_compiler-\.\.\.\.whl\[cuda\]'"):
         tenon.compile(EXAMPLE, "sm_80")
 
 

@@ -314,29 +314,33 @@ def test_other_products_are_not_cut(timed, function):
 
 
 def backward(g, y):
-    """Return relu's derivative of a product, its sum over the batch, and one of what else is made of it."""
+    """Return relu's derivative of a product, its sum over the batch, and two of what else is made of it."""
     gradient = torch.ops.aten.threshold_backward(g @ W, y, 0.0)
-    return gradient, gradient.sum(0), (gradient * y).sum(0)
+    return gradient, gradient.sum(0), (gradient * y).sum(0), (gradient - y).sum(0)
 
 
 W = bf16(8, 16)
 
 
-def test_one_sum_over_the_batch_joins_the_layer(timed):
+def test_two_sums_over_the_batch_join_the_layer(timed):
     run(backward, torch.randn(6, 8, dtype=torch.bfloat16), X)
     (seen,) = timed.seen
-    assert seen.kinds == ["linear", "gate", "batch_sum"]
-    assert (seen.addends, seen.results) == (1, 1)
+    assert seen.kinds == ["linear", "gate", "batch_sum", "mul", "batch_sum"]
+    assert (seen.addends, seen.results, _tensors_moved(seen)) == (1, 1, 3)
 
 
-def test_a_layer_that_is_not_worth_it_with_its_sum_is_tried_without(timed, monkeypatch):
+def test_a_layer_that_is_not_worth_it_with_its_sums_is_tried_without(timed, monkeypatch):
     def time_candidate(candidate, calls):
         timed.seen.append(candidate)
         return [2.0 if "batch_sum" in candidate.kinds else 0.5] * len(calls), 1.0
 
     monkeypatch.setattr(judging, "time_candidate", time_candidate)
     run(backward, torch.randn(6, 8, dtype=torch.bfloat16), X)
-    assert [seen.kinds for seen in timed.seen] == [["linear", "gate", "batch_sum"], ["linear", "gate"]]
+    assert [seen.kinds for seen in timed.seen] == [
+        ["linear", "gate", "batch_sum", "mul", "batch_sum"],
+        ["linear", "gate", "batch_sum"],
+        ["linear", "gate"],
+    ]
 
 
 def test_what_a_backward_graph_computes_again_of_inputs_is_the_layers(timed):
@@ -366,3 +370,24 @@ def test_the_sum_of_a_bare_product_is_inductors(timed):
 
     run(function, torch.randn(6, 8, dtype=torch.bfloat16))
     assert not timed.seen
+
+
+def test_layers_that_are_alike_are_tried_once(timed, compiled):
+    first, second = bf16(16, 16), bf16(16, 16)
+
+    def function(x):
+        y = F.gelu(F.linear(x, first))
+        return F.gelu(F.linear(torch.cumsum(y, -1), second))
+
+    run(function, X)
+    assert len(timed.seen) == 1
+    assert compiled.linears == 2, "each has its lines in remarks"
+
+
+def test_layers_of_a_backward_graph_are_alike_whatever_forward_called_its_values(timed, compiled):
+    timed.times = ([2.0], 1.0)
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(16, 16), nn.GELU()) for _ in range(4))).bfloat16()
+    torch._dynamo.reset()
+    torch.compile(model, backend="tenon")(X).sum().backward()
+    derivatives = {source for source in compiled.sources if "gelu_derivative" in source and "batch_sum" in source}
+    assert len(derivatives) == 1, derivatives

@@ -139,6 +139,42 @@ def test_any_batch_runs(founder, tmp_path):
             assert_same(executable(x), founder(x))
 
 
+class Scaled(nn.Module):
+    """A layer with a keyword argument."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(24, 40)
+
+    def forward(self, x, *, scale, shift=1.0):
+        return self.layer(x) * scale + shift
+
+
+def test_keyword_arguments_are_inputs(tmp_path):
+    module, x, scale = Scaled(), torch.randn(3, 24), torch.randn(3, 40)
+    path = tmp_path / "libs.so"
+    given = {"scale": torch.randn(2, 40), "shift": 2.0}
+    executable = tt.aot_compile(
+        module, (torch.randn(2, 24),), path, example_kwargs=given, dynamic_batch=True, target="cpu"
+    )
+    assert [spec.name for spec in executable.entries["forward"].inputs] == ["x", "scale"]
+    with torch.no_grad():
+        assert_same(executable(x, scale), module(x, scale=scale, shift=2.0))
+
+
+def test_exported_program_is_a_model(tmp_path):
+    module, x = Scaled(), torch.randn(5, 24)
+    rows = torch.export.Dim("rows", min=2)
+    given = {"scale": torch.tensor(3.0)}
+    program = torch.export.export(module, (x,), given, dynamic_shapes={"x": {0: rows}, "scale": None})
+    executable = tt.aot_compile(program, (), tmp_path / "libs.so", target="cpu")
+    x = torch.randn(7, 24)
+    with torch.no_grad():
+        assert_same(executable(x, torch.tensor(3.0)), module(x, scale=3.0))
+    with pytest.raises(ValueError, match="has its inputs and free dimensions; give none"):
+        tt.export(program, (x,))
+
+
 def test_static_batch_is_fixed(founder):
     text = tt.export(founder, (torch.randn(8, 24),))
     assert "tensor<8x24xf32>" in text and "?" not in text

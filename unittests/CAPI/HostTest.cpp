@@ -94,7 +94,7 @@ TEST(Identity, ToolchainSaysWhatIsMissing) {
   setenv("TENON_CUDA_PATH", "/nowhere", /*overwrite=*/1);
   std::string text = tenonCompilerToolchain();
   EXPECT_NE(text.find("needs ptxas"), std::string::npos);
-  EXPECT_NE(text.find("pip install 'dist/tenon-....whl[cuda]'"),
+  EXPECT_NE(text.find("pip install 'dist/tenon_compiler-....whl[cuda]'"),
             std::string::npos);
 
   const char *target = "sm_80";

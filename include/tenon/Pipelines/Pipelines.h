@@ -15,12 +15,17 @@
 #include "mlir/Support/LLVM.h"
 
 namespace mlir {
+class ModuleOp;
 class OpPassManager;
 } // namespace mlir
 
 namespace mlir::tenon {
 
 struct TenonSelectStrategyOptions;
+
+/// Ops of linalg and TOSA as tenon ops, where a module has any.
+bool needsRaising(ModuleOp module);
+void buildRaiseStage(OpPassManager &pm);
 
 /// Tensor ops: simplify, fuse, choose strategies, hoist. Without targets, no
 /// strategy is chosen.
@@ -48,10 +53,10 @@ void buildCUDAKernelsStage(OpPassManager &pm);
 void buildCUDAHostStage(OpPassManager &pm);
 void buildCUDALLVMStage(OpPassManager &pm);
 
-/// Registers `--tenon-tensor-pipeline`, `--tenon-cpu-pipeline` and
-/// `--tenon-cuda-pipeline`, each from tenon ops on. The last takes the targets,
-/// strategy and schedule as options. `--tenon-clean-kernels` is what kernels go
-/// through once they are emitted.
+/// Registers `--tenon-raise-pipeline`, and `--tenon-tensor-pipeline`,
+/// `--tenon-cpu-pipeline` and `--tenon-cuda-pipeline`, each from tenon ops on.
+/// The last takes the targets, strategy and schedule as options.
+/// `--tenon-clean-kernels` is what kernels go through once they are emitted.
 void registerPipelines();
 
 } // namespace mlir::tenon

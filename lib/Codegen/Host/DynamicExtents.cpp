@@ -98,10 +98,25 @@ void DynamicExtents::add(Operation *op) {
         llvm::erase_if(values, [](Value value) { return !isDynamic(value); });
         unite(values);
       })
+      .Case([&](linalg::LinalgOp nest) { addLoops(nest); })
       .Default([&](Operation *) {
         llvm::copy_if(op->getResults(), std::back_inserter(computed),
                       isDynamic);
       });
+}
+
+/// What one loop runs over has one extent.
+void DynamicExtents::addLoops(linalg::LinalgOp nest) {
+  llvm::DenseMap<AffineExpr, Value> firsts;
+  for (OpOperand &operand : nest->getOpOperands()) {
+    if (!isDynamic(operand.get()))
+      continue;
+    AffineExpr rows = nest.getMatchingIndexingMap(&operand).getResult(0);
+    Value first = firsts.try_emplace(rows, operand.get()).first->second;
+    unite({first, operand.get()});
+    if (nest.isDpsInit(&operand))
+      unite({first, nest.getTiedOpResult(&operand)});
+  }
 }
 
 void *DynamicExtents::getLeader(Value value) const {

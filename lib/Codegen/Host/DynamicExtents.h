@@ -13,6 +13,7 @@
 #define TENON_LIB_CODEGEN_HOST_DYNAMICEXTENTS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
 #include <optional>
@@ -37,6 +38,7 @@ public:
 
 private:
   void add(Operation *op);
+  void addLoops(linalg::LinalgOp nest);
   void *getLeader(Value value) const;
   /// All of these have one M.
   void unite(ValueRange values);

@@ -17,6 +17,7 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -115,6 +116,45 @@ static bool hasNoCode(Operation &op) {
   });
 }
 
+/// Whether each loop of `nest` runs over the rows of dynamic matrices, or over
+/// extents that are known.
+static bool hasKnownExtents(linalg::LinalgOp nest) {
+  llvm::SmallDenseMap<AffineExpr, bool> isDynamic;
+  bool isStatic = llvm::all_of(nest->getOperandTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || tensor.hasStaticShape();
+  });
+  if (isStatic)
+    return true;
+  for (OpOperand &operand : nest->getOpOperands()) {
+    auto tensor = dyn_cast<RankedTensorType>(operand.get().getType());
+    if (!tensor)
+      continue;
+    AffineMap map = nest.getMatchingIndexingMap(&operand);
+    for (auto [dim, index] : llvm::enumerate(map.getResults())) {
+      bool dynamic = tensor.isDynamicDim(dim);
+      if (dynamic && (dim != 0 || tensor.getRank() != 2))
+        return false;
+      if (isa<AffineDimExpr>(index)
+              ? isDynamic.try_emplace(index, dynamic).first->second != dynamic
+              : dynamic || !isa<AffineConstantExpr>(index))
+        return false;
+    }
+  }
+  return true;
+}
+
+/// Whether the CPU's loops compute `op`, of linalg, and read no other elements
+/// than it says.
+static bool isLoopNest(Operation &op) {
+  auto nest = dyn_cast<linalg::LinalgOp>(op);
+  return nest && nest.hasPureTensorSemantics() && hasKnownExtents(nest) &&
+         llvm::all_of(*nest.getBlock(), [](Operation &inner) {
+           return isa_and_nonnull<arith::ArithDialect, math::MathDialect,
+                                  linalg::LinalgDialect>(inner.getDialect());
+         });
+}
+
 /// Refuses what no target compiles, before a later pass trips over it.
 static LogicalResult checkOps(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
@@ -126,9 +166,12 @@ static LogicalResult checkOps(func::FuncOp function) {
                             "(tenon-opt --inline)");
     Dialect *dialect = op.getDialect();
     if (!isa_and_nonnull<TenonDialect, arith::ArithDialect, math::MathDialect,
-                         tensor::TensorDialect>(dialect))
+                         tensor::TensorDialect>(dialect) &&
+        !isLoopNest(op))
       return op.emitOpError("cannot be compiled: a model is made of tenon ops, "
-                            "and of arith, math and tensor ops");
+                            "and of arith, math and tensor ops; of linalg it "
+                            "has, on the CPU, loops over tensors of which M "
+                            "alone may be dynamic");
     if (hasNoCode(op))
       return op.emitOpError("cannot be compiled: no target has code for it, or "
                             "for its type; write it with other ops");

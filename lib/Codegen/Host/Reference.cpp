@@ -16,6 +16,7 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -51,6 +52,11 @@ static void widenConstant(arith::ConstantOp op) {
 /// Finds the ops that f64 has no counterpart of.
 static LogicalResult checkWidens(func::FuncOp function) {
   WalkResult result = function.walk([](Operation *op) {
+    if (isa<linalg::LinalgOp>(op)) {
+      op->emitOpError("has no float64 reference, as no op of linalg has; "
+                      "compile without --reference");
+      return WalkResult::interrupt();
+    }
     if (!isa<SplitOp, arith::BitcastOp, tensor::BitcastOp>(op))
       return WalkResult::advance();
     op->emitOpError("has no float64 reference, since every bit of its results "

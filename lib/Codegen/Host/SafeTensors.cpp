@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads the header; values stay where they are, in the mapped file.
+// Reads headers; values stay where they are, in the mapped files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,9 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
+
+#include <set>
 
 using namespace mlir::tenon;
 using llvm::StringRef;
@@ -91,55 +94,112 @@ static bool isNestedDeeply(StringRef json) {
   return false;
 }
 
-llvm::Expected<SafeTensors> SafeTensors::open(StringRef path) {
-  auto fail = [&](const llvm::Twine &what) {
-    return llvm::createStringError("cannot read parameters from '" + path +
-                                   "': " + what);
-  };
+static llvm::Error fail(StringRef path, const llvm::Twine &what) {
+  return llvm::createStringError("cannot read parameters from '" + path +
+                                 "': " + what);
+}
+
+/// The content of a file, mapped.
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+readFile(StringRef path) {
   // One that does not end would be read for ever.
   llvm::sys::fs::file_status status;
   if (!llvm::sys::fs::status(path, status) &&
       status.type() == llvm::sys::fs::file_type::character_file)
-    return fail("it is not a regular file");
+    return fail(path, "it is not a regular file");
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false);
   if (!file)
-    return fail(file.getError().message());
-  SafeTensors result;
-  result.buffer = std::move(*file);
-  StringRef data = result.buffer->getBuffer();
+    return fail(path, file.getError().message());
+  return std::move(*file);
+}
+
+/// The object that `text`, what `path` has as its `part`, is in JSON.
+static llvm::Expected<llvm::json::Object>
+parseObject(StringRef path, StringRef part, StringRef text) {
+  if (isNestedDeeply(text))
+    return fail(path, part + " is nested too deeply");
+  auto value = llvm::json::parse(text);
+  if (!value)
+    return fail(path,
+                part + " is no JSON: " + llvm::toString(value.takeError()));
+  llvm::json::Object *object = value->getAsObject();
+  if (!object)
+    return fail(path, part + " is no JSON object");
+  return std::move(*object);
+}
+
+llvm::Error SafeTensors::addFile(StringRef file) {
+  auto buffer = readFile(file);
+  if (!buffer)
+    return buffer.takeError();
+  StringRef data = (*buffer)->getBuffer();
   uint64_t headerBytes =
       data.size() < 8 ? 0 : llvm::support::endian::read64le(data.data());
   if (headerBytes == 0 || headerBytes > data.size() - 8)
-    return fail("it is not a safetensors file, or it is cut short");
-  StringRef headerText = data.substr(8, headerBytes);
-  if (isNestedDeeply(headerText))
-    return fail("its header is nested too deeply");
-  auto header = llvm::json::parse(headerText);
+    return fail(file, "it is not a safetensors file, or it is cut short");
+  auto header = parseObject(file, "its header", data.substr(8, headerBytes));
   if (!header)
-    return fail("its header is no JSON: " + llvm::toString(header.takeError()));
-  const llvm::json::Object *object = header->getAsObject();
-  if (!object)
-    return fail("its header is no JSON object");
+    return header.takeError();
   data = data.drop_front(8 + headerBytes);
-  for (const auto &[key, value] : *object) {
+  for (const auto &[key, value] : *header) {
     StringRef name = key;
     if (name == "__metadata__")
       continue;
     Entry entry;
     llvm::json::Path::Root root(name);
     if (!fromJSON(value, entry, root))
-      return fail(llvm::toString(root.getError()));
+      return fail(file, llvm::toString(root.getError()));
     auto values = valuesOf(entry, data);
     if (!values)
-      return fail("'" + name + "' lies outside of it; is it cut short?");
+      return fail(file, "'" + name + "' lies outside of it; is it cut short?");
     if (std::string problem = findSizeProblem(entry, values->size());
         !problem.empty())
-      return fail("'" + name + "' " + problem);
+      return fail(file, "'" + name + "' " + problem);
     const TenonDataType *type = findDataType(entry);
-    result.tensors[name] = {type ? type->name : entry.dtype, entry.shape,
-                            *values};
+    if (!tensors
+             .try_emplace(name, Tensor{type ? type->name : entry.dtype,
+                                       entry.shape, *values})
+             .second)
+      return fail(path, "two of its files have '" + name + "'");
   }
+  buffers.push_back(std::move(*buffer));
+  return llvm::Error::success();
+}
+
+/// Adds the files beside the index that have a tensor by its "weight_map".
+llvm::Error SafeTensors::addIndex() {
+  auto buffer = readFile(path);
+  if (!buffer)
+    return buffer.takeError();
+  auto index = parseObject(path, "it", (*buffer)->getBuffer());
+  if (!index)
+    return index.takeError();
+  const llvm::json::Object *places = index->getObject("weight_map");
+  if (!places)
+    return fail(path, "it has no \"weight_map\" from tensors to files");
+  std::set<std::string> files;
+  for (const auto &[name, value] : *places) {
+    std::optional<StringRef> file = value.getAsString();
+    if (!file || file->empty() || llvm::sys::path::filename(*file) != *file)
+      return fail(path, "'" + StringRef(name) + "' is in no file beside it");
+    files.insert(file->str());
+  }
+  for (const std::string &name : files) {
+    llvm::SmallString<128> file = llvm::sys::path::parent_path(path);
+    llvm::sys::path::append(file, name);
+    if (llvm::Error error = addFile(file))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<SafeTensors> SafeTensors::open(StringRef path) {
+  SafeTensors result;
+  result.path = path.str();
+  if (llvm::Error error =
+          path.ends_with(".json") ? result.addIndex() : result.addFile(path))
+    return std::move(error);
   return std::move(result);
 }
 

@@ -136,7 +136,7 @@ std::string tenon::findExtentProblem(KernelFamily family, Type elementType,
 std::string tenon::findLayoutProblem(ScheduleAttr schedule, Type elementType,
                                      std::optional<OperandLayout> layout,
                                      const ProductExtents &extents) {
-  if (schedule.getMethod() != ProductMethod::Direct ||
+  if (!schedule.getMethodTraits().readsElements() ||
       (!isXTransposed(layout) && !isWTransposed(layout)))
     return "";
   return ScheduleFamily::of(schedule).findLayoutProblem(schedule, elementType,

@@ -144,7 +144,8 @@ static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
                         const ScheduleFamily *best) {
   return (reduction == ReductionMethod::Resident ||
           reduction == ReductionMethod::ResidentRows) &&
-         getTraits(method).isSplit() && best && best->traits.isResidentDirect;
+         getTraits(method).usesTensorCores && method != ProductMethod::Direct &&
+         best && best->traits.isResidentDirect;
 }
 
 /// Whether to look at a reduction that nothing asks for. What keeps resident,

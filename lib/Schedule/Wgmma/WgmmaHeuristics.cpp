@@ -14,6 +14,7 @@
 #include "Schedule/Prediction/LibraryTime.h"
 #include "WgmmaEpilogueTime.h"
 
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 #include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 using namespace mlir;
@@ -165,7 +166,7 @@ static double predictMissingRows(const LayerProblem &problem,
 static double getRowSeconds(const LayerProblem &problem, ScheduleAttr schedule,
                             const TargetSpec &target) {
   int64_t bytes =
-      problem.getTiledColumns() * (problem.tiledType.isF32() ? 4 : 2);
+      problem.getTiledColumns() * problem.tiledType.getIntOrFloatBitWidth() / 8;
   if (bytes % kLineBytes == 0)
     return kRowSeconds;
   if (bytes % kSectorBytes != 0)
@@ -178,8 +179,9 @@ static double getRowSeconds(const LayerProblem &problem, ScheduleAttr schedule,
 static double predictTile(const LayerProblem &problem, ScheduleAttr schedule,
                           const TargetSpec &target) {
   ArrayRef<int64_t> tile = schedule.getTile();
-  bool isTf32 = problem.tiledType.isF32();
-  double rate = isTf32 ? target.wgmmaRate.tf32 : target.wgmmaRate.bits16;
+  double rate = problem.tiledType.isF32()          ? target.wgmmaRate.tf32
+                : isNarrowFloat(problem.tiledType) ? target.wgmmaRate.bits8
+                                                   : target.wgmmaRate.bits16;
   double products =
       problem.getOperations() *
       static_cast<double>(tile[0] * tile[1] * tile[2] * schedule.getWeights()) *

@@ -75,8 +75,16 @@ class Case:
         return f"{p.epilogue.name}-{dtype}-{p.m}x{p.n}x{p.k}{marks}"
 
 
+CONFIGS = Path(__file__).parent / "configs"
+
+
 def read_config(path: Path) -> tuple[dict[str, Any], list[Case]]:
-    """Return a file's JSON and its cases; raises ConfigError."""
+    """Return a file's JSON and its cases; raises ConfigError. The package's own are found by name, as `sm80`."""
+    own = CONFIGS / f"{path}.json"
+    if path.name == str(path) and not path.suffix and not path.exists():
+        if not own.exists():
+            raise ConfigError(f"no such file, and none of {', '.join(sorted(p.stem for p in CONFIGS.glob('*.json')))}")
+        path = own
     try:
         config = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_object)
     except OSError as error:

@@ -75,6 +75,10 @@ class Builder:
         text = f"tenon.{op} {x.name}{attributes and ' ' + attributes} : {type_of(x)}"
         return self._append(text, x.dtype, x.shape)
 
+    def elementwise(self, op: str, x: Value) -> Value:
+        """Append an op of dialect math on one tensor, such as `math.sqrt`."""
+        return self._append(f"{op} {x.name} : {type_of(x)}", x.dtype, x.shape)
+
     def reduce_row(self, kind: str, x: Value, groups: int = 1) -> Value:
         """Append the sum, mean, max or min of each row, or of equal groups of its columns, `[M, groups]`."""
         if len(x.shape) != 2:

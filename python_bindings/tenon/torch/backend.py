@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from tenon.torch.attention import keep_attention_fused
 from tenon.torch.calls.call import FusedCall
 from tenon.torch.calls.function import function_of
 from tenon.torch.calls.graphs import replayed
@@ -49,6 +50,10 @@ def tenon_backend(
     if mode is not None and mode not in _MODES:
         raise ValueError(f"tenon: mode {mode!r} is not known; choose one of {', '.join(map(repr, _MODES))}")
     with strictness(options.strict):
+        try:
+            keep_attention_fused(graph)
+        except Exception as error:
+            failed("masks of attention", error)
         if options.rest_for(device_of((*example_inputs, *graph.parameters(), *graph.buffers()))) == "inductor":
             from tenon.torch.inductor.host import compile_with_inductor  # with Inductor, that takes seconds
 

@@ -31,7 +31,9 @@ public:
     llvm::StringRef values; ///< lives as long as the file
   };
 
-  /// Maps the file at `path` and checks its header; errors name the path.
+  /// Maps the file at `path`, or the files beside it that it lists if it is an
+  /// index, `model.safetensors.index.json`, and checks their headers; errors
+  /// name the path.
   static llvm::Expected<SafeTensors> open(llvm::StringRef path);
 
   /// The tensor of that name, or the only one whose name is that where C can
@@ -41,10 +43,14 @@ public:
   /// Sorted.
   std::vector<llvm::StringRef> getNames() const;
 
-  llvm::StringRef getPath() const { return buffer->getBufferIdentifier(); }
+  llvm::StringRef getPath() const { return path; }
 
 private:
-  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  llvm::Error addFile(llvm::StringRef file);
+  llvm::Error addIndex();
+
+  std::string path;
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> buffers;
   llvm::StringMap<Tensor> tensors;
 };
 

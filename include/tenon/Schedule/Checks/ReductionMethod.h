@@ -51,6 +51,10 @@ findAffineSteps(FusedLinearOp op, BatchNormTrainingOp norm);
 std::optional<SmallVector<AffineStep>>
 findAffineSteps(Value product, BatchNormTrainingOp norm);
 
+/// What the product's kernel of a layer with a reduction stores with reduction
+/// = two_phase: what a reduction is of, if one is of a result, of that.
+Value getStored(FusedLinearOp op);
+
 /// Whether what the layer's first reduction reduces depends on an operand with
 /// rows beside the product.
 bool reducesRowOperand(FusedLinearOp op);

@@ -109,7 +109,8 @@ Expected<Toolkit> Toolkit::find() {
       " of CUDA 13, looked for in $TENON_CUDA_PATH or else in $CUDA_PATH, "
       "pip's "
       "packages beside Tenon, $CUDA_HOME, /usr/local/cuda and $PATH; install "
-      "it from Tenon's wheel with pip install 'dist/tenon-....whl[cuda]' (in "
+      "it from Tenon's wheel with pip install "
+      "'dist/tenon_compiler-....whl[cuda]' (in "
       "Tenon's sources: 'make setup'), or point TENON_CUDA_PATH to the folder "
       "of CUDA 13");
 }

@@ -250,6 +250,12 @@ void EpilogueLowering::run() {
     op.erase();
     return;
   }
+  if (addsSumsAlone(op)) {
+    m = createM();
+    launchPhases(KernelGeometry::getOfSums(plan.getShape()[1]));
+    op.erase();
+    return;
+  }
   KernelGeometry narrow = KernelGeometry::get(plan, 1);
   KernelGeometry wide = KernelGeometry::get(plan, lanes);
   allocateStates({narrow, wide});

@@ -147,10 +147,10 @@ void TiledLowering::launch(const TileGeometry &geometry,
 }
 
 /// Small tiles, for a kernel that may take its operands element by element: it
-/// keeps more in registers, and is short to compile. Where the region yields
-/// moments, tiles have their rows, and where tiles wait for each other, there
-/// are no more of them. Where it reduces rows, tiles have whole ones, or the
-/// same parts.
+/// keeps more in registers, and is short to compile. Of 8 bits it makes f16.
+/// Where the region yields moments, tiles have their rows, and where tiles wait
+/// for each other, there are no more of them. Where it reduces rows, tiles have
+/// whole ones, or the same parts.
 static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
   ScheduleAttr schedule = op.getSchedule();
   int64_t rows = 64;
@@ -159,16 +159,18 @@ static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
   bool isResident = schedule.getReduction() == ReductionMethod::Resident;
   if (isResident)
     rows = schedule.getTile()[0];
-  ScheduleParameters parameters{
-      .family = KernelFamily::MmaSync,
-      .tile = {rows, kNarrowTileColumns, schedule.getTile()[2]},
-      .warps = getNarrowTileWarps(rows),
-      .stages = 3,
-      .swizzle = schedule.getSwizzle(),
-      .raster = schedule.getRaster(),
-      .blocks = rows <= 64 && !isResident ? 2 : 1,
-      .method = schedule.getMethod(),
-      .reduction = schedule.getReduction()};
+  bool isNarrow = schedule.getMethod() == ProductMethod::FP8;
+  int64_t columns = schedule.getTile()[2] / (isNarrow ? 2 : 1); // as f16
+  ScheduleParameters parameters{.family = KernelFamily::MmaSync,
+                                .tile = {rows, kNarrowTileColumns, columns},
+                                .warps = getNarrowTileWarps(rows),
+                                .stages = 3,
+                                .swizzle = schedule.getSwizzle(),
+                                .raster = schedule.getRaster(),
+                                .blocks = rows <= 64 && !isResident ? 2 : 1,
+                                .method = isNarrow ? ProductMethod::Direct
+                                                   : schedule.getMethod(),
+                                .reduction = schedule.getReduction()};
   if (reducesRows(schedule))
     widenToRows(parameters, schedule.getReduction() == ReductionMethod::InTile
                                 ? op.getProductShape()[1]
@@ -285,7 +287,8 @@ LogicalResult TiledLowering::runResidentIfItFits(const TileGeometry &geometry) {
       emitCeilDiv(b, m, createI64(b, op.getSchedule().getMomentRows()));
   blocks = arith::MulIOp::create(
       b, blocks,
-      createI64(b, MomentsOp::getNumScalars(reduced.getElementType())));
+      createI64(b, MomentsOp::getNumScalars(reduced.getElementType(),
+                                            /*sums=*/false)));
   Value moments = createTemporary(
       b, momentsType,
       ValueRange{arith::IndexCastOp::create(b, b.getIndexType(), blocks)});

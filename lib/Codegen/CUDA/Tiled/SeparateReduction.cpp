@@ -32,7 +32,8 @@ MemRefType tenon::getReducedType(TiledLinearOp op) {
 
 MemRefType tenon::getMomentsType(TiledLinearOp op) {
   auto type = cast<RankedTensorType>(getReduced(*op.getBody()).getType());
-  int64_t rows = MomentsOp::getNumRows(type, op.getSchedule().getMomentRows());
+  int64_t rows = MomentsOp::getNumRows(type, op.getSchedule().getMomentRows(),
+                                       /*sums=*/false);
   return MemRefType::get({rows, type.getDimSize(1)},
                          Float32Type::get(op.getContext()));
 }

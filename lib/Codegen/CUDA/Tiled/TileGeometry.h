@@ -28,8 +28,11 @@ struct TileGeometry {
   int64_t m;      ///< ShapedType::kDynamic where it is not known
   int64_t n, k;
   bool turnsX, turnsW; ///< whether x is [K, M], and w [K, N]
-  Type elementType;    ///< of x and w
-  unsigned elementBytes;
+  Type sourceType;     ///< of x and w
+  /// As which they are multiplied: f16 in the place of 8 bits, where these are
+  /// copied one by one.
+  Type elementType;
+  unsigned sourceBytes, elementBytes;
   ScheduleAttr schedule;
   const TiledFamily *family;
   int64_t tileM, tileN, tileK, warpsM, warpsN, stages, rowBytes;
@@ -90,6 +93,10 @@ struct TileGeometry {
   // Copies: rows of `rowBytes` in chunks of 16 bytes; the block's threads take
   // `rowsPerCopy` rows at a time.
   int64_t chunksPerRow() const { return rowBytes / 16; }
+  /// Bytes of x or w of which as many are made in shared memory.
+  int64_t toSource(int64_t bytes) const {
+    return bytes / elementBytes * sourceBytes;
+  }
   int64_t rowsPerCopy() const { return threads() / chunksPerRow(); }
   int64_t copiesOfX() const { return tileM / rowsPerCopy(); }
   int64_t copiesOfW() const { return tileN / rowsPerCopy(); }

@@ -6,24 +6,25 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
 import torch
+from torch.export import ExportedProgram
 
-from tenon import compiler
+from tenon import compiler, safetensors
 from tenon.executable import Executable
-from tenon.torch.ahead_of_time import safetensors
-from tenon.torch.ahead_of_time.exporter import Exported, export_program
+from tenon.torch.ahead_of_time.exporter import Exported, export_model, export_program
 from tenon.torch.options import Options
 
 
 def export(
-    model: torch.nn.Module,
-    example_inputs: Sequence[Any] | torch.Tensor,
+    model: torch.nn.Module | ExportedProgram,
+    example_inputs: Sequence[Any] | torch.Tensor = (),
     dynamic_batch: bool = False,
     *,
+    example_kwargs: Mapping[str, Any] | None = None,
     precision: str | None = None,
 ) -> str:
     """Return a model as MLIR text: a function @forward of `tenon` ops.
@@ -38,11 +39,13 @@ def export(
     passed transposed, as [N, K].
 
     Args:
-        model: exported as it is, in training mode or not.
+        model: exported as it is, in training mode or not; or what torch.export gave of one, which has its inputs
+            and free dimensions already.
         example_inputs: the model's positional arguments, tensors of the dtypes and shapes to come; a
             tensor alone is the only one.
         dynamic_batch: whether the first dimension of every input of two or more is free, the same
             in all.
+        example_kwargs: the model's keyword arguments; they are inputs as well, in this order.
         precision: of float32 products: "fp32", "tf32", "bf16" or "fp16"; by default as
             torch.get_float32_matmul_precision() says.
 
@@ -51,14 +54,15 @@ def export(
         Exception: whatever torch.export raises for a model that it cannot capture.
 
     """
-    return _export(model, example_inputs, dynamic_batch, precision).text
+    return _export(model, example_inputs, example_kwargs, dynamic_batch, precision).text
 
 
 def aot_compile(
-    model: torch.nn.Module,
+    model: torch.nn.Module | ExportedProgram,
     example_inputs: Sequence[Any] | torch.Tensor,
     path: str | os.PathLike[str],
     *,
+    example_kwargs: Mapping[str, Any] | None = None,
     dynamic_batch: bool = False,
     target: str | Sequence[str] | None = None,
     pack_parameters: bool = True,
@@ -69,8 +73,9 @@ def aot_compile(
 
     Args:
         model: as for `export`.
-        example_inputs: as for `export`.
+        example_inputs: as for `export`; `()` for what torch.export gave.
         path: of the shared object, such as "libmodel.so".
+        example_kwargs: as for `export`.
         dynamic_batch: as for `export`.
         target: "cpu" or GPU architectures such as "sm_90a", one or several; by default this machine's GPU.
         pack_parameters: whether the file holds the parameters' values, so that its function takes
@@ -88,7 +93,7 @@ def aot_compile(
         tenon.CompileError: an option is not right, or a file could not be written.
 
     """
-    exported = _export(model, example_inputs, dynamic_batch, precision)
+    exported = _export(model, example_inputs, example_kwargs, dynamic_batch, precision)
     with tempfile.TemporaryDirectory(prefix="tenon-") as folder:
         parameters = Path(folder, "parameters.safetensors")
         if pack_parameters:
@@ -104,7 +109,16 @@ def aot_compile(
 
 
 def _export(
-    model: torch.nn.Module, example_inputs: Sequence[Any] | torch.Tensor, dynamic_batch: bool, precision: str | None
+    model: torch.nn.Module | ExportedProgram,
+    example_inputs: Sequence[Any] | torch.Tensor,
+    example_kwargs: Mapping[str, Any] | None,
+    dynamic_batch: bool,
+    precision: str | None,
 ) -> Exported:
-    inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else example_inputs
-    return export_program(model, inputs, dynamic_batch, Options(precision=precision).linear_precision())
+    precision = Options(precision=precision).linear_precision()
+    inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
+    if not isinstance(model, ExportedProgram):
+        return export_model(model, inputs, dict(example_kwargs or {}), dynamic_batch, precision)
+    if inputs or example_kwargs or dynamic_batch:
+        raise ValueError("an ExportedProgram has its inputs and free dimensions; give none")
+    return export_program(model, precision)

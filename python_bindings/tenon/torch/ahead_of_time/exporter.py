@@ -20,8 +20,8 @@ from torch.utils._pytree import tree_leaves, tree_map
 from tenon.errors import UnsupportedError
 from tenon.importer import builder
 from tenon.importer.builder import TYPES, Value, module_text, return_text, type_of
+from tenon.importer.names import Names
 from tenon.importer.shapes import flatten
-from tenon.torch.ahead_of_time.names import Names
 from tenon.torch.fusion.group_function import Importer, source_line
 from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import dtype_of, op_name, strip
@@ -38,11 +38,18 @@ class Exported:
     parameters: dict[str, torch.Tensor]
 
 
-def export_program(
-    model: torch.nn.Module, example_inputs: Sequence[Any], dynamic_batch: bool, precision: str
+def export_model(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_batch: bool, precision: str
 ) -> Exported:
     """Capture a model and write it; see tenon.torch.export."""
-    return _Exporter(model, _capture(model, tuple(example_inputs), dynamic_batch), precision).export()
+    program = _capture(model, args, kwargs, dynamic_batch)
+    return _Exporter(type(model).__name__, list(model.state_dict()), program, precision).export()
+
+
+def export_program(program: ExportedProgram, precision: str) -> Exported:
+    """Write what torch.export gave."""
+    program = program.run_decompositions({})
+    return _Exporter("the program", list(program.state_dict), program, precision).export()
 
 
 def without_locations(text: str) -> str:
@@ -50,18 +57,20 @@ def without_locations(text: str) -> str:
     return re.sub(r' loc\("(?:[^"\\]|\\.)*":\d+:\d+\)$', "", text, flags=re.MULTILINE)
 
 
-def _capture(model: torch.nn.Module, inputs: tuple[Any, ...], dynamic_batch: bool) -> ExportedProgram:
+def _capture(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_batch: bool
+) -> ExportedProgram:
     """Return the model's functional ATen ops."""
     shapes = None
     if dynamic_batch:
         batch = torch.export.Dim("batch", min=2)  # PyTorch's tracing knows no 1 that could be more
-        inputs = tree_map(lambda t: _at_least_two_rows(t) if _has_rows(t) else t, inputs)
+        args, kwargs = tree_map(lambda t: _at_least_two_rows(t) if _has_rows(t) else t, (args, kwargs))
         shapes = torch.export.ShapesCollection()
-        for tensor in filter(_has_rows, tree_leaves(inputs)):
+        for tensor in filter(_has_rows, tree_leaves((args, kwargs))):
             shapes[tensor] = {0: batch}
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own
-        program = torch.export.export(model, inputs, dynamic_shapes=shapes, strict=False)
+        program = torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
         return program.run_decompositions({})
 
 
@@ -76,8 +85,8 @@ def _at_least_two_rows(tensor: torch.Tensor) -> torch.Tensor:
 class _Exporter:
     """One export: the graph, its words, and the importer that writes them."""
 
-    def __init__(self, model: torch.nn.Module, program: ExportedProgram, precision: str) -> None:
-        self._model, self._program = model, program
+    def __init__(self, name: str, order: Sequence[str], program: ExportedProgram, precision: str) -> None:
+        self._name, self._order, self._program = name, order, program
         self._graph = program.graph_module.graph
         self._nodes = {node.name: node for node in self._graph.nodes}
         self._specs = {spec.arg.name: spec for spec in program.graph_signature.input_specs}
@@ -97,7 +106,7 @@ class _Exporter:
         changed = {}
         for spec in self._program.graph_signature.output_specs:
             if spec.kind == OutputKind.USER_INPUT_MUTATION:
-                raise UnsupportedError(f"cannot export {self._name()}: it changes its input '{spec.target}'")
+                raise UnsupportedError(f"cannot export {self._name}: it changes its input '{spec.target}'")
             if spec.kind == OutputKind.BUFFER_MUTATION:
                 node = self._nodes[spec.arg.name]
                 if dtype_of(node) in TYPES or not spec.target.endswith("num_batches_tracked"):
@@ -121,9 +130,6 @@ class _Exporter:
         body = [*map(without_locations, self._importer.lines), return_text([values[node] for _, node in results])]
         return Exported(module_text("forward", signature, body), parameters)
 
-    def _name(self) -> str:
-        return type(self._model).__name__
-
     def _results(self) -> list[tuple[str, fx.Node]]:
         """Return names and nodes of the results: the model's own, then new values of buffers."""
         own = []
@@ -133,7 +139,7 @@ class _Exporter:
             if isinstance(spec.arg, TensorArgument):
                 own.append(self._nodes[spec.arg.name])
             elif not isinstance(spec.arg, ConstantArgument):
-                raise UnsupportedError(f"cannot export {self._name()}: one of its results is not a tensor")
+                raise UnsupportedError(f"cannot export {self._name}: one of its results is not a tensor")
         named = [("y" if len(own) == 1 else f"y{i}", node) for i, node in enumerate(own)]
         return named + [(f"{target}_new", node) for target, node in self._changed.items()]
 
@@ -178,13 +184,13 @@ class _Exporter:
                 line = source_line(node)
                 lines.append(f"  {f'{line[0]}:{line[1]}: ' if line else ''}{node.target}: {unsupported[node]}")
         return (
-            f"cannot export {self._name()}: all of it must be expressible, but {len(lines)} of its ops "
+            f"cannot export {self._name}: all of it must be expressible, but {len(lines)} of its ops "
             f"{'is' if len(lines) == 1 else 'are'} not:\n" + "\n".join(lines)
         )
 
     def _arguments(self, names: Names) -> tuple[list[str], dict[str, torch.Tensor]]:
         """Return the function's arguments as text, in their order, and the parameters' values."""
-        order = {name: i for i, name in enumerate(self._model.state_dict())}
+        order = {name: i for i, name in enumerate(self._order)}
         placed: list[tuple[tuple[int, int], str, Value, torch.Tensor | None]] = []
         for position, (name, spec) in enumerate(self._specs.items()):
             node = self._nodes[name]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextvars
 import json
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,6 +41,9 @@ _NOT_TILED = "cuBLASLt would compute its product, and one more kernel what follo
 # Compilations at once; ptxas and LLVM take up to a second of a core each.
 _THREADS = 16
 
+# What of a function's text does not change what it computes, besides its name.
+_UNSAID = re.compile(r' loc\("(?:[^"\\]|\\.)*":\d+:\d+\)')
+
 # What is tried, and the arguments of `tenon.compile` for it.
 _WAYS = {
     "pair": {"strategy": "tiled", "pairs": "always"},
@@ -61,7 +65,8 @@ class Judge:
         """Take the options of a compilation."""
         self._options = options
         self._chosen: dict[str, tuple[tenon.Executable, dict[str, Any]]] = {}  # by source
-        self._verdicts: dict[str, str | None] = {}  # by key
+        # By key: the arguments of `tenon.compile` for what is worth a call, or why it is none.
+        self._verdicts: dict[str, dict[str, Any] | str] = {}
 
     def __call__(self, candidates: Sequence[Candidate]) -> list[str | None]:
         """Return why each function is better left to PyTorch; None for those that are worth a call."""
@@ -69,16 +74,17 @@ class Judge:
         new = {key: c for key, c in zip(keys, candidates, strict=True) if key not in self._verdicts}
         ways = {key: self._ways(c) for key, c in new.items()}
         tasks = [(key, way) for key, found in ways.items() if not isinstance(found, str) for way in found]
-        with ThreadPoolExecutor(max(1, min(_THREADS, os.cpu_count() or 1, len(tasks)))) as pool:
-            contexts = [contextvars.copy_context() for _ in tasks]  # they say whether a failure raises
-            runs = pool.map(lambda t, c: c.run(self._try_compile, new[t[0]], t[1], ways[t[0]][t[1]]), tasks, contexts)
-            compiled = dict(zip(tasks, runs, strict=True))
+        compiled = self._compile_all([(new[key], way, ways[key][way]) for key, way in tasks])
+        results = dict(zip(tasks, compiled, strict=True))
         for key, candidate in new.items():
             found = ways[key]
             if not isinstance(found, str):
-                found = self._callable(candidate, {way: compiled[key, way] for way in found})
+                found = self._callable(candidate, {way: results[key, way] for way in found})
             self._verdicts[key] = found if isinstance(found, str) else self._try_choose(candidate, found)
-        return [self._verdicts[key] for key in keys]
+        verdicts = [self._verdicts[key] for key in keys]
+        failures = self._compile_again(candidates, verdicts)
+        reasons = [v if isinstance(v, str) else None for v in verdicts]
+        return [reason or failures.get(c.spec.source) for c, reason in zip(candidates, reasons, strict=True)]
 
     def call_of(self, part: Partition) -> tuple[FusedCall, dict[str, Any]]:
         """Return the call of a function that is worth it, and the arguments of `tenon.compile` that gave it."""
@@ -110,6 +116,33 @@ class Judge:
     def _is_measured(self, candidate: Candidate) -> bool:
         return self.measures(candidate.device) and bool(candidate.products)
 
+    def _compile_all(
+        self, tasks: Sequence[tuple[Candidate, str, dict[str, Any]]]
+    ) -> list[tenon.Executable | str | None]:
+        """Return what `_try_compile` does for each, side by side."""
+        with ThreadPoolExecutor(max(1, min(_THREADS, os.cpu_count() or 1, len(tasks)))) as pool:
+            contexts = [contextvars.copy_context() for _ in tasks]  # they say whether a failure raises
+            return list(pool.map(lambda task, context: context.run(self._try_compile, *task), tasks, contexts))
+
+    def _compile_again(
+        self, candidates: Sequence[Candidate], verdicts: Sequence[dict[str, Any] | str]
+    ) -> dict[str, str]:
+        """Compile, as was chosen, functions that are like one that was tried but for names and locations.
+
+        Returns:
+            by source, why that failed.
+
+        """
+        found = {c.spec.source: (c, v) for c, v in zip(candidates, verdicts, strict=True) if not isinstance(v, str)}
+        tasks = [(c, v["strategy"], v) for source, (c, v) in found.items() if source not in self._chosen]
+        failures = {}
+        for (candidate, _, settings), result in zip(tasks, self._compile_all(tasks), strict=True):
+            if isinstance(result, tenon.Executable):
+                self._chosen[candidate.spec.source] = result, settings
+            else:
+                failures[candidate.spec.source] = result or _NOT_TILED
+        return failures
+
     def _try_compile(self, candidate: Candidate, way: str, settings: dict[str, Any]) -> tenon.Executable | str | None:
         """Return what a way gives, None where it is none for this function, or that it failed."""
         try:
@@ -134,7 +167,7 @@ class Judge:
         options = self._options
         return {"target": options.targets_for(candidate.device), **options.of_compiler()}
 
-    def _try_choose(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> str | None:
+    def _try_choose(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> dict[str, Any] | str:
         try:
             way = next(iter(executables))
             is_measured = self._is_measured(candidate)
@@ -146,7 +179,7 @@ class Judge:
             return failed(f"the trial of {candidate.spec.name}", error)
         settings = self._settings(candidate) | (_WAYS[way] if is_measured else {"strategy": way})
         self._chosen[candidate.spec.source] = executables[way], settings
-        return None
+        return settings
 
     def _measure(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> tuple[str, str | None]:
         """Return the fastest way, and why PyTorch is faster still, or two calls would be."""
@@ -171,7 +204,7 @@ class Judge:
     def _key(self, candidate: Candidate) -> str:
         spec = candidate.spec
         facts = {
-            "source": spec.source,
+            "source": _UNSAID.sub("", spec.source).replace(f"@{spec.name}(", "@("),
             "shapes": candidate.shapes,
             "moved": [*candidate.readers, candidate.kept_results],
             "settings": self._settings(candidate),

@@ -24,12 +24,12 @@ from tenon.torch.fusion.ops import LINEAR
 from tenon.torch.fusion.rows import kind_of, reduces_rows
 from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import arguments, base_name, cast_source, dtype_of, op_name, strip, view_source
-from tenon.torch.fusion.words import is_parameter, lower, norm_of
+from tenon.torch.fusion.words import is_of_training, is_parameter, lower, norm_of
 
 _LIBRARIES = tuple(f"{Path(library.__file__).parent}{os.sep}" for library in (torch, tenon))
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 # Names that tell nothing, and what an op calls its operands.
-_NAMELESS = re.compile(r"(arg|primals_|y)\d+(_\d+)?")
+_NAMELESS = re.compile(r"(arg|y)\d+(_\d+)?")
 _ROLES = {"mat1": "x", "mat2": "weight", "input": "x", "self": "x"}
 
 
@@ -115,8 +115,7 @@ class Importer(Lowering):
         key = (node, shape, transpose)
         if key not in self._arguments:
             # Layers of the same code are to have the same text, whatever their nodes are called.
-            is_named = node.op == "placeholder" and not _NAMELESS.fullmatch(node.name)
-            name = node.name if is_named else self._roles.get(node, "x")
+            name = node.name if _is_named(node) else self._roles.get(node, "x")
             self._arguments[key] = Value(f"%{self.fresh(_identifier(name))}", dtype_of(node), shape)
         return self._arguments[key]
 
@@ -225,6 +224,11 @@ def _short_name(node: fx.Node) -> str:
     if is_batch_norm(node):
         return "batch_norm"
     return "cast" if cast_source(node) is not None else _identifier(base_name(node))
+
+
+def _is_named(node: fx.Node) -> bool:
+    """Tell whether the user named a tensor."""
+    return node.op == "placeholder" and not _NAMELESS.fullmatch(node.name) and not is_of_training(node.graph)
 
 
 def _identifier(name: str) -> str:

@@ -151,6 +151,14 @@ def is_parameter(node: fx.Node, parameters: set[str]) -> bool:
     return node.op == "placeholder" and node.name in parameters and all(isinstance(d, int) for d in shape or ())
 
 
+def is_of_training(graph: fx.Graph) -> bool:
+    """Tell whether a graph is AOTAutograd's forward or backward of a training step.
+
+    It names the inputs: user's tensors by numbers, and what forward saves for backward as it is called there.
+    """
+    return any(node.name.startswith(("primals_", "tangents_")) for node in graph.find_nodes(op="placeholder"))
+
+
 def reduced_or_result(node: fx.Node) -> torch.Tensor | None:
     """Return the fake tensor that has a node's rows: what it reduces where it only reduces, or its first result."""
     return first_result(node.args[0] if is_moments(node) or reduces_rows(node) else node)

@@ -21,8 +21,9 @@ from tenon.torch.explanation.verbose import print_report
 from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.columns import cut_products, products_to_cut
 from tenon.torch.fusion.partition import Partition, partition
+from tenon.torch.fusion.words import is_of_training
 from tenon.torch.inductor.calls import insert_op
-from tenon.torch.inductor.decompositions import decompose
+from tenon.torch.inductor.decompositions import decompose, spell_out
 from tenon.torch.options import Options
 
 
@@ -54,6 +55,7 @@ class FusePass(CustomGraphPass):
         return (tenon.compiler.fingerprint(), _sources(), repr(self._options), self._precision, parameters)
 
     def _fuse(self, module: fx.GraphModule) -> None:
+        spell_out(module.graph)
         if self._judges(module):
             cut_products(module.graph, self._products_worth_cutting(module))
         calls = []
@@ -91,8 +93,7 @@ class FusePass(CustomGraphPass):
         some, none is known to be one.
         """
         placeholders = [node.name for node in graph.find_nodes(op="placeholder")]
-        trains = any(name.startswith(("primals_", "tangents_")) for name in placeholders)
-        if trains or len(placeholders) != self._num_inputs:
+        if is_of_training(graph) or len(placeholders) != self._num_inputs:
             return set()
         return {placeholders[i] for i in self._parameters}
 

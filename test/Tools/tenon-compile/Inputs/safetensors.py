@@ -33,6 +33,16 @@ if step == "write":
     (folder / "cut.safetensors").write_bytes(good[:-4])
     write("short.safetensors", good=False, s=s, b=b, w=w)
     write("dotted.safetensors", **{"s": s, "l.bias": b, "0.weight": w})
+    write("first.safetensors", s=s, w=w)
+    write("second.safetensors", b=b)
+    places = {"s": "first.safetensors", "w": "first.safetensors", "b": "second.safetensors"}
+    for name, index in {
+        "good": {"metadata": {"total_size": 1}, "weight_map": places},
+        "twice": {"weight_map": places | {"x": "good.safetensors"}},
+        "away": {"weight_map": places | {"b": "../second.safetensors"}},
+        "mapless": {},
+    }.items():
+        (folder / f"{name}.index.json").write_text(json.dumps(index))
     nested = b'{"w": ' + b"[" * 100000
     (folder / "nested.safetensors").write_bytes(struct.pack("<Q", len(nested)) + nested)
     (folder / "text.safetensors").write_bytes(b"w = 1, b = 2")

@@ -150,7 +150,8 @@ def Tenon_ProductMethod : I32EnumAttr<"ProductMethod",
       I32EnumAttrCase<"Direct", 0, "direct">,
       I32EnumAttrCase<"FP16", 1, "fp16">,
       I32EnumAttrCase<"FP16x3", 2, "fp16x3">,
-      I32EnumAttrCase<"FMA", 3, "fma">]> {
+      I32EnumAttrCase<"FMA", 3, "fma">,
+      I32EnumAttrCase<"FP8", 4, "fp8">]> {
   let cppNamespace = "::mlir::tenon";
   let genSpecializedAttr = 0;
 }
@@ -195,6 +196,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `fp16`   | f32 that `tenon.split` rounded to f16, row by row on a scale | one product of f16, with tf32's precision |
     | `fp16x3` | f32 that `tenon.split` halved | three products of f16, with the precision of fp32 |
     | `fma`    | f32 | one by one, without tensor cores, as fp32 |
+    | `fp8`    | f8E4M3FN or f8E5M2 | in their type; sums of 128 of K are added up in f32 |
 
     | reduction | a layer that ends in training batch norm, or with the last three one that reduces rows |
     |-----------|------------------------------------------|

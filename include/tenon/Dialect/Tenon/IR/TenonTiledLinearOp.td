@@ -75,7 +75,7 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     (`--tenon-emit-kernels`).
 
     Requires: all operands tensors or all memrefs; x `[M, K]`, w `[N, K]` of one
-    type, f16, bf16 or f32, and w static; a product argument `[M, N]` of x's type
+    type other than f64, and w static; a product argument `[M, N]` of x's type
     or f32 for each w; outputs `[M, N]`, but for moments and new statistics; in the region ops
     that implement `ElementwiseEpilogueOp`, reductions as above, and splat
     constants; a workspace exactly with `stream_k`, `reduction = resident` or `resident_rows`; f32 factors `[M, 1]` and `[N, 1]` of each w with a method that splits.

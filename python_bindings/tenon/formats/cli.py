@@ -1,0 +1,89 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command tenon-import."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from pathlib import Path
+
+import tenon
+from tenon import safetensors
+from tenon.errors import TenonError
+from tenon.formats.model import Model
+
+_PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
+# By a file's ending: the kind, and the module and the package that read it.
+_NEEDS = {
+    ".onnx": ("onnx", "onnx"),
+    ".pt2": ("torch", "torch"),
+    ".mlir": ("torch_mlir", "torch-mlir"),
+}
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="tenon-import",
+        description="Writes a model of another framework as MLIR of tenon ops, and its parameters beside it, for "
+        "tenon-compile --parameters.",
+        epilog="Tensors of the function have at most two dimensions: of one with more, all but the last become rows.",
+    )
+    parser.add_argument("model", type=Path, help="model.onnx, model.pt2 (torch.export.save), or StableHLO text, .mlir")
+    parser.add_argument("-o", "--out", type=Path, metavar="MODEL.mlir", help="default: beside the model, NAME.mlir")
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="of ONNX: import what gives this one; several times",
+    )
+    parser.add_argument(
+        "--precision", choices=_PRECISIONS, help="of float32 products (default: fp32, or as in the file)"
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {tenon.__version__}")
+    options = parser.parse_args(arguments)
+    if options.model.suffix not in _NEEDS:
+        parser.error(f"'{options.model}' has none of the endings {', '.join(_NEEDS)}")
+    options.out = options.out or options.model.with_name(options.model.name.split(".")[0] + ".mlir")
+    if options.out.resolve() == options.model.resolve():
+        parser.error(f"'{options.model}' would be overwritten; give another file with -o")
+    return options
+
+
+def load(options: argparse.Namespace) -> Model:
+    """Read the file."""
+    if options.model.suffix == ".onnx":
+        from tenon.formats import onnx_graph
+
+        return onnx_graph.load(options.model, options.output, options.precision)
+    if options.model.suffix == ".pt2":
+        from tenon.formats import torch_export
+
+        return torch_export.load(options.model, options.precision)
+    from tenon.formats import stablehlo
+
+    return stablehlo.load(options.model)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line."""
+    options = parse(arguments)
+    module, package = _NEEDS[options.model.suffix]
+    if importlib.util.find_spec(module) is None:
+        print(f"tenon-import: error: {options.model.suffix} needs {package}: pip install {package}", file=sys.stderr)
+        return 1
+    try:
+        model = load(options)
+        options.out.write_text(model.text)
+        if model.parameters:
+            safetensors.write(options.out.with_suffix(".safetensors"), model.parameters)
+    except (OSError, TenonError) as error:
+        print(f"tenon-import: error: {error}", file=sys.stderr)
+        return 1
+    print(f"wrote {options.out}")
+    if model.parameters:
+        print(f"wrote {options.out.with_suffix('.safetensors')}: {len(model.parameters)} parameters")
+    return 0

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""tenon-import of ONNX files: models of several exporters, and each op, against onnxruntime; what is refused."""
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+tenon = pytest.importorskip("tenon")
+
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from tenon import compiler  # noqa: E402
+from tenon.formats.cli import main  # noqa: E402
+
+FLOAT = TensorProto.FLOAT
+RANDOM = np.random.default_rng(0)
+
+
+def normal(*shape):
+    return RANDOM.normal(size=shape).astype(np.float32)
+
+
+def model_of(nodes, inputs, constants=(), outputs=("y",), opset=20, domains=()):
+    """Return a model; inputs have a shape each, constants an array."""
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [helper.make_tensor_value_info(name, FLOAT, shape) for name, shape in inputs.items()],
+        [helper.make_tensor_value_info(name, FLOAT, None) for name in outputs],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in dict(constants).items()],
+    )
+    opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(name, 1) for name in domains)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def import_file(path, folder, *options):
+    """Import a file, and compile it with its parameters inside."""
+    text = folder / "imported.mlir"
+    assert main([str(path), "-o", str(text), *options]) == 0
+    parameters = text.with_suffix(".safetensors")
+    library = folder / "libimported.so"
+    packed = parameters if parameters.exists() else ""
+    compiler.build(text.read_text(), library, "cpu", parameters=packed, name="imported")
+    return tenon.load(library)
+
+
+def compare(path, folder, *options, outputs=None, rows=5):
+    """Run a model by Tenon and by onnxruntime on the same inputs."""
+    executable = import_file(path, folder, *options)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    feeds = {
+        i.name: normal(*(extent if isinstance(extent, int) else rows for extent in i.shape))
+        for i in session.get_inputs()
+    }
+    expected = session.run(outputs, feeds)
+    results = executable(*(x.reshape(-1, x.shape[-1]) if x.ndim > 2 else x for x in feeds.values()))
+    for ours, theirs in zip(results if isinstance(results, tuple) else (results,), expected, strict=True):
+        scale = max(np.abs(theirs).max(), 1.0)
+        np.testing.assert_allclose(ours, theirs.reshape(ours.shape), rtol=1e-5, atol=1e-5 * scale)
+
+
+def compare_model(model, folder, **options):
+    path = folder / "model.onnx"
+    onnx.save(model, path)
+    compare(path, folder, **options)
+
+
+# Files of exporters
+
+
+def torch_mlp():
+    torch = pytest.importorskip("torch")
+    from torch import nn
+
+    class Mlp(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.batch_norm = nn.Linear(16, 32), nn.BatchNorm1d(32)
+            self.second, self.layer_norm = nn.Linear(32, 24), nn.LayerNorm(24)
+            self.third = nn.Linear(24, 8)
+
+        def forward(self, x):
+            x = torch.relu(self.batch_norm(self.first(x)))
+            x = self.layer_norm(nn.functional.gelu(self.second(x)))
+            x = nn.functional.leaky_relu(self.third(x), 0.1)
+            x = nn.functional.silu(x) + nn.functional.softplus(x) * nn.functional.hardswish(x) + x.clamp(-1, 6)
+            return torch.softmax(nn.functional.elu(x) + nn.functional.gelu(x, approximate="tanh"), -1)
+
+    torch.manual_seed(0)
+    return Mlp().eval(), torch.randn(4, 16)
+
+
+@pytest.mark.parametrize("dynamo", [True, False])
+def test_torch_mlp(dynamo, tmp_path):
+    if dynamo:
+        pytest.importorskip("onnxscript")
+    import torch
+
+    module, x = torch_mlp()
+    path = tmp_path / "mlp.onnx"
+    free = {"dynamic_shapes": ({0: torch.export.Dim("m")},)} if dynamo else {"dynamic_axes": {"x": {0: "m"}}}
+    torch.onnx.export(module, (x,), str(path), dynamo=dynamo, input_names=["x"], **free)
+    compare(path, tmp_path)
+
+
+def test_sklearn_mlps(tmp_path):
+    neural_network = pytest.importorskip("sklearn.neural_network")
+    to_onnx = pytest.importorskip("skl2onnx").to_onnx
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x = normal(100, 10)
+    regressor = neural_network.MLPRegressor(hidden_layer_sizes=(20, 15), max_iter=20).fit(x, x[:, 0])
+    scaled = make_pipeline(StandardScaler().fit(x), regressor)
+    path = tmp_path / "regressor.onnx"
+    path.write_bytes(to_onnx(scaled, x[:1]).SerializeToString())
+    compare(path, tmp_path)
+    path = tmp_path / "classifier.onnx"
+    labels = (x[:, 1] > 0) + 2 * (x[:, 2] > 0)
+    classifier = neural_network.MLPClassifier((20,), activation="tanh", max_iter=20).fit(x, labels)
+    path.write_bytes(to_onnx(classifier, x[:1], options={"zipmap": False}).SerializeToString())
+    compare(path, tmp_path, "--output", "probabilities", outputs=["probabilities"])
+
+
+# Ops, each alone
+
+CASES = {
+    "relu": ("Relu", {}),
+    "sigmoid": ("Sigmoid", {}),
+    "tanh": ("Tanh", {}),
+    "exp": ("Exp", {}),
+    "mish": ("Mish", {}),
+    "softplus": ("Softplus", {}),
+    "leaky_relu": ("LeakyRelu", {"alpha": 0.2}),
+    "elu": ("Elu", {"alpha": 0.5}),
+    "selu": ("Selu", {}),
+    "selu_of_others": ("Selu", {"alpha": 1.5, "gamma": 0.5}),
+    "celu": ("Celu", {"alpha": 2.0}),
+    "gelu": ("Gelu", {}),
+    "gelu_tanh": ("Gelu", {"approximate": "tanh"}),
+    "hard_sigmoid": ("HardSigmoid", {}),
+    "hard_swish": ("HardSwish", {}),
+    "neg": ("Neg", {}),
+    "abs": ("Abs", {}),
+    "reciprocal": ("Reciprocal", {}),
+    "erf": ("Erf", {}),
+    "softmax": ("Softmax", {}),
+    "log_softmax": ("LogSoftmax", {"axis": 1}),
+    "identity": ("Identity", {}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_op(case, tmp_path):
+    op, attributes = CASES[case]
+    compare_model(model_of([helper.make_node(op, ["x"], ["y"], **attributes)], {"x": ["m", 8]}), tmp_path)
+
+
+@pytest.mark.parametrize("op", ["Add", "Sub", "Mul", "Div", "Min", "Max"])
+@pytest.mark.parametrize("other", [(), (8,), (1, 8), (5, 1), (5, 8)], ids=str)
+def test_binary(op, other, tmp_path):
+    values = normal(*other) + np.float32(3)
+    for operands in (["x", "c"], ["c", "x"]):
+        compare_model(model_of([helper.make_node(op, operands, ["y"])], {"x": [5, 8]}, {"c": values}), tmp_path)
+
+
+@pytest.mark.parametrize("op", ["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"])
+def test_reduction(op, tmp_path):
+    node = helper.make_node(op, ["x", "axes"], ["y"], keepdims=1)
+    compare_model(model_of([node], {"x": ["m", 8]}, {"axes": np.array([-1])}), tmp_path)
+
+
+@pytest.mark.parametrize("exponent", [2.0, 3.0])
+def test_power(exponent, tmp_path):
+    node = helper.make_node("Pow", ["x", "e"], ["y"])
+    compare_model(model_of([node], {"x": ["m", 8]}, {"e": np.float32(exponent)}), tmp_path)
+
+
+@pytest.mark.parametrize("opset", [10, 11])
+def test_clip(opset, tmp_path):
+    bounds = {"low": np.float32(-0.5), "high": np.float32(1)} if opset == 11 else {}
+    attributes = {} if opset == 11 else {"min": -0.5, "max": 1.0}
+    node = helper.make_node("Clip", ["x", *bounds], ["y"], **attributes)
+    compare_model(model_of([node], {"x": ["m", 8]}, bounds, opset=opset), tmp_path)
+
+
+@pytest.mark.parametrize("trans_a", [0, 1])
+@pytest.mark.parametrize("trans_b", [0, 1])
+@pytest.mark.parametrize("bias", [None, (8,), (1, 8), (5, 1), ()], ids=str)
+def test_gemm(trans_a, trans_b, bias, tmp_path):
+    attributes = {"transA": trans_a, "transB": trans_b}
+    constants = {"w": normal(8, 16) if trans_b else normal(16, 8)}
+    if bias is not None:
+        constants["c"] = normal(*bias)
+        attributes |= {"alpha": 0.5, "beta": 2.0} if bias == (8,) else {}
+    node = helper.make_node("Gemm", ["x", *constants], ["y"], **attributes)
+    compare_model(model_of([node], {"x": [16, 5] if trans_a else [5, 16]}, constants), tmp_path)
+
+
+def test_product_of_more_dimensions(tmp_path):
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Add", ["h", "b"], ["y"])]
+    compare_model(model_of(nodes, {"x": ["n", 3, 16]}, {"w": normal(16, 8), "b": normal(8)}), tmp_path)
+
+
+@pytest.mark.parametrize("axis", [-1, 1])
+def test_layer_norm(axis, tmp_path):
+    node = helper.make_node("LayerNormalization", ["x", "w", "b"], ["y"], axis=axis, epsilon=1e-3)
+    compare_model(model_of([node], {"x": ["m", 8]}, {"w": normal(8), "b": normal(8)}), tmp_path)
+
+
+def test_spelled_out_functions(tmp_path):
+    """Older files have a layer norm and a gelu as their parts."""
+    constants = {
+        "axes": np.array([-1]),
+        "eps": np.float32(1e-5),
+        "two": np.float32(2),
+        "root": np.float32(2**0.5),
+        "one": np.float32(1),
+        "half": np.float32(0.5),
+    }
+    nodes = [
+        helper.make_node(op, inputs.split(), [output])
+        for op, inputs, output in [
+            ("ReduceMean", "x axes", "mean"),
+            ("Sub", "x mean", "d"),
+            ("Pow", "d two", "square"),
+            ("ReduceMean", "square axes", "variance"),
+            ("Add", "variance eps", "shifted"),
+            ("Sqrt", "shifted", "deviation"),
+            ("Div", "d deviation", "norm"),
+            ("Div", "norm root", "scaled"),
+            ("Erf", "scaled", "erf"),
+            ("Add", "erf one", "sum"),
+            ("Mul", "norm sum", "product"),
+            ("Mul", "product half", "y"),
+        ]
+    ]
+    compare_model(model_of(nodes, {"x": ["m", 8]}, constants), tmp_path)
+    text = (tmp_path / "imported.mlir").read_text()
+    assert "tenon.gelu" in text and "tenon.rsqrt" in text and "math." not in text
+
+
+def test_constants_are_computed(tmp_path):
+    """A weight that the graph transposes and scales is a parameter as it then is."""
+    nodes = [
+        helper.make_node("Transpose", ["w"], ["t"], perm=[1, 0]),
+        helper.make_node("Mul", ["t", "s"], ["scaled"]),
+        helper.make_node("MatMul", ["x", "scaled"], ["y"]),
+    ]
+    compare_model(model_of(nodes, {"x": ["m", 16]}, {"w": normal(8, 16), "s": np.float32(3)}), tmp_path)
+    assert "%scaled: tensor<8x16xf32>" in (tmp_path / "imported.mlir").read_text()
+
+
+# What is refused
+
+
+def refuse(model, folder, capsys, *options):
+    path = folder / "model.onnx"
+    onnx.save(model, path)
+    assert main([str(path), "-o", str(folder / "refused.mlir"), *options]) == 1
+    assert not (folder / "refused.mlir").exists()
+    return capsys.readouterr().err
+
+
+def test_all_unknown_ops_are_listed(tmp_path, capsys):
+    nodes = [
+        helper.make_node("Sin", ["x"], ["s"], name="first"),
+        helper.make_node("Relu", ["s"], ["r"]),
+        helper.make_node("Det", ["x"], ["d"]),
+        helper.make_node("Add", ["r", "d"], ["y"]),
+    ]
+    error = refuse(model_of(nodes, {"x": [8, 8]}), tmp_path, capsys)
+    assert "but 2 of its ops are not" in error
+    assert "Sin first: Tenon has no word for Sin" in error and "Det d: Tenon has no word for Det" in error
+
+
+def test_input_of_whole_numbers(tmp_path, capsys):
+    model = model_of([helper.make_node("Identity", ["x"], ["y"])], {"x": [4, 8]})
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
+    assert "cannot import input x, int64[4, 8]" in refuse(model, tmp_path, capsys)
+
+
+def test_output_that_is_not_there(tmp_path, capsys):
+    model = model_of([helper.make_node("Relu", ["x"], ["y"])], {"x": [4, 8]})
+    assert "the model has no output z; it has y" in refuse(model, tmp_path, capsys, "--output", "z")
+
+
+def test_file_that_is_none(tmp_path, capsys):
+    (tmp_path / "model.onnx").write_bytes(b"not a model")
+    assert main([str(tmp_path / "model.onnx")]) == 1
+    assert "as ONNX" in capsys.readouterr().err
+    assert main([str(tmp_path / "missing.onnx")]) == 1
+    assert "No such file" in capsys.readouterr().err
