@@ -18,8 +18,9 @@ using namespace mlir::tenon;
 
 /// A thread's elements of a block of 16 rows by 8 columns: two rows of two.
 static constexpr int64_t kRows = 2, kLanes = 2, kElements = kRows * kLanes;
-/// Bytes of registers for operands with rows that are loaded ahead.
-static constexpr int64_t kBytesAhead = 64;
+/// Bytes of registers for operands with rows that are loaded ahead; of rows
+/// that are resident, whose tiles nothing but a load waits for.
+static constexpr int64_t kBytesAhead = 64, kBytesAheadOfRows = 128;
 
 namespace {
 /// Computes blocks of 8 columns, each for some blocks of rows at once.
@@ -127,7 +128,9 @@ int64_t ReducedInput::getBlocksAhead() {
                getElementTypeOrSelf(operand.getType()).getIntOrFloatBitWidth() /
                8;
   int64_t least = frame.geometry.sharesInstructions() ? 2 : 1;
-  return bytes == 0 ? 1 : std::max(least, kBytesAhead / bytes);
+  int64_t ahead =
+      frame.geometry.hasResidentRows() ? kBytesAheadOfRows : kBytesAhead;
+  return bytes == 0 ? 1 : std::max(least, ahead / bytes);
 }
 
 void ReducedInput::compute(int64_t number, const Emitters &emitters,
