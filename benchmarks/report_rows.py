@@ -14,6 +14,7 @@ NAMES = {
     "mean": "mean",
     "sigmoid_sum": "sum after a sigmoid",
     "gelu_softmax": "GELU, softmax",
+    "group_norm": "group norm of 16, SiLU",
     "layer_norm": "layer norm",
     "rms_norm": "RMS norm",
     "log_softmax": "log_softmax",

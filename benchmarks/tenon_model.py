@@ -29,6 +29,8 @@ DTYPES = {
     "float16": (np.float16, 2, 16),
     "bfloat16": (np.uint16, 4, 16),
     "float64": (np.float64, 2, 64),
+    "float8_e4m3fn": (np.uint8, 10, 8),
+    "float8_e5m2": (np.uint8, 12, 8),
 }
 
 
@@ -62,9 +64,11 @@ def address_of(tensor: Tensor) -> int:
     return tensor.data_ptr()
 
 
-def dltensor(tensor: Tensor) -> DLTensor:
-    """Return a view of `tensor`, which must outlive it."""
-    dtype = str(tensor.dtype).removeprefix("torch.").replace("uint16", "bfloat16")
+def dltensor(tensor: Tensor, dtype: str) -> DLTensor:
+    """Return a view of `tensor`, which must outlive it; of what NumPy has as bits, as this dtype."""
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in DTYPES and np.dtype(DTYPES[dtype][0]) == tensor.dtype:
+        name = dtype
     if isinstance(tensor, np.ndarray):
         device, index = CPU, 0
         strides = [stride // tensor.itemsize for stride in tensor.strides]
@@ -77,7 +81,7 @@ def dltensor(tensor: Tensor) -> DLTensor:
         device,
         index,
         len(tensor.shape),
-        *DTYPES[dtype][1:],
+        *DTYPES[name][1:],
         1,
         extents(*tensor.shape),
         extents(*strides),
@@ -161,10 +165,15 @@ class Model:
             )
         return [[sizes.get(d, d) for d in o["shape"]] for o in function["outputs"]]
 
+    def views(self, name: str, kind: str, tensors: list[Tensor]) -> list[DLTensor]:
+        """Return views of a function's "inputs" or "outputs"."""
+        entries = self.functions[name][kind]
+        return [dltensor(tensor, entry["dtype"]) for tensor, entry in zip(tensors, entries, strict=True)]
+
     def workspace_size(self, name: str, inputs: list[Tensor]) -> int:
         """Return the bytes of workspace that a call needs."""
         size = ctypes.c_size_t()
-        views = [dltensor(t) for t in inputs]
+        views = self.views(name, "inputs", inputs)
         self.check(
             self.lib.tenonFunctionWorkspaceSize(self.find(name), pointers(views), len(views), ctypes.byref(size))
         )
@@ -214,7 +223,7 @@ class Call:
             size = (model.workspace_size(name, inputs) + 7) // 8
             workspace = allocate([size], "float64", inputs[0])
         self.outputs, self.workspace = outputs, workspace
-        self.views = [dltensor(t) for t in inputs], [dltensor(t) for t in outputs]
+        self.views = model.views(name, "inputs", inputs), model.views(name, "outputs", outputs)
         self.arguments = (
             model.find(name),
             pointers(self.views[0]),

@@ -33,7 +33,7 @@ static constexpr TargetSpec::Rates kA100{312e12, 156e12};
 static constexpr TargetSpec::Rates kA40{149.7e12, 74.8e12};
 static constexpr TargetSpec::Rates kRtx4090{165.2e12, 82.6e12};
 static constexpr TargetSpec::Rates kH200{638e12, 320e12};
-static constexpr TargetSpec::Rates kH200Wgmma{989e12, 494.5e12};
+static constexpr TargetSpec::Rates kH200Wgmma{989e12, 494.5e12, 1979e12};
 static constexpr TargetSpec::Rates kH200Library{824e12, 400e12};
 static constexpr double kA100Fma = 19.5e12, kA40Fma = 37.4e12,
                         kRtx4090Fma = 82.6e12, kH200Fma = 67e12,

@@ -35,9 +35,10 @@ class Options(TypedDict, total=False):
             "tenon-select-strategy" say what was chosen and why.
         schedule: of every tiled layer, "#tenon.schedule<mma_sync, tile = 128x256x64, ...>" or what stands within.
             Default: one is chosen for each.
-        reduction: how tiled layers reduce for a training batch norm: "separate", by kernels after the product,
-            "two_phase", with moments from the product, "resident", in one kernel, "input_moments", with moments from x
-            and w, where a layer can have it, or "auto".
+        reduction: how tiled layers reduce, where a layer can have it, or "auto". For a training batch norm: "separate",
+            by kernels after the product, "two_phase", with moments from the product, "resident", in one kernel,
+            "input_moments", with moments from x and w. For rows: "separate", "in_tile", where tiles have whole ones,
+            "reduce_only", where nothing else is stored, "resident_rows", where tiles exchange what they have of a row.
         pairs: whether two layers of one x, of which one's epilogue reads the other's result, have one kernel:
             "always" where they can have it, "never", or "auto".
 

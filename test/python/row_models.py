@@ -15,6 +15,11 @@ from torch.nn import functional as F
 EPS = 1e-5
 
 
+def groups_of(n: int) -> int:
+    """Return into how many groups N columns are divided."""
+    return next(groups for groups in (5, 4, 3, 1) if n % groups == 0)
+
+
 class Head(NamedTuple):
     """What follows z = x w^T + b: in Tenon's words, of z in f32 or f64, and in PyTorch's."""
 
@@ -28,6 +33,11 @@ def _norm(b: Builder, z: Value, g: Value) -> list[Value]:
 
 def _reductions(b: Builder, z: Value, _: Value) -> list[Value]:
     return [b.reduce_row(kind, z) for kind in ("sum", "mean", "max", "min")]
+
+
+def _groups(b: Builder, z: Value, _: Value) -> list[Value]:
+    found = (b.reduce_row(kind, z, groups_of(z.shape[1])) for kind in ("sum", "mean", "max", "min"))
+    return [b.unary("gelu", value) for value in found]
 
 
 def _chain(b: Builder, z: Value, _: Value) -> list[Value]:
@@ -56,6 +66,21 @@ HEADS = {
     "chain": Head(
         _chain,
         lambda z, g: [F.gelu(F.leaky_relu(z.logsumexp(-1, keepdim=True), 0.1)), z - z.logsumexp(-1, keepdim=True)],
+    ),
+    "group_norm": Head(
+        lambda b, z, g: [b.unary("silu", rows.group_norm(b, z, groups_of(z.shape[1]), g, g, EPS)[0])],
+        lambda z, g: [F.silu(F.group_norm(z, groups_of(z.shape[1]), g, g, EPS))],
+    ),
+    "groups": Head(
+        _groups,
+        lambda z, g: [
+            F.gelu(getattr(z.unflatten(-1, (groups_of(z.shape[1]), -1)), kind)(-1))
+            for kind in ("sum", "mean", "amax", "amin")
+        ],
+    ),
+    "variance": Head(
+        lambda b, z, g: [rows.variance(b, z, 1.0)],
+        lambda z, g: [z.var(-1, keepdim=True)],
     ),
     "top": Head(
         lambda b, z, g: [b.reduce_row("sum", b.select_equal(z, z, b.reduce_row("max", z)))],

@@ -22,7 +22,9 @@ def casts(device, tmp_path_factory):
 
 
 def hard_values(dtype: str) -> np.ndarray:
-    """Return values as stored: all that 16 bits hold; in f32, those and their neighbourhoods up to half way."""
+    """Return values as stored: all that 16 bits or 8 hold; in f32, those and their neighbourhoods up to half way."""
+    if dtype.startswith("f8"):
+        return np.tile(EVERY[:256].astype(np.uint8), 4)
     if dtype != "f32":
         return EVERY.view(np.float16) if dtype == "f16" else EVERY
     f16 = EVERY.view(np.float16).astype(np.float32).view(np.uint32)
@@ -39,7 +41,7 @@ def shuffled(values: np.ndarray) -> np.ndarray:
 
 def test_every_value(casts, device):
     graphs, model = casts
-    assert len(graphs) == 6
+    assert len(graphs) == 16
     for graph in graphs:
         source = graph.inputs[0].dtype
         values = shuffled(hard_values(source))

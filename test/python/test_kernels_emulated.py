@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler 
 SHARED = ("stages = 3", "stages = 10"), ("stages = 3", "stages = 14")
 STREAM, CLUSTER, PING_PONG = ", stream_k = true", ", cluster = 2x1", ", ping_pong = true"
 FEW_ROWS = "mma_sync, tile = 16x128x64, warps = 1x4, stages = 6, swizzle = 128, raster = 2, blocks = 1" + STREAM
-FP16, FP16X3 = ", method = fp16", ", method = fp16x3"
+FP16, FP16X3, FP8 = ", method = fp16", ", method = fp16x3", ", method = fp8"
 # A layer, M, and how many blocks run at once.
 PRODUCTS = {
     "mma_bf16": (Layer("sm_80", mma_sync(64), 72, 136, "bf16"), 70, 4),
@@ -41,6 +41,26 @@ PRODUCTS = {
         300,
         4,
     ),
+    "wgmma_fp8": (
+        Layer("sm_90a", wgmma("64x16", 128, "4x1", FP8), 40, 272, "bf16", input_element="f8E4M3FN"),
+        70,
+        4,
+    ),
+    "wgmma_fp8_cluster": (
+        Layer("sm_90a", wgmma("128x16", 128, "8x1", STREAM + CLUSTER + FP8), 24, 528, "f16", input_element="f8E5M2"),
+        300,
+        4,
+    ),
+    "wgmma_fp8_swapped": (
+        Layer("sm_90a", wgmma("24x128", 128, "1x8", FP8), 136, 400, "f32", input_element="f8E4M3FN"),
+        70,
+        4,
+    ),
+    "wgmma_fp8_to_fp8": (
+        Layer("sm_90a", wgmma("64x16", 128, "4x1", FP8), 40, 144, "f8E4M3FN"),
+        70,
+        4,
+    ),
 }
 
 
@@ -50,9 +70,10 @@ def test_product(name, tmp_path):
     model = layer.compile(tmp_path, resident)
     spread = 3.0 if layer.factors else 0.0
     x, w = random(m, layer.k, spread=spread), random(layer.n, layer.k, spread=spread, seed=4)
-    if layer.element == "f32" and not layer.factors:  # numbers that tf32 holds
+    if layer.of_inputs == "f32" and not layer.factors:  # numbers that tf32 holds
         x, w = ((a.view(np.uint32) & 0xFFFFE000).view(np.float32) for a in (x, w))
     operands = Operands(layer, x, w)
     assert operands.right(operands.run(model, seed=1))
     if not layer.factors or "x3" in name:
-        assert operands.right(operands.run(model, shift=4 if layer.element == "f32" and not layer.factors else 2))
+        shift = 4 if layer.element == "f32" and not layer.factors else 2
+        assert operands.right(operands.run(model, shift=1 if layer.method == "fp8" else shift))

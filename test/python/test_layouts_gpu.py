@@ -108,3 +108,56 @@ def test_a_dynamic_batch(layout):
     model = tenon.compile(text, target="sm_90a", strategy="tiled")
     for m in (1, 64, 200, 3000):
         check(model, layout, draw(layout, m, 256, 512, "bf16"))
+
+
+def sums_source(layout, m, n, k, kind):
+    """Return relu's derivative, and two sums of columns: of it, and of its product with what is near a mean."""
+    text = source(layout, m, n, k, kind)
+    y, wide = f"tensor<{m}x{n}x{kind}>", f"tensor<{m}x{n}xf32>"
+    more = f"""  %3 = tenon.cast %u : {y} -> {wide}
+  %4 = tenon.sub %3, %mean : {wide}, tensor<{n}xf32>
+  %5 = tenon.cast %1 : {y} -> {wide}
+  %6 = tenon.mul %5, %4 : {wide}, {wide}
+  %7 = tenon.batch_sum %6 : ({wide}) -> tensor<{n}xf32>
+  return %1, %2, %7 : {y}, tensor<{n}xf32>, tensor<{n}xf32>
+}}"""
+    head = text[: text.index("  return")]
+    head = head.replace(f"%h: {y})", f"%h: {y}, %u: {y}, %mean: tensor<{n}xf32>)")
+    return head.replace(f"tensor<{n}xf32>) {{", f"tensor<{n}xf32>, tensor<{n}xf32>) {{") + more
+
+
+def check_sums(model, layout, tensors):
+    x, w, h = tensors
+    generator = torch.Generator("cuda").manual_seed(1)
+    u = torch.randn(h.shape, generator=generator, device="cuda").to(h.dtype) + 3
+    mean = torch.full((h.shape[1],), 3.0, device="cuda")
+    check(lambda *_: model(x, w, h, u, mean)[:2], layout, tensors)
+    y, _, projection = model(x, w, h, u, mean)
+    terms = y.double() * (u.double() - 3)
+    # What is stored is not rounded before.
+    bound = torch.finfo(y.dtype).eps * terms.abs().sum(0) + 1e-6
+    assert ((projection - terms.sum(0)).abs() <= bound).all()
+    assert torch.equal(projection, model(x, w, h, u, mean)[2])
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", [name for name in SCHEDULES if name.startswith("swapped")])
+def test_sums_of_what_is_not_stored(name, shape):
+    if "256x128" in SCHEDULES[name] and shape[0] < 128:
+        pytest.skip("a tile has more rows than there are")
+    text = sums_source("mk_kn", *shape, "bf16")
+    model = tenon.compile(text, target="sm_90a", strategy="tiled", schedule=schedule(SCHEDULES[name]))
+    check_sums(model, "mk_kn", draw("mk_kn", *shape, "bf16"))
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("kind", TYPES)
+def test_sums_by_the_schedule_that_is_predicted_best(kind, target):
+    layout = "mk_kn" if target == "sm_90a" else "mk_nk"
+    text = sums_source(layout, 4096, 1024, 512, kind)
+    model = tenon.compile(text, target=target, strategy="tiled")
+    check_sums(model, layout, draw(layout, 4096, 1024, 512, kind))
+    text = text.replace("4096x", "?x")
+    model = tenon.compile(text, target=target, strategy="tiled")
+    for m in (1, 64, 200, 3000):
+        check_sums(model, layout, draw(layout, m, 1024, 512, kind))

@@ -40,12 +40,23 @@ class Doubled(nn.Module):
         return F.leaky_relu(self.linear(x) * 2.0, 0.1)
 
 
-class Checkpointed(nn.Module):
-    """An MLP whose hidden layer is computed once more in backward."""
+class Block(nn.Module):
+    """Layers of a module of one's own, which Dynamo compiles by itself."""
 
-    def __init__(self):
+    def __init__(self, *layers):
         super().__init__()
-        self.mlp, self.last = mlp(), nn.Linear(N, N)
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class Checkpointed(nn.Module):
+    """Layers of which the first are computed once more in backward."""
+
+    def __init__(self, *first):
+        super().__init__()
+        self.mlp, self.last = nn.Sequential(*first), nn.Linear(N, N)
 
     def forward(self, x):
         return self.last(checkpoint(self.mlp, x, use_reentrant=False))
@@ -62,7 +73,8 @@ MODELS = {
     "relu": lambda: nn.Sequential(nn.Linear(K, N), nn.ReLU()),
     "doubled": Doubled,
     "scaled": Scaled,
-    "checkpointed": Checkpointed,
+    "checkpointed": lambda: Checkpointed(*mlp()),
+    "checkpointed_norm": lambda: Checkpointed(nn.Linear(K, N), nn.LayerNorm(N), nn.SiLU()),
 }
 
 
@@ -229,3 +241,42 @@ def test_several_processes(tmp_path):
     assert len(got) == 4
     for a, b in zip(got, expected, strict=True):
         torch.testing.assert_close(a, b)
+
+
+def test_gradients_that_accumulate():
+    model = mlp()
+    twin = copy.deepcopy(model)
+    fast = torch.compile(model, backend="tenon", options=HOSTED)
+    for m, call in ((model, fast), (twin, twin)):
+        for seed in range(3):
+            torch.manual_seed(seed)
+            (call(torch.randn(ROWS, K)) - torch.randn(ROWS, N)).square().mean().backward()
+        assert all(p.grad is not None for p in m.parameters())
+    for p, q in zip(model.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(p.grad, q.grad)
+
+
+def test_fully_sharded(compiled, tmp_path):
+    """FSDP2 of one process: parameters and gradients are DTensors outside of the step."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    torch.manual_seed(0)
+    model = nn.Sequential(Block(*mlp()), Block(nn.Linear(N, K), nn.BatchNorm1d(K)), Block(*mlp()))
+    twin = copy.deepcopy(model)
+    x, target = torch.randn(ROWS, K), torch.randn(ROWS, N)
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        mesh = init_device_mesh("cpu", (1,))
+        for block in model:
+            block.compile(backend="tenon", options=HOSTED)
+            fully_shard(block, mesh=mesh)
+        fully_shard(model, mesh=mesh)
+        for call in (model, twin):
+            for _ in range(2):
+                (call(x) - target).square().mean().backward()
+        for p, q in zip(model.parameters(), twin.parameters(), strict=True):
+            torch.testing.assert_close(p.grad.full_tensor(), q.grad, rtol=1e-4, atol=1e-6)
+    finally:
+        dist.destroy_process_group()
+    assert set(layouts(compiled)) == {"km_kn", "mk_kn"}

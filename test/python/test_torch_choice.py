@@ -314,29 +314,33 @@ def test_other_products_are_not_cut(timed, function):
 
 
 def backward(g, y):
-    """Return relu's derivative of a product, its sum over the batch, and one of what else is made of it."""
+    """Return relu's derivative of a product, its sum over the batch, and two of what else is made of it."""
     gradient = torch.ops.aten.threshold_backward(g @ W, y, 0.0)
-    return gradient, gradient.sum(0), (gradient * y).sum(0)
+    return gradient, gradient.sum(0), (gradient * y).sum(0), (gradient - y).sum(0)
 
 
 W = bf16(8, 16)
 
 
-def test_one_sum_over_the_batch_joins_the_layer(timed):
+def test_two_sums_over_the_batch_join_the_layer(timed):
     run(backward, torch.randn(6, 8, dtype=torch.bfloat16), X)
     (seen,) = timed.seen
-    assert seen.kinds == ["linear", "gate", "batch_sum"]
-    assert (seen.addends, seen.results) == (1, 1)
+    assert seen.kinds == ["linear", "gate", "batch_sum", "mul", "batch_sum"]
+    assert (seen.addends, seen.results, _tensors_moved(seen)) == (1, 1, 3)
 
 
-def test_a_layer_that_is_not_worth_it_with_its_sum_is_tried_without(timed, monkeypatch):
+def test_a_layer_that_is_not_worth_it_with_its_sums_is_tried_without(timed, monkeypatch):
     def time_candidate(candidate, calls):
         timed.seen.append(candidate)
         return [2.0 if "batch_sum" in candidate.kinds else 0.5] * len(calls), 1.0
 
     monkeypatch.setattr(judging, "time_candidate", time_candidate)
     run(backward, torch.randn(6, 8, dtype=torch.bfloat16), X)
-    assert [seen.kinds for seen in timed.seen] == [["linear", "gate", "batch_sum"], ["linear", "gate"]]
+    assert [seen.kinds for seen in timed.seen] == [
+        ["linear", "gate", "batch_sum", "mul", "batch_sum"],
+        ["linear", "gate", "batch_sum"],
+        ["linear", "gate"],
+    ]
 
 
 def test_what_a_backward_graph_computes_again_of_inputs_is_the_layers(timed):

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Derivatives of activations and bias' gradients in the kernels of backward products, on a GPU, beside eager's."""
 
+import copy
+
 import pytest
 import torch
 from test_torch_backward import error, gradients
 from test_torch_gradients import ACTIVATIONS, K, N, Two, check, epilogues
+from test_torch_norm_gradients import sums_of_calls
 from torch import nn
 from torch.nn import functional as F
 
@@ -34,6 +37,36 @@ def test_larger_layers(compiled, dtype):
     x, target = torch.randn(2048, 512, device="cuda", dtype=dtype), torch.randn(2048, 256, device="cuda", dtype=dtype)
     check(model, x, target, TILED)
     assert {"gelu_derivative", "gate", "batch_sum"} <= set(epilogues(compiled))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_batch_norm(compiled, dtype):
+    torch.manual_seed(0)
+    dtype = getattr(torch, dtype)
+    layers = [nn.Linear(512, 1024), nn.BatchNorm1d(1024), nn.ReLU(), nn.Linear(1024, 768), nn.BatchNorm1d(768)]
+    model = nn.Sequential(*layers, nn.ReLU(), nn.Linear(768, 256)).to("cuda", dtype)
+    x, target = torch.randn(2048, 512, device="cuda", dtype=dtype), torch.randn(2048, 256, device="cuda", dtype=dtype)
+    check(model, x, target, TILED)
+    assert sums_of_calls(compiled).count(2) == 2
+    assert model[0].bias.grad.abs().max() == 0.0
+
+
+def test_replayed_graphs():
+    """A training step as CUDA graphs, of weights that change: the same as without, bit for bit."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(K, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, N)).cuda()
+    twin = copy.deepcopy(model)
+    x, target = (torch.randn(304, width, device="cuda") for width in (K, N))
+    for m, more in ((model, {"triton.cudagraphs": True}), (twin, {})):
+        call = torch.compile(m, backend="tenon", options=TILED | more)
+        optimizer = torch.optim.SGD(m.parameters(), lr=0.1)
+        for _ in range(5):
+            torch.compiler.cudagraph_mark_step_begin()
+            optimizer.zero_grad()
+            (call(x) - target).square().mean().backward()
+            optimizer.step()
+    for p, q in zip(model.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(p, q)
 
 
 @pytest.mark.defaults

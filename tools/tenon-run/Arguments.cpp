@@ -61,11 +61,12 @@ Inputs without a file are random, the same for the same seed on every machine:
   names with 'var' in them         uniform in [0.5, 1.5)
   everything else                  uniform in [-1, 1)
 Files are NumPy's .npy: little-endian float16, float32, float64, in C order.
-bfloat16, which NumPy lacks, is read and written as its bits, uint16.
+What NumPy lacks is read and written as its bits: bfloat16 as uint16,
+float8_e4m3fn and float8_e5m2 as uint8.
 
 --check fails on any NaN, on an infinity that the reference lacks, and above a
 relative rms error of 1e-12 for float64, 1e-5 for float32, 2e-3 for float16 and
-tf32, 2e-2 for bfloat16. The least precise of the entry's inputs, the output and
+tf32, 2e-2 for bfloat16, 1e-1 and 2e-1 for float8_e4m3fn and _e5m2. The least precise of the entry's inputs, the output and
 the model's precision counts. That is the error of an output as a whole; beside,
 each element must be as near as the roundings of its own operands leave it, which
 small elements show. Without that judgement are --tolerance, models of more than

@@ -66,9 +66,10 @@ std::vector<Tensor> tenon::run::runBounds(TenonModel *model,
 /// Relative rms error that rounding to a dtype or a precision may cause.
 static double toleranceOf(const std::string &precision) {
   static const std::map<std::string, double> tolerances = {
-      {"float64", 1e-12}, {"float32", 1e-5}, {"float16", 2e-3},
-      {"bfloat16", 2e-2}, {"fp32", 1e-5},    {"tf32", 2e-3},
-      {"fp16", 2e-3},     {"bf16", 2e-2}};
+      {"float64", 1e-12},   {"float32", 1e-5}, {"float16", 2e-3},
+      {"bfloat16", 2e-2},   {"fp32", 1e-5},    {"tf32", 2e-3},
+      {"fp16", 2e-3},       {"bf16", 2e-2},    {"float8_e4m3fn", 1e-1},
+      {"float8_e5m2", 2e-1}};
   auto found = tolerances.find(precision);
   return found == tolerances.end() ? 0 : found->second;
 }

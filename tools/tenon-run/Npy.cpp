@@ -111,8 +111,8 @@ void NpyFile::checkFits(const FunctionInfo &function,
   if (descr != wanted)
     throw Error("input '" + tensor.name + "' is " + type.name + ", '" + wanted +
                 "' in a .npy file, but '" + path + "' holds '" + descr + "'; " +
-                (wanted.starts_with("<u") // a type that NumPy has not
-                     ? "write the bits as uint16"
+                (wanted[1] == 'u' // a type that NumPy has not
+                     ? "write the bits as uint" + std::to_string(8 * type.bytes)
                      : std::string("convert it with a.astype('") + wanted +
                            "') in NumPy"));
   bool fits = shape.size() == tensor.shape.size();

@@ -13,6 +13,9 @@
 
 #include "Error.h"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace tenon::run;
 
 static int64_t countElements(const std::string &name, TenonDType dtype,
@@ -61,6 +64,39 @@ std::string Tensor::typeText() const {
   return std::string(type().name) + " [" + join(extents) + "]";
 }
 
+namespace {
+/// A float of 8 bits, whose finite magnitudes are in the order of their bits.
+template <int Digits, int Bias, uint8_t Last, uint8_t Limit> struct Float8 {
+  uint8_t bits;
+
+  operator double() const {
+    int magnitude = bits & 0x7f, mantissa = magnitude & ((1 << Digits) - 1);
+    int exponent = magnitude >> Digits;
+    double value = magnitude > Last && magnitude == Limit ? INFINITY
+                   : magnitude > Last                     ? NAN
+                   : exponent == 0 ? std::ldexp(mantissa, 1 - Bias - Digits)
+                                   : std::ldexp(mantissa + (1 << Digits),
+                                                exponent - Bias - Digits);
+    return bits & 0x80 ? -value : value;
+  }
+
+  /// To nearest, ties to even; what is too large becomes Limit.
+  explicit Float8(double value) {
+    bits = 0x7f;
+    if (!std::isnan(value)) {
+      int exponent = std::clamp(std::ilogb(value), 1 - Bias, Bias + 1);
+      double digits = std::nearbyint(
+          std::ldexp(std::min(std::abs(value), 1e9), Digits - exponent));
+      digits += std::ldexp(exponent + Bias - 1, Digits);
+      bits = static_cast<uint8_t>(std::min<double>(digits, Limit));
+    }
+    bits |= std::signbit(value) ? 0x80 : 0;
+  }
+};
+using Float8E4M3FN = Float8<3, 7, 0x7e, 0x7e>; ///< has no infinity
+using Float8E5M2 = Float8<2, 15, 0x7b, 0x7c>;
+} // namespace
+
 /// Calls `visit` with the elements, as an array of their C type.
 template <typename Visit>
 static auto visitElements(const Tensor &tensor, Visit visit) {
@@ -69,6 +105,10 @@ static auto visitElements(const Tensor &tensor, Visit visit) {
     return visit(static_cast<_Float16 *>(tensor.data()));
   case kTenonBF16:
     return visit(static_cast<__bf16 *>(tensor.data()));
+  case kTenonF8_E4M3:
+    return visit(static_cast<Float8E4M3FN *>(tensor.data()));
+  case kTenonF8_E5M2:
+    return visit(static_cast<Float8E5M2 *>(tensor.data()));
   case kTenonF64:
     return visit(static_cast<double *>(tensor.data()));
   case kTenonF32:

@@ -58,7 +58,11 @@ TEST_F(ScheduleTest, Family) {
 
 TEST_F(ScheduleTest, Shape) {
   EXPECT_EQ(find(k16Bits, "f64"),
-            "mma_sync multiplies f16, bf16 and f32 (as tf32), not f64");
+            "method direct multiplies f16, bf16 and f32 (as tf32), not f64");
+  EXPECT_EQ(find("tile = 128x256x128, warps = 2x4, stages = 3, swizzle = 128, "
+                 "raster = 8, blocks = 1, method = fp8",
+                 "f8E4M3FN"),
+            "mma_sync has no method fp8; leave one of them out");
   EXPECT_EQ(find("tile = 128x256x16, warps = 2x4, stages = 3, swizzle = 32, "
                  "raster = 8, blocks = 1"),
             "swizzle must be 64 or 128 bytes, not 32");

@@ -66,7 +66,7 @@ TEST_F(WgmmaScheduleTest, Family) {
 
 TEST_F(WgmmaScheduleTest, Shape) {
   EXPECT_EQ(find(write("128x256", "8x1"), "f64"),
-            "wgmma multiplies f16, bf16 and f32 (as tf32), not f64");
+            "method direct multiplies f16, bf16 and f32 (as tf32), not f64");
   EXPECT_EQ(find(write("128x256", "8x1"), "f32"),
             "K of the tile must be the 32 elements of f32 that swizzle, 128 "
             "bytes, holds, not 64");

@@ -39,7 +39,7 @@ struct TenonDataType {
 inline constexpr TenonDataType kTenonDataTypes[] = {
 #define TENON_DATA_TYPE(Id, Number, Mlir, Spelling, Name, Bytes, DLPack,       \
                         NumPy, ...)                                            \
-  {kTenon##Id, #Id, Spelling, Name, Bytes, kDL##DLPack, NumPy},
+  {kTenon##Id, #Id, Spelling, Name, Bytes, DLPack, NumPy},
 #include "tenon/Runtime/DataTypes.def"
 };
 

@@ -46,6 +46,7 @@ struct TargetSpec {
   struct Rates {
     double bits16; ///< f16 and bf16, accumulated in f32
     double tf32;
+    double bits8 = 0; ///< f8, if any
   } mmaSyncRate;
   /// The same of wgmma; 0 without.
   Rates wgmmaRate;

@@ -129,6 +129,8 @@ Value LinalgEpilogue::emitScalar(Operation *op, OpBuilder &nested, Location loc,
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(lookup(operand, type));
+  if (isa<RepeatColumnsOp>(op)) // the map of its operand has it so
+    return operands[0];
   return cast<ElementwiseEpilogueOp>(op).emitScalar(nested, loc, operands);
 }
 

@@ -44,9 +44,12 @@ AffineMap tenon::getBroadcastMap(MLIRContext *context, ArrayRef<int64_t> shape,
   SmallVector<AffineExpr> results;
   for (auto [index, extent] : llvm::enumerate(shape)) {
     unsigned loop = index + skipped;
-    bool repeated = extent == 1 && loopShape[loop] != 1;
-    results.push_back(repeated ? getAffineConstantExpr(0, context)
-                               : getAffineDimExpr(loop, context));
+    AffineExpr place = getAffineDimExpr(loop, context);
+    if (extent == 1 && loopShape[loop] != 1)
+      place = getAffineConstantExpr(0, context);
+    else if (extent != loopShape[loop]) // one element for several of the loop
+      place = place.floorDiv(loopShape[loop] / extent);
+    results.push_back(place);
   }
   return AffineMap::get(loops, /*symbolCount=*/0, results, context);
 }

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Codegen/CPU/Passes.h"
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -108,6 +109,7 @@ private:
 
 struct CPUMathPass : tenon::impl::TenonCPUMathBase<CPUMathPass> {
   void runOnOperation() override {
+    tenon::expandNarrowFloats(getOperation());
     RewritePatternSet inlined(&getContext());
     populateMathPolynomialApproximationPatterns(inlined, [](StringRef name) {
       return llvm::is_contained({"math.exp", "math.tanh", "math.erf"}, name);

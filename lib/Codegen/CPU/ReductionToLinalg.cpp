@@ -118,24 +118,39 @@ ReducedColumns tenon::lowerReduction(OpBuilder &builder, ReductionEpilogueOp op,
                 columnOperands);
 }
 
-/// Combines each row in order, in f64: one sum loses nothing in so many steps.
+/// Combines each group of a row in order, in f64: one sum loses nothing in so
+/// many steps.
 static Value emitRowStates(OpBuilder &builder, ReduceRowOp op, Value input) {
   Location loc = op.getLoc();
   MLIRContext *context = builder.getContext();
   Type type = builder.getF64Type();
+  int64_t groups = op.getGroups();
   SmallVector<OpFoldResult> extents{getExtent(builder, loc, input, 0),
-                                    builder.getIndexAttr(1)};
+                                    builder.getIndexAttr(groups)};
   Value empty = tensor::EmptyOp::create(builder, loc, extents, type);
   Value init =
       linalg::FillOp::create(builder, loc, op.emitNeutral(builder, type), empty)
           .getResult(0);
-  AffineMap row = AffineMap::get(
-      2, 0, {getAffineDimExpr(0, context), getAffineConstantExpr(0, context)},
-      context);
-  SmallVector<AffineMap> maps{builder.getMultiDimIdentityMap(2), row};
+  AffineExpr row = getAffineDimExpr(0, context);
+  SmallVector<AffineExpr> place{row, getAffineConstantExpr(0, context)};
+  SmallVector<utils::IteratorType> iterators{utils::IteratorType::parallel,
+                                             utils::IteratorType::reduction};
+  if (groups != 1) {
+    auto whole = cast<RankedTensorType>(input.getType());
+    auto parted = RankedTensorType::get(
+        {whole.getDimSize(0), groups, op.getGroupColumns()},
+        whole.getElementType());
+    input = tensor::ExpandShapeOp::create(
+        builder, loc, parted, input,
+        ArrayRef<ReassociationIndices>{{0}, {1, 2}});
+    place = {row, getAffineDimExpr(1, context)};
+    iterators.insert(iterators.begin(), utils::IteratorType::parallel);
+  }
+  unsigned loops = iterators.size();
+  SmallVector<AffineMap> maps{builder.getMultiDimIdentityMap(loops),
+                              AffineMap::get(loops, 0, place, context)};
   auto generic = linalg::GenericOp::create(
-      builder, loc, init.getType(), input, init, maps,
-      {utils::IteratorType::parallel, utils::IteratorType::reduction},
+      builder, loc, init.getType(), input, init, maps, iterators,
       [&](OpBuilder &nested, Location bodyLoc, ValueRange elements) {
         Value element = convertFloat(nested, bodyLoc, elements[0], type);
         linalg::YieldOp::create(nested, bodyLoc,

@@ -347,9 +347,9 @@ void BoundsBuilder::addReduceRow(ReduceRowOp op) {
   }();
   auto reduce = [&](Value matrix) -> Value {
     return ReduceRowOp::create(b, loc, isSum ? op.getKind() : RowReduction::Max,
-                               matrix);
+                               matrix, op.getGroups());
   };
-  double columns = op.getInput().getType().getDimSize(1);
+  double columns = op.getGroupColumns();
   if (isSum)
     error = times(reduce(magnitude(x)), (8 + std::sqrt(columns)) * u);
   if (Value ofInput = errors.lookup(op.getInput()))
@@ -395,7 +395,8 @@ LogicalResult BoundsBuilder::add(Operation &op) {
   if (isRounding(&op))
     return addRounding(op), success();
   if (isa<tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::ConcatOp,
-          tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp>(op))
+          tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp,
+          RepeatColumnsOp>(op))
     return addView(op), success();
   if (isFloats(op.getResult(0)) && llvm::any_of(op.getOperands(), isFloats)) {
     if (!isa<ElementwiseEpilogueOp>(op) &&

@@ -11,6 +11,8 @@
 
 #include "tenon/Schedule/Checks/ProductMethod.h"
 
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -20,7 +22,7 @@ using llvm::formatv;
 std::optional<Reason>
 tenon::findLayoutProblem(ProductMethod method, Type elementType,
                          std::optional<OperandLayout> layout) {
-  if (method != ProductMethod::Direct ||
+  if (!getTraits(method).readsElements() ||
       elementType.getIntOrFloatBitWidth() == 16 ||
       (!isXTransposed(layout) && !isWTransposed(layout)))
     return std::nullopt;
@@ -32,10 +34,14 @@ std::string tenon::findPrecisionProblem(ProductMethod method, Type elementType,
                                         int64_t k) {
   StringRef name = stringifyProductMethod(method);
   Precision asked = precision.value_or(Precision::FP32);
+  bool isNarrow = isNarrowFloat(elementType);
+  if (isNarrow != (method == ProductMethod::FP8))
+    return formatv("method {0} does not multiply {1}; {2}", name, elementType,
+                   isNarrow ? "write method = fp8" : "leave it out");
   bool multipliesF32 = elementType.isF32() &&
                        (asked == Precision::FP32 || asked == Precision::TF32);
   if (!multipliesF32) {
-    if (method == ProductMethod::Direct)
+    if (isNarrow || method == ProductMethod::Direct)
       return "";
     if (elementType.isF32())
       return formatv("method {0} multiplies f32, but for precision {1} x and w "

@@ -15,6 +15,7 @@
 #include "tenon/Schedule/Checks/ScheduleFamily.h"
 
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -24,18 +25,18 @@ using namespace mlir::tenon;
 using llvm::formatv;
 
 namespace {
-/// The region of a layer, divided at its only reduction.
+/// The region of a layer, divided at its reductions.
 struct Division {
-  explicit Division(FusedLinearOp op, Operation *reduction);
+  explicit Division(FusedLinearOp op);
 
-  /// Values that depend on the product, but not on the reduction.
+  /// Values that depend on the product, but on no reduction.
   SmallPtrSet<Value, 8> before;
-  /// Ops that depend on the reduction, itself and the yield included.
+  /// Ops that depend on a reduction, itself and the yield included.
   SmallVector<Operation *> after;
 };
 } // namespace
 
-Division::Division(FusedLinearOp op, Operation *reduction) {
+Division::Division(FusedLinearOp op) {
   before.insert(op.getAccumulator());
   SmallPtrSet<Value, 8> normalised;
   for (Operation &inner : *op.getBody()) {
@@ -44,7 +45,7 @@ Division::Division(FusedLinearOp op, Operation *reduction) {
         return values.contains(operand);
       });
     };
-    if (&inner == reduction || isa<YieldOp>(inner) || isIn(normalised)) {
+    if (isa<ReductionEpilogueOp, YieldOp>(inner) || isIn(normalised)) {
       after.push_back(&inner);
       normalised.insert_range(inner.getResults());
     } else if (isIn(before)) {
@@ -61,16 +62,16 @@ static std::string describe(Value value) {
 
 /// What follows the batch norm reads of what precedes it, but cannot have: of
 /// that the norm's input alone may be kept. New statistics can only be
-/// returned.
+/// returned. Sums read what they are of in the product's kernel.
 static std::string findCrossing(FusedLinearOp op, ReductionEpilogueOp reduction,
                                 bool keepsInputAlone) {
-  Division division(op, reduction);
-  Value input = reduction.getReducedInput();
-  if (!division.before.contains(input))
+  Division division(op);
+  if (!division.before.contains(reduction.getReducedInput()))
     return "the batch norm's input does not depend on the product";
+  Value stored = getStored(op);
   for (Operation *user : division.after)
     for (auto [index, operand] : llvm::enumerate(user->getOperands()))
-      if (keepsInputAlone && operand != input &&
+      if (keepsInputAlone && operand != stored && !isa<BatchSumOp>(user) &&
           division.before.contains(operand))
         return isa<YieldOp>(user)
                    ? formatv("result #{0} is that of {1}, before the batch "
@@ -89,6 +90,16 @@ static std::string findCrossing(FusedLinearOp op, ReductionEpilogueOp reduction,
                        "can only return",
                        user->getName().getStringRef());
   return "";
+}
+
+Value tenon::getStored(FusedLinearOp op) {
+  auto reductions = op.getBody()->getOps<ReductionEpilogueOp>();
+  ReductionEpilogueOp first = *reductions.begin();
+  for (ReductionEpilogueOp reduction : reductions)
+    if (llvm::is_contained(op.getYield().getValues(),
+                           reduction.getReducedInput()))
+      return reduction.getReducedInput();
+  return first.getReducedInput();
 }
 
 bool tenon::reducesRowOperand(FusedLinearOp op) {
@@ -188,6 +199,8 @@ static std::string findInputMomentsProblem(FusedLinearOp op,
                    "than {1}, beyond which those of the product take less "
                    "time{2}",
                    k, ProductMomentsOp::kMaxColumns, remedy);
+  if (isNarrowFloat(op.getInputType()))
+    return ("moments are taken of x in 16 bits or more" + remedy).str();
   if (op.getPrecision() == Precision::TF32)
     return ("a product of precision tf32 rounds x and w, so its moments are "
             "others than theirs" +
@@ -246,29 +259,81 @@ std::string tenon::findWholeRowProblem(ScheduleAttr schedule, int64_t n) {
   return "";
 }
 
-/// Of a region that reduces rows.
-static std::string findInTileProblem(LinearLikeOp op, ScheduleAttr schedule) {
-  constexpr StringLiteral leaveOut = "; leave reduction out";
+std::string tenon::findResidentRowProblem(ScheduleAttr schedule, int64_t n,
+                                          int64_t columns) {
+  if (std::string problem = findSpreadProblem(schedule); !problem.empty())
+    return problem;
+  int64_t ofUnit = schedule.getTile()[1] * schedule.getClusterN();
+  if (columns != n && columns % ofUnit != 0)
+    return formatv("a cluster's tiles have {0} columns, and groups of {1} are "
+                   "no multiple of that; write a tile, or a cluster, of fewer",
+                   ofUnit, columns);
+  if (columns == n && schedule.getTile()[1] >= n)
+    return formatv("a tile has whole rows, of N = {0} columns; write "
+                   "reduction = in_tile",
+                   n);
+  int64_t blocks =
+      llvm::divideCeil(columns, ofUnit) * schedule.getClusterBlocks();
+  if (blocks > getMaxBlocks(schedule))
+    return formatv("all {0} tiles of a row must be at work together, more than "
+                   "the {1} multiprocessors that any GPU is taken to have; "
+                   "leave reduction out",
+                   blocks, kMaxMultiprocessors);
+  return "";
+}
+
+/// What every region asks whose rows are reduced before results are stored.
+static std::string findRowRegionProblem(LinearLikeOp op) {
   Block *body = op.getEpilogueBody();
   if (!body || body->getOps<ReduceRowOp>().empty())
-    return ("the layer reduces no rows" + leaveOut).str();
-  auto reductions = body->getOps<ReduceRowOp>();
+    return "the layer reduces no rows";
   RankedTensorType product = op.getProductType();
-  if (std::distance(reductions.begin(), reductions.end()) > kMaxRowReductions)
-    return formatv("a kernel has room for {0} reductions of rows{1}",
-                   kMaxRowReductions, leaveOut);
   if (product.getDimSize(0) == 1)
-    return ("of one row nothing is tiled" + leaveOut).str();
+    return "of one row nothing is tiled";
+  int64_t groups = product.getDimSize(1) / getReducedColumns(op);
+  for (Value operand : op.getEpilogueInputs())
+    if (auto type = cast<RankedTensorType>(operand.getType());
+        groups != 1 && type.getShape().back() == groups)
+      return "an operand has a value for each group of columns";
   for (auto [index, value] :
        llvm::enumerate(body->getTerminator()->getOperands())) {
     auto type = cast<RankedTensorType>(value.getType());
     if (type.getShape() != product.getShape() &&
         !TiledLinearOp::isOfRows(value))
       return formatv("result #{0} is neither of the product's shape nor of one "
-                     "value a row{1}",
-                     index, leaveOut);
+                     "value a row",
+                     index);
   }
-  return findWholeRowProblem(schedule, product.getDimSize(1));
+  return "";
+}
+
+/// Of a region that reduces rows.
+static std::string findInTileProblem(LinearLikeOp op, ScheduleAttr schedule) {
+  constexpr StringLiteral leaveOut = "; leave reduction out";
+  if (std::string problem = findRowRegionProblem(op); !problem.empty())
+    return problem + leaveOut.str();
+  auto reductions = op.getEpilogueBody()->getOps<ReduceRowOp>();
+  if (std::distance(reductions.begin(), reductions.end()) > kMaxRowReductions)
+    return formatv("a kernel has room for {0} reductions of rows{1}",
+                   kMaxRowReductions, leaveOut);
+  int64_t n = op.getProductType().getDimSize(1);
+  if (getReducedColumns(op) != n)
+    return ("the layer reduces groups of a row's columns" + leaveOut).str();
+  return findWholeRowProblem(schedule, n);
+}
+
+/// Of a region whose rows tiles can finish when they have exchanged a few
+/// numbers.
+static std::string findResidentRowsProblem(LinearLikeOp op,
+                                           ScheduleAttr schedule) {
+  constexpr StringLiteral leaveOut = "; leave reduction out";
+  std::string problem = findRowRegionProblem(op);
+  if (problem.empty())
+    problem = findRowExchangeProblem(op);
+  if (!problem.empty())
+    return problem + leaveOut.str();
+  return findResidentRowProblem(schedule, op.getProductType().getDimSize(1),
+                                getReducedColumns(op));
 }
 
 /// Of a region whose results follow from parts of rows.
@@ -300,6 +365,10 @@ std::string tenon::findReductionProblem(LinearLikeOp layer,
     std::string problem = findReduceOnlyProblem(layer, schedule);
     return problem.empty() ? "" : fail(problem);
   }
+  if (method == ReductionMethod::ResidentRows) { // schedule-R13
+    std::string problem = findResidentRowsProblem(layer, schedule);
+    return problem.empty() ? "" : fail(problem);
+  }
   // schedule-R4
   auto op = dyn_cast<FusedLinearOp>(layer.getOperation());
   if (!op)
@@ -307,26 +376,31 @@ std::string tenon::findReductionProblem(LinearLikeOp layer,
   auto reductions = op.getBody()->getOps<ReductionEpilogueOp>();
   if (reductions.empty())
     return fail("the layer has no training batch norm" + leaveOut);
-  if (!llvm::hasSingleElement(reductions))
-    return fail("the layer has several training batch norms" + leaveOut);
+  if (!llvm::hasSingleElement(reductions) &&
+      !llvm::all_of(reductions, llvm::IsaPred<BatchSumOp>))
+    return fail("the layer has several reductions, and not all are sums" +
+                leaveOut);
   ReductionEpilogueOp reduction = *reductions.begin();
   auto norm = dyn_cast<BatchNormTrainingOp>(reduction.getOperation());
   if (!norm && method != ReductionMethod::TwoPhase)
     return fail(formatv("'{0}' normalises nothing; write reduction = two_phase",
                         reduction->getName().getStringRef()));
-  auto input = cast<RankedTensorType>(reduction.getReducedInput().getType());
-  if (input.getElementType().isF64() ||
-      input.getShape() !=
-          cast<RankedTensorType>(op.getAccumulator().getType()).getShape())
-    return fail(formatv("the batch norm is of {0}, not of the product in 16 or "
-                        "32 bits",
-                        input) +
-                leaveOut);
-  std::string problem =
-      findCrossing(op, reduction,
-                   /*keepsInputAlone=*/method != ReductionMethod::InputMoments);
-  if (!problem.empty())
-    return fail(problem + leaveOut);
+  for (ReductionEpilogueOp each : reductions) {
+    auto input = cast<RankedTensorType>(each.getReducedInput().getType());
+    if (input.getElementType().isF64() ||
+        input.getShape() !=
+            cast<RankedTensorType>(op.getAccumulator().getType()).getShape())
+      return fail(formatv("'{0}' is of {1}, not of the product in 16 or 32 "
+                          "bits",
+                          each->getName().getStringRef(), input) +
+                  leaveOut);
+    std::string problem = findCrossing(op, each,
+                                       /*keepsInputAlone=*/method !=
+                                           ReductionMethod::InputMoments);
+    if (!problem.empty())
+      return fail(problem + leaveOut);
+  }
+  std::string problem;
   if (method == ReductionMethod::InputMoments) {
     problem = findInputMomentsProblem(op, norm);
     return problem.empty() ? "" : fail(problem);
@@ -334,6 +408,6 @@ std::string tenon::findReductionProblem(LinearLikeOp layer,
   if (method == ReductionMethod::Resident)
     problem = findResidentProblem(op, schedule, norm);
   if (problem.empty())
-    problem = ScheduleFamily::of(schedule).findMomentsProblem(input);
+    problem = ScheduleFamily::of(schedule).findMomentsProblem(op, schedule);
   return problem.empty() ? "" : fail(problem);
 }

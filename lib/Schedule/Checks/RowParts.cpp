@@ -12,6 +12,7 @@
 #include "tenon/Schedule/Checks/RowParts.h"
 
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
+#include "tenon/Schedule/Checks/Schedule.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -19,10 +20,20 @@ using namespace mlir;
 using namespace mlir::tenon;
 using llvm::formatv;
 
-RowParts::RowParts(Block &body) {
+static RowParts::Results getResults(Block &body) {
+  RowParts::Results results;
+  for (ReduceRowOp op : body.getOps<ReduceRowOp>())
+    results[op.getResult()] = op;
+  return results;
+}
+
+RowParts::RowParts(Block &body) : RowParts(body, ::getResults(body)) {}
+
+RowParts::RowParts(Block &body, Results given) : results(std::move(given)) {
+  for (auto [result, op] : results)
+    reduced.insert(result);
   for (Operation &op : body)
-    if (isa<ReduceRowOp>(op) ||
-        llvm::any_of(op.getOperands(),
+    if (llvm::any_of(op.getOperands(),
                      [&](Value value) { return reduced.contains(value); }))
       reduced.insert_range(op.getResults());
 }
@@ -34,29 +45,89 @@ static Value lookThroughCasts(Value value) {
   return value;
 }
 
-std::optional<RowPart> RowParts::find(ReduceRowOp op) const {
+/// What is squared; null if nothing is.
+static Value findSquared(Value value) {
+  auto mul = value.getDefiningOp<MulOp>();
+  bool isSquare =
+      mul && mul.getOther() &&
+      lookThroughCasts(mul.getInput()) == lookThroughCasts(mul.getOther());
+  return isSquare ? mul.getInput() : Value();
+}
+
+std::optional<RowPart> RowParts::findAny(ReduceRowOp op) const {
   if (!isReduced(op.getInput()))
     return RowPart{op.getInput(), Value()};
   if (op.getKind() != RowReduction::Sum && op.getKind() != RowReduction::Mean)
     return std::nullopt;
-  auto exp = lookThroughCasts(op.getInput()).getDefiningOp<ExpOp>();
-  if (!exp)
+  Value reducedOf = lookThroughCasts(op.getInput());
+  Value squared = findSquared(reducedOf);
+  auto exp = reducedOf.getDefiningOp<ExpOp>();
+  if (!squared && !exp)
     return std::nullopt;
-  auto sub = lookThroughCasts(exp.getInput()).getDefiningOp<SubOp>();
+  Value distance = squared ? squared : Value(exp.getInput());
+  auto sub = lookThroughCasts(distance).getDefiningOp<SubOp>();
   if (!sub || !sub.getOther())
     return std::nullopt;
-  Value input = sub.getInput(), shift = sub.getOther();
-  if (isReduced(input) || EpiloguePlan::variesByColumn(shift.getType()) ||
+  Value input = sub.getInput(), shift = lookThroughCasts(sub.getOther());
+  if (auto repeat = shift.getDefiningOp<RepeatColumnsOp>())
+    shift = lookThroughCasts(repeat.getInput());
+  ArrayRef<int64_t> ofShift =
+      cast<RankedTensorType>(shift.getType()).getShape();
+  bool isOfRows = !EpiloguePlan::variesByColumn(shift.getType()) ||
+                  ofShift == op.getType().getShape();
+  if (isReduced(input) || !isOfRows ||
       cast<RankedTensorType>(input.getType()).getShape() !=
           op.getInput().getType().getShape())
     return std::nullopt;
-  return RowPart{input, shift};
+  if (!squared)
+    return RowPart{input, shift};
+  ReduceRowOp mean = results.lookup(shift);
+  if (!mean || mean.getKind() != RowReduction::Mean ||
+      lookThroughCasts(mean.getInput()) != lookThroughCasts(input))
+    return std::nullopt;
+  return RowPart{input, shift, /*isSquare=*/true};
+}
+
+std::optional<RowPart> RowParts::find(ReduceRowOp op) const {
+  std::optional<RowPart> part = findAny(op);
+  return part && !part->isSquare ? part : std::nullopt;
+}
+
+int64_t tenon::getReducedColumns(LinearLikeOp layer) {
+  auto reductions = layer.getEpilogueBody()->getOps<ReduceRowOp>();
+  return (*reductions.begin()).getGroupColumns();
+}
+
+/// Says what keeps a reduction from parts, `but` which they could give.
+static std::string describeUnmet(ReduceRowOp op, StringRef but) {
+  return formatv("'{0} {1}' reduces what depends on another reduction, other "
+                 "than {2}",
+                 op->getName(), stringifyRowReduction(op.getKind()), but);
+}
+
+std::string tenon::findRowExchangeProblem(LinearLikeOp layer) {
+  Block *body = layer.getEpilogueBody();
+  if (!body || body->getOps<ReduceRowOp>().empty())
+    return "the layer reduces no rows";
+  auto reductions = body->getOps<ReduceRowOp>();
+  if (std::distance(reductions.begin(), reductions.end()) >
+      kMaxExchangedNumbers)
+    return formatv("tiles exchange {0} numbers a row, one for each reduction",
+                   kMaxExchangedNumbers);
+  RowParts parts(*body);
+  for (ReduceRowOp op : reductions)
+    if (!parts.findAny(op))
+      return describeUnmet(op, "a sum of exp(x - v) with v of one value a row, "
+                               "or of squared distances from the mean");
+  return "";
 }
 
 std::string tenon::findRowPartsProblem(LinearLikeOp layer) {
   Block *body = layer.getEpilogueBody();
   if (!body || body->getOps<ReduceRowOp>().empty())
     return "the layer reduces no rows";
+  if (layer.getProductType().getDimSize(1) != getReducedColumns(layer))
+    return "the layer reduces groups of a row's columns";
   RowParts parts(*body);
   SmallVector<Value> pending;
   for (auto [index, value] :
@@ -74,11 +145,8 @@ std::string tenon::findRowPartsProblem(LinearLikeOp layer) {
     if (auto reduction = dyn_cast_or_null<ReduceRowOp>(op)) {
       std::optional<RowPart> part = parts.find(reduction);
       if (!part)
-        return formatv("'{0} {1}' reduces what depends on another reduction, "
-                       "other than a sum of exp(x - v) with v of one value a "
-                       "row",
-                       reduction->getName(),
-                       stringifyRowReduction(reduction.getKind()));
+        return describeUnmet(reduction,
+                             "a sum of exp(x - v) with v of one value a row");
       if (part->shift)
         pending.push_back(part->shift);
       continue;

@@ -85,7 +85,9 @@ int64_t tenon::getUsualBytes(ScheduleAttr schedule) {
     // several warps has of a row.
     int64_t warps = schedule.getWarps()[1];
     int64_t arrays = getFoundRowArrays(schedule) + (warps == 1 ? 0 : 2 * warps);
-    bytes += arrays * schedule.getTile()[0] * kBytesOfRowState;
+    // Two tiles are at work with ping_pong.
+    bytes += arrays * (schedule.getPingPong() ? 2 : 1) * schedule.getTile()[0] *
+             kBytesOfRowState;
   }
   return bytes;
 }
@@ -105,6 +107,8 @@ int64_t tenon::getWorkspaceBytes(ScheduleAttr schedule) {
     ofBlock = (schedule.getDefer() ? 4 : 2) *
               ScheduleFamily::of(schedule).getExchangedColumns(schedule) *
               kTaggedStateBytes;
+  else if (schedule.getReduction() == ReductionMethod::ResidentRows)
+    ofBlock = getExchangedTurns(schedule) * tile[0] * kTaggedStateBytes;
   return ofBlock ? getMaxBlocks(schedule) * (8 + ofBlock) : 0;
 }
 
@@ -132,7 +136,7 @@ std::string tenon::findExtentProblem(KernelFamily family, Type elementType,
 std::string tenon::findLayoutProblem(ScheduleAttr schedule, Type elementType,
                                      std::optional<OperandLayout> layout,
                                      const ProductExtents &extents) {
-  if (schedule.getMethod() != ProductMethod::Direct ||
+  if (!schedule.getMethodTraits().readsElements() ||
       (!isXTransposed(layout) && !isWTransposed(layout)))
     return "";
   return ScheduleFamily::of(schedule).findLayoutProblem(schedule, elementType,

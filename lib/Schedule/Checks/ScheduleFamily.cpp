@@ -47,16 +47,14 @@ static constexpr int64_t kMaxRaster = 256;
 static constexpr int64_t kMaxStages = 32;
 
 std::string tenon::findShapeProblem(ScheduleAttr schedule, Type elementType) {
-  if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
-    return formatv("{0} multiplies f16, bf16 and f32 (as tf32), not {1}",
-                   stringifyKernelFamily(schedule.getFamily()), elementType);
-  MethodTraits method = schedule.getMethodTraits();
-  if ((method.isSplit() && !elementType.isF16()) ||
-      (!method.usesTensorCores && !elementType.isF32()))
-    return formatv("method {0} multiplies {1}, not {2}",
-                   stringifyProductMethod(schedule.getMethod()),
-                   method.isSplit() ? "the f16 halves of tenon.split" : "f32",
-                   elementType);
+  if (!ScheduleFamily::of(schedule).multiplies(schedule.getMethod()))
+    return formatv("{0} has no method {1}; leave one of them out",
+                   stringifyKernelFamily(schedule.getFamily()),
+                   stringifyProductMethod(schedule.getMethod()));
+  if (std::string problem =
+          findElementProblem(schedule.getMethod(), elementType);
+      !problem.empty())
+    return formatv("{0}, not {1}", problem, elementType);
   int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
   int64_t extent = schedule.getSwizzle() / bytes;
   if (schedule.getTile()[2] != extent)

@@ -58,6 +58,10 @@ bool MmaSyncFamily::runsOn(const TargetSpec &target) const {
   return target.hasMmaSync;
 }
 
+bool MmaSyncFamily::multiplies(ProductMethod method) const {
+  return method != ProductMethod::FP8;
+}
+
 /// What is multiplied directly and lies along M or N is copied element by
 /// element: for whoever asks, and for pointers that others do not take.
 bool MmaSyncFamily::canCompute(const LayerProblem &problem,

@@ -28,6 +28,7 @@ public:
   std::string findResidentProblem(FusedLinearOp op,
                                   ScheduleAttr schedule) const override;
   bool runsOn(const TargetSpec &target) const override;
+  bool multiplies(ProductMethod method) const override;
   bool canCompute(const LayerProblem &problem,
                   ScheduleAttr schedule) const override;
 

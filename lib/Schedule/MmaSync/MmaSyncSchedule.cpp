@@ -123,6 +123,8 @@ std::string tenon::findMmaSyncProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getClusterM() != 1 || schedule.getClusterN() != 1 ||
       schedule.getPingPong() || schedule.getDefer())
     return "mma_sync has no cluster, ping_pong or defer; leave them out";
+  if (schedule.getReduction() == ReductionMethod::ResidentRows)
+    return "mma_sync has no reduction = resident_rows; leave it out";
   if (schedule.getWeights() != 1)
     return "mma_sync kernels have one product of x; leave out weights";
   std::string problem = findRowProblem(schedule);

@@ -45,6 +45,8 @@ struct LayerProblem {
   bool reducesRowOperand = false;
   /// Reductions of rows in its epilogue.
   int64_t numRowReductions = 0;
+  /// Columns that these reduce together.
+  int64_t reducedColumns = 0;
   /// Unless null, the layer: then only schedules run by which it can be reduced
   /// (findReductionProblem).
   FusedLinearOp reduced;

@@ -34,6 +34,16 @@ static int64_t getColumnsOfTurn(const LayerProblem &problem,
   return target.multiprocessors / schedule.getClusterBlocks() / rows;
 }
 
+int64_t tenon::getTeams(const LayerProblem &problem, ScheduleAttr schedule,
+                        const TargetSpec &target) {
+  int64_t units = target.multiprocessors / schedule.getClusterBlocks();
+  if (problem.reduction != ReductionMethod::ResidentRows)
+    return units;
+  return units /
+         llvm::divideCeil(problem.reducedColumns,
+                          schedule.getTile()[1] * schedule.getClusterN());
+}
+
 bool tenon::fitsTurn(const LayerProblem &problem, ScheduleAttr schedule,
                      const TargetSpec &target) {
   return getColumnsOfTurn(problem, schedule, target) != 0;
@@ -71,6 +81,10 @@ bool tenon::canRun(const LayerProblem &problem, ScheduleAttr schedule,
   if (problem.reduction == ReductionMethod::ReduceOnly &&
       !findPartTileProblem(schedule, problem.n).empty())
     return false;
+  if (problem.reduction == ReductionMethod::ResidentRows &&
+      !findResidentRowProblem(schedule, problem.n, problem.reducedColumns)
+           .empty())
+    return false;
   if (problem.reduced &&
       !findReductionProblem(problem.reduced, schedule).empty())
     return false;
@@ -80,7 +94,8 @@ bool tenon::canRun(const LayerProblem &problem, ScheduleAttr schedule,
     return false;
   return llvm::all_of(targets, [&](const TargetSpec *target) {
     return findProblem(schedule, problem.tiledType, *target).empty() &&
-           (!isResident || fitsTurn(problem, schedule, *target));
+           (!isResident || fitsTurn(problem, schedule, *target)) &&
+           getTeams(problem, schedule, *target) != 0;
   });
 }
 

@@ -56,6 +56,10 @@ bool mayHold(const LayerProblem &problem);
 /// of their row tiles at work at once.
 double getTurns(const LayerProblem &problem, ScheduleAttr schedule,
                 const TargetSpec &target);
+/// With reduction = resident_rows: of how many rows of tiles, or groups of
+/// their columns, all tiles are at work at once; else clusters that are.
+int64_t getTeams(const LayerProblem &problem, ScheduleAttr schedule,
+                 const TargetSpec &target);
 /// Whether all row tiles of a column are at work at once, as reduction =
 /// resident asks.
 bool fitsTurn(const LayerProblem &problem, ScheduleAttr schedule,

@@ -41,7 +41,8 @@ FamilyChoice tenon::chooseFamily(const LayerProblem &problem,
     std::string unfit =
         family->findExtentProblem(problem.tiledType, problem.getTiledColumns());
     bool ofRows = problem.reduction == ReductionMethod::InTile ||
-                  problem.reduction == ReductionMethod::ReduceOnly;
+                  problem.reduction == ReductionMethod::ReduceOnly ||
+                  problem.reduction == ReductionMethod::ResidentRows;
     if (unfit.empty() && ofRows && !family->choose(problem, targets))
       unfit = "none of its tiles has whole rows";
     if (unfit.empty())

@@ -86,6 +86,18 @@ static Value fit(Value operand, bool transposed, LinearLikeOp layer,
   return CastOp::create(builder, loc, type, operand);
 }
 
+void tenon::widenOperands(LinearLikeOp layer) {
+  Type type = getLibraryInputType(layer);
+  if (type == layer.getInputType())
+    return;
+  OpBuilder builder(layer);
+  for (OpOperand &operand : layer->getOpOperands().take_front(2)) {
+    auto matrix = cast<RankedTensorType>(operand.get().getType());
+    operand.set(CastOp::create(builder, layer->getLoc(), matrix.clone(type),
+                               operand.get()));
+  }
+}
+
 void tenon::fitOperands(LinearLikeOp layer, ScheduleAttr schedule,
                         OpBuilder &builder) {
   ProductMethod method = schedule.getMethod();

@@ -23,6 +23,9 @@ Value findFitting(Value operand, bool transposed, LinearLikeOp layer,
 /// Changes nothing that fits already.
 void fitOperands(LinearLikeOp layer, ScheduleAttr schedule, OpBuilder &builder);
 
+/// Casts x and w to what the library multiplies (getLibraryInputType).
+void widenOperands(LinearLikeOp layer);
+
 } // namespace mlir::tenon
 
 #endif // TENON_LIB_SCHEDULE_STRATEGY_FITOPERANDS_H

@@ -16,9 +16,11 @@
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
 #include "tenon/Schedule/Checks/ProductMethod.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"
+#include "tenon/Schedule/Checks/RowParts.h"
 #include "tenon/Schedule/Checks/Schedule.h"
 
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -56,6 +58,11 @@ Type tenon::getTiledInputType(LinearLikeOp layer, ProductMethod method) {
   return layer.getInputType();
 }
 
+Type tenon::getLibraryInputType(LinearLikeOp layer) {
+  Type type = layer.getInputType();
+  return isNarrowFloat(type) ? Float16Type::get(layer.getContext()) : type;
+}
+
 //===----------------------------------------------------------------------===//
 // Obstacles
 //===----------------------------------------------------------------------===//
@@ -63,6 +70,11 @@ Type tenon::getTiledInputType(LinearLikeOp layer, ProductMethod method) {
 bool tenon::hasBatchNorm(LinearLikeOp layer) {
   Block *body = layer.getEpilogueBody();
   return body && !body->getOps<ReductionEpilogueOp>().empty();
+}
+
+bool tenon::sumsBatch(LinearLikeOp layer) {
+  Block *body = layer.getEpilogueBody();
+  return body && !body->getOps<BatchSumOp>().empty();
 }
 
 bool tenon::reducesRows(LinearLikeOp layer) {
@@ -197,12 +209,10 @@ static double getFitBytes(Value operand, bool transposed, LinearLikeOp layer,
   return reads * getBytes(type) + getTraits(method).getNumParts() * written;
 }
 
-/// Bytes of what the layer's first reduction reduces.
+/// Bytes of what is reduced, and stored for that.
 static double getReducedBytes(LinearLikeOp layer) {
-  auto fused = cast<FusedLinearOp>(layer.getOperation());
-  auto reductions = fused.getBody()->getOps<ReductionEpilogueOp>();
-  Value input = (*reductions.begin()).getReducedInput();
-  return getBytes(cast<RankedTensorType>(input.getType()));
+  Value stored = getStored(cast<FusedLinearOp>(layer.getOperation()));
+  return getBytes(cast<RankedTensorType>(stored.getType()));
 }
 
 /// Bytes of an element of each [M, N] tensor that a tiled kernel's epilogue
@@ -240,7 +250,7 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   problem.n = extents.n;
   problem.layout = layout.value_or(OperandLayout::MK_NK);
   problem.k = extents.k;
-  problem.libraryType = layer.getInputType();
+  problem.libraryType = getLibraryInputType(layer);
   problem.tiledType = getTiledInputType(layer, method);
   problem.isFp32 = layer.isFp32();
   problem.method = method;
@@ -265,11 +275,14 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   if (Block *body = layer.getEpilogueBody()) {
     auto rows = body->getOps<ReduceRowOp>();
     problem.numRowReductions = std::distance(rows.begin(), rows.end());
+    if (problem.numRowReductions != 0)
+      problem.reducedColumns = getReducedColumns(layer);
   }
   problem.tiledDoesAll = reduction == ReductionMethod::Resident ||
                          reduction == ReductionMethod::InputMoments ||
                          reduction == ReductionMethod::InTile ||
                          reduction == ReductionMethod::ReduceOnly ||
+                         reduction == ReductionMethod::ResidentRows ||
                          !findEpilogueObstacle(layer);
   if (problem.tiledDoesAll)
     problem.epilogue = classifyEpilogue(layer);

@@ -21,6 +21,9 @@ std::optional<Reason> findTiledObstacle(LinearLikeOp layer,
                                         ProductMethod method,
                                         ReductionMethod reduction);
 
+/// Whether the layer's reduction along M is a sum.
+bool sumsBatch(LinearLikeOp layer);
+
 /// Whether a training batch norm or its moments are part of the layer.
 bool hasBatchNorm(LinearLikeOp layer);
 
@@ -34,6 +37,8 @@ SmallVector<ProductMethod> listMethods(LinearLikeOp layer);
 /// The element type of a tiled kernel's x and w: that of the layer's, or what
 /// f32 is cast to for its precision or split into.
 Type getTiledInputType(LinearLikeOp layer, ProductMethod method);
+/// That of what the library multiplies: f16 in the place of 8 bits.
+Type getLibraryInputType(LinearLikeOp layer);
 
 EpilogueClass classifyEpilogue(LinearLikeOp layer);
 

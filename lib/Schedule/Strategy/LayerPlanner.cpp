@@ -42,6 +42,14 @@ LogicalResult LayerPlanner::checkSchedule(const LayerProblem &layerProblem) {
              << layerProblem.m << " must be at work at once, more than its "
              << target->multiprocessors
              << " multiprocessors; use larger tiles, or reduction = two_phase";
+    if (getTeams(layerProblem, schedule, *target) == 0)
+      return layer->emitOpError("cannot have the schedule ")
+             << schedule << " on " << target->name
+             << ": with reduction = resident_rows all tiles of a row, or of a "
+                "group of its columns, must be at work at once, of "
+             << layerProblem.reducedColumns << " columns more than its "
+             << target->multiprocessors
+             << " multiprocessors; use larger tiles, or leave reduction out";
   }
   std::string problem = findExtentProblem(schedule.getFamily(), type,
                                           layerProblem.getTiledColumns());
@@ -134,14 +142,22 @@ LogicalResult LayerPlanner::planReduction(ProductMethod method,
 /// Whether no kernel of the family that the targets have reduces so.
 static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
                         const ScheduleFamily *best) {
-  return reduction == ReductionMethod::Resident &&
-         getTraits(method).isSplit() && best && best->traits.isResidentDirect;
+  return (reduction == ReductionMethod::Resident ||
+          reduction == ReductionMethod::ResidentRows) &&
+         getTraits(method).usesTensorCores && method != ProductMethod::Direct &&
+         best && best->traits.isResidentDirect;
 }
 
 /// Whether to look at a reduction that nothing asks for. What keeps resident,
-/// input_moments and reduce_only from most layers needs no words.
+/// input_moments, reduce_only and resident_rows from most layers needs no
+/// words.
 static bool isWorthTrying(LinearLikeOp layer, ReductionMethod reduction,
                           const ScheduleFamily *best) {
+  if (reduction == ReductionMethod::ResidentRows)
+    return getReducedColumns(layer) > kWidestTile && best &&
+           best->traits.isResidentMeasured &&
+           findRowExchangeProblem(layer).empty() &&
+           !findRowPartsProblem(layer).empty(); // else nothing need wait
   if (reduction == ReductionMethod::ReduceOnly)
     return layer.getProductType().getDimSize(1) > kWidestTile &&
            findRowPartsProblem(layer).empty();
@@ -153,6 +169,13 @@ static bool isWorthTrying(LinearLikeOp layer, ReductionMethod reduction,
           best->traits.isResidentMeasured);
 }
 
+/// Whether a way to reduce is for rows; the first is for columns too.
+static bool isOfRows(ReductionMethod reduction) {
+  return reduction == ReductionMethod::InTile ||
+         reduction == ReductionMethod::ReduceOnly ||
+         reduction == ReductionMethod::ResidentRows;
+}
+
 LogicalResult LayerPlanner::run(ArrayRef<ProductMethod> methods) {
   if (schedule)
     return planReduction(methods.front(), schedule.getReduction());
@@ -162,16 +185,23 @@ LogicalResult LayerPlanner::run(ArrayRef<ProductMethod> methods) {
     all.append({ReductionMethod::TwoPhase, ReductionMethod::Resident,
                 ReductionMethod::InputMoments});
   if (reducesRows(layer))
-    all.append({ReductionMethod::InTile, ReductionMethod::ReduceOnly});
+    all.append({ReductionMethod::InTile, ReductionMethod::ReduceOnly,
+                ReductionMethod::ResidentRows});
+  // What is asked of the other axis leaves this one to the predictions.
+  std::optional<ReductionMethod> asked = request.reduction;
+  if (asked && asked != ReductionMethod::Separate &&
+      isOfRows(*asked) != reducesRows(layer))
+    asked.reset();
   for (ReductionMethod reduction : llvm::reverse(all)) {
     // What is asked for is for the layers that can have it; others have what
     // keeps less in the kernel.
-    bool isMore = reduction == ReductionMethod::InTile
-                      ? request.reduction == ReductionMethod::Separate
-                      : reduction > request.reduction;
-    if (request.reduction && (isMore || best))
+    bool isMore =
+        reducesRows(layer)
+            ? reduction != asked && reduction != ReductionMethod::Separate
+            : reduction > asked;
+    if (asked && (isMore || best))
       continue;
-    bool isAsked = request.reduction == reduction;
+    bool isAsked = asked == reduction;
     if (!isAsked && !isWorthTrying(layer, reduction, family))
       continue;
     for (ProductMethod method : methods) {
@@ -186,9 +216,8 @@ LogicalResult LayerPlanner::run(ArrayRef<ProductMethod> methods) {
         return failure();
     }
   }
-  if (!request.reduction && hasBatchNorm(layer) &&
-      layer.getProductType().isDynamicDim(0) && family &&
-      family->traits.isResidentMeasured &&
+  if (!asked && hasBatchNorm(layer) && layer.getProductType().isDynamicDim(0) &&
+      family && family->traits.isResidentMeasured &&
       llvm::is_contained(methods, ProductMethod::Direct))
     reductions.emplace_back(ReasonCode::ResidentIsNotMeasured);
   return success();

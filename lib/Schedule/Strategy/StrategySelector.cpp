@@ -11,6 +11,7 @@
 
 #include "StrategySelector.h"
 
+#include "FamilyChoice.h"
 #include "FitOperands.h"
 
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
@@ -18,7 +19,10 @@
 #include "tenon/Schedule/Checks/ProductMethod.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"
 
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
+
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Support/DebugStringHelper.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -73,7 +77,8 @@ static llvm::json::Value toJSON(ArrayRef<Prediction> predictions) {
 std::optional<Reason>
 StrategySelector::describeRest(ReductionMethod reduction) {
   if (reduction == ReductionMethod::TwoPhase)
-    return ReasonCode::ProductWithMoments;
+    return sumsBatch(layer) ? ReasonCode::ProductWithSums
+                            : ReasonCode::ProductWithMoments;
   if (reduction == ReductionMethod::Resident)
     return ReasonCode::BatchNormToo;
   if (reduction == ReductionMethod::InputMoments)
@@ -82,6 +87,8 @@ StrategySelector::describeRest(ReductionMethod reduction) {
     return ReasonCode::RowsInTile;
   if (reduction == ReductionMethod::ReduceOnly)
     return ReasonCode::RowsByParts;
+  if (reduction == ReductionMethod::ResidentRows)
+    return ReasonCode::RowsExchanged;
   if (std::optional<Reason> obstacle = findEpilogueObstacle(layer))
     return Reason(ReasonCode::ProductAlone, *obstacle);
   return std::nullopt;
@@ -135,7 +142,10 @@ void StrategySelector::report(const LayerPlanner &planner,
 // The decision
 //===----------------------------------------------------------------------===//
 
-void StrategySelector::setLibrary() { layer.setStrategy(Strategy::Library); }
+void StrategySelector::setLibrary() {
+  layer.setStrategy(Strategy::Library);
+  widenOperands(layer);
+}
 
 void StrategySelector::setTiled(const ScheduleChoice &choice) {
   layer.setStrategy(Strategy::Tiled);
@@ -155,6 +165,8 @@ Verdict StrategySelector::weigh(const LayerPlan &plan) {
   const auto &[problem, choice, betterProblem] = plan;
   if (!getTraits(problem.method).usesTensorCores)
     return {false, ReasonCode::FmaIsNoFaster};
+  if (problem.method == ProductMethod::FP8)
+    return {true, ReasonCode::LibraryMultipliesF16};
   if (libraryErrsLess(problem))
     return {false, ReasonCode::LibraryErrsLess};
   return ScheduleFamily::of(choice.schedule)
@@ -205,7 +217,24 @@ SmallVector<double> StrategySelector::predictSeconds() {
   return seconds;
 }
 
+/// Of 8 bits that no kernel of all targets multiplies, f16 are multiplied.
+void StrategySelector::widenIfNeeded() {
+  if (!isNarrowFloat(layer.getInputType()) || schedule)
+    return;
+  LayerProblem problem =
+      describeProblem(layer, ProductMethod::FP8, ReductionMethod::Separate);
+  bool isTiled = !findLayoutProblem(ProductMethod::FP8, problem.tiledType,
+                                    layer.getLayout()) &&
+                 chooseFamily(problem, request.targets).family;
+  if (isTiled)
+    return;
+  ValuedRemark(remark::missed(layer->getLoc(), getOptions()))
+      << Reason(ReasonCode::WidenedToF16, mlir::debugString(problem.tiledType));
+  widenOperands(layer);
+}
+
 LogicalResult StrategySelector::run() {
+  widenIfNeeded();
   if (written == Strategy::Library && schedule)
     return layer->emitOpError("has a schedule, but the strategy library takes "
                               "none; write #tenon.strategy<tiled>, or remove "

@@ -12,6 +12,7 @@
 #include "tenon/Schedule/Wgmma/SubtileLayout.h"
 
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 #include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 using namespace mlir;
@@ -34,10 +35,11 @@ static bool isResident(ScheduleAttr schedule) {
 /// Of TMA's widest swizzle.
 static constexpr int64_t kMaxRowBytes = 128;
 
-/// Whether TMA can move parts of such a tensor.
-static bool canMove(RankedTensorType type) {
+/// Whether TMA can move parts of such a tensor. Bytes are written alone, and
+/// not where they lie transposed in registers.
+static bool canMove(RankedTensorType type, bool takesBytes) {
   Type element = type.getElementType();
-  if (!element.isF32() && !element.isF16() && !element.isBF16())
+  if (element.isF64() || (isNarrowFloat(element) && !takesBytes))
     return false;
   return type.getDimSize(1) * element.getIntOrFloatBitWidth() / 8 % 16 == 0;
 }
@@ -82,7 +84,8 @@ bool SubtileLayout::place(int64_t width, bool shares, int64_t buffers,
   return offset <= getWarpgroupEpilogueBytes(schedule);
 }
 
-/// False if there are moments of something else than a result.
+/// False if there are moments of something else than a result, and it is not in
+/// registers.
 bool SubtileLayout::addMoments(Operation *yield) {
   for (auto [index, value] : llvm::enumerate(yield->getOperands())) {
     auto ofResult = value.getDefiningOp<MomentsOp>();
@@ -91,10 +94,11 @@ bool SubtileLayout::addMoments(Operation *yield) {
     auto of = llvm::find_if(results, [&](const SubtileTensor &result) {
       return result.value == ofResult.getInput();
     });
-    if (of == results.end())
+    if (of == results.end() ? !isSwapped : isNarrowFloat(of->elementType))
       return false;
-    moments.push_back({static_cast<unsigned>(of - results.begin()),
-                       static_cast<unsigned>(index)});
+    if (of != results.end())
+      moments.push_back({static_cast<unsigned>(of - results.begin()),
+                         static_cast<unsigned>(index), ofResult.getSums()});
   }
   return true;
 }
@@ -158,7 +162,8 @@ std::optional<SubtileLayout> SubtileLayout::choose(Block &body,
     auto type = cast<RankedTensorType>(value.getType());
     tensors.push_back({matrix, value, type.getElementType(), /*rowBytes=*/0,
                        /*offset=*/0});
-    return canMove(type);
+    bool takesBytes = &tensors == &subtiles.results && !subtiles.isSwapped;
+    return canMove(type, takesBytes);
   };
   Operation *yield = body.getTerminator();
   for (auto [argument, matrix] : llvm::zip(

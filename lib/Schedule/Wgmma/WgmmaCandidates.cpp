@@ -191,8 +191,9 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
                           int64_t columns, ArrayRef<const TargetSpec *> targets,
                           SmallVectorImpl<ScheduleAttr> &candidates) {
   // Tiles that wait for others come in whole turns.
-  bool mayHaveAnyWave =
-      problem.hasDynamicRows && problem.reduction != ReductionMethod::Resident;
+  bool mayHaveAnyWave = problem.hasDynamicRows &&
+                        problem.reduction != ReductionMethod::Resident &&
+                        problem.reduction != ReductionMethod::ResidentRows;
   for (const Cluster &wide : kClusters)
     for (bool streamK : {false, true}) {
       Cluster cluster = wide;

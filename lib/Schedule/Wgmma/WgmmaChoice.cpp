@@ -49,6 +49,8 @@ getInputTypes(const LayerProblem &problem) {
     return {TunedSchedule::FP32};
   if (problem.method == ProductMethod::FP16)
     return {TunedSchedule::TF32ByFP16, TunedSchedule::F16};
+  if (problem.method == ProductMethod::FP8)
+    return {};
   if (problem.tiledType.isF16())
     return {TunedSchedule::F16};
   return {problem.tiledType.isBF16() ? TunedSchedule::BF16

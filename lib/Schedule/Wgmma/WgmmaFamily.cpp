@@ -115,8 +115,18 @@ WgmmaFamily::findLayoutProblem(ScheduleAttr schedule, Type elementType,
   return problem;
 }
 
-/// They are of what kernels store by TMA (schedule-R5).
-std::string WgmmaFamily::findMomentsProblem(RankedTensorType stored) const {
+/// They are of what kernels store by TMA (schedule-R5), or of what is in
+/// registers where they have whole rows.
+std::string WgmmaFamily::findMomentsProblem(FusedLinearOp op,
+                                            ScheduleAttr schedule) const {
+  auto stored = cast<RankedTensorType>(getStored(op).getType());
+  if (!schedule.hasSwappedOperands())
+    for (auto reduction : op.getBody()->getOps<ReductionEpilogueOp>())
+      if (reduction.getReducedInput() != getStored(op))
+        return formatv("kernels of warps = {0}x1 reduce what they store, and "
+                       "'{1}' is of another value; write warps = 1x{0}",
+                       schedule.getNumWarps(),
+                       reduction->getName().getStringRef());
   int64_t size = stored.getElementTypeBitWidth() / 8;
   int64_t n = stored.getDimSize(1);
   if (n * size % 16 == 0)

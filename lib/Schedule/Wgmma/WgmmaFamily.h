@@ -33,7 +33,8 @@ public:
                                 const ProductExtents &extents) const override;
   std::string findResidentProblem(FusedLinearOp op,
                                   ScheduleAttr schedule) const override;
-  std::string findMomentsProblem(RankedTensorType stored) const override;
+  std::string findMomentsProblem(FusedLinearOp op,
+                                 ScheduleAttr schedule) const override;
   bool hasRoom(FusedLinearOp op, ScheduleAttr schedule) const override;
   bool runsOn(const TargetSpec &target) const override;
   bool multiplies(ProductMethod method) const override;

@@ -14,6 +14,7 @@
 #include "Schedule/Prediction/LibraryTime.h"
 #include "WgmmaEpilogueTime.h"
 
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 #include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 using namespace mlir;
@@ -136,6 +137,12 @@ static double getWaves(const LayerProblem &problem, ScheduleAttr schedule,
     return getTurns(problem, schedule, target);
   double clusters = ceilDiv(problem.m, tile[0] * schedule.getClusterM()) *
                     ceilDiv(problem.n, tile[1] * schedule.getClusterN());
+  if (problem.reduction == ReductionMethod::ResidentRows) {
+    int64_t ofRow = llvm::divideCeil(problem.reducedColumns,
+                                     tile[1] * schedule.getClusterN());
+    return clusters /
+           static_cast<double>(ofRow * getTeams(problem, schedule, target));
+  }
   return clusters / static_cast<double>(target.multiprocessors / blocks);
 }
 
@@ -159,7 +166,7 @@ static double predictMissingRows(const LayerProblem &problem,
 static double getRowSeconds(const LayerProblem &problem, ScheduleAttr schedule,
                             const TargetSpec &target) {
   int64_t bytes =
-      problem.getTiledColumns() * (problem.tiledType.isF32() ? 4 : 2);
+      problem.getTiledColumns() * problem.tiledType.getIntOrFloatBitWidth() / 8;
   if (bytes % kLineBytes == 0)
     return kRowSeconds;
   if (bytes % kSectorBytes != 0)
@@ -172,8 +179,9 @@ static double getRowSeconds(const LayerProblem &problem, ScheduleAttr schedule,
 static double predictTile(const LayerProblem &problem, ScheduleAttr schedule,
                           const TargetSpec &target) {
   ArrayRef<int64_t> tile = schedule.getTile();
-  bool isTf32 = problem.tiledType.isF32();
-  double rate = isTf32 ? target.wgmmaRate.tf32 : target.wgmmaRate.bits16;
+  double rate = problem.tiledType.isF32()          ? target.wgmmaRate.tf32
+                : isNarrowFloat(problem.tiledType) ? target.wgmmaRate.bits8
+                                                   : target.wgmmaRate.bits16;
   double products =
       problem.getOperations() *
       static_cast<double>(tile[0] * tile[1] * tile[2] * schedule.getWeights()) *
@@ -199,11 +207,28 @@ static bool isStreamed(const LayerProblem &problem, ScheduleAttr schedule,
          (rounds - waves) * kStreamKEmptyShare > rounds;
 }
 
+/// Seconds in which a round reads w from memory, where all columns of rows are
+/// at work at once and L2 does not keep them until the next: 2048x32000x2048
+/// took three times as long as the library.
+static double predictRereads(const LayerProblem &problem,
+                             const TargetSpec &target) {
+  if (problem.reduction != ReductionMethod::ResidentRows ||
+      problem.reducedColumns != problem.n)
+    return 0;
+  double elementBytes = problem.tiledType.getIntOrFloatBitWidth() / 8;
+  double bytes =
+      static_cast<double>(problem.n * problem.getTiledColumns()) * elementBytes;
+  return 2 * bytes <= static_cast<double>(target.l2Bytes)
+             ? 0
+             : bytes / target.memoryRate;
+}
+
 /// Seconds of all products, and of the epilogues that nothing hides, but for
 /// the last one. With stream-K the last wave takes its share.
 static double predictWaves(const LayerProblem &problem, ScheduleAttr schedule,
                            const TargetSpec &target) {
-  double products = predictTile(problem, schedule, target);
+  double products = std::max(predictTile(problem, schedule, target),
+                             predictRereads(problem, target));
   double epilogue = predictWgmmaEpilogue(problem, schedule);
   double waves = getWaves(problem, schedule, target);
   double rounds = std::ceil(waves);
@@ -217,6 +242,8 @@ static double predictWaves(const LayerProblem &problem, ScheduleAttr schedule,
     exposed = schedule.getDefer()
                   ? (rounds - 1) * kHoldSeconds + kLastHoldSeconds
                   : exposed + rounds * kExchangeSeconds;
+  if (problem.reduction == ReductionMethod::ResidentRows)
+    exposed += (schedule.getPingPong() ? 1 : rounds) * kExchangeSeconds;
   if (!isStreamed(problem, schedule, target))
     return rounds * products + exposed;
   // A block has a step of K at least.

@@ -112,7 +112,8 @@ static std::string findTileProblem(ScheduleAttr schedule) {
                    columnsName, maxColumns, across);
   int64_t accumulators = getAccumulators(schedule);
   bool needsMore = (schedule.isSplit() && !hasSums(schedule)) ||
-                   schedule.getReduction() == ReductionMethod::Resident;
+                   schedule.getReduction() == ReductionMethod::Resident ||
+                   schedule.getReduction() == ReductionMethod::ResidentRows;
   int64_t maxAccumulators =
       needsMore ? kMaxScaledAccumulators : kMaxAccumulators;
   if (accumulators > maxAccumulators)
@@ -181,6 +182,21 @@ static std::string findResidentProblem(ScheduleAttr schedule) {
   return "";
 }
 
+/// With reduction = resident_rows all tiles of a row are at work in the same
+/// turn and wait for each other before they finish.
+static std::string findResidentRowsProblem(ScheduleAttr schedule) {
+  if (schedule.getReduction() != ReductionMethod::ResidentRows)
+    return "";
+  if (schedule.getStreamK())
+    return "with reduction = resident_rows all tiles of a row wait for each "
+           "other, so stream_k cannot be; leave it out";
+  if (schedule.getMethod() != ProductMethod::Direct)
+    return formatv("with reduction = resident_rows there is no method {0}; "
+                   "leave reduction out",
+                   stringifyProductMethod(schedule.getMethod()));
+  return "";
+}
+
 /// Of several weights nothing is reduced.
 static std::string findWeightsProblem(ScheduleAttr schedule) {
   if (schedule.getWeights() == 1)
@@ -245,6 +261,8 @@ std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
     problem = findSwappedProblem(schedule);
   if (problem.empty())
     problem = findResidentProblem(schedule);
+  if (problem.empty())
+    problem = findResidentRowsProblem(schedule);
   if (problem.empty())
     problem = findDeferProblem(schedule);
   return problem.empty() ? findClusterProblem(schedule) : problem;

@@ -25,10 +25,10 @@ struct FuseReduction : OpInterfaceRewritePattern<ReductionEpilogueOp> {
   }
 };
 
-struct FuseRowReduction : OpRewritePattern<ReduceRowOp> {
-  using OpRewritePattern::OpRewritePattern;
+template <typename OpTy> struct FuseOfRows : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(ReduceRowOp consumer,
+  LogicalResult matchAndRewrite(OpTy consumer,
                                 PatternRewriter &rewriter) const override {
     return fuseIntoProduct(consumer, "FuseReduction", rewriter);
   }
@@ -36,5 +36,7 @@ struct FuseRowReduction : OpRewritePattern<ReduceRowOp> {
 } // namespace
 
 void tenon::populateFuseReductionPatterns(RewritePatternSet &patterns) {
-  patterns.add<FuseReduction, FuseRowReduction>(patterns.getContext());
+  patterns
+      .add<FuseReduction, FuseOfRows<ReduceRowOp>, FuseOfRows<RepeatColumnsOp>>(
+          patterns.getContext());
 }

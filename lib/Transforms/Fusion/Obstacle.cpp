@@ -61,15 +61,37 @@ static bool isLong(LinearLikeOp product) {
   return body && body->getOperations().size() > kMaxEpilogueOps;
 }
 
-/// Whether a tensor has one value for each row of a product.
-static bool isOfRows(RankedTensorType type, RankedTensorType product) {
-  return type.getShape() ==
-         ArrayRef<int64_t>{product.getDimSize(0), int64_t(1)};
-}
-
 template <typename OpTy> static bool reduces(LinearLikeOp product) {
   Block *body = product.getEpilogueBody();
   return body && !body->getOps<OpTy>().empty();
+}
+
+/// Into how many groups the region's reductions divide each row; nothing if it
+/// reduces no rows.
+static std::optional<int64_t> getGroups(LinearLikeOp product) {
+  if (!reduces<ReduceRowOp>(product))
+    return std::nullopt;
+  return (*product.getEpilogueBody()->getOps<ReduceRowOp>().begin())
+      .getGroups();
+}
+
+/// Whether a tensor has one value for each row of a product, or for each group
+/// that its region reduces.
+static bool isOfRows(RankedTensorType type, LinearLikeOp product) {
+  int64_t m = product.getProductType().getDimSize(0);
+  return type.getRank() == 2 && type.getDimSize(0) == m &&
+         (type.getDimSize(1) == 1 || type.getDimSize(1) == getGroups(product));
+}
+
+/// What keeps a reduction of rows from those that the product's region has: a
+/// group is reduced once, and all have the same.
+static std::optional<Reason> findGroupObstacle(ReduceRowOp consumer,
+                                               LinearLikeOp product) {
+  std::optional<int64_t> groups = getGroups(product);
+  int64_t own = consumer.getGroups();
+  if (!groups || groups == own)
+    return std::nullopt;
+  return Reason(ReasonCode::OtherGroups, own, *groups);
 }
 
 std::optional<Reason> tenon::findObstacle(Operation *consumer,
@@ -85,8 +107,11 @@ std::optional<Reason> tenon::findObstacle(Operation *consumer,
   if (isa<ReduceRowOp>(consumer))
     mapped = consumer->getOperand(0);
   auto result = cast<RankedTensorType>(mapped.getType());
-  if (result.getShape() != expected.getShape() && !isOfRows(result, expected))
+  if (result.getShape() != expected.getShape() && !isOfRows(result, product))
     return Reason(ReasonCode::OtherShape, toString(result), toString(expected));
+  if (auto ofRows = dyn_cast<ReduceRowOp>(consumer))
+    if (auto obstacle = findGroupObstacle(ofRows, product))
+      return obstacle;
   for (Value operand : consumer->getOperands())
     if (operand.getDefiningOp() == product &&
         cast<RankedTensorType>(operand.getType()).getRank() == 1)

@@ -79,11 +79,22 @@ class Builder:
         """Append an op of dialect math on one tensor, such as `math.sqrt`."""
         return self._append(f"{op} {x.name} : {type_of(x)}", x.dtype, x.shape)
 
-    def reduce_row(self, kind: str, x: Value) -> Value:
-        """Append the sum, mean, max or min of each row, `[M, 1]`."""
+    def reduce_row(self, kind: str, x: Value, groups: int = 1) -> Value:
+        """Append the sum, mean, max or min of each row, or of equal groups of its columns, `[M, groups]`."""
         if len(x.shape) != 2:
             raise InexpressibleError("it does not take the rows of a matrix")
-        return self._append(f"tenon.reduce_row {kind} {x.name} : {type_of(x)}", x.dtype, (x.shape[0], 1))
+        if x.shape[1] % groups:
+            raise InexpressibleError(f"{groups} groups do not divide {x.shape[1]} columns")
+        attributes = f" {{groups = {groups}}}" if groups != 1 else ""
+        text = f"tenon.reduce_row {kind} {x.name}{attributes} : {type_of(x)}"
+        return self._append(text, x.dtype, (x.shape[0], groups))
+
+    def repeat_columns(self, x: Value, times: int) -> Value:
+        """Append each column so many times, as what was found of groups is at each of theirs; nothing for one."""
+        if times == 1 or x.shape[1] == 1:  # one for a row broadcasts
+            return x
+        text = f"tenon.repeat_columns {x.name} {{times = {times}}} : {type_of(x)}"
+        return self._append(text, x.dtype, (x.shape[0], x.shape[1] * times))
 
     def select_equal(self, x: Value, first: Value, second: Value) -> Value:
         """Append x where two tensors that broadcast to its shape are equal, and 0 elsewhere."""

@@ -54,10 +54,26 @@ def layer_norm(
     b: Builder, x: Value, weight: Value | None, bias: Value | None, eps: float
 ) -> tuple[Value, Value, Value]:
     """Return each row's distances from its mean over its deviation, the means, and the inverse deviations."""
-    mean = b.reduce_row("mean", x)
-    distances = b.binary("sub", x, mean)
-    inverse = _inverse_root(b, distances, eps)
-    return affine(b, b.binary("mul", distances, inverse), weight, bias), mean, inverse
+    return group_norm(b, x, 1, weight, bias, eps)
+
+
+def variance(b: Builder, x: Value, correction: float) -> Value:
+    """Return each row's squared distances from its mean, summed and over the row's length less `correction`."""
+    distances = b.binary("sub", x, b.reduce_row("mean", x))
+    total = b.reduce_row("sum", b.binary("mul", distances, distances))
+    return b.binary("div", total, max(x.shape[1] - correction, 0.0))
+
+
+def group_norm(
+    b: Builder, x: Value, groups: int, weight: Value | None, bias: Value | None, eps: float
+) -> tuple[Value, Value, Value]:
+    """Return each group of a row's columns as a layer norm has a row, the means, and the inverse deviations."""
+    columns = x.shape[1] // groups
+    mean = b.reduce_row("mean", x, groups)
+    distances = b.binary("sub", x, b.repeat_columns(mean, columns))
+    inverse = _inverse_root(b, distances, eps, groups)
+    normalised = b.binary("mul", distances, b.repeat_columns(inverse, columns))
+    return affine(b, normalised, weight, bias), mean, inverse
 
 
 def rms_norm(b: Builder, x: Value, weight: Value | None, eps: float) -> tuple[Value, Value]:
@@ -66,8 +82,8 @@ def rms_norm(b: Builder, x: Value, weight: Value | None, eps: float) -> tuple[Va
     return affine(b, b.binary("mul", x, inverse), weight, None), inverse
 
 
-def _inverse_root(b: Builder, x: Value, eps: float) -> Value:
-    square = b.reduce_row("mean", b.binary("mul", x, x))
+def _inverse_root(b: Builder, x: Value, eps: float, groups: int = 1) -> Value:
+    square = b.reduce_row("mean", b.binary("mul", x, x), groups)
     return b.unary("rsqrt", b.binary("add", square, eps))
 
 

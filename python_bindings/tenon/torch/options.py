@@ -30,8 +30,9 @@ class Options:
             "bf16" or "fp16". None: as torch.get_float32_matmul_precision() says.
         strategy: how linear layers are computed on a GPU: "library" by cuBLASLt, "tiled" by one
             kernel each where a layer can have it, or "auto".
-        reduction: how tiled layers reduce for a training batch norm: "separate", "two_phase",
-            "resident" or "input_moments" where a layer can have it, or "auto".
+        reduction: how tiled layers reduce, where a layer can have it, or "auto". For a training batch norm:
+            "separate", "two_phase", "resident" or "input_moments"; for rows: "separate", "in_tile", "reduce_only" or
+            "resident_rows".
         pairs: whether two linear layers of one x, such as those of SwiGLU, have one kernel: "always" where they
             can have it, "never", or "auto".
         target: "cpu", or GPU architectures such as "sm_90a". None: the device of

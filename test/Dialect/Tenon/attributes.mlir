@@ -313,7 +313,7 @@ func.func @schedules(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
 // -----
 
 // Parser: a method
-// expected-error @below {{'bf16x9' is not a method; expected direct, fp16, fp16x3 or fma}}
+// expected-error @below {{'bf16x9' is not a method; expected direct, fp16, fp16x3, fma or fp8}}
 #schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, method = bf16x9>
 
 // -----

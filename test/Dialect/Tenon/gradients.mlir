@@ -43,7 +43,8 @@ func.func @shapes(%g: tensor<?x8xf32>, %x: tensor<?x6xf32>) {
 
 // CHECK-LABEL: @batch_sum
 // EMIT-LABEL: @batch_sum
-// EMIT: arith.mulf {{.*}} : f64
+// EMIT: arith.addf {{.*}} : f64
+// EMIT-NOT: arith.mulf
 // EMIT: arith.truncf {{.*}} to bf16
 func.func @batch_sum(%x: tensor<?x8xbf16>) -> (tensor<8xbf16>, tensor<8xf32>) {
   // CHECK: tenon.batch_sum %{{.*}} : (tensor<?x8xbf16>) -> tensor<8xbf16>
@@ -76,5 +77,17 @@ func.func @sum_of_other_type(%x: tensor<?x8xf64>) {
 func.func @sum_of_moments(%x: tensor<64x8xf32>, %m: tensor<3x8xf32>) {
   // expected-error @below {{'tenon.batch_sum' op takes moments together with moment_rows, or neither}}
   %0 = tenon.batch_sum %x moments(%m) : (tensor<64x8xf32>, tensor<3x8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// moments-C1, batch_moments-C4
+func.func @moments_for_a_sum(%x: memref<64x8xf32>, %m: memref<3x8xf32>, %s: memref<8xf32>) {
+  tenon.epilogue ins(%a = %x: memref<64x8xf32>, %b = %m: memref<3x8xf32>) outs(%s: memref<8xf32>) {
+    // expected-error @below {{'tenon.batch_sum' op needs moments in f32, the sum of each 64 rows of 'tensor<64x8xf32>', but they are 'tensor<3x8xf32>'}}
+    %0 = tenon.batch_sum %a moments(%b) {moment_rows = 64} : (tensor<64x8xf32>, tensor<3x8xf32>) -> tensor<8xf32>
+    tenon.yield %0 : tensor<8xf32>
+  }
   return
 }

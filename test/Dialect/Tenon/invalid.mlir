@@ -4,7 +4,7 @@
 
 // types-C1: rank
 func.func @types_rank(%x: tensor<2x4x8xf32>) {
-  // expected-error @below {{'tenon.relu' op operand #0 must be tensor of rank 0 to 2 of f32, f16, bf16 or f64 (no extent 0, only M dynamic, no encoding), but got 'tensor<2x4x8xf32>'}}
+  // expected-error @below {{'tenon.relu' op operand #0 must be tensor of rank 0 to 2 of f32, f16, bf16, f64, f8E4M3FN or f8E5M2 (no extent 0, only M dynamic, no encoding), but got 'tensor<2x4x8xf32>'}}
   %0 = tenon.relu %x : tensor<2x4x8xf32>
   return
 }
@@ -13,7 +13,7 @@ func.func @types_rank(%x: tensor<2x4x8xf32>) {
 
 // types-C1: element type
 func.func @types_element_type(%x: tensor<4x8xi32>) {
-  // expected-error @below {{'tenon.relu' op operand #0 must be tensor of rank 0 to 2 of f32, f16, bf16 or f64 (no extent 0, only M dynamic, no encoding), but got 'tensor<4x8xi32>'}}
+  // expected-error @below {{'tenon.relu' op operand #0 must be tensor of rank 0 to 2 of f32, f16, bf16, f64, f8E4M3FN or f8E5M2 (no extent 0, only M dynamic, no encoding), but got 'tensor<4x8xi32>'}}
   %0 = tenon.relu %x : tensor<4x8xi32>
   return
 }
@@ -22,7 +22,7 @@ func.func @types_element_type(%x: tensor<4x8xi32>) {
 
 // types-C1: no rank
 func.func @types_unranked(%x: tensor<*xf32>, %w: tensor<4x8xf32>) {
-  // expected-error @below {{'tenon.linear' op operand #0 must be matrix of f32, f16, bf16 or f64 (no extent 0, only M dynamic, no encoding), but got 'tensor<*xf32>'}}
+  // expected-error @below {{'tenon.linear' op operand #0 must be matrix of f32, f16, bf16, f64, f8E4M3FN or f8E5M2 (no extent 0, only M dynamic, no encoding), but got 'tensor<*xf32>'}}
   %0 = tenon.linear %x, %w : (tensor<*xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
   return
 }
@@ -49,7 +49,7 @@ func.func @types_memref(%x: memref<4x8xf32>) {
 
 // types-C1: a weight is a matrix
 func.func @types_weight(%x: tensor<?x8xf32>, %w: tensor<8xf32>) {
-  // expected-error @below {{'tenon.linear' op operand #1 must be statically shaped matrix [N, K] of f32, f16, bf16 or f64 (no extent 0, no encoding), but got 'tensor<8xf32>'}}
+  // expected-error @below {{'tenon.linear' op operand #1 must be statically shaped matrix [N, K] of f32, f16, bf16, f64, f8E4M3FN or f8E5M2 (no extent 0, no encoding), but got 'tensor<8xf32>'}}
   %0 = tenon.linear %x, %w : (tensor<?x8xf32>, tensor<8xf32>) -> tensor<?x4xf32>
   return
 }
@@ -58,7 +58,7 @@ func.func @types_weight(%x: tensor<?x8xf32>, %w: tensor<8xf32>) {
 
 // types-C1: a value for each feature is a vector
 func.func @types_features(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>, %b: tensor<1x4xf32>) {
-  // expected-error @below {{'tenon.linear' op operand #2 must be vector [N] of f32, f16, bf16 or f64 (no extent 0, only M dynamic, no encoding), but got 'tensor<1x4xf32>'}}
+  // expected-error @below {{'tenon.linear' op operand #2 must be vector [N] of f32, f16, bf16, f64, f8E4M3FN or f8E5M2 (no extent 0, only M dynamic, no encoding), but got 'tensor<1x4xf32>'}}
   %0 = tenon.linear %x, %w, %b : (tensor<?x8xf32>, tensor<4x8xf32>, tensor<1x4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -67,7 +67,7 @@ func.func @types_features(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>, %b: tensor<1
 
 // types-C2
 func.func @types_extent_0(%x: tensor<0x8xf32>) {
-  // expected-error @below {{'tenon.relu' op operand #0 must be tensor of rank 0 to 2 of f32, f16, bf16 or f64 (no extent 0, only M dynamic, no encoding), but got 'tensor<0x8xf32>'}}
+  // expected-error @below {{'tenon.relu' op operand #0 must be tensor of rank 0 to 2 of f32, f16, bf16, f64, f8E4M3FN or f8E5M2 (no extent 0, only M dynamic, no encoding), but got 'tensor<0x8xf32>'}}
   %0 = tenon.relu %x : tensor<0x8xf32>
   return
 }
@@ -76,7 +76,7 @@ func.func @types_extent_0(%x: tensor<0x8xf32>) {
 
 // types-C3: K
 func.func @types_dynamic_k(%x: tensor<4x?xf32>, %w: tensor<4x8xf32>) {
-  // expected-error @below {{'tenon.linear' op operand #0 must be matrix of f32, f16, bf16 or f64 (no extent 0, only M dynamic, no encoding), but got 'tensor<4x?xf32>'}}
+  // expected-error @below {{'tenon.linear' op operand #0 must be matrix of f32, f16, bf16, f64, f8E4M3FN or f8E5M2 (no extent 0, only M dynamic, no encoding), but got 'tensor<4x?xf32>'}}
   %0 = tenon.linear %x, %w : (tensor<4x?xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
   return
 }
@@ -85,7 +85,7 @@ func.func @types_dynamic_k(%x: tensor<4x?xf32>, %w: tensor<4x8xf32>) {
 
 // types-C3: N of a vector
 func.func @types_dynamic_vector(%x: tensor<?xf32>) {
-  // expected-error @below {{'tenon.relu' op operand #0 must be tensor of rank 0 to 2 of f32, f16, bf16 or f64 (no extent 0, only M dynamic, no encoding), but got 'tensor<?xf32>'}}
+  // expected-error @below {{'tenon.relu' op operand #0 must be tensor of rank 0 to 2 of f32, f16, bf16, f64, f8E4M3FN or f8E5M2 (no extent 0, only M dynamic, no encoding), but got 'tensor<?xf32>'}}
   %0 = tenon.relu %x : tensor<?xf32>
   return
 }
@@ -94,7 +94,7 @@ func.func @types_dynamic_vector(%x: tensor<?xf32>) {
 
 // types-C3: a weight
 func.func @types_dynamic_weight(%x: tensor<?x8xf32>, %w: tensor<?x8xf32>) {
-  // expected-error @below {{'tenon.linear' op operand #1 must be statically shaped matrix [N, K] of f32, f16, bf16 or f64 (no extent 0, no encoding), but got 'tensor<?x8xf32>'}}
+  // expected-error @below {{'tenon.linear' op operand #1 must be statically shaped matrix [N, K] of f32, f16, bf16, f64, f8E4M3FN or f8E5M2 (no extent 0, no encoding), but got 'tensor<?x8xf32>'}}
   %0 = tenon.linear %x, %w : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x4xf32>
   return
 }
@@ -103,7 +103,7 @@ func.func @types_dynamic_weight(%x: tensor<?x8xf32>, %w: tensor<?x8xf32>) {
 
 // types-C4
 func.func @types_encoding(%x: tensor<4x8xf32, "row">) {
-  // expected-error @below {{'tenon.add' op operand #0 must be tensor of rank 0 to 2 of f32, f16, bf16 or f64 (no extent 0, only M dynamic, no encoding), but got 'tensor<4x8xf32, "row">'}}
+  // expected-error @below {{'tenon.add' op operand #0 must be tensor of rank 0 to 2 of f32, f16, bf16, f64, f8E4M3FN or f8E5M2 (no extent 0, only M dynamic, no encoding), but got 'tensor<4x8xf32, "row">'}}
   %0 = tenon.add %x, 1.0 : tensor<4x8xf32, "row">
   return
 }
@@ -112,7 +112,7 @@ func.func @types_encoding(%x: tensor<4x8xf32, "row">) {
 
 // types-C5
 func.func @types_overflow(%x: tensor<4294967296x4294967296xf32>) {
-  // expected-error @below {{'tenon.relu' op operand #0 must be tensor of rank 0 to 2 of f32, f16, bf16 or f64 (no extent 0, only M dynamic, no encoding), but got 'tensor<4294967296x4294967296xf32>'}}
+  // expected-error @below {{'tenon.relu' op operand #0 must be tensor of rank 0 to 2 of f32, f16, bf16, f64, f8E4M3FN or f8E5M2 (no extent 0, only M dynamic, no encoding), but got 'tensor<4294967296x4294967296xf32>'}}
   %0 = tenon.relu %x : tensor<4294967296x4294967296xf32>
   return
 }
@@ -420,7 +420,7 @@ func.func @round_tf32_bf16(%x: tensor<4xbf16>) {
 
 // cast-C1: from f64
 func.func @cast_from_f64(%x: tensor<?x4xf64>) {
-  // expected-error @below {{'tenon.cast' op converts between f32, f16 and bf16, but is from 'tensor<?x4xf64>' to 'tensor<?x4xf32>'; a model's f64 tensors stay f64, so convert outside of it}}
+  // expected-error @below {{'tenon.cast' op converts between types of 32 bits or fewer, but is from 'tensor<?x4xf64>' to 'tensor<?x4xf32>'; a model's f64 tensors stay f64, so convert outside of it}}
   %0 = tenon.cast %x : tensor<?x4xf64> -> tensor<?x4xf32>
   return
 }
@@ -429,7 +429,7 @@ func.func @cast_from_f64(%x: tensor<?x4xf64>) {
 
 // cast-C1: to f64
 func.func @cast_to_f64(%x: tensor<4xbf16>) {
-  // expected-error @below {{'tenon.cast' op converts between f32, f16 and bf16, but is from 'tensor<4xbf16>' to 'tensor<4xf64>'; a model's f64 tensors stay f64, so convert outside of it}}
+  // expected-error @below {{'tenon.cast' op converts between types of 32 bits or fewer, but is from 'tensor<4xbf16>' to 'tensor<4xf64>'; a model's f64 tensors stay f64, so convert outside of it}}
   %0 = tenon.cast %x : tensor<4xbf16> -> tensor<4xf64>
   return
 }
@@ -833,6 +833,24 @@ func.func @fused_linear_product_shape(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>) 
   %0 = tenon.fused_linear %x, %w : tensor<?x8xf32>, tensor<4x8xf32> epilogue(%acc: tensor<?x8xf32>) -> tensor<?x8xf32> {
     tenon.yield %acc : tensor<?x8xf32>
   }
+  return
+}
+
+// -----
+
+// linear-C5: 8 bits
+func.func @linear_f8_to_bf16(%x: tensor<?x16xf8E4M3FN>, %w: tensor<4x16xf8E4M3FN>) {
+  // expected-error @below {{'tenon.linear' op the result must have x's element type or f32: expected 'tensor<?x4xf8E4M3FN>', but it is 'tensor<?x4xbf16>'}}
+  %0 = tenon.linear %x, %w : (tensor<?x16xf8E4M3FN>, tensor<4x16xf8E4M3FN>) -> tensor<?x4xbf16>
+  return
+}
+
+// -----
+
+// linear-C1: two types of 8 bits
+func.func @linear_f8_types(%x: tensor<?x16xf8E4M3FN>, %w: tensor<4x16xf8E5M2>) {
+  // expected-error @below {{'tenon.linear' op x and w must have one element type, but x is 'tensor<?x16xf8E4M3FN>' and w is 'tensor<4x16xf8E5M2>'}}
+  %0 = tenon.linear %x, %w : (tensor<?x16xf8E4M3FN>, tensor<4x16xf8E5M2>) -> tensor<?x4xf32>
   return
 }
 

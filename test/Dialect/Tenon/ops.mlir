@@ -21,6 +21,21 @@ func.func @linear(%x: tensor<16x8xf32>, %w: tensor<4x8xf32>, %b: tensor<4xf32>) 
   return
 }
 
+// CHECK-LABEL: @linear_f8
+func.func @linear_f8(%x: tensor<?x16xf8E4M3FN>, %w: tensor<4x16xf8E4M3FN>, %x2: tensor<?x16xf8E5M2>, %w2: tensor<4x16xf8E5M2>,
+                     %r: tensor<?x1xf32>) {
+  // CHECK: tenon.linear {{.*}} : (tensor<?x16xf8E4M3FN>, tensor<4x16xf8E4M3FN>) -> tensor<?x4xf32>
+  %0 = tenon.linear %x, %w : (tensor<?x16xf8E4M3FN>, tensor<4x16xf8E4M3FN>) -> tensor<?x4xf32>
+  // CHECK: tenon.linear {{.*}} : (tensor<?x16xf8E5M2>, tensor<4x16xf8E5M2>) -> tensor<?x4xf8E5M2>
+  %1 = tenon.linear %x2, %w2 : (tensor<?x16xf8E5M2>, tensor<4x16xf8E5M2>) -> tensor<?x4xf8E5M2>
+  %2 = tenon.mul %0, %r : tensor<?x4xf32>, tensor<?x1xf32>
+  // CHECK: tenon.cast {{.*}} : tensor<?x4xf32> -> tensor<?x4xf8E4M3FN>
+  %3 = tenon.cast %2 : tensor<?x4xf32> -> tensor<?x4xf8E4M3FN>
+  // CHECK: tenon.cast {{.*}} : tensor<?x4xf8E5M2> -> tensor<?x4xbf16>
+  %4 = tenon.cast %1 : tensor<?x4xf8E5M2> -> tensor<?x4xbf16>
+  return
+}
+
 // CHECK-LABEL: @linear_element_types
 func.func @linear_element_types(%h: tensor<?x8xf16>, %wh: tensor<4x8xf16>, %bf: tensor<?x8xbf16>, %wbf: tensor<4x8xbf16>,
                                 %d: tensor<?x8xf64>, %wd: tensor<4x8xf64>, %b: tensor<4xf32>, %bd: tensor<4xf64>) {

@@ -32,3 +32,61 @@ func.func @vector(%x: tensor<8xf32>) {
   %0 = tenon.reduce_row sum %x : tensor<8xf32>
   return
 }
+
+// -----
+
+// CHECK-LABEL: @groups
+func.func @groups(%x: tensor<?x8xf16>) -> tensor<?x8xf16> {
+  // CHECK: tenon.reduce_row mean %{{.*}} {groups = 2 : i64} : tensor<?x8xf16>
+  %0 = tenon.reduce_row mean %x {groups = 2} : tensor<?x8xf16>
+  // CHECK: tenon.repeat_columns %{{.*}} {times = 4 : i64} : tensor<?x2xf16>
+  %1 = tenon.repeat_columns %0 {times = 4} : tensor<?x2xf16>
+  return %1 : tensor<?x8xf16>
+}
+
+// -----
+
+// Groups of one column are what they are reduced to, and a column once is itself.
+// FOLD-LABEL: @fold_groups
+// FOLD-NEXT: return %arg0
+func.func @fold_groups(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %0 = tenon.reduce_row max %x {groups = 8} : tensor<?x8xf32>
+  %1 = tenon.repeat_columns %0 {times = 1} : tensor<?x8xf32>
+  return %1 : tensor<?x8xf32>
+}
+
+// -----
+
+// reduce_row-C2
+func.func @no_divisor(%x: tensor<?x8xf32>) {
+  // expected-error @below {{'tenon.reduce_row' op reduces equal groups of columns, but is to make 3 of 'tensor<?x8xf32>'}}
+  %0 = tenon.reduce_row sum %x {groups = 3} : tensor<?x8xf32>
+  return
+}
+
+// -----
+
+// reduce_row-C2
+func.func @no_groups(%x: tensor<?x8xf32>) {
+  // expected-error @below {{'tenon.reduce_row' op reduces equal groups of columns, but is to make 0 of 'tensor<?x8xf32>'}}
+  %0 = tenon.reduce_row sum %x {groups = 0} : tensor<?x8xf32>
+  return
+}
+
+// -----
+
+// repeat_columns-C1
+func.func @repeat_vector(%x: tensor<8xf32>) {
+  // expected-error @below {{'tenon.repeat_columns' op repeats the columns of a matrix [M, G], but is given 'tensor<8xf32>'}}
+  %0 = tenon.repeat_columns %x {times = 2} : tensor<8xf32>
+  return
+}
+
+// -----
+
+// repeat_columns-C2
+func.func @repeat_never(%x: tensor<?x8xf32>) {
+  // expected-error @below {{attribute 'times' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %0 = "tenon.repeat_columns"(%x) {times = 0} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}

@@ -14,7 +14,7 @@
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a -o %t.once
 // RUN: tenon-opt %t.once --tenon-select-strategy="targets=sm_90a reduction=separate" | diff %t.once -
 // RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=magic" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: reduction=magic is not known; expected auto, separate, two_phase, resident or input_moments
+// UNKNOWN: error: reduction=magic is not known; expected auto, separate, two_phase, resident, input_moments, in_tile, reduce_only or resident_rows
 // RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=resident strategy=library" 2>&1 | FileCheck %s --check-prefix=LIBRARY
 // LIBRARY: error: reduction=resident is for tiled layers, but strategy=library leaves none; leave one of the two out
 // RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a reduction=resident schedule=wgmma" 2>&1 | FileCheck %s --check-prefix=BOTH

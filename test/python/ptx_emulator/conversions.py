@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import numpy as np
+from tenon_graphs.dtypes import encode
 
-from .floats import is_float, maximum, read_float, to_bits
+from .floats import FLOAT8, float8_to_f64, is_float, maximum, read_float, to_bits
 from .memory import SHARED_WINDOW
 from .operands import dtype_of, get, instruction, is_unsigned_result, slot_of, whole
 from .parser import get_bits
@@ -33,6 +34,10 @@ def to_integer(value: np.ndarray, rounding: str, dtype: type) -> np.ndarray:
 @instruction("cvt")
 def convert(item: Instruction, grid):
     *modifiers, target, source = item.parts[1:]
+    if source in ("e4m3x2", "e5m2x2"):
+        return convert_from_float8(item, modifiers, target, source, grid)
+    if target == "e4m3x2":
+        return convert_to_float8(item, modifiers, source, grid)
     if target in ("f16x2", "bf16x2"):
         return convert_pair(item, grid, modifiers, target[:-2], source)
     if target == "tf32":
@@ -100,6 +105,36 @@ def convert_pair(item: Instruction, grid, modifiers: list[str], element: str, so
             halves = [maximum(v, np.float32(0)) for v in halves]
         first, second = (np.atleast_1d(to_bits(np.asarray(v), element)).astype(np.uint32) for v in halves)
         u.put(slot, whole(first | second << np.uint32(16), u.n))
+
+    return run
+
+
+def convert_from_float8(item: Instruction, modifiers: list[str], target: str, source: str, grid):
+    """Convert two numbers of 8 bits to halves; all are numbers of f16."""
+    if target != "f16x2" or modifiers != ["rn"]:
+        raise PtxError("has a form that the emulator does not know")
+    slot, read = slot_of(item.operands[0], 32), get(item.operands[1], np.uint16, grid)
+
+    def run(u):
+        pairs = whole(read(u), u.n)
+        low, high = (to_bits(float8_to_f64(pairs >> np.uint16(n), source[:-2]), "f16") for n in (0, 8))
+        u.put(slot, low.astype(np.uint32) | high.astype(np.uint32) << np.uint32(16))
+
+    return run
+
+
+def convert_to_float8(item: Instruction, modifiers: list[str], source: str, grid):
+    """Convert two numbers to bytes of a half register, the first to the upper one."""
+    if source != "f32" or modifiers != ["rn", "satfinite"]:
+        raise PtxError("has a form that the emulator does not know")
+    slot = slot_of(item.operands[0], 16)
+    high, low = (get(o, np.float32, grid) for o in item.operands[1:])
+
+    def run(u):
+        first, second = (
+            encode(whole(f(u), u.n).astype(np.float64), FLOAT8["e4m3"]).astype(np.uint16) for f in (low, high)
+        )
+        u.put(slot, first | second << np.uint16(8))
 
     return run
 

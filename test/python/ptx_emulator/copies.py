@@ -112,7 +112,7 @@ class Box:
 
     def load(self, memory) -> np.ndarray:
         """Return the box's bytes in chunks of 16, zeros for what is outside."""
-        values = np.zeros(self.inside.shape, {2: np.uint16, 4: np.uint32}[self.size])
+        values = np.zeros(self.inside.shape, {1: np.uint8, 2: np.uint16, 4: np.uint32}[self.size])
         if self.inside.any():
             values[self.inside] = memory.load(self.addresses[self.inside], self.size)[:, 0]
         if self.tensor.rounds_tf32:

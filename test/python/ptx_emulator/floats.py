@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import numpy as np
+from tenon_graphs.dtypes import decode
 
 from .operands import dtype_of, get, instruction, slot_of
 from .program import Instruction, PtxError
 from .rounding import add_to_zero, f64_to_f32_odd, fma64, fma_f64, round_down
 
 WIDTH = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "f16x2": 32, "bf16x2": 32}
+FLOAT8 = {"e4m3": "f8E4M3FN", "e5m2": "f8E5M2"}
 NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF}
 
 
@@ -24,6 +26,10 @@ def flush(a: np.ndarray) -> np.ndarray:
 
 def bf16_to_f32(bits: np.ndarray) -> np.ndarray:
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def float8_to_f64(bits: np.ndarray, type_name: str) -> np.ndarray:
+    return decode(bits.astype(np.uint8), FLOAT8[type_name])
 
 
 def f32_to_bf16(a: np.ndarray) -> np.ndarray:

@@ -15,10 +15,11 @@ from tenon_graphs.execute import TENON_COMPILE, TENON_OPT, tool
 from .launch import Buffer, Device, Map
 from .program import PtxError
 
-# bf16 is held as its bits.
+# bf16 is held as its bits, and 8-bit floats are.
 ELEMENTS = {
     "f16": np.float16, "bf16": np.uint16, "f32": np.float32, "f64": np.float64,
     "i8": np.uint8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+    "f8E4M3FN": np.uint8, "f8E5M2": np.uint8,
 }  # fmt: skip
 FUNCTION = re.compile(
     r"^  func\.func (?:private )?@(\w+)\((.*?)\)(?: -> .*?)?(?: attributes .*?)? \{\n([\s\S]*?)^  \}", re.M

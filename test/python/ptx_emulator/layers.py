@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from split_reference import columns, split
+from tenon_graphs.dtypes import ROUNDOFF, SUBNORMAL, decode, encode
 from tenon_graphs.execute import TENON_OPT, tool
 
 from .floats import bf16_to_f32, f32_to_bf16
@@ -18,7 +19,7 @@ SLOPE = 0.125
 # Parts of what a row's split is made of, by method.
 PARTS = {"fp16": 1, "fp16x3": 2}
 # Relative to |x| |w|^T: f16 rounds x and w to 11 bits; the others err in sums alone.
-ERROR = {"fp16": 2.0**-10, "fp16x3": 2.0**-20, "fma": 2.0**-20, "direct": 2.0**-18}
+ERROR = {"fp16": 2.0**-10, "fp16x3": 2.0**-20, "fma": 2.0**-20, "direct": 2.0**-18, "fp8": 2.0**-18}
 
 
 def mma_sync(k, more=""):
@@ -44,10 +45,15 @@ class Layer:
     schedule: str
     n: int
     k: int
-    element: str = "f32"  # of residual and y, and of x and w where they are not split
+    element: str = "f32"  # of residual and y, and of x and w where they are not split or have a type of their own
     factors: bool = False
     layout: str = "mk_nk"
     m: int | None = None  # known with x [K, M]
+    input_element: str | None = None  # of x and w
+
+    @property
+    def of_inputs(self):
+        return self.input_element or self.element
 
     @property
     def method(self):
@@ -55,7 +61,7 @@ class Layer:
 
     def source(self):
         split_columns = columns(self.k, PARTS[self.method]) if self.method in PARTS else self.k
-        element = "f16" if self.method in PARTS else self.element
+        element = "f16" if self.method in PARTS else self.of_inputs
         x, w = f"memref<?x{split_columns}x{element}>", f"memref<{self.n}x{split_columns}x{element}>"
         if self.turns("x"):
             x = f"memref<{self.k}x{self.m}x{element}>"
@@ -90,19 +96,23 @@ func.func @layer(%x: {x}, %w: {w}, %fx: {fx}, %fw: {fw}, %b: memref<{self.n}xf32
         return Model(self.source(), self.target, folder, resident=resident)
 
 
-def compile_layer(text: str, target: str, folder: Path) -> Model:
+def compile_layer(text: str, target: str, folder: Path, **options: int) -> Model:
     """Compile a function of tensors whose layers say their strategy and schedule, without what would choose them."""
     path = folder / "layer.mlir"
     path.write_text(text)
     passes = "--tenon-to-tiled", "--canonicalize", "--cse", "--tenon-bufferize", "--canonicalize", "--cse"
-    return Model(tool(TENON_OPT, path, *passes), target, folder)
+    return Model(tool(TENON_OPT, path, *passes), target, folder, **options)
 
 
 def to_bits(x, element):
+    if element.startswith("f8"):
+        return encode(x, element)
     return f32_to_bf16(x) if element == "bf16" else x.astype(ELEMENTS[element])
 
 
 def to_numbers(x, element):
+    if element.startswith("f8"):
+        return decode(x, element)
     with np.errstate(invalid="ignore"):  # a NaN may be a signalling one
         return (bf16_to_f32(x) if element == "bf16" else x).astype(np.float64)
 
@@ -123,11 +133,13 @@ class Operands:
             (self.x, fx, _), (self.w, fw, _) = split(x, parts), split(w, parts)
             self.factors = (fx, fw)
         else:
-            self.x, self.w = to_bits(x, layer.element), to_bits(w, layer.element)
+            self.x, self.w = to_bits(x, layer.of_inputs), to_bits(w, layer.of_inputs)
             self.factors = factors or (np.ones((len(x), 1), np.float32), np.ones((len(w), 1), np.float32))
         self.bias, residual = random(1, layer.n, seed=1)[0], random(len(x), layer.n, seed=2)
         self.residual = to_bits(residual, layer.element)
-        x, w = (a if layer.method in PARTS else to_numbers(to_bits(a, layer.element), layer.element) for a in (x, w))
+        x, w = (
+            a if layer.method in PARTS else to_numbers(to_bits(a, layer.of_inputs), layer.of_inputs) for a in (x, w)
+        )
         with np.errstate(all="ignore"):
             product = x.astype(np.float64) @ w.astype(np.float64).T + self.bias
             added = to_numbers(self.residual, layer.element)
@@ -135,7 +147,7 @@ class Operands:
             size = np.abs(x).astype(np.float64) @ np.abs(w).astype(np.float64).T + np.abs(self.bias) + np.abs(added)
         self.error = ERROR[layer.method] * size
         if layer.element != "f32":
-            self.error += {"f16": 2.0**-11, "bf16": 2.0**-8}[layer.element] * np.abs(self.expected)
+            self.error += ROUNDOFF[layer.element] * np.abs(self.expected) + SUBNORMAL[layer.element]
 
     @classmethod
     def with_row_outside(cls, layer, m, row, value, factor=-0.5):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .control import WARP
-from .floats import bf16_to_f32
+from .floats import FLOAT8, bf16_to_f32, float8_to_f64
 from .operands import address_of, get, getters, instruction, slot_of, whole, whole_warps
 from .program import Instruction, PtxError
 
@@ -18,6 +18,8 @@ from .program import Instruction, PtxError
 ROW, PAIR = np.arange(WARP) // 4, np.arange(WARP) % 4
 SWIZZLE = {1: 128, 2: 64, 3: 32}
 WARPGROUP = 128
+# Of what wgmma multiplies.
+ELEMENT_BITS = {"f16": 16, "bf16": 16, "tf32": 32} | dict.fromkeys(FLOAT8, 8)
 
 
 def cut(exact: np.ndarray) -> np.ndarray:
@@ -29,6 +31,8 @@ def cut(exact: np.ndarray) -> np.ndarray:
 
 def widen(bits: np.ndarray, type_name: str) -> np.ndarray:
     """Return float64 of elements; tf32 ignores the last 13 bits."""
+    if type_name in FLOAT8:
+        return float8_to_f64(bits, type_name)
     if type_name == "bf16":
         return bf16_to_f32(bits).astype(np.float64)
     if type_name == "f16":
@@ -193,7 +197,7 @@ class Product:
         for operand, before in zip(self.operands, self.seen, strict=True):
             if (operand.read(self.memory) != before).any():
                 raise PtxError(f"shared memory at {operand.start:#x} changed while a wgmma could read it")
-        kind = np.uint32 if self.type_name == "tf32" else np.uint16
+        kind = {8: np.uint8, 16: np.uint16, 32: np.uint32}[ELEMENT_BITS[self.type_name]]
         x, w = (widen(np.ascontiguousarray(v).view(kind), self.type_name) for v in self.seen)
         total = x @ w.T
         if self.sources is not None:
@@ -208,7 +212,7 @@ class Product:
 def multiply_warpgroup(item: Instruction, grid):
     shape, result, type_a, type_b = item.parts[4:]
     columns, k = (int(n) for n in shape.removeprefix("m64n").split("k"))
-    bits = {"f16": 16, "bf16": 16, "tf32": 32}.get(type_a)
+    bits = ELEMENT_BITS.get(type_a)
     target, a, b, scale, *rest = item.operands
     if type_a != type_b or result != "f32" or bits is None or k * bits != 256 or len(target.items) != columns // 2:
         raise PtxError("has a form that the emulator does not know")

@@ -210,15 +210,19 @@ class Generator:
         return result
 
     def reduce_row(self, x: Value) -> Value:
-        """Return x less what one value of each of its rows is made of, or times it."""
+        """Return x less what one value of each of its rows, or groups of columns, is made of, or times it."""
         m, n = x.shape
         of = self.rng.choice(["sum", "mean", "max", "min"])
-        size = x.magnitude * (n if of == "sum" else 1)
-        value = self.emit("reduce_row", [x], size, x, shape=(m, 1), of=of)
+        groups = self.rng.choice([g for g in range(1, min(n, 65)) if n % g == 0]) if self.chance(0.3) else 1
+        size = x.magnitude * (n // groups if of == "sum" else 1)
+        more = {"groups": groups} if groups != 1 else {}
+        value = self.emit("reduce_row", [x], size, x, shape=(m, groups), of=of, **more)
         if self.chance(0.4):
             value = self.unary(value)
         if self.chance(0.1):
             self.graph.returns.append(value)
+        if groups != 1:
+            value = self.emit("repeat_columns", [value], value.magnitude, value, shape=x.shape, times=n // groups)
         kind = self.rng.choice(["sub", "add", "mul"])
         magnitude = x.magnitude * value.magnitude if kind == "mul" else x.magnitude + value.magnitude
         return self.emit(kind, [x, value], magnitude, x)

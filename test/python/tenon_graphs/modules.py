@@ -28,9 +28,11 @@ def _dynamic_graphs() -> list[Graph]:
 
 
 def _cast_graphs() -> list[Graph]:
-    """Return a graph for each pair of types: casts that stand alone, one of each shape, and one behind a linear."""
+    """Return a graph for pairs of types: casts that stand alone, one of each shape, and one behind a linear."""
     graphs = []
-    for source, target in permutations(("f32", "f16", "bf16"), 2):
+    pairs = [*permutations(("f32", "f16", "bf16"), 2), *permutations(("f32", "f8E4M3FN", "f8E5M2"), 2)]
+    pairs += [("f16", "f8E4M3FN"), ("bf16", "f8E5M2"), ("f8E4M3FN", "bf16"), ("f8E5M2", "f16")]
+    for source, target in pairs:
         graph = Graph(f"{source}_to_{target}", {"m": 0}, dynamic=True)
         for i, shape in enumerate([("m", 8), (16, 8), ("m", 1), (1, 8), (8,), (), ("m", 8)]):
             graph.inputs.append(Value(f"x{i}", shape, source))

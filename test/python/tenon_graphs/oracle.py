@@ -266,11 +266,13 @@ class Oracle:
         return Bounded(kept + added, error)
 
     def reduce_row(self, x: Bounded) -> Bounded:
-        of, n = self.op.attributes["of"], x.value.shape[1]
+        of, groups = self.op.attributes["of"], self.op.attributes.get("groups", 1)
+        n = x.value.shape[1] // groups
+        values, errors = (a.reshape(len(a), groups, n) for a in (x.value, x.error))
         if of in ("max", "min"):
-            return Bounded(getattr(x.value, of)(1, keepdims=True), x.error.max(1, keepdims=True))
+            return Bounded(getattr(values, of)(2), errors.max(2))
         lost = (8.0 + math.sqrt(n)) * self.u
-        value, error = (a.sum(1, keepdims=True) for a in (x.value, x.error + lost * abs(x.value)))
+        value, error = (a.sum(2) for a in (values, errors + lost * abs(values)))
         return Bounded(value / n, error / n) if of == "mean" else Bounded(value, error)
 
     def view(self, tensors: list[np.ndarray]) -> np.ndarray:
@@ -296,6 +298,9 @@ class Oracle:
             return [self.linear(*operands)]
         if op.kind == "cast":
             return operands
+        if op.kind == "repeat_columns":
+            (x,), times = operands, op.attributes["times"]
+            return [Bounded(*(np.repeat(a + np.zeros_like(x.value), times, 1) for a in (x.value, x.error)))]
         if op.kind == "reduce_row":
             return [self.reduce_row(Bounded(operands[0].value, operands[0].error + np.zeros_like(operands[0].value)))]
         if op.kind.startswith("batch_norm"):

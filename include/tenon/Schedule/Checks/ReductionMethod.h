@@ -29,6 +29,12 @@ std::string findWholeRowProblem(ScheduleAttr schedule, int64_t n);
 /// parts of rows of N columns; "" if they give them.
 std::string findPartTileProblem(ScheduleAttr schedule, int64_t n);
 
+/// What keeps tiles of a schedule with reduction = resident_rows from having
+/// parts of rows, or of their groups, of `columns` columns; "" if they have
+/// them.
+std::string findResidentRowProblem(ScheduleAttr schedule, int64_t n,
+                                   int64_t columns);
+
 /// What is done to each element of a column: times, or plus, a number or the
 /// column's element of a vector.
 struct AffineStep {
@@ -44,6 +50,10 @@ findAffineSteps(FusedLinearOp op, BatchNormTrainingOp norm);
 /// The same of another op's region, where `product` is the accumulator.
 std::optional<SmallVector<AffineStep>>
 findAffineSteps(Value product, BatchNormTrainingOp norm);
+
+/// What the product's kernel of a layer with a reduction stores with reduction
+/// = two_phase: what a reduction is of, if one is of a result, of that.
+Value getStored(FusedLinearOp op);
 
 /// Whether what the layer's first reduction reduces depends on an operand with
 /// rows beside the product.

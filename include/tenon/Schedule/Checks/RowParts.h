@@ -22,25 +22,44 @@ struct RowPart {
   /// reductions. A part sums exp(input - m), m its own maximum; of the row's
   /// sum that is a term when it has been multiplied by exp(m - shift).
   Value shift;
+  /// Then the sum is of (input - shift)^2 in its place, and `shift` the mean of
+  /// input. Of a part of c columns, relative to its own mean m, it lacks
+  /// c (m - shift)^2.
+  bool isSquare = false;
 };
 
 /// The reductions of rows in a layer's region.
 class RowParts {
 public:
+  /// What stands for a reduction's result.
+  using Results = llvm::SmallDenseMap<Value, ReduceRowOp, 4>;
+
   explicit RowParts(Block &body);
+  /// Of a region in which something else has the results' place.
+  RowParts(Block &body, Results results);
 
   /// How `op`, one of them, follows from parts; nothing if it needs the row.
   std::optional<RowPart> find(ReduceRowOp op) const;
+  /// The same, squares among it.
+  std::optional<RowPart> findAny(ReduceRowOp op) const;
   /// Whether a value depends on a reduction of rows.
   bool isReduced(Value value) const { return reduced.contains(value); }
 
 private:
+  Results results;
   llvm::SmallPtrSet<Value, 16> reduced;
 };
 
 /// Says in a sentence why a layer's results do not follow from what parts of
 /// rows are reduced to; "" if they do.
 std::string findRowPartsProblem(LinearLikeOp layer);
+
+/// Says in a sentence why tiles that exchange a few numbers a row cannot finish
+/// a layer's reductions of rows; "" if they can.
+std::string findRowExchangeProblem(LinearLikeOp layer);
+
+/// Columns of the layer that are reduced together.
+int64_t getReducedColumns(LinearLikeOp layer);
 
 } // namespace mlir::tenon
 

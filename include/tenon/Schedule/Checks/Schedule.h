@@ -34,12 +34,24 @@ inline constexpr int64_t kBytesOfRowState = 4;
 /// them.
 inline bool reducesRows(ScheduleAttr schedule) {
   return schedule.getReduction() == ReductionMethod::InTile ||
-         schedule.getReduction() == ReductionMethod::ReduceOnly;
+         schedule.getReduction() == ReductionMethod::ReduceOnly ||
+         schedule.getReduction() == ReductionMethod::ResidentRows;
 }
+/// With reduction = resident_rows: numbers that tiles exchange of a row at
+/// most, one for each reduction, which a tagged state has.
+inline constexpr int64_t kMaxExchangedNumbers = 2;
 /// Arrays of shared memory with what was found of a tile's rows.
 inline int64_t getFoundRowArrays(ScheduleAttr schedule) {
+  if (schedule.getReduction() == ReductionMethod::ResidentRows)
+    return kMaxExchangedNumbers;
   return schedule.getReduction() == ReductionMethod::InTile ? kMaxRowReductions
                                                             : 0;
+}
+/// With reduction = resident or resident_rows: turns whose states lie side by
+/// side. A tile overwrites one of two turns before, with ping_pong of two of
+/// the same warps.
+inline int64_t getExchangedTurns(ScheduleAttr schedule) {
+  return schedule.getPingPong() ? 4 : 2;
 }
 /// Multiprocessors that a launch uses at most: more than any GPU has, since
 /// each block has a place for a partial tile in the workspace.
@@ -76,8 +88,8 @@ int64_t getSharedBytes(ScheduleAttr schedule);
 
 /// Bytes of workspace: a flag (i64) for each block, then with stream-K a
 /// partial tile in f32 for each, with reduction = resident two states for each
-/// of a tile's columns, with defer two of what comes of them too; 0 with
-/// neither.
+/// of a tile's columns, with defer two of what comes of them too, with
+/// resident_rows getExchangedTurns() of its rows; 0 with none.
 int64_t getWorkspaceBytes(ScheduleAttr schedule);
 
 /// Says why no target can run `schedule` on inputs of `elementType`; "" if one

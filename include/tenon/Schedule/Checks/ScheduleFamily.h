@@ -94,8 +94,9 @@ public:
   /// Of reduction = resident for a layer, which all families may have.
   virtual std::string findResidentProblem(FusedLinearOp op,
                                           ScheduleAttr schedule) const = 0;
-  /// Of a tensor whose moments a kernel gives or exchanges.
-  virtual std::string findMomentsProblem(RankedTensorType stored) const {
+  /// Of the moments that a kernel gives or exchanges.
+  virtual std::string findMomentsProblem(FusedLinearOp op,
+                                         ScheduleAttr schedule) const {
     return "";
   }
   /// Whether a tile has room for the layer's operands and results.

@@ -32,10 +32,12 @@ struct SubtileTensor {
   }
 };
 
-/// Moments of a result, which are computed from its buffers.
+/// Moments of a result. They are computed from its buffers, or with swapped
+/// operands from registers.
 struct ResultMoments {
   unsigned result; ///< of SubtileLayout::results
   unsigned output; ///< of the layer, where they are stored
+  bool sums;       ///< alone
 };
 
 /// A warpgroup finishes its part of a tile in subtiles of 64 rows by `columns`
@@ -56,9 +58,10 @@ struct SubtileLayout {
 
   /// The widest subtiles that fit. None if the results have to be stored in
   /// another way: TMA needs rows of multiples of 16 bytes, in tensors of f32,
-  /// f16 or bf16, and its narrowest swizzle rows of 32 bytes of a subtile.
-  /// Moments need what they are of among the results. Operands that only what
-  /// is reduced depends on have no part in it.
+  /// f16 or bf16, or results of 8 bits, and its narrowest swizzle rows of 32
+  /// bytes of a subtile. Moments need what they are of among the results,
+  /// unless with swapped operands they come from registers. Operands that only
+  /// what is reduced depends on have no part in it.
   ///
   /// `body` is the region of a layer whose epilogue has `operands`, and results
   /// or outputs `results`; the kernel has a schedule of family wgmma.

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Codegen/CUDA/Passes.h"
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -73,6 +74,7 @@ struct LowerKernels : tenon::impl::TenonLowerKernelsBase<LowerKernels> {
   /// Each kernel by itself, side by side; but not math, whose functions are
   /// declared in the module.
   void runOnOperation() override {
+    tenon::expandNarrowFloats(getOperation());
     LLVMTypeConverter converter(&getContext());
     FrozenRewritePatternSet toBranches = makeLoopPatterns(),
                             toLLVM = makeLLVMPatterns(converter);

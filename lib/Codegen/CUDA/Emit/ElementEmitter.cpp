@@ -14,6 +14,8 @@
 #include "Constants.h"
 #include "PackedElements.h"
 
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -56,6 +58,13 @@ Value tenon::getOffset(ImplicitLocOpBuilder &builder, Type type, Value row,
   return offset;
 }
 
+/// LLVM has 8-bit floats as integers.
+static Type getStoredType(Type elementType) {
+  return isNarrowFloat(elementType)
+             ? IntegerType::get(elementType.getContext(), 8)
+             : elementType;
+}
+
 static Value getElementPointer(ImplicitLocOpBuilder &builder, Value pointer,
                                Value offset, Type elementType) {
   return LLVM::GEPOp::create(builder, pointer.getType(), elementType, pointer,
@@ -70,32 +79,48 @@ static unsigned getAlignment(Type elementType, unsigned lanes) {
 SmallVector<Value> tenon::loadLanes(ImplicitLocOpBuilder &builder,
                                     Value pointer, Value offset,
                                     Type elementType, unsigned lanes) {
-  Value address = getElementPointer(builder, pointer, offset, elementType);
-  Type type = elementType;
+  Type type = getStoredType(elementType);
+  Value address = getElementPointer(builder, pointer, offset, type);
   if (lanes != 1)
-    type = VectorType::get(lanes, elementType);
+    type = VectorType::get(lanes, type);
   Value loaded = LLVM::LoadOp::create(builder, type, address,
                                       getAlignment(elementType, lanes));
+  auto extend = [&](Value element) {
+    if (isNarrowFloat(elementType))
+      element = arith::BitcastOp::create(builder, elementType, element);
+    return castFloat(builder, element, getComputeType(elementType));
+  };
   if (lanes == 1)
-    return {castFloat(builder, loaded, getComputeType(elementType))};
+    return {extend(loaded)};
   if (elementType.isF16() || elementType.isBF16())
     return extendElements(builder, loaded);
   SmallVector<Value> values;
   for (unsigned lane = 0; lane != lanes; ++lane)
-    values.push_back(vector::ExtractOp::create(builder, loaded, lane));
+    values.push_back(extend(vector::ExtractOp::create(builder, loaded, lane)));
   return values;
+}
+
+SmallVector<Value> tenon::roundElements(ImplicitLocOpBuilder &builder,
+                                        Type elementType,
+                                        ArrayRef<Value> values) {
+  return llvm::map_to_vector(values, [&](Value value) -> Value {
+    Value rounded = castFloat(builder, value, elementType);
+    return isNarrowFloat(elementType)
+               ? arith::BitcastOp::create(builder, getStoredType(elementType),
+                                          rounded)
+               : rounded;
+  });
 }
 
 void tenon::storeLanes(ImplicitLocOpBuilder &builder, Value pointer,
                        Value offset, Type elementType, ArrayRef<Value> values) {
-  SmallVector<Value> elements = llvm::map_to_vector(values, [&](Value value) {
-    return castFloat(builder, value, elementType);
-  });
+  SmallVector<Value> elements = roundElements(builder, elementType, values);
+  Type type = getStoredType(elementType);
   Value stored = elements[0];
   if (elements.size() != 1)
     stored = vector::FromElementsOp::create(
-        builder, VectorType::get(elements.size(), elementType), elements);
-  Value address = getElementPointer(builder, pointer, offset, elementType);
+        builder, VectorType::get(elements.size(), type), elements);
+  Value address = getElementPointer(builder, pointer, offset, type);
   LLVM::StoreOp::create(builder, stored, address,
                         getAlignment(elementType, elements.size()));
 }

@@ -70,6 +70,10 @@ Value emitCeilDiv(ImplicitLocOpBuilder &builder, Value a, Value b);
 /// `value` in another float type.
 Value castFloat(ImplicitLocOpBuilder &builder, Value value, Type type);
 
+/// Casts values to an element type, as bits where LLVM has no such type.
+SmallVector<Value> roundElements(ImplicitLocOpBuilder &builder,
+                                 Type elementType, ArrayRef<Value> values);
+
 /// Loads `lanes` neighbouring elements and gives them one by one, in their
 /// compute type; stores them, cast to `elementType`.
 SmallVector<Value> loadLanes(ImplicitLocOpBuilder &builder, Value pointer,

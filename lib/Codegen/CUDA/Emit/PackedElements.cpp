@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Emits instructions that take pairs of 16-bit elements apart, or bound both.
+// Emits instructions that take pairs of elements apart, or bound both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,6 +76,29 @@ Value tenon::roundPair(ImplicitLocOpBuilder &builder, Value first, Value second,
   };
   return type.isF16() ? round(NVVM::ConvertF32x2ToF16x2Op())
                       : round(NVVM::ConvertF32x2ToBF16x2Op());
+}
+
+Value tenon::roundBytes(ImplicitLocOpBuilder &builder, Value first,
+                        Value second, Type type) {
+  auto i16 = builder.getI16Type();
+  if (isa<Float8E4M3FNType>(type))
+    return LLVM::InlineAsmOp::create(
+               builder, i16, ValueRange{second, first},
+               "cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;", "=h,f,f",
+               /*has_side_effects=*/false, /*is_align_stack=*/false,
+               LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+        .getResult(0);
+  // The instruction has no infinity.
+  auto toByte = [&](Value value) -> Value {
+    Value rounded = arith::TruncFOp::create(builder, type, value);
+    Value byte =
+        arith::BitcastOp::create(builder, builder.getI8Type(), rounded);
+    return arith::ExtUIOp::create(builder, i16, byte);
+  };
+  Value eight =
+      arith::ConstantOp::create(builder, builder.getI16IntegerAttr(8));
+  Value high = arith::ShLIOp::create(builder, toByte(second), eight);
+  return arith::OrIOp::create(builder, high, toByte(first));
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,6 +32,10 @@ SmallVector<Value> extendWords(ImplicitLocOpBuilder &builder, Value words,
 Value roundPair(ImplicitLocOpBuilder &builder, Value first, Value second,
                 Type type);
 
+/// Two f32 as neighbouring 8-bit floats, an i16. For sm_90a.
+Value roundBytes(ImplicitLocOpBuilder &builder, Value first, Value second,
+                 Type type);
+
 /// The bounds that end a result's computation, of a clamp or a relu. To round
 /// keeps the order of numbers, so rounding what is bounded gives the same as
 /// bounding by rounded bounds what is rounded; and of 16 bits one instruction

@@ -11,6 +11,9 @@
 
 #include "RowPhases.h"
 
+#include "Constants.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -42,16 +45,22 @@ static bool isCut(Block &body, ValueRange roots, Value value) {
                        [&](Value root) { return reached.contains(root); });
 }
 
-/// The last value of the argument's shape that is between it and all `roots`;
-/// null if that is the argument alone.
-static Value findSource(Block &body, ValueRange roots) {
+/// The last value of the argument's shape that is between it and all `roots`,
+/// and depends on none of `others`; null if that is the argument alone.
+static Value findSource(Block &body, ValueRange roots, ValueRange others) {
   Type type = body.getArgument(0).getType();
+  auto depends = [&](Value value) {
+    return llvm::any_of(others, [&](Value other) {
+      return llvm::is_contained(EpiloguePlan::getPhase(body, value).operands,
+                                other);
+    });
+  };
   for (Operation &op : llvm::reverse(body.without_terminator()))
     if (op.getNumResults() == 1 &&
         cast<RankedTensorType>(op.getResult(0).getType()).getShape() ==
             cast<RankedTensorType>(type).getShape() &&
         !isCut(body, op.getResult(0), body.getArgument(0)) &&
-        isCut(body, roots, op.getResult(0)))
+        isCut(body, roots, op.getResult(0)) && !depends(op.getResult(0)))
       return op.getResult(0);
   return Value();
 }
@@ -80,11 +89,12 @@ static void moveSource(Block &body, Value source) {
 
 /// Finds a phase's source: between the argument, and what this and later
 /// reductions take and the region yields.
-static void takeSource(Block &body, RowPhase &phase, ArrayRef<RowPhase> left) {
+static void takeSource(Block &body, RowPhase &phase, ArrayRef<RowPhase> left,
+                       ValueRange others) {
   SmallVector<Value> roots(body.getTerminator()->getOperands());
   for (const RowPhase &other : left)
     roots.push_back(ReduceRowOp(other.reduction).getInput());
-  Value source = findSource(body, roots);
+  Value source = findSource(body, roots, others);
   if (!source)
     return;
   phase.source = copySlice(body, source);
@@ -92,9 +102,43 @@ static void takeSource(Block &body, RowPhase &phase, ArrayRef<RowPhase> left) {
   moveSource(body, source);
 }
 
-RowPhases tenon::cutAtRowReductions(Block &body, bool movesSource) {
+/// Has each of `groups` groups of a row count as a row, in types.
+static void takeGroupsForRows(Block &body, int64_t groups) {
+  auto narrow = [&](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getRank() == 2 && type.getDimSize(1) == groups)
+      value.setType(type.clone({type.getDimSize(0), int64_t(1)}));
+  };
+  llvm::for_each(body.getArguments(), narrow);
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    if (auto repeat = dyn_cast<RepeatColumnsOp>(op)) {
+      repeat.replaceAllUsesWith(repeat.getInput());
+      repeat.erase();
+      continue;
+    }
+    llvm::for_each(op.getResults(), narrow);
+  }
+}
+
+Value tenon::getGroupPointer(ImplicitLocOpBuilder &b, Value pointer,
+                             Type inMemory, Type inRegion, Value row,
+                             Value group) {
+  auto type = cast<ShapedType>(inMemory);
+  if (type.getShape() == cast<ShapedType>(inRegion).getShape())
+    return pointer;
+  Value before = createI64(b, type.getDimSize(1) - 1);
+  Value ahead =
+      arith::AddIOp::create(b, arith::MulIOp::create(b, row, before), group);
+  return LLVM::GEPOp::create(b, pointer.getType(), type.getElementType(),
+                             pointer, ArrayRef<LLVM::GEPArg>{ahead});
+}
+
+RowPhases tenon::cutAtRowReductions(Block &body, SourceMoves moves) {
   RowPhases phases;
-  for (ReduceRowOp op : body.getOps<ReduceRowOp>()) {
+  auto reductions = body.getOps<ReduceRowOp>();
+  if (!reductions.empty() && (*reductions.begin()).getGroups() != 1)
+    takeGroupsForRows(body, (*reductions.begin()).getGroups());
+  for (ReduceRowOp op : reductions) {
     RankedTensorType type = op.getType();
     Type compute = getComputeType(type.getElementType());
     RowPhase &phase = phases.emplace_back();
@@ -103,11 +147,15 @@ RowPhases tenon::cutAtRowReductions(Block &body, bool movesSource) {
   }
   for (RowPhase &phase : phases)
     replaceResult(phase);
+  SmallVector<Value> results;
+  if (moves == SourceMoves::Independent)
+    for (RowPhase &phase : phases)
+      results.push_back(phase.result);
   for (auto [number, phase] : llvm::enumerate(phases)) {
-    if (movesSource)
-      takeSource(body, phase, ArrayRef(phases).drop_front(number));
+    if (moves != SourceMoves::None)
+      takeSource(body, phase, ArrayRef(phases).drop_front(number), results);
     phase.input = phase.reduction.getInput();
-    if (movesSource)
+    if (moves != SourceMoves::None)
       phase.input = copySlice(body, phase.input);
     phase.phase = EpiloguePlan::getPhase(body, phase.input);
   }

@@ -10,6 +10,8 @@
 
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
 
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
 namespace mlir::tenon {
 
 /// A reduction along N, and what computes its input.
@@ -27,15 +29,30 @@ struct RowPhase {
 };
 using RowPhases = SmallVector<RowPhase, 2>;
 
+/// For kernels that hold the region's first argument in registers: what all
+/// that is left to do takes of it is computed once, in its place, and not again
+/// for each reduction and what follows.
+enum class SourceMoves {
+  None,
+  Independent, ///< what depends on no reduction
+  All
+};
+
 /// Gives each `tenon.reduce_row` of an epilogue's region an argument, behind
 /// the others, that takes the place of its result. To what follows they are
 /// operands of one value a row, which a kernel that has reduced a row can say.
 /// Returns the reductions in order: one may depend on those before it.
 ///
-/// With `movesSource`, for kernels that hold the region's first argument in
-/// registers: what all that is left to do takes of it is computed once, in its
-/// place, and not again for each reduction and what follows.
-RowPhases cutAtRowReductions(Block &body, bool movesSource);
+/// Of reductions of groups each group is a row: what there is one of for each
+/// becomes [M, 1], and `tenon.repeat_columns` goes. What lies in memory so is
+/// then of another type than its argument or value; a kernel that is at a group
+/// finds it by `getGroupPointer`.
+RowPhases cutAtRowReductions(Block &body, SourceMoves moves);
+
+/// Where an argument's or result's value for each row begins, if in memory it
+/// has `groups` for each, of which the kernel is at `group` of `row`, both i64.
+Value getGroupPointer(ImplicitLocOpBuilder &b, Value pointer, Type inMemory,
+                      Type inRegion, Value row, Value group);
 
 } // namespace mlir::tenon
 

@@ -11,6 +11,7 @@
 
 #include "CombineMoments.h"
 #include "Codegen/CUDA/Emit/Constants.h"
+#include "MapKernel.h"
 #include "SharedStates.h"
 #include "StateWalk.h"
 
@@ -20,7 +21,8 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 bool tenon::combinesMoments(ReductionEpilogueOp reduction) {
-  if (!EpiloguePlan::getMoments(reduction))
+  if (!EpiloguePlan::getMoments(reduction) ||
+      addsSumsAlone(cast<EpilogueOp>(reduction->getParentOp())))
     return false;
   int64_t m = cast<RankedTensorType>(reduction.getReducedInput().getType())
                   .getDimSize(0);
@@ -53,7 +55,7 @@ Value tenon::emitCombinedRows(ImplicitLocOpBuilder &b,
 
 KernelGeometry tenon::getCombineGeometry(int64_t n) {
   auto lanes = static_cast<unsigned>(std::gcd<int64_t>(n, 4));
-  return {n, lanes, /*threadsX=*/16, /*threadsY=*/8, /*rows=*/1};
+  return {n, lanes, /*threadsX=*/16, /*threadsY=*/32, /*rows=*/1};
 }
 
 /// Group g of blocks combines the g-th part of the moments, its rows of threads

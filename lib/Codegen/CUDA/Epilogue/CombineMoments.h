@@ -23,7 +23,8 @@ inline constexpr int64_t kMaxHeadStates = 32;
 inline constexpr int64_t kCombinedStates = 8;
 
 /// Whether `reduction` has moments, and they are or, with a dynamic M, may be
-/// more than that. Then they are combined, however many they are.
+/// more than that. Then they are combined, however many they are; but for sums
+/// with nothing else behind them.
 bool combinesMoments(ReductionEpilogueOp reduction);
 
 /// Rows of each of the states to which they are combined.

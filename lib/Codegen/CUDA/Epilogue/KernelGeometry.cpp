@@ -46,6 +46,13 @@ KernelGeometry KernelGeometry::get(const EpiloguePlan &plan, unsigned lanes) {
   return geometry;
 }
 
+KernelGeometry KernelGeometry::getOfSums(int64_t n) {
+  // As many as a sector of memory has.
+  auto threadsX = static_cast<unsigned>(
+      std::min<uint64_t>(8, llvm::PowerOf2Ceil(static_cast<uint64_t>(n))));
+  return {n, /*lanes=*/1, threadsX, /*threadsY=*/512 / threadsX, /*rows=*/1};
+}
+
 unsigned KernelGeometry::getMaxLanes(const EpiloguePlan &plan, Block &body) {
   // Tensors with one value a feature are loaded once a thread: two accesses
   // for them do not matter, unless there is nothing else.

@@ -21,6 +21,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -217,13 +219,19 @@ void EpilogueLowering::launchPhases(const KernelGeometry &geometry) {
 
 /// One kernel for reductions of rows and all else.
 void EpilogueLowering::launchRows(ArrayRef<RowPhase> phases, unsigned lanes) {
-  RowGeometry geometry(plan.getShape()[1], lanes);
+  int64_t groups = ReduceRowOp(phases.front().reduction).getGroups();
+  int64_t columns = plan.getShape()[1] / groups;
+  lanes = std::gcd(lanes, columns);
+  RowGeometry geometry(columns, groups, lanes);
   LLVM::LLVMFuncOp kernel =
       emitRowKernel(module, nameKernel("rows", lanes), op, phases, geometry);
   kernels.push_back(b.getStringAttr(kernel.getName()));
   SmallVector<Value> arguments(op->getOperands());
   arguments.append({m, m});
-  Value blocks = emitCeilDiv(b, m, createI64(b, geometry.rowsOfBlock()));
+  Value rows = m;
+  if (groups != 1)
+    rows = arith::MulIOp::create(b, m, createI64(b, groups));
+  Value blocks = emitCeilDiv(b, rows, createI64(b, geometry.rowsOfBlock()));
   createLaunch(b, kernel, blocks, geometry.threads, /*shared=*/Value(),
                arguments);
 }
@@ -237,8 +245,14 @@ void EpilogueLowering::run() {
   };
   if (reducesRows(op)) {
     m = createM();
-    RowPhases phases = cutAtRowReductions(*op.getBody(), /*movesSource=*/false);
+    RowPhases phases = cutAtRowReductions(*op.getBody(), SourceMoves::None);
     emitWidths([&](unsigned width) { launchRows(phases, width); });
+    op.erase();
+    return;
+  }
+  if (addsSumsAlone(op)) {
+    m = createM();
+    launchPhases(KernelGeometry::getOfSums(plan.getShape()[1]));
     op.erase();
     return;
   }

@@ -136,6 +136,15 @@ bool tenon::storesRows(EpilogueOp op) {
                       EpiloguePlan::variesByRow);
 }
 
+bool tenon::addsSumsAlone(EpilogueOp op) {
+  auto reductions = op.getBody()->getOps<ReductionEpilogueOp>();
+  return !storesRows(op) && !reductions.empty() &&
+         llvm::all_of(reductions, [](ReductionEpilogueOp reduction) {
+           return isa<BatchSumOp>(reduction) &&
+                  EpiloguePlan::getMoments(reduction);
+         });
+}
+
 LLVM::LLVMFuncOp tenon::emitMapKernel(gpu::GPUModuleOp module, StringRef name,
                                       EpilogueOp op, const EpiloguePhase &phase,
                                       const KernelGeometry &geometry) {

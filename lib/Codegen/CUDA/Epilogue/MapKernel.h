@@ -15,6 +15,10 @@ namespace mlir::tenon {
 /// Whether an epilogue has results of rows, and not of columns alone.
 bool storesRows(EpilogueOp op);
 
+/// Whether all that is left to an epilogue is to add up sums of parts. Then its
+/// kernel is one of few columns a block, of which many threads share the parts.
+bool addsSumsAlone(EpilogueOp op);
+
 /// The kernel of the last phase: computes the region's results and stores them.
 LLVM::LLVMFuncOp emitMapKernel(gpu::GPUModuleOp module, StringRef name,
                                EpilogueOp op, const EpiloguePhase &phase,

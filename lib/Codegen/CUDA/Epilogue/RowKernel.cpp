@@ -26,9 +26,13 @@ using namespace mlir::tenon;
 /// registers.
 static constexpr int64_t kWarpColumns = 1024, kKeptElements = 64;
 
-RowGeometry::RowGeometry(int64_t n, unsigned lanes)
-    : n(n), lanes(lanes), threadsPerRow(n <= kWarpColumns ? 32 : 256),
-      threads(256) {}
+RowGeometry::RowGeometry(int64_t n, int64_t groups, unsigned lanes)
+    : n(n), groups(groups), lanes(lanes),
+      threadsPerRow(n <= kWarpColumns ? 32 : 256), threads(256) {
+  if (groups != 1)
+    threadsPerRow = std::min<unsigned>(
+        threadsPerRow, llvm::bit_ceil(llvm::divideCeil(unsigned(n), lanes)));
+}
 
 bool RowGeometry::keepsRow() const {
   return numChunks() * lanes <= kKeptElements;
@@ -60,6 +64,7 @@ private:
   void reduce(const RowPhase &phase, unsigned number);
   void store(ElementEmitter &emitter, const Place &place);
   void emitRow();
+  void enterGroup();
 
   KernelBuilder b;
   EpilogueOp op;
@@ -68,7 +73,8 @@ private:
   ArrayRef<RowPhase> phases;
   DenseMap<Value, Value> pointers;
   SmallVector<Value> outputs;
-  Value thread, row; ///< thread: among those of the row, i32; row: i64
+  Value thread;     ///< among those of the row, i32
+  Value row, group; ///< i64
   /// Of the row's reductions, what was found.
   SmallVector<std::pair<BlockArgument, Value>> found;
   /// Of all chunks, where the row is kept.
@@ -99,6 +105,8 @@ RowKernel::Place RowKernel::getPlace(Value chunk) {
     place.column =
         b.minSigned(place.column, b.i64(geometry.n - geometry.lanes));
   }
+  if (geometry.groups != 1)
+    place.column = b.add(place.column, b.mul(group, geometry.n));
   return place;
 }
 
@@ -165,7 +173,8 @@ Value RowKernel::shuffle(Value value, int64_t mask) {
 /// What all threads of the row have, in each of them. Warps meet in an array
 /// that each reduction has for itself, so nothing is written there again.
 Value RowKernel::meet(ReduceRowOp reduction, Value state, unsigned number) {
-  for (int64_t mask = 16; mask != 0; mask /= 2)
+  for (int64_t mask = std::min(geometry.threadsPerRow, 32u) / 2; mask != 0;
+       mask /= 2)
     state = reduction.emitCombine(b, state, shuffle(state, mask));
   if (geometry.warpsPerRow() == 1)
     return state;
@@ -203,7 +212,11 @@ void RowKernel::store(ElementEmitter &emitter, const Place &place) {
     SmallVector<Value> lanes;
     for (unsigned lane = 0; lane != (byColumn ? geometry.lanes : 1); ++lane)
       lanes.push_back(emitter.get(value, /*row=*/0, lane));
-    Value stores = byColumn ? place.inRange : b.equal(place.column, 0);
+    Value stores = place.inRange;
+    if (!byColumn && geometry.groups == 1)
+      stores = b.equal(place.column, 0);
+    else if (!byColumn)
+      stores = b.equal(place.column, b.mul(group, geometry.n));
     auto emitStore = [&, &output = output] {
       storeLanes(b, output, getOffset(b, type, row, place.column),
                  cast<RankedTensorType>(type).getElementType(), lanes);
@@ -236,6 +249,20 @@ void RowKernel::emitRow() {
   store(*createEmitter(place, /*loadedFirst=*/{}), place);
 }
 
+/// `row` has counted groups.
+void RowKernel::enterGroup() {
+  group = b.rem(row, geometry.groups);
+  row = b.div(row, geometry.groups);
+  for (auto [input, argument] :
+       llvm::zip(op.getInputs(), op.getBody()->getArguments()))
+    pointers[argument] = getGroupPointer(b, pointers[argument], input.getType(),
+                                         argument.getType(), row, group);
+  for (auto [output, pointer, value] :
+       llvm::zip(op.getOutputs(), outputs, op.getYield().getValues()))
+    pointer = getGroupPointer(b, pointer, output.getType(), value.getType(),
+                              row, group);
+}
+
 LLVM::LLVMFuncOp RowKernel::emit() {
   Value own = NVVM::ThreadIdXOp::create(b, b.getI32Type());
   Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
@@ -243,6 +270,8 @@ LLVM::LLVMFuncOp RowKernel::emit() {
   row = b.add(b.mul(b.toI64(block), geometry.rowsOfBlock()),
               b.toI64(b.div(own, geometry.threadsPerRow)));
   Value m = function.getArguments()[op.getNumOperands()];
+  if (geometry.groups != 1)
+    enterGroup();
   // All threads of a row are in it or beyond M.
   emitIf(b, b.less(row, m), [&] { emitRow(); });
   LLVM::ReturnOp::create(b, ValueRange());

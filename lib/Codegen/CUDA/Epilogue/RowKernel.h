@@ -16,16 +16,17 @@
 namespace mlir::tenon {
 
 /// How threads divide the rows of a kernel that reduces them: short rows are a
-/// warp's, others a block's.
+/// warp's, others a block's. Of groups each is a row of `n` columns; a warp may
+/// have several that are narrow.
 struct RowGeometry {
-  int64_t n;
+  int64_t n, groups;
   unsigned lanes; ///< neighbouring elements of a thread
   unsigned threadsPerRow, threads;
 
-  RowGeometry(int64_t n, unsigned lanes);
+  RowGeometry(int64_t n, int64_t groups, unsigned lanes);
 
   int64_t rowsOfBlock() const { return threads / threadsPerRow; }
-  unsigned warpsPerRow() const { return threadsPerRow / 32; }
+  unsigned warpsPerRow() const { return llvm::divideCeil(threadsPerRow, 32); }
   int64_t columnsOfChunk() const { return int64_t(threadsPerRow) * lanes; }
   int64_t numChunks() const { return llvm::divideCeil(n, columnsOfChunk()); }
   bool isRagged() const { return n % columnsOfChunk() != 0; }

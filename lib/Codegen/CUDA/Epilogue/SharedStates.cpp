@@ -21,7 +21,8 @@ Type tenon::getStateType(ReductionEpilogueOp reduction) {
 
 unsigned tenon::getStoredSize(ReductionEpilogueOp reduction) {
   Type element = getElementTypeOrSelf(reduction.getReducedInput().getType());
-  bool hasRest = element.isF32() && EpiloguePlan::getMoments(reduction);
+  bool hasRest = element.isF32() && EpiloguePlan::getMoments(reduction) &&
+                 !isa<BatchSumOp>(reduction);
   return reduction.getStateSize() + (hasRest ? 1 : 0);
 }
 

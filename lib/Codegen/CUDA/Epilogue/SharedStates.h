@@ -62,7 +62,7 @@ SmallVector<Value> combineStates(KernelFrame &frame,
 /// The type of a reduction's states: its input's compute type.
 Type getStateType(ReductionEpilogueOp reduction);
 
-/// Scalars of a stored state. One of moments of f32 has one more, as they have:
+/// Scalars of a stored state. One of moments of f32, but of sums, has one more:
 /// what rounding left of its origin (`getOrigin`), by which it is still to be
 /// moved.
 unsigned getStoredSize(ReductionEpilogueOp reduction);

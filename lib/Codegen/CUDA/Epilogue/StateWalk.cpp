@@ -60,8 +60,11 @@ SmallVector<Value> StateWalk::load(Value index) {
   return state;
 }
 
+/// Without amounts, where states combine as they are, nothing.
 SmallVector<Value> StateWalk::move(ArrayRef<Value> states,
                                    ArrayRef<Value> amounts) {
+  if (amounts.empty())
+    return llvm::to_vector(states);
   SmallVector<Value> moved(states.size());
   for (unsigned lane = 0; lane != width; ++lane) {
     SmallVector<Value> state =
@@ -101,6 +104,8 @@ SmallVector<Value> StateWalk::getStored(ArrayRef<Value> moved) {
 /// The same for all parts. Where there is no state, none is loaded.
 void StateWalk::loadOrigins() {
   KernelBuilder &b = frame.b;
+  if (!reduction.getOrigin(getLaneState(getEmpty(), /*lane=*/0, width)))
+    return;
   SmallVector<Type> types(width, getStateType(reduction));
   auto branch = scf::IfOp::create(b, types, b.less(begin, end),
                                   /*withElseRegion=*/true);

@@ -52,8 +52,8 @@ static bool canEncode(TensorMapAttr map, Type operand) {
   if (!type || type.getRank() != 2 || !type.areTrailingDimsContiguous(2))
     return false;
   Type element = type.getElementType();
-  if (!element.isF32() &&
-      (map.getRoundsTf32() || !(element.isF16() || element.isBF16())))
+  if (!isa<FloatType>(element) || element.isF64() ||
+      (map.getRoundsTf32() && !element.isF32()))
     return false;
   int64_t rowBytes = map.getBox()[1] * element.getIntOrFloatBitWidth() / 8;
   return rowBytes % 16 == 0 && rowBytes <= map.getSwizzle();
@@ -71,7 +71,7 @@ static LogicalResult checkTensorMaps(LaunchOp op) {
       return op.emitOpError("operand #")
              << index << " of the kernel, " << operand.getType()
              << ", cannot be read through " << map
-             << ": it must be a contiguous matrix of f32, f16 or bf16, rounded "
+             << ": it must be a contiguous matrix, not of f64, rounded "
                 "to tf32 only if it is f32, and a row of the box a multiple of "
                 "16 bytes, at most the swizzle's";
   return success();

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Cuts a layer at its reduction: the product's kernel reduces what it stores,
-// one more normalises it or combines the moments.
+// Cuts a layer at its reductions: the product's kernel reduces what it has, one
+// more normalises it or combines the moments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,68 +14,80 @@
 
 #include "RestEpilogue.h"
 
+#include "tenon/Schedule/Checks/ReductionMethod.h"
+
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
 
-static ReductionEpilogueOp getReduction(FusedLinearOp op) {
-  return *op.getBody()->getOps<ReductionEpilogueOp>().begin();
+static SmallVector<ReductionEpilogueOp> getReductions(FusedLinearOp op) {
+  return llvm::to_vector(op.getBody()->getOps<ReductionEpilogueOp>());
 }
 
-/// The layer up to the reduction.
+/// The layer up to its reductions.
 static FusedLinearOp createProduct(FusedLinearOp op, int64_t rows,
                                    RewriterBase &rewriter) {
-  auto stored =
-      cast<RankedTensorType>(getReduction(op).getReducedInput().getType());
-  auto moments = RankedTensorType::get(
-      {MomentsOp::getNumRows(stored, rows), stored.getDimSize(1)},
-      rewriter.getF32Type());
-  auto product = FusedLinearOp::create(
-      rewriter, op.getLoc(), TypeRange{stored, moments}, op.getX(), op.getW(),
-      op.getEpilogueOperands(), op.getPrecisionAttr());
+  SmallVector<Type> types{getStored(op).getType()};
+  for (ReductionEpilogueOp reduction : getReductions(op)) {
+    auto input = cast<RankedTensorType>(reduction.getReducedInput().getType());
+    bool sums = isa<BatchSumOp>(reduction);
+    types.push_back(RankedTensorType::get(
+        {MomentsOp::getNumRows(input, rows, sums), input.getDimSize(1)},
+        rewriter.getF32Type()));
+  }
+  auto product =
+      FusedLinearOp::create(rewriter, op.getLoc(), types, op.getX(), op.getW(),
+                            op.getEpilogueOperands(), op.getPrecisionAttr());
   product.inherit(op);
   rewriter.cloneRegionBefore(op.getEpilogue(), product.getEpilogue(),
                              product.getEpilogue().end());
-  ReductionEpilogueOp reduction = getReduction(product);
   OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(reduction);
-  Value input = reduction.getReducedInput();
-  Value reduced =
-      MomentsOp::create(rewriter, reduction.getLoc(), moments, input, rows);
-  product.getYield().getValuesMutable().assign({input, reduced});
+  SmallVector<Value> yielded{getStored(product)};
+  for (auto [reduction, type] :
+       llvm::zip(getReductions(product), ArrayRef(types).drop_front())) {
+    rewriter.setInsertionPoint(reduction);
+    yielded.push_back(MomentsOp::create(rewriter, reduction.getLoc(), type,
+                                        reduction.getReducedInput(), rows,
+                                        /*sums=*/isa<BatchSumOp>(reduction)));
+  }
+  product.getYield().getValuesMutable().assign(yielded);
   (void)runRegionDCE(rewriter, product.getEpilogue());
   eraseUnusedOperands(product);
   return product;
 }
 
-/// Leaves of the layer what follows the reduction's input, for which the
-/// region's first argument then stands.
-static void dropProduct(FusedLinearOp op, Value moments, int64_t rows,
+/// Leaves of the layer what follows what is stored, for which the region's
+/// first argument then stands.
+static void dropProduct(FusedLinearOp op, ValueRange moments, int64_t rows,
                         RewriterBase &rewriter) {
-  ReductionEpilogueOp reduction = getReduction(op);
-  Value input = reduction.getReducedInput();
-  // What computes the input still reads the product, as what it was.
-  BlockArgument stored =
-      op.getBody()->insertArgument(0u, input.getType(), reduction.getLoc());
-  rewriter.replaceAllUsesWith(input, stored);
+  Value stored = getStored(op);
+  // What computes it still reads the product, as what it was.
+  BlockArgument kept =
+      op.getBody()->insertArgument(0u, stored.getType(), op.getLoc());
+  rewriter.replaceAllUsesWith(stored, kept);
+  op.getEpilogueOperandsMutable().append(moments);
+  for (auto [reduction, given] : llvm::zip(getReductions(op), moments)) {
+    Value argument =
+        op.getBody()->addArgument(given.getType(), reduction.getLoc());
+    llvm::TypeSwitch<Operation *>(reduction)
+        .Case<BatchNormTrainingOp, BatchMomentsOp, BatchSumOp>(
+            [&](auto reduced) {
+              reduced.getMomentsMutable().assign(argument);
+              reduced.setMomentRows(rows);
+              // What is not stored is of as many rows.
+              reduced.getInputMutable().assign(kept);
+            });
+  }
   (void)runRegionDCE(rewriter, op.getEpilogue());
   op.getBody()->eraseArgument(1);
-  op.getEpilogueOperandsMutable().append(moments);
-  Value argument =
-      op.getBody()->addArgument(moments.getType(), reduction.getLoc());
-  llvm::TypeSwitch<Operation *>(reduction)
-      .Case<BatchNormTrainingOp, BatchMomentsOp, BatchSumOp>([&](auto given) {
-        given.getMomentsMutable().assign(argument);
-        given.setMomentRows(rows);
-      });
 }
 
 FusedLinearOp tenon::cutAtReduction(FusedLinearOp op, int64_t rows,
                                     RewriterBase &rewriter) {
   FusedLinearOp product = createProduct(op, rows, rewriter);
-  dropProduct(op, product.getResult(1), rows, rewriter);
+  dropProduct(op, product.getResults().drop_front(), rows, rewriter);
   replaceByEpilogue(op, product.getResult(0), rewriter);
   return product;
 }

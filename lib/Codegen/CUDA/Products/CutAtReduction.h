@@ -13,9 +13,10 @@
 namespace mlir::tenon {
 
 /// Cuts `op`, for which `findReductionProblem` finds none, at its reduction, a
-/// batch norm or moments of the batch. Returns a layer that gives the
-/// reduction's input and its moments of each `rows` rows; `op` is replaced by a
-/// `tenon.epilogue` that takes both, in place where types allow.
+/// batch norm or moments of the batch, or at its sums over it. Returns a layer
+/// that gives what is stored (`getStored`) and the moments of each `rows` rows
+/// of what is reduced; `op` is replaced by a `tenon.epilogue` that takes them,
+/// in place where types allow.
 ///
 ///   %y = tenon.fused_linear ... {        %0:2 = tenon.fused_linear ... {
 ///     %1 = tenon.mul %acc ...              %1 = tenon.mul %acc ...

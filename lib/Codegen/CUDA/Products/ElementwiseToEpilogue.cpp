@@ -67,7 +67,8 @@ static bool isElementwise(Operation *op) {
 
 /// Ops that get an epilogue of their own.
 static bool isRoot(Operation *op) {
-  return (isElementwise(op) || isa<ReductionEpilogueOp, ReduceRowOp>(op)) &&
+  return (isElementwise(op) ||
+          isa<ReductionEpilogueOp, ReduceRowOp, RepeatColumnsOp>(op)) &&
          !op->use_empty() && llvm::all_of(op->getResultTypes(), isFloatTensor);
 }
 

@@ -112,9 +112,8 @@ Value FunctionConverter::createOutput(FusedLinearOp op, OpResult result) {
   Value m = tensor::DimOp::create(rewriter, loc, op.getX(), 0);
   Value blocks =
       arith::CeilDivUIOp::create(rewriter, loc, m, constant(moments.getRows()));
-  int64_t scalars =
-      MomentsOp::getNumScalars(moments.getInput().getType().getElementType());
-  Value rows = arith::MulIOp::create(rewriter, loc, blocks, constant(scalars));
+  Value rows = arith::MulIOp::create(rewriter, loc, blocks,
+                                     constant(moments.getNumScalars()));
   return tensor::EmptyOp::create(rewriter, loc, type, rows);
 }
 

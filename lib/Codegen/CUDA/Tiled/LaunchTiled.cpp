@@ -51,6 +51,8 @@ public:
   LogicalResult run();
   /// For several weights, before the scale of split rows is taken out.
   void runProducts();
+  /// For resident rows, before they are cut.
+  LogicalResult runResidentRows();
 
 private:
   LogicalResult runResident(const TileGeometry &geometry);
@@ -134,6 +136,8 @@ void TiledLowering::launch(const TileGeometry &geometry,
         ShapedType::isDynamic(geometry.m) ? 1 : geometry.rowUnits();
     launch.setResident(rowUnits * geometry.clusterBlocks());
   }
+  if (geometry.exchangesRows())
+    launch.setResident(geometry.teamUnits() * geometry.clusterBlocks());
   if (maps.empty())
     return;
   launch.setTensorMapsAttr(b.getArrayAttr(maps));
@@ -143,10 +147,10 @@ void TiledLowering::launch(const TileGeometry &geometry,
 }
 
 /// Small tiles, for a kernel that may take its operands element by element: it
-/// keeps more in registers, and is short to compile. Where the region yields
-/// moments, tiles have their rows, and where tiles wait for each other, there
-/// are no more of them. Where it reduces rows, tiles have whole ones, or the
-/// same parts.
+/// keeps more in registers, and is short to compile. Of 8 bits it makes f16.
+/// Where the region yields moments, tiles have their rows, and where tiles wait
+/// for each other, there are no more of them. Where it reduces rows, tiles have
+/// whole ones, or the same parts.
 static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
   ScheduleAttr schedule = op.getSchedule();
   int64_t rows = 64;
@@ -155,16 +159,18 @@ static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
   bool isResident = schedule.getReduction() == ReductionMethod::Resident;
   if (isResident)
     rows = schedule.getTile()[0];
-  ScheduleParameters parameters{
-      .family = KernelFamily::MmaSync,
-      .tile = {rows, kNarrowTileColumns, schedule.getTile()[2]},
-      .warps = getNarrowTileWarps(rows),
-      .stages = 3,
-      .swizzle = schedule.getSwizzle(),
-      .raster = schedule.getRaster(),
-      .blocks = rows <= 64 && !isResident ? 2 : 1,
-      .method = schedule.getMethod(),
-      .reduction = schedule.getReduction()};
+  bool isNarrow = schedule.getMethod() == ProductMethod::FP8;
+  int64_t columns = schedule.getTile()[2] / (isNarrow ? 2 : 1); // as f16
+  ScheduleParameters parameters{.family = KernelFamily::MmaSync,
+                                .tile = {rows, kNarrowTileColumns, columns},
+                                .warps = getNarrowTileWarps(rows),
+                                .stages = 3,
+                                .swizzle = schedule.getSwizzle(),
+                                .raster = schedule.getRaster(),
+                                .blocks = rows <= 64 && !isResident ? 2 : 1,
+                                .method = isNarrow ? ProductMethod::Direct
+                                                   : schedule.getMethod(),
+                                .reduction = schedule.getReduction()};
   if (reducesRows(schedule))
     widenToRows(parameters, schedule.getReduction() == ReductionMethod::InTile
                                 ? op.getProductShape()[1]
@@ -192,6 +198,32 @@ LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
       [&] {
         separate = createSeparateReduction(b, op, buffer, /*moments=*/{});
       });
+  op.erase();
+  TiledLowering(separate.product, module, kernels).runUnaligned();
+  return lowerEpilogue(separate.rest, module, kernels);
+}
+
+/// For other pointers a kernel reduces rows of the product's.
+LogicalResult TiledLowering::runResidentRows() {
+  m = createRows(b, op);
+  MemRefType type = getReducedType(op);
+  Value buffer = findOutputBuffer(op, type);
+  if (!buffer) {
+    SmallVector<Value> extents;
+    if (type.isDynamicDim(0))
+      extents.push_back(arith::IndexCastOp::create(b, b.getIndexType(), m));
+    buffer = createTemporary(b, type, extents);
+  }
+  auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
+                                  /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.elseBlock());
+  SeparateReduction separate =
+      createSeparateReduction(b, op, buffer, /*moments=*/{});
+  b.setInsertionPointToStart(branch.thenBlock());
+  RowPhases phases =
+      cutAtRowReductions(*op.getBody(), SourceMoves::Independent);
+  rowPhases = phases;
+  emitAndLaunch(TileGeometry(op, op.getSchedule(), /*isAligned=*/true));
   op.erase();
   TiledLowering(separate.product, module, kernels).runUnaligned();
   return lowerEpilogue(separate.rest, module, kernels);
@@ -255,7 +287,8 @@ LogicalResult TiledLowering::runResidentIfItFits(const TileGeometry &geometry) {
       emitCeilDiv(b, m, createI64(b, op.getSchedule().getMomentRows()));
   blocks = arith::MulIOp::create(
       b, blocks,
-      createI64(b, MomentsOp::getNumScalars(reduced.getElementType())));
+      createI64(b, MomentsOp::getNumScalars(reduced.getElementType(),
+                                            /*sums=*/false)));
   Value moments = createTemporary(
       b, momentsType,
       ValueRange{arith::IndexCastOp::create(b, b.getIndexType(), blocks)});
@@ -329,6 +362,8 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
     return success();
   }
   addUnscale(op);
-  RowPhases rowPhases = cutAtRowReductions(*op.getBody(), /*movesSource=*/true);
+  if (schedule.getReduction() == ReductionMethod::ResidentRows)
+    return TiledLowering(op, module, kernels).runResidentRows();
+  RowPhases rowPhases = cutAtRowReductions(*op.getBody(), SourceMoves::All);
   return TiledLowering(op, module, kernels, rowPhases).run();
 }

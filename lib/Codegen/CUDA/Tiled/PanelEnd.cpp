@@ -16,8 +16,11 @@ using namespace mlir::tenon;
 
 /// Of the threads that multiply and the warp that clears.
 static std::string getBesideBarrier(const TileGeometry &geometry) {
-  return " " + std::to_string(kPanelBarrier) + ", " +
-         std::to_string(geometry.threads() + 32) + ";";
+  bool pingPong = geometry.schedule.getPingPong();
+  int64_t threads = geometry.threads() * (pingPong ? 2 : 1) + 32;
+  return " " +
+         std::to_string(pingPong ? kPingPongPanelBarrier : kPanelBarrier) +
+         ", " + std::to_string(threads) + ";";
 }
 
 void PanelEnd::arrive() {
@@ -35,8 +38,11 @@ void PanelEnd::emitForBlocks(llvm::function_ref<void(Value)> body) {
     frame.emitIf(b.less(rowTile, memory.getBlocks()),
                  [&] { body(memory.getBlock(rowTile)); });
   };
-  if (!ShapedType::isDynamic(frame.geometry.m)) {
-    int64_t blocks = frame.geometry.rowUnits() * frame.geometry.clusterM;
+  const TileGeometry &geometry = frame.geometry;
+  if (geometry.hasResidentRows() || !ShapedType::isDynamic(geometry.m)) {
+    int64_t blocks = geometry.hasResidentRows()
+                         ? geometry.teamUnits() * geometry.clusterN
+                         : geometry.rowUnits() * geometry.clusterM;
     for (int64_t first = 0; first < blocks; first += 32)
       emit(b.i32(first));
     return;
@@ -63,12 +69,14 @@ void PanelEnd::waitForFlags(Value expected) {
   });
 }
 
-/// What `getPlace` gives of each of the tile's columns, of even turns and odd.
-void PanelEnd::clearColumns(llvm::function_ref<Value(Value, Value)> getPlace) {
+/// What `getPlace` gives of each of the tile's columns or rows, of all turns
+/// that lie side by side.
+void PanelEnd::clearTile(llvm::function_ref<Value(Value, Value)> getPlace) {
   auto type = VectorType::get(PanelMemory::kWords, b.getI64Type());
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
-  for (int64_t turn = 0; turn != 2; ++turn)
-    for (int64_t first = 0; first < frame.geometry.tileN; first += 32)
+  int64_t turns = getExchangedTurns(frame.geometry.schedule);
+  for (int64_t turn = 0; turn != turns; ++turn)
+    for (int64_t first = 0; first < memory.getExtent(); first += 32)
       LLVM::StoreOp::create(b, zeros,
                             getPlace(b.i32(turn), b.add(frame.lane, first)),
                             /*alignment=*/kTaggedStateBytes);
@@ -79,7 +87,7 @@ void PanelEnd::clearStates() {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value block = memory.getBlock(loop.getInductionVar());
-  clearColumns([&](Value turn, Value inTile) {
+  clearTile([&](Value turn, Value inTile) {
     return memory.getState(turn, block, inTile);
   });
 }
@@ -96,15 +104,12 @@ void PanelEnd::announce(Value turns) {
 }
 
 void PanelEnd::clearWhenRead(Value turns) {
-  const TileGeometry &geometry = frame.geometry;
-  Value isFirst = b.both(b.equal(b.rem(frame.unit, frame.getRowUnits()), 0),
-                         b.equal(b.rem(frame.rank, geometry.clusterM), 0));
-  frame.emitIf(isFirst, [&] {
+  frame.emitIf(memory.isFirstBlock(), [&] {
     waitForFlags(getReadFlag(frame, turns));
     frame.syncWarp();
     clearStates();
     if (hasFinisher)
-      clearColumns([&](Value turn, Value inTile) {
+      clearTile([&](Value turn, Value inTile) {
         return memory.getPublishedPlace(turn, inTile);
       });
     emitForBlocks([&](Value block) {

@@ -38,7 +38,7 @@ public:
 private:
   void emitForBlocks(llvm::function_ref<void(Value)> body);
   void waitForFlags(Value expected);
-  void clearColumns(llvm::function_ref<Value(Value, Value)> getPlace);
+  void clearTile(llvm::function_ref<Value(Value, Value)> getPlace);
   void clearStates();
 
   TiledFrame &frame;

@@ -27,9 +27,16 @@ Value PanelMemory::getOwnBlock() {
 
 /// The number in the grid of the panel's block with a row tile. A panel has
 /// `rowUnits` units one after the other, and a cluster's blocks lie along M or
-/// along N.
+/// along N. Of resident rows a panel has a team's units, and tiles along N.
 Value PanelMemory::getBlock(Value rowTile) {
   const TileGeometry &geometry = frame.geometry;
+  if (geometry.hasResidentRows()) {
+    int64_t teamUnits = geometry.teamUnits();
+    Value unit = b.mul(b.div(frame.unit, teamUnits),
+                       teamUnits * geometry.clusterBlocks());
+    return b.add(b.add(unit, b.rem(frame.rank, geometry.clusterM)),
+                 b.mul(rowTile, geometry.clusterM));
+  }
   Value rowUnits = frame.getRowUnits();
   Value unit = b.mul(b.mul(b.div(frame.unit, rowUnits), rowUnits),
                      geometry.clusterBlocks());
@@ -39,7 +46,24 @@ Value PanelMemory::getBlock(Value rowTile) {
 }
 
 Value PanelMemory::getBlocks() {
+  const TileGeometry &geometry = frame.geometry;
+  if (geometry.hasResidentRows())
+    return b.i32(geometry.teamUnits() * geometry.clusterN);
   return b.mul(frame.getRowUnits(), frame.geometry.clusterM);
+}
+
+Value PanelMemory::isFirstBlock() {
+  const TileGeometry &geometry = frame.geometry;
+  if (geometry.hasResidentRows())
+    return b.both(b.equal(b.rem(frame.unit, geometry.teamUnits()), 0),
+                  b.equal(b.div(frame.rank, geometry.clusterM), 0));
+  return b.both(b.equal(b.rem(frame.unit, frame.getRowUnits()), 0),
+                b.equal(b.rem(frame.rank, geometry.clusterM), 0));
+}
+
+int64_t PanelMemory::getExtent() {
+  const TileGeometry &geometry = frame.geometry;
+  return geometry.hasResidentRows() ? geometry.tileM : geometry.tileN;
 }
 
 Value PanelMemory::getFlag(Value block) {
@@ -48,8 +72,9 @@ Value PanelMemory::getFlag(Value block) {
 
 Value PanelMemory::getState(Value turn, Value block, Value inTile) {
   int64_t maxBlocks = getMaxBlocks(frame.geometry.schedule);
-  Value place = b.add(b.mul(b.bitAnd(turn, 1), maxBlocks), block);
-  place = b.add(b.mul(place, frame.geometry.tileN), inTile);
+  Value last = b.bitAnd(turn, getExchangedTurns(frame.geometry.schedule) - 1);
+  Value place = b.add(b.mul(last, maxBlocks), block);
+  place = b.add(b.mul(place, getExtent()), inTile);
   return b.offset(b.offset(frame.workspace, 8 * maxBlocks),
                   b.mul(b.toI64(place), kTaggedStateBytes));
 }

@@ -12,13 +12,14 @@
 
 namespace mlir::tenon {
 
-/// What the blocks of a panel write for each other (PanelExchange.h). The
-/// workspace has a flag (i64) for each block, and a state for each column
-/// of a block's tile, twice: for even turns and for odd ones. Each number of a
-/// state shares a word of 64 bits with a tag, one half of the launch's token
-/// plus the turn. Such a word is written and read at once, so who sees the tags
-/// has the numbers: no fence, and one way through L2. No earlier launch had the
-/// token, and memory does not hold both tags by chance.
+/// What the blocks of a panel write for each other (PanelExchange.h,
+/// RowExchange.h). The workspace has a flag (i64) for each block, and a state
+/// for each column of a block's tile, or with resident rows for each row,
+/// twice: for even turns and for odd ones, or as getExchangedTurns() says. Each
+/// number of a state shares a word of 64 bits with a tag, one half of the
+/// launch's token plus the turn. Such a word is written and read at once, so
+/// who sees the tags has the numbers: no fence, and one way through L2. No
+/// earlier launch had the token, and memory does not hold both tags by chance.
 ///
 /// The second tag has 24 bits. The 8 beside it say what rounding the first
 /// number, the mean, left of it (RoundingRest.h).
@@ -42,6 +43,10 @@ public:
   Value getBlocks();
   Value getOwnBlock();
   Value getBlock(Value rowTile);
+  /// Whether the block is that which clears what all have left, i1.
+  Value isFirstBlock();
+  /// Of a block's states in a turn.
+  int64_t getExtent();
   Value getFlag(Value block);
   Value getState(Value turn, Value block, Value inTile);
   Value getPublishedPlace(Value turn, Value inTile);

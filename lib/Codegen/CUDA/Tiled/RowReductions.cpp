@@ -23,7 +23,10 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 RowReductions::RowReductions(TiledFrame &frame, TiledLinearOp op)
-    : frame(frame), b(frame.b), op(op), numRows(frame.geometry.warpM() / 8) {}
+    : frame(frame), b(frame.b), op(op), numRows(frame.geometry.warpM() / 8) {
+  if (frame.geometry.hasResidentRows())
+    exchange.emplace(frame, op);
+}
 
 /// Where the thread's row by that number lies, from its first on: two of each
 /// block of 16.
@@ -31,7 +34,9 @@ int64_t RowReductions::getRow(int64_t number) const {
   return number / 2 * frame.geometry.rowBlockStride() + number % 2 * 8;
 }
 
-/// In the place of what it is made of.
+/// In the place of what it is made of. Where all of it is read again after an
+/// exchange LLVM would make it part of what reads it, a product and a sum one
+/// operation, and keep what it is made of.
 void RowReductions::computeSource(const RowPhase &phase, const WorkItem &item,
                                   SmallVector<Value> &elements) {
   if (!phase.source)
@@ -41,7 +46,8 @@ void RowReductions::computeSource(const RowPhase &phase, const WorkItem &item,
       frame, op, phase.sourcePhase, phase.source, item, given,
       [](ElementEmitter &, int64_t) {},
       [&](int64_t block, ArrayRef<Value> computed) {
-        llvm::copy(computed, elements.begin() + 4 * block);
+        for (auto [i, element] : llvm::enumerate(computed))
+          elements[4 * block + i] = exchange ? b.readAnew(element) : element;
       });
 }
 
@@ -53,7 +59,8 @@ RowReductions::States RowReductions::reduceColumns(const RowPhase &phase,
   Value neutral = reduction.emitNeutral(b, b.getF32Type());
   int64_t columnBlocks = geometry.warpN() / 8;
   Value first = b.add(frame.warpColumn, frame.getLanePair());
-  if (geometry.isReduceOnly() && geometry.hasRaggedColumns())
+  bool hasParts = geometry.isReduceOnly() || geometry.hasResidentRows();
+  if (hasParts && geometry.hasRaggedColumns())
     first = b.add(first, item.column);
   // Those of both columns of each 8 apart: a chain of half the length.
   SmallVector<Value> states(2 * numRows);
@@ -66,8 +73,7 @@ RowReductions::States RowReductions::reduceColumns(const RowPhase &phase,
         int64_t end = geometry.tileN - geometry.warpN() + column + 8;
         for (int64_t i = 0; i != 4; ++i) {
           Value element = elements[i];
-          if (geometry.isReduceOnly() ? geometry.hasRaggedColumns()
-                                      : end > geometry.n)
+          if (hasParts ? geometry.hasRaggedColumns() : end > geometry.n)
             element = b.select(b.less(b.add(first, column + i % 2), geometry.n),
                                element, neutral);
           Value &state = states[block / columnBlocks * 4 + i];
@@ -87,11 +93,17 @@ void RowReductions::reduceLanes(ReduceRowOp op, States &states) {
       state = op.emitCombine(b, state, frame.shuffleXor(state, mask));
 }
 
-/// An array of one f32 for each row of the tile.
+/// An array of one f32 for each row of the tile; with ping-pong each warpgroup
+/// has its own.
 Value RowReductions::getArray(int64_t number) {
-  return b.offset(frame.shared,
-                  frame.geometry.finishedOffset() +
-                      number * frame.geometry.tileM * kBytesOfRowState);
+  const TileGeometry &geometry = frame.geometry;
+  int64_t bytes = geometry.tileM * kBytesOfRowState;
+  Value array =
+      b.offset(frame.shared, geometry.finishedOffset() + number * bytes);
+  if (!geometry.schedule.getPingPong() || geometry.isReduceOnly())
+    return array;
+  return b.offset(array, b.mul(b.sub(frame.warpgroup, 1),
+                               getFoundRowArrays(geometry.schedule) * bytes));
 }
 
 /// Stores what all four lanes have.
@@ -127,29 +139,77 @@ void RowReductions::meetWarps(ReduceRowOp op, States &states, unsigned number) {
   }
 }
 
+/// From here on a phase's result is an operand in shared memory.
+void RowReductions::keepResult(unsigned number, const WorkItem &item,
+                               const States &states) {
+  // Warps that share rows write the same, and each reads what it wrote.
+  Value array = getArray(number);
+  store(array, states);
+  frame.syncWarp();
+  // Operands are found by rows of the matrix.
+  Value ahead = b.mul(b.toI64(item.row), -kBytesOfRowState);
+  frame.operands[frame.rowPhases[number].result] = b.offset(array, ahead);
+}
+
+/// What stands for a phase's result in the phases that follow.
+void RowReductions::finish(const RowPhase &phase, unsigned number,
+                           const WorkItem &item, States states) {
+  ReduceRowOp reduction = phase.reduction;
+  for (auto [row, state] : llvm::enumerate(states))
+    state = exchange ? exchange->finishPart(number, item, state, row)
+                     : reduction.emitFinish(b, state);
+  if (exchange || frame.geometry.isReduceOnly())
+    frame.rowValues[phase.result] = std::move(states);
+  else
+    keepResult(number, item, states);
+}
+
+void RowReductions::emitExchange(const WorkItem &item, Value turn,
+                                 Value turns) {
+  frame.rowValues.clear();
+  Value own = b.add(frame.warpRow, b.shiftRight(frame.lane, 2));
+  SmallVector<Value> inTile;
+  for (int64_t number = 0; number != numRows; ++number)
+    inTile.push_back(b.add(own, getRow(number)));
+  if (frame.geometry.exchangesRows())
+    exchange->publish(item, turn, inTile);
+  SmallVector<States> results(frame.rowPhases.size());
+  for (auto [number, row] : llvm::enumerate(inTile)) {
+    Value inMatrix = b.min(b.add(item.row, row), b.sub(frame.m, 1));
+    for (auto [states, result] : llvm::zip_equal(
+             results, exchange->combine(turn, number, b.toI64(inMatrix))))
+      states.push_back(result);
+  }
+  exchange->forget();
+  if (frame.geometry.exchangesRows()) {
+    int64_t step = frame.geometry.schedule.getPingPong() ? 2 : 1;
+    frame.emitIf(b.less(b.sub(turns, 1), b.add(turn, step)),
+                 [&] { exchange->end.arrive(); });
+  }
+  for (auto [number, states] : llvm::enumerate(results))
+    keepResult(number, item, states);
+}
+
+/// A warpgroup without a turn has nothing to read.
+void RowReductions::start(Value first, Value turns) {
+  Value hasNone =
+      b.both(b.less(b.i32(0), turns), b.less(b.sub(turns, 1), first));
+  frame.emitIf(hasNone, [&] { exchange->end.arrive(); });
+}
+
 SmallVector<Value> RowReductions::emit(const WorkItem &item,
-                                       ValueRange accumulators) {
+                                       ValueRange accumulators, Value turn,
+                                       Value turns) {
   SmallVector<Value> elements(accumulators);
   for (auto [number, phase] : llvm::enumerate(frame.rowPhases)) {
-    ReduceRowOp reduction = phase.reduction;
     computeSource(phase, item, elements);
     States states = reduceColumns(phase, item, elements);
-    reduceLanes(reduction, states);
-    meetWarps(reduction, states, number);
-    for (Value &state : states)
-      state = reduction.emitFinish(b, state);
-    if (frame.geometry.isReduceOnly()) {
-      frame.rowValues[phase.result] = std::move(states);
-      continue;
-    }
-    // Warps that share rows write the same, and each reads what it wrote.
-    Value array = getArray(number);
-    store(array, states);
-    frame.syncWarp();
-    // Operands are found by rows of the matrix.
-    Value ahead = b.mul(b.toI64(item.row), -kBytesOfRowState);
-    frame.operands[phase.result] = b.offset(array, ahead);
+    reduceLanes(phase.reduction, states);
+    meetWarps(phase.reduction, states, number);
+    finish(phase, number, item, std::move(states));
   }
+  if (exchange)
+    emitExchange(item, turn, turns);
   storeResults(item);
   frame.rowValues.clear();
   return elements;
@@ -165,8 +225,17 @@ void RowReductions::storeResults(const WorkItem &item) {
   }
   Value isFirst =
       b.both(b.equal(b.bitAnd(frame.lane, 3), 0), b.equal(frame.warpColumn, 0));
+  const TileGeometry &geometry = frame.geometry;
   Value part;
-  if (frame.geometry.isReduceOnly()) {
+  if (exchange) {
+    // Of a group's tiles the first stores.
+    Value inGroup = item.column;
+    if (geometry.groups != 1)
+      inGroup = b.rem(inGroup, geometry.groupColumns());
+    isFirst = b.both(isFirst, b.equal(inGroup, 0));
+    part = b.toI64(b.div(item.column, geometry.groupColumns()));
+  }
+  if (geometry.isReduceOnly()) {
     part = b.toI64(b.div(item.column, frame.geometry.tileN));
     // Of a cluster, tiles may lie beyond N.
     if (frame.geometry.hasRaggedColumns())
@@ -187,8 +256,10 @@ void RowReductions::storeResults(const WorkItem &item) {
                                  /*lane=*/0);
       Value stores = b.both(isFirst, b.less(rows[number], frame.m));
       Value place = clamped[number];
-      if (parts)
-        place = b.add(b.mul(place, parts.getType().getDimSize(1)), part);
+      if (int64_t columns =
+              parts ? parts.getType().getDimSize(1) : geometry.groups;
+          columns != 1)
+        place = b.add(b.mul(place, columns), part);
       frame.emitIf(stores, [&, value = value, output = output] {
         storeLanes(b, output, place, getElementTypeOrSelf(value), result);
       });

@@ -12,11 +12,15 @@
 // reduction = reduce_only: what a tile has of its rows is reduced, and stored.
 // Nothing follows, so what was found stays in registers.
 //
+// reduction = resident_rows: the same, but then tiles exchange what they have,
+// and the epilogue follows.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_CODEGEN_CUDA_TILED_ROWREDUCTIONS_H
 #define TENON_LIB_CODEGEN_CUDA_TILED_ROWREDUCTIONS_H
 
+#include "RowExchange.h"
 #include "WorkPartition.h"
 
 namespace mlir::tenon {
@@ -30,7 +34,16 @@ public:
   /// op yields of one value a row. From here on `frame.operands` tells where
   /// what was found lies. `accumulators` are in blocks of 16 rows by 8 columns;
   /// returns what the region's first argument stands for in the end.
-  SmallVector<Value> emit(const WorkItem &item, ValueRange accumulators);
+  ///
+  /// Where tiles wait for each other it is of turn number `turn` of `turns`.
+  SmallVector<Value> emit(const WorkItem &item, ValueRange accumulators,
+                          Value turn = Value(), Value turns = Value());
+
+  // Where tiles wait for each other, and a warp is beside those that multiply.
+  /// Before a warpgroup's first turn, `first`.
+  void start(Value first, Value turns);
+  /// After the last of `turns` turns, in that warp.
+  void clear(Value turns) { exchange->end.clear(turns); }
 
 private:
   /// Of each of the thread's rows.
@@ -45,12 +58,17 @@ private:
   void meetWarps(ReduceRowOp op, States &states, unsigned number);
   void store(Value array, ArrayRef<Value> values);
   Value getArray(int64_t number);
+  void finish(const RowPhase &phase, unsigned number, const WorkItem &item,
+              States states);
+  void keepResult(unsigned number, const WorkItem &item, const States &states);
+  void emitExchange(const WorkItem &item, Value turn, Value turns);
   void storeResults(const WorkItem &item);
 
   TiledFrame &frame;
   KernelBuilder &b;
   TiledLinearOp op;
-  int64_t numRows; ///< of a thread
+  int64_t numRows;                     ///< of a thread
+  std::optional<RowExchange> exchange; ///< with reduction = resident_rows
 };
 
 } // namespace mlir::tenon

@@ -17,8 +17,12 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
+/// What lies between both parts: what is reduced along M, or where rows are
+/// reduced the product.
 static Value getReduced(Block &body) {
-  return (*body.getOps<ReductionEpilogueOp>().begin()).getReducedInput();
+  auto reductions = body.getOps<ReductionEpilogueOp>();
+  return reductions.empty() ? Value(body.getArgument(0))
+                            : (*reductions.begin()).getReducedInput();
 }
 
 MemRefType tenon::getReducedType(TiledLinearOp op) {
@@ -28,7 +32,8 @@ MemRefType tenon::getReducedType(TiledLinearOp op) {
 
 MemRefType tenon::getMomentsType(TiledLinearOp op) {
   auto type = cast<RankedTensorType>(getReduced(*op.getBody()).getType());
-  int64_t rows = MomentsOp::getNumRows(type, op.getSchedule().getMomentRows());
+  int64_t rows = MomentsOp::getNumRows(type, op.getSchedule().getMomentRows(),
+                                       /*sums=*/false);
   return MemRefType::get({rows, type.getDimSize(1)},
                          Float32Type::get(op.getContext()));
 }

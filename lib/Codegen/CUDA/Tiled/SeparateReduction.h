@@ -22,7 +22,8 @@ struct SeparateReduction {
   EpilogueOp rest;       ///< reduces it, and what follows
 };
 
-/// The type of a buffer for what the only reduction of `op` reduces.
+/// The type of a buffer for what the only reduction of `op` reduces, or where
+/// it reduces rows for the product.
 MemRefType getReducedType(TiledLinearOp op);
 
 /// The type of a buffer for the moments of that which a kernel of two_phase

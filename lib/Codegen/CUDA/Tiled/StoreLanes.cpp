@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// st.global of 2 to 16 bytes under a predicate.
+// st.global of 1 to 16 bytes under a predicate.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,22 +18,24 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Stores words of 32 bits, 4 at most, or half a word.
+/// Stores words of 32 bits, 4 at most, or a part of one.
 static void emitStore(KernelBuilder &b, Value pointer, ValueRange words,
                       Value condition) {
-  bool isHalf = words[0].getType().isInteger(16);
+  unsigned bits = words[0].getType().getIntOrFloatBitWidth();
   std::string registers, constraints = "l,r";
   for (unsigned i = 0; i != words.size(); ++i) {
     registers += (i ? ", $" : "$") + std::to_string(i + 2);
-    constraints += isHalf ? ",h" : ",r";
+    constraints += bits == 32 ? ",r" : ",h";
   }
-  std::string type = isHalf ? "b16" : "b32";
+  std::string type = "b" + std::to_string(bits);
   if (words.size() != 1) {
     type = "v" + std::to_string(words.size()) + "." + type;
     registers = "{" + registers + "}";
   }
   SmallVector<Value> operands{pointer, b.toI32(condition)};
-  llvm::append_range(operands, words);
+  for (Value word : words) // PTX has no registers of 8 bits
+    operands.push_back(
+        bits == 8 ? arith::ExtUIOp::create(b, b.getI16Type(), word) : word);
   // No other access of the kernel may move across: an output may be an input's
   // buffer.
   b.ptx("{ .reg .pred p; setp.ne.b32 p, $1, 0; @p st.global." + type +
@@ -41,23 +43,22 @@ static void emitStore(KernelBuilder &b, Value pointer, ValueRange words,
         constraints + ",~{memory}", operands);
 }
 
-/// The bits of neighbouring elements as words of 32 bits, or of one element of
-/// 16 bits.
-static SmallVector<Value> getWords(KernelBuilder &b, Type elementType,
-                                   ArrayRef<Value> elements) {
+/// The bits of neighbouring elements as words of 32 bits, or as one of fewer.
+static SmallVector<Value> getWords(KernelBuilder &b, ArrayRef<Value> elements) {
+  Type type = elements[0].getType();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  size_t count = std::min<size_t>(elements.size(), 32 / bits);
+  Type word = b.getIntegerType(count * bits);
   SmallVector<Value> words;
-  if (elementType.getIntOrFloatBitWidth() == 32) {
-    for (Value element : elements)
-      words.push_back(arith::BitcastOp::create(b, b.getI32Type(), element));
-    return words;
+  for (unsigned i = 0; i != elements.size(); i += count) {
+    if (count == 1)
+      words.push_back(arith::BitcastOp::create(b, word, elements[i]));
+    else
+      words.push_back(LLVM::BitcastOp::create(
+          b, word,
+          vector::FromElementsOp::create(b, VectorType::get(count, type),
+                                         elements.slice(i, count))));
   }
-  if (elements.size() == 1)
-    return {arith::BitcastOp::create(b, b.getI16Type(), elements[0])};
-  auto pair = VectorType::get(2, elementType);
-  for (unsigned i = 0; i != elements.size(); i += 2)
-    words.push_back(LLVM::BitcastOp::create(
-        b, b.getI32Type(),
-        vector::FromElementsOp::create(b, pair, elements.slice(i, 2))));
   return words;
 }
 
@@ -66,11 +67,11 @@ void tenon::emitStoreLanes(KernelBuilder &b, Value pointer, Value offset,
                            Value condition) {
   if (!condition)
     return storeLanes(b, pointer, offset, elementType, values);
-  SmallVector<Value> elements = llvm::map_to_vector(
-      values, [&](Value value) { return castFloat(b, value, elementType); });
-  Value address = LLVM::GEPOp::create(b, pointer.getType(), elementType,
-                                      pointer, ArrayRef<LLVM::GEPArg>{offset});
-  SmallVector<Value> words = getWords(b, elementType, elements);
+  SmallVector<Value> elements = roundElements(b, elementType, values);
+  Value address =
+      LLVM::GEPOp::create(b, pointer.getType(), elements[0].getType(), pointer,
+                          ArrayRef<LLVM::GEPArg>{offset});
+  SmallVector<Value> words = getWords(b, elements);
   for (unsigned i = 0; i < words.size(); i += 4)
     emitStore(b, b.offset(address, 4 * i),
               ValueRange(words).slice(i, std::min<size_t>(4, words.size() - i)),

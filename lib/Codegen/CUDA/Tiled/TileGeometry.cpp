@@ -14,6 +14,7 @@
 #include "TiledFamily.h"
 
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -23,7 +24,7 @@ using namespace mlir;
 using namespace mlir::tenon;
 
 /// Bytes of an element of the narrowest [M, N] tensor that the epilogue reads
-/// or writes.
+/// or writes, but for 8 bits: more elements at a time take registers.
 static unsigned getNarrowestBytes(TiledLinearOp op) {
   unsigned bytes = 4;
   auto visit = [&](Type type) {
@@ -36,7 +37,7 @@ static unsigned getNarrowestBytes(TiledLinearOp op) {
        op.getBody()->getArguments().drop_front(op.getNumWeights()))
     visit(argument.getType());
   llvm::for_each(op.getYield().getOperandTypes(), visit);
-  return bytes;
+  return std::max(bytes, 2u);
 }
 
 TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
@@ -48,7 +49,10 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
   m = extents.m, n = extents.n, k = extents.k;
   turnsX = isXTransposed(op.getLayout()),
   turnsW = isWTransposed(op.getLayout());
-  elementType = getElementTypeOrSelf(op.getX().getType());
+  sourceType = elementType = getElementTypeOrSelf(op.getX().getType());
+  if (isNarrowFloat(sourceType) && schedule.getMethod() != ProductMethod::FP8)
+    elementType = Float16Type::get(op.getContext());
+  sourceBytes = sourceType.getIntOrFloatBitWidth() / 8;
   elementBytes = elementType.getIntOrFloatBitWidth() / 8;
   ArrayRef<int64_t> tile = schedule.getTile(), warps = schedule.getWarps();
   tileM = tile[0], tileN = tile[1], tileK = tile[2];
@@ -60,6 +64,9 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
   copyBytes =
       isAligned ? std::gcd<int64_t>(16, k * elementBytes) : elementBytes;
   lanes = isAligned ? std::gcd<int64_t>(n, 16 / getNarrowestBytes(op)) : 1;
+  auto reductions = op.getBody()->getOps<ReduceRowOp>();
+  if (!reductions.empty())
+    groups = (*reductions.begin()).getGroups();
   // In the place of a kernel that rounds as it copies, or beside one that
   // multiplies what tenon.split made of x and w.
   roundsTf32 = elementType.isF32() &&

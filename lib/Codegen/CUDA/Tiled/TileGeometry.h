@@ -28,8 +28,11 @@ struct TileGeometry {
   int64_t m;      ///< ShapedType::kDynamic where it is not known
   int64_t n, k;
   bool turnsX, turnsW; ///< whether x is [K, M], and w [K, N]
-  Type elementType;    ///< of x and w
-  unsigned elementBytes;
+  Type sourceType;     ///< of x and w
+  /// As which they are multiplied: f16 in the place of 8 bits, where these are
+  /// copied one by one.
+  Type elementType;
+  unsigned sourceBytes, elementBytes;
   ScheduleAttr schedule;
   const TiledFamily *family;
   int64_t tileM, tileN, tileK, warpsM, warpsN, stages, rowBytes;
@@ -45,6 +48,7 @@ struct TileGeometry {
   /// before: by an op of its own, or by TMA.
   bool roundsTf32;
   int64_t instructionWarps; ///< TiledFamily::Traits
+  int64_t groups = 1;       ///< of columns, which the region reduces one by one
 
   bool isFma() const { return !schedule.getMethodTraits().usesTensorCores; }
   /// Those that multiply a tile. A wgmma kernel has others beside them.
@@ -89,6 +93,10 @@ struct TileGeometry {
   // Copies: rows of `rowBytes` in chunks of 16 bytes; the block's threads take
   // `rowsPerCopy` rows at a time.
   int64_t chunksPerRow() const { return rowBytes / 16; }
+  /// Bytes of x or w of which as many are made in shared memory.
+  int64_t toSource(int64_t bytes) const {
+    return bytes / elementBytes * sourceBytes;
+  }
   int64_t rowsPerCopy() const { return threads() / chunksPerRow(); }
   int64_t copiesOfX() const { return tileM / rowsPerCopy(); }
   int64_t copiesOfW() const { return tileN / rowsPerCopy(); }
@@ -130,6 +138,21 @@ struct TileGeometry {
   }
   bool isResident() const {
     return schedule.getReduction() == ReductionMethod::Resident;
+  }
+  bool hasResidentRows() const {
+    return schedule.getReduction() == ReductionMethod::ResidentRows;
+  }
+  /// Columns of a row that are reduced together, and tiles that have them where
+  /// rows are resident: of one nothing is exchanged.
+  int64_t groupColumns() const { return n / groups; }
+  int64_t rowParts() const { return llvm::divideCeil(groupColumns(), tileN); }
+  bool exchangesRows() const { return hasResidentRows() && rowParts() != 1; }
+  /// Whether tiles wait for each other.
+  bool waits() const { return isResident() || exchangesRows(); }
+  /// Units that have them, one beside the other, where tiles exchange what they
+  /// have of a row; else 1.
+  int64_t teamUnits() const {
+    return hasResidentRows() ? llvm::divideCeil(groupColumns(), unitN()) : 1;
   }
 
   /// Whether rows or columns of a tile may lie beyond M or N: all of them may,

@@ -56,9 +56,23 @@ Value TileMoments::broadcastFirstRow(Value value) {
   return b.shuffleFrom(value, lane);
 }
 
+/// What counts of a row, for sums.
+void TileMoments::addToSums(unsigned step, ArrayRef<Value> elements,
+                            Value isInRange) {
+  SmallVector<State> &lanes = states[step / getStepsPerSet()];
+  if (lanes.empty())
+    lanes.assign(elements.size(), State{b.f32(0), Value()});
+  for (auto [state, element] : llvm::zip(lanes, elements)) {
+    Value value = isInRange ? b.select(isInRange, element, b.f32(0)) : element;
+    state.mean = arith::AddFOp::create(b, state.mean, value);
+  }
+}
+
 /// Welford's rule, which is Chan's for a set of one row.
 void TileMoments::add(unsigned step, ArrayRef<Value> elements,
                       Value isInRange) {
+  if (op.getSums())
+    return addToSums(step, elements, isInRange);
   unsigned number = step % getStepsPerSet();
   SmallVector<State> &lanes = states[step / getStepsPerSet()];
   SmallVector<Value> &start = origins[step / getStepsPerSet()];
@@ -122,6 +136,11 @@ Value TileMoments::getCountOfThread(unsigned set) {
 /// them. None of the others may count.
 void TileMoments::combine(MutableArrayRef<State> states, Value count,
                           ArrayRef<State> others, Value otherCount) {
+  if (op.getSums()) {
+    for (auto [state, other] : llvm::zip(states, others))
+      state.mean = arith::AddFOp::create(b, state.mean, other.mean);
+    return;
+  }
   Value total = arith::MaximumFOp::create(
       b, arith::AddFOp::create(b, count, otherCount), b.f32(1));
   Value share = arith::DivFOp::create(b, otherCount, total);
@@ -145,7 +164,7 @@ void TileMoments::combineLanes(unsigned set) {
     SmallVector<State> others;
     for (const State &state : states[set])
       others.push_back({frame.shuffleXor(state.mean, mask),
-                        frame.shuffleXor(state.m2, mask)});
+                        state.m2 ? frame.shuffleXor(state.m2, mask) : Value()});
     Value otherCount =
         geometry.hasRaggedRows() ? frame.shuffleXor(count, mask) : count;
     combine(states[set], count, others, otherCount);
@@ -172,7 +191,9 @@ void TileMoments::stage(unsigned set) {
   frame.emitIf(b.less(frame.lane, geometry.threadsPerRow()), [&] {
     for (auto [lane, state] : llvm::enumerate(states[set])) {
       Value column = b.add(first, lane);
-      Value scalars[kScalars] = {origins[set][lane], state.mean, state.m2};
+      SmallVector<Value, kScalars> scalars{state.mean};
+      if (!op.getSums())
+        scalars = {origins[set][lane], state.mean, state.m2};
       for (auto [index, scalar] : llvm::enumerate(scalars))
         LLVM::StoreOp::create(b, scalar,
                               getPlace(warpOfSet, set, index, column),
@@ -190,6 +211,12 @@ SmallVector<Value> TileMoments::combineWarps(unsigned set, Value column) {
     Value place = getPlace(b.i32(warp), set, scalar, column);
     return LLVM::LoadOp::create(b, b.getF32Type(), place, /*alignment=*/4);
   };
+  if (op.getSums()) {
+    Value sum = load(0, 0);
+    for (unsigned warp = 1; warp < warps; ++warp)
+      sum = arith::AddFOp::create(b, sum, load(warp, 0));
+    return {sum};
+  }
   Value first = getFirstRow(set), origin = load(0, 0);
   State state{load(0, 1), load(0, 2)};
   for (unsigned warp = 1; warp < warps; ++warp) {
@@ -202,8 +229,7 @@ SmallVector<Value> TileMoments::combineWarps(unsigned set, Value column) {
   }
   auto [mean, rest] = emitSplitSum(b, origin, state.mean);
   SmallVector<Value> stored{mean, state.m2, rest};
-  stored.resize(
-      MomentsOp::getNumScalars(op.getInput().getType().getElementType()));
+  stored.resize(op.getNumScalars());
   return stored;
 }
 

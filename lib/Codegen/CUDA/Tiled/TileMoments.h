@@ -28,6 +28,8 @@ namespace mlir::tenon {
 /// A wgmma kernel's warp has 16 of each 64 rows of its warpgroup, and each 64
 /// rows have moments of their own; otherwise all rows of the tile belong
 /// together. What belongs together is a set.
+///
+/// Sums alone are what the means would be, relative to nothing.
 class TileMoments {
 public:
   /// `group`: which of the warp's groups of columns; `numSteps`: rows that a
@@ -50,6 +52,7 @@ private:
 
   unsigned getStepsPerSet();
   Value broadcastFirstRow(Value value);
+  void addToSums(unsigned step, ArrayRef<Value> elements, Value isInRange);
   unsigned getNumSets() { return states.size(); }
   Value getFirstRow(unsigned set);
   Value getCount(Value first, unsigned most);

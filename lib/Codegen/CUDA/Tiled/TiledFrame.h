@@ -49,10 +49,10 @@ private:
 /// Named barriers of a wgmma kernel's block; 0 is that of all its threads.
 /// Where each warpgroup that multiplies has its own, the second has the next
 /// number. kTileBarrier is of those who multiply a tile together: with
-/// ping-pong each warpgroup has its own, and kPanelBarrier, for kernels of
-/// resident, is unused.
+/// ping-pong each warpgroup has its own, so that kPanelBarrier, for kernels
+/// whose tiles wait for each other, has another number.
 inline constexpr int kTileBarrier = 1, kPanelBarrier = 2, kOrderBarrier = 3,
-                     kWarpgroupBarrier = 5;
+                     kWarpgroupBarrier = 5, kPingPongPanelBarrier = 7;
 
 /// Opens a kernel. Its arguments are, in order: tensor maps (of a wgmma kernel,
 /// Wgmma/TensorMaps.h), x, w, their factors (if the op has them), the

@@ -23,7 +23,8 @@ static bool isDynamicResident(const TileGeometry &geometry) {
 WorkPartition::WorkPartition(TiledFrame &frame) : frame(frame), b(frame.b) {
   const TileGeometry &geometry = frame.geometry;
   Value rows = frame.getRowUnits();
-  Value tiles = b.mul(rows, geometry.columnUnits());
+  int64_t teamUnits = geometry.teamUnits();
+  Value tiles = b.mul(rows, geometry.columnUnits() / teamUnits);
   SmallVector<std::pair<KeptScalar *, Value>> kept;
   if (geometry.family->traits.keepsTurns)
     kept.push_back({&rowUnits, rows});
@@ -33,7 +34,7 @@ WorkPartition::WorkPartition(TiledFrame &frame) : frame(frame), b(frame.b) {
     Value others = b.sub(tiles, numStreamed);
     turns = b.select(b.less(frame.unit, others), countTurns(others), b.i32(0));
     turns = b.add(turns, divideStream(numStreamed, kept));
-  } else if (geometry.isResident()) { // blocks that are cut off have none
+  } else if (geometry.waits()) { // blocks that are cut off have none
     turns =
         b.select(b.less(frame.unit, getUnits()), countTurns(tiles), b.i32(0));
   }
@@ -58,26 +59,42 @@ Value WorkPartition::getRowUnits() {
 
 /// How many take tiles.
 Value WorkPartition::getUnits() {
-  if (!frame.geometry.isResident())
+  const TileGeometry &geometry = frame.geometry;
+  if (geometry.hasResidentRows())
+    return b.mul(getTeams(), geometry.teamUnits());
+  if (!geometry.isResident())
     return frame.units;
   Value rows = frame.getRowUnits();
   return b.mul(b.div(frame.units, rows), rows);
 }
 
+/// How many take tiles that are counted as one where several units have them
+/// together.
+Value WorkPartition::getTeams() {
+  const TileGeometry &geometry = frame.geometry;
+  return geometry.hasResidentRows() ? b.div(frame.units, geometry.teamUnits())
+                                    : getUnits();
+}
+
+Value WorkPartition::getTeam() {
+  int64_t teamUnits = frame.geometry.teamUnits();
+  return teamUnits == 1 ? frame.unit : b.div(frame.unit, teamUnits);
+}
+
 /// Without stream-K: the number of a turn's tile.
 Value WorkPartition::getTile(Value turn) {
-  return b.add(frame.unit, b.mul(turn, getUnits()));
+  return b.add(getTeam(), b.mul(turn, getTeams()));
 }
 
 /// Of `tiles` that are not divided.
 Value WorkPartition::countTurns(Value tiles) {
-  Value units = getUnits();
-  return b.div(b.sub(b.add(b.sub(tiles, frame.unit), units), 1), units);
+  Value teams = getTeams();
+  return b.div(b.sub(b.add(b.sub(tiles, getTeam()), teams), 1), teams);
 }
 
 Value WorkPartition::hasTurn(Value turn) {
   const TileGeometry &geometry = frame.geometry;
-  if (geometry.schedule.getStreamK() || geometry.isResident())
+  if (geometry.schedule.getStreamK() || geometry.waits())
     return b.less(turn, count.load());
   return b.less(getTile(turn), b.mul(getRowUnits(), geometry.columnUnits()));
 }
@@ -220,11 +237,13 @@ void WorkPartition::setOrigin(Value tile, WorkItem &item) {
     else if (!geometry.family->traits.keepsTurns &&
              !ShapedType::isDynamic(geometry.m))
       raster = std::min(raster, geometry.rowUnits());
-    int64_t perGroup = geometry.columnUnits() * raster;
+    int64_t perGroup = geometry.columnUnits() / geometry.teamUnits() * raster;
     firstRow = b.mul(b.div(tile, perGroup), raster);
     std::tie(column, row) =
         divideGroup(b.rem(tile, perGroup), firstRow, raster);
   }
+  if (int64_t teamUnits = geometry.teamUnits(); teamUnits != 1)
+    column = b.add(b.mul(column, teamUnits), b.rem(frame.unit, teamUnits));
   item.row = b.mul(b.add(firstRow, row), geometry.unitM());
   item.column = b.mul(column, geometry.unitN());
   // A block's own tile of its cluster's.

@@ -30,7 +30,9 @@ struct WorkItem {
 /// Without stream-K block b takes tiles b, b + grid, b + 2 grid, ... With
 /// reduction = resident tiles count down the columns, and the grid is cut to a
 /// multiple of a column's: its tiles are taken by neighbours in the same turn,
-/// the same ones each time. With stream-K,
+/// the same ones each time. With reduction = resident_rows a team of units has
+/// the tiles of a row, or of a group of its columns, which count as one tile.
+/// With stream-K,
 /// the tiles that would not fill a wave, and a wave more where there is one,
 /// are first laid end to end and cut into equal ranges of K tiles, one a block;
 /// the others follow tile by tile. A block walks its range from the end to the
@@ -62,6 +64,8 @@ public:
 private:
   Value getRowUnits();
   Value getUnits();
+  Value getTeams();
+  Value getTeam();
   Value getTile(Value turn);
   Value countTurns(Value tiles);
   Value chooseStreamed(Value tiles);

@@ -110,8 +110,17 @@ FailureOr<EpiloguePlan> EpiloguePlan::get(Block &body) {
   auto widen = [&](Type type) {
     if (variesByRow(type))
       plan.shape[0] = cast<RankedTensorType>(type).getDimSize(0);
-    if (variesByColumn(type))
-      plan.shape[1] = cast<RankedTensorType>(type).getShape().back();
+    if (!variesByColumn(type))
+      return;
+    // Fewer are those of groups; none, or a number that is not known, is
+    // refused by all.
+    auto isRefused = [](int64_t columns) {
+      return columns == 0 || ShapedType::isDynamic(columns);
+    };
+    int64_t columns = cast<RankedTensorType>(type).getShape().back();
+    if (!isRefused(plan.shape[1]) &&
+        (columns > plan.shape[1] || isRefused(columns)))
+      plan.shape[1] = columns;
   };
   for (BlockArgument argument : body.getArguments())
     if (!isMoments(argument))

@@ -77,7 +77,9 @@ BatchNormTrainingOp::emitCombine(OpBuilder &builder, Location loc,
   return momentArithmetic::emitCombine(builder, loc, lhsCount, lhs, rhsCount,
                                        rhs);
 }
-Value BatchNormTrainingOp::getOrigin(ValueRange state) { return state[0]; }
+Value BatchNormTrainingOp::getOrigin(ValueRange state) {
+  return momentArithmetic::getOrigin(state);
+}
 SmallVector<Value> BatchNormTrainingOp::emitMove(OpBuilder &builder,
                                                  Location loc, ValueRange state,
                                                  Value amount) {
@@ -142,9 +144,7 @@ SmallVector<Value> BatchMomentsOp::emitColumnResults(OpBuilder &, Location,
   return llvm::to_vector(state);
 }
 
-SmallVector<Value> BatchSumOp::emitColumnResults(OpBuilder &builder,
-                                                 Location loc, Value count,
+SmallVector<Value> BatchSumOp::emitColumnResults(OpBuilder &, Location, Value,
                                                  ValueRange state, ValueRange) {
-  ScalarEmitter e{builder, loc, count.getType()};
-  return {e.mul(state[0], count)};
+  return llvm::to_vector(state);
 }

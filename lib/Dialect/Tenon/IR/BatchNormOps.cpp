@@ -70,10 +70,14 @@ LogicalResult BatchNormInferenceOp::verify() {
 }
 
 static bool isMomentsOf(RankedTensorType moments, RankedTensorType input,
-                        int64_t rows) {
-  int64_t extent = MomentsOp::getNumRows(input, rows);
+                        int64_t rows, bool sums) {
+  int64_t extent = MomentsOp::getNumRows(input, rows, sums);
   return moments.getElementType().isF32() && !input.getElementType().isF64() &&
          moments.getShape() == ArrayRef{extent, input.getDimSize(1)};
+}
+
+static StringRef describeMoments(bool sums) {
+  return sums ? "the sum" : "mean and M2";
 }
 
 /// Checks moments that a reduction is given.
@@ -91,10 +95,11 @@ template <typename OpTy> static LogicalResult verifyMoments(OpTy op) {
   // batch_norm_training-C7, batch_moments-C4
   auto input = cast<RankedTensorType>(op.getInput().getType());
   auto type = cast<RankedTensorType>(moments.getType());
-  if (!isMomentsOf(type, input, *op.getMomentRows()))
-    return op.emitOpError("needs moments in f32, mean and M2 of each ")
-           << *op.getMomentRows() << " rows of " << input << ", but they are "
-           << type;
+  constexpr bool sums = std::is_same_v<OpTy, BatchSumOp>;
+  if (!isMomentsOf(type, input, *op.getMomentRows(), sums))
+    return op.emitOpError("needs moments in f32, ")
+           << describeMoments(sums) << " of each " << *op.getMomentRows()
+           << " rows of " << input << ", but they are " << type;
   // batch_norm_training-C8, batch_moments-C5
   bool isMomentsAlone =
       isa<BlockArgument>(moments) &&
@@ -184,9 +189,10 @@ LogicalResult BatchSumOp::verify() {
 
 LogicalResult MomentsOp::verify() {
   // moments-C1
-  if (!isMomentsOf(getType(), getInput().getType(), getRows()))
-    return emitOpError("gives mean and M2 of each ")
-           << getRows() << " rows of " << getInput().getType()
+  if (!isMomentsOf(getType(), getInput().getType(), getRows(), getSums()))
+    return emitOpError("gives ")
+           << describeMoments(getSums()) << " of each " << getRows()
+           << " rows of " << getInput().getType()
            << " in f32, but its result is " << getType();
   // moments-C2
   bool isYielded = llvm::all_of(getResult().getUsers(), llvm::IsaPred<YieldOp>);

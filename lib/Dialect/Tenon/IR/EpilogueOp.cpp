@@ -177,9 +177,15 @@ static ArrayRef<int64_t> getLargestShape(EpilogueOp op) {
   ArrayRef<int64_t> largest;
   auto visit = [&](Type type) {
     auto shape = cast<RankedTensorType>(type).getShape();
-    if (shape.size() > largest.size() ||
-        (shape.size() == largest.size() &&
-         llvm::count(shape, 1) < llvm::count(largest, 1)))
+    // Of matrices those of groups have fewer columns.
+    auto isLarger = [&] {
+      if (shape.size() != largest.size())
+        return shape.size() > largest.size();
+      auto ones = llvm::count(shape, 1), others = llvm::count(largest, 1);
+      return ones < others || (ones == others && !shape.empty() &&
+                               shape.back() > largest.back());
+    };
+    if (isLarger())
       largest = shape;
   };
   for (BlockArgument argument : op.getBody()->getArguments())

@@ -54,7 +54,7 @@ static LogicalResult verifyProduct(LinearLikeOp op) {
 }
 
 /// Checks that the product's type can hold it: [M, N], of x's element type, or
-/// of f32 where x is of 16 bits.
+/// of f32 where x is of 16 bits or 8.
 static LogicalResult verifyProductType(LinearLikeOp op, StringRef name) {
   RankedTensorType x = op.getX().getType(), type = op.getProductType();
   ProductExtents extents = op.getExtents();
@@ -65,14 +65,12 @@ static LogicalResult verifyProductType(LinearLikeOp op, StringRef name) {
     return op->emitOpError() << name << " must be [M, N]: expected " << expected
                              << ", but it is " << type;
   // linear-C5
-  bool widened = type.getElementType().isF32() &&
-                 x.getElementType().getIntOrFloatBitWidth() == 16;
+  bool isNarrow = x.getElementType().getIntOrFloatBitWidth() < 32;
+  bool widened = type.getElementType().isF32() && isNarrow;
   if (type != expected && !widened)
-    return op->emitOpError()
-           << name << " must have x's element type"
-           << (x.getElementType().getIntOrFloatBitWidth() == 16 ? " or f32"
-                                                                : "")
-           << ": expected " << expected << ", but it is " << type;
+    return op->emitOpError() << name << " must have x's element type"
+                             << (isNarrow ? " or f32" : "") << ": expected "
+                             << expected << ", but it is " << type;
   return success();
 }
 

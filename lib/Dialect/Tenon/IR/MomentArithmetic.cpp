@@ -108,6 +108,8 @@ SmallVector<Value> momentArithmetic::emitCombine(OpBuilder &builder,
   return {mean, e.add(e.add(lhs[1], rhs[1]), between)};
 }
 
+Value momentArithmetic::getOrigin(ValueRange state) { return state[0]; }
+
 SmallVector<Value> momentArithmetic::emitMove(OpBuilder &builder, Location loc,
                                               ValueRange state, Value amount) {
   ScalarEmitter e{builder, loc, amount.getType()};

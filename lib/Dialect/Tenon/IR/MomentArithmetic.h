@@ -24,6 +24,7 @@ SmallVector<Value> emitDistances(OpBuilder &builder, Location loc, Value count,
                                  ValueRange distances);
 SmallVector<Value> emitCombine(OpBuilder &builder, Location loc, Value lhsCount,
                                ValueRange lhs, Value rhsCount, ValueRange rhs);
+Value getOrigin(ValueRange state);
 SmallVector<Value> emitMove(OpBuilder &builder, Location loc, ValueRange state,
                             Value amount);
 

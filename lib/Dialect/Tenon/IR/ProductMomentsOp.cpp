@@ -11,6 +11,8 @@
 
 #include "DestinationStyle.h"
 
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
+
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 
 using namespace mlir;
@@ -67,7 +69,8 @@ LogicalResult ProductMomentsOp::verify() {
   // product_moments-C2
   if (x.getRank() != 2 || w.getRank() != 2 || !w.hasStaticShape() ||
       x.getDimSize(1) != w.getDimSize(1) ||
-      x.getElementType() != w.getElementType() || x.getElementType().isF64())
+      x.getElementType() != w.getElementType() || x.getElementType().isF64() ||
+      isNarrowFloat(x.getElementType()))
     return emitOpError("takes x [M, K] and w [N, K] of one type, f32, f16 or "
                        "bf16, but they are ")
            << x << " and " << w;

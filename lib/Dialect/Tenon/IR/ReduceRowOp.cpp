@@ -18,11 +18,25 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-LogicalResult ReduceRowOp::inferReturnTypes(MLIRContext *,
-                                            std::optional<Location> loc,
-                                            ValueRange operands, DictionaryAttr,
-                                            OpaqueProperties, RegionRange,
-                                            SmallVectorImpl<Type> &types) {
+/// An attribute of an op whose types are inferred; 1 if it is not given. The
+/// parser has it in a dictionary yet, and at most the default among properties.
+template <typename PropertiesT>
+static int64_t getInferred(DictionaryAttr attributes, StringRef name,
+                           OpaqueProperties properties,
+                           IntegerAttr PropertiesT::*member) {
+  if (attributes)
+    if (auto given = attributes.getAs<IntegerAttr>(name))
+      return given.getInt();
+  IntegerAttr property =
+      properties ? properties.as<PropertiesT *>()->*member : IntegerAttr();
+  return property ? property.getInt() : 1;
+}
+
+LogicalResult
+ReduceRowOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                              ValueRange operands, DictionaryAttr attributes,
+                              OpaqueProperties properties, RegionRange,
+                              SmallVectorImpl<Type> &types) {
   auto input = dyn_cast<RankedTensorType>(operands[0].getType());
   // reduce_row-C1
   if (!input || input.getRank() != 2)
@@ -30,9 +44,40 @@ LogicalResult ReduceRowOp::inferReturnTypes(MLIRContext *,
                              "' op reduces the rows of a matrix [M, N], but is "
                              "given ",
                              operands[0].getType());
-  types.push_back(
-      RankedTensorType::get({input.getDimSize(0), 1}, input.getElementType()));
+  // reduce_row-C2
+  int64_t groups =
+      getInferred(attributes, "groups", properties, &Properties::groups);
+  if (groups < 1 || input.isDynamicDim(1) || input.getDimSize(1) % groups != 0)
+    return emitOptionalError(loc, "'", getOperationName(),
+                             "' op reduces equal groups of columns, but is to "
+                             "make ",
+                             groups, " of ", input);
+  types.push_back(RankedTensorType::get({input.getDimSize(0), groups},
+                                        input.getElementType()));
   return success();
+}
+
+LogicalResult RepeatColumnsOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> loc, ValueRange operands,
+    DictionaryAttr attributes, OpaqueProperties properties, RegionRange,
+    SmallVectorImpl<Type> &types) {
+  auto input = dyn_cast<RankedTensorType>(operands[0].getType());
+  // repeat_columns-C1
+  if (!input || input.getRank() != 2 || input.isDynamicDim(1))
+    return emitOptionalError(loc, "'", getOperationName(),
+                             "' op repeats the columns of a matrix [M, G], "
+                             "but is given ",
+                             operands[0].getType());
+  int64_t times =
+      getInferred(attributes, "times", properties, &Properties::times);
+  types.push_back(
+      RankedTensorType::get({input.getDimSize(0), input.getDimSize(1) * times},
+                            input.getElementType()));
+  return success();
+}
+
+OpFoldResult RepeatColumnsOp::fold(FoldAdaptor) {
+  return getTimes() == 1 ? getInput() : Value();
 }
 
 LogicalResult RowPartsOp::verify() {
@@ -85,5 +130,5 @@ Value ReduceRowOp::emitFinish(OpBuilder &builder, Value combined) {
   if (getKind() != RowReduction::Mean)
     return combined;
   ScalarEmitter e(builder, getLoc(), combined.getType());
-  return e.div(combined, e.constant(getInput().getType().getDimSize(1)));
+  return e.div(combined, e.constant(getGroupColumns()));
 }

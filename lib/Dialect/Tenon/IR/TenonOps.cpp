@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MomentArithmetic.h"
+#include "SumArithmetic.h"
 
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 

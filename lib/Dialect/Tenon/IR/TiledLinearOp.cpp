@@ -12,6 +12,7 @@
 #include "DestinationStyle.h"
 
 #include "tenon/Dialect/Tenon/IR/EpilogueOps.h"
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 using namespace mlir;
@@ -74,7 +75,8 @@ bool TiledLinearOp::isOfRows(Value value) {
       cast<RankedTensorType>(value.getParentBlock()->getArgument(0).getType());
   auto type = cast<RankedTensorType>(value.getType());
   return product.getDimSize(1) != 1 && type.getRank() == 2 &&
-         type.getDimSize(0) == product.getDimSize(0) && type.getDimSize(1) == 1;
+         type.getDimSize(0) == product.getDimSize(0) &&
+         type.getDimSize(1) < product.getDimSize(1); // 1, or groups
 }
 
 bool TiledLinearOp::isOnTensors() { return isa<TensorType>(getX().getType()); }
@@ -98,17 +100,32 @@ void TiledLinearOp::getEffects(
 // Verification
 //===----------------------------------------------------------------------===//
 
+std::string tenon::findElementProblem(ProductMethod method, Type elementType) {
+  MethodTraits traits = getTraits(method);
+  auto [taken, takes] = [&]() -> std::pair<StringRef, bool> {
+    if (traits.isSplit())
+      return {"the f16 halves of tenon.split", elementType.isF16()};
+    if (!traits.usesTensorCores)
+      return {"f32", elementType.isF32()};
+    if (method == ProductMethod::FP8)
+      return {"f8E4M3FN and f8E5M2", isNarrowFloat(elementType)};
+    return {"f16, bf16 and f32 (as tf32)",
+            !elementType.isF64() && !isNarrowFloat(elementType)};
+  }();
+  if (takes)
+    return "";
+  return ("method " + stringifyProductMethod(method) + " multiplies " + taken)
+      .str();
+}
+
 /// Checks that the schedule's method multiplies such operands.
 static LogicalResult verifyMethod(TiledLinearOp op) {
   ScheduleAttr schedule = op.getSchedule();
   StringRef method = stringifyProductMethod(schedule.getMethod());
   Type element = cast<ShapedType>(op.getX().getType()).getElementType();
-  if ((schedule.isSplit() && !element.isF16()) ||
-      (!schedule.getMethodTraits().usesTensorCores && !element.isF32()))
-    return op.emitOpError("method ")
-           << method << " multiplies "
-           << (schedule.isSplit() ? "the f16 halves of tenon.split" : "f32")
-           << ", but x is " << op.getX().getType();
+  if (std::string problem = findElementProblem(schedule.getMethod(), element);
+      !problem.empty())
+    return op.emitOpError(problem) << ", but x is " << op.getX().getType();
   int64_t parts = schedule.getMethodTraits().parts;
   int64_t columns = parts * SplitOp::kPartColumns;
   int64_t k = op.getExtents().k;
@@ -158,10 +175,9 @@ LogicalResult TiledLinearOp::verify() {
   auto x = cast<ShapedType>(getX().getType());
   auto w = cast<ShapedType>(getW().getType());
   Type element = x.getElementType();
-  if (!(element.isF16() || element.isBF16() || element.isF32()) ||
-      w.getElementType() != element)
-    return emitOpError("multiplies x and w of one element type, f16, bf16 or "
-                       "f32, but x is ")
+  if (element.isF64() || w.getElementType() != element)
+    return emitOpError("multiplies x and w of one element type other than f64, "
+                       "but x is ")
            << x << " and w is " << w;
   bool turnsX = isXTransposed(getLayout()), turnsW = isWTransposed(getLayout());
   if (x.getRank() != 2 || w.getRank() != 2 || !w.hasStaticShape() ||
@@ -174,7 +190,7 @@ LogicalResult TiledLinearOp::verify() {
            << w;
   if (failed(verifyWeights(*this)))
     return failure();
-  // f32 lies along K for wgmma, and so do halves.
+  // f32 lies along K for wgmma, and so do halves and 8 bits.
   bool mayTurn = element.isF32()
                      ? getSchedule().getFamily() == KernelFamily::MmaSync
                      : getSchedule().getMethod() == ProductMethod::Direct;
@@ -184,11 +200,14 @@ LogicalResult TiledLinearOp::verify() {
            << x << " and " << getSchedule();
   if (failed(verifyMethod(*this)))
     return failure();
-  bool exchanges = getSchedule().getStreamK() ||
-                   getSchedule().getReduction() == ReductionMethod::Resident;
+  bool exchanges =
+      getSchedule().getStreamK() ||
+      getSchedule().getReduction() == ReductionMethod::Resident ||
+      getSchedule().getReduction() == ReductionMethod::ResidentRows;
   if (exchanges != static_cast<bool>(getWorkspace()))
     return emitOpError("needs a workspace exactly where its schedule has "
-                       "stream_k or reduction = resident, but has ")
+                       "stream_k or reduction = resident or resident_rows, "
+                       "but has ")
            << (getWorkspace() ? "one without" : "none with") << " either";
   return success();
 }
@@ -214,9 +233,10 @@ static LogicalResult verifyReductions(TiledLinearOp op) {
                                 "but it has ")
              << stringifyReductionMethod(method);
     if (isa<ReduceRowOp>(nested) && method != ReductionMethod::InTile &&
-        method != ReductionMethod::ReduceOnly)
-      return nested.emitOpError("needs a schedule with reduction = in_tile or "
-                                "reduce_only, but it has ")
+        method != ReductionMethod::ReduceOnly &&
+        method != ReductionMethod::ResidentRows)
+      return nested.emitOpError("needs a schedule with reduction = in_tile, "
+                                "reduce_only or resident_rows, but it has ")
              << stringifyReductionMethod(method);
     if (auto parts = dyn_cast<RowPartsOp>(nested);
         parts && (method != ReductionMethod::ReduceOnly ||
@@ -238,7 +258,8 @@ static LogicalResult verifyReductions(TiledLinearOp op) {
                                  "kernel takes together, ")
              << rows << ", but is of " << moments.getRows();
     // A kernel takes moments of what it stores.
-    if (!llvm::is_contained(op.getYield().getValues(), moments.getInput()))
+    if (!moments.getSums() &&
+        !llvm::is_contained(op.getYield().getValues(), moments.getInput()))
       return moments.emitOpError(
           "takes what the yield writes, but its input is "
           "not yielded");

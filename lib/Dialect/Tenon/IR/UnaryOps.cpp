@@ -12,6 +12,7 @@
 
 #include "ScalarEmitter.h"
 
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include <cmath>
@@ -113,7 +114,8 @@ LogicalResult CastOp::verify() {
   RankedTensorType from = getInput().getType(), to = getType();
   // cast-C1
   if (from.getElementType().isF64() || to.getElementType().isF64())
-    return emitOpError("converts between f32, f16 and bf16, but is from ")
+    return emitOpError(
+               "converts between types of 32 bits or fewer, but is from ")
            << from << " to " << to
            << "; a model's f64 tensors stay f64, so convert outside of it";
   // cast-C2
@@ -204,6 +206,18 @@ Value RoundTf32Op::emitScalar(OpBuilder &builder, Location loc,
 }
 
 /// Scalars are in the compute type; what is stored is rounded there.
-Value CastOp::emitScalar(OpBuilder &, Location, ValueRange operands) {
-  return operands[0];
+/// To 8 bits it rounds within a region too (Spec.md, cast-R2), where something
+/// else than the yield sees that.
+Value CastOp::emitScalar(OpBuilder &builder, Location loc,
+                         ValueRange operands) {
+  Value value = operands[0];
+  Type type = getType().getElementType();
+  bool isSeen =
+      isa_and_nonnull<TenonDialect>((*this)->getParentOp()->getDialect()) &&
+      !llvm::all_of((*this)->getUsers(),
+                    [](Operation *user) { return isa<YieldOp>(user); });
+  if (!isNarrowFloat(type) || !isSeen)
+    return value;
+  Value rounded = arith::TruncFOp::create(builder, loc, type, value);
+  return arith::ExtFOp::create(builder, loc, value.getType(), rounded);
 }

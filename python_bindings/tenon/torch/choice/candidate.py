@@ -14,7 +14,23 @@ from torch import fx
 from tenon.importer.specs import FunctionSpec
 from tenon.torch.fusion.ops import LINEAR
 from tenon.torch.fusion.readers import Readers, find_readers
-from tenon.torch.fusion.views import op_name, strip
+from tenon.torch.fusion.views import arguments, op_name, strip
+
+
+@dataclasses.dataclass(frozen=True)
+class Scaled:
+    """What a product of 8 bits is beside its shape.
+
+    Attributes:
+        dtype: of both matrices.
+        of_rows: whether each row of x and each column of the result has a scale, and not each matrix.
+        fast: whether PyTorch is asked for fast sums.
+
+    """
+
+    dtype: torch.dtype
+    of_rows: bool
+    fast: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +40,7 @@ class Product:
     Attributes:
         turns_x: whether PyTorch is given the transpose of a matrix `[K, M]`.
         turns_w: whether it is given a matrix `[K, N]` as that.
+        scaled: what `_scaled_mm` is given, if it is that.
 
     """
 
@@ -33,6 +50,7 @@ class Product:
     dtype: torch.dtype
     turns_x: bool
     turns_w: bool
+    scaled: Scaled | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +131,12 @@ def _product(node: fx.Node) -> Product:
     x, w = tensors[-2:] if op_name(node) == "aten.addmm" else tensors[:2]
     turns_w = op_name(node) != "aten.linear" and not _is_column_major(w)
     k = hinted(x.shape)[-1]
-    return Product(math.prod(result[:-1]), result[-1], k, node.meta["val"].dtype, _is_column_major(x), turns_w)
+    scaled = None
+    if op_name(node) == "aten._scaled_mm":
+        of_rows = math.prod(hinted(tensors[2].shape)) > 1
+        scaled = Scaled(x.dtype, of_rows, bool(arguments(node)["use_fast_accum"]))
+    dtype = node.meta["val"].dtype
+    return Product(math.prod(result[:-1]), result[-1], k, dtype, _is_column_major(x), turns_w, scaled)
 
 
 def _is_column_major(matrix: torch.Tensor) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from tenon.torch.calls.call import FusedCall
-from tenon.torch.choice.candidate import Candidate, Product
+from tenon.torch.choice.candidate import Candidate, Product, Scaled
 from tenon.torch.choice.timing import time_in_turn
 
 
@@ -48,15 +48,14 @@ def _tensors_moved(candidate: Candidate) -> int:
     """Return how many tensors of the result's size Inductor's kernels move for the function."""
     if candidate.is_bare:
         return 0
+    # A reduction over the batch reads the product once more; one kernel has all sums.
+    reductions = sum("batch_norm_training" in kind for kind in candidate.kinds) + ("batch_sum" in candidate.kinds)
     if candidate.readers.kernel:
-        return candidate.addends + candidate.kept_results
+        return candidate.addends + candidate.kept_results + reductions
     products = len(candidate.products)
     if not candidate.readers.opaque:
-        return (
-            products + candidate.addends
-        )  # one kernel would do this call's epilogue and that of the call that reads it
-    # A reduction, as batch norm's, reads the product once more.
-    reductions = sum("batch_norm_training" in kind for kind in candidate.kinds)
+        # One kernel would do this call's epilogue and that of the call that reads it.
+        return products + candidate.addends + reductions
     return products + reductions + candidate.addends + candidate.results
 
 
@@ -65,6 +64,9 @@ def _random(shape: Sequence[int], dtype: torch.dtype, device: torch.device, gene
 
 
 def _cublas(product: Product, device: torch.device, generator: torch.Generator) -> Callable[[], object]:
+    if product.scaled is not None:
+        return _scaled(product, product.scaled, device, generator)
+
     def matrix(rows: int, is_turned: bool) -> torch.Tensor:
         shape = (product.k, rows) if is_turned else (rows, product.k)
         random = _random(shape, product.dtype, device, generator)
@@ -74,6 +76,14 @@ def _cublas(product: Product, device: torch.device, generator: torch.Generator) 
     w = matrix(product.n, product.turns_w) / math.sqrt(product.k)
     y = torch.empty((product.m, product.n), dtype=product.dtype, device=device)
     return lambda: torch.mm(x, w.t(), out=y)
+
+
+def _scaled(product: Product, scaled: Scaled, device: torch.device, generator: torch.Generator) -> Callable[[], object]:
+    x, w = (_random((rows, product.k), scaled.dtype, device, generator) for rows in (product.m, product.n))
+    shapes = ((product.m, 1), (1, product.n)) if scaled.of_rows else ((), ())
+    s, t = (torch.ones(shape, device=device) for shape in shapes)
+    more = {"out_dtype": product.dtype, "use_fast_accum": scaled.fast}
+    return lambda: torch._scaled_mm(x, w.t(), scale_a=s, scale_b=t, **more)
 
 
 def _elementwise(product: Product, device: torch.device, generator: torch.Generator) -> Callable[[], object]:

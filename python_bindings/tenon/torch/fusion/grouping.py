@@ -17,6 +17,8 @@ from tenon.torch.fusion.rows import reduces_rows, sums_columns
 from tenon.torch.fusion.shapes import extent
 from tenon.torch.fusion.words import Word, norm_of, reduced_or_result
 
+_MAX_SUMS = 2  # over the batch, in one call; as batch norm's backward pass has
+
 
 @dataclasses.dataclass(eq=False)
 class Group:
@@ -69,10 +71,15 @@ class Grouping:
                 self.reasons[node] = reason
 
     def shorten(self, group: Group, reason: str) -> bool:
-        """Leave a group's reductions, and what follows them in it, to PyTorch; tell whether it has any."""
+        """Leave a group's reductions, and what follows them in it, to PyTorch; tell whether it has any.
+
+        Of several sums over the batch the last alone is left at a time.
+        """
+        reductions = [node for node in group.members if reduces_rows(node)]
+        dropped = set(reductions[-1:] if all(map(sums_columns, reductions)) else reductions)
         left: dict[fx.Node, None] = {}
         for node in group.members:
-            if reduces_rows(node) or any(o in left for o in self.words[node].operands):
+            if node in dropped or any(o in left for o in self.words[node].operands):
                 left[node] = None
         group.members = [node for node in group.members if node not in left]
         for node in left:
@@ -165,9 +172,9 @@ class Grouping:
             if any(o in self.words and self.words[o].is_linear for o in word.operands):
                 self.reasons[node] = "there is nothing else behind its product, which it would not make worth a call"
                 return
-            fitting = [g for g in fitting if not any(is_norm(m) or reduces_rows(m) for m in g.members)]
+            fitting = [g for g in fitting if _has_room_for_sum(g)]
             if not fitting:
-                self.reasons[node] = "a kernel reduces once"
+                self.reasons[node] = f"a kernel reduces along one dimension, and has {_MAX_SUMS} sums at most"
                 return
         joint = [fitting] if len(fitting) > 1 and not self._one_linear else []
         if self._one_linear and word.is_linear:
@@ -214,6 +221,11 @@ class Grouping:
                 seen.add(other)
                 stack.extend(self.inputs_of(other))
         return False
+
+
+def _has_room_for_sum(group: Group) -> bool:
+    reductions = [m for m in group.members if is_norm(m) or reduces_rows(m)]
+    return len(reductions) < _MAX_SUMS and all(map(sums_columns, reductions))
 
 
 def is_worthwhile(group: Group, words: dict[fx.Node, Word], live: set[fx.Node], alone: bool) -> bool:

@@ -85,6 +85,10 @@ class Lowering(Builder):
             raise InexpressibleError(f"one of its operands is of type {dtype}")
         return self._checked_value(node, as_matrix(shape) if len(shape) < rank else flatten(shape))
 
+    def reshaped(self, argument: fx.Node, shape: Shape) -> Value:
+        """Return a tensor that an op is given in a shape with fewer or more extents of 1."""
+        return self._checked_value(strip(argument), shape)
+
     def optional_tensor(self, argument: Any) -> Value | None:
         """Return a tensor that an op may be given."""
         return None if argument is None else self.tensor(argument)

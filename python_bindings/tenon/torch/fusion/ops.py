@@ -13,6 +13,7 @@ from torch import fx
 from tenon.elementwise import UNARY
 from tenon.importer.builder import Factor, InexpressibleError, Operand, Value, constant
 from tenon.torch.fusion.lowering import Lowering
+from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import dtype_of
 
 # Takes the node and its arguments by name.
@@ -60,6 +61,23 @@ def _addmm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 def _matmul(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     left, right = given["self"], given.get("mat2", given.get("other"))
     return b.linear(b.activation(left), b.weight(right, is_transposed=True), dtype=dtype_of(node))
+
+
+@rule(LINEAR, "_scaled_mm")
+def _scaled_mm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    if given["scale_result"] is not None:
+        raise InexpressibleError("it scales its result")
+    x, w = b.activation(given["self"]), b.weight(given["mat2"], is_transposed=True)
+    y = b.linear(x, w, dtype="float32")
+    for name, of_rows in (("scale_a", (x.rows(), 1)), ("scale_b", (1, w.rows()))):
+        shape = torch_shape(given[name])
+        if math.prod(shape) != 1 and shape != of_rows:
+            raise InexpressibleError("its scales are not of a whole tensor, or of rows of x and columns of w")
+        vector = () if math.prod(shape) == 1 else shape[1:] if name == "scale_b" else shape
+        y = b.binary("mul", y, b.reshaped(given[name], vector))
+    if given["bias"] is not None:
+        y = b.binary("add", y, b.tensor(given["bias"]))
+    return b.cast(y, dtype_of(node))
 
 
 def _add_bias(b: Lowering, node: fx.Node, x: Factor, w: Factor, bias: fx.Node | None) -> Value:

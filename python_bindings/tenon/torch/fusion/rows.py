@@ -19,7 +19,7 @@ from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, 
 
 ROWS: dict[str, Rule] = {}
 # Ops of several results, of which the first has the operand's shape.
-ROW_NORMS = ("aten.native_layer_norm", "aten._fused_rms_norm")
+ROW_NORMS = ("aten.native_layer_norm", "aten._fused_rms_norm", "aten.native_group_norm")
 # Of a gather: nodes with its index as float32, and with the numbers of the columns.
 _INDEX = "tenon_index"
 # Above, float32 does not tell numbers of columns apart.
@@ -129,6 +129,13 @@ def _logsumexp(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     return b.cast(rows.logsumexp(b, b.widen(x)), dtype_of(node))
 
 
+@rule(ROWS, "var", whole=True)
+def _variance(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    x = b.widen(_rows(b, given["self"], given.get("dim")))
+    correction = given.get("correction", given.get("unbiased"))
+    return b.cast(rows.variance(b, x, 1.0 if correction is None else float(correction)), dtype_of(node))
+
+
 @rule(ROWS, "_softmax", "_log_softmax", "softmax", "log_softmax", whole=True)
 def _softmax(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     x = b.widen(_rows(b, given["self"], [given["dim"]]))
@@ -140,7 +147,7 @@ def _softmax(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     return result
 
 
-@rule(ROWS, "layer_norm", "rms_norm", whole=True)
+@rule(ROWS, "layer_norm", "rms_norm", "group_norm", whole=True)
 def _whole_norm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     return b.cast(_normalise(b, node, given)[0], dtype_of(node))
 
@@ -158,6 +165,8 @@ def lower_row_norm(b: Lowering, node: fx.Node) -> dict[int, Value]:
 
 
 def _normalise(b: Lowering, node: fx.Node, given: dict[str, Any]) -> tuple[Value, ...]:
+    if "group" in kind_of(node):
+        return _normalise_groups(b, given)
     if len(given["normalized_shape"]) != 1:
         raise InexpressibleError("it normalises more than the last dimension")
     x = b.widen(_rows(b, given["input"], [-1]))
@@ -166,6 +175,15 @@ def _normalise(b: Lowering, node: fx.Node, given: dict[str, Any]) -> tuple[Value
     if "rms" in op_name(node):
         return rows.rms_norm(b, x, weight, eps)
     return rows.layer_norm(b, x, weight, b.optional_tensor(given["bias"]), eps)
+
+
+def _normalise_groups(b: Lowering, given: dict[str, Any]) -> tuple[Value, ...]:
+    if len(torch_shape(given["input"])) != 2:
+        raise InexpressibleError("its groups have more than the last dimension")
+    x = b.widen(b.tensor(given["input"]))
+    groups = given["group"] if "group" in given else given["num_groups"]
+    weight, bias = b.optional_tensor(given["weight"]), b.optional_tensor(given["bias"])
+    return rows.group_norm(b, x, groups, weight, bias, b.number(given["eps"]))
 
 
 def _rows(b: Lowering, argument: fx.Node, dims: list[int] | None) -> Value:

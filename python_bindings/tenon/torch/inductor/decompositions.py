@@ -13,6 +13,7 @@ from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from tenon.torch.fusion.gradients import GRADIENTS
+from tenon.torch.fusion.norm_gradients import NORM_GRADIENT, drop_sums, gradients, without_running
 from tenon.torch.fusion.norms import FORMS
 from tenon.torch.fusion.ops import WHOLE
 from tenon.torch.fusion.rows import ROW_NORMS
@@ -31,13 +32,15 @@ class Table(dict[Any, Callable[..., Any]]):
 @functools.cache
 def inductors_table() -> Table:
     """Return Inductor's decompositions without those of the ops that stay whole."""
-    return Table({op: rule for op, rule in _everything().items() if _name(op) not in _WHOLE})
+    table = Table({op: rule for op, rule in _everything().items() if _name(op) not in _WHOLE})
+    table[NORM_GRADIENT] = functools.partial(without_running, table[NORM_GRADIENT])
+    return table
 
 
 @functools.cache
 def whole_table() -> dict[Any, Callable[..., Any]]:
     """Return Inductor's decompositions of the ops that stay whole."""
-    return {op: rule for op, rule in _everything().items() if _name(op) in _WHOLE}
+    return {op: rule for op, rule in _everything().items() if _name(op) in _WHOLE or op is NORM_GRADIENT}
 
 
 def _everything() -> dict[Any, Callable[..., Any]]:
@@ -52,6 +55,13 @@ def decompose(graph: fx.Graph) -> None:
     for node in list(graph.nodes):
         if node.op == "call_function" and node.target in whole:
             _replace(graph, node, whole[node.target])
+
+
+def spell_out(graph: fx.Graph) -> None:
+    """Replace batch norms' backward passes by what Tenon has words for."""
+    for node in graph.find_nodes(op="call_function", target=NORM_GRADIENT):
+        drop_sums(node)
+        _replace(graph, node, gradients)
 
 
 def _replace(graph: fx.Graph, node: fx.Node, rule: Callable[..., Any]) -> None:

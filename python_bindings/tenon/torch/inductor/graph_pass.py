@@ -23,7 +23,7 @@ from tenon.torch.fusion.columns import cut_products, products_to_cut
 from tenon.torch.fusion.partition import Partition, partition
 from tenon.torch.fusion.words import is_of_training
 from tenon.torch.inductor.calls import insert_op
-from tenon.torch.inductor.decompositions import decompose
+from tenon.torch.inductor.decompositions import decompose, spell_out
 from tenon.torch.options import Options
 
 
@@ -55,6 +55,7 @@ class FusePass(CustomGraphPass):
         return (tenon.compiler.fingerprint(), _sources(), repr(self._options), self._precision, parameters)
 
     def _fuse(self, module: fx.GraphModule) -> None:
+        spell_out(module.graph)
         if self._judges(module):
             cut_products(module.graph, self._products_worth_cutting(module))
         calls = []

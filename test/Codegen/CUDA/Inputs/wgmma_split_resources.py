@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Assembles wgmma kernels of split rows whose tiles leave a thread few registers, with several epilogues."""
+"""Assembles wgmma kernels of split rows, and of 8 bits, whose tiles leave a thread few registers.
+
+They have several epilogues.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,12 @@ SCHEDULES = (
     ("fp16x3", "96x128", "1x4", 6, ", stream_k = true"),
     ("fp16x3", "176x128", "1x8", 4, ", cluster = 2x1"),
     ("fp16x3", "192x128", "1x8", 4, ", cluster = 1x2"),
+    ("fp8", "128x192", "8x1", 4, ", cluster = 2x1"),
+    ("fp8", "128x192", "8x1", 4, ", stream_k = true"),
+    ("fp8", "128x128", "8x1", 6, ", cluster = 1x2"),
+    ("fp8", "256x96", "8x1", 4, ", stream_k = true, cluster = 1x2"),
+    ("fp8", "64x192", "4x1", 6, ", stream_k = true"),
+    ("fp8", "128x128", "1x8", 6, ", cluster = 1x2"),
     ("fp16", "128x256", "8x1", 4, ", cluster = 2x1"),
     ("fp16", "256x128", "8x1", 4, ", stream_k = true, cluster = 1x2"),
     ("fp16", "128x176", "4x1", 5, ", cluster = 1x2, ping_pong = true"),
@@ -48,6 +57,12 @@ EPILOGUES = {
         ("gelu @ : {y}", "add @, %arg : {y}, {y}", "clamp @ {{min = -1.0, max = 1.0}} : {y}"),
     ),
 }
+# Of 8 bits.
+SCALED_EPILOGUES = {
+    "bare": EPILOGUES["bare"],
+    "rows": ("tensor<{m}x1xf32>", ("mul @, %arg : {y}, tensor<{m}x1xf32>", "silu @ : {y}")),
+    "residual": EPILOGUES["residual"],
+}
 # Deferred ones hold as much of a tile as steps leave registers for, which depends on what these need: with them all
 # have results of both types.
 DEFERRED_EPILOGUES = EPILOGUES | {
@@ -61,7 +76,7 @@ def write_layer(name: str, schedule: tuple, shape: tuple, epilogue: str, result:
     """Return a function with a layer of split rows."""
     (method, tile, warps, stages, options), (m, n) = schedule, shape
     y = f"tensor<{m}x{n}xf32>"
-    declared, ops = DEFERRED_EPILOGUES[epilogue]
+    declared, ops = (DEFERRED_EPILOGUES | SCALED_EPILOGUES)[epilogue]
     declared = declared.format(m=m, n=n, y=y)
     argument = f", %b: {declared.replace('tensor', 'memref')}" if declared else ""
     operand = f", %arg = %b: {declared.replace('tensor', 'memref')}" if declared else ""
@@ -73,14 +88,17 @@ def write_layer(name: str, schedule: tuple, shape: tuple, epilogue: str, result:
     workspace = f"memref<{192 * (8 + height * width * 4)}xi8>"
     scratch = (f", %s: {workspace}", f" workspace(%s: {workspace})") if "stream_k" in options else ("", "")
     k = LONG_K if "defer" in options else K
-    x, w, of_x, of_w = f"memref<{m}x{k}xf16>", f"memref<{n}x{k}xf16>", f"memref<{m}x1xf32>", f"memref<{n}x1xf32>"
+    element, tile_k = ("f8E4M3FN", 128) if method == "fp8" else ("f16", 64)
+    x, w = f"memref<{m}x{k}x{element}>", f"memref<{n}x{k}x{element}>"
+    of_x, of_w = f"memref<{m}x1xf32>", f"memref<{n}x1xf32>"
+    factors = "" if method == "fp8" else f" factors(%fx, %fw : {of_x}, {of_w})"
     shared = f"stages = {stages}, swizzle = 128, raster = 8, blocks = 1"
     inside = "\n    ".join(body)
     operands = f"%x: {x}, %w: {w}, %fx: {of_x}, %fw: {of_w}{argument}, %y: memref<{m}x{n}x{result}>{scratch[0]}"
     return f"""func.func @{name}({operands}) {{
-  tenon.tiled_linear %x, %w : {x}, {w} factors(%fx, %fw : {of_x}, {of_w})
+  tenon.tiled_linear %x, %w : {x}, {w}{factors}
       epilogue(%acc: {y}{operand}) outs(%y: memref<{m}x{n}x{result}>){scratch[1]}
-      schedule<wgmma, tile = {tile}x64, warps = {warps}, {shared}{options}, method = {method}> {{
+      schedule<wgmma, tile = {tile}x{tile_k}, warps = {warps}, {shared}{options}, method = {method}> {{
     {inside}
     tenon.yield {value} : tensor<{m}x{n}x{result}>
   }}
@@ -92,13 +110,14 @@ def write_layer(name: str, schedule: tuple, shape: tuple, epilogue: str, result:
 def write_functions(schedule: tuple) -> dict[str, str]:
     """Return the functions of a schedule, by name."""
     method, tile, warps, _, options = schedule
-    can_by_threads = method == "fp16x3" and tile.startswith(ROWS_BY_THREADS[warps])
+    can_by_threads = method != "fp16" and tile.startswith(ROWS_BY_THREADS[warps])
     shapes = (*SHAPES, SHAPE_BY_THREADS) if can_by_threads else SHAPES
-    results = itertools.cycle(("f16", "f32"))
+    results = itertools.cycle(("f16", "f32", "f8E4M3FN") if method == "fp8" else ("f16", "f32"))
+    epilogues = SCALED_EPILOGUES if method == "fp8" else EPILOGUES
     if "defer" in options:
         kinds = list(itertools.product(shapes, DEFERRED_EPILOGUES, ("f16", "f32")))
     else:
-        kinds = [(s, e, "f32" if s == SHAPE_BY_THREADS else next(results)) for s in shapes for e in EPILOGUES]
+        kinds = [(s, e, "f32" if s == SHAPE_BY_THREADS else next(results)) for s in shapes for e in epilogues]
     functions = {}
     for shape, epilogue, result in kinds:
         parts = (method, tile, f"w{warps}", *re.findall(r"\w+", options), *shape, epilogue, result)

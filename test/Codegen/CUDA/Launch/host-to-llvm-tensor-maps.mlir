@@ -88,7 +88,7 @@ module attributes {gpu.container_module, tenon.kernels = ["tiled"]} {
   }
   func.func @strided(%call: !llvm.ptr, %x: memref<?x64xf16, strided<[65, 1]>>) {
     %one = arith.constant 1 : index
-    // expected-error @below {{operand #0 of the kernel, 'memref<?x64xf16, strided<[65, 1]>>', cannot be read through #tenon.tensor_map<box = 64x64, swizzle = 128>: it must be a contiguous matrix of f32, f16 or bf16, rounded to tf32 only if it is f32, and a row of the box a multiple of 16 bytes, at most the swizzle's}}
+    // expected-error @below {{operand #0 of the kernel, 'memref<?x64xf16, strided<[65, 1]>>', cannot be read through #tenon.tensor_map<box = 64x64, swizzle = 128>: it must be a contiguous matrix, not of f64, rounded to tf32 only if it is f32, and a row of the box a multiple of 16 bytes, at most the swizzle's}}
     // expected-error @below {{failed to legalize}}
     tenon.launch @kernels::@tiled blocks(%one) threads(%one)
         args(%x : memref<?x64xf16, strided<[65, 1]>>) {tensor_maps = [#tenon.tensor_map<box = 64x64, swizzle = 128>]}

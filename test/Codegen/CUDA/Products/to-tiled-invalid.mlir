@@ -45,7 +45,7 @@ func.func @split_16_bits(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>) -> tensor<
 // -----
 
 func.func @f64(%x: tensor<8x64xf64>, %w: tensor<32x64xf64>) -> tensor<8x32xf64> {
-  // expected-error @below {{multiplies x and w of one element type, f16, bf16 or f32}}
+  // expected-error @below {{multiplies x and w of one element type other than f64}}
   %0 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 64x32x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>, strategy = #tenon.strategy<tiled>} : (tensor<8x64xf64>, tensor<32x64xf64>) -> tensor<8x32xf64>
   return %0 : tensor<8x32xf64>
 }

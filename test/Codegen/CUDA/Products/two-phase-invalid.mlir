@@ -43,7 +43,7 @@ func.func @moments_of_what_is_not_kept(%x: tensor<?x64xf16>, %w: tensor<32x64xf1
 // -----
 
 func.func @two_norms(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32xf16>) -> tensor<?x32xf16> {
-  // expected-error @below {{reduction = two_phase: the layer has several training batch norms; leave reduction out}}
+  // expected-error @below {{reduction = two_phase: the layer has several reductions, and not all are sums; leave reduction out}}
   %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
       epilogue(%acc: tensor<?x32xf16>, %res = %r: tensor<?x32xf16>) -> tensor<?x32xf16>
       attributes {strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>} {
@@ -156,4 +156,19 @@ func.func @linear_reduction(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> tens
   // expected-error @below {{reduction = two_phase: the layer has no training batch norm; leave reduction out}}
   %0 = tenon.linear %x, %w {strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>} : (tensor<?x64xf16>, tensor<32x64xf16>) -> tensor<?x32xf16>
   return %0 : tensor<?x32xf16>
+}
+
+// -----
+
+func.func @sum_of_what_is_not_stored(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> (tensor<?x32xf16>, tensor<32xf32>, tensor<32xf32>) {
+  // expected-error @below {{reduction = two_phase: kernels of warps = 4x1 reduce what they store, and 'tenon.batch_sum' is of another value; write warps = 1x4}}
+  %0:3 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<?x32xf16>) -> (tensor<?x32xf16>, tensor<32xf32>, tensor<32xf32>)
+      attributes {strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<wgmma, tile = 64x32x64, warps = 4x1, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>} {
+    %1 = tenon.batch_sum %acc : (tensor<?x32xf16>) -> tensor<32xf32>
+    %2 = tenon.mul %acc, %acc : tensor<?x32xf16>, tensor<?x32xf16>
+    %3 = tenon.batch_sum %2 : (tensor<?x32xf16>) -> tensor<32xf32>
+    tenon.yield %acc, %1, %3 : tensor<?x32xf16>, tensor<32xf32>, tensor<32xf32>
+  }
+  return %0#0, %0#1, %0#2 : tensor<?x32xf16>, tensor<32xf32>, tensor<32xf32>
 }

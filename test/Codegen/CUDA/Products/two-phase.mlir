@@ -147,3 +147,33 @@ func.func @batch_moments(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>) -> (tens
   }
   return %0#0, %0#1, %0#2 : tensor<?x32xbf16>, tensor<32xf32>, tensor<32xf32>
 }
+
+// -----
+
+// Sums of what is stored, and of what is made of it and is not: where rows are in
+// registers. Nothing but sums of 64 rows is left to the epilogue, and what says
+// how many rows there are.
+// CHECK-LABEL: @sums
+// CHECK: %[[P:.*]]:3 = tenon.tiled_linear {{.*}} outs(%{{.*}}: tensor<300x32xbf16>, %{{.*}}: tensor<5x32xf32>, %{{.*}}: tensor<5x32xf32>)
+// CHECK-NEXT: %[[Z:.*]] = tenon.gate
+// CHECK-NEXT: %[[S:.*]] = tenon.moments %[[Z]] {rows = 64 : i64, sums} : tensor<300x32xbf16> -> tensor<5x32xf32>
+// CHECK-NEXT: %[[T:.*]] = tenon.mul %[[Z]],
+// CHECK-NEXT: %[[U:.*]] = tenon.moments %[[T]] {rows = 64 : i64, sums} : tensor<300x32xbf16> -> tensor<5x32xf32>
+// CHECK-NEXT: tenon.yield %[[Z]], %[[S]], %[[U]]
+// CHECK: %[[E:.*]]:2 = tenon.epilogue ins(%[[A:.*]] = %[[P]]#0: tensor<300x32xbf16>, %[[B:.*]] = %[[P]]#1: tensor<5x32xf32>, %[[C:.*]] = %[[P]]#2: tensor<5x32xf32>)
+// CHECK-NEXT: %[[V:.*]] = tenon.batch_sum %[[A]] moments(%[[B]]) {moment_rows = 64 : i64}
+// CHECK-NEXT: %[[W:.*]] = tenon.batch_sum %[[A]] moments(%[[C]]) {moment_rows = 64 : i64}
+// CHECK-NEXT: tenon.yield %[[V]], %[[W]]
+// CHECK: return %[[P]]#0, %[[E]]#0, %[[E]]#1
+func.func @sums(%x: tensor<300x64xbf16>, %w: tensor<32x64xbf16>, %h: tensor<300x32xbf16>) -> (tensor<300x32xbf16>, tensor<32xf32>, tensor<32xbf16>) {
+  %0:3 = tenon.fused_linear %x, %w : tensor<300x64xbf16>, tensor<32x64xbf16>
+      epilogue(%acc: tensor<300x32xbf16>, %a = %h: tensor<300x32xbf16>) -> (tensor<300x32xbf16>, tensor<32xf32>, tensor<32xbf16>)
+      attributes {schedule = #tenon.schedule<wgmma, tile = 64x64x64, warps = 1x4, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>, strategy = #tenon.strategy<tiled>} {
+    %1 = tenon.gate %acc, %a : tensor<300x32xbf16>, tensor<300x32xbf16>
+    %2 = tenon.batch_sum %1 : (tensor<300x32xbf16>) -> tensor<32xf32>
+    %3 = tenon.mul %1, %a : tensor<300x32xbf16>, tensor<300x32xbf16>
+    %4 = tenon.batch_sum %3 : (tensor<300x32xbf16>) -> tensor<32xbf16>
+    tenon.yield %1, %2, %4 : tensor<300x32xbf16>, tensor<32xf32>, tensor<32xbf16>
+  }
+  return %0#0, %0#1, %0#2 : tensor<300x32xbf16>, tensor<32xf32>, tensor<32xbf16>
+}

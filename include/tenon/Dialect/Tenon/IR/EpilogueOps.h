@@ -17,9 +17,11 @@
 namespace mlir::tenon {
 
 /// Whether `op` may be in the region of a layer or of an epilogue: it is
-/// elementwise, or reduces columns or rows.
+/// elementwise, or reduces columns or rows, or repeats what was found of
+/// groups.
 inline bool isEpilogueOp(Operation *op) {
-  return isa<ElementwiseEpilogueOp, ReductionEpilogueOp, ReduceRowOp>(op);
+  return isa<ElementwiseEpilogueOp, ReductionEpilogueOp, ReduceRowOp,
+             RepeatColumnsOp>(op);
 }
 
 } // namespace mlir::tenon

@@ -42,6 +42,8 @@ struct MethodTraits {
   llvm::ArrayRef<PartProduct> products;
 
   bool isSplit() const { return parts != 0; }
+  /// Whether tensor cores take elements from where they lie in x and w.
+  bool readsElements() const { return !isSplit() && usesTensorCores; }
   /// Parts as which an element is read.
   unsigned getNumParts() const { return std::max(parts, 1u); }
   /// Products and sums, counted as two, for each column of x and w as they are
@@ -78,6 +80,13 @@ inline MethodTraits getTraits(ProductMethod method) {
             /*hasPartialSums=*/true,
             /*usesTensorCores=*/true,
             /*products=*/detail::kHiAndLo};
+  case ProductMethod::FP8: // Hopper's sums of them have 14 bits
+    return {/*parts=*/0,
+            /*isFp32=*/false,
+            /*leastColumns=*/1,
+            /*hasPartialSums=*/true,
+            /*usesTensorCores=*/true,
+            /*products=*/detail::kWhole};
   case ProductMethod::FMA:
     return {/*parts=*/0,
             /*isFp32=*/true,

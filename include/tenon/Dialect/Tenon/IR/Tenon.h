@@ -82,6 +82,10 @@ void attachEpilogueBufferization(MLIRContext &context);
 
 namespace mlir::tenon {
 
+/// Why no kernel multiplies elements of this type by `method`: "method fma
+/// multiplies f32"; "" if one does.
+std::string findElementProblem(ProductMethod method, Type elementType);
+
 /// `layer` as a fused op, which takes its place: a bias is added in the region.
 FusedLinearOp toFused(LinearLikeOp layer, RewriterBase &rewriter);
 

@@ -150,7 +150,8 @@ def Tenon_ProductMethod : I32EnumAttr<"ProductMethod",
       I32EnumAttrCase<"Direct", 0, "direct">,
       I32EnumAttrCase<"FP16", 1, "fp16">,
       I32EnumAttrCase<"FP16x3", 2, "fp16x3">,
-      I32EnumAttrCase<"FMA", 3, "fma">]> {
+      I32EnumAttrCase<"FMA", 3, "fma">,
+      I32EnumAttrCase<"FP8", 4, "fp8">]> {
   let cppNamespace = "::mlir::tenon";
   let genSpecializedAttr = 0;
 }
@@ -162,7 +163,8 @@ def Tenon_ReductionMethod : I32EnumAttr<"ReductionMethod",
       I32EnumAttrCase<"Resident", 2, "resident">,
       I32EnumAttrCase<"InputMoments", 3, "input_moments">,
       I32EnumAttrCase<"InTile", 4, "in_tile">,
-      I32EnumAttrCase<"ReduceOnly", 5, "reduce_only">]> {
+      I32EnumAttrCase<"ReduceOnly", 5, "reduce_only">,
+      I32EnumAttrCase<"ResidentRows", 6, "resident_rows">]> {
   let cppNamespace = "::mlir::tenon";
   let genSpecializedAttr = 0;
 }
@@ -194,8 +196,9 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `fp16`   | f32 that `tenon.split` rounded to f16, row by row on a scale | one product of f16, with tf32's precision |
     | `fp16x3` | f32 that `tenon.split` halved | three products of f16, with the precision of fp32 |
     | `fma`    | f32 | one by one, without tensor cores, as fp32 |
+    | `fp8`    | f8E4M3FN or f8E5M2 | in their type; sums of 128 of K are added up in f32 |
 
-    | reduction | a layer that ends in training batch norm, or with the last two one that reduces rows |
+    | reduction | a layer that ends in training batch norm, or with the last three one that reduces rows |
     |-----------|------------------------------------------|
     | `separate` | the product; a kernel that reduces it, one that normalises it |
     | `two_phase` | the product's kernel also gives moments of each 64 rows (wgmma) or row tile (mma_sync); one more normalises |
@@ -203,6 +206,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `input_moments` | moments of x give those of the product, which its kernel normalises |
     | `in_tile` | one kernel, whose tiles have whole rows, which it reduces before it stores |
     | `reduce_only` | the product's kernel writes what it reduces its tiles' rows to, and nothing of `[M, N]`; one more reduces that |
+    | `resident_rows` | one kernel: all column tiles of a row, or of a group of its columns, are on the GPU together and exchange what they reduce it to before they store |
 
     One wgmma has 64 rows, and columns by eights. With `warps` along M its rows
     are those of x, so tiles have 64 of them at least. With `warps = 1x4` or

@@ -126,14 +126,16 @@ def Tenon_BatchNormTrainingOp : Tenon_Op<"batch_norm_training", [
   }];
 }
 
-/// An op that only reduces, and whose state is mean and M2. It says itself what
-/// a column's state gives, in `emitColumnResults`.
-class Tenon_MomentReductionOp<string mnemonic> : Tenon_Op<mnemonic, [
+/// An op that only reduces, whose states are computed by the functions of the
+/// namespace `arithmetic`. It says itself what a column's state gives, in
+/// `emitColumnResults`.
+class Tenon_BatchReductionOp<string mnemonic, string arithmetic>
+    : Tenon_Op<mnemonic, [
     DeclareOpInterfaceMethods<Tenon_ReductionEpilogueOp>]> {
   let arguments = (ins Tenon_Matrix:$input, Optional<Tenon_Matrix>:$moments,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$moment_rows);
   let hasVerifier = 1;
-  let extraClassDefinition = [{
+  let extraClassDefinition = !subst("$arithmetic", arithmetic, [{
     using Values = ::llvm::SmallVector<::mlir::Value>;
     ::mlir::Value $cppClass::getReducedInput() { return getInput(); }
     ::mlir::Value $cppClass::getMapped() { return {}; }
@@ -141,32 +143,32 @@ class Tenon_MomentReductionOp<string mnemonic> : Tenon_Op<mnemonic, [
       return (*this)->getResults();
     }
     Values $cppClass::getColumnOperands() { return {}; }
-    unsigned $cppClass::getStateSize() { return momentArithmetic::kStateSize; }
+    unsigned $cppClass::getStateSize() { return $arithmetic::kStateSize; }
     Values $cppClass::emitInit(::mlir::OpBuilder &b, ::mlir::Location loc,
                                ::mlir::Type type) {
-      return momentArithmetic::emitInit(b, loc, type);
+      return $arithmetic::emitInit(b, loc, type);
     }
     Values $cppClass::emitChunk(::mlir::OpBuilder &b, ::mlir::Location loc,
                                 ::mlir::ValueRange elements) {
-      return momentArithmetic::emitChunk(b, loc, elements);
+      return $arithmetic::emitChunk(b, loc, elements);
     }
     Values $cppClass::emitDistances(::mlir::OpBuilder &b, ::mlir::Location loc,
                                     ::mlir::Value count,
                                     ::mlir::ValueRange distances) {
-      return momentArithmetic::emitDistances(b, loc, count, distances);
+      return $arithmetic::emitDistances(b, loc, count, distances);
     }
     Values $cppClass::emitCombine(::mlir::OpBuilder &b, ::mlir::Location loc,
                                   ::mlir::Value lhsCount, ::mlir::ValueRange lhs,
                                   ::mlir::Value rhsCount,
                                   ::mlir::ValueRange rhs) {
-      return momentArithmetic::emitCombine(b, loc, lhsCount, lhs, rhsCount, rhs);
+      return $arithmetic::emitCombine(b, loc, lhsCount, lhs, rhsCount, rhs);
     }
     ::mlir::Value $cppClass::getOrigin(::mlir::ValueRange state) {
-      return state[0];
+      return $arithmetic::getOrigin(state);
     }
     Values $cppClass::emitMove(::mlir::OpBuilder &b, ::mlir::Location loc,
                                ::mlir::ValueRange state, ::mlir::Value amount) {
-      return momentArithmetic::emitMove(b, loc, state, amount);
+      return $arithmetic::emitMove(b, loc, state, amount);
     }
     Values $cppClass::emitFinish(::mlir::OpBuilder &, ::mlir::Location,
                                  ::mlir::Value, ::mlir::ValueRange,
@@ -178,10 +180,10 @@ class Tenon_MomentReductionOp<string mnemonic> : Tenon_Op<mnemonic, [
                                        ::mlir::ValueRange) {
       return element;
     }
-  }];
+  }]);
 }
 
-def Tenon_BatchMomentsOp : Tenon_MomentReductionOp<"batch_moments"> {
+def Tenon_BatchMomentsOp : Tenon_BatchReductionOp<"batch_moments", "momentArithmetic"> {
   let summary = "Mean and M2 of each column over the batch";
   let description = [{
     For each feature, over the batch: the mean, and M2, the sum of squared
@@ -223,13 +225,13 @@ def Tenon_BatchMomentsOp : Tenon_MomentReductionOp<"batch_moments"> {
   }];
 }
 
-def Tenon_BatchSumOp : Tenon_MomentReductionOp<"batch_sum"> {
+def Tenon_BatchSumOp : Tenon_BatchReductionOp<"batch_sum", "sumArithmetic"> {
   let summary = "Sum of each column over the batch: a bias' gradient";
   let description = [{
-    The number of rows times the mean that `tenon.batch_moments` gives, by the same
-    reduction: so a product's kernel gives it beside what it stores
-    (`reduction = two_phase`), and it repeats bit for bit. PyTorch's `sum(dim=0)`,
-    but that a column with an infinity gives NaN.
+    PyTorch's `sum(dim=0)`, added up in f32, or f64 where input is, in an order that
+    does not change, so it repeats bit for bit. A product's kernel gives it beside
+    what it stores (`reduction = two_phase`), and several of them: of what it stores,
+    and of what it computes from that and does not store.
 
     Requires: input `[M, N]`; a dynamic M may be 0, which gives zeros.
     Gives: `[N]` of any type that input goes with; f64 goes with f64 only.
@@ -244,6 +246,10 @@ def Tenon_BatchSumOp : Tenon_MomentReductionOp<"batch_sum"> {
       tenon.yield %0, %1 : tensor<512x64xbf16>, tensor<64xbf16>
     }
     ```
+
+    Within a `tenon.epilogue` the sums of each `moment_rows` rows may be given in the
+    place of moments, as `tenon.moments` with `sums` has them; then they are added
+    up, and input only says how many rows there are.
 
     Errors: a result of another extent, or f64 with another type; moments as
     `tenon.batch_moments` has them.
@@ -269,9 +275,11 @@ def Tenon_MomentsOp : Tenon_Op<"moments"> {
     its deviation, means of blocks differ by no more than that. Numbers of 16 bits
     differ by far more than their mean is rounded by.
 
+    With `sums` S is 1, and the row is the sum of the block's rows.
+
     It stands in the region of a `tenon.tiled_linear`, whose yield alone uses it,
     and takes what the yield writes: a kernel has the moments of its tiles when it
-    stores them. Rows are 64 with a schedule of family `wgmma`, those of a tile with
+    stores them. With `sums` it may take what is not stored too. Rows are 64 with a schedule of family `wgmma`, those of a tile with
     `mma_sync`.
 
     Requires: input `[M, N]`; rows positive. Gives: f32 `[S ceil(M / rows), N]`.
@@ -286,21 +294,26 @@ def Tenon_MomentsOp : Tenon_Op<"moments"> {
     other place.
   }];
   let arguments = (ins Tenon_Matrix:$input,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$rows);
+                       ConfinedAttr<I64Attr, [IntPositive]>:$rows,
+                       UnitAttr:$sums);
   let results = (outs Tenon_Matrix:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Rows of the result for each block, of an input with such elements: mean,
-    /// M2, and for f32 the rest of the mean.
-    static int64_t getNumScalars(Type elementType) {
-      return elementType.isF32() ? 3 : 2;
+    /// M2, and for f32 the rest of the mean; or the sum.
+    static int64_t getNumScalars(Type elementType, bool sums) {
+      return sums ? 1 : elementType.isF32() ? 3 : 2;
+    }
+    int64_t getNumScalars() {
+      return getNumScalars(getInput().getType().getElementType(), getSums());
     }
     /// Rows of the moments of `input`; dynamic if its rows are.
-    static int64_t getNumRows(RankedTensorType input, int64_t rows) {
+    static int64_t getNumRows(RankedTensorType input, int64_t rows,
+                              bool sums) {
       int64_t m = input.getDimSize(0);
       return ShapedType::isDynamic(m) ? m
-                                      : getNumScalars(input.getElementType()) *
+                                      : getNumScalars(input.getElementType(), sums) *
                                             llvm::divideCeil(m, rows);
     }
   }];

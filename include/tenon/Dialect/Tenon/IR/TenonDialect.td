@@ -17,7 +17,7 @@ def Tenon_Dialect : Dialect {
     The dialect says what a model computes, on tensors, and leaves how to the
     passes. Activations are `[M, K]` with M static or dynamic; weights are
     `[N, K]`, row-major as PyTorch keeps them, with N and K static. Element types
-    are f32, f16, bf16 and f64.
+    are f32, f16, bf16, f64, f8E4M3FN and f8E5M2.
 
     A function argument marked `tenon.param` is a parameter of the model: it
     changes rarely, and what depends on parameters alone is computed once a
@@ -25,9 +25,9 @@ def Tenon_Dialect : Dialect {
     activation. `tenon.name` gives an argument or result its name in the compiled
     model's header and manifest.
 
-    Arithmetic on f32, f16 and bf16 is carried out in f32, on f64 in f64; each op
-    rounds its result to its element type. Inside a `tenon.fused_linear` a 16-bit
-    intermediate may stay in f32 until it is yielded. Numbered semantics are in
+    Arithmetic on f64 is carried out in f64, on all others in f32; each op
+    rounds its result to its element type. Inside a `tenon.fused_linear` an
+    intermediate of fewer bits may stay in f32 until it is yielded. Numbered semantics are in
     [Spec.md](../Spec.md).
   }];
   let cppNamespace = "::mlir::tenon";

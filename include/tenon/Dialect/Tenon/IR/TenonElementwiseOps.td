@@ -447,10 +447,10 @@ def Tenon_CastOp : Tenon_Op<"cast", [
     DeclareOpInterfaceMethods<Tenon_ElementwiseEpilogueOp>]> {
   let summary = "Rounds to another element type, or widens";
   let description = [{
-    PyTorch's `to(dtype)`: f32, f16 or bf16 to any of the three. To 16 bits it
-    rounds to nearest, ties to even; what is too large becomes infinite. To f32 it
-    is exact. Inside a fused op values are in f32, and one that is cast to 16 bits
-    is rounded where it is yielded.
+    PyTorch's `to(dtype)`, of all types but f64. To fewer bits it rounds to nearest,
+    ties to even; what is too large becomes infinite, or of f8E4M3FN, which has no
+    infinity, the largest number. To f32 it is exact. Inside a fused op values are
+    in f32, and one that is cast to fewer bits is rounded where it is yielded.
 
     Example:
 

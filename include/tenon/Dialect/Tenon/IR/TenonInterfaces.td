@@ -158,7 +158,8 @@ def Tenon_ReductionEpilogueOp : OpInterface<"ReductionEpilogueOp"> {
       [{A number amid a set's elements, from its state. States that are to be
         combined are first moved by what it is for one of them, downwards: where
         elements are far from zero but near each other, scalars then keep digits
-        that rounding would take. One of the empty set is 0.}],
+        that rounding would take. One of the empty set is 0. Null where states
+        combine as they are; then they are not moved, and have no distances.}],
       "::mlir::Value", "getOrigin", (ins "::mlir::ValueRange":$state)>,
     InterfaceMethod<
       "The state of a set all of whose elements are larger by `amount`.",

@@ -13,7 +13,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "tenon/Dialect/Tenon/IR/TenonAttrs.td"
 include "tenon/Dialect/Tenon/IR/TenonInterfaces.td"
 
-def Tenon_Float : AnyTypeOf<[F32, F16, BF16, F64], "f32, f16, bf16 or f64">;
+def Tenon_Float : AnyTypeOf<[F32, F16, BF16, F64, F8E4M3FN, F8E5M2],
+                            "f32, f16, bf16, f64, f8E4M3FN or f8E5M2">;
 
 // types-C1 is rank and element type; types-C2 to types-C5, what shapes a tensor may have beside its rank.
 def Tenon_ShapePred : CPred<

@@ -37,7 +37,7 @@ def Tenon_LinearOp : Tenon_Op<"linear", [
 
     Requires: x `[M, K]`, w `[N, K]` static, both of one element type; bias `[N]`;
     x `[K, M]` static too. Gives: `[M, N]` of x's element type, or of f32 where x is
-    f16 or bf16.
+    of fewer bits.
 
     Example:
 

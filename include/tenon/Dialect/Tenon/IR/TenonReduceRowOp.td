@@ -12,15 +12,19 @@ include "tenon/Dialect/Tenon/IR/TenonOpBase.td"
 
 def Tenon_ReduceRowOp : Tenon_Op<"reduce_row", [
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "Sum, mean, maximum or minimum of each row";
+  let summary = "Sum, mean, maximum or minimum of each row, or of groups";
   let description = [{
     One value a row, of its N elements: `sum`, `mean`, `max` or `min`. A NaN gives
-    NaN. What normalises rows is made of it and of elementwise ops, since a value
+    NaN. With `groups` G one value for each of G equal groups of neighbouring
+    columns, `[M, G]`, which `tenon.repeat_columns` brings back to the columns.
+
+    What normalises rows is made of it and of elementwise ops, since a value
     `[M, 1]` broadcasts: a softmax of two, after each other, as below; a layer norm
     of the mean, and of the mean of squared distances from it. All may be in the
     epilogue of one `tenon.fused_linear`, where nothing is rounded between them.
 
-    Requires: input `[M, N]`. Gives: `[M, 1]` of input's element type.
+    Requires: input `[M, N]`; groups positive and a divisor of N. Gives: `[M, G]`
+    of input's element type.
 
     Example:
 
@@ -32,20 +36,54 @@ def Tenon_ReduceRowOp : Tenon_Op<"reduce_row", [
     %3 = tenon.div %2, %sum : tensor<?x64xf32>, tensor<?x1xf32>
     ```
 
-    Errors: an input that is no matrix.
+    Errors: an input that is no matrix; groups that do not divide its columns.
   }];
-  let arguments = (ins Tenon_RowReductionAttr:$kind, Tenon_Matrix:$input);
+  let arguments = (ins Tenon_RowReductionAttr:$kind, Tenon_Matrix:$input,
+                       DefaultValuedAttr<I64Attr, "1">:$groups);
   let results = (outs Tenon_Matrix:$result);
   let assemblyFormat = "`` $kind $input attr-dict `:` type($input)";
   let hasFolder = 1;
   let extraClassDeclaration = [{
+    /// Columns that one value is of.
+    int64_t getGroupColumns() {
+      return getInput().getType().getDimSize(1) / getGroups();
+    }
+
     // What every back end emits, on scalars of the compute type.
     /// What changes no element that it is combined with.
     Value emitNeutral(OpBuilder &builder, Type type);
     Value emitCombine(OpBuilder &builder, Value a, Value b);
-    /// The result, of what all elements of a row combine to.
+    /// The result, of what all elements of a row, or a group, combine to.
     Value emitFinish(OpBuilder &builder, Value combined);
   }];
+}
+
+def Tenon_RepeatColumnsOp : Tenon_Op<"repeat_columns", [
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "Each column several times";
+  let description = [{
+    Column j of the result is column `j / times` of the input: what was found of
+    groups of `times` columns, at each of them. A group norm is a layer norm with
+    `groups` in its reductions and this behind what they find.
+
+    Requires: input `[M, G]`; times positive. Gives: `[M, G times]` of input's
+    element type.
+
+    Example:
+
+    ```mlir
+    %mean = tenon.reduce_row mean %0 {groups = 4} : tensor<?x64xf32>
+    %1 = tenon.repeat_columns %mean {times = 16} : tensor<?x4xf32>
+    %2 = tenon.sub %0, %1 : tensor<?x64xf32>, tensor<?x64xf32>
+    ```
+
+    Errors: an input that is no matrix; times that are not positive.
+  }];
+  let arguments = (ins Tenon_Matrix:$input,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$times);
+  let results = (outs Tenon_Matrix:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let hasFolder = 1;
 }
 
 def Tenon_RowPartsOp : Tenon_Op<"row_parts"> {

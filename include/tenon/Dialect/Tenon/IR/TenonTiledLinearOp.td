@@ -58,7 +58,9 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     they are.
 
     With `reduction = reduce_only` it yields the `tenon.row_parts` of its tiles
-    alone.
+    alone. With `in_tile` and `resident_rows` the region reduces rows, or groups of
+    their columns; with the latter tiles have parts of them, and all tiles of one
+    are at work together and exchange what they have in the workspace.
 
     With a schedule whose operands are swapped, `two_phase` needs an M of the tile
     that is a multiple of 64, and with `resident` no operand `[M, N]` or `[M, 1]`
@@ -73,10 +75,10 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     (`--tenon-emit-kernels`).
 
     Requires: all operands tensors or all memrefs; x `[M, K]`, w `[N, K]` of one
-    type, f16, bf16 or f32, and w static; a product argument `[M, N]` of x's type
+    type other than f64, and w static; a product argument `[M, N]` of x's type
     or f32 for each w; outputs `[M, N]`, but for moments and new statistics; in the region ops
     that implement `ElementwiseEpilogueOp`, reductions as above, and splat
-    constants; a workspace exactly with `stream_k` or `reduction = resident`; f32 factors `[M, 1]` and `[N, 1]` of each w with a method that splits.
+    constants; a workspace exactly with `stream_k`, `reduction = resident` or `resident_rows`; f32 factors `[M, 1]` and `[N, 1]` of each w with a method that splits.
 
     Example:
 
@@ -95,7 +97,7 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     Errors: tensors mixed with memrefs; x and w of other shapes or types; an
     argument or a yielded value that differs from its operand or output; an output
     of another shape than the product; an op that cannot be in the epilogue;
-    a reduction that the schedule does not name; `stream_k` or `resident` without a
+    a reduction that the schedule does not name; one of these three without a
     workspace, or the reverse; another number of weights than the schedule has, or
     of two types; factors of another shape or
     type, or none where the method needs them; element types that the method does

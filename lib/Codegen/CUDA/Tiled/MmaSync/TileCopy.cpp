@@ -50,12 +50,13 @@ Value TileCopy::getRowSource(Value matrix, Value firstRow, Value rows,
 
 SmallVector<Value> TileCopy::getSources(const WorkItem &item, Value kTile) {
   const TileGeometry &geometry = frame.geometry;
-  Value inRow = b.add(b.mul(b.toI64(kTile), geometry.rowBytes),
-                      b.shiftLeft(b.toI64(chunk), 4));
+  Value inRow =
+      b.add(b.mul(b.toI64(kTile), geometry.toSource(geometry.rowBytes)),
+            b.shiftLeft(b.toI64(chunk), llvm::Log2_64(geometry.toSource(16))));
   SmallVector<Value> sources;
   auto add = [&](Value matrix, Value firstRow, Value rows, int64_t copies,
                  bool isTurned) {
-    int64_t rowBytes = (isTurned ? 1 : geometry.k) * geometry.elementBytes;
+    int64_t rowBytes = (isTurned ? 1 : geometry.k) * geometry.sourceBytes;
     int64_t stride = getStride(sources.size());
     Value along = stride == 1 ? inRow : b.mul(inRow, stride);
     for (unsigned copy = 0; copy != copies; ++copy)
@@ -98,8 +99,9 @@ void TileCopy::start(const WorkItem &item, Value isReal) {
     Value place = getTarget(b.i32(stage * geometry.stageBytes()));
     for (auto [index, source] : llvm::enumerate(sources))
       copy(index, place,
-           b.offset(source, stage * geometry.rowBytes * getStride(index)), real,
-           valid);
+           b.offset(source, stage * geometry.toSource(geometry.rowBytes) *
+                                getStride(index)),
+           real, valid);
     commit();
   }
 }
@@ -111,7 +113,9 @@ void TileCopy::copy(unsigned index, Value target, Value source, Value isReal,
   int64_t offset = index * geometry.rowsPerCopy() * geometry.rowBytes;
   Value address = b.toAddress(target);
   int64_t stride = getStride(index);
-  if (geometry.copyBytes == 16 && stride == 1)
+  if (geometry.sourceBytes != geometry.elementBytes)
+    copyNarrow(address, offset, source, isReal, validBytes);
+  else if (geometry.copyBytes == 16 && stride == 1)
     copyWhole(address, offset, source, isReal, validBytes);
   else if ((stride == 1 ? geometry.copyBytes : geometry.elementBytes) >= 4)
     copyParts(address, offset, source, stride, isReal, validBytes);
@@ -124,7 +128,9 @@ void TileCopy::copyNext(unsigned index, Value target, Value &source,
   source = b.ptx(
       source.getType(),
       "add.s64 $0, $1, " +
-          std::to_string(frame.geometry.rowBytes * getStride(index)) + ";",
+          std::to_string(frame.geometry.toSource(frame.geometry.rowBytes) *
+                         getStride(index)) +
+          ";",
       "=l,l", source);
   copy(index, target, source, isReal, validBytes);
 }
@@ -189,6 +195,32 @@ void TileCopy::copyElements(Value address, int64_t offset, Value source,
   for (int64_t i = 0; i != 4; ++i)
     text += "mov.b32 v" + std::to_string(i) + ", {e" + std::to_string(2 * i) +
             ", e" + std::to_string(2 * i + 1) + "}; ";
+  text += "@p st.shared.v4.b32 [$0+" + std::to_string(offset) +
+          "], {v0, v1, v2, v3}; }";
+  b.ptx(text, "r,l,r,r",
+        {address, source, isReal, validBytes ? validBytes : b.i32(16)});
+}
+
+/// Elements of 8 bits, as f16: for sm_90a, which has an instruction for two.
+void TileCopy::copyNarrow(Value address, int64_t offset, Value source,
+                          Value isReal, Value validBytes) {
+  bool isE5M2 = isa<Float8E5M2Type>(frame.geometry.sourceType);
+  std::string text = "{ .reg .pred p, q; .reg .b16 e<8>; .reg .b32 v<4>; "
+                     "setp.ne.b32 p, $2, 0; ";
+  for (int64_t i = 0; i != 8; ++i) {
+    std::string e = "e" + std::to_string(i);
+    text += "mov.b16 " + e + ", 0; setp.gt.and.s32 q, $3, " +
+            std::to_string(2 * i) + ", p; @q ld.global.u8 " + e + ", [$1+" +
+            std::to_string(i) + "]; ";
+  }
+  for (int64_t i = 0; i != 4; ++i) {
+    std::string low = "e" + std::to_string(2 * i),
+                high = "e" + std::to_string(2 * i + 1);
+    text += "shl.b16 " + high + ", " + high + ", 8; or.b16 " + low + ", " +
+            low + ", " + high + "; cvt.rn.f16x2." +
+            (isE5M2 ? "e5m2x2" : "e4m3x2") + " v" + std::to_string(i) + ", " +
+            low + "; ";
+  }
   text += "@p st.shared.v4.b32 [$0+" + std::to_string(offset) +
           "], {v0, v1, v2, v3}; }";
   b.ptx(text, "r,l,r,r",

@@ -72,6 +72,8 @@ private:
                  Value isReal, Value validBytes);
   void copyElements(Value address, int64_t offset, Value source, int64_t stride,
                     Value isReal, Value validBytes);
+  void copyNarrow(Value address, int64_t offset, Value source, Value isReal,
+                  Value validBytes);
 
   TiledFrame &frame;
   KernelBuilder &b;

@@ -190,7 +190,7 @@ void TmaEpilogue::emitSubtile(const WorkItem &item, int64_t number,
 void TmaEpilogue::readMoments(const WorkItem &item, int64_t number) {
   for (const ResultMoments &moments : copies.subtiles.moments) {
     const SubtileTensor &result = copies.subtiles.results[moments.result];
-    SubtileMoments ofSubtile(frame, result);
+    SubtileMoments ofSubtile(frame, result, moments.sums);
     ofSubtile.read(copies.getBuffer(result, number),
                    copies.getRow(item, number));
     readAhead.emplace_back(moments, number, std::move(ofSubtile));

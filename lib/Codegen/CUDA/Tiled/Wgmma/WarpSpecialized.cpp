@@ -132,6 +132,7 @@ void ConsumerTurns::advance() {
 
 void ConsumerTurns::emit() {
   emitFirst();
+  epilogue.start(turn, partition);
   if (SubtileCopies *copies = epilogue.getCopies())
     copies->start();
   emitTurns(frame, turn, [&] { emitTurn(); });
@@ -205,7 +206,7 @@ static void emitOthers(TiledFrame &frame, WorkPartition &partition,
             SubtileCopier(frame, partition, *copies, warpgroup).emit();
           });
         });
-  if (frame.geometry.isResident()) // in a warp that has nothing else to do
+  if (frame.geometry.waits()) // in a warp that has nothing else to do
     frame.emitIf(b.equal(frame.warp, 1),
                  [&] { epilogue.emitBeside(partition); });
 }

@@ -12,6 +12,7 @@
 #include "WarpgroupProduct.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -74,9 +75,12 @@ private:
 
 ProductsText::ProductsText(const TileGeometry &geometry, bool begins)
     : geometry(geometry), begins(begins) {
-  StringRef type = geometry.elementType.isF16()    ? "f16"
-                   : geometry.elementType.isBF16() ? "bf16"
-                                                   : "tf32";
+  StringRef type = llvm::TypeSwitch<Type, StringRef>(geometry.elementType)
+                       .Case([](Float16Type) { return "f16"; })
+                       .Case([](BFloat16Type) { return "bf16"; })
+                       .Case([](Float8E4M3FNType) { return "e4m3"; })
+                       .Case([](Float8E5M2Type) { return "e5m2"; })
+                       .Default([](Type) { return "tf32"; });
   instruction = llvm::formatv(
       "wgmma.mma_async.sync.aligned.m{0}n{1}k{2}.f32.{3}.{3}", kRows,
       geometry.wgmmaColumns(), kStepBytes / geometry.elementBytes, type);

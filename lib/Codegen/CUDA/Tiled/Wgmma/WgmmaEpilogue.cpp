@@ -69,7 +69,10 @@ void WgmmaEpilogue::emit(KeptTurn &turn, WorkPartition &partition,
   WorkItem item = turn.getItem();
   SmallVector<Value> reduced;
   if (rows) {
-    reduced = rows->emit(item, accumulators);
+    reduced = frame.geometry.exchangesRows()
+                  ? rows->emit(item, accumulators, turn.getNumber(),
+                               partition.getCount())
+                  : rows->emit(item, accumulators);
     accumulators = reduced;
   }
   if (resident)
@@ -85,7 +88,14 @@ void WgmmaEpilogue::emit(KeptTurn &turn, WorkPartition &partition,
     emitTileEpilogue(frame, op, item, accumulators);
 }
 
+void WgmmaEpilogue::start(KeptTurn &turn, WorkPartition &partition) {
+  if (rows && frame.geometry.exchangesRows())
+    rows->start(turn.getNumber(), partition.getCount());
+}
+
 void WgmmaEpilogue::emitBeside(WorkPartition &partition) {
+  if (rows)
+    return rows->clear(partition.getCount());
   if (resident)
     return resident->clear(partition.getCount());
   if (hasFinisher())

@@ -30,6 +30,8 @@ public:
   /// Null where TMA moves no [M, N] tensor.
   SubtileCopies *getCopies();
 
+  /// Before a warpgroup's first turn.
+  void start(KeptTurn &turn, WorkPartition &partition);
   /// When a turn's first products have been started: before, it would put off
   /// what these wait for.
   void prefetch(KeptTurn &turn);

@@ -90,13 +90,21 @@ Moments ColumnMoments::reduceCut(SmallVector<Value> values, Value origin,
   return {origin, mean, sumSquares(b, values)};
 }
 
-/// Means of all columns, then M2; `share` is null where M cuts no rows.
+/// Means of all columns, then M2; `share` is null where M cuts no rows. Or
+/// sums.
 SmallVector<Value> ColumnMoments::reduceColumns(ArrayRef<Value> origins,
                                                 const Columns &columns,
                                                 ArrayRef<Value> inRange,
                                                 Value share) {
   SmallVector<Value> means, m2s;
   for (auto [values, origin] : llvm::zip_equal(columns, origins)) {
+    if (sums) {
+      SmallVector<Value> counted(values);
+      if (share)
+        mask(b, counted, inRange);
+      means.push_back(sumOf(b, std::move(counted)));
+      continue;
+    }
     Moments reduced = share ? reduceCut(values, origin, inRange, share)
                             : reduceWhole(values, origin);
     means.push_back(reduced.mean);
@@ -126,7 +134,7 @@ ColumnMoments::reduce(Value row, ArrayRef<Value> origins,
     reduced = reduceAll();
   } else {
     Value left = b.sub(frame.m, row);
-    SmallVector<Type> types(2 * origins.size(), b.getF32Type());
+    SmallVector<Type> types((sums ? 1 : 2) * origins.size(), b.getF32Type());
     auto branch = scf::IfOp::create(b, types, b.less(left, kRows),
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
@@ -138,8 +146,8 @@ ColumnMoments::reduce(Value row, ArrayRef<Value> origins,
   }
   SmallVector<Moments> columns;
   for (auto [index, origin] : llvm::enumerate(origins))
-    columns.push_back(
-        {origin, reduced[index], reduced[origins.size() + index]});
+    columns.push_back({origin, reduced[index],
+                       sums ? Value() : reduced[origins.size() + index]});
   return columns;
 }
 
@@ -158,7 +166,12 @@ void ColumnMoments::combine(Moments &ofColumn) {
   auto &[origin, mean, m2] = ofColumn;
   float rows = lanes.rows;
   for (int64_t bit = lanes.firstBit; bit != lanes.endBit; bit *= 2, rows *= 2) {
-    Value other = b.shuffleXor(mean, bit), otherM2 = b.shuffleXor(m2, bit);
+    Value other = b.shuffleXor(mean, bit);
+    if (sums) {
+      mean = add(mean, other);
+      continue;
+    }
+    Value otherM2 = b.shuffleXor(m2, bit);
     Value apart = arith::SubFOp::create(b, other, mean);
     // Both threads get the same bits.
     mean = scale(add(mean, other), 0.5f);
@@ -168,6 +181,8 @@ void ColumnMoments::combine(Moments &ofColumn) {
 }
 
 Value ColumnMoments::getScalar(const Moments &ofColumn, Value part) {
+  if (sums)
+    return ofColumn.mean;
   Value mean = ofColumn.mean, other = ofColumn.m2;
   if (ofColumn.origin) {
     auto [rounded, rest] = emitSplitSum(b, ofColumn.origin, mean);

@@ -43,8 +43,9 @@ class ColumnMoments {
 public:
   using Columns = SmallVector<SmallVector<Value>>;
 
-  ColumnMoments(TiledFrame &frame, MomentLanes lanes)
-      : frame(frame), b(frame.b), lanes(lanes) {}
+  /// With `sums` the mean is the sum, relative to nothing, and there is no M2.
+  ColumnMoments(TiledFrame &frame, MomentLanes lanes, bool sums)
+      : frame(frame), b(frame.b), lanes(lanes), sums(sums) {}
 
   /// Reduces what the thread has of rows from `row` on. `origins`: by column;
   /// `load` gives its values by column, and `getRow` the number of one of its
@@ -55,7 +56,7 @@ public:
   /// Makes what lanes have of a column the same in all: that of all rows.
   void combine(Moments &ofColumn);
   /// Of a column the row of tenon.moments that `part` says, in f32: the mean,
-  /// M2 or, where there is an origin, the rest of the mean.
+  /// M2 or, where there is an origin, the rest of the mean; or the sum.
   Value getScalar(const Moments &ofColumn, Value part);
   /// Where tenon.moments, of `scalars` rows each, has it of the 64 rows from
   /// `row` on and of the first column.
@@ -72,6 +73,7 @@ private:
   TiledFrame &frame;
   KernelBuilder &b;
   MomentLanes lanes;
+  bool sums;
 };
 
 } // namespace mlir::tenon

@@ -30,11 +30,14 @@ SubtileFragments::SubtileFragments(TiledFrame &frame,
   // To ldmatrix and stmatrix a lane gives the address of 8 elements: lanes 0 to
   // 15 of 16 rows, the others of the next chunk of the same rows.
   Value row = isNarrow() ? b.bitAnd(lane, 15) : b.shiftRight(lane, 2);
-  Value chunk =
-      isNarrow() ? b.shiftRight(lane, 4) : b.bitAnd(b.shiftRight(lane, 1), 1);
+  Value chunk = isNarrow()  ? b.shiftRight(lane, 4)
+                : isBytes() ? b.i32(0)
+                            : b.bitAnd(b.shiftRight(lane, 1), 1);
   Value place =
       b.shiftLeft(b.bitXor(chunk, getSwizzle(b, tensor.rowBytes, row)), 4);
-  if (!isNarrow())
+  if (isBytes())
+    place = b.bitOr(place, b.shiftLeft(b.bitAnd(lane, 3), 1));
+  else if (!isNarrow())
     place = b.bitOr(place, b.shiftLeft(b.bitAnd(lane, 1), 3));
   Value rowOfWarp = b.shiftLeft(b.bitAnd(frame.warp, 3), 4);
   first = b.add(b.toAddress(memory),
@@ -85,6 +88,13 @@ void SubtileFragments::store(unsigned block, ArrayRef<Value> elements) {
       Value pair =
           bounds.apply(b, roundPair(b, first, second, tensor.elementType));
       words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
+      continue;
+    }
+    if (isBytes()) {
+      LLVM::StoreOp::create(
+          b, roundBytes(b, first, second, tensor.elementType),
+          b.offset(getPointer(8 * block), i * 4 * tensor.rowBytes),
+          /*alignment=*/2);
       continue;
     }
     auto type = VectorType::get(2, tensor.elementType);

@@ -36,6 +36,7 @@ public:
 
 private:
   bool isNarrow() { return tensor.elementBytes() == 2; }
+  bool isBytes() { return tensor.elementBytes() == 1; }
   Value getPointer(int64_t byte);
   void loadMatrices(unsigned pair, SmallVectorImpl<Value> &elements);
   void loadPairs(unsigned block, SmallVectorImpl<Value> &elements);

@@ -20,10 +20,11 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-SubtileMoments::SubtileMoments(TiledFrame &frame, const SubtileTensor &tensor)
-    : frame(frame), b(frame.b), tensor(tensor), words(tensor.rowBytes / 16),
-      parts(32 / words), neighbours(parts < 8 ? 8 / parts : 1),
-      stride(neighbours * parts) {}
+SubtileMoments::SubtileMoments(TiledFrame &frame, const SubtileTensor &tensor,
+                               bool sums)
+    : frame(frame), b(frame.b), tensor(tensor), sums(sums),
+      words(tensor.rowBytes / 16), parts(32 / words),
+      neighbours(parts < 8 ? 8 / parts : 1), stride(neighbours * parts) {}
 
 //===----------------------------------------------------------------------===//
 // Places
@@ -87,13 +88,13 @@ ColumnMoments::Columns SubtileMoments::loadColumns(ArrayRef<Value> places) {
 
 /// The lanes with the same word have rows of the same columns.
 ColumnMoments SubtileMoments::getReducer() {
-  return {frame, {rowsOfThread(), /*firstBit=*/words, /*endBit=*/32}};
+  return {frame, {rowsOfThread(), /*firstBit=*/words, /*endBit=*/32}, sums};
 }
 
 void SubtileMoments::read(Value memory, Value row) {
   SmallVector<Value> places = getPlaces(memory);
   SmallVector<Value> origins(columnsOfWord());
-  if (tensor.elementType.isF32())
+  if (tensor.elementType.isF32() && !sums)
     origins[0] = load(places.back())[0];
   columns = getReducer().reduce(
       row, origins, [&] { return loadColumns(places); },
@@ -113,7 +114,7 @@ void SubtileMoments::store(Value output, Value row, Value column,
     reducer.combine(ofColumn);
     stored.push_back(reducer.getScalar(ofColumn, part));
   }
-  int64_t scalars = MomentsOp::getNumScalars(tensor.elementType);
+  int64_t scalars = MomentsOp::getNumScalars(tensor.elementType, sums);
   column = b.add(column, b.mul(getWord(), columnsOfWord()));
   Value place = b.add(reducer.getPlace(row, part, scalars), b.toI64(column));
   place = b.add(place, inTile); // last: it becomes a part of the instruction

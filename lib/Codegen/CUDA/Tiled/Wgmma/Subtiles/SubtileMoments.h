@@ -27,7 +27,7 @@ namespace mlir::tenon {
 /// its words lie in half of the banks.
 class SubtileMoments {
 public:
-  SubtileMoments(TiledFrame &frame, const SubtileTensor &tensor);
+  SubtileMoments(TiledFrame &frame, const SubtileTensor &tensor, bool sums);
 
   /// Reduces the thread's part of a subtile whose first row is `row`.
   /// `memory`: the first byte of its buffer, which is not read later.
@@ -51,6 +51,7 @@ private:
   TiledFrame &frame;
   KernelBuilder &b;
   const SubtileTensor &tensor;
+  bool sums;
   int64_t words; ///< of a row, that the warp has
   int64_t parts; ///< that rows are divided into
   /// The thread takes `neighbours` rows in each `stride`.

@@ -23,13 +23,42 @@ static constexpr int64_t kRows = 16, kNeighbours = 2, kBlockRows = 8;
 /// Lanes that have the same columns: neighbours.
 static constexpr int64_t kLanes = 4;
 
-void SwappedMoments::add(ValueRange elements) {
-  size_t count = elements.size() / kColumns;
-  for (unsigned column = 0; column != kColumns; ++column)
-    llvm::append_range(waiting[column], elements.slice(column * count, count));
+static bool isWord(Value value) { return value.getType().isInteger(32); }
+
+SwappedMoments::SwappedMoments(TiledFrame &frame, MomentsOp op, unsigned output)
+    : frame(frame), b(frame.b), op(op),
+      elementType(op.getInput().getType().getElementType()), output(output),
+      reducer(frame, {kRows, /*firstBit=*/1, /*endBit=*/kLanes}, op.getSums()) {
 }
 
-static bool isWord(Value value) { return value.getType().isInteger(32); }
+//===----------------------------------------------------------------------===//
+// A thread's rows
+//===----------------------------------------------------------------------===//
+
+void SwappedMoments::add(ValueRange elements, ArrayRef<Value> inRange) {
+  size_t count = elements.size() / kColumns;
+  for (unsigned column = 0; column != kColumns; ++column) {
+    SmallVector<Value> rows(elements.slice(column * count, count));
+    if (op.getSums())
+      addToSum(column, extend(rows), inRange);
+    else
+      llvm::append_range(waiting[column], rows);
+  }
+  numSummed += kNeighbours;
+}
+
+/// Every 64 rows have a sum of their own.
+void SwappedMoments::addToSum(unsigned column, ArrayRef<Value> rows,
+                              ArrayRef<Value> inRange) {
+  SmallVector<Value> &sums = waiting[column];
+  if (numSummed % kRows == 0)
+    sums.push_back(b.f32(0));
+  for (auto [index, row] : llvm::enumerate(rows)) {
+    Value counted =
+        inRange.empty() ? row : b.select(inRange[index], row, b.f32(0));
+    sums.back() = arith::AddFOp::create(b, sums.back(), counted);
+  }
+}
 
 /// Those of the first 64, as they were added.
 SmallVector<Value> SwappedMoments::takeRows(SmallVector<Value> &ofColumn) {
@@ -52,9 +81,20 @@ SmallVector<Value> SwappedMoments::extend(ArrayRef<Value> rows) {
   return elements;
 }
 
-void SwappedMoments::store(Value row, ArrayRef<Value> columns,
-                           ArrayRef<Value> inRange) {
-  Value part = b.bitAnd(frame.lane, kLanes - 1);
+//===----------------------------------------------------------------------===//
+// All rows
+//===----------------------------------------------------------------------===//
+
+SmallVector<Moments> SwappedMoments::takeSums() {
+  SmallVector<Moments> taken;
+  for (SmallVector<Value> &ofColumn : waiting) {
+    taken.push_back({Value(), ofColumn.front(), Value()});
+    ofColumn.erase(ofColumn.begin());
+  }
+  return taken;
+}
+
+SmallVector<Moments> SwappedMoments::takeMoments(Value row, Value part) {
   ColumnMoments::Columns taken;
   SmallVector<Value> origins;
   for (SmallVector<Value> &ofColumn : waiting) {
@@ -72,10 +112,15 @@ void SwappedMoments::store(Value row, ArrayRef<Value> columns,
     int64_t ofLane = i / kNeighbours * kBlockRows + i % kNeighbours;
     return b.add(b.mul(part, kNeighbours), ofLane);
   };
-  ColumnMoments reducer(frame, {kRows, /*firstBit=*/1, /*endBit=*/kLanes});
+  return reducer.reduce(row, origins, extendColumns, getRow);
+}
+
+void SwappedMoments::store(Value row, ArrayRef<Value> columns,
+                           ArrayRef<Value> inRange) {
+  Value part = b.bitAnd(frame.lane, kLanes - 1);
   SmallVector<Moments> reduced =
-      reducer.reduce(row, origins, extendColumns, getRow);
-  int64_t scalars = MomentsOp::getNumScalars(elementType);
+      op.getSums() ? takeSums() : takeMoments(row, part);
+  int64_t scalars = op.getNumScalars();
   Value place = reducer.getPlace(row, part, scalars);
   Value stores = b.less(part, scalars);
   if (frame.geometry.hasRaggedRows())

@@ -132,7 +132,7 @@ void SwappedSubtile::storeElements(unsigned block) {
     for (unsigned i = 0; i != SwappedBlock::kElements; ++i)
       elements.back().push_back(getResult(value, block, i));
     roundElements(getElementTypeOrSelf(value), elements.back());
-    tile.addMoments(value, elements.back());
+    tile.addMoments(value, elements.back(), getRowsInRange(block));
   }
   for (unsigned i = 0; i != SwappedBlock::kElements; ++i) {
     Value row = rows[block * SwappedBlock::kRows + i % SwappedBlock::kRows];
@@ -152,6 +152,25 @@ void SwappedSubtile::storeElements(unsigned block) {
   }
 }
 
+/// Which of a block's rows there are; none where M cuts none.
+SmallVector<Value> SwappedSubtile::getRowsInRange(unsigned block) {
+  if (!tile.frame.geometry.hasRaggedRows())
+    return {};
+  return llvm::map_to_vector(
+      ArrayRef(rows).slice(block * SwappedBlock::kRows, SwappedBlock::kRows),
+      [&](Value row) { return b.less(row, tile.frame.m); });
+}
+
+/// Adds up what is only reduced.
+void SwappedSubtile::addUnstored(unsigned block) {
+  for (Value value : tile.getUnstored()) {
+    SmallVector<Value> elements;
+    for (unsigned i = 0; i != SwappedBlock::kElements; ++i)
+      elements.push_back(getResult(value, block, i));
+    tile.addMoments(value, elements, getRowsInRange(block));
+  }
+}
+
 /// Computes a block of the subtile, and writes its results.
 void SwappedSubtile::emitBlock(unsigned block, ValueRange tensors,
                                ValueRange elements) {
@@ -160,8 +179,10 @@ void SwappedSubtile::emitBlock(unsigned block, ValueRange tensors,
                 elements.slice(index * SwappedBlock::kElements,
                                SwappedBlock::kElements));
   SubtileCopies *copies = tile.getCopies();
-  if (!copies)
-    return storeElements(block);
+  if (!copies) {
+    storeElements(block);
+    return addUnstored(block);
+  }
   for (auto [operand, elements] :
        llvm::zip(copies->subtiles.operands, ofOperands))
     setElements(operand.value, block,
@@ -173,6 +194,8 @@ void SwappedSubtile::emitBlock(unsigned block, ValueRange tensors,
     SmallVector<Value> elements;
     for (unsigned i = 0; i != SwappedBlock::kElements; ++i)
       elements.push_back(getResult(result.getUnbounded(), block, i));
-    tile.addMoments(tensor.value, result.store(block, elements));
+    tile.addMoments(tensor.value, result.store(block, elements),
+                    getRowsInRange(block));
   }
+  addUnstored(block);
 }

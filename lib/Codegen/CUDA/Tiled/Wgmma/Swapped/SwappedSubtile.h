@@ -37,6 +37,8 @@ private:
   void setElements(Value tensor, unsigned block, ValueRange elements);
   void roundElements(Type type, MutableArrayRef<Value> elements);
   void storeElements(unsigned block);
+  SmallVector<Value> getRowsInRange(unsigned block);
+  void addUnstored(unsigned block);
 
   SwappedTile &tile;
   KernelBuilder &b;

@@ -11,7 +11,7 @@
 
 #include "SwappedTile.h"
 
-#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -31,19 +31,25 @@ SwappedTile::SwappedTile(TiledFrame &frame, TiledLinearOp op,
       plan(frame.geometry, op, copies ? &copies->subtiles : nullptr),
       rows(frame, plan), columns(frame, plan) {
   for (auto [index, value] : llvm::enumerate(op.getYield().getValues()))
-    if (auto ofResult = value.getDefiningOp<MomentsOp>())
-      moments.emplace_back(
-          ofResult.getInput(),
-          SwappedMoments(frame, getElementTypeOrSelf(ofResult.getInput()),
-                         index));
+    if (auto ofValue = value.getDefiningOp<MomentsOp>())
+      moments.emplace_back(frame, ofValue, index);
   if (plan.isLoop())
     copies->pauseNanoseconds = plan.getPause();
 }
 
-void SwappedTile::addMoments(Value value, ValueRange elements) {
-  for (auto &[of, ofResult] : moments)
-    if (of == value)
-      ofResult.add(elements);
+void SwappedTile::addMoments(Value value, ValueRange elements,
+                             ArrayRef<Value> inRange) {
+  for (SwappedMoments &ofValue : moments)
+    if (ofValue.getInput() == value)
+      ofValue.add(elements, inRange);
+}
+
+SmallVector<Value> SwappedTile::getUnstored() {
+  llvm::SmallSetVector<Value, 2> unstored;
+  for (SwappedMoments &ofValue : moments)
+    if (!llvm::is_contained(op.getYield().getValues(), ofValue.getInput()))
+      unstored.insert(ofValue.getInput());
+  return unstored.takeVector();
 }
 
 void SwappedTile::storeMoments(const WorkItem &item, int64_t number) {
@@ -53,8 +59,8 @@ void SwappedTile::storeMoments(const WorkItem &item, int64_t number) {
   int64_t column = number * rows / tileM * SwappedBlock::kColumns;
   for (int64_t row = first / count * count; row + count <= first + rows;
        row += count)
-    for (auto &[of, ofResult] : moments)
-      ofResult.store(
+    for (SwappedMoments &ofValue : moments)
+      ofValue.store(
           b.add(item.row, row),
           ArrayRef(columns.indices).slice(column, SwappedBlock::kColumns),
           ArrayRef(columns.inRange).slice(column, SwappedBlock::kColumns));

@@ -25,10 +25,13 @@ struct SwappedTile {
 
   /// Null if the threads move all themselves.
   SubtileCopies *getCopies() { return copies ? &*copies : nullptr; }
-  /// Adds what is stored of `value`: the elements of a block, or words of two.
-  void addMoments(Value value, ValueRange elements);
+  /// Adds elements of a block of `value`, or words of two as they are stored.
+  /// `inRange`: of the rows, or none.
+  void addMoments(Value value, ValueRange elements, ArrayRef<Value> inRange);
   /// Those of each 64 rows that subtile `number` ends.
   void storeMoments(const WorkItem &item, int64_t number);
+  /// What the region reduces and does not store.
+  SmallVector<Value> getUnstored();
   /// The first row of a subtile in the tile.
   Value getFirstRow(Value number);
   /// The first of a thread's columns that a subtile has; where `number` is
@@ -46,8 +49,7 @@ struct SwappedTile {
   SwappedColumns columns;
 
 private:
-  /// Of what is stored, by the region's value.
-  SmallVector<std::pair<Value, SwappedMoments>> moments;
+  SmallVector<SwappedMoments> moments;
 };
 
 } // namespace mlir::tenon

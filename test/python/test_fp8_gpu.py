@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layers of 8 bits on a GPU: at every edge of a tile, with scales of rows and columns, and from torch._scaled_mm."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import tenon  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from tenon_graphs.devices import require_hopper  # noqa: E402
+
+pytestmark = pytest.mark.gpu
+E4M3, E5M2 = torch.float8_e4m3fn, torch.float8_e5m2
+SPELLING = {E4M3: "f8E4M3FN", E5M2: "f8E5M2", torch.bfloat16: "bf16", torch.float32: "f32"}
+ROUNDOFF = {E4M3: 2.0**-4, E5M2: 2.0**-3, torch.bfloat16: 2.0**-8, torch.float32: 2.0**-20}
+STAGES = "swizzle = 128, raster = 8, blocks = 1"
+SCHEDULES = {
+    "auto": None,
+    "cluster": f"wgmma, tile = 128x192x128, warps = 8x1, stages = 4, {STAGES}, cluster = 2x1, method = fp8",
+    "stream_k": f"wgmma, tile = 64x128x128, warps = 4x1, stages = 6, {STAGES}, stream_k = true, method = fp8",
+    "swapped": f"wgmma, tile = 128x128x128, warps = 1x8, stages = 5, {STAGES}, cluster = 1x2, method = fp8",
+}
+ROWS = [129, 1, 1000, 64, 0, 63, 2]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def hopper():
+    """Need a GPU that has wgmma."""
+    require_hopper()
+
+
+def source(n, k, dtype, result):
+    e, r = SPELLING[dtype], SPELLING[result]
+    x, w, t, y = f"tensor<?x{k}x{e}>", f"tensor<{n}x{k}x{e}>", f"tensor<?x{n}xf32>", f"tensor<?x{n}x{r}>"
+    s, c = "tensor<?x1xf32>", f"tensor<{n}xf32>"
+    parameters = f"%w: {w} {{tenon.param}}, %c: {c} {{tenon.param}}, %b: {c} {{tenon.param}}"
+    last = f"%5 = tenon.cast %4 : {t} -> {y}" if result != torch.float32 else ""
+    return f"""func.func @forward(%x: {x}, %s: {s}, {parameters}) -> {y} {{
+  %0 = tenon.linear %x, %w : ({x}, {w}) -> {t}
+  %1 = tenon.mul %0, %s : {t}, {s}
+  %2 = tenon.mul %1, %c : {t}, {c}
+  %3 = tenon.add %2, %b : {t}, {c}
+  %4 = tenon.silu %3 : {t}
+  {last}
+  return %{5 if last else 4} : {y}
+}}"""
+
+
+def draw(m, n, k, dtype):
+    """Return x, its scales, w, its scales and a bias; a result is of about 1."""
+    generator = torch.Generator("cuda").manual_seed(0)
+    x, w = (torch.randn(rows, k, device="cuda", generator=generator).to(dtype) for rows in (m, n))
+    s, c, b = (torch.rand(shape, device="cuda", generator=generator) + 0.5 for shape in ((m, 1), (n,), (n,)))
+    return x, s / k**0.5, w, c, b
+
+
+def exact(x, s, w, c, b):
+    """Return the result in float64, and what f32 sums of 14-bit ones may be off."""
+    x, s, w, c, b = (t.double() for t in (x, s, w, c, b))
+    size = (x.abs() @ w.abs().T) * s * c
+    return F.silu((x @ w.T) * s * c + b), size * 2.0**-12 + 2.0**-18
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize(
+    ("n", "k", "dtype", "result"),
+    [(520, 272, E4M3, torch.bfloat16), (72, 1040, E4M3, torch.float32), (776, 400, E5M2, E4M3), (257, 128, E4M3, E5M2)],
+)
+def test_any_batch(name, n, k, dtype, result):
+    settings = {"schedule": SCHEDULES[name]} if SCHEDULES[name] else {}
+    model = tenon.compile(source(n, k, dtype, result), target="sm_90a", **settings)
+    for m in ROWS:
+        operands = draw(m, n, k, dtype)
+        want, error = exact(*operands)
+        first, second = model(*operands), model(*operands)
+        error = error + ROUNDOFF[result] * want.abs() + {E4M3: 2.0**-10, E5M2: 2.0**-17}.get(result, 0)
+        assert ((first.double() - want).abs() <= error).all(), f"M = {m}"
+        assert torch.equal(first.view(torch.uint8), second.view(torch.uint8))
+
+
+def test_pointers_that_are_not_aligned():
+    n, k, m = 200, 208, 100
+    model = tenon.compile(source(n, k, E4M3, torch.bfloat16), target="sm_90a")
+    x, *others = draw(m, n, k, E4M3)
+    shifted = torch.empty(m * k + 3, dtype=E4M3, device="cuda")[3:].view(m, k)
+    shifted.view(torch.uint8).copy_(x.view(torch.uint8))
+    want, error = exact(x, *others)
+    assert ((model(shifted, *others).double() - want).abs() <= error + 2.0**-8 * want.abs()).all()
+
+
+def test_sums_keep_their_digits():
+    """Positive numbers, of which sums of 14 bits would lose more and more as K grows."""
+    x, w = (torch.rand(128, 16384, device="cuda").to(E4M3) for _ in range(2))
+    operand, result = "tensor<128x16384xf8E4M3FN>", "tensor<128x128xf32>"
+    text = f"""func.func @forward(%x: {operand}, %w: {operand}) -> {result} {{
+  %0 = tenon.linear %x, %w : ({operand}, {operand}) -> {result}
+  return %0 : {result}
+}}"""
+    want = x.double() @ w.double().T
+    got = tenon.compile(text, target="sm_90a")(x, w).double()
+    fast = torch._scaled_mm(
+        x, w.T, *(torch.ones((), device="cuda"),) * 2, out_dtype=torch.float32, use_fast_accum=True
+    ).double()
+    assert (got - want).norm() < 0.1 * (fast - want).norm()
+
+
+@pytest.mark.parametrize("of_rows", [False, True], ids=["tensor", "rows"])
+def test_scaled_mm(of_rows):
+    m, n, k = 256, 512, 1024
+    x, s, w, c, b = draw(m, n, k, E4M3)
+    s, c = (s, c[None]) if of_rows else (s[0, 0], c[0])
+    residual = torch.randn(m, n, device="cuda").bfloat16()
+
+    def function(x, s, residual):
+        y = torch._scaled_mm(x, w.T, scale_a=s, scale_b=c, bias=b.bfloat16(), out_dtype=torch.bfloat16)
+        return F.silu(y) + residual
+
+    compiled = torch.compile(function, backend="tenon", options={"strategy": "tiled"})
+    with torch.no_grad():
+        got, eager = compiled(x, s, residual), function(x, s, residual)
+    exact = F.silu((x.double() @ w.double().T) * s.double() * c.double() + b.bfloat16().double()) + residual.double()
+    assert (got.double() - exact).norm() <= (eager.double() - exact).norm() * 1.05

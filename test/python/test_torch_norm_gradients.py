@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Batch norm's backward pass: its sums in the call of the product that makes the gradient, beside PyTorch's."""
+
+import copy
+import math
+
+import pytest
+import torch
+from test_torch_backward import HOSTED, Scaled, error, gradients
+from torch import nn
+
+pytestmark = pytest.mark.usefixtures("bare_products")
+# Each test that looks at calls has rows of its own: PyTorch compiles a graph once.
+ROWS, K, HIDDEN, N = 56, 40, 32, 24
+
+
+def behind(norm, dtype=torch.float32):
+    """Return a norm and relu between two layers."""
+    return nn.Sequential(nn.Linear(K, HIDDEN), norm, nn.ReLU(), nn.Linear(HIDDEN, N)).to(dtype)
+
+
+def sums_of_calls(compiled):
+    """Return for each call that has a product with w [K, N] how many sums over the batch it gives."""
+    return [s.count("tenon.batch_sum") for s in compiled.sources if "layout<mk_kn>" in s]
+
+
+def compile_model(model, **more):
+    return torch.compile(model, backend="tenon", options=HOSTED, **more)
+
+
+def draw(rows=ROWS, dtype=torch.float32):
+    torch.manual_seed(0)
+    return torch.randn(rows, K, dtype=dtype), torch.randn(rows, N, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_both_sums_join_the_product(compiled, dtype):
+    dtype = getattr(torch, dtype)
+    x, target = draw(dtype=dtype)
+    model = behind(nn.BatchNorm1d(HIDDEN), dtype)
+    twin, wide = copy.deepcopy(model), copy.deepcopy(model).double()
+    exact = gradients(wide, wide, x.double(), target.double())
+    fast = compile_model(model)
+    got = gradients(fast, model, x, target)
+    assert error(got, exact) <= 1.1 * error(gradients(twin, twin, x, target), exact) + 1e-6
+    assert 2 in sums_of_calls(compiled)
+    again = gradients(fast, model, x, target)
+    assert all(torch.equal(a, b) for a, b in zip(got, again, strict=True))
+
+
+def test_what_the_norm_takes_away_is_no_gradient():
+    """A bias ahead of it moves nothing: PyTorch's sum of rounded numbers is some noise."""
+    x, target = draw(52)
+    for model, bias in ((behind(nn.BatchNorm1d(HIDDEN)), "0.bias"), (Scaled(), "linear.bias")):
+        gradients(compile_model(model), model, x, target)
+        assert model.get_parameter(bias).grad.abs().max() == 0.0
+
+
+def test_a_gradient_that_is_not_finite_reaches_the_bias():
+    x, target = draw(60)
+    model = behind(nn.BatchNorm1d(HIDDEN))
+    target[3] = math.nan
+    gradients(compile_model(model), model, x, target)
+    assert model[0].bias.grad.isnan().any()
+
+
+@pytest.mark.parametrize("name", ["eval", "not_affine", "not_tracked", "convolution"])
+def test_other_norms_stay_right(name):
+    torch.manual_seed(0)
+    x, target = draw(64)
+    if name == "convolution":
+        layers = [nn.Unflatten(1, (1, K)), nn.Conv1d(1, 3, 3), nn.BatchNorm1d(3), nn.Flatten(), nn.LazyLinear(N)]
+        model = nn.Sequential(*layers)
+        model(x)
+    else:
+        how = {"not_affine": {"affine": False}, "not_tracked": {"track_running_stats": False}}.get(name, {})
+        model = behind(nn.BatchNorm1d(HIDDEN, **how))
+    if name == "eval":
+        model.eval()
+    call = compile_model(model)
+    twin = copy.deepcopy(model)
+    expected = gradients(twin, twin, x, target)
+    for a, b in zip(gradients(call, model, x, target), expected, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_a_dynamic_batch(compiled):
+    model = behind(nn.BatchNorm1d(HIDDEN))
+    fast = compile_model(model, dynamic=True)
+    for rows in (5, 9, 32):
+        x, target = draw(rows)
+        twin = copy.deepcopy(model)
+        expected = gradients(twin, twin, x, target)
+        for a, b in zip(gradients(fast, model, x, target), expected, strict=True):
+            torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
+    assert 2 in sums_of_calls(compiled)
+
+
+def test_gradcheck():
+    model = behind(nn.BatchNorm1d(HIDDEN), torch.float64)
+    fast = compile_model(model)
+    x = torch.randn(6, K, dtype=torch.float64, requires_grad=True)
+
+    def call(x, *_):
+        return fast(x)
+
+    assert torch.autograd.gradcheck(call, (x, *model.parameters()), fast_mode=True)
+
+
+def test_under_autocast(compiled):
+    model = behind(nn.BatchNorm1d(HIDDEN))
+    x, target = draw()
+
+    def under_autocast(call):
+        def run(x):
+            with torch.autocast("cpu", torch.bfloat16):
+                return call(x)
+
+        return run
+
+    twin, wide = copy.deepcopy(model), copy.deepcopy(model).double()
+    exact = gradients(wide, wide, x.double(), target.double())
+    got = gradients(under_autocast(compile_model(model)), model, x, target)
+    assert error(got, exact) <= 1.1 * error(gradients(under_autocast(twin), twin, x, target), exact)
+    assert 2 in sums_of_calls(compiled)
+
+
+def test_a_scale_of_features_beside_a_bias(compiled):
+    """Two sums of one product's gradient: of a bias, and of a scale, with what it scales."""
+
+    class Affine(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = nn.Linear(K, HIDDEN, bias=False), nn.Linear(HIDDEN, N)
+            self.scale, self.shift = nn.Parameter(torch.randn(HIDDEN)), nn.Parameter(torch.randn(HIDDEN))
+
+        def forward(self, x):
+            return self.last(torch.relu(self.first(x) * self.scale + self.shift))
+
+    torch.manual_seed(0)
+    model = Affine()
+    twin, wide = copy.deepcopy(model), copy.deepcopy(model).double()
+    x, target = draw()
+    exact = gradients(wide, wide, x.double(), target.double())
+    got = gradients(compile_model(model), model, x, target)
+    assert error(got, exact) <= 1.1 * error(gradients(twin, twin, x, target), exact) + 1e-6
+    assert 2 in sums_of_calls(compiled)

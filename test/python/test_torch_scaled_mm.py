@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch._scaled_mm with what follows it: one call of Tenon's, with the numbers of eager PyTorch."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import torch.nn.functional as F  # noqa: E402
+from torch_support import Cut  # noqa: E402
+
+M, N, K = 32, 48, 64
+E4M3, E5M2 = torch.float8_e4m3fn, torch.float8_e5m2
+
+
+def operands(rowwise: bool, dtype: torch.dtype = E4M3) -> tuple[torch.Tensor, ...]:
+    """Return x [M, K], w [N, K], their scales, a bias and a residual."""
+    generator = torch.Generator().manual_seed(0)
+
+    def rand(*shape: int) -> torch.Tensor:
+        return torch.rand(shape, generator=generator) + 0.5
+
+    x, w = (torch.randn(n, K, generator=generator).to(dtype) for n in (M, N))
+    scales = (rand(M, 1), rand(1, N)) if rowwise else (rand(), rand())
+    return x, w, *scales, rand(N).bfloat16(), rand(M, N).bfloat16()
+
+
+def multiply(x, w, s, t, **more):
+    return torch._scaled_mm(x, w.t(), scale_a=s, scale_b=t, out_dtype=torch.bfloat16, **more)
+
+
+# A function of all operands, and the ops of its call.
+FOLLOWED = {
+    "silu": (lambda x, w, s, t, b, r: F.silu(multiply(x, w, s, t)), ["silu"]),
+    "bias_silu": (lambda x, w, s, t, b, r: F.silu(multiply(x, w, s, t, bias=b)), ["add", "cast", "silu"]),
+    "fast_sums": (lambda x, w, s, t, b, r: F.relu(multiply(x, w, s, t, use_fast_accum=True)), ["relu"]),
+    "residual": (lambda x, w, s, t, b, r: multiply(x, w, s, t) + r, ["add"]),
+    "in_float32": (
+        lambda x, w, s, t, b, r: torch._scaled_mm(x, w.t(), scale_a=s, scale_b=t, out_dtype=torch.float32).relu(),
+        ["relu"],
+    ),
+    "requantised": (
+        lambda x, w, s, t, b, r: (multiply(x, w, s, t).float() * 0.25).clamp(-448, 448).to(E4M3).float(),
+        ["mul", "clamp", "cast", "cast"],
+    ),
+}
+
+
+@pytest.mark.parametrize("rowwise", [False, True], ids=["tensor", "rows"])
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_scaled_product(name, rowwise):
+    function, ops = FOLLOWED[name]
+    inputs = operands(rowwise)
+    if name == "in_float32" and rowwise:
+        pytest.skip("PyTorch scales rows of bfloat16 results alone")
+    cut = Cut(function, *inputs)
+    assert cut.ops[:3] == ["linear", "mul", "mul"] and cut.ops[-len(ops) :] == ops
+    assert cut.kept == [] and cut.missed == []
+    got, expected = cut(*inputs).double(), function(*inputs).double()
+    # What eager rounds to bfloat16 first may come to the edge between two numbers of 8 bits, and fall to either side.
+    tolerance, norm = (2.0**-3, 2e-2) if name == "requantised" else (2.0**-7, 4e-3)
+    torch.testing.assert_close(got, expected, rtol=tolerance, atol=tolerance)
+    assert (got - expected).norm() <= norm * expected.norm()
+
+
+def test_result_of_8_bits():
+    def quantised(x, w, s, t, b, r):
+        return (F.relu(multiply(x, w, s, t)) * 50).to(E4M3)
+
+    inputs = operands(rowwise=True)
+    cut = Cut(quantised, *inputs)
+    assert cut.kept == [] and "xf8E4M3FN>" in cut.source.rpartition("return")[2]
+    assert cut(*inputs).dtype == E4M3
+    got, expected = cut(*inputs).float(), quantised(*inputs).float()
+    assert (got - expected).norm() <= 2e-2 * expected.norm() and got.max() == expected.max() == 448
+
+
+@pytest.mark.parametrize("dtype", [E4M3, E5M2])
+def test_cast_of_8_bits_is_part_of_a_call(dtype):
+    def quantised(x, w):
+        return F.relu(F.linear(x, w)).to(dtype)
+
+    inputs = torch.randn(M, K), torch.nn.Parameter(torch.randn(N, K), requires_grad=False)
+    cut = Cut(quantised, *inputs)
+    assert cut.kept == [] and cut.ops[-1] == "cast"
+    assert torch.equal(cut(*inputs).float(), quantised(*inputs).float())
