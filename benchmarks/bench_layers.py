@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times linear layers whose rows are reduced or normalised: eager, torch.compile, and backend="tenon", in turn.
+"""Times linear layers from PyTorch with what follows them: eager, torch.compile, and backend="tenon", in turn.
 
-bench_rows.py --output rows.json                                    # everything
-bench_rows.py --output rows.json --cases lse,cross_entropy --types bf16 --budget-seconds 100
-bench_rows.py --output /tmp/tiny.json --tiny                        # on the CPU, to try it
+bench_layers.py --output rows.json --types bf16,fp32                # layers whose rows are reduced or normalised
+bench_layers.py --output rows.json --cases lse,cross_entropy --types bf16 --budget-seconds 100
+bench_layers.py --output fp8.json --types fp8                       # torch._scaled_mm with what follows
+bench_layers.py --output /tmp/tiny.json --types bf16,fp32 --tiny    # on the CPU, to try it
 
-Beside them stands cuBLAS's bare product of the same type. A time is the median, over rounds, of a burst of ten calls
-back to back. Errors are against float64: the norm of all differences over that of all exact numbers. What fails is in
-the report as text and ends nothing. report_rows.py draws a table of it. Needs the package `tenon`: installed, or in
-PYTHONPATH as build/python. Exits 1 where a contender failed or the budget was too short.
+Beside them stands cuBLAS's bare product of the same type, with its scales for 8 bits. A time is the median, over
+rounds, of a burst of ten calls back to back. Errors are against float64: the norm of all differences over that of all
+exact numbers. What fails is in the report as text and ends nothing. report_from_pytorch.py draws a table of it. Needs
+the package `tenon`: installed, or in PYTHONPATH as build/python. Exits 1 where a contender failed or the budget was too
+short.
 """
 
 from __future__ import annotations
@@ -32,21 +34,38 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch_timing import burst, synchronize, time_limit
 
-TYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
+TYPES = {"bf16": torch.bfloat16, "fp32": torch.float32, "fp8": torch.float8_e4m3fn}
 SECONDS = 45.0  # for a case, compilation included
 
 
 class Layer(NamedTuple):
-    """What follows x w^T; the function takes x, w, bias, a residual or scale and targets, of which it may use any."""
+    """A product and what follows it; the function takes what `draw` gives, of which it may use any."""
 
     m: int
     n: int
     k: int
     run: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
+    types: tuple[str, ...] = ("bf16", "fp32")
 
 
 def _linear(head: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]:
     return lambda x, w, b, g, t: head(F.linear(x, w, b))
+
+
+def _scaled(x: Tensor, w: Tensor, s: Tensor, t: Tensor) -> Tensor:
+    """Return the product with scales of rows and columns: by cuBLASLt for 8 bits, else exactly."""
+    if x.dtype == torch.float64:
+        return (x @ w.t()) * s * t
+    return torch._scaled_mm(x, w.t(), scale_a=s, scale_b=t, out_dtype=torch.bfloat16)
+
+
+def _scaled_silu(x: Tensor, w: Tensor, b: Tensor, s: Tensor, t: Tensor) -> Tensor:
+    return F.silu(_scaled(x, w, s, t) + b)
+
+
+def _quantised(x: Tensor, w: Tensor, b: Tensor, s: Tensor, t: Tensor) -> Tensor:
+    y = (_scaled_silu(x, w, b, s, t) * 32.0).clamp(-448.0, 448.0)
+    return y if y.dtype == torch.float64 else y.to(torch.float8_e4m3fn)
 
 
 CASES = {
@@ -63,6 +82,10 @@ CASES = {
         4096, 128256, 4096, lambda x, w, b, g, t: F.cross_entropy(F.linear(x, w).to(_wide(x)), t, reduction="none")
     ),
     "small_norm": Layer(65536, 256, 256, lambda x, w, b, g, t: F.gelu(F.layer_norm(F.linear(x, w, b), (256,), g, g))),
+    "scaled_silu": Layer(1024, 8192, 8192, _scaled_silu, ("fp8",)),
+    "scaled_silu_wide": Layer(4096, 7168, 16384, _scaled_silu, ("fp8",)),
+    "scaled_silu_large": Layer(8192, 8192, 8192, _scaled_silu, ("fp8",)),
+    "quantised": Layer(4096, 7168, 16384, _quantised, ("fp8",)),
 }
 
 
@@ -71,16 +94,23 @@ def _wide(x: Tensor) -> torch.dtype:
 
 
 def draw(layer: Layer, dtype: torch.dtype, device: str) -> list[Tensor]:
-    """Return x, w, bias, a scale and targets."""
+    """Return x, w, bias, a scale and targets; for 8 bits x, w, bias, and the scales of x's and of w's rows."""
     generator = torch.Generator(device).manual_seed(0)
 
     def random(*shape: int) -> Tensor:
         return torch.randn(shape, generator=generator, device=device)
 
-    w = random(layer.n, layer.k) * (2.0 / layer.k**0.5)
-    tensors = [random(layer.m, layer.k), w, random(layer.n), random(layer.n)]
+    x, w = random(layer.m, layer.k), random(layer.n, layer.k) * (2.0 / layer.k**0.5)
+    if dtype == TYPES["fp8"]:
+        s, t = (matrix.abs().amax(1, keepdim=True) / 448.0 for matrix in (x, w))
+        return [(x / s).to(dtype), (w / t).to(dtype), random(layer.n).bfloat16(), s, t.t().contiguous()]
+    tensors = [x, w, random(layer.n), random(layer.n)]
     targets = torch.randint(layer.n, (layer.m,), generator=generator, device=device)
     return [*(t.to(dtype) for t in tensors), targets]
+
+
+def _bits(result: Tensor) -> Tensor:
+    return result.flatten().view(torch.uint8)
 
 
 def error(result: Tensor, exact: Tensor) -> float:
@@ -92,12 +122,17 @@ def measure(layer: Layer, dtype: torch.dtype, device: str, rounds: int) -> dict[
     """Return milliseconds and error, or a failure, by contender."""
     tensors = draw(layer, dtype, device)
     exact = layer.run(*(t.double() if t.is_floating_point() else t for t in tensors))
-    product = torch.empty(layer.m, layer.n, dtype=dtype, device=device)
+    is_scaled = dtype == TYPES["fp8"]
+    product = torch.empty(layer.m, layer.n, dtype=torch.bfloat16 if is_scaled else dtype, device=device)
+
+    def bare(x: Tensor, w: Tensor, b: Tensor, s: Tensor, t: Tensor) -> Tensor:
+        return _scaled(x, w, s, t) if is_scaled else torch.mm(x, w.t(), out=product)
+
     contenders = {
         "eager": layer.run,
         "compile": torch.compile(layer.run),
         "tenon": torch.compile(layer.run, backend="tenon"),
-        "product": lambda x, w, b, g, t: torch.mm(x, w.t(), out=product),
+        "product": bare,
     }
     found: dict[str, dict] = {}
     for name, run in contenders.items():
@@ -109,7 +144,7 @@ def measure(layer: Layer, dtype: torch.dtype, device: str, rounds: int) -> dict[
         except Exception as failure:
             found[name] = {"failed": str(failure)}
             continue
-        found[name] = {"first_s": time.perf_counter() - begin, "same_bits": torch.equal(first, again)}
+        found[name] = {"first_s": time.perf_counter() - begin, "same_bits": torch.equal(_bits(first), _bits(again))}
         if name != "product":
             found[name]["error"] = error(first, exact)
     times: dict[str, list[float]] = {name: [] for name in found if "failed" not in found[name]}
@@ -126,7 +161,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--cases", default=",".join(CASES))
-    parser.add_argument("--types", default=",".join(TYPES))
+    parser.add_argument("--types", default=",".join(TYPES), help="bf16, fp32, fp8")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--budget-seconds", type=float, default=600)
     parser.add_argument("--tiny", action="store_true", help="small extents, on the CPU")
@@ -144,6 +179,8 @@ def main() -> int:
     for kind in given.types.split(","):
         for name in given.cases.split(","):
             layer = CASES[name]
+            if kind not in layer.types:
+                continue
             if given.tiny:
                 layer = layer._replace(m=8, k=64)
             case = {"name": name, "type": kind, "m": layer.m, "n": layer.n, "k": layer.k, "contenders": {}}

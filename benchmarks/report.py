@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import report_from_pytorch
 import report_headline
 import report_layers
 import report_precision
-import report_rows
 from measured import RESULTS, join, origin, read, wrong
 from report_headline import layers, whole_models
 
@@ -90,6 +90,13 @@ errs less. A loss is that of each row. {origin_rows}.
 
 {rows}
 
+## Products of 8 bits
+
+`torch._scaled_mm` on float8_e4m3fn with scales of rows, sums in f32, and what follows it, from PyTorch; beside its bare
+product. {origin_fp8}.
+
+{fp8}
+
 ## Training batch norm
 
 Layers with their batch statistics and new running statistics, ten calls back to back. {origin_batch_norm}.
@@ -120,7 +127,7 @@ def page(folder: Path = RESULTS) -> str:
     found = {name: read(name, folder) for name in REPORTS}
     compiled = join(read(path.stem, folder) for path in sorted(folder.glob("sm90a_compile*.json")))
     sync, triton, regret = (read(name, folder) for name in ("sync_batch_norm", "triton_mma", "regret"))
-    rows = read("rows", folder)
+    rows, fp8 = read("rows", folder), read("fp8", folder)
     complaints = wrong(found.values(), ("auto",)) + wrong((found[n] for n in REPORTS if n.startswith("sm")), ("tiled",))
     tables = {
         "models": report_headline.model_table(whole_models(folder)),
@@ -130,7 +137,8 @@ def page(folder: Path = RESULTS) -> str:
         "sweep": report_layers.sweep_table(found["sm90a_sweep"]),
         "regret": report_layers.regret_table(regret),
         "eager": report_layers.eager_table(found["fp32"]),
-        "rows": report_rows.rows_table(rows),
+        "rows": report_from_pytorch.layers_table(rows),
+        "fp8": report_from_pytorch.layers_table(fp8),
         "batch_norm": report_layers.batch_norm_table(found["batch_norm"]),
         "offset": report_layers.offset_lines(found["batch_norm"]),
         "sync_table": report_layers.sync_table(sync),
@@ -144,6 +152,7 @@ def page(folder: Path = RESULTS) -> str:
         origin_compile=origin("sm90a_compile", compiled),
         origin_regret=origin("regret", regret),
         origin_rows=origin("rows", rows),
+        origin_fp8=origin("fp8", fp8),
         sync=sync["environment"],
         triton=triton["triton"],
     )

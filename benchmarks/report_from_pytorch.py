@@ -1,7 +1,7 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: RUF001
-"""The table of layers that reduce rows, of what bench_rows.py measured."""
+"""The table of layers from PyTorch, of what bench_layers.py measured."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ NAMES = {
     "log_softmax": "log_softmax",
     "cross_entropy": "cross entropy",
     "small_norm": "layer norm, GELU",
+    "scaled_silu": "bias, SiLU",
+    "scaled_silu_wide": "bias, SiLU",
+    "scaled_silu_large": "bias, SiLU",
+    "quantised": "bias, SiLU, result of 8 bits",
 }
 OTHERS = ("product", "compile", "eager")
 
@@ -29,7 +33,7 @@ def _over(ours: dict, other: dict, figure: str) -> float | None:
     return a / b if a and b else None
 
 
-def rows_table(report: dict) -> list[str]:
+def layers_table(report: dict) -> list[str]:
     """One row a layer: milliseconds, over the other contenders' times, and the error over theirs."""
     lines = []
     for case in report["cases"]:
@@ -40,5 +44,5 @@ def rows_table(report: dict) -> list[str]:
         cells += [number(ours.get("ms"), ".3f"), *(number(_over(ours, other, "ms"), ".3f") for other in others)]
         cells += [number(_over(ours, other, "error"), ".2f") for other in others[1:]]
         lines.append(" | ".join(cells))
-    header = "after the bias | M×N×K | ms | of the bare product | of torch.compile | of eager"
+    header = "layer | M×N×K | ms | of the bare product | of torch.compile | of eager"
     return markdown(header + " | error of torch.compile's | of eager's", lines)

@@ -197,8 +197,8 @@ TEST(Lower, TakesAStrategyAndASchedule) {
 
 TEST(Lower, RefusesOtherStages) {
   EXPECT_EQ(errorOf(lower(kModel, "melt"))
-                .message.find("stage=melt is not known; expected simplify, "
-                              "fuse, schedules, strategy, prepare"),
+                .message.find("stage=melt is not known; expected raise, "
+                              "simplify, fuse, schedules, strategy, prepare"),
             0u);
   EXPECT_EQ(errorOf(lower(kModel, nullptr)).message.find("stage= is not"), 0u);
 }
