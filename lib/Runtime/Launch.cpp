@@ -179,14 +179,13 @@ static TenonStatus failNoRoom(const TenonCall &call, int32_t index,
 static TenonStatus failTooFew(const TenonCall &call, int32_t index,
                               const LaunchShape &shape, int64_t resident) {
   const DeviceState &device = *call.device;
-  return fail(
-      TENON_UNSUPPORTED,
-      "%s: kernel '%s' needs %d thread blocks on GPU %d together, as "
-      "many as have the same columns, but only %" PRId64
-      " fit; compile the model with tenon-compile --reduction=two_phase, "
-      "or for fewer rows",
-      call.function.name.c_str(), device.manifest.kernels[index].c_str(),
-      shape.minBlocks, device.ordinal, resident);
+  return fail(TENON_UNSUPPORTED,
+              "%s: kernel '%s' needs %d thread blocks on GPU %d together, as "
+              "many as reduce the same columns or rows, but only %" PRId64
+              " fit; compile the model with tenon-compile --reduction=separate",
+              call.function.name.c_str(),
+              device.manifest.kernels[index].c_str(), shape.minBlocks,
+              device.ordinal, resident);
 }
 
 /// The blocks that have work, `maxBlocks` at most, in whole clusters.

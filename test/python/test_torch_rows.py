@@ -56,6 +56,16 @@ def test_three_dimensions_and_dynamic_rows():
     assert_as_eager(cut, function, torch.randn(7, 5, K), *inputs[1:])
 
 
+def test_average_pool():
+    def function(x, w, b):
+        return F.gelu(F.avg_pool1d(F.linear(x, w, b).unsqueeze(1), 4).squeeze(1))
+
+    inputs = torch.randn(6, K), parameter(N, K), parameter(N)
+    cut = Cut(function, *inputs)
+    assert_as_eager(cut, function, *inputs)
+    assert "reduce_row" in cut.ops
+
+
 def test_names():
     cut = Cut(lambda x, w: F.gelu(F.layer_norm(F.linear(x, w), (N,))), torch.randn(6, K), parameter(N, K))
     assert cut.partitions[0].name == "linear_layer_norm_gelu"

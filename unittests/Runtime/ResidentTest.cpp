@@ -48,9 +48,8 @@ TEST_F(Resident, TheSmallestGridThatMayBe) {
   script.minBlocks = 33;
   EXPECT_FAILS(call(), TENON_UNSUPPORTED,
                "f: kernel 'first' needs 33 thread blocks on GPU 0 together, as "
-               "many as have the same columns, but only 32 fit; compile the "
-               "model with tenon-compile --reduction=two_phase, or for fewer "
-               "rows");
+               "many as reduce the same columns or rows, but only 32 fit; "
+               "compile the model with tenon-compile --reduction=separate");
   EXPECT_EQ(gpu.numLaunches, 1);
 }
 

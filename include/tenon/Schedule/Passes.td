@@ -58,7 +58,11 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     M not 1, at most four reductions); for wider ones it is `reduce_only` where all
     results are of one value a row and follow from parts of rows (sums, means,
     maxima, minima, and sums of `exp(x - v)` with v of one value a row, as in a
-    logsumexp); else `separate`.
+    logsumexp); else `resident_rows` on targets with wgmma, for x and w that are
+    multiplied as they are, if one or two reductions follow from parts that tiles
+    exchange (the same, and sums of squared distances from the mean), and so for
+    groups of more than 256 columns; else `separate`. What the option asks of the
+    other axis says nothing about a layer.
 
     `resident` of family `mma_sync`, or of a dynamic M, was not measured, so it is
     computed where it is asked for, and no prediction chooses it. What fits two

@@ -213,9 +213,9 @@ class Generator:
         """Return x less what one value of each of its rows, or groups of columns, is made of, or times it."""
         m, n = x.shape
         of = self.rng.choice(["sum", "mean", "max", "min"])
-        groups = self.rng.choice([g for g in range(1, min(n, 65)) if n % g == 0]) if self.chance(0.3) else 1
+        groups = self.rng.choice([g for g in range(1, min(n, 64) + 1) if n % g == 0]) if self.chance(0.3) else 1
         size = x.magnitude * (n // groups if of == "sum" else 1)
-        more = {"groups": groups} if groups != 1 else {}
+        more = {"parts": groups} if groups != 1 else {}
         value = self.emit("reduce_row", [x], size, x, shape=(m, groups), of=of, **more)
         if self.chance(0.4):
             value = self.unary(value)

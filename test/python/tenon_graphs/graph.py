@@ -97,6 +97,9 @@ class Graph:
             body += " approximate<tanh>"
         elif op.kind == "reduce_row":
             body = f"{attributes.pop('of')} {body}"
+            body += f" {{groups = {attributes.pop('parts')}}}" if "parts" in attributes else ""
+        elif op.kind == "repeat_columns":
+            body += f" {{times = {attributes.pop('times')}}}"
         elif "scalar" in attributes:
             scalar, first = number(attributes.pop("scalar")), attributes.pop("scalar_first", False)
             body = f"{scalar}, {body}" if first else f"{body}, {scalar}"

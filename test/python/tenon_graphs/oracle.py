@@ -266,7 +266,7 @@ class Oracle:
         return Bounded(kept + added, error)
 
     def reduce_row(self, x: Bounded) -> Bounded:
-        of, groups = self.op.attributes["of"], self.op.attributes.get("groups", 1)
+        of, groups = self.op.attributes["of"], self.op.attributes.get("parts", 1)
         n = x.value.shape[1] // groups
         values, errors = (a.reshape(len(a), groups, n) for a in (x.value, x.error))
         if of in ("max", "min"):

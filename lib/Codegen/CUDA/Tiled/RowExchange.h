@@ -16,9 +16,9 @@ namespace mlir::tenon {
 
 /// reduction = resident_rows: the tiles of a row, or of a group of its columns,
 /// are at work together. Each reduces the part that it has, publishes a number
-/// for each reduction, and combines what all have published in their order, so
-/// that all get the same bits. The four lanes that have a row divide its parts,
-/// so no warp waits for another of its block.
+/// for each reduction, and combines what all have published, always in one
+/// order, so that all get the same bits. The four lanes that have a row divide
+/// its parts, so no warp waits for another of its block.
 class RowExchange {
 public:
   RowExchange(TiledFrame &frame, TiledLinearOp op);
@@ -34,7 +34,10 @@ public:
   /// After a turn.
   void forget();
 
+private:
   PanelMemory memory;
+
+public:
   PanelEnd end;
 
 private:

@@ -136,6 +136,24 @@ def _variance(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     return b.cast(rows.variance(b, x, 1.0 if correction is None else float(correction)), dtype_of(node))
 
 
+@rule(ROWS, "avg_pool2d", whole=True)
+def _average_pool(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    """Take an average pooling of neighbouring features, `[..., 1, N]`, as avg_pool1d and its like are."""
+    *_, rows_of_image, columns = torch_shape(given["self"])
+    kernel = given["kernel_size"]
+    width = kernel[-1]
+    usual = (
+        all(p == 0 for p in given.get("padding") or ())
+        and not given.get("ceil_mode")
+        and given.get("divisor_override") is None
+        and list(given.get("stride") or kernel)[-1] == width
+    )
+    if rows_of_image != 1 or kernel[0] != 1 or not usual or not isinstance(columns, int) or columns % width:
+        raise InexpressibleError("it averages other than equal groups of neighbouring features")
+    x = b.widen(b.tensor(given["self"]))
+    return b.cast(b.reduce_row("mean", x, columns // width), dtype_of(node))
+
+
 @rule(ROWS, "_softmax", "_log_softmax", "softmax", "log_softmax", whole=True)
 def _softmax(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     x = b.widen(_rows(b, given["self"], [given["dim"]]))
