@@ -77,6 +77,31 @@ def test_any_batch(name, n, k, dtype, result):
         assert torch.equal(first.view(torch.uint8), second.view(torch.uint8))
 
 
+@pytest.mark.parametrize("n", [128, 520])
+def test_result_with_a_scale_of_each_row(n):
+    """The scale is computed with the result: in its tile, or in a kernel behind the product."""
+    m, k = 300, 512
+    x, w, t, y = f"tensor<?x{k}xf8E4M3FN>", f"tensor<{n}x{k}xf8E4M3FN>", f"tensor<?x{n}xf32>", f"tensor<?x{n}xf8E4M3FN>"
+    s = "tensor<?x1xf32>"
+    text = f"""func.func @forward(%x: {x}, %s: {s}, %w: {w} {{tenon.param}}) -> ({y}, {s}) {{
+  %0 = tenon.linear %x, %w : ({x}, {w}) -> {t}
+  %1 = tenon.mul %0, %s : {t}, {s}
+  %2 = tenon.mul %1, -1.0 : {t}
+  %3 = tenon.max %1, %2 : {t}, {t}
+  %4 = tenon.reduce_row max %3 : {t}
+  %5 = tenon.div %4, 448.0 : {s}
+  %6 = tenon.div %1, %5 : {t}, {s}
+  %7 = tenon.cast %6 : {t} -> {y}
+  return %7, %5 : {y}, {s}
+}}"""
+    x, s, w, _, _ = draw(m, n, k, E4M3)
+    q, scale = tenon.compile(text, target="sm_90a")(x, s, w)
+    want = (x.double() @ w.double().T) * s.double()
+    torch.testing.assert_close(scale.double(), want.abs().amax(1, keepdim=True) / 448, rtol=2.0**-12, atol=0)
+    off = (q.double() * scale.double() - want).abs()
+    assert (off <= (2.0**-4 + 2.0**-12) * want.abs() + (2.0**-10 + 2.0**-3) * scale.double()).all()
+
+
 def test_pointers_that_are_not_aligned():
     n, k, m = 200, 208, 100
     model = tenon.compile(source(n, k, E4M3, torch.bfloat16), target="sm_90a")
