@@ -5,11 +5,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import tenon  # noqa: E402
-from row_models import HEADS, computed, draw, errors, expected, source  # noqa: E402
+from row_models import HEADS, computed, draw, errors, expected, magnification, source  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 
 TOLERANCES = {"float32": 3e-5, "float16": 6e-3, "bfloat16": 5e-2, "tf32": 1e-3}
+PRODUCT = 1e-6  # what a product in float32, of operands of any type, may be off by
 WIDTHS = [2, 3, 7, 8, 10, 16, 31, 32, 33, 63, 64, 65, 72, 100, 104, 127, 128, 129, 184, 192, 200, 250, 255, 256]
 KINDS = [("float32", None), ("float32", "tf32"), ("float16", None), ("bfloat16", None)]
 
@@ -29,7 +30,8 @@ def check(head, n, k, dtype, precision, rows, **options):
         room = n**0.5 if head == "reductions" else 1.0  # sums of as many errors
         # Norms of few columns magnify what products are off by, PyTorch's as well.
         eager = max(errors(computed(head, tensors), expected(head, tensors)))
-        assert max(found) <= max(TOLERANCES[precision or dtype] * room, 1.1 * eager), (m, found, eager)
+        allowed = TOLERANCES[precision or dtype] * room + PRODUCT * magnification(head, tensors)
+        assert max(found) <= max(allowed, 1.1 * eager), (m, found, eager)
     return run
 
 
