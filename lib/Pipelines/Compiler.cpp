@@ -122,8 +122,10 @@ ArrayRef<Stage> tenon::getStages() {
 /// including the one named `last`; "": from the first, to the last.
 static LogicalResult runStages(ModuleOp module, Device device,
                                const CompileOptions &options,
-                               StringRef after = "", StringRef last = "") {
+                               TimingScope &timing, StringRef after = "",
+                               StringRef last = "") {
   PassManager pm(module.getContext());
+  pm.enableTiming(timing);
   bool isReached = after.empty();
   for (const StageImpl &impl : kStages) {
     if (impl.device != device)
@@ -138,9 +140,12 @@ static LogicalResult runStages(ModuleOp module, Device device,
 }
 
 /// Takes what is not of tenon ops, if anything is.
-static LogicalResult raise(ModuleOp module, const CompileOptions &options) {
-  return needsRaising(module) ? runStages(module, Device::Foreign, options)
-                              : success();
+static LogicalResult raise(ModuleOp module, const CompileOptions &options,
+                           TimingScope &timing) {
+  if (!needsRaising(module))
+    return success();
+  TimingScope part = timing.nest("Raising");
+  return runStages(module, Device::Foreign, options, part);
 }
 
 LogicalResult tenon::runUntil(ModuleOp module, StringRef stage,
@@ -149,16 +154,17 @@ LogicalResult tenon::runUntil(ModuleOp module, StringRef stage,
       kStages, [&](const StageImpl &s) { return s.stage.name == stage; });
   if (impl == std::end(kStages))
     return module.emitError() << "no stage is named '" << stage << "'";
-  if (failed(raise(module, options)))
+  TimingScope none;
+  if (failed(raise(module, options, none)))
     return failure();
   if (impl->device == Device::Foreign)
     return success();
   if (impl->device == Device::Any)
-    return runStages(module, Device::Any, options, /*after=*/"", stage);
+    return runStages(module, Device::Any, options, none, /*after=*/"", stage);
   StringRef last = impl->device == Device::Tuning ? kFuseStage : "";
-  if (failed(runStages(module, Device::Any, options, /*after=*/"", last)))
+  if (failed(runStages(module, Device::Any, options, none, /*after=*/"", last)))
     return failure();
-  return runStages(module, impl->device, options, /*after=*/"", stage);
+  return runStages(module, impl->device, options, none, /*after=*/"", stage);
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +174,8 @@ LogicalResult tenon::runUntil(ModuleOp module, StringRef stage,
 namespace {
 class ModelCompilation {
 public:
-  explicit ModelCompilation(const CompileOptions &options) : options(options) {
+  ModelCompilation(const CompileOptions &options, TimingScope &timing)
+      : options(options), timing(timing) {
     model.context = std::make_unique<llvm::LLVMContext>();
     model.description.name = options.name;
     model.description.cpu = options.cpu;
@@ -188,6 +195,7 @@ private:
   LogicalResult addCode(ModuleOp module);
 
   const CompileOptions &options;
+  TimingScope &timing;
   CompiledModel model;
   OwningOpRef<ModuleOp> cuda; ///< none without CUDA targets
   std::optional<KernelCompilation> kernels;
@@ -224,6 +232,7 @@ ModelCompilation::makeReference(ModuleOp source) {
   OwningOpRef<ModuleOp> module;
   if (!options.reference)
     return module;
+  TimingScope part = timing.nest("Reference");
   module = source.clone();
   PassManager pm(module->getContext());
   // Rounding that is asked for is within no bound.
@@ -243,15 +252,17 @@ ModelCompilation::makeReference(ModuleOp source) {
 }
 
 LogicalResult ModelCompilation::compileCPU(ModuleOp module) {
+  TimingScope part = timing.nest("CPU code");
   OwningOpRef<ModuleOp> clone = module.clone();
-  return failure(failed(runStages(*clone, Device::CPU, options)) ||
+  return failure(failed(runStages(*clone, Device::CPU, options, part)) ||
                  failed(addCode(*clone)));
 }
 
 LogicalResult ModelCompilation::beginKernels(ModuleOp module) {
+  TimingScope part = timing.nest("Kernels");
   cuda = module.clone();
-  if (failed(
-          runStages(*cuda, Device::CUDA, options, /*after=*/"", kKernelsStage)))
+  if (failed(runStages(*cuda, Device::CUDA, options, part, /*after=*/"",
+                       kKernelsStage)))
     return failure();
   auto begun = KernelCompilation::begin(*cuda, options.cudaTargets);
   if (failed(begun))
@@ -261,7 +272,8 @@ LogicalResult ModelCompilation::beginKernels(ModuleOp module) {
 }
 
 LogicalResult ModelCompilation::compileCUDAHost() {
-  if (failed(runStages(*cuda, Device::CUDA, options, kKernelsStage)))
+  TimingScope part = timing.nest("Launches of kernels");
+  if (failed(runStages(*cuda, Device::CUDA, options, part, kKernelsStage)))
     return failure();
   if (auto names =
           (*cuda)->getAttrOfType<ArrayAttr>(TenonDialect::kKernelsAttr))
@@ -274,6 +286,7 @@ LogicalResult ModelCompilation::compileCUDAHost() {
 }
 
 LogicalResult ModelCompilation::finishKernels() {
+  TimingScope part = timing.nest("Waiting for LLVM and ptxas on kernels");
   auto finished = kernels->finish();
   if (failed(finished))
     return failure();
@@ -298,9 +311,12 @@ FailureOr<std::string> ModelCompilation::pack(ModuleOp source) {
 /// compiled beside them.
 FailureOr<CompiledModel> ModelCompilation::run(ModuleOp source) {
   OwningOpRef<ModuleOp> module = source.clone();
-  if (failed(describeFunctions(*module)) ||
-      failed(runStages(*module, Device::Any, options)))
+  if (failed(describeFunctions(*module)))
     return failure();
+  TimingScope layers = timing.nest("Layers");
+  if (failed(runStages(*module, Device::Any, options, layers)))
+    return failure();
+  layers.stop();
   model.description.entries = describeEntries(source, *module);
   if (!options.parameters.empty())
     nameRunFunctions(*module, model.description.entries);
@@ -315,8 +331,10 @@ FailureOr<CompiledModel> ModelCompilation::run(ModuleOp source) {
       failed(compileCPU(*module)) || (kernels && failed(compileCUDAHost())) ||
       (*reference && failed(compileCPU(**reference))))
     return failure();
+  TimingScope host = timing.nest("LLVM on host code");
   if (failed(optimizeHostCode(*model.module, options.cpu)))
     return source.emitError("this build of LLVM cannot make x86-64 code");
+  host.stop();
   if (kernels && failed(finishKernels()))
     return failure();
   addModelImage(*model.module, model.description, model.kernels.fatbin,
@@ -325,12 +343,19 @@ FailureOr<CompiledModel> ModelCompilation::run(ModuleOp source) {
 }
 
 FailureOr<CompiledModel> tenon::compileModel(ModuleOp source,
-                                             const CompileOptions &options) {
+                                             const CompileOptions &options,
+                                             TimingScope &timing) {
   initializeBackEnds();
   // What parts a function is divided into keep its arguments' names.
   OwningOpRef<ModuleOp> named = source.clone();
   nameInputs(*named);
-  if (failed(raise(*named, options)))
+  if (failed(raise(*named, options, timing)))
     return failure();
-  return ModelCompilation(options).run(*named);
+  return ModelCompilation(options, timing).run(*named);
+}
+
+FailureOr<CompiledModel> tenon::compileModel(ModuleOp source,
+                                             const CompileOptions &options) {
+  TimingScope none;
+  return compileModel(source, options, none);
 }

@@ -51,6 +51,9 @@ struct Flags {
       cl::desc(
           "Print the IR after this stage and stop; 'help' lists the stages"),
       cl::value_desc("stage"), cl::cat(category)};
+  cl::opt<bool> time{
+      "time", cl::desc("Print to stderr where the compilation's time went"),
+      cl::cat(category)};
 #define TENON_SWITCH(NAME, FLAG, HELP)                                         \
   cl::opt<bool> NAME{FLAG, cl::desc(HELP), cl::cat(category)};
 #define TENON_TEXT(NAME, FLAG, DEFAULT, VALUES, HELP)                          \
@@ -208,6 +211,7 @@ static CompileFlags convert(const Flags &given) {
   flags.output = given.output;
   flags.emit = given.emit;
   flags.stopAfter = given.stopAfter;
+  flags.time = given.time;
 #define TENON_SWITCH(NAME, FLAG, HELP) flags.options.NAME = given.NAME;
 #define TENON_TEXT(NAME, FLAG, DEFAULT, VALUES, HELP)                          \
   flags.options.NAME = given.NAME;

@@ -23,6 +23,7 @@ struct CompileFlags {
   std::string input, output;
   std::string emit;
   std::string stopAfter;
+  bool time;
   mlir::tenon::CompileOptions options;
   std::optional<mlir::remark::RemarkCategories> remarks;
 };

@@ -21,6 +21,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Support/Timing.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
@@ -127,13 +128,21 @@ extern "C" int tenonCompileMain(int argc, char **argv) {
           /*printAsEmitRemarks=*/true)))
     return fail("remarks cannot be enabled");
 
+  DefaultTimingManager times; // printed as it goes out of scope
+  times.setEnabled(flags->time);
+  times.setDisplayMode(DefaultTimingManager::DisplayMode::Tree);
+  TimingScope timing = times.getRootScope();
+  TimingScope reading = timing.nest("Reading");
   OwningOpRef<ModuleOp> module = loadModel(sources, &context);
   if (!module)
     return 1;
+  reading.stop();
   if (!flags->stopAfter.empty())
     return printStage(*module, *flags);
-  FailureOr<CompiledModel> model = compileModel(*module, flags->options);
+  FailureOr<CompiledModel> model =
+      compileModel(*module, flags->options, timing);
   if (failed(model))
     return 1;
+  TimingScope writing = timing.nest("LLVM's code generation and writing");
   return emit(*model, *flags, flags->output);
 }

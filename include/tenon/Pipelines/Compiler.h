@@ -18,6 +18,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Support/LLVM.h"
+#include "mlir/Support/Timing.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 
@@ -64,7 +65,11 @@ OwningOpRef<ModuleOp> loadModel(llvm::SourceMgr &sources, MLIRContext *context);
 LogicalResult runUntil(ModuleOp module, StringRef stage,
                        const CompileOptions &options);
 
-/// Compiles all public functions of `source`, which is left as it is.
+/// Compiles all public functions of `source`, which is left as it is. An active
+/// `timing` gets a scope for each part of the work.
+FailureOr<CompiledModel> compileModel(ModuleOp source,
+                                      const CompileOptions &options,
+                                      TimingScope &timing);
 FailureOr<CompiledModel> compileModel(ModuleOp source,
                                       const CompileOptions &options);
 
