@@ -251,6 +251,32 @@ def test_constants_are_computed(tmp_path):
     assert "%scaled: tensor<8x16xf32>" in (tmp_path / "imported.mlir").read_text()
 
 
+def test_external_data(tmp_path):
+    """Large models have their weights in a file beside them."""
+    model = model_of([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": ["m", 64]}, {"w": normal(64, 32)})
+    onnx.save(model, tmp_path / "model.onnx", save_as_external_data=True, location="weights", size_threshold=0)
+    assert (tmp_path / "weights").stat().st_size == 64 * 32 * 4
+    compare(tmp_path / "model.onnx", tmp_path)
+
+
+def test_half_precision(tmp_path):
+    nodes = [helper.make_node("Gemm", ["x", "w", "b"], ["h"]), helper.make_node("Softmax", ["h"], ["y"])]
+    w, b = normal(16, 8).astype(np.float16), normal(8).astype(np.float16)
+    model = model_of(nodes, {"x": ["m", 16]}, {"w": w, "b": b})
+    for info in (model.graph.input[0], model.graph.output[0]):
+        info.type.tensor_type.elem_type = TensorProto.FLOAT16
+    onnx.save(model, tmp_path / "model.onnx")
+    x = normal(5, 16).astype(np.float16)
+    h = np.exp(x.astype(np.float32) @ w.astype(np.float32) + b)
+    expected = h / h.sum(1, keepdims=True)
+    np.testing.assert_allclose(import_file(tmp_path / "model.onnx", tmp_path)(x), expected, rtol=4e-3, atol=1e-3)
+
+
+def test_several_outputs(tmp_path):
+    nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Tanh", ["y"], ["z"])]
+    compare_model(model_of(nodes, {"x": ["m", 8]}, outputs=("z", "y")), tmp_path)
+
+
 # What is refused
 
 
