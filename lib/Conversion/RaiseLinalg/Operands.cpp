@@ -63,6 +63,42 @@ static AffineMap reshapeMap(AffineMap map, RankedTensorType higher,
   return AffineMap::get(map.getNumDims(), 0, indices, map.getContext());
 }
 
+/// The loop that `index` counts in a body of `op`, or 0; null if it does
+/// neither. A dynamic extent is not taken for 1, though a body may ask.
+static AffineExpr getLoopIndex(Value index) {
+  if (matchPattern(index, m_Zero()))
+    return getAffineConstantExpr(0, index.getContext());
+  if (auto select = index.getDefiningOp<arith::SelectOp>();
+      select && matchPattern(select.getTrueValue(), m_Zero()))
+    if (auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
+        compare && compare.getPredicate() == arith::CmpIPredicate::eq &&
+        compare.getLhs().getDefiningOp<tensor::DimOp>() &&
+        matchPattern(compare.getRhs(), m_One()))
+      index = select.getFalseValue();
+  auto loop = index.getDefiningOp<linalg::IndexOp>();
+  return loop ? getAffineDimExpr(loop.getDim(), index.getContext())
+              : AffineExpr();
+}
+
+/// What a body reads by its loops' numbers, if that is all it does, as
+/// torch-mlir repeats tensors of dynamic extents.
+static std::optional<View> getGathered(linalg::LinalgOp op) {
+  if (op->getNumResults() != 1 || op.getNumParallelLoops() != op.getNumLoops())
+    return std::nullopt;
+  auto extract = op.getBlock()
+                     ->getTerminator()
+                     ->getOperand(0)
+                     .getDefiningOp<tensor::ExtractOp>();
+  if (!extract || extract->getBlock() != op.getBlock())
+    return std::nullopt;
+  SmallVector<AffineExpr> indices =
+      llvm::map_to_vector(extract.getIndices(), getLoopIndex);
+  if (llvm::is_contained(indices, AffineExpr()))
+    return std::nullopt;
+  return View{extract.getTensor(),
+              AffineMap::get(op.getNumLoops(), 0, indices, op->getContext())};
+}
+
 /// What `view` is made of, if its tensor is another one rearranged.
 static std::optional<View> getSource(View view) {
   Operation *op = view.tensor.getDefiningOp();

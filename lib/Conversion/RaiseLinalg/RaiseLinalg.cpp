@@ -16,10 +16,12 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Iterators.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -66,6 +68,19 @@ static std::optional<Reason> raise(Operation *op) {
   op->replaceAllUsesWith(values);
   op->erase();
   return std::nullopt;
+}
+
+/// Drops checks that no extent is negative, as torch-mlir writes them.
+static void eraseIdleChecks(Operation *root) {
+  root->walk([](cf::AssertOp op) {
+    auto compare = op.getArg().getDefiningOp<arith::CmpIOp>();
+    auto cast = compare ? compare.getLhs().getDefiningOp<arith::IndexCastOp>()
+                        : arith::IndexCastOp();
+    if (cast && compare.getPredicate() == arith::CmpIPredicate::sge &&
+        cast.getIn().getDefiningOp<tensor::DimOp>() &&
+        matchPattern(compare.getRhs(), m_Zero()))
+      op->erase();
+  });
 }
 
 static void eraseDead(Operation *root) {
@@ -119,6 +134,7 @@ struct RaiseLinalgPass : tenon::impl::TenonRaiseLinalgBase<RaiseLinalgPass> {
         obstacles.try_emplace(op, std::move(*obstacle));
     };
     llvm::for_each(ops, raiseOrNote);
+    eraseIdleChecks(module);
     // What an op that is left begins with is left as well.
     for (linalg::FillOp fill : fills)
       if (llvm::none_of(fill->getUsers(), llvm::IsaPred<linalg::LinalgOp>))

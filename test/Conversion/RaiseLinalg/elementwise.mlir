@@ -192,3 +192,33 @@ func.func @raise_column(%x: tensor<?x8xf32>) -> tensor<?x1xf32> {
   %4 = tensor.expand_shape %3 [[0, 1]] output_shape [%m, 1] : tensor<?xf32> into tensor<?x1xf32>
   return %4 : tensor<?x1xf32>
 }
+
+// -----
+
+#rows = affine_map<(m, n) -> (m, n)>
+
+// Tensors that are repeated by their indices; extents are not negative.
+// CHECK-LABEL: func.func @raise_gathers(
+// CHECK-NEXT:    tenon.sub %arg0, %arg1 : tensor<?x8xf32>, tensor<?x1xf32>
+// CHECK-NEXT:    return
+func.func @raise_gathers(%x: tensor<?x8xf32>, %y: tensor<?x1xf32>) -> tensor<?x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i64
+  %m = tensor.dim %x, %c0 : tensor<?x8xf32>
+  %rows = tensor.dim %y, %c0 : tensor<?x1xf32>
+  %wide = arith.index_cast %m : index to i64
+  %is = arith.cmpi sge, %wide, %zero : i64
+  cf.assert %is, "dynamic negative broadcast sizes"
+  %empty = tensor.empty(%m) : tensor<?x8xf32>
+  %0 = linalg.generic {indexing_maps = [#rows], iterator_types = ["parallel", "parallel"]} outs(%empty : tensor<?x8xf32>) {
+  ^bb0(%out: f32):
+    %2 = linalg.index 0 : index
+    %3 = arith.cmpi eq, %rows, %c1 : index
+    %4 = arith.select %3, %c0, %2 : index
+    %5 = tensor.extract %y[%4, %c0] : tensor<?x1xf32>
+    linalg.yield %5 : f32
+  } -> tensor<?x8xf32>
+  %1 = linalg.sub ins(%x, %0 : tensor<?x8xf32>, tensor<?x8xf32>) outs(%empty : tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %1 : tensor<?x8xf32>
+}
