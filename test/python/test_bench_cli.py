@@ -35,6 +35,25 @@ def test_dry_run(tmp_path, capsys):
     assert out[-1] == "2 cases, 1 compilations, 0 contenders do not compile"
 
 
+def test_cpu(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(timing, "WARM_S", 0.01)
+    monkeypatch.setattr(timing, "SUSTAINED_S", 0.02)
+    monkeypatch.setattr(timing, "UNSETTLED_S", 0.01)
+    config = write(tmp_path, dtypes=["f16"], peers=["cublas", "eager"], repeat=1)
+    report = tmp_path / "report.json"
+    assert cli.main([str(config), "--target=cpu", "-o", str(report), "--table"]) == 0
+    assert capsys.readouterr().out.endswith("1 cases measured, 0 contenders wrong, 0 failed\n")
+    measured = json.loads(report.read_text())
+    assert measured["target"] == "cpu" and measured["environment"]["driver"] is None
+    contenders = measured["cases"][0]["contenders"]
+    assert [c["name"] for c in contenders] == ["cublas", "eager", "library"]
+    assert all(c["within_tolerance"] and c["times"]["burst"]["median_ms"] > 0 for c in contenders)
+    flushed = write(tmp_path, dtypes=["f16"], flush=True, repeat=1)
+    cli.main([str(flushed), "--target=cpu", "-o", str(report)])
+    failed = json.loads(report.read_text())["cases"][0]["contenders"][0]["failed"]
+    assert "flush empties a GPU's L2 cache" in failed
+
+
 def test_strategy_that_was_chosen():
     """The report says what became of a layer, and why; the table, where that is not what was asked for."""
     made = [case(dtypes=[dtype], strategies=[how]) for dtype, how in (("bf16", "tiled"), ("fp32", "auto"))]
@@ -87,7 +106,7 @@ def test_wrong_configuration(tmp_path, capsys, monkeypatch, text, message):
         (["--dry-run", "--filter", "("], r"--filter: '\(' is no regular expression"),
         (["--dry-run", "--repeat", "-1"], "--repeat should be"),
         (["--dry-run", "--target", "sm_1"], "--target: there is no 'sm_1'"),
-        (["-o", "results.json"], "PyTorch sees no GPU; --dry-run"),
+        (["-o", "results.json"], "PyTorch sees no GPU; --target=cpu measures the CPU"),
     ],
 )
 def test_misuse(tmp_path, capsys, monkeypatch, arguments, message):
@@ -99,7 +118,7 @@ def test_misuse(tmp_path, capsys, monkeypatch, arguments, message):
 
 def stand_in(monkeypatch):
     """Have the command measure on the CPU."""
-    monkeypatch.setattr(cli, "check_gpu", lambda: None)
+    monkeypatch.setattr(cli, "check_device", lambda target: None)
     monkeypatch.setattr(timing, "copy_rate", lambda: 1e9)
     monkeypatch.setattr(timing, "Gpu", Clock)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)

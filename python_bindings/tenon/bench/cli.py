@@ -31,7 +31,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         prog="tenon-bench",
-        description="Times linear layers with their epilogues on a GPU, beside cuBLAS and PyTorch, and checks results.",
+        description="Times linear layers with their epilogues on a GPU or the CPU, beside cuBLAS and PyTorch, and "
+        "checks results.",
         epilog="Exit code: 1 if a result of Tenon's is wrong (with --dry-run: if one does not compile), 2 if the "
         "command or the configuration is, 3 if a kernel did not end while --tune ran. The configuration is described "
         "in docs/Benchmarking.md.",
@@ -44,7 +45,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "--repeat", type=int, metavar="N", help="rounds of timing, instead of the configuration's; 0: only check"
     )
     parser.add_argument(
-        "--target", metavar="ARCH", help="compile for sm_80, ..., instead of the configuration's or this GPU"
+        "--target",
+        metavar="ARCH",
+        help="compile for sm_80, ..., instead of the configuration's or this GPU; cpu: compile for and measure the CPU",
     )
     parser.add_argument("--dry-run", action="store_true", help="compile and list the cases; needs no GPU")
     parser.add_argument(
@@ -64,8 +67,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     if options.repeat is not None and options.repeat < 0:
         parser.error("--repeat should be a number of rounds, or 0 for no timing")
     check_tuning(parser, options)
-    if options.target and options.target not in device.known_targets():
-        parser.error(f"--target: there is no '{options.target}'; use {', '.join(device.known_targets())}")
+    targets = ["cpu", *device.known_targets()]
+    if options.target and options.target not in targets:
+        parser.error(f"--target: there is no '{options.target}'; use {', '.join(targets)}")
     return options
 
 
@@ -104,14 +108,14 @@ def select(cases: list[Case], options: argparse.Namespace) -> list[Case]:
     return [dataclasses.replace(case, **changes) for case in chosen]
 
 
-def check_gpu() -> None:
+def check_device(target: str | None) -> None:
     """Exit where nothing can be measured."""
     try:
         import torch
     except ImportError:
         misused("PyTorch is not installed; run: pip install torch")
-    if not torch.cuda.is_available():
-        misused("PyTorch sees no GPU; --dry-run compiles the cases without one")
+    if target != "cpu" and not torch.cuda.is_available():
+        misused("PyTorch sees no GPU; --target=cpu measures the CPU, and --dry-run compiles the cases")
 
 
 def check_output(option: str, path: Path) -> None:
@@ -148,13 +152,14 @@ def measure(cases: list[Case], compiled: dict[Job, Compiled], target: str, repor
     """Measure the cases and write the report after each."""
     from tenon.bench.measure import check_alive, release, run_case
     from tenon.bench.results import environment, write_whole
-    from tenon.bench.timing import Gpu, copy_rate
+    from tenon.bench.timing import Cpu, Gpu, copy_rate
 
-    report |= {"environment": environment("cuda"), "target": target, "copy_bytes_per_s": copy_rate(), "cases": []}
+    place, bench, rate = ("cpu", Cpu, None) if target == "cpu" else ("cuda", Gpu, copy_rate())
+    report |= {"environment": environment(place), "target": target, "copy_bytes_per_s": rate, "cases": []}
     release()
     for case in progress(cases, len(cases), "measuring"):
         made = made_for(case, compiled, target)
-        report["cases"].append(run_case(case, made, "cuda", report["copy_bytes_per_s"], Gpu))
+        report["cases"].append(run_case(case, made, place, rate, bench))
         write_whole(path, report)
         check_alive(case.name)
         release()
@@ -207,7 +212,7 @@ def main(arguments: list[str] | None = None) -> int:
         misused(f"{options.config.name or options.config}: {error}")
     cases = select(cases, options)
     if not options.dry_run:
-        check_gpu()
+        check_device(options.target)
         check_output("-o", options.output)
     if options.tune:
         check_output("--tune", options.tune)

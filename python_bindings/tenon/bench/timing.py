@@ -1,11 +1,11 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times calls on a GPU by events, in turn, in three ways.
+"""Times calls on a GPU by events, or on the CPU by its clock, in turn, in three ways.
 
 single: one call from idle; burst: ten back to back from idle; sustained: the mean of a while of the
 contender's own load, when all have loaded the GPU for some seconds. How one measures decides a few
 percent, so a contender is judged by the worst.
-Every contender is replayed from CUDA graphs, and the GPU is held until the host has enqueued all:
+On a GPU every contender is replayed from CUDA graphs, and the GPU is held until the host has enqueued all:
 no host time is in a figure.
 """
 
@@ -140,6 +140,38 @@ class Gpu:
         return pairs
 
 
+class Cpu:
+    """The host's processor, by its clock."""
+
+    def __init__(self, flush: bool) -> None:
+        """Refuse what is a GPU's."""
+        if flush:
+            raise ValueError("flush empties a GPU's L2 cache; leave it out on the CPU")
+
+    def capture(self, step: Step) -> None:
+        """Call once."""
+        step()
+
+    def idle(self) -> None:
+        """Wait."""
+        time.sleep(SETTLE_S)
+
+    def time(self, step: Step, calls: int) -> float:
+        """Call by the clock."""
+        begin = time.perf_counter()
+        for _ in range(calls):
+            step()
+        return (time.perf_counter() - begin) * 1e3 / calls
+
+    def time_bursts(self, step: Step, seconds: float) -> list[float]:
+        """Call bursts after each other."""
+        times: list[float] = []
+        begin = time.perf_counter()
+        while time.perf_counter() - begin < seconds:
+            times.append(self.time(step, BURST))
+        return times
+
+
 def time_in_turn(
     steps: dict[str, Step],
     bench: Bench,
@@ -169,7 +201,7 @@ def time_in_turn(
 
     def under_load(step: Step, taken: dict[str, list[float]]) -> None:
         bursts = bench.time_bursts(step, SUSTAINED_S)
-        unsettled = math.ceil(len(bursts) * UNSETTLED_S / SUSTAINED_S)
+        unsettled = min(math.ceil(len(bursts) * UNSETTLED_S / SUSTAINED_S), len(bursts) - 1)
         taken["sustained"].append(statistics.fmean(bursts[unsettled:]))
 
     for _ in range(rounds):
