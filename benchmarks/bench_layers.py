@@ -171,7 +171,6 @@ def main() -> int:
         "environment": {
             "device": "cpu" if given.tiny else torch.cuda.get_device_name(),
             "torch": torch.__version__,
-            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         },
         "cases": [],
     }
@@ -183,7 +182,8 @@ def main() -> int:
                 continue
             if given.tiny:
                 layer = layer._replace(m=8, k=64)
-            case = {"name": name, "type": kind, "m": layer.m, "n": layer.n, "k": layer.k, "contenders": {}}
+            case = {"name": name, "type": kind, "m": layer.m, "n": layer.n, "k": layer.k}
+            case |= {"date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), "contenders": {}}
             if time.monotonic() > end:
                 complete = False
                 continue

@@ -75,8 +75,9 @@ def date(report: dict) -> str:
 
 
 def origin(name: str, report: dict) -> str:
-    """Say where figures are from: file, card, PyTorch and day."""
-    return f"`{name}.json`: {card(report)}, PyTorch {report['environment']['torch']}, {date(report)}"
+    """Say where figures are from: file, card, PyTorch and day, unless each case has its own."""
+    day = f", {date(report)}" if "date" in report["environment"] else ""
+    return f"`{name}.json`: {card(report)}, PyTorch {report['environment']['torch']}{day}"
 
 
 def wrong(reports: Iterable[dict], names: Collection[str]) -> list[str]:

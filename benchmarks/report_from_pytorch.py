@@ -43,6 +43,6 @@ def layers_table(report: dict) -> list[str]:
         cells = [f"{NAMES[case['name']]}, {case['type']}", f"{case['m']}×{case['n']}×{case['k']}"]
         cells += [number(ours.get("ms"), ".3f"), *(number(_over(ours, other, "ms"), ".3f") for other in others)]
         cells += [number(_over(ours, other, "error"), ".2f") for other in others[1:]]
-        lines.append(" | ".join(cells))
+        lines.append(" | ".join([*cells, case["date"][:10]]))
     header = "layer | M×N×K | ms | of the bare product | of torch.compile | of eager"
-    return markdown(header + " | error of torch.compile's | of eager's", lines)
+    return markdown(header + " | error of torch.compile's | of eager's | date", lines)
