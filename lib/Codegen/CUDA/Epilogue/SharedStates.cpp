@@ -19,10 +19,14 @@ Type tenon::getStateType(ReductionEpilogueOp reduction) {
       getElementTypeOrSelf(reduction.getReducedInput().getType()));
 }
 
+bool tenon::hasOrigin(ReductionEpilogueOp reduction) {
+  return !isa<BatchSumOp>(reduction);
+}
+
 unsigned tenon::getStoredSize(ReductionEpilogueOp reduction) {
   Type element = getElementTypeOrSelf(reduction.getReducedInput().getType());
   bool hasRest = element.isF32() && EpiloguePlan::getMoments(reduction) &&
-                 !isa<BatchSumOp>(reduction);
+                 hasOrigin(reduction);
   return reduction.getStateSize() + (hasRest ? 1 : 0);
 }
 

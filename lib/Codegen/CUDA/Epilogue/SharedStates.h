@@ -62,6 +62,10 @@ SmallVector<Value> combineStates(KernelFrame &frame,
 /// The type of a reduction's states: its input's compute type.
 Type getStateType(ReductionEpilogueOp reduction);
 
+/// Whether a reduction's states are moved before they are combined
+/// (`getOrigin`).
+bool hasOrigin(ReductionEpilogueOp reduction);
+
 /// Scalars of a stored state. One of moments of f32, but of sums, has one more:
 /// what rounding left of its origin (`getOrigin`), by which it is still to be
 /// moved.

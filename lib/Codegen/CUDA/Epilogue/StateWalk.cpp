@@ -104,7 +104,7 @@ SmallVector<Value> StateWalk::getStored(ArrayRef<Value> moved) {
 /// The same for all parts. Where there is no state, none is loaded.
 void StateWalk::loadOrigins() {
   KernelBuilder &b = frame.b;
-  if (!reduction.getOrigin(getLaneState(getEmpty(), /*lane=*/0, width)))
+  if (!hasOrigin(reduction))
     return;
   SmallVector<Type> types(width, getStateType(reduction));
   auto branch = scf::IfOp::create(b, types, b.less(begin, end),
