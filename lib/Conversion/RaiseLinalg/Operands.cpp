@@ -119,15 +119,16 @@ static std::optional<View> getSource(View view) {
                            collapse.getReassociationIndices(),
                            /*isExpansion=*/false)};
   auto copy = dyn_cast<linalg::LinalgOp>(op);
-  OpOperand *copied = copy ? getCopied(copy) : nullptr;
-  if (!copied)
+  if (!copy)
     return std::nullopt;
   AffineMap written = getInit(copy).map;
-  if (!written.isPermutation())
+  std::optional<View> read = getGathered(copy);
+  if (OpOperand *copied = getCopied(copy))
+    read = View{copied->get(), copy.getMatchingIndexingMap(copied)};
+  if (!read || !written.isPermutation())
     return std::nullopt;
-  AffineMap read =
-      copy.getMatchingIndexingMap(copied).compose(inversePermutation(written));
-  return View{copied->get(), read.compose(view.map)};
+  return View{read->tensor,
+              read->map.compose(inversePermutation(written)).compose(view.map)};
 }
 
 View tenon::lookThrough(View view) {
