@@ -38,7 +38,7 @@
 // CHOICES-NEXT: [--schedule=mma_sync, tile = 128x128x64]
 // CHOICES-NEXT: [--reference]
 // RUN: not tenon-run %s --reduction=all 2>&1 | FileCheck %s --check-prefix=REDUCTION --implicit-check-not=tenon-run:
-// REDUCTION: error: --reduction=all is not known; expected auto, separate, two_phase, resident or input_moments
+// REDUCTION: error: --reduction=all is not known; expected auto, separate, two_phase, resident, input_moments, in_tile, reduce_only or resident_rows
 // RUN: not tenon-run %s --schedule=small 2>&1 | FileCheck %s --check-prefix=SCHEDULE --implicit-check-not=tenon-run:
 // SCHEDULE: error: --schedule=small is not a schedule
 
