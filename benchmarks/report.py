@@ -83,19 +83,13 @@ splits w too. Eager computes fp32 with `highest`, tf32 with `high`. Ten calls ba
 
 {eager}
 
-## Reductions of rows
+## Layers from PyTorch
 
-Layers whose rows are reduced or normalised, from PyTorch, host included, ten calls back to back; below 1 is faster, or
-errs less. A loss is that of each row. {origin_rows}.
+Layers whose rows are reduced or normalised, and `torch._scaled_mm` on float8_e4m3fn with scales of rows and sums in
+f32, beside products of the same type; host included, ten calls back to back; below 1 is faster, or errs less. A loss is
+that of each row. {origin_rows}; {origin_fp8}.
 
-{rows}
-
-## Products of 8 bits
-
-`torch._scaled_mm` on float8_e4m3fn with scales of rows, sums in f32, and what follows it, from PyTorch; beside its bare
-product. {origin_fp8}.
-
-{fp8}
+{from_pytorch}
 
 ## Training batch norm
 
@@ -137,8 +131,7 @@ def page(folder: Path = RESULTS) -> str:
         "sweep": report_layers.sweep_table(found["sm90a_sweep"]),
         "regret": report_layers.regret_table(regret),
         "eager": report_layers.eager_table(found["fp32"]),
-        "rows": report_from_pytorch.layers_table(rows),
-        "fp8": report_from_pytorch.layers_table(fp8),
+        "from_pytorch": report_from_pytorch.layers_table([*rows["cases"], *fp8["cases"]]),
         "batch_norm": report_layers.batch_norm_table(found["batch_norm"]),
         "offset": report_layers.offset_lines(found["batch_norm"]),
         "sync_table": report_layers.sync_table(sync),

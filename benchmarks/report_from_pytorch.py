@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from measured import number
 from tables import markdown
 
@@ -33,10 +35,10 @@ def _over(ours: dict, other: dict, figure: str) -> float | None:
     return a / b if a and b else None
 
 
-def layers_table(report: dict) -> list[str]:
+def layers_table(cases: Iterable[dict]) -> list[str]:
     """One row a layer: milliseconds, over the other contenders' times, and the error over theirs."""
     lines = []
-    for case in report["cases"]:
+    for case in cases:
         found = case["contenders"]
         ours = found.get("tenon", {})
         others = [found.get(name, {}) for name in OTHERS]

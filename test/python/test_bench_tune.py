@@ -153,7 +153,7 @@ def write(tmp_path, **changes):
 
 def stand_in(monkeypatch):
     """Have the command measure on the CPU what is compiled for a GPU."""
-    monkeypatch.setattr(cli, "check_gpu", lambda: None)
+    monkeypatch.setattr(cli, "check_device", lambda target: None)
     monkeypatch.setattr(device, "default_target", lambda: "sm_90a")
     monkeypatch.setattr(timing, "copy_rate", lambda: 1e9)
     monkeypatch.setattr(timing, "Gpu", Clock)
@@ -205,7 +205,7 @@ def test_dry_run(tmp_path, capsys):
     ],
 )
 def test_misuse(tmp_path, capsys, monkeypatch, arguments, message):
-    monkeypatch.setattr(cli, "check_gpu", lambda: None)
+    monkeypatch.setattr(cli, "check_device", lambda target: None)
     monkeypatch.setattr(device, "default_target", lambda: "sm_80")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as left:

@@ -88,5 +88,5 @@ def test_advice_where_pytorch_is_missing(monkeypatch, capsys):
 
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(SystemExit):
-        cli.check_gpu()
+        cli.check_device(None)
     assert capsys.readouterr().err.rstrip().endswith("PyTorch is not installed; run: pip install torch")
