@@ -10,6 +10,7 @@ bits; torch is needed only for tensors on a GPU. Mirrors include/tenon-c/Model.h
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -166,9 +167,10 @@ class Model:
         return [[sizes.get(d, d) for d in o["shape"]] for o in function["outputs"]]
 
     def views(self, name: str, kind: str, tensors: list[Tensor]) -> list[DLTensor]:
-        """Return views of a function's "inputs" or "outputs"."""
-        entries = self.functions[name][kind]
-        return [dltensor(tensor, entry["dtype"]) for tensor, entry in zip(tensors, entries, strict=True)]
+        """Return views of a function's "inputs" or "outputs"; a wrong number of them is for the function to refuse."""
+        dtypes = [entry["dtype"] for entry in self.functions[name][kind]]
+        known = itertools.chain(dtypes, itertools.repeat(dtypes[-1]))
+        return [dltensor(tensor, dtype) for tensor, dtype in zip(tensors, known, strict=False)]
 
     def workspace_size(self, name: str, inputs: list[Tensor]) -> int:
         """Return the bytes of workspace that a call needs."""

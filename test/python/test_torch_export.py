@@ -30,7 +30,6 @@ INEXPRESSIBLE = {
     "glu",
     "heads",
     "in_place_on_input",
-    "group_norm_between",
     "operand_computed",
     "policy",
     "projection_head",

@@ -122,9 +122,9 @@ class LayerNormBetween(nn.Module):
         return F.relu(self.second(self.norm(F.relu(self.first(x)))))
 
 
-@register("group_norm_between", fused=2, calls=2)
+@register("group_norm_between", fused=2, calls=1)
 class GroupNormBetween(nn.Module):
-    """A group norm, which is not Tenon's, between two layers."""
+    """A group norm between two layers."""
 
     def __init__(self, width):
         super().__init__()
