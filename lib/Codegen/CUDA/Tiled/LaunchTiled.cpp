@@ -65,6 +65,7 @@ private:
     launch(geometry, emitKernel(geometry));
   }
   Value createWork(const TileGeometry &geometry);
+  Value createBuffer(MemRefType type);
 
   TiledLinearOp op;
   gpu::GPUModuleOp module;
@@ -79,6 +80,17 @@ private:
 static Value createRows(ImplicitLocOpBuilder &b, TiledLinearOp op) {
   return isXTransposed(op.getLayout()) ? createI64(b, op.getExtents().m)
                                        : createRowCount(b, op.getX());
+}
+
+/// A matrix with the product's rows that several kernels write and read: an
+/// output, where one can hold it.
+Value TiledLowering::createBuffer(MemRefType type) {
+  if (Value output = findOutputBuffer(op, type))
+    return output;
+  SmallVector<Value> extents;
+  if (type.isDynamicDim(0))
+    extents.push_back(arith::IndexCastOp::create(b, b.getIndexType(), m));
+  return createTemporary(b, type, extents);
 }
 
 /// How many blocks have something to do.
@@ -189,9 +201,7 @@ void TiledLowering::runUnaligned() {
 /// pointers, which is of mma_sync, could be. So where pointers are not aligned,
 /// other kernels reduce and finish what the product's leaves.
 LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
-  Value buffer = findOutputBuffer(op, getReducedType(op));
-  if (!buffer)
-    buffer = createTemporary(b, getReducedType(op));
+  Value buffer = createBuffer(getReducedType(op));
   SeparateReduction separate;
   emitIfAligned(
       b, op.getOperands(), [&] { emitAndLaunch(geometry); },
@@ -206,14 +216,7 @@ LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
 /// For other pointers a kernel reduces rows of the product's.
 LogicalResult TiledLowering::runResidentRows() {
   m = createRows(b, op);
-  MemRefType type = getReducedType(op);
-  Value buffer = findOutputBuffer(op, type);
-  if (!buffer) {
-    SmallVector<Value> extents;
-    if (type.isDynamicDim(0))
-      extents.push_back(arith::IndexCastOp::create(b, b.getIndexType(), m));
-    buffer = createTemporary(b, type, extents);
-  }
+  Value buffer = createBuffer(getReducedType(op));
   auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
                                   /*withElseRegion=*/true);
   b.setInsertionPointToStart(branch.elseBlock());
@@ -232,14 +235,7 @@ LogicalResult TiledLowering::runResidentRows() {
 /// Kernels for other pointers have one weight each.
 void TiledLowering::runProducts() {
   m = createRows(b, op);
-  MemRefType type = getSecondProductType(op);
-  Value buffer = findOutputBuffer(op, type);
-  if (!buffer) {
-    SmallVector<Value> extents;
-    if (type.isDynamicDim(0))
-      extents.push_back(arith::IndexCastOp::create(b, b.getIndexType(), m));
-    buffer = createTemporary(b, type, extents);
-  }
+  Value buffer = createBuffer(getSecondProductType(op));
   auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
                                   /*withElseRegion=*/true);
   b.setInsertionPointToStart(branch.elseBlock());
@@ -277,10 +273,7 @@ Value TiledLowering::createFits(const TileGeometry &geometry,
 
 /// The same where M is dynamic: what does not fit is reduced in two phases.
 LogicalResult TiledLowering::runResidentIfItFits(const TileGeometry &geometry) {
-  Value rows = arith::IndexCastOp::create(b, b.getIndexType(), m);
-  Value buffer = findOutputBuffer(op, getReducedType(op));
-  if (!buffer)
-    buffer = createTemporary(b, getReducedType(op), rows);
+  Value buffer = createBuffer(getReducedType(op));
   MemRefType momentsType = getMomentsType(op);
   auto reduced = EpilogueOp::getTensorType(buffer.getType());
   Value blocks =

@@ -24,6 +24,13 @@ using namespace mlir::tenon;
 /// several rows where these have few.
 static constexpr int64_t kLanes = 4, kBatch = 8;
 
+void tenon::reduceLanes(TiledFrame &frame, ReduceRowOp op,
+                        MutableArrayRef<Value> states) {
+  for (int64_t mask : {1, 2})
+    for (Value &state : states)
+      state = op.emitCombine(frame.b, state, frame.shuffleXor(state, mask));
+}
+
 static RowParts getParts(TiledFrame &frame, TiledLinearOp op) {
   RowParts::Results results;
   for (const RowPhase &phase : frame.rowPhases)
@@ -33,7 +40,7 @@ static RowParts getParts(TiledFrame &frame, TiledLinearOp op) {
 
 RowExchange::RowExchange(TiledFrame &frame, TiledLinearOp op)
     : memory(frame), end(frame, memory, /*hasFinisher=*/false), frame(frame),
-      b(frame.b), op(op) {
+      b(frame.b) {
   RowParts found = getParts(frame, op);
   for (const RowPhase &phase : frame.rowPhases)
     parts.push_back(*found.findAny(phase.reduction));
@@ -145,12 +152,6 @@ RowExchange::load(Value turn, ArrayRef<Value> inTile, Value number) {
   return batches;
 }
 
-Value RowExchange::meetLanes(ReduceRowOp op, Value state) {
-  for (int64_t mask : {1, 2})
-    state = op.emitCombine(b, state, frame.shuffleXor(state, mask));
-  return state;
-}
-
 /// Combines what `getTerm` makes of each part. Where all are there at once they
 /// stay in registers for the next reduction.
 Value RowExchange::reduce(unsigned phase, Value turn, int64_t rowNumber,
@@ -172,7 +173,9 @@ Value RowExchange::reduce(unsigned phase, Value turn, int64_t rowNumber,
     size_t together = std::max<int64_t>(1, kBatch / getBatchParts());
     if (static_cast<size_t>(rowNumber) == kept.size())
       llvm::append_range(kept, load(turn, left.take_front(together), b.i32(0)));
-    return meetLanes(reduction, add(kept[rowNumber], neutral));
+    Value state = add(kept[rowNumber], neutral);
+    reduceLanes(frame, reduction, state);
+    return state;
   }
   auto loop = scf::ForOp::create(b, b.i32(0), b.i32(getNumBatches()), b.i32(1),
                                  neutral);
@@ -183,7 +186,9 @@ Value RowExchange::reduce(unsigned phase, Value turn, int64_t rowNumber,
         load(turn, rowsInTile[rowNumber], loop.getInductionVar()).front();
     scf::YieldOp::create(b, add(batch, loop.getRegionIterArgs()[0]));
   }
-  return meetLanes(reduction, loop.getResult(0));
+  Value state = loop.getResult(0);
+  reduceLanes(frame, reduction, state);
+  return state;
 }
 
 /// What a phase subtracts, where reductions that it depends on gave `results`.

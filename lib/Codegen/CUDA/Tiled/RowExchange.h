@@ -1,4 +1,4 @@
-//===- RowExchange.h - Rows reduced by several tiles ----------*- C++ -*-===//
+//===- RowExchange.h - Rows reduced by several tiles ------------*- C++ -*-===//
 //
 // Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,6 +13,11 @@
 #include "tenon/Schedule/Checks/RowParts.h"
 
 namespace mlir::tenon {
+
+/// Combines what the four lanes that have a row found of it, for each of
+/// several rows.
+void reduceLanes(TiledFrame &frame, ReduceRowOp op,
+                 MutableArrayRef<Value> states);
 
 /// reduction = resident_rows: the tiles of a row, or of a group of its columns,
 /// are at work together. Each reduces the part that it has, publishes a number
@@ -53,7 +58,6 @@ private:
   int64_t getNumBatches();
   int64_t getBatchParts();
   SmallVector<Batch> load(Value turn, ArrayRef<Value> inTile, Value number);
-  Value meetLanes(ReduceRowOp op, Value state);
   Value reduce(unsigned phase, Value turn, int64_t rowNumber, Step getTerm);
   Value getShift(unsigned phase, Value row, const Numbers &results);
   Value getLocal(unsigned phase, Value number);
@@ -62,7 +66,6 @@ private:
 
   TiledFrame &frame;
   KernelBuilder &b;
-  TiledLinearOp op;
   SmallVector<RowPart> parts; ///< of each phase
   // Of a turn:
   SmallVector<Value> rowsInTile; ///< the thread's

@@ -87,12 +87,6 @@ RowReductions::States RowReductions::reduceColumns(const RowPhase &phase,
   return ofRows;
 }
 
-void RowReductions::reduceLanes(ReduceRowOp op, States &states) {
-  for (int64_t mask : {1, 2})
-    for (Value &state : states)
-      state = op.emitCombine(b, state, frame.shuffleXor(state, mask));
-}
-
 /// An array of one f32 for each row of the tile; with ping-pong each warpgroup
 /// has its own.
 Value RowReductions::getArray(int64_t number) {
@@ -204,7 +198,7 @@ SmallVector<Value> RowReductions::emit(const WorkItem &item,
   for (auto [number, phase] : llvm::enumerate(frame.rowPhases)) {
     computeSource(phase, item, elements);
     States states = reduceColumns(phase, item, elements);
-    reduceLanes(phase.reduction, states);
+    reduceLanes(frame, phase.reduction, states);
     meetWarps(phase.reduction, states, number);
     finish(phase, number, item, std::move(states));
   }

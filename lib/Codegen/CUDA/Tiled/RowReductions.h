@@ -54,7 +54,6 @@ private:
                      SmallVector<Value> &elements);
   States reduceColumns(const RowPhase &phase, const WorkItem &item,
                        ValueRange accumulators);
-  void reduceLanes(ReduceRowOp op, States &states);
   void meetWarps(ReduceRowOp op, States &states, unsigned number);
   void store(Value array, ArrayRef<Value> values);
   Value getArray(int64_t number);
