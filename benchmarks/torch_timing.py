@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from tenon.bench.timing import Step, elapsed
+from tenon.bench.timing import Cpu, Step, elapsed
 
 BURST = 10  # calls back to back, at least
 SETTLE_S = 0.002
@@ -27,10 +27,7 @@ def burst(step: Step, device: str, calls: int = BURST) -> float:
     synchronize(device)
     time.sleep(SETTLE_S)
     if device != "cuda":
-        begin = time.perf_counter()
-        for _ in range(calls):
-            step()
-        return (time.perf_counter() - begin) * 1e3 / calls
+        return Cpu(flush=False).time(step, calls)
     return elapsed(step, calls)
 
 

@@ -6,7 +6,8 @@ import math
 
 import pytest
 import torch
-from test_torch_backward import HOSTED, Scaled, error, gradients
+from test_torch_backward import Scaled, error, gradients
+from test_torch_gradients import check, check_by_differences, compile_model
 from torch import nn
 
 pytestmark = pytest.mark.usefixtures("bare_products")
@@ -24,10 +25,6 @@ def sums_of_calls(compiled):
     return [s.count("tenon.batch_sum") for s in compiled.sources if "layout<mk_kn>" in s]
 
 
-def compile_model(model, **more):
-    return torch.compile(model, backend="tenon", options=HOSTED, **more)
-
-
 def draw(rows=ROWS, dtype=torch.float32):
     torch.manual_seed(0)
     return torch.randn(rows, K, dtype=dtype), torch.randn(rows, N, dtype=dtype)
@@ -37,15 +34,8 @@ def draw(rows=ROWS, dtype=torch.float32):
 def test_both_sums_join_the_product(compiled, dtype):
     dtype = getattr(torch, dtype)
     x, target = draw(dtype=dtype)
-    model = behind(nn.BatchNorm1d(HIDDEN), dtype)
-    twin, wide = copy.deepcopy(model), copy.deepcopy(model).double()
-    exact = gradients(wide, wide, x.double(), target.double())
-    fast = compile_model(model)
-    got = gradients(fast, model, x, target)
-    assert error(got, exact) <= 1.1 * error(gradients(twin, twin, x, target), exact) + 1e-6
+    check(behind(nn.BatchNorm1d(HIDDEN), dtype), x, target)
     assert 2 in sums_of_calls(compiled)
-    again = gradients(fast, model, x, target)
-    assert all(torch.equal(a, b) for a, b in zip(got, again, strict=True))
 
 
 def test_what_the_norm_takes_away_is_no_gradient():
@@ -97,14 +87,7 @@ def test_a_dynamic_batch(compiled):
 
 
 def test_gradcheck():
-    model = behind(nn.BatchNorm1d(HIDDEN), torch.float64)
-    fast = compile_model(model)
-    x = torch.randn(6, K, dtype=torch.float64, requires_grad=True)
-
-    def call(x, *_):
-        return fast(x)
-
-    assert torch.autograd.gradcheck(call, (x, *model.parameters()), fast_mode=True)
+    check_by_differences(behind(nn.BatchNorm1d(HIDDEN), torch.float64))
 
 
 def test_under_autocast(compiled):
@@ -139,9 +122,5 @@ def test_a_scale_of_features_beside_a_bias(compiled):
 
     torch.manual_seed(0)
     model = Affine()
-    twin, wide = copy.deepcopy(model), copy.deepcopy(model).double()
-    x, target = draw()
-    exact = gradients(wide, wide, x.double(), target.double())
-    got = gradients(compile_model(model), model, x, target)
-    assert error(got, exact) <= 1.1 * error(gradients(twin, twin, x, target), exact) + 1e-6
+    check(model, *draw())
     assert 2 in sums_of_calls(compiled)
