@@ -92,6 +92,7 @@ private:
   void addView(Operation &op);
 
   Value moved(Operation *op, ArrayRef<Value> errors, double backward);
+  Value shortened(Operation &op, Value value);
   Value meanOf(Value matrix);
   Value zerosLike(Value value);
 
@@ -185,6 +186,23 @@ Value BoundsBuilder::moved(Operation *op, ArrayRef<Value> errors,
   return plus(total, most);
 }
 
+/// By how much `op`, whose result in f64 is `value`, errs more since fewer terms
+/// serve a result of 16 bits, or none: a quarter of a rounding (Spec's gelu-R3
+/// and gelu_derivative-R1).
+Value BoundsBuilder::shortened(Operation &op, Value value) {
+  Type element = elementOf(op.getResult(0));
+  if (!element.isF16() && !element.isBF16())
+    return {};
+  double part = 0.25 * roundoffOf(element);
+  auto gelu = dyn_cast<GeluOp>(op);
+  if (gelu && gelu.getApproximate() != GeluApproximation::Tanh)
+    return times(magnitude(value), part);
+  if (!isa<GeluDerivativeOp>(op))
+    return {};
+  // Of what it is a sum of, which is below 1.
+  return AddOp::create(b, loc, times(value, 0.0), part);
+}
+
 void BoundsBuilder::addElementwise(Operation &op) {
   double u = unitOf(op);
   Operation *clone = b.clone(op, values);
@@ -194,6 +212,9 @@ void BoundsBuilder::addElementwise(Operation &op) {
   // Differences of nearly equal numbers, where x is negative.
   if (isa<GeluOp>(op))
     error = plus(error, times(magnitude(clone->getOperand(0)), kFunction * u));
+  if (isa<GeluDerivativeOp>(op))
+    error = AddOp::create(b, loc, error, kFunction * u);
+  error = plus(error, shortened(op, value));
   auto scalar = op.getAttrOfType<FloatAttr>("scalar");
   if (scalar && !isa<MulOp, DivOp>(op))
     error =

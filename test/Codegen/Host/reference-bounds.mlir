@@ -80,3 +80,28 @@ func.func @concat(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<16xf32> {
   %1 = tensor.concat dim(0) %0, %x : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
   return %1 : tensor<16xf32>
 }
+
+// A gelu of 16 bits errs by a quarter of a rounding more, its derivative by that of 1, of which it is a part.
+// CHECK-LABEL: func.func @gelus_bounds(
+// CHECK:         %[[GELU:.*]] = tenon.gelu
+// CHECK:         math.absf %[[GELU]]
+// CHECK:         %[[SIZE:.*]] = math.absf %[[GELU]]
+// CHECK:         tenon.mul %[[SIZE]], 1.220703{{[0-9]*}}E-4
+// CHECK:         tenon.gelu_derivative
+// CHECK:         tenon.add %{{.*}}, 9.536743{{[0-9]*}}E-7
+// CHECK:         tenon.add %{{.*}}, 9.765625E-4
+func.func @gelus(%x: tensor<4x8xf16>, %y: tensor<4x8xbf16>) -> (tensor<4x8xf16>, tensor<4x8xbf16>) {
+  %0 = tenon.gelu %x : tensor<4x8xf16>
+  %1 = tenon.gelu_derivative %y : tensor<4x8xbf16>
+  return %0, %1 : tensor<4x8xf16>, tensor<4x8xbf16>
+}
+
+// The gelu with tanh has no fewer terms.
+// CHECK-LABEL: func.func @gelu_tanh_bounds(
+// CHECK:         tenon.gelu
+// CHECK-NOT:     1.220703{{[0-9]*}}E-4
+// CHECK:         return
+func.func @gelu_tanh(%x: tensor<4x8xf16>) -> tensor<4x8xf16> {
+  %0 = tenon.gelu %x approximate<tanh> : tensor<4x8xf16>
+  return %0 : tensor<4x8xf16>
+}
