@@ -13,6 +13,7 @@ from tenon.dtypes import DATA_TYPES
 from tenon.importer.shapes import Extent, Shape, broadcast, is_expressible
 
 TYPES = {kind.name: kind.spelling for kind in DATA_TYPES.values()}  # by dtype
+WHOLE_TYPES = {"bool": "i1", "int32": "i32", "int64": "i64"}  # inside functions only
 
 
 class InexpressibleError(Exception):
@@ -231,12 +232,16 @@ class Builder:
         result = Value("", dtype, x.shape[1:])
         return self._append(f"tenon.batch_sum {x.name} : ({type_of(x)}) -> {type_of(result)}", dtype, result.shape)
 
-    def _append(self, text: str, dtype: str, shape: Shape) -> Value:
-        if not is_expressible(shape):
-            raise InexpressibleError("only the number of rows may be dynamic, and no static extent may be 0")
+    def foreign(self, text: str, dtype: str, shape: Shape) -> Value:
+        """Append an op of another dialect, whose result may be of any shape."""
         name = "%" + self.fresh(self.name)
         self._emit(f"{name} = {text}")
         return Value(name, dtype, shape)
+
+    def _append(self, text: str, dtype: str, shape: Shape) -> Value:
+        if not is_expressible(shape):
+            raise InexpressibleError("only the number of rows may be dynamic, and no static extent may be 0")
+        return self.foreign(text, dtype, shape)
 
     def _emit(self, text: str) -> None:
         self.lines.append(text + self.location)
@@ -266,7 +271,12 @@ def shape_text(shape: Sequence[Extent]) -> str:
 
 def type_of(value: Value) -> str:
     """Return a value's type, such as `tensor<?x64xf32>`."""
-    return f"tensor<{shape_text(value.shape)}{TYPES[value.dtype]}>"
+    return f"tensor<{shape_text(value.shape)}{spelling(value.dtype)}>"
+
+
+def spelling(dtype: str) -> str:
+    """Return the type of an element in MLIR."""
+    return TYPES.get(dtype) or WHOLE_TYPES[dtype]
 
 
 def return_text(values: Sequence[Value]) -> str:
