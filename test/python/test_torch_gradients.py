@@ -191,7 +191,7 @@ def test_batch_norms_sums_of_what_a_product_makes(compiled):
 
 
 @pytest.mark.parametrize("head", ["cross_entropy", "softmax", "max_pool"])
-def test_saved_for_backward(head):
+def test_saved_for_backward(compiled, head):
     """A backward pass is given a layer's result in 16 bits, no copy of it in float32, and no wide indices."""
     rows, columns = 64, 200
 
@@ -216,3 +216,6 @@ def test_saved_for_backward(head):
         assert (ours - eager).norm() <= 0.1 * eager.norm()  # elements of 16 bits that tie are one or the other
     assert not [t for t in saved if t.numel() >= rows * columns and t.dtype == torch.float32]
     assert not [t for t in saved if t.numel() > rows and t.dtype == torch.int64]
+    # The gradient is cast to 16 bits where it is computed, and not by each product that reads it.
+    backward = [source for source in compiled.sources if "layout" in source]
+    assert len(backward) == 2 and not [source for source in backward if f"{rows}x{columns}xf32" in source]
