@@ -36,5 +36,6 @@ std::string tenon::findProblem(const CompileOptions &options) {
              " (later GPUs run the PTX of " +
              getNewestPortableTarget().name.str() + ")";
   return findStrategyProblem(options.strategy, options.schedule,
-                             options.reduction, options.pairs);
+                             options.reduction, options.pairs,
+                             options.siblings);
 }

@@ -41,6 +41,8 @@ class Options(TypedDict, total=False):
             "reduce_only", where nothing else is stored, "resident_rows", where tiles exchange what they have of a row.
         pairs: whether two layers of one x, of which one's epilogue reads the other's result, have one kernel:
             "always" where they can have it, "never", or "auto".
+        siblings: whether layers of one x, such as q, k and v, have one launch: "always" where they can have it, or
+            "never"; "auto" is never.
 
     """
 
@@ -53,6 +55,7 @@ class Options(TypedDict, total=False):
     schedule: str
     reduction: str
     pairs: str
+    siblings: str
 
 
 def compile(

@@ -84,7 +84,7 @@ def test_gated_pair_is_one_call_where_that_is_the_fastest(timed, compiled, monke
 
 @pytest.mark.parametrize("case", ["other x", "read twice", "other shape", "normed"])
 def test_layers_that_no_kernel_has_together_are_no_pair(timed, monkeypatch, case):
-    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pair", "tiled"))
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pairs", "tiled"))
     w0, w1, narrow = bf16(8, 16), bf16(8, 16), bf16(1, 16)
 
     def f(x):
@@ -95,6 +95,53 @@ def test_layers_that_no_kernel_has_together_are_no_pair(timed, monkeypatch, case
         return (y, gate) if case == "read twice" else y
 
     run(f, X)
+    assert all(len(candidate.products) == 1 for candidate in timed.seen)
+
+
+def attention(x, wq, wk, wv):
+    """Return what Llama has ahead of attention: heads of q, of fewer k and v, in the place of rows."""
+    return tuple(F.linear(x, w).view(1, -1, w.shape[0] // 8, 8).transpose(1, 2) for w in (wq, wk, wv))
+
+
+@pytest.mark.parametrize(("times", "is_taken"), [((0.5, 0.6), True), ((0.6, 0.5), False), ((1.2, 1.1), False)])
+def test_layers_of_one_x_are_one_call_where_that_is_the_fastest(timed, compiled, monkeypatch, times, is_taken):
+    def time_candidate(candidate, calls):
+        timed.seen.append(candidate)
+        return list(times), 1.0
+
+    monkeypatch.setattr(judging, "time_candidate", time_candidate)
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way != "library")
+    wq, wk, wv = bf16(32, 16), bf16(8, 16), bf16(8, 16)
+    run(lambda x: attention(x, wq, wk, wv), X)
+    (siblings,) = timed.seen
+    assert (siblings.joined_as, siblings.is_bare, [p.n for p in siblings.products]) == ("siblings", True, [32, 8, 8])
+    assert compiled.sources == [siblings.spec.source] * (2 + is_taken), "two in the trial; alone, each is cuBLAS's"
+
+
+def test_explain_shows_what_a_trial_chose(timed, monkeypatch):
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way != "library")
+    monkeypatch.setattr("tenon.torch.explanation.layers._lower", lambda *given: seen.append(given[-1]) or [])
+    seen = []
+    wq, wk, wv = bf16(32, 16), bf16(8, 16), bf16(8, 16)
+    tenon.torch.explain(lambda x: attention(x, wq, wk, wv), X)
+    assert [(options.strategy, options.siblings) for options in seen] == [("tiled", "always")]
+
+
+@pytest.mark.parametrize("case", ["other x", "many rows", "one needs another", "through another", "normed"])
+def test_layers_that_no_launch_has_together_are_no_siblings(timed, monkeypatch, case):
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("siblings", "tiled"))
+    w0, w1 = bf16(16, 16), bf16(16, 16)
+
+    def f(x):
+        first = F.relu(F.linear(x, w0))
+        if case == "normed":
+            first = F.layer_norm(first, (16,))
+        second = F.linear(x.flip(0) if case == "other x" else x, w1)
+        if case == "one needs another":
+            return second + first, first
+        return F.relu(second + first.cumsum(0) if case == "through another" else second), first
+
+    run(f, torch.randn(300, 16, dtype=torch.bfloat16) if case == "many rows" else X)
     assert all(len(candidate.products) == 1 for candidate in timed.seen)
 
 

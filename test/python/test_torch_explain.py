@@ -150,6 +150,28 @@ def test_gated_pair_is_one_kernel(act, swapped, bias):
     assert found == [[("tiled kernel", sorted(["linear", "linear", act, "mul"]))], [("tiled kernel", ["linear"])]]
 
 
+class Attention(nn.Module):
+    """As Llama's, BERT's (with a bias) and ViT's are written, but for the attention."""
+
+    def __init__(self, bias):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(256, n, bias=bias) for n in (256, 64, 64))
+
+    def forward(self, x):
+        q, k, v = (p(x).view(*x.shape[:2], -1, 32).transpose(1, 2) for p in (self.q, self.k, self.v))
+        return torch.cos(q), torch.sin(k), v
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("target", ["sm_90a", "sm_80"])
+def test_layers_of_one_x_are_one_kernel(bias, target):
+    options = {"target": target, "strategy": "tiled", "siblings": "always"}
+    model, x = Attention(bias).bfloat16(), torch.randn(2, 4, 256, dtype=torch.bfloat16)
+    (report,) = tt.explain(model, x, options=options).reports
+    found = [[(kernel.name, len(kernel.nodes)) for kernel in layer.kernels] for layer in report.layers]
+    assert found == [[("tiled kernel", 3)]]
+
+
 @pytest.mark.parametrize(
     ("reduction", "kernels"),
     [

@@ -133,11 +133,16 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     such as `silu(x w1^T) * (x w0^T)`. Both then have the same schedule, with
     `weights = 2`; `--tenon-to-tiled` makes one op of them.
 
+    Layers that read one x, and need no result of each other, have one launch with
+    `siblings=always`: q, k and v of attention. They then have the same schedule,
+    with as many `siblings`, chosen as for one layer with the columns of all, and
+    stand beside each other.
+
     A remark of category `tenon-select-strategy` says for each layer what was
     chosen and why: an analysis with the predicted times, or, where the layer
     cannot be tiled, a missed one with what to do about it.
 
-    Errors: an unknown target, strategy, reduction or value of `pairs`; a text that is no schedule; a
+    Errors: an unknown target, strategy, reduction or value of `pairs` or `siblings`; a text that is no schedule; a
     schedule or a reduction together with strategy `library`, or with each other; a schedule written on a layer that a target,
     the layer's element type, precision, K or epilogue cannot have; `tiled` written on a layer
     that cannot be tiled. Where the option's schedule does not give a layer's
@@ -159,6 +164,9 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     Option<"pairs", "pairs", "std::string", "\"auto\"",
            "auto, or whether two layers of one x, of which one's epilogue reads "
            "the other's result, have one kernel: always where they can, never">,
+    Option<"siblings", "siblings", "std::string", "\"auto\"",
+           "whether layers of one x have one launch: always where they can, "
+           "never, or auto, which is never">,
   ];
   let dependentDialects = ["::mlir::tenon::TenonDialect"];
 }

@@ -13,6 +13,7 @@
 #include "Codegen/CUDA/Epilogue/LaunchEpilogue.h"
 #include "Codegen/CUDA/InputMoments/LaunchMoments.h"
 #include "Codegen/CUDA/Split/LaunchSplit.h"
+#include "Codegen/CUDA/Tiled/LaunchSiblings.h"
 #include "Codegen/CUDA/Tiled/LaunchTiled.h"
 #include "Codegen/CUDA/Tiled/MmaSync/MmaSyncKernels.h"
 #include "Codegen/CUDA/Tiled/Wgmma/WgmmaKernels.h"
@@ -49,9 +50,15 @@ static void registerTiledFamilies() {
 namespace {
 struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
   static LogicalResult lower(Operation *op, gpu::GPUModuleOp module,
-                             SmallVectorImpl<Attribute> &kernels) {
-    if (auto tiled = dyn_cast<TiledLinearOp>(op))
-      return lowerTiledLinear(tiled, module, kernels);
+                             SmallVectorImpl<Attribute> &kernels,
+                             DenseSet<Operation *> &lowered) {
+    if (auto tiled = dyn_cast<TiledLinearOp>(op)) {
+      SmallVector<TiledLinearOp> siblings = findSiblings(tiled);
+      if (siblings.size() == 1)
+        return lowerTiledLinear(tiled, module, kernels);
+      lowered.insert(siblings.begin(), siblings.end());
+      return lowerSiblings(siblings, module, kernels);
+    }
     if (auto split = dyn_cast<SplitOp>(op))
       return lowerSplit(split, module, kernels);
     if (auto moments = dyn_cast<ProductMomentsOp>(op))
@@ -75,8 +82,10 @@ struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
     module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
                     builder.getUnitAttr());
     SmallVector<Attribute> kernels;
+    DenseSet<Operation *> lowered; // with a sibling before it
     for (Operation *op : ops)
-      if (failed(lower(op, kernelModule, kernels)))
+      if (!lowered.contains(op) &&
+          failed(lower(op, kernelModule, kernels, lowered)))
         return signalPassFailure();
     overlapKernels(kernelModule, module);
     module->setAttr(TenonDialect::kKernelsAttr, builder.getArrayAttr(kernels));

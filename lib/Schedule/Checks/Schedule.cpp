@@ -13,8 +13,11 @@
 
 #include "tenon/Schedule/Checks/ScheduleFamily.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
+using llvm::formatv;
 
 static bool isResident(ScheduleAttr schedule) {
   return schedule.getReduction() == ReductionMethod::Resident;
@@ -40,6 +43,8 @@ std::string tenon::describe(ScheduleAttr schedule) {
     os << " of " << schedule.getWeights() << " products";
   if (!isUsual)
     os << " by " << schedule.getNumWarps() << " warps";
+  if (schedule.getSiblings() != 1)
+    os << ", one launch for " << schedule.getSiblings() << " layers";
   if (schedule.hasSwappedOperands())
     os << ", operands swapped";
   ScheduleParameters parameters = schedule.getParameters();
@@ -116,8 +121,38 @@ int64_t tenon::getWorkspaceBytes(ScheduleAttr schedule) {
 // What can run
 //===----------------------------------------------------------------------===//
 
+/// In a launch of several layers each block has one tile of one of them.
+static std::string findSiblingsProblem(ScheduleAttr schedule) {
+  int64_t siblings = schedule.getSiblings();
+  if (siblings == 1)
+    return "";
+  if (siblings > kMaxSiblings)
+    return formatv("a launch has {0} layers at most, not {1}", kMaxSiblings,
+                   siblings);
+  constexpr StringLiteral kOneTile =
+      "with siblings each block has one tile of one layer; leave out ";
+  for (auto [name, isThere] :
+       {std::pair("stream_k", schedule.getStreamK()),
+        std::pair("ping_pong", schedule.getPingPong()),
+        std::pair("defer", schedule.getDefer()),
+        std::pair("cluster", schedule.getClusterBlocks() != 1),
+        std::pair("weights", schedule.getWeights() != 1),
+        std::pair("reduction",
+                  schedule.getReduction() != ReductionMethod::Separate)})
+    if (isThere)
+      return (kOneTile + name).str();
+  if (schedule.isSplit())
+    return formatv("with siblings there is no method {0}, whose products are "
+                   "guarded one by one; leave one of the two out",
+                   stringifyProductMethod(schedule.getMethod()));
+  return "";
+}
+
 std::string tenon::findProblem(ScheduleAttr schedule, Type elementType) {
-  return ScheduleFamily::of(schedule).findProblem(schedule, elementType);
+  std::string problem = findSiblingsProblem(schedule);
+  return problem.empty()
+             ? ScheduleFamily::of(schedule).findProblem(schedule, elementType)
+             : problem;
 }
 
 std::string tenon::findProblem(ScheduleAttr schedule, Type elementType,

@@ -85,7 +85,8 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem,
                            .swizzle = swizzle,
                            .raster = kRaster,
                            .blocks = 1,
-                           .streamK = !isResident,
+                           .streamK = !isResident && problem.siblings == 1,
+                           .siblings = problem.siblings,
                            .method = problem.method,
                            .reduction = problem.reduction});
     if (canRun(problem, schedule, targets))

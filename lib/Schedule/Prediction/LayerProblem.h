@@ -29,6 +29,8 @@ struct LayerProblem {
   OperandLayout layout = OperandLayout::MK_NK;
   /// Products of x, each with a w of n rows.
   int64_t weights = 1;
+  /// Layers of one launch, whose columns n counts together.
+  int64_t siblings = 1;
   /// Of x and w, as the model has them and as a tiled kernel reads them.
   Type libraryType, tiledType;
   /// Whether f32 has to be multiplied as precision fp32 asks.

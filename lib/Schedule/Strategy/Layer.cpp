@@ -318,3 +318,28 @@ LayerProblem tenon::describePair(const LayerPair &pair, ProductMethod method) {
       getFitBytes(gate.getW(), /*transposed=*/false, gate, method);
   return problem;
 }
+
+LayerProblem tenon::describeSiblings(ArrayRef<LinearLikeOp> layers,
+                                     ProductMethod method) {
+  LayerProblem all =
+      describeProblem(layers[0], method, ReductionMethod::Separate);
+  all.siblings = static_cast<int64_t>(layers.size());
+  for (LinearLikeOp layer : layers.drop_front()) {
+    LayerProblem next =
+        describeProblem(layer, method, ReductionMethod::Separate);
+    all.n += next.n;
+    all.productBytes += next.productBytes;
+    all.hasRowValues |= next.hasRowValues;
+    all.epilogueBytes += next.epilogueBytes;
+    all.libraryDoesAll &= next.libraryDoesAll;
+    all.libraryActivates &= next.libraryActivates;
+    // Those of the longest epilogue, as if all had it.
+    if (next.matrixBytes.size() > all.matrixBytes.size())
+      all.matrixBytes = next.matrixBytes;
+    if (next.epilogue == EpilogueClass::Heavy)
+      all.epilogue = EpilogueClass::Heavy;
+    all.fitBytes +=
+        getFitBytes(layer.getW(), /*transposed=*/false, layer, method);
+  }
+  return all;
+}

@@ -49,6 +49,10 @@ LayerProblem describeProblem(LinearLikeOp layer, ProductMethod method,
 /// The same of two layers in one kernel.
 LayerProblem describePair(const LayerPair &pair, ProductMethod method);
 
+/// The same of layers in one launch: a layer with the columns of all.
+LayerProblem describeSiblings(ArrayRef<LinearLikeOp> layers,
+                              ProductMethod method);
+
 } // namespace mlir::tenon
 
 #endif // TENON_LIB_SCHEDULE_STRATEGY_LAYER_H

@@ -23,6 +23,7 @@ struct StrategyRequest {
   std::optional<ReductionMethod> reduction; ///< none: auto
   /// Whether two layers of one x have one kernel; none: auto.
   std::optional<bool> pairs;
+  bool siblings = false; ///< whether layers of one x have one launch
 };
 
 /// A way to tile a layer.

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PairSelector.h"
+#include "SiblingSelector.h"
 
 #include "tenon/Schedule/Passes.h"
 #include "tenon/Schedule/Strategy/StrategyOptions.h"
@@ -38,6 +39,23 @@ static LogicalResult selectPair(LinearLikeOp layer,
   return isPair;
 }
 
+/// Decides whether `layer` and those behind it that read its x have one launch;
+/// `taken` are layers that have one with another.
+static LogicalResult selectSiblings(LinearLikeOp layer,
+                                    const StrategyRequest &request,
+                                    DenseSet<Operation *> &taken) {
+  if (taken.contains(layer))
+    return success();
+  SmallVector<LinearLikeOp> siblings =
+      SiblingSelector::findSiblings(layer, request, taken);
+  if (siblings.size() == 1)
+    return success();
+  FailureOr<bool> isOne = SiblingSelector(siblings, request).run();
+  if (failed(isOne) || *isOne)
+    taken.insert(siblings.begin(), siblings.end());
+  return isOne;
+}
+
 namespace {
 struct SelectStrategy : tenon::impl::TenonSelectStrategyBase<SelectStrategy> {
   using Base::Base;
@@ -51,11 +69,13 @@ struct SelectStrategy : tenon::impl::TenonSelectStrategyBase<SelectStrategy> {
     SmallVector<LinearLikeOp> layers;
     getOperation()->walk([&](LinearLikeOp layer) { layers.push_back(layer); });
     bool anyFailed = false;
-    DenseSet<Operation *> paired;
+    DenseSet<Operation *> decided;
     for (LinearLikeOp layer : layers)
-      anyFailed |= failed(selectPair(layer, request, paired));
+      anyFailed |= failed(selectPair(layer, request, decided));
     for (LinearLikeOp layer : layers)
-      if (!paired.contains(layer))
+      anyFailed |= failed(selectSiblings(layer, request, decided));
+    for (LinearLikeOp layer : layers)
+      if (!decided.contains(layer))
         anyFailed |= failed(StrategySelector(layer, request).run());
     if (anyFailed) // An error has said what is wrong with what was asked for.
       return signalPassFailure();
@@ -101,13 +121,14 @@ LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
     return failure();
   request.targets = std::move(*known);
   std::string problem =
-      findStrategyProblem(strategy, schedule, reduction, pairs);
+      findStrategyProblem(strategy, schedule, reduction, pairs, siblings);
   if (!problem.empty())
     return emitError(loc) << problem;
   request.strategy = symbolizeStrategy(strategy); // none: auto
   request.reduction = symbolizeReductionMethod(reduction);
   if (pairs != "auto")
     request.pairs = pairs == "always";
+  request.siblings = siblings == "always";
   assert((request.strategy || strategy == "auto") &&
          (request.reduction || reduction == "auto") &&
          "CompileOptions.def has a value that the dialect has not");

@@ -67,7 +67,8 @@ std::string tenon::findValueProblem(StringRef flag, StringRef value,
 }
 
 std::string tenon::findStrategyProblem(StringRef strategy, StringRef schedule,
-                                       StringRef reduction, StringRef pairs) {
+                                       StringRef reduction, StringRef pairs,
+                                       StringRef siblings) {
   constexpr StringLiteral kNoneTiled =
       " is for tiled layers, but strategy=library leaves none; leave one of "
       "the two out";
@@ -80,6 +81,8 @@ std::string tenon::findStrategyProblem(StringRef strategy, StringRef schedule,
     return ("reduction=" + reduction + kNoneTiled).str();
   if (pairs == "always" && strategy == "library")
     return ("pairs=" + pairs + kNoneTiled).str();
+  if (siblings == "always" && strategy == "library")
+    return ("siblings=" + siblings + kNoneTiled).str();
   if (schedule.empty())
     return "";
   if (reduction != "auto")

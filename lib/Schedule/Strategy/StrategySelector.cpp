@@ -27,6 +27,7 @@
 
 using namespace mlir;
 using namespace mlir::tenon;
+using llvm::formatv;
 
 StrategySelector::StrategySelector(LinearLikeOp layer,
                                    const StrategyRequest &request)
@@ -264,6 +265,12 @@ LogicalResult StrategySelector::run() {
         "weights = 2 is for two layers that read one x, of which one has "
         "the other's result as an operand of its epilogue, both with this "
         "schedule";
+  if (problem.empty() && schedule && schedule.getSiblings() != 1)
+    problem =
+        formatv("siblings = {0} is for {0} layers that read one x, need no "
+                "result of each other and can be tiled, all with this "
+                "schedule",
+                schedule.getSiblings());
   if (isGiven && !problem.empty())
     return reject({ReasonCode::ScheduleDoesNotFit, problem});
   if (!problem.empty())

@@ -132,6 +132,7 @@ ScheduleParameters tenon::getWgmmaParameters(const LayerProblem &problem,
                                 .swizzle = swizzle,
                                 .blocks = 1,
                                 .weights = problem.weights,
+                                .siblings = problem.siblings,
                                 .method = problem.method,
                                 .reduction = problem.reduction};
   if (isSwapped)

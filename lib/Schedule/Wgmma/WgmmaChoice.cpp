@@ -65,8 +65,9 @@ static ScheduleAttr parseLine(const TunedSchedule &line,
   ScheduleAttr schedule = line.parse(problem.tiledType.getContext());
   if (!schedule)
     return {};
-  schedule =
-      schedule.withMethod(problem.method).withReduction(problem.reduction);
+  schedule = schedule.withMethod(problem.method)
+                 .withReduction(problem.reduction)
+                 .withSiblings(problem.siblings);
   // Whether to hide an exchange is for the prediction to say.
   if (problem.reduction == ReductionMethod::Resident)
     schedule = schedule.withoutDefer();

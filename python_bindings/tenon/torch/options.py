@@ -34,6 +34,8 @@ class Options:
             "resident_rows".
         pairs: whether two linear layers of one x, such as those of SwiGLU, have one kernel: "always" where they
             can have it, "never", or "auto".
+        siblings: whether linear layers of one x, such as q, k and v, have one launch: "always" where they can have it,
+            "never", or "auto", where they have few rows and a trial on the GPU finds it faster.
         target: "cpu", or GPU architectures such as "sm_90a". None: the device of
             the tensors.
         verbose: print to stderr what was fused and what was not.
@@ -49,6 +51,7 @@ class Options:
     strategy: str = "auto"
     reduction: str = "auto"
     pairs: str = "auto"
+    siblings: str = "auto"
     target: str | Sequence[str] | None = None
     verbose: bool = False
     rest: str | None = None
@@ -101,6 +104,10 @@ class Options:
     def of_compiler(self) -> dict[str, str]:
         """Return those that are options of `tenon.compile`."""
         return {name: value for name, value in vars(self).items() if name in _native.OPTIONS}
+
+    def with_settings(self, settings: Mapping[str, Any]) -> Options:
+        """Return these options with those of `tenon.compile` that a trial chose."""
+        return dataclasses.replace(self, **{name: settings[name] for name in self.of_compiler() if name in settings})
 
     def compiles_for(self, device: torch.device) -> bool:
         """Tell whether anything is compiled for tensors on a device: on the CPU, only where that is asked for."""

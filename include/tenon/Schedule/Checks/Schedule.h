@@ -62,6 +62,12 @@ inline constexpr int64_t kMaxMultiprocessors = 192;
 /// partial tile written and read.
 inline constexpr int64_t kStreamKEmptyShare = 25;
 
+/// Layers of one launch at most: a kernel's arguments are 4096 bytes, of which
+/// each tensor map takes 128.
+inline constexpr int64_t kMaxSiblings = 8;
+/// Tensor maps of one launch at most.
+inline constexpr int64_t kMaxSiblingMaps = 28;
+
 /// M, N and K at most: kernels count in 32 bits, and one is left for the sum of
 /// two.
 inline constexpr int64_t kMaxExtent = int64_t(1) << 30;

@@ -23,7 +23,8 @@ std::string findValueProblem(StringRef flag, StringRef value, StringRef values);
 /// alone or together: "strategy=magic is not known; ..."; "" if nothing. Of
 /// `schedule` only how it is written is read.
 std::string findStrategyProblem(StringRef strategy, StringRef schedule,
-                                StringRef reduction, StringRef pairs);
+                                StringRef reduction, StringRef pairs,
+                                StringRef siblings);
 
 /// The targets of these names, each once; without a name that is unknown, of
 /// which an error at `loc` tells.

@@ -22,6 +22,7 @@
 #include "SeparateReduction.h"
 #include "TiledFamily.h"
 #include "TiledFrame.h"
+#include "TiledLaunch.h"
 #include "Unscale.h"
 
 #include "tenon/Schedule/Checks/Schedule.h"
@@ -34,53 +35,29 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// K tiles that a block computes at least where tiles are divided: fewer are
-/// not worth a block's start.
-static constexpr int64_t kMinKTiles = 4;
-
 namespace {
 /// Replaces one layer by launches; adds its kernels to `module`.
-class TiledLowering {
+class TiledLowering : TiledLaunch {
 public:
-  TiledLowering(TiledLinearOp op, gpu::GPUModuleOp module,
-                SmallVectorImpl<Attribute> &kernels,
-                ArrayRef<RowPhase> rowPhases = {})
-      : op(op), module(module), kernels(kernels), rowPhases(rowPhases),
-        b(op.getLoc(), op) {}
+  using TiledLaunch::TiledLaunch;
 
   LogicalResult run();
   /// For several weights, before the scale of split rows is taken out.
   void runProducts();
   /// For resident rows, before they are cut.
   LogicalResult runResidentRows();
+  void runUnaligned();
 
 private:
   LogicalResult runResident(const TileGeometry &geometry);
   LogicalResult runResidentIfItFits(const TileGeometry &geometry);
   Value createFits(const TileGeometry &geometry, LLVM::LLVMFuncOp kernel);
-  void runUnaligned();
-  LLVM::LLVMFuncOp emitKernel(const TileGeometry &geometry);
-  void launch(const TileGeometry &geometry, LLVM::LLVMFuncOp kernel);
   void emitAndLaunch(const TileGeometry &geometry) {
     launch(geometry, emitKernel(geometry));
   }
-  Value createWork(const TileGeometry &geometry);
   Value createBuffer(MemRefType type);
-
-  TiledLinearOp op;
-  gpu::GPUModuleOp module;
-  SmallVectorImpl<Attribute> &kernels;
-  ArrayRef<RowPhase> rowPhases;
-  ImplicitLocOpBuilder b;
-  Value m;
 };
 } // namespace
-
-/// The product's rows. An x that is [K, M] has a static shape.
-static Value createRows(ImplicitLocOpBuilder &b, TiledLinearOp op) {
-  return isXTransposed(op.getLayout()) ? createI64(b, op.getExtents().m)
-                                       : createRowCount(b, op.getX());
-}
 
 /// A matrix with the product's rows that several kernels write and read: an
 /// output, where one can hold it.
@@ -91,71 +68,6 @@ Value TiledLowering::createBuffer(MemRefType type) {
   if (type.isDynamicDim(0))
     extents.push_back(arith::IndexCastOp::create(b, b.getIndexType(), m));
   return createTemporary(b, type, extents);
-}
-
-/// How many blocks have something to do.
-Value TiledLowering::createWork(const TileGeometry &geometry) {
-  Value tiles = arith::MulIOp::create(
-      b, emitCeilDiv(b, m, createI64(b, geometry.unitM())),
-      createI64(b, geometry.columnUnits() * geometry.clusterBlocks()));
-  int64_t parts = 1;
-  if (geometry.schedule.getStreamK())
-    parts = std::max<int64_t>(1, geometry.kTiles() / kMinKTiles);
-  Value work = arith::MulIOp::create(b, tiles, createI64(b, parts));
-  if (!ShapedType::isDynamic(geometry.m))
-    return work;
-  // Static extents are limited where tiled is chosen. The runtime refuses a
-  // negative grid.
-  Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, m,
-                                     createI64(b, kMaxExtent));
-  return arith::SelectOp::create(b, fits, work, createI64(b, -1));
-}
-
-LLVM::LLVMFuncOp TiledLowering::emitKernel(const TileGeometry &geometry) {
-  auto function = op->getParentOfType<FunctionOpInterface>();
-  StringRef guard = op.isGuarded() ? "_guard" : "";
-  StringRef kind = geometry.isAligned ? "" : "_unaligned";
-  std::string name = makeKernelName(
-      module, (function.getName() + "_tiled" + guard + kind).str());
-  kernels.push_back(b.getStringAttr(name));
-  const TiledFamily &family = *geometry.family;
-  TiledFrame frame(module, name, op, geometry,
-                   family.getTensorMaps(op, geometry).size());
-  frame.rowPhases = rowPhases;
-  family.emitKernel(frame, op);
-  frame.close();
-  return frame.getFunction();
-}
-
-void TiledLowering::launch(const TileGeometry &geometry,
-                           LLVM::LLVMFuncOp kernel) {
-  SmallVector<Value> arguments;
-  SmallVector<Attribute> maps;
-  for (const TensorMapUse &use : geometry.family->getTensorMaps(op, geometry)) {
-    arguments.push_back(use.matrix);
-    maps.push_back(use.map);
-  }
-  llvm::append_range(arguments, op.getOperands());
-  arguments.append({m, /*token=*/createI64(b, 0)});
-  Value work = createWork(geometry);
-  Value shared = createI32(b, getSharedBytes(geometry.schedule));
-  LaunchOp launch =
-      createLaunch(b, kernel, work, geometry.blockThreads(), shared, arguments);
-  launch.setPersistent(getMaxBlocks(geometry.schedule));
-  if (geometry.isResident()) {
-    // With a dynamic M the function has compared them.
-    int64_t rowUnits =
-        ShapedType::isDynamic(geometry.m) ? 1 : geometry.rowUnits();
-    launch.setResident(rowUnits * geometry.clusterBlocks());
-  }
-  if (geometry.exchangesRows())
-    launch.setResident(geometry.teamUnits() * geometry.clusterBlocks());
-  if (maps.empty())
-    return;
-  launch.setTensorMapsAttr(b.getArrayAttr(maps));
-  launch.setWaitsItself(true);
-  if (geometry.clusterBlocks() != 1)
-    launch.setCluster(geometry.clusterBlocks());
 }
 
 /// Small tiles, for a kernel that may take its operands element by element: it
@@ -191,7 +103,7 @@ static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
 }
 
 void TiledLowering::runUnaligned() {
-  m = createRows(b, op);
+  m = createRows();
   emitAndLaunch(
       TileGeometry(op, getUnalignedSchedule(op), /*isAligned=*/false));
   op.erase();
@@ -215,7 +127,7 @@ LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
 
 /// For other pointers a kernel reduces rows of the product's.
 LogicalResult TiledLowering::runResidentRows() {
-  m = createRows(b, op);
+  m = createRows();
   Value buffer = createBuffer(getReducedType(op));
   auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
                                   /*withElseRegion=*/true);
@@ -234,7 +146,7 @@ LogicalResult TiledLowering::runResidentRows() {
 
 /// Kernels for other pointers have one weight each.
 void TiledLowering::runProducts() {
-  m = createRows(b, op);
+  m = createRows();
   Value buffer = createBuffer(getSecondProductType(op));
   auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
                                   /*withElseRegion=*/true);
@@ -300,7 +212,7 @@ LogicalResult TiledLowering::runResidentIfItFits(const TileGeometry &geometry) {
 }
 
 LogicalResult TiledLowering::run() {
-  m = createRows(b, op);
+  m = createRows();
   TileGeometry aligned(op, op.getSchedule(), /*isAligned=*/true);
   TileGeometry unaligned(op, getUnalignedSchedule(op), /*isAligned=*/false);
   if (aligned.isResident() && aligned.family != unaligned.family)
@@ -329,8 +241,7 @@ static std::string findGuardProblem(TiledLinearOp op) {
          ", which keep most tiles, it must be mma_sync without stream_k";
 }
 
-LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
-                                      SmallVectorImpl<Attribute> &kernels) {
+LogicalResult tenon::checkTiled(TiledLinearOp op) {
   if (failed(checkBuffers(op)))
     return failure();
   auto w = cast<MemRefType>(op.getW().getType());
@@ -350,13 +261,25 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
     problem = findResidentProblem(op);
   if (!problem.empty())
     return op.emitOpError("cannot have this schedule: ") << problem;
+  return success();
+}
+
+LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
+                                      SmallVectorImpl<Attribute> &kernels) {
+  if (failed(checkTiled(op)))
+    return failure();
   if (op.getNumWeights() != 1) {
     TiledLowering(op, module, kernels).runProducts();
     return success();
   }
   addUnscale(op);
-  if (schedule.getReduction() == ReductionMethod::ResidentRows)
+  if (op.getSchedule().getReduction() == ReductionMethod::ResidentRows)
     return TiledLowering(op, module, kernels).runResidentRows();
   RowPhases rowPhases = cutAtRowReductions(*op.getBody(), SourceMoves::All);
   return TiledLowering(op, module, kernels, rowPhases).run();
+}
+
+void tenon::lowerUnaligned(TiledLinearOp op, gpu::GPUModuleOp module,
+                           SmallVectorImpl<Attribute> &kernels) {
+  TiledLowering(op, module, kernels).runUnaligned();
 }

@@ -24,6 +24,14 @@ namespace mlir::tenon {
 LogicalResult lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
                                SmallVectorImpl<Attribute> &kernels);
 
+/// Checks that a kernel can compute `op`.
+LogicalResult checkTiled(TiledLinearOp op);
+
+/// Replaces `op`, of one weight and without reductions, by the launch of the
+/// simpler kernel.
+void lowerUnaligned(TiledLinearOp op, gpu::GPUModuleOp module,
+                    SmallVectorImpl<Attribute> &kernels);
+
 } // namespace mlir::tenon
 
 #endif // TENON_LIB_CODEGEN_CUDA_TILED_LAUNCHTILED_H

@@ -49,6 +49,8 @@ struct TileGeometry {
   bool roundsTf32;
   int64_t instructionWarps; ///< TiledFamily::Traits
   int64_t groups = 1;       ///< of columns, which the region reduces one by one
+  /// In a launch of several layers: column units of those before this one.
+  std::optional<int64_t> columnUnitsBefore;
 
   bool isFma() const { return !schedule.getMethodTraits().usesTensorCores; }
   /// Those that multiply a tile. A wgmma kernel has others beside them.

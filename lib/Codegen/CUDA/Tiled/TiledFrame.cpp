@@ -108,6 +108,11 @@ void TiledFrame::computePlace() {
   rank = b.rem(unit, geometry.clusterBlocks());
   unit = b.div(unit, geometry.clusterBlocks());
   units = b.div(units, geometry.clusterBlocks());
+  if (geometry.columnUnitsBefore) { // each has one tile
+    Value rows = getRowUnits();
+    unit = b.sub(unit, b.mul(rows, *geometry.columnUnitsBefore));
+    units = b.mul(rows, geometry.columnUnits());
+  }
   lane = b.bitAnd(thread, 31);
   if (geometry.isFma())
     lane = swapLaneBits(lane);

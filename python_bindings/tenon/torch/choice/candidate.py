@@ -67,6 +67,7 @@ class Candidate:
         results: how many results have that and are no products as they are, which PyTorch's product writes.
         kept_results: how many of these something other than a kernel of Inductor's reads.
         readers: who reads them.
+        joined_as: "pairs" or "siblings" where several layers may have one kernel or launch.
 
     """
 
@@ -79,6 +80,7 @@ class Candidate:
     results: int
     kept_results: int
     readers: Readers
+    joined_as: str = ""
 
     @property
     def is_bare(self) -> bool:
@@ -93,6 +95,7 @@ def describe(
     results: list[fx.Node],
     takers: dict[fx.Node, list[fx.Node]],
     in_calls: set[fx.Node],
+    joined_as: str = "",
 ) -> Candidate:
     """Return the candidate of a group of nodes.
 
@@ -103,6 +106,7 @@ def describe(
         results: the nodes that stand for its results, but for those that are written in place.
         takers: the live nodes that take each node's value.
         in_calls: the nodes of all groups.
+        joined_as: as which the group was joined of others.
 
     """
     shapes = [hinted(node.meta["val"].shape) for node in arguments]
@@ -117,7 +121,7 @@ def describe(
     behind = {strip(n) for node in members if op_name(node) not in LINEAR for n in node.all_input_nodes}
     addends = sum(math.prod(shape) == elements for node, shape in zip(arguments, shapes, strict=True) if node in behind)
     device = arguments[0].meta["val"].device
-    return Candidate(spec, device, shapes, products, kinds, addends, len(full), kept, readers)
+    return Candidate(spec, device, shapes, products, kinds, addends, len(full), kept, readers, joined_as)
 
 
 def hinted(shape: torch.Size) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ _LIBRARY_KINDS = {"linear", "add", "mul", "relu", "gelu", "cast"}
 _ON_CPU = "PyTorch's own product is faster on the CPU; options={'target': 'cpu'} has it compiled all the same"
 _BARE = "nothing follows it that could be fused with it, and cuBLAS computes it as fast"
 _APART = "a kernel for each of its products is faster"
-_NO_PAIR = "its two products have no kernel together"
+_NOT_TOGETHER = "its products have no kernel, or launch, together"
 _NOT_TILED = "cuBLASLt would compute its product, and one more kernel what follows, as PyTorch does"
 
 
@@ -45,10 +45,11 @@ _THREADS = 16
 # What of a function's text does not change what it computes, besides its name.
 _UNSAID = re.compile(r' loc\("(?:[^"\\]|\\.)*":\d+:\d+\)')
 
-# What is tried, and the arguments of `tenon.compile` for it.
+# What is tried, and the arguments of `tenon.compile` for it; the first two are as what groups are joined.
 _WAYS = {
-    "pair": {"strategy": "tiled", "pairs": "always"},
-    "apart": {"strategy": "tiled", "pairs": "never"},
+    "pairs": {"strategy": "tiled", "pairs": "always"},
+    "siblings": {"strategy": "tiled", "siblings": "always"},
+    "apart": {"strategy": "tiled", "pairs": "never", "siblings": "never"},
     "tiled": {"strategy": "tiled"},
     "library": {"strategy": "library"},
 }
@@ -115,13 +116,14 @@ class Judge:
         if not self._options.compiles_for(device):
             return _ON_CPU
         is_product_wide = all(product.dtype == torch.float32 for product in candidate.products)
-        if candidate.is_bare and not (self.measures(device) and is_product_wide):
+        may_be_bare = candidate.joined_as == "siblings" or (self.measures(device) and is_product_wide)
+        if candidate.is_bare and not may_be_bare:
             return _BARE
         settings = self._settings(candidate)
         if not self._is_measured(candidate):
             return {settings["strategy"]: settings}
-        if len(candidate.products) > 1:
-            return {way: settings | _WAYS[way] for way in ("pair", "apart")}
+        if candidate.joined_as:
+            return {way: settings | _WAYS[way] for way in (candidate.joined_as, "apart")}
         has_library = _LIBRARY_KINDS.issuperset(candidate.kinds)
         return {way: settings | _WAYS[way] for way in (("tiled", "library") if has_library else ("tiled",))}
 
@@ -152,8 +154,8 @@ class Judge:
             if isinstance(result, str):
                 return result
         executables = {way: executable for way, executable in compiled.items() if executable is not None}
-        if self._is_measured(candidate) and len(candidate.products) > 1 and "pair" not in executables:
-            return _NO_PAIR
+        if self._is_measured(candidate) and candidate.joined_as and candidate.joined_as not in executables:
+            return _NOT_TOGETHER
         return executables or _NOT_TILED
 
     def _settings(self, candidate: Candidate) -> dict[str, Any]:
@@ -189,7 +191,7 @@ class Judge:
             cache.write_text(path, json.dumps(times))
         way = min(executables, key=times.__getitem__)
         if times[way] < times["pytorch"] * _MARGIN:
-            return way, _APART if "pair" in executables and way != "pair" else None
+            return way, _APART if candidate.joined_as and way == "apart" else None
         ours, theirs = times[way] * 1e3, times["pytorch"] * 1e3
         return way, f"PyTorch is as fast on this GPU: {theirs:.1f} us by estimate, and Tenon takes {ours:.1f}"
 
@@ -210,10 +212,11 @@ class Judge:
 def _is_one_call(executable: tenon.Executable, way: str) -> bool:
     """Tell whether all linear layers are tiled, or computed with all that follows in one call of cuBLASLt.
 
-    Of a pair one has to be in the kernel of the other.
+    Of those that were joined one has to be in the kernel, or the launch, of another.
     """
     values = [remark.values for remark in executable.remarks]
-    if way == "pair" and not any("kernel_line" in v for v in values):
+    joined = {"pairs": "kernel_line", "siblings": "launch_line"}.get(way)
+    if joined and not any(joined in v for v in values):
         return False
     if way != "library":
         found = [v["strategy"] == "tiled" for v in values if "strategy" in v]

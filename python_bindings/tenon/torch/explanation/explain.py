@@ -171,9 +171,11 @@ def _report(
     reasons = {node.name: _why(node, reason) for node, reason in words[1].items()}
     judge, devices = Judge(options), {tensor.device for tensor in tensors}
     timed = any(map(judge.measures, devices))
-    partitions = partition(aten, names, options.linear_precision(), judge if timed else None, for_inductor=timed)
+    siblings = options.siblings == "always"
+    partitions = partition(aten, names, options.linear_precision(), judge if timed else None, timed, siblings)
     remaining = {node.name for node in aten.graph.nodes}
-    return Report(steps, partitions, missed_of(aten), reasons, remaining, targets, options)
+    chosen = {part.source: options.with_settings(judge.call_of(part)[1]) for part in partitions if timed}
+    return Report(steps, partitions, missed_of(aten), reasons, remaining, targets, options, chosen)
 
 
 def _why(node: fx.Node, reason: str) -> str:

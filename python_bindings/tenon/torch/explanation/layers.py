@@ -127,7 +127,7 @@ class _Reader:
         self._constant = {v for v, mark in re.findall(r"(%\w+): tensor<[^>]*>( \{tenon.param\})?", signature) if mark}
         self._result = Layers([], [], [], _ops(self._lines), _places(part))
         self._linears: dict[int, Layer] = {}
-        self._joined: dict[int, int] = {}  # a layer, and the one in whose kernel it is, by line
+        self._joined: dict[int, int] = {}  # a layer, and the one in whose kernel or launch it is, by line
 
     def read(self) -> Layers:
         for number, line in enumerate(self._lines):
@@ -138,8 +138,8 @@ class _Reader:
                 self._result.prepared.append(line.node)
             else:
                 self._add(number, line)
-        for gate, other in self._joined.items():
-            self._join(self._linears[gate], self._linears[other])
+        for number, other in self._joined.items():
+            self._join(self._linears[number], self._linears[other], is_behind=number > other)
         for layer in self._result.layers:
             layer.kernels = [kernel for kernel in layer.kernels if kernel.nodes]
             for kernel in layer.kernels:
@@ -153,6 +153,8 @@ class _Reader:
             values = remark.values
             if "strategy" in values:
                 layer.strategy, layer.choice = values["strategy"], _choice(remark)
+            if "launch_line" in values:
+                self._joined[number] = values["launch_line"] - self._first
             if "kernel_line" in values:
                 self._joined[number] = values["kernel_line"] - self._first
                 layer.bytes_saved += _saved(remark, self._rows)
@@ -169,12 +171,13 @@ class _Reader:
         self._linears[number] = layer
         self._layer_of |= dict.fromkeys(line.results, layer)
 
-    def _join(self, gate: Layer, other: Layer) -> None:
+    def _join(self, layer: Layer, other: Layer, is_behind: bool) -> None:
         """Give what a layer does to another, which has the products of both."""
         tiled = next(kernel for kernel in other.kernels if kernel.name == _KERNELS["tiled"])
-        tiled.nodes[:0] = [node for kernel in gate.kernels for node in kernel.nodes]
-        other.bytes_saved += gate.bytes_saved
-        self._result.layers = [layer for layer in self._result.layers if layer is not gate]
+        nodes = [node for kernel in layer.kernels for node in kernel.nodes]
+        tiled.nodes = tiled.nodes + nodes if is_behind else nodes + tiled.nodes
+        other.bytes_saved += layer.bytes_saved
+        self._result.layers = [found for found in self._result.layers if found is not layer]
 
     def _add(self, number: int, line: _Line) -> None:
         """Give an op to the layer that its remark names, or, if it was simplified away, to its operand's."""

@@ -60,10 +60,13 @@ class Report:
     targets: list[str]
     options: Options
     error: float | None = None  # of what it computes, relative, where precision "fp8" quantises layers
+    chosen: dict[str, Options] = dataclasses.field(default_factory=dict)  # by function, where trials chose
 
     def __post_init__(self) -> None:
         """Ask the compiler about each partition."""
-        self.parts: list[Layers] = [layers_of(part, self.targets, self.options) for part in self.partitions]
+        self.parts: list[Layers] = [
+            layers_of(part, self.targets, self.chosen.get(part.source, self.options)) for part in self.partitions
+        ]
         self._add_parts_of_patterns()
 
     def _add_parts_of_patterns(self) -> None:

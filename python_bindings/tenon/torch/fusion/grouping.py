@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable
 
 import torch
@@ -18,6 +19,9 @@ from tenon.torch.fusion.shapes import extent
 from tenon.torch.fusion.words import Word, norm_of, reduced_or_result
 
 _MAX_SUMS = 2  # over the batch, in one call; as batch norm's backward pass has
+# Of more rows launches are a small part of the time of layers, and trials take time too.
+_FEW_ROWS = 256
+_MAX_SIBLINGS = 8  # as schedules have
 
 
 @dataclasses.dataclass(eq=False)
@@ -27,7 +31,8 @@ class Group:
     members: list[fx.Node]
     rows: Extent
     device: torch.device
-    parts: tuple[Group, ...] = ()  # of which it was joined by `Grouping.join_pairs`
+    parts: tuple[Group, ...] = ()  # of which it was joined by `Grouping.join_pairs` or `join_siblings`
+    joined_as: str = ""  # "pairs" or "siblings"
 
 
 class Grouping:
@@ -121,8 +126,37 @@ class Grouping:
             if other is None or gate.parts or other.parts or not self._is_pair(gate, other):
                 continue
             members = sorted([*gate.members, *other.members], key=self._order.__getitem__)
-            joined = Group(members, gate.rows, gate.device, parts=(gate, other))
+            joined = Group(members, gate.rows, gate.device, parts=(gate, other), joined_as="pairs")
             self.group_of.update(dict.fromkeys(members, joined))
+
+    def join_siblings(self) -> None:
+        """Join groups of one linear layer each that one launch may have: they read one x, and need not each other."""
+        found: dict[tuple[fx.Node, torch.dtype], list[Group]] = {}
+        for group in self.groups():
+            linears = [node for node in group.members if self.words[node].is_linear]
+            if len(linears) == 1 and not group.parts and not self._reduces(group) and _has_few_rows(linears[0]):
+                x = self.words[linears[0]].operands[0]
+                found.setdefault((x, linears[0].meta["val"].dtype), []).append(group)
+        for groups in found.values():
+            siblings: list[Group] = []
+            for group in groups[:_MAX_SIBLINGS]:
+                if not siblings or self._may_join(siblings, group):
+                    siblings.append(group)
+            if len(siblings) > 1:
+                members = sorted((m for group in siblings for m in group.members), key=self._order.__getitem__)
+                first = siblings[0]
+                joined = Group(members, first.rows, first.device, parts=tuple(siblings), joined_as="siblings")
+                self.group_of.update(dict.fromkeys(members, joined))
+
+    def _may_join(self, siblings: list[Group], group: Group) -> bool:
+        """Tell whether no result of some groups is needed for another, nor the other way round."""
+        inside = {member for sibling in siblings for member in sibling.members}
+        needs = any(o in inside for member in group.members for o in self.words[member].operands)
+        needed = any(o in group.members for member in inside for o in self.words[member].operands)
+        return not needs and not needed and not self._closes_cycle(group.members[0], [*siblings, group])
+
+    def _reduces(self, group: Group) -> bool:
+        return any(is_norm(n) or norm_of(n) is not None or reduces_rows(n) for n in group.members)
 
     def _is_pair(self, gate: Group, other: Group) -> bool:
         linears = [[node for node in group.members if self.words[node].is_linear] for group in (gate, other)]
@@ -132,7 +166,7 @@ class Grouping:
         tensors = [node.meta["val"] for node in (g, o)]
         is_same = tensors[0].shape == tensors[1].shape and tensors[0].dtype == tensors[1].dtype
         reads_one_x = self.words[g].operands[0] is self.words[o].operands[0]
-        reduces = any(is_norm(n) or norm_of(n) is not None or reduces_rows(n) for n in gate.members + other.members)
+        reduces = self._reduces(gate) or self._reduces(other)
         return is_same and reads_one_x and not reduces and not self._closes_cycle(o, [gate, other])
 
     def inputs_of(self, node: fx.Node) -> Iterable[fx.Node]:
@@ -228,13 +262,19 @@ def _has_room_for_sum(group: Group) -> bool:
     return len(reductions) < _MAX_SUMS and all(map(sums_columns, reductions))
 
 
+def _has_few_rows(linear: fx.Node) -> bool:
+    rows = [d if isinstance(d, int) else d.node.hint or 0 for d in linear.meta["val"].shape[:-1]]
+    return math.prod(rows) <= _FEW_ROWS
+
+
 def is_worthwhile(group: Group, words: dict[fx.Node, Word], live: set[fx.Node], alone: bool) -> bool:
     """Tell whether a group has a linear layer, or another start, and something fused behind it.
 
-    With `alone`, a linear layer with nothing behind it may be worth a call as well.
+    With `alone`, a linear layer with nothing behind it may be worth a call as well, and so may several in one launch.
     """
     members = [m for m in group.members if m in live]
     fused = [m for m in members if not words[m].is_linear and norm_of(m) is None]
-    if alone and any(words[m].is_linear for m in members):
+    linears = [m for m in members if words[m].is_linear]
+    if (alone and linears) or (group.joined_as == "siblings" and len(linears) > 1):
         return True
     return len(fused) > 0 and any(words[m].is_start for m in members)

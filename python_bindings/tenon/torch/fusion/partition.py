@@ -35,6 +35,7 @@ def partition(
     precision: str | None = None,
     judge: Judge | None = None,
     for_inductor: bool = False,
+    siblings: bool = False,
 ) -> list[Partition]:
     """Replace what Tenon can fuse by one call each, and leave the rest as it is.
 
@@ -47,8 +48,10 @@ def partition(
         judge: what has a say in which functions are worth a call, linear layers with nothing behind them among
             them; None to take all others.
         for_inductor: whether Inductor compiles the rest. Then a function has one linear layer at most, so that each
-            is judged on its own, or two that one kernel may have, and does not end in what Inductor's kernels do on
-            the way.
+            is judged on its own, or those that one kernel or launch may have, and does not end in what Inductor's
+            kernels do on the way.
+        siblings: whether linear layers of one x that one launch may have are in one function, although nothing is
+            judged.
 
     Returns:
         the partitions in the order of their calls. What was not taken of linear layers
@@ -63,6 +66,8 @@ def partition(
         if for_inductor:
             grouping.trim()
             grouping.join_pairs()
+        if for_inductor or siblings:
+            grouping.join_siblings()
         sources: dict[str, str] = {}
         functions = _import_groups(grouping, parameters, precision, judge, sources, for_inductor)
         missed = find_missed(gm.graph, grouping)
@@ -128,7 +133,7 @@ def _candidates(
         spec = FunctionSpec(name, sources[name], function.inputs, function.outputs)
         results = [result.node for result in function.results if result.in_place is None]
         members = [*function.inlined, *(node for node in group.members if node in live)]
-        candidates.append(describe(spec, function.arguments, members, results, readers, in_calls))
+        candidates.append(describe(spec, function.arguments, members, results, readers, in_calls, group.joined_as))
     return candidates
 
 

@@ -70,7 +70,8 @@ class FusePass(CustomGraphPass):
 
     def _partition(self, module: fx.GraphModule) -> list[Partition]:
         names = self._names(module.graph)
-        return partition(module, names, self._precision, self._judge, for_inductor=self._judges(module))
+        siblings = self._options.siblings == "always"
+        return partition(module, names, self._precision, self._judge, self._judges(module), siblings)
 
     def _products_worth_cutting(self, module: fx.GraphModule) -> set[str]:
         """Return which products become calls of Tenon's in all parts; to PyTorch a part is worth no kernel."""

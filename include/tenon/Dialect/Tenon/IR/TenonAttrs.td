@@ -187,6 +187,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `ping_pong` | whether two groups of such warps take tiles in turn, so that one multiplies while the other finishes; else false |
     | `defer`    | whether tiles are finished in part while the next turn's products are computed, below; else false |
     | `weights`  | products of one x that a kernel has, each with a w of its own, whose tiles are of N columns each; if not written: 1 |
+    | `siblings` | layers of one x that have one launch, each with its own w, epilogue and results; if not written: 1 |
     | `method`   | how numbers are multiplied, if not directly; below |
     | `reduction` | how batch norm that follows is computed, if not separately; below |
 
@@ -230,6 +231,12 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     second one's, and nothing of the first is stored. Of family `wgmma`, without
     reductions.
 
+    With `siblings = 3` three layers of one x, of which none needs another's
+    result, have one launch: its first blocks compute the first layer, the next
+    ones the second, each block one tile. All have this schedule; their N,
+    epilogues and results are their own. There is no `stream_k`, `ping_pong`,
+    `defer`, `cluster` or `weights`, no reduction, and no method that splits.
+
     Which schedules a target and an element type can take is checked where they
     are known (`findProblem`, Schedule/Checks/Schedule.h).
 
@@ -262,6 +269,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     bool getPingPong() const { return getParameters().pingPong; }
     bool getDefer() const { return getParameters().defer; }
     int64_t getWeights() const { return getParameters().weights; }
+    int64_t getSiblings() const { return getParameters().siblings; }
     ProductMethod getMethod() const { return getParameters().method; }
     ReductionMethod getReduction() const { return getParameters().reduction; }
 
@@ -286,6 +294,12 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     ScheduleAttr withWeights(int64_t weights) const {
       ScheduleParameters parameters = getParameters();
       parameters.weights = weights;
+      return get(getContext(), parameters);
+    }
+    /// This schedule in a launch of so many layers.
+    ScheduleAttr withSiblings(int64_t siblings) const {
+      ScheduleParameters parameters = getParameters();
+      parameters.siblings = siblings;
       return get(getContext(), parameters);
     }
     /// This schedule where no part of a tile is done beside the next one.
