@@ -186,9 +186,9 @@ Value BoundsBuilder::moved(Operation *op, ArrayRef<Value> errors,
   return plus(total, most);
 }
 
-/// By how much `op`, whose result in f64 is `value`, errs more since fewer terms
-/// serve a result of 16 bits, or none: a quarter of a rounding (Spec's gelu-R3
-/// and gelu_derivative-R1).
+/// By how much `op`, whose result in f64 is `value`, errs more since fewer
+/// terms serve a result of 16 bits, or none: a quarter of a rounding (Spec's
+/// gelu-R3 and gelu_derivative-R1).
 Value BoundsBuilder::shortened(Operation &op, Value value) {
   Type element = elementOf(op.getResult(0));
   if (!element.isF16() && !element.isBF16())
@@ -420,7 +420,7 @@ LogicalResult BoundsBuilder::add(Operation &op) {
           RepeatColumnsOp>(op))
     return addView(op), success();
   if (isFloats(op.getResult(0)) && llvm::any_of(op.getOperands(), isFloats)) {
-    if (!isa<ElementwiseEpilogueOp>(op) &&
+    if (!isa<ElementwiseEpilogueOp, ScaleBlocksOp>(op) &&
         !OpTrait::hasElementwiseMappableTraits(&op))
       return failure();
     return addElementwise(op), success();
