@@ -36,6 +36,7 @@ from torch_timing import burst, synchronize, time_limit
 
 TYPES = {"bf16": torch.bfloat16, "fp32": torch.float32, "fp8": torch.float8_e4m3fn}
 SECONDS = 45.0  # for a case, compilation included
+BLOCK = 128  # a multiple of four of them in K, as PyTorch asks
 
 
 class Layer(NamedTuple):
@@ -46,6 +47,7 @@ class Layer(NamedTuple):
     k: int
     run: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
     types: tuple[str, ...] = ("bf16", "fp32")
+    has_blocks: bool = False  # of 8 bits: whether blocks of 1x128 and 128x128 have scales, and not rows
 
 
 def _linear(head: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]:
@@ -53,9 +55,15 @@ def _linear(head: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor, Tenso
 
 
 def _scaled(x: Tensor, w: Tensor, s: Tensor, t: Tensor) -> Tensor:
-    """Return the product with scales of rows and columns: by cuBLASLt for 8 bits, else exactly."""
+    """Return the product with scales of rows and columns, or of blocks: by cuBLASLt for 8 bits, else exactly."""
+    if x.dtype == torch.float64 and s.shape[1] != 1:
+        s, t = s.repeat_interleave(BLOCK, 1), t.t().repeat_interleave(BLOCK, 0).repeat_interleave(BLOCK, 1)
+        return (x * s) @ (w * t).t()
     if x.dtype == torch.float64:
         return (x @ w.t()) * s * t
+    if s.shape[1] != 1:
+        kinds = F.ScalingType.BlockWise1x128, F.ScalingType.BlockWise128x128
+        return F.scaled_mm(x, w.t(), s, kinds[0], t, kinds[1], output_dtype=torch.bfloat16)
     return torch._scaled_mm(x, w.t(), scale_a=s, scale_b=t, out_dtype=torch.bfloat16)
 
 
@@ -95,6 +103,8 @@ CASES = {
     "scaled_silu_large": Layer(8192, 8192, 8192, _scaled_silu, ("fp8",)),
     "quantised": Layer(4096, 7168, 16384, _quantised, ("fp8",)),
     "quantised_rows": Layer(4096, 7168, 16384, lambda *given: _quantised_rows(*given)[0], ("fp8",)),
+    "blocks": Layer(4096, 7168, 2048, _scaled_silu, ("fp8",), has_blocks=True),
+    "blocks_few_rows": Layer(128, 7168, 16384, _scaled_silu, ("fp8",), has_blocks=True),
 }
 
 
@@ -110,6 +120,14 @@ def draw(layer: Layer, dtype: torch.dtype, device: str) -> list[Tensor]:
         return torch.randn(shape, generator=generator, device=device)
 
     x, w = random(layer.m, layer.k), random(layer.n, layer.k) * (2.0 / layer.k**0.5)
+    if layer.has_blocks:
+        s, t = (
+            matrix.unflatten(1, (-1, BLOCK)).unflatten(0, (-1, rows)).abs().amax((1, 3)) / 448.0
+            for matrix, rows in ((x, 1), (w, BLOCK))
+        )
+        wide_t = t.repeat_interleave(BLOCK, 0).repeat_interleave(BLOCK, 1)
+        x, w = (x / s.repeat_interleave(BLOCK, 1)).to(dtype), (w / wide_t).to(dtype)
+        return [x, w, random(layer.n).bfloat16(), s.t().contiguous().t(), t.t()]
     if dtype == TYPES["fp8"]:
         s, t = (matrix.abs().amax(1, keepdim=True) / 448.0 for matrix in (x, w))
         return [(x / s).to(dtype), (w / t).to(dtype), random(layer.n).bfloat16(), s, t.t().contiguous()]
@@ -190,7 +208,7 @@ def main() -> int:
             if kind not in layer.types:
                 continue
             if given.tiny:
-                layer = layer._replace(m=8, k=64)
+                layer = layer._replace(m=8, k=4 * BLOCK if layer.has_blocks else 64)
             case = {"name": name, "type": kind, "m": layer.m, "n": layer.n, "k": layer.k}
             case |= {"date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), "contenders": {}}
             if time.monotonic() > end:

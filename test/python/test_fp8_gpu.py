@@ -104,6 +104,63 @@ def test_result_with_a_scale_of_each_row(n):
     assert (off <= (2.0**-4 + 2.0**-12) * want.abs() + (2.0**-10 + 2.0**-3) * scale.double()).all()
 
 
+@pytest.mark.parametrize(
+    "schedule", [None, f"wgmma, tile = 128x96x128, warps = 8x1, stages = 4, {STAGES}, method = fp8"]
+)
+@pytest.mark.parametrize(("n", "k", "dtype"), [(576, 1024, E4M3), (200, 272, E5M2)])
+def test_blocks_with_scales(n, k, dtype, schedule):
+    """Blocks of 1x128 of x and of 128x128 of w, at every edge of a tile, and with x that is not aligned."""
+    e, of_n, of_k = SPELLING[dtype], -(-n // 128), -(-k // 128)
+    x, w, y = f"tensor<?x{k}x{e}>", f"tensor<{n}x{k}x{e}>", f"tensor<?x{n}xf32>"
+    s, t = f"tensor<?x{of_k}xf32>", f"tensor<{of_n}x{of_k}xf32>"
+    wide_x, wide_w = f"tensor<?x{k}xf32>", f"tensor<{n}x{k}xf32>"
+    text = f"""func.func @forward(%x: {x}, %s: {s}, %w: {w} {{tenon.param}}, %t: {t} {{tenon.param}}) -> {y} {{
+  %0 = tenon.scale_blocks %x, %s {{rows = 1, columns = 128}} : ({x}, {s}) -> {wide_x}
+  %1 = tenon.scale_blocks %w, %t {{rows = 128, columns = 128}} : ({w}, {t}) -> {wide_w}
+  %2 = tenon.linear %0, %1 precision<tf32> : ({wide_x}, {wide_w}) -> {y}
+  %3 = tenon.silu %2 : {y}
+  return %3 : {y}
+}}"""
+    settings = {"schedule": schedule} if schedule else {}
+    model = tenon.compile(text, target="sm_90a", **settings)
+    for m in ROWS:
+        generator = torch.Generator("cuda").manual_seed(m)
+        x, w = (torch.randn(rows, k, device="cuda", generator=generator).to(dtype) for rows in (m, n))
+        shapes = (m, of_k), (of_n, of_k)
+        s, t = (10 ** (4 * torch.rand(shape, device="cuda", generator=generator) - 2) for shape in shapes)
+        wide_x = x.double() * s.double().repeat_interleave(128, 1)[:, :k]
+        wide_w = w.double() * t.double().repeat_interleave(128, 0).repeat_interleave(128, 1)[:n, :k]
+        want, error = F.silu(wide_x @ wide_w.T), (wide_x.abs() @ wide_w.abs().T) * 2.0**-12 + 2.0**-18
+        shifted = torch.empty(m * k + 3, dtype=dtype, device="cuda")[3:].view(m, k)
+        shifted.view(torch.uint8).copy_(x.view(torch.uint8))
+        got = model(x, s, w, t)
+        assert torch.equal(got, model(x, s, w, t))
+        for result in (got, model(shifted, s, w, t)):
+            assert ((result.double() - want).abs() <= error).all(), f"M = {m}"
+
+
+def test_blocks_from_pytorch():
+    """As F.scaled_mm has them, whose scales of x lie column by column."""
+    if not hasattr(F, "scaled_mm"):
+        pytest.skip("PyTorch has no scaled_mm")
+    m, n, k = 256, 512, 1024
+    x, w = (torch.randn(rows, k, device="cuda").to(E4M3) for rows in (m, n))
+    s, t = torch.rand(k // 128, m, device="cuda").t() + 0.5, torch.rand(n // 128, k // 128, device="cuda") + 0.5
+    s = s.t().contiguous().t()
+
+    def function(x, s):
+        kinds = F.ScalingType.BlockWise1x128, F.ScalingType.BlockWise128x128
+        return F.silu(F.scaled_mm(x, w.t(), s, kinds[0], t.t(), kinds[1], output_dtype=torch.bfloat16))
+
+    compiled = torch.compile(function, backend="tenon", options={"strategy": "tiled"})
+    with torch.no_grad():
+        got, eager = compiled(x, s).double(), function(x, s).double()
+    wide_x = x.double() * s.double().repeat_interleave(128, 1)
+    wide_w = w.double() * t.double().repeat_interleave(128, 0).repeat_interleave(128, 1)
+    exact = F.silu(wide_x @ wide_w.T)
+    assert (got - exact).norm() <= (eager - exact).norm() * 1.05
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 def test_precision_fp8(dtype):
     """An MLP errs as rounding its operands to three bits behind the first does, 2.5 % a layer."""

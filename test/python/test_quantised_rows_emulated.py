@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+from ptx_emulator.host import Model
 from ptx_emulator.layers import compile_layer, mma_sync, random, to_bits, to_numbers, wgmma
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
@@ -80,3 +81,19 @@ def test_result_of_a_layer(name, tmp_path):
     check(got, wide[0] @ wide[1].T + bias, error, columns)
     again = model.call("layer", x, w, bias)
     assert all(np.array_equal(a, b) for a, b in zip(got, again, strict=True))
+
+
+@pytest.mark.parametrize("columns", [384, 128], ids=["rows", "blocks"])
+def test_kernel_of_its_own(columns, tmp_path):
+    """A matrix is quantised as it is; zeros have a scale of 0 and no numbers, as a quotient of zeros has none."""
+    m, n = 9, 384
+    ops, (q, s) = quantised("%x", n, columns)
+    text = f"func.func @forward(%x: tensor<?x{n}xf32>) -> ({q}, {s}) {{{ops}\n  return %q, %s : {q}, {s}\n}}"
+    model = Model(text, "sm_90a", tmp_path)
+    x = random(m, n, spread=3.0)
+    x[4] = 0
+    got = model.call("forward", x)
+    assert len(model.launched) == 1
+    zeros = np.arange(m) == 4
+    assert (got[1][zeros] == 0).all() and np.isnan(to_numbers(got[0], E4M3)[zeros]).all()
+    check([part[~zeros] for part in got], x[~zeros].astype(np.float64), np.zeros((m - 1, n)), columns)

@@ -111,6 +111,56 @@ def test_cast_of_8_bits_is_part_of_a_call(dtype):
     assert torch.equal(cut(*inputs).float(), quantised(*inputs).float())
 
 
+def blocks(m: int, n: int, k: int) -> tuple[torch.Tensor, ...]:
+    """Return x and w with scales of blocks as PyTorch has them lie, and what both are in float64."""
+    generator = torch.Generator().manual_seed(1)
+    x, w = (torch.randn(rows, k, generator=generator).to(E4M3) for rows in (m, n))
+    of_k = -(-k // 128)
+    s = (torch.rand(of_k, m, generator=generator) + 0.5).t()
+    t = torch.rand(-(-n // 128), of_k, generator=generator) + 0.5
+    wide_x = x.double() * s.double().repeat_interleave(128, 1)[:, :k]
+    wide_w = w.double() * t.double().repeat_interleave(128, 0).repeat_interleave(128, 1)[:n, :k]
+    return x, s, w, t, wide_x @ wide_w.t()
+
+
+def scaled_by_recipe(x, s, w, t):
+    from torch.nn.functional import ScalingType, scaled_mm
+
+    recipes = ScalingType.BlockWise1x128, ScalingType.BlockWise128x128
+    return scaled_mm(x, w.t(), s, recipes[0], t.t(), recipes[1], output_dtype=torch.bfloat16)
+
+
+def scaled_by_shape(x, s, w, t):
+    return torch._scaled_mm(x, w.t(), scale_a=s, scale_b=t.t(), out_dtype=torch.bfloat16)
+
+
+@pytest.mark.parametrize(
+    ("function", "n", "k"),
+    [(scaled_by_recipe, 256, 512), (scaled_by_shape, 256, 512), (scaled_by_shape, 208, 272)],
+    ids=["recipe", "shape", "cut_off"],
+)
+def test_scaled_blocks(function, n, k):
+    """PyTorch has no such product on the CPU, so it is compared with one in float64."""
+    if function is scaled_by_recipe and not hasattr(torch.nn.functional, "scaled_mm"):
+        pytest.skip("PyTorch has no scaled_mm")
+    *inputs, expected = blocks(M, n, k)
+    cut = Cut(lambda *given: F.silu(function(*given)), *inputs)
+    assert cut.kept == [] and cut.missed == []
+    assert cut.ops == ["scale_blocks", "scale_blocks", "linear", "cast", "silu"] and "precision<tf32>" in cut.source
+    torch.testing.assert_close(cut(*inputs).double(), F.silu(expected), rtol=2.0**-7, atol=2.0**-7)
+
+
+def test_scales_of_other_blocks_are_left_to_pytorch():
+    x, s, w, t, _ = blocks(M, 256, 512)
+    t = t.repeat_interleave(128, 0)  # a scale of each 1x128 of w
+
+    def function(x, s, w, t):
+        return F.silu(torch._scaled_mm(x, w.t(), scale_a=s, scale_b=t.t(), out_dtype=torch.bfloat16))
+
+    with pytest.raises(Exception, match="scal"):  # which cannot run it on the CPU
+        Cut(function, x, s, w, t)
+
+
 def quantise_rows(x):
     """Return x in 8 bits with a scale a row, as the graphs of torchao 0.18's float8 inference linears do it."""
     scale = (x.abs().amax(1, keepdim=True) / 448.0).float()

@@ -99,6 +99,34 @@ static void turnSplit(SplitOp op) {
   op.replaceAllUsesWith(split.getResults());
 }
 
+/// What blocks have a scale of is computed where it lies.
+static void lowerScaleBlocks(ScaleBlocksOp op, OpBuilder &builder) {
+  Location loc = op.getLoc();
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  MLIRContext *context = builder.getContext();
+  AffineExpr row = getAffineDimExpr(0, context);
+  AffineExpr column = getAffineDimExpr(1, context);
+  AffineMap own = AffineMap::get(2, 0, {row, column}, context);
+  AffineMap ofBlock = AffineMap::get(
+      2, 0, {row.floorDiv(op.getRows()), column.floorDiv(op.getColumns())},
+      context);
+  SmallVector<OpFoldResult> extents{getExtent(builder, loc, op.getX(), 0),
+                                    getExtent(builder, loc, op.getX(), 1)};
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, extents, type.getElementType());
+  auto scaled = linalg::GenericOp::create(
+      builder, loc, TypeRange(type), ValueRange{op.getX(), op.getScales()},
+      empty, ArrayRef<AffineMap>{own, ofBlock, own},
+      SmallVector<utils::IteratorType>(2, utils::IteratorType::parallel),
+      [&](OpBuilder &nested, Location bodyLoc, ValueRange elements) {
+        Value x =
+            convertFloat(nested, bodyLoc, elements[0], type.getElementType());
+        Value product = arith::MulFOp::create(nested, bodyLoc, x, elements[1]);
+        linalg::YieldOp::create(nested, bodyLoc, product);
+      });
+  op->replaceAllUsesWith(scaled);
+}
+
 static LogicalResult lowerOp(Operation *op, OpBuilder &builder) {
   if (auto split = dyn_cast<WithSplitOp>(op)) {
     split.replaceAllUsesWith(split.getX());
@@ -108,6 +136,8 @@ static LogicalResult lowerOp(Operation *op, OpBuilder &builder) {
     turnSplit(split);
     return success();
   }
+  if (auto scale = dyn_cast<ScaleBlocksOp>(op))
+    return lowerScaleBlocks(scale, builder), success();
   if (auto linear = dyn_cast<LinearOp>(op))
     return lowerLinear(linear, builder);
   if (auto fused = dyn_cast<FusedLinearOp>(op))

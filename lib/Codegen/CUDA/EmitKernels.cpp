@@ -12,6 +12,7 @@
 #include "Codegen/CUDA/Emit/OverlapKernels.h"
 #include "Codegen/CUDA/Epilogue/LaunchEpilogue.h"
 #include "Codegen/CUDA/InputMoments/LaunchMoments.h"
+#include "Codegen/CUDA/Split/LaunchScaleBlocks.h"
 #include "Codegen/CUDA/Split/LaunchSplit.h"
 #include "Codegen/CUDA/Tiled/LaunchSiblings.h"
 #include "Codegen/CUDA/Tiled/LaunchTiled.h"
@@ -61,6 +62,8 @@ struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
     }
     if (auto split = dyn_cast<SplitOp>(op))
       return lowerSplit(split, module, kernels);
+    if (auto scale = dyn_cast<ScaleBlocksOp>(op))
+      return lowerScaleBlocks(scale, module, kernels);
     if (auto moments = dyn_cast<ProductMomentsOp>(op))
       return lowerProductMoments(moments, module, kernels);
     return lowerEpilogue(cast<EpilogueOp>(op), module, kernels);
@@ -71,7 +74,8 @@ struct EmitKernels : tenon::impl::TenonEmitKernelsBase<EmitKernels> {
     ModuleOp module = getOperation();
     SmallVector<Operation *> ops;
     module.walk([&](Operation *op) {
-      if (isa<EpilogueOp, ProductMomentsOp, SplitOp, TiledLinearOp>(op))
+      if (isa<EpilogueOp, ProductMomentsOp, ScaleBlocksOp, SplitOp,
+              TiledLinearOp>(op))
         ops.push_back(op);
     });
     if (ops.empty())

@@ -75,8 +75,8 @@ struct TenonBufferize : tenon::impl::TenonBufferizeBase<TenonBufferize> {
       return signalPassFailure();
 
     getOperation().walk([](Operation *op) {
-      if (isa<tenon::EpilogueOp, tenon::ProductMomentsOp, tenon::SplitOp,
-              tenon::TiledLinearOp, blaslt::RunOp>(op))
+      if (isa<tenon::EpilogueOp, tenon::ProductMomentsOp, tenon::ScaleBlocksOp,
+              tenon::SplitOp, tenon::TiledLinearOp, blaslt::RunOp>(op))
         copyStridedOperands(op);
     });
     getOperation().walk([&](func::FuncOp function) {

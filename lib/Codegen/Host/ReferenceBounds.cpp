@@ -420,7 +420,7 @@ LogicalResult BoundsBuilder::add(Operation &op) {
           RepeatColumnsOp>(op))
     return addView(op), success();
   if (isFloats(op.getResult(0)) && llvm::any_of(op.getOperands(), isFloats)) {
-    if (!isa<ElementwiseEpilogueOp>(op) &&
+    if (!isa<ElementwiseEpilogueOp, ScaleBlocksOp>(op) &&
         !OpTrait::hasElementwiseMappableTraits(&op))
       return failure();
     return addElementwise(op), success();

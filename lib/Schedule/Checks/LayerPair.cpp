@@ -85,6 +85,8 @@ std::optional<Reason> tenon::findPairObstacle(const LayerPair &pair) {
     return Reason(ReasonCode::PairOfOtherTypes);
   if (gate.getPrecision() != layer.getPrecision())
     return Reason(ReasonCode::PairOfOtherPrecision);
+  if (findScaledOperands(layer) || findScaledOperands(gate))
+    return Reason(ReasonCode::PairOfBlocks);
   for (LinearLikeOp op : {layer, gate})
     if (auto obstacle = findEpilogueObstacle(op))
       return obstacle;

@@ -37,6 +37,8 @@ struct LayerProblem {
   bool isFp32 = false;
   /// How a tiled kernel multiplies.
   ProductMethod method = ProductMethod::Direct;
+  /// Whether it multiplies bytes whose blocks have scales.
+  bool hasBlockScales = false;
   /// Bytes of the bare product, as the library writes it.
   double productBytes = 0;
   /// Whether a training batch norm follows, how a tiled kernel is to reduce for

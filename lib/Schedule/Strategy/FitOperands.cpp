@@ -104,6 +104,7 @@ void tenon::fitOperands(LinearLikeOp layer, ScheduleAttr schedule,
   bool isTf32 = layer.getPrecision() == Precision::TF32;
   bool keepsPrecision = isTf32 || layer.isFp32();
   if (!layer.getInputType().isF32() || !getTraits(method).usesTensorCores ||
+      method == ProductMethod::FP8 ||
       (method == ProductMethod::Direct && isTf32 &&
        ScheduleFamily::of(schedule).traits.roundsTf32))
     return;

@@ -51,6 +51,8 @@ SmallVector<ProductMethod> tenon::listMethods(LinearLikeOp layer) {
 
 Type tenon::getTiledInputType(LinearLikeOp layer, ProductMethod method) {
   MLIRContext *context = layer->getContext();
+  if (method == ProductMethod::FP8)
+    return getMultipliedType(layer, method);
   if (layer.getPrecision() == Precision::BF16)
     return BFloat16Type::get(context);
   if (layer.getPrecision() == Precision::FP16 || getTraits(method).isSplit())
@@ -198,7 +200,7 @@ static bool dependsOnParameters(Value value) {
 static double getFitBytes(Value operand, bool transposed, LinearLikeOp layer,
                           ProductMethod method) {
   bool isSplit = getTraits(method).isSplit();
-  if (!getTraits(method).usesTensorCores ||
+  if (!getTraits(method).usesTensorCores || method == ProductMethod::FP8 ||
       findFitting(operand, transposed, layer, method) ||
       dependsOnParameters(operand) ||
       (!isSplit && operand.getDefiningOp<LinearLikeOp>()))
@@ -254,6 +256,8 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   problem.tiledType = getTiledInputType(layer, method);
   problem.isFp32 = layer.isFp32();
   problem.method = method;
+  problem.hasBlockScales =
+      method == ProductMethod::FP8 && findScaledOperands(layer);
   problem.productBytes = getBytes(layer.getProductType());
   for (Value operand : layer.getEpilogueInputs()) {
     auto type = cast<RankedTensorType>(operand.getType());

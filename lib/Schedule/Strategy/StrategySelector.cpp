@@ -167,7 +167,8 @@ Verdict StrategySelector::weigh(const LayerPlan &plan) {
   if (!getTraits(problem.method).usesTensorCores)
     return {false, ReasonCode::FmaIsNoFaster};
   if (problem.method == ProductMethod::FP8)
-    return {true, ReasonCode::LibraryMultipliesF16};
+    return {true, problem.hasBlockScales ? ReasonCode::LibraryScalesNoBlocks
+                                         : ReasonCode::LibraryMultipliesF16};
   if (libraryErrsLess(problem))
     return {false, ReasonCode::LibraryErrsLess};
   return ScheduleFamily::of(choice.schedule)
@@ -218,19 +219,21 @@ SmallVector<double> StrategySelector::predictSeconds() {
   return seconds;
 }
 
-/// Of 8 bits that no kernel of all targets multiplies, f16 are multiplied.
-void StrategySelector::widenIfNeeded() {
-  if (!isNarrowFloat(layer.getInputType()) || schedule)
-    return;
+/// Whether a kernel of all targets multiplies the 8 bits of x and w.
+bool StrategySelector::mayMultiplyBytes() {
   LayerProblem problem =
       describeProblem(layer, ProductMethod::FP8, ReductionMethod::Separate);
-  bool isTiled = !findLayoutProblem(ProductMethod::FP8, problem.tiledType,
-                                    layer.getLayout()) &&
-                 chooseFamily(problem, request.targets).family;
-  if (isTiled)
+  return !findLayoutProblem(ProductMethod::FP8, problem.tiledType,
+                            layer.getLayout()) &&
+         chooseFamily(problem, request.targets).family;
+}
+
+/// Of 8 bits that no kernel of all targets multiplies, f16 are multiplied.
+void StrategySelector::widenIfNeeded() {
+  if (!isNarrowFloat(layer.getInputType()) || schedule || mayMultiplyBytes())
     return;
-  ValuedRemark(remark::missed(layer->getLoc(), getOptions()))
-      << Reason(ReasonCode::WidenedToF16, mlir::debugString(problem.tiledType));
+  ValuedRemark(remark::missed(layer->getLoc(), getOptions())) << Reason(
+      ReasonCode::WidenedToF16, mlir::debugString(layer.getInputType()));
   widenOperands(layer);
 }
 
@@ -255,9 +258,12 @@ LogicalResult StrategySelector::run() {
   SmallVector<ProductMethod> methods = listMethods(layer);
   if (schedule)
     methods = {schedule.getMethod()};
+  else if (findScaledOperands(layer) && mayMultiplyBytes())
+    methods = {ProductMethod::FP8};
   // The schedule of all layers may be for others than this one.
-  std::string problem = findPrecisionProblem(
-      methods[0], layer.getInputType(), layer.getPrecision(), layer.getK());
+  std::string problem =
+      findPrecisionProblem(methods[0], getMultipliedType(layer, methods[0]),
+                           layer.getPrecision(), layer.getK());
   if (problem.empty() && schedule)
     problem = findReductionProblem(layer, schedule);
   if (problem.empty() && schedule && schedule.getWeights() != 1)

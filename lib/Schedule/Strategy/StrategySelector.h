@@ -28,6 +28,7 @@ private:
   LogicalResult reject(const Reason &reason);
   std::optional<Reason> describeRest(ReductionMethod reduction);
   void report(const LayerPlanner &planner, const Verdict &verdict);
+  bool mayMultiplyBytes();
   void widenIfNeeded();
   void setLibrary();
   void setTiled(const ScheduleChoice &choice);

@@ -46,6 +46,8 @@ static constexpr int64_t kColumns[] = {256, 128, 192, 64,  224, 160, 96, 240,
 static constexpr int64_t kSplitColumns[] = {192, 184, 176, 168, 160, 152, 144,
                                             136, 128, 120, 112, 104, 96,  88,
                                             80,  72,  64,  48,  32};
+/// Where blocks of w have scales, so many columns at least share one.
+static constexpr int64_t kScaledColumns = 32;
 /// Form and columns for fp16x3 where one row of tiles, of 64 rows, has all of
 /// M: narrow tiles, since what is copied of x weighs then.
 static constexpr Form kFewRowForm{64, 4, false};
@@ -191,6 +193,8 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
 static void addCandidates(const LayerProblem &problem, const Form &form,
                           int64_t columns, ArrayRef<const TargetSpec *> targets,
                           SmallVectorImpl<ScheduleAttr> &candidates) {
+  if (problem.hasBlockScales && columns % kScaledColumns != 0)
+    return;
   // Tiles that wait for others come in whole turns.
   bool mayHaveAnyWave = problem.hasDynamicRows &&
                         problem.reduction != ReductionMethod::Resident &&
@@ -248,7 +252,9 @@ static void
 addLargeSwappedCandidates(const LayerProblem &problem,
                           ArrayRef<const TargetSpec *> targets,
                           SmallVectorImpl<ScheduleAttr> &candidates) {
-  if (problem.m < kLeastLargeRows || problem.n % 8 != 0)
+  // Each thread has two rows of x's scales, and columns share those of w.
+  if (problem.m < kLeastLargeRows || problem.n % 8 != 0 ||
+      problem.hasBlockScales)
     return;
   auto isShort = [&](int64_t m) {
     return !problem.hasDynamicRows || m <= kMaxDynamicRows;

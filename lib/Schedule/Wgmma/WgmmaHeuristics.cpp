@@ -121,7 +121,8 @@ static double getEfficiency(const LayerProblem &problem,
            (isSwappedLarge(problem, schedule) ? kSwappedGain : 1);
   double efficiency =
       std::min(0.808, 0.8165 / (0.55 + 0.45 * (read + written * 2 / 3)));
-  if (isSwappedLarge(problem, schedule))
+  // Of 8 bits it has none (fp8.json).
+  if (isSwappedLarge(problem, schedule) && problem.method != ProductMethod::FP8)
     efficiency *= kSwappedSplitGain;
   return schedule.getNumThreads() == kWarpgroupThreads
              ? efficiency / kPromotionFactor

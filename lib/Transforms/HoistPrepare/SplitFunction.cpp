@@ -20,10 +20,20 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
+/// Whether `user` is a layer whose kernel takes what `tenon.scale_blocks` has
+/// in the place of what that gives.
+static bool readsBytes(Operation *user) {
+  auto layer = dyn_cast<LinearLikeOp>(user);
+  return layer && layer.getScheduleAttr() &&
+         layer.getScheduleAttr().getMethod() == ProductMethod::FP8 &&
+         findScaledOperands(layer);
+}
+
 bool tenon::isFreeToRepeat(Operation *op) {
   return op->hasTrait<OpTrait::ConstantLike>() ||
          isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
-             WithSplitOp>(op);
+             WithSplitOp>(op) ||
+         (isa<ScaleBlocksOp>(op) && llvm::any_of(op->getUsers(), readsBytes));
 }
 
 namespace {

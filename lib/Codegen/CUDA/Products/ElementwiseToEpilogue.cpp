@@ -13,6 +13,7 @@
 #include "ElementwiseToEpilogue.h"
 
 #include "tenon/Dialect/Tenon/IR/EpilogueLimits.h"
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -93,7 +94,58 @@ static SmallVector<Operation *> collectGroup(Operation *root) {
   return ops;
 }
 
-/// Moves a group into a new epilogue op in the place of its last op.
+/// `root`, which casts a matrix to 8 bits, and what finds scales of its rows,
+/// or of groups of their columns, ahead of it: one kernel reads the matrix, and
+/// gives scales that are read elsewhere too. Empty if `root` is no such op.
+static SmallVector<Operation *> collectQuantiser(Operation *root) {
+  auto cast = dyn_cast<CastOp>(root);
+  if (!cast || !isNarrowFloat(cast.getType().getElementType()))
+    return {};
+  RankedTensorType matrix = cast.getType();
+  if (matrix.getRank() != 2 || matrix.getDimSize(0) == 1 ||
+      matrix.getDimSize(1) == 1)
+    return {};
+  auto ofRows = [&](Type type) {
+    auto tensor = mlir::cast<RankedTensorType>(type);
+    return tensor.getRank() == 2 &&
+           tensor.getDimSize(0) == matrix.getDimSize(0) &&
+           tensor.getDimSize(1) < matrix.getDimSize(1);
+  };
+  llvm::SmallSetVector<Operation *, 8> group;
+  llvm::SmallPtrSet<Value, 8> inputs(root->operand_begin(),
+                                     root->operand_end());
+  group.insert(root);
+  auto mayJoin = [&](Operation *op) {
+    if (op->use_empty() ||
+        !(isElementwise(op) || isa<ReduceRowOp, RepeatColumnsOp>(op)))
+      return false;
+    bool isRead = false, isKept = true;
+    for (Operation *user : op->getUsers()) {
+      bool isInside = group.contains(user);
+      isRead |= isInside;
+      isKept &= isInside || (ofRows(op->getResultTypes()[0]) &&
+                             user->getBlock() == root->getBlock() &&
+                             root->isBeforeInBlock(user));
+    }
+    return isRead && isKept;
+  };
+  for (Operation *op = root->getPrevNode();
+       op && group.size() < kMaxEpilogueOps; op = op->getPrevNode())
+    if (mayJoin(op) &&
+        inputs.size() + op->getNumOperands() <= kMaxEpilogueOperands) {
+      group.insert(op);
+      inputs.erase(op->getResult(0));
+      inputs.insert(op->operand_begin(), op->operand_end());
+    }
+  SmallVector<Operation *> ops(group.takeVector());
+  std::reverse(ops.begin(), ops.end());
+  // A scale of values that have been found elsewhere is an operand like others.
+  bool findsScale = llvm::any_of(ops, llvm::IsaPred<ReduceRowOp>);
+  return findsScale ? ops : SmallVector<Operation *>();
+}
+
+/// Moves a group into a new epilogue op in the place of its last op. It gives
+/// that one's results, and others that are read outside.
 static void wrap(ArrayRef<Operation *> group, RewriterBase &rewriter) {
   Operation *root = group.back();
   Location loc = root->getLoc();
@@ -102,10 +154,18 @@ static void wrap(ArrayRef<Operation *> group, RewriterBase &rewriter) {
     for (Value operand : op->getOperands())
       if (!llvm::is_contained(group, operand.getDefiningOp()))
         inputs.insert(operand);
+  SmallVector<Value> results(root->getResults());
+  auto isOutside = [&](OpOperand &use) {
+    return !llvm::is_contained(group, use.getOwner());
+  };
+  for (Operation *op : group.drop_back())
+    if (llvm::any_of(op->getUses(), isOutside))
+      results.push_back(op->getResult(0));
   rewriter.setInsertionPoint(root);
   SmallVector<Value> outputs;
-  for (Type type : root->getResultTypes())
-    outputs.push_back(createEmpty(rewriter, loc, cast<RankedTensorType>(type),
+  for (Value result : results)
+    outputs.push_back(createEmpty(rewriter, loc,
+                                  cast<RankedTensorType>(result.getType()),
                                   inputs.getArrayRef()));
   auto epilogue =
       EpilogueOp::create(rewriter, loc, inputs.getArrayRef(), outputs);
@@ -116,10 +176,12 @@ static void wrap(ArrayRef<Operation *> group, RewriterBase &rewriter) {
   mapping.map(inputs.getArrayRef(), body->getArguments());
   for (Operation *op : group)
     rewriter.clone(*op, mapping);
-  SmallVector<Value> yielded = llvm::map_to_vector(
-      root->getResults(), [&](Value v) { return mapping.lookup(v); });
+  SmallVector<Value> yielded =
+      llvm::map_to_vector(results, [&](Value v) { return mapping.lookup(v); });
   YieldOp::create(rewriter, loc, yielded);
-  rewriter.replaceOp(root, epilogue.getResults());
+  for (auto [result, given] : llvm::zip(results, epilogue.getResults()))
+    rewriter.replaceUsesWithIf(result, given, isOutside);
+  rewriter.eraseOp(root);
   for (Operation *op : llvm::reverse(group.drop_back()))
     rewriter.eraseOp(op);
 }
@@ -151,8 +213,8 @@ LogicalResult tenon::wrapElementwise(Block &block, RewriterBase &rewriter) {
   while (op) {
     Operation *previous = op->getPrevNode();
     if (isRoot(op)) {
-      SmallVector<Operation *> group = collectGroup(op);
-      wrap(group, rewriter);
+      SmallVector<Operation *> group = collectQuantiser(op);
+      wrap(group.empty() ? collectGroup(op) : group, rewriter);
       // Start anew from the end: what came before may have been in the group.
       op = &block.back();
       continue;

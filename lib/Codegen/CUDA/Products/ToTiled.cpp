@@ -163,6 +163,12 @@ TiledLinearOp FunctionConverter::createSplit(FusedLinearOp op,
   return guarded;
 }
 
+/// What scales the bytes that a kernel of the schedule multiplies, if anything.
+static ScaledOperands getScaled(FusedLinearOp op, ScheduleAttr schedule) {
+  return schedule.getMethod() == ProductMethod::FP8 ? findScaledOperands(op)
+                                                    : ScaledOperands();
+}
+
 void FunctionConverter::replace(FusedLinearOp op, ScheduleAttr schedule) {
   SmallVector<Value> outputs;
   for (OpResult result : op->getResults())
@@ -170,6 +176,11 @@ void FunctionConverter::replace(FusedLinearOp op, ScheduleAttr schedule) {
   TiledLinearOp tiled;
   if (schedule.isSplit()) {
     tiled = createSplit(op, outputs, schedule);
+  } else if (ScaledOperands scaled = getScaled(op, schedule)) {
+    tiled = createTiled(op, scaled.x.getX(), scaled.w.getX(),
+                        {scaled.x.getScales(), scaled.w.getScales()}, outputs,
+                        schedule, /*layout=*/OperandLayoutAttr());
+    moveEpilogue(op, tiled);
   } else {
     tiled = createTiled(op, lookThroughSplit(op.getX()),
                         lookThroughSplit(op.getW()),
@@ -195,7 +206,7 @@ FusedLinearOp FunctionConverter::takeProduct(FusedLinearOp op) {
 
 /// Checks that `schedule` gives what the layer's precision asks.
 static LogicalResult checkPrecision(LinearLikeOp op, ScheduleAttr schedule) {
-  Type type = op.getInputType();
+  Type type = getMultipliedType(op, schedule.getMethod());
   Precision precision = op.getPrecision().value_or(Precision::FP32);
   std::string problem = findPrecisionProblem(schedule.getMethod(), type,
                                              op.getPrecision(), op.getK());
@@ -398,8 +409,13 @@ LogicalResult FunctionConverter::convert(LinearLikeOp layer) {
   return success();
 }
 
-/// What stands beside a matrix is of no use once its layers are tiled ops.
+/// What stands beside a matrix is of no use once its layers are tiled ops, and
+/// scaled bytes are not where only their number is asked for.
 static void dropSplits(FunctionOpInterface function, RewriterBase &rewriter) {
+  function.walk([](tensor::DimOp op) {
+    if (auto scale = op.getSource().getDefiningOp<ScaleBlocksOp>())
+      op.getSourceMutable().assign(scale.getX());
+  });
   function.walk([&](WithSplitOp op) { rewriter.replaceOp(op, op.getX()); });
 }
 

@@ -257,6 +257,8 @@ LogicalResult tenon::checkTiled(TiledLinearOp op) {
   if (problem.empty())
     problem = findLayoutProblem(schedule, w.getElementType(), op.getLayout(),
                                 op.getExtents());
+  if (problem.empty() && op.hasBlockScales() && schedule.hasSwappedOperands())
+    problem = "where blocks have scales, operands are not swapped";
   if (problem.empty() && schedule.getReduction() == ReductionMethod::Resident)
     problem = findResidentProblem(op);
   if (!problem.empty())

@@ -60,6 +60,7 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
   clusterM = schedule.getClusterM(), clusterN = schedule.getClusterN();
   stages = schedule.getStages();
   weights = schedule.getWeights();
+  hasBlockScales = op.hasBlockScales();
   rowBytes = schedule.getSwizzle();
   copyBytes =
       isAligned ? std::gcd<int64_t>(16, k * elementBytes) : elementBytes;

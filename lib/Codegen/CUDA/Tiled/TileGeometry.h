@@ -47,6 +47,9 @@ struct TileGeometry {
   /// Whether f32 is rounded to tf32 as it is multiplied. Elsewhere it is
   /// before: by an op of its own, or by TMA.
   bool roundsTf32;
+  /// Whether the op's factors are those of blocks, and this kernel multiplies
+  /// their bytes.
+  bool hasBlockScales;
   int64_t instructionWarps; ///< TiledFamily::Traits
   int64_t groups = 1;       ///< of columns, which the region reduces one by one
   /// In a launch of several layers: column units of those before this one.

@@ -80,6 +80,9 @@ allocateResults(Operation *op, ValueRange extents, RewriterBase &rewriter,
 /// Lets one-shot bufferization see `tenon.product_moments`.
 void attachProductMomentsBufferization(MLIRContext &context);
 
+/// Lets one-shot bufferization see `tenon.scale_blocks`.
+void attachScaleBlocksBufferization(MLIRContext &context);
+
 /// Lets one-shot bufferization see `tenon.split`.
 void attachSplitBufferization(MLIRContext &context);
 

@@ -254,6 +254,7 @@ struct EpilogueBufferization
 void tenon::detail::attachEpilogueBufferization(MLIRContext &context) {
   EpilogueOp::attachInterface<EpilogueBufferization>(context);
   attachProductMomentsBufferization(context);
+  attachScaleBlocksBufferization(context);
   attachSplitBufferization(context);
   attachTiledLinearBufferization(context);
 }

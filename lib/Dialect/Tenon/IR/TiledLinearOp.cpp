@@ -118,6 +118,26 @@ std::string tenon::findElementProblem(ProductMethod method, Type elementType) {
       .str();
 }
 
+/// Checks that there is a scale for each block of x and of w.
+static LogicalResult verifyBlockScales(TiledLinearOp op) {
+  ProductExtents extents = op.getExtents();
+  int64_t ofK = llvm::divideCeil(extents.k, ScaleBlocksOp::kBlock);
+  int64_t ofN = llvm::divideCeil(extents.n, ScaleBlocksOp::kBlock);
+  Type f32 = Float32Type::get(op.getContext());
+  SmallVector<RankedTensorType> expected{
+      RankedTensorType::get({extents.m, ofK}, f32),
+      RankedTensorType::get({ofN, ofK}, f32)};
+  auto given = llvm::map_range(op.getFactors(), [](Value factors) {
+    return EpilogueOp::getTensorType(factors.getType());
+  });
+  if (llvm::equal(given, expected) && op.getNumWeights() == 1)
+    return success();
+  return op.emitOpError("method fp8 takes a scale of each 1x128 of x and of "
+                        "each 128x128 of one w, ")
+         << expected[0] << " and " << expected[1] << ", but has ("
+         << op.getFactors().getTypes() << ")";
+}
+
 /// Checks that the schedule's method multiplies such operands.
 static LogicalResult verifyMethod(TiledLinearOp op) {
   ScheduleAttr schedule = op.getSchedule();
@@ -137,6 +157,8 @@ static LogicalResult verifyMethod(TiledLinearOp op) {
            << columns << " columns, but they have " << k;
   if (op.getFactors().empty() && !schedule.isSplit())
     return success();
+  if (op.hasBlockScales())
+    return verifyBlockScales(op);
   // A guard may look at those of another product's w too.
   bool mayHaveMore = op.isGuarded() && op.getFactors().size() > 2;
   if (op.getFactors().size() != 1 + op.getNumWeights() && !mayHaveMore)

@@ -23,13 +23,13 @@ class Scaled:
 
     Attributes:
         dtype: of both matrices.
-        of_rows: whether each row of x and each column of the result has a scale, and not each matrix.
+        scaling: what has a scale: "tensor", "row" of x and column of the result, or "block".
         fast: whether PyTorch is asked for fast sums.
 
     """
 
     dtype: torch.dtype
-    of_rows: bool
+    scaling: str
     fast: bool
 
 
@@ -139,8 +139,9 @@ def _product(node: fx.Node) -> Product:
     if op_name(node).startswith("aten._scaled_mm"):
         given = arguments(node)
         scale = given["scale_a"] if isinstance(given["scale_a"], fx.Node) else given["scale_a"][0]
-        of_rows = math.prod(hinted(scale.meta["val"].shape)) > 1
-        scaled = Scaled(x.dtype, of_rows, bool(given["use_fast_accum"]))
+        shape = hinted(scale.meta["val"].shape)
+        scaling = "tensor" if math.prod(shape) == 1 else "row" if shape[-1] == 1 else "block"
+        scaled = Scaled(x.dtype, scaling, bool(given["use_fast_accum"]))
     dtype = node.meta["val"].dtype
     return Product(math.prod(result[:-1]), result[-1], k, dtype, _is_column_major(x), turns_w, scaled)
 

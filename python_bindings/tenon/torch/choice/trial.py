@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import torch
+from torch.nn import functional
 
 from tenon.torch.calls.call import FusedCall
 from tenon.torch.choice.candidate import Candidate, Product, Scaled
@@ -80,8 +81,20 @@ def _cublas(product: Product, device: torch.device, generator: torch.Generator) 
 
 def _scaled(product: Product, scaled: Scaled, device: torch.device, generator: torch.Generator) -> Callable[[], object]:
     x, w = (_random((rows, product.k), scaled.dtype, device, generator) for rows in (product.m, product.n))
-    shapes = ((product.m, 1), (1, product.n)) if scaled.of_rows else ((), ())
-    s, t = (torch.ones(shape, device=device) for shape in shapes)
+    blocks_of_k = math.ceil(product.k / 128)
+    # As PyTorch asks scales of blocks to lie: columns of x's, and of w's in a multiple of four.
+    s, t = {
+        "tensor": lambda: (torch.ones((), device=device),) * 2,
+        "row": lambda: (torch.ones(product.m, 1, device=device), torch.ones(1, product.n, device=device)),
+        "block": lambda: (
+            torch.ones(blocks_of_k, product.m, device=device).t(),
+            torch.ones(math.ceil(product.n / 128), math.ceil(blocks_of_k / 4) * 4, device=device).t(),
+        ),
+    }[scaled.scaling]()
+    if scaled.scaling == "block" and hasattr(functional, "scaled_mm"):
+        recipes = functional.ScalingType.BlockWise1x128, functional.ScalingType.BlockWise128x128
+        more = {"output_dtype": product.dtype, "use_fast_accum": scaled.fast}
+        return lambda: functional.scaled_mm(x, w.t(), s, recipes[0], t, recipes[1], **more)
     more = {"out_dtype": product.dtype, "use_fast_accum": scaled.fast}
     return lambda: torch._scaled_mm(x, w.t(), scale_a=s, scale_b=t, **more)
 

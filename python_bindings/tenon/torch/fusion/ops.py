@@ -68,6 +68,9 @@ def _scaled_mm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     if given["scale_result"] is not None:
         raise InexpressibleError("it scales its result")
     x, w = b.activation(given["self"]), b.weight(given["mat2"], is_transposed=True)
+    shape = torch_shape(given["scale_a"])
+    if len(shape) == 2 and math.prod(shape) != 1 and shape != (x.rows(), 1):
+        return _end_scaled(b, node, given, _multiply_blocks(b, x, w, given["scale_a"], given["scale_b"]))
     if x.value.dtype != w.value.dtype:  # no kernel multiplies two types of 8 bits, but float16 has the numbers of both
         x, w = (matrix._replace(value=b.cast(matrix.value, "float16")) for matrix in (x, w))
     y = b.linear(x, w, dtype="float32")
@@ -77,25 +80,41 @@ def _scaled_mm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
             raise InexpressibleError("its scales are not of a whole tensor, or of rows of x and columns of w")
         vector = () if math.prod(shape) == 1 else shape[1:] if name == "scale_b" else shape
         y = b.binary("mul", y, b.reshaped(given[name], vector))
-    if given["bias"] is not None:
-        y = b.binary("add", y, b.tensor(given["bias"]))
-    return b.cast(y, dtype_of(node))
-
-
-# Of torch.nn.functional.ScalingType.
-TENSOR_WISE, ROW_WISE = 0, 1
+    return _end_scaled(b, node, given, y)
 
 
 @rule(LINEAR, "_scaled_mm_v2")
 def _scaled_mm_v2(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    """Return what `F.scaled_mm` gives with one scale a matrix, or a row."""
+    """Return what `F.scaled_mm` gives with one scale a matrix, a row, or a block of 128."""
     recipes = [*given["recipe_a"], *given["recipe_b"]]
     if any(given["swizzle_a"]) or any(given["swizzle_b"]) or given["contraction_dim"]:
         raise InexpressibleError("its scales are swizzled, or K is not where it is in a product of matrices")
-    if recipes not in ([TENSOR_WISE, TENSOR_WISE], [ROW_WISE, ROW_WISE]):
-        raise InexpressibleError("its scales are not of a whole tensor, or of rows of x and columns of w")
+    if recipes not in ([TENSOR_WISE, TENSOR_WISE], [ROW_WISE, ROW_WISE], [BLOCKS_OF_X, BLOCKS_OF_W]):
+        raise InexpressibleError("its scales are not of tensors, rows, or blocks of 1x128 and 128x128")
     given = given | {"scale_a": given["scale_a"][0], "scale_b": given["scale_b"][0], "scale_result": None}
     return _scaled_mm(b, node, given)
+
+
+# Of torch.nn.functional.ScalingType.
+TENSOR_WISE, ROW_WISE, BLOCKS_OF_X, BLOCKS_OF_W = 0, 1, 4, 5
+BLOCK = 128
+
+
+def _multiply_blocks(b: Lowering, x: Factor, w: Factor, scales_of_x: fx.Node, scales_of_w: fx.Node) -> Value:
+    """Return a product of matrices of which blocks of 1x128, and of 128x128 of w, have scales."""
+    scales = b.weight(scales_of_w, is_transposed=True)
+    if x.is_transposed or w.is_transposed or scales.is_transposed:
+        raise InexpressibleError("its scales are of blocks, and one of its matrices lies transposed")
+    x_scaled = b.scale_blocks(x.value, b.tensor(scales_of_x), 1, BLOCK)
+    w_scaled = b.scale_blocks(w.value, scales.value, BLOCK, BLOCK)
+    # Sums of 8 bits err less than tf32.
+    return b.linear(x_scaled, w_scaled, precision="tf32")
+
+
+def _end_scaled(b: Lowering, node: fx.Node, given: dict[str, Any], y: Value) -> Value:
+    if given["bias"] is not None:
+        y = b.binary("add", y, b.tensor(given["bias"]))
+    return b.cast(y, dtype_of(node))
 
 
 def _add_bias(b: Lowering, node: fx.Node, x: Factor, w: Factor, bias: fx.Node | None) -> Value:

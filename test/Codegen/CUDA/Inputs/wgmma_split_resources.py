@@ -11,7 +11,8 @@ import re
 
 from wgmma_assembly import check
 
-# The method, the tile, warps, stages, and what else is to be said.
+# The method, or fp8_blocks where blocks of both operands have scales, the tile, warps, stages, and what else is to be
+# said.
 SCHEDULES = (
     ("fp16x3", "128x192", "8x1", 4, ", cluster = 2x1"),
     ("fp16x3", "128x192", "8x1", 4, ", stream_k = true"),
@@ -30,6 +31,11 @@ SCHEDULES = (
     ("fp8", "256x96", "8x1", 4, ", stream_k = true, cluster = 1x2"),
     ("fp8", "64x192", "4x1", 6, ", stream_k = true"),
     ("fp8", "128x128", "1x8", 6, ", cluster = 1x2"),
+    ("fp8_blocks", "128x192", "8x1", 4, ", cluster = 2x1"),
+    ("fp8_blocks", "128x192", "8x1", 4, ", stream_k = true"),
+    ("fp8_blocks", "128x160", "8x1", 5, ""),
+    ("fp8_blocks", "256x96", "8x1", 4, ", stream_k = true, cluster = 1x2"),
+    ("fp8_blocks", "64x128", "4x1", 6, ", stream_k = true"),
     ("fp16", "128x256", "8x1", 4, ", cluster = 2x1"),
     ("fp16", "256x128", "8x1", 4, ", stream_k = true, cluster = 1x2"),
     ("fp16", "128x176", "4x1", 5, ", cluster = 1x2, ping_pong = true"),
@@ -88,17 +94,20 @@ def write_layer(name: str, schedule: tuple, shape: tuple, epilogue: str, result:
     workspace = f"memref<{192 * (8 + height * width * 4)}xi8>"
     scratch = (f", %s: {workspace}", f" workspace(%s: {workspace})") if "stream_k" in options else ("", "")
     k = LONG_K if "defer" in options else K
-    element, tile_k = ("f8E4M3FN", 128) if method == "fp8" else ("f16", 64)
+    element, tile_k = ("f8E4M3FN", 128) if method.startswith("fp8") else ("f16", 64)
     x, w = f"memref<{m}x{k}x{element}>", f"memref<{n}x{k}x{element}>"
     of_x, of_w = f"memref<{m}x1xf32>", f"memref<{n}x1xf32>"
+    if method == "fp8_blocks":
+        of_x, of_w = f"memref<{m}x{k // 128}xf32>", f"memref<{-(-n // 128)}x{k // 128}xf32>"
     factors = "" if method == "fp8" else f" factors(%fx, %fw : {of_x}, {of_w})"
     shared = f"stages = {stages}, swizzle = 128, raster = 8, blocks = 1"
     inside = "\n    ".join(body)
+    multiplies = method.partition("_")[0]
     operands = f"%x: {x}, %w: {w}, %fx: {of_x}, %fw: {of_w}{argument}, %y: memref<{m}x{n}x{result}>{scratch[0]}"
     return f"""func.func @{name}({operands}) {{
   tenon.tiled_linear %x, %w : {x}, {w}{factors}
       epilogue(%acc: {y}{operand}) outs(%y: memref<{m}x{n}x{result}>){scratch[1]}
-      schedule<wgmma, tile = {tile}x{tile_k}, warps = {warps}, {shared}{options}, method = {method}> {{
+      schedule<wgmma, tile = {tile}x{tile_k}, warps = {warps}, {shared}{options}, method = {multiplies}> {{
     {inside}
     tenon.yield {value} : tensor<{m}x{n}x{result}>
   }}
@@ -112,8 +121,9 @@ def write_functions(schedule: tuple) -> dict[str, str]:
     method, tile, warps, _, options = schedule
     can_by_threads = method != "fp16" and tile.startswith(ROWS_BY_THREADS[warps])
     shapes = (*SHAPES, SHAPE_BY_THREADS) if can_by_threads else SHAPES
-    results = itertools.cycle(("f16", "f32", "f8E4M3FN") if method == "fp8" else ("f16", "f32"))
-    epilogues = SCALED_EPILOGUES if method == "fp8" else EPILOGUES
+    is_fp8 = method.startswith("fp8")
+    results = itertools.cycle(("f16", "f32", "f8E4M3FN") if is_fp8 else ("f16", "f32"))
+    epilogues = SCALED_EPILOGUES if is_fp8 else EPILOGUES
     if "defer" in options:
         kinds = list(itertools.product(shapes, DEFERRED_EPILOGUES, ("f16", "f32")))
     else:

@@ -86,6 +86,18 @@ namespace mlir::tenon {
 /// multiplies f32"; "" if one does.
 std::string findElementProblem(ProductMethod method, Type elementType);
 
+/// What scales the blocks of a layer's x and w, or nothing where a kernel
+/// cannot take their bytes instead (scale_blocks in TenonScaleBlocksOp.td).
+struct ScaledOperands {
+  ScaleBlocksOp x, w;
+  explicit operator bool() const { return x && w; }
+};
+ScaledOperands findScaledOperands(LinearLikeOp layer);
+
+/// The elements that `method` multiplies of a layer: those of x and w, or of
+/// the bytes that they are made of.
+Type getMultipliedType(LinearLikeOp layer, ProductMethod method);
+
 /// `layer` as a fused op, which takes its place: a bias is added in the region.
 FusedLinearOp toFused(LinearLikeOp layer, RewriterBase &rewriter);
 

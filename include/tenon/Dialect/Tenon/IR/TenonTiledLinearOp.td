@@ -38,6 +38,9 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     already, and tiles that have none of these rows are kept as they are. They may
     then be those of another product's w too.
 
+    With method `fp8` factors are scales, of each 1x128 of x and of each 128x128 of
+    w: a sum of 128 of K is multiplied by both as it is added up.
+
     `layout` is that of `tenon.linear`. Halves are of `mk_nk`; other layouts are for
     f32 in schedules of family `mma_sync`, whose kernels turn tiles as they copy them,
     and for 16 bits, which kernels of family `wgmma` multiply as they lie.
@@ -78,7 +81,8 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     type other than f64, and w static; a product argument `[M, N]` of x's type
     or f32 for each w; outputs `[M, N]`, but for moments and new statistics; in the region ops
     that implement `ElementwiseEpilogueOp`, reductions as above, and splat
-    constants; a workspace exactly with `stream_k`, `reduction = resident` or `resident_rows`; f32 factors `[M, 1]` and `[N, 1]` of each w with a method that splits.
+    constants; a workspace exactly with `stream_k`, `reduction = resident` or `resident_rows`; f32 factors `[M, 1]` and `[N, 1]` of each w with a method that splits; with
+    `fp8` none, or `[M, ceil(K / 128)]` and `[ceil(N / 128), ceil(K / 128)]` of one w.
 
     Example:
 
@@ -156,9 +160,15 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     /// Whether a value of a product's region has one element a row, [M, 1],
     /// where the product has more, or one for each part of a row.
     static bool isOfRows(Value value);
+    /// Whether its factors are those of blocks of x and w.
+    bool hasBlockScales() {
+      return !getFactors().empty() &&
+             getSchedule().getMethod() == ProductMethod::FP8;
+    }
     /// Whether it replaces but some tiles of its outputs.
     bool isGuarded() {
-      return !getFactors().empty() && !getSchedule().isSplit();
+      return !getFactors().empty() && !getSchedule().isSplit() &&
+             !hasBlockScales();
     }
     MutableOperandRange getDpsInitsMutable() { return getOutputsMutable(); }
   }];

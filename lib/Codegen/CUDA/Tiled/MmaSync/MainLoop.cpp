@@ -11,6 +11,8 @@
 
 #include "MainLoop.h"
 
+#include "Codegen/CUDA/Tiled/BlockScales.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -79,20 +81,24 @@ SmallVector<Value> MainLoop::run(const WorkItem &item) {
   copies.wait(frame.geometry.stages - 2);
   frame.barrier();
   Carried first = begin(item);
+  std::optional<BlockScales> scales;
+  if (frame.geometry.hasBlockScales)
+    scales.emplace(frame, item);
   auto loop =
       scf::ForOp::create(b, b.i32(0), item.kCount, b.i32(1), first.pack());
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Carried last = advance(item, loop.getInductionVar(),
-                           first.unpack(loop.getRegionIterArgs()));
+    Carried last =
+        advance(item, scales ? &*scales : nullptr, loop.getInductionVar(),
+                first.unpack(loop.getRegionIterArgs()));
     scf::YieldOp::create(b, last.pack());
   }
   return first.unpack(loop.getResults()).accumulators;
 }
 
-MainLoop::Carried MainLoop::advance(const WorkItem &item, Value kTile,
-                                    Carried carried) {
+MainLoop::Carried MainLoop::advance(const WorkItem &item, BlockScales *scales,
+                                    Value kTile, Carried carried) {
   const TileGeometry &geometry = frame.geometry;
   Value copied = b.add(kTile, geometry.stages - 1);
   Value nextRead = copies.getNextStage(carried.readStage);
@@ -108,8 +114,16 @@ MainLoop::Carried MainLoop::advance(const WorkItem &item, Value kTile,
   context.read = b.offset(frame.shared, carried.readStage);
   context.nextRead = b.offset(frame.shared, loadedStage);
   context.target = copies.getTarget(carried.writeStage);
+  SmallVector<Value> sums;
+  if (scales) {
+    scales->load(b.add(item.kBegin, kTile));
+    sums.assign(carried.accumulators.size(), b.f32(0));
+    std::swap(sums, carried.accumulators);
+  }
   for (unsigned step = 0; step != product.numSteps(); ++step)
     emitStep(step, carried, context);
+  if (scales)
+    carried.accumulators = scales->add(sums, carried.accumulators);
   carried.readStage = nextRead;
   carried.writeStage = nextWrite;
   return carried;

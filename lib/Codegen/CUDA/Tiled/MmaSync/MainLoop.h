@@ -17,6 +17,8 @@
 
 namespace mlir::tenon {
 
+class BlockScales;
+
 /// Computes a turn's accumulators in a ring of stages in shared memory.
 ///
 /// While a stage is multiplied, cp.async fills the one that was multiplied
@@ -36,7 +38,8 @@ private:
   struct Carried;
 
   Carried begin(const WorkItem &item);
-  Carried advance(const WorkItem &item, Value kTile, Carried carried);
+  Carried advance(const WorkItem &item, BlockScales *scales, Value kTile,
+                  Carried carried);
   SmallVector<Value> loadFirst();
   void copyUntil(unsigned time, unsigned total, Carried &carried,
                  Step &context);

@@ -11,6 +11,8 @@
 
 #include "Consumer.h"
 
+#include "Codegen/CUDA/Tiled/BlockScales.h"
+
 #include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
 using namespace mlir;
@@ -86,7 +88,13 @@ SmallVector<Value> Consumer::complete(const State &end) {
 
 /// The products of a turn, promoted. No group is taken out of the loop: ptxas
 /// would put off its additions, and have no registers left for the epilogue.
-SmallVector<Value> Consumer::promote(const RingPosition &first, Value count) {
+SmallVector<Value> Consumer::promote(const RingPosition &first,
+                                     const WorkItem &item) {
+  static_assert(kPromoteStages == 1, "what is promoted has one scale");
+  Value count = item.kCount;
+  std::optional<BlockScales> scales;
+  if (frame.geometry.hasBlockScales)
+    scales.emplace(frame, item);
   SmallVector<Value> initial{first.stage, first.parity};
   initial.append(product.numAccumulators(), b.f32(0));
   auto loop =
@@ -95,6 +103,8 @@ SmallVector<Value> Consumer::promote(const RingPosition &first, Value count) {
   b.setInsertionPointToStart(loop.getBody());
   ValueRange state = loop.getRegionIterArgs();
   Value left = b.sub(count, loop.getInductionVar());
+  if (scales) // on their way while the products are computed
+    scales->load(b.add(item.kBegin, loop.getInductionVar()));
   if (alternates(frame.geometry))
     order.take();
   State end =
@@ -103,8 +113,12 @@ SmallVector<Value> Consumer::promote(const RingPosition &first, Value count) {
     order.pass();
   SmallVector<Value> partial = complete(end);
   SmallVector<Value> next{end.next.stage, end.next.parity};
-  for (auto [sum, other] : llvm::zip_equal(state.drop_front(2), partial))
-    next.push_back(arith::AddFOp::create(b, sum, other));
+  ValueRange sums = state.drop_front(2);
+  if (scales)
+    llvm::append_range(next, scales->add(sums, partial));
+  else
+    for (auto [sum, other] : llvm::zip_equal(sums, partial))
+      next.push_back(arith::AddFOp::create(b, sum, other));
   scf::YieldOp::create(b, next);
   return SmallVector<Value>(loop.getResults().drop_front(2));
 }
@@ -115,7 +129,7 @@ SmallVector<Value> Consumer::run(const WorkItem &item, Value passed,
   RingPosition first = ring.getPosition(passed);
   if (promotes(frame.geometry)) {
     afterFirst();
-    SmallVector<Value> sums = promote(first, item.kCount);
+    SmallVector<Value> sums = promote(first, item);
     beforeEnd();
     return sums;
   }

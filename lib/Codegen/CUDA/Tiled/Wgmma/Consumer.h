@@ -26,7 +26,8 @@ namespace mlir::tenon {
 /// fp16x3 that would show, so after every kPromoteStages what they have
 /// accumulated is promoted: added, with rounding, to sums in other registers.
 /// Two warpgroups of a tile take the tensor cores in turn meanwhile: one
-/// promotes while the other's products are computed.
+/// promotes while the other's products are computed. Where blocks have scales,
+/// what is added is multiplied by them.
 class Consumer {
 public:
   explicit Consumer(TiledFrame &frame)
@@ -74,7 +75,7 @@ private:
   State begin(const RingPosition &first, int64_t groups);
   State start(const RingPosition &first, Value count,
               llvm::function_ref<void()> afterFirst);
-  SmallVector<Value> promote(const RingPosition &first, Value count);
+  SmallVector<Value> promote(const RingPosition &first, const WorkItem &item);
 
   TiledFrame &frame;
   KernelBuilder &b;

@@ -40,3 +40,28 @@ func.func @e5m2(%x: memref<?x256xf8E5M2>, %w: memref<48x256xf8E5M2>, %y: memref<
   }
   return
 }
+
+// -----
+
+// Blocks have scales: two rows of x, and one for the columns of a tile, which lie in one block of w. What a stage gives is
+// multiplied by both as it is added up.
+// CHECK-LABEL: llvm.func @blocks_tiled(
+// CHECK: nvvm.setmaxregister increase
+// CHECK: scf.for {{.*}} step %c1_i32 iter_args({{.*}} = %cst
+// CHECK-COUNT-3: llvm.load %{{.*}} : !llvm.ptr -> f32
+// CHECK-NOT: llvm.load %{{.*}} -> f32
+// CHECK: wgmma.mma_async.sync.aligned.m64n16k32.f32.e4m3.e4m3
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-COUNT-8: llvm.intr.fma
+// CHECK: scf.yield
+// CHECK: llvm.func @blocks_tiled_unaligned(
+// CHECK: nvvm.mma.sync {{.*}} : (vector<2xf16>, vector<2xf16>, f32)
+// CHECK: llvm.intr.fma
+func.func @blocks(%x: memref<?x256xf8E4M3FN>, %w: memref<48x256xf8E4M3FN>, %s: memref<?x2xf32>, %t: memref<1x2xf32>, %y: memref<?x48xf32>) {
+  tenon.tiled_linear %x, %w : memref<?x256xf8E4M3FN>, memref<48x256xf8E4M3FN> factors(%s, %t : memref<?x2xf32>, memref<1x2xf32>)
+      epilogue(%acc: tensor<?x48xf32>) outs(%y: memref<?x48xf32>)
+      schedule<wgmma, tile = 128x16x128, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, method = fp8> {
+    tenon.yield %acc : tensor<?x48xf32>
+  }
+  return
+}

@@ -1,0 +1,79 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loads scales of blocks for the accumulators of a thread.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockScales.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::tenon;
+
+static constexpr int64_t kBlock = ScaleBlocksOp::kBlock;
+
+/// Rows and columns beyond the matrices read what the last ones have: nothing
+/// is stored of them.
+BlockScales::BlockScales(TiledFrame &frame, const WorkItem &item)
+    : frame(frame), b(frame.b),
+      sharing(std::gcd(frame.geometry.warpN(), kBlock)) {
+  const TileGeometry &geometry = frame.geometry;
+  assert(kBlock % geometry.tileK == 0 && !geometry.isSwapped() &&
+         "a K tile has one scale of each row");
+  int64_t rowBytes = 4 * llvm::divideCeil(geometry.k, kBlock);
+  auto getRow = [&](Value scales, Value row) {
+    return b.offset(scales, b.mul(b.toI64(row), rowBytes));
+  };
+  Value first =
+      b.add(b.add(item.row, frame.warpRow), b.shiftRight(frame.lane, 2));
+  for (int64_t block = 0; block != geometry.warpM() / 16; ++block)
+    for (int64_t half : {0, 8}) {
+      Value row = b.add(first, block * geometry.rowBlockStride() + half);
+      ofRows.push_back(getRow(frame.factors[0], b.min(row, b.sub(frame.m, 1))));
+    }
+  Value last = b.i32((geometry.n - 1) / kBlock);
+  Value firstColumn = b.add(item.column, frame.warpColumn);
+  for (int64_t column = 0; column != geometry.warpN(); column += sharing) {
+    Value block = b.div(b.add(firstColumn, column), kBlock);
+    ofColumns.push_back(getRow(frame.factors[1], b.min(block, last)));
+  }
+}
+
+void BlockScales::load(Value kTile) {
+  Value block = b.div(kTile, kBlock / frame.geometry.tileK);
+  Value offset = b.toI64(b.mul(block, 4));
+  auto emitLoad = [&](Value scales) -> Value {
+    return LLVM::LoadOp::create(b, b.getF32Type(), b.offset(scales, offset));
+  };
+  SmallVector<Value> columns = llvm::map_to_vector(ofColumns, emitLoad);
+  products.clear();
+  for (Value row : ofRows) {
+    Value scale = emitLoad(row);
+    for (Value column : columns)
+      products.push_back(arith::MulFOp::create(b, scale, column));
+  }
+}
+
+/// Of 16 rows by 8 columns a thread has two neighbours of a row, and two 8 rows
+/// below.
+Value BlockScales::get(int64_t index) {
+  int64_t perBlock = frame.geometry.warpN() / 2;
+  int64_t block = index / perBlock, inBlock = index % perBlock;
+  int64_t row = 2 * block + inBlock / 2 % 2;
+  int64_t column = inBlock / 4 * 8 / sharing;
+  return products[row * ofColumns.size() + column];
+}
+
+SmallVector<Value> BlockScales::add(ValueRange sums, ValueRange accumulators) {
+  SmallVector<Value> added;
+  for (auto [index, sum, other] : llvm::enumerate(sums, accumulators))
+    added.push_back(
+        LLVM::FMAOp::create(b, b.getF32Type(), other, get(index), sum));
+  return added;
+}
