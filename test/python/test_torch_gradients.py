@@ -188,3 +188,34 @@ def test_batch_norms_sums_of_what_a_product_makes(compiled):
     check(model, torch.randn(ROWS, K, dtype=torch.bfloat16), torch.randn(ROWS, N, dtype=torch.bfloat16))
     source = next(s for s in compiled.sources if "layout<mk_kn>" in s and "gate" in s)
     assert re.search(r"tenon.batch_sum %\S+ : \(tensor<\d+x\d+xbf16>\)", source), "of what is stored"
+
+
+@pytest.mark.parametrize("head", ["cross_entropy", "softmax", "max_pool"])
+def test_saved_for_backward(compiled, head):
+    """A backward pass is given a layer's result in 16 bits, no copy of it in float32, and no wide indices."""
+    rows, columns = 64, 200
+
+    def function(x, w, target):
+        z = F.linear(x, w).float()
+        if head == "cross_entropy":
+            return F.cross_entropy(z, target)
+        if head == "softmax":
+            return F.softmax(z, -1).to(torch.bfloat16).pow(2).sum()
+        return F.max_pool1d(z.unsqueeze(1), 4).pow(2).sum()
+
+    def step(run):
+        torch.manual_seed(0)
+        x, w = (torch.randn(extent, 16).bfloat16().requires_grad_() for extent in (rows, columns))
+        run(x, w, torch.arange(rows)).backward()
+        return x.grad.float(), w.grad.float()
+
+    saved = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: (saved.append(t), t)[1], lambda t: t):
+        got = step(compile_model(function))
+    for ours, eager in zip(got, step(function), strict=True):
+        assert (ours - eager).norm() <= 0.1 * eager.norm()  # elements of 16 bits that tie are one or the other
+    assert not [t for t in saved if t.numel() >= rows * columns and t.dtype == torch.float32]
+    assert not [t for t in saved if t.numel() > rows and t.dtype == torch.int64]
+    # The gradient is cast to 16 bits where it is computed, and not by each product that reads it.
+    backward = [source for source in compiled.sources if "layout" in source]
+    assert len(backward) == 2 and not [source for source in backward if f"{rows}x{columns}xf32" in source]

@@ -66,6 +66,36 @@ def test_average_pool():
     assert "reduce_row" in cut.ops
 
 
+POOLS = {
+    "relu": lambda z: F.relu(F.max_pool1d(z.unsqueeze(1), 4).squeeze(1)),
+    "channels": lambda z: F.max_pool1d(z, 3) * 2.0,
+    "strided": lambda z: F.max_pool1d(z.unsqueeze(1), 4, stride=2).squeeze(1),
+    "padded": lambda z: F.max_pool1d(z.unsqueeze(1), 4, padding=2).squeeze(1),
+    "dilated": lambda z: F.max_pool1d(z.unsqueeze(1), 4, dilation=2).squeeze(1),
+    "ragged": lambda z: F.max_pool1d(z.unsqueeze(1), 5).squeeze(1),
+    "images": lambda z: F.max_pool2d(z.view(2, 3, 4, 6), 2),
+    "indices": lambda z: F.max_pool1d(z.unsqueeze(1), 4, return_indices=True),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("pool", POOLS)
+def test_max_pool(pool, dtype):
+    """Groups of neighbouring features are the layer's; what overlaps, or has indices, is PyTorch's."""
+    torch.manual_seed(0)
+
+    def function(x, w, b):
+        return POOLS[pool](F.relu(F.linear(x, w, b)))
+
+    inputs = torch.randn(6, K, dtype=dtype), parameter(N, K, dtype=dtype), parameter(N, dtype=dtype)
+    inputs[0][2, 0] = float("nan")
+    cut = Cut(function, *inputs)
+    assert_as_eager(cut, function, *inputs)
+    is_taken = pool in ("relu", "channels")
+    assert ("reduce_row" in cut.ops) == is_taken
+    assert ("max_pool2d_with_indices" in cut.kept) == (not is_taken)
+
+
 def test_names():
     cut = Cut(lambda x, w: F.gelu(F.layer_norm(F.linear(x, w), (N,))), torch.randn(6, K), parameter(N, K))
     assert cut.partitions[0].name == "linear_layer_norm_gelu"

@@ -22,10 +22,10 @@ def is_quantised(dtype: str, k: int) -> bool:
 
 def quantise_rows(b: Builder, x: Value) -> tuple[Value, Value]:
     """Return x in 8 bits and the scale of each row, `[M, 1]`, by which its largest magnitude is the type's."""
-    wide = b.widen(x)
-    largest = b.reduce_row("max", b.binary("max", wide, b.binary("mul", wide, -1.0)))
+    # In x's own type, so that no kernel writes it in float32 for the next.
+    largest = b.widen(b.reduce_row("max", b.binary("max", x, b.binary("mul", x, -1.0))))
     scale = b.binary("max", b.binary("div", largest, LARGEST), LEAST_SCALE)
-    return b.cast(b.binary("div", wide, scale), DTYPE), scale
+    return b.cast(b.binary("div", b.widen(x), scale), DTYPE), scale
 
 
 def linear(b: Builder, x: Factor, w: Factor, bias: Value | None, dtype: str) -> Value:

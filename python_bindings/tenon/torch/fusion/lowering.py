@@ -209,6 +209,9 @@ def find_weight(node: fx.Node, is_transposed: bool) -> Weight:
     chain = [node]
     while (source := _weight_source(chain[-1])) is not None and isinstance(source, fx.Node):
         chain.append(source)
+    if chain[-1].op != "placeholder":
+        # What computes a tensor casts it on the way, once for all that multiply it.
+        chain = chain[: next((i + 1 for i, link in enumerate(chain) if cast_source(link) is not None), len(chain))]
     n, k = (shape[-1], shape[-2]) if is_transposed else (shape[-2], shape[-1])
     for i in reversed(range(len(chain))):
         orientation = _orientation(chain[i], chain[:i], is_transposed)

@@ -20,6 +20,8 @@ from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, 
 ROWS: dict[str, Rule] = {}
 # Ops of several results, of which the first has the operand's shape.
 ROW_NORMS = ("aten.native_layer_norm", "aten._fused_rms_norm", "aten.native_group_norm")
+# The same, of which Tenon gives the first alone.
+MAX_POOL = torch.ops.aten.max_pool2d_with_indices.default
 # Of a gather: nodes with its index as float32, and with the numbers of the columns.
 _INDEX = "tenon_index"
 # Above, float32 does not tell numbers of columns apart.
@@ -29,8 +31,8 @@ _KINDS = {"amax": "max", "amin": "min"}
 
 
 def is_row_norm(node: fx.Node) -> bool:
-    """Tell whether a node normalises rows and gives their statistics too."""
-    return op_name(node) in ROW_NORMS
+    """Tell whether a node reduces rows and has several results."""
+    return op_name(node) in ROW_NORMS or node.target is MAX_POOL
 
 
 def reduces_rows(node: fx.Node) -> bool:
@@ -50,6 +52,8 @@ def sums_columns(node: fx.Node) -> bool:
 def kind_of(node: fx.Node) -> str:
     """Return what one of these is called, such as "layer_norm"."""
     name = op_name(node).partition(".")[2].lstrip("_")
+    if node.target is MAX_POOL:
+        return "max_pool"
     return name.removeprefix("native_").removeprefix("fused_")
 
 
@@ -138,20 +142,31 @@ def _variance(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 
 @rule(ROWS, "avg_pool2d", whole=True)
 def _average_pool(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
-    """Take an average pooling of neighbouring features, `[..., 1, N]`, as avg_pool1d and its like are."""
+    return b.cast(b.reduce_row("mean", b.widen(b.tensor(given["self"])), _pools(given)), dtype_of(node))
+
+
+def _pools(given: dict[str, Any]) -> int:
+    """Return into how many groups of neighbouring features, `[..., 1, N]`, a pooling divides them.
+
+    Raises:
+        InexpressibleError: they overlap, or are not all of one size.
+
+    """
     *_, rows_of_image, columns = torch_shape(given["self"])
-    kernel = given["kernel_size"]
+    kernel = list(given["kernel_size"])
     width = kernel[-1]
     usual = (
         all(p == 0 for p in given.get("padding") or ())
+        and all(d == 1 for d in given.get("dilation") or ())
         and not given.get("ceil_mode")
         and given.get("divisor_override") is None
         and list(given.get("stride") or kernel)[-1] == width
     )
-    if rows_of_image != 1 or kernel[0] != 1 or not usual or not isinstance(columns, int) or columns % width:
-        raise InexpressibleError("it averages other than equal groups of neighbouring features")
-    x = b.widen(b.tensor(given["self"]))
-    return b.cast(b.reduce_row("mean", x, columns // width), dtype_of(node))
+    if rows_of_image != 1 or len(kernel) != 2 or kernel[0] != 1 or not usual:
+        raise InexpressibleError("it pools other than equal groups of neighbouring features")
+    if not isinstance(columns, int) or columns % width:
+        raise InexpressibleError("it pools other than equal groups of neighbouring features")
+    return columns // width
 
 
 @rule(ROWS, "_softmax", "_log_softmax", "softmax", "log_softmax", whole=True)
@@ -171,12 +186,17 @@ def _whole_norm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 
 
 def lower_row_norm(b: Lowering, node: fx.Node) -> dict[int, Value]:
-    """Append a layer norm or RMS norm; return its results by number.
+    """Append a norm of rows, or a maximum of groups of their columns; return its results by number.
 
     Raises:
         InexpressibleError: Tenon has no such norm.
 
     """
+    if node.target is MAX_POOL:
+        if any(user.users and user.args[1] != 0 for user in node.users):
+            raise InexpressibleError("its indices are used, as a backward pass does")
+        given = arguments(node)
+        return {0: b.reduce_row("max", b.tensor(given["self"]), _pools(given))}
     dtypes = [str(value.dtype).removeprefix("torch.") for value in node.meta["val"]]
     results = zip(_normalise(b, node, arguments(node)), dtypes, strict=True)
     return {i: b.cast(value, dtype) for i, (value, dtype) in enumerate(results)}

@@ -16,8 +16,12 @@ from tenon.torch.fusion.gradients import GRADIENTS
 from tenon.torch.fusion.norm_gradients import NORM_GRADIENT, drop_sums, gradients, without_running
 from tenon.torch.fusion.norms import FORMS
 from tenon.torch.fusion.ops import WHOLE
-from tenon.torch.fusion.rows import ROW_NORMS
+from tenon.torch.fusion.rows import MAX_POOL, ROW_NORMS
 
+aten = torch.ops.aten
+# Decomposed in training, where a backward pass would be given more than it needs: of a softmax its result in float32
+# beside, or in place of, its operand in 16 bits and values of rows; of a pooling indices of 64 bits.
+_IN_TRAINING = aten._softmax.default, aten._log_softmax.default, MAX_POOL
 _WHOLE = frozenset({*FORMS, *ROW_NORMS, *GRADIENTS, *WHOLE})
 
 
@@ -34,13 +38,21 @@ def inductors_table() -> Table:
     """Return Inductor's decompositions without those of the ops that stay whole."""
     table = Table({op: rule for op, rule in _everything().items() if _name(op) not in _WHOLE})
     table[NORM_GRADIENT] = functools.partial(without_running, table[NORM_GRADIENT])
+    for op in _IN_TRAINING:
+        table[op] = functools.partial(_in_training, _everything()[op])
     return table
 
 
 @functools.cache
 def whole_table() -> dict[Any, Callable[..., Any]]:
     """Return Inductor's decompositions of the ops that stay whole."""
-    return {op: rule for op, rule in _everything().items() if _name(op) in _WHOLE or op is NORM_GRADIENT}
+    own = NORM_GRADIENT, *_IN_TRAINING
+    return {op: rule for op, rule in _everything().items() if _name(op) in _WHOLE or op in own}
+
+
+def _in_training(rule: Callable[..., Any], x: torch.Tensor, *given: Any, **named: Any) -> Any:
+    """Decompose where a backward pass may follow."""
+    return rule(x, *given, **named) if torch.is_grad_enabled() else NotImplemented
 
 
 def _everything() -> dict[Any, Callable[..., Any]]:
