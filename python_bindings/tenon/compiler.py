@@ -43,6 +43,8 @@ class Options(TypedDict, total=False):
             "always" where they can have it, "never", or "auto".
         siblings: whether layers of one x, such as q, k and v, have one launch: "always" where they can have it, or
             "never"; "auto" is never.
+        parameters_prefix: of `build`: what the parameters' names begin with in their file and not in the model.
+        cast_parameters: of `build`: round parameters to the model's types where their file has others.
 
     """
 
@@ -56,6 +58,8 @@ class Options(TypedDict, total=False):
     reduction: str
     pairs: str
     siblings: str
+    parameters_prefix: str
+    cast_parameters: bool
 
 
 def compile(
