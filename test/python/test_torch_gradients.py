@@ -193,7 +193,6 @@ def test_batch_norms_sums_of_what_a_product_makes(compiled):
 @pytest.mark.parametrize("head", ["cross_entropy", "softmax", "max_pool"])
 def test_saved_for_backward(compiled, head):
     """A backward pass is given a layer's result in 16 bits, no copy of it in float32, and no wide indices."""
-
     rows, columns = 64, 200
 
     def function(x, w, target):
