@@ -68,6 +68,14 @@ def _quantised(x: Tensor, w: Tensor, b: Tensor, s: Tensor, t: Tensor) -> Tensor:
     return y if y.dtype == torch.float64 else y.to(torch.float8_e4m3fn)
 
 
+def _quantised_rows(x: Tensor, w: Tensor, b: Tensor, s: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+    y = _scaled_silu(x, w, b, s, t)
+    scale = y.abs().amax(1, keepdim=True) / 448.0
+    if y.dtype == torch.float64:
+        return y / scale, scale
+    return (y.float() / scale.float()).clamp(-448.0, 448.0).to(torch.float8_e4m3fn), scale.float()
+
+
 CASES = {
     "lse": Layer(1024, 8192, 8192, _linear(lambda z: z.logsumexp(-1))),
     "max": Layer(1024, 8192, 8192, _linear(lambda z: z.amax(-1))),
@@ -88,6 +96,7 @@ CASES = {
     "scaled_silu_wide": Layer(4096, 7168, 16384, _scaled_silu, ("fp8",)),
     "scaled_silu_large": Layer(8192, 8192, 8192, _scaled_silu, ("fp8",)),
     "quantised": Layer(4096, 7168, 16384, _quantised, ("fp8",)),
+    "quantised_rows": Layer(4096, 7168, 16384, lambda *given: _quantised_rows(*given)[0], ("fp8",)),
 }
 
 

@@ -40,7 +40,8 @@ def compiled(device: str) -> str:
     function = FunctionSpec("linear_gelu", SOURCE, inputs, [OutputSpec(bf16, (M, N), None)])
     target = "cpu" if device == "cpu" else None
     executable = tenon.compile(function.source, target, name=function.name)
-    return register(FusedCall(function, executable), {"target": target})
+    arguments = {"mlir": function.source, "name": function.name, "target": target}
+    return register(FusedCall(function, executable), arguments)
 
 
 def measure(device: str) -> dict[str, float]:

@@ -7,18 +7,9 @@ import pytest
 torch = pytest.importorskip("torch")
 tenon = pytest.importorskip("tenon")
 
-from tenon import compiler  # noqa: E402
+from imported_models import import_file  # noqa: E402
 from tenon.formats.cli import main  # noqa: E402
 from torch import nn  # noqa: E402
-
-
-def import_file(path, folder):
-    """Import a file, and compile it with its parameters inside."""
-    text = folder / "imported.mlir"
-    assert main([str(path), "-o", str(text)]) == 0
-    library = folder / "libimported.so"
-    compiler.build(text.read_text(), library, "cpu", parameters=text.with_suffix(".safetensors"), name="imported")
-    return tenon.load(library)
 
 
 def test_exported_program(tmp_path):

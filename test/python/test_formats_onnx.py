@@ -8,8 +8,8 @@ onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 tenon = pytest.importorskip("tenon")
 
+from imported_models import compare, import_file  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
-from tenon import compiler  # noqa: E402
 from tenon.formats.cli import main  # noqa: E402
 
 FLOAT = TensorProto.FLOAT
@@ -31,32 +31,6 @@ def model_of(nodes, inputs, constants=(), outputs=("y",), opset=20, domains=()):
     )
     opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(name, 1) for name in domains)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
-
-
-def import_file(path, folder, *options):
-    """Import a file, and compile it with its parameters inside."""
-    text = folder / "imported.mlir"
-    assert main([str(path), "-o", str(text), *options]) == 0
-    parameters = text.with_suffix(".safetensors")
-    library = folder / "libimported.so"
-    packed = parameters if parameters.exists() else ""
-    compiler.build(text.read_text(), library, "cpu", parameters=packed, name="imported")
-    return tenon.load(library)
-
-
-def compare(path, folder, *options, outputs=None, rows=5):
-    """Run a model by Tenon and by onnxruntime on the same inputs."""
-    executable = import_file(path, folder, *options)
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    feeds = {
-        i.name: normal(*(extent if isinstance(extent, int) else rows for extent in i.shape))
-        for i in session.get_inputs()
-    }
-    expected = session.run(outputs, feeds)
-    results = executable(*(x.reshape(-1, x.shape[-1]) if x.ndim > 2 else x for x in feeds.values()))
-    for ours, theirs in zip(results if isinstance(results, tuple) else (results,), expected, strict=True):
-        scale = max(np.abs(theirs).max(), 1.0)
-        np.testing.assert_allclose(ours, theirs.reshape(ours.shape), rtol=1e-5, atol=1e-5 * scale)
 
 
 def compare_model(model, folder, **options):
@@ -277,6 +251,100 @@ def test_several_outputs(tmp_path):
     compare_model(model_of(nodes, {"x": ["m", 8]}, outputs=("z", "y")), tmp_path)
 
 
+# Tensors of more than two dimensions, and whole numbers
+
+
+def whole(*numbers):
+    return np.array(numbers, np.int64)
+
+
+# By case: the op, its attributes, the shapes of inputs, and constants.
+LAYOUTS = {
+    "transpose": ("Transpose", {"perm": [0, 2, 1, 3]}, [(2, 3, 4, 8)], []),
+    "transpose_all": ("Transpose", {}, [(2, 3, 8)], []),
+    "reshape": ("Reshape", {}, [(2, 3, 8)], [whole(0, -1, 2, 4)]),
+    "reshape_to_vector": ("Reshape", {}, [(2, 3, 8)], [whole(-1)]),
+    "flatten": ("Flatten", {"axis": 2}, [(2, 3, 4, 8)], []),
+    "squeeze": ("Squeeze", {}, [(2, 1, 8)], [whole(1)]),
+    "unsqueeze": ("Unsqueeze", {}, [(2, 8)], [whole(0, -1)]),
+    "expand": ("Expand", {}, [(3, 1)], [whole(2, 1, 8)]),
+    "slice": ("Slice", {}, [(2, 9, 8)], [whole(1, -6), whole(9, -1), whole(1, 2), whole(2, 3)]),
+    "gather_one": ("Gather", {"axis": 1}, [(2, 9, 8)], [np.array(-2)]),
+    "concat": ("Concat", {"axis": 1}, [(2, 3, 8), (2, 1, 8)], []),
+    "conv": ("Conv", {"strides": [4, 2]}, [(2, 3, 8, 4)], [normal(5, 3, 4, 2), normal(5)]),
+    "conv_of_pixels": ("Conv", {}, [(2, 3, 4)], [normal(5, 3, 1)]),
+    "product": ("MatMul", {}, [(2, 3, 9, 16), (2, 3, 16, 7)], []),
+    "product_repeated": ("MatMul", {}, [(3, 1, 9, 16), (2, 16, 33)], []),
+    "product_of_one": ("MatMul", {}, [(2, 3, 16), (1, 16, 7)], []),
+    "add_crosswise": ("Add", {}, [(2, 1, 8), (1, 2, 8)], []),
+    "sub_constant": ("Sub", {}, [(2, 3, 8)], [normal(2, 1, 8)]),
+    "mask": ("Mul", {}, [(2, 4, 3, 3), (2, 1, 1, 3)], []),
+    "mean_of_some": ("ReduceMean", {"keepdims": 0}, [(2, 3, 8)], [whole(1)]),
+    "max_of_two": ("ReduceMax", {"keepdims": 1}, [(2, 3, 8)], [whole(0, 2)]),
+    "least_of_all": ("ReduceMin", {"keepdims": 0}, [(2, 3, 8)], []),
+    "sum_of_rows": ("ReduceSum", {"keepdims": 0}, [(2, 3, 8)], [whole(-1)]),
+}
+
+
+@pytest.mark.parametrize("case", LAYOUTS)
+def test_layout(case, tmp_path):
+    op, attributes, shapes, constants = LAYOUTS[case]
+    inputs, given = (
+        {f"x{i}": list(shape) for i, shape in enumerate(shapes)},
+        {f"c{i}": c for i, c in enumerate(constants)},
+    )
+    compare_model(model_of([helper.make_node(op, [*inputs, *given], ["y"], **attributes)], inputs, given), tmp_path)
+
+
+@pytest.mark.parametrize("extents", [None, [2, 5, 1]])
+def test_split(extents, tmp_path):
+    names = ["a", "b", "c"]
+    constants = {} if extents is None else {"s": np.array(extents)}
+    attributes = {"num_outputs": 3} if extents is None else {}
+    node = helper.make_node("Split", ["x", *constants], names, axis=1, **attributes)
+    compare_model(model_of([node], {"x": [2, 8, 3]}, constants, outputs=names), tmp_path)
+
+
+def test_comparisons(tmp_path):
+    nodes = [
+        helper.make_node(op, inputs.split(), [output], **attributes)
+        for op, inputs, output, attributes in [
+            ("Greater", "x zero", "positive", {}),
+            ("LessOrEqual", "x z", "less", {}),
+            ("Not", "less", "more", {}),
+            ("And", "positive more", "both", {}),
+            ("Sqrt", "x", "root", {}),
+            ("IsNaN", "root", "nan", {}),
+            ("Or", "both nan", "chosen", {}),
+            ("Where", "chosen x low", "kept", {}),
+            ("Cast", "chosen", "ones", {"to": FLOAT}),
+            ("Cast", "x", "cut", {"to": TensorProto.INT64}),
+            ("Equal", "cut none", "small", {}),
+            ("Mul", "cut cut", "square", {}),
+            ("Cast", "square", "wide", {"to": FLOAT}),
+            ("Where", "small ones wide", "last", {}),
+            ("Add", "kept last", "y", {}),
+        ]
+    ]
+    constants = {"zero": np.float32(0), "low": np.float32(-np.inf), "none": np.array(0)}
+    path = tmp_path / "model.onnx"
+    onnx.save(model_of(nodes, {"x": [2, 3, 8], "z": [3, 1]}, constants), path)
+    x, z = normal(2, 3, 8) * 2, normal(3, 1)
+    compare(path, tmp_path, feeds={"x": x, "z": z})
+
+
+@pytest.mark.parametrize("reset", [0, 1])
+def test_gru_that_resets(reset, tmp_path, capsys):
+    node = helper.make_node(
+        "GRU", ["x", "w", "r"], ["", "y"], hidden_size=4, linear_before_reset=reset, direction="reverse"
+    )
+    model = model_of([node], {"x": [5, 3, 8]}, {"w": normal(1, 12, 8), "r": normal(1, 12, 4)})
+    if reset:
+        compare_model(model, tmp_path)
+    else:
+        assert "it resets the state ahead of the product" in refuse(model, tmp_path, capsys)
+
+
 # What is refused
 
 
@@ -300,10 +368,26 @@ def test_all_unknown_ops_are_listed(tmp_path, capsys):
     assert "Sin first: Tenon has no word for Sin" in error and "Det d: Tenon has no word for Det" in error
 
 
-def test_input_of_whole_numbers(tmp_path, capsys):
+def test_input_of_another_type(tmp_path, capsys):
     model = model_of([helper.make_node("Identity", ["x"], ["y"])], {"x": [4, 8]})
-    model.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
-    assert "cannot import input x, int64[4, 8]" in refuse(model, tmp_path, capsys)
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.UINT8
+    assert "cannot import input x, uint8[4, 8]" in refuse(model, tmp_path, capsys)
+
+
+def test_order_of_dynamic_extents(tmp_path, capsys):
+    model = model_of([helper.make_node("Transpose", ["x"], ["y"], perm=[1, 0, 2])], {"x": ["n", 3, 8]})
+    assert "it needs static extents; give those of n" in refuse(model, tmp_path, capsys)
+    assert "no input has a dynamic extent m; there are: n" in refuse(model, tmp_path, capsys, "--extent=m=4")
+    compare(tmp_path / "model.onnx", tmp_path, "--extent=n=5")
+
+
+def test_parts_that_are_refused(tmp_path, capsys):
+    backwards = {"b": np.array([-1]), "e": np.array([-9]), "a": np.array([1]), "s": np.array([-1])}
+    model = model_of([helper.make_node("Slice", ["x", *backwards], ["y"])], {"x": [4, 8]}, backwards)
+    assert "it steps backwards" in refuse(model, tmp_path, capsys)
+    conv = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
+    model = model_of([conv], {"x": [1, 3, 8, 8]}, {"w": normal(4, 3, 3, 3)})
+    assert "convolutions of patches that do not overlap, without padding" in refuse(model, tmp_path, capsys)
 
 
 def test_output_that_is_not_there(tmp_path, capsys):

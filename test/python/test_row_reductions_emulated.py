@@ -145,3 +145,71 @@ def test_epilogue(rows_model, n, element):
         rows_model.run(f"rows_{n}_{element}", *buffers)
         assert np.abs(to_numbers(device.get(buffers[0]), element) - y).max() <= TOLERANCE[element]
         assert np.abs(device.get(buffers[2]) - lse).max() <= 1e-4
+
+
+def groups_source(groups, times, element):
+    """Return group norms with a weight of each group, the groups' maxima repeated, and sums of [M, G] and [G] repeated.
+
+    One group is a row. The second function reduces nothing.
+    """
+    n = groups * times
+    y, t, r = f"?x{n}x{element}", f"tensor<?x{n}xf32>", f"tensor<?x{groups}xf32>"
+    g, found, one = f"{groups}xf32", f"?x{groups}xf32", f"1x{groups}xf32"
+    return f"""
+func.func @groups_{groups}_{times}(%x: memref<{y}>, %g: memref<{g}>, %o: memref<{one}>, %m: memref<?x{n}xf32>) {{
+  tenon.epilogue ins(%acc = %x: memref<{y}>, %weight = %g: memref<{g}>, %shift = %o: memref<{one}>)
+      outs(%x: memref<{y}>, %m: memref<?x{n}xf32>) {{
+    %a = tenon.cast %acc : tensor<{y}> -> {t}
+    %mean = tenon.reduce_row mean %a {{groups = {groups}}} : {t}
+    %shifted = tenon.add %mean, %shift : {r}, tensor<{one}>
+    %means = tenon.repeat_columns %shifted {{times = {times}}} : {r}
+    %d = tenon.sub %a, %means : {t}, {t}
+    %weighted = tenon.mul %weight, 2.0 : tensor<{g}>
+    %max = tenon.reduce_row max %d {{groups = {groups}}} : {t}
+    %f = tenon.mul %max, %weighted : {r}, tensor<{g}>
+    %maxima = tenon.repeat_columns %f {{times = {times}}} : {r}
+    %e = tenon.tanh %maxima : {t}
+    %z = tenon.add %d, %e : {t}, {t}
+    %y = tenon.cast %z : {t} -> tensor<{y}>
+    tenon.yield %y, %maxima : tensor<{y}>, {t}
+  }}
+  return
+}}
+func.func @repeat_{groups}_{times}(%x: memref<{found}>, %g: memref<{g}>, %y: memref<?x{n}xf32>) {{
+  tenon.epilogue ins(%acc = %x: memref<{found}>, %bias = %g: memref<{g}>) outs(%y: memref<?x{n}xf32>) {{
+    %a = tenon.add %acc, %bias : {r}, tensor<{g}>
+    %all = tenon.repeat_columns %a {{times = {times}}} : {r}
+    tenon.yield %all : {t}
+  }}
+  return
+}}"""
+
+
+GROUPS = [(4, 16, "f16"), (3, 5, "f32"), (1, 40, "bf16"), (2, 1500, "f32"), (40, 2, "f16")]
+
+
+@pytest.fixture(scope="module")
+def groups_model(tmp_path_factory):
+    source = "".join(groups_source(*case) for case in GROUPS)
+    return Model(source, "sm_80", tmp_path_factory.mktemp("groups"))
+
+
+@pytest.mark.parametrize(("groups", "times", "element"), GROUPS)
+def test_groups(groups_model, groups, times, element):
+    device, n = groups_model.device, groups * times
+    weight, offset = random(1, groups, seed=1)[0], random(1, groups, seed=2)
+    for m, shift in ((11, 0), (3, ELEMENTS[element]().itemsize)):
+        x = to_bits(random(m, n), element)
+        unset = np.full((m, n), np.nan, np.float32)
+        buffers = [device.put(x, shift), device.put(weight), device.put(offset), device.put(unset)]
+        groups_model.run(f"groups_{groups}_{times}", *buffers)
+        columns = to_numbers(x, element).reshape(m, groups, times)
+        distance = columns - (columns.mean(2) + offset)[:, :, None]
+        maxima = distance.max(2) * (2 * weight)
+        y = (distance + np.tanh(maxima)[:, :, None]).reshape(m, n)
+        got = to_numbers(device.get(buffers[0]), element)
+        assert (np.abs(got - y) <= TOLERANCE[element] * np.maximum(1, abs(y))).all()
+        assert np.abs(device.get(buffers[3]) - maxima.repeat(times, 1)).max() <= 1e-4
+        found, result = random(m, groups), device.put(unset)
+        groups_model.run(f"repeat_{groups}_{times}", device.put(found), device.put(weight), result)
+        assert (device.get(result) == (found + weight).repeat(times, 1)).all()

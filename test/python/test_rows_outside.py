@@ -50,5 +50,8 @@ def test_all_calls_that_are_alive_count_on_all_gpus():
     assert tt.rows_outside() == 5 + 305
     calls.pop()
     assert tt.rows_outside() == 5
-    calls.pop()
+    calls.append(FusedCall(SimpleNamespace(name="g"), calls[0].executable))
+    calls[1]._bound = dict.fromkeys([0])
+    assert tt.rows_outside() == 5  # one model serves both
+    calls.clear()
     assert tt.rows_outside() == 0

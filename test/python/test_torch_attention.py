@@ -58,10 +58,13 @@ TRUE = {
     "or_of_one": lambda q: (rows(q)[:, None] > 3) | (rows(q) > -1),
     "ones": lambda q: torch.ones(q.shape[2], q.shape[2], dtype=torch.bool),
 }
+LOWEST = torch.finfo(torch.float32).min
 CAUSAL = {
     "rows_by_columns": lambda q: rows(q)[:, None] >= rows(q),
     "tril": lambda q: torch.ones(3, 1, q.shape[2], q.shape[2], dtype=torch.bool).tril(),
     "packed": lambda q: (rows(q) <= rows(q)[:, None]) & (packed(q)[:, None] == packed(q)).expand(3, 1, -1, -1),
+    "infinities": lambda q: torch.full((q.shape[2], q.shape[2]), float("-inf")).triu(1),
+    "lowest_numbers": lambda q: torch.where(rows(q)[:, None] >= rows(q), 0.0, LOWEST),
 }
 NOT_TRUE = {
     "from_a_row_on": lambda q: rows(q) - 2 + 0 * rows(q)[:, None] >= 0,
@@ -72,6 +75,9 @@ NOT_TRUE = {
     "causal_backwards": lambda q: rows(q)[:, None] <= rows(q),
     "by_chance": lambda q: torch.rand(q.shape[2], q.shape[2]) >= 0,
     "numbers": lambda q: torch.ones(q.shape[2], q.shape[2]),
+    "low_numbers": lambda q: torch.full((q.shape[2], q.shape[2]), -10.0).triu(1),
+    "infinities_below": lambda q: torch.full((q.shape[2], q.shape[2]), float("-inf")).tril(-1),
+    "nothing_passes": lambda q: torch.full((q.shape[2], q.shape[2]), LOWEST),
 }
 
 
@@ -81,6 +87,17 @@ NOT_TRUE = {
 def test_masks_that_are_true_are_left_out(make, mode, dynamic):
     with mode():
         assert mask_in(captured(lambda q: attend(q, make(q)), Q, dynamic=dynamic)) is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_numbers_that_are_zero_are_left_out(dtype):
+    """As transformers before its version 5 makes them of a mask that is one everywhere."""
+
+    def function(q):
+        ones = torch.ones(q.shape[0], q.shape[2])[:, None, None, :].to(q.dtype)
+        return attend(q, (1.0 - ones) * torch.finfo(q.dtype).min)
+
+    assert mask_in(captured(function, Q.to(dtype), dynamic=False)) is None
 
 
 @pytest.mark.parametrize("positional", [False, True])
@@ -115,7 +132,7 @@ def test_a_bias_where_a_mask_is_true_is_the_bias():
 
 
 def test_masks_too_large_to_look_at_stay(monkeypatch):
-    monkeypatch.setattr(masks, "_MOST_ELEMENTS", 35)
+    monkeypatch.setattr(masks, "_MOST_BYTES", 35)
     assert mask_in(captured(lambda q: attend(q, rows(q)[:, None] >= rows(q)), Q)) is not None
 
 

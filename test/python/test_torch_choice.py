@@ -6,6 +6,7 @@ import json
 import types
 
 import pytest
+import tenon
 import tenon.torch
 import torch
 from tenon import cache
@@ -372,16 +373,23 @@ def test_the_sum_of_a_bare_product_is_inductors(timed):
     assert not timed.seen
 
 
-def test_layers_that_are_alike_are_tried_once(timed, compiled):
+def test_layers_that_are_alike_are_compiled_and_tried_once(timed, compiled, monkeypatch):
     first, second = bf16(16, 16), bf16(16, 16)
+    compilations, compile_ = [], tenon.compile
+    monkeypatch.setattr(tenon, "compile", lambda *a, **k: compilations.append(k["strategy"]) or compile_(*a, **k))
+    registered, register = [], graph_pass.register
+    monkeypatch.setattr(graph_pass, "register", lambda *a: registered.append(register(*a)) or registered[-1])
 
     def function(x):
         y = F.gelu(F.linear(x, first))
-        return F.gelu(F.linear(torch.cumsum(y, -1), second))
+        return y, F.gelu(F.linear(torch.cumsum(x, -1), second))
 
     run(function, X)
     assert len(timed.seen) == 1
-    assert compiled.linears == 2, "each has its lines in remarks"
+    assert sorted(compilations) == ["library", "tiled"]
+    assert len(registered) == 2
+    assert len(set(registered)) == 1
+    assert len(set(compiled.sources)) == 2, "each has its lines in remarks"
 
 
 def test_layers_of_a_backward_graph_are_alike_whatever_forward_called_its_values(timed, compiled):

@@ -95,7 +95,7 @@ def test_operand_that_does_not_broadcast():
     ("options", "message"),
     [
         ({"speed": 11}, r"'speed' is not known.*'precision'"),
-        ({"precision": "fp8"}, r"precision 'fp8' is not known.*'tf32'"),
+        ({"precision": "fp4"}, r"precision 'fp4' is not known.*'tf32'"),
         ({"strategy": "magic"}, r"strategy 'magic' is not known.*'library', 'tiled'"),
         ({"reduction": "magic"}, r"reduction 'magic' is not known.*'two_phase', 'resident'"),
         ({"reduction": "resident", "strategy": "library"}, r"reduction='resident' is for tiled layers.*leave one"),

@@ -22,19 +22,14 @@ from torch_models import MODELS  # noqa: E402
 ROOT = Path(__file__).parents[2]
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 4e-2}
 
-# Zoo models with ops that no function of the dialect has; the others must be exported whole.
+# Zoo models that neither Tenon nor what it knows of ONNX has words for; the others must be exported whole.
 INEXPRESSIBLE = {
     "bn_train_cumulative",
     "cut_in_the_middle",
     "dropout_train",
-    "glu",
-    "heads",
     "in_place_on_input",
-    "operand_computed",
     "policy",
     "projection_head",
-    "recommender_mlp",
-    "views_of_output",
 }
 
 
@@ -466,6 +461,55 @@ def test_every_op_that_is_not_expressible_is_listed_with_its_line():
     assert message.startswith("cannot export Odd: all of it must be expressible, but 3 of its ops are not:\n")
     for line, op in ((1, "cumsum"), (2, "sort"), (2, "atan")):
         assert re.search(rf"{re.escape(__file__)}:{first + line}: aten\.{op}\.\S+: Tenon has no word for", message)
+
+
+class Block(nn.Module):
+    """A block of a transformer, whose mask is a keyword argument."""
+
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(32, 4, batch_first=True)
+        self.norm = nn.LayerNorm(32)
+        self.mlp = nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.Linear(64, 32))
+
+    def forward(self, x, *, mask=None):
+        h = self.norm(x)
+        x = x + self.attention(h, h, h, attn_mask=mask, need_weights=False)[0]
+        return x + self.mlp(self.norm(x))
+
+
+def test_block_of_a_transformer(tmp_path):
+    """What Tenon has no word for is linalg in the same library."""
+    pytest.importorskip("onnxscript")
+    torch.manual_seed(0)
+    module, x, mask = Block().eval(), torch.randn(2, 9, 32), torch.randn(9, 9)
+    executable = tt.aot_compile(
+        module, x, tmp_path / "libblock.so", example_kwargs={"mask": mask}, target="cpu", precision="fp32"
+    )
+    with torch.no_grad():
+        assert_same(executable(x.flatten(0, 1), mask), as_matrix(module(x, mask=mask)))
+    text = tt.export(module, x, example_kwargs={"mask": mask})
+    assert text.count("tenon.linear") == 4 and "linalg.generic" in text
+    assert [a[0] for a in arguments_of(text)][:2] == ["x", "mask"]
+    assert results_of(text) == [("18x32xf32", "y")]
+    with pytest.raises(tenon.CompileError, match="'linalg.* cannot be computed on a GPU"):
+        tenon.compile(text, target="sm_80")
+
+
+def test_random_models_are_not_exported_by_other_words():
+    class Drops(nn.Module):
+        def forward(self, x):
+            return torch.cumsum(nn.functional.dropout(x, 0.5, training=True), 1)
+
+    with pytest.raises(tenon.UnsupportedError) as raised:
+        tt.export(Drops(), (torch.randn(2, 4),))
+    assert "ONNX" not in str(raised.value)
+
+
+def test_packages_that_other_words_need(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(tenon.UnsupportedError, match="With onnx and onnxscript installed"):
+        tt.export(Block().eval(), torch.randn(2, 9, 32))
 
 
 def test_integer_results_and_changed_inputs_are_refused():

@@ -45,7 +45,8 @@ BATCH_NORM = """func.func @norm(
 def register(function, device="cpu"):
     target = ["cpu"] if device == "cpu" else None
     executable = tenon.compile(function.source, target, name=function.name)
-    return op_module.register(FusedCall(function, executable), {"target": target})
+    arguments = {"mlir": function.source, "name": function.name, "target": target}
+    return op_module.register(FusedCall(function, executable), arguments)
 
 
 def linear(name, rows=None, device="cpu", transpose=False):

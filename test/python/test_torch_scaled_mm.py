@@ -82,3 +82,49 @@ def test_cast_of_8_bits_is_part_of_a_call(dtype):
     cut = Cut(quantised, *inputs)
     assert cut.kept == [] and cut.ops[-1] == "cast"
     assert torch.equal(cut(*inputs).float(), quantised(*inputs).float())
+
+
+def quantise_rows(x):
+    """Return x in 8 bits with a scale a row, as the graphs of torchao 0.18's float8 inference linears do it."""
+    scale = (x.abs().amax(1, keepdim=True) / 448.0).float()
+    return (x.float() / scale).clamp(-448.0, 448.0).to(E4M3), scale
+
+
+def test_inference_linears_of_torchao():
+    """Two layers, whose x is quantised by row: the first one's result is in the call of both."""
+    generator = torch.Generator().manual_seed(0)
+    weights = [torch.randn(n, k, generator=generator).bfloat16() for n, k in ((N, K), (K, N))]
+    biases = [torch.randn(w.shape[0], generator=generator).bfloat16() for w in weights]
+    x = torch.randn(M, K, generator=generator).bfloat16()
+
+    def model(x, first, of_first, bias, second, of_second, other_bias):
+        more = {"out_dtype": torch.bfloat16, "use_fast_accum": True}
+        q, s = quantise_rows(x)
+        h = F.silu(torch._scaled_mm(q, first.t(), s, of_first.t(), bias=bias, **more))
+        q, s = quantise_rows(h)
+        return torch._scaled_mm(q, second.t(), s, of_second.t(), bias=other_bias, **more)
+
+    first, second = (quantise_rows(w) for w in weights)
+    inputs = x, *first, biases[0], *second, biases[1]
+    cut = Cut(model, *inputs)
+    # What is ahead of the first layer stays with PyTorch, but for the cast.
+    ahead = ["abs", "amax", "div", "_to_copy", "_to_copy", "div", "clamp"]
+    assert [op for op in cut.kept if op != "t"] == ahead
+    assert cut.missed == [] and cut.ops.count("linear") == 2 and cut.ops.count("reduce_row") == 1
+    got, expected = cut(*inputs).double(), model(*inputs).double()
+    assert (got - expected).norm() <= 2e-2 * expected.norm()
+
+
+def test_rows_of_zeros():
+    """They have a scale of 0, as in PyTorch, and so no numbers."""
+    x = torch.zeros(4, K).bfloat16()
+    x[1] = 1
+
+    def function(x, w):
+        return quantise_rows(F.linear(x, w))
+
+    inputs = x, torch.eye(K).bfloat16()
+    cut = Cut(function, *inputs)
+    assert cut.kept == []
+    for got, expected in zip(cut(*inputs), function(*inputs), strict=True):  # eager rounds the scale to bfloat16
+        torch.testing.assert_close(got.float(), expected.float(), rtol=2.0**-8, atol=0, equal_nan=True)

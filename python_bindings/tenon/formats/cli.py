@@ -23,13 +23,21 @@ _NEEDS = {
 }
 
 
+def _extent(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    if not name or not number.isdecimal() or int(number) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=NUMBER")
+    return name, int(number)
+
+
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         prog="tenon-import",
         description="Writes a model of another framework as MLIR of tenon ops, and its parameters beside it, for "
         "tenon-compile --parameters.",
-        epilog="Tensors of the function have at most two dimensions: of one with more, all but the last become rows.",
+        epilog="Tensors of the function have at most two dimensions: of one with more, all but the last become rows. "
+        "Whole numbers are passed as float64.",
     )
     parser.add_argument("model", type=Path, help="model.onnx, model.pt2 (torch.export.save), or StableHLO text, .mlir")
     parser.add_argument("-o", "--out", type=Path, metavar="MODEL.mlir", help="default: beside the model, NAME.mlir")
@@ -39,6 +47,14 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         default=[],
         metavar="NAME",
         help="of ONNX: import what gives this one; several times",
+    )
+    parser.add_argument(
+        "--extent",
+        action="append",
+        default=[],
+        type=_extent,
+        metavar="NAME=NUMBER",
+        help="of ONNX: what a dynamic extent of the inputs is; several times",
     )
     parser.add_argument(
         "--precision", choices=_PRECISIONS, help="of float32 products (default: fp32, or as in the file)"
@@ -58,7 +74,7 @@ def load(options: argparse.Namespace) -> Model:
     if options.model.suffix == ".onnx":
         from tenon.formats import onnx_graph
 
-        return onnx_graph.load(options.model, options.output, options.precision)
+        return onnx_graph.load(options.model, options.output, options.precision, dict(options.extent))
     if options.model.suffix == ".pt2":
         from tenon.formats import torch_export
 

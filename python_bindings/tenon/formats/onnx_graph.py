@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,14 +15,28 @@ from onnx import helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from tenon.errors import UnsupportedError
+from tenon.formats import onnx_layouts, onnx_recurrent  # noqa: F401 (their rules)
 from tenon.formats.model import Model
-from tenon.formats.onnx_ops import RULES, Tensor
+from tenon.formats.onnx_ops import RULES, find_softplus_threshold
 from tenon.formats.tidy import tidy
-from tenon.importer.builder import TYPES, Builder, InexpressibleError, Operand, Value, module_text, return_text, type_of
+from tenon.importer import tensors
+from tenon.importer.builder import (
+    TYPES,
+    WHOLE_TYPES,
+    Builder,
+    InexpressibleError,
+    Operand,
+    Value,
+    module_text,
+    return_text,
+    type_of,
+)
 from tenon.importer.names import Names
 from tenon.importer.shapes import Extent, Shape, is_expressible
+from tenon.importer.tensors import Tensor
 
 _FOLDED_BYTES = 1 << 26  # what constants are computed up to
+_PASSED_WHOLE = "float64"  # how whole numbers are passed: exact up to 2^53
 
 
 class Initialiser(NamedTuple):
@@ -33,18 +47,48 @@ class Initialiser(NamedTuple):
     name: str
 
 
-def load(path: Path, outputs: Sequence[str] = (), precision: str | None = None) -> Model:
-    """Return the model in an ONNX file; see `tenon-import`."""
+def load(
+    path: Path, outputs: Sequence[str] = (), precision: str | None = None, extents: Mapping[str, int] | None = None
+) -> Model:
+    """Return the model in an ONNX file; `extents` are those of dynamic dimensions. See `tenon-import`."""
     try:
         proto = onnx.load(path)
-        proto = shape_inference.infer_shapes(proto, data_prop=True)
     except OSError:
         raise
-    except Exception as error:  # protobuf's, or onnx's of external data and shapes
+    except Exception as error:  # protobuf's, or onnx's of external data
         raise UnsupportedError(f"cannot read {path} as ONNX: {error}") from None
+    return read(proto, str(path), outputs, precision, extents)
+
+
+def read(
+    proto: onnx.ModelProto,
+    name: str,
+    outputs: Sequence[str] = (),
+    precision: str | None = None,
+    extents: Mapping[str, int] | None = None,
+    results: Sequence[str] = (),
+) -> Model:
+    """Return a model; `results` are other names of its outputs."""
+    _set_extents(proto, extents or {})
+    try:
+        proto = shape_inference.infer_shapes(proto, data_prop=True)
+    except Exception as error:
+        raise UnsupportedError(f"cannot read {name} as ONNX: {error}") from None
     if not proto.graph.output:
-        raise UnsupportedError(f"cannot read {path} as ONNX: it has no outputs")
-    return Graph(proto, precision).write(list(outputs))
+        raise UnsupportedError(f"cannot read {name} as ONNX: it has no outputs")
+    return Graph(proto, precision).write(list(outputs), list(results))
+
+
+def _set_extents(proto: onnx.ModelProto, extents: Mapping[str, int]) -> None:
+    dims = [d for info in proto.graph.input for d in info.type.tensor_type.shape.dim if d.HasField("dim_param")]
+    if unknown := set(extents) - {d.dim_param for d in dims}:
+        known = ", ".join(dict.fromkeys(d.dim_param for d in dims)) or "none"
+        raise UnsupportedError(f"no input has a dynamic extent {', '.join(sorted(unknown))}; there are: {known}")
+    for d in dims:
+        if d.dim_param in extents:
+            d.dim_value = extents[d.dim_param]
+    if extents:
+        del proto.graph.value_info[:]  # inferred anew
 
 
 def flatten(shape: Shape) -> Shape:
@@ -76,8 +120,8 @@ class Graph:
         opsets = {entry.domain: entry.version for entry in proto.opset_import}
         self.opset = opsets.get("", opsets.get("ai.onnx", 1))
 
-    def write(self, outputs: list[str]) -> Model:
-        """Write what the outputs need; all of the graph's if none are named."""
+    def write(self, outputs: list[str], names: list[str]) -> Model:
+        """Write what the outputs need, all of the graph's if none are named, under their names or others."""
         known = [info.name for info in self.proto.graph.output]
         if unknown := set(outputs) - set(known):
             raise UnsupportedError(f"the model has no output {', '.join(sorted(unknown))}; it has {', '.join(known)}")
@@ -88,7 +132,7 @@ class Graph:
         arguments = [*inputs, *(self._argument(i.value, i.name, ", tenon.param") for i in self._initialisers.values())]
         gives = [
             f'{type_of(value)} {{tenon.name = "{self._names.take(name)}"}}'
-            for value, name in zip(results, outputs, strict=True)
+            for value, name in zip(results, names or outputs, strict=True)
         ]
         takes = ",\n".join(f"    {argument}" for argument in arguments)
         signature = f"(\n{takes})\n    -> ({', '.join(gives)})"
@@ -107,9 +151,17 @@ class Graph:
 
     def tensor(self, name: str) -> Tensor:
         """Return a tensor of the function; a constant becomes a parameter."""
-        if name in self.constants:
-            return Tensor(self.parameter(name), self.constants[name].shape)
-        return self.tensors[name]
+        if name not in self.constants:
+            return self.tensors[name]
+        array = self.constants[name]
+        if array.dtype.name in WHOLE_TYPES:
+            return tensors.fold(self.builder, tensors.literal(self.builder, array))
+        return Tensor(self.parameter(name), array.shape)
+
+    def part(self, name: str) -> tensors.Part:
+        """Return a number, if the tensor is one that is known, or the tensor."""
+        value, shape = self.operand(name)
+        return Tensor(value, shape) if isinstance(value, Value) else value
 
     def operand(self, name: str) -> tuple[Operand, Shape]:
         """Return a number, if the tensor is one that is known, or the tensor; and its shape."""
@@ -167,27 +219,31 @@ class Graph:
             if info.name in self.constants:
                 continue
             shape, dtype = self._shapes[info.name]
-            if shape is None or dtype not in TYPES or not is_expressible(flatten(shape)):
+            is_whole = dtype in WHOLE_TYPES
+            if shape is None or (dtype not in TYPES and not is_whole) or not is_expressible(flatten(shape)):
                 raise UnsupportedError(
-                    f"cannot import input {info.name}, {dtype}{list(shape or ())}: Tenon has tensors of floating-point "
-                    "numbers, of which the rows alone may be dynamic"
+                    f"cannot import input {info.name}, {dtype}{list(shape or ())}: Tenon has tensors of numbers, of "
+                    "which the rows alone may be dynamic; give other extents with --extent"
                 )
             unique = self._names.take(info.name)
-            value = Value(f"%{self.builder.fresh(unique)}", dtype, flatten(shape))
-            self.tensors[info.name] = Tensor(value, shape)
+            value = Value(f"%{self.builder.fresh(unique)}", _PASSED_WHOLE if is_whole else dtype, flatten(shape))
             arguments.append(self._argument(value, unique, ""))
+            self.tensors[info.name] = Tensor(value, shape)
+            if is_whole:
+                self.tensors[info.name] = tensors.convert(self.builder, self.tensors[info.name], dtype)
         return arguments
 
     def _append_all(self, outputs: Sequence[str]) -> None:
         needed: set[str] = set()
-        conditions: set[str] = set()  # which Where reads as they are written
+        conditions: set[str] = set()  # which are read as they are written
         stack = list(outputs)
         while stack:
             node = self._producers.get(stack.pop())
             if node and node.output[0] not in needed:
                 needed.add(node.output[0])
                 stack.extend(node.input)
-                conditions.update(node.input[:1] if node.op_type == "Where" else ())
+                if node.op_type == "Where" and find_softplus_threshold(self, node):
+                    conditions.add(node.input[0])
         problems, lacking = [], set()
         for node in self.proto.graph.node:
             if node.output[0] not in needed or node.output[0] in conditions or self._fold(node):
@@ -232,9 +288,10 @@ class Graph:
 
     def _fold_shape(self, node: onnx.NodeProto) -> bool:
         shape = self.shape_of(node.input[0]) if node.op_type == "Shape" else None
-        if shape is None or not all(isinstance(d, int) for d in shape) or node.attribute:
+        if shape is None or not all(isinstance(d, int) for d in shape):
             return False
-        self.constants[node.output[0]] = np.array(shape, np.int64)
+        part = slice(*({a.name: a.i for a in node.attribute}.get(name) for name in ("start", "end")))
+        self.constants[node.output[0]] = np.array(shape[part], np.int64)
         return True
 
     def _result(self, name: str) -> Value:

@@ -6,23 +6,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from tenon.importer import rows
-from tenon.importer.builder import TYPES, Builder, Factor, InexpressibleError, Value, constant
+from tenon.importer import rows, tensors
+from tenon.importer.builder import TYPES, WHOLE_TYPES, Builder, Factor, InexpressibleError, Value, constant
 from tenon.importer.shapes import Shape
+from tenon.importer.tensors import Tensor
 
 if TYPE_CHECKING:
     import onnx
 
     from tenon.formats.onnx_graph import Graph
-
-
-class Tensor(NamedTuple):
-    """A tensor: a value of at most two dimensions, and the shape that the file has."""
-
-    value: Value
-    shape: Shape
 
 
 Rule = Callable[["Graph", "onnx.NodeProto", dict[str, Any]], Tensor]
@@ -63,8 +57,8 @@ def _gemm(g: Graph, node: onnx.NodeProto, given: dict[str, Any]) -> Tensor:
 @rule("MatMul")
 def _matmul(g: Graph, node: onnx.NodeProto, _: dict[str, Any]) -> Tensor:
     shape, weight = g.shape_of(node.input[0]), g.shape_of(node.input[1])
-    if shape is None or weight is None or len(shape) < 2 or len(weight) != 2:
-        raise InexpressibleError("it is not a product with one matrix on the right")
+    if len(shape) < 2 or len(weight) != 2:
+        return tensors.product(g.builder, g.tensor(node.input[0]), g.tensor(node.input[1]))
     y = g.builder.linear(_factor(g, node.input[0], False), _factor(g, node.input[1], True))
     return Tensor(y, (*shape[:-1], weight[1]))
 
@@ -84,22 +78,44 @@ def _factor(g: Graph, name: str, transposed: bool) -> Factor:
 _BINARY = {"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div", "Min": "min", "Max": "max"}
 
 
+_WHOLE = {"Add": "addi", "Sub": "subi", "Mul": "muli", "Div": "divsi", "Min": "minsi", "Max": "maxsi"}
+_FLOATING = {"Add": "addf", "Sub": "subf", "Mul": "mulf", "Div": "divf", "Min": "minimumf", "Max": "maximumf"}
+
+
 @rule(*_BINARY)
 def _binary(g: Graph, node: onnx.NodeProto, _: dict[str, Any]) -> Tensor:
-    x, shape = g.operand(node.input[0])
-    for name in node.input[1:]:
-        y, other = g.operand(name)
-        shape = _broadcast(shape, other)
-        x = g.builder.binary(_BINARY[node.op_type], x, y)
-    if not isinstance(x, Value):
+    parts = [g.part(name) for name in node.input]
+    x = parts[0]
+    for y in parts[1:]:
+        x = _two(g.builder, node.op_type, x, y)
+    if not isinstance(x, Tensor):
         raise InexpressibleError("it computes with numbers alone")
-    return Tensor(x, shape)
+    return x
 
 
-def _broadcast(a: Shape, b: Shape) -> Shape:
-    rank = max(len(a), len(b))
-    a, b = (1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b
-    return tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
+def _two(b: Builder, op: str, x: tensors.Part, y: tensors.Part) -> tensors.Part:
+    given = [part for part in (x, y) if isinstance(part, Tensor)]
+    dtype = given[0].value.dtype
+    if dtype in WHOLE_TYPES:
+        return tensors.apply(b, f"arith.{_WHOLE[op]}", [x, y], dtype, WHOLE_TYPES[dtype])
+    shape = broadcast([part.shape for part in given])
+    if all(_is_of_rows(part.shape, shape) for part in given):
+        operands = [part.value if isinstance(part, Tensor) else part for part in (x, y)]
+        return Tensor(b.binary(_BINARY[op], *operands), shape)
+    return tensors.apply(b, f"arith.{_FLOATING[op]}", [x, y], dtype, TYPES[dtype])
+
+
+def broadcast(shapes: list[Shape]) -> Shape:
+    """Return the shape that all broadcast to; dynamic extents are taken to be none that is repeated."""
+    rank = max(map(len, shapes))
+    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    return tuple(next((e for e in extents if e != 1), 1) for extents in zip(*padded, strict=True))
+
+
+def _is_of_rows(shape: Shape, whole: Shape) -> bool:
+    """Whether a tensor has each row of the whole, or one for all."""
+    ahead = shape[:-1]
+    return all(extent == 1 for extent in ahead) or ahead == whole[:-1]
 
 
 @rule("Neg", "Abs", "Reciprocal", "Sqrt", "Erf")
@@ -124,7 +140,7 @@ def _pow(g: Graph, node: onnx.NodeProto, _: dict[str, Any]) -> Tensor:
     if exponent == 0.5:
         return Tensor(b.elementwise("math.sqrt", x), shape)
     if exponent not in (2.0, 3.0):
-        raise InexpressibleError(f"Tenon has squares and cubes, and no power {exponent}")
+        return tensors.apply(b, "math.powf", [Tensor(x, shape), exponent], x.dtype, TYPES[x.dtype])
     square = b.binary("mul", x, x)
     return Tensor(square if exponent == 2.0 else b.binary("mul", square, x), shape)
 
@@ -162,9 +178,8 @@ def _call(b: Builder, op: str, x: Value, attributes: dict[str, float]) -> Value:
     return b.unary(op, x, text and f"{{{text}}}")
 
 
-@rule("Where")
-def _where(g: Graph, node: onnx.NodeProto, _: dict[str, Any]) -> Tensor:
-    """Take a softplus that is x beyond a threshold, as PyTorch's exporter writes one."""
+def find_softplus_threshold(g: Graph, node: onnx.NodeProto) -> onnx.NodeProto | None:
+    """Return the comparison of a softplus that is x beyond a threshold, as PyTorch's exporter writes one."""
     condition, function = g.producer(node.input[0]), g.producer(node.input[2])
     is_softplus = (
         condition is not None
@@ -174,10 +189,20 @@ def _where(g: Graph, node: onnx.NodeProto, _: dict[str, Any]) -> Tensor:
         and function.op_type == "Softplus"
         and function.input[0] == node.input[1]
     )
-    if not is_softplus:
-        raise InexpressibleError("it selects otherwise than a softplus beyond a threshold")
-    x, shape = g.tensor(node.input[1])
-    return Tensor(_call(g.builder, "softplus", x, {"threshold": g.number(condition.input[1])}), shape)
+    return condition if is_softplus else None
+
+
+@rule("Where")
+def _where(g: Graph, node: onnx.NodeProto, _: dict[str, Any]) -> Tensor:
+    condition = find_softplus_threshold(g, node)
+    if condition is not None:
+        x, shape = g.tensor(node.input[1])
+        return Tensor(_call(g.builder, "softplus", x, {"threshold": g.number(condition.input[1])}), shape)
+    parts = [g.part(name) for name in node.input]
+    given = [part.value.dtype for part in parts[1:] if isinstance(part, Tensor)]
+    dtype = given[0] if given else g.constants[node.input[1]].dtype.name
+    kind = tensors.spelling(dtype)
+    return tensors.pointwise(g.builder, parts, dtype, lambda e: ([f"%r = arith.select {', '.join(e)} : {kind}"], "%r"))
 
 
 @rule("Celu")
@@ -232,11 +257,10 @@ def _clamp(b: Builder, x: Value, low: float, high: float) -> Value:
 def _cast(g: Graph, node: onnx.NodeProto, given: dict[str, Any]) -> Tensor:
     from onnx import helper
 
-    x, shape = g.tensor(node.input[0])
     dtype = helper.tensor_dtype_to_np_dtype(given["to"]).name
-    if dtype not in TYPES:
+    if dtype not in TYPES and dtype not in WHOLE_TYPES:
         raise InexpressibleError(f"Tenon has no tensors of {dtype}")
-    return Tensor(g.builder.cast(x, dtype), shape)
+    return tensors.convert(g.builder, g.tensor(node.input[0]), dtype)
 
 
 @rule("ai.onnx.ml.Scaler")
@@ -295,13 +319,12 @@ _REDUCTIONS = {"ReduceMean": "mean", "ReduceSum": "sum", "ReduceMax": "max", "Re
 def _reduce(g: Graph, node: onnx.NodeProto, given: dict[str, Any]) -> Tensor:
     b, (x, shape) = g.builder, g.tensor(node.input[0])
     axes = given.get("axes") or (g.array(node.input[1]).tolist() if len(node.input) > 1 and node.input[1] else [])
-    if len(axes) != 1:
-        raise InexpressibleError("it reduces other than one dimension")
-    _check_last_axis(shape, axes[0])
-    if not given.get("keepdims", 1):
-        raise InexpressibleError("it drops the dimension that it reduces")
-    y = b.reduce_row(_REDUCTIONS[node.op_type], b.widen(x))
-    return Tensor(b.cast(y, x.dtype), (*shape[:-1], 1))
+    axes = [axis % len(shape) for axis in axes or range(len(shape))]
+    keeps, kind = given.get("keepdims", 1), _REDUCTIONS[node.op_type]
+    if axes != [len(shape) - 1] or len(x.shape) != 2:
+        return tensors.reduce(b, kind, Tensor(x, tensors.static(shape)), axes, bool(keeps))
+    y = Tensor(b.cast(b.reduce_row(kind, b.widen(x)), x.dtype), (*shape[:-1], 1))
+    return y if keeps else tensors.view(b, y, tensors.static(shape[:-1]))
 
 
 # What computes nothing
@@ -310,17 +333,3 @@ def _reduce(g: Graph, node: onnx.NodeProto, given: dict[str, Any]) -> Tensor:
 @rule("Identity", "Dropout")
 def _nothing(g: Graph, node: onnx.NodeProto, _: dict[str, Any]) -> Tensor:
     return g.tensor(node.input[0])
-
-
-@rule("Reshape", "Flatten", "Squeeze", "Unsqueeze")
-def _view(g: Graph, node: onnx.NodeProto, _: dict[str, Any]) -> Tensor:
-    from tenon.formats.onnx_graph import flatten
-
-    value, shape = g.tensor(node.input[0])
-    new = g.shape_of(node.output[0])
-    if new is None or len(new) < 2 or shape[-1] != new[-1]:
-        raise InexpressibleError("it changes the rows of a tensor")
-    rows_now, rows_then = flatten(new)[0], value.shape[0] if len(value.shape) == 2 else 1
-    if isinstance(rows_now, int) and isinstance(rows_then, int) and rows_now != rows_then:
-        raise InexpressibleError("it changes the rows of a tensor")
-    return Tensor(value, new)

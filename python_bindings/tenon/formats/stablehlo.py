@@ -15,6 +15,7 @@ from torch_mlir import ir
 from tenon.errors import UnsupportedError
 from tenon.formats.model import Model
 from tenon.formats.tidy import tidy
+from tenon.importer.shapes import flatten
 
 _PASSES = ("--inline", "--symbol-dce", "--stablehlo-legalize-to-linalg", "--canonicalize")
 _FOREIGN = re.compile(r"\b(?:stablehlo|chlo|mhlo)\.\w+ ")
@@ -38,7 +39,7 @@ def load(path: Path) -> Model:
         text = str(module)
     if left := sorted({name.strip() for name in _FOREIGN.findall(text)}):
         raise UnsupportedError(f"torch-mlir leaves ops of {path} that Tenon does not know: {', '.join(left)}")
-    return Model(tidy(text), parameters)
+    return Model(tidy(text), {name: array.reshape(flatten(array.shape)) for name, array in parameters.items()})
 
 
 def _take_constants(function: ir.OpView) -> dict[str, np.ndarray]:
@@ -48,7 +49,7 @@ def _take_constants(function: ir.OpView) -> dict[str, np.ndarray]:
     parameters = {}
     for op in list(block.operations):
         value = op.attributes["value"] if op.operation.name == "arith.constant" else None
-        if not isinstance(value, ir.DenseElementsAttr) or value.is_splat:
+        if not isinstance(value, ir.DenseFPElementsAttr) or value.is_splat:
             continue
         name = f"p{len(parameters)}"
         parameters[name] = np.array(value)

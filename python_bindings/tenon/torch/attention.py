@@ -38,7 +38,7 @@ def keep_attention_fused(graph: fx.GraphModule) -> None:
     for node in graph.graph.find_nodes(op="call_function", target=_ATTENTION):
         mask = _argument(node, "attn_mask")
         # A bias where a mask is true: the bias.
-        while _is_where(mask) and known(mask.args[0]) is Mask.TRUE and fake_of(mask.args[1]) is not None:
+        while _is_where(mask) and known(mask.args[0]) is Mask.ALL and fake_of(mask.args[1]) is not None:
             mask = mask.args[1]
         fake = fake_of(mask)
         if fake is None:

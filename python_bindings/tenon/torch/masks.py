@@ -13,8 +13,8 @@ from torch import fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import TorchDispatchMode
 
-# A mask is evaluated while a model is compiled, and takes a byte an element.
-_MOST_ELEMENTS = 2**28
+# A mask is evaluated while a model is compiled, and takes memory then.
+_MOST_BYTES = 2**28
 # What gives elements of its first operand as they are, by the names of functions and methods.
 _VIEWS = {"broadcast_to", "clone", "contiguous", "expand", "expand_as", "flatten", "getitem", "permute", "repeat"}
 _VIEWS |= {"reshape", "squeeze", "transpose", "unsqueeze", "view", "view_as"}
@@ -23,25 +23,28 @@ _ORS = {"bitwise_or", "logical_or", "or_"}
 
 
 class Mask(enum.Enum):
-    """What a tensor of booleans is, whatever a graph's inputs are."""
+    """What a mask lets pass, whatever a graph's inputs are: one of booleans, or of numbers that scores are added to."""
 
-    TRUE = "true everywhere"
-    CAUSAL = "a square whose lower triangle is true, the diagonal with it, and nothing else"
+    ALL = "true everywhere, or zero"
+    CAUSAL = "a square whose lower triangle passes, the diagonal with it, and nothing else"
     OTHER = "something else, or not known"
 
 
 def kind_of(mask: Any) -> Mask:
-    """Return what a node of Dynamo's graph is; OTHER if it is no tensor of booleans."""
+    """Return what a node of Dynamo's graph is; OTHER if it is no tensor of booleans or floating-point numbers."""
     fake = fake_of(mask)
-    if fake is None or fake.dtype != torch.bool:
+    if fake is None or not (fake.dtype == torch.bool or fake.dtype.is_floating_point):
         return Mask.OTHER
     value = _evaluate(mask)
     if value is None:
-        return Mask.TRUE if _is_true(mask) else Mask.OTHER
-    if value.all():
-        return Mask.TRUE
+        return Mask.ALL if fake.dtype == torch.bool and _is_true(mask) else Mask.OTHER
+    passes = value if fake.dtype == torch.bool else value == 0
+    if passes.all():
+        return Mask.ALL
+    if fake.dtype.is_floating_point and not (passes | (value <= torch.finfo(fake.dtype).min)).all():
+        return Mask.OTHER
     is_square = value.dim() >= 2 and value.shape[-1] == value.shape[-2]
-    return Mask.CAUSAL if is_square and torch.equal(value, torch.ones_like(value).tril()) else Mask.OTHER
+    return Mask.CAUSAL if is_square and torch.equal(passes, torch.ones_like(passes).tril()) else Mask.OTHER
 
 
 def fake_of(node: Any) -> torch.Tensor | None:
@@ -66,7 +69,7 @@ class _NotConstantError(Exception):
 def _evaluate(mask: fx.Node) -> torch.Tensor | None:
     """Return the elements of a tensor that depends on no input and no size that may change; None for others."""
     fake = fake_of(mask)
-    if not all(isinstance(extent, int) for extent in fake.shape) or fake.numel() > _MOST_ELEMENTS:
+    if not all(isinstance(extent, int) for extent in fake.shape) or fake.nbytes > _MOST_BYTES:
         return None
     nodes, pending = set(), [mask]
     while pending:

@@ -13,12 +13,10 @@ import torch
 
 from tenon import _native
 from tenon.device import best_target, known_targets
-from tenon.torch.precision import float32_matmul_precision
+from tenon.torch.precision import default_precision
 
-PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
+PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8")
 RESTS = ("inductor", "eager")
-# torch.get_float32_matmul_precision() -> Tenon's precision (docs/Spec.md, linear-R3).
-_OF_TORCH = {"highest": "fp32", "high": "tf32", "medium": "bf16"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +25,8 @@ class Options:
 
     Attributes:
         precision: how accurate a product of float32 tensors must be: "fp32", "tf32",
-            "bf16" or "fp16". None: as torch.get_float32_matmul_precision() says.
+            "bf16" or "fp16". None: as torch.get_float32_matmul_precision() says. "fp8" quantises layers of 16 and 32
+            bits whose weight is a parameter, in inference: x and w to float8_e4m3fn with a scale a row.
         strategy: how linear layers are computed on a GPU: "library" by cuBLASLt, "tiled" by one
             kernel each where a layer can have it, or "auto".
         reduction: how tiled layers reduce, where a layer can have it, or "auto". For a training batch norm:
@@ -113,7 +112,7 @@ class Options:
 
     def linear_precision(self) -> str:
         """Return the precision for products of float32 tensors."""
-        return self.precision or _OF_TORCH[float32_matmul_precision()]
+        return self.precision or default_precision()
 
     def targets_for(self, device: torch.device) -> list[str]:
         """Return the targets to compile for, given the tensors' device."""

@@ -6,6 +6,14 @@ from __future__ import annotations
 
 import torch
 
+# torch.get_float32_matmul_precision() -> Tenon's precision (docs/Spec.md, linear-R3).
+_OF_TORCH = {"highest": "fp32", "high": "tf32", "medium": "bf16"}
+
+
+def default_precision() -> str:
+    """Return the precision of products of float32 tensors that PyTorch's settings mean."""
+    return _OF_TORCH[float32_matmul_precision()]
+
 
 def float32_matmul_precision() -> str:
     """Return "highest", "high" or "medium", as torch.get_float32_matmul_precision() does where it has an answer.

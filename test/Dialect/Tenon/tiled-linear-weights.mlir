@@ -31,6 +31,21 @@ func.func @split(%x: memref<8x64xf16>, %w: memref<32x64xf16>, %fx: memref<8x1xf3
   return
 }
 
+// Weights may lie within one tensor.
+// CHECK-LABEL: @halves
+// CHECK: tenon.tiled_linear %{{.*}}, %{{.*}}, %{{.*}} : memref<4x64xf16>, memref<8x64xf16, strided<[64, 1]>>, memref<8x64xf16, strided<[64, 1], offset: 512>>
+func.func @halves(%x: memref<4x64xf16>, %both: memref<16x64xf16>, %o: memref<4x8xf16>) {
+  %w = memref.subview %both[0, 0] [8, 64] [1, 1] : memref<16x64xf16> to memref<8x64xf16, strided<[64, 1]>>
+  %v = memref.subview %both[8, 0] [8, 64] [1, 1] : memref<16x64xf16> to memref<8x64xf16, strided<[64, 1], offset: 512>>
+  tenon.tiled_linear %x, %w, %v : memref<4x64xf16>, memref<8x64xf16, strided<[64, 1]>>, memref<8x64xf16, strided<[64, 1], offset: 512>>
+      epilogue(%acc: tensor<4x8xf16>, %gate: tensor<4x8xf16>) outs(%o: memref<4x8xf16>)
+      schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, weights = 2> {
+    %1 = tenon.mul %acc, %gate : tensor<4x8xf16>, tensor<4x8xf16>
+    tenon.yield %1 : tensor<4x8xf16>
+  }
+  return
+}
+
 // -----
 
 func.func @count(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {

@@ -50,6 +50,22 @@ func.func @group_norm(%x: tensor<?x8192xbf16>, %w: tensor<8192x8192xbf16>) -> te
   return %0 : tensor<?x8192xbf16>
 }
 
+// A scalar is no operand of groups.
+// CHECK-LABEL: @scaled_groups
+// CHECK: #tenon.schedule<wgmma, {{.*}}reduction = resident_rows>
+// SEPARATE-LABEL: @scaled_groups
+func.func @scaled_groups(%x: tensor<?x8192xbf16>, %w: tensor<8192x8192xbf16>, %s: tensor<f32>) -> tensor<?x8192xbf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<?x8192xbf16>, tensor<8192x8192xbf16>
+      epilogue(%acc: tensor<?x8192xbf16>, %ss = %s: tensor<f32>) -> tensor<?x8192xbf16> {
+    %mean = tenon.reduce_row mean %acc {groups = 16} : tensor<?x8192xbf16>
+    %means = tenon.repeat_columns %mean {times = 512} : tensor<?x16xbf16>
+    %d = tenon.sub %acc, %means : tensor<?x8192xbf16>, tensor<?x8192xbf16>
+    %y = tenon.mul %d, %ss : tensor<?x8192xbf16>, tensor<f32>
+    tenon.yield %y : tensor<?x8192xbf16>
+  }
+  return %0 : tensor<?x8192xbf16>
+}
+
 // Each turn would read all of w anew.
 // REREADS-LABEL: @wide_w
 // REREADS: #tenon.strategy<library>

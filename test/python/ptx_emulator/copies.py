@@ -98,6 +98,10 @@ def swizzled(start: int, rows: int, row_bytes: int, swizzle: int) -> np.ndarray:
     return linear ^ ((linear >> 7) & (swizzle // 16 - 1)) << 4
 
 
+# By bytes.
+_WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+
+
 class Box:
     """Part of a matrix: where its rows are in global memory, and what of it is inside."""
 
@@ -112,7 +116,7 @@ class Box:
 
     def load(self, memory) -> np.ndarray:
         """Return the box's bytes in chunks of 16, zeros for what is outside."""
-        values = np.zeros(self.inside.shape, {1: np.uint8, 2: np.uint16, 4: np.uint32}[self.size])
+        values = np.zeros(self.inside.shape, _WORDS[self.size])
         if self.inside.any():
             values[self.inside] = memory.load(self.addresses[self.inside], self.size)[:, 0]
         if self.tensor.rounds_tf32:
@@ -120,7 +124,7 @@ class Box:
         return values.view(np.uint64).reshape(-1, 2)
 
     def store(self, memory, chunks: np.ndarray) -> None:
-        values = np.ascontiguousarray(chunks).view({2: np.uint16, 4: np.uint32}[self.size]).reshape(self.inside.shape)
+        values = np.ascontiguousarray(chunks).view(_WORDS[self.size]).reshape(self.inside.shape)
         if self.inside.any():
             memory.store(self.addresses[self.inside], values[self.inside][:, None])
 

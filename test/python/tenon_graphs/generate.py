@@ -226,8 +226,15 @@ class Generator:
             value = self.unary(value)
         if self.chance(0.1):
             self.graph.returns.append(value)
-        if groups != 1:
+        if self.chance(0.3):
+            other = self.input(self.rng.choice([(groups,), (1, groups), (m, groups), ()]))
+            value = self.emit("add", [value, other], value.magnitude + other.magnitude, value)
+        if groups != 1 or self.chance(0.2):
             value = self.emit("repeat_columns", [value], value.magnitude, value, shape=x.shape, times=n // groups)
+            if self.chance(0.1):
+                self.graph.returns.append(value)
+            if self.chance(0.2):
+                value = self.unary(value)
         kind = self.rng.choice(["sub", "add", "mul"])
         magnitude = x.magnitude * value.magnitude if kind == "mul" else x.magnitude + value.magnitude
         return self.emit(kind, [x, value], magnitude, x)

@@ -227,6 +227,8 @@ Value ElementEmitter::emit(OpResult result, unsigned row, unsigned lane) {
     return arith::ConstantOp::create(builder,
                                      builder.getFloatAttr(compute, value));
   }
+  if (auto repeat = dyn_cast<RepeatColumnsOp>(op)) // of a row's one value
+    return get(repeat.getInput(), row, lane);
   Type compute = getOpComputeType(op);
   auto operandOf = [&](Value tensor) {
     Value value = get(tensor, row, lane);

@@ -102,22 +102,29 @@ static void takeSource(Block &body, RowPhase &phase, ArrayRef<RowPhase> left,
   moveSource(body, source);
 }
 
+int64_t tenon::getRowGroups(Block &body) {
+  for (Operation &op : body) {
+    if (auto reduction = dyn_cast<ReduceRowOp>(op))
+      return reduction.getGroups();
+    if (auto repeat = dyn_cast<RepeatColumnsOp>(op))
+      return repeat.getInput().getType().getDimSize(1);
+  }
+  return 0;
+}
+
 /// Has each of `groups` groups of a row count as a row, in types.
 static void takeGroupsForRows(Block &body, int64_t groups) {
   auto narrow = [&](Value value) {
     auto type = cast<RankedTensorType>(value.getType());
-    if (type.getRank() == 2 && type.getDimSize(1) == groups)
-      value.setType(type.clone({type.getDimSize(0), int64_t(1)}));
+    if (type.getRank() == 0 || type.getShape().back() != groups)
+      return;
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() = 1;
+    value.setType(type.clone(shape));
   };
   llvm::for_each(body.getArguments(), narrow);
-  for (Operation &op : llvm::make_early_inc_range(body)) {
-    if (auto repeat = dyn_cast<RepeatColumnsOp>(op)) {
-      repeat.replaceAllUsesWith(repeat.getInput());
-      repeat.erase();
-      continue;
-    }
+  for (Operation &op : body)
     llvm::for_each(op.getResults(), narrow);
-  }
 }
 
 Value tenon::getGroupPointer(ImplicitLocOpBuilder &b, Value pointer,
@@ -126,9 +133,12 @@ Value tenon::getGroupPointer(ImplicitLocOpBuilder &b, Value pointer,
   auto type = cast<ShapedType>(inMemory);
   if (type.getShape() == cast<ShapedType>(inRegion).getShape())
     return pointer;
-  Value before = createI64(b, type.getDimSize(1) - 1);
-  Value ahead =
-      arith::AddIOp::create(b, arith::MulIOp::create(b, row, before), group);
+  Value ahead = group;
+  if (type.getRank() == 2 && type.getDimSize(0) != 1) {
+    Value before = createI64(b, type.getDimSize(1) - 1);
+    ahead =
+        arith::AddIOp::create(b, arith::MulIOp::create(b, row, before), group);
+  }
   return LLVM::GEPOp::create(b, pointer.getType(), type.getElementType(),
                              pointer, ArrayRef<LLVM::GEPArg>{ahead});
 }
@@ -136,8 +146,8 @@ Value tenon::getGroupPointer(ImplicitLocOpBuilder &b, Value pointer,
 RowPhases tenon::cutAtRowReductions(Block &body, SourceMoves moves) {
   RowPhases phases;
   auto reductions = body.getOps<ReduceRowOp>();
-  if (!reductions.empty() && (*reductions.begin()).getGroups() != 1)
-    takeGroupsForRows(body, (*reductions.begin()).getGroups());
+  if (int64_t groups = getRowGroups(body); groups > 1)
+    takeGroupsForRows(body, groups);
   for (ReduceRowOp op : reductions) {
     RankedTensorType type = op.getType();
     Type compute = getComputeType(type.getElementType());

@@ -40,15 +40,20 @@ enum class SourceMoves {
   All
 };
 
+/// Into how many groups the ops of a region divide each row: 1 if they reduce
+/// whole rows, 0 if none reduces rows or repeats what was found of them.
+int64_t getRowGroups(Block &body);
+
 /// Gives each `tenon.reduce_row` of an epilogue's region an argument, behind
 /// the others, that takes the place of its result. To what follows they are
 /// operands of one value a row, which a kernel that has reduced a row can say.
 /// Returns the reductions in order: one may depend on those before it.
 ///
-/// Of reductions of groups each group is a row: what there is one of for each
-/// becomes [M, 1], and `tenon.repeat_columns` goes. What lies in memory so is
-/// then of another type than its argument or value; a kernel that is at a group
-/// finds it by `getGroupPointer`.
+/// Of groups each is a row: what there is one of for each group of a row
+/// becomes [M, 1], what there is one of for each group of all rows [1, 1] or
+/// [1], and `tenon.repeat_columns` gives each column of a row its one value.
+/// What lies in memory so is then of another type than its argument or value; a
+/// kernel that is at a group finds it by `getGroupPointer`.
 RowPhases cutAtRowReductions(Block &body, SourceMoves moves);
 
 /// Where an argument's or result's value for each row begins, if in memory it

@@ -26,8 +26,10 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-static bool reducesRows(EpilogueOp op) {
-  return !op.getBody()->getOps<ReduceRowOp>().empty();
+/// Whether threads go by rows, or groups of their columns: some op reduces
+/// these, or repeats what was found of them.
+static bool goesByRows(EpilogueOp op) {
+  return getRowGroups(*op.getBody()) != 0;
 }
 
 static LogicalResult check(EpilogueOp op, const EpiloguePlan &plan) {
@@ -38,7 +40,7 @@ static LogicalResult check(EpilogueOp op, const EpiloguePlan &plan) {
                           "last one is");
   if (plan.getShape()[1] == 0)
     return op.emitOpError("has no columns");
-  if (reducesRows(op) && !plan.getPhases().back().finished.empty())
+  if (goesByRows(op) && !plan.getPhases().back().finished.empty())
     return op.emitOpError("reduces along M and along N; write an epilogue for "
                           "each");
   return success();
@@ -57,7 +59,7 @@ public:
 
 private:
   void launchPhases(const KernelGeometry &geometry);
-  void launchRows(ArrayRef<RowPhase> phases, unsigned lanes);
+  void launchRows(ArrayRef<RowPhase> phases, int64_t groups, unsigned lanes);
   void launch(const EpiloguePhase &phase, const KernelGeometry &geometry,
               Value groups);
   LLVM::LLVMFuncOp emitKernel(const EpiloguePhase &phase,
@@ -217,9 +219,9 @@ void EpilogueLowering::launchPhases(const KernelGeometry &geometry) {
     launch(phase, geometry, groups);
 }
 
-/// One kernel for reductions of rows and all else.
-void EpilogueLowering::launchRows(ArrayRef<RowPhase> phases, unsigned lanes) {
-  int64_t groups = ReduceRowOp(phases.front().reduction).getGroups();
+/// One kernel for reductions of rows, if there are any, and all else.
+void EpilogueLowering::launchRows(ArrayRef<RowPhase> phases, int64_t groups,
+                                  unsigned lanes) {
   int64_t columns = plan.getShape()[1] / groups;
   lanes = std::gcd(lanes, columns);
   RowGeometry geometry(columns, groups, lanes);
@@ -243,10 +245,11 @@ void EpilogueLowering::run() {
       return emit(1);
     emitIfAligned(b, op.getOperands(), [&] { emit(lanes); }, [&] { emit(1); });
   };
-  if (reducesRows(op)) {
+  if (goesByRows(op)) {
     m = createM();
+    int64_t groups = getRowGroups(*op.getBody());
     RowPhases phases = cutAtRowReductions(*op.getBody(), SourceMoves::None);
-    emitWidths([&](unsigned width) { launchRows(phases, width); });
+    emitWidths([&](unsigned width) { launchRows(phases, groups, width); });
     op.erase();
     return;
   }

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One kernel for all reductions of a row, one after the other, and what follows
-// them. Threads hold elements a chunk apart; they meet by shuffles, and warps
-// through shared memory, in an order that is always the same.
+// One kernel for all reductions of a row, if any, one after the other, and what
+// follows them. Threads hold elements a chunk apart; they meet by shuffles, and
+// warps through shared memory, in an order that is always the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +68,7 @@ private:
   void reduce(const RowPhase &phase, unsigned number);
   void store(ElementEmitter &emitter, const Place &place);
   void emitRow();
-  void enterGroup();
+  void enterGroup(Value m);
 
   KernelBuilder b;
   EpilogueOp op;
@@ -79,6 +79,7 @@ private:
   SmallVector<Value> outputs;
   Value thread;     ///< among those of the row, i32
   Value row, group; ///< i64
+  Value rowInRange; ///< null: it is
   /// Of the row's reductions, what was found.
   SmallVector<std::pair<BlockArgument, Value>> found;
   /// Of all chunks, where the row is kept.
@@ -245,6 +246,8 @@ void RowKernel::store(ElementEmitter &emitter, const Place &place) {
       stores = b.equal(place.column, 0);
     else if (!byColumn)
       stores = b.equal(place.column, b.mul(group, geometry.n));
+    if (rowInRange)
+      stores = stores ? b.both(stores, rowInRange) : rowInRange;
     auto emitStore = [&, &output = output] {
       storeLanes(b, output, getOffset(b, type, row, place.column),
                  cast<RankedTensorType>(type).getElementType(), lanes);
@@ -257,10 +260,13 @@ void RowKernel::store(ElementEmitter &emitter, const Place &place) {
 }
 
 void RowKernel::emitRow() {
+  ArrayRef<BlockArgument> loadedFirst;
+  if (!phases.empty())
+    loadedFirst = phases[0].phase.operands;
   if (geometry.keepsRow())
     for (int64_t chunk = 0; chunk != geometry.numChunks(); ++chunk) {
       Place place = getPlace(b.i64(chunk));
-      kept.emplace_back(place, createEmitter(place, phases[0].phase.operands));
+      kept.emplace_back(place, createEmitter(place, loadedFirst));
     }
   for (auto [number, phase] : llvm::enumerate(phases))
     reduce(phase, number);
@@ -278,9 +284,13 @@ void RowKernel::emitRow() {
 }
 
 /// `row` has counted groups.
-void RowKernel::enterGroup() {
+void RowKernel::enterGroup(Value m) {
   group = b.rem(row, geometry.groups);
   row = b.div(row, geometry.groups);
+  if (geometry.sharesWarps()) {
+    rowInRange = b.less(row, m);
+    row = b.minSigned(row, b.sub(m, 1));
+  }
   for (auto [input, argument] :
        llvm::zip(op.getInputs(), op.getBody()->getArguments()))
     pointers[argument] = getGroupPointer(b, pointers[argument], input.getType(),
@@ -299,9 +309,12 @@ LLVM::LLVMFuncOp RowKernel::emit() {
               b.toI64(b.div(own, geometry.threadsPerRow)));
   Value m = function.getArguments()[op.getNumOperands()];
   if (geometry.groups != 1)
-    enterGroup();
-  // All threads of a row are in it or beyond M.
-  emitIf(b, b.less(row, m), [&] { emitRow(); });
+    enterGroup(m);
+  // All threads of a warp are in rows or beyond M, or beyond M at the last row.
+  if (rowInRange)
+    emitRow();
+  else
+    emitIf(b, b.less(row, m), [&] { emitRow(); });
   LLVM::ReturnOp::create(b, ValueRange());
   return function;
 }

@@ -27,6 +27,9 @@ struct RowGeometry {
 
   int64_t rowsOfBlock() const { return threads / threadsPerRow; }
   unsigned warpsPerRow() const { return llvm::divideCeil(threadsPerRow, 32); }
+  /// Whether a warp has several rows, whose shuffles all of its threads take
+  /// part in.
+  bool sharesWarps() const { return threadsPerRow < 32; }
   int64_t columnsOfChunk() const { return int64_t(threadsPerRow) * lanes; }
   int64_t numChunks() const { return llvm::divideCeil(n, columnsOfChunk()); }
   bool isRagged() const { return n % columnsOfChunk() != 0; }

@@ -155,14 +155,21 @@ static LogicalResult verifyMethod(TiledLinearOp op) {
   return success();
 }
 
-/// Checks that there are as many weights as the schedule says, all alike.
+/// Checks that there are as many weights as the schedule says, all alike. In
+/// memory one may lie within another tensor.
 static LogicalResult verifyWeights(TiledLinearOp op) {
   if (op.getNumWeights() != op.getSchedule().getWeights())
     return op.emitOpError("has ")
            << op.getNumWeights() << " weights, but its schedule "
            << op.getSchedule().getWeights();
+  auto first = cast<ShapedType>(op.getW().getType());
+  auto isOther = [&](Value w) {
+    auto type = cast<ShapedType>(w.getType());
+    return type.getShape() != first.getShape() ||
+           type.getElementType() != first.getElementType();
+  };
   for (Value w : op.getFurtherWeights())
-    if (w.getType() != op.getW().getType())
+    if (isOther(w))
       return op.emitOpError(
                  "multiplies x by weights of one type, but they are ")
              << op.getW().getType() << " and " << w.getType();

@@ -38,6 +38,10 @@ def export(
     become rows. A matrix of shape [K, N] that an input is multiplied by as it is (`x @ w`) is
     passed transposed, as [N, K].
 
+    What Tenon has no word for is linalg, if onnx and onnxscript are installed, shapes are fixed, and
+    the model neither draws random numbers nor changes buffers: then parameters are named and ordered
+    as in ONNX, whole numbers are passed as float64, and CPUs alone run it.
+
     Args:
         model: exported as it is, in training mode or not; or what torch.export gave of one, which has its inputs
             and free dimensions already.

@@ -43,13 +43,23 @@ def export_model(
 ) -> Exported:
     """Capture a model and write it; see tenon.torch.export."""
     program = _capture(model, args, kwargs, dynamic_batch)
-    return _Exporter(type(model).__name__, list(model.state_dict()), program, precision).export()
+    return _write(type(model).__name__, list(model.state_dict()), program, precision)
 
 
 def export_program(program: ExportedProgram, precision: str) -> Exported:
     """Write what torch.export gave."""
-    program = program.run_decompositions({})
-    return _Exporter("the program", list(program.state_dict), program, precision).export()
+    return _write("the program", list(program.state_dict), program, precision)
+
+
+def _write(name: str, order: Sequence[str], program: ExportedProgram, precision: str) -> Exported:
+    """Write a program in Tenon's words, or else in those of other dialects besides."""
+    exporter = _Exporter(name, order, program.run_decompositions({}), precision)
+    try:
+        return exporter.export()
+    except UnsupportedError as error:
+        from tenon.torch.ahead_of_time.foreign import export_foreign
+
+        return export_foreign(program, precision, error)
 
 
 def without_locations(text: str) -> str:
@@ -60,7 +70,7 @@ def without_locations(text: str) -> str:
 def _capture(
     model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_batch: bool
 ) -> ExportedProgram:
-    """Return the model's functional ATen ops."""
+    """Return the model's ATen ops."""
     shapes = None
     if dynamic_batch:
         batch = torch.export.Dim("batch", min=2)  # PyTorch's tracing knows no 1 that could be more
@@ -70,8 +80,7 @@ def _capture(
             shapes[tensor] = {0: batch}
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own
-        program = torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
-        return program.run_decompositions({})
+        return torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
 
 
 def _has_rows(value: Any) -> bool:

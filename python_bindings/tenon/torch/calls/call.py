@@ -47,7 +47,8 @@ def rows_outside() -> int:
     """
     with _calls_lock:
         calls = list(_calls)
-    return sum(call.rows_outside() for call in calls)
+    loaded = {(call.executable, index) for call in calls for index in call.devices()}
+    return sum(executable.rows_outside(index) for executable, index in loaded if index >= 0)
 
 
 class FusedCall:
@@ -105,9 +106,9 @@ class FusedCall:
         for bound in list(self._bound.values()):
             bound.refresh()
 
-    def rows_outside(self) -> int:
-        """Count the rows for which the slower path ran, on all GPUs."""
-        return sum(self.executable.rows_outside(index) for index in list(self._bound) if index >= 0)
+    def devices(self) -> list[int]:
+        """Return the devices that it ran on: indices of GPUs, -1 for the CPU."""
+        return list(self._bound)
 
     def _bind(self, index: int) -> _BoundCall:
         with self._lock:

@@ -38,24 +38,22 @@ _registered: dict[str, FusedCall] = {}
 _known_to_kernel: set[tuple[int, int]] = set()  # a function's number and the index of a device
 
 
-def register(call: FusedCall, settings: dict[str, Any]) -> str:
-    """Return the text by which the op knows a call.
+def register(call: FusedCall, arguments: dict[str, Any]) -> str:
+    """Return the text by which the op knows a call; one serves for all whose texts are equal.
 
     Args:
         call: what the op is to run in this process.
-        settings: keyword arguments of `tenon.compile` with which another process gets the same executable.
+        arguments: those of `tenon.compile` with which another process gets the same executable, as keywords.
 
     """
     function = call.function
     described = {
-        "name": function.name,
-        "source": function.source,
-        "settings": settings,
+        "compile": arguments,
         "inputs": [[i.dtype, i.shape, i.parameter, i.transpose] for i in function.inputs],
         "outputs": [[o.dtype, o.in_place] for o in function.outputs],
     }
     text = json.dumps(described, separators=(",", ":"))
-    _registered[text] = call
+    _registered.setdefault(text, call)
     return text
 
 
@@ -71,8 +69,9 @@ def _call_of(text: str) -> FusedCall:
     described = json.loads(text)
     inputs = [InputSpec(t, tuple(s), p, transpose) for t, s, p, transpose in described["inputs"]]
     outputs = [OutputSpec(t, (), in_place) for t, in_place in described["outputs"]]
-    function = FunctionSpec(described["name"], described["source"], inputs, outputs)
-    return FusedCall(function, tenon.compile(function.source, name=function.name, **described["settings"]))
+    arguments = described["compile"]
+    function = FunctionSpec(arguments["name"], arguments["mlir"], inputs, outputs)
+    return FusedCall(function, tenon.compile(**arguments))
 
 
 @functools.cache

@@ -19,9 +19,9 @@ from tenon.torch.calls.parameters import Version
 if TYPE_CHECKING:
     from tenon.importer.specs import InputSpec
 
-# Sets of parameters that one compiled graph keeps prepared at once, such as those
-# of the layers that share a module's code.
-_MAX_KEPT = 512
+# Sets of parameters that one function keeps prepared at once, such as those of all
+# layers of a model that are alike.
+_MAX_KEPT = 4096
 
 
 class Prepare:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextvars
+import dataclasses
 import json
 import os
 import re
@@ -53,6 +54,14 @@ _WAYS = {
 }
 
 
+@dataclasses.dataclass(frozen=True)
+class _Choice:
+    """What a function is called as: an executable, and the arguments of `tenon.compile` that gave it."""
+
+    executable: tenon.Executable
+    arguments: dict[str, Any]
+
+
 class Judge:
     """Says of functions whether they are worth a call, and keeps those that it compiled.
 
@@ -64,9 +73,8 @@ class Judge:
     def __init__(self, options: Options) -> None:
         """Take the options of a compilation."""
         self._options = options
-        self._chosen: dict[str, tuple[tenon.Executable, dict[str, Any]]] = {}  # by source
-        # By key: the arguments of `tenon.compile` for what is worth a call, or why it is none.
-        self._verdicts: dict[str, dict[str, Any] | str] = {}
+        self._verdicts: dict[str, _Choice | str] = {}  # by key; why a function is not worth a call
+        self._chosen: dict[str, _Choice] = {}  # by source
 
     def __call__(self, candidates: Sequence[Candidate]) -> list[str | None]:
         """Return why each function is better left to PyTorch; None for those that are worth a call."""
@@ -82,14 +90,18 @@ class Judge:
                 found = self._callable(candidate, {way: results[key, way] for way in found})
             self._verdicts[key] = found if isinstance(found, str) else self._try_choose(candidate, found)
         verdicts = [self._verdicts[key] for key in keys]
-        failures = self._compile_again(candidates, verdicts)
-        reasons = [v if isinstance(v, str) else None for v in verdicts]
-        return [reason or failures.get(c.spec.source) for c, reason in zip(candidates, reasons, strict=True)]
+        for candidate, verdict in zip(candidates, verdicts, strict=True):
+            if isinstance(verdict, _Choice):
+                self._chosen[candidate.spec.source] = verdict
+        return [verdict if isinstance(verdict, str) else None for verdict in verdicts]
 
     def call_of(self, part: Partition) -> tuple[FusedCall, dict[str, Any]]:
-        """Return the call of a function that is worth it, and the arguments of `tenon.compile` that gave it."""
-        executable, settings = self._chosen[part.source]
-        return FusedCall(part, executable), settings
+        """Return the call of a function that is worth it, and the arguments of `tenon.compile` that gave it.
+
+        Functions that differ in names and locations alone have one executable, compiled from the first of them.
+        """
+        choice = self._chosen[part.source]
+        return FusedCall(part, choice.executable), choice.arguments
 
     def measures(self, device: torch.device) -> bool:
         """Tell whether functions on a device are timed, against what Inductor would make of them."""
@@ -124,25 +136,6 @@ class Judge:
             contexts = [contextvars.copy_context() for _ in tasks]  # they say whether a failure raises
             return list(pool.map(lambda task, context: context.run(self._try_compile, *task), tasks, contexts))
 
-    def _compile_again(
-        self, candidates: Sequence[Candidate], verdicts: Sequence[dict[str, Any] | str]
-    ) -> dict[str, str]:
-        """Compile, as was chosen, functions that are like one that was tried but for names and locations.
-
-        Returns:
-            by source, why that failed.
-
-        """
-        found = {c.spec.source: (c, v) for c, v in zip(candidates, verdicts, strict=True) if not isinstance(v, str)}
-        tasks = [(c, v["strategy"], v) for source, (c, v) in found.items() if source not in self._chosen]
-        failures = {}
-        for (candidate, _, settings), result in zip(tasks, self._compile_all(tasks), strict=True):
-            if isinstance(result, tenon.Executable):
-                self._chosen[candidate.spec.source] = result, settings
-            else:
-                failures[candidate.spec.source] = result or _NOT_TILED
-        return failures
-
     def _try_compile(self, candidate: Candidate, way: str, settings: dict[str, Any]) -> tenon.Executable | str | None:
         """Return what a way gives, None where it is none for this function, or that it failed."""
         try:
@@ -167,7 +160,7 @@ class Judge:
         options = self._options
         return {"target": options.targets_for(candidate.device), **options.of_compiler()}
 
-    def _try_choose(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> dict[str, Any] | str:
+    def _try_choose(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> _Choice | str:
         try:
             way = next(iter(executables))
             is_measured = self._is_measured(candidate)
@@ -178,8 +171,7 @@ class Judge:
         except Exception as error:
             return failed(f"the trial of {candidate.spec.name}", error)
         settings = self._settings(candidate) | (_WAYS[way] if is_measured else {"strategy": way})
-        self._chosen[candidate.spec.source] = executables[way], settings
-        return settings
+        return _Choice(executables[way], {"mlir": candidate.spec.source, "name": candidate.spec.name, **settings})
 
     def _measure(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> tuple[str, str | None]:
         """Return the fastest way, and why PyTorch is faster still, or two calls would be."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from tenon.torch.calls.call import FusedCall
 from tenon.torch.capture import capture_inference
 from tenon.torch.choice.judge import Judge
 from tenon.torch.explanation.diagram import diagram
+from tenon.torch.explanation.quantisation import quantised_layers, relative_error
 from tenon.torch.explanation.report import (
     Report,
     Step,
@@ -57,6 +59,8 @@ class Explanation:
         for number, report in enumerate(self.reports, 1):
             if len(self.reports) > 1:
                 parts.append(f"Graph {number} of {len(self.reports)}")
+            if report.error is not None:
+                parts.append(f"Precision fp8: what it computes is off by {report.error:.1e} of its norm")
             parts.append(format_rows(report.rows(layers)))
             layers += len(report.layers)
         return "\n\n".join(part for part in parts if part)
@@ -115,10 +119,20 @@ def explain(
 
         def compiler(aten: fx.GraphModule, fakes: Sequence[Any]) -> Callable[..., Any]:
             known = parameters if len(fakes) == len(example_inputs) else set()
-            forward = fx.GraphModule(aten, aten.graph).forward  # as it is before it is cut
+            whole = fx.GraphModule(aten, copy.deepcopy(aten.graph))  # as it is before it is cut
+            placeholders = aten.graph.find_nodes(op="placeholder")
+            layers = quantised_layers(aten.graph, {placeholders[i].name for i in known})
             inputs = [node.name for node in graph.graph.find_nodes(op="placeholder")]
-            reports.append(_report(aten, known, inputs if known else [], options, targets))
-            return forward
+            report = _report(aten, known, inputs if known else [], options, targets)
+            reports.append(report)
+
+            def run(*given: Any) -> Any:
+                results = whole.forward(*given)
+                if options.precision == "fp8":
+                    report.error = relative_error(whole, layers, given, results)
+                return results
+
+            return run
 
         return capture_inference(graph, example_inputs, compiler)
 

@@ -59,6 +59,7 @@ class Report:
     remaining: set[str]  # nodes of the graph after it was cut
     targets: list[str]
     options: Options
+    error: float | None = None  # of what it computes, relative, where precision "fp8" quantises layers
 
     def __post_init__(self) -> None:
         """Ask the compiler about each partition."""

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import fx
 
+from tenon.importer import quantised
 from tenon.importer.builder import TYPES, Builder, Factor, InexpressibleError, Operand, Value
 from tenon.importer.shapes import Shape, as_matrix, flatten, is_expressible
 from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, replay, strip, view_source
+from tenon.torch.precision import default_precision
 
 _UNIFORM = {"zeros": 0.0, "zeros_like": 0.0, "ones": 1.0, "ones_like": 1.0, "new_zeros": 0.0, "new_ones": 1.0}
 
@@ -47,7 +49,8 @@ class Lowering(Builder):
 
     def __init__(self, parameters: set[str], precision: str | None) -> None:
         """Take the names of the placeholders that are parameters."""
-        super().__init__(precision)
+        self._quantises = precision == "fp8"
+        super().__init__(default_precision() if self._quantises else precision)
         self.parameters = parameters
         # By name: what follows them may take the matrix, and then what is subtracted.
         self.shifted: dict[str, Shifted] = {}
@@ -55,6 +58,22 @@ class Lowering(Builder):
     def value(self, node: fx.Node, shape: Shape, transpose: bool = False) -> Value:
         """Return the value of a node that no view is between; `shape` is what Tenon sees."""
         raise NotImplementedError
+
+    def linear(
+        self,
+        x: Factor | Value,
+        w: Factor | Value,
+        bias: Value | None = None,
+        dtype: str | None = None,
+        precision: str | None = None,
+    ) -> Value:
+        """Append a linear layer, quantised where that is asked for and w is a parameter."""
+        is_asked = self._quantises and isinstance(w, Factor) and w.is_parameter and not w.is_transposed
+        if is_asked and quantised.is_quantised(w.value.dtype, w.depth()):
+            x = x if isinstance(x, Factor) else Factor(x)
+            if not x.is_transposed and x.value.dtype == w.value.dtype and x.depth() == w.depth():
+                return quantised.linear(self, x, w, bias, dtype or w.value.dtype)
+        return super().linear(x, w, bias, dtype, precision)
 
     def operand(self, argument: Any) -> Operand:
         """Return a number or a tensor that an op is given."""
@@ -107,8 +126,9 @@ class Lowering(Builder):
         weight = find_weight(argument, is_transposed)
         is_prepared = weight.source.name in self.parameters and len(torch_shape(weight.source)) == 2
         if weight.transpose and is_prepared:
-            return Factor(self._cast(self._checked_value(weight.source, weight.shape, transpose=True), weight.casts))
-        return self._factor(weight)
+            value = self._cast(self._checked_value(weight.source, weight.shape, transpose=True), weight.casts)
+            return Factor(value, is_parameter=True)
+        return self._factor(weight)._replace(is_parameter=weight.source.name in self.parameters)
 
     def _factor(self, matrix: Weight) -> Factor:
         shape = matrix.shape[::-1] if matrix.transpose else matrix.shape

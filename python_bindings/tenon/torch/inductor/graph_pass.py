@@ -60,8 +60,8 @@ class FusePass(CustomGraphPass):
             cut_products(module.graph, self._products_worth_cutting(module))
         calls = []
         for part in self._partition(module):
-            call, settings = self._judge.call_of(part)
-            insert_op(module.graph, part, register(call, settings))
+            call, arguments = self._judge.call_of(part)
+            insert_op(module.graph, part, register(call, arguments))
             calls.append(call)
         print_report(calls, self._options)
 

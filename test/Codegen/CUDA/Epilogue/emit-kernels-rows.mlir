@@ -54,3 +54,18 @@ func.func @long(%y: memref<?x32768xf32>) {
   }
   return
 }
+
+// -----
+
+// What was found of groups elsewhere is repeated; nothing meets.
+// CHECK-LABEL: llvm.func @repeat_rows_v4
+// CHECK-NOT: nvvm.shfl.sync
+// CHECK: llvm.store {{.*}} : vector<4xf32>
+func.func @repeat(%found: memref<?x4xf32>, %bias: memref<4xf32>, %y: memref<?x64xf32>) {
+  tenon.epilogue ins(%f = %found: memref<?x4xf32>, %b = %bias: memref<4xf32>) outs(%y: memref<?x64xf32>) {
+    %0 = tenon.add %f, %b : tensor<?x4xf32>, tensor<4xf32>
+    %1 = tenon.repeat_columns %0 {times = 16} : tensor<?x4xf32>
+    tenon.yield %1 : tensor<?x64xf32>
+  }
+  return
+}
