@@ -87,10 +87,12 @@ def _quantised_rows(x: Tensor, w: Tensor, b: Tensor, s: Tensor, t: Tensor) -> tu
 CASES = {
     "lse": Layer(1024, 8192, 8192, _linear(lambda z: z.logsumexp(-1))),
     "max": Layer(1024, 8192, 8192, _linear(lambda z: z.amax(-1))),
+    "argmax": Layer(1024, 8192, 8192, _linear(lambda z: z.argmax(-1))),
     "mean": Layer(1024, 8192, 8192, _linear(lambda z: z.mean(-1))),
     "sigmoid_sum": Layer(1024, 8192, 8192, _linear(lambda z: z.sigmoid().sum(-1))),
     "gelu_softmax": Layer(1024, 8192, 8192, _linear(lambda z: F.gelu(z).softmax(-1))),
     "group_norm": Layer(1024, 8192, 8192, lambda x, w, b, g, t: F.silu(F.group_norm(F.linear(x, w, b), 16, g, g))),
+    "max_pool": Layer(1024, 8192, 8192, _linear(lambda z: F.max_pool1d(z.unsqueeze(1), 4).squeeze(1))),
     "layer_norm": Layer(16384, 4096, 1024, lambda x, w, b, g, t: F.layer_norm(F.linear(x, w, b), (4096,), g, g)),
     "rms_norm": Layer(16384, 4096, 1024, lambda x, w, b, g, t: F.rms_norm(F.linear(x, w, b), (4096,), g)),
     "log_softmax": Layer(2048, 32000, 2048, lambda x, w, b, g, t: F.linear(x, w).log_softmax(-1)),

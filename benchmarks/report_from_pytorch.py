@@ -13,10 +13,12 @@ from tables import markdown
 NAMES = {
     "lse": "logsumexp",
     "max": "maximum",
+    "argmax": "argmax",
     "mean": "mean",
     "sigmoid_sum": "sum after a sigmoid",
     "gelu_softmax": "GELU, softmax",
     "group_norm": "group norm of 16, SiLU",
+    "max_pool": "max pooling of 4",
     "layer_norm": "layer norm",
     "rms_norm": "RMS norm",
     "log_softmax": "log_softmax",

@@ -110,6 +110,17 @@ def source(head: str, n: int, k: int, dtype: str, precision: str | None = None, 
     return module_text("forward", signature, [*b.lines, return_text(results)])
 
 
+def places_source(n: int, k: int, dtype: str, precision: str | None = None) -> str:
+    """Return `forward(x, w, bias)`, whose results are where the rows of x w^T + bias are largest and smallest."""
+    b = Builder(precision)
+    x, w, bias = Value("%x", dtype, ("m", k)), Value("%w", dtype, (n, k)), Value("%bias", dtype, (n,))
+    z = b.linear(x, w, bias)
+    results = [b.reduce_row("argmax", z), b.reduce_row("argmin", z)]
+    arguments = ", ".join(f'{v.name}: {type_of(v)} {{tenon.name = "{v.name[1:]}"}}' for v in (x, w, bias))
+    signature = f"({arguments}) -> ({', '.join(map(type_of, results))})"
+    return module_text("forward", signature, [*b.lines, return_text(results)])
+
+
 def draw(m: int, n: int, k: int, dtype: torch.dtype, device: str = "cpu", seed: int = 0) -> list[Tensor]:
     """Return x, w, bias and g."""
     generator = torch.Generator().manual_seed(seed)

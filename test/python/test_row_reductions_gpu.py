@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import tenon  # noqa: E402
-from row_models import HEADS, computed, draw, errors, expected, magnification, source  # noqa: E402
+from row_models import HEADS, computed, draw, errors, expected, magnification, places_source, source  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 
@@ -66,6 +66,27 @@ def test_reduce_only(n, dtype, precision, target):
         # The product of split x and w may be tiled alone.
         by_parts = any("reduce_only" in str(remark.values) for remark in run.remarks)
         assert by_parts or (dtype, precision) == ("float32", None)
+
+
+@pytest.mark.parametrize(("target", "strategy"), [("sm_90a", "tiled"), ("sm_90", "tiled"), ("sm_90a", "library")])
+@pytest.mark.parametrize(("dtype", "precision"), KINDS)
+@pytest.mark.parametrize("n", [2, 100, 256, 300, 1031, 8192, 20001])
+def test_places(n, dtype, precision, target, strategy):
+    """Of few numbers products are exact and often equal: it is the first; and so it is of NaN and infinities."""
+    k = 72
+    run = tenon.compile(places_source(n, k, dtype, precision), target=target, strategy=strategy)
+    generator = torch.Generator().manual_seed(0)
+    for m in (1, 17, 130, 1000):
+        x, w, plain = (torch.randint(-1, 2, s, generator=generator).float() for s in ((m, k), (n, k), (n,)))
+        biases = [plain, torch.full_like(plain, -float("inf"))]
+        for value in (float("nan"), float("inf"), -float("inf")):
+            biases.append(plain.clone())
+            biases[-1][[n // 3, n - 1]] = value
+        for bias in biases:
+            z = torch.nn.functional.linear(x.double(), w.double(), bias.double())
+            got = run(*(t.to("cuda", getattr(torch, dtype)) for t in (x, w, bias)))
+            for ours, theirs in zip(got, (z.argmax(1, keepdim=True), z.argmin(1, keepdim=True)), strict=True):
+                assert torch.equal(ours.cpu().long(), theirs), (m, bias[:3])
 
 
 def test_reduce_only_of_special_rows():

@@ -96,6 +96,60 @@ def test_max_pool(pool, dtype):
     assert ("max_pool2d_with_indices" in cut.kept) == (not is_taken)
 
 
+PLACES = {
+    "argmax": lambda z: z.argmax(-1),
+    "argmin": lambda z: z.argmin(-1, keepdim=True),
+    "max": lambda z: tuple(torch.max(z, -1)),
+    "min": lambda z: tuple(torch.min(z, -1, keepdim=True)),
+    "values": lambda z: torch.max(z, -1)[0] * 2.0,
+    "indices": lambda z: torch.max(z, -1)[1] + 1,
+    "predictions": lambda z: F.one_hot(z.argmax(-1), N),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("place", PLACES)
+def test_places(place, dtype):
+    """Integers are made of what the layer's call gives; of equal elements, and of NaN, it is the first."""
+    torch.manual_seed(0)
+
+    def function(x, w):
+        return PLACES[place](F.relu(F.linear(x, w)))
+
+    # Of few numbers products are exact, and rows have several that are the largest.
+    x, w = torch.randint(-1, 2, (70, K)).to(dtype), parameter(N, K, dtype=dtype)
+    with torch.no_grad():
+        w.copy_(torch.randint(-1, 2, (N, K)))
+    x[3], x[4, 2], w.data[5, 1] = 0.0, float("nan"), float("-inf")
+    cut = Cut(function, x, w)
+    for ours, eager in zip(*((y if isinstance(y, tuple) else (y,)) for y in (cut(x, w), function(x, w))), strict=True):
+        assert ours.dtype == eager.dtype and ours.shape == eager.shape
+        torch.testing.assert_close(ours, eager, rtol=0, atol=0, equal_nan=True)
+    assert "reduce_row" in cut.ops
+    assert not {"max", "min", "argmax", "argmin", "amax", "amin"} & set(cut.kept)
+
+
+def test_places_that_stay():
+    """What is left of PyTorch's ops is what it was."""
+
+    def function(x, w):
+        z = F.linear(x, w)
+        return (
+            torch.max(z, 0),
+            z.argmax(),
+            z[:, ::2].argmax(-1),
+            x.sin().max(-1),
+            x.cos().argmin(-1),
+            x.tan().min(-1)[0],
+        )
+
+    inputs = torch.randn(6, K), parameter(N, K)
+    cut = Cut(function, *inputs)
+    assert [torch.equal(a, b) for a, b in zip(cut(*inputs)[1:3], function(*inputs)[1:3], strict=True)]
+    kept = [op for op in cut.kept if op in ("max", "min", "argmax", "argmin", "amax", "amin")]
+    assert sorted(kept) == ["amin", "argmax", "argmax", "argmin", "max", "max"]
+
+
 def test_names():
     cut = Cut(lambda x, w: F.gelu(F.layer_norm(F.linear(x, w), (N,))), torch.randn(6, K), parameter(N, K))
     assert cut.partitions[0].name == "linear_layer_norm_gelu"

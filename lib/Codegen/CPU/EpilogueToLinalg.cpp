@@ -236,9 +236,11 @@ void LinalgEpilogue::reduce(ReductionEpilogueOp op) {
 }
 
 void LinalgEpilogue::reduce(ReduceRowOp op) {
+  Value numbers = op.getNumbers();
   tensors.map(
       op.getResult(),
-      lowerRowReduction(builder, op, tensors.lookupOrDefault(op.getInput())));
+      lowerRowReduction(builder, op, tensors.lookupOrDefault(op.getInput()),
+                        numbers ? tensors.lookupOrDefault(numbers) : Value()));
 }
 
 void tenon::lowerEpilogue(OpBuilder &builder, ArrayRef<Operation *> ops,

@@ -118,55 +118,87 @@ ReducedColumns tenon::lowerReduction(OpBuilder &builder, ReductionEpilogueOp op,
                 columnOperands);
 }
 
+/// Within a loop over a reduction's input, the element's column.
+static Value emitColumn(OpBuilder &builder, Location loc, ReduceRowOp op,
+                        Type type) {
+  bool isOfGroups = op.getGroups() != 1;
+  Value column = linalg::IndexOp::create(builder, loc, isOfGroups ? 2 : 1);
+  if (isOfGroups) {
+    Value group = linalg::IndexOp::create(builder, loc, 1);
+    Value columns =
+        arith::ConstantIndexOp::create(builder, loc, op.getGroupColumns());
+    Value ahead = arith::MulIOp::create(builder, loc, group, columns);
+    column = arith::AddIOp::create(builder, loc, ahead, column);
+  }
+  column =
+      arith::IndexCastOp::create(builder, loc, builder.getI64Type(), column);
+  return arith::SIToFPOp::create(builder, loc, type, column);
+}
+
 /// Combines each group of a row in order, in f64: one sum loses nothing in so
-/// many steps.
-static Value emitRowStates(OpBuilder &builder, ReduceRowOp op, Value input) {
+/// many steps. Of a place `numbers` are those that stand there, or null.
+static ValueRange emitRowStates(OpBuilder &builder, ReduceRowOp op, Value input,
+                                Value numbers) {
   Location loc = op.getLoc();
   MLIRContext *context = builder.getContext();
   Type type = builder.getF64Type();
   int64_t groups = op.getGroups();
   SmallVector<OpFoldResult> extents{getExtent(builder, loc, input, 0),
                                     builder.getIndexAttr(groups)};
-  Value empty = tensor::EmptyOp::create(builder, loc, extents, type);
-  Value init =
-      linalg::FillOp::create(builder, loc, op.emitNeutral(builder, type), empty)
-          .getResult(0);
+  SmallVector<Value> inputs{input}, inits;
+  if (numbers)
+    inputs.push_back(numbers);
+  for (Value neutral : op.emitNeutral(builder, type)) {
+    Value empty = tensor::EmptyOp::create(builder, loc, extents, type);
+    inits.push_back(
+        linalg::FillOp::create(builder, loc, neutral, empty).getResult(0));
+  }
   AffineExpr row = getAffineDimExpr(0, context);
   SmallVector<AffineExpr> place{row, getAffineConstantExpr(0, context)};
   SmallVector<utils::IteratorType> iterators{utils::IteratorType::parallel,
                                              utils::IteratorType::reduction};
   if (groups != 1) {
-    auto whole = cast<RankedTensorType>(input.getType());
-    auto parted = RankedTensorType::get(
-        {whole.getDimSize(0), groups, op.getGroupColumns()},
-        whole.getElementType());
-    input = tensor::ExpandShapeOp::create(
-        builder, loc, parted, input,
-        ArrayRef<ReassociationIndices>{{0}, {1, 2}});
+    for (Value &whole : inputs) {
+      auto type = cast<RankedTensorType>(whole.getType());
+      auto parted = RankedTensorType::get(
+          {type.getDimSize(0), groups, op.getGroupColumns()},
+          type.getElementType());
+      whole = tensor::ExpandShapeOp::create(
+          builder, loc, parted, whole,
+          ArrayRef<ReassociationIndices>{{0}, {1, 2}});
+    }
     place = {row, getAffineDimExpr(1, context)};
     iterators.insert(iterators.begin(), utils::IteratorType::parallel);
   }
   unsigned loops = iterators.size();
-  SmallVector<AffineMap> maps{builder.getMultiDimIdentityMap(loops),
-                              AffineMap::get(loops, 0, place, context)};
+  SmallVector<AffineMap> maps(inputs.size(),
+                              builder.getMultiDimIdentityMap(loops));
+  maps.append(inits.size(), AffineMap::get(loops, 0, place, context));
   auto generic = linalg::GenericOp::create(
-      builder, loc, init.getType(), input, init, maps, iterators,
-      [&](OpBuilder &nested, Location bodyLoc, ValueRange elements) {
-        Value element = convertFloat(nested, bodyLoc, elements[0], type);
-        linalg::YieldOp::create(nested, bodyLoc,
-                                op.emitCombine(nested, elements[1], element));
+      builder, loc, ValueRange(inits).getTypes(), inputs, inits, maps,
+      iterators, [&](OpBuilder &nested, Location bodyLoc, ValueRange elements) {
+        SmallVector<Value> element{
+            convertFloat(nested, bodyLoc, elements[0], type)};
+        if (numbers)
+          element.push_back(convertFloat(nested, bodyLoc, elements[1], type));
+        else if (op.givesPlace())
+          element.push_back(emitColumn(nested, bodyLoc, op, type));
+        linalg::YieldOp::create(
+            nested, bodyLoc,
+            op.emitCombine(nested, elements.drop_front(inputs.size()),
+                           element));
       });
-  return generic.getResult(0);
+  return generic.getResults();
 }
 
-Value tenon::lowerRowReduction(OpBuilder &builder, ReduceRowOp op,
-                               Value input) {
+Value tenon::lowerRowReduction(OpBuilder &builder, ReduceRowOp op, Value input,
+                               Value numbers) {
   Type type = getComputeType(op.getType().getElementType());
-  return emitMap(builder, op.getLoc(), emitRowStates(builder, op, input),
-                 op.getType().getShape(), type,
-                 [&](OpBuilder &nested, Location loc, ValueRange elements) {
-                   Value finished = op.emitFinish(nested, elements[0]);
-                   return SmallVector<Value>{
-                       convertFloat(nested, loc, finished, type)};
-                 })[0];
+  return emitMap(
+      builder, op.getLoc(), emitRowStates(builder, op, input, numbers),
+      op.getType().getShape(), type,
+      [&](OpBuilder &nested, Location loc, ValueRange elements) {
+        Value finished = op.emitFinish(nested, elements);
+        return SmallVector<Value>{convertFloat(nested, loc, finished, type)};
+      })[0];
 }

@@ -28,8 +28,10 @@ struct ReducedColumns {
 ReducedColumns lowerReduction(OpBuilder &builder, ReductionEpilogueOp op,
                               Value input, ValueRange columnOperands);
 
-/// Emits the reduction of each row of `input`, [M, 1] in its compute type.
-Value lowerRowReduction(OpBuilder &builder, ReduceRowOp op, Value input);
+/// Emits the reduction of each row of `input`, [M, 1] in its compute type; of a
+/// place `numbers` are those that stand there, or null.
+Value lowerRowReduction(OpBuilder &builder, ReduceRowOp op, Value input,
+                        Value numbers);
 
 } // namespace mlir::tenon
 

@@ -88,7 +88,9 @@ private:
   void addRounding(Operation &op);
   void addLinear(LinearOp op);
   void addBatchNorm(BatchNormTrainingOp op);
+  Value placeError(ReduceRowOp op, Value x, Value xError);
   void addReduceRow(ReduceRowOp op);
+  void addBatchSum(BatchSumOp op);
   void addView(Operation &op);
 
   Value moved(Operation *op, ArrayRef<Value> errors, double backward);
@@ -348,6 +350,31 @@ void BoundsBuilder::addBatchNorm(BatchNormTrainingOp op) {
   values.map(op->getResults(), clone->getResults());
 }
 
+/// By how much a place may be off: not at all where no second element may be
+/// ahead of all others, else by as much as numbers differ.
+Value BoundsBuilder::placeError(ReduceRowOp op, Value x, Value xError) {
+  auto reduce = [&](RowReduction kind, Value matrix) -> Value {
+    return ReduceRowOp::create(b, loc, kind, matrix, op.getGroups());
+  };
+  if (op.getKind() == RowReduction::ArgMin)
+    x = times(x, -1.0);
+  Value least = reduce(RowReduction::Max, minus(x, xError));
+  if (op.getGroups() != 1)
+    least = RepeatColumnsOp::create(b, loc, least, op.getGroupColumns());
+  Value above = minus(plus(x, xError), least);
+  Value reaches = GateOp::create(b, loc, above.getType(), above, Value(),
+                                 b.getF64FloatAttr(1.0), b.getUnitAttr());
+  Value others =
+      AddOp::create(b, loc, reduce(RowReduction::Sum, reaches), -1.0);
+  others = MaxOp::create(b, loc, others, 0.0);
+  Value isUnsure = MinOp::create(b, loc, others, 1.0);
+  if (!op.getNumbers())
+    return times(isUnsure, static_cast<double>(op.getGroupColumns()));
+  Value numbers = values.lookup(op.getNumbers());
+  return times(isUnsure, minus(reduce(RowReduction::Max, numbers),
+                               reduce(RowReduction::Min, numbers)));
+}
+
 /// A sum moves by what its elements do, and by what rounding loses of each
 /// step. A maximum moves by no more than the element that moves most.
 void BoundsBuilder::addReduceRow(ReduceRowOp op) {
@@ -362,6 +389,8 @@ void BoundsBuilder::addReduceRow(ReduceRowOp op) {
       return true;
     case RowReduction::Max:
     case RowReduction::Min:
+    case RowReduction::ArgMax:
+    case RowReduction::ArgMin:
       return false;
     }
     llvm_unreachable("every kind has a bound");
@@ -373,11 +402,36 @@ void BoundsBuilder::addReduceRow(ReduceRowOp op) {
   double columns = op.getGroupColumns();
   if (isSum)
     error = times(reduce(magnitude(x)), (8 + std::sqrt(columns)) * u);
-  if (Value ofInput = errors.lookup(op.getInput()))
-    error = plus(error, reduce(ofInput));
+  Value ofInput = errors.lookup(op.getInput());
+  if (ofInput)
+    error = op.givesPlace() ? placeError(op, x, ofInput)
+                            : plus(error, reduce(ofInput));
+  if (op.getNumbers())
+    if (Value ofNumbers = errors.lookup(op.getNumbers()))
+      error = plus(error, reduce(ofNumbers));
   values.map(op.getResult(), value);
   errors[op.getResult()] =
       plus(error, rounded(value, elementOf(op.getResult()), u, 1));
+}
+
+/// The same of a sum over the batch.
+void BoundsBuilder::addBatchSum(BatchSumOp op) {
+  Operation *clone = b.clone(*op, values);
+  widenOp(clone);
+  Value value = clone->getResult(0), x = values.lookup(op.getInput());
+  auto sum = [&](Value matrix) -> Value {
+    Operation *other = b.clone(*clone);
+    other->setOperand(0, matrix);
+    return other->getResult(0);
+  };
+  int64_t rows = op.getInput().getType().getDimSize(0);
+  double lost = 8 + std::sqrt(ShapedType::isDynamic(rows) ? 0x1p20 : rows);
+  Value error = times(sum(magnitude(x)), lost * unitOf(*op));
+  if (Value ofInput = errors.lookup(op.getInput()))
+    error = plus(error, sum(ofInput));
+  values.map(op.getResult(), value);
+  errors[op.getResult()] =
+      plus(error, rounded(value, elementOf(op.getResult()), unitOf(*op), 1));
 }
 
 Value BoundsBuilder::zerosLike(Value value) { return times(value, 0.0); }
@@ -411,6 +465,8 @@ LogicalResult BoundsBuilder::add(Operation &op) {
     return norm.getMoments() ? failure() : (addBatchNorm(norm), success());
   if (auto reduction = dyn_cast<ReduceRowOp>(op))
     return addReduceRow(reduction), success();
+  if (auto sum = dyn_cast<BatchSumOp>(op))
+    return addBatchSum(sum), success();
   if (op.getNumResults() != 1 || op.getNumRegions() != 0)
     return failure();
   if (isRounding(&op))

@@ -290,6 +290,8 @@ static std::string findRowRegionProblem(LinearLikeOp op) {
   RankedTensorType product = op.getProductType();
   if (product.getDimSize(0) == 1)
     return "of one row nothing is tiled";
+  if (std::string problem = findNumbersProblem(*body); !problem.empty())
+    return problem;
   int64_t groups = product.getDimSize(1) / getReducedColumns(op);
   for (Value operand : op.getEpilogueInputs())
     if (auto type = cast<RankedTensorType>(operand.getType());

@@ -105,6 +105,15 @@ static std::string describeUnmet(ReduceRowOp op, StringRef but) {
                  op->getName(), stringifyRowReduction(op.getKind()), but);
 }
 
+std::string tenon::findNumbersProblem(Block &body) {
+  for (ReduceRowOp op : body.getOps<ReduceRowOp>())
+    if (op.getNumbers())
+      return formatv(
+          "'{0}' takes numbers, and in a tile columns alone have one",
+          op->getName());
+  return "";
+}
+
 std::string tenon::findRowExchangeProblem(LinearLikeOp layer) {
   Block *body = layer.getEpilogueBody();
   if (!body || body->getOps<ReduceRowOp>().empty())
@@ -114,6 +123,9 @@ std::string tenon::findRowExchangeProblem(LinearLikeOp layer) {
       kMaxExchangedNumbers)
     return formatv("tiles exchange {0} numbers a row, one for each reduction",
                    kMaxExchangedNumbers);
+  for (ReduceRowOp op : reductions)
+    if (op.givesPlace())
+      return "tiles exchange no places, as of an argmax";
   RowParts parts(*body);
   for (ReduceRowOp op : reductions)
     if (!parts.findAny(op))
@@ -128,6 +140,8 @@ std::string tenon::findRowPartsProblem(LinearLikeOp layer) {
     return "the layer reduces no rows";
   if (layer.getProductType().getDimSize(1) != getReducedColumns(layer))
     return "the layer reduces groups of a row's columns";
+  if (std::string problem = findNumbersProblem(*body); !problem.empty())
+    return problem;
   RowParts parts(*body);
   SmallVector<Value> pending;
   for (auto [index, value] :

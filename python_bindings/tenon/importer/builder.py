@@ -13,6 +13,7 @@ from tenon.dtypes import DATA_TYPES
 from tenon.importer.shapes import Extent, Shape, broadcast, is_expressible
 
 TYPES = {kind.name: kind.spelling for kind in DATA_TYPES.values()}  # by dtype
+MAX_NUMBERED = 2**24  # columns, which float32 tells apart
 WHOLE_TYPES = {"bool": "i1", "int32": "i32", "int64": "i64"}  # inside functions only
 
 
@@ -82,14 +83,21 @@ class Builder:
         return self._append(f"{op} {x.name} : {type_of(x)}", x.dtype, x.shape)
 
     def reduce_row(self, kind: str, x: Value, groups: int = 1) -> Value:
-        """Append the sum, mean, max or min of each row, or of equal groups of its columns, `[M, groups]`."""
+        """Append the sum, mean, max or min of each row, or of equal groups of its columns, `[M, groups]`.
+
+        Or the column of the largest or smallest element, "argmax" and "argmin", in float32 or float64.
+        """
         if len(x.shape) != 2:
             raise InexpressibleError("it does not take the rows of a matrix")
         if x.shape[1] % groups:
             raise InexpressibleError(f"{groups} groups do not divide {x.shape[1]} columns")
         attributes = f" {{groups = {groups}}}" if groups != 1 else ""
         text = f"tenon.reduce_row {kind} {x.name}{attributes} : {type_of(x)}"
-        return self._append(text, x.dtype, (x.shape[0], groups))
+        is_place = kind.startswith("arg")
+        if is_place and x.dtype != "float64" and x.shape[1] > MAX_NUMBERED:
+            raise InexpressibleError("it has more columns than float32 tells apart")
+        dtype = "float32" if is_place and x.dtype != "float64" else x.dtype
+        return self._append(text, dtype, (x.shape[0], groups))
 
     def repeat_columns(self, x: Value, times: int) -> Value:
         """Append each column so many times, as what was found of groups is at each of theirs; nothing for one."""

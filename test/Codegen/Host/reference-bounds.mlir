@@ -105,3 +105,23 @@ func.func @gelu_tanh(%x: tensor<4x8xf16>) -> tensor<4x8xf16> {
   %0 = tenon.gelu %x approximate<tanh> : tensor<4x8xf16>
   return %0 : tensor<4x8xf16>
 }
+
+// A place is unsure, by as much as there are columns, where more than one element may be the largest.
+// CHECK-LABEL: func.func @place_bounds(
+// CHECK:         tenon.reduce_row max
+// CHECK:         tenon.gate 1.0{{.*}}, %{{.*}}
+// CHECK:         tenon.reduce_row sum
+// CHECK:         tenon.mul %{{.*}}, 8.0
+func.func @place(%x: tensor<4x8xf32>) -> tensor<4x1xf32> {
+  %0 = tenon.exp %x : tensor<4x8xf32>
+  %1 = tenon.reduce_row argmax %0 : tensor<4x8xf32>
+  return %1 : tensor<4x1xf32>
+}
+
+// CHECK-LABEL: func.func @batch_sum_bounds(
+// CHECK-COUNT-3: tenon.batch_sum
+func.func @batch_sum(%x: tensor<4x8xf32>) -> tensor<8xf32> {
+  %0 = tenon.exp %x : tensor<4x8xf32>
+  %1 = tenon.batch_sum %0 : (tensor<4x8xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

@@ -26,6 +26,52 @@ func.func @fold_column(%x: tensor<?x1xf32>) -> tensor<?x1xf32> {
 
 // -----
 
+// A place is none of the input's numbers.
+// CHECK-LABEL: @places
+// FOLD-LABEL: @places
+func.func @places(%x: tensor<?x8xf16>, %n: tensor<?x8xf32>, %c: tensor<?x1xf32>, %d: tensor<?x8xf64>)
+    -> (tensor<?x1xf32>, tensor<?x2xf32>, tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf64>) {
+  // CHECK: tenon.reduce_row argmax %{{.*}} : tensor<?x8xf16>
+  %0 = tenon.reduce_row argmax %x : tensor<?x8xf16>
+  // CHECK: tenon.reduce_row argmin %{{.*}} {groups = 2 : i64} : tensor<?x8xf16>
+  %1 = tenon.reduce_row argmin %x {groups = 2} : tensor<?x8xf16>
+  // CHECK: tenon.reduce_row argmax %{{.*}} at %{{.*}} : tensor<?x8xf16>, tensor<?x8xf32>
+  %2 = tenon.reduce_row argmax %x at %n : tensor<?x8xf16>, tensor<?x8xf32>
+  // FOLD: tenon.reduce_row argmax %{{.*}} : tensor<?x1xf32>
+  %3 = tenon.reduce_row argmax %c : tensor<?x1xf32>
+  %4 = tenon.reduce_row argmin %d : tensor<?x8xf64>
+  return %0, %1, %2, %3, %4 : tensor<?x1xf32>, tensor<?x2xf32>, tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf64>
+}
+
+// -----
+
+// reduce_row-C3
+func.func @too_wide(%x: tensor<?x16777217xf16>) {
+  // expected-error @below {{'tenon.reduce_row' op numbers columns in f32, which tells 16777216 apart, but has 16777217; give numbers}}
+  %0 = tenon.reduce_row argmax %x : tensor<?x16777217xf16>
+  return
+}
+
+// -----
+
+// reduce_row-C4
+func.func @numbers_of_a_sum(%x: tensor<?x8xf32>) {
+  // expected-error @below {{'tenon.reduce_row' op gives no place, so it takes no numbers}}
+  %0 = tenon.reduce_row sum %x at %x : tensor<?x8xf32>, tensor<?x8xf32>
+  return
+}
+
+// -----
+
+// reduce_row-C4
+func.func @narrow_numbers(%x: tensor<?x8xf16>) {
+  // expected-error @below {{'tenon.reduce_row' op takes numbers 'tensor<?x8xf32>', but is given 'tensor<?x8xf16>'}}
+  %0 = tenon.reduce_row argmin %x at %x : tensor<?x8xf16>, tensor<?x8xf16>
+  return
+}
+
+// -----
+
 // reduce_row-C1
 func.func @vector(%x: tensor<8xf32>) {
   // expected-error @below {{'tenon.reduce_row' op reduces the rows of a matrix [M, N], but is given 'tensor<8xf32>'}}

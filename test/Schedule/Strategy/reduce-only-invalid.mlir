@@ -91,3 +91,16 @@ func.func @after_another(%x: tensor<?x64xbf16>, %w: tensor<400x64xbf16>) -> tens
   }
   return %0 : tensor<?x1xbf16>
 }
+
+// -----
+
+func.func @numbers(%x: tensor<?x64xbf16>, %w: tensor<400x64xbf16>, %n: tensor<?x400xf32>) -> tensor<?x1xf32> {
+  // expected-error @below {{reduction = reduce_only: 'tenon.reduce_row' takes numbers, and in a tile columns alone have one; leave reduction out}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<400x64xbf16>
+      epilogue(%acc: tensor<?x400xbf16>, %at = %n: tensor<?x400xf32>) -> tensor<?x1xf32>
+      attributes {schedule = #tenon.schedule<wgmma, tile = 64x64x64, warps = 4x1, stages = 3, swizzle = 128, raster = 2, blocks = 1, reduction = reduce_only>} {
+    %1 = tenon.reduce_row argmax %acc at %at : tensor<?x400xbf16>, tensor<?x400xf32>
+    tenon.yield %1 : tensor<?x1xf32>
+  }
+  return %0 : tensor<?x1xf32>
+}

@@ -213,3 +213,18 @@ func.func @mma_sync(%x: tensor<64x64xbf16>, %w: tensor<128x64xbf16>) -> tensor<6
   }
   return %0 : tensor<64x128xbf16>
 }
+
+// -----
+
+func.func @place(%x: tensor<64x64xbf16>, %w: tensor<400x64xbf16>) -> tensor<64x400xf32> {
+  // expected-error @below {{reduction = resident_rows: tiles exchange no places, as of an argmax; leave reduction out}}
+  %0 = tenon.fused_linear %x, %w : tensor<64x64xbf16>, tensor<400x64xbf16>
+      epilogue(%acc: tensor<64x400xbf16>) -> tensor<64x400xf32>
+      attributes {schedule = #tenon.schedule<wgmma, tile = 64x64x64, warps = 4x1, stages = 3, swizzle = 128, raster = 2, blocks = 1, reduction = resident_rows>} {
+    %z = tenon.cast %acc : tensor<64x400xbf16> -> tensor<64x400xf32>
+    %at = tenon.reduce_row argmax %z : tensor<64x400xf32>
+    %y = tenon.sub %z, %at : tensor<64x400xf32>, tensor<64x1xf32>
+    tenon.yield %y : tensor<64x400xf32>
+  }
+  return %0 : tensor<64x400xf32>
+}

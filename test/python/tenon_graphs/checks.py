@@ -23,6 +23,7 @@ from .oracle import evaluate
 # As f32: denormals, what overflows when it is multiplied, and what is not a number.
 SPECIAL = [0.0, -0.0, 1e-40, -1e-40, 1e38, -1e38, np.inf, -np.inf, np.nan]
 LARGEST = float(np.finfo(np.float32).max)
+PLACES = ("argmax", "argmin")
 
 
 def fused_misses(graph: Graph, model: Model) -> str:
@@ -105,14 +106,21 @@ def may_overflow(graph: Graph, inputs: dict[str, np.ndarray]) -> list[np.ndarray
 
     def mark(op: Op, results: list[Bounded], known: dict[Value, Bounded]) -> list[Bounded]:
         x = abs(known[op.operands[0]].value)
-        if op.kind == "mul":  # which may be added to something as one op
+        if op.attributes.get("of") in PLACES:  # which hide that an element is unsure
+            rows = x.reshape(len(x), -1, x.shape[1] // op.attributes.get("parts", 1))
+            return [Bounded(np.where(np.isnan(rows).any(2), np.nan, results[0].value), results[0].error)]
+        if op.kind == "batch_sum":
+            sizes = x.sum(0)
+        elif op.kind == "mul":  # which may be added to something as one op
             sizes = abs(results[0].value)
         else:
             sizes = x @ abs(known[op.operands[1]].value).T if op.kind == "linear" else x.sum(-1, keepdims=True)
         largest = np.finfo(np.float32 if op.results[0].dtype == "f32" else np.float64).max
         return [Bounded(np.where(sizes < largest / 2, results[0].value, np.nan), results[0].error)]
 
-    sums = [op for op in graph.ops if op.kind in ("linear", "mul") or op.attributes.get("of") in ("sum", "mean")]
+    reduced = ("sum", "mean", *PLACES)
+    kinds = ("linear", "mul", "batch_sum")
+    sums = [op for op in graph.ops if op.kind in kinds or op.attributes.get("of") in reduced]
     finite = {}
     for value in graph.inputs:
         numbers = decode(inputs[value.name], value.dtype)

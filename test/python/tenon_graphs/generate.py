@@ -212,11 +212,16 @@ class Generator:
     def reduce_row(self, x: Value) -> Value:
         """Return x less what one value of each of its rows, or groups of columns, is made of, or times it."""
         m, n = x.shape
-        of = self.rng.choice(["sum", "mean", "max", "min"])
+        of = self.rng.choice(["sum", "mean", "max", "min", "argmax", "argmin"])
         groups = self.rng.choice([g for g in range(1, min(n, 64) + 1) if n % g == 0]) if self.chance(0.3) else 1
-        size = x.magnitude * (n // groups if of == "sum" else 1)
+        is_place = of.startswith("arg")
+        size = n if is_place else x.magnitude * (n // groups if of == "sum" else 1)
         more = {"parts": groups} if groups != 1 else {}
+        more |= {"dtype": "f64" if x.dtype == "f64" else "f32"} if is_place else {}
         value = self.emit("reduce_row", [x], size, x, shape=(m, groups), of=of, **more)
+        if is_place:  # above 0, so that no infinity becomes NaN for one of two places that are nearly as large
+            value = self.emit("add", [value], n + 1.0, value, scalar=1.0)
+            value = self.emit("mul", [value], 1.0, value, scalar=float(f"{1.0 / n:.3e}"))
         if self.chance(0.4):
             value = self.unary(value)
         if self.chance(0.1):
@@ -233,6 +238,18 @@ class Generator:
         kind = self.rng.choice(["sub", "add", "mul"])
         magnitude = x.magnitude * value.magnitude if kind == "mul" else x.magnitude + value.magnitude
         return self.emit(kind, [x, value], magnitude, x)
+
+    def batch_sum(self, x: Value) -> Value:
+        """Return the sum over the batch of each column, and x less a part of it, or x."""
+        m, n = x.shape
+        dtype = x.dtype if x.dtype == "f64" or self.chance(0.5) else "f32"
+        rows = self.graph.extents[m]
+        value = self.emit("batch_sum", [x], x.magnitude * rows, x, shape=(n,), dtype=dtype)
+        if self.chance(0.7):
+            self.graph.returns.append(value)
+            return x
+        value = self.emit("mul", [value], x.magnitude, value, scalar=float(f"{1.0 / rows:.3e}"))
+        return self.emit("sub", [x, value], 2.0 * x.magnitude, x)
 
     def view(self, x: Value) -> Value:
         """Return some columns, or more."""
@@ -260,6 +277,7 @@ class Generator:
             self.batch_norm_training,
             self.cast,
             self.reduce_row,
+            self.batch_sum,
         ]
         weights = [
             32,
@@ -268,6 +286,7 @@ class Generator:
             11 if self.graph.extents[x.shape[0]] > 1 and x.magnitude < 1e15 else 0,
             6 if x.dtype != "f64" else 0,
             20 if self.rows and x.magnitude < 1e15 else 0,
+            8 if self.rows and x.magnitude * self.graph.extents[x.shape[0]] < self.limit else 0,
         ]
         is_view = self.views and self.chance(0.08)
         result = self.view(x) if is_view else self.rng.choices(makers, weights)[0](x)

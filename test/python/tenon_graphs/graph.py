@@ -105,7 +105,7 @@ class Graph:
             body = f"{scalar}, {body}" if first else f"{body}, {scalar}"
         elif op.groups:
             body = " ".join([names[0], *(f"{g}({', '.join('%' + v.name for v in op.group(g))})" for g in op.groups)])
-        if op.kind in ("linear", "batch_norm_training"):
+        if op.kind in ("linear", "batch_norm_training", "batch_sum"):
             results = ", ".join(self.type_of(v) for v in op.results)
             types = f"({types}) -> ({results})"
         elif op.kind == "cast":

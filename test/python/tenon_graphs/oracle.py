@@ -269,11 +269,23 @@ class Oracle:
         of, groups = self.op.attributes["of"], self.op.attributes.get("parts", 1)
         n = x.value.shape[1] // groups
         values, errors = (a.reshape(len(a), groups, n) for a in (x.value, x.error))
+        if of in ("argmax", "argmin"):
+            place = getattr(values, of)(2) + n * np.arange(groups)
+            size = values if of == "argmax" else -values
+            with np.errstate(invalid="ignore"):
+                reach = (size + errors >= (size - errors).max(2, keepdims=True)).sum(2)
+            # Another may be the largest: nothing is said of which.
+            unsure = ((reach > 1) & (errors.max(2) > 0.0)) | ~np.isfinite(values).all(2)
+            return Bounded(place.astype(np.float64), np.where(unsure, float(n), 0.0))
         if of in ("max", "min"):
             return Bounded(getattr(values, of)(2), errors.max(2))
         lost = (8.0 + math.sqrt(n)) * self.u
         value, error = (a.sum(2) for a in (values, errors + lost * abs(values)))
         return Bounded(value / n, error / n) if of == "mean" else Bounded(value, error)
+
+    def batch_sum(self, x: Bounded) -> Bounded:
+        lost = (8.0 + math.sqrt(len(x.value))) * self.u
+        return Bounded(x.value.sum(0), (x.error + lost * abs(x.value)).sum(0))
 
     def view(self, tensors: list[np.ndarray]) -> np.ndarray:
         """Return what a view makes of values, or of their errors."""
@@ -303,6 +315,8 @@ class Oracle:
             return [Bounded(*(np.repeat(a + np.zeros_like(x.value), times, 1) for a in (x.value, x.error)))]
         if op.kind == "reduce_row":
             return [self.reduce_row(Bounded(operands[0].value, operands[0].error + np.zeros_like(operands[0].value)))]
+        if op.kind == "batch_sum":
+            return [self.batch_sum(*operands)]
         if op.kind.startswith("batch_norm"):
             by_value = dict(zip(op.operands, operands, strict=True))
             groups = {g: [by_value[v] for v in op.group(g)] for g in ("stats", "weight", "bias", "running")}

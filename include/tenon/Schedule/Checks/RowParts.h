@@ -50,6 +50,10 @@ private:
   llvm::SmallPtrSet<Value, 16> reduced;
 };
 
+/// Says in a sentence what keeps a region's reductions from a tile; "" if
+/// nothing does.
+std::string findNumbersProblem(Block &body);
+
 /// Says in a sentence why a layer's results do not follow from what parts of
 /// rows are reduced to; "" if they do.
 std::string findRowPartsProblem(LinearLikeOp layer);

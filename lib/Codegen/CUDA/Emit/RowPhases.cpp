@@ -165,6 +165,7 @@ RowPhases tenon::cutAtRowReductions(Block &body, SourceMoves moves) {
     if (moves != SourceMoves::None)
       takeSource(body, phase, ArrayRef(phases).drop_front(number), results);
     phase.input = phase.reduction.getInput();
+    phase.numbers = phase.reduction.getNumbers();
     if (moves != SourceMoves::None)
       phase.input = copySlice(body, phase.input);
     phase.phase = EpiloguePlan::getPhase(body, phase.input);

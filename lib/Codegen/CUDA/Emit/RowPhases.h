@@ -22,6 +22,8 @@ struct RowPhase {
   /// What is reduced, and what computes it.
   Value input;
   EpiloguePhase phase;
+  /// Of a place, the numbers that stand there; null: columns'.
+  Value numbers;
   /// What the region's first argument stands for from this reduction on, and
   /// what computes it of what it stood for before; null: of the same.
   Value source;

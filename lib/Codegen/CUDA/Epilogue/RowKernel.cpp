@@ -56,11 +56,15 @@ private:
   Place getPlace(Value chunk);
   Emitter createEmitter(const Place &place,
                         ArrayRef<BlockArgument> loadedFirst);
-  Value reduceChunk(const RowPhase &phase, ElementEmitter &emitter,
-                    const Place &place, Value state);
-  Value reduceThread(const RowPhase &phase);
+  using State = ReduceRowOp::State;
+
+  State getElement(const RowPhase &phase, ElementEmitter &emitter,
+                   const Place &place, unsigned lane);
+  State reduceChunk(const RowPhase &phase, ElementEmitter &emitter,
+                    const Place &place, State state);
+  State reduceThread(const RowPhase &phase);
   Value shuffle(Value value, int64_t mask);
-  Value meet(ReduceRowOp op, Value state, unsigned number);
+  State meet(ReduceRowOp op, State state, unsigned number);
   void reduce(const RowPhase &phase, unsigned number);
   void store(ElementEmitter &emitter, const Place &place);
   void emitRow();
@@ -122,23 +126,39 @@ RowKernel::createEmitter(const Place &place,
   return emitter;
 }
 
-Value RowKernel::reduceChunk(const RowPhase &phase, ElementEmitter &emitter,
-                             const Place &place, Value state) {
+/// What is known of one element.
+RowKernel::State RowKernel::getElement(const RowPhase &phase,
+                                       ElementEmitter &emitter,
+                                       const Place &place, unsigned lane) {
+  State element{emitter.get(phase.input, /*row=*/0, lane)};
   ReduceRowOp reduction = phase.reduction;
-  Type type = state.getType();
+  if (phase.numbers)
+    element.push_back(emitter.get(phase.numbers, /*row=*/0, lane));
+  else if (reduction.givesPlace())
+    element.push_back(arith::SIToFPOp::create(b, element[0].getType(),
+                                              b.add(place.column, lane)));
+  return element;
+}
+
+RowKernel::State RowKernel::reduceChunk(const RowPhase &phase,
+                                        ElementEmitter &emitter,
+                                        const Place &place, State state) {
+  ReduceRowOp reduction = phase.reduction;
+  Type type = state.front().getType();
   for (unsigned lane = 0; lane != geometry.lanes; ++lane) {
-    Value element = emitter.get(phase.input, /*row=*/0, lane);
+    State element = getElement(phase, emitter, place, lane);
     if (place.inRange)
-      element =
-          b.select(place.inRange, element, reduction.emitNeutral(b, type));
+      for (auto [value, neutral] :
+           llvm::zip_equal(element, reduction.emitNeutral(b, type)))
+        value = b.select(place.inRange, value, neutral);
     state = reduction.emitCombine(b, state, element);
   }
   return state;
 }
 
-Value RowKernel::reduceThread(const RowPhase &phase) {
+RowKernel::State RowKernel::reduceThread(const RowPhase &phase) {
   ReduceRowOp reduction = phase.reduction;
-  Value state = reduction.emitNeutral(
+  State state = reduction.emitNeutral(
       b, cast<RankedTensorType>(phase.result.getType()).getElementType());
   if (geometry.keepsRow()) {
     for (auto &[place, emitter] : kept)
@@ -151,9 +171,9 @@ Value RowKernel::reduceThread(const RowPhase &phase) {
   b.setInsertionPointToStart(loop.getBody());
   Place place = getPlace(loop.getInductionVar());
   Emitter emitter = createEmitter(place, /*loadedFirst=*/{});
-  scf::YieldOp::create(
-      b, reduceChunk(phase, *emitter, place, loop.getRegionIterArgs()[0]));
-  return loop.getResult(0);
+  State before(loop.getRegionIterArgs());
+  scf::YieldOp::create(b, reduceChunk(phase, *emitter, place, before));
+  return State(loop.getResults());
 }
 
 /// Of f64 in two halves.
@@ -173,31 +193,39 @@ Value RowKernel::shuffle(Value value, int64_t mask) {
 
 /// What all threads of the row have, in each of them. Warps meet in an array
 /// that each reduction has for itself, so nothing is written there again.
-Value RowKernel::meet(ReduceRowOp reduction, Value state, unsigned number) {
+RowKernel::State RowKernel::meet(ReduceRowOp reduction, State state,
+                                 unsigned number) {
   for (int64_t mask = std::min(geometry.threadsPerRow, 32u) / 2; mask != 0;
-       mask /= 2)
-    state = reduction.emitCombine(b, state, shuffle(state, mask));
+       mask /= 2) {
+    State other;
+    for (Value value : state)
+      other.push_back(shuffle(value, mask));
+    state = reduction.emitCombine(b, state, other);
+  }
   if (geometry.warpsPerRow() == 1)
     return state;
-  Type type = state.getType();
+  Type type = state.front().getType();
+  int64_t size = state.size();
   std::string name = ("_shared" + Twine(number)).str();
   LLVM::GlobalOp global =
-      createSharedArray(b, function, name, type, geometry.warpsPerRow());
+      createSharedArray(b, function, name, type, geometry.warpsPerRow() * size);
   Value array = LLVM::AddressOfOp::create(b, global);
-  emitIf(b, b.equal(b.bitAnd(thread, 31), 0),
-         [&] { storeLanes(b, array, b.shiftRight(thread, 5), type, state); });
+  emitIf(b, b.equal(b.bitAnd(thread, 31), 0), [&] {
+    Value warp = b.shiftRight(thread, 5);
+    storeLanes(b, array, size == 1 ? warp : b.mul(warp, size), type, state);
+  });
   NVVM::Barrier0Op::create(b);
-  Value all;
+  State all;
   for (unsigned warp = 0; warp != geometry.warpsPerRow(); ++warp) {
-    Value other = loadLanes(b, array, b.i32(warp), type, 1)[0];
-    all = all ? reduction.emitCombine(b, all, other) : other;
+    State other(loadLanes(b, array, b.i32(warp * size), type, size));
+    all = all.empty() ? other : reduction.emitCombine(b, all, other);
   }
   return all;
 }
 
 void RowKernel::reduce(const RowPhase &phase, unsigned number) {
   ReduceRowOp reduction = phase.reduction;
-  Value state = meet(reduction, reduceThread(phase), number);
+  State state = meet(reduction, reduceThread(phase), number);
   Value result = reduction.emitFinish(b, state);
   found.emplace_back(phase.result, result);
   for (auto &[place, emitter] : kept)

@@ -134,7 +134,15 @@ Value RowCut::createWhole(ReduceRowOp reduction, const RowPart &part) {
   } else {
     whole = getPart(kind, part.input);
   }
-  whole = ReduceRowOp::create(rewriter, loc, kind, whole);
+  // Each part's place is that of its largest, or smallest, element.
+  Value numbers;
+  if (reduction.givesPlace()) {
+    numbers = whole;
+    whole = getPart(kind == RowReduction::ArgMax ? RowReduction::Max
+                                                 : RowReduction::Min,
+                    part.input);
+  }
+  whole = ReduceRowOp::create(rewriter, loc, kind, whole, numbers);
   if (reduction.getKind() == RowReduction::Mean)
     whole = DivOp::create(rewriter, loc, whole, static_cast<double>(n));
   if (whole.getType() != reduction.getType())

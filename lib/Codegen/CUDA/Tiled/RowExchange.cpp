@@ -25,10 +25,14 @@ using namespace mlir::tenon;
 static constexpr int64_t kLanes = 4, kBatch = 8;
 
 void tenon::reduceLanes(TiledFrame &frame, ReduceRowOp op,
-                        MutableArrayRef<Value> states) {
+                        MutableArrayRef<ReduceRowOp::State> states) {
   for (int64_t mask : {1, 2})
-    for (Value &state : states)
-      state = op.emitCombine(frame.b, state, frame.shuffleXor(state, mask));
+    for (ReduceRowOp::State &state : states) {
+      ReduceRowOp::State other;
+      for (Value value : state)
+        other.push_back(frame.shuffleXor(value, mask));
+      state = op.emitCombine(frame.b, state, other);
+    }
 }
 
 static RowParts getParts(TiledFrame &frame, TiledLinearOp op) {
@@ -157,25 +161,28 @@ RowExchange::load(Value turn, ArrayRef<Value> inTile, Value number) {
 Value RowExchange::reduce(unsigned phase, Value turn, int64_t rowNumber,
                           Step getTerm) {
   ReduceRowOp reduction = frame.rowPhases[phase].reduction;
-  Value neutral = reduction.emitNeutral(b, b.getF32Type());
+  Value neutral = reduction.emitNeutral(b, b.getF32Type()).front();
   auto add = [&](const Batch &batch, Value state) {
     for (auto [part, valid, columns] :
          llvm::zip_equal(batch.parts, batch.valid, batch.columns)) {
       Value term = getTerm(part, columns);
       if (valid)
         term = b.select(valid, term, neutral);
-      state = reduction.emitCombine(b, state, term);
+      state = reduction.emitCombine(b, state, term).front();
     }
     return state;
+  };
+  auto meet = [&](Value state) {
+    ReduceRowOp::State states[] = {{state}};
+    reduceLanes(frame, reduction, states);
+    return states[0].front();
   };
   if (getNumBatches() == 1) {
     ArrayRef<Value> left = ArrayRef(rowsInTile).drop_front(kept.size());
     size_t together = std::max<int64_t>(1, kBatch / getBatchParts());
     if (static_cast<size_t>(rowNumber) == kept.size())
       llvm::append_range(kept, load(turn, left.take_front(together), b.i32(0)));
-    Value state = add(kept[rowNumber], neutral);
-    reduceLanes(frame, reduction, state);
-    return state;
+    return meet(add(kept[rowNumber], neutral));
   }
   auto loop = scf::ForOp::create(b, b.i32(0), b.i32(getNumBatches()), b.i32(1),
                                  neutral);
@@ -186,9 +193,7 @@ Value RowExchange::reduce(unsigned phase, Value turn, int64_t rowNumber,
         load(turn, rowsInTile[rowNumber], loop.getInductionVar()).front();
     scf::YieldOp::create(b, add(batch, loop.getRegionIterArgs()[0]));
   }
-  Value state = loop.getResult(0);
-  reduceLanes(frame, reduction, state);
-  return state;
+  return meet(loop.getResult(0));
 }
 
 /// What a phase subtracts, where reductions that it depends on gave `results`.

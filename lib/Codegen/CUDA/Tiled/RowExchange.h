@@ -17,7 +17,7 @@ namespace mlir::tenon {
 /// Combines what the four lanes that have a row found of it, for each of
 /// several rows.
 void reduceLanes(TiledFrame &frame, ReduceRowOp op,
-                 MutableArrayRef<Value> states);
+                 MutableArrayRef<ReduceRowOp::State> states);
 
 /// reduction = resident_rows: the tiles of a row, or of a group of its columns,
 /// are at work together. Each reduces the part that it has, publishes a number

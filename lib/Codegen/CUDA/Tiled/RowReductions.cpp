@@ -51,19 +51,27 @@ void RowReductions::computeSource(const RowPhase &phase, const WorkItem &item,
       });
 }
 
+/// The number of the thread's first column in the matrix, f32.
+Value RowReductions::getColumns(const WorkItem &item) {
+  Value first =
+      b.add(b.add(item.column, frame.warpColumn), frame.getLanePair());
+  return arith::SIToFPOp::create(b, b.getF32Type(), first);
+}
+
 RowReductions::States RowReductions::reduceColumns(const RowPhase &phase,
                                                    const WorkItem &item,
                                                    ValueRange accumulators) {
   const TileGeometry &geometry = frame.geometry;
   ReduceRowOp reduction = phase.reduction;
-  Value neutral = reduction.emitNeutral(b, b.getF32Type());
+  Value neutral = reduction.emitNeutral(b, b.getF32Type()).front();
+  Value firstNumber = reduction.givesPlace() ? getColumns(item) : Value();
   int64_t columnBlocks = geometry.warpN() / 8;
   Value first = b.add(frame.warpColumn, frame.getLanePair());
   bool hasParts = geometry.isReduceOnly() || geometry.hasResidentRows();
   if (hasParts && geometry.hasRaggedColumns())
     first = b.add(first, item.column);
   // Those of both columns of each 8 apart: a chain of half the length.
-  SmallVector<Value> states(2 * numRows);
+  States states(2 * numRows);
   emitOnFragments(
       frame, op, phase.phase, phase.input, item, accumulators,
       [](ElementEmitter &, int64_t) {},
@@ -71,13 +79,23 @@ RowReductions::States RowReductions::reduceColumns(const RowPhase &phase,
         int64_t column = block % columnBlocks * 8;
         // Of the last warp along N.
         int64_t end = geometry.tileN - geometry.warpN() + column + 8;
+        Value numbers[2];
+        if (firstNumber)
+          for (int64_t i : {0, 1})
+            numbers[i] =
+                arith::AddFOp::create(b, firstNumber, b.f32(column + i));
         for (int64_t i = 0; i != 4; ++i) {
           Value element = elements[i];
           if (hasParts ? geometry.hasRaggedColumns() : end > geometry.n)
             element = b.select(b.less(b.add(first, column + i % 2), geometry.n),
                                element, neutral);
-          Value &state = states[block / columnBlocks * 4 + i];
-          state = state ? reduction.emitCombine(b, state, element) : element;
+          ReduceRowOp::State added{element};
+          if (firstNumber)
+            added.push_back(numbers[i % 2]);
+          ReduceRowOp::State &state = states[block / columnBlocks * 4 + i];
+          state = state.empty() ? added
+                                : reduction.emitCombine(b, state, added,
+                                                        /*isLater=*/true);
         }
       });
   States ofRows;
@@ -110,35 +128,50 @@ void RowReductions::store(Value array, ArrayRef<Value> values) {
 }
 
 /// Warps take turns at two arrays each: who writes to one again has met all
-/// that read it, in the next reduction or in the next tile's main loop.
+/// that read it, in the next reduction or in the next tile's main loop. A place
+/// takes both arrays, between barriers.
 void RowReductions::meetWarps(ReduceRowOp op, States &states, unsigned number) {
   const TileGeometry &geometry = frame.geometry;
   if (geometry.warpsN == 1)
     return;
-  int64_t arrays =
-      getFoundRowArrays(geometry.schedule) + number % 2 * geometry.warpsN;
+  int64_t first = getFoundRowArrays(geometry.schedule);
+  SmallVector<int64_t, 2> sets{first + number % 2 * geometry.warpsN};
+  if (op.givesPlace()) {
+    sets.push_back(first + (number + 1) % 2 * geometry.warpsN);
+    frame.barrier();
+  }
   Value own = b.div(frame.warpColumn, geometry.warpN());
   int64_t bytes = geometry.tileM * kBytesOfRowState;
-  store(b.offset(getArray(arrays), b.mul(own, bytes)), states);
+  for (auto [part, set] : llvm::enumerate(sets)) {
+    Results values;
+    for (const ReduceRowOp::State &state : states)
+      values.push_back(state[part]);
+    store(b.offset(getArray(set), b.mul(own, bytes)), values);
+  }
   frame.barrier();
   Value row = b.add(frame.warpRow, b.shiftRight(frame.lane, 2));
   for (int64_t number = 0; number != numRows; ++number) {
-    Value place = b.add(row, getRow(number)), all;
+    Value place = b.add(row, getRow(number));
+    ReduceRowOp::State all;
     for (int64_t warp = 0; warp != geometry.warpsN; ++warp) {
-      Value other = loadLanes(b, getArray(arrays + warp), place, b.getF32Type(),
-                              /*lanes=*/1)[0];
-      all = all ? op.emitCombine(b, all, other) : other;
+      ReduceRowOp::State other;
+      for (int64_t set : sets)
+        other.push_back(loadLanes(b, getArray(set + warp), place,
+                                  b.getF32Type(), /*lanes=*/1)[0]);
+      all = all.empty() ? other : op.emitCombine(b, all, other);
     }
     states[number] = all;
   }
+  if (op.givesPlace())
+    frame.barrier();
 }
 
 /// From here on a phase's result is an operand in shared memory.
 void RowReductions::keepResult(unsigned number, const WorkItem &item,
-                               const States &states) {
+                               const Results &results) {
   // Warps that share rows write the same, and each reads what it wrote.
   Value array = getArray(number);
-  store(array, states);
+  store(array, results);
   frame.syncWarp();
   // Operands are found by rows of the matrix.
   Value ahead = b.mul(b.toI64(item.row), -kBytesOfRowState);
@@ -147,15 +180,17 @@ void RowReductions::keepResult(unsigned number, const WorkItem &item,
 
 /// What stands for a phase's result in the phases that follow.
 void RowReductions::finish(const RowPhase &phase, unsigned number,
-                           const WorkItem &item, States states) {
+                           const WorkItem &item, const States &states) {
   ReduceRowOp reduction = phase.reduction;
+  Results results;
   for (auto [row, state] : llvm::enumerate(states))
-    state = exchange ? exchange->finishPart(number, item, state, row)
-                     : reduction.emitFinish(b, state);
+    results.push_back(
+        exchange ? exchange->finishPart(number, item, state.front(), row)
+                 : reduction.emitFinish(b, state));
   if (exchange || frame.geometry.isReduceOnly())
-    frame.rowValues[phase.result] = std::move(states);
+    frame.rowValues[phase.result] = std::move(results);
   else
-    keepResult(number, item, states);
+    keepResult(number, item, results);
 }
 
 void RowReductions::emitExchange(const WorkItem &item, Value turn,
@@ -167,12 +202,12 @@ void RowReductions::emitExchange(const WorkItem &item, Value turn,
     inTile.push_back(b.add(own, getRow(number)));
   if (frame.geometry.exchangesRows())
     exchange->publish(item, turn, inTile);
-  SmallVector<States> results(frame.rowPhases.size());
+  SmallVector<Results> results(frame.rowPhases.size());
   for (auto [number, row] : llvm::enumerate(inTile)) {
     Value inMatrix = b.min(b.add(item.row, row), b.sub(frame.m, 1));
-    for (auto [states, result] : llvm::zip_equal(
+    for (auto [ofPhase, result] : llvm::zip_equal(
              results, exchange->combine(turn, number, b.toI64(inMatrix))))
-      states.push_back(result);
+      ofPhase.push_back(result);
   }
   exchange->forget();
   if (frame.geometry.exchangesRows()) {
@@ -180,8 +215,8 @@ void RowReductions::emitExchange(const WorkItem &item, Value turn,
     frame.emitIf(b.less(b.sub(turns, 1), b.add(turn, step)),
                  [&] { exchange->end.arrive(); });
   }
-  for (auto [number, states] : llvm::enumerate(results))
-    keepResult(number, item, states);
+  for (auto [number, ofPhase] : llvm::enumerate(results))
+    keepResult(number, item, ofPhase);
 }
 
 /// A warpgroup without a turn has nothing to read.
@@ -200,7 +235,7 @@ SmallVector<Value> RowReductions::emit(const WorkItem &item,
     States states = reduceColumns(phase, item, elements);
     reduceLanes(frame, phase.reduction, states);
     meetWarps(phase.reduction, states, number);
-    finish(phase, number, item, std::move(states));
+    finish(phase, number, item, states);
   }
   if (exchange)
     emitExchange(item, turn, turns);

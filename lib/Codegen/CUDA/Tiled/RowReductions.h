@@ -47,19 +47,22 @@ public:
 
 private:
   /// Of each of the thread's rows.
-  using States = SmallVector<Value>;
+  using States = SmallVector<ReduceRowOp::State>;
+  using Results = SmallVector<Value>;
 
   int64_t getRow(int64_t number) const;
   void computeSource(const RowPhase &phase, const WorkItem &item,
                      SmallVector<Value> &elements);
   States reduceColumns(const RowPhase &phase, const WorkItem &item,
                        ValueRange accumulators);
+  Value getColumns(const WorkItem &item);
   void meetWarps(ReduceRowOp op, States &states, unsigned number);
   void store(Value array, ArrayRef<Value> values);
   Value getArray(int64_t number);
   void finish(const RowPhase &phase, unsigned number, const WorkItem &item,
-              States states);
-  void keepResult(unsigned number, const WorkItem &item, const States &states);
+              const States &states);
+  void keepResult(unsigned number, const WorkItem &item,
+                  const Results &results);
   void emitExchange(const WorkItem &item, Value turn, Value turns);
   void storeResults(const WorkItem &item);
 

@@ -52,8 +52,41 @@ ReduceRowOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                              "' op reduces equal groups of columns, but is to "
                              "make ",
                              groups, " of ", input);
-  types.push_back(RankedTensorType::get({input.getDimSize(0), groups},
-                                        input.getElementType()));
+  Type element = input.getElementType();
+  Attribute kind = attributes ? attributes.get("kind") : Attribute();
+  if (!kind && properties)
+    kind = properties.as<Properties *>()->kind;
+  if (auto given = dyn_cast_or_null<RowReductionAttr>(kind);
+      given && isPlace(given.getValue()))
+    element = getComputeType(element);
+  types.push_back(
+      RankedTensorType::get({input.getDimSize(0), groups}, element));
+  return success();
+}
+
+void ReduceRowOp::build(OpBuilder &builder, OperationState &state,
+                        RowReduction kind, Value input, int64_t groups) {
+  build(builder, state, kind, input, /*numbers=*/Value(), groups);
+}
+
+LogicalResult ReduceRowOp::verify() {
+  RankedTensorType input = getInput().getType();
+  if (!getNumbers()) {
+    // reduce_row-C3
+    if (givesPlace() && input.getDimSize(1) > kMaxNumberedColumns &&
+        !input.getElementType().isF64())
+      return emitOpError("numbers columns in f32, which tells ")
+             << kMaxNumberedColumns << " apart, but has " << input.getDimSize(1)
+             << "; give numbers";
+    return success();
+  }
+  // reduce_row-C4
+  if (!givesPlace())
+    return emitOpError("gives no place, so it takes no numbers");
+  auto expected = input.clone(getComputeType(input.getElementType()));
+  if (getNumbers().getType() != expected)
+    return emitOpError("takes numbers ")
+           << expected << ", but is given " << getNumbers().getType();
   return success();
 }
 
@@ -102,33 +135,80 @@ LogicalResult RowPartsOp::verify() {
 }
 
 OpFoldResult ReduceRowOp::fold(FoldAdaptor) {
-  return getInput().getType() == getType() ? getInput() : Value();
+  bool isSame = getInput().getType() == getType() && !givesPlace();
+  return isSame ? getInput() : Value();
 }
 
-Value ReduceRowOp::emitNeutral(OpBuilder &builder, Type type) {
+ReduceRowOp::State ReduceRowOp::emitNeutral(OpBuilder &builder, Type type) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  double value = getKind() == RowReduction::Max   ? -infinity
-                 : getKind() == RowReduction::Min ? infinity
-                                                  : 0.0;
-  return ScalarEmitter(builder, getLoc(), type).constant(value);
-}
-
-Value ReduceRowOp::emitCombine(OpBuilder &builder, Value a, Value b) {
+  ScalarEmitter e(builder, getLoc(), type);
   switch (getKind()) {
   case RowReduction::Sum:
   case RowReduction::Mean:
-    return ScalarEmitter(builder, getLoc(), a.getType()).add(a, b);
+    return {e.constant(0.0)};
   case RowReduction::Max:
-    return arith::MaximumFOp::create(builder, getLoc(), a, b);
+    return {e.constant(-infinity)};
   case RowReduction::Min:
-    return arith::MinimumFOp::create(builder, getLoc(), a, b);
+    return {e.constant(infinity)};
+  case RowReduction::ArgMax:
+    return {e.constant(-infinity), e.constant(infinity)};
+  case RowReduction::ArgMin:
+    return {e.constant(infinity), e.constant(infinity)};
   }
   llvm_unreachable("all kinds are above");
 }
 
-Value ReduceRowOp::emitFinish(OpBuilder &builder, Value combined) {
+/// A NaN is ahead of all else, and of equal elements the one of the smaller
+/// number.
+static ReduceRowOp::State emitAhead(OpBuilder &builder, ReduceRowOp op,
+                                    ValueRange a, ValueRange b, bool isLater) {
+  using Predicate = arith::CmpFPredicate;
+  auto compare = [&](Predicate predicate, Value x, Value y) -> Value {
+    return arith::CmpFOp::create(builder, op.getLoc(), predicate, x, y);
+  };
+  auto both = [&](Value x, Value y) -> Value {
+    return arith::AndIOp::create(builder, op.getLoc(), x, y);
+  };
+  bool isMax = op.getKind() == RowReduction::ArgMax;
+  Value takesB =
+      both(compare(isMax ? Predicate::UGT : Predicate::ULT, b[0], a[0]),
+           compare(Predicate::ORD, a[0], a[0]));
+  if (!isLater) {
+    Value areNaN = both(compare(Predicate::UNO, a[0], a[0]),
+                        compare(Predicate::UNO, b[0], b[0]));
+    Value isTie = arith::OrIOp::create(builder, op.getLoc(), areNaN,
+                                       compare(Predicate::OEQ, a[0], b[0]));
+    takesB =
+        arith::OrIOp::create(builder, op.getLoc(), takesB,
+                             both(isTie, compare(Predicate::OLT, b[1], a[1])));
+  }
+  ReduceRowOp::State result;
+  for (auto [x, y] : llvm::zip_equal(a, b))
+    result.push_back(
+        arith::SelectOp::create(builder, op.getLoc(), takesB, y, x));
+  return result;
+}
+
+ReduceRowOp::State ReduceRowOp::emitCombine(OpBuilder &builder, ValueRange a,
+                                            ValueRange b, bool isLater) {
+  switch (getKind()) {
+  case RowReduction::Sum:
+  case RowReduction::Mean:
+    return {ScalarEmitter(builder, getLoc(), a[0].getType()).add(a[0], b[0])};
+  case RowReduction::Max:
+    return {arith::MaximumFOp::create(builder, getLoc(), a[0], b[0])};
+  case RowReduction::Min:
+    return {arith::MinimumFOp::create(builder, getLoc(), a[0], b[0])};
+  case RowReduction::ArgMax:
+  case RowReduction::ArgMin:
+    return emitAhead(builder, *this, a, b, isLater);
+  }
+  llvm_unreachable("all kinds are above");
+}
+
+Value ReduceRowOp::emitFinish(OpBuilder &builder, ValueRange combined) {
   if (getKind() != RowReduction::Mean)
-    return combined;
-  ScalarEmitter e(builder, getLoc(), combined.getType());
-  return e.div(combined, e.constant(getGroupColumns()));
+    return combined.back();
+  ScalarEmitter e(builder, getLoc(), combined[0].getType());
+  return e.div(combined[0], e.constant(getGroupColumns()));
 }

@@ -16,6 +16,7 @@ from tenon.torch.failures import failed
 from tenon.torch.fusion.group_function import GroupFunction, Importer, import_group
 from tenon.torch.fusion.grouping import Group, Grouping, is_worthwhile
 from tenon.torch.fusion.missed import find_missed, sources_of
+from tenon.torch.fusion.places import restore_places, spell_places
 from tenon.torch.fusion.rewrite import replace_group, sort_graph, sweep
 from tenon.torch.fusion.rows import add_indices, forget_indices
 from tenon.torch.fusion.specs import Missed, Partition
@@ -58,6 +59,7 @@ def partition(
         and what follows them is in their `missed`, and all of it in `missed_of(gm)`.
 
     """
+    spell_places(gm.graph)
     add_indices(gm.graph)
     # AOTAutograd has a fake mode on, in which a constant has no value.
     with unset_fake_temporarily():
@@ -83,6 +85,7 @@ def partition(
             partitions.append(part)
         sweep(gm.graph, set(grouping.group_of), [part.node for part in partitions])
         forget_indices(gm.graph)
+        restore_places(gm.graph)
         sort_graph(gm.graph)
         gm.recompile()
     gm.meta[_MISSED] = list(missed.values())

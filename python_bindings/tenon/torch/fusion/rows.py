@@ -10,10 +10,11 @@ import torch
 from torch import fx
 
 from tenon.importer import rows
-from tenon.importer.builder import InexpressibleError, Value
+from tenon.importer.builder import MAX_NUMBERED, InexpressibleError, Value
 from tenon.importer.shapes import Shape, product
 from tenon.torch.fusion.lowering import Lowering, Shifted
 from tenon.torch.fusion.ops import Rule, rule
+from tenon.torch.fusion.places import PLACES
 from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, strip
 
@@ -24,8 +25,6 @@ ROW_NORMS = ("aten.native_layer_norm", "aten._fused_rms_norm", "aten.native_grou
 MAX_POOL = torch.ops.aten.max_pool2d_with_indices.default
 # Of a gather: nodes with its index as float32, and with the numbers of the columns.
 _INDEX = "tenon_index"
-# Above, float32 does not tell numbers of columns apart.
-_MAX_INDEXED = 2**24
 
 _KINDS = {"amax": "max", "amin": "min"}
 
@@ -83,6 +82,13 @@ def _reduce(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     return b.cast(result, dtype_of(node))
 
 
+def _place(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    return b.reduce_row(kind_of(node), _rows(b, given["self"], [given["dim"]]))
+
+
+ROWS.update(dict.fromkeys(PLACES, _place))
+
+
 @rule(ROWS, "gather")
 def _gather(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     x = _rows(b, given["self"], [given["dim"]])
@@ -104,7 +110,7 @@ def add_indices(graph: fx.Graph) -> None:
         is_one = shape and len(shape) > 1 and (*shape[:-1], 1) == (*torch_shape(x)[:-1], shape[-1])
         if not is_one or dim % len(shape) != len(shape) - 1 or not isinstance(columns[0], int):
             continue
-        if columns[0] > _MAX_INDEXED:
+        if columns[0] > MAX_NUMBERED:
             continue
         value = index.meta["val"]
         with graph.inserting_before(node), torch._guards.detect_fake_mode([value]):

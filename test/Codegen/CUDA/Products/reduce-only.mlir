@@ -65,3 +65,25 @@ func.func @logsumexp(%x: tensor<128x64xf32>, %w: tensor<200x64xf32>) -> tensor<1
   }
   return %0 : tensor<128x1xf32>
 }
+
+// Each part gives what its largest element is and where; the row's place is that of the part that has the largest.
+// CHECK-LABEL: @place
+// CHECK: %[[P:.*]]:2 = tenon.tiled_linear {{.*}}epilogue(%[[ACC:.*]]: tensor<?x200xf16>)
+// CHECK: %[[F:.*]] = tenon.cast %[[ACC]]
+// CHECK: %[[AT:.*]] = tenon.reduce_row argmax %[[F]] : tensor<?x200xf32>
+// CHECK: %[[ATS:.*]] = tenon.row_parts %[[AT]]
+// CHECK: %[[TOP:.*]] = tenon.reduce_row max
+// CHECK: %[[TOPS:.*]] = tenon.row_parts %[[TOP]]
+// CHECK: tenon.yield %[[ATS]], %[[TOPS]]
+// CHECK: tenon.epilogue ins(%[[N:.*]] = %[[P]]#0: tensor<?x4xf32>, %[[Z:.*]] = %[[P]]#1: tensor<?x4xf32>)
+// CHECK: %[[ROW:.*]] = tenon.reduce_row argmax %[[Z]] at %[[N]] : tensor<?x4xf32>, tensor<?x4xf32>
+// CHECK: tenon.yield %[[ROW]] : tensor<?x1xf32>
+func.func @place(%x: tensor<?x64xf16>, %w: tensor<200x64xf16>) -> tensor<?x1xf32> {
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<200x64xf16>
+      epilogue(%acc: tensor<?x200xf16>) -> tensor<?x1xf32>
+      attributes {schedule = #schedule, strategy = #tenon.strategy<tiled>} {
+    %1 = tenon.reduce_row argmax %acc : tensor<?x200xf16>
+    tenon.yield %1 : tensor<?x1xf32>
+  }
+  return %0 : tensor<?x1xf32>
+}

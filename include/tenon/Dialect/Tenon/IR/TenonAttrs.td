@@ -101,7 +101,9 @@ def Tenon_RowReduction : I32EnumAttr<"RowReduction",
       I32EnumAttrCase<"Sum", 0, "sum">,
       I32EnumAttrCase<"Mean", 1, "mean">,
       I32EnumAttrCase<"Max", 2, "max">,
-      I32EnumAttrCase<"Min", 3, "min">]> {
+      I32EnumAttrCase<"Min", 3, "min">,
+      I32EnumAttrCase<"ArgMax", 4, "argmax">,
+      I32EnumAttrCase<"ArgMin", 5, "argmin">]> {
   let cppNamespace = "::mlir::tenon";
   let genSpecializedAttr = 0;
 }
