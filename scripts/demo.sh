@@ -52,6 +52,10 @@ heading "5. The first model on this machine's CPU, checked against float64"
 show "tenon-run examples/$shown.mlir --target=cpu --check --time=3"
 "$bin/tenon-run" "examples/$shown.mlir" --target=cpu --check --time=3
 
+heading "6. A transformer in an ONNX file, imported, and compared with onnxruntime (examples/import_onnx.py)"
+PYTHONPATH="${bin%/bin}/python" .deps/venv/bin/python examples/import_onnx.py 2> "$out/import_onnx.log" ||
+  { cat "$out/import_onnx.log" >&2; exit 1; }
+
 heading "Done. The models and their C headers are in ${out#"$PWD"/}. Next:"
 printf '  %s\n' "docs/UserGuide.md: compile and call a model of yours, see why something was not fused" \
   "${bin#"$PWD"/}/tenon-run ${out#"$PWD"/}/lib$shown.so --time=3: run one of the models; --help has more"
