@@ -98,16 +98,6 @@ class Builder:
         text = f"tenon.repeat_columns {x.name} {{times = {times}}} : {type_of(x)}"
         return self._append(text, x.dtype, (x.shape[0], x.shape[1] * times))
 
-    def scale_blocks(self, x: Value, scales: Value, rows: int, columns: int) -> Value:
-        """Append float32 of a matrix of 8 bits whose blocks have scales."""
-        blocks = (x.shape[0] if rows == 1 else _ceil_div(x.shape[0], rows), _ceil_div(x.shape[1], columns))
-        if scales.shape != blocks or scales.dtype != "float32" or DATA_TYPES[x.dtype].bytes != 1:
-            raise InexpressibleError(f"its scales are not those of blocks of {rows} by {columns}")
-        result = Value("", "float32", x.shape)
-        types = f"({type_of(x)}, {type_of(scales)}) -> {type_of(result)}"
-        text = f"tenon.scale_blocks {x.name}, {scales.name} {{rows = {rows}, columns = {columns}}} : {types}"
-        return self._append(text, result.dtype, result.shape)
-
     def as_vector(self, x: Value) -> Value:
         """Return `[N, 1]` of known N as `[N]`."""
         result = Value("", x.dtype, x.shape[:1])
@@ -272,10 +262,6 @@ class Builder:
     def _emit(self, text: str) -> None:
         self.lines.append(text + self.location)
         self.origins.append(self.origin)
-
-
-def _ceil_div(extent: Extent, divisor: int) -> Extent:
-    return -(-extent // divisor) if isinstance(extent, int) else extent
 
 
 def _statistic(x: Value) -> Value:

@@ -26,6 +26,8 @@ def export_foreign(program: ExportedProgram, precision: str, obstacle: Unsupport
     outputs = program.graph_signature.output_specs
     if any(spec.kind != OutputKind.USER_OUTPUT for spec in outputs) or _is_random(program):
         raise obstacle
+    if precision == "fp8":
+        raise UnsupportedError(f"{obstacle}\nSuch a model goes through ONNX, where precision 'fp8' has no form")
     if any(importlib.util.find_spec(name) is None for name in ("onnx", "onnxscript")):
         raise UnsupportedError(
             f"{obstacle}\nWith onnx and onnxscript installed, such ops are tried as linalg, for the CPU"
