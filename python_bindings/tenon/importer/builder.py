@@ -152,18 +152,9 @@ class Builder:
         return self.cast(self.binary(op, x, y), dtype)
 
     def linear(
-        self,
-        x: Factor | Value,
-        w: Factor | Value,
-        bias: Value | None = None,
-        dtype: str | None = None,
-        precision: str | None = None,
+        self, x: Factor | Value, w: Factor | Value, bias: Value | None = None, dtype: str | None = None
     ) -> Value:
-        """Append a linear layer of x `[M, K]` and w `[N, K]`, or of their transposes; the result is `[M, N]`.
-
-        A precision is taken in the place of that of all float32 products.
-        """
-        precision = precision or self._precision
+        """Append a linear layer of x `[M, K]` and w `[N, K]`, or of their transposes; the result is `[M, N]`."""
         x, w = (Factor(v) if isinstance(v, Value) else v for v in (x, w))
         operands = [x.value, w.value] if bias is None else [x.value, w.value, bias]
         if x.value.dtype != w.value.dtype:
@@ -173,7 +164,7 @@ class Builder:
         if not isinstance(w.rows(), int):
             raise InexpressibleError("its weight has a dynamic shape")
         layout = f"{'km' if x.is_transposed else 'mk'}_{'kn' if w.is_transposed else 'nk'}"
-        how = f" precision<{precision}>" if precision and x.value.dtype == "float32" else ""
+        how = f" precision<{self._precision}>" if self._precision and x.value.dtype == "float32" else ""
         how += f" layout<{layout}>" if layout != "mk_nk" else ""
         result = Value("", dtype or x.value.dtype, (x.rows(), w.rows()))
         names, types = ", ".join(v.name for v in operands), ", ".join(map(type_of, operands))
