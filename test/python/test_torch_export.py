@@ -248,8 +248,16 @@ def test_precision_is_as_asked_and_by_default_as_torch_says():
         assert "precision<tf32>" in tt.export(module, x)
     finally:
         torch.set_float32_matmul_precision("highest")
-    with pytest.raises(ValueError, match="precision 'fp8' is not known"):
-        tt.export(module, x, precision="fp8")
+    assert "f8E4M3FN" in tt.export(nn.Linear(256, 8), torch.randn(2, 256), precision="fp8")
+    with pytest.raises(ValueError, match="precision 'int8' is not known"):
+        tt.export(module, x, precision="int8")
+
+
+def test_a_model_that_goes_through_onnx_is_not_quantised():
+    model = nn.Sequential(nn.Linear(256, 8), nn.Unflatten(1, (2, 4)), nn.Softmax(2))
+    assert "tenon.linear" in tt.export(model, torch.randn(2, 256))
+    with pytest.raises(tenon.UnsupportedError, match="'fp8' has no form"):
+        tt.export(model, torch.randn(2, 256), precision="fp8")
 
 
 def test_names_become_identifiers_of_their_own():

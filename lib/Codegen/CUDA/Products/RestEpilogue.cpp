@@ -33,6 +33,9 @@ void tenon::replaceByEpilogue(FusedLinearOp op, Value product,
   bool taken = llvm::is_contained(yield.getValues(), op.getAccumulator());
   SmallVector<Value> outputs, yielded, results(op.getNumResults(), product);
   SmallVector<unsigned> positions;
+  // A result need not have the product's rows.
+  SmallVector<Value> sources{op.getX()};
+  llvm::append_range(sources, op.getEpilogueOperands());
   for (auto [index, value] : llvm::enumerate(yield.getValues())) {
     if (value == op.getAccumulator())
       continue;
@@ -42,7 +45,7 @@ void tenon::replaceByEpilogue(FusedLinearOp op, Value product,
                           ? product
                           : createEmpty(rewriter, op.getLoc(),
                                         cast<RankedTensorType>(value.getType()),
-                                        op.getX()));
+                                        sources));
     yielded.push_back(value);
     positions.push_back(index);
   }

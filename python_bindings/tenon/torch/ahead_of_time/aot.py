@@ -51,7 +51,7 @@ def export(
             in all.
         example_kwargs: the model's keyword arguments; they are inputs as well, in this order.
         precision: of float32 products: "fp32", "tf32", "bf16" or "fp16"; by default as
-            torch.get_float32_matmul_precision() says.
+            torch.get_float32_matmul_precision() says. Or "fp8", as `Options` says.
 
     Raises:
         tenon.UnsupportedError: Tenon has no word for some ops, which the message lists.

@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import logging
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -23,6 +26,8 @@ def export_foreign(program: ExportedProgram, precision: str, obstacle: Unsupport
     outputs = program.graph_signature.output_specs
     if any(spec.kind != OutputKind.USER_OUTPUT for spec in outputs) or _is_random(program):
         raise obstacle
+    if precision == "fp8":
+        raise UnsupportedError(f"{obstacle}\nSuch a model goes through ONNX, where precision 'fp8' has no form")
     if any(importlib.util.find_spec(name) is None for name in ("onnx", "onnxscript")):
         raise UnsupportedError(
             f"{obstacle}\nWith onnx and onnxscript installed, such ops are tried as linalg, for the CPU"
@@ -31,8 +36,7 @@ def export_foreign(program: ExportedProgram, precision: str, obstacle: Unsupport
 
     names = ["y"] if len(outputs) == 1 else [f"y{i}" for i in range(len(outputs))]
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # PyTorch's own
+        with _quiet():
             proto = torch.onnx.export(program, dynamo=True, verbose=False).model_proto
     except Exception as error:  # whatever the exporter raises
         raise UnsupportedError(f"{obstacle}\nNor can torch.onnx export it: {error}") from None
@@ -41,6 +45,20 @@ def export_foreign(program: ExportedProgram, precision: str, obstacle: Unsupport
     except UnsupportedError as error:
         raise UnsupportedError(f"{obstacle}\nNor can its form in ONNX be imported: {error}") from None
     return Exported(model.text, {name: _tensor(array) for name, array in model.parameters.items()})
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave out what PyTorch's exporter warns of itself, and which of its optional packages are not there."""
+    logger = logging.getLogger("torch.onnx._internal.exporter._registration")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def _is_random(program: ExportedProgram) -> bool:

@@ -168,9 +168,8 @@ def _pools(given: dict[str, Any]) -> int:
         and given.get("divisor_override") is None
         and list(given.get("stride") or kernel)[-1] == width
     )
-    if rows_of_image != 1 or len(kernel) != 2 or kernel[0] != 1 or not usual:
-        raise InexpressibleError("it pools other than equal groups of neighbouring features")
-    if not isinstance(columns, int) or columns % width:
+    is_of_rows = rows_of_image == 1 and len(kernel) == 2 and kernel[0] == 1
+    if not (is_of_rows and usual and isinstance(columns, int) and columns % width == 0):
         raise InexpressibleError("it pools other than equal groups of neighbouring features")
     return columns // width
 

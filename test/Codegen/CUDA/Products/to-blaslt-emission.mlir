@@ -106,3 +106,18 @@ func.func @shared_value(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x64x
   %1 = tenon.relu %0 : tensor<?x64xf32>
   return %0, %1 : tensor<?x64xf32>, tensor<?x64xf32>
 }
+
+// A result that is not of the product's rows has those of the operand that it is made of.
+// CHECK-LABEL: func.func @other_rows(
+// CHECK-SAME:    %[[B:[^ ]*]]: tensor<?x16xf32>)
+// CHECK:         %[[ROWS:.*]] = tensor.dim %[[B]], %{{.*}} : tensor<?x16xf32>
+// CHECK:         tensor.empty(%[[ROWS]]) : tensor<?x16xf32>
+func.func @other_rows(%x: tensor<1x64xf32>, %w: tensor<16x64xf32>, %b: tensor<?x16xf32>)
+    -> (tensor<1x16xf32>, tensor<?x16xf32>) {
+  %0:2 = tenon.fused_linear %x, %w : tensor<1x64xf32>, tensor<16x64xf32>
+      epilogue(%acc: tensor<1x16xf32>, %b_ = %b: tensor<?x16xf32>) -> (tensor<1x16xf32>, tensor<?x16xf32>) {
+    %1 = tenon.relu %b_ : tensor<?x16xf32>
+    tenon.yield %acc, %1 : tensor<1x16xf32>, tensor<?x16xf32>
+  }
+  return %0#0, %0#1 : tensor<1x16xf32>, tensor<?x16xf32>
+}
