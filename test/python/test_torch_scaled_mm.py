@@ -61,6 +61,33 @@ def test_scaled_product(name, rowwise):
     assert (got - expected).norm() <= norm * expected.norm()
 
 
+@pytest.mark.parametrize("rowwise", [False, True], ids=["tensor", "rows"])
+def test_scaled_by_recipe(rowwise):
+    if not hasattr(F, "scaled_mm"):
+        pytest.skip("PyTorch has no scaled_mm")
+    recipe = F.ScalingType.RowWise if rowwise else F.ScalingType.TensorWise
+
+    def function(x, w, s, t, b, r):
+        return F.silu(F.scaled_mm(x, w.t(), s, recipe, t, recipe, bias=b, output_dtype=torch.bfloat16)) + r
+
+    inputs = operands(rowwise)
+    cut = Cut(function, *inputs)
+    assert cut.kept == [] and cut.missed == [] and cut.ops[:3] == ["linear", "mul", "mul"]
+    expected = FOLLOWED["bias_silu"][0](*inputs) + inputs[-1]
+    torch.testing.assert_close(cut(*inputs).float(), expected.float(), rtol=2.0**-7, atol=2.0**-7)
+
+
+@pytest.mark.parametrize("dtypes", [(E4M3, E5M2), (E5M2, E4M3)], ids=["e4m3_e5m2", "e5m2_e4m3"])
+def test_two_types_of_8_bits(dtypes):
+    """Their product is one of float16, which has the numbers of both."""
+    x, w, *others = operands(rowwise=True)
+    inputs = x.to(dtypes[0]), w.to(dtypes[1]), *others
+    cut = Cut(FOLLOWED["silu"][0], *inputs)
+    assert cut.kept == [] and cut.ops[:3] == ["cast", "cast", "linear"]
+    x, w, s, t = (a.double() for a in inputs[:4])
+    torch.testing.assert_close(cut(*inputs).double(), F.silu(x @ w.T * s * t), rtol=2.0**-7, atol=2.0**-7)
+
+
 def test_result_of_8_bits():
     def quantised(x, w, s, t, b, r):
         return (F.relu(multiply(x, w, s, t)) * 50).to(E4M3)

@@ -295,8 +295,7 @@ static std::string findRowRegionProblem(LinearLikeOp op) {
   int64_t groups = product.getDimSize(1) / getReducedColumns(op);
   for (Value operand : op.getEpilogueInputs())
     if (auto type = cast<RankedTensorType>(operand.getType());
-        groups != 1 && type.getRank() != 0 &&
-        type.getShape().back() == groups)
+        groups != 1 && type.getRank() != 0 && type.getShape().back() == groups)
       return "an operand has a value for each group of columns";
   for (auto [index, value] :
        llvm::enumerate(body->getTerminator()->getOperands())) {

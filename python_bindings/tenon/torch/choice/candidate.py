@@ -132,9 +132,11 @@ def _product(node: fx.Node) -> Product:
     turns_w = op_name(node) != "aten.linear" and not _is_column_major(w)
     k = hinted(x.shape)[-1]
     scaled = None
-    if op_name(node) == "aten._scaled_mm":
-        of_rows = math.prod(hinted(tensors[2].shape)) > 1
-        scaled = Scaled(x.dtype, of_rows, bool(arguments(node)["use_fast_accum"]))
+    if op_name(node).startswith("aten._scaled_mm"):
+        given = arguments(node)
+        scale = given["scale_a"] if isinstance(given["scale_a"], fx.Node) else given["scale_a"][0]
+        of_rows = math.prod(hinted(scale.meta["val"].shape)) > 1
+        scaled = Scaled(x.dtype, of_rows, bool(given["use_fast_accum"]))
     dtype = node.meta["val"].dtype
     return Product(math.prod(result[:-1]), result[-1], k, dtype, _is_column_major(x), turns_w, scaled)
 

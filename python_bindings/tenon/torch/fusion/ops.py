@@ -68,6 +68,8 @@ def _scaled_mm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     if given["scale_result"] is not None:
         raise InexpressibleError("it scales its result")
     x, w = b.activation(given["self"]), b.weight(given["mat2"], is_transposed=True)
+    if x.value.dtype != w.value.dtype:  # no kernel multiplies two types of 8 bits, but float16 has the numbers of both
+        x, w = (matrix._replace(value=b.cast(matrix.value, "float16")) for matrix in (x, w))
     y = b.linear(x, w, dtype="float32")
     for name, of_rows in (("scale_a", (x.rows(), 1)), ("scale_b", (1, w.rows()))):
         shape = torch_shape(given[name])
@@ -78,6 +80,22 @@ def _scaled_mm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     if given["bias"] is not None:
         y = b.binary("add", y, b.tensor(given["bias"]))
     return b.cast(y, dtype_of(node))
+
+
+# Of torch.nn.functional.ScalingType.
+TENSOR_WISE, ROW_WISE = 0, 1
+
+
+@rule(LINEAR, "_scaled_mm_v2")
+def _scaled_mm_v2(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
+    """Return what `F.scaled_mm` gives with one scale a matrix, or a row."""
+    recipes = [*given["recipe_a"], *given["recipe_b"]]
+    if any(given["swizzle_a"]) or any(given["swizzle_b"]) or given["contraction_dim"]:
+        raise InexpressibleError("its scales are swizzled, or K is not where it is in a product of matrices")
+    if recipes not in ([TENSOR_WISE, TENSOR_WISE], [ROW_WISE, ROW_WISE]):
+        raise InexpressibleError("its scales are not of a whole tensor, or of rows of x and columns of w")
+    given = given | {"scale_a": given["scale_a"][0], "scale_b": given["scale_b"][0], "scale_result": None}
+    return _scaled_mm(b, node, given)
 
 
 def _add_bias(b: Lowering, node: fx.Node, x: Factor, w: Factor, bias: fx.Node | None) -> Value:

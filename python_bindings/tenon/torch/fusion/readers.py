@@ -15,7 +15,7 @@ from tenon.torch.fusion.views import op_name, view_source
 
 # Inductor calls a library for these.
 _LIBRARY_CALL = re.compile(
-    r"aten\.(linear|matmul|mm|addmm|bmm|baddbmm|convolution|_scaled_mm|_?(scaled_dot_product|flash_attention|efficient_attention)\w*)$"
+    r"aten\.(linear|matmul|mm|addmm|bmm|baddbmm|convolution|_scaled_mm(_v2)?|_?(scaled_dot_product|flash_attention|efficient_attention)\w*)$"
 )
 
 
