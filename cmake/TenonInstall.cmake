@@ -2,8 +2,8 @@
 #
 # `cmake --install build --prefix DIR` gives headers, libraries, tools and a CMake
 # package. With `--component deploy` that is what programs need that load or
-# compile models, and no MLIR: tenon::runtime, tenon::compiler, their C headers,
-# and the same for pkg-config. The rest is the package's component `mlir`: the
+# compile models, and no MLIR: tenon::runtime, tenon::runtime_static,
+# tenon::compiler, their C headers, and the same for pkg-config. The rest is the package's component `mlir`: the
 # libraries of tenon_add_library, which install themselves where they are added.
 
 include(CMakePackageConfigHelpers)
@@ -12,11 +12,13 @@ set(_package ${CMAKE_INSTALL_LIBDIR}/cmake/Tenon)
 #=== deploy ===================================================================
 
 target_link_libraries(tenon_compiler INTERFACE tenon_runtime) # which has its errors' texts
-foreach(_name runtime compiler)
+foreach(_name runtime runtime_static compiler)
   set_target_properties(tenon_${_name} PROPERTIES EXPORT_NAME ${_name})
   target_include_directories(tenon_${_name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  install(TARGETS tenon_${_name} EXPORT TenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    COMPONENT deploy)
+  install(TARGETS tenon_${_name} EXPORT TenonTargets COMPONENT deploy
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endforeach()
+foreach(_name runtime compiler)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/tenon-${_name}.pc.in
     ${PROJECT_BINARY_DIR}/tenon-${_name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/tenon-${_name}.pc

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # What the wheel holds beside the Python files: component `python` of the
-# installation. It runs on any Linux with the C library of Debian 12 or later.
+# installation. It runs on any Linux with glibc 2.34 or later: libstdc++ is
+# linked in, and libgcc_s is the system's, since Debian's archive of it wants
+# 2.35. The same holds of the runtime that is deployed with models.
 
 set(_shipped tenon_compiler tenon_runtime tenon-run)
 foreach(_target IN LISTS _shipped ITEMS
     tenon-compile-package tenon-opt-package tenon_native_311 tenon_native_abi3)
   if(TARGET ${_target})
-    target_link_options(${_target} PRIVATE -static-libgcc -static-libstdc++)
+    target_sources(${_target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/arc4random.cpp)
+    target_link_options(${_target} PRIVATE -static-libstdc++)
   endif()
 endforeach()
 

@@ -3,12 +3,13 @@
 """Pack a build folder's Python package into a wheel; nothing is compiled again.
 
 The wheel is what `pip wheel .` makes, with a tag that tells which Linux it runs on: its
-libraries need nothing but the C library, of this machine's version or later.
+libraries need nothing but the C library and libgcc_s.
 
 Usage: build_wheel.py BUILD FOLDER
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,13 +29,19 @@ def check_modules(package: Path) -> None:
             sys.exit(f"build_wheel: no {pattern} in the build; it needs the headers of Python 3.11 and of 3.12 or later")
 
 
+def needed_libc(root: Path) -> str:
+    """Return the C library's version that the files need, "2_34"."""
+    files = [*root.rglob("*.so*"), *(path for path in root.rglob("bin/*") if path.is_file())]
+    done = subprocess.run(["objdump", "-p", *files], stdout=subprocess.PIPE, text=True, check=False)  # some are scripts
+    return f"2_{max(map(int, re.findall(r'GLIBC_2[.]([0-9]+)', done.stdout)))}"
+
+
 def write_metadata(root: Path) -> None:
     """Write .dist-info from pyproject.toml, tagged with the version of the C library."""
     os.chdir(SOURCE)
     info = root / prepare_metadata_for_build_wheel(str(root), {})
-    libc = os.confstr("CS_GNU_LIBC_VERSION").split()[1].replace(".", "_")
     wheel = info / "WHEEL"
-    wheel.write_text(wheel.read_text().replace("-linux_", f"-manylinux_{libc}_"))
+    wheel.write_text(wheel.read_text().replace("-linux_", f"-manylinux_{needed_libc(root)}_"))
 
 
 def main(build: str, folder: str) -> None:

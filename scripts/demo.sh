@@ -52,15 +52,9 @@ heading "5. The first model on this machine's CPU, checked against float64"
 show "tenon-run examples/$shown.mlir --target=cpu --check --time=3"
 "$bin/tenon-run" "examples/$shown.mlir" --target=cpu --check --time=3
 
-heading "6. A model in an ONNX file (of examples/onnx_mlp.py), with its weights, for the CPU and sm_90a"
-python=(env PYTHONPATH="$(realpath "$bin/../python")" .deps/venv/bin/python)
-"${python[@]}" examples/onnx_mlp.py "$out/mlp.onnx"
-show "tenon-import mlp.onnx && tenon-compile mlp.mlir --parameters=mlp.safetensors --target=sm_90a -o libmlp.so"
-"${python[@]}" -c 'import sys; from tenon.formats.cli import main; sys.exit(main())' "$out/mlp.onnx"
-"$bin/tenon-compile" "$out/mlp.mlir" --parameters="$out/mlp.safetensors" --target=sm_90a -o "$out/libmlp.so"
-show "tenon-run libmlp.so --target=cpu --input=x=mlp.onnx.x.npy --output=y=mlp.y.npy"
-"$bin/tenon-run" "$out/libmlp.so" --target=cpu --input=x="$out/mlp.onnx.x.npy" --output=y="$out/mlp.y.npy"
-"${python[@]}" examples/onnx_mlp.py "$out/mlp.onnx" "$out/mlp.onnx.x.npy" "$out/mlp.y.npy"
+heading "6. A transformer in an ONNX file, imported, and compared with onnxruntime (examples/import_onnx.py)"
+PYTHONPATH="${bin%/bin}/python" .deps/venv/bin/python examples/import_onnx.py 2> "$out/import_onnx.log" ||
+  { cat "$out/import_onnx.log" >&2; exit 1; }
 
 heading "Done. The models and their C headers are in ${out#"$PWD"/}. Next:"
 printf '  %s\n' "docs/UserGuide.md: compile and call a model of yours, see why something was not fused" \

@@ -28,6 +28,11 @@ std::string tenon::findProblem(const CompileOptions &options) {
       !problem.empty())                                                        \
     return problem;
 #include "tenon-c/CompileOptions.def"
+  if (options.parameters.empty() && !options.parametersPrefix.empty())
+    return "parameters-prefix=" + options.parametersPrefix +
+           " is of no use without parameters, their file";
+  if (options.parameters.empty() && options.castParameters)
+    return "cast-parameters is of no use without parameters, their file";
   for (const std::string &target : options.cudaTargets)
     if (!lookupTarget(target))
       return "target=" + target +

@@ -299,9 +299,10 @@ LogicalResult ModelCompilation::finishKernels() {
 FailureOr<std::string> ModelCompilation::pack(ModuleOp source) {
   if (options.parameters.empty())
     return std::string();
-  auto file = SafeTensors::open(options.parameters);
-  auto values = file ? packParameters(model.description, *file)
-                     : llvm::Expected<std::string>(file.takeError());
+  auto file = SafeTensors::open(options.parameters, options.parametersPrefix);
+  auto values =
+      file ? packParameters(model.description, *file, options.castParameters)
+           : llvm::Expected<std::string>(file.takeError());
   if (!values)
     return source.emitError() << llvm::toString(values.takeError());
   return std::move(*values);

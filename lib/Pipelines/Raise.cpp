@@ -38,12 +38,15 @@ void tenon::buildRaiseStage(OpPassManager &pm) {
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
   OpPassManager &functions = pm.nest<func::FuncOp>();
+  functions.addPass(createTenonFlattenSignatures());
   functions.addPass(tosa::createTosaToLinalgNamed());
   functions.addPass(tosa::createTosaToLinalg());
   functions.addPass(createTosaToArithPass());
   functions.addPass(createTosaToTensorPass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
+  functions.addPass(createTenonFlattenLoops());
+  functions.addPass(createCanonicalizerPass());
   pm.addPass(createTenonRaiseLinalg());
   OpPassManager &raised = pm.nest<func::FuncOp>();
   raised.addPass(createCanonicalizerPass());

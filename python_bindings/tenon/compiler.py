@@ -41,6 +41,8 @@ class Options(TypedDict, total=False):
             "reduce_only", where nothing else is stored, "resident_rows", where tiles exchange what they have of a row.
         pairs: whether two layers of one x, of which one's epilogue reads the other's result, have one kernel:
             "always" where they can have it, "never", or "auto".
+        parameters_prefix: of `build`: what the parameters' names begin with in their file and not in the model.
+        cast_parameters: of `build`: round parameters to the model's types where their file has others.
 
     """
 
@@ -53,6 +55,8 @@ class Options(TypedDict, total=False):
     schedule: str
     reduction: str
     pairs: str
+    parameters_prefix: str
+    cast_parameters: bool
 
 
 def compile(

@@ -269,7 +269,9 @@ LAYOUTS = {
     "unsqueeze": ("Unsqueeze", {}, [(2, 8)], [whole(0, -1)]),
     "expand": ("Expand", {}, [(3, 1)], [whole(2, 1, 8)]),
     "slice": ("Slice", {}, [(2, 9, 8)], [whole(1, -6), whole(9, -1), whole(1, 2), whole(2, 3)]),
+    "gather": ("Gather", {"axis": 1}, [(2, 9, 8)], [np.array([[0, -1, 3], [-9, 8, 5]])]),
     "gather_one": ("Gather", {"axis": 1}, [(2, 9, 8)], [np.array(-2)]),
+    "gather_nd": ("GatherND", {}, [(2, 9, 8)], [np.array([[[0, 1]], [[-1, 8]]])]),
     "concat": ("Concat", {"axis": 1}, [(2, 3, 8), (2, 1, 8)], []),
     "conv": ("Conv", {"strides": [4, 2]}, [(2, 3, 8, 4)], [normal(5, 3, 4, 2), normal(5)]),
     "conv_of_pixels": ("Conv", {}, [(2, 3, 4)], [normal(5, 3, 1)]),
@@ -331,6 +333,25 @@ def test_comparisons(tmp_path):
     onnx.save(model_of(nodes, {"x": [2, 3, 8], "z": [3, 1]}, constants), path)
     x, z = normal(2, 3, 8) * 2, normal(3, 1)
     compare(path, tmp_path, feeds={"x": x, "z": z})
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.bool_])
+def test_whole_inputs(dtype, tmp_path):
+    """They are passed as float64; numbers beyond a table's ends read its ends, as onnxruntime refuses to."""
+    nodes = [
+        helper.make_node("Cast", ["i"], ["index"], to=TensorProto.INT64),
+        helper.make_node("Gather", ["t", "index"], ["y"]),
+    ]
+    model = model_of(nodes, {"i": [2, 5]}, {"t": normal(7, 4)})
+    model.graph.input[0].type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    onnx.save(model, tmp_path / "model.onnx")
+    index = (RANDOM.integers(-7, 7, (2, 5)) if dtype is not np.bool_ else RANDOM.integers(0, 2, (2, 5))).astype(dtype)
+    compare(tmp_path / "model.onnx", tmp_path, feeds={"i": index})
+    table = numpy_helper.to_array(model.graph.initializer[0])
+    beyond = np.array([[99, -99, 1, 1, 1]] * 2, np.float64)
+    if dtype is not np.bool_:
+        result = import_file(tmp_path / "model.onnx", tmp_path)(beyond)
+        np.testing.assert_array_equal(result, np.tile(table[[6, 0, 1, 1, 1]], (2, 1)))
 
 
 @pytest.mark.parametrize("reset", [0, 1])

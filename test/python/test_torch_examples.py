@@ -13,11 +13,13 @@ pytest.importorskip("torch")
 pytest.importorskip("tenon.torch")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem not in ("compare", "training"))
+OTHERS = ("compare", "import_onnx", "training")
+PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem not in OTHERS)
 
 
 def run(name, batch=24, folder=None):
-    command = [sys.executable, EXAMPLES / f"{name}.py", f"--batch={batch}", "--features=64", "--device=cpu"]
+    sizes = [] if name == "import_onnx" else [f"--batch={batch}", "--features=64", "--device=cpu"]
+    command = [sys.executable, EXAMPLES / f"{name}.py", *sizes]
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(Path(path).resolve()) for path in paths if path)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
@@ -33,6 +35,16 @@ def test_example(name):
     differences = re.findall(r"largest difference: (\S+), of values up to (\S+)", output)
     assert differences
     assert all(float(d) <= 1e-5 * max(1.0, float(v)) for d, v in differences)
+
+
+def test_import():
+    """An ONNX file gives onnxruntime's numbers."""
+    for package in ("onnxruntime", "onnxscript"):
+        pytest.importorskip(package)
+    output = run("import_onnx")
+    difference = re.search(r"largest difference from onnxruntime: (\S+), of values up to (\S+)", output)
+    assert float(difference[1]) <= 1e-5 * max(1.0, float(difference[2]))
+    assert "8 linear layers" in output
 
 
 def test_training(tmp_path):

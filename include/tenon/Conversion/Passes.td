@@ -77,4 +77,52 @@ def TenonRaiseLinalg : Pass<"tenon-raise-linalg", "::mlir::ModuleOp"> {
                            "::mlir::tenon::TenonDialect"];
 }
 
+def TenonFlattenSignatures : Pass<"tenon-flatten-signatures", "::mlir::func::FuncOp"> {
+  let summary = "Give functions arguments and results that a model can have";
+  let description = [{
+    Of a tensor of more than two dimensions, all of known extents, all but the last
+    become rows: the elements stay in their order. Whole numbers and truth values are
+    given as f64, which has them exactly up to 2^53. Before:
+
+    ```mlir
+    func.func @flatten(%x: tensor<2x3x8xf32>, %ids: tensor<2x3xi64>) -> (tensor<2x3x8xf32>, tensor<2x3xi64>)
+    ```
+
+    After, `arith.fptosi` makes whole numbers of the second argument:
+
+    ```mlir
+    func.func @flatten(%x: tensor<6x8xf32>, %ids: tensor<2x3xf64>) -> (tensor<6x8xf32>, tensor<2x3xi64>)
+    ```
+
+    Results of whole numbers stay, for the compiler to refuse.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def TenonFlattenLoops : Pass<"tenon-flatten-loops", "::mlir::func::FuncOp"> {
+  let summary = "Make one loop over rows of the leading loops of linalg ops";
+  let description = [{
+    Of an op of more than two loops, three if it is a product, all of known extents,
+    those ahead of the last, or of the last two, become one, if all are parallel and
+    each tensor has all of them side by side, or none. Then `tenon-raise-linalg` takes
+    it for an op on matrices, and the CPU's loops are vectors and threads. Before:
+
+    ```mlir
+    %0 = linalg.exp ins(%x : tensor<2x3x8xf32>) outs(%empty : tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %rows = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x3x8xf32> into tensor<6x8xf32>
+    %init = tensor.collapse_shape %empty [[0, 1], [2]] : tensor<2x3x8xf32> into tensor<6x8xf32>
+    %0 = linalg.generic ... ins(%rows : tensor<6x8xf32>) outs(%init : tensor<6x8xf32>) { exp }
+    %1 = tensor.expand_shape %0 [[0, 1], [2]] output_shape [2, 3, 8] : tensor<6x8xf32> into tensor<2x3x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif // TENON_CONVERSION_PASSES_TD

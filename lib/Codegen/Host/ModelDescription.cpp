@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -144,15 +145,59 @@ static bool hasKnownExtents(linalg::LinalgOp nest) {
   return true;
 }
 
+/// The number that a constant is.
+static std::optional<int64_t> getInteger(Value value) {
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return number.getSExtValue();
+  return std::nullopt;
+}
+
+/// Whether a value in a body is at least 0 and below `extent`, as far as its
+/// text says: loops, constants, and what is clamped between two.
+static bool isWithin(Value index, int64_t extent, linalg::LinalgOp nest) {
+  if (std::optional<int64_t> number = getInteger(index))
+    return *number >= 0 && *number < extent;
+  Operation *op = index.getDefiningOp();
+  if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(op))
+    return isWithin(cast.getIn(), extent, nest);
+  if (auto loop = dyn_cast_or_null<linalg::IndexOp>(op)) {
+    int64_t count = nest.getStaticLoopRanges()[loop.getDim()];
+    return !ShapedType::isDynamic(count) && count <= extent;
+  }
+  if (!isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op) ||
+      !getInteger(op->getOperand(1)) ||
+      !isWithin(op->getOperand(1), extent, nest))
+    return false;
+  Operation *inner = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(inner) &&
+         inner->getName() != op->getName() &&
+         getInteger(inner->getOperand(1)) &&
+         isWithin(inner->getOperand(1), extent, nest);
+}
+
+/// Whether the CPU has code for `inner`, of the body of `nest`.
+static bool isBodyOp(Operation &inner, linalg::LinalgOp nest) {
+  if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
+    auto type = cast<RankedTensorType>(extract.getTensor().getType());
+    return type.hasStaticShape() &&
+           llvm::all_of(llvm::zip(extract.getIndices(), type.getShape()),
+                        [&](auto indexAndExtent) {
+                          auto [index, extent] = indexAndExtent;
+                          return isWithin(index, extent, nest);
+                        });
+  }
+  return isa_and_nonnull<arith::ArithDialect, math::MathDialect,
+                         linalg::LinalgDialect>(inner.getDialect());
+}
+
 /// Whether the CPU's loops compute `op`, of linalg, and read no other elements
-/// than it says.
+/// than there are.
 static bool isLoopNest(Operation &op) {
   auto nest = dyn_cast<linalg::LinalgOp>(op);
   return nest && nest.hasPureTensorSemantics() && hasKnownExtents(nest) &&
-         llvm::all_of(*nest.getBlock(), [](Operation &inner) {
-           return isa_and_nonnull<arith::ArithDialect, math::MathDialect,
-                                  linalg::LinalgDialect>(inner.getDialect());
-         });
+         llvm::all_of(*nest.getBlock(),
+                      [&](Operation &inner) { return isBodyOp(inner, nest); });
 }
 
 /// Refuses what no target compiles, before a later pass trips over it.
@@ -171,7 +216,9 @@ static LogicalResult checkOps(func::FuncOp function) {
       return op.emitOpError("cannot be compiled: a model is made of tenon ops, "
                             "and of arith, math and tensor ops; of linalg it "
                             "has, on the CPU, loops over tensors of which M "
-                            "alone may be dynamic");
+                            "alone may be dynamic; an element that is looked "
+                            "up must be known to be there: clamp its index "
+                            "with constants (arith.maxsi, arith.minsi)");
     if (hasNoCode(op))
       return op.emitOpError("cannot be compiled: no target has code for it, or "
                             "for its type; write it with other ops");

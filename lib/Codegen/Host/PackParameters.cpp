@@ -11,8 +11,11 @@
 
 #include "tenon/Codegen/Host/PackParameters.h"
 
+#include "RoundValues.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -34,8 +37,8 @@ void tenon::nameRunFunctions(ModuleOp prepared,
 namespace {
 class Packer {
 public:
-  Packer(ModelDescription &model, const SafeTensors &file)
-      : model(model), file(file) {}
+  Packer(ModelDescription &model, const SafeTensors &file, bool casts)
+      : model(model), file(file), casts(casts) {}
 
   llvm::Expected<std::string> pack();
 
@@ -45,9 +48,11 @@ private:
   void packFunction(FunctionDescription &function);
   std::string problemOf(const TensorDescription &tensor,
                         const SafeTensors::Tensor *given) const;
+  std::string addValues(const TensorDescription &tensor);
 
   ModelDescription &model;
   const SafeTensors &file;
+  bool casts;
   llvm::StringMap<int64_t> parameters;
   /// By function, what its entry prepares for it.
   llvm::StringMap<std::vector<int64_t>> prepared;
@@ -89,12 +94,40 @@ std::string Packer::problemOf(const TensorDescription &tensor,
   auto shape = staticShape(tensor);
   if (!shape)
     return "has a dynamic extent; packed parameters have fixed ones";
-  if (!given)
-    return "is not there" + listNames(file);
-  if (tensor.dtype != given->dtype || *shape != given->shape)
-    return "is " + typeText(given->dtype, given->shape) + ", but the model's " +
-           "is " + typeText(tensor.dtype, *shape);
-  return "";
+  if (!given) {
+    std::string prefix = file.getPrefix().str();
+    return "is not there" +
+           (prefix.empty() ? "" : " as '" + prefix + tensor.name + "'") +
+           listNames(file);
+  }
+  bool isFloat = findTenonDataType(given->dtype);
+  if (*shape == given->shape &&
+      (tensor.dtype == given->dtype || (casts && isFloat)))
+    return "";
+  return "is " + typeText(given->dtype, given->shape) + ", but the model's " +
+         "is " + typeText(tensor.dtype, *shape) +
+         (*shape == given->shape && isFloat ? "; cast-parameters rounds it"
+                                            : "");
+}
+
+/// Appends the values of a parameter; returns what is wrong with them, "" if
+/// nothing.
+std::string Packer::addValues(const TensorDescription &tensor) {
+  const SafeTensors::Tensor *given = file.find(tensor.name);
+  std::string problem = problemOf(tensor, given);
+  if (!problem.empty())
+    return problem;
+  if (tensor.dtype == given->dtype) {
+    values += given->values;
+    return "";
+  }
+  std::optional<double> lost =
+      appendRounded(given->values, *findTenonDataType(given->dtype),
+                    *findTenonDataType(tensor.dtype), values);
+  if (!lost)
+    return "";
+  return llvm::formatv("has {0:e}, which {1} does not hold", *lost,
+                       tensor.dtype);
 }
 
 int64_t Packer::addParameter(const TensorDescription &tensor) {
@@ -105,15 +138,10 @@ int64_t Packer::addParameter(const TensorDescription &tensor) {
   PackedTensorDescription &packed = model.packed.emplace_back();
   static_cast<TensorDescription &>(packed) = tensor;
   packed.role = "";
-  const SafeTensors::Tensor *given = file.find(tensor.name);
-  std::string problem = problemOf(tensor, given);
-  if (!problem.empty()) {
-    problems += "\n  '" + tensor.name + "' " + problem;
-    return known->second;
-  }
   values.resize(llvm::alignTo(values.size(), kAlignment));
   packed.offset = values.size();
-  values += given->values;
+  if (std::string problem = addValues(tensor); !problem.empty())
+    problems += "\n  '" + tensor.name + "' " + problem;
   return known->second;
 }
 
@@ -172,6 +200,7 @@ llvm::Expected<std::string> Packer::pack() {
 }
 
 llvm::Expected<std::string> tenon::packParameters(ModelDescription &model,
-                                                  const SafeTensors &file) {
-  return Packer(model, file).pack();
+                                                  const SafeTensors &file,
+                                                  bool casts) {
+  return Packer(model, file, casts).pack();
 }

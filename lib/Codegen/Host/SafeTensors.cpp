@@ -194,9 +194,11 @@ llvm::Error SafeTensors::addIndex() {
   return llvm::Error::success();
 }
 
-llvm::Expected<SafeTensors> SafeTensors::open(StringRef path) {
+llvm::Expected<SafeTensors> SafeTensors::open(StringRef path,
+                                              StringRef prefix) {
   SafeTensors result;
   result.path = path.str();
+  result.prefix = prefix.str();
   if (llvm::Error error =
           path.ends_with(".json") ? result.addIndex() : result.addFile(path))
     return std::move(error);
@@ -204,16 +206,18 @@ llvm::Expected<SafeTensors> SafeTensors::open(StringRef path) {
 }
 
 const SafeTensors::Tensor *SafeTensors::find(StringRef name) const {
-  auto found = tensors.find(name);
+  auto found = tensors.find(prefix + name.str());
   if (found != tensors.end())
     return &found->second;
   const Tensor *result = nullptr;
-  for (const auto &entry : tensors)
-    if (makeIdentifier(entry.first()) == name) {
+  for (const auto &entry : tensors) {
+    StringRef rest = entry.first();
+    if (rest.consume_front(prefix) && makeIdentifier(rest) == name) {
       if (result)
         return nullptr;
       result = &entry.second;
     }
+  }
   return result;
 }
 

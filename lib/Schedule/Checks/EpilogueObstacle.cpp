@@ -11,28 +11,48 @@
 
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
 
+#include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
 #include "tenon/Dialect/Tenon/IR/EpilogueLimits.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
 
-std::optional<Reason> tenon::findLengthObstacle(LinearLikeOp op) {
-  Block *body = op.getEpilogueBody();
-  if (!body)
-    return std::nullopt;
+/// Whether `op` divides elements, of which a thread has many.
+static bool dividesElements(Operation &op) {
+  return isa<DivOp>(op) && EpiloguePlan::variesByRow(op.getResultTypes()[0]) &&
+         EpiloguePlan::variesByColumn(op.getResultTypes()[0]);
+}
+
+void EpilogueLength::add(LinearLikeOp op) {
   auto isMatrix = [](Type type) {
     return cast<RankedTensorType>(type).getRank() == 2;
   };
-  auto isTranscendental = [](Operation &inner) {
+  matrices += llvm::count_if(op.getEpilogueInputs().getTypes(), isMatrix) +
+              llvm::count_if(op->getResultTypes(), isMatrix);
+  Block *body = op.getEpilogueBody();
+  if (!body)
+    return;
+  ops += body->getOperations().size() - 1; // the yield
+  heavyOps += llvm::count_if(*body, [](Operation &inner) {
     return inner.hasTrait<OpTrait::tenon::Transcendental>();
-  };
-  size_t matrices =
-      llvm::count_if(op.getEpilogueInputs().getTypes(), isMatrix) +
-      llvm::count_if(op->getResultTypes(), isMatrix);
-  if (matrices <= kMaxTiledOperands &&
-      llvm::count_if(*body, isTranscendental) <= kMaxTiledHeavyOps)
+  });
+  divisions += llvm::count_if(*body, dividesElements);
+}
+
+std::optional<Reason> EpilogueLength::findObstacle() const {
+  if (matrices <= kMaxTiledOperands && ops <= kMaxEpilogueOps &&
+      heavyOps <= kMaxTiledHeavyOps && divisions <= kMaxTiledDivisions)
     return std::nullopt;
-  return Reason(ReasonCode::LongEpilogue, kMaxTiledOperands, kMaxTiledHeavyOps);
+  return Reason(ReasonCode::LongEpilogue, kMaxTiledOperands, kMaxTiledHeavyOps,
+                kMaxTiledDivisions);
+}
+
+std::optional<Reason> tenon::findLengthObstacle(LinearLikeOp op) {
+  if (!op.getEpilogueBody())
+    return std::nullopt;
+  EpilogueLength length;
+  length.add(op);
+  return length.findObstacle();
 }
 
 std::optional<Reason> tenon::findEpilogueObstacle(LinearLikeOp op) {

@@ -11,7 +11,6 @@
 
 #include "tenon/Schedule/Checks/LayerPair.h"
 
-#include "tenon/Dialect/Tenon/IR/EpilogueLimits.h"
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
 
 using namespace mlir;
@@ -52,25 +51,14 @@ LayerPair tenon::findPairOfGate(LinearLikeOp op) {
   return pair && pair.gate == op ? pair : LayerPair();
 }
 
-/// Whether the epilogues of both are more than a tiled kernel takes: the gate's
-/// result is read and written by neither any more.
-static bool isTooLong(const LayerPair &pair) {
-  auto isMatrix = [](Type type) {
-    return cast<RankedTensorType>(type).getRank() == 2;
-  };
-  size_t matrices = 0, ops = 0, heavyOps = 0;
-  for (LinearLikeOp op : {LinearLikeOp(FusedLinearOp(pair.layer)), pair.gate}) {
-    matrices += llvm::count_if(op.getEpilogueInputs().getTypes(), isMatrix) +
-                llvm::count_if(op->getResultTypes(), isMatrix);
-    if (Block *body = op.getEpilogueBody()) {
-      ops += body->getOperations().size();
-      heavyOps += llvm::count_if(*body, [](Operation &inner) {
-        return inner.hasTrait<OpTrait::tenon::Transcendental>();
-      });
-    }
-  }
-  return matrices - 2 > kMaxTiledOperands || ops > kMaxEpilogueOps ||
-         heavyOps > kMaxTiledHeavyOps;
+/// What both epilogues are together: the gate's result is read and written by
+/// neither any more.
+static EpilogueLength getLength(const LayerPair &pair) {
+  EpilogueLength length;
+  length.add(FusedLinearOp(pair.layer));
+  length.add(pair.gate);
+  length.matrices -= 2;
+  return length;
 }
 
 std::optional<Reason> tenon::findPairObstacle(const LayerPair &pair) {
@@ -88,8 +76,5 @@ std::optional<Reason> tenon::findPairObstacle(const LayerPair &pair) {
   for (LinearLikeOp op : {layer, gate})
     if (auto obstacle = findEpilogueObstacle(op))
       return obstacle;
-  if (isTooLong(pair))
-    return Reason(ReasonCode::LongEpilogue, kMaxTiledOperands,
-                  kMaxTiledHeavyOps);
-  return std::nullopt;
+  return getLength(pair).findObstacle();
 }

@@ -30,9 +30,19 @@ using namespace mlir::tenon;
 // What moves
 //===----------------------------------------------------------------------===//
 
+/// Whether functions can give and take what `op` computes.
+static bool isPassable(Operation *op) {
+  return llvm::all_of(op->getResultTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() <= 2 &&
+           isa<FloatType>(tensor.getElementType());
+  });
+}
+
 /// The ops of the entry block that move to prepare, the last first: those that
 /// depend on parameters alone and that something left in the function needs.
-/// What is only returned stays: a caller wants it with each call.
+/// What is only returned stays: a caller wants it with each call; and so does
+/// what cannot be passed on, if anything that stays reads it.
 static llvm::SetVector<Operation *> findHoisted(Block &block) {
   DependenceAnalysis dependence;
   // Forward first, so that the analysis never recurses deeply.
@@ -54,7 +64,10 @@ static llvm::SetVector<Operation *> findHoisted(Block &block) {
     if (!needed || dependence.of(&op) == Dependence::Nothing)
       continue;
     needing.insert(&op);
-    if (!isFreeToRepeat(&op))
+    bool isForHoisted = llvm::all_of(op.getUsers(), [&](Operation *user) {
+      return hoisted.contains(block.findAncestorOpInBlock(*user));
+    });
+    if (!isFreeToRepeat(&op) && (isPassable(&op) || isForHoisted))
       hoisted.insert(&op);
   }
   return hoisted;

@@ -79,3 +79,54 @@ func.func @not_transposed(%x: memref<7x5xf32>, %w: memref<5x8xf32>, %y: memref<7
   linalg.matmul ins(%x, %w : memref<7x5xf32>, memref<5x8xf32>) outs(%y : memref<7x8xf32>)
   return
 }
+
+// -----
+
+// Each head of each batch is a product; its matrices are read where they are,
+// and w, which is [K, N], turned.
+
+// CHECK-LABEL: func.func @batch(
+// CHECK-SAME: %[[X:[^:]*]]: memref<2x9x3x5xf32>, %[[W:[^:]*]]: memref<2x3x5x8xf32>
+// CHECK: scf.parallel (%[[B:[^,]*]], %[[H:[^)]*]]) = (%c0, %c0) to (%c2, %c3)
+// CHECK: memref.subview %[[X]][%[[B]], 0, %[[H]], 0] [1, 9, 1, 5] [1, 1, 1, 1]
+// CHECK: %[[KN:.*]] = memref.subview %[[W]][%[[B]], %[[H]], 0, 0] [1, 1, 5, 8]
+// CHECK: memref.transpose %[[KN]] (d0, d1) -> (d1, d0)
+// CHECK: vector<8xf32>
+// CHECK-NOT: linalg
+func.func @batch(%x: memref<2x9x3x5xf32>, %w: memref<2x3x5x8xf32>, %y: memref<2x3x9x8xf32>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(b, h, m, n, k) -> (b, m, h, k)>, affine_map<(b, h, m, n, k) -> (b, h, k, n)>,
+                       affine_map<(b, h, m, n, k) -> (b, h, m, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<2x9x3x5xf32>, memref<2x3x5x8xf32>) outs(%y : memref<2x3x9x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
+// Columns of x are no rows, and what is added is no product.
+
+// CHECK-LABEL: func.func @no_batch(
+// CHECK: linalg.batch_matmul
+// CHECK: linalg.generic
+func.func @no_batch(%x: memref<2x5x9xf32>, %z: memref<2x9x5xf32>, %w: memref<2x5x8xf32>, %y: memref<2x9x8xf32>) {
+  linalg.batch_matmul
+      indexing_maps = [affine_map<(b, m, n, k) -> (b, k, m)>, affine_map<(b, m, n, k) -> (b, k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>]
+      ins(%x, %w : memref<2x5x9xf32>, memref<2x5x8xf32>) outs(%y : memref<2x9x8xf32>)
+  linalg.generic {
+      indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%z, %w : memref<2x9x5xf32>, memref<2x5x8xf32>) outs(%y : memref<2x9x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = math.absf %a : f32
+    %1 = arith.mulf %0, %b : f32
+    %2 = arith.addf %sum, %1 : f32
+    linalg.yield %2 : f32
+  }
+  return
+}

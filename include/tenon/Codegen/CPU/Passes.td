@@ -74,10 +74,11 @@ def TenonFuseElementwise : Pass<"tenon-fuse-elementwise", "::mlir::func::FuncOp"
 }
 
 def TenonCPUMatmul : Pass<"tenon-cpu-matmul", "::mlir::func::FuncOp"> {
-  let summary = "Make a packed, vectorised, threaded kernel of linalg.matmul";
+  let summary = "Make a packed, vectorised, threaded kernel of linalg's products";
   let description = [{
-    Takes `linalg.matmul` of x[m,k] and w[n,k], N and K static, on buffers. Tiles of
-    the result run in parallel. In a tile, for each block of K, panels of w are
+    Takes products of x[m,k] and w[n,k], N and K static, on buffers, whatever the op's
+    name; those of batches too, of any number of loops, also with w[k,n]. Tiles of the
+    results run in parallel. In a tile, for each block of K, panels of w are
     packed so that n runs along vectors, rows of x are copied, both extended to the
     accumulator's type and padded with zeros; a register tile of rows x 2 vectors
     then runs over k without any edge case. The packed blocks are on the stack.

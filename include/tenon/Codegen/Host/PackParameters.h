@@ -24,10 +24,11 @@ void nameRunFunctions(ModuleOp prepared,
 
 /// Takes parameters and prepared tensors from the inputs of the model's
 /// functions; the runtime brings them. The parameters' values are found in
-/// `file` by name and returned as the image holds them. The error names the
-/// tensors that are not there or differ in type.
+/// `file` by name and returned as the image holds them, those of other types
+/// rounded if `casts`. The error names the tensors that are not there or differ
+/// in type, or whose numbers their type does not hold.
 llvm::Expected<std::string> packParameters(ModelDescription &model,
-                                           const SafeTensors &file);
+                                           const SafeTensors &file, bool casts);
 
 } // namespace mlir::tenon
 

@@ -34,22 +34,25 @@ public:
   /// Maps the file at `path`, or the files beside it that it lists if it is an
   /// index, `model.safetensors.index.json`, and checks their headers; errors
   /// name the path.
-  static llvm::Expected<SafeTensors> open(llvm::StringRef path);
+  static llvm::Expected<SafeTensors> open(llvm::StringRef path,
+                                          llvm::StringRef prefix);
 
-  /// The tensor of that name, or the only one whose name is that where C can
-  /// write it: `layers.0.weight` is `layers_0_weight`. Null if there is none.
+  /// The tensor of that name behind the prefix, or the only one whose name is
+  /// that where C can write it: `layers.0.weight` is `layers_0_weight`. Null if
+  /// there is none.
   const Tensor *find(llvm::StringRef name) const;
 
-  /// Sorted.
+  /// With their prefix, sorted.
   std::vector<llvm::StringRef> getNames() const;
 
   llvm::StringRef getPath() const { return path; }
+  llvm::StringRef getPrefix() const { return prefix; }
 
 private:
   llvm::Error addFile(llvm::StringRef file);
   llvm::Error addIndex();
 
-  std::string path;
+  std::string path, prefix;
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> buffers;
   llvm::StringMap<Tensor> tensors;
 };

@@ -17,6 +17,16 @@
 
 namespace mlir::tenon {
 
+/// What makes an epilogue long to compile tile by tile: of one layer, or of
+/// several together.
+struct EpilogueLength {
+  unsigned matrices = 0; ///< that it reads and writes
+  unsigned ops = 0, heavyOps = 0, divisions = 0;
+
+  void add(LinearLikeOp op);
+  std::optional<Reason> findObstacle() const;
+};
+
 /// What keeps the epilogue of `op` from being computed tile by tile, if
 /// anything does.
 std::optional<Reason> findEpilogueObstacle(LinearLikeOp op);

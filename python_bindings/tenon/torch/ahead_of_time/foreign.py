@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import logging
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -31,8 +34,7 @@ def export_foreign(program: ExportedProgram, precision: str, obstacle: Unsupport
 
     names = ["y"] if len(outputs) == 1 else [f"y{i}" for i in range(len(outputs))]
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # PyTorch's own
+        with _quiet():
             proto = torch.onnx.export(program, dynamo=True, verbose=False).model_proto
     except Exception as error:  # whatever the exporter raises
         raise UnsupportedError(f"{obstacle}\nNor can torch.onnx export it: {error}") from None
@@ -41,6 +43,20 @@ def export_foreign(program: ExportedProgram, precision: str, obstacle: Unsupport
     except UnsupportedError as error:
         raise UnsupportedError(f"{obstacle}\nNor can its form in ONNX be imported: {error}") from None
     return Exported(model.text, {name: _tensor(array) for name, array in model.parameters.items()})
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave out what PyTorch's exporter warns of itself, and which of its optional packages are not there."""
+    logger = logging.getLogger("torch.onnx._internal.exporter._registration")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def _is_random(program: ExportedProgram) -> bool:

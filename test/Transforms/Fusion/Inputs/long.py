@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes a product with a long epilogue: `long.py ops|residual|results COUNT`."""
+"""Writes a product with a long epilogue: `long.py ops|divisions|residual|results COUNT`."""
 
 import sys
 
@@ -8,8 +8,8 @@ SHAPE = "tensor<8x64xbf16>"
 arguments, body, results = ["%x: tensor<8x64xbf16>", "%w: tensor<64x64xbf16>"], [], []
 last = "%p"
 for i in range(count):
-    if kind == "ops":  # one after the other
-        body.append(f"%a{i} = tenon.gelu {last} : {SHAPE}")
+    if kind in ("ops", "divisions"):  # one after the other
+        body.append(f"%a{i} = {'tenon.gelu' if kind == 'ops' else 'tenon.div 1.5,'} {last} : {SHAPE}")
         last = f"%a{i}"
     elif kind == "results":
         body.append(f"%a{i} = tenon.clamp %p {{min = {i}.0}} : {SHAPE}")
