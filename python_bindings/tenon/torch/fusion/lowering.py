@@ -60,7 +60,12 @@ class Lowering(Builder):
         raise NotImplementedError
 
     def linear(
-        self, x: Factor | Value, w: Factor | Value, bias: Value | None = None, dtype: str | None = None
+        self,
+        x: Factor | Value,
+        w: Factor | Value,
+        bias: Value | None = None,
+        dtype: str | None = None,
+        precision: str | None = None,
     ) -> Value:
         """Append a linear layer, quantised where that is asked for and w is a parameter."""
         is_asked = self._quantises and isinstance(w, Factor) and w.is_parameter and not w.is_transposed
@@ -68,7 +73,7 @@ class Lowering(Builder):
             x = x if isinstance(x, Factor) else Factor(x)
             if not x.is_transposed and x.value.dtype == w.value.dtype and x.depth() == w.depth():
                 return quantised.linear(self, x, w, bias, dtype or w.value.dtype)
-        return super().linear(x, w, bias, dtype)
+        return super().linear(x, w, bias, dtype, precision)
 
     def operand(self, argument: Any) -> Operand:
         """Return a number or a tensor that an op is given."""
