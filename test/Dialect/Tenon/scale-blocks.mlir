@@ -30,6 +30,7 @@ func.func @rows(%x: tensor<?x200xf8E4M3FN>, %s: tensor<?x2xf32>) -> tensor<?x200
 }
 
 // CHECK-LABEL: @squares
+// CSE-LABEL: @squares
 // LINALG-LABEL: @squares
 // LINALG: linalg.generic {indexing_maps = [#{{.*}}, #[[SQUARE]], #{{.*}}]
 func.func @squares(%x: tensor<300x200xf8E5M2>, %s: tensor<3x2xf32>) -> tensor<300x200xf32> {
