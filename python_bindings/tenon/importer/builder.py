@@ -111,6 +111,16 @@ class Builder:
         text = f"tenon.repeat_columns {x.name} {{times = {times}}} : {type_of(x)}"
         return self._append(text, x.dtype, (x.shape[0], x.shape[1] * times))
 
+    def scale_blocks(self, x: Value, scales: Value, rows: int, columns: int) -> Value:
+        """Append float32 of a matrix of 8 bits whose blocks have scales."""
+        blocks = (x.shape[0] if rows == 1 else _ceil_div(x.shape[0], rows), _ceil_div(x.shape[1], columns))
+        if scales.shape != blocks or scales.dtype != "float32" or DATA_TYPES[x.dtype].bytes != 1:
+            raise InexpressibleError(f"its scales are not those of blocks of {rows} by {columns}")
+        result = Value("", "float32", x.shape)
+        types = f"({type_of(x)}, {type_of(scales)}) -> {type_of(result)}"
+        text = f"tenon.scale_blocks {x.name}, {scales.name} {{rows = {rows}, columns = {columns}}} : {types}"
+        return self._append(text, result.dtype, result.shape)
+
     def as_vector(self, x: Value) -> Value:
         """Return `[N, 1]` of known N as `[N]`."""
         result = Value("", x.dtype, x.shape[:1])
@@ -165,9 +175,18 @@ class Builder:
         return self.cast(self.binary(op, x, y), dtype)
 
     def linear(
-        self, x: Factor | Value, w: Factor | Value, bias: Value | None = None, dtype: str | None = None
+        self,
+        x: Factor | Value,
+        w: Factor | Value,
+        bias: Value | None = None,
+        dtype: str | None = None,
+        precision: str | None = None,
     ) -> Value:
-        """Append a linear layer of x `[M, K]` and w `[N, K]`, or of their transposes; the result is `[M, N]`."""
+        """Append a linear layer of x `[M, K]` and w `[N, K]`, or of their transposes; the result is `[M, N]`.
+
+        A precision is taken in the place of that of all float32 products.
+        """
+        precision = precision or self._precision
         x, w = (Factor(v) if isinstance(v, Value) else v for v in (x, w))
         operands = [x.value, w.value] if bias is None else [x.value, w.value, bias]
         if x.value.dtype != w.value.dtype:
@@ -177,7 +196,7 @@ class Builder:
         if not isinstance(w.rows(), int):
             raise InexpressibleError("its weight has a dynamic shape")
         layout = f"{'km' if x.is_transposed else 'mk'}_{'kn' if w.is_transposed else 'nk'}"
-        how = f" precision<{self._precision}>" if self._precision and x.value.dtype == "float32" else ""
+        how = f" precision<{precision}>" if precision and x.value.dtype == "float32" else ""
         how += f" layout<{layout}>" if layout != "mk_nk" else ""
         result = Value("", dtype or x.value.dtype, (x.rows(), w.rows()))
         names, types = ", ".join(v.name for v in operands), ", ".join(map(type_of, operands))
@@ -266,6 +285,10 @@ class Builder:
     def _emit(self, text: str) -> None:
         self.lines.append(text + self.location)
         self.origins.append(self.origin)
+
+
+def _ceil_div(extent: Extent, divisor: int) -> Extent:
+    return -(-extent // divisor) if isinstance(extent, int) else extent
 
 
 def _statistic(x: Value) -> Value:

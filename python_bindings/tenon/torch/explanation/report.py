@@ -59,8 +59,8 @@ class Report:
     remaining: set[str]  # nodes of the graph after it was cut
     targets: list[str]
     options: Options
-    error: float | None = None  # of what it computes, relative, where precision "fp8" quantises layers
     chosen: dict[str, Options] = dataclasses.field(default_factory=dict)  # by function, where trials chose
+    error: float | None = None  # of what it computes, relative, where precision "fp8" quantises layers
 
     def __post_init__(self) -> None:
         """Ask the compiler about each partition."""

@@ -79,7 +79,12 @@ class Lowering(Builder):
         raise NotImplementedError
 
     def linear(
-        self, x: Factor | Value, w: Factor | Value, bias: Value | None = None, dtype: str | None = None
+        self,
+        x: Factor | Value,
+        w: Factor | Value,
+        bias: Value | None = None,
+        dtype: str | None = None,
+        precision: str | None = None,
     ) -> Value:
         """Append a linear layer, quantised where that is asked for and w is a parameter."""
         if isinstance(x, Factor) and x.row_factors:
@@ -89,7 +94,7 @@ class Lowering(Builder):
             x = x if isinstance(x, Factor) else Factor(x)
             if not x.is_transposed and x.value.dtype == w.value.dtype and x.depth() == w.depth():
                 return quantised.linear(self, x, w, bias, dtype or w.value.dtype)
-        return super().linear(x, w, bias, dtype)
+        return super().linear(x, w, bias, dtype, precision)
 
     def _linear_of_scaled(self, x: Factor, w: Factor, bias: Value | None, dtype: str) -> Value:
         """Append a linear layer of a weight with x's factors of columns, whose result has those of rows."""

@@ -48,7 +48,7 @@ func.func @e5m2(%x: memref<?x256xf8E5M2>, %w: memref<48x256xf8E5M2>, %y: memref<
 // CHECK-LABEL: llvm.func @blocks_tiled(
 // CHECK: nvvm.setmaxregister increase
 // CHECK: scf.for {{.*}} step %c1_i32 iter_args({{.*}} = %cst
-// CHECK-COUNT-3: llvm.load %{{.*}} : !llvm.ptr -> f32
+// CHECK-COUNT-3: llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK-NOT: llvm.load %{{.*}} -> f32
 // CHECK: wgmma.mma_async.sync.aligned.m64n16k32.f32.e4m3.e4m3
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
