@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from ptx_emulator.host import ELEMENTS, Model
-from ptx_emulator.layers import mma_sync, random, to_bits, to_numbers, wgmma
+from ptx_emulator.layers import compile_layer, mma_sync, random, to_bits, to_numbers, wgmma
 from tenon_graphs.execute import TENON_OPT, tool
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
@@ -128,3 +128,38 @@ def test_what_lies_between_or_needs_a_result_parts_a_launch(tmp_path):
     ):
         path.write_text(text)
         assert ("@layers_tiled_siblings" in tool(TENON_OPT, path, "--tenon-emit-kernels")) == is_one
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_80"])
+@pytest.mark.parametrize("m", ["?", 8])
+def test_what_is_chosen_behind_a_norm(target, m, tmp_path):
+    """Layers as a norm ahead of q, k and v leaves them: factors of rows behind each product, which has no rounding."""
+    k, columns = 136, (200, 72)
+    x, f = f"tensor<{m}x{k}xbf16>", f"tensor<{m}x1xf32>"
+    layers, results = [], [f"tensor<{m}x{n}xbf16>" for n in columns]
+    for i, (n, y) in enumerate(zip(columns, results, strict=True)):
+        t, w = f"tensor<{m}x{n}xf32>", f"tensor<{n}x{k}xbf16>"
+        layers.append(f"""
+  %p{i} = tenon.linear %x, %w{i} : ({x}, {w}) -> {t}
+  %s{i} = tenon.mul %p{i}, %f : {t}, {f}
+  %y{i} = tenon.cast %s{i} : {t} -> {y}""")
+    weights = ", ".join(f"%w{i}: tensor<{n}x{k}xbf16>" for i, n in enumerate(columns))
+    of_results = ", ".join(results)
+    path = tmp_path / "layers.mlir"
+    path.write_text(
+        f"func.func @layers(%x: {x}, %f: {f}, {weights}) -> ({of_results}) {{{''.join(layers)}\n"
+        f"  return %y0, %y1 : {of_results}\n}}"
+    )
+    select = f"--tenon-select-strategy=targets={target} strategy=tiled siblings=always"
+    model = compile_layer(tool(TENON_OPT, path, "--tenon-fuse-epilogue", select), target, tmp_path, resident=4)
+    for rows in (1, 70) if m == "?" else (m,):
+        given = [to_bits(a, "bf16") for a in (random(rows, k), *(random(n, k, seed=n) / 4 for n in columns))]
+        factors = np.abs(random(rows, 1, seed=3)) + 0.5
+        model.launched.clear()
+        found = model.call("layers", given[0], factors, *given[1:])
+        assert model.launched == ["layers_tiled_siblings"]
+        numbers, *ws = (to_numbers(a, "bf16") for a in given)
+        for y, w in zip(found, ws, strict=True):
+            expected = factors * (numbers @ w.T)
+            error = 2.0**-18 * factors * (np.abs(numbers) @ np.abs(w).T) + 2.0**-8 * np.abs(expected)
+            assert (np.abs(to_numbers(y, "bf16") - expected) <= error).all()
