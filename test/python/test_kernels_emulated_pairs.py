@@ -41,19 +41,27 @@ KERNELS = {
 ROUNDING = {"f32": 2.0**-20, "f16": 2.0**-10, "bf16": 2.0**-7}
 
 
-def pair(m, n, k, element, schedule):
-    """Return silu(x w1^T + c) * (x w^T + b) + r."""
+def pair(m, n, k, element, schedule, scales=False):
+    """Return silu(x w1^T + c) * (x w^T + b) + r; or of products with factors of rows, as behind a norm."""
     x, w, b = f"memref<{m}x{k}x{element}>", f"memref<{n}x{k}x{element}>", f"memref<{n}xf32>"
     y, t = f"memref<{m}x{n}x{element}>", f"tensor<{m}x{n}x{element}>"
-    workspace = f"memref<{WORKSPACE}xi8>"
+    workspace, f = f"memref<{WORKSPACE}xi8>", f"memref<{m}x1xf32>"
+    products = ["%acc", "%acc1"]
+    row = scaling = ""
+    if scales:
+        row = f", %row = %f: {f}"
+        scaling = "".join(
+            f"\n    %s{i} = tenon.mul {acc}, %row : {t}, tensor<{m}x1xf32>" for i, acc in enumerate(products)
+        )
+        products = ["%s0", "%s1"]
     return f"""
-func.func @layer(%x: {x}, %w: {w}, %w1: {w}, %b: {b}, %c: {b}, %r: {y}, %y: {y}, %ws: {workspace}) {{
+func.func @layer(%x: {x}, %w: {w}, %w1: {w}, %b: {b}, %c: {b}, %r: {y}, %f: {f}, %y: {y}, %ws: {workspace}) {{
   tenon.tiled_linear %x, %w, %w1 : {x}, {w}, {w}
-      epilogue(%acc: {t}, %acc1: {t}, %bias = %b: {b}, %bias1 = %c: {b}, %res = %r: {y}) outs(%y: {y})
-      {f"workspace(%ws: {workspace})" if "stream_k" in schedule else ""} schedule<{schedule}> {{
-    %0 = tenon.add %acc1, %bias1 : {t}, tensor<{n}xf32>
+      epilogue(%acc: {t}, %acc1: {t}, %bias = %b: {b}, %bias1 = %c: {b}, %res = %r: {y}{row}) outs(%y: {y})
+      {f"workspace(%ws: {workspace})" if "stream_k" in schedule else ""} schedule<{schedule}> {{{scaling}
+    %0 = tenon.add {products[1]}, %bias1 : {t}, tensor<{n}xf32>
     %1 = tenon.silu %0 : {t}
-    %2 = tenon.add %acc, %bias : {t}, tensor<{n}xf32>
+    %2 = tenon.add {products[0]}, %bias : {t}, tensor<{n}xf32>
     %3 = tenon.mul %2, %1 : {t}, {t}
     %4 = tenon.add %3, %res : {t}, {t}
     tenon.yield %4 : {t}
@@ -65,20 +73,22 @@ func.func @layer(%x: {x}, %w: {w}, %w1: {w}, %b: {b}, %c: {b}, %r: {y}, %y: {y},
 class Gated:
     """Operands of such a layer, and what comes of them in float64."""
 
-    def __init__(self, m, n, k, element):
+    def __init__(self, m, n, k, element, scales=False):
         self.element, self.shape = element, (m, n)
+        self.f = np.abs(random(m, 1, seed=9)) + 0.5
+        factors = self.f if scales else 1.0
         x, w, w1 = random(m, k), random(n, k, seed=4) / 4, random(n, k, seed=5) / 4
         if element == "f32":  # numbers that tf32 holds
             x, w, w1 = ((a.view(np.uint32) & 0xFFFFE000).view(np.float32) for a in (x, w, w1))
         self.b, self.c = random(1, n, seed=6)[0], random(1, n, seed=7)[0]
         self.x, self.w, self.w1, self.r = (to_bits(a, element) for a in (x, w, w1, random(m, n, seed=8)))
         x, w, w1, r = (to_numbers(a, element) for a in (self.x, self.w, self.w1, self.r))
-        products = x @ w.T, x @ w1.T
+        products = factors * (x @ w.T), factors * (x @ w1.T)
         value, gate = products[0] + self.b, products[1] + self.c
         silu = gate / (1 + np.exp(-gate))
         self.expected = value * silu + r
         # What sums err by; and held products are rounded once more, as those of the unaligned kernels are.
-        size = np.abs(x) @ np.abs(w).T + np.abs(self.b), np.abs(x) @ np.abs(w1).T + np.abs(self.c)
+        size = [factors * (np.abs(x) @ np.abs(a).T) + np.abs(bias) for a, bias in ((w, self.b), (w1, self.c))]
         error = [2.0**-18 * s + ROUNDING[element] * np.abs(p) for s, p in zip(size, products, strict=True)]
         self.error = np.abs(silu) * error[0] + 1.1 * (np.abs(value) + error[0]) * error[1]
         self.error += ROUNDING[element] * (np.abs(self.expected) + np.abs(r))
@@ -88,7 +98,7 @@ class Gated:
         device.seed = seed
         model.launched.clear()
         y = device.empty(self.shape, ELEMENTS[self.element])
-        given = self.w, self.w1, self.b, self.c, self.r, y, workspace
+        given = self.w, self.w1, self.b, self.c, self.r, self.f, y, workspace
         model.run("layer", device.put(self.x, shift), *given)
         return to_numbers(device.get(y), self.element)
 
@@ -119,3 +129,14 @@ def test_pair_of_known_rows(name, tmp_path):
     model = Model(pair(m, n, k, element, schedule), "sm_90a", tmp_path, resident=4)
     operands = Gated(m, n, k, element)
     assert operands.right(operands.run(model, np.zeros(WORKSPACE, np.uint8), seed=1))
+
+
+@pytest.mark.parametrize("name", ["rows_of_x", "ping_pong", "swapped_few_rows", "deferred", "by_threads"])
+def test_pair_behind_a_norm(name, tmp_path):
+    tile, warps, options, element, n, k, (m, *_) = KERNELS[name]
+    schedule = wgmma(tile, 64, warps, f"{options}, weights = 2")
+    model = Model(pair("?", n, k, element, schedule, scales=True), "sm_90a", tmp_path, resident=4)
+    operands = Gated(m, n, k, element, scales=True)
+    workspace = model.device.put(np.random.default_rng(3).integers(0, 256, WORKSPACE).astype(np.uint8))
+    assert operands.right(operands.run(model, workspace, seed=1))
+    assert model.launched == ["layer_tiled"]
