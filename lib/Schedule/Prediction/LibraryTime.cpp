@@ -51,7 +51,7 @@ double tenon::predictReads(double bytes, const TargetSpec &target,
 }
 
 /// Elements of a row that a block keeps in registers (Epilogue/RowKernel.cpp).
-static constexpr int64_t kKeptRow = 256 * 64;
+static constexpr int64_t kKeptRow = 512 * 64;
 
 double tenon::predictRest(const LayerProblem &problem, const TargetSpec &target,
                           ReductionMethod reduction) {

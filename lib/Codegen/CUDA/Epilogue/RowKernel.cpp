@@ -26,16 +26,30 @@ using namespace mlir::tenon;
 /// registers.
 static constexpr int64_t kWarpColumns = 1024, kKeptElements = 64;
 
-RowGeometry::RowGeometry(int64_t n, int64_t groups, unsigned lanes)
+/// Of long rows a block has more threads: 512 that keep one, for which f64 has
+/// no registers, or so many that the rows at work, which are read again, are
+/// few enough to stay in L2.
+static unsigned getThreadsOfRow(int64_t n, bool isDouble) {
+  if (n <= kWarpColumns)
+    return 32;
+  if (n <= 256 * kKeptElements || isDouble)
+    return 256;
+  return n <= 512 * kKeptElements ? 512 : 1024;
+}
+
+RowGeometry::RowGeometry(int64_t n, int64_t groups, unsigned lanes,
+                         bool isDouble)
     : n(n), groups(groups), lanes(lanes),
-      threadsPerRow(n <= kWarpColumns ? 32 : 256), threads(256) {
+      threadsPerRow(getThreadsOfRow(n, isDouble)),
+      threads(std::max(256u, threadsPerRow)) {
   if (groups != 1)
     threadsPerRow = std::min<unsigned>(
         threadsPerRow, llvm::bit_ceil(llvm::divideCeil(unsigned(n), lanes)));
 }
 
+/// 1024 threads have 64 registers each.
 bool RowGeometry::keepsRow() const {
-  return numChunks() * lanes <= kKeptElements;
+  return threads != 1024 && numChunks() * lanes <= kKeptElements;
 }
 
 namespace {
