@@ -124,6 +124,22 @@ static bool hasHeavyOps(LinearLikeOp layer) {
          });
 }
 
+/// Those that a tile computes of each element where its rows are resident: a
+/// reduced exp, relative to the tile's own maximum, again where it is read.
+static int64_t countHeavyOps(LinearLikeOp layer) {
+  int64_t count = 0;
+  for (Operation &op : *layer.getEpilogueBody()) {
+    if (!op.hasTrait<OpTrait::tenon::Transcendental>() ||
+        cast<RankedTensorType>(op.getResult(0).getType()).getShape() !=
+            layer.getProductType().getShape())
+      continue;
+    bool isReduced = llvm::any_of(op.getUsers(), llvm::IsaPred<ReduceRowOp>);
+    bool isRead = !llvm::all_of(op.getUsers(), llvm::IsaPred<ReduceRowOp>);
+    count += isa<ExpOp>(op) && isReduced && isRead ? 2 : 1;
+  }
+  return count;
+}
+
 EpilogueClass tenon::classifyEpilogue(LinearLikeOp layer) {
   auto isProduct = [&](Value operand) {
     return cast<RankedTensorType>(operand.getType()).getShape() ==
@@ -281,6 +297,8 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
     problem.numRowReductions = std::distance(rows.begin(), rows.end());
     if (problem.numRowReductions != 0)
       problem.reducedColumns = getReducedColumns(layer);
+    if (reduction == ReductionMethod::ResidentRows)
+      problem.heavyOpsOfRows = std::max<int64_t>(1, countHeavyOps(layer));
   }
   problem.tiledDoesAll = reduction == ReductionMethod::Resident ||
                          reduction == ReductionMethod::InputMoments ||
