@@ -35,7 +35,7 @@ class Options:
         pairs: whether two linear layers of one x, such as those of SwiGLU, have one kernel: "always" where they
             can have it, "never", or "auto".
         siblings: whether linear layers of one x, such as q, k and v, have one launch: "always" where they can have it,
-            "never", or "auto", where they have few rows and a trial on the GPU finds it faster.
+            "never", or "auto", which is never as long as it was not measured.
         target: "cpu", or GPU architectures such as "sm_90a". None: the device of
             the tensors.
         verbose: print to stderr what was fused and what was not.

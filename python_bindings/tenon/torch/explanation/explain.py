@@ -175,7 +175,7 @@ def _report(
     partitions = partition(aten, names, options.linear_precision(), judge if timed else None, timed, siblings)
     remaining = {node.name for node in aten.graph.nodes}
     chosen = {part.source: options.with_settings(judge.call_of(part)[1]) for part in partitions if timed}
-    return Report(steps, partitions, missed_of(aten), reasons, remaining, targets, options, chosen)
+    return Report(steps, partitions, missed_of(aten), reasons, remaining, targets, options, chosen=chosen)
 
 
 def _why(node: fx.Node, reason: str) -> str:

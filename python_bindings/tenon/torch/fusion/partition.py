@@ -26,6 +26,8 @@ from tenon.torch.fusion.words import find_words, is_map
 __all__ = ["InputDim", "InputRows", "InputSpec", "Missed", "OutputSpec", "Partition", "missed_of", "partition"]
 
 _MISSED = "tenon_missed"
+# Whether a judge is asked about layers of one x in one launch; no GPU has measured such a launch.
+_TRIES_SIBLINGS = False
 # Tells for each function why it is better left to PyTorch, or None.
 Judge = Callable[[Sequence[Candidate]], Sequence[str | None]]
 
@@ -68,7 +70,7 @@ def partition(
         if for_inductor:
             grouping.trim()
             grouping.join_pairs()
-        if for_inductor or siblings:
+        if siblings or (for_inductor and _TRIES_SIBLINGS):
             grouping.join_siblings()
         sources: dict[str, str] = {}
         functions = _import_groups(grouping, parameters, precision, judge, sources, for_inductor)
