@@ -152,6 +152,30 @@ def test_layers_that_no_launch_has_together_are_no_siblings(timed_siblings, monk
     assert all(len(candidate.products) == 1 for candidate in timed_siblings.seen)
 
 
+@pytest.mark.parametrize(("times", "strategy"), [((0.5, 0.6), "tiled"), ((0.6, 0.5), "library")])
+def test_rows_are_tried_behind_a_product_of_cublaslt(timed, monkeypatch, times, strategy):
+    monkeypatch.setattr(judging, "time_candidate", lambda candidate, calls: (list(times), 1.0))
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("tiled", "rows"))
+    chosen, register = [], graph_pass.register
+    monkeypatch.setattr(graph_pass, "register", lambda *a: chosen.append(a[1]["strategy"]) or register(*a))
+    w = bf16(32, 16)
+    run(lambda x: F.linear(x, w).softmax(-1), X)
+    assert chosen == [strategy]
+
+
+def test_rows_behind_a_product_are_one_kernel():
+    source = """func.func @f(%x: tensor<32x64xbf16>, %w: tensor<2048x64xbf16>) -> {result} {{
+      %0 = tenon.linear %x, %w : (tensor<32x64xbf16>, tensor<2048x64xbf16>) -> tensor<32x2048xbf16>
+      %1 = {value}
+      return %1 : {result}
+    }}"""
+    maximum = source.format(result="tensor<32x1xbf16>", value="tenon.reduce_row max %0 : tensor<32x2048xbf16>")
+    gelu = source.format(result="tensor<32x2048xbf16>", value="tenon.gelu %0 : tensor<32x2048xbf16>")
+    for text, ways in ((maximum, [True, False]), (gelu, [True, False])):
+        executable = tenon.compile(text, target="sm_90a", strategy="library")
+        assert [judging._is_one_call(executable, way) for way in ("rows", "library")] == ways
+
+
 def test_residual_that_a_norm_reads_is_the_norms(timed, compiled):
     w = bf16(512, 512)
     timed.times = ([2.0], 1.0)  # so that the norm is Inductor's
@@ -182,6 +206,13 @@ def test_a_loss_reads_no_logits(timed, compiled):
     assert (timed.seen[0].results, _tensors_moved(timed.seen[0])) == (0, 1)
     assert _rest(timed.seen[0], passes=3.0, reduction=2.0) == 2.0
     assert len(set(compiled.sources)) == 1
+
+
+@pytest.mark.parametrize(("columns", "tensors"), [(1024, 1), (1032, 2)])
+def test_inductor_reads_long_rows_again(timed, columns, tensors):
+    w = bf16(columns, 16)
+    run(lambda x: F.linear(x, w).softmax(-1), X / 16)
+    assert _rest(timed.seen[0], passes=3.0, reduction=2.0) == 2.0 + tensors
 
 
 def test_a_norm_of_narrow_rows_is_the_layers(timed):
