@@ -38,13 +38,6 @@ def timed(monkeypatch, tmp_path):
     return record
 
 
-@pytest.fixture
-def timed_siblings(timed, monkeypatch):
-    """Judge so where launches of several layers are tried as well."""
-    monkeypatch.setattr("tenon.torch.fusion.partition._TRIES_SIBLINGS", True)
-    return timed
-
-
 def run(function, *inputs):
     torch._dynamo.reset()
     with torch.no_grad():
@@ -111,21 +104,21 @@ def attention(x, wq, wk, wv):
 
 
 @pytest.mark.parametrize(("times", "is_taken"), [((0.5, 0.6), True), ((0.6, 0.5), False), ((1.2, 1.1), False)])
-def test_layers_of_one_x_are_one_call_where_that_is_the_fastest(timed_siblings, compiled, monkeypatch, times, is_taken):
+def test_layers_of_one_x_are_one_call_where_that_is_the_fastest(timed, compiled, monkeypatch, times, is_taken):
     def time_candidate(candidate, calls):
-        timed_siblings.seen.append(candidate)
+        timed.seen.append(candidate)
         return list(times), 1.0
 
     monkeypatch.setattr(judging, "time_candidate", time_candidate)
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way != "library")
     wq, wk, wv = bf16(32, 16), bf16(8, 16), bf16(8, 16)
     run(lambda x: attention(x, wq, wk, wv), X)
-    (siblings,) = timed_siblings.seen
+    (siblings,) = timed.seen
     assert (siblings.joined_as, siblings.is_bare, [p.n for p in siblings.products]) == ("siblings", True, [32, 8, 8])
     assert compiled.sources == [siblings.spec.source] * (2 + is_taken), "two in the trial; alone, each is cuBLAS's"
 
 
-def test_explain_shows_what_a_trial_chose(timed_siblings, monkeypatch):
+def test_explain_shows_what_a_trial_chose(timed, monkeypatch):
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way != "library")
     monkeypatch.setattr("tenon.torch.explanation.layers._lower", lambda *given: seen.append(given[-1]) or [])
     seen = []
@@ -135,7 +128,7 @@ def test_explain_shows_what_a_trial_chose(timed_siblings, monkeypatch):
 
 
 @pytest.mark.parametrize("case", ["other x", "many rows", "one needs another", "through another", "normed"])
-def test_layers_that_no_launch_has_together_are_no_siblings(timed_siblings, monkeypatch, case):
+def test_layers_that_no_launch_has_together_are_no_siblings(timed, monkeypatch, case):
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("siblings", "tiled"))
     w0, w1 = bf16(16, 16), bf16(16, 16)
 
@@ -149,7 +142,7 @@ def test_layers_that_no_launch_has_together_are_no_siblings(timed_siblings, monk
         return F.relu(second + first.cumsum(0) if case == "through another" else second), first
 
     run(f, torch.randn(300, 16, dtype=torch.bfloat16) if case == "many rows" else X)
-    assert all(len(candidate.products) == 1 for candidate in timed_siblings.seen)
+    assert all(len(candidate.products) == 1 for candidate in timed.seen)
 
 
 @pytest.mark.parametrize(("times", "strategy"), [((0.5, 0.6), "tiled"), ((0.6, 0.5), "library")])

@@ -35,7 +35,7 @@ class Options:
         pairs: whether two linear layers of one x, such as those of SwiGLU, have one kernel: "always" where they
             can have it, "never", or "auto".
         siblings: whether linear layers of one x, such as q, k and v, have one launch: "always" where they can have it,
-            "never", or "auto", which is never as long as it was not measured.
+            "never", or "auto", where they have few rows and a trial on the GPU finds it faster.
         norms_ahead: whether linear layers of parameters in bfloat16 take what an RMS norm ahead of them takes:
             "always", "never", or "auto", which is never, since each layer then has a copy of its weight, by the norm's.
         target: "cpu", or GPU architectures such as "sm_90a". None: the device of

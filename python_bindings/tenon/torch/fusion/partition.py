@@ -27,8 +27,6 @@ from tenon.torch.fusion.words import find_words, is_map
 __all__ = ["InputDim", "InputRows", "InputSpec", "Missed", "OutputSpec", "Partition", "missed_of", "partition"]
 
 _MISSED = "tenon_missed"
-# Whether a judge is asked about layers of one x in one launch; no GPU has measured such a launch.
-_TRIES_SIBLINGS = False
 # Tells for each function why it is better left to PyTorch, or None.
 Judge = Callable[[Sequence[Candidate]], Sequence[str | None]]
 
@@ -75,7 +73,7 @@ def partition(
         if for_inductor:
             grouping.trim()
             grouping.join_pairs()
-        if siblings or (for_inductor and _TRIES_SIBLINGS):
+        if for_inductor or siblings:
             grouping.join_siblings()
         sources: dict[str, str] = {}
         functions = _import_groups(grouping, parameters, precision, judge, sources, for_inductor)
