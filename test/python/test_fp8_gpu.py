@@ -79,6 +79,37 @@ def test_any_batch(name, n, k, dtype, result):
         assert torch.equal(first.view(torch.uint8), second.view(torch.uint8))
 
 
+@pytest.mark.parametrize(
+    ("shape_of_x", "shape_of_w", "result"),
+    [("?x1x", "528x", "bf16"), ("", "", "bf16"), ("", "", "f16"), ("?x1x", "528x", "f32")],
+    ids=["rows", "tensors", "tensors_f16", "epilogue"],
+)
+def test_library(shape_of_x, shape_of_w, result):
+    """By cuBLASLt with its own scales, or of f32 with a kernel behind it; a bias is added before it rounds."""
+    n, k = 528, 272
+    x, w, t, y = f"tensor<?x{k}xf8E4M3FN>", f"tensor<{n}x{k}xf8E4M3FN>", f"tensor<?x{n}xf32>", f"tensor<?x{n}x{result}>"
+    s, c, b = f"tensor<{shape_of_x}f32>", f"tensor<{shape_of_w}f32>", f"tensor<{n}x{result}>"
+    last = f"%4 = tenon.cast %3 : {t} -> {y}" if result != "f32" else ""
+    text = f"""func.func @forward(%x: {x}, %s: {s}, %w: {w}, %c: {c}, %b: {b}) -> {y} {{
+  %0 = tenon.linear %x, %w : ({x}, {w}) -> {t}
+  %1 = tenon.mul %0, %s : {t}, {s}
+  %2 = tenon.mul %1, %c : {t}, {c}
+  %3 = tenon.add %2, %b : {t}, {b}
+  {last}
+  return %{4 if last else 3} : {y}
+}}"""
+    model = tenon.compile(text, target="sm_90a", strategy="library")
+    dtype = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}[result]
+    for m in ROWS:
+        x, s, w, c, b = draw(m, n, k, E4M3)
+        s, c = (s, c) if shape_of_w else (c[0], c[1])
+        b = b.to(dtype)
+        size = (x.double().abs() @ w.double().abs().T) * s.double() * c.double()
+        want = (x.double() @ w.double().T) * s.double() * c.double() + b.double()
+        error = size * 2.0**-12 + {"f32": 2.0**-20, "f16": 2.0**-11}.get(result, 2.0**-8) * want.abs() + 2.0**-18
+        assert ((model(x, s, w, c, b).double() - want).abs() <= error).all(), f"M = {m}"
+
+
 @pytest.mark.parametrize("n", [128, 520])
 def test_result_with_a_scale_of_each_row(n):
     """The scale is computed with the result: in its tile, or in a kernel behind the product."""
