@@ -312,13 +312,14 @@ FailureOr<std::string> ModelCompilation::pack(ModuleOp source) {
 /// compiled beside them.
 FailureOr<CompiledModel> ModelCompilation::run(ModuleOp source) {
   OwningOpRef<ModuleOp> module = source.clone();
-  if (failed(describeFunctions(*module)))
+  auto signatures = describeFunctions(*module);
+  if (failed(signatures))
     return failure();
   TimingScope layers = timing.nest("Layers");
   if (failed(runStages(*module, Device::Any, options, layers)))
     return failure();
   layers.stop();
-  model.description.entries = describeEntries(source, *module);
+  model.description.entries = describeEntries(source, *signatures, *module);
   if (!options.parameters.empty())
     nameRunFunctions(*module, model.description.entries);
   if (failed(addFunctions(*module)))

@@ -65,9 +65,15 @@ TenonStatus TenonModel::create(const TenonModelImage &image,
                   "model '%s': its manifest lists parameter '%s', its image "
                   "lacks the values; compile the model again",
                   manifest.name.c_str(), tensor.name.c_str());
+  // They point to each other.
+  made->functions.reserve(manifest.functions.size() + manifest.entries.size());
   for (size_t i = 0; i < manifest.functions.size(); ++i)
     made->functions.push_back(
         {made.get(), &image.functions[i], &manifest.functions[i]});
+  for (const EntryInfo &entry : manifest.entries)
+    if (!entry.signature.name.empty())
+      made->functions.push_back({made.get(), nullptr, &entry.signature,
+                                 divide(entry, made->functions)});
   made->cpuProblem = missingCpuLevel(manifest.cpu);
   model = std::move(made);
   return TENON_OK;
