@@ -3,6 +3,7 @@
 
 import ctypes
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -31,6 +32,7 @@ python = str(venv_python) if venv_python.exists() else sys.executable
 
 # The runtime's C header and library, for tests that link a compiled model.
 includes = [source / "include", build / "include", *config.cuda_include_dirs]
+cross = source / "scripts/cross_aarch64.sh"
 config.substitutions += [
     ("%python", python),
     ("%tenon_src", str(source)),
@@ -38,6 +40,8 @@ config.substitutions += [
     ("%tenon_lib", str(build / "lib")),
     ("%examples", str(source / "examples")),
     ("%cc", f"{config.c_compiler} {' '.join(f'-I{path}' for path in includes)}"),
+    ("%cross_aarch64", f"env CXX={config.cxx_compiler} CUDA_HOME={config.cuda_toolkit} {cross}"),
+    ("%qemu", "qemu-aarch64 -L /usr/aarch64-linux-gnu"),
     ("%clangxx", f"{config.cxx_compiler} -std=c++20 {' '.join(f'-I{path}' for path in includes)}"),
 ]
 
@@ -77,6 +81,8 @@ def gpu_architectures() -> list[str]:
 
 if (Path(config.cuda_toolkit) / "bin/ptxas").exists():
     config.available_features.add("ptxas")
+if all(map(shutil.which, ("qemu-aarch64", "aarch64-linux-gnu-g++"))):
+    config.available_features.add("aarch64")
 architectures = gpu_architectures()
 if architectures:
     config.available_features.update(["gpu", *architectures])

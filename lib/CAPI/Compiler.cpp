@@ -94,9 +94,10 @@ LogicalResult Compilation::compile(StringRef output, const char *header) {
   FailureOr<CompiledModel> model = compileModel(*module, options);
   if (failed(model))
     return failure();
-  auto object = emitObject(*model->module, options.cpu);
+  auto object = emitObject(*model->module, model->description.cpu);
   if (failed(object))
-    return fail("this build of LLVM cannot make x86-64 code");
+    return fail(
+        "this build of LLVM has no back end for the host's architecture");
   if (llvm::Error error =
           writeSharedObject(*model, *object, output, header ? header : ""))
     return fail(llvm::toString(std::move(error)));

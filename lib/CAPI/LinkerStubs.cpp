@@ -7,7 +7,7 @@
 //
 // lld, which links models, can optimise at link time, for any target; models
 // need none of that. Functions that do nothing stand here for the ones that
-// would bring 20 back ends along, more than half of the library.
+// would bring 19 back ends along, more than half of the library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,6 @@
   extern "C" void LLVMInitialize##target##TargetInfo() {}                      \
   extern "C" void LLVMInitialize##target##TargetMC() {}
 
-NO_TARGET(AArch64)
 NO_TARGET(AMDGPU)
 NO_TARGET(ARM)
 NO_TARGET(AVR)
@@ -43,6 +42,7 @@ NO_TARGET(VE)
 NO_TARGET(WebAssembly)
 NO_TARGET(XCore)
 NO_TARGET(Xtensa)
+NO_ASM_PARSER(AArch64)
 NO_ASM_PARSER(X86)
 
 // Debian's archives name Polly and lack it.

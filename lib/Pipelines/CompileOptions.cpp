@@ -28,6 +28,10 @@ std::string tenon::findProblem(const CompileOptions &options) {
       !problem.empty())                                                        \
     return problem;
 #include "tenon-c/CompileOptions.def"
+  if (options.host == kAArch64 && options.cpu != CompileOptions().cpu)
+    return "cpu=" + options.cpu +
+           " is a level of x86-64, but host=aarch64 is another architecture; "
+           "leave one of the two out";
   if (options.parameters.empty() && !options.parametersPrefix.empty())
     return "parameters-prefix=" + options.parametersPrefix +
            " is of no use without parameters, their file";

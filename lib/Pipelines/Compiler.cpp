@@ -178,7 +178,8 @@ public:
       : options(options), timing(timing) {
     model.context = std::make_unique<llvm::LLVMContext>();
     model.description.name = options.name;
-    model.description.cpu = options.cpu;
+    model.description.cpu =
+        options.host == kAArch64 ? options.host : options.cpu;
     model.description.cuda = options.cudaTargets;
   }
 
@@ -312,13 +313,14 @@ FailureOr<std::string> ModelCompilation::pack(ModuleOp source) {
 /// compiled beside them.
 FailureOr<CompiledModel> ModelCompilation::run(ModuleOp source) {
   OwningOpRef<ModuleOp> module = source.clone();
-  if (failed(describeFunctions(*module)))
+  auto signatures = describeFunctions(*module);
+  if (failed(signatures))
     return failure();
   TimingScope layers = timing.nest("Layers");
   if (failed(runStages(*module, Device::Any, options, layers)))
     return failure();
   layers.stop();
-  model.description.entries = describeEntries(source, *module);
+  model.description.entries = describeEntries(source, *signatures, *module);
   if (!options.parameters.empty())
     nameRunFunctions(*module, model.description.entries);
   if (failed(addFunctions(*module)))
@@ -333,8 +335,9 @@ FailureOr<CompiledModel> ModelCompilation::run(ModuleOp source) {
       (*reference && failed(compileCPU(**reference))))
     return failure();
   TimingScope host = timing.nest("LLVM on host code");
-  if (failed(optimizeHostCode(*model.module, options.cpu)))
-    return source.emitError("this build of LLVM cannot make x86-64 code");
+  if (failed(optimizeHostCode(*model.module, model.description.cpu)))
+    return source.emitError(
+        "this build of LLVM has no back end for the host's architecture");
   host.stop();
   if (kernels && failed(finishKernels()))
     return failure();

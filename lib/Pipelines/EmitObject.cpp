@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Makes x86-64 machine code of a model's LLVM module.
+// Makes machine code of a model's LLVM module: for x86-64, or for AArch64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,21 +28,28 @@ void tenon::initializeBackEnds() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
     initializePtx();
   });
 }
 
 static std::unique_ptr<llvm::TargetMachine> makeMachine(StringRef cpuLevel) {
   tenon::initializeBackEnds();
-  llvm::Triple triple("x86_64-unknown-linux-gnu");
+  bool isAArch64 = cpuLevel == tenon::kAArch64;
+  llvm::Triple triple(isAArch64 ? "aarch64-unknown-linux-gnu"
+                                : "x86_64-unknown-linux-gnu");
   std::string error;
   const llvm::Target *target =
       llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return nullptr;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, cpuLevel, /*Features=*/"", llvm::TargetOptions(),
-      llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+      triple, isAArch64 ? "generic" : cpuLevel, /*Features=*/"",
+      llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Default));
 }
 
 LogicalResult tenon::optimizeHostCode(llvm::Module &module,

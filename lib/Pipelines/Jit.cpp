@@ -29,7 +29,7 @@ Expected<std::unique_ptr<JitModel>> JitModel::create(CompiledModel model) {
   auto object = emitObject(*model.module, model.description.cpu);
   if (failed(object))
     return llvm::createStringError(
-        "this build of LLVM cannot make x86-64 code");
+        "this build of LLVM has no back end for the host's architecture");
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit)
     return jit.takeError();

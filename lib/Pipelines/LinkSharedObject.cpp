@@ -31,6 +31,9 @@ LLD_HAS_DRIVER(elf)
 using namespace mlir;
 using namespace mlir::tenon;
 
+/// By its soname: a Python wheel has no symbolic links.
+static constexpr StringLiteral kRuntime = "libtenon_runtime.so.0";
+
 /// Where this program's libtenon_runtime.so is: beside the library that holds
 /// this code, or in ../lib of the program.
 static std::string findRuntime() {
@@ -42,9 +45,8 @@ static std::string findRuntime() {
     folders.push_back(llvm::sys::path::parent_path(info.dli_fname).str());
   StringRef bin = llvm::sys::path::parent_path(program);
   folders.push_back((llvm::sys::path::parent_path(bin) + "/lib").str());
-  // By its soname: a Python wheel has no symbolic links.
   for (const std::string &folder : folders) {
-    std::string path = folder + "/libtenon_runtime.so.0";
+    std::string path = folder + "/" + kRuntime.str();
     if (llvm::sys::fs::exists(path))
       return path;
   }
@@ -109,16 +111,10 @@ static llvm::Error writeToMemory(ArrayRef<char> object, OwnedDescriptor &file) {
               : llvm::Error::success();
 }
 
-llvm::Expected<std::string> tenon::linkSharedObject(ArrayRef<char> object,
-                                                    StringRef soname) {
-  std::string runtime = findRuntime();
-  if (runtime.empty())
-    return makeError("libtenon_runtime.so is not in the lib folder beside this "
-                     "program; reinstall Tenon");
-  std::lock_guard<std::mutex> lock(linking());
-  OwnedDescriptor input, reading, writing;
-  if (llvm::Error error = writeToMemory(object, input))
-    return error;
+/// Links files into a shared object.
+static llvm::Expected<std::string> linkFiles(ArrayRef<std::string> files,
+                                             StringRef soname) {
+  OwnedDescriptor reading, writing;
   // On a full disk lld ends in SIGBUS where it maps its output, and in exit
   // where it does not; a pipe it writes to as to any device, and that is whole.
   int ends[2];
@@ -132,12 +128,15 @@ llvm::Expected<std::string> tenon::linkSharedObject(ArrayRef<char> object,
     readError =
         llvm::toString(llvm::sys::fs::readNativeFileToEOF(reading.fd, linked));
   });
+  std::string name = soname.str(), output = pathOf(writing.fd);
   // lld's threads would stay, and be missing in a process that this one forks.
-  LogicalResult result = runLinker(
-      {"ld.lld", "-shared", "--gc-sections", "--build-id", "--threads=1",
-       "-soname", soname.str().c_str(), "-rpath", "$ORIGIN", "-o",
-       pathOf(writing.fd).c_str(), pathOf(input.fd).c_str(), runtime.c_str()},
-      error);
+  SmallVector<const char *> arguments{
+      "ld.lld",      "-shared", "--gc-sections", "--build-id",
+      "--threads=1", "-soname", name.c_str(),    "-rpath",
+      "$ORIGIN",     "-o",      output.c_str()};
+  for (const std::string &file : files)
+    arguments.push_back(file.c_str());
+  LogicalResult result = runLinker(arguments, error);
   writing.reset();
   reader.join();
   if (failed(result) || !readError.empty())
@@ -145,13 +144,49 @@ llvm::Expected<std::string> tenon::linkSharedObject(ArrayRef<char> object,
   return std::string(linked.begin(), linked.end());
 }
 
+/// What has the runtime's name, and nothing else, stands for the runtime of
+/// another architecture.
+static llvm::Error makeStandIn(StringRef cpuLevel, OwnedDescriptor &file) {
+  llvm::LLVMContext context;
+  llvm::Module empty(kRuntime, context);
+  auto object = emitObject(empty, cpuLevel);
+  if (failed(object))
+    return makeError("this build of LLVM has no back end for " + cpuLevel);
+  OwnedDescriptor input;
+  if (llvm::Error error = writeToMemory(*object, input))
+    return error;
+  llvm::Expected<std::string> linked = linkFiles({pathOf(input.fd)}, kRuntime);
+  if (!linked)
+    return linked.takeError();
+  return writeToMemory(ArrayRef(linked->data(), linked->size()), file);
+}
+
+llvm::Expected<std::string> tenon::linkSharedObject(ArrayRef<char> object,
+                                                    StringRef soname,
+                                                    StringRef cpuLevel) {
+  std::lock_guard<std::mutex> lock(linking());
+  OwnedDescriptor input, standIn;
+  std::string runtime;
+  if (cpuLevel == kAArch64) {
+    if (llvm::Error error = makeStandIn(cpuLevel, standIn))
+      return error;
+    runtime = pathOf(standIn.fd);
+  } else if (runtime = findRuntime(); runtime.empty()) {
+    return makeError("libtenon_runtime.so is not in the lib folder beside this "
+                     "program; reinstall Tenon");
+  }
+  if (llvm::Error error = writeToMemory(object, input))
+    return error;
+  return linkFiles({pathOf(input.fd), runtime}, soname);
+}
+
 llvm::Error tenon::writeSharedObject(const CompiledModel &model,
                                      ArrayRef<char> object, StringRef output,
                                      StringRef header) {
   if (isSpecialFile(output))
     return makeError("cannot write '" + output + "': it is not a regular file");
-  llvm::Expected<std::string> linked =
-      linkSharedObject(object, llvm::sys::path::filename(output));
+  llvm::Expected<std::string> linked = linkSharedObject(
+      object, llvm::sys::path::filename(output), model.description.cpu);
   if (!linked)
     return linked.takeError();
   SmallVector<WholeFile> files{{output, *linked, /*isExecutable=*/true}};

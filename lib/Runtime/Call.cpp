@@ -131,8 +131,11 @@ TenonStatus tenonFunctionRun(TenonFunction *function,
   return guarded([&] {
     if (!function)
       return fail(TENON_INVALID_ARGUMENT, "tenonFunctionRun: null function");
-    return run(*function, {inputs, numInputs, outputs, numOutputs}, workspace,
-               workspaceBytes, stream);
+    CallTensors tensors{inputs, numInputs, outputs, numOutputs};
+    return function->division
+               ? runDivided(*function, tensors, workspace, workspaceBytes,
+                            stream)
+               : run(*function, tensors, workspace, workspaceBytes, stream);
   });
 }
 
@@ -149,6 +152,8 @@ TenonStatus tenonFunctionWorkspaceSize(TenonFunction *function,
             checkTensors(*function->info, {inputs, numInputs, nullptr, 0},
                          CheckScope::Sizes, device))
       return status;
+    if (function->division)
+      return dividedWorkspaceSize(*function, inputs, *bytes);
     bool isCpu = device.device_type == kDLCPU;
     if (TenonStatus status = checkCode(*function, isCpu))
       return status;

@@ -272,23 +272,23 @@ TenonStatus tenon::runtime::checkTensors(const FunctionInfo &function,
 TenonStatus tenon::runtime::checkWorkspace(const FunctionInfo &function,
                                            int64_t needed,
                                            const void *workspace,
-                                           uint64_t bytes) {
+                                           uint64_t bytes, const char *what,
+                                           const char *sizes) {
   const char *name = function.name.c_str();
   if (needed <= 0)
     return TENON_OK;
   if (bytes < static_cast<uint64_t>(needed))
     return fail(TENON_INVALID_ARGUMENT,
-                "%s: a workspace of %" PRId64 " bytes is needed, %" PRIu64
-                " given; ask tenonFunctionWorkspaceSize with these shapes",
-                name, needed, bytes);
+                "%s: a %s of %" PRId64 " bytes is needed, %" PRIu64
+                " given; ask %s with these shapes",
+                name, what, needed, bytes, sizes);
   if (!workspace)
     return fail(TENON_INVALID_ARGUMENT,
-                "%s: the workspace is null, but %" PRId64
-                " bytes of it are needed",
-                name, needed);
+                "%s: the %s is null, but %" PRId64 " bytes of it are needed",
+                name, what, needed);
   if (reinterpret_cast<uintptr_t>(workspace) % 256)
     return fail(TENON_INVALID_ARGUMENT,
-                "%s: the workspace at %p is not aligned to 256 bytes", name,
+                "%s: the %s at %p is not aligned to 256 bytes", name, what,
                 workspace);
   return TENON_OK;
 }

@@ -37,9 +37,12 @@ TenonStatus checkTensors(const FunctionInfo &function,
                          const CallTensors &tensors, CheckScope scope,
                          DLDevice &device);
 
-/// Checks what the caller gave as workspace.
+/// Checks what the caller gave as workspace, or as other memory: `what` it is
+/// for, and what tells its size.
 TenonStatus checkWorkspace(const FunctionInfo &function, int64_t needed,
-                           const void *workspace, uint64_t bytes);
+                           const void *workspace, uint64_t bytes,
+                           const char *what = "workspace",
+                           const char *sizes = "tenonFunctionWorkspaceSize");
 
 } // namespace tenon::runtime
 

@@ -22,6 +22,10 @@ namespace tenon::runtime {
 inline std::string missingCpuLevel(const std::string &level) {
   if (level.empty() || level == "generic")
     return "";
+#if defined(__aarch64__)
+  if (level == "aarch64")
+    return "";
+#endif
 #if defined(__x86_64__)
   bool known = true, present = true;
   if (level == "x86-64-v2")

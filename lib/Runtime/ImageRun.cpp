@@ -105,6 +105,76 @@ TenonStatus tenonImageWorkspaceSize(const TenonModelImage *image,
   return tenonFunctionWorkspaceSize(found, inputs, numInputs, bytes);
 }
 
+TenonStatus tenonImagePrepare(const TenonModelImage *image, int32_t function,
+                              const DLTensor *const *parameters,
+                              int32_t numParameters, void *prepared,
+                              uint64_t preparedBytes, void *workspace,
+                              uint64_t workspaceBytes, void *stream) {
+  return guarded([&] {
+    TenonFunction *found = nullptr;
+    TenonStatus status = findFunction(image, function, found);
+    if (status || !found->division)
+      return status;
+    return prepareDivided(*found, parameters, numParameters,
+                          {prepared, preparedBytes}, workspace, workspaceBytes,
+                          stream);
+  });
+}
+
+TenonStatus tenonImagePrepareWorkspaceSize(const TenonModelImage *image,
+                                           int32_t function,
+                                           const DLTensor *const *parameters,
+                                           int32_t numParameters,
+                                           size_t *preparedBytes,
+                                           size_t *bytes) {
+  return guarded([&] {
+    if (!preparedBytes || !bytes)
+      return fail(TENON_INVALID_ARGUMENT, "sizes of a prepare function: null");
+    *preparedBytes = *bytes = 0;
+    TenonFunction *found = nullptr;
+    TenonStatus status = findFunction(image, function, found);
+    if (status || !found->division)
+      return status;
+    return prepareSizes(*found, parameters, numParameters, *preparedBytes,
+                        *bytes);
+  });
+}
+
+TenonStatus tenonImageRunPrepared(const TenonModelImage *image,
+                                  int32_t function,
+                                  const DLTensor *const *inputs,
+                                  int32_t numInputs, DLTensor *const *outputs,
+                                  int32_t numOutputs, const void *prepared,
+                                  uint64_t preparedBytes, void *workspace,
+                                  uint64_t workspaceBytes, void *stream) {
+  return guarded([&] {
+    TenonFunction *found = nullptr;
+    if (TenonStatus status = findFunction(image, function, found))
+      return status;
+    if (!found->division)
+      return tenonFunctionRun(found, inputs, numInputs, outputs, numOutputs,
+                              workspace, workspaceBytes, stream);
+    return runPrepared(*found, {inputs, numInputs, outputs, numOutputs},
+                       {const_cast<void *>(prepared), preparedBytes}, workspace,
+                       workspaceBytes, stream);
+  });
+}
+
+TenonStatus tenonImageRunPreparedWorkspaceSize(const TenonModelImage *image,
+                                               int32_t function,
+                                               const DLTensor *const *inputs,
+                                               int32_t numInputs,
+                                               size_t *bytes) {
+  return guarded([&] {
+    TenonFunction *found = nullptr;
+    if (TenonStatus status = findFunction(image, function, found))
+      return status;
+    if (!found->division)
+      return tenonFunctionWorkspaceSize(found, inputs, numInputs, bytes);
+    return runPreparedWorkspaceSize(*found, inputs, numInputs, bytes);
+  });
+}
+
 TenonStatus tenonImageCountRowsOutside(const TenonModelImage *image,
                                        DLDevice device, uint64_t *count) {
   return guarded([&] {

@@ -221,11 +221,16 @@ static void parseEntries(const Json &json, Manifest &manifest) {
   if (entries == json.end())
     return;
   for (const Json &value : array(*entries, "entries")) {
-    EntryInfo entry{
-        optionalString(value, "name"),      optionalString(value, "prepare"),
-        optionalString(value, "run"),       optionalStrings(value, "inputs"),
-        optionalString(value, "precision"), optionalString(value, "reference"),
-        optionalString(value, "bounds")};
+    EntryInfo entry{.name = optionalString(value, "name"),
+                    .signature = {},
+                    .prepare = optionalString(value, "prepare"),
+                    .run = optionalString(value, "run"),
+                    .inputs = optionalStrings(value, "inputs"),
+                    .precision = optionalString(value, "precision"),
+                    .reference = optionalString(value, "reference"),
+                    .bounds = optionalString(value, "bounds")};
+    if (auto signature = value.find("signature"); signature != value.end())
+      entry.signature = parseFunction(*signature, manifest);
     for (const std::string &name : {entry.prepare, entry.run, entry.bounds})
       if (!name.empty() &&
           std::ranges::find(manifest.functions, name, &FunctionInfo::name) ==

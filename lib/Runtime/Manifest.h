@@ -61,11 +61,11 @@ struct PrepareInfo {
   std::vector<int32_t> inputs, outputs;
 };
 
-/// A function as its author wrote it, and the functions that it became. Calls
-/// need none of that; tenon-run does.
+/// A function as its author wrote it, and the functions that it became.
 struct EntryInfo {
   std::string name;
-  std::string prepare; ///< "" if nothing is prepared
+  FunctionInfo signature; ///< of one that was divided; else that of `run`
+  std::string prepare;    ///< "" if nothing is prepared
   std::string run;
   std::vector<std::string> inputs;
   std::string precision; ///< loosest contract of its products; "" for none

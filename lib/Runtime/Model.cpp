@@ -65,9 +65,15 @@ TenonStatus TenonModel::create(const TenonModelImage &image,
                   "model '%s': its manifest lists parameter '%s', its image "
                   "lacks the values; compile the model again",
                   manifest.name.c_str(), tensor.name.c_str());
+  // They point to each other.
+  made->functions.reserve(manifest.functions.size() + manifest.entries.size());
   for (size_t i = 0; i < manifest.functions.size(); ++i)
     made->functions.push_back(
         {made.get(), &image.functions[i], &manifest.functions[i]});
+  for (const EntryInfo &entry : manifest.entries)
+    if (!entry.signature.name.empty())
+      made->functions.push_back({made.get(), nullptr, &entry.signature,
+                                 divide(entry, made->functions)});
   made->cpuProblem = missingCpuLevel(manifest.cpu);
   model = std::move(made);
   return TENON_OK;
@@ -137,18 +143,45 @@ static void *openModelFile(const char *path) {
   return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/// Whether an ELF file lacks its end, which dlopen would meet as SIGBUS.
-/// Section headers come last in what tenon-compile writes.
-static bool isCutShort(const char *path) {
+/// Whether a file that is `size` bytes long lacks its end, which dlopen would
+/// meet as SIGBUS. Section headers come last in what tenon-compile writes.
+static bool isCutShort(const Elf64_Ehdr &header, uint64_t size) {
+  return header.e_shoff + uint64_t(header.e_shnum) * header.e_shentsize > size;
+}
+
+static const char *architectureOf(const Elf64_Ehdr &header) {
+  return header.e_machine == EM_X86_64    ? "x86-64"
+         : header.e_machine == EM_AARCH64 ? "aarch64"
+                                          : "another architecture";
+}
+
+#if defined(__aarch64__)
+static constexpr const char *kArchitecture = "aarch64";
+#else
+static constexpr const char *kArchitecture = "x86-64";
+#endif
+
+/// Finds what dlopen would not say, or not survive.
+static TenonStatus checkFile(const char *path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   auto size = static_cast<uint64_t>(file.tellg());
   Elf64_Ehdr header;
   file.seekg(0);
-  if (!file.read(reinterpret_cast<char *>(&header), sizeof(header)))
-    return false; // too short or unreadable: dlopen says so
-  bool hasMagic = !memcmp(header.e_ident, ELFMAG, SELFMAG);
-  return hasMagic &&
-         header.e_shoff + uint64_t(header.e_shnum) * header.e_shentsize > size;
+  if (!file.read(reinterpret_cast<char *>(&header), sizeof(header)) ||
+      memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return TENON_OK; // too short, unreadable or no library: dlopen says so
+  if (isCutShort(header, size))
+    return fail(
+        TENON_NOT_FOUND,
+        "cannot open model '%s': the file is cut short; compile or copy "
+        "it again",
+        path);
+  if (strcmp(architectureOf(header), kArchitecture) != 0)
+    return fail(TENON_UNSUPPORTED,
+                "cannot open model '%s': it was compiled for %s, and this "
+                "machine is %s; compile it with tenon-compile --host=%s",
+                path, architectureOf(header), kArchitecture, kArchitecture);
+  return TENON_OK;
 }
 
 static TenonStatus openModel(const char *path, TenonModel **model) {
@@ -156,12 +189,8 @@ static TenonStatus openModel(const char *path, TenonModel **model) {
     return fail(TENON_INVALID_ARGUMENT, "tenonModelOpen: null %s",
                 path ? "model" : "path");
   *model = nullptr;
-  if (isCutShort(path))
-    return fail(
-        TENON_NOT_FOUND,
-        "cannot open model '%s': the file is cut short; compile or copy "
-        "it again",
-        path);
+  if (TenonStatus status = checkFile(path))
+    return status;
   void *library = openModelFile(path);
   if (!library)
     return fail(TENON_NOT_FOUND, "cannot open model '%s': %s", path, dlerror());

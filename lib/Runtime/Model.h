@@ -13,6 +13,7 @@
 #define TENON_LIB_RUNTIME_MODEL_H
 
 #include "Device.h"
+#include "Division.h"
 #include "Manifest.h"
 
 #include <array>
@@ -22,8 +23,10 @@
 
 struct TenonFunction {
   TenonModel *model;
-  const TenonFunctionImage *image;
+  const TenonFunctionImage *image; ///< null of one that was divided
   const tenon::runtime::FunctionInfo *info;
+  /// Null of one that has code of its own.
+  std::unique_ptr<tenon::runtime::Division> division = nullptr;
 };
 
 struct TenonModel {
@@ -47,7 +50,7 @@ struct TenonModel {
 
   const TenonModelImage *image = nullptr;
   tenon::runtime::Manifest manifest;
-  std::vector<TenonFunction> functions;
+  std::vector<TenonFunction> functions; ///< the divided ones last
   /// Empty, or why this CPU cannot run the model's CPU code.
   std::string cpuProblem;
   void *library = nullptr; ///< closed with the model

@@ -30,6 +30,7 @@ class Options(TypedDict, total=False):
         fold_weights: multiply scales that are parameters into the weights, in the prepare function.
         reference: add a float64 reference of each function, on the CPU.
         cpu: level of x86-64 that the CPU code may use: "x86-64-v2", "x86-64-v3" or "x86-64-v4".
+        host: of `build`: "x86-64" or "aarch64", the architecture of the machines that call the model.
         strategy: how linear layers are computed on the GPU: "library" by cuBLASLt, "tiled" by one kernel
             each where a layer can have it, or "auto". `Executable.remarks` of category
             "tenon-select-strategy" say what was chosen and why.
@@ -53,6 +54,7 @@ class Options(TypedDict, total=False):
     fold_weights: bool
     reference: bool
     cpu: str
+    host: str
     strategy: str
     schedule: str
     reduction: str

@@ -74,9 +74,10 @@ static int emit(CompiledModel &model, const CompileFlags &flags,
     llvm::raw_string_ostream(text) << *model.module;
     return write(output, text);
   }
-  auto object = emitObject(*model.module, flags.options.cpu);
+  auto object = emitObject(*model.module, model.description.cpu);
   if (failed(object))
-    return fail("this build of LLVM cannot make x86-64 code");
+    return fail(
+        "this build of LLVM has no back end for the host's architecture");
   if (flags.emit == "obj")
     return write(output, StringRef(object->data(), object->size()));
   if (llvm::Error error =

@@ -77,18 +77,21 @@ FailureOr<CompiledModel> compileModel(ModuleOp source,
 /// thread at a time, and kernels are compiled on others.
 void initializeBackEnds();
 
-/// Optimises a module for CPUs of the level; fails where this build of LLVM has
-/// no x86-64.
+/// The `cpu` of models for AArch64, of which there is one level.
+inline constexpr StringLiteral kAArch64 = "aarch64";
+
+/// Optimises a module for CPUs of the level, of x86-64 or `kAArch64`; fails
+/// where this build of LLVM has none of these.
 LogicalResult optimizeHostCode(llvm::Module &module, StringRef cpuLevel);
 
-/// x86-64 code of `module`, which is optimised, as a relocatable object.
+/// Machine code of `module`, which is optimised, as a relocatable object.
 FailureOr<SmallVector<char, 0>> emitObject(llvm::Module &module,
                                            StringRef cpuLevel);
 
 /// Links an object into a shared object, which needs libtenon_runtime and looks
 /// for it beside itself. The error says what went wrong.
-llvm::Expected<std::string> linkSharedObject(ArrayRef<char> object,
-                                             StringRef soname);
+llvm::Expected<std::string>
+linkSharedObject(ArrayRef<char> object, StringRef soname, StringRef cpuLevel);
 
 /// Writes the shared object made of `object`, and the model's C header unless
 /// `header` is empty: both whole, or neither. The error says what went wrong.

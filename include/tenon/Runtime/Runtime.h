@@ -59,7 +59,9 @@ struct TenonModelImage {
 };
 
 /// Runs function number `function` of `image`; what the C functions in a
-/// model's generated header call. The model is made on the first call.
+/// model's generated header call. The model is made on the first call. Behind
+/// the functions of the image the numbers are those of the manifest's entries
+/// with a `signature`, which are run by two of them.
 TenonStatus tenonImageRun(const TenonModelImage *image, int32_t function,
                           const DLTensor *const *inputs, int32_t numInputs,
                           DLTensor *const *outputs, int32_t numOutputs,
@@ -70,6 +72,33 @@ TenonStatus tenonImageWorkspaceSize(const TenonModelImage *image,
                                     int32_t function,
                                     const DLTensor *const *inputs,
                                     int32_t numInputs, size_t *bytes);
+
+/// The same in two steps, for functions with parameters: what depends on these
+/// alone is written to `prepared`, memory of the caller's; it is 0 bytes where
+/// that is nothing.
+TenonStatus tenonImagePrepare(const TenonModelImage *image, int32_t function,
+                              const DLTensor *const *parameters,
+                              int32_t numParameters, void *prepared,
+                              uint64_t preparedBytes, void *workspace,
+                              uint64_t workspaceBytes, void *stream);
+TenonStatus tenonImagePrepareWorkspaceSize(const TenonModelImage *image,
+                                           int32_t function,
+                                           const DLTensor *const *parameters,
+                                           int32_t numParameters,
+                                           size_t *preparedBytes,
+                                           size_t *bytes);
+TenonStatus tenonImageRunPrepared(const TenonModelImage *image,
+                                  int32_t function,
+                                  const DLTensor *const *inputs,
+                                  int32_t numInputs, DLTensor *const *outputs,
+                                  int32_t numOutputs, const void *prepared,
+                                  uint64_t preparedBytes, void *workspace,
+                                  uint64_t workspaceBytes, void *stream);
+TenonStatus tenonImageRunPreparedWorkspaceSize(const TenonModelImage *image,
+                                               int32_t function,
+                                               const DLTensor *const *inputs,
+                                               int32_t numInputs,
+                                               size_t *bytes);
 
 /// Launches kernel number `kernel` of the manifest's list on the call's stream.
 /// `arguments` is what cuLaunchKernel takes. A grid with a zero extent is a

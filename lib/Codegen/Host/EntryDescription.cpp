@@ -14,6 +14,7 @@
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -54,19 +55,18 @@ static std::string loosestPrecision(func::FuncOp function) {
   return loosest < 0 ? "" : stringifyPrecision(byAccuracy[loosest]).str();
 }
 
-std::vector<EntryDescription> tenon::describeEntries(ModuleOp source,
-                                                     ModuleOp prepared) {
+std::vector<EntryDescription>
+tenon::describeEntries(ModuleOp source,
+                       ArrayRef<FunctionDescription> signatures,
+                       ModuleOp prepared) {
   std::vector<EntryDescription> entries;
-  for (auto function : source.getOps<func::FuncOp>()) {
-    if (function.isPrivate())
-      continue;
+  for (const FunctionDescription &signature : signatures) {
     EntryDescription entry;
-    entry.precision = loosestPrecision(function);
-    entry.name = entry.run = function.getName().str();
-    for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i)
-      entry.inputs.push_back(
-          getTensorName(function.getArgAttrDict(i), "x" + Twine(i)));
-    auto run = prepared.lookupSymbol<func::FuncOp>(entry.name + "_run");
+    entry.signature = signature;
+    entry.precision =
+        loosestPrecision(source.lookupSymbol<func::FuncOp>(signature.name));
+    entry.run = signature.name;
+    auto run = prepared.lookupSymbol<func::FuncOp>(signature.name + "_run");
     if (auto prepare = run ? run->getAttrOfType<FlatSymbolRefAttr>(
                                  TenonDialect::kPrepareAttr)
                            : FlatSymbolRefAttr()) {
@@ -76,4 +76,32 @@ std::vector<EntryDescription> tenon::describeEntries(ModuleOp source,
     entries.push_back(std::move(entry));
   }
   return entries;
+}
+
+std::vector<CFunction> tenon::listCFunctions(const ModelDescription &model) {
+  std::vector<CFunction> functions;
+  auto numberOf = [&](StringRef name) {
+    return llvm::find_if(model.functions,
+                         [&](const auto &f) { return f.name == name; }) -
+           model.functions.begin();
+  };
+  llvm::StringSet<> parts;
+  unsigned numDivided = 0;
+  for (const EntryDescription &entry : model.entries) {
+    parts.insert(entry.prepare);
+    parts.insert(entry.run);
+    unsigned number = entry.prepare.empty()
+                          ? numberOf(entry.run)
+                          : model.functions.size() + numDivided++;
+    functions.push_back({&entry.signature, number,
+                         llvm::any_of(entry.signature.inputs,
+                                      [](const TensorDescription &tensor) {
+                                        return tensor.role == "param";
+                                      })});
+  }
+  for (const FunctionDescription &function : model.functions)
+    if (!parts.contains(function.name))
+      functions.push_back({&function, unsigned(numberOf(function.name)),
+                           /*hasPrepare=*/false});
+  return functions;
 }

@@ -268,6 +268,26 @@ static FailureOr<FunctionDescription> describeFunction(func::FuncOp function) {
   return result;
 }
 
+/// A function with parameters has two more in C.
+static LogicalResult checkParts(ModuleOp module,
+                                const FunctionDescription &description) {
+  auto function = module.lookupSymbol<func::FuncOp>(description.name);
+  bool hasParts = llvm::any_of(description.inputs, [](const auto &input) {
+    return input.role == "param";
+  });
+  if (!hasParts || function->hasAttr(TenonDialect::kPrepareAttr))
+    return success();
+  for (StringRef part : {"_prepare", "_run"})
+    if (auto other =
+            module.lookupSymbol<func::FuncOp>(description.name + part.str());
+        other && other.isPublic())
+      return other.emitOpError()
+             << "has the name of the " << part.drop_front() << " function of '@"
+             << description.name << "', which has parameters; rename one of "
+             << "them";
+  return success();
+}
+
 FailureOr<std::vector<FunctionDescription>>
 tenon::describeFunctions(ModuleOp module) {
   std::vector<FunctionDescription> functions;
@@ -283,6 +303,9 @@ tenon::describeFunctions(ModuleOp module) {
       return failure();
     functions.push_back(std::move(*description));
   }
+  for (const FunctionDescription &function : functions)
+    if (failed(checkParts(module, function)))
+      return failure();
   if (functions.empty())
     return module.emitError("the model has no public function to compile");
   return functions;

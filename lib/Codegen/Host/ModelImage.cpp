@@ -17,6 +17,8 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -36,9 +38,9 @@ private:
   llvm::Constant *addBytes(StringRef bytes, const Twine &name,
                            llvm::Align alignment);
   llvm::Constant *functionTable();
-  void addWrapper(const FunctionDescription &function, unsigned index);
-  void addWorkspaceWrapper(const FunctionDescription &function, unsigned index);
-  llvm::Function *addFunction(const Twine &name, ArrayRef<llvm::Type *> types);
+  void addWrappers(const CFunction &function);
+  void addWrapper(const Twine &name, StringRef callee, unsigned number,
+                  ArrayRef<unsigned> counts, ArrayRef<llvm::Type *> rest);
   llvm::Value *arrayOf(llvm::IRBuilder<> &builder, llvm::Function *function,
                        unsigned first, unsigned count);
 
@@ -94,15 +96,6 @@ llvm::Constant *ImageBuilder::functionTable() {
       "functions");
 }
 
-llvm::Function *ImageBuilder::addFunction(const Twine &name,
-                                          ArrayRef<llvm::Type *> types) {
-  auto *type = llvm::FunctionType::get(i32, types, /*isVarArg=*/false);
-  auto *function = llvm::Function::Create(
-      type, llvm::GlobalValue::ExternalLinkage, name, module);
-  llvm::BasicBlock::Create(context, "", function);
-  return function;
-}
-
 /// An array on the stack of `count` of the function's arguments.
 llvm::Value *ImageBuilder::arrayOf(llvm::IRBuilder<> &builder,
                                    llvm::Function *function, unsigned first,
@@ -114,43 +107,61 @@ llvm::Value *ImageBuilder::arrayOf(llvm::IRBuilder<> &builder,
   return array;
 }
 
-/// NAME(inputs..., outputs..., workspace, bytes, stream) → tenonImageRun.
-void ImageBuilder::addWrapper(const FunctionDescription &function,
-                              unsigned index) {
-  unsigned numInputs = function.inputs.size();
-  unsigned numOutputs = function.outputs.size();
-  SmallVector<llvm::Type *> types(numInputs + numOutputs, pointer);
-  types.append({pointer, i64, pointer});
-  llvm::Function *wrapper =
-      addFunction(model.name + "_" + function.name, types);
-  llvm::IRBuilder<> builder(&wrapper->getEntryBlock());
-  unsigned last = numInputs + numOutputs;
-  llvm::FunctionCallee run =
-      module.getOrInsertFunction("tenonImageRun", i32, pointer, i32, pointer,
-                                 i32, pointer, i32, pointer, i64, pointer);
+/// NAME(tensors..., rest...) → callee(image, number, the tensors as arrays and
+/// their counts, rest...).
+void ImageBuilder::addWrapper(const Twine &name, StringRef callee,
+                              unsigned number, ArrayRef<unsigned> counts,
+                              ArrayRef<llvm::Type *> rest) {
+  unsigned numTensors = std::accumulate(counts.begin(), counts.end(), 0u);
+  SmallVector<llvm::Type *> types(numTensors, pointer), given{pointer, i32};
+  llvm::append_range(types, rest);
+  auto *wrapper = llvm::Function::Create(
+      llvm::FunctionType::get(i32, types, /*isVarArg=*/false),
+      llvm::GlobalValue::ExternalLinkage, name, module);
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", wrapper));
+  SmallVector<llvm::Value *> values{image, builder.getInt32(number)};
+  unsigned first = 0;
+  for (unsigned count : counts) {
+    values.append(
+        {arrayOf(builder, wrapper, first, count), builder.getInt32(count)});
+    given.append({pointer, i32});
+    first += count;
+  }
+  for (unsigned i = 0; i != rest.size(); ++i)
+    values.push_back(wrapper->getArg(numTensors + i));
+  llvm::append_range(given, rest);
   builder.CreateRet(builder.CreateCall(
-      run,
-      {image, builder.getInt32(index), arrayOf(builder, wrapper, 0, numInputs),
-       builder.getInt32(numInputs),
-       arrayOf(builder, wrapper, numInputs, numOutputs),
-       builder.getInt32(numOutputs), wrapper->getArg(last),
-       wrapper->getArg(last + 1), wrapper->getArg(last + 2)}));
+      module.getOrInsertFunction(
+          callee, llvm::FunctionType::get(i32, given, /*isVarArg=*/false)),
+      values));
 }
 
-/// NAME_workspace_size(inputs..., bytes) → tenonImageWorkspaceSize.
-void ImageBuilder::addWorkspaceWrapper(const FunctionDescription &function,
-                                       unsigned index) {
-  unsigned numInputs = function.inputs.size();
-  SmallVector<llvm::Type *> types(numInputs + 1, pointer);
-  llvm::Function *wrapper =
-      addFunction(model.name + "_" + function.name + "_workspace_size", types);
-  llvm::IRBuilder<> builder(&wrapper->getEntryBlock());
-  llvm::FunctionCallee size = module.getOrInsertFunction(
-      "tenonImageWorkspaceSize", i32, pointer, i32, pointer, i32, pointer);
-  builder.CreateRet(builder.CreateCall(
-      size,
-      {image, builder.getInt32(index), arrayOf(builder, wrapper, 0, numInputs),
-       builder.getInt32(numInputs), wrapper->getArg(numInputs)}));
+/// What the model's header declares.
+void ImageBuilder::addWrappers(const CFunction &function) {
+  const FunctionDescription &signature = *function.signature;
+  std::string name = model.name + "_" + signature.name;
+  unsigned numInputs = signature.inputs.size();
+  unsigned numOutputs = signature.outputs.size();
+  auto add = [&](const Twine &suffix, StringRef callee,
+                 ArrayRef<unsigned> counts, ArrayRef<llvm::Type *> rest) {
+    addWrapper(name + suffix, callee, function.number, counts, rest);
+  };
+  add("", "tenonImageRun", {numInputs, numOutputs}, {pointer, i64, pointer});
+  add("_workspace_size", "tenonImageWorkspaceSize", {numInputs}, {pointer});
+  if (!function.hasPrepare)
+    return;
+  unsigned numParameters =
+      llvm::count_if(signature.inputs, [](const TensorDescription &tensor) {
+        return tensor.role == "param";
+      });
+  add("_prepare", "tenonImagePrepare", {numParameters},
+      {pointer, i64, pointer, i64, pointer});
+  add("_prepare_workspace_size", "tenonImagePrepareWorkspaceSize",
+      {numParameters}, {pointer, pointer});
+  add("_run", "tenonImageRunPrepared", {numInputs, numOutputs},
+      {pointer, i64, pointer, i64, pointer});
+  add("_run_workspace_size", "tenonImageRunPreparedWorkspaceSize", {numInputs},
+      {pointer});
 }
 
 void ImageBuilder::build(StringRef fatbin, StringRef parameters) {
@@ -180,10 +191,8 @@ void ImageBuilder::build(StringRef fatbin, StringRef parameters) {
                             "tenon_model_image", image, &module);
   llvm::GlobalAlias::create(type, 0, llvm::GlobalValue::ExternalLinkage,
                             model.name + "_image", image, &module);
-  for (auto [index, function] : llvm::enumerate(model.functions)) {
-    addWrapper(function, index);
-    addWorkspaceWrapper(function, index);
-  }
+  for (const CFunction &function : listCFunctions(model))
+    addWrappers(function);
 }
 
 void tenon::addModelImage(llvm::Module &module, const ModelDescription &model,

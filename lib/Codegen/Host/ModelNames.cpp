@@ -37,6 +37,7 @@ bool tenon::isUsableName(StringRef name) {
   static const llvm::StringSet<> taken = {
       // The functions' own parameters, then C's and C++'s keywords.
       "workspace", "workspace_bytes",
+      "prepared",  "prepared_bytes",
       "stream",    "bytes",
       "alignas",   "alignof",
       "and",       "asm",

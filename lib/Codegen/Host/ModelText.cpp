@@ -66,22 +66,30 @@ static llvm::json::Object packedToJson(const ModelDescription &model) {
                             {"prepare", std::move(prepares)}};
 }
 
+static llvm::json::Object toJson(const FunctionDescription &function) {
+  llvm::json::Object object{{"name", function.name},
+                            {"inputs", toJson(function.inputs)},
+                            {"outputs", toJson(function.outputs)}};
+  if (!function.packed.empty())
+    object["packed"] = llvm::json::Array(function.packed);
+  return object;
+}
+
 std::string tenon::toManifest(const ModelDescription &model) {
   llvm::json::Array functions, entries;
-  for (const FunctionDescription &function : model.functions) {
-    llvm::json::Object object{{"name", function.name},
-                              {"inputs", toJson(function.inputs)},
-                              {"outputs", toJson(function.outputs)}};
-    if (!function.packed.empty())
-      object["packed"] = llvm::json::Array(function.packed);
-    functions.push_back(std::move(object));
-  }
+  for (const FunctionDescription &function : model.functions)
+    functions.push_back(toJson(function));
   for (const EntryDescription &entry : model.entries) {
-    llvm::json::Object object{{"name", entry.name},
-                              {"inputs", toJson(entry.inputs)},
+    llvm::json::Array inputs;
+    for (const TensorDescription &input : entry.signature.inputs)
+      inputs.push_back(input.name);
+    llvm::json::Object object{{"name", entry.signature.name},
+                              {"inputs", std::move(inputs)},
                               {"run", entry.run}};
-    if (!entry.prepare.empty())
+    if (!entry.prepare.empty()) {
       object["prepare"] = entry.prepare;
+      object["signature"] = toJson(entry.signature);
+    }
     if (!entry.reference.empty())
       object["reference"] = entry.reference;
     if (!entry.bounds.empty())
@@ -130,33 +138,69 @@ static void printParameters(ArrayRef<TensorDescription> tensors,
     os << qualifier << "DLTensor *" << tensor.name << ", ";
 }
 
-static void printFunction(StringRef prefix, const FunctionDescription &function,
+/// Declares a C function; `rest` is what it takes behind its tensors.
+static void printDeclaration(const Twine &name,
+                             ArrayRef<TensorDescription> inputs,
+                             ArrayRef<TensorDescription> outputs,
+                             StringRef rest, llvm::raw_ostream &os) {
+  os << "TenonStatus " << name << "(\n    ";
+  printParameters(inputs, "const ", os);
+  printParameters(outputs, "", os);
+  os << "\n    " << rest << ");\n";
+}
+
+static void printTensors(ArrayRef<TensorDescription> tensors, StringRef way,
+                         llvm::raw_ostream &os) {
+  for (const TensorDescription &tensor : tensors)
+    os << " *  " << way << " " << tensor.name << ": " << shapeText(tensor)
+       << (tensor.role == "param" ? ", param" : "") << "\n";
+}
+
+/// The two halves of a function with parameters.
+static void printPrepare(const Twine &name, const FunctionDescription &function,
+                         llvm::raw_ostream &os) {
+  std::vector<TensorDescription> parameters;
+  llvm::copy_if(function.inputs, std::back_inserter(parameters),
+                [](const TensorDescription &t) { return t.role == "param"; });
+  StringRef memory = "void *workspace, size_t workspace_bytes, void *stream";
+  os << "/** Computes what depends on parameters alone, once a version of "
+        "them, into\n *  `prepared`: memory on their device, aligned to 256 "
+        "bytes. It may be 0 bytes. */\n";
+  printDeclaration(name + "_prepare", parameters, {},
+                   ("void *prepared, size_t prepared_bytes, " + memory).str(),
+                   os);
+  os << "/** Bytes of `prepared` and of its workspace. */\n";
+  printDeclaration(name + "_prepare_workspace_size", parameters, {},
+                   "size_t *prepared_bytes, size_t *bytes", os);
+  os << "/** The function, given what was prepared of the same parameters. "
+        "*/\n";
+  printDeclaration(
+      name + "_run", function.inputs, function.outputs,
+      ("const void *prepared, size_t prepared_bytes, " + memory).str(), os);
+  os << "/** Bytes of its workspace. */\n";
+  printDeclaration(name + "_run_workspace_size", function.inputs, {},
+                   "size_t *bytes", os);
+}
+
+static void printFunction(const Twine &name, const CFunction &function,
                           llvm::raw_ostream &os) {
-  unsigned numPrepared = 0;
-  os << "/** " << function.name << "\n";
-  for (const TensorDescription &tensor : function.inputs) {
-    os << " *  in  " << tensor.name << ": " << shapeText(tensor);
-    if (tensor.role == "prepared")
-      os << ", output " << numPrepared++ << " of the prepare function";
-    else if (tensor.role != "activation")
-      os << ", " << tensor.role;
-    os << "\n";
-  }
-  for (const TensorDescription &tensor : function.outputs)
-    os << " *  out " << tensor.name << ": " << shapeText(tensor) << "\n";
+  const FunctionDescription &signature = *function.signature;
+  os << "/** " << signature.name << "\n";
+  printTensors(signature.inputs, "in ", os);
+  printTensors(signature.outputs, "out", os);
   os << " *  `workspace`: memory on the tensors' device, aligned to 256 bytes, "
         "of\n"
      << " *  the size that the function below gives. `stream`: a CUstream; not "
         "used\n"
      << " *  on the CPU. */\n";
-  os << "TenonStatus " << prefix << function.name << "(\n    ";
-  printParameters(function.inputs, "const ", os);
-  printParameters(function.outputs, "", os);
-  os << "\n    void *workspace, size_t workspace_bytes, void *stream);\n";
+  printDeclaration(name, signature.inputs, signature.outputs,
+                   "void *workspace, size_t workspace_bytes, void *stream", os);
   os << "/** Bytes of workspace for these shapes; `data` may be null. */\n";
-  os << "TenonStatus " << prefix << function.name << "_workspace_size(\n    ";
-  printParameters(function.inputs, "const ", os);
-  os << "size_t *bytes);\n\n";
+  printDeclaration(name + "_workspace_size", signature.inputs, {},
+                   "size_t *bytes", os);
+  if (function.hasPrepare)
+    printPrepare(name, signature, os);
+  os << "\n";
 }
 
 std::string tenon::toHeader(const ModelDescription &model) {
@@ -172,8 +216,8 @@ std::string tenon::toHeader(const ModelDescription &model) {
      << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
      << "/** For tenonModelFromImage. */\n"
      << "extern const TenonModelImage " << model.name << "_image;\n\n";
-  for (const FunctionDescription &function : model.functions)
-    printFunction(model.name + "_", function, os);
+  for (const CFunction &function : listCFunctions(model))
+    printFunction(model.name + "_" + function.signature->name, function, os);
   os << "#ifdef __cplusplus\n}\n#endif\n\n#endif /* " << guard << " */\n";
   return text;
 }

@@ -29,8 +29,9 @@ void tenon::nameRunFunctions(ModuleOp prepared,
   for (EntryDescription &entry : entries) {
     if (entry.prepare.empty())
       continue;
-    prepared.lookupSymbol<func::FuncOp>(entry.run).setName(entry.name);
-    entry.run = entry.name;
+    prepared.lookupSymbol<func::FuncOp>(entry.run).setName(
+        entry.signature.name);
+    entry.run = entry.signature.name;
   }
 }
 
@@ -190,8 +191,8 @@ llvm::Expected<std::string> Packer::pack() {
   for (FunctionDescription &function : model.functions)
     packFunction(function);
   for (EntryDescription &entry : model.entries)
-    llvm::erase_if(entry.inputs, [&](const std::string &name) {
-      return parameters.contains(name);
+    llvm::erase_if(entry.signature.inputs, [](const TensorDescription &input) {
+      return input.role == "param";
     });
   if (!problems.empty())
     return llvm::createStringError("parameters do not match those of '" +

@@ -33,7 +33,7 @@ def _view(g: Graph, node: onnx.NodeProto, given: dict[str, Any]) -> Tensor:
 
     new = g.shape_of(node.output[0])
     if new is None or len(new) < 2 or x.shape[-1] != new[-1]:
-        raise InexpressibleError("it changes the rows of a tensor, some of whose extents are dynamic")
+        static(x.shape)  # says which are not
     rows_now, rows_then = flatten(new)[0], x.value.shape[0] if len(x.value.shape) == 2 else 1
     if isinstance(rows_now, int) and isinstance(rows_then, int) and rows_now != rows_then:
         raise InexpressibleError("it changes the rows of a tensor")

@@ -53,12 +53,11 @@ struct PrepareDescription {
 
 /// A function as the user wrote it, and what it was compiled to.
 struct EntryDescription {
-  std::string name;
+  FunctionDescription signature;
   std::string prepare; ///< "" if nothing is prepared
   std::string run;
-  std::string reference;           ///< "" if the model has none
-  std::string bounds;              ///< of errors beside it; "" if not known
-  std::vector<std::string> inputs; ///< names, in the user's order
+  std::string reference; ///< "" if the model has none
+  std::string bounds;    ///< of errors beside it; "" if not known
   std::string precision; ///< loosest of its products and casts; "" for none
 };
 
@@ -73,6 +72,20 @@ struct ModelDescription {
   std::vector<PackedTensorDescription> packed;
   std::vector<PrepareDescription> prepares;
 };
+
+/// What a model has a C function for: an entry, or what stands beside one.
+struct CFunction {
+  const FunctionDescription *signature;
+  /// By which the runtime knows it: first come the model's functions, then the
+  /// entries that were divided.
+  unsigned number;
+  /// Whether it has a prepare and a run function in C. Entries with parameters
+  /// have, be there anything to prepare or not.
+  bool hasPrepare;
+};
+
+/// The C functions of `model`, which follow from its text alone.
+std::vector<CFunction> listCFunctions(const ModelDescription &model);
 
 /// Whether `name` is an identifier of C.
 bool isIdentifier(StringRef name);
@@ -102,10 +115,12 @@ void nameInputs(ModuleOp module);
 /// first, an output extent that no input gives.
 FailureOr<std::vector<FunctionDescription>> describeFunctions(ModuleOp module);
 
-/// Pairs each function of `source`, as the user wrote it, with the functions it
-/// became in `prepared`, after `--tenon-hoist-prepare`.
-std::vector<EntryDescription> describeEntries(ModuleOp source,
-                                              ModuleOp prepared);
+/// Pairs each function of `source`, as the user wrote it and `signatures`
+/// describes it, with the functions it became in `prepared`, after
+/// `--tenon-hoist-prepare`.
+std::vector<EntryDescription>
+describeEntries(ModuleOp source, ArrayRef<FunctionDescription> signatures,
+                ModuleOp prepared);
 
 /// The manifest: JSON on one line.
 std::string toManifest(const ModelDescription &model);
