@@ -60,9 +60,18 @@ Type tenon::getTiledInputType(LinearLikeOp layer, ProductMethod method) {
   return layer.getInputType();
 }
 
+/// Elements of K and N that come together where cuBLASLt multiplies bytes.
+static constexpr int64_t kLibraryByteMultiple = 16;
+
 Type tenon::getLibraryInputType(LinearLikeOp layer) {
   Type type = layer.getInputType();
-  return isNarrowFloat(type) ? Float16Type::get(layer.getContext()) : type;
+  if (!isNarrowFloat(type))
+    return type;
+  bool isMultiplied =
+      isa<Float8E4M3FNType>(type) && layer.getK() % kLibraryByteMultiple == 0 &&
+      layer.getExtents().n % kLibraryByteMultiple == 0 &&
+      layer.getLayout().value_or(OperandLayout::MK_NK) == OperandLayout::MK_NK;
+  return isMultiplied ? type : Float16Type::get(layer.getContext());
 }
 
 //===----------------------------------------------------------------------===//

@@ -111,7 +111,8 @@ class Judge:
     def measures(self, device: torch.device) -> bool:
         """Tell whether functions on a device are timed, against what Inductor would make of them."""
         options = self._options
-        is_free = options.target is None and all(value == "auto" for value in options.of_compiler().values())
+        choices = (*options.of_compiler().values(), options.norms_ahead)
+        is_free = options.target is None and all(value == "auto" for value in choices)
         return device.type == "cuda" and is_free and options.rest_for(device) == "inductor"
 
     def _ways(self, candidate: Candidate) -> dict[str, dict[str, Any]] | str:
