@@ -146,7 +146,9 @@ def _bits(result: Tensor) -> Tensor:
 
 
 def error(result: Tensor, exact: Tensor) -> float:
-    """Return the norm of the difference over that of the exact result."""
+    """Return the norm of the difference over that of the exact result; of places, how many are others."""
+    if not exact.is_floating_point():
+        return (result != exact).double().mean().item()
     return ((result.double() - exact).norm() / exact.norm()).item()
 
 
