@@ -117,7 +117,7 @@ def _wide(x: Tensor) -> torch.dtype:
 def draw(layer: Layer, dtype: torch.dtype, device: str) -> list[Tensor]:
     """Return x, w, bias, a scale and targets; for 8 bits x, w, bias, and the scales of x's and of w's rows.
 
-    Weight, bias and scale are parameters, whose preparation, as to split w of float32, is not in any call but the first.
+    Weight, bias and scale are parameters, whose preparation, as to split w of float32, is in no call but the first.
     """
     generator = torch.Generator(device).manual_seed(0)
 
@@ -146,7 +146,9 @@ def _bits(result: Tensor) -> Tensor:
 
 
 def error(result: Tensor, exact: Tensor) -> float:
-    """Return the norm of the difference over that of the exact result."""
+    """Return the norm of the difference over that of the exact result; of places, how many are others."""
+    if not exact.is_floating_point():
+        return (result != exact).double().mean().item()
     return ((result.double() - exact).norm() / exact.norm()).item()
 
 

@@ -25,6 +25,9 @@ static constexpr double kTie = 1.03;
 /// Columns of a tile at most. Where it has whole rows, no other kernel need
 /// follow.
 static constexpr int64_t kWidestTile = 256;
+/// Columns of a group at least that has tiles of its own: narrower ones
+/// multiply more slowly than a kernel behind the product takes.
+static constexpr int64_t kNarrowestGroup = 128;
 
 LogicalResult LayerPlanner::checkSchedule(const LayerProblem &layerProblem) {
   Type type = layerProblem.tiledType;
@@ -156,14 +159,16 @@ static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
 /// words.
 static bool isWorthTrying(LinearLikeOp layer, ReductionMethod reduction,
                           const ScheduleFamily *best) {
-  if (reduction == ReductionMethod::ResidentRows)
-    return getReducedColumns(layer) > kWidestTile && best &&
-           best->traits.isResidentMeasured &&
+  int64_t n = layer.getProductType().getDimSize(1);
+  if (reduction == ReductionMethod::ResidentRows) {
+    int64_t columns = getReducedColumns(layer);
+    return columns >= (columns == n ? kWidestTile + 1 : kNarrowestGroup) &&
+           best && best->traits.isResidentMeasured &&
            findRowExchangeProblem(layer).empty() &&
            !findRowPartsProblem(layer).empty(); // else nothing need wait
+  }
   if (reduction == ReductionMethod::ReduceOnly)
-    return layer.getProductType().getDimSize(1) > kWidestTile &&
-           findRowPartsProblem(layer).empty();
+    return n > kWidestTile && findRowPartsProblem(layer).empty();
   if (reduction == ReductionMethod::InputMoments)
     return layer.getK() <= ProductMomentsOp::kMaxColumns &&
            layer.getPrecision() != Precision::TF32;

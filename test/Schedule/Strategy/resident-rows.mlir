@@ -66,6 +66,34 @@ func.func @scaled_groups(%x: tensor<?x8192xbf16>, %w: tensor<8192x8192xbf16>, %s
   return %0 : tensor<?x8192xbf16>
 }
 
+// Where a group has a tile, nothing is exchanged.
+// REREADS-LABEL: @groups_of_a_tile
+// REREADS: #tenon.schedule<wgmma, tile = {{[0-9]+}}x128x64, {{.*}}reduction = resident_rows>
+func.func @groups_of_a_tile(%x: tensor<1024x8192xbf16>, %w: tensor<8192x8192xbf16>) -> tensor<1024x8192xbf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<1024x8192xbf16>, tensor<8192x8192xbf16>
+      epilogue(%acc: tensor<1024x8192xbf16>) -> tensor<1024x8192xbf16> {
+    %mean = tenon.reduce_row mean %acc {groups = 64} : tensor<1024x8192xbf16>
+    %means = tenon.repeat_columns %mean {times = 128} : tensor<1024x64xbf16>
+    %d = tenon.sub %acc, %means : tensor<1024x8192xbf16>, tensor<1024x8192xbf16>
+    tenon.yield %d : tensor<1024x8192xbf16>
+  }
+  return %0 : tensor<1024x8192xbf16>
+}
+
+// Narrower tiles multiply more slowly than that saves.
+// REREADS-LABEL: @narrow_groups
+// REREADS: #tenon.strategy<library>
+func.func @narrow_groups(%x: tensor<1024x8192xbf16>, %w: tensor<8192x8192xbf16>) -> tensor<1024x8192xbf16> {
+  %0 = tenon.fused_linear %x, %w : tensor<1024x8192xbf16>, tensor<8192x8192xbf16>
+      epilogue(%acc: tensor<1024x8192xbf16>) -> tensor<1024x8192xbf16> {
+    %mean = tenon.reduce_row mean %acc {groups = 128} : tensor<1024x8192xbf16>
+    %means = tenon.repeat_columns %mean {times = 64} : tensor<1024x128xbf16>
+    %d = tenon.sub %acc, %means : tensor<1024x8192xbf16>, tensor<1024x8192xbf16>
+    tenon.yield %d : tensor<1024x8192xbf16>
+  }
+  return %0 : tensor<1024x8192xbf16>
+}
+
 // Each turn would read all of w anew.
 // REREADS-LABEL: @wide_w
 // REREADS: #tenon.strategy<library>

@@ -88,16 +88,22 @@ Value GeluOp::emitScalar(OpBuilder &builder, Location loc,
         e, x,
         getLog2Tail(getType().getElementType(),
                     getApproximate() == GeluApproximation::TF32));
-  Value inner;
   if (exact) {
-    inner = math::ErfOp::create(builder, loc, e.mul(x, e.constant(M_SQRT1_2)));
-  } else {
-    // sqrt(2 / pi) (x + 0.044715 x^3)
-    Value square = e.mul(x, x);
-    Value polynomial = e.add(e.mul(e.mul(square, x), e.constant(0.044715)), x);
-    inner = e.tanh(e.mul(polynomial, e.constant(M_2_SQRTPI * M_SQRT1_2)));
+    Value erf =
+        math::ErfOp::create(builder, loc, e.mul(x, e.constant(M_SQRT1_2)));
+    return e.mul(e.mul(x, e.constant(0.5)), e.add(erf, e.constant(1.0)));
   }
-  return e.mul(e.mul(x, e.constant(0.5)), e.add(inner, e.constant(1.0)));
+  // The tanh of sqrt(2 / pi) (x + 0.044715 x^3).
+  constexpr double scale = M_2_SQRTPI * M_SQRT1_2;
+  Value square = e.mul(x, x);
+  Value polynomial = e.add(e.mul(e.mul(square, x), e.constant(0.044715)), x);
+  if (x.getType().isF32() && getType().getElementTypeBitWidth() <= 16) {
+    // x / 2 (1 + tanh t) = x / (1 + exp(-2 t)), and nothing cancels.
+    Value power = e.exp2(e.mul(polynomial, e.constant(-2.0 * scale * M_LOG2E)));
+    return e.quotient(x, e.add(e.constant(1.0), power));
+  }
+  Value tanh = e.tanh(e.mul(polynomial, e.constant(scale)));
+  return e.mul(e.mul(x, e.constant(0.5)), e.add(tanh, e.constant(1.0)));
 }
 
 /// cuBLASLt's tanh is the hardware's approximation: on an H200 its error in

@@ -69,10 +69,10 @@ class _Choice:
 class Judge:
     """Says of functions whether they are worth a call, and keeps those that it compiled.
 
-    On a GPU with strategy "auto" each is timed there, as one kernel and as one call of cuBLASLt where it can be that, or
-    where it reduces rows as cuBLASLt's product and one kernel, which reads each row once, against PyTorch's products and
-    an estimate of Inductor's kernels behind them. What was found is kept beside the compiled models, so that it is the
-    same the next time.
+    On a GPU with strategy "auto" each is timed there, as one kernel and as one call of cuBLASLt where it can be that,
+    or where it reduces rows as cuBLASLt's product and one kernel, which reads each row once, against PyTorch's products
+    and an estimate of Inductor's kernels behind them. What was found is kept beside the compiled models, so that it is
+    the same the next time.
     """
 
     def __init__(self, options: Options) -> None:
@@ -219,7 +219,7 @@ class Judge:
 
 
 def _is_one_call(executable: tenon.Executable, way: str) -> bool:
-    """Tell whether all linear layers are tiled, or computed by cuBLASLt with all that follows in its call, or one kernel.
+    """Tell whether all linear layers are tiled, or computed by cuBLASLt with what follows in its call, or one kernel.
 
     Of those that were joined one has to be in the kernel, or the launch, of another.
     """
