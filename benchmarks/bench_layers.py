@@ -61,9 +61,7 @@ def _scaled(x: Tensor, w: Tensor, s: Tensor, t: Tensor) -> Tensor:
         return (x * s) @ (w * t).t()
     if x.dtype == torch.float64:
         return (x @ w.t()) * s * t
-    if s.shape[1] != 1:
-        kinds = F.ScalingType.BlockWise1x128, F.ScalingType.BlockWise128x128
-        return F.scaled_mm(x, w.t(), s, kinds[0], t, kinds[1], output_dtype=torch.bfloat16)
+    # Which scales they are, PyTorch tells by their shapes. Dynamo 2.11 does not know F.scaled_mm.
     return torch._scaled_mm(x, w.t(), scale_a=s, scale_b=t, out_dtype=torch.bfloat16)
 
 
