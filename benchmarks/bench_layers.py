@@ -115,7 +115,10 @@ def _wide(x: Tensor) -> torch.dtype:
 
 
 def draw(layer: Layer, dtype: torch.dtype, device: str) -> list[Tensor]:
-    """Return x, w, bias, a scale and targets; for 8 bits x, w, bias, and the scales of x's and of w's rows."""
+    """Return x, w, bias, a scale and targets; for 8 bits x, w, bias, and the scales of x's and of w's rows.
+
+    Weight, bias and scale are parameters, whose preparation, as to split w of float32, is not in any call but the first.
+    """
     generator = torch.Generator(device).manual_seed(0)
 
     def random(*shape: int) -> Tensor:
@@ -133,9 +136,9 @@ def draw(layer: Layer, dtype: torch.dtype, device: str) -> list[Tensor]:
     if dtype == TYPES["fp8"]:
         s, t = (matrix.abs().amax(1, keepdim=True) / 448.0 for matrix in (x, w))
         return [(x / s).to(dtype), (w / t).to(dtype), random(layer.n).bfloat16(), s, t.t().contiguous()]
-    tensors = [x, w, random(layer.n), random(layer.n)]
+    parameters = [torch.nn.Parameter(t.to(dtype)) for t in (w, random(layer.n), random(layer.n))]
     targets = torch.randint(layer.n, (layer.m,), generator=generator, device=device)
-    return [*(t.to(dtype) for t in tensors), targets]
+    return [x.to(dtype), *parameters, targets]
 
 
 def _bits(result: Tensor) -> Tensor:

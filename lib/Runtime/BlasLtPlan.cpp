@@ -72,18 +72,19 @@ std::string tenon::runtime::describe(const Product &product) {
   static const char *const computes[] = {"fp32", "tf32", "bf16", "fp16",
                                          "fp64"};
   static const char *const activations[] = {"", ", relu", ", gelu"};
+  static const char *const scales[] = {"", ", scaled", ", rows scaled"};
   const TenonBlasLtPlan &plan = product.plan;
   char text[512];
   snprintf(text, sizeof(text),
            "y[%" PRId64 ", %" PRId64 "] = x[%" PRId64 ", %" PRId64
-           "] w^T (%s%s%s to %s, computed in %s%s%s%s)",
+           "] w^T (%s%s%s to %s, computed in %s%s%s%s%s)",
            product.m, plan.n, product.m, plan.k,
            plan.transposed & kTenonXTransposed ? "x transposed, " : "",
            plan.transposed & kTenonWTransposed ? "w transposed, " : "",
            getTenonDataType(plan.inputType).name,
            getTenonDataType(plan.outputType).name, computes[plan.compute],
-           plan.hasBias ? ", bias" : "", plan.beta != 0 ? ", + c" : "",
-           activations[plan.activation]);
+           scales[plan.scales], plan.hasBias ? ", bias" : "",
+           plan.beta != 0 ? ", + c" : "", activations[plan.activation]);
   return text;
 }
 
@@ -107,12 +108,34 @@ TenonStatus tenon::runtime::failBlasLt(const Product &product,
 // Descriptors
 //===----------------------------------------------------------------------===//
 
-TenonStatus tenon::runtime::setBias(const Product &product,
-                                    cublasLtMatmulDescOpaque_t &operation) {
+TenonStatus tenon::runtime::setPointers(const Product &product,
+                                        cublasLtMatmulDescOpaque_t &operation) {
   const CublasLt &blasLt = *product.call.device->blasLt;
-  const void *bias = product.pointers.bias;
+  const PlanPointers &pointers = product.pointers;
+  if (product.plan.hasBias)
+    TENON_BLASLT(cublasLtMatmulDescSetAttribute, &operation,
+                 CUBLASLT_MATMUL_DESC_BIAS_POINTER, &pointers.bias,
+                 sizeof(pointers.bias));
+  if (!product.plan.scales)
+    return TENON_OK;
   TENON_BLASLT(cublasLtMatmulDescSetAttribute, &operation,
-               CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias));
+               CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &pointers.wScale,
+               sizeof(pointers.wScale));
+  TENON_BLASLT(cublasLtMatmulDescSetAttribute, &operation,
+               CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &pointers.xScale,
+               sizeof(pointers.xScale));
+  return TENON_OK;
+}
+
+/// Scales of rows are cuBLASLt's outer vectors, which 12.9 began to have.
+static TenonStatus setScaleModes(const Product &product,
+                                 cublasLtMatmulDescOpaque_t &operation) {
+  const CublasLt &blasLt = *product.call.device->blasLt;
+  int32_t mode = CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+  for (cublasLtMatmulDescAttributes_t attribute :
+       {CUBLASLT_MATMUL_DESC_A_SCALE_MODE, CUBLASLT_MATMUL_DESC_B_SCALE_MODE})
+    TENON_BLASLT(cublasLtMatmulDescSetAttribute, &operation, attribute, &mode,
+                 sizeof(mode));
   return TENON_OK;
 }
 
@@ -135,8 +158,11 @@ static TenonStatus describeOperation(const Product &product,
   cublasLtEpilogue_t last = epilogue(plan);
   TENON_BLASLT(cublasLtMatmulDescSetAttribute, &operation,
                CUBLASLT_MATMUL_DESC_EPILOGUE, &last, sizeof(last));
-  // The heuristic reads the pointer for its alignment.
-  return plan.hasBias ? setBias(product, operation) : TENON_OK;
+  if (plan.scales == kTenonScalesRows)
+    if (TenonStatus status = setScaleModes(product, operation))
+      return status;
+  // The heuristic reads the pointers for their alignment.
+  return setPointers(product, operation);
 }
 
 static TenonStatus describeLayouts(const Product &product,

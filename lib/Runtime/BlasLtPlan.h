@@ -24,7 +24,7 @@ namespace tenon::runtime {
 
 /// The pointers of one product, in the roles that cuBLASLt gives them.
 struct PlanPointers {
-  const void *x, *w, *bias, *c;
+  const void *x, *w, *xScale, *wScale, *bias, *c;
   void *y;
 };
 
@@ -36,7 +36,7 @@ struct PlanKey {
 };
 
 /// Everything a launch needs. Descriptors are plain memory made in place, so a
-/// call copies them and sets its own bias pointer; nothing is shared.
+/// call copies them and sets its own pointers; nothing is shared.
 struct PreparedPlan {
   cublasLtMatmulDescOpaque_t operation;
   cublasLtMatrixLayoutOpaque_t w, x, y;

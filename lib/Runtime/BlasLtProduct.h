@@ -35,9 +35,9 @@ std::string describe(const Product &product);
 TenonStatus failBlasLt(const Product &product, cublasStatus_t status,
                        const char *function);
 
-/// Points `operation` to the product's bias.
-TenonStatus setBias(const Product &product,
-                    cublasLtMatmulDescOpaque_t &operation);
+/// Points `operation` to the product's bias and scales.
+TenonStatus setPointers(const Product &product,
+                        cublasLtMatmulDescOpaque_t &operation);
 
 /// Makes the descriptors and asks cuBLASLt for an algorithm.
 TenonStatus preparePlan(const Product &product, cublasLtHandle_t handle,

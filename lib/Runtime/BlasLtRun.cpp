@@ -43,9 +43,8 @@ static TenonStatus enqueue(const Product &product, cublasLtHandle_t handle,
   const CublasLt &blasLt = *product.call.device->blasLt;
   const TenonBlasLtPlan &plan = product.plan;
   const PlanPointers &pointers = product.pointers;
-  if (plan.hasBias)
-    if (TenonStatus status = setBias(product, prepared.operation))
-      return status;
+  if (TenonStatus status = setPointers(product, prepared.operation))
+    return status;
   double alpha64 = plan.k ? plan.alpha : 0, beta64 = plan.beta;
   float alpha32 = static_cast<float>(alpha64);
   float beta32 = static_cast<float>(beta64);
@@ -72,6 +71,9 @@ static TenonStatus checkPlan(const Product &product) {
     return TENON_OK;
   if (plan.hasBias && !product.pointers.bias)
     return fail(TENON_INVALID_ARGUMENT, "%s: %s is given no bias", name,
+                describe(product).c_str());
+  if (plan.scales && !(product.pointers.xScale && product.pointers.wScale))
+    return fail(TENON_INVALID_ARGUMENT, "%s: %s is given no scales", name,
                 describe(product).c_str());
   if (plan.beta != 0 && !product.pointers.c)
     return fail(TENON_INVALID_ARGUMENT, "%s: %s is given no c", name,
@@ -108,10 +110,12 @@ static TenonStatus multiply(Product &product) {
 }
 
 void tenonBlasLtRun(TenonCall *call, const TenonBlasLtPlan *plan, int64_t m,
-                    const void *x, const void *w, const void *bias,
-                    const void *c, void *y, void *workspace) {
+                    const void *x, const void *w, const void *xScale,
+                    const void *wScale, const void *bias, const void *c,
+                    void *y, void *workspace) {
   inCall(call, "a cuBLASLt product", [&] {
-    Product product{*call, *plan, m, {x, w, bias, c, y}, workspace, plan->k};
+    Product product{*call,     *plan,  m, {x, w, xScale, wScale, bias, c, y},
+                    workspace, plan->k};
     return multiply(product);
   });
 }

@@ -21,7 +21,8 @@ using namespace mlir::tenon;
 static constexpr double kLibraryShare = 0.85;
 
 static constexpr TargetSpec::Rates shareOf(TargetSpec::Rates rates) {
-  return {kLibraryShare * rates.bits16, kLibraryShare * rates.tf32};
+  return {kLibraryShare * rates.bits16, kLibraryShare * rates.tf32,
+          kLibraryShare * rates.bits8};
 }
 
 // Limits: NVIDIA, CUDA Programming Guide, compute capabilities. Rates of sm_80,
@@ -31,10 +32,10 @@ static constexpr TargetSpec::Rates shareOf(TargetSpec::Rates rates) {
 // power takes from large products of wgmma is in WgmmaHeuristics.cpp.
 static constexpr TargetSpec::Rates kA100{312e12, 156e12};
 static constexpr TargetSpec::Rates kA40{149.7e12, 74.8e12};
-static constexpr TargetSpec::Rates kRtx4090{165.2e12, 82.6e12};
+static constexpr TargetSpec::Rates kRtx4090{165.2e12, 82.6e12, 330.3e12};
 static constexpr TargetSpec::Rates kH200{638e12, 320e12};
 static constexpr TargetSpec::Rates kH200Wgmma{989e12, 494.5e12, 1979e12};
-static constexpr TargetSpec::Rates kH200Library{824e12, 400e12};
+static constexpr TargetSpec::Rates kH200Library{824e12, 400e12, 1427e12};
 static constexpr double kA100Fma = 19.5e12, kA40Fma = 37.4e12,
                         kRtx4090Fma = 82.6e12, kH200Fma = 67e12,
                         kH200Sgemm = 51e12;
@@ -48,7 +49,7 @@ static constexpr TargetSpec kTargets[] = {
     // fused multiply-adds, f64, cuBLAS, its fp32
     {"sm_80", "+ptx74", true, true, false, 166912, 167936, 65536, 108, 1.9e12, 40 << 20, kA100, {}, kA100Fma, kA100F64, shareOf(kA100), kLibraryShare * kA100Fma},
     {"sm_86", "+ptx74", true, true, false, 101376, 102400, 65536, 84, 0.696e12, 6 << 20, kA40, {}, kA40Fma, kA40F64, shareOf(kA40), kLibraryShare * kA40Fma},
-    {"sm_89", "+ptx78", true, true, false, 101376, 102400, 65536, 128, 1.008e12, 72 << 20, kRtx4090, {}, kRtx4090Fma, kRtx4090F64, shareOf(kRtx4090), kLibraryShare * kRtx4090Fma},
+    {"sm_89", "+ptx84", true, true, false, 101376, 102400, 65536, 128, 1.008e12, 72 << 20, kRtx4090, {}, kRtx4090Fma, kRtx4090F64, shareOf(kRtx4090), kLibraryShare * kRtx4090Fma},
     {"sm_90", "+ptx78", true, true, false, 232448, 233472, 65536, 132, 4.1e12, 50 << 20, kH200, {}, kH200Fma, kH200F64, kH200Library, kH200Sgemm},
     {"sm_90a", "+ptx80", false, true, true, 232448, 233472, 65536, 132, 4.1e12, 50 << 20, kH200, kH200Wgmma, kH200Fma, kH200F64, kH200Library, kH200Sgemm},
 };

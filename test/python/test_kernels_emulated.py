@@ -41,6 +41,16 @@ PRODUCTS = {
         300,
         4,
     ),
+    "mma_sync_fp8": (
+        Layer("sm_89", mma_sync(128, FP8), 72, 272, "bf16", input_element="f8E4M3FN"),
+        70,
+        4,
+    ),
+    "mma_sync_fp8_stream_k": (
+        Layer("sm_89", mma_sync(128, STREAM + FP8), 136, 528, "f32", input_element="f8E5M2"),
+        150,
+        4,
+    ),
     "wgmma_fp8": (
         Layer("sm_90a", wgmma("64x16", 128, "4x1", FP8), 40, 272, "bf16", input_element="f8E4M3FN"),
         70,

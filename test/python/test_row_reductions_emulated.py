@@ -126,7 +126,7 @@ func.func @rows_{n}_{element}(%x: memref<{y}>, %b: memref<{v}>, %r: memref<{r}>)
 
 
 # N, and type: rows of a warp, of a block, and such that are read again.
-ROWS = [(40, "f16"), (7, "f32"), (1024, "bf16"), (1030, "f32"), (1032, "f16"), (20000, "f32")]
+ROWS = [(40, "f16"), (7, "f32"), (1024, "bf16"), (1030, "f32"), (1032, "f16"), (20000, "f32"), (33000, "f16")]
 
 
 @pytest.fixture(scope="module")

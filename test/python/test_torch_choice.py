@@ -38,6 +38,13 @@ def timed(monkeypatch, tmp_path):
     return record
 
 
+@pytest.fixture
+def timed_siblings(timed, monkeypatch):
+    """Judge so where launches of several layers are tried as well."""
+    monkeypatch.setattr("tenon.torch.fusion.partition._TRIES_SIBLINGS", True)
+    return timed
+
+
 def run(function, *inputs):
     torch._dynamo.reset()
     with torch.no_grad():
@@ -104,21 +111,21 @@ def attention(x, wq, wk, wv):
 
 
 @pytest.mark.parametrize(("times", "is_taken"), [((0.5, 0.6), True), ((0.6, 0.5), False), ((1.2, 1.1), False)])
-def test_layers_of_one_x_are_one_call_where_that_is_the_fastest(timed, compiled, monkeypatch, times, is_taken):
+def test_layers_of_one_x_are_one_call_where_that_is_the_fastest(timed_siblings, compiled, monkeypatch, times, is_taken):
     def time_candidate(candidate, calls):
-        timed.seen.append(candidate)
+        timed_siblings.seen.append(candidate)
         return list(times), 1.0
 
     monkeypatch.setattr(judging, "time_candidate", time_candidate)
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way != "library")
     wq, wk, wv = bf16(32, 16), bf16(8, 16), bf16(8, 16)
     run(lambda x: attention(x, wq, wk, wv), X)
-    (siblings,) = timed.seen
+    (siblings,) = timed_siblings.seen
     assert (siblings.joined_as, siblings.is_bare, [p.n for p in siblings.products]) == ("siblings", True, [32, 8, 8])
     assert compiled.sources == [siblings.spec.source] * (2 + is_taken), "two in the trial; alone, each is cuBLAS's"
 
 
-def test_explain_shows_what_a_trial_chose(timed, monkeypatch):
+def test_explain_shows_what_a_trial_chose(timed_siblings, monkeypatch):
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way != "library")
     monkeypatch.setattr("tenon.torch.explanation.layers._lower", lambda *given: seen.append(given[-1]) or [])
     seen = []
@@ -128,7 +135,7 @@ def test_explain_shows_what_a_trial_chose(timed, monkeypatch):
 
 
 @pytest.mark.parametrize("case", ["other x", "many rows", "one needs another", "through another", "normed"])
-def test_layers_that_no_launch_has_together_are_no_siblings(timed, monkeypatch, case):
+def test_layers_that_no_launch_has_together_are_no_siblings(timed_siblings, monkeypatch, case):
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("siblings", "tiled"))
     w0, w1 = bf16(16, 16), bf16(16, 16)
 
@@ -142,7 +149,31 @@ def test_layers_that_no_launch_has_together_are_no_siblings(timed, monkeypatch, 
         return F.relu(second + first.cumsum(0) if case == "through another" else second), first
 
     run(f, torch.randn(300, 16, dtype=torch.bfloat16) if case == "many rows" else X)
-    assert all(len(candidate.products) == 1 for candidate in timed.seen)
+    assert all(len(candidate.products) == 1 for candidate in timed_siblings.seen)
+
+
+@pytest.mark.parametrize(("times", "strategy"), [((0.5, 0.6), "tiled"), ((0.6, 0.5), "library")])
+def test_rows_are_tried_behind_a_product_of_cublaslt(timed, monkeypatch, times, strategy):
+    monkeypatch.setattr(judging, "time_candidate", lambda candidate, calls: (list(times), 1.0))
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("tiled", "rows"))
+    chosen, register = [], graph_pass.register
+    monkeypatch.setattr(graph_pass, "register", lambda *a: chosen.append(a[1]["strategy"]) or register(*a))
+    w = bf16(32, 16)
+    run(lambda x: F.linear(x, w).softmax(-1), X)
+    assert chosen == [strategy]
+
+
+def test_rows_behind_a_product_are_one_kernel():
+    source = """func.func @f(%x: tensor<32x64xbf16>, %w: tensor<2048x64xbf16>) -> {result} {{
+      %0 = tenon.linear %x, %w : (tensor<32x64xbf16>, tensor<2048x64xbf16>) -> tensor<32x2048xbf16>
+      %1 = {value}
+      return %1 : {result}
+    }}"""
+    maximum = source.format(result="tensor<32x1xbf16>", value="tenon.reduce_row max %0 : tensor<32x2048xbf16>")
+    gelu = source.format(result="tensor<32x2048xbf16>", value="tenon.gelu %0 : tensor<32x2048xbf16>")
+    for text, ways in ((maximum, [True, False]), (gelu, [True, False])):
+        executable = tenon.compile(text, target="sm_90a", strategy="library")
+        assert [judging._is_one_call(executable, way) for way in ("rows", "library")] == ways
 
 
 def test_residual_that_a_norm_reads_is_the_norms(timed, compiled):
@@ -175,6 +206,13 @@ def test_a_loss_reads_no_logits(timed, compiled):
     assert (timed.seen[0].results, _tensors_moved(timed.seen[0])) == (0, 1)
     assert _rest(timed.seen[0], passes=3.0, reduction=2.0) == 2.0
     assert len(set(compiled.sources)) == 1
+
+
+@pytest.mark.parametrize(("columns", "tensors"), [(1024, 1), (1032, 2)])
+def test_inductor_reads_long_rows_again(timed, columns, tensors):
+    w = bf16(columns, 16)
+    run(lambda x: F.linear(x, w).softmax(-1), X / 16)
+    assert _rest(timed.seen[0], passes=3.0, reduction=2.0) == 2.0 + tensors
 
 
 def test_a_norm_of_narrow_rows_is_the_layers(timed):

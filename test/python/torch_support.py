@@ -33,10 +33,18 @@ class Cut:
     partitions: list[Partition]
     missed: list[Missed]
 
-    def __init__(self, function: Callable, *inputs: Any, dynamic: bool = False, precision: str | None = None) -> None:
+    def __init__(
+        self,
+        function: Callable,
+        *inputs: Any,
+        dynamic: bool = False,
+        precision: str | None = None,
+        norms_ahead: bool = False,
+    ) -> None:
         """Cut a function for these inputs; nn.Parameters are parameters, and `dynamic` is of the first's rows."""
         torch._dynamo.reset()
-        self._precision, self._compiled = precision, torch.compile(function, backend=self._backend, fullgraph=True)
+        self._precision, self._norms_ahead = precision, norms_ahead
+        self._compiled = torch.compile(function, backend=self._backend, fullgraph=True)
         if dynamic:
             torch._dynamo.mark_dynamic(inputs[0], 0)
         self(*inputs)
@@ -71,7 +79,7 @@ class Cut:
         def compiler(aten: fx.GraphModule, fakes: Any) -> Callable:
             placeholders = aten.graph.find_nodes(op="placeholder")
             names = {n.name for i, n in enumerate(placeholders) if i in known}
-            self.partitions = partition(aten, names, self._precision)
+            self.partitions = partition(aten, names, self._precision, norms_ahead=self._norms_ahead)
             self.graph, self.missed = aten, missed_of(aten)
             for part in self.partitions:
                 part.node.target = FusedCall(part, tenon.compile(part.source, target="cpu", name=part.name))

@@ -18,6 +18,7 @@ using namespace tenon::test;
 namespace {
 
 TenonBlasLtPlan plan;
+const float *scales[2];
 int products;
 
 float *data(void **descriptors, int tensor) {
@@ -28,7 +29,7 @@ float *data(void **descriptors, int tensor) {
 void gpuCode(TenonCall *call, void **d, void *workspace) {
   int64_t m = static_cast<int64_t *>(d[0])[3];
   for (int i = 0; i < products; ++i)
-    tenonBlasLtRun(call, &plan, m, data(d, 0), data(d, 1),
+    tenonBlasLtRun(call, &plan, m, data(d, 0), data(d, 1), scales[0], scales[1],
                    plan.hasBias ? data(d, 2) : nullptr,
                    plan.beta != 0 ? data(d, 3) : nullptr, data(d, 4),
                    workspace);
@@ -51,8 +52,18 @@ class BlasLt : public testing::Test {
 protected:
   BlasLt() {
     fake::reset();
-    plan = {4, 5, kTenonF32, kTenonF32, kTenonComputeF32, kTenonEpilogueNone,
-            0, 0, 1.0,       0.0};
+    plan = {4,
+            5,
+            kTenonF32,
+            kTenonF32,
+            kTenonComputeF32,
+            kTenonEpilogueNone,
+            0,
+            0,
+            kTenonScalesNone,
+            1.0,
+            0.0};
+    scales[0] = scales[1] = nullptr;
     products = 1;
     made = std::make_unique<TestModel>(
         manifest(), std::vector<TenonFunctionImage>{
@@ -289,6 +300,39 @@ TEST_F(BlasLt, EachCallHasItsOwnBias) {
   bias.dl.byte_offset = 4;
   ASSERT_WORKS(call());
   EXPECT_EQ(gpu.numHeuristics, 2);
+}
+
+TEST_F(BlasLt, GivesScalesOfBytes) {
+  plan.inputType = kTenonF8_E4M3;
+  plan.outputType = kTenonBF16;
+  plan.scales = kTenonScalesTensor;
+  EXPECT_FAILS(call(), TENON_INVALID_ARGUMENT,
+               "(float8_e4m3fn to bfloat16, computed in fp32, scaled) is given "
+               "no scales");
+  float numbers[2];
+  scales[0] = numbers, scales[1] = numbers + 1;
+  ASSERT_WORKS(call());
+  // cuBLASLt's A is w.
+  EXPECT_EQ(gpu.matmuls[0].operation.scaleA, uint64_t(numbers + 1));
+  EXPECT_EQ(gpu.matmuls[0].operation.scaleB, uint64_t(numbers));
+  EXPECT_EQ(gpu.matmuls[0].operation.scaleModeA,
+            CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F);
+  scales[0] = numbers + 1;
+  ASSERT_WORKS(call());
+  EXPECT_EQ(gpu.matmuls[1].operation.scaleB, uint64_t(numbers + 1));
+  EXPECT_EQ(gpu.numHeuristics, 1);
+}
+
+TEST_F(BlasLt, GivesScalesOfRows) {
+  plan.inputType = kTenonF8_E4M3;
+  plan.outputType = kTenonBF16;
+  plan.scales = kTenonScalesRows;
+  float numbers[2];
+  scales[0] = numbers, scales[1] = numbers + 1;
+  ASSERT_WORKS(call());
+  for (uint64_t mode : {gpu.heuristics[0].operation.scaleModeA,
+                        gpu.heuristics[0].operation.scaleModeB})
+    EXPECT_EQ(mode, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
 }
 
 TEST_F(BlasLt, AllocatesNothing) {

@@ -146,7 +146,7 @@ TEST(Call, GpuRequestsFromCpuCodeAreErrors) {
     tenonLaunchKernel(call, 0, 1, 1, 1, 1, 1, 1, 0, nullptr, 0);
     TenonBlasLtPlan plan{};
     tenonBlasLtRun(call, &plan, 1, nullptr, nullptr, nullptr, nullptr, nullptr,
-                   nullptr);
+                   nullptr, nullptr, nullptr);
   };
   TestModel model(vectorToVector(), {{launch, nullptr, nullptr, nullptr}});
   Tensor x({1}), y({1});

@@ -86,7 +86,7 @@ cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t operation,
                                                cudaDataType_t scale) {
   write(operation, Operation{kMagic, static_cast<uint64_t>(compute),
                              static_cast<uint64_t>(scale), 0, 0,
-                             CUBLASLT_EPILOGUE_DEFAULT, 0});
+                             CUBLASLT_EPILOGUE_DEFAULT, 0, 0, 0, 0, 0});
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -107,6 +107,18 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
     break;
   case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
     record.bias = read<uint64_t>(value);
+    break;
+  case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
+    record.scaleA = read<uint64_t>(value);
+    break;
+  case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
+    record.scaleB = read<uint64_t>(value);
+    break;
+  case CUBLASLT_MATMUL_DESC_A_SCALE_MODE:
+    record.scaleModeA = read<uint32_t>(value);
+    break;
+  case CUBLASLT_MATMUL_DESC_B_SCALE_MODE:
+    record.scaleModeB = read<uint32_t>(value);
     break;
   default:
     return CUBLAS_STATUS_INVALID_VALUE;

@@ -56,6 +56,7 @@ struct Layout {
 
 struct Operation {
   uint64_t magic, compute, scale, transposeA, transposeB, epilogue, bias;
+  uint64_t scaleModeA, scaleModeB, scaleA, scaleB;
 };
 
 struct Preference {

@@ -20,7 +20,7 @@
 
 extern "C" {
 
-enum { kTenonImageVersion = 4 };
+enum { kTenonImageVersion = 5 };
 
 /// One call in flight: stream, workspace and device. Made by the runtime,
 /// passed through generated code untouched. The first error is kept in it and
@@ -195,9 +195,16 @@ enum : int32_t {
   kTenonWTransposed = 2, ///< w is [K,N]
 };
 
+/// What an x and a w of 8 bits are multiplied by: f32 in memory.
+enum TenonBlasLtScales : int32_t {
+  kTenonScalesNone = 0,
+  kTenonScalesTensor = 1, ///< a number each
+  kTenonScalesRows = 2,   ///< a number for each of x's M rows, and of w's N
+};
+
 /// y[M,N] = activation(alpha * x[M,K] w[N,K]^T + beta * c[M,N] + bias[N]), all
-/// row-major and contiguous. A constant of the model, so its address names it
-/// in the cache of plans.
+/// row-major and contiguous, x and w times their scales. A constant of the
+/// model, so its address names it in the cache of plans.
 typedef struct TenonBlasLtPlan {
   int64_t n, k;
   TenonDType inputType;  ///< of x and w
@@ -206,18 +213,20 @@ typedef struct TenonBlasLtPlan {
   TenonBlasLtEpilogue activation;
   int32_t hasBias;
   int32_t transposed; ///< of kTenonXTransposed and kTenonWTransposed
+  TenonBlasLtScales scales;
   double alpha, beta; ///< beta is 0 or 1
 } TenonBlasLtPlan;
 
 /// Bytes of workspace that every `tenonBlasLtRun` is given.
 enum : int64_t { kTenonBlasLtWorkspaceBytes = 32 << 20 };
 
-/// Enqueues the product. `bias` and `c` are null where the plan has none; c may
-/// be y. The algorithm is chosen by cuBLASLt's heuristic once for each plan,
-/// device, M and pointer alignment, and kept. K = 0 or M = 0 are allowed.
+/// Enqueues the product. What the plan has none of is null; c may be y. The
+/// algorithm is chosen by cuBLASLt's heuristic once for each plan, device, M
+/// and pointer alignment, and kept. K = 0 or M = 0 are allowed.
 void tenonBlasLtRun(TenonCall *call, const TenonBlasLtPlan *plan, int64_t m,
-                    const void *x, const void *w, const void *bias,
-                    const void *c, void *y, void *workspace);
+                    const void *x, const void *w, const void *xScale,
+                    const void *wScale, const void *bias, const void *c,
+                    void *y, void *workspace);
 
 /// Copies `bytes` from `source` to `target`, both on the call's device: on its
 /// stream on the GPU, at once on the CPU.

@@ -17,8 +17,11 @@
 
 #include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
+using llvm::formatv;
 
 MmaSyncFamily::MmaSyncFamily()
     : ScheduleFamily({.family = KernelFamily::MmaSync,
@@ -58,8 +61,18 @@ bool MmaSyncFamily::runsOn(const TargetSpec &target) const {
   return target.hasMmaSync;
 }
 
-bool MmaSyncFamily::multiplies(ProductMethod method) const {
-  return method != ProductMethod::FP8;
+bool MmaSyncFamily::multiplies(ProductMethod method,
+                               const TargetSpec &target) const {
+  return method != ProductMethod::FP8 || target.mmaSyncRate.bits8 != 0;
+}
+
+std::string MmaSyncFamily::findExtentProblem(Type elementType,
+                                             int64_t k) const {
+  if (elementType.getIntOrFloatBitWidth() != 8 || k % 16 == 0)
+    return "";
+  return formatv("8 bits are copied in rows of multiples of 16 bytes, but K is "
+                 "{0}; pad it to {1}",
+                 k, llvm::alignTo(k, 16));
 }
 
 /// What is multiplied directly and lies along M or N is copied element by

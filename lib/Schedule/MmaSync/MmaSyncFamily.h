@@ -28,7 +28,10 @@ public:
   std::string findResidentProblem(FusedLinearOp op,
                                   ScheduleAttr schedule) const override;
   bool runsOn(const TargetSpec &target) const override;
-  bool multiplies(ProductMethod method) const override;
+  using ScheduleFamily::multiplies;
+  bool multiplies(ProductMethod method,
+                  const TargetSpec &target) const override;
+  std::string findExtentProblem(Type elementType, int64_t k) const override;
   bool canCompute(const LayerProblem &problem,
                   ScheduleAttr schedule) const override;
 

@@ -13,6 +13,8 @@
 
 #include "Schedule/Prediction/LibraryTime.h"
 
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -47,8 +49,9 @@ static double getColumnSeconds(const LayerProblem &problem,
   double operations = problem.getOperations();
   if (!getTraits(problem.method).usesTensorCores)
     return operations * (1.2 + 5 / warp) / target.fmaRate;
-  double rate = problem.tiledType.isF32() ? target.mmaSyncRate.tf32
-                                          : target.mmaSyncRate.bits16;
+  double rate = problem.tiledType.isF32()          ? target.mmaSyncRate.tf32
+                : isNarrowFloat(problem.tiledType) ? target.mmaSyncRate.bits8
+                                                   : target.mmaSyncRate.bits16;
   double seconds = (operations * 0.48 + 2 * (41 / block + 10 / warp)) / rate;
   if (getTraits(problem.method).hasPartialSums)
     seconds *= kPromotionFactor;

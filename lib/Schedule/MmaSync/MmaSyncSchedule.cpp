@@ -163,6 +163,11 @@ std::string tenon::findMmaSyncProblem(ScheduleAttr schedule,
                                       const TargetSpec &target) {
   if (!target.hasMmaSync)
     return formatv("{0} has no mma.sync", target.name);
+  if (schedule.getMethod() == ProductMethod::FP8 &&
+      target.mmaSyncRate.bits8 == 0)
+    return formatv("mma_sync multiplies 8 bits on sm_89 alone, not on {0}; "
+                   "leave out the schedule",
+                   target.name);
   std::string problem = findSharedProblem(schedule, target);
   if (problem.empty())
     problem = findUnalignedProblem(schedule, target);

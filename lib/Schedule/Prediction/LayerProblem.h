@@ -51,6 +51,8 @@ struct LayerProblem {
   int64_t numRowReductions = 0;
   /// Columns that these reduce together.
   int64_t reducedColumns = 0;
+  /// With resident_rows: exponentials, logarithms and the like of an element.
+  int64_t heavyOpsOfRows = 1;
   /// Unless null, the layer: then only schedules run by which it can be reduced
   /// (findReductionProblem).
   FusedLinearOp reduced;

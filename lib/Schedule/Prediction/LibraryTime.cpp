@@ -11,6 +11,8 @@
 
 #include "LibraryTime.h"
 
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -51,7 +53,7 @@ double tenon::predictReads(double bytes, const TargetSpec &target,
 }
 
 /// Elements of a row that a block keeps in registers (Epilogue/RowKernel.cpp).
-static constexpr int64_t kKeptRow = 256 * 64;
+static constexpr int64_t kKeptRow = 512 * 64;
 
 double tenon::predictRest(const LayerProblem &problem, const TargetSpec &target,
                           ReductionMethod reduction) {
@@ -111,8 +113,8 @@ static constexpr int64_t kMostStages = 64;
 /// Seconds of a product on Hopper's tensor cores that takes `products` seconds
 /// at their rate and moves `bytes`.
 static double predictWgmmaProduct(const LayerProblem &problem, double products,
-                                  double bytes, const TargetSpec &target) {
-  int64_t element = problem.libraryType.isF32() ? 4 : 2;
+                                  double bytes, int64_t element,
+                                  const TargetSpec &target) {
   int64_t stages = llvm::divideCeil(problem.k * element, 128);
   double memory = predictMemory(bytes, target);
   bool isUnaligned =
@@ -127,7 +129,12 @@ double tenon::predictLibrary(const LayerProblem &problem,
                              const TargetSpec &target) {
   // f32 of precision bf16 or fp16 is read as f32 all the same.
   bool isF32 = problem.libraryType.isF32();
-  double rate = isF32 ? target.libraryRate.tf32 : target.libraryRate.bits16;
+  bool isBytes =
+      isNarrowFloat(problem.libraryType) && target.libraryRate.bits8 != 0;
+  int64_t element = isF32 ? 4 : isBytes ? 1 : 2;
+  double rate = isF32     ? target.libraryRate.tf32
+                : isBytes ? target.libraryRate.bits8
+                          : target.libraryRate.bits16;
   double memoryRate = target.memoryRate;
   int64_t rows = problem.m;
   if (problem.isFp32) {
@@ -138,7 +145,7 @@ double tenon::predictLibrary(const LayerProblem &problem,
   }
   int64_t columns = problem.weights * problem.n;
   double operandBytes =
-      static_cast<double>(problem.m + columns) * problem.k * (isF32 ? 4 : 2);
+      static_cast<double>(problem.m + columns) * problem.k * element;
   double written =
       problem.libraryDoesAll ? problem.epilogueBytes : problem.productBytes;
   double products = 2.0 * rows * columns * problem.k / rate;
@@ -146,7 +153,7 @@ double tenon::predictLibrary(const LayerProblem &problem,
   // SGEMM has no tensor cores to feed.
   double seconds =
       target.hasWgmma && !problem.isFp32
-          ? predictWgmmaProduct(problem, products, bytes, target)
+          ? predictWgmmaProduct(problem, products, bytes, element, target)
           : kLaunchSeconds + std::max(products, bytes / memoryRate);
   if (!problem.libraryDoesAll)
     return seconds + predictRest(problem, target, ReductionMethod::Separate);

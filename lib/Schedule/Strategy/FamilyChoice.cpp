@@ -36,7 +36,11 @@ FamilyChoice tenon::chooseFamily(const LayerProblem &problem,
                                  ArrayRef<const TargetSpec *> targets) {
   std::string betterProblem;
   for (const ScheduleFamily *family : ScheduleFamily::getAll()) {
-    if (!family->multiplies(problem.method) || !runsOnAll(*family, targets))
+    bool multiplies = runsOnAll(*family, targets) &&
+                      llvm::all_of(targets, [&](const TargetSpec *target) {
+                        return family->multiplies(problem.method, *target);
+                      });
+    if (!multiplies)
       continue;
     std::string unfit =
         family->findExtentProblem(problem.tiledType, problem.getTiledColumns());

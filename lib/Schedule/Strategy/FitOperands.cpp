@@ -11,6 +11,7 @@
 
 #include "FitOperands.h"
 
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 #include "tenon/Schedule/Checks/ScheduleFamily.h"
 
 using namespace mlir;
@@ -87,9 +88,9 @@ static Value fit(Value operand, bool transposed, LinearLikeOp layer,
 }
 
 void tenon::widenOperands(LinearLikeOp layer) {
-  Type type = getLibraryInputType(layer);
-  if (type == layer.getInputType())
+  if (!isNarrowFloat(layer.getInputType()))
     return;
+  Type type = Float16Type::get(layer.getContext());
   OpBuilder builder(layer);
   for (OpOperand &operand : layer->getOpOperands().take_front(2)) {
     auto matrix = cast<RankedTensorType>(operand.get().getType());

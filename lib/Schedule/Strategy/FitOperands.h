@@ -23,7 +23,7 @@ Value findFitting(Value operand, bool transposed, LinearLikeOp layer,
 /// Changes nothing that fits already.
 void fitOperands(LinearLikeOp layer, ScheduleAttr schedule, OpBuilder &builder);
 
-/// Casts x and w to what the library multiplies (getLibraryInputType).
+/// Casts x and w of 8 bits to f16, which holds their numbers.
 void widenOperands(LinearLikeOp layer);
 
 } // namespace mlir::tenon

@@ -60,9 +60,18 @@ Type tenon::getTiledInputType(LinearLikeOp layer, ProductMethod method) {
   return layer.getInputType();
 }
 
+/// Elements of K and N that come together where cuBLASLt multiplies bytes.
+static constexpr int64_t kLibraryByteMultiple = 16;
+
 Type tenon::getLibraryInputType(LinearLikeOp layer) {
   Type type = layer.getInputType();
-  return isNarrowFloat(type) ? Float16Type::get(layer.getContext()) : type;
+  if (!isNarrowFloat(type))
+    return type;
+  bool isMultiplied =
+      isa<Float8E4M3FNType>(type) && layer.getK() % kLibraryByteMultiple == 0 &&
+      layer.getExtents().n % kLibraryByteMultiple == 0 &&
+      layer.getLayout().value_or(OperandLayout::MK_NK) == OperandLayout::MK_NK;
+  return isMultiplied ? type : Float16Type::get(layer.getContext());
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,6 +131,22 @@ static bool hasHeavyOps(LinearLikeOp layer) {
   return body && llvm::any_of(*body, [](Operation &op) {
            return op.hasTrait<OpTrait::tenon::Transcendental>();
          });
+}
+
+/// Those that a tile computes of each element where its rows are resident: a
+/// reduced exp, relative to the tile's own maximum, again where it is read.
+static int64_t countHeavyOps(LinearLikeOp layer) {
+  int64_t count = 0;
+  for (Operation &op : *layer.getEpilogueBody()) {
+    if (!op.hasTrait<OpTrait::tenon::Transcendental>() ||
+        cast<RankedTensorType>(op.getResult(0).getType()).getShape() !=
+            layer.getProductType().getShape())
+      continue;
+    bool isReduced = llvm::any_of(op.getUsers(), llvm::IsaPred<ReduceRowOp>);
+    bool isRead = !llvm::all_of(op.getUsers(), llvm::IsaPred<ReduceRowOp>);
+    count += isa<ExpOp>(op) && isReduced && isRead ? 2 : 1;
+  }
+  return count;
 }
 
 EpilogueClass tenon::classifyEpilogue(LinearLikeOp layer) {
@@ -281,6 +306,8 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
     problem.numRowReductions = std::distance(rows.begin(), rows.end());
     if (problem.numRowReductions != 0)
       problem.reducedColumns = getReducedColumns(layer);
+    if (reduction == ReductionMethod::ResidentRows)
+      problem.heavyOpsOfRows = std::max<int64_t>(1, countHeavyOps(layer));
   }
   problem.tiledDoesAll = reduction == ReductionMethod::Resident ||
                          reduction == ReductionMethod::InputMoments ||

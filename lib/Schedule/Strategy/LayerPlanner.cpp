@@ -59,7 +59,10 @@ LogicalResult LayerPlanner::checkSchedule(const LayerProblem &layerProblem) {
   if (problem.empty())
     return success();
   return layer->emitOpError("cannot have the schedule ")
-         << schedule << ": " << problem << ", or take a mma_sync schedule";
+         << schedule << ": " << problem
+         << (schedule.getMethod() == ProductMethod::FP8
+                 ? ""
+                 : ", or take a mma_sync schedule");
 }
 
 /// The schedule that is asked for, or the best one; nothing if none runs on all

@@ -44,8 +44,10 @@ static bool mayBeSibling(LinearLikeOp layer, const StrategyRequest &request) {
     return false;
   if (getGivenSchedule(layer, request))
     return layer.getStrategy() != Strategy::Library;
-  return request.siblings && request.strategy != Strategy::Library &&
-         !request.schedule && !layer.getStrategy() && !layer.getScheduleAttr();
+  // Tiles are chosen for rows of results that TMA can store.
+  return request.siblings && layer.getExtents().n % 8 == 0 &&
+         request.strategy != Strategy::Library && !request.schedule &&
+         !layer.getStrategy() && !layer.getScheduleAttr();
 }
 
 static bool areAlike(LinearLikeOp a, LinearLikeOp b,

@@ -145,7 +145,8 @@ void StrategySelector::report(const LayerPlanner &planner,
 
 void StrategySelector::setLibrary() {
   layer.setStrategy(Strategy::Library);
-  widenOperands(layer);
+  if (!libraryMultipliesBytes())
+    widenOperands(layer);
 }
 
 void StrategySelector::setTiled(const ScheduleChoice &choice) {
@@ -166,9 +167,16 @@ Verdict StrategySelector::weigh(const LayerPlan &plan) {
   const auto &[problem, choice, betterProblem] = plan;
   if (!getTraits(problem.method).usesTensorCores)
     return {false, ReasonCode::FmaIsNoFaster};
-  if (problem.method == ProductMethod::FP8)
-    return {true, problem.hasBlockScales ? ReasonCode::LibraryScalesNoBlocks
-                                         : ReasonCode::LibraryMultipliesF16};
+  if (problem.method == ProductMethod::FP8) {
+    if (problem.hasBlockScales)
+      return {true, ReasonCode::LibraryScalesNoBlocks};
+    if (!libraryMultipliesBytes())
+      return {true, ReasonCode::LibraryMultipliesF16};
+    // No kernel of mma.sync was measured.
+    if (choice.schedule.getFamily() == KernelFamily::MmaSync)
+      return {false, ReasonCode::LibraryMultipliesBytes};
+    return {true, ReasonCode::TiledTakesEpilogue};
+  }
   if (libraryErrsLess(problem))
     return {false, ReasonCode::LibraryErrsLess};
   return ScheduleFamily::of(choice.schedule)
@@ -228,9 +236,20 @@ bool StrategySelector::mayMultiplyBytes() {
          chooseFamily(problem, request.targets).family;
 }
 
-/// Of 8 bits that no kernel of all targets multiplies, f16 are multiplied.
+bool StrategySelector::libraryMultipliesBytes() {
+  return isNarrowFloat(getLibraryInputType(layer)) &&
+         llvm::all_of(request.targets, [](const TargetSpec *target) {
+           return target->libraryRate.bits8 != 0;
+         });
+}
+
+/// Of 8 bits that nothing multiplies on all targets, f16 are multiplied.
 void StrategySelector::widenIfNeeded() {
   if (!isNarrowFloat(layer.getInputType()) || schedule || mayMultiplyBytes())
+    return;
+  if (written.value_or(request.strategy.value_or(Strategy::Library)) ==
+          Strategy::Library &&
+      libraryMultipliesBytes())
     return;
   ValuedRemark(remark::missed(layer->getLoc(), getOptions())) << Reason(
       ReasonCode::WidenedToF16, mlir::debugString(layer.getInputType()));

@@ -29,6 +29,8 @@ private:
   std::optional<Reason> describeRest(ReductionMethod reduction);
   void report(const LayerPlanner &planner, const Verdict &verdict);
   bool mayMultiplyBytes();
+  /// Whether the library multiplies the 8 bits of x and w on all targets.
+  bool libraryMultipliesBytes();
   void widenIfNeeded();
   void setLibrary();
   void setTiled(const ScheduleChoice &choice);

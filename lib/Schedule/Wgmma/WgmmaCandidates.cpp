@@ -195,8 +195,8 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
                           SmallVectorImpl<ScheduleAttr> &candidates) {
   if (problem.hasBlockScales && columns % kScaledColumns != 0)
     return;
-  // Tiles that wait for others come in whole turns.
-  bool mayHaveAnyWave = problem.hasDynamicRows &&
+  // Tiles that wait for others come in whole turns; siblings have none.
+  bool mayHaveAnyWave = problem.hasDynamicRows && problem.siblings == 1 &&
                         problem.reduction != ReductionMethod::Resident &&
                         problem.reduction != ReductionMethod::ResidentRows;
   for (const Cluster &wide : kClusters)

@@ -37,6 +37,7 @@ public:
                                  ScheduleAttr schedule) const override;
   bool hasRoom(FusedLinearOp op, ScheduleAttr schedule) const override;
   bool runsOn(const TargetSpec &target) const override;
+  using ScheduleFamily::multiplies;
   bool multiplies(ProductMethod method) const override;
 
   bool canCompute(const LayerProblem &problem,

@@ -52,6 +52,11 @@ static constexpr double kAloneFactor = 1.07;
 static constexpr double kSwappedGain = 1.033;
 /// The gain of split products, a mean of 1.00 to 1.06 (an H200, 2026-11-24).
 static constexpr double kSwappedSplitGain = 1.04;
+/// What products of 8 bits reach of wgmma's rate where shared memory moves as
+/// much as it can: tiles of 128x192, 176, 160 and 128 take 1, 1.04, 1.06 and
+/// 1.12 of the time for each column, swapped or not (an H200, 2026-11-29, three
+/// layers of fp8.json).
+static constexpr double kByteEfficiency = 0.763;
 /// From one of a block's tiles to the next.
 static constexpr double kRoundSeconds = 0.5e-6;
 /// The same of two products that are held, rounded to 16 bits.
@@ -119,11 +124,12 @@ static double getEfficiency(const LayerProblem &problem,
   if (!isPromoted(problem))
     return 1 / (0.73 + 0.27 * (read + written)) / (isAlone ? kAloneFactor : 1) *
            (isSwappedLarge(problem, schedule) ? kSwappedGain : 1);
+  double moved = read + written * 2 / 3;
   double efficiency =
-      std::min(0.808, 0.8165 / (0.55 + 0.45 * (read + written * 2 / 3)));
-  // Of 8 bits it has none (fp8.json).
-  if (isSwappedLarge(problem, schedule) && problem.method != ProductMethod::FP8)
-    efficiency *= kSwappedSplitGain;
+      problem.method == ProductMethod::FP8
+          ? kByteEfficiency / moved
+          : std::min(0.808, 0.8165 / (0.55 + 0.45 * moved)) *
+                (isSwappedLarge(problem, schedule) ? kSwappedSplitGain : 1);
   return schedule.getNumThreads() == kWarpgroupThreads
              ? efficiency / kPromotionFactor
              : efficiency;

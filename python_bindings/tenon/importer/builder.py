@@ -33,11 +33,16 @@ Operand = Value | float
 
 
 class Factor(NamedTuple):
-    """A matrix of a product: x `[M, K]` or w `[N, K]`, or given as the transpose of that; a parameter, if known so."""
+    """A matrix of a product: x `[M, K]` or w `[N, K]`, or given as the transpose of that; a parameter, if known so.
+
+    With factors of rows, `[M, 1]`, and of columns, `[K]`, x is the value times all of them.
+    """
 
     value: Value
     is_transposed: bool = False
     is_parameter: bool = False
+    row_factors: tuple[Value, ...] = ()
+    column_factors: tuple[Value, ...] = ()
 
     def rows(self) -> Extent:
         """Return M or N."""

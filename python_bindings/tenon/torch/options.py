@@ -35,7 +35,9 @@ class Options:
         pairs: whether two linear layers of one x, such as those of SwiGLU, have one kernel: "always" where they
             can have it, "never", or "auto".
         siblings: whether linear layers of one x, such as q, k and v, have one launch: "always" where they can have it,
-            "never", or "auto", where they have few rows and a trial on the GPU finds it faster.
+            "never", or "auto", which is never as long as it was not measured.
+        norms_ahead: whether linear layers of parameters in bfloat16 take what an RMS norm ahead of them takes:
+            "always", "never", or "auto", which is never, since each layer then has a copy of its weight, by the norm's.
         target: "cpu", or GPU architectures such as "sm_90a". None: the device of
             the tensors.
         verbose: print to stderr what was fused and what was not.
@@ -52,6 +54,7 @@ class Options:
     reduction: str = "auto"
     pairs: str = "auto"
     siblings: str = "auto"
+    norms_ahead: str = "auto"
     target: str | Sequence[str] | None = None
     verbose: bool = False
     rest: str | None = None
@@ -64,6 +67,7 @@ class Options:
             _check("precision", self.precision, PRECISIONS)
         for name, value in self.of_compiler().items():
             _check(name, value, _native.OPTIONS[name][1])
+        _check("norms_ahead", self.norms_ahead, ("auto", "always", "never"))
         if self.reduction != "auto" and self.strategy == "library":
             raise ValueError(
                 f"tenon: option reduction={self.reduction!r} is for tiled layers, but strategy='library' leaves none; "

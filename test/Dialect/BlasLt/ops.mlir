@@ -24,6 +24,18 @@ func.func @everything_on_memrefs(%x: memref<?x64xbf16>, %w: memref<32x64xbf16>, 
   return
 }
 
+// CHECK-LABEL: @scales
+func.func @scales(%x: tensor<?x64xf8E4M3FN>, %w: tensor<32x64xf8E4M3FN>, %s: tensor<?x1xf32>, %t: tensor<32xf32>,
+                  %ws: tensor<33554432xi8>, %init: tensor<?x32xbf16>) -> tensor<?x32xbf16> {
+  // CHECK: blaslt.plan n = 32, k = 64, compute = f32 scales = rows : f8E4M3FN -> bf16
+  %plan = blaslt.plan n = 32, k = 64, compute = f32 scales = rows : f8E4M3FN -> bf16
+  // CHECK: blaslt.run {{.*}} scales(%{{.*}}, %{{.*}} : tensor<?x1xf32>, tensor<32xf32>) workspace
+  %y = blaslt.run %plan ins(%x, %w : tensor<?x64xf8E4M3FN>, tensor<32x64xf8E4M3FN>)
+      scales(%s, %t : tensor<?x1xf32>, tensor<32xf32>) workspace(%ws : tensor<33554432xi8>)
+      outs(%init : tensor<?x32xbf16>) -> tensor<?x32xbf16>
+  return %y : tensor<?x32xbf16>
+}
+
 // CHECK-LABEL: @plan_kinds
 func.func @plan_kinds() -> !blaslt.plan {
   // CHECK: compute = tf32 activation = gelu_tanh : f32 -> f32

@@ -19,7 +19,7 @@ func.func @of_16_bits(%x: tensor<64x128xbf16>, %w: tensor<64x128xbf16>) -> tenso
 // -----
 
 func.func @by_mma_sync(%x: tensor<64x128xf8E4M3FN>, %w: tensor<64x128xf8E4M3FN>) -> tensor<64x64xf32> {
-  // expected-error @below {{mma_sync has no method fp8; leave one of them out}}
+  // expected-error @below {{mma_sync multiplies 8 bits on sm_89 alone, not on sm_90a; leave out the schedule}}
   %0 = tenon.linear %x, %w {schedule = #tenon.schedule<mma_sync, tile = 64x64x128, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, method = fp8>}
       : (tensor<64x128xf8E4M3FN>, tensor<64x128xf8E4M3FN>) -> tensor<64x64xf32>
   return %0 : tensor<64x64xf32>

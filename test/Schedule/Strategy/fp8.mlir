@@ -5,17 +5,26 @@
 // Run again, the pass changes nothing.
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a --split-input-file -o %t.once
 // RUN: tenon-opt %t.once --tenon-select-strategy=targets=sm_90a --split-input-file | diff %t.once -
-// Elsewhere, and by the library, f16 are multiplied.
+// Elsewhere f16 are multiplied.
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_80 --split-input-file | FileCheck %s --check-prefix=F16
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_80,sm_90a --split-input-file | FileCheck %s --check-prefix=F16
-// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=library" --split-input-file | FileCheck %s --check-prefix=F16
+// cuBLASLt multiplies bytes along K of sm_89 and later.
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=library" --split-input-file | FileCheck %s --check-prefix=LIBRARY
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_89" --split-input-file | FileCheck %s --check-prefix=LIBRARY
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_89 strategy=tiled" --split-input-file | FileCheck %s --check-prefix=MMA
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_80 strategy=library" --split-input-file | FileCheck %s --check-prefix=F16
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_80 --split-input-file --remarks-filter=tenon-select-strategy -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=WIDENED
 
 // CHECK-LABEL: @scaled
 // CHECK-NOT: tenon.cast
 // CHECK: tenon.fused_linear {{.*}} #tenon.schedule<wgmma, tile = {{[0-9]+x[0-9]+}}x128, {{.*}}method = fp8>, strategy = #tenon.strategy<tiled>
-// WHY: Function=scaled | {{.*}}tiled: by the library it would be a product of f16
+// WHY: Function=scaled | {{.*}}tiled: what follows a product of 8 bits is part of its kernel
+// MMA-LABEL: @scaled
+// MMA: tenon.fused_linear {{.*}} #tenon.schedule<mma_sync, tile = {{[0-9]+x[0-9]+}}x128, {{.*}}method = fp8>, strategy = #tenon.strategy<tiled>
+// LIBRARY-LABEL: @scaled
+// LIBRARY-NOT: tenon.cast %arg
+// LIBRARY: tenon.fused_linear {{.*}}strategy = #tenon.strategy<library>
 // F16-LABEL: @scaled
 // F16-DAG: %[[X:.*]] = tenon.cast %arg0 : tensor<1024x8192xf8E4M3FN> -> tensor<1024x8192xf16>
 // F16-DAG: %[[W:.*]] = tenon.cast %arg1 : tensor<8192x8192xf8E4M3FN> -> tensor<8192x8192xf16>
@@ -42,6 +51,8 @@ func.func @scaled(%x: tensor<1024x8192xf8E4M3FN>, %w: tensor<8192x8192xf8E4M3FN>
 // CHECK-COUNT-2: tenon.cast
 // CHECK: tenon.linear {{.*}}xf16>) -> tensor<64x64xf32>
 // WHY: Function=odd | {{.*}}no kernel of all targets multiplies f8E5M2 of such extents
+// LIBRARY-LABEL: @odd
+// LIBRARY-COUNT-2: tenon.cast %arg
 // F16-LABEL: @odd
 func.func @odd(%x: tensor<64x1000xf8E5M2>, %w: tensor<64x1000xf8E5M2>) -> tensor<64x64xf32> {
   %0 = tenon.linear %x, %w : (tensor<64x1000xf8E5M2>, tensor<64x1000xf8E5M2>) -> tensor<64x64xf32>
@@ -54,6 +65,8 @@ func.func @odd(%x: tensor<64x1000xf8E5M2>, %w: tensor<64x1000xf8E5M2>) -> tensor
 // CHECK-COUNT-2: tenon.cast
 // CHECK: tenon.linear {{.*}} layout<mk_kn> {{.*}}xf16>) -> tensor<64x64xf32>
 // WHY: Function=turned | {{.*}}no kernel of all targets
+// LIBRARY-LABEL: @turned
+// LIBRARY-COUNT-2: tenon.cast %arg
 // F16-LABEL: @turned
 func.func @turned(%x: tensor<64x1024xf8E4M3FN>, %w: tensor<1024x64xf8E4M3FN>) -> tensor<64x64xf32> {
   %0 = tenon.linear %x, %w layout<mk_kn> : (tensor<64x1024xf8E4M3FN>, tensor<1024x64xf8E4M3FN>) -> tensor<64x64xf32>

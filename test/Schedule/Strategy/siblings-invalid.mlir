@@ -1,7 +1,8 @@
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a --split-input-file --verify-diagnostics
-// RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a siblings=sometimes" 2>&1 | FileCheck %s --check-prefix=VALUE
-// RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a siblings=always strategy=library" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=LIBRARY
+// RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a siblings=sometimes" --split-input-file 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=VALUE
+// RUN: not tenon-opt %s --tenon-select-strategy="targets=sm_90a siblings=always strategy=library" --split-input-file \
+// RUN:   2>&1 | FileCheck %s --check-prefix=LIBRARY
 // VALUE: siblings=sometimes is not known; expected auto, always or never
 // LIBRARY: siblings=always is for tiled layers, but strategy=library leaves none
 

@@ -95,17 +95,19 @@ def assemble(u, read: list, rows: int, elements: int, dtype: type) -> np.ndarray
     return parts.transpose(2, 1, 3, 0, 4).reshape(u.n // WARP, 8 * rows, -1)
 
 
-@instruction("mma.sync.aligned.m16n8k16.row.col.f32", "mma.sync.aligned.m16n8k8.row.col.f32")
+@instruction(*(f"mma.sync.aligned.m16n8k{k}.row.col.f32" for k in (8, 16, 32)))
 def multiply_warp(item: Instruction, grid):
     shape, (type_a, type_b, result) = item.parts[3], item.parts[7:]
-    if (shape, type_a) not in (("m16n8k16", "f16"), ("m16n8k16", "bf16"), ("m16n8k8", "tf32")):
+    shapes = {"f16": "m16n8k16", "bf16": "m16n8k16", "tf32": "m16n8k8", "e4m3": "m16n8k32", "e5m2": "m16n8k32"}
+    if shapes.get(type_a) != shape:
         raise PtxError("has types that the emulator does not know")
     if type_a != type_b or result != "f32":
         raise PtxError("has types that the emulator does not know")
     target, a, b, c = (operand.items for operand in item.operands)
     slots = [slot_of(r, 32) for r in target]
     read_a, read_b, read_c = (getters(o, np.uint32, grid) for o in (a, b, c))
-    dtype, elements = (np.uint32, 1) if type_a == "tf32" else (np.uint16, 2)
+    elements = int(shape.rpartition("k")[2]) // 8
+    dtype = {1: np.uint32, 2: np.uint16, 4: np.uint8}[elements]
 
     def run(u):
         x = widen(assemble(u, read_a, 2, elements, dtype), type_a)

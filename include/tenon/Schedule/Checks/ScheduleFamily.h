@@ -105,6 +105,11 @@ public:
   }
   virtual bool runsOn(const TargetSpec &target) const = 0;
   virtual bool multiplies(ProductMethod method) const { return true; }
+  /// The same on a target that it runs on.
+  virtual bool multiplies(ProductMethod method,
+                          const TargetSpec &target) const {
+    return multiplies(method);
+  }
 
   // The choice.
   /// Whether a kernel computes a layer as it should: without spills.

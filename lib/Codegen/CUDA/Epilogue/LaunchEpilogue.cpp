@@ -19,6 +19,7 @@
 #include "SharedStates.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include <numeric>
@@ -224,7 +225,10 @@ void EpilogueLowering::launchRows(ArrayRef<RowPhase> phases, int64_t groups,
                                   unsigned lanes) {
   int64_t columns = plan.getShape()[1] / groups;
   lanes = std::gcd(lanes, columns);
-  RowGeometry geometry(columns, groups, lanes);
+  bool isDouble = llvm::any_of(phases, [](const RowPhase &phase) {
+    return getElementTypeOrSelf(phase.result.getType()).isF64();
+  });
+  RowGeometry geometry(columns, groups, lanes, isDouble);
   LLVM::LLVMFuncOp kernel =
       emitRowKernel(module, nameKernel("rows", lanes), op, phases, geometry);
   kernels.push_back(b.getStringAttr(kernel.getName()));

@@ -26,16 +26,30 @@ using namespace mlir::tenon;
 /// registers.
 static constexpr int64_t kWarpColumns = 1024, kKeptElements = 64;
 
-RowGeometry::RowGeometry(int64_t n, int64_t groups, unsigned lanes)
+/// Of long rows a block has more threads: 512 that keep one, for which f64 has
+/// no registers, or so many that the rows at work, which are read again, are
+/// few enough to stay in L2.
+static unsigned getThreadsOfRow(int64_t n, bool isDouble) {
+  if (n <= kWarpColumns)
+    return 32;
+  if (n <= 256 * kKeptElements || isDouble)
+    return 256;
+  return n <= 512 * kKeptElements ? 512 : 1024;
+}
+
+RowGeometry::RowGeometry(int64_t n, int64_t groups, unsigned lanes,
+                         bool isDouble)
     : n(n), groups(groups), lanes(lanes),
-      threadsPerRow(n <= kWarpColumns ? 32 : 256), threads(256) {
+      threadsPerRow(getThreadsOfRow(n, isDouble)),
+      threads(std::max(256u, threadsPerRow)) {
   if (groups != 1)
     threadsPerRow = std::min<unsigned>(
         threadsPerRow, llvm::bit_ceil(llvm::divideCeil(unsigned(n), lanes)));
 }
 
+/// 1024 threads have 64 registers each.
 bool RowGeometry::keepsRow() const {
-  return numChunks() * lanes <= kKeptElements;
+  return threads != 1024 && numChunks() * lanes <= kKeptElements;
 }
 
 namespace {
@@ -54,6 +68,7 @@ private:
   };
 
   Place getPlace(Value chunk);
+  Place getPlaceOfPass(Value step, unsigned pass);
   Emitter createEmitter(const Place &place,
                         ArrayRef<BlockArgument> loadedFirst);
   using State = ReduceRowOp::State;
@@ -62,7 +77,7 @@ private:
                    const Place &place, unsigned lane);
   State reduceChunk(const RowPhase &phase, ElementEmitter &emitter,
                     const Place &place, State state);
-  State reduceThread(const RowPhase &phase);
+  State reduceThread(const RowPhase &phase, unsigned number);
   Value shuffle(Value value, int64_t mask);
   State meet(ReduceRowOp op, State state, unsigned number);
   void reduce(const RowPhase &phase, unsigned number);
@@ -115,6 +130,12 @@ RowKernel::Place RowKernel::getPlace(Value chunk) {
   return place;
 }
 
+/// Every other pass over a row goes backwards: what was read last is in L2.
+RowKernel::Place RowKernel::getPlaceOfPass(Value step, unsigned pass) {
+  return getPlace(pass % 2 == 0 ? step
+                                : b.sub(b.i64(geometry.numChunks() - 1), step));
+}
+
 RowKernel::Emitter
 RowKernel::createEmitter(const Place &place,
                          ArrayRef<BlockArgument> loadedFirst) {
@@ -156,7 +177,8 @@ RowKernel::State RowKernel::reduceChunk(const RowPhase &phase,
   return state;
 }
 
-RowKernel::State RowKernel::reduceThread(const RowPhase &phase) {
+RowKernel::State RowKernel::reduceThread(const RowPhase &phase,
+                                         unsigned number) {
   ReduceRowOp reduction = phase.reduction;
   State state = reduction.emitNeutral(
       b, cast<RankedTensorType>(phase.result.getType()).getElementType());
@@ -169,7 +191,7 @@ RowKernel::State RowKernel::reduceThread(const RowPhase &phase) {
                                  b.i64(1), state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Place place = getPlace(loop.getInductionVar());
+  Place place = getPlaceOfPass(loop.getInductionVar(), number);
   Emitter emitter = createEmitter(place, /*loadedFirst=*/{});
   State before(loop.getRegionIterArgs());
   scf::YieldOp::create(b, reduceChunk(phase, *emitter, place, before));
@@ -225,7 +247,7 @@ RowKernel::State RowKernel::meet(ReduceRowOp reduction, State state,
 
 void RowKernel::reduce(const RowPhase &phase, unsigned number) {
   ReduceRowOp reduction = phase.reduction;
-  State state = meet(reduction, reduceThread(phase), number);
+  State state = meet(reduction, reduceThread(phase, number), number);
   Value result = reduction.emitFinish(b, state);
   found.emplace_back(phase.result, result);
   for (auto &[place, emitter] : kept)
@@ -279,7 +301,7 @@ void RowKernel::emitRow() {
       scf::ForOp::create(b, b.i64(0), b.i64(geometry.numChunks()), b.i64(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Place place = getPlace(loop.getInductionVar());
+  Place place = getPlaceOfPass(loop.getInductionVar(), phases.size());
   store(*createEmitter(place, /*loadedFirst=*/{}), place);
 }
 

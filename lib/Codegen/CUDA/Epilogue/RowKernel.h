@@ -23,7 +23,8 @@ struct RowGeometry {
   unsigned lanes; ///< neighbouring elements of a thread
   unsigned threadsPerRow, threads;
 
-  RowGeometry(int64_t n, int64_t groups, unsigned lanes);
+  /// `isDouble`: it computes in f64.
+  RowGeometry(int64_t n, int64_t groups, unsigned lanes, bool isDouble);
 
   int64_t rowsOfBlock() const { return threads / threadsPerRow; }
   unsigned warpsPerRow() const { return llvm::divideCeil(threadsPerRow, 32); }

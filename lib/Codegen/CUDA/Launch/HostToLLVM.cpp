@@ -46,6 +46,8 @@ static_assert(int(blaslt::Compute::F32) == kTenonComputeF32 &&
               int(blaslt::Compute::F64) == kTenonComputeF64);
 static_assert(int(blaslt::Activation::Relu) == kTenonEpilogueRelu &&
               int(blaslt::Activation::GeluTanh) == kTenonEpilogueGeluTanh);
+static_assert(int(blaslt::Scales::Tensor) == kTenonScalesTensor &&
+              int(blaslt::Scales::Rows) == kTenonScalesRows);
 
 namespace {
 /// A plan is the address of a constant TenonBlasLtPlan.
@@ -74,6 +76,7 @@ struct PlanToLLVM : ConvertOpToLLVMPattern<blaslt::PlanOp> {
             i32(op.getBias()),
             i32((op.getXTransposed() ? kTenonXTransposed : 0) |
                 (op.getWTransposed() ? kTenonWTransposed : 0)),
+            i32(op.getScales()),
             b.getF64FloatAttr(op.getAlpha().convertToDouble()),
             b.getF64FloatAttr(op.getResidual() ? 1.0 : 0.0)};
   }
@@ -98,6 +101,8 @@ struct RunToLLVM : ConvertOpToLLVMPattern<blaslt::RunOp> {
                        {adaptor.getPlan(), m,
                         address(op.getX(), adaptor.getX()),
                         address(op.getW(), adaptor.getW()),
+                        address(op.getXScale(), adaptor.getXScale()),
+                        address(op.getWScale(), adaptor.getWScale()),
                         address(op.getBias(), adaptor.getBias()),
                         address(op.getResidual(), adaptor.getResidual()),
                         address(op.getY(), adaptor.getY()),

@@ -12,6 +12,8 @@
 
 #include "BlasLtMatch.h"
 
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 using blaslt::Activation;
@@ -160,4 +162,110 @@ private:
 };
 } // namespace
 
-BlasLtMatch tenon::matchBlasLt(FusedLinearOp op) { return Matcher(op).run(); }
+namespace {
+/// The same of 8 bits: (acc * scale * scale + bias), cast to 16 bits.
+class ByteMatcher {
+public:
+  explicit ByteMatcher(FusedLinearOp op) : op(op), next(op.getAccumulator()) {
+    bare.end = match.end = next;
+  }
+
+  BlasLtMatch run() {
+    while (auto mul = dyn_cast_or_null<MulOp>(getUser()))
+      if (!takeScale(mul))
+        return stop();
+    if (isa_and_nonnull<AddOp>(getUser()))
+      if (!takeBias(cast<AddOp>(getUser())))
+        return stop();
+    if (auto cast = dyn_cast_or_null<CastOp>(getUser()); cast && isGiven(cast))
+      bare = match;
+    return stop();
+  }
+
+private:
+  Operation *getUser() {
+    return next.hasOneUse() ? *next.user_begin() : nullptr;
+  }
+
+  /// The operand beside `next`, null if it is made in the region or a number.
+  Value getOperand(Operation *user) {
+    for (Value operand : user->getOperands())
+      if (auto argument = dyn_cast<BlockArgument>(operand);
+          argument && argument != op.getAccumulator())
+        return op.getEpilogueOperands()[argument.getArgNumber() - 1];
+    return {};
+  }
+
+  /// Of x and w a number each, or one for each row of x and each of w.
+  bool takeScale(MulOp mul) {
+    Value scale = getOperand(mul);
+    if (!scale || mul.getScalarAttr())
+      return false;
+    auto type = cast<RankedTensorType>(scale.getType());
+    ProductExtents extents = op.getExtents();
+    bool isOfW = type.getRank() == 1 && type.getDimSize(0) == extents.n;
+    bool isOfX = type.getRank() == 2 && type.getDimSize(1) == 1 &&
+                 type.getDimSize(0) == extents.m;
+    bool isNumber = type.getRank() == 0;
+    if (!type.getElementType().isF32() || !(isOfW || isOfX || isNumber))
+      return false;
+    Scales scales = isNumber ? Scales::Tensor : Scales::Rows;
+    bool takesW = isOfW || (isNumber && match.xScale);
+    Value &place = takesW ? match.wScale : match.xScale;
+    if (place || (match.scales != Scales::None && match.scales != scales))
+      return false;
+    place = scale;
+    match.scales = scales;
+    next = mul.getResult();
+    return true;
+  }
+
+  bool takeBias(AddOp add) {
+    Value bias = getOperand(add);
+    if (!bias)
+      return false;
+    match.bias = bias;
+    next = add.getResult();
+    return true;
+  }
+
+  /// Whether cuBLASLt gives what is cast to with what was found so far.
+  bool isGiven(CastOp cast) {
+    RankedTensorType type = cast.getType();
+    Type element = type.getElementType();
+    match.end = cast.getResult();
+    bool hasBias =
+        !match.bias || match.bias.getType() ==
+                           RankedTensorType::get(type.getDimSize(1), element);
+    bool hasScales = !match.xScale == !match.wScale &&
+                     (match.scales != Scales::Rows || element.isBF16());
+    return element.getIntOrFloatBitWidth() == 16 && hasBias && hasScales;
+  }
+
+  /// What is left of the region: what reads the end of `bare`.
+  BlasLtMatch stop() {
+    next = bare.end;
+    Operation *user = getUser();
+    if (!user)
+      bare.obstacle = ReasonCode::ValueUsedTwice;
+    else if (op.getNumResults() != 1)
+      bare.obstacle = {ReasonCode::SeveralResults, op.getNumResults()};
+    else if (!isa<YieldOp>(user))
+      bare.obstacle = {ReasonCode::OpOutOfPlace,
+                       user->getName().getStringRef()};
+    return bare;
+  }
+
+  using Scales = blaslt::Scales;
+  FusedLinearOp op;
+  /// What a plan has, and what has been found of one that casts.
+  BlasLtMatch bare, match;
+  Value next;
+};
+} // namespace
+
+BlasLtMatch tenon::matchBlasLt(FusedLinearOp op) {
+  return isNarrowFloat(op.getX().getType().getElementType())
+             ? ByteMatcher(op).run()
+             : Matcher(op).run();
+}

@@ -18,7 +18,8 @@ namespace mlir::tenon {
 struct BlasLtMatch {
   double alpha = 1.0;
   /// Values outside the region; null where absent.
-  Value residual, bias;
+  Value residual, bias, xScale, wScale;
+  blaslt::Scales scales = blaslt::Scales::None;
   blaslt::Activation activation = blaslt::Activation::None;
   /// Of a fused layer: the region's value that the plan computes.
   Value end;
@@ -27,8 +28,8 @@ struct BlasLtMatch {
 };
 
 /// What a cuBLASLt product has of what the layer computes, by itself: all of
-/// it; of 16 bits what comes before the obstacle; of others then the product
-/// alone.
+/// it; of 16 bits what comes before the obstacle, and of 8 what comes before
+/// the cast to 16; of others then the product alone.
 BlasLtMatch matchBlasLt(FusedLinearOp op);
 
 /// How cuBLASLt computes a product of `type` that is as accurate as asked.

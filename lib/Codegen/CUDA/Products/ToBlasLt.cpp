@@ -68,11 +68,11 @@ Value BlasLtConverter::createProduct(FusedLinearOp op, RankedTensorType type,
       extents.k, getCompute(input, op.getPrecision()), APFloat(match.alpha),
       match.residual != nullptr, match.bias != nullptr,
       isXTransposed(op.getLayout()), isWTransposed(op.getLayout()),
-      match.activation, input, type.getElementType());
+      match.scales, match.activation, input, type.getElementType());
   Value empty = createEmpty(rewriter, loc, type, op.getX());
-  auto run =
-      blaslt::RunOp::create(rewriter, loc, type, plan, op.getX(), op.getW(),
-                            match.bias, match.residual, getWorkspace(), empty);
+  auto run = blaslt::RunOp::create(
+      rewriter, loc, type, plan, op.getX(), op.getW(), match.xScale,
+      match.wScale, match.bias, match.residual, getWorkspace(), empty);
   return run.getResult();
 }
 
@@ -94,6 +94,7 @@ void BlasLtConverter::report(FusedLinearOp op, const BlasLtMatch &match) {
 /// Drops the ops from the product to `end`, which the plan computes: the
 /// region's first argument now stands for `end`.
 static void dropPrefix(FusedLinearOp op, Value end, RewriterBase &rewriter) {
+  op.getAccumulator().setType(end.getType());
   rewriter.replaceAllUsesWith(end, op.getAccumulator());
   while (Operation *last = end.getDefiningOp()) {
     // The chain has one tensor operand that is not an argument beside it.
@@ -108,7 +109,7 @@ void BlasLtConverter::convert(FusedLinearOp op) {
   BlasLtMatch match = matchBlasLt(op);
   report(op, match);
   rewriter.setInsertionPoint(op);
-  auto type = cast<RankedTensorType>(op.getAccumulator().getType());
+  auto type = cast<RankedTensorType>(match.end.getType());
   Value product = createProduct(op, type, match);
   if (!match.obstacle) {
     rewriter.replaceOp(op, product);

@@ -45,35 +45,35 @@ BlockScales::BlockScales(TiledFrame &frame, const WorkItem &item)
   }
 }
 
-void BlockScales::load(Value kTile) {
+SmallVector<Value> BlockScales::load(Value kTile) {
   Value block = b.div(kTile, kBlock / frame.geometry.tileK);
   Value offset = b.toI64(b.mul(block, 4));
   auto emitLoad = [&](Value scales) -> Value {
     return LLVM::LoadOp::create(b, b.getF32Type(), b.offset(scales, offset));
   };
-  SmallVector<Value> columns = llvm::map_to_vector(ofColumns, emitLoad);
-  products.clear();
-  for (Value row : ofRows) {
-    Value scale = emitLoad(row);
-    for (Value column : columns)
-      products.push_back(arith::MulFOp::create(b, scale, column));
-  }
+  SmallVector<Value> loaded = llvm::map_to_vector(ofColumns, emitLoad);
+  llvm::append_range(loaded, llvm::map_range(ofRows, emitLoad));
+  return loaded;
 }
 
 /// Of 16 rows by 8 columns a thread has two neighbours of a row, and two 8 rows
 /// below.
-Value BlockScales::get(int64_t index) {
+SmallVector<Value> BlockScales::add(ValueRange sums, ValueRange accumulators,
+                                    ValueRange loaded) {
+  size_t numColumns = ofColumns.size();
+  SmallVector<Value> products;
+  for (Value row : loaded.drop_front(numColumns))
+    for (Value column : loaded.take_front(numColumns))
+      products.push_back(arith::MulFOp::create(b, row, column));
   int64_t perBlock = frame.geometry.warpN() / 2;
-  int64_t block = index / perBlock, inBlock = index % perBlock;
-  int64_t row = 2 * block + inBlock / 2 % 2;
-  int64_t column = inBlock / 4 * 8 / sharing;
-  return products[row * ofColumns.size() + column];
-}
-
-SmallVector<Value> BlockScales::add(ValueRange sums, ValueRange accumulators) {
   SmallVector<Value> added;
-  for (auto [index, sum, other] : llvm::enumerate(sums, accumulators))
+  for (auto [index, sum, other] : llvm::enumerate(sums, accumulators)) {
+    int64_t block = index / perBlock, inBlock = index % perBlock;
+    int64_t row = 2 * block + inBlock / 2 % 2;
+    int64_t column = inBlock / 4 * 8 / sharing;
+    Value product = products[row * numColumns + column];
     added.push_back(
-        LLVM::FMAOp::create(b, b.getF32Type(), other, get(index), sum));
+        LLVM::FMAOp::create(b, b.getF32Type(), other, product, sum));
+  }
   return added;
 }

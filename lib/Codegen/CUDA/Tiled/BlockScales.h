@@ -27,17 +27,16 @@ public:
   BlockScales(TiledFrame &frame, const WorkItem &item);
 
   /// Emits the loads of those of K tile number `kTile`.
-  void load(Value kTile);
-  /// Adds accumulators of that K tile, on their scales, to `sums`.
-  SmallVector<Value> add(ValueRange sums, ValueRange accumulators);
+  SmallVector<Value> load(Value kTile);
+  /// Adds accumulators of the K tile that scales are `loaded` of to `sums`.
+  SmallVector<Value> add(ValueRange sums, ValueRange accumulators,
+                         ValueRange loaded);
 
 private:
-  Value get(int64_t index);
   TiledFrame &frame;
   KernelBuilder &b;
   int64_t sharing; ///< neighbouring columns of a warp with one scale
   SmallVector<Value> ofRows, ofColumns; ///< where scales of K tile 0 lie
-  SmallVector<Value> products;          ///< of rows and columns, row by row
 };
 
 } // namespace mlir::tenon

@@ -34,11 +34,19 @@ static bool touchesNoBuffer(Operation *op) {
 SmallVector<TiledLinearOp> tenon::findSiblings(TiledLinearOp op) {
   ScheduleAttr schedule = op.getSchedule();
   SmallVector<TiledLinearOp> siblings{op};
+  auto needsNone = [&](TiledLinearOp tiled) {
+    return llvm::none_of(tiled.getOperands(), [&](Value operand) {
+      return llvm::any_of(siblings, [&](TiledLinearOp sibling) {
+        return llvm::is_contained(sibling.getOutputs(), operand);
+      });
+    });
+  };
   for (Operation *next = op->getNextNode();
        next && std::ssize(siblings) != schedule.getSiblings();
        next = next->getNextNode()) {
     if (auto tiled = dyn_cast<TiledLinearOp>(next);
-        tiled && tiled.getSchedule() == schedule && tiled.getX() == op.getX())
+        tiled && tiled.getSchedule() == schedule && tiled.getX() == op.getX() &&
+        needsNone(tiled))
       siblings.push_back(tiled);
     else if (!touchesNoBuffer(next))
       break;

@@ -50,15 +50,17 @@ struct RunBufferization
       return bufferization::getBuffer(rewriter, tensor, options, state);
     };
     FailureOr<Value> x = toBuffer(run.getX()), w = toBuffer(run.getW()),
+                     xScale = toBuffer(run.getXScale()),
+                     wScale = toBuffer(run.getWScale()),
                      bias = toBuffer(run.getBias()),
                      residual = toBuffer(run.getResidual()),
                      workspace = toBuffer(run.getWorkspace()),
                      y = toBuffer(run.getY());
-    if (failed(x) || failed(w) || failed(bias) || failed(residual) ||
-        failed(workspace) || failed(y))
+    if (failed(x) || failed(w) || failed(xScale) || failed(wScale) ||
+        failed(bias) || failed(residual) || failed(workspace) || failed(y))
       return failure();
-    RunOp::create(rewriter, op->getLoc(), Type(), run.getPlan(), *x, *w, *bias,
-                  *residual, *workspace, *y);
+    RunOp::create(rewriter, op->getLoc(), Type(), run.getPlan(), *x, *w,
+                  *xScale, *wScale, *bias, *residual, *workspace, *y);
     bufferization::replaceOpWithBufferizedValues(rewriter, op, *y);
     return success();
   }

@@ -33,6 +33,37 @@ static bool fits(Compute compute, Type input) {
   llvm_unreachable("not a compute mode");
 }
 
+static LogicalResult verifyTypes(PlanOp op) {
+  Type input = op.getInputType(), output = op.getOutputType();
+  bool isShort = input.getIntOrFloatBitWidth() == 16;
+  if (output != input && !(isShort && output.isF32()))
+    return op.emitOpError("gives the input type")
+           << (isShort ? " or f32" : "") << ", but the output type is "
+           << output << " for inputs of " << input;
+  if (op.getScales() != Scales::None)
+    return op.emitOpError("has scales of ")
+           << stringifyScales(op.getScales())
+           << ", which inputs of 8 bits alone have, not " << input;
+  return success();
+}
+
+/// cuBLASLt multiplies bytes along K, in rows of multiples of 16.
+static LogicalResult verifyOf8Bits(PlanOp op) {
+  Type input = op.getInputType(), output = op.getOutputType();
+  if (!output.isF32() && output.getIntOrFloatBitWidth() != 16)
+    return op.emitOpError("gives f32, f16 or bf16 for inputs of 8 bits, not ")
+           << output;
+  if (input != Float8E4M3FNType::get(op.getContext()))
+    return op.emitOpError("multiplies f8E4M3FN, but the inputs are ") << input;
+  if (op.getScales() == Scales::Rows && !output.isBF16())
+    return op.emitOpError("with scales of rows gives bf16, not ") << output;
+  if (op.getN() % 16 != 0 || op.getK() % 16 != 0 || op.getXTransposed() ||
+      op.getWTransposed())
+    return op.emitOpError("multiplies 8 bits along K, with n and k multiples "
+                          "of 16; cast x and w to f16");
+  return success();
+}
+
 LogicalResult PlanOp::verify() {
   if (static_cast<int64_t>(getN()) <= 0)
     return emitOpError("n must be positive, but is ")
@@ -45,13 +76,8 @@ LogicalResult PlanOp::verify() {
            << stringifyCompute(getCompute()) << " does not take inputs of "
            << getInputType() << "; f64 takes f64, f32 takes f32, f16 and bf16, "
            << "and the others take f32";
-  bool widened =
-      getInputType().getIntOrFloatBitWidth() == 16 && getOutputType().isF32();
-  if (getOutputType() != getInputType() && !widened)
-    return emitOpError("gives the input type")
-           << (getInputType().getIntOrFloatBitWidth() == 16 ? " or f32" : "")
-           << ", but the output type is " << getOutputType()
-           << " for inputs of " << getInputType();
+  if (failed(isOf8Bits() ? verifyOf8Bits(*this) : verifyTypes(*this)))
+    return failure();
   if (!getAlpha().isFinite())
     return emitOpError("alpha must be finite, but is ")
            << getAlpha().convertToDouble();
@@ -75,15 +101,34 @@ static LogicalResult verifyOperand(RunOp op, StringRef name, Value operand,
 
 /// Checks that an optional operand is there exactly where the plan has it.
 static LogicalResult verifyPresence(RunOp op, StringRef name, bool planned,
-                                    bool given) {
+                                    bool given, StringRef article = "a ") {
   if (planned == given)
     return success();
   if (planned)
     return op.emitOpError()
-           << "the plan has a " << name << ", but none is given";
-  return op.emitOpError() << "has a " << name
+           << "the plan has " << article << name << ", but none is given";
+  return op.emitOpError() << "has " << article << name
                           << ", but its plan has none; add '" << name
                           << "' to the blaslt.plan";
+}
+
+/// Checks that scales are those of the plan: a number, or one a row.
+static LogicalResult verifyScales(RunOp op) {
+  Scales scales = op.getPlanOp().getScales();
+  bool isPlanned = scales != Scales::None;
+  if (failed(verifyPresence(op, "scales", isPlanned, !!op.getXScale(), "")))
+    return failure();
+  if (!isPlanned)
+    return success();
+  Type f32 = Float32Type::get(op.getContext());
+  SmallVector<int64_t> ofX, ofW;
+  if (scales == Scales::Rows) {
+    ofX = {cast<ShapedType>(op.getX().getType()).getDimSize(0), 1};
+    ofW = {static_cast<int64_t>(op.getPlanOp().getN())};
+  }
+  return failure(
+      failed(verifyOperand(op, "x's scales", op.getXScale(), ofX, f32)) ||
+      failed(verifyOperand(op, "w's scales", op.getWScale(), ofW, f32)));
 }
 
 LogicalResult RunOp::verify() {
@@ -112,6 +157,7 @@ LogicalResult RunOp::verify() {
       failed(verifyOperand(*this, "w", getW(), wShape, input)) ||
       failed(verifyOperand(*this, "y", getY(), {m, n}, output)) ||
       failed(verifyPresence(*this, "bias", plan.getBias(), !!getBias())) ||
+      failed(verifyScales(*this)) ||
       failed(verifyPresence(*this, "residual", plan.getResidual(),
                             !!getResidual())) ||
       (getBias() &&

@@ -134,7 +134,8 @@ Value SiluOp::emitScalar(OpBuilder &builder, Location loc,
   ScalarEmitter e(builder, loc, operands);
   // x / (1 + exp(-x)), not x * sigmoid(x): one rounding less.
   Value negated = arith::NegFOp::create(builder, loc, operands[0]);
-  return e.quotient(operands[0], e.add(e.constant(1.0), e.exp(negated)));
+  Value power = e.exp(negated, getType().getElementType());
+  return e.quotient(operands[0], e.add(e.constant(1.0), power));
 }
 
 Value MishOp::emitScalar(OpBuilder &builder, Location loc,
@@ -142,7 +143,7 @@ Value MishOp::emitScalar(OpBuilder &builder, Location loc,
   ScalarEmitter e(builder, loc, operands);
   Value x = operands[0];
   // tanh(log(1 + e)) = n / (n + 2), n = e (e + 2): no cancellation for small e.
-  Value exponential = e.exp(x);
+  Value exponential = e.exp(x, getType().getElementType());
   Value n = e.mul(exponential, e.add(exponential, e.constant(2.0)));
   Value ratio = e.quotient(n, e.add(n, e.constant(2.0)));
   // e overflows further out, where the ratio is 1 to the last bit.
@@ -186,7 +187,8 @@ Value SigmoidOp::emitScalar(OpBuilder &builder, Location loc,
   ScalarEmitter e(builder, loc, operands);
   // exp overflows to infinity for very negative x, which gives 0.
   Value negated = arith::NegFOp::create(builder, loc, operands[0]);
-  return e.quotient(e.constant(1.0), e.add(e.constant(1.0), e.exp(negated)));
+  Value power = e.exp(negated, getType().getElementType());
+  return e.quotient(e.constant(1.0), e.add(e.constant(1.0), power));
 }
 
 Value ExpOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {

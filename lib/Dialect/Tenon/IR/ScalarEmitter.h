@@ -15,6 +15,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <cmath>
+
 namespace mlir::tenon {
 
 /// Arithmetic on values of one float type. A product that goes into a sum may
@@ -56,6 +58,14 @@ struct ScalarEmitter {
   Value abs(Value a) { return math::AbsFOp::create(builder, loc, a); }
   Value exp2(Value a) { return math::Exp2Op::create(builder, loc, a); }
   Value exp(Value a) { return math::ExpOp::create(builder, loc, a); }
+  /// Where `result` is what it becomes part of: of 16 bits 2^(a log2 e), two
+  /// instructions of a GPU in the place of nine, which errs by 2^-24 |a| of
+  /// itself more.
+  Value exp(Value a, Type result) {
+    if (!type.isF32() || result.getIntOrFloatBitWidth() > 16)
+      return exp(a);
+    return exp2(mul(a, constant(M_LOG2E)));
+  }
   /// Exact where a is small, as expm1 is.
   Value log1p(Value a) { return math::Log1pOp::create(builder, loc, a); }
   Value expm1(Value a) { return math::ExpM1Op::create(builder, loc, a); }

@@ -37,6 +37,8 @@ _BARE = "nothing follows it that could be fused with it, and cuBLAS computes it 
 _APART = "a kernel for each of its products is faster"
 _NOT_TOGETHER = "its products have no kernel, or launch, together"
 _NOT_TILED = "cuBLASLt would compute its product, and one more kernel what follows, as PyTorch does"
+# What cuBLASLt's product and its epilogue are, by how a layer is tried with it.
+_LIBRARY_KERNELS = {"library": ["call"], "rows": ["product", "epilogue"]}
 
 
 # Compilations at once; ptxas and LLVM take up to a second of a core each.
@@ -52,6 +54,7 @@ _WAYS = {
     "apart": {"strategy": "tiled", "pairs": "never", "siblings": "never"},
     "tiled": {"strategy": "tiled"},
     "library": {"strategy": "library"},
+    "rows": {"strategy": "library"},
 }
 
 
@@ -66,9 +69,10 @@ class _Choice:
 class Judge:
     """Says of functions whether they are worth a call, and keeps those that it compiled.
 
-    On a GPU with strategy "auto" each is timed there, as one kernel and as one call of cuBLASLt where it can be that,
-    against PyTorch's products and an estimate of Inductor's kernels behind them. What was found is kept beside the
-    compiled models, so that it is the same the next time.
+    On a GPU with strategy "auto" each is timed there, as one kernel and as one call of cuBLASLt where it can be that, or
+    where it reduces rows as cuBLASLt's product and one kernel, which reads each row once, against PyTorch's products and
+    an estimate of Inductor's kernels behind them. What was found is kept beside the compiled models, so that it is the
+    same the next time.
     """
 
     def __init__(self, options: Options) -> None:
@@ -107,7 +111,8 @@ class Judge:
     def measures(self, device: torch.device) -> bool:
         """Tell whether functions on a device are timed, against what Inductor would make of them."""
         options = self._options
-        is_free = options.target is None and all(value == "auto" for value in options.of_compiler().values())
+        choices = (*options.of_compiler().values(), options.norms_ahead)
+        is_free = options.target is None and all(value == "auto" for value in choices)
         return device.type == "cuda" and is_free and options.rest_for(device) == "inductor"
 
     def _ways(self, candidate: Candidate) -> dict[str, dict[str, Any]] | str:
@@ -124,8 +129,12 @@ class Judge:
             return {settings["strategy"]: settings}
         if candidate.joined_as:
             return {way: settings | _WAYS[way] for way in (candidate.joined_as, "apart")}
-        has_library = _LIBRARY_KINDS.issuperset(candidate.kinds)
-        return {way: settings | _WAYS[way] for way in (("tiled", "library") if has_library else ("tiled",))}
+        ways = ["tiled"]
+        if _LIBRARY_KINDS.issuperset(candidate.kinds):
+            ways.append("library")
+        elif "reduce_row" in candidate.kinds and not is_product_wide:
+            ways.append("rows")
+        return {way: settings | _WAYS[way] for way in ways}
 
     def _is_measured(self, candidate: Candidate) -> bool:
         return self.measures(candidate.device) and bool(candidate.products)
@@ -210,7 +219,7 @@ class Judge:
 
 
 def _is_one_call(executable: tenon.Executable, way: str) -> bool:
-    """Tell whether all linear layers are tiled, or computed with all that follows in one call of cuBLASLt.
+    """Tell whether all linear layers are tiled, or computed by cuBLASLt with all that follows in its call, or one kernel.
 
     Of those that were joined one has to be in the kernel, or the launch, of another.
     """
@@ -218,8 +227,9 @@ def _is_one_call(executable: tenon.Executable, way: str) -> bool:
     joined = {"pairs": "kernel_line", "siblings": "launch_line"}.get(way)
     if joined and not any(joined in v for v in values):
         return False
-    if way != "library":
-        found = [v["strategy"] == "tiled" for v in values if "strategy" in v]
+    if way in _LIBRARY_KERNELS:
+        kernels = [v["kernels"] for v in values if {"call", "product"} & {*v.get("kernels", ())}]
+        found = [of_layer == _LIBRARY_KERNELS[way] for of_layer in kernels]
     else:
-        found = [v["kernels"] == ["call"] for v in values if {"call", "product"} & {*v.get("kernels", ())}]
+        found = [v["strategy"] == "tiled" for v in values if "strategy" in v]
     return bool(found) and all(found)

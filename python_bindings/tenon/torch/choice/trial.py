@@ -14,6 +14,9 @@ from tenon.torch.calls.call import FusedCall
 from tenon.torch.choice.candidate import Candidate, Product, Scaled
 from tenon.torch.choice.timing import time_in_turn
 
+# Elements of a row that Inductor's kernels keep in registers; of longer ones they read again what they reduced.
+_KEPT_COLUMNS = 1024
+
 
 def time_candidate(candidate: Candidate, calls: Sequence[FusedCall]) -> tuple[list[float], float]:
     """Return the milliseconds of each call, and of PyTorch: cuBLAS's products and Inductor's kernels.
@@ -42,7 +45,11 @@ def time_candidate(candidate: Candidate, calls: Sequence[FusedCall]) -> tuple[li
 def _rest(candidate: Candidate, passes: float, reduction: float | None = None) -> float:
     """Return the time of Inductor's kernels: one that reduces rows takes longer to read them than another."""
     moved = _tensors_moved(candidate)
-    return passes / 3 * moved if reduction is None else reduction + passes / 3 * max(moved - 1, 0)
+    if reduction is None:
+        return passes / 3 * moved
+    if candidate.results and candidate.products[-1].n > _KEPT_COLUMNS and "repeat_columns" not in candidate.kinds:
+        moved += 1 + candidate.addends
+    return reduction + passes / 3 * max(moved - 1, 0)
 
 
 def _tensors_moved(candidate: Candidate) -> int:

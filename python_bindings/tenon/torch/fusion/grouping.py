@@ -273,7 +273,7 @@ def is_worthwhile(group: Group, words: dict[fx.Node, Word], live: set[fx.Node], 
     With `alone`, a linear layer with nothing behind it may be worth a call as well, and so may several in one launch.
     """
     members = [m for m in group.members if m in live]
-    fused = [m for m in members if not words[m].is_linear and norm_of(m) is None]
+    fused = [m for m in members if words[m].scales or (not words[m].is_linear and norm_of(m) is None)]
     linears = [m for m in members if words[m].is_linear]
     if (alone and linears) or (group.joined_as == "siblings" and len(linears) > 1):
         return True

@@ -44,6 +44,25 @@ class Shifted(NamedTuple):
     shifts: tuple[Value, ...]
 
 
+class Scaled(NamedTuple):
+    """A matrix that a linear layer multiplies in place of its x, of which it gives x's product by scaling.
+
+    Attributes:
+        matrix: what stands for x, which is its product with factors.
+        rows: the factors of its rows.
+        columns: those of its columns, which depend on parameters alone.
+
+    """
+
+    matrix: fx.Node
+    rows: tuple[fx.Node, ...]
+    columns: tuple[fx.Node, ...]
+
+
+# Of a node that linear layers alone read: its `Scaled`.
+SCALED = "tenon_scaled"
+
+
 class Lowering(Builder):
     """A builder that knows the nodes whose values its operands are."""
 
@@ -68,12 +87,29 @@ class Lowering(Builder):
         precision: str | None = None,
     ) -> Value:
         """Append a linear layer, quantised where that is asked for and w is a parameter."""
+        if isinstance(x, Factor) and x.row_factors:
+            return self._linear_of_scaled(x, w, bias, dtype or x.value.dtype)
         is_asked = self._quantises and isinstance(w, Factor) and w.is_parameter and not w.is_transposed
         if is_asked and quantised.is_quantised(w.value.dtype, w.depth()):
             x = x if isinstance(x, Factor) else Factor(x)
             if not x.is_transposed and x.value.dtype == w.value.dtype and x.depth() == w.depth():
                 return quantised.linear(self, x, w, bias, dtype or w.value.dtype)
         return super().linear(x, w, bias, dtype, precision)
+
+    def _linear_of_scaled(self, x: Factor, w: Factor, bias: Value | None, dtype: str) -> Value:
+        """Append a linear layer of a weight with x's factors of columns, whose result has those of rows."""
+        weight = w.value
+        if w.is_transposed:
+            raise InexpressibleError("its weight lies transposed, and has factors of rows")
+        if x.column_factors:
+            product, *others = x.column_factors
+            for factor in others:
+                product = self.binary("mul", self.widen(product), factor)
+            weight = self.binary("mul", weight, product)
+        y = super().linear(Factor(x.value, x.is_transposed), weight, None, "float32")
+        for factor in x.row_factors:
+            y = self.binary("mul", y, factor)
+        return self.cast(y if bias is None else self.binary("add", y, bias), dtype)
 
     def operand(self, argument: Any) -> Operand:
         """Return a number or a tensor that an op is given."""
@@ -116,7 +152,12 @@ class Lowering(Builder):
         """Return what a linear layer multiplies by its weight: `[M, K]`, or a transpose of static shape."""
         if _is_turned(argument):
             return self._factor(find_weight(argument, is_transposed=False))
-        return Factor(self.tensor(argument, rank=2))
+        scaled = strip(argument).meta.get(SCALED)
+        if scaled is None:
+            return Factor(self.tensor(argument, rank=2))
+        matrix = self.tensor(scaled.matrix, rank=2)
+        rows, columns = (tuple(map(self.tensor, factors)) for factors in (scaled.rows, scaled.columns))
+        return Factor(matrix, row_factors=rows, column_factors=columns)
 
     def weight(self, argument: fx.Node, is_transposed: bool) -> Factor:
         """Return the weight `[N, K]` of a linear layer, given as that or, transposed, as `[K, N]`.

@@ -22,8 +22,8 @@ from tenon.torch.fusion.words import first_result
 _OTHER_PRODUCTS = {"aten.baddbmm", "aten.mv", "aten.addmv", "aten.dot", "aten.addbmm", "aten.bilinear"}
 
 
-def find_missed(graph: fx.Graph, grouping: Grouping) -> dict[fx.Node, Missed]:
-    """Return the linear layers, and the elementwise ops on floats behind one, that no group has."""
+def find_missed(graph: fx.Graph, grouping: Grouping, stays: dict[fx.Node, str]) -> dict[fx.Node, Missed]:
+    """Return the linear layers, and the elementwise ops on floats behind one, that no group has; and what `stays`."""
     live = grouping.live_nodes()
     behind: set[fx.Node] = set()
     missed = {}
@@ -32,10 +32,13 @@ def find_missed(graph: fx.Graph, grouping: Grouping) -> dict[fx.Node, Missed]:
         if _is_product(node) or (follows and (_is_elementwise(node) or _is_part(node))):
             behind.add(node)
         is_taken = node in grouping.group_of or (node in grouping.words and grouping.words[node].is_prepared)
-        if node in behind and node in live and not is_taken and _is_of_interest(node):
+        reason = stays.get(node) if node in live else None
+        if reason is None and node in behind and node in live and not is_taken and _is_of_interest(node):
+            reason = _reason(node, grouping, behind)
+        if reason is not None:
             line = source_line(node)
             where = f"{line[0]}:{line[1]}" if line else None
-            missed[node] = Missed(node.name, op_name(node), _sentence(_reason(node, grouping, behind)), where)
+            missed[node] = Missed(node.name, op_name(node), _sentence(reason), where)
     return missed
 
 

@@ -13,6 +13,7 @@ from tenon.importer.builder import InexpressibleError
 from tenon.importer.specs import FunctionSpec, InputDim, InputRows, InputSpec, OutputSpec
 from tenon.torch.choice.candidate import Candidate, describe
 from tenon.torch.failures import failed
+from tenon.torch.fusion.ahead import forget_norms, move_norms
 from tenon.torch.fusion.group_function import GroupFunction, Importer, import_group
 from tenon.torch.fusion.grouping import Group, Grouping, is_worthwhile
 from tenon.torch.fusion.missed import find_missed, sources_of
@@ -26,6 +27,8 @@ from tenon.torch.fusion.words import find_words, is_map
 __all__ = ["InputDim", "InputRows", "InputSpec", "Missed", "OutputSpec", "Partition", "missed_of", "partition"]
 
 _MISSED = "tenon_missed"
+# Whether a judge is asked about layers of one x in one launch; no GPU has measured such a launch.
+_TRIES_SIBLINGS = False
 # Tells for each function why it is better left to PyTorch, or None.
 Judge = Callable[[Sequence[Candidate]], Sequence[str | None]]
 
@@ -37,6 +40,7 @@ def partition(
     judge: Judge | None = None,
     for_inductor: bool = False,
     siblings: bool = False,
+    norms_ahead: bool = False,
 ) -> list[Partition]:
     """Replace what Tenon can fuse by one call each, and leave the rest as it is.
 
@@ -53,6 +57,7 @@ def partition(
             kernels do on the way.
         siblings: whether linear layers of one x that one launch may have are in one function, although nothing is
             judged.
+        norms_ahead: whether linear layers take what RMS norms ahead of them take.
 
     Returns:
         the partitions in the order of their calls. What was not taken of linear layers
@@ -64,15 +69,17 @@ def partition(
     # AOTAutograd has a fake mode on, in which a constant has no value.
     with unset_fake_temporarily():
         words, reasons = find_words(gm.graph, parameters)
+        moves = norms_ahead and parameters and precision != "fp8"
+        stays = move_norms(gm.graph, parameters, words) if moves else {}
         grouping = Grouping(gm.graph, words, reasons, one_linear=for_inductor)
         if for_inductor:
             grouping.trim()
             grouping.join_pairs()
-        if for_inductor or siblings:
+        if siblings or (for_inductor and _TRIES_SIBLINGS):
             grouping.join_siblings()
         sources: dict[str, str] = {}
         functions = _import_groups(grouping, parameters, precision, judge, sources, for_inductor)
-        missed = find_missed(gm.graph, grouping)
+        missed = find_missed(gm.graph, grouping, stays)
         sources_of_missed = [(sources_of(node), m) for node, m in missed.items()]
         behind = {g: [m for taken, m in sources_of_missed if not taken.isdisjoint(g.members)] for g, _ in functions}
         replaced: dict[fx.Node, fx.Node] = {}
@@ -85,6 +92,7 @@ def partition(
             partitions.append(part)
         sweep(gm.graph, set(grouping.group_of), [part.node for part in partitions])
         forget_indices(gm.graph)
+        forget_norms(gm.graph)
         restore_places(gm.graph)
         sort_graph(gm.graph)
         gm.recompile()

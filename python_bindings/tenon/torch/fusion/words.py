@@ -33,6 +33,7 @@ class Word:
         is_linear: whether it is a linear layer.
         is_prepared: whether it depends on parameters alone, and is elementwise.
         is_start: whether a group may begin with it, as with a linear layer.
+        scales: whether it is a linear layer whose result is scaled, in place of its x.
 
     """
 
@@ -41,6 +42,7 @@ class Word:
     is_linear: bool
     is_prepared: bool
     is_start: bool = False
+    scales: bool = False
 
 
 def lower(b: Lowering, node: fx.Node) -> Value | Norm:
@@ -108,7 +110,7 @@ def find_words(graph: fx.Graph, parameters: set[str]) -> tuple[dict[fx.Node, Wor
             words[node] = Word((norm,), frozenset(), False, False)
         elif op_name(node):
             try:
-                words[node] = _try(node, parameters, words)
+                words[node] = find_word(node, parameters, words)
             except InexpressibleError as error:
                 reasons[node] = str(error)
             except Exception as error:
@@ -116,7 +118,13 @@ def find_words(graph: fx.Graph, parameters: set[str]) -> tuple[dict[fx.Node, Wor
     return words, reasons
 
 
-def _try(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> Word:
+def find_word(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> Word:
+    """Return what a node is made from; `words` has the nodes before it.
+
+    Raises:
+        InexpressibleError: Tenon has no word for it.
+
+    """
     trial = _Trial(parameters)
     lower(trial, node)
     result = first_result(node)

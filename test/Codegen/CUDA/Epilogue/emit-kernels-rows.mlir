@@ -41,16 +41,51 @@ func.func @block(%y: memref<?x4096xf32>, %s: memref<?x1xf32>) {
 
 // -----
 
-// A longer one is read again.
-// CHECK-LABEL: llvm.func @long_rows_v4
-// CHECK: scf.for
+// Of a longer one more threads keep as many elements each.
+// CHECK-LABEL: llvm.func @longer_rows_v4
+// CHECK-SAME: nvvm.reqntid = array<i32: 512>
+// CHECK-COUNT-16: llvm.load {{.*}} -> vector<4xf32>
+// CHECK-NOT: scf.for
 // CHECK: nvvm.barrier
-// CHECK: scf.for
-func.func @long(%y: memref<?x32768xf32>) {
+// CHECK-COUNT-16: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+// CHECK-NOT: llvm.load {{.*}} -> vector<4xf32>
+// CHECK-COUNT-16: llvm.store {{.*}} : vector<4xf32>
+func.func @longer(%y: memref<?x32768xf32>) {
   tenon.epilogue ins(%acc = %y: memref<?x32768xf32>) outs(%y: memref<?x32768xf32>) {
     %0 = tenon.reduce_row max %acc : tensor<?x32768xf32>
     %1 = tenon.sub %acc, %0 : tensor<?x32768xf32>, tensor<?x1xf32>
     tenon.yield %1 : tensor<?x32768xf32>
+  }
+  return
+}
+
+// -----
+
+// The longest are read again, and so are those of f64 that 256 threads cannot keep.
+// CHECK-LABEL: llvm.func @long_rows_v4
+// CHECK-SAME: nvvm.reqntid = array<i32: 1024>
+// CHECK: scf.for
+// CHECK: nvvm.barrier
+// CHECK: scf.for
+func.func @long(%y: memref<?x32772xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<?x32772xf32>) outs(%y: memref<?x32772xf32>) {
+    %0 = tenon.reduce_row max %acc : tensor<?x32772xf32>
+    %1 = tenon.sub %acc, %0 : tensor<?x32772xf32>, tensor<?x1xf32>
+    tenon.yield %1 : tensor<?x32772xf32>
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: llvm.func @doubles_rows_v2
+// CHECK-SAME: nvvm.reqntid = array<i32: 256>
+// CHECK: scf.for
+func.func @doubles(%y: memref<?x20000xf64>) {
+  tenon.epilogue ins(%acc = %y: memref<?x20000xf64>) outs(%y: memref<?x20000xf64>) {
+    %0 = tenon.reduce_row max %acc : tensor<?x20000xf64>
+    %1 = tenon.sub %acc, %0 : tensor<?x20000xf64>, tensor<?x1xf64>
+    tenon.yield %1 : tensor<?x20000xf64>
   }
   return
 }

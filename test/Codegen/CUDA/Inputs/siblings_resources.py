@@ -15,7 +15,7 @@ SCHEDULES = (
     ("f16", "192x128x64", "1x8", 4),
     ("f32", "128x128x32", "8x1", 4),
 )
-ROWS = (8, 4096, "?")
+ROWS = (8, "?")
 COLUMNS = (4096, 1024, 1032)
 EPILOGUES = (
     ("%y = tenon.add %acc, %b",),

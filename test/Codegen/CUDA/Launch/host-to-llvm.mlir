@@ -1,7 +1,7 @@
 // RUN: tenon-opt %s --tenon-emit-kernels --tenon-host-abi=device=cuda --canonicalize --convert-scf-to-cf --expand-strided-metadata --lower-affine --tenon-host-to-llvm | FileCheck %s --implicit-check-not=blaslt. --implicit-check-not=tenon.launch
 
-// TenonBlasLtPlan: n, k, input, output, compute, activation, bias, 0, alpha, beta.
-// CHECK: llvm.mlir.global internal constant @tenon_plan_0() {{.*}} : !llvm.struct<(i64, i64, i32, i32, i32, i32, i32, i32, f64, f64)>
+// TenonBlasLtPlan: n, k, input, output, compute, activation, bias, 0, scales, alpha, beta.
+// CHECK: llvm.mlir.global internal constant @tenon_plan_0() {{.*}} : !llvm.struct<(i64, i64, i32, i32, i32, i32, i32, i32, i32, f64, f64)>
 // CHECK: llvm.mlir.constant(32 : i64)
 // CHECK: llvm.insertvalue {{.*}}[0]
 // CHECK: llvm.mlir.constant(64 : i64)
@@ -17,17 +17,19 @@
 // CHECK: llvm.mlir.constant(1 : i32)
 // CHECK: llvm.insertvalue {{.*}}[6]
 // CHECK: llvm.mlir.constant(2.000000e+00 : f64)
-// CHECK: llvm.insertvalue {{.*}}[8]
-// CHECK: llvm.mlir.constant(0.000000e+00 : f64)
 // CHECK: llvm.insertvalue {{.*}}[9]
+// CHECK: llvm.mlir.constant(0.000000e+00 : f64)
+// CHECK: llvm.insertvalue {{.*}}[10]
 
-// The absent residual is null; arguments of a launch lie on the stack.
+// Absent scales and the residual are null; arguments of a launch lie on the stack.
 // CHECK-LABEL: llvm.func @layer__cuda(
 // CHECK-SAME: %[[CALL:[^:]*]]: !llvm.ptr
 // CHECK: llvm.alloca
 // CHECK: %[[PLAN:.*]] = llvm.mlir.addressof @tenon_plan_0
+// CHECK: %[[X_SCALE:.*]] = llvm.mlir.zero : !llvm.ptr
+// CHECK: %[[W_SCALE:.*]] = llvm.mlir.zero : !llvm.ptr
 // CHECK: %[[NULL:.*]] = llvm.mlir.zero : !llvm.ptr
-// CHECK: llvm.call @tenonBlasLtRun(%[[CALL]], %[[PLAN]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[NULL]], %{{[^,]*}}, %{{[^,]*}}) : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+// CHECK: llvm.call @tenonBlasLtRun(%[[CALL]], %[[PLAN]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[X_SCALE]], %[[W_SCALE]], %{{[^,]*}}, %[[NULL]], %{{[^,]*}}, %{{[^,]*}}) : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
 // CHECK: llvm.call @tenonLaunchKernel(%[[CALL]], %{{.*}}) : (!llvm.ptr, i32, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr, i32) -> ()
 func.func @layer(%x: memref<?x64xbf16>, %w: memref<32x64xbf16>, %b: memref<32xf32>, %y: memref<?x32xf32>) {
   %ws = memref.alloc() : memref<33554432xi8>

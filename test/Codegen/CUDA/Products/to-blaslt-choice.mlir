@@ -346,3 +346,77 @@ func.func @casts_in_one_kernel(%x: tensor<?x32xbf16>, %s: tensor<32xf32>) -> ten
   %2 = tenon.cast %1 : tensor<?x32xf32> -> tensor<?x32xf16>
   return %2 : tensor<?x32xf16>
 }
+
+// -----
+
+// Of 8 bits the plan has scales of rows, a bias and the cast; what follows is computed of 16 bits.
+// CHECK-LABEL: @scaled_rows
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 bias scales = rows : f8E4M3FN -> bf16
+// CHECK: blaslt.run {{.*}} scales(%{{.*}}, %{{.*}} : tensor<?x1xf32>, tensor<32xf32>) bias(%{{.*}} : tensor<32xbf16>)
+// CHECK: tenon.epilogue {{.*}}tensor<?x32xbf16>
+// CHECK-NEXT: tenon.silu
+// CHECK-NEXT: tenon.yield
+func.func @scaled_rows(%x: tensor<?x64xf8E4M3FN>, %w: tensor<32x64xf8E4M3FN>, %s: tensor<?x1xf32>, %t: tensor<32xf32>,
+                       %b: tensor<32xbf16>) -> tensor<?x32xbf16> {
+  // expected-remark @below {{a cuBLASLt product and one epilogue}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xf8E4M3FN>, tensor<32x64xf8E4M3FN>
+      epilogue(%acc: tensor<?x32xf32>, %s_ = %s: tensor<?x1xf32>, %t_ = %t: tensor<32xf32>, %b_ = %b: tensor<32xbf16>) -> tensor<?x32xbf16> {
+    %1 = tenon.mul %acc, %s_ : tensor<?x32xf32>, tensor<?x1xf32>
+    %2 = tenon.mul %1, %t_ : tensor<?x32xf32>, tensor<32xf32>
+    %3 = tenon.add %2, %b_ : tensor<?x32xf32>, tensor<32xbf16>
+    %4 = tenon.cast %3 : tensor<?x32xf32> -> tensor<?x32xbf16>
+    %5 = tenon.silu %4 : tensor<?x32xbf16>
+    tenon.yield %5 : tensor<?x32xbf16>
+  }
+  return %0 : tensor<?x32xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @scaled_tensors
+// CHECK: blaslt.plan n = 32, k = 64, compute = f32 scales = tensor : f8E4M3FN -> f16
+// CHECK: blaslt.run {{.*}} scales(%arg3, %arg2 : tensor<f32>, tensor<f32>)
+// CHECK-NOT: tenon.epilogue
+func.func @scaled_tensors(%x: tensor<8x64xf8E4M3FN>, %w: tensor<32x64xf8E4M3FN>, %s: tensor<f32>, %t: tensor<f32>) -> tensor<8x32xf16> {
+  // expected-remark @below {{one cuBLASLt call does the whole layer}}
+  %0 = tenon.fused_linear %x, %w : tensor<8x64xf8E4M3FN>, tensor<32x64xf8E4M3FN>
+      epilogue(%acc: tensor<8x32xf32>, %s_ = %s: tensor<f32>, %t_ = %t: tensor<f32>) -> tensor<8x32xf16> {
+    %1 = tenon.mul %acc, %t_ : tensor<8x32xf32>, tensor<f32>
+    %2 = tenon.mul %1, %s_ : tensor<8x32xf32>, tensor<f32>
+    %3 = tenon.cast %2 : tensor<8x32xf32> -> tensor<8x32xf16>
+    tenon.yield %3 : tensor<8x32xf16>
+  }
+  return %0 : tensor<8x32xf16>
+}
+
+// -----
+
+// One scale alone, rows of a result of f16, and a bias of another type are the epilogue's.
+// CHECK-LABEL: @no_scales_of_some
+// CHECK-COUNT-3: blaslt.plan n = 32, k = 64, compute = f32 : f8E4M3FN -> f32
+func.func @no_scales_of_some(%x: tensor<8x64xf8E4M3FN>, %w: tensor<32x64xf8E4M3FN>, %s: tensor<8x1xf32>, %t: tensor<32xf32>,
+                             %b: tensor<32xf32>) -> (tensor<8x32xbf16>, tensor<8x32xf16>, tensor<8x32xbf16>) {
+  // expected-remark @below {{a cuBLASLt product and one epilogue}}
+  %0 = tenon.fused_linear %x, %w : tensor<8x64xf8E4M3FN>, tensor<32x64xf8E4M3FN>
+      epilogue(%acc: tensor<8x32xf32>, %s_ = %s: tensor<8x1xf32>) -> tensor<8x32xbf16> {
+    %3 = tenon.mul %acc, %s_ : tensor<8x32xf32>, tensor<8x1xf32>
+    %4 = tenon.cast %3 : tensor<8x32xf32> -> tensor<8x32xbf16>
+    tenon.yield %4 : tensor<8x32xbf16>
+  }
+  // expected-remark @below {{a cuBLASLt product and one epilogue}}
+  %1 = tenon.fused_linear %x, %w : tensor<8x64xf8E4M3FN>, tensor<32x64xf8E4M3FN>
+      epilogue(%acc: tensor<8x32xf32>, %s_ = %s: tensor<8x1xf32>, %t_ = %t: tensor<32xf32>) -> tensor<8x32xf16> {
+    %3 = tenon.mul %acc, %s_ : tensor<8x32xf32>, tensor<8x1xf32>
+    %4 = tenon.mul %3, %t_ : tensor<8x32xf32>, tensor<32xf32>
+    %5 = tenon.cast %4 : tensor<8x32xf32> -> tensor<8x32xf16>
+    tenon.yield %5 : tensor<8x32xf16>
+  }
+  // expected-remark @below {{a cuBLASLt product and one epilogue}}
+  %2 = tenon.fused_linear %x, %w : tensor<8x64xf8E4M3FN>, tensor<32x64xf8E4M3FN>
+      epilogue(%acc: tensor<8x32xf32>, %b_ = %b: tensor<32xf32>) -> tensor<8x32xbf16> {
+    %3 = tenon.add %acc, %b_ : tensor<8x32xf32>, tensor<32xf32>
+    %4 = tenon.cast %3 : tensor<8x32xf32> -> tensor<8x32xbf16>
+    tenon.yield %4 : tensor<8x32xbf16>
+  }
+  return %0, %1, %2 : tensor<8x32xbf16>, tensor<8x32xf16>, tensor<8x32xbf16>
+}

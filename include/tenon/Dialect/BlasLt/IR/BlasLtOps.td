@@ -49,11 +49,19 @@ def BlasLt_Activation : I32EnumAttr<"Activation",
   let cppNamespace = "::mlir::blaslt";
 }
 
+def BlasLt_Scales : I32EnumAttr<"Scales",
+    "what an x and a w of 8 bits are multiplied by", [
+      I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Tensor", 1, "tensor">,
+      I32EnumAttrCase<"Rows", 2, "rows">]> {
+  let cppNamespace = "::mlir::blaslt";
+}
+
 //===----------------------------------------------------------------------===//
 // plan
 //===----------------------------------------------------------------------===//
 
-def BlasLt_Float : AnyTypeOf<[F32, F16, BF16, F64], "f32, f16, bf16 or f64">;
+def BlasLt_Float : AnyTypeOf<[F32, F16, BF16, F64, F8E4M3FN, F8E5M2],
+                             "f32, f16, bf16, f64, f8E4M3FN or f8E5M2">;
 class BlasLt_Shaped<list<int> ranks>
     : AnyTypeOf<[TensorRankOf<[BlasLt_Float], ranks>,
                  MemRefRankOf<[BlasLt_Float], ranks>]>;
@@ -66,10 +74,13 @@ def BlasLt_PlanOp : Op<BlasLt_Dialect, "plan", [Pure]> {
     type. With `x_transposed` x is given as `[K, M]`, with `w_transposed` w as
     `[K, N]`. The sum is accumulated in f32 (f64 for f64) and rounded once.
     `compute` says how: `f32`, or for f32 inputs by way of `tf32`, `bf16` or
-    `f16`.
+    `f16`. With `scales = tensor` x and w, of 8 bits, are multiplied by a number
+    each, `scales = rows` by one for each row of x, `[M, 1]`, and of w, `[N]`.
 
     Requires: n positive, k not negative; an output type equal to the input type,
-    or f32 for 16-bit inputs; `compute` that fits the input type; alpha finite.
+    or f32 for 16-bit inputs; for 8 bits f32, f16 or bf16, with scales of rows
+    bf16, n and k multiples of 16, x and w not transposed, and no scales of other
+    inputs; `compute` that fits the input type; alpha finite.
     Gives: a plan, which becomes a constant of the compiled model.
 
     Example:
@@ -86,6 +97,8 @@ def BlasLt_PlanOp : Op<BlasLt_Dialect, "plan", [Pure]> {
                        DefaultValuedAttr<F64Attr, "1.0">:$alpha,
                        UnitAttr:$residual, UnitAttr:$bias,
                        UnitAttr:$x_transposed, UnitAttr:$w_transposed,
+                       DefaultValuedAttr<BlasLt_Scales,
+                           "::mlir::blaslt::Scales::None">:$scales,
                        DefaultValuedAttr<BlasLt_Activation,
                            "::mlir::blaslt::Activation::None">:$activation,
                        TypeAttrOf<BlasLt_Float>:$input_type,
@@ -94,10 +107,13 @@ def BlasLt_PlanOp : Op<BlasLt_Dialect, "plan", [Pure]> {
   let assemblyFormat = [{
     `n` `=` $n `,` `k` `=` $k `,` `compute` `=` $compute (`alpha` `=` $alpha^)?
     (`residual` $residual^)? (`bias` $bias^)?
-    (`x_transposed` $x_transposed^)? (`w_transposed` $w_transposed^)? (`activation` `=` $activation^)?
+    (`x_transposed` $x_transposed^)? (`w_transposed` $w_transposed^)? (`scales` `=` $scales^)? (`activation` `=` $activation^)?
     attr-dict `:` $input_type `->` $output_type
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool isOf8Bits() { return getInputType().getIntOrFloatBitWidth() == 8; }
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,7 +130,7 @@ def BlasLt_RunOp : Op<BlasLt_Dialect, "run", [
     which all runs of a function share.
 
     Requires: a plan made by a `blaslt.plan`; x, w, and, exactly where the plan
-    has them, bias and residual, of the plan's shapes and types.
+    has them, scales, bias and residual, of the plan's shapes and types.
 
     Example:
 
@@ -128,13 +144,17 @@ def BlasLt_RunOp : Op<BlasLt_Dialect, "run", [
     residual that the plan lacks, or the reverse; tensors mixed with memrefs.
   }];
   let arguments = (ins BlasLt_PlanType:$plan, BlasLt_Shaped<[2]>:$x,
-                       BlasLt_Shaped<[2]>:$w, Optional<BlasLt_Shaped<[1]>>:$bias,
+                       BlasLt_Shaped<[2]>:$w,
+                       Optional<BlasLt_Shaped<[0, 2]>>:$x_scale,
+                       Optional<BlasLt_Shaped<[0, 1]>>:$w_scale,
+                       Optional<BlasLt_Shaped<[1]>>:$bias,
                        Optional<BlasLt_Shaped<[2]>>:$residual,
                        AnyTypeOf<[1DTensorOf<[I8]>, MemRefRankOf<[I8], [1]>]>:$workspace,
                        BlasLt_Shaped<[2]>:$y);
   let results = (outs Optional<TensorRankOf<[BlasLt_Float], [2]>>:$result);
   let assemblyFormat = [{
     $plan `ins` `(` $x `,` $w `:` type($x) `,` type($w) `)`
+    (`scales` `(` $x_scale^ `,` $w_scale `:` type($x_scale) `,` type($w_scale) `)`)?
     (`bias` `(` $bias^ `:` type($bias) `)`)?
     (`residual` `(` $residual^ `:` type($residual) `)`)?
     `workspace` `(` $workspace `:` type($workspace) `)`

@@ -114,16 +114,22 @@ MainLoop::Carried MainLoop::advance(const WorkItem &item, BlockScales *scales,
   context.read = b.offset(frame.shared, carried.readStage);
   context.nextRead = b.offset(frame.shared, loadedStage);
   context.target = copies.getTarget(carried.writeStage);
-  SmallVector<Value> sums;
-  if (scales) {
-    scales->load(b.add(item.kBegin, kTile));
+  SmallVector<Value> sums, loaded;
+  if (scales)
+    loaded = scales->load(b.add(item.kBegin, kTile));
+  // Methods with parts add up as they multiply (WarpProduct.h).
+  bool promotes = scales || geometry.schedule.getMethod() == ProductMethod::FP8;
+  if (promotes) {
     sums.assign(carried.accumulators.size(), b.f32(0));
     std::swap(sums, carried.accumulators);
   }
   for (unsigned step = 0; step != product.numSteps(); ++step)
     emitStep(step, carried, context);
   if (scales)
-    carried.accumulators = scales->add(sums, carried.accumulators);
+    carried.accumulators = scales->add(sums, carried.accumulators, loaded);
+  else if (promotes)
+    for (auto [sum, partial] : llvm::zip(sums, carried.accumulators))
+      partial = arith::AddFOp::create(b, sum, partial);
   carried.readStage = nextRead;
   carried.writeStage = nextWrite;
   return carried;

@@ -13,6 +13,8 @@
 
 #include "Codegen/CUDA/Tiled/Swizzle.h"
 
+#include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -154,6 +156,17 @@ SmallVector<Value> WarpProduct::toOperands(ValueRange registers) {
   });
 }
 
+/// NVVM's op has no f8.
+static Value multiplyBytes(KernelBuilder &b, Type element, Type result,
+                           ArrayRef<Value> operands) {
+  std::string type = isa<Float8E5M2Type>(element) ? "e5m2" : "e4m3";
+  return b.ptx(result,
+               "mma.sync.aligned.m16n8k32.row.col.f32." + type + "." + type +
+                   ".f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, "
+                   "{$10, $11, $12, $13};",
+               "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", operands);
+}
+
 void WarpProduct::multiplyBlock(MutableArrayRef<Value> accumulators,
                                 ValueRange x, ValueRange w) {
   Type element = frame.geometry.elementType;
@@ -162,12 +175,21 @@ void WarpProduct::multiplyBlock(MutableArrayRef<Value> accumulators,
                                            : NVVM::MMATypes::tf32;
   int64_t k = 32 / frame.geometry.elementBytes;
   SmallVector<Type> types(4, b.getF32Type());
-  Value product = NVVM::MmaOp::create(
-      b, LLVM::LLVMStructType::getLiteral(b.getContext(), types), toOperands(x),
-      toOperands(w), ValueRange(ArrayRef<Value>(accumulators)), {16, 8, k},
-      /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
-      std::array{type, type},
-      std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  auto result = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+  Value product;
+  if (isNarrowFloat(element)) {
+    SmallVector<Value> operands(x);
+    llvm::append_range(operands, w);
+    llvm::append_range(operands, accumulators);
+    product = multiplyBytes(b, element, result, operands);
+  } else {
+    product = NVVM::MmaOp::create(
+        b, result, toOperands(x), toOperands(w),
+        ValueRange(ArrayRef<Value>(accumulators)), {16, 8, k},
+        /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
+        std::array{type, type},
+        std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  }
   for (auto [i, accumulator] : llvm::enumerate(accumulators))
     accumulator = LLVM::ExtractValueOp::create(b, product, int64_t(i));
 }

@@ -17,9 +17,10 @@
 namespace mlir::tenon {
 
 /// A warp's part of a tile as blocks of 16 rows by 8 columns, one mma.sync
-/// each. A k-step is 32 bytes of a row: 16 elements of 16 bits, or 8 of f32
-/// (tf32). The bytes of an 8x8 matrix of 16-bit elements that ldmatrix spreads
-/// over a warp are those of an 8x4 fragment of f32, so both types load alike.
+/// each. A k-step is 32 bytes of a row: 32 elements of 8 bits, 16 of 16, or 8
+/// of f32 (tf32). The bytes of an 8x8 matrix of 16-bit elements that ldmatrix
+/// spreads over a warp are those of an 8x4 fragment of f32, so both types load
+/// alike.
 ///
 /// Accumulators are kept block by block, row blocks outermost, 4 a block: two
 /// neighbours in row lane / 4, two in that row + 8, in columns 2 (lane mod 4).

@@ -95,32 +95,42 @@ SmallVector<Value> Consumer::promote(const RingPosition &first,
   std::optional<BlockScales> scales;
   if (frame.geometry.hasBlockScales)
     scales.emplace(frame, item);
+  int64_t numSums = product.numAccumulators();
   SmallVector<Value> initial{first.stage, first.parity};
-  initial.append(product.numAccumulators(), b.f32(0));
+  initial.append(numSums, b.f32(0));
+  // Those of a K tile are on their way while the one before is multiplied: none
+  // is waited for between two turns of the tensor cores.
+  if (scales)
+    llvm::append_range(initial, scales->load(item.kBegin));
   auto loop =
       scf::ForOp::create(b, b.i32(0), count, b.i32(kPromoteStages), initial);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   ValueRange state = loop.getRegionIterArgs();
   Value left = b.sub(count, loop.getInductionVar());
-  if (scales) // on their way while the products are computed
-    scales->load(b.add(item.kBegin, loop.getInductionVar()));
   if (alternates(frame.geometry))
     order.take();
   State end =
       start({state[0], state[1]}, b.min(left, b.i32(kPromoteStages)), [] {});
   if (alternates(frame.geometry))
     order.pass();
+  SmallVector<Value> loaded;
+  if (scales) {
+    Value ahead = b.min(b.add(loop.getInductionVar(), 1), b.sub(count, 1));
+    loaded = scales->load(b.add(item.kBegin, ahead));
+  }
   SmallVector<Value> partial = complete(end);
   SmallVector<Value> next{end.next.stage, end.next.parity};
-  ValueRange sums = state.drop_front(2);
+  ValueRange sums = state.slice(2, numSums);
   if (scales)
-    llvm::append_range(next, scales->add(sums, partial));
+    llvm::append_range(
+        next, scales->add(sums, partial, state.drop_front(2 + numSums)));
   else
     for (auto [sum, other] : llvm::zip_equal(sums, partial))
       next.push_back(arith::AddFOp::create(b, sum, other));
+  llvm::append_range(next, loaded);
   scf::YieldOp::create(b, next);
-  return SmallVector<Value>(loop.getResults().drop_front(2));
+  return SmallVector<Value>(loop.getResults().slice(2, numSums));
 }
 
 SmallVector<Value> Consumer::run(const WorkItem &item, Value passed,

@@ -44,13 +44,15 @@ func.func @e5m2(%x: memref<?x256xf8E5M2>, %w: memref<48x256xf8E5M2>, %y: memref<
 // -----
 
 // Blocks have scales: two rows of x, and one for the columns of a tile, which lie in one block of w. What a stage gives is
-// multiplied by both as it is added up.
+// multiplied by both as it is added up; those of the next are loaded meanwhile.
 // CHECK-LABEL: llvm.func @blocks_tiled(
 // CHECK: nvvm.setmaxregister increase
-// CHECK: scf.for {{.*}} step %c1_i32 iter_args({{.*}} = %cst
 // CHECK-COUNT-3: llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK-NOT: llvm.load %{{.*}} -> f32
+// CHECK: scf.for {{.*}} step %c1_i32 iter_args({{.*}} = %cst
 // CHECK: wgmma.mma_async.sync.aligned.m64n16k32.f32.e4m3.e4m3
+// CHECK-COUNT-3: llvm.load %{{.*}} : !llvm.ptr<1> -> f32
+// CHECK-NOT: llvm.load %{{.*}} -> f32
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
 // CHECK-COUNT-8: llvm.intr.fma
 // CHECK: scf.yield

@@ -191,7 +191,7 @@ func.func @wide(%x: memref<?x128xf32>, %w: memref<256x128xf32>, %y: memref<?x256
 // CHECK: @row_tiled {{.*}}tensor_maps = [#tenon.tensor_map<box = 8x64, swizzle = 128>, #tenon.tensor_map<box = 64x64, swizzle = 128>]
 // CHECK: llvm.func @row_tiled(
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
-// CHECK-COUNT-2: math.exp
+// CHECK-COUNT-2: math.exp2
 // CHECK-NOT: math.exp
 // CHECK-COUNT-4: @p st.global.b16
 // CHECK-NOT: st.global

@@ -1,0 +1,116 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""RMS norms ahead of linear layers: their weights join w, and their factors of rows what follows the product."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from torch import fx
+
+from tenon.importer.builder import InexpressibleError
+from tenon.importer.shapes import as_matrix, flatten
+from tenon.torch.fusion.lowering import SCALED, Scaled, find_weight
+from tenon.torch.fusion.shapes import torch_shape
+from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, strip, view_source
+from tenon.torch.fusion.words import Word, find_word, is_parameter
+
+# What a linear layer calls x and its weight, and whether that is given as [K, N].
+_LAYERS = {
+    "aten.linear": ("input", "weight", False),
+    "aten.addmm": ("mat1", "mat2", True),
+    "aten.mm": ("self", "mat2", True),
+    "aten.matmul": ("self", "other", True),
+}
+_READ = "it stays ahead of linear layers, since more than those with parameters reads it"
+_RANGE = "it stays ahead of linear layers, since float16 has not the range for products of weights"
+
+
+def move_norms(graph: fx.Graph, parameters: set[str], words: dict[fx.Node, Word]) -> dict[fx.Node, str]:
+    """Let linear layers take what an RMS norm ahead of them takes, where they alone read it.
+
+    The products of weights are rounded where the norm's result would have been, so that what is in bfloat16 errs as
+    before. With a mean that is subtracted, digits would cancel, so a layer norm stays as it is.
+
+    Returns:
+        why others stay ahead.
+
+    """
+    layers: dict[fx.Node, list[fx.Node]] = {}
+    for node in graph.nodes:
+        if node in words and op_name(node) in _LAYERS:
+            layers.setdefault(strip(arguments(node)[_LAYERS[op_name(node)][0]]), []).append(node)
+    stays: dict[fx.Node, str] = {}
+    for normed, readers in layers.items():
+        scaled = _find_scaled(normed, parameters, words)
+        if scaled is None or dtype_of(normed) not in ("float16", "bfloat16"):
+            continue
+        if dtype_of(normed) == "float16":
+            stays[normed] = _RANGE
+        elif set(_readers(normed)) != {n for n in readers if _has_parameter(n, parameters)}:
+            stays[normed] = _READ
+        else:
+            _move(normed, scaled, readers, parameters, words)
+    return stays
+
+
+def forget_norms(graph: fx.Graph) -> None:
+    """Leave nothing of `move_norms` with the nodes."""
+    for node in graph.nodes:
+        node.meta.pop(SCALED, None)
+
+
+def _move(
+    normed: fx.Node, scaled: Scaled, readers: list[fx.Node], parameters: set[str], words: dict[fx.Node, Word]
+) -> None:
+    normed.meta[SCALED] = scaled
+    try:
+        words.update({n: dataclasses.replace(find_word(n, parameters, words), scales=True) for n in readers})
+    except InexpressibleError:
+        del normed.meta[SCALED]
+
+
+def _readers(node: fx.Node) -> Iterator[fx.Node]:
+    """Give what takes a node's elements, through views."""
+    for user in node.users:
+        if view_source(user) is node:
+            yield from _readers(user)
+        else:
+            yield user
+
+
+def _has_parameter(layer: fx.Node, parameters: set[str]) -> bool:
+    _, name, is_transposed = _LAYERS[op_name(layer)]
+    weight = find_weight(arguments(layer)[name], is_transposed)
+    return is_parameter(weight.source, parameters) and len(torch_shape(weight.source)) == 2
+
+
+def _find_scaled(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> Scaled | None:
+    """Return a matrix of which a node is the product with factors of rows and, of parameters, of columns."""
+    shape, dtype = torch_shape(node), dtype_of(node)
+    rows: list[fx.Node] = []
+    columns: list[fx.Node] = []
+    while not (rows and dtype_of(node) == dtype):
+        source = cast_source(node) if op_name(node) else None
+        if source is None:
+            operands = list(node.args) if op_name(node) == "aten.mul" else []
+            factor = next((o for o in operands if isinstance(o, fx.Node) and torch_shape(o) != shape), None)
+            if factor is None:
+                return None
+            of_factor = as_matrix(flatten(torch_shape(factor)))
+            if of_factor == as_matrix((*flatten(shape)[:-1], 1)):
+                rows.append(factor)
+            elif of_factor == (1, shape[-1]) and _is_prepared(factor, parameters, words):
+                columns.append(factor)
+            else:
+                return None
+            source = operands[1 - operands.index(factor)]
+        if not isinstance(source, fx.Node) or torch_shape(source) != shape:
+            return None
+        node = source
+    return Scaled(node, tuple(rows), tuple(columns))
+
+
+def _is_prepared(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> bool:
+    return words[node].is_prepared if node in words else is_parameter(node, parameters)
