@@ -83,8 +83,8 @@ def aot_compile(
         dynamic_batch: as for `export`.
         target: "cpu" or GPU architectures such as "sm_90a", one or several; by default this machine's GPU.
         pack_parameters: whether the file holds the parameters' values, so that its function takes
-            the inputs alone. Otherwise the caller gives the parameters in each call, or once to
-            the prepare function if there is one.
+            the inputs alone. Otherwise the caller gives the parameters in each call, and may have what
+            depends on them computed once (in C: `NAME_forward_prepare`).
         precision: as for `export`.
         **options: as for `tenon.compile`. `name` is by default the file's name without "lib",
             with underscores for what C's names cannot have; programs look for `lib<name>.so`.
