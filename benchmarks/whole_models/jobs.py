@@ -12,7 +12,8 @@ WHOLE = (
     *("prenorm_mlp", "swiglu", "geglu", "recommender", "nerf", "lora", "classifier"),
 )
 LAYERS = ("linear_act", "linear_norm", "gelu_mlp")
-MODELS = (*WHOLE, *LAYERS, "gelu_mlp_wide")
+BLOCKS = ("swiglu_1", "swiglu_8", "swiglu_64", "projections_8", "projections_4096")
+MODELS = (*WHOLE, *LAYERS, "gelu_mlp_wide", *BLOCKS)
 CONTENDERS = ("eager", "compile", "tenon")
 MODES = ("default", "reduce-overhead")
 
@@ -39,6 +40,7 @@ class Scenario:
 
 SCENARIOS = {
     "bf16": Scenario("bf16, no gradients", "bf16", False),
+    "bf16-blocks": Scenario("parts of a transformer in bf16, no gradients", "bf16", False, models=BLOCKS),
     "fp32": Scenario("fp32 (`highest`), no gradients", "fp32", False),
     "bf16-train": Scenario("bf16, forward and backward", "bf16", True),
     "bf16-step": Scenario(

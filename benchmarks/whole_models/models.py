@@ -97,6 +97,31 @@ BASE = {"width": 768, "hidden": 3072, "layers": 12, "heads": 12}
 SMALL = {"batch": 2, "length": 16, "width": 32, "hidden": 64, "layers": 2, "heads": 2, "words": 64}
 SMALL_IMAGE = {"batch": 2, "image": 32, "classes": 16}
 
+
+def _swiglu(count: int) -> Model:
+    return Model(
+        f"SwiGLU, rows: {count}",
+        lambda s: plain.SwiGlu(s["width"], s["hidden"]),
+        rows,
+        {"rows": count, "width": 4096, "hidden": 11008},
+        {"rows": count, "width": 32, "hidden": 64},
+        parts=1,
+        inside=True,
+    )
+
+
+def _projections(count: int) -> Model:
+    return Model(
+        f"RMS norm, q, k, v, rows: {count}",
+        lambda s: plain.Projections(s["width"], s["narrow"]),
+        rows,
+        {"rows": count, "width": 4096, "narrow": 1024},
+        {"rows": min(count, 16), "width": 32, "narrow": 16},
+        parts=1,
+        inside=True,
+    )
+
+
 MODELS: dict[str, Model] = {
     "bert": Model("BERT-base", hub.bert, text, {"batch": 16, "length": 512, "words": 30522, **BASE}, SMALL),
     "gpt2": Model("GPT-2", hub.gpt2, text, {"batch": 8, "length": 1024, "words": 50257, **BASE}, SMALL),
@@ -218,4 +243,6 @@ MODELS: dict[str, Model] = {
         {"rows": 16, "width": 32, "hidden": 64},
         inside=True,
     ),
+    **{f"swiglu_{count}": _swiglu(count) for count in (1, 8, 64)},
+    **{f"projections_{count}": _projections(count) for count in (8, 4096)},
 }

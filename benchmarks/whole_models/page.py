@@ -35,6 +35,11 @@ TITLES = {
     "linear_norm": "linear, scale, training batch norm",
     "gelu_mlp": "GELU MLP",
     "gelu_mlp_wide": "GELU MLP of 4096",
+    "swiglu_1": "SwiGLU, one row",
+    "swiglu_8": "SwiGLU, 8 rows",
+    "swiglu_64": "SwiGLU, 64 rows",
+    "projections_8": "RMS norm, q, k, v, 8 rows",
+    "projections_4096": "RMS norm, q, k, v, 4096 rows",
 }
 
 

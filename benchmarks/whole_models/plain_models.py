@@ -81,6 +81,22 @@ class SwiGlu(nn.Module):
         return self.down(F.silu(self.gate(x)) * self.up(x))
 
 
+class Projections(nn.Module):
+    """What attention of Llama begins with: an RMS norm, and q, k and v of it, beside each other in the result."""
+
+    def __init__(self, width: int, narrow: int) -> None:
+        """Make the layers; k and v are narrow."""
+        super().__init__()
+        self.norm = nn.RMSNorm(width, eps=1e-6)
+        self.q = nn.Linear(width, width, bias=False)
+        self.k, self.v = nn.Linear(width, narrow, bias=False), nn.Linear(width, narrow, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the result."""
+        x = self.norm(x)
+        return torch.cat([self.q(x), self.k(x), self.v(x)], -1)
+
+
 class PackedGeGlu(nn.Module):
     """A gated layer whose gate and value are one projection that is cut in halves."""
 
