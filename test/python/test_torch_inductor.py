@@ -247,3 +247,19 @@ def test_optimize_takes_the_same_rest():
     (c.sum() + d.square().sum()).backward()
     for p, q in zip(model.parameters(), twin.parameters(), strict=True):
         assert (p.grad - q.grad).norm() <= 1e-3 * q.grad.norm() + 1e-3
+
+
+def test_heads_of_one_token(compiled):
+    """Strides along an extent of one are PyTorch's, and need not be those of the memory that a call fills."""
+    layer = nn.Linear(16, 32)
+
+    def heads(x):
+        return F.relu(layer(x)).view(8, 1, 2, 16).transpose(1, 2)
+
+    def attend(x):
+        return F.scaled_dot_product_attention(heads(x), heads(x + 1), heads(x - 1), is_causal=True)
+
+    x = torch.randn(8, 1, 16)
+    with torch.no_grad():
+        torch.testing.assert_close(torch.compile(attend, backend="tenon", options=HOSTED)(x), attend(x))
+    assert compiled.linears

@@ -64,7 +64,8 @@ def _empty(graph: fx.Graph, call: fx.Node, spec: OutputSpec, value: torch.Tensor
         (shape,),
         {"dtype": value.dtype, "layout": torch.strided, "device": value.device, "pin_memory": False},
     )
-    node.meta["val"] = value
+    # Strides of extents of one may differ from the value's, and Inductor asks for all of them as they are said here.
+    node.meta["val"] = value.new_empty(value.shape)
     return node
 
 
