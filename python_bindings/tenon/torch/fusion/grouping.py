@@ -131,9 +131,10 @@ class Grouping:
 
     def join_siblings(self) -> None:
         """Join groups of one linear layer each that one launch may have: they read one x, and need not each other."""
+        live = self.live_nodes()
         found: dict[tuple[fx.Node, torch.dtype], list[Group]] = {}
         for group in self.groups():
-            linears = [node for node in group.members if self.words[node].is_linear]
+            linears = [node for node in group.members if self.words[node].is_linear and node in live]
             if len(linears) == 1 and not group.parts and not self._reduces(group) and _has_few_rows(linears[0]):
                 x = self.words[linears[0]].operands[0]
                 found.setdefault((x, linears[0].meta["val"].dtype), []).append(group)
