@@ -196,7 +196,8 @@ private:
     return {};
   }
 
-  /// Of x and w a number each, or one for each row of x and each of w.
+  /// Of each row of x, or of each row of w. Of a number for all of a matrix
+  /// cuBLASLt 13.0 had no algorithm on an H200.
   bool takeScale(MulOp mul) {
     Value scale = getOperand(mul);
     if (!scale || mul.getScalarAttr())
@@ -206,16 +207,11 @@ private:
     bool isOfW = type.getRank() == 1 && type.getDimSize(0) == extents.n;
     bool isOfX = type.getRank() == 2 && type.getDimSize(1) == 1 &&
                  type.getDimSize(0) == extents.m;
-    bool isNumber = type.getRank() == 0;
-    if (!type.getElementType().isF32() || !(isOfW || isOfX || isNumber))
-      return false;
-    Scales scales = isNumber ? Scales::Tensor : Scales::Rows;
-    bool takesW = isOfW || (isNumber && match.xScale);
-    Value &place = takesW ? match.wScale : match.xScale;
-    if (place || (match.scales != Scales::None && match.scales != scales))
+    Value &place = isOfW ? match.wScale : match.xScale;
+    if (!type.getElementType().isF32() || !(isOfW || isOfX) || place)
       return false;
     place = scale;
-    match.scales = scales;
+    match.scales = blaslt::Scales::Rows;
     next = mul.getResult();
     return true;
   }
@@ -237,9 +233,8 @@ private:
     bool hasBias =
         !match.bias || match.bias.getType() ==
                            RankedTensorType::get(type.getDimSize(1), element);
-    bool hasScales = !match.xScale == !match.wScale &&
-                     (match.scales != Scales::Rows || element.isBF16());
-    return element.getIntOrFloatBitWidth() == 16 && hasBias && hasScales;
+    bool hasScales = match.xScale && match.wScale;
+    return element.isBF16() && hasBias && hasScales;
   }
 
   /// What is left of the region: what reads the end of `bare`.
@@ -256,7 +251,6 @@ private:
     return bare;
   }
 
-  using Scales = blaslt::Scales;
   FusedLinearOp op;
   /// What a plan has, and what has been found of one that casts.
   BlasLtMatch bare, match;

@@ -29,8 +29,14 @@ static bool promotes(const TileGeometry &geometry) {
   return geometry.schedule.getMethodTraits().hasPartialSums;
 }
 
+/// Of 8 bits without scales of blocks, whose promotion is short beside a
+/// stage's products, warpgroups that drift apart hide more of each other's
+/// epilogues.
 bool Consumer::alternates(const TileGeometry &geometry) {
-  return promotes(geometry) && geometry.threads() == 2 * kWarpgroupThreads;
+  bool isShort = geometry.schedule.getMethod() == ProductMethod::FP8 &&
+                 !geometry.hasBlockScales;
+  return promotes(geometry) && !isShort &&
+         geometry.threads() == 2 * kWarpgroupThreads;
 }
 
 SmallVector<Value> Consumer::State::pack() const {

@@ -26,8 +26,8 @@ namespace mlir::tenon {
 /// fp16x3 that would show, so after every kPromoteStages what they have
 /// accumulated is promoted: added, with rounding, to sums in other registers.
 /// Two warpgroups of a tile take the tensor cores in turn meanwhile: one
-/// promotes while the other's products are computed. Where blocks have scales,
-/// what is added is multiplied by them.
+/// promotes while the other's products are computed (see `alternates`). Where
+/// blocks have scales, what is added is multiplied by them.
 class Consumer {
 public:
   explicit Consumer(TiledFrame &frame)
