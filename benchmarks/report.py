@@ -40,15 +40,13 @@ The layers of `examples/`, ten calls back to back, with everything that follows 
 
 ## How it is measured
 
-- `benchmarks/report.py` writes this page from `benchmarks/results`, where every figure stands with card, driver,
-  versions and date. To measure anew: [Benchmarking](Benchmarking.md).
+- `benchmarks/report.py` writes this page from `benchmarks/results`. To measure anew: [Benchmarking](Benchmarking.md).
 - All contenders of a case take turns in one process on the same random data; a time is a median of CUDA graphs,
   without the host. *Single* is one call from idle, *burst* ten back to back, *sustained* the calls under a
   contender's own load. Where a table says nothing else, it has the **worst** ratio of the three.
 - cuBLAS's bare product is `torch.mm` without anything that follows; eager and torch.compile (max-autotune) compute
   the whole layer. Below 1 of the product is faster than it. Whole models are timed with the host's part.
 - Errors are against float64, over those of eager, or of cuBLAS's product with an exact epilogue.
-- Kernels may have become faster since the date that stands beside a table.
 
 ## Layers on Hopper
 

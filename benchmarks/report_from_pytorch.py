@@ -28,6 +28,9 @@ NAMES = {
     "scaled_silu_wide": "bias, SiLU",
     "scaled_silu_large": "bias, SiLU",
     "quantised": "bias, SiLU, result of 8 bits",
+    "quantised_rows": "bias, SiLU, rows of 8 bits with a scale",
+    "blocks": "scales of blocks, bias, SiLU",
+    "blocks_few_rows": "scales of blocks, bias, SiLU",
 }
 OTHERS = ("product", "compile", "eager")
 

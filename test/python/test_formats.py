@@ -60,6 +60,9 @@ def test_command_line(tmp_path, capsys):
         (["model.pb"], "has none of the endings .onnx, .pt2, .mlir"),
         ([str(tmp_path / "model.mlir")], "would be overwritten; give another file with -o"),
         (["model.onnx", "--precision=fp8"], "invalid choice: 'fp8'"),
+        (["model.onnx", "--extent=b=99999999999"], "is not NAME=NUMBER, of 1 to 2147483647"),
+        (["model.onnx", "-o", "model.safetensors"], "would be overwritten by the parameters"),
+        (["model.pt2", "--extent=b=2"], "--output and --extent are of ONNX"),
     ]:
         with pytest.raises(SystemExit):
             main(arguments)
@@ -70,3 +73,12 @@ def test_package_that_is_missing(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main([str(tmp_path / "model.onnx")]) == 1
     assert ".onnx needs onnx: pip install onnx" in capsys.readouterr().err
+
+
+def test_file_that_is_damaged(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("TENON_STRICT", raising=False)
+    (tmp_path / "model.pt2").write_bytes(b"not a model")
+    assert main([str(tmp_path / "model.pt2")]) == 1
+    found = capsys.readouterr().err
+    assert "as .pt2 (" in found and "Traceback" not in found
+    assert not (tmp_path / "model.mlir").exists()

@@ -411,6 +411,12 @@ def test_parts_that_are_refused(tmp_path, capsys):
     assert "convolutions of patches that do not overlap, without padding" in refuse(model, tmp_path, capsys)
 
 
+def test_nodes_out_of_order(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("TENON_STRICT", raising=False)
+    nodes = [helper.make_node("Relu", ["z"], ["y"]), helper.make_node("Exp", ["x"], ["z"])]
+    assert "as .onnx (KeyError: 'z')" in refuse(model_of(nodes, {"x": [4, 8]}), tmp_path, capsys)
+
+
 def test_output_that_is_not_there(tmp_path, capsys):
     model = model_of([helper.make_node("Relu", ["x"], ["y"])], {"x": [4, 8]})
     assert "the model has no output z; it has y" in refuse(model, tmp_path, capsys, "--output", "z")

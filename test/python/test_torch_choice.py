@@ -118,6 +118,15 @@ def test_layers_of_one_x_are_one_call_where_that_is_the_fastest(timed, compiled,
     assert compiled.sources == [siblings.spec.source] * (2 + is_taken), "two in the trial; alone, each is cuBLAS's"
 
 
+@pytest.mark.parametrize("siblings", ["auto", "never"])
+def test_layers_of_one_x_stay_pytorchs_where_nothing_is_timed(compiled, siblings):
+    wq, wk, wv = bf16(32, 16), bf16(8, 16), bf16(8, 16)
+    options = {"target": "cpu", "rest": "inductor", "siblings": siblings}
+    with torch.no_grad():
+        torch.compile(lambda x: attention(x, wq, wk, wv), backend="tenon", options=options)(X)
+    assert not compiled.sources
+
+
 def test_explain_shows_what_a_trial_chose(timed, monkeypatch):
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way != "library")
     monkeypatch.setattr("tenon.torch.explanation.layers._lower", lambda *given: seen.append(given[-1]) or [])

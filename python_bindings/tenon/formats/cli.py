@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import tenon
 from tenon import safetensors
 from tenon.errors import TenonError
 from tenon.formats.model import Model
+from tenon.importer.builder import InexpressibleError
 
 _PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 # By a file's ending: the kind, and the module and the package that read it.
@@ -25,8 +27,8 @@ _NEEDS = {
 
 def _extent(text: str) -> tuple[str, int]:
     name, _, number = text.partition("=")
-    if not name or not number.isdecimal() or int(number) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=NUMBER")
+    if not name or not number.isdecimal() or not 0 < int(number) < 2**31:
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=NUMBER, of 1 to {2**31 - 1}")
     return name, int(number)
 
 
@@ -63,7 +65,12 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.model.suffix not in _NEEDS:
         parser.error(f"'{options.model}' has none of the endings {', '.join(_NEEDS)}")
-    options.out = options.out or options.model.with_name(options.model.name.split(".")[0] + ".mlir")
+    if options.model.suffix != ".onnx" and (options.output or options.extent):
+        parser.error(f"--output and --extent are of ONNX, and '{options.model}' is not")
+    stem = options.model.name.split(".")[0] if options.model.suffix == ".mlir" else options.model.stem
+    options.out = options.out or options.model.with_name(f"{stem}.mlir")
+    if options.out.suffix == ".safetensors":
+        parser.error(f"'{options.out}' would be overwritten by the parameters; give a name that ends in .mlir with -o")
     if options.out.resolve() == options.model.resolve():
         parser.error(f"'{options.model}' would be overwritten; give another file with -o")
     return options
@@ -93,11 +100,24 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     try:
         model = load(options)
-        options.out.write_text(model.text)
         if model.parameters:
             safetensors.write(options.out.with_suffix(".safetensors"), model.parameters)
+        options.out.write_text(model.text)
     except (OSError, TenonError) as error:
         print(f"tenon-import: error: {error}", file=sys.stderr)
+        return 1
+    except InexpressibleError as error:
+        print(f"tenon-import: error: {options.model}: {error}", file=sys.stderr)
+        return 1
+    except Exception as error:  # whatever a file that is damaged, or no such file, has its readers raise
+        if os.environ.get("TENON_STRICT") == "1":
+            raise
+        problem = " ".join(f"{type(error).__name__}: {error}".split())
+        print(
+            f"tenon-import: error: cannot read {options.model} as {options.model.suffix} ({problem[:300]}); if others "
+            "can, report it with the traceback that TENON_STRICT=1 shows",
+            file=sys.stderr,
+        )
         return 1
     print(f"wrote {options.out}")
     if model.parameters:
