@@ -138,15 +138,10 @@ Value GeluDerivativeOp::emitScalar(OpBuilder &builder, Location loc,
 Value SiluOp::emitScalar(OpBuilder &builder, Location loc,
                          ValueRange operands) {
   ScalarEmitter e(builder, loc, operands);
-  Value x = operands[0];
-  Type element = getType().getElementType();
-  Value negated = arith::NegFOp::create(builder, loc, x);
-  Value divisor = e.add(e.constant(1.0), e.exp(negated, element));
-  // x / (1 + exp(-x)), not x * sigmoid(x): one rounding less. Of 16 bits that
-  // does not show, and with two results of each x the quotient spilled.
-  if (x.getType().isF32() && element.getIntOrFloatBitWidth() <= 16)
-    return e.mul(x, e.quotient(e.constant(1.0), divisor));
-  return e.quotient(x, divisor);
+  // x / (1 + exp(-x)), not x * sigmoid(x): one rounding less. By exp2, which is
+  // shorter, kernels of two results and of pairs spilled.
+  Value negated = arith::NegFOp::create(builder, loc, operands[0]);
+  return e.quotient(operands[0], e.add(e.constant(1.0), e.exp(negated)));
 }
 
 Value MishOp::emitScalar(OpBuilder &builder, Location loc,
