@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -93,6 +94,11 @@ class UnsupportedError(TenonError):
 
 class DeviceError(TenonError):
     """The CUDA driver or cuBLASLt reported an error."""
+
+
+def is_strict_process() -> bool:
+    """Tell whether TENON_STRICT asks for failures to raise that would be reported otherwise."""
+    return os.environ.get("TENON_STRICT", "") not in ("", "0")
 
 
 def read_records(records: Sequence[dict[str, Any]]) -> tuple[list[Diagnostic], list[Remark]]:

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
 import sys
 from pathlib import Path
 
 import tenon
 from tenon import safetensors
-from tenon.errors import TenonError
+from tenon.errors import TenonError, is_strict_process
 from tenon.formats.model import Model
 from tenon.importer.builder import InexpressibleError
 
@@ -110,7 +109,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"tenon-import: error: {options.model}: {error}", file=sys.stderr)
         return 1
     except Exception as error:  # whatever a file that is damaged, or no such file, has its readers raise
-        if os.environ.get("TENON_STRICT") == "1":
+        if is_strict_process():
             raise
         problem = " ".join(f"{type(error).__name__}: {error}".split())
         print(

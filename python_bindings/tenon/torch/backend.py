@@ -117,8 +117,8 @@ def compile_graph(graph: fx.GraphModule, parameters: set[int], options: Options)
     judge = Judge(options)
     for_inductor = judge.measures(device_of([node.meta.get("val") for node in placeholders]))
     calls = []
-    always = options.siblings == "always", options.norms_ahead == "always"
-    for part in partition(graph, names, options.linear_precision(), judge, for_inductor, *always):
+    given = options.of_partition()
+    for part in partition(graph, names, options.linear_precision(), judge, for_inductor, **given):
         call, _ = judge.call_of(part)
         part.node.target = call
         calls.append(call)

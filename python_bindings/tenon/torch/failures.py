@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import os
 import warnings
 from collections.abc import Iterator
+
+from tenon.errors import is_strict_process
 
 _strict: contextvars.ContextVar[bool] = contextvars.ContextVar("tenon_strict", default=False)
 told: set[str] = set()  # each failure is warned of once
@@ -26,7 +27,7 @@ def strictness(strict: bool) -> Iterator[None]:
 
 def is_strict() -> bool:
     """Tell whether a failure raises."""
-    return _strict.get() or os.environ.get("TENON_STRICT", "") not in ("", "0")
+    return _strict.get() or is_strict_process()
 
 
 def failed(what: str, error: Exception) -> str:

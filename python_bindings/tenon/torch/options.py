@@ -109,6 +109,10 @@ class Options:
         """Return those that are options of `tenon.compile`."""
         return {name: value for name, value in vars(self).items() if name in _native.OPTIONS}
 
+    def of_partition(self) -> dict[str, bool]:
+        """Return those that are arguments of `partition`: what it does although no trial chose it."""
+        return {name: getattr(self, name) == "always" for name in ("siblings", "norms_ahead")}
+
     def with_settings(self, settings: Mapping[str, Any]) -> Options:
         """Return these options with those of `tenon.compile` that a trial chose."""
         return dataclasses.replace(self, **{name: settings[name] for name in self.of_compiler() if name in settings})

@@ -126,9 +126,7 @@ class Judge:
             return _BARE
         settings = self._settings(candidate)
         if not self._is_measured(candidate):
-            # The compiler itself puts layers into one launch where it is told to.
-            is_apart = candidate.joined_as == "siblings" and self._options.siblings != "always"
-            return _NOT_TOGETHER if is_apart else {settings["strategy"]: settings}
+            return {settings["strategy"]: settings}
         if candidate.joined_as:
             return {way: settings | _WAYS[way] for way in (candidate.joined_as, "apart")}
         ways = ["tiled"]

@@ -171,8 +171,8 @@ def _report(
     reasons = {node.name: _why(node, reason) for node, reason in words[1].items()}
     judge, devices = Judge(options), {tensor.device for tensor in tensors}
     timed = any(map(judge.measures, devices))
-    always = options.siblings == "always", options.norms_ahead == "always"
-    partitions = partition(aten, names, options.linear_precision(), judge if timed else None, timed, *always)
+    given = options.of_partition()
+    partitions = partition(aten, names, options.linear_precision(), judge if timed else None, timed, **given)
     remaining = {node.name for node in aten.graph.nodes}
     chosen = {part.source: options.with_settings(judge.call_of(part)[1]) for part in partitions if timed}
     return Report(steps, partitions, missed_of(aten), reasons, remaining, targets, options, chosen=chosen)

@@ -70,8 +70,8 @@ class FusePass(CustomGraphPass):
 
     def _partition(self, module: fx.GraphModule) -> list[Partition]:
         names = self._names(module.graph)
-        always = self._options.siblings == "always", self._options.norms_ahead == "always"
-        return partition(module, names, self._precision, self._judge, self._judges(module), *always)
+        given = self._options.of_partition()
+        return partition(module, names, self._precision, self._judge, self._judges(module), **given)
 
     def _products_worth_cutting(self, module: fx.GraphModule) -> set[str]:
         """Return which products become calls of Tenon's in all parts; to PyTorch a part is worth no kernel."""
