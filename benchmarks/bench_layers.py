@@ -9,7 +9,7 @@ bench_layers.py --output fp8.json --types fp8                       # torch._sca
 bench_layers.py --output /tmp/tiny.json --types bf16,fp32 --tiny    # on the CPU, to try it
 
 Beside them stands cuBLAS's bare product of the same type, with its scales for 8 bits. A time is the median, over
-rounds, of a burst of ten calls back to back. Errors are against float64: the norm of all differences over that of all
+rounds, of a burst of ten calls back to back, which the GPU begins when the host is ahead of it. Errors are against float64: the norm of all differences over that of all
 exact numbers. What fails is in the report as text and ends nothing. report_from_pytorch.py draws a table of it. Needs
 the package `tenon`: installed, or in PYTHONPATH as build/python. Exits 1 where a contender failed or the budget was too
 short.
@@ -182,7 +182,7 @@ def measure(layer: Layer, dtype: torch.dtype, device: str, rounds: int) -> dict[
     times: dict[str, list[float]] = {name: [] for name in found if "failed" not in found[name]}
     for _ in range(rounds):
         for name, measured in times.items():
-            measured.append(burst(lambda run=contenders[name]: run(*tensors), device))
+            measured.append(burst(lambda run=contenders[name]: run(*tensors), device, is_held=True))
     for name, measured in times.items():
         found[name] |= {"ms": statistics.median(measured), "least_ms": min(measured)}
     return found

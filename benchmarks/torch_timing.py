@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from tenon.bench.timing import Cpu, Step, elapsed
+from tenon.bench.timing import HOLD_CYCLES, Cpu, Step, elapsed
 
 BURST = 10  # calls back to back, at least
 SETTLE_S = 0.002
@@ -22,12 +22,18 @@ def synchronize(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def burst(step: Step, device: str, calls: int = BURST) -> float:
-    """Return milliseconds a call of `calls` calls back to back from idle."""
+def burst(step: Step, device: str, calls: int = BURST, is_held: bool = False) -> float:
+    """Return milliseconds a call of `calls` calls back to back from idle.
+
+    `is_held`: a GPU begins when the host has enqueued the first calls, so that what a call takes on the host is in the
+    time only where it is longer than on the GPU, as in a program that keeps the GPU busy.
+    """
     synchronize(device)
     time.sleep(SETTLE_S)
     if device != "cuda":
         return Cpu(flush=False).time(step, calls)
+    if is_held:
+        torch.cuda._sleep(HOLD_CYCLES)
     return elapsed(step, calls)
 
 
