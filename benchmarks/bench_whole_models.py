@@ -5,6 +5,7 @@
 
 bench_whole_models.py --output whole_models.json --workers 8                      # everything, default mode
 bench_whole_models.py --output whole_models.json --mode reduce-overhead --models bert,vit --scenarios bf16
+bench_whole_models.py --output whole_models.json --mode cuda-graph --scenarios bf16-blocks      # the GPU's time alone
 bench_whole_models.py --output whole_models.json --first-call --models bert --scenarios bf16
 bench_whole_models.py --output /tmp/tiny.json --tiny --models lora,vit            # on the CPU, to try it
 bench_whole_models.py --output whole_models.json --merge part1.json part2.json

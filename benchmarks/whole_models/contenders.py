@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from whole_models.exact import Observed, gradients_of, leaves, loss_of
-from whole_models.jobs import SCENARIOS, Job
+from whole_models.jobs import CAPTURED, SCENARIOS, Job
 from whole_models.models import MODELS
 
 DTYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
@@ -62,13 +62,18 @@ class Contender:
     ) -> None:
         """Keep them; with a target a step is a training step, that of an optimizer included where it has one."""
         self.module, self.call, self.inputs, self.target = module, call, inputs, target
-        self.marks = mode != "default"
+        self.marks = mode not in ("default", CAPTURED)
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.captured: torch.Tensor | None = None
         self.leaves = leaves(module, inputs)
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         self.optimizer = torch.optim.SGD(self.parameters, lr=0.0) if has_optimizer else None
 
     def step(self) -> torch.Tensor:
         """Run once; in a training step, as before each an optimizer would have, parameters count as changed."""
+        if self.graph:
+            self.graph.replay()
+            return self.captured
         if self.marks:
             torch.compiler.cudagraph_mark_step_begin()
         if self.target is None:
@@ -83,6 +88,13 @@ class Contender:
             torch.autograd.graph.increment_version(self.parameters)
         return output
 
+    def capture(self) -> None:
+        """Have steps replay one that is captured now, so that they take the GPU's time alone."""
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.captured = self.step()
+        self.graph = graph
+
     def observe(self) -> Observed:
         """Run once and return copies of what came of it."""
         output = self.step().detach().clone()
@@ -95,7 +107,7 @@ def compiled(name: str, module: nn.Module, job: Job) -> Callable:
     """Return what the contender calls in place of the module."""
     if name == "eager":
         return module
-    mode = {} if job.mode == "default" else {"mode": job.mode}
+    mode = {} if job.mode in ("default", CAPTURED) else {"mode": job.mode}
     if name == "compile":
         return torch.compile(module, **mode)
     if mode and job.options:

@@ -12,10 +12,12 @@ WHOLE = (
     *("prenorm_mlp", "swiglu", "geglu", "recommender", "nerf", "lora", "classifier"),
 )
 LAYERS = ("linear_act", "linear_norm", "gelu_mlp")
-BLOCKS = ("swiglu_1", "swiglu_8", "swiglu_64", "projections_8", "projections_4096")
+BLOCKS = ("swiglu_1", "swiglu_8", "swiglu_64", "swiglu_8192", "geglu_8192", "projections_8", "projections_4096")
 MODELS = (*WHOLE, *LAYERS, "gelu_mlp_wide", *BLOCKS)
 CONTENDERS = ("eager", "compile", "tenon")
-MODES = ("default", "reduce-overhead")
+# torch.compile's, and one in which each contender's step, eager's too, is captured as one CUDA graph and replayed.
+CAPTURED = "cuda-graph"
+MODES = ("default", "reduce-overhead", CAPTURED)
 
 
 @dataclass(frozen=True)

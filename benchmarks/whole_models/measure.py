@@ -17,7 +17,7 @@ from torch_timing import BURST, burst, synchronize, time_limit
 
 from whole_models.contenders import Contender, Workload, set_precision
 from whole_models.exact import Observed, errors, observe_exact
-from whole_models.jobs import SCENARIOS, Job
+from whole_models.jobs import CAPTURED, SCENARIOS, Job
 from whole_models.rows import empty_row, summarize
 
 Send = Callable[[dict], None]
@@ -103,10 +103,12 @@ class Measurement:
             return
         for _ in range(WARM_CALLS):
             contender.step()
-        if self.exact is not None:
-            self.row["errors"][name] = errors(contender.observe(), self.exact)
         if self.job.device == "cuda":
             self.row["peak_mib"][name] = peak_mib(contender)
+            if self.job.mode == CAPTURED:
+                contender.capture()
+        if self.exact is not None:
+            self.row["errors"][name] = errors(contender.observe(), self.exact)
         self.contenders[name] = contender
 
     def _time(self) -> None:

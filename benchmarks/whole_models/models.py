@@ -104,7 +104,7 @@ def _swiglu(count: int) -> Model:
         lambda s: plain.SwiGlu(s["width"], s["hidden"]),
         rows,
         {"rows": count, "width": 4096, "hidden": 11008},
-        {"rows": count, "width": 32, "hidden": 64},
+        {"rows": min(count, 16), "width": 32, "hidden": 64},
         parts=1,
         inside=True,
     )
@@ -243,6 +243,14 @@ MODELS: dict[str, Model] = {
         {"rows": 16, "width": 32, "hidden": 64},
         inside=True,
     ),
-    **{f"swiglu_{count}": _swiglu(count) for count in (1, 8, 64)},
+    **{f"swiglu_{count}": _swiglu(count) for count in (1, 8, 64, 8192)},
+    "geglu_8192": Model(
+        "packed GEGLU of 2048",
+        lambda s: plain.PackedGeGlu(s["width"], s["hidden"]),
+        rows,
+        {"rows": 8192, "width": 2048, "hidden": 8192},
+        {"rows": 16, "width": 32, "hidden": 64},
+        inside=True,
+    ),
     **{f"projections_{count}": _projections(count) for count in (8, 4096)},
 }

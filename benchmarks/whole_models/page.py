@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from whole_models.jobs import MODES, SCENARIOS
+from whole_models.jobs import CAPTURED, MODES, SCENARIOS
 from whole_models.rows import geometric_mean
 
 Row = dict[str, Any]
@@ -38,6 +38,8 @@ TITLES = {
     "swiglu_1": "SwiGLU, one row",
     "swiglu_8": "SwiGLU, 8 rows",
     "swiglu_64": "SwiGLU, 64 rows",
+    "swiglu_8192": "SwiGLU, 8192 rows",
+    "geglu_8192": "packed GEGLU of 2048",
     "projections_8": "RMS norm, q, k, v, 8 rows",
     "projections_4096": "RMS norm, q, k, v, 4096 rows",
 }
@@ -57,7 +59,8 @@ def groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
 
 def group_title(scenario: str, mode: str) -> str:
     """Return what a reader calls a scenario in a mode."""
-    return SCENARIOS[scenario].title + ("" if mode == "default" else f', mode="{mode}"')
+    how = {"default": "", CAPTURED: ", each step one CUDA graph"}.get(mode, f', mode="{mode}"')
+    return SCENARIOS[scenario].title + how
 
 
 def speed_of(row: Row, pair: str = "compile/tenon") -> float | None:
