@@ -35,6 +35,7 @@ EPILOGUES = {
     ),
     "residual": ("%0 = tenon.silu %gate", "%1 = tenon.mul %acc, %0", "%y = tenon.add %1, %res"),
     "sum": ("%y = tenon.add %acc, %gate",),
+    "products_too": ("%0 = tenon.silu %gate", "%y = tenon.mul %acc, %0"),
 }
 WORKSPACE = "memref<25167360xi8>"
 
@@ -53,14 +54,16 @@ def write_layer(name: str, types: tuple[str, str], schedule: str, ops: tuple[str
     body = "\n    ".join(lines)
     factors = f"factors(%fx, %fw, %fw : {fx}, {fw}, {fw})" if "method" in schedule else ""
     inputs = f"%b = %bm: {b}, %c = %cm: {b}" + (f", %res = %r: {y}" if "%res" in body else "")
+    results = ["%y", "%gate", "%acc"] if "products_too" in name else ["%y"]
+    outputs = ", ".join(f"%{name}: {y}" for name in "opq"[: len(results)])
     return f"""
-func.func @{name}(%x: {x}, %w: {w}, %v: {w}, %bm: {b}, %cm: {b}, %r: {y}, %o: {y}, %ws: {WORKSPACE}, %fx: {fx},
-                  %fw: {fw}) {{
+func.func @{name}(%x: {x}, %w: {w}, %v: {w}, %bm: {b}, %cm: {b}, %r: {y}, %o: {y}, %p: {y}, %q: {y},
+                  %ws: {WORKSPACE}, %fx: {fx}, %fw: {fw}) {{
   tenon.tiled_linear %x, %w, %v : {x}, {w}, {w} {factors}
-      epilogue(%acc: {t}, %gate: {t}, {inputs}) outs(%o: {y})
+      epilogue(%acc: {t}, %gate: {t}, {inputs}) outs({outputs})
       {f"workspace(%ws: {WORKSPACE})" if "stream_k" in schedule else ""} schedule<{schedule}> {{
     {body}
-    tenon.yield %y : {t}
+    tenon.yield {", ".join(results)} : {", ".join([t] * len(results))}
   }}
   return
 }}
