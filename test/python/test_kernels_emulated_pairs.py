@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from ptx_emulator.host import ELEMENTS, Model
-from ptx_emulator.layers import random, to_bits, to_numbers, wgmma
+from ptx_emulator.layers import compile_layer, random, to_bits, to_numbers, wgmma
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
 
@@ -187,3 +187,44 @@ def test_pair_that_gives_its_sums(name, tmp_path):
     shift = 4 if element == "f32" else 2
     assert operands.right(operands.run(model, workspace, shift=shift, gives_products=True))
     assert model.launched == ["layer_tiled_unaligned", "layer_tiled_unaligned_1"]
+
+
+SPLIT = {
+    "wgmma": ("sm_90a", wgmma("64x64", 64, "4x1", ", weights = 2, method = fp16x3")),
+    "mma": (
+        "sm_80",
+        "mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 2, blocks = 1, stream_k = true,"
+        " weights = 2, method = fp16x3",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_pair_of_split_rows(name, tmp_path):
+    target, schedule = SPLIT[name]
+    m, n, k = 70, 136, 136
+    x, w, y = (f"tensor<{a}x{b}xf32>" for a, b in ((m, k), (n, k), (m, n)))
+    attributes = f"schedule = #tenon.schedule<{schedule}>, strategy = #tenon.strategy<tiled>"
+    text = f"""
+func.func @layer(%x: {x}, %w: {w}, %v: {w}) -> ({y}, {y}) {{
+  %g:2 = tenon.fused_linear %x, %v : {x}, {w} epilogue(%acc: {y}) -> ({y}, {y}) attributes {{{attributes}}} {{
+    %0 = tenon.silu %acc : {y}
+    tenon.yield %0, %acc : {y}, {y}
+  }}
+  %h = tenon.fused_linear %x, %w : {x}, {w} epilogue(%acc: {y}, %gate = %g#0: {y}) -> {y} attributes {{{attributes}}} {{
+    %0 = tenon.mul %acc, %gate : {y}, {y}
+    tenon.yield %0 : {y}
+  }}
+  return %h, %g#1 : {y}, {y}
+}}"""
+    model = compile_layer(text, target, tmp_path, resident=4)
+    numbers = random(m, k), random(n, k, seed=4) / 4, random(n, k, seed=5) / 4
+    for outside in (False, True):  # a row that its split does not hold is computed anew
+        x, w, v = (a.copy() for a in numbers)
+        if outside:
+            x[60, 3], w[:, 3], v[:, 3] = 1e12, 0.0, 0.0
+        value, gate = x.astype(np.float64) @ w.astype(np.float64).T, x.astype(np.float64) @ v.astype(np.float64).T
+        got = model.call("layer", x, w, v)
+        for result, wanted in zip(got, (value * gate / (1 + np.exp(-gate)), gate), strict=True):
+            np.testing.assert_allclose(result, wanted, 1e-4, 1e-4)
+    assert sum("guard" in kernel for kernel in model.launched) == 4, "two for each call"
