@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from ptx_emulator.host import ELEMENTS, Model
-from ptx_emulator.layers import random, to_bits, to_numbers, wgmma
+from ptx_emulator.layers import compile_layer, random, to_bits, to_numbers, wgmma
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
 
@@ -38,15 +38,42 @@ KERNELS = {
     "by_threads_one_by_one": ("64x64", "4x1", "", "bf16", 85, 136, (100,)),
     "swapped_by_threads": ("16x64", "1x4", STREAM, "bf16", 84, 512, (13, 40)),
 }
+# The same of family mma_sync. Rows of 84 elements of 16 bits are multiples of 8 bytes, those of 85 are of 2.
+MMA_KERNELS = {
+    "mma": ("64x64", "2x2", "", "bf16", 136, 200, (13, 200)),
+    "mma_most": ("128x128", "2x4", "", "f16", 264, 136, (300,)),
+    "mma_most_rows": ("256x64", "4x2", "", "bf16", 136, 136, (300,)),
+    "mma_stream_k": ("64x64", "2x2", STREAM, "bf16", 136, 1032, (130,)),
+    "mma_few_rows": ("16x64", "1x2", STREAM, "f16", 136, 520, (1, 16)),
+    "mma_tf32": ("64x64", "2x2", "", "f32", 72, 100, (130,)),
+    "mma_parts": ("32x64", "1x2", "", "bf16", 84, 84, (100,)),
+    "mma_elements": ("64x64", "2x2", "", "f16", 85, 85, (100,)),
+}
+KERNELS |= MMA_KERNELS
 ROUNDING = {"f32": 2.0**-20, "f16": 2.0**-10, "bf16": 2.0**-7}
 
 
-def pair(m, n, k, element, schedule, scales=False):
-    """Return silu(x w1^T + c) * (x w^T + b) + r; or of products with factors of rows, as behind a norm."""
+def schedule_of(name):
+    """Return the schedule of a kernel, and the target that it is for."""
+    tile, warps, options, element, *_ = KERNELS[name]
+    columns, options = 32 if element == "f32" else 64, f"{options}, weights = 2"
+    if name not in MMA_KERNELS:
+        return wgmma(tile, columns, warps, options), "sm_90a"
+    head = f"mma_sync, tile = {tile}x{columns}, warps = {warps}, stages = 3, swizzle = 128, raster = 2, blocks = 1"
+    return head + options, "sm_80"
+
+
+def pair(m, n, k, element, schedule, scales=False, gives_products=False):
+    """Return silu(x w1^T + c) * (x w^T + b) + r; or of products with factors of rows, as behind a norm.
+
+    As in a training step the two sums may be results too.
+    """
     x, w, b = f"memref<{m}x{k}x{element}>", f"memref<{n}x{k}x{element}>", f"memref<{n}xf32>"
     y, t = f"memref<{m}x{n}x{element}>", f"tensor<{m}x{n}x{element}>"
     workspace, f = f"memref<{WORKSPACE}xi8>", f"memref<{m}x1xf32>"
     products = ["%acc", "%acc1"]
+    outputs = ", ".join(f"%{name}: {y}" for name in (["y", "z", "z1"] if gives_products else ["y"]))
+    results = ["%4", "%2", "%0"] if gives_products else ["%4"]
     row = scaling = ""
     if scales:
         row = f", %row = %f: {f}"
@@ -55,16 +82,17 @@ def pair(m, n, k, element, schedule, scales=False):
         )
         products = ["%s0", "%s1"]
     return f"""
-func.func @layer(%x: {x}, %w: {w}, %w1: {w}, %b: {b}, %c: {b}, %r: {y}, %f: {f}, %y: {y}, %ws: {workspace}) {{
+func.func @layer(%x: {x}, %w: {w}, %w1: {w}, %b: {b}, %c: {b}, %r: {y}, %f: {f}, %ws: {workspace},
+                 {outputs}) {{
   tenon.tiled_linear %x, %w, %w1 : {x}, {w}, {w}
-      epilogue(%acc: {t}, %acc1: {t}, %bias = %b: {b}, %bias1 = %c: {b}, %res = %r: {y}{row}) outs(%y: {y})
+      epilogue(%acc: {t}, %acc1: {t}, %bias = %b: {b}, %bias1 = %c: {b}, %res = %r: {y}{row}) outs({outputs})
       {f"workspace(%ws: {workspace})" if "stream_k" in schedule else ""} schedule<{schedule}> {{{scaling}
     %0 = tenon.add {products[1]}, %bias1 : {t}, tensor<{n}xf32>
     %1 = tenon.silu %0 : {t}
     %2 = tenon.add {products[0]}, %bias : {t}, tensor<{n}xf32>
     %3 = tenon.mul %2, %1 : {t}, {t}
     %4 = tenon.add %3, %res : {t}, {t}
-    tenon.yield %4 : {t}
+    tenon.yield {", ".join(results)} : {", ".join([t] * len(results))}
   }}
   return
 }}"""
@@ -84,34 +112,35 @@ class Gated:
         self.x, self.w, self.w1, self.r = (to_bits(a, element) for a in (x, w, w1, random(m, n, seed=8)))
         x, w, w1, r = (to_numbers(a, element) for a in (self.x, self.w, self.w1, self.r))
         products = factors * (x @ w.T), factors * (x @ w1.T)
-        value, gate = products[0] + self.b, products[1] + self.c
+        value, gate = self.sums = products[0] + self.b, products[1] + self.c
         silu = gate / (1 + np.exp(-gate))
         self.expected = value * silu + r
         # What sums err by; and held products are rounded once more, as those of the unaligned kernels are.
         size = [factors * (np.abs(x) @ np.abs(a).T) + np.abs(bias) for a, bias in ((w, self.b), (w1, self.c))]
         error = [2.0**-18 * s + ROUNDING[element] * np.abs(p) for s, p in zip(size, products, strict=True)]
+        self.sum_errors = [e + ROUNDING[element] * np.abs(a) for e, a in zip(error, self.sums, strict=True)]
         self.error = np.abs(silu) * error[0] + 1.1 * (np.abs(value) + error[0]) * error[1]
         self.error += ROUNDING[element] * (np.abs(self.expected) + np.abs(r))
 
-    def run(self, model, workspace, shift=0, seed=None):
+    def run(self, model, workspace, shift=0, seed=None, gives_products=False):
         device = model.device
         device.seed = seed
         model.launched.clear()
-        y = device.empty(self.shape, ELEMENTS[self.element])
-        given = self.w, self.w1, self.b, self.c, self.r, self.f, y, workspace
+        y = [device.empty(self.shape, ELEMENTS[self.element]) for _ in range(3 if gives_products else 1)]
+        given = self.w, self.w1, self.b, self.c, self.r, self.f, workspace, *y
         model.run("layer", device.put(self.x, shift), *given)
-        return to_numbers(device.get(y), self.element)
+        return [to_numbers(device.get(result), self.element) for result in y]
 
-    def right(self, y):
-        return bool((np.abs(y - self.expected) <= self.error).all())
+    def right(self, results):
+        expected, errors = [self.expected, *self.sums], [self.error, *self.sum_errors]
+        return all(bool((np.abs(y - e) <= d).all()) for y, e, d in zip(results, expected, errors, strict=False))
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_pair(name, tmp_path):
-    tile, warps, options, element, n, k, rows = KERNELS[name]
-    columns = 32 if element == "f32" else 64
-    schedule = wgmma(tile, columns, warps, f"{options}, weights = 2")
-    model = Model(pair("?", n, k, element, schedule), "sm_90a", tmp_path, resident=4)
+    *_, element, n, k, rows = KERNELS[name]
+    schedule, target = schedule_of(name)
+    model = Model(pair("?", n, k, element, schedule), target, tmp_path, resident=4)
     workspace = model.device.put(np.random.default_rng(3).integers(0, 256, WORKSPACE).astype(np.uint8))
     for m in rows:
         operands = Gated(m, n, k, element)
@@ -122,21 +151,80 @@ def test_pair(name, tmp_path):
     assert model.launched == ["layer_tiled_unaligned", "layer_tiled_unaligned_1"]
 
 
-@pytest.mark.parametrize("name", ["swapped", "deferred", "most_columns", "by_threads"])
+@pytest.mark.parametrize("name", ["swapped", "deferred", "most_columns", "by_threads", "mma"])
 def test_pair_of_known_rows(name, tmp_path):
-    tile, warps, options, element, n, k, (m, *_) = KERNELS[name]
-    schedule = wgmma(tile, 64, warps, f"{options}, weights = 2")
-    model = Model(pair(m, n, k, element, schedule), "sm_90a", tmp_path, resident=4)
+    *_, element, n, k, (m, *_) = KERNELS[name]
+    schedule, target = schedule_of(name)
+    model = Model(pair(m, n, k, element, schedule), target, tmp_path, resident=4)
     operands = Gated(m, n, k, element)
     assert operands.right(operands.run(model, np.zeros(WORKSPACE, np.uint8), seed=1))
 
 
-@pytest.mark.parametrize("name", ["rows_of_x", "ping_pong", "swapped_few_rows", "deferred", "by_threads"])
+@pytest.mark.parametrize("name", ["rows_of_x", "ping_pong", "swapped_few_rows", "deferred", "by_threads", "mma_parts"])
 def test_pair_behind_a_norm(name, tmp_path):
-    tile, warps, options, element, n, k, (m, *_) = KERNELS[name]
-    schedule = wgmma(tile, 64, warps, f"{options}, weights = 2")
-    model = Model(pair("?", n, k, element, schedule, scales=True), "sm_90a", tmp_path, resident=4)
+    *_, element, n, k, (m, *_) = KERNELS[name]
+    schedule, target = schedule_of(name)
+    model = Model(pair("?", n, k, element, schedule, scales=True), target, tmp_path, resident=4)
     operands = Gated(m, n, k, element, scales=True)
     workspace = model.device.put(np.random.default_rng(3).integers(0, 256, WORKSPACE).astype(np.uint8))
     assert operands.right(operands.run(model, workspace, seed=1))
     assert model.launched == ["layer_tiled"]
+
+
+PRODUCTS_TOO = ["rows_of_x", "most_columns", "ping_pong", "stream_k", "tf32", "swapped", "swapped_most_accumulators"]
+PRODUCTS_TOO += ["swapped_ping_pong", "deferred", "deferred_f32", "by_threads", "swapped_by_threads", "mma", "mma_tf32"]
+
+
+@pytest.mark.parametrize("name", PRODUCTS_TOO)
+def test_pair_that_gives_its_sums(name, tmp_path):
+    *_, element, n, k, (m, *_) = KERNELS[name]
+    schedule, target = schedule_of(name)
+    model = Model(pair("?", n, k, element, schedule, gives_products=True), target, tmp_path, resident=4)
+    operands = Gated(m, n, k, element)
+    workspace = model.device.put(np.random.default_rng(3).integers(0, 256, WORKSPACE).astype(np.uint8))
+    assert operands.right(operands.run(model, workspace, seed=1, gives_products=True))
+    assert model.launched == ["layer_tiled"]
+    shift = 4 if element == "f32" else 2
+    assert operands.right(operands.run(model, workspace, shift=shift, gives_products=True))
+    assert model.launched == ["layer_tiled_unaligned", "layer_tiled_unaligned_1"]
+
+
+SPLIT = {
+    "wgmma": ("sm_90a", wgmma("64x64", 64, "4x1", ", weights = 2, method = fp16x3")),
+    "mma": (
+        "sm_80",
+        "mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 2, blocks = 1, stream_k = true,"
+        " weights = 2, method = fp16x3",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_pair_of_split_rows(name, tmp_path):
+    target, schedule = SPLIT[name]
+    m, n, k = 70, 136, 136
+    x, w, y = (f"tensor<{a}x{b}xf32>" for a, b in ((m, k), (n, k), (m, n)))
+    attributes = f"schedule = #tenon.schedule<{schedule}>, strategy = #tenon.strategy<tiled>"
+    text = f"""
+func.func @layer(%x: {x}, %w: {w}, %v: {w}) -> ({y}, {y}) {{
+  %g:2 = tenon.fused_linear %x, %v : {x}, {w} epilogue(%acc: {y}) -> ({y}, {y}) attributes {{{attributes}}} {{
+    %0 = tenon.silu %acc : {y}
+    tenon.yield %0, %acc : {y}, {y}
+  }}
+  %h = tenon.fused_linear %x, %w : {x}, {w} epilogue(%acc: {y}, %gate = %g#0: {y}) -> {y} attributes {{{attributes}}} {{
+    %0 = tenon.mul %acc, %gate : {y}, {y}
+    tenon.yield %0 : {y}
+  }}
+  return %h, %g#1 : {y}, {y}
+}}"""
+    model = compile_layer(text, target, tmp_path, resident=4)
+    numbers = random(m, k), random(n, k, seed=4) / 4, random(n, k, seed=5) / 4
+    for outside in (False, True):  # a row that its split does not hold is computed anew
+        x, w, v = (a.copy() for a in numbers)
+        if outside:
+            x[60, 3], w[:, 3], v[:, 3] = 1e12, 0.0, 0.0
+        value, gate = x.astype(np.float64) @ w.astype(np.float64).T, x.astype(np.float64) @ v.astype(np.float64).T
+        got = model.call("layer", x, w, v)
+        for result, wanted in zip(got, (value * gate / (1 + np.exp(-gate)), gate), strict=True):
+            np.testing.assert_allclose(result, wanted, 1e-4, 1e-4)
+    assert sum("guard" in kernel for kernel in model.launched) == 4, "two for each call"

@@ -29,6 +29,10 @@ SCHEDULES = {
     "fp32": ("96x128", "1x8", 4, CLUSTERS[0], SPLIT),
     "fp32_rows": ("128x96", "8x1", 4, "", SPLIT),
     "fp32_few_rows": ("64x64", "4x1", 5, STREAM, SPLIT),
+    "mma_sync": ("128x128", "2x4", 3, STREAM, ""),
+    "mma_sync_rows": ("256x64", "4x2", 3, STREAM, ""),
+    "mma_sync_few_rows": ("16x64", "1x2", 4, STREAM, ""),
+    "mma_sync_fp32": ("128x64", "4x2", 3, STREAM, SPLIT),
 }
 ROWS = (129, 1, 1000, 64, 0, 2000)
 SHAPES = ((264, 200), (1000, 2120), (204, 1096))
@@ -36,34 +40,37 @@ ROUNDING = {"f16": 2.0**-9, "bf16": 2.0**-6, "f32": 2.0**-19}
 TYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 
 
-def source(n, k, element):
-    """Return silu(x w1^T + c) * (x w^T + b) + r."""
+def source(n, k, element, gives_gate=False):
+    """Return silu(x w1^T + c) * (x w^T + b) + r, and as in a training step what silu is of."""
+    results = "%4, %0" if gives_gate else "%4"
     x, w, b, y = (
         f"tensor<?x{k}x{element}>",
         f"tensor<{n}x{k}x{element}>",
         f"tensor<{n}x{element}>",
         f"tensor<?x{n}x{element}>",
     )
+    types = f"({y}, {y})" if gives_gate else y
     return f"""
 func.func @forward(%x: {x} {{tenon.name = "x"}}, %w: {w} {{tenon.param, tenon.name = "w"}},
                    %v: {w} {{tenon.param, tenon.name = "v"}}, %b: {b} {{tenon.param, tenon.name = "b"}},
-                   %c: {b} {{tenon.param, tenon.name = "c"}}, %r: {y} {{tenon.name = "r"}}) -> {y} {{
+                   %c: {b} {{tenon.param, tenon.name = "c"}}, %r: {y} {{tenon.name = "r"}}) -> {types} {{
   %0 = tenon.linear %x, %v, %c : ({x}, {w}, {b}) -> {y}
   %1 = tenon.silu %0 : {y}
   %2 = tenon.linear %x, %w, %b : ({x}, {w}, {b}) -> {y}
   %3 = tenon.mul %2, %1 : {y}, {y}
   %4 = tenon.add %3, %r : {y}, {y}
-  return %4 : {y}
+  return {results} : {types.strip("()")}
 }}"""
 
 
-def compile_pair(name, n, k, element):
+def compile_pair(name, n, k, element, gives_gate=False):
     tile, warps, stages, more, method = SCHEDULES[name]
+    family = "mma_sync" if name.startswith("mma") else "wgmma"
     schedule = (
-        f"wgmma, tile = {tile}x64, warps = {warps}, stages = {stages}, swizzle = 128, raster = 8, blocks = 1{more},"
+        f"{family}, tile = {tile}x64, warps = {warps}, stages = {stages}, swizzle = 128, raster = 8, blocks = 1{more},"
         f" weights = 2{method}"
     )
-    model = tenon.compile(source(n, k, element), target="sm_90a", schedule=schedule)
+    model = tenon.compile(source(n, k, element, gives_gate), target="sm_90a", schedule=schedule)
     assert any("kernel_line" in remark.values for remark in model.remarks), "one kernel has both products"
     return model
 
@@ -131,3 +138,17 @@ def test_rows_outside_are_computed_anew(matrix):
     tensors[number][70, :] *= 1e-30
     tensors[number][70, 7] = 1.0
     check(model(*tensors), tensors, "f32")
+
+
+@pytest.mark.parametrize("name", ["rows", "ping_pong", "stream_k", "swapped", "deferred", "fp32", "mma_sync"])
+def test_the_gate_too(name):
+    n, k = SHAPES[1]
+    element = "f32" if SPLIT in SCHEDULES[name][4] else "bf16"
+    model = compile_pair(name, n, k, element, gives_gate=True)
+    for m in (2000, 1):
+        x, w, v, b, c, r = tensors = draw(m, n, k, element)
+        y, gate = model(*tensors)
+        check(y, tensors, element)
+        want = x.double() @ v.double().T + c.double()
+        bound = 2.0**-17 * (x.double().abs() @ v.double().abs().T) + 1.1 * ROUNDING[element] * want.abs() + 1e-6
+        assert ((gate.double() - want).abs() <= bound).all()

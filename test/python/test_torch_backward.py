@@ -40,6 +40,17 @@ class Doubled(nn.Module):
         return F.leaky_relu(self.linear(x) * 2.0, 0.1)
 
 
+class Gated(nn.Module):
+    """SwiGLU."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate, self.up, self.down = nn.Linear(K, 32), nn.Linear(K, 32, bias=False), nn.Linear(32, N)
+
+    def forward(self, x):
+        return self.down(F.silu(self.gate(x)) * self.up(x))
+
+
 class Block(nn.Module):
     """Layers of a module of one's own, which Dynamo compiles by itself."""
 
@@ -73,6 +84,7 @@ MODELS = {
     "relu": lambda: nn.Sequential(nn.Linear(K, N), nn.ReLU()),
     "doubled": Doubled,
     "scaled": Scaled,
+    "gated": Gated,
     "checkpointed": lambda: Checkpointed(*mlp()),
     "checkpointed_norm": lambda: Checkpointed(nn.Linear(K, N), nn.LayerNorm(N), nn.SiLU()),
 }
@@ -118,6 +130,14 @@ def test_gradients(compiled, name, shape):
         assert layouts(compiled).count("mk_kn") == linears
     else:
         assert layouts(compiled) == ["km_kn"] * linears + ["mk_kn"] * linears
+
+
+def test_gradcheck(compiled):
+    model = Gated().double()
+    fast = torch.compile(model, backend="tenon", options=HOSTED)
+    x = torch.randn(3, K, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(fast, (x,), fast_mode=True)
+    assert layouts(compiled)
 
 
 def test_gradients_with_no_memory_of_their_own(compiled):

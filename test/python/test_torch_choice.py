@@ -83,20 +83,63 @@ def test_gated_pair_is_one_call_where_that_is_the_fastest(timed, compiled, monke
     assert len(set(compiled.sources)) == seen
 
 
-@pytest.mark.parametrize("case", ["other x", "read twice", "other shape", "normed"])
+@pytest.mark.parametrize("case", ["other x", "read by three", "other shape", "normed"])
 def test_layers_that_no_kernel_has_together_are_no_pair(timed, monkeypatch, case):
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pairs", "tiled"))
-    w0, w1, narrow = bf16(8, 16), bf16(8, 16), bf16(1, 16)
+    w0, w1, w2, narrow = bf16(8, 16), bf16(8, 16), bf16(8, 16), bf16(1, 16)
 
     def f(x):
         gate = F.silu(F.linear(x.flip(0) if case == "other x" else x, narrow if case == "other shape" else w0))
         if case == "normed":
             gate = F.layer_norm(gate, (8,))
         y = gate * F.linear(x, w1)
-        return (y, gate) if case == "read twice" else y
+        return (y, gate + F.linear(x, w2)) if case == "read by three" else y
 
     run(f, X)
     assert all(len(candidate.products) == 1 for candidate in timed.seen)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, w0, w1, w2: F.linear(F.silu(F.linear(x, w0)) * F.linear(x, w1), w2),
+        lambda x, w0, w1, w2: F.linear(F.linear(x, w1) * F.silu(F.linear(x, w0)), w2),
+    ],
+    ids=["gate_first", "up_first"],
+)
+def test_a_training_step_of_a_gated_pair(timed, monkeypatch, f):
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pairs", "tiled"))
+    torch.manual_seed(0)
+    given = [torch.randn(shape, dtype=torch.bfloat16) for shape in ((64, 64), (96, 64), (96, 64), (64, 96))]
+
+    def gradients(call, dtype):
+        tensors = [t.to(dtype, copy=True).requires_grad_() for t in given]
+        call(*tensors).square().mean().backward()
+        return [t.grad.double() for t in tensors]
+
+    exact, eager = gradients(f, torch.float64), gradients(f, torch.bfloat16)
+    got = gradients(torch.compile(f, backend="tenon"), torch.bfloat16)
+    for a, b, e in zip(got, eager, exact, strict=True):
+        assert (a - e).norm() <= 1.1 * (b - e).norm()
+    pair, hidden, x = timed.seen
+    assert pair.joined_as == "pairs"
+    assert (pair.readers, pair.addends, _tensors_moved(pair)) == ((True, False, False), 0, 3)
+    assert len(pair.spec.outputs) == 3, "both products are saved for the backward pass"
+    assert [len(c.products) for c in (hidden, x)] == [1, 1]
+    # It reads gate and up, and gives a gradient for each, which library calls read as they lie or transposed.
+    assert (hidden.readers, hidden.addends, hidden.results) == ((True, False, False), 2, 2)
+    assert (x.kinds, x.addends) == (["linear", "add"], 1), "the second product takes the first one's result"
+
+
+@pytest.mark.parametrize(("norms_ahead", "is_called"), [("always", True), ("auto", False)])
+def test_a_norm_that_is_asked_to_be_taken_is(timed, compiled, norms_ahead, is_called):
+    timed.times = [2.0], 1.0
+    g, w = bf16(16), bf16(8, 16)
+    options = {"norms_ahead": norms_ahead}
+    with torch.no_grad():
+        torch.compile(lambda x: F.linear(F.rms_norm(x, (16,), g), w).sigmoid(), backend="tenon", options=options)(X)
+    assert [candidate.is_asked for candidate in timed.seen] == [is_called]
+    assert len(compiled.sources) == 1 + is_called, "one is the trial's"
 
 
 def attention(x, wq, wk, wv):

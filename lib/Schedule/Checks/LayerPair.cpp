@@ -13,6 +13,8 @@
 
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -22,13 +24,34 @@ static Value lookThroughSplit(Value operand) {
   return split ? lookThroughSplit(split.getX()) : operand;
 }
 
-BlockArgument LayerPair::getGateArgument() const {
-  FusedLinearOp op = layer;
-  LinearLikeOp of = gate;
-  for (OpOperand &operand : op.getEpilogueOperandsMutable())
+SmallVector<OpOperand *> LayerPair::getGateOperands() const {
+  SmallVector<OpOperand *> found;
+  Operation *of = gate;
+  for (OpOperand &operand : FusedLinearOp(layer).getEpilogueOperandsMutable())
     if (operand.get().getDefiningOp() == of)
-      return op.getArgumentOf(operand);
-  return {};
+      found.push_back(&operand);
+  return found;
+}
+
+SmallVector<OpResult> LayerPair::getKeptResults() const {
+  SmallVector<OpResult> kept;
+  Operation *reader = layer;
+  for (OpResult result : LinearLikeOp(gate)->getResults())
+    if (llvm::any_of(result.getUsers(),
+                     [&](Operation *user) { return user != reader; }))
+      kept.push_back(result);
+  return kept;
+}
+
+SmallVector<RankedTensorType> LayerPair::getSavedTypes() const {
+  SmallVector<RankedTensorType> types;
+  for (OpOperand *operand : getGateOperands())
+    types.push_back(cast<RankedTensorType>(operand->get().getType()));
+  SmallVector<OpResult> kept = getKeptResults();
+  for (OpResult result : LinearLikeOp(gate)->getResults())
+    if (!llvm::is_contained(kept, result))
+      types.push_back(cast<RankedTensorType>(result.getType()));
+  return types;
 }
 
 LayerPair tenon::findPair(LinearLikeOp op) {
@@ -43,33 +66,53 @@ LayerPair tenon::findPair(LinearLikeOp op) {
   return {};
 }
 
-LayerPair tenon::findPairOfGate(LinearLikeOp op) {
-  if (!op->hasOneUse())
-    return {};
-  auto user = dyn_cast<LinearLikeOp>(*op->user_begin());
-  LayerPair pair = user ? findPair(user) : LayerPair();
-  return pair && pair.gate == op ? pair : LayerPair();
+/// The pairs of which `op` is the gate: one that has a kernel, or several
+/// layers of which none has.
+static SmallVector<LayerPair> listPairsOfGate(LinearLikeOp op) {
+  SmallVector<LayerPair> pairs;
+  llvm::SmallSetVector<Operation *, 4> users(op->user_begin(), op->user_end());
+  for (Operation *user : users)
+    if (auto layer = dyn_cast<LinearLikeOp>(user))
+      if (LayerPair pair = findPair(layer); pair && pair.gate == op)
+        pairs.push_back(pair);
+  return pairs;
 }
 
-/// What both epilogues are together: the gate's result is read and written by
-/// neither any more.
+LayerPair tenon::findPairOfGate(LinearLikeOp op) {
+  SmallVector<LayerPair> pairs = listPairsOfGate(op);
+  return pairs.size() == 1 ? pairs.front() : LayerPair();
+}
+
+/// What both epilogues are together.
 static EpilogueLength getLength(const LayerPair &pair) {
   EpilogueLength length;
   length.add(FusedLinearOp(pair.layer));
   length.add(pair.gate);
-  length.matrices -= 2;
+  length.matrices -= pair.getSavedTypes().size();
   return length;
+}
+
+/// Whether something reads a result of the gate before the kernel of both could
+/// have written it.
+static bool isReadBefore(const LayerPair &pair) {
+  Operation *layer = FusedLinearOp(pair.layer);
+  return llvm::any_of(
+      LinearLikeOp(pair.gate)->getUsers(), [&](Operation *user) {
+        Operation *inBlock = layer->getBlock()->findAncestorOpInBlock(*user);
+        return !inBlock || inBlock->isBeforeInBlock(layer);
+      });
 }
 
 std::optional<Reason> tenon::findPairObstacle(const LayerPair &pair) {
   LinearLikeOp layer = FusedLinearOp(pair.layer), gate = pair.gate;
-  if (!gate->hasOneUse())
-    return Reason(ReasonCode::GateReadElsewhere);
+  if (listPairsOfGate(gate).size() != 1)
+    return Reason(ReasonCode::GateOfSeveral);
+  if (isReadBefore(pair))
+    return Reason(ReasonCode::GateReadBefore);
   if (gate.getLayout() || layer.getLayout())
     return Reason(ReasonCode::PairIsTransposed);
   if (gate.getW().getType() != layer.getW().getType() ||
-      gate.getProductType() != layer.getProductType() ||
-      gate->getResultTypes().front() != pair.getGateArgument().getType())
+      gate.getProductType() != layer.getProductType())
     return Reason(ReasonCode::PairOfOtherTypes);
   if (gate.getPrecision() != layer.getPrecision())
     return Reason(ReasonCode::PairOfOtherPrecision);

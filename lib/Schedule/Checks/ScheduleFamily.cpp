@@ -46,6 +46,20 @@ static constexpr int64_t kMaxRaster = 256;
 /// More than fit any shared memory; a kernel's code grows with them.
 static constexpr int64_t kMaxStages = 32;
 
+/// Of several weights nothing is reduced.
+static std::string findWeightsProblem(ScheduleAttr schedule) {
+  if (schedule.getWeights() == 1)
+    return "";
+  if (schedule.getWeights() > 2)
+    return formatv("a kernel has the products of 2 weights at most, not {0}",
+                   schedule.getWeights());
+  if (schedule.getReduction() != ReductionMethod::Separate)
+    return formatv("with weights = 2 nothing is reduced in the kernel; leave "
+                   "out reduction = {0}",
+                   stringifyReductionMethod(schedule.getReduction()));
+  return "";
+}
+
 std::string tenon::findShapeProblem(ScheduleAttr schedule, Type elementType) {
   if (!ScheduleFamily::of(schedule).multiplies(schedule.getMethod()))
     return formatv("{0} has no method {1}; leave one of them out",
@@ -68,7 +82,7 @@ std::string tenon::findShapeProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getRaster() > kMaxRaster)
     return formatv("raster must be at most {0} row tiles, not {1}", kMaxRaster,
                    schedule.getRaster());
-  return "";
+  return findWeightsProblem(schedule);
 }
 
 std::string tenon::findSharedProblem(ScheduleAttr schedule,

@@ -36,6 +36,13 @@ static constexpr Candidate kPromotedCandidates[] = {
     {64, 64, 2, 2},   {32, 128, 1, 4}, {16, 128, 1, 4},
 };
 
+/// Those of two weights, N of each: as many products a thread as the others
+/// have. They are not measured.
+static constexpr Candidate kPairCandidates[] = {
+    {128, 128, 2, 4}, {256, 64, 4, 2}, {64, 128, 2, 4}, {128, 64, 4, 2},
+    {64, 64, 2, 2},   {32, 128, 1, 4}, {32, 64, 1, 2},  {16, 64, 1, 2},
+};
+
 /// Stages at most for few rows, where a kernel waits for copies alone. On an
 /// H200 8 of 16x128x64 were not faster than 6. They are taken where they are
 /// predicted to take clearly less time than what is usual.
@@ -44,8 +51,17 @@ static constexpr double kClearlyLess = 0.95;
 static constexpr int64_t kRaster = 16;
 
 /// Stages: 3 are best for the largest tiles, 4 for others where they fit.
-static int64_t getUsualStages(const Candidate &candidate) {
-  return candidate.m + candidate.n >= 384 ? 3 : 4;
+static int64_t getUsualStages(const LayerProblem &problem,
+                              const Candidate &candidate) {
+  return candidate.m + problem.weights * candidate.n >= 384 ? 3 : 4;
+}
+
+static ArrayRef<Candidate> listCandidates(const LayerProblem &problem) {
+  if (problem.weights != 1)
+    return kPairCandidates;
+  return getTraits(problem.method).hasPartialSums
+             ? ArrayRef(kPromotedCandidates)
+             : ArrayRef(kCandidates);
 }
 
 /// Whether the accumulators leave registers enough: rows that are not multiples
@@ -53,8 +69,8 @@ static int64_t getUsualStages(const Candidate &candidate) {
 /// rows that are reduced are computed several times.
 static bool fitsRegisters(const LayerProblem &problem,
                           const Candidate &candidate) {
-  int64_t accumulators =
-      candidate.m * candidate.n / (32 * candidate.warpsM * candidate.warpsN);
+  int64_t accumulators = candidate.m * candidate.n * problem.weights /
+                         (32 * candidate.warpsM * candidate.warpsN);
   int64_t rowBytes =
       problem.getTiledColumns() * problem.tiledType.getIntOrFloatBitWidth() / 8;
   return accumulators <= 64 ||
@@ -86,6 +102,7 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem,
                            .raster = kRaster,
                            .blocks = 1,
                            .streamK = !isResident && problem.siblings == 1,
+                           .weights = problem.weights,
                            .siblings = problem.siblings,
                            .method = problem.method,
                            .reduction = problem.reduction});
@@ -115,8 +132,7 @@ tenon::listMmaSyncSchedules(const LayerProblem &problem,
   bool isPromoted = getTraits(problem.method).hasPartialSums;
   SmallVector<ScheduleAttr> schedules;
   for (int64_t swizzle : {128, 64})
-    for (const Candidate &candidate :
-         isPromoted ? ArrayRef(kPromotedCandidates) : ArrayRef(kCandidates)) {
+    for (const Candidate &candidate : listCandidates(problem)) {
       // Rows of 64 bytes would have hi and lo in tiles of their own.
       if (!fitsRegisters(problem, candidate) || (isPromoted && swizzle != 128))
         continue;
@@ -128,7 +144,7 @@ tenon::listMmaSyncSchedules(const LayerProblem &problem,
                                                   most, least, targets))
           schedules.push_back(schedule);
       };
-      add(getUsualStages(candidate), 3);
+      add(getUsualStages(problem, candidate), 3);
       if (isForMmaSync(problem))
         add(kMostStages, kMoreStages);
     }

@@ -43,9 +43,10 @@ static double getColumnSeconds(const LayerProblem &problem,
                                ScheduleAttr schedule,
                                const TargetSpec &target) {
   ArrayRef<int64_t> tile = schedule.getTile(), warps = schedule.getWarps();
-  double block = getIntensity(tile[0], tile[1]);
-  double warp = getIntensity(static_cast<double>(tile[0]) / warps[0],
-                             static_cast<double>(tile[1]) / warps[1]);
+  auto columns = static_cast<double>(tile[1] * schedule.getWeights());
+  double block = getIntensity(tile[0], columns);
+  double warp =
+      getIntensity(static_cast<double>(tile[0]) / warps[0], columns / warps[1]);
   double operations = problem.getOperations();
   if (!getTraits(problem.method).usesTensorCores)
     return operations * (1.2 + 5 / warp) / target.fmaRate;
@@ -150,7 +151,8 @@ static double predictFewRows(const LayerProblem &problem, ScheduleAttr schedule,
   ArrayRef<int64_t> tile = schedule.getTile();
   double steps = getSteps(problem, schedule, target);
   auto ahead = static_cast<double>(schedule.getStages() - 1);
-  double products = steps * static_cast<double>(tile[0] * tile[1] * tile[2]) *
+  int64_t elements = tile[0] * tile[1] * schedule.getWeights();
+  double products = steps * static_cast<double>(elements * tile[2]) *
                     getResident(schedule, target) *
                     getColumnSeconds(problem, schedule, target);
   double memory = predictReads(problem.getTiledBytes(), target, kL2Factor);
@@ -172,7 +174,8 @@ static double predictProducts(const LayerProblem &problem,
   ArrayRef<int64_t> tile = schedule.getTile();
   double resident = getResident(schedule, target);
   double steps = llvm::divideCeil(problem.getTiledColumns(), tile[2]);
-  double elements = static_cast<double>(tile[0]) * tile[1];
+  auto elements =
+      static_cast<double>(tile[0] * tile[1] * schedule.getWeights());
   double wave = elements * steps * tile[2] * resident *
                 getColumnSeconds(problem, schedule, target);
   double waves = getWaves(problem, schedule, target);

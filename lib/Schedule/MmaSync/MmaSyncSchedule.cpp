@@ -71,6 +71,7 @@ static std::string findWarpProblem(ScheduleAttr schedule) {
                    "the {1} warps along it",
                    tile[1], warps[1]);
   int64_t maxElements = kMaxWarpSums / getSumsPerElement(schedule);
+  maxElements /= schedule.getWeights();
   if (m > maxElements / n)
     return formatv("a warp's part of the tile, {0}x{1}, has more than the {2} "
                    "elements that fit its registers{3}; use more warps or a "
@@ -125,8 +126,8 @@ std::string tenon::findMmaSyncProblem(ScheduleAttr schedule, Type elementType) {
     return "mma_sync has no cluster, ping_pong or defer; leave them out";
   if (schedule.getReduction() == ReductionMethod::ResidentRows)
     return "mma_sync has no reduction = resident_rows; leave it out";
-  if (schedule.getWeights() != 1)
-    return "mma_sync kernels have one product of x; leave out weights";
+  if (schedule.getWeights() != 1 && !schedule.getMethodTraits().usesTensorCores)
+    return "with method fma a kernel has one product of x; leave out weights";
   std::string problem = findRowProblem(schedule);
   if (problem.empty())
     problem = findShapeProblem(schedule, elementType);
@@ -182,8 +183,8 @@ std::string tenon::findMmaSyncProblem(ScheduleAttr schedule,
                    blocks, bytes, target.sharedBytesPerMultiprocessor,
                    target.name);
   int64_t threads = schedule.getNumThreads() * blocks;
-  int64_t sums = tile[0] * tile[1] / schedule.getNumThreads() *
-                 getSumsPerElement(schedule);
+  int64_t sums = tile[0] * tile[1] * schedule.getWeights() /
+                 schedule.getNumThreads() * getSumsPerElement(schedule);
   int64_t needed = sums + kOtherRegisters;
   // A thread gets a multiple of 8.
   int64_t given = target.registersPerMultiprocessor / threads / 8 * 8;

@@ -335,15 +335,17 @@ LayerProblem tenon::describePair(const LayerPair &pair, ProductMethod method) {
   problem.weights = 2;
   problem.productBytes += ofGate.productBytes;
   problem.hasRowValues |= ofGate.hasRowValues;
-  auto between = cast<RankedTensorType>(gate->getResultTypes().front());
-  problem.epilogueBytes += ofGate.epilogueBytes - 2 * getBytes(between);
+  problem.epilogueBytes += ofGate.epilogueBytes;
   problem.libraryDoesAll = problem.libraryActivates = false;
-  int64_t bytes = between.getElementTypeBitWidth() / 8;
   llvm::append_range(problem.matrixBytes, ofGate.matrixBytes);
-  for (int i = 0; i != 2; ++i)
-    problem.matrixBytes.erase(llvm::find(problem.matrixBytes, bytes));
-  bool isHeavy = problem.matrixBytes.size() != layer->getNumResults() ||
-                 hasHeavyOps(layer) || hasHeavyOps(gate);
+  for (RankedTensorType type : pair.getSavedTypes()) {
+    problem.epilogueBytes -= getBytes(type);
+    problem.matrixBytes.erase(llvm::find(
+        problem.matrixBytes, int64_t(type.getElementTypeBitWidth() / 8)));
+  }
+  size_t results = layer->getNumResults() + pair.getKeptResults().size();
+  bool isHeavy = problem.matrixBytes.size() != results || hasHeavyOps(layer) ||
+                 hasHeavyOps(gate);
   problem.epilogue = isHeavy ? EpilogueClass::Heavy : EpilogueClass::Light;
   problem.fitBytes +=
       getFitBytes(gate.getW(), /*transposed=*/false, gate, method);

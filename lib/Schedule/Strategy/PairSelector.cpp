@@ -46,13 +46,15 @@ static int64_t getLine(Operation *op) {
 
 /// Adds what is neither written nor read of the gate: of a row where M is
 /// dynamic, else all.
-static void addSaved(ValuedRemark &remark, LinearLikeOp gate) {
-  auto type = cast<RankedTensorType>(gate->getResultTypes().front());
-  int64_t row = 2 * type.getDimSize(1) * type.getElementTypeBitWidth() / 8;
-  if (type.isDynamicDim(0))
+static void addSaved(ValuedRemark &remark, const LayerPair &pair) {
+  int64_t row = 0;
+  for (RankedTensorType type : pair.getSavedTypes())
+    row += type.getDimSize(1) * type.getElementTypeBitWidth() / 8;
+  int64_t m = LinearLikeOp(pair.gate).getExtents().m;
+  if (ShapedType::isDynamic(m))
     remark << remark::metric("BytesSavedPerRow", row);
   else
-    remark << remark::metric("BytesSaved", row * type.getDimSize(0));
+    remark << remark::metric("BytesSaved", row * m);
 }
 
 /// Says of both that they are tiled, and of the gate in whose kernel.
@@ -68,7 +70,7 @@ void PairSelector::report(const Reason &reason) {
         .set("method", stringifyProductMethod(best->schedule.getMethod()));
     SmallVector<KernelKind> kernels = listKernels(layer, best->schedule);
     if (layer == pair.gate)
-      addSaved(remark.set("kernel_line", getLine(pair.layer)), pair.gate);
+      addSaved(remark.set("kernel_line", getLine(pair.layer)), pair);
     else if (best->schedule.isSplit() &&
              !findFitting(layer.getX(), /*transposed=*/false, layer,
                           best->schedule.getMethod()))

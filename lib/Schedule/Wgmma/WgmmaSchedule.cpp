@@ -197,20 +197,6 @@ static std::string findResidentRowsProblem(ScheduleAttr schedule) {
   return "";
 }
 
-/// Of several weights nothing is reduced.
-static std::string findWeightsProblem(ScheduleAttr schedule) {
-  if (schedule.getWeights() == 1)
-    return "";
-  if (schedule.getWeights() > 2)
-    return formatv("a kernel has the products of 2 weights at most, not {0}",
-                   schedule.getWeights());
-  if (schedule.getReduction() != ReductionMethod::Separate)
-    return formatv("with weights = 2 nothing is reduced in the kernel; leave "
-                   "out reduction = {0}",
-                   stringifyReductionMethod(schedule.getReduction()));
-  return "";
-}
-
 /// With defer a tile's accumulators have registers for a part of another tile
 /// beside them.
 static std::string findDeferProblem(ScheduleAttr schedule) {
@@ -253,8 +239,6 @@ std::string tenon::findWgmmaProblem(ScheduleAttr schedule, Type elementType) {
                    "blocks = 1, not {0}",
                    schedule.getBlocks());
   problem = findWarpProblem(schedule);
-  if (problem.empty())
-    problem = findWeightsProblem(schedule);
   if (problem.empty())
     problem = findTileProblem(schedule);
   if (problem.empty())

@@ -67,14 +67,40 @@ func.func @stages(%x: tensor<512x64xf16>, %w: tensor<256x64xf16>, %v: tensor<256
 // -----
 
 func.func @mma_sync(%x: tensor<512x64xf16>, %w: tensor<256x64xf16>, %v: tensor<256x64xf16>) -> tensor<512x256xf16> {
-  %0 = tenon.linear %x, %v {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, weights = 2>} : (tensor<512x64xf16>, tensor<256x64xf16>) -> tensor<512x256xf16>
-  // expected-error @below {{on sm_90a: mma_sync kernels have one product of x; leave out weights}}
+  %0 = tenon.linear %x, %v {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, weights = 3>} : (tensor<512x64xf16>, tensor<256x64xf16>) -> tensor<512x256xf16>
+  // expected-error @below {{on sm_90a: a kernel has the products of 2 weights at most, not 3}}
   %1 = tenon.fused_linear %x, %w : tensor<512x64xf16>, tensor<256x64xf16> epilogue(%acc: tensor<512x256xf16>, %gate = %0: tensor<512x256xf16>)
-      -> tensor<512x256xf16> attributes {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, weights = 2>} {
+      -> tensor<512x256xf16> attributes {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, weights = 3>} {
     %2 = tenon.mul %acc, %gate : tensor<512x256xf16>, tensor<512x256xf16>
     tenon.yield %2 : tensor<512x256xf16>
   }
   return %1 : tensor<512x256xf16>
+}
+
+// -----
+
+func.func @mma_sync_accumulators(%x: tensor<512x64xf16>, %w: tensor<256x64xf16>, %v: tensor<256x64xf16>) -> tensor<512x256xf16> {
+  %0 = tenon.linear %x, %v {schedule = #tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4, stages = 3, swizzle = 128, raster = 8, blocks = 1, weights = 2>} : (tensor<512x64xf16>, tensor<256x64xf16>) -> tensor<512x256xf16>
+  // expected-error @below {{on sm_90a: a warp's part of the tile, 64x64, has more than the 2048 elements that fit its registers; use more warps or a smaller tile}}
+  %1 = tenon.fused_linear %x, %w : tensor<512x64xf16>, tensor<256x64xf16> epilogue(%acc: tensor<512x256xf16>, %gate = %0: tensor<512x256xf16>)
+      -> tensor<512x256xf16> attributes {schedule = #tenon.schedule<mma_sync, tile = 128x256x64, warps = 2x4, stages = 3, swizzle = 128, raster = 8, blocks = 1, weights = 2>} {
+    %2 = tenon.mul %acc, %gate : tensor<512x256xf16>, tensor<512x256xf16>
+    tenon.yield %2 : tensor<512x256xf16>
+  }
+  return %1 : tensor<512x256xf16>
+}
+
+// -----
+
+func.func @fma(%x: tensor<512x64xf32>, %w: tensor<256x64xf32>, %v: tensor<256x64xf32>) -> tensor<512x256xf32> {
+  %0 = tenon.linear %x, %v {schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, weights = 2, method = fma>} : (tensor<512x64xf32>, tensor<256x64xf32>) -> tensor<512x256xf32>
+  // expected-error @below {{on sm_90a: with method fma a kernel has one product of x; leave out weights}}
+  %1 = tenon.fused_linear %x, %w : tensor<512x64xf32>, tensor<256x64xf32> epilogue(%acc: tensor<512x256xf32>, %gate = %0: tensor<512x256xf32>)
+      -> tensor<512x256xf32> attributes {schedule = #tenon.schedule<mma_sync, tile = 64x64x32, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, weights = 2, method = fma>} {
+    %2 = tenon.mul %acc, %gate : tensor<512x256xf32>, tensor<512x256xf32>
+    tenon.yield %2 : tensor<512x256xf32>
+  }
+  return %1 : tensor<512x256xf32>
 }
 
 // -----

@@ -9,11 +9,13 @@
 // RUN:   | FileCheck %s --check-prefix=NEVER --implicit-check-not="weights ="
 // RUN: tenon-opt %s --tenon-fuse-epilogue --tenon-select-strategy="targets=sm_90a strategy=library" --split-input-file \
 // RUN:   | FileCheck %s --check-prefix=NEVER --implicit-check-not="weights ="
-// No kernel of mma_sync has two products.
+// Kernels of mma_sync have two products too.
 // RUN: tenon-opt %s --tenon-fuse-epilogue --tenon-select-strategy="targets=sm_80 pairs=always" --split-input-file \
-// RUN:   | FileCheck %s --check-prefix=NEVER --implicit-check-not="weights ="
+// RUN:   | FileCheck %s --check-prefix=SM80
 
 // NEVER-LABEL: @pair_silu
+// SM80-LABEL: @pair_silu
+// SM80-COUNT-2: schedule<mma_sync, tile = 128x128x64, {{.*}}weights = 2>
 // CHECK-LABEL: @pair_silu
 // CHECK: tenon.fused_linear
 // CHECK: attributes {schedule = #tenon.schedule<wgmma, [[SCHEDULE:.*weights = 2]]>, strategy = #tenon.strategy<tiled>}
@@ -46,6 +48,8 @@ func.func @pair_of_biases(%x: tensor<?x4096xf16>, %w: tensor<4096x4096xf16>, %v:
 // -----
 
 // f32 that is split: both layers read one split of x.
+// SM80-LABEL: @pair_fp32
+// SM80-COUNT-2: schedule<mma_sync, {{.*}}weights = 2, method = fp16x3>
 // CHECK-LABEL: @pair_fp32
 // CHECK-COUNT-2: tenon.split
 // CHECK: weights = 2, method = fp16x3
@@ -112,16 +116,47 @@ func.func @no_pair_other_type(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xb
 
 // -----
 
-// CHECK-LABEL: @no_pair_read_twice
-// CHECK-NOT: weights =
-// WHY: Reason="its result is read elsewhere too", Remark="not in the kernel of the layer whose epilogue reads it"
-func.func @no_pair_read_twice(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %v: tensor<4096x4096xbf16>)
-    -> (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) {
+// What else is read of the gate is stored too, as in a training step: here its product and what is made of it.
+// CHECK-LABEL: @pair_that_gives_its_parts
+// CHECK-COUNT-2: weights = 2
+// WHY: Function=pair_that_gives_its_parts | BytesSaved=33554432, Reason="{{.*}}of 2 products{{.*}}", Remark="tiled: one kernel for it and for the layer whose
+func.func @pair_that_gives_its_parts(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %v: tensor<4096x4096xbf16>)
+    -> (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) {
   %0 = tenon.linear %x, %v : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
   %1 = tenon.silu %0 : tensor<4096x4096xbf16>
   %2 = tenon.linear %x, %w : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
   %3 = tenon.mul %1, %2 : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>
-  return %3, %1 : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>
+  return %0, %1, %2, %3 : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096x4096xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @no_pair_read_before
+// CHECK-NOT: weights =
+// WHY: Reason="what it gives is read before the kernel of both would give it", Remark="not in the kernel of the layer whose epilogue reads it"
+func.func @no_pair_read_before(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %v: tensor<4096x4096xbf16>)
+    -> (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) {
+  %0 = tenon.linear %x, %v : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %1 = tenon.silu %0 : tensor<4096x4096xbf16>
+  %2 = tenon.linear %1, %v : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %3 = tenon.linear %x, %w : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %4 = tenon.mul %1, %3 : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>
+  return %2, %4 : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @no_pair_of_two_layers
+// CHECK-NOT: weights =
+// WHY: Reason="several layers of its x read what it gives behind their products", Remark="not in the kernel of the layer whose epilogue reads it"
+func.func @no_pair_of_two_layers(%x: tensor<4096x4096xbf16>, %u: tensor<4096x4096xbf16>, %v: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>)
+    -> (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) {
+  %0 = tenon.linear %x, %u : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %1 = tenon.linear %x, %v : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %2 = tenon.mul %0, %1 : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>
+  %3 = tenon.linear %x, %w : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %4 = tenon.mul %0, %3 : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>
+  return %2, %4 : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>
 }
 
 // -----

@@ -17,7 +17,7 @@
 
 namespace mlir::tenon {
 
-/// Two layers that read one x. The gate's result is an operand of the other's
+/// Two layers that read one x. Results of the gate are operands of the other's
 /// epilogue:
 ///
 /// ```mlir
@@ -30,8 +30,14 @@ struct LayerPair {
   LinearLikeOp gate;
 
   explicit operator bool() const { return layer != nullptr; }
-  /// The argument of the layer's region that stands for the gate's result.
-  BlockArgument getGateArgument() const;
+  /// The operands of the layer's epilogue that are results of the gate.
+  SmallVector<OpOperand *> getGateOperands() const;
+  /// The results of the gate that something else reads, which a kernel of both
+  /// stores behind the layer's own.
+  SmallVector<OpResult> getKeptResults() const;
+  /// What such a kernel neither writes nor reads of the gate's results: those
+  /// that are not kept, and the operands.
+  SmallVector<RankedTensorType> getSavedTypes() const;
 };
 
 /// The pair of which `op` is the layer, or one that could be but for an

@@ -140,7 +140,7 @@ public:
 };
 
 /// What all families ask: an element type that they multiply, a row of K that
-/// swizzle holds, a raster that some GPU can walk through.
+/// swizzle holds, a raster that some GPU can walk through, two weights at most.
 std::string findShapeProblem(ScheduleAttr schedule, Type elementType);
 
 /// Whether the stages fit a block's shared memory.

@@ -255,21 +255,36 @@ static ScheduleAttr getRoomySchedule(LinearLikeOp layer,
   return twoPhase;
 }
 
-/// Puts the gate's region in front of what is in `body`, the region of the
-/// layer whose product is the first argument: the gate's is the second, its
-/// operands are the last, and what it yields takes the place of `of`.
-static void moveGateIn(FusedLinearOp gate, Block *body, BlockArgument of,
-                       RewriterBase &rewriter) {
+/// Moves the region of a pair's layer to `tiled`, with the gate's in front of
+/// it: its product is the second argument, its operands are the last, what the
+/// layer reads of its results is what it yields, and those that are kept are
+/// yielded behind the layer's own.
+static void moveEpilogues(const LayerPair &pair, TiledLinearOp tiled,
+                          RewriterBase &rewriter) {
+  FusedLinearOp layer = pair.layer,
+                gate = cast<FusedLinearOp>(LinearLikeOp(pair.gate));
+  SmallVector<std::pair<BlockArgument, unsigned>> read;
+  for (OpOperand *operand : pair.getGateOperands())
+    read.push_back({layer.getArgumentOf(*operand),
+                    cast<OpResult>(operand->get()).getResultNumber()});
+  rewriter.inlineRegionBefore(layer.getEpilogue(), tiled.getEpilogue(),
+                              tiled.getEpilogue().end());
+  Block *body = tiled.getBody();
   Location loc = gate.getLoc();
   SmallVector<Value> arguments{
       body->insertArgument(1u, gate.getAccumulator().getType(), loc)};
   for (Value operand : gate.getEpilogueOperands())
     arguments.push_back(body->addArgument(operand.getType(), loc));
-  Operation *yield = gate.getYield();
+  YieldOp yield = gate.getYield();
   rewriter.inlineBlockBefore(gate.getBody(), body, body->begin(), arguments);
-  rewriter.replaceAllUsesWith(of, yield->getOperand(0));
+  for (auto [argument, result] : read) {
+    rewriter.replaceAllUsesWith(argument, yield.getValues()[result]);
+    body->eraseArgument(argument.getArgNumber());
+  }
+  for (OpResult result : pair.getKeptResults())
+    tiled.getYield().getValuesMutable().append(
+        yield.getValues()[result.getResultNumber()]);
   rewriter.eraseOp(yield);
-  body->eraseArgument(of.getArgNumber());
 }
 
 /// x and both weights as a kernel of the schedule reads them, and the factors
@@ -348,10 +363,14 @@ LogicalResult FunctionConverter::convertPair(LinearLikeOp layer,
            << ": it is for two layers that read one x, of which one has the "
               "other's result as an operand of its epilogue";
   FusedLinearOp op = pair.layer, gate = toFused(pair.gate, rewriter);
+  pair.gate = gate;
   rewriter.setInsertionPoint(op);
+  auto results = llvm::to_vector_of<OpResult>(op->getResults());
+  llvm::append_range(results, pair.getKeptResults());
   SmallVector<Value> outputs, inputs;
-  for (OpResult result : op->getResults())
-    outputs.push_back(createOutput(op, result));
+  for (OpResult result : results)
+    outputs.push_back(
+        createOutput(cast<FusedLinearOp>(result.getOwner()), result));
   for (Value operand : op.getEpilogueOperands())
     if (operand.getDefiningOp() != gate)
       inputs.push_back(operand);
@@ -362,15 +381,14 @@ LogicalResult FunctionConverter::convertPair(LinearLikeOp layer,
       rewriter, op.getLoc(), matrices[0], ArrayRef(matrices).drop_front(),
       factors, inputs, outputs, getWorkspace(schedule), schedule,
       /*layout=*/OperandLayoutAttr());
-  BlockArgument of = LayerPair{op, gate}.getGateArgument();
-  rewriter.inlineRegionBefore(op.getEpilogue(), tiled.getEpilogue(),
-                              tiled.getEpilogue().end());
-  moveGateIn(gate, tiled.getBody(), of, rewriter);
+  moveEpilogues(pair, tiled, rewriter);
   if (op.getPrecision() == Precision::TF32)
     approximateGelu(tiled);
   TiledLinearOp last =
       schedule.isSplit() ? createPairGuard(op, gate, tiled) : tiled;
-  rewriter.replaceOp(op, last.getResults());
+  for (auto [result, value] : llvm::zip_equal(results, last.getResults()))
+    rewriter.replaceAllUsesWith(result, value);
+  rewriter.eraseOp(op);
   rewriter.eraseOp(gate);
   return success();
 }

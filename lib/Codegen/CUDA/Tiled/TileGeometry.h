@@ -104,6 +104,7 @@ struct TileGeometry {
     return bytes / elementBytes * sourceBytes;
   }
   int64_t rowsPerCopy() const { return threads() / chunksPerRow(); }
+  /// Of x, and of each weight.
   int64_t copiesOfX() const { return tileM / rowsPerCopy(); }
   int64_t copiesOfW() const { return tileN / rowsPerCopy(); }
   int64_t stageBytes() const { return (tileM + weights * tileN) * rowBytes; }

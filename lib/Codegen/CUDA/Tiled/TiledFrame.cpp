@@ -63,8 +63,7 @@ void TiledFrame::takeArguments(TiledLinearOp op, unsigned numTensorMaps) {
   };
   tensorMaps = take(numTensorMaps);
   x = take(1)[0];
-  w = take(1)[0];
-  take(op.getFurtherWeights().size()); // TMA alone reads them
+  weights = take(op.getNumWeights());
   factors = take(op.getFactors().size());
   for (auto [argument, pointer] :
        llvm::zip(op.getInputArguments(), take(op.getInputs().size())))

@@ -106,7 +106,8 @@ public:
   /// rows of accumulators.
   DenseMap<Value, SmallVector<Value>> rowValues;
   SmallVector<Value> tensorMaps;
-  Value x, w, workspace;
+  Value x, workspace;
+  SmallVector<Value> weights; ///< as many as the schedule says
   SmallVector<Value> factors; ///< of x's rows and of w's, or none
   Value m;                    // i32
   Value token;                // i64

@@ -70,6 +70,7 @@ class Candidate:
         kept_results: how many of these something other than a kernel of Inductor's reads.
         readers: who reads them.
         joined_as: "pairs" or "siblings" where several layers may have one kernel or launch.
+        is_asked: whether it takes what a norm ahead of it takes, which is done where that is asked for alone.
 
     """
 
@@ -84,6 +85,7 @@ class Candidate:
     kept_results: int
     readers: Readers
     joined_as: str = ""
+    is_asked: bool = False
 
     @property
     def is_bare(self) -> bool:
@@ -99,6 +101,7 @@ def describe(
     takers: dict[fx.Node, list[fx.Node]],
     in_calls: set[fx.Node],
     joined_as: str = "",
+    is_asked: bool = False,
 ) -> Candidate:
     """Return the candidate of a group of nodes.
 
@@ -110,6 +113,7 @@ def describe(
         takers: the live nodes that take each node's value.
         in_calls: the nodes of all groups.
         joined_as: as which the group was joined of others.
+        is_asked: whether it has what is done where that is asked for alone.
 
     """
     shapes = [hinted(node.meta["val"].shape) for node in arguments]
@@ -125,7 +129,9 @@ def describe(
     behind = {strip(n) for node in members if op_name(node) not in LINEAR for n in node.all_input_nodes}
     addends = sum(math.prod(shape) == elements for node, shape in zip(arguments, shapes, strict=True) if node in behind)
     device = arguments[0].meta["val"].device
-    return Candidate(spec, device, shapes, strides, products, kinds, addends, len(full), kept, readers, joined_as)
+    return Candidate(
+        spec, device, shapes, strides, products, kinds, addends, len(full), kept, readers, joined_as, is_asked
+    )
 
 
 def hinted(extents: Sequence[int | torch.SymInt]) -> tuple[int, ...]:

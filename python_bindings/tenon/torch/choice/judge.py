@@ -71,8 +71,8 @@ class Judge:
 
     On a GPU with strategy "auto" each is timed there, as one kernel and as one call of cuBLASLt where it can be that,
     or where it reduces rows as cuBLASLt's product and one kernel, which reads each row once, against PyTorch's products
-    and an estimate of Inductor's kernels behind them. What was found is kept beside the compiled models, so that it is
-    the same the next time.
+    and an estimate of Inductor's kernels behind them. What the options ask for is called in the fastest of its ways,
+    however fast PyTorch is. What was found is kept beside the compiled models, so that it is the same the next time.
     """
 
     def __init__(self, options: Options) -> None:
@@ -199,7 +199,7 @@ class Judge:
             times |= dict(zip(executables, own, strict=True))
             cache.write_text(path, json.dumps(times))
         way = min(executables, key=times.__getitem__)
-        if times[way] < times["pytorch"] * _MARGIN:
+        if candidate.is_asked or times[way] < times["pytorch"] * _MARGIN:
             return way, _APART if candidate.joined_as and way == "apart" else None
         ours, theirs = times[way] * 1e3, times["pytorch"] * 1e3
         return way, f"PyTorch is as fast on this GPU: {theirs:.1f} us by estimate, and Tenon takes {ours:.1f}"

@@ -114,17 +114,18 @@ class Grouping:
     def join_pairs(self) -> None:
         """Join two groups of one linear layer each that one kernel may have.
 
-        The layers read one x, and what one group gives the other alone reads, behind its product.
+        The layers read one x, and what one group gives the other reads behind its product. Something else may read it
+        too, as the backward pass of a training step does, but no third layer of that x.
         """
         takers = self.takers(self.live_nodes())
         for gate in self.groups():
             if self.group_of[gate.members[0]] is not gate:
                 continue  # it has been joined
-            outside = {taker for node in gate.members for taker in takers.get(node, ())}.difference(gate.members)
-            found = {self.group_of.get(taker) for taker in outside}
-            other = found.pop() if len(found) == 1 else None
-            if other is None or gate.parts or other.parts or not self._is_pair(gate, other):
+            found = {self.group_of.get(taker) for node in gate.members for taker in takers.get(node, ())}
+            readers = [group for group in found if group not in (gate, None) and self._read_one_x(gate, group)]
+            if len(readers) != 1 or gate.parts or readers[0].parts or not self._is_pair(gate, readers[0]):
                 continue
+            (other,) = readers
             members = sorted([*gate.members, *other.members], key=self._order.__getitem__)
             joined = Group(members, gate.rows, gate.device, parts=(gate, other), joined_as="pairs")
             self.group_of.update(dict.fromkeys(members, joined))
@@ -134,8 +135,9 @@ class Grouping:
         live = self.live_nodes()
         found: dict[tuple[fx.Node, torch.dtype], list[Group]] = {}
         for group in self.groups():
-            linears = [node for node in group.members if self.words[node].is_linear and node in live]
-            if len(linears) == 1 and not group.parts and not self._reduces(group) and _has_few_rows(linears[0]):
+            linears = [node for node in self._linears(group) if node in live]
+            is_one = len(linears) == 1 and not self.words[linears[0]].is_turned and _has_few_rows(linears[0])
+            if is_one and not group.parts and not self._reduces(group):
                 x = self.words[linears[0]].operands[0]
                 found.setdefault((x, linears[0].meta["val"].dtype), []).append(group)
         for groups in found.values():
@@ -159,16 +161,22 @@ class Grouping:
     def _reduces(self, group: Group) -> bool:
         return any(is_norm(n) or norm_of(n) is not None or reduces_rows(n) for n in group.members)
 
+    def _read_one_x(self, *groups: Group) -> bool:
+        words = [self.words[node] for group in groups for node in self._linears(group)]
+        return len({word.operands[0] for word in words}) == 1 and not any(word.is_turned for word in words)
+
+    def _linears(self, group: Group) -> list[fx.Node]:
+        return [node for node in group.members if self.words[node].is_linear]
+
     def _is_pair(self, gate: Group, other: Group) -> bool:
-        linears = [[node for node in group.members if self.words[node].is_linear] for group in (gate, other)]
-        if [len(found) for found in linears] != [1, 1]:
+        """Tell whether two groups whose layers read one x, one of which gives the other something, are of one kind."""
+        linears = [*self._linears(gate), *self._linears(other)]
+        if len(linears) != 2:
             return False
-        (g,), (o,) = linears
-        tensors = [node.meta["val"] for node in (g, o)]
-        is_same = tensors[0].shape == tensors[1].shape and tensors[0].dtype == tensors[1].dtype
-        reads_one_x = self.words[g].operands[0] is self.words[o].operands[0]
+        g, o = (node.meta["val"] for node in linears)
+        is_same = g.shape == o.shape and g.dtype == o.dtype
         reduces = self._reduces(gate) or self._reduces(other)
-        return is_same and reads_one_x and not reduces and not self._closes_cycle(o, [gate, other])
+        return is_same and not reduces and not self._closes_cycle(linears[1], [gate, other])
 
     def inputs_of(self, node: fx.Node) -> Iterable[fx.Node]:
         """Return the nodes that a node needs: as a member of a group, or as PyTorch runs it."""

@@ -145,7 +145,9 @@ def _candidates(
         spec = FunctionSpec(name, sources[name], function.inputs, function.outputs)
         results = [result.node for result in function.results if result.in_place is None]
         members = [*function.inlined, *(node for node in group.members if node in live)]
-        candidates.append(describe(spec, function.arguments, members, results, readers, in_calls, group.joined_as))
+        scales = any(grouping.words[node].scales for node in group.members)
+        arguments = function.arguments
+        candidates.append(describe(spec, arguments, members, results, readers, in_calls, group.joined_as, scales))
     return candidates
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from torch import fx
 
 from tenon.torch.fusion.ops import LINEAR
-from tenon.torch.fusion.views import op_name, view_source
+from tenon.torch.fusion.views import is_permutation, op_name, view_source
 
 # Inductor calls a library for these.
 _LIBRARY_CALL = re.compile(
@@ -40,7 +40,7 @@ class Readers(NamedTuple):
 
 
 def find_readers(node: fx.Node, takers: Mapping[fx.Node, Sequence[fx.Node]], in_calls: Collection[fx.Node]) -> Readers:
-    """Return who reads a node's value, through views.
+    """Return who reads a node's value, through views, transposes among them.
 
     Args:
         node: what is read.
@@ -54,7 +54,7 @@ def find_readers(node: fx.Node, takers: Mapping[fx.Node, Sequence[fx.Node]], in_
             epilogue = True
         elif taker in in_calls or taker.op == "output" or is_library_call(taker):
             opaque = True
-        elif view_source(taker) is node:
+        elif view_source(taker) is node or is_permutation(taker):
             found = find_readers(taker, takers, in_calls)
             opaque, epilogue, kernel = opaque or found.opaque, epilogue or found.epilogue, kernel or found.kernel
         else:

@@ -81,6 +81,11 @@ def view_source(node: fx.Node) -> fx.Node | None:
     return _dropout_source(node)
 
 
+def is_permutation(node: fx.Node) -> bool:
+    """Tell whether a node gives dimensions in another order, which moves nothing in memory."""
+    return base_name(node) in _PERMUTATIONS
+
+
 def strip(node: fx.Node) -> fx.Node:
     """Return the earliest node with the same elements and, for Tenon, the same shape."""
     shape = torch_shape(node)

@@ -34,6 +34,7 @@ class Word:
         is_prepared: whether it depends on parameters alone, and is elementwise.
         is_start: whether a group may begin with it, as with a linear layer.
         scales: whether it is a linear layer whose result is scaled, in place of its x.
+        is_turned: whether it is a linear layer of x `[K, M]` or w `[K, N]`, as those of backward graphs.
 
     """
 
@@ -43,6 +44,7 @@ class Word:
     is_prepared: bool
     is_start: bool = False
     scales: bool = False
+    is_turned: bool = False
 
 
 def lower(b: Lowering, node: fx.Node) -> Value | Norm:
@@ -87,14 +89,21 @@ class _Trial(Lowering):
         super().__init__(parameters, None)
         self.operands: list[fx.Node] = []
         self.weights: set[fx.Node] = set()
+        self.is_turned = False
 
     def value(self, node: fx.Node, shape: Shape, transpose: bool = False) -> Value:
         self.operands.append(node)
         return Value(f"%{node.name}", dtype_of(node), shape)
 
+    def activation(self, argument: fx.Node) -> Factor:
+        factor = super().activation(argument)
+        self.is_turned |= factor.is_transposed
+        return factor
+
     def weight(self, argument: fx.Node, is_transposed: bool) -> Factor:
         factor = super().weight(argument, is_transposed)
         self.weights.add(self.operands[-1])
+        self.is_turned |= factor.is_transposed
         return factor
 
 
@@ -138,7 +147,8 @@ def find_word(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -
     is_elementwise = not is_linear and not is_norm(node) and not reduces_rows(node)
     prepared = is_elementwise and all(_is_prepared(o, parameters, words) for o in trial.operands)
     is_start = is_linear or op_name(node) == NORMALIZE
-    return Word(tuple(dict.fromkeys(trial.operands)), frozenset(trial.weights), is_linear, prepared, is_start)
+    operands, weights = tuple(dict.fromkeys(trial.operands)), frozenset(trial.weights)
+    return Word(operands, weights, is_linear, prepared, is_start, is_turned=trial.is_turned)
 
 
 def is_map(node: fx.Node, word: Word) -> bool:

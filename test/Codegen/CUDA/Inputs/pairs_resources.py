@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Assembles wgmma kernels that have two products of one x, with several epilogues of both."""
+"""Assembles kernels that have two products of one x, with several epilogues of both.
+
+Usage: pairs_resources.py [TARGET]
+
+With a target, kernels of mma_sync for it, else those of wgmma.
+"""
 
 from __future__ import annotations
+
+import sys
 
 from wgmma_assembly import check
 
@@ -22,6 +29,16 @@ SCHEDULES = (
     (("f16", "f32"), "128x96x64", "8x1", 4, "cluster = 2x1, method = fp16x3"),
     (("f16", "f32"), "128x128x64", "1x8", 4, "cluster = 1x2, defer = true, method = fp16"),
 )
+# The same of mma_sync.
+MMA_SCHEDULES = (
+    (("bf16", "bf16"), "128x128x64", "2x4", 3, "stream_k = true"),
+    (("f16", "f16"), "256x64x64", "4x2", 3, "stream_k = true"),
+    (("bf16", "bf16"), "64x128x64", "2x4", 3, "stream_k = true"),
+    (("bf16", "bf16"), "16x64x64", "1x2", 4, "stream_k = true"),
+    (("f32", "f32"), "128x128x32", "2x4", 3, "stream_k = true"),
+    (("f16", "f32"), "128x64x64", "4x2", 3, "stream_k = true, method = fp16x3"),
+    (("f16", "f32"), "128x128x64", "2x4", 3, "stream_k = true, method = fp16"),
+)
 # M, N and K: tiles that fit, and tiles beyond M and N.
 SHAPES = ((4096, 4096, 4096), ("?", 4040, 4096))
 # The ops, %acc and %gate being the products, %b and %c of one value a column, %res of one an element.
@@ -35,6 +52,7 @@ EPILOGUES = {
     ),
     "residual": ("%0 = tenon.silu %gate", "%1 = tenon.mul %acc, %0", "%y = tenon.add %1, %res"),
     "sum": ("%y = tenon.add %acc, %gate",),
+    "products_too": ("%0 = tenon.silu %gate", "%y = tenon.mul %acc, %0"),
 }
 WORKSPACE = "memref<25167360xi8>"
 
@@ -53,14 +71,16 @@ def write_layer(name: str, types: tuple[str, str], schedule: str, ops: tuple[str
     body = "\n    ".join(lines)
     factors = f"factors(%fx, %fw, %fw : {fx}, {fw}, {fw})" if "method" in schedule else ""
     inputs = f"%b = %bm: {b}, %c = %cm: {b}" + (f", %res = %r: {y}" if "%res" in body else "")
+    results = ["%y", "%gate", "%acc"] if "products_too" in name else ["%y"]
+    outputs = ", ".join(f"%{name}: {y}" for name in "opq"[: len(results)])
     return f"""
-func.func @{name}(%x: {x}, %w: {w}, %v: {w}, %bm: {b}, %cm: {b}, %r: {y}, %o: {y}, %ws: {WORKSPACE}, %fx: {fx},
-                  %fw: {fw}) {{
+func.func @{name}(%x: {x}, %w: {w}, %v: {w}, %bm: {b}, %cm: {b}, %r: {y}, %o: {y}, %p: {y}, %q: {y},
+                  %ws: {WORKSPACE}, %fx: {fx}, %fw: {fw}) {{
   tenon.tiled_linear %x, %w, %v : {x}, {w}, {w} {factors}
-      epilogue(%acc: {t}, %gate: {t}, {inputs}) outs(%o: {y})
+      epilogue(%acc: {t}, %gate: {t}, {inputs}) outs({outputs})
       {f"workspace(%ws: {WORKSPACE})" if "stream_k" in schedule else ""} schedule<{schedule}> {{
     {body}
-    tenon.yield %y : {t}
+    tenon.yield {", ".join(results)} : {", ".join([t] * len(results))}
   }}
   return
 }}
@@ -70,7 +90,10 @@ func.func @{name}(%x: {x}, %w: {w}, %v: {w}, %bm: {b}, %cm: {b}, %r: {y}, %o: {y
 def write_functions(schedule: tuple) -> dict[str, str]:
     """Return layers with a schedule."""
     (element, result), tile, warps, stages, options = schedule
-    text = f"wgmma, tile = {tile}, warps = {warps}, stages = {stages}, swizzle = 128, raster = 8, blocks = 1, {options}"
+    family = "mma_sync" if schedule in MMA_SCHEDULES else "wgmma"
+    text = (
+        f"{family}, tile = {tile}, warps = {warps}, stages = {stages}, swizzle = 128, raster = 8, blocks = 1, {options}"
+    )
     head, comma, method = text.partition(", method")
     text = f"{head}, weights = 2{comma}{method}"
     functions = {}
@@ -83,4 +106,6 @@ def write_functions(schedule: tuple) -> dict[str, str]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        check(MMA_SCHEDULES, write_functions, target=sys.argv[1])
     check(SCHEDULES, write_functions)

@@ -33,6 +33,35 @@ func.func @gated(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %v: tensor<32x64
 
 // -----
 
+// What else is read of a gate is stored behind the layer's own results; the layer reads two of the gate's values.
+// CHECK-LABEL: @kept
+// CHECK: %[[Y:.*]]:3 = tenon.tiled_linear %arg0, %arg1, %arg2 :
+// CHECK-SAME: epilogue(%[[A:.*]]: tensor<?x32xbf16>, %[[G:.*]]: tensor<?x32xbf16>) outs({{.*}}: {{.*}}, {{.*}}: {{.*}}, {{.*}}: {{.*}}) schedule<wgmma
+// CHECK: %[[GATE:.*]] = tenon.silu %[[G]]
+// CHECK: %[[PRODUCT:.*]] = tenon.mul %[[A]], %[[GATE]]
+// CHECK: %[[SUM:.*]] = tenon.add %[[PRODUCT]], %[[G]]
+// CHECK: tenon.yield %[[A]], %[[SUM]], %[[G]]
+// CHECK: return %[[Y]]#2, %[[Y]]#0, %[[Y]]#1
+#pair = #tenon.schedule<wgmma, tile = 128x64x64, warps = 8x1, stages = 4, swizzle = 128, raster = 8, blocks = 1, weights = 2>
+func.func @kept(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %v: tensor<32x64xbf16>)
+    -> (tensor<?x32xbf16>, tensor<?x32xbf16>, tensor<?x32xbf16>) {
+  %0:2 = tenon.fused_linear %x, %v : tensor<?x64xbf16>, tensor<32x64xbf16> epilogue(%acc: tensor<?x32xbf16>)
+      -> (tensor<?x32xbf16>, tensor<?x32xbf16>) attributes {schedule = #pair, strategy = #tenon.strategy<tiled>} {
+    %1 = tenon.silu %acc : tensor<?x32xbf16>
+    tenon.yield %1, %acc : tensor<?x32xbf16>, tensor<?x32xbf16>
+  }
+  %2:2 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>
+      epilogue(%acc: tensor<?x32xbf16>, %gate = %0#0: tensor<?x32xbf16>, %product = %0#1: tensor<?x32xbf16>)
+      -> (tensor<?x32xbf16>, tensor<?x32xbf16>) attributes {schedule = #pair, strategy = #tenon.strategy<tiled>} {
+    %3 = tenon.mul %acc, %gate : tensor<?x32xbf16>, tensor<?x32xbf16>
+    %4 = tenon.add %3, %product : tensor<?x32xbf16>, tensor<?x32xbf16>
+    tenon.yield %acc, %4 : tensor<?x32xbf16>, tensor<?x32xbf16>
+  }
+  return %0#1, %2#0, %2#1 : tensor<?x32xbf16>, tensor<?x32xbf16>, tensor<?x32xbf16>
+}
+
+// -----
+
 // A bare gate. Of split rows two guards compute anew what is outside, by all three factors: the gate's product first.
 // CHECK-LABEL: @split
 // CHECK: %[[X:.*]]:2 = tenon.split %arg0

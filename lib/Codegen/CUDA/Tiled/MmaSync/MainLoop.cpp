@@ -94,7 +94,7 @@ SmallVector<Value> MainLoop::run(const WorkItem &item) {
                 first.unpack(loop.getRegionIterArgs()));
     scf::YieldOp::create(b, last.pack());
   }
-  return first.unpack(loop.getResults()).accumulators;
+  return product.orderByWeight(first.unpack(loop.getResults()).accumulators);
 }
 
 MainLoop::Carried MainLoop::advance(const WorkItem &item, BlockScales *scales,

@@ -64,8 +64,9 @@ SmallVector<Value> TileCopy::getSources(const WorkItem &item, Value kTile) {
           getRowSource(matrix, firstRow, rows, copy, rowBytes), along));
   };
   add(frame.x, item.row, frame.m, geometry.copiesOfX(), geometry.turnsX);
-  add(frame.w, item.column, b.i32(geometry.n), geometry.copiesOfW(),
-      geometry.turnsW);
+  for (Value w : frame.weights)
+    add(w, item.column, b.i32(geometry.n), geometry.copiesOfW(),
+        geometry.turnsW);
   return sources;
 }
 

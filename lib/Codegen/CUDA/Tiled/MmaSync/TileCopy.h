@@ -17,9 +17,9 @@
 namespace mlir::tenon {
 
 /// Copies tiles of `rowBytes` a row into a stage of shared memory, x's rows and
-/// then w's. A thread copies 16 bytes of every `rowsPerCopy`-th row. Chunk c of
-/// row r lies at c ^ (r mod 8), or c ^ (r / 2 mod 4) where rows have 64 bytes,
-/// so that neither copies nor ldmatrix meet a bank twice.
+/// then those of each w. A thread copies 16 bytes of every `rowsPerCopy`-th
+/// row. Chunk c of row r lies at c ^ (r mod 8), or c ^ (r / 2 mod 4) where rows
+/// have 64 bytes, so that neither copies nor ldmatrix meet a bank twice.
 ///
 /// Rows beyond M or N are the last row again: nothing is stored of them. Beyond
 /// K there are zeros.
@@ -35,7 +35,8 @@ public:
   void start(const WorkItem &item, Value isReal);
 
   unsigned getCount() {
-    return frame.geometry.copiesOfX() + frame.geometry.copiesOfW();
+    const TileGeometry &geometry = frame.geometry;
+    return geometry.copiesOfX() + geometry.weights * geometry.copiesOfW();
   }
   /// Where the copies of a tile begin in global memory, at K tile `kTile`.
   SmallVector<Value> getSources(const WorkItem &item, Value kTile);

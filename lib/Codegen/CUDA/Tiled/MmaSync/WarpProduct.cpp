@@ -58,6 +58,11 @@ SmallVector<Value> WarpProduct::load(Value stage, unsigned step,
   unsigned pair = index / numParts(), part = index % numParts();
   bool isW = pair < loadsOfW;
   unsigned block = isW ? pair : pair - loadsOfW;
+  unsigned row = 16 * block;
+  if (isW) { // those of further weights lie behind the tile's first
+    unsigned ofWeight = frame.geometry.warpN() / 16;
+    row = 16 * (block % ofWeight) + block / ofWeight * frame.geometry.tileN;
+  }
   unsigned chunks = step + part * numSteps();
   // Stages begin at multiples of a row, so the swizzle's exclusive or may be
   // applied to the whole address: no register for each k-step's offset.
@@ -65,7 +70,7 @@ SmallVector<Value> WarpProduct::load(Value stage, unsigned step,
   Value pointer =
       b.offset(LLVM::IntToPtrOp::create(b, stage.getType(),
                                         b.bitXor(address, 32 * chunks)),
-               block * 16 * frame.geometry.rowBytes);
+               row * frame.geometry.rowBytes);
   Value loaded = b.loadMatrices(pointer, /*count=*/4, NVVM::MMALayout::row);
   SmallVector<Value> registers;
   for (int64_t i = 0; i != 4; ++i) {
@@ -87,6 +92,17 @@ SmallVector<Value> WarpProduct::order(ArrayRef<SmallVector<Value>> loaded) {
 }
 
 /// A block's fragments, in the order of the loads.
+SmallVector<Value> WarpProduct::orderByWeight(ArrayRef<Value> accumulators) {
+  unsigned weights = frame.geometry.weights;
+  size_t count = columnBlocks() / weights * 4; // of a row block
+  SmallVector<Value> ordered;
+  for (unsigned weight = 0; weight != weights; ++weight)
+    for (unsigned row = 0; row != rowBlocks(); ++row)
+      llvm::append_range(
+          ordered, accumulators.slice((row * weights + weight) * count, count));
+  return ordered;
+}
+
 ArrayRef<Value> WarpProduct::getX(ArrayRef<Value> registers, unsigned row,
                                   unsigned part) {
   return registers.slice((row * numParts() + part) * 4, 4);

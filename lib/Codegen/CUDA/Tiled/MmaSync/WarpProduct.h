@@ -17,7 +17,8 @@
 namespace mlir::tenon {
 
 /// A warp's part of a tile as blocks of 16 rows by 8 columns, one mma.sync
-/// each. A k-step is 32 bytes of a row: 32 elements of 8 bits, 16 of 16, or 8
+/// each; of several weights the columns of each follow those of the one
+/// before. A k-step is 32 bytes of a row: 32 elements of 8 bits, 16 of 16, or 8
 /// of f32 (tf32). The bytes of an 8x8 matrix of 16-bit elements that ldmatrix
 /// spreads over a warp are those of an 8x4 fragment of f32, so both types load
 /// alike.
@@ -35,7 +36,9 @@ public:
   explicit WarpProduct(TiledFrame &frame);
 
   unsigned rowBlocks() const { return frame.geometry.warpM() / 16; }
-  unsigned columnBlocks() const { return frame.geometry.warpN() / 8; }
+  unsigned columnBlocks() const {
+    return frame.geometry.weights * frame.geometry.warpN() / 8;
+  }
   unsigned numAccumulators() const { return rowBlocks() * columnBlocks() * 4; }
   /// Parts of an element: hi and lo, or the element as a whole.
   unsigned numParts() const {
@@ -64,6 +67,8 @@ public:
   /// is to run beside it.
   void multiply(SmallVectorImpl<Value> &accumulators, ArrayRef<Value> registers,
                 llvm::function_ref<void(unsigned)> before);
+  /// Accumulators weight by weight, as epilogues take them.
+  SmallVector<Value> orderByWeight(ArrayRef<Value> accumulators);
 
 private:
   void multiplyParts(MutableArrayRef<Value> accumulators,
