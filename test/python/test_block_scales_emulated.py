@@ -13,16 +13,21 @@ FP8, STREAM_CLUSTER = ", method = fp8", ", stream_k = true, cluster = 2x1"
 BLOCK = 128
 
 
-def source(n, k, element, schedule):
-    """Return a layer with blocks of 1x128 of x and 128x128 of w, behind which comes a bias."""
-    x, w = f"tensor<?x{k}x{element}>", f"tensor<{n}x{k}x{element}>"
-    of_x, of_w = f"tensor<?x{-(-k // BLOCK)}xf32>", f"tensor<{-(-n // BLOCK)}x{-(-k // BLOCK)}xf32>"
-    y, bias = f"tensor<?x{n}xf32>", f"tensor<{n}xf32>"
+def source(n, k, element, schedule, m=None):
+    """Return a layer with blocks of 1x128 of x and 128x128 of w, behind which comes a bias.
+
+    With M known, scales of x are a vector, column by column.
+    """
+    rows, of_k = m or "?", -(-k // BLOCK)
+    x, w = f"tensor<{rows}x{k}x{element}>", f"tensor<{n}x{k}x{element}>"
+    of_x = f"tensor<{m * of_k}xf32>" if m else f"tensor<?x{of_k}xf32>"
+    of_w = f"tensor<{-(-n // BLOCK)}x{of_k}xf32>"
+    y, bias, wide = f"tensor<{rows}x{n}xf32>", f"tensor<{n}xf32>", f"tensor<{rows}x{k}xf32>"
     how = f"{{strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<{schedule}>}}" if schedule else ""
     return f"""func.func @layer(%x: {x}, %of_x: {of_x}, %w: {w}, %of_w: {of_w}, %b: {bias}) -> {y} {{
-  %0 = tenon.scale_blocks %x, %of_x {{rows = 1, columns = 128}} : ({x}, {of_x}) -> tensor<?x{k}xf32>
+  %0 = tenon.scale_blocks %x, %of_x {{rows = 1, columns = 128}} : ({x}, {of_x}) -> {wide}
   %1 = tenon.scale_blocks %w, %of_w {{rows = 128, columns = 128}} : ({w}, {of_w}) -> tensor<{n}x{k}xf32>
-  %2 = tenon.linear %0, %1, %b precision<tf32> {how} : (tensor<?x{k}xf32>, tensor<{n}x{k}xf32>, {bias}) -> {y}
+  %2 = tenon.linear %0, %1, %b precision<tf32> {how} : ({wide}, tensor<{n}x{k}xf32>, {bias}) -> {y}
   return %2 : {y}
 }}"""
 
@@ -52,11 +57,13 @@ LAYERS = {
 }
 
 
+@pytest.mark.parametrize("by_column", [False, True])
 @pytest.mark.parametrize("name", LAYERS)
-def test_layer(name, tmp_path):
+def test_layer(name, by_column, tmp_path):
     n, k, element, schedule, m = LAYERS[name]
-    model = compile_layer(source(n, k, element, schedule), "sm_90a", tmp_path)
-    (x, *others), expected, error = operands(m, n, k, element)
+    model = compile_layer(source(n, k, element, schedule, m if by_column else None), "sm_90a", tmp_path)
+    (x, of_x, *others), expected, error = operands(m, n, k, element)
+    others = [of_x.T.flatten() if by_column else of_x, *others]
     for shift in (0, 1):  # bytes that x is off an aligned address
         model.launched.clear()
         (y,) = model.call("layer", model.device.put(x, shift), *others)
@@ -64,13 +71,14 @@ def test_layer(name, tmp_path):
         assert model.launched == [f"layer_tiled{'_unaligned' if shift else ''}"]
 
 
+@pytest.mark.parametrize("by_column", [False, True])
 @pytest.mark.parametrize(("k", "rows"), [(256, 1), (150, 1), (264, 128)])
-def test_kernel_of_its_own(k, rows, tmp_path):
+def test_kernel_of_its_own(k, rows, by_column, tmp_path):
     """Where no kernel takes bytes with scales, float32 is made of them, as exactly as it holds them."""
     m = 200
     x, y = f"tensor<{m}x{k}xf8E4M3FN>", f"tensor<{m}x{k}xf32>"
     blocks = -(-m // rows), -(-k // BLOCK)
-    s = f"tensor<{blocks[0]}x{blocks[1]}xf32>"
+    s = f"tensor<{blocks[0] * blocks[1]}xf32>" if by_column else f"tensor<{blocks[0]}x{blocks[1]}xf32>"
     text = f"""func.func @layer(%x: {x}, %s: {s}) -> {y} {{
   %0 = tenon.scale_blocks %x, %s {{rows = {rows}, columns = 128}} : ({x}, {s}) -> {y}
   return %0 : {y}
@@ -80,5 +88,5 @@ def test_kernel_of_its_own(k, rows, tmp_path):
     scales = np.random.default_rng(0).uniform(0.1, 10, blocks).astype(np.float32)
     expected = to_numbers(bits, "f8E4M3FN").astype(np.float32) * np.repeat(np.repeat(scales, rows, 0), BLOCK, 1)[:m, :k]
     for shift in (0, 1):
-        (got,) = model.call("layer", model.device.put(bits, shift), scales)
+        (got,) = model.call("layer", model.device.put(bits, shift), scales.T.flatten() if by_column else scales)
         assert np.array_equal(got, expected)

@@ -322,6 +322,29 @@ def test_what_a_product_ignores(name, dtype):
     assert_as_eager(Cut(followed, *inputs), followed, *inputs)
 
 
+@pytest.mark.parametrize("which", ["x", "w", "both", "w with gaps", "parameter"])
+def test_matrix_that_the_caller_turned_is_multiplied_as_it_lies(which):
+    x, w = torch.randn(24, 12), torch.randn(16, 12)
+    turns_x, wide = which in ("x", "both"), torch.randn(16, 15)
+    x = x.t().contiguous().t() if turns_x else x
+    w = wide[:, :12].t() if which == "w with gaps" else w.t() if which != "x" else w.t().contiguous()
+    w = torch.nn.Parameter(w, requires_grad=False) if which == "parameter" else w
+
+    def function(x, w):
+        return (x @ w).relu(), x * 2, w.t()
+
+    cut = Cut(function, x, w)
+    (part,) = cut.partitions
+    layout = {"x": "km_kn", "both": "km_nk"}.get(which)
+    assert (f"layout<{layout}>" in cut.source) if layout else ("layout" not in cut.source)
+    rows = [node.meta["val"].is_contiguous() for node in part.node.args[:2]]
+    assert rows == [True, which not in ("w with gaps", "parameter")]
+    assert cut.kept.count("permute") == {"both": 2, "parameter": 0}.get(which, 1)
+    for a, e in zip(cut(x, w), function(x, w), strict=True):
+        torch.testing.assert_close(a, e)
+        assert a.stride() == e.stride()
+
+
 def test_plain_matrix_that_is_no_parameter_is_multiplied_as_it_lies():
     inputs = torch.randn(M, K), torch.randn(K, N)
     cut = Cut(lambda x, p: F.relu(x @ p), *inputs)

@@ -15,6 +15,7 @@ from tenon.torch.choice.trial import _rest, _tensors_moved
 from tenon.torch.inductor import graph_pass
 from tenon.torch.options import Options
 from torch import nn
+from torch._inductor.utils import run_and_get_code
 from torch.nn import functional as F
 
 
@@ -213,6 +214,32 @@ def test_layers_of_one_x_are_one_call_where_that_is_the_fastest(timed, compiled,
     (siblings,) = timed.seen
     assert (siblings.joined_as, siblings.is_bare, [p.n for p in siblings.products]) == ("siblings", True, [32, 8, 8])
     assert compiled.sources == [siblings.spec.source] * (2 + is_taken), "two in the trial; alone, each is cuBLAS's"
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_scales_of_blocks_are_timed_and_taken_as_they_lie(timed, dynamic):
+    """Nothing runs beside the call, but a copy of x's scales where its rows are not known."""
+    m, n, k = 32, 256, 512
+    x, w = (torch.randn(rows, k).to(torch.float8_e4m3fn) for rows in (m, n))
+    s, t = torch.rand(k // 128, m).t() + 0.5, torch.rand(n // 128, k // 128).t() + 0.5  # as PyTorch asks
+
+    def function(x, w, s, t, b):
+        return F.silu(torch._scaled_mm(x, w, scale_a=s, scale_b=t, out_dtype=torch.bfloat16) + b)
+
+    compiled = torch.compile(function, backend="tenon")
+    if dynamic:
+        torch._dynamo.mark_dynamic(x, 0)
+        torch._dynamo.mark_dynamic(s, 0)
+    with torch.no_grad():
+        result, (code,) = run_and_get_code(compiled, x, w.t(), s, t, torch.zeros(n).bfloat16())
+    wide_x, wide_w = x.double() * s.double().repeat_interleave(128, 1), w.double()
+    wide_w *= t.t().double().repeat_interleave(128, 0).repeat_interleave(128, 1)
+    torch.testing.assert_close(result.double(), F.silu(wide_x @ wide_w.t()), rtol=2.0**-6, atol=2.0**-6)
+    (candidate,) = timed.seen
+    (product,) = candidate.products
+    assert product.scaled.scaling == "block" and not product.turns_w
+    assert ((1, m) in candidate.strides) == dynamic
+    assert code.count("torch.ops.tenon.fused") == 1 and ("cpp_fused" in code) == dynamic
 
 
 @pytest.mark.parametrize("siblings", ["auto", "never"])

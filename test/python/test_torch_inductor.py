@@ -12,6 +12,7 @@ import tenon.torch
 import torch
 from tenon.torch.fusion import group_function
 from torch import nn
+from torch._inductor.utils import run_and_get_code
 from torch.nn import functional as F
 
 HOSTED = {"target": "cpu", "rest": "inductor"}
@@ -126,6 +127,19 @@ def test_what_is_left_of_whole_ops_is_decomposed(compiled):
     with torch.no_grad():
         check(torch.compile(f, backend="tenon", options=HOSTED)(x), f(x))
     assert not compiled.sources
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_outer_products_are_elementwise(compiled, dtype):
+    def f(x, w, b, many):
+        return (torch.relu(x @ w), torch.addmm(b, x, w), many @ many.mT, torch.addmm(b, x, w, beta=2, alpha=3))
+
+    given = [torch.randn(*shape, dtype=dtype) for shape in ((5, 1), (1, 4), (4,), (2, 3, 1))]
+    with torch.no_grad():
+        found, codes = run_and_get_code(torch.compile(f, backend="tenon", options=HOSTED), *given)
+        check(found, f(*given))
+    assert not compiled.sources
+    assert not any("extern_kernels." in code for code in codes)
 
 
 SCRIPT = """

@@ -111,6 +111,12 @@ def test_cast_of_8_bits_is_part_of_a_call(dtype):
     assert torch.equal(cut(*inputs).float(), quantised(*inputs).float())
 
 
+def arguments_lie_by_rows(cut: Cut) -> bool:
+    """Tell whether the only call takes all of its arguments without a copy."""
+    (part,) = cut.partitions
+    return all(node.meta["val"].is_contiguous() for node in part.node.args)
+
+
 def blocks(m: int, n: int, k: int) -> tuple[torch.Tensor, ...]:
     """Return x and w with scales of blocks as PyTorch has them lie, and what both are in float64."""
     generator = torch.Generator().manual_seed(1)
@@ -145,9 +151,38 @@ def test_scaled_blocks(function, n, k):
         pytest.skip("PyTorch has no scaled_mm")
     *inputs, expected = blocks(M, n, k)
     cut = Cut(lambda *given: F.silu(function(*given)), *inputs)
-    assert cut.kept == [] and cut.missed == []
+    assert cut.kept == ["permute"] and cut.missed == [] and arguments_lie_by_rows(cut)
     assert cut.ops == ["scale_blocks", "scale_blocks", "linear", "cast", "silu"] and "precision<tf32>" in cut.source
     torch.testing.assert_close(cut(*inputs).double(), F.silu(expected), rtol=2.0**-7, atol=2.0**-7)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(M, 256, 512), (4, 256, 512), (M, 128, 512), (1, 256, 512)])
+def test_scaled_blocks_that_the_caller_laid_out(m, n, k):
+    """What is passed lies column by column, as PyTorch asks: w and the scales of both. Nothing of it is copied."""
+    x, s, w, t, expected = blocks(m, n, k)
+    inputs = x, s, w.t(), t.t()
+
+    def function(x, s, w, t):
+        return F.silu(torch._scaled_mm(x, w, scale_a=s, scale_b=t, out_dtype=torch.bfloat16))
+
+    cut = Cut(function, *inputs)
+    assert cut.missed == [] and set(cut.kept) <= {"permute"} and arguments_lie_by_rows(cut)
+    assert cut.ops == ["scale_blocks", "scale_blocks", "linear", "cast", "silu"] and "precision<tf32>" in cut.source
+    torch.testing.assert_close(cut(*inputs).double(), F.silu(expected), rtol=2.0**-7, atol=2.0**-7)
+
+
+@pytest.mark.parametrize("rowwise", [False, True], ids=["tensor", "rows"])
+def test_weight_that_the_caller_turned(rowwise):
+    x, w, s, t, b, _ = operands(rowwise)
+
+    def function(x, w, s, t, b):
+        return F.silu(torch._scaled_mm(x, w, scale_a=s, scale_b=t, bias=b, out_dtype=torch.bfloat16))
+
+    inputs = x, w.t(), s, t, b
+    cut = Cut(function, *inputs)
+    assert cut.kept == ["permute"] and cut.missed == [] and arguments_lie_by_rows(cut)
+    assert "layout" not in cut.source
+    torch.testing.assert_close(cut(*inputs).float(), function(*inputs).float(), rtol=2.0**-7, atol=2.0**-7)
 
 
 def test_scales_of_other_blocks_are_left_to_pytorch():

@@ -107,9 +107,14 @@ static void lowerScaleBlocks(ScaleBlocksOp op, OpBuilder &builder) {
   AffineExpr row = getAffineDimExpr(0, context);
   AffineExpr column = getAffineDimExpr(1, context);
   AffineMap own = AffineMap::get(2, 0, {row, column}, context);
-  AffineMap ofBlock = AffineMap::get(
-      2, 0, {row.floorDiv(op.getRows()), column.floorDiv(op.getColumns())},
-      context);
+  SmallVector<AffineExpr> block{row.floorDiv(op.getRows()),
+                                column.floorDiv(op.getColumns())};
+  auto scales = cast<RankedTensorType>(op.getScales().getType());
+  if (scales.getRank() == 1) { // column by column
+    int64_t ofK = llvm::divideCeil(type.getDimSize(1), op.getColumns());
+    block = {block[1] * (scales.getDimSize(0) / ofK) + block[0]};
+  }
+  AffineMap ofBlock = AffineMap::get(2, 0, block, context);
   SmallVector<OpFoldResult> extents{getExtent(builder, loc, op.getX(), 0),
                                     getExtent(builder, loc, op.getX(), 1)};
   Value empty =

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tenon.dtypes import DATA_TYPES
-from tenon.importer.shapes import Extent, Shape, broadcast, is_expressible
+from tenon.importer.shapes import Extent, Shape, broadcast, is_expressible, product
 
 TYPES = {kind.name: kind.spelling for kind in DATA_TYPES.values()}  # by dtype
 MAX_NUMBERED = 2**24  # columns, which float32 tells apart
@@ -112,9 +112,9 @@ class Builder:
         return self._append(text, x.dtype, (x.shape[0], x.shape[1] * times))
 
     def scale_blocks(self, x: Value, scales: Value, rows: int, columns: int) -> Value:
-        """Append float32 of a matrix of 8 bits whose blocks have scales."""
+        """Append float32 of a matrix of 8 bits whose blocks have scales, a matrix or column by column a vector."""
         blocks = (x.shape[0] if rows == 1 else _ceil_div(x.shape[0], rows), _ceil_div(x.shape[1], columns))
-        if scales.shape != blocks or scales.dtype != "float32" or DATA_TYPES[x.dtype].bytes != 1:
+        if scales.shape not in (blocks, (product(blocks),)) or scales.dtype != "float32" or DATA_TYPES[x.dtype].bytes != 1:
             raise InexpressibleError(f"its scales are not those of blocks of {rows} by {columns}")
         result = Value("", "float32", x.shape)
         types = f"({type_of(x)}, {type_of(scales)}) -> {type_of(result)}"
@@ -122,8 +122,8 @@ class Builder:
         return self._append(text, result.dtype, result.shape)
 
     def as_vector(self, x: Value) -> Value:
-        """Return `[N, 1]` of known N as `[N]`."""
-        result = Value("", x.dtype, x.shape[:1])
+        """Return a matrix of static shape as a vector, row by row."""
+        result = Value("", x.dtype, (product(x.shape),))
         text = f"tensor.collapse_shape {x.name} [[0, 1]] : {type_of(x)} into {type_of(result)}"
         return self._append(text, x.dtype, result.shape)
 

@@ -36,6 +36,24 @@ func.func @scales(%x: tensor<300x200xf8E5M2>, %s: tensor<2x2xf32>) -> tensor<300
 
 // -----
 
+// scale_blocks-C4
+func.func @vector_of_dynamic(%x: tensor<?x8xf8E5M2>, %s: tensor<4xf32>) -> tensor<?x8xf32> {
+  // expected-error@+1 {{has a scale for each block of 1 by 128: expected 'tensor<?x1xf32>' for x 'tensor<?x8xf8E5M2>', but they are 'tensor<4xf32>'}}
+  %0 = tenon.scale_blocks %x, %s {rows = 1, columns = 128} : (tensor<?x8xf8E5M2>, tensor<4xf32>) -> tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
+
+// -----
+
+// scale_blocks-C4
+func.func @vector(%x: tensor<4x200xf8E5M2>, %s: tensor<4xf32>) -> tensor<4x200xf32> {
+  // expected-error@+1 {{expected 'tensor<4x2xf32>' for x 'tensor<4x200xf8E5M2>', but they are 'tensor<4xf32>'}}
+  %0 = tenon.scale_blocks %x, %s {rows = 1, columns = 128} : (tensor<4x200xf8E5M2>, tensor<4xf32>) -> tensor<4x200xf32>
+  return %0 : tensor<4x200xf32>
+}
+
+// -----
+
 // scale_blocks-C5
 func.func @result(%x: tensor<4x8xf8E5M2>, %s: tensor<4x1xf32>) -> tensor<4x8xf16> {
   // expected-error@+1 {{gives 'tensor<4x8xf32>' of x 'tensor<4x8xf8E5M2>', but has 'tensor<4x8xf16>'}}

@@ -5,6 +5,7 @@
 // RUN: tenon-opt %s --tenon-to-linalg | FileCheck %s --check-prefix=LINALG
 
 // LINALG-DAG: #[[BLOCK:.*]] = affine_map<(d0, d1) -> (d0, d1 floordiv 128)>
+// LINALG-DAG: #[[COLUMN:.*]] = affine_map<(d0, d1) -> ((d1 floordiv 128) * 3 + d0 floordiv 128)>
 // LINALG-DAG: #[[SQUARE:.*]] = affine_map<(d0, d1) -> (d0 floordiv 128, d1 floordiv 128)>
 
 // CHECK-LABEL: @rows
@@ -36,5 +37,16 @@ func.func @rows(%x: tensor<?x200xf8E4M3FN>, %s: tensor<?x2xf32>) -> tensor<?x200
 func.func @squares(%x: tensor<300x200xf8E5M2>, %s: tensor<3x2xf32>) -> tensor<300x200xf32> {
   // CHECK: (tensor<300x200xf8E5M2>, tensor<3x2xf32>) -> tensor<300x200xf32>
   %0 = tenon.scale_blocks %x, %s {rows = 128, columns = 128} : (tensor<300x200xf8E5M2>, tensor<3x2xf32>) -> tensor<300x200xf32>
+  return %0 : tensor<300x200xf32>
+}
+
+// Column by column.
+// CHECK-LABEL: @columns
+// CSE-LABEL: @columns
+// LINALG-LABEL: @columns
+// LINALG: linalg.generic {indexing_maps = [#{{.*}}, #[[COLUMN]], #{{.*}}]
+func.func @columns(%x: tensor<300x200xf8E5M2>, %s: tensor<6xf32>) -> tensor<300x200xf32> {
+  // CHECK: (tensor<300x200xf8E5M2>, tensor<6xf32>) -> tensor<300x200xf32>
+  %0 = tenon.scale_blocks %x, %s {rows = 128, columns = 128} : (tensor<300x200xf8E5M2>, tensor<6xf32>) -> tensor<300x200xf32>
   return %0 : tensor<300x200xf32>
 }

@@ -40,6 +40,8 @@ static LLVM::LLVMFuncOp emitKernel(ScaleBlocksOp op, gpu::GPUModuleOp module,
   auto type = cast<MemRefType>(op.getX().getType());
   int64_t k = type.getDimSize(1);
   auto columns = static_cast<int64_t>(op.getColumns());
+  int64_t ofK = llvm::divideCeil(k, columns);
+  auto ofBlocks = cast<MemRefType>(op.getScales().getType());
   LLVM::LLVMFuncOp function =
       createKernelFunction(b, module, name, /*numTensorMaps=*/0,
                            /*numPointers=*/3, kThreads);
@@ -49,24 +51,27 @@ static LLVM::LLVMFuncOp emitKernel(ScaleBlocksOp op, gpu::GPUModuleOp module,
   Value block = b.toI64(NVVM::BlockIdXOp::create(b, b.getI32Type()));
   Value thread = b.toI64(NVVM::ThreadIdXOp::create(b, b.getI32Type()));
   Value first = b.add(b.mul(block, kThreads), thread);
-  scf::ForOp::create(b, first, groups, b.mul(blocks, kThreads), ValueRange(),
-                     [&](OpBuilder &, Location, Value group, ValueRange) {
-                       OpBuilder::InsertionGuard guard(b);
-                       b.setInsertionPointToEnd(group.getParentBlock());
-                       Value place = b.mul(group, lanes);
-                       Value ofRow = b.mul(b.div(b.div(place, k), op.getRows()),
-                                           llvm::divideCeil(k, columns));
-                       Value ofBlock =
-                           b.add(ofRow, b.div(b.rem(place, k), columns));
-                       Type f32 = b.getF32Type();
-                       Value scale = loadLanes(b, scales, ofBlock, f32, 1)[0];
-                       SmallVector<Value> elements =
-                           loadLanes(b, x, place, type.getElementType(), lanes);
-                       for (Value &element : elements)
-                         element = arith::MulFOp::create(b, element, scale);
-                       storeLanes(b, result, place, f32, elements);
-                       scf::YieldOp::create(b);
-                     });
+  scf::ForOp::create(
+      b, first, groups, b.mul(blocks, kThreads), ValueRange(),
+      [&](OpBuilder &, Location, Value group, ValueRange) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToEnd(group.getParentBlock());
+        Value place = b.mul(group, lanes);
+        Value row = b.div(b.div(place, k), op.getRows());
+        Value column = b.div(b.rem(place, k), columns);
+        Value ofBlock =
+            ofBlocks.getRank() == 1 // column by column
+                ? b.add(b.mul(column, ofBlocks.getDimSize(0) / ofK), row)
+                : b.add(b.mul(row, ofK), column);
+        Type f32 = b.getF32Type();
+        Value scale = loadLanes(b, scales, ofBlock, f32, 1)[0];
+        SmallVector<Value> elements =
+            loadLanes(b, x, place, type.getElementType(), lanes);
+        for (Value &element : elements)
+          element = arith::MulFOp::create(b, element, scale);
+        storeLanes(b, result, place, f32, elements);
+        scf::YieldOp::create(b);
+      });
   LLVM::ReturnOp::create(b, ValueRange());
   return function;
 }

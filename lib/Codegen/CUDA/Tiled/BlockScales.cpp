@@ -27,32 +27,37 @@ BlockScales::BlockScales(TiledFrame &frame, const WorkItem &item)
   assert(kBlock % geometry.tileK == 0 && !geometry.isSwapped() &&
          "a K tile has one scale of each row");
   int64_t rowBytes = 4 * llvm::divideCeil(geometry.k, kBlock);
-  auto getRow = [&](Value scales, Value row) {
-    return b.offset(scales, b.mul(b.toI64(row), rowBytes));
+  auto getRow = [&](Value scales, Value row, int64_t bytes) {
+    return b.offset(scales, b.mul(b.toI64(row), bytes));
   };
   Value first =
       b.add(b.add(item.row, frame.warpRow), b.shiftRight(frame.lane, 2));
   for (int64_t block = 0; block != geometry.warpM() / 16; ++block)
     for (int64_t half : {0, 8}) {
       Value row = b.add(first, block * geometry.rowBlockStride() + half);
-      ofRows.push_back(getRow(frame.factors[0], b.min(row, b.sub(frame.m, 1))));
+      ofRows.push_back(getRow(frame.factors[0], b.min(row, b.sub(frame.m, 1)),
+                              geometry.hasScalesByColumn ? 4 : rowBytes));
     }
   Value last = b.i32((geometry.n - 1) / kBlock);
   Value firstColumn = b.add(item.column, frame.warpColumn);
   for (int64_t column = 0; column != geometry.warpN(); column += sharing) {
     Value block = b.div(b.add(firstColumn, column), kBlock);
-    ofColumns.push_back(getRow(frame.factors[1], b.min(block, last)));
+    ofColumns.push_back(getRow(frame.factors[1], b.min(block, last), rowBytes));
   }
 }
 
 SmallVector<Value> BlockScales::load(Value kTile) {
-  Value block = b.div(kTile, kBlock / frame.geometry.tileK);
-  Value offset = b.toI64(b.mul(block, 4));
-  auto emitLoad = [&](Value scales) -> Value {
-    return LLVM::LoadOp::create(b, b.getF32Type(), b.offset(scales, offset));
+  const TileGeometry &geometry = frame.geometry;
+  Value block = b.toI64(b.div(kTile, kBlock / geometry.tileK));
+  SmallVector<Value> loaded;
+  auto emitLoads = [&](ArrayRef<Value> scales, int64_t bytes) {
+    Value offset = b.mul(block, bytes);
+    for (Value ofBlocks : scales)
+      loaded.push_back(
+          LLVM::LoadOp::create(b, b.getF32Type(), b.offset(ofBlocks, offset)));
   };
-  SmallVector<Value> loaded = llvm::map_to_vector(ofColumns, emitLoad);
-  llvm::append_range(loaded, llvm::map_range(ofRows, emitLoad));
+  emitLoads(ofColumns, 4);
+  emitLoads(ofRows, geometry.hasScalesByColumn ? 4 * geometry.m : 4);
   return loaded;
 }
 

@@ -61,6 +61,9 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
   stages = schedule.getStages();
   weights = schedule.getWeights();
   hasBlockScales = op.hasBlockScales();
+  hasScalesByColumn =
+      hasBlockScales &&
+      cast<ShapedType>(op.getFactors()[0].getType()).getRank() == 1;
   rowBytes = schedule.getSwizzle();
   copyBytes =
       isAligned ? std::gcd<int64_t>(16, k * elementBytes) : elementBytes;

@@ -50,6 +50,7 @@ struct TileGeometry {
   /// Whether the op's factors are those of blocks, and this kernel multiplies
   /// their bytes.
   bool hasBlockScales;
+  bool hasScalesByColumn;   ///< those of x, one vector
   int64_t instructionWarps; ///< TiledFamily::Traits
   int64_t groups = 1;       ///< of columns, which the region reduces one by one
   /// In a launch of several layers: column units of those before this one.

@@ -72,8 +72,11 @@ LogicalResult ScaleBlocksOp::verify() {
   SmallVector<int64_t> blocks{
       static_cast<int64_t>(x.isDynamicDim(0) ? m : llvm::divideCeil(m, rows)),
       static_cast<int64_t>(llvm::divideCeil(k, columns))};
-  if (scales.getElementType() != element ||
-      scales.getShape() != ArrayRef(blocks))
+  bool isOfBlocks =
+      scales.getRank() == 1
+          ? !x.isDynamicDim(0) && scales.getDimSize(0) == blocks[0] * blocks[1]
+          : scales.getShape() == ArrayRef(blocks);
+  if (scales.getElementType() != element || !isOfBlocks)
     return emitOpError("has a scale for each block of ")
            << getRows() << " by " << getColumns() << ": expected "
            << RankedTensorType::get(blocks, element) << " for x " << x

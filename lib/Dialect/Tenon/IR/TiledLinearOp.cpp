@@ -127,10 +127,15 @@ static LogicalResult verifyBlockScales(TiledLinearOp op) {
   SmallVector<RankedTensorType> expected{
       RankedTensorType::get({extents.m, ofK}, f32),
       RankedTensorType::get({ofN, ofK}, f32)};
+  SmallVector<RankedTensorType> byColumns{
+      RankedTensorType::get({extents.m * ofK}, f32), expected[1]};
   auto given = llvm::map_range(op.getFactors(), [](Value factors) {
     return EpilogueOp::getTensorType(factors.getType());
   });
-  if (llvm::equal(given, expected) && op.getNumWeights() == 1)
+  bool isStatic = !ShapedType::isDynamic(extents.m);
+  if ((llvm::equal(given, expected) ||
+       (isStatic && llvm::equal(given, byColumns))) &&
+      op.getNumWeights() == 1)
     return success();
   return op.emitOpError("method fp8 takes a scale of each 1x128 of x and of "
                         "each 128x128 of one w, ")

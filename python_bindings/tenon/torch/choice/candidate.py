@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from collections.abc import Sequence
 
 import torch
 from torch import fx
@@ -61,6 +62,7 @@ class Candidate:
         spec: the function.
         device: of its tensors.
         shapes: of its arguments, as they are in the call that was captured.
+        strides: of its arguments; those that do not lie row by row are copied in each call.
         products: its linear layers.
         kinds: its ops.
         addends: how many arguments of what is behind the product have a value for each element of it.
@@ -75,6 +77,7 @@ class Candidate:
     spec: FunctionSpec
     device: torch.device
     shapes: list[tuple[int, ...]]
+    strides: list[tuple[int, ...]]
     products: list[Product]
     kinds: list[str]
     addends: int
@@ -114,6 +117,7 @@ def describe(
 
     """
     shapes = [hinted(node.meta["val"].shape) for node in arguments]
+    strides = [hinted(node.meta["val"].stride()) for node in arguments]
     products = [_product(node) for node in members if op_name(node) in LINEAR]
     kinds = re.findall(r"= tenon\.(\w+)", spec.source)
     elements = max((p.m * p.n for p in products), default=0)
@@ -125,12 +129,14 @@ def describe(
     behind = {strip(n) for node in members if op_name(node) not in LINEAR for n in node.all_input_nodes}
     addends = sum(math.prod(shape) == elements for node, shape in zip(arguments, shapes, strict=True) if node in behind)
     device = arguments[0].meta["val"].device
-    return Candidate(spec, device, shapes, products, kinds, addends, len(full), kept, readers, joined_as, is_asked)
+    return Candidate(
+        spec, device, shapes, strides, products, kinds, addends, len(full), kept, readers, joined_as, is_asked
+    )
 
 
-def hinted(shape: torch.Size) -> tuple[int, ...]:
-    """Return a shape as it is in the call that was captured."""
-    return tuple(d if isinstance(d, int) else int(d.node.hint) for d in shape)
+def hinted(extents: Sequence[int | torch.SymInt]) -> tuple[int, ...]:
+    """Return a shape, or strides, as they are in the call that was captured."""
+    return tuple(d if isinstance(d, int) else int(d.node.hint) for d in extents)
 
 
 def _product(node: fx.Node) -> Product:

@@ -209,6 +209,7 @@ class Judge:
         facts = {
             "source": _UNSAID.sub("", spec.source).replace(f"@{spec.name}(", "@("),
             "shapes": candidate.shapes,
+            "strides": candidate.strides,
             "moved": [*candidate.readers, candidate.kept_results],
             "settings": self._settings(candidate),
             "device": torch.cuda.get_device_name(candidate.device) if candidate.device.type == "cuda" else "cpu",

@@ -29,8 +29,8 @@ def time_candidate(candidate: Candidate, calls: Sequence[FusedCall]) -> tuple[li
     generator = torch.Generator(candidate.device)
     generator.manual_seed(0)
     inputs = [
-        _random(shape, getattr(torch, spec.dtype), candidate.device, generator)
-        for shape, spec in zip(candidate.shapes, candidate.spec.inputs, strict=True)
+        _laid(_random(shape, getattr(torch, spec.dtype), candidate.device, generator), strides)
+        for shape, strides, spec in zip(candidate.shapes, candidate.strides, candidate.spec.inputs, strict=True)
     ]
     runs: list[Callable[[], object]] = [lambda call=call: call(*inputs) for call in calls]
     products = [_cublas(product, candidate.device, generator) for product in candidate.products]
@@ -69,6 +69,12 @@ def _tensors_moved(candidate: Candidate) -> int:
 
 def _random(shape: Sequence[int], dtype: torch.dtype, device: torch.device, generator: torch.Generator) -> torch.Tensor:
     return torch.randn(shape, dtype=torch.float32, device=device, generator=generator).to(dtype)
+
+
+def _laid(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
+    """Return a tensor whose dimensions lie in the order of such strides."""
+    order = sorted(range(tensor.dim()), key=lambda d: -strides[d])
+    return tensor.permute(order).contiguous().permute([order.index(d) for d in range(tensor.dim())])
 
 
 def _cublas(product: Product, device: torch.device, generator: torch.Generator) -> Callable[[], object]:

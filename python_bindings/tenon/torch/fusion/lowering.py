@@ -14,7 +14,7 @@ from tenon.importer import quantised
 from tenon.importer.builder import TYPES, Builder, Factor, InexpressibleError, Operand, Value
 from tenon.importer.shapes import Shape, as_matrix, flatten, is_expressible
 from tenon.torch.fusion.shapes import torch_shape
-from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, replay, strip, view_source
+from tenon.torch.fusion.views import LIES_BY_ROWS, arguments, cast_source, dtype_of, op_name, replay, strip, view_source
 from tenon.torch.precision import default_precision
 
 _UNIFORM = {"zeros": 0.0, "zeros_like": 0.0, "ones": 1.0, "ones_like": 1.0, "new_zeros": 0.0, "new_ones": 1.0}
@@ -250,7 +250,7 @@ def find_weight(node: fx.Node, is_transposed: bool) -> Weight:
     chain = [node]
     while (source := _weight_source(chain[-1])) is not None and isinstance(source, fx.Node):
         chain.append(source)
-    if chain[-1].op != "placeholder":
+    if chain[-1].op != "placeholder" and LIES_BY_ROWS not in chain[-1].meta:
         # What computes a tensor casts it on the way, once for all that multiply it.
         chain = chain[: next((i + 1 for i, link in enumerate(chain) if cast_source(link) is not None), len(chain))]
     n, k = (shape[-1], shape[-2]) if is_transposed else (shape[-2], shape[-1])
@@ -265,6 +265,8 @@ def find_weight(node: fx.Node, is_transposed: bool) -> Weight:
 
 
 def _weight_source(node: fx.Node) -> fx.Node | None:
+    if LIES_BY_ROWS in node.meta:
+        return None
     source = view_source(node) or cast_source(node) if op_name(node) else None
     if source is not None:
         return source

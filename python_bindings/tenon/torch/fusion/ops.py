@@ -102,11 +102,12 @@ BLOCK = 128
 
 def _multiply_blocks(b: Lowering, x: Factor, w: Factor, scales_of_x: fx.Node, scales_of_w: fx.Node) -> Value:
     """Return a product of matrices of which blocks of 1x128, and of 128x128 of w, have scales."""
-    scales = b.weight(scales_of_w, is_transposed=True)
-    if x.is_transposed or w.is_transposed or scales.is_transposed:
+    of_x, of_w = b.activation(scales_of_x), b.weight(scales_of_w, is_transposed=True)
+    if x.is_transposed or w.is_transposed or of_w.is_transposed:
         raise InexpressibleError("its scales are of blocks, and one of its matrices lies transposed")
-    x_scaled = b.scale_blocks(x.value, b.tensor(scales_of_x), 1, BLOCK)
-    w_scaled = b.scale_blocks(w.value, scales.value, BLOCK, BLOCK)
+    # PyTorch has those of x lie column by column.
+    x_scaled = b.scale_blocks(x.value, b.as_vector(of_x.value) if of_x.is_transposed else of_x.value, 1, BLOCK)
+    w_scaled = b.scale_blocks(w.value, of_w.value, BLOCK, BLOCK)
     # Sums of 8 bits err less than tf32.
     return b.linear(x_scaled, w_scaled, precision="tf32")
 

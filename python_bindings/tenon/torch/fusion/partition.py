@@ -16,6 +16,7 @@ from tenon.torch.failures import failed
 from tenon.torch.fusion.ahead import forget_norms, move_norms
 from tenon.torch.fusion.group_function import GroupFunction, Importer, import_group
 from tenon.torch.fusion.grouping import Group, Grouping, is_worthwhile
+from tenon.torch.fusion.layouts import restore_layouts, spell_layouts
 from tenon.torch.fusion.missed import find_missed, sources_of
 from tenon.torch.fusion.places import restore_places, spell_places
 from tenon.torch.fusion.rewrite import replace_group, sort_graph, sweep
@@ -62,6 +63,7 @@ def partition(
         and what follows them is in their `missed`, and all of it in `missed_of(gm)`.
 
     """
+    spell_layouts(gm.graph, parameters)
     spell_places(gm.graph)
     add_indices(gm.graph)
     # AOTAutograd has a fake mode on, in which a constant has no value.
@@ -92,6 +94,7 @@ def partition(
         forget_indices(gm.graph)
         forget_norms(gm.graph)
         restore_places(gm.graph)
+        restore_layouts(gm.graph)
         sort_graph(gm.graph)
         gm.recompile()
     gm.meta[_MISSED] = list(missed.values())

@@ -18,6 +18,8 @@ _RESHAPES = {"view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "flatten
 _COPIES = {"clone", "alias", "detach", "contiguous", "lift", "lift_fresh", "lift_fresh_copy", "positive"}
 _PERMUTATIONS = {"t", "transpose", "permute", "mT", "numpy_T", "swapaxes", "swapdims", "movedim"}
 _CASTS = {"_to_copy", "convert_element_type", "to"}
+# Of a node: whether it stands for a graph's input as that lies in memory (layouts.py).
+LIES_BY_ROWS = "tenon_lies_by_rows"
 
 
 def op_name(node: fx.Node) -> str:

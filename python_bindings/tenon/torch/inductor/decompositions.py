@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -70,10 +71,26 @@ def decompose(graph: fx.Graph) -> None:
 
 
 def spell_out(graph: fx.Graph) -> None:
-    """Replace batch norms' backward passes by what Tenon has words for."""
+    """Replace batch norms' backward passes by what Tenon has words for, and outer products by elementwise ones."""
     for node in graph.find_nodes(op="call_function", target=NORM_GRADIENT):
         drop_sums(node)
         _replace(graph, node, gradients)
+    for op, rule in _OUTER.items():
+        for node in graph.find_nodes(op="call_function", target=op):
+            if node.args[-1].meta["val"].shape[-2] == 1:
+                _replace(graph, node, rule)
+
+
+def _outer_sum(
+    addend: torch.Tensor, column: torch.Tensor, row: torch.Tensor, *, beta: float = 1, alpha: float = 1
+) -> torch.Tensor:
+    outer = column * row * alpha
+    return outer + addend * beta if beta != 0 else outer
+
+
+# Products of a column and a row, such as the gradient of what a layer of one feature reads: Inductor has them computed
+# where they are read, and not written.
+_OUTER = {aten.mm.default: operator.mul, aten.bmm.default: operator.mul, aten.addmm.default: _outer_sum}
 
 
 def _replace(graph: fx.Graph, node: fx.Node, rule: Callable[..., Any]) -> None:

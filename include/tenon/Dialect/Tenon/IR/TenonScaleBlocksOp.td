@@ -25,8 +25,12 @@ def Tenon_ScaleBlocksOp : Op<Tenon_Dialect, "scale_blocks", [
 
     On tensors it gives the result; on memrefs it writes it to `outs`.
 
+    Scales may also be one vector, column by column, as scales of x lie in
+    PyTorch; then R is static.
+
     Requires: x `[R, C]` of 8 bits, C static; f32 scales `[ceil(R / rows),
-    ceil(C / columns)]`, of dynamic R with rows = 1; rows and columns positive.
+    ceil(C / columns)]`, of dynamic R with rows = 1, or `[ceil(C / columns) *
+    ceil(R / rows)]` of static R; rows and columns positive.
     Gives: f32 `[R, C]`.
 
     Example:

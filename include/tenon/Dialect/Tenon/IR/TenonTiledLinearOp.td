@@ -39,7 +39,8 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     then be those of another product's w too.
 
     With method `fp8` factors are scales, of each 1x128 of x and of each 128x128 of
-    w: a sum of 128 of K is multiplied by both as it is added up.
+    w: a sum of 128 of K is multiplied by both as it is added up. Those of x may be
+    one vector, column by column.
 
     `layout` is that of `tenon.linear`. Halves are of `mk_nk`; other layouts are for
     f32 in schedules of family `mma_sync`, whose kernels turn tiles as they copy them,
@@ -82,7 +83,8 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     or f32 for each w; outputs `[M, N]`, but for moments and new statistics; in the region ops
     that implement `ElementwiseEpilogueOp`, reductions as above, and splat
     constants; a workspace exactly with `stream_k`, `reduction = resident` or `resident_rows`; f32 factors `[M, 1]` and `[N, 1]` of each w with a method that splits; with
-    `fp8` none, or `[M, ceil(K / 128)]` and `[ceil(N / 128), ceil(K / 128)]` of one w.
+    `fp8` none, or `[M, ceil(K / 128)]`, or of static M a vector of as many, and
+    `[ceil(N / 128), ceil(K / 128)]` of one w.
 
     Example:
 
