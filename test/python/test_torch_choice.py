@@ -99,6 +99,25 @@ def test_layers_that_no_kernel_has_together_are_no_pair(timed, monkeypatch, case
     assert all(len(candidate.products) == 1 for candidate in timed.seen)
 
 
+def check_gradients(f, *shapes, dynamic=False):
+    """Hold gradients in bfloat16 against those in float64, beside eager's own."""
+    fast = torch.compile(f, backend="tenon")
+    torch.manual_seed(0)
+    given = [torch.randn(shape, dtype=torch.bfloat16) for shape in shapes]
+
+    def gradients(call, dtype):
+        tensors = [t.to(dtype, copy=True).requires_grad_() for t in given]
+        if dynamic:
+            torch._dynamo.mark_dynamic(tensors[0], 0)
+        call(*tensors).square().mean().backward()
+        return [t.grad.double() for t in tensors]
+
+    exact, eager = gradients(f, torch.float64), gradients(f, torch.bfloat16)
+    got = gradients(fast, torch.bfloat16)
+    for a, b, e in zip(got, eager, exact, strict=True):
+        assert (a - e).norm() <= 1.1 * (b - e).norm()
+
+
 @pytest.mark.parametrize(
     "f",
     [
@@ -109,18 +128,7 @@ def test_layers_that_no_kernel_has_together_are_no_pair(timed, monkeypatch, case
 )
 def test_a_training_step_of_a_gated_pair(timed, monkeypatch, f):
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pairs", "tiled"))
-    torch.manual_seed(0)
-    given = [torch.randn(shape, dtype=torch.bfloat16) for shape in ((64, 64), (96, 64), (96, 64), (64, 96))]
-
-    def gradients(call, dtype):
-        tensors = [t.to(dtype, copy=True).requires_grad_() for t in given]
-        call(*tensors).square().mean().backward()
-        return [t.grad.double() for t in tensors]
-
-    exact, eager = gradients(f, torch.float64), gradients(f, torch.bfloat16)
-    got = gradients(torch.compile(f, backend="tenon"), torch.bfloat16)
-    for a, b, e in zip(got, eager, exact, strict=True):
-        assert (a - e).norm() <= 1.1 * (b - e).norm()
+    check_gradients(f, (64, 64), (96, 64), (96, 64), (64, 96))
     pair, hidden, x = timed.seen
     assert pair.joined_as == "pairs"
     assert (pair.readers, pair.addends, _tensors_moved(pair)) == ((True, False, False), 0, 3)
@@ -129,6 +137,52 @@ def test_a_training_step_of_a_gated_pair(timed, monkeypatch, f):
     # It reads gate and up, and gives a gradient for each, which library calls read as they lie or transposed.
     assert (hidden.readers, hidden.addends, hidden.results) == ((True, False, False), 2, 2)
     assert (x.kinds, x.addends) == (["linear", "add"], 1), "the second product takes the first one's result"
+
+
+def geglu(x, w, w2, b=None):
+    value, gate = F.linear(x, w, b).chunk(2, -1)
+    return F.linear(value * F.gelu(gate), w2)
+
+
+@pytest.mark.parametrize("case", ["plain", "bias", "three dimensions", "dynamic"])
+def test_a_training_step_of_a_packed_gated_layer(timed, monkeypatch, case):
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pairs", "tiled"))
+    rows = (4, 80) if case == "three dimensions" else (320,)
+    shapes = [(*rows, 64), (192, 64), (64, 96), *([(192,)] if case == "bias" else [])]
+    check_gradients(geglu, *shapes, dynamic=case == "dynamic")
+    pair, *_ = timed.seen
+    assert (pair.joined_as, len(pair.spec.outputs)) == ("pairs", 3)
+    hidden, x = timed.seen[-2:]
+    sums = ["batch_sum"] * 2 if case == "bias" else []
+    assert hidden.kinds == ["linear", "mul", "gelu", "mul", "gelu_derivative", "mul", *sums]
+    assert (hidden.addends, hidden.results) == (2, 2), "both halves are by themselves"
+    assert x.kinds == ["linear", "add"]
+
+
+def test_a_packed_layer_is_trained_whole_where_its_pair_is_no_call(timed, monkeypatch):
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way == "tiled")
+    timed.times = [1.2], 1.0
+    check_gradients(geglu, (320, 64), (192, 64), (64, 96))
+    assert timed.seen[-1].spec.outputs[0].shape[-1] == 96, "of backward, the gradient of what was multiplied"
+
+
+def test_a_packed_layer_whose_gradient_is_read_otherwise(timed, monkeypatch):
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pairs", "tiled"))
+
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, y):
+            return y * 1.0
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2.0
+
+    def f(x, w, w2):
+        value, gate = Doubled.apply(F.linear(x, w)).chunk(2, -1)
+        return F.linear(value * F.gelu(gate), w2)
+
+    check_gradients(f, (320, 64), (192, 64), (64, 96))
 
 
 @pytest.mark.parametrize(("norms_ahead", "is_called"), [("always", True), ("auto", False)])

@@ -8,6 +8,7 @@ epilogue of one reads the other's result.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -33,6 +34,14 @@ class Columns(NamedTuple):
     end: int
 
 
+def insert(graph: fx.Graph, origin: fx.Node, op: torch._ops.OpOverload, *args: object, **kwargs: object) -> fx.Node:
+    """Insert an op where nodes are inserted, with its fake tensor; all else that is known of it is `origin`'s."""
+    node = graph.call_function(op, args, kwargs)
+    given = fx.map_arg((args, kwargs), lambda n: n.meta["val"])
+    node.meta = {**origin.meta, "val": op(*given[0], **given[1])}
+    return node
+
+
 def products_to_cut(graph: fx.Graph) -> set[str]:
     """Return the names of the products whose ranges of columns meet in an elementwise op, and nothing else reads.
 
@@ -43,7 +52,7 @@ def products_to_cut(graph: fx.Graph) -> set[str]:
     found = set()
     for node in graph.nodes:
         if op_name(node) in _PRODUCTS and dtype_of(node) in _NARROW:
-            ranges = _ranges(node, node.meta["val"].shape[-1])
+            ranges = ranges_of(node)
             if ranges and _fits(node, ranges) and _meet(ranges):
                 found.add(node.name)
     return found
@@ -54,9 +63,13 @@ def cut_products(graph: fx.Graph, names: Collection[str]) -> dict[str, list[fx.N
     cut = {}
     for node in list(graph.nodes):
         if node.name in names:
-            ranges = _ranges(node, node.meta["val"].shape[-1])
-            cut[node.name] = [_cut(graph, node, columns) for columns in ranges or []]
+            cut[node.name] = [_cut(graph, node, columns) for columns in ranges_of(node)]
     return cut
+
+
+def ranges_of(product: fx.Node) -> list[Columns]:
+    """Return the ranges of columns that a product is cut into, in the order in which they are taken."""
+    return _ranges(product, product.meta["val"].shape[-1]) or []
 
 
 def _ranges(node: fx.Node, width: int) -> list[Columns] | None:
@@ -123,21 +136,15 @@ def _reach(node: fx.Node) -> set[fx.Node]:
 def _cut(graph: fx.Graph, product: fx.Node, columns: Columns) -> fx.Node:
     """Put the product by a range of the weight's rows in the place of that range of columns."""
     *before, x, weight = product.args
-
-    def insert(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> fx.Node:
-        node = graph.call_function(op, args, kwargs)
-        values = fx.map_arg((args, kwargs), lambda n: n.meta["val"])
-        node.meta = {**product.meta, "val": op(*values[0], **values[1])}
-        return node
-
+    place = functools.partial(insert, graph, product)
     with graph.inserting_before(product):
-        rows = insert(aten.slice.Tensor, weight.args[0], 0, columns.begin, columns.end)
-        part = insert(weight.target, rows, *weight.args[1:])
-        bias = [insert(aten.slice.Tensor, b, b.meta["val"].dim() - 1, columns.begin, columns.end) for b in before]
-        new = insert(product.target, *bias, x, part, **product.kwargs)
+        rows = place(aten.slice.Tensor, weight.args[0], 0, columns.begin, columns.end)
+        part = place(weight.target, rows, *weight.args[1:])
+        bias = [place(aten.slice.Tensor, b, b.meta["val"].dim() - 1, columns.begin, columns.end) for b in before]
+        new = place(product.target, *bias, x, part, **product.kwargs)
     with graph.inserting_before(columns.node):
         shape = [d if isinstance(d, int) else -1 for d in columns.node.meta["val"].shape]
-        result = insert(aten.reshape.default, new, shape)
+        result = place(aten.reshape.default, new, shape)
     columns.node.replace_all_uses_with(result)
     graph.erase_node(columns.node)
     return new

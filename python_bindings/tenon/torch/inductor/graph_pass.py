@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import functools
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from tenon.torch.calls.op import register
 from tenon.torch.choice.judge import Judge
 from tenon.torch.explanation.verbose import print_report
 from tenon.torch.failures import failed, strictness
-from tenon.torch.fusion.columns import cut_products, products_to_cut
+from tenon.torch.fusion.columns import cut_products, products_to_cut, ranges_of
+from tenon.torch.fusion.packed_gradients import Gradient, find_gradient, forward_of, split_gradient
 from tenon.torch.fusion.partition import Partition, partition
 from tenon.torch.fusion.words import is_of_training
 from tenon.torch.inductor.calls import insert_op
@@ -32,14 +34,14 @@ class FusePass(CustomGraphPass):
 
     def __init__(self, options: Options, parameters: frozenset[int], num_inputs: int) -> None:
         """Take how to compile, and which of the model's inputs are parameters."""
-        self._options = options
+        self.options = options
         self._parameters, self._num_inputs = parameters, num_inputs
         self._precision = options.linear_precision()
         self._judge = Judge(options)
 
     def __call__(self, graph: fx.Graph) -> None:
         """Rewrite a graph in place."""
-        with strictness(self._options.strict):
+        with strictness(self.options.strict):
             before = copy.deepcopy(graph)
             try:
                 self._fuse(graph.owning_module)
@@ -52,39 +54,60 @@ class FusePass(CustomGraphPass):
     def uuid(self) -> Any:
         """Return what tells this pass from others, for the keys of Inductor's caches."""
         parameters = sorted(self._parameters)
-        return (tenon.compiler.fingerprint(), _sources(), repr(self._options), self._precision, parameters)
+        return (tenon.compiler.fingerprint(), _sources(), repr(self.options), self._precision, parameters)
 
     def _fuse(self, module: fx.GraphModule) -> None:
         spell_out(module.graph)
         if self._judges(module):
-            cut_products(module.graph, self._products_worth_cutting(module))
+            names = self._worth_cutting(module, products_to_cut(module.graph), fx.GraphModule)
+            cut_products(module.graph, names)
         calls = []
         for part in self._partition(module):
             call, arguments = self._judge.call_of(part)
             insert_op(module.graph, part, register(call, arguments))
             calls.append(call)
-        print_report(calls, self._options)
+        print_report(calls, self.options)
+
+    def gradients_to_cut(self, graph: fx.Graph) -> dict[str, Gradient]:
+        """Return the gradients of products that may be cut in a graph of forward and backward, by products' names."""
+        if not is_of_training(graph) or not self._judges(graph.owning_module):
+            return {}
+        names = products_to_cut(graph)
+        found = {node.name: find_gradient(node) for node in graph.nodes if node.name in names}
+        return {name: gradient for name, gradient in found.items() if gradient}
+
+    def cut_for_training(self, graph: fx.Graph, gradients: dict[str, Gradient]) -> None:
+        """Cut products into ranges of columns, and their gradients, where the forward part gains by it."""
+        names = self._worth_cutting(graph.owning_module, set(gradients), forward_of)
+        ranges = {node.name: ranges_of(node) for node in graph.nodes if node.name in names}
+        cut_products(graph, names)
+        for name in names:
+            split_gradient(gradients[name], ranges[name])
 
     def _judges(self, module: fx.GraphModule) -> bool:
         return self._judge.measures(device_of([node.meta.get("val") for node in module.graph.nodes]))
 
     def _partition(self, module: fx.GraphModule) -> list[Partition]:
         names = self._names(module.graph)
-        given = self._options.of_partition()
+        given = self.options.of_partition()
         return partition(module, names, self._precision, self._judge, self._judges(module), **given)
 
-    def _products_worth_cutting(self, module: fx.GraphModule) -> set[str]:
-        """Return which products become calls of Tenon's in all parts; to PyTorch a part is worth no kernel."""
-        names = products_to_cut(module.graph)
+    def _worth_cutting(
+        self, module: fx.GraphModule, names: set[str], module_of: Callable[[fx.GraphModule, fx.Graph], fx.GraphModule]
+    ) -> set[str]:
+        """Return which products become calls of Tenon's in all parts; to PyTorch a part is worth no kernel.
+
+        `module_of` gives what is tried of a module and a copy of its graph.
+        """
         while names:
-            trial = fx.GraphModule(module, copy.deepcopy(module.graph))
+            trial = module_of(module, copy.deepcopy(module.graph))
             parts = cut_products(trial.graph, names)
             self._partition(trial)
             left = set(trial.graph.nodes)
             whole = {name for name in names if not left.isdisjoint(parts[name])}
             if not whole:
                 break
-            names -= whole
+            names = names - whole
         return names
 
     def _names(self, graph: fx.Graph) -> set[str]:
@@ -97,6 +120,31 @@ class FusePass(CustomGraphPass):
         if is_of_training(graph) or len(placeholders) != self._num_inputs:
             return set()
         return {placeholders[i] for i in self._parameters}
+
+
+class JointPass(CustomGraphPass):
+    """Cuts products of a training step into ranges of columns, before its forward and backward are parted."""
+
+    def __init__(self, own: FusePass) -> None:
+        """Take the pass that the graphs of both will go through."""
+        self._own = own
+
+    def __call__(self, graph: fx.Graph) -> None:
+        """Rewrite a graph in place."""
+        with strictness(self._own.options.strict):
+            before = None
+            try:
+                if gradients := self._own.gradients_to_cut(graph):
+                    before = copy.deepcopy(graph)
+                    self._own.cut_for_training(graph, gradients)
+            except Exception as error:
+                failed("a training step", error)
+                if before:
+                    _restore(graph, before)
+
+    def uuid(self) -> Any:
+        """Return what tells this pass from others."""
+        return "joint", self._own.uuid()
 
 
 def _restore(graph: fx.Graph, before: fx.Graph) -> None:

@@ -17,7 +17,7 @@ from torch._inductor.compile_fx import compile_fx
 from tenon.torch.calls.call import refresh_prepared
 from tenon.torch.failures import failed
 from tenon.torch.inductor.decompositions import inductors_table
-from tenon.torch.inductor.graph_pass import FusePass
+from tenon.torch.inductor.graph_pass import FusePass, JointPass
 from tenon.torch.options import Options
 
 
@@ -49,9 +49,11 @@ def compile_with_inductor(
 
 def _with_pass(own: FusePass, options: Options) -> dict[str, Any]:
     """Return Inductor's settings that have a pass run ahead of the user's own; a report takes a new compilation."""
-    given = config.post_grad_custom_pre_pass
-    passes = [own, *(given if isinstance(given, list | tuple) else [given] if given else [])]
-    patches: dict[str, Any] = {"post_grad_custom_pre_pass": passes if len(passes) > 1 else own}
+    patches: dict[str, Any] = {}
+    for name, ours in (("joint_custom_pre_pass", JointPass(own)), ("post_grad_custom_pre_pass", own)):
+        given = getattr(config, name)
+        passes = [ours, *(given if isinstance(given, list | tuple) else [given] if given else [])]
+        patches[name] = passes if len(passes) > 1 else ours
     return patches | ({"force_disable_caches": True} if options.verbose else {})
 
 
