@@ -25,6 +25,7 @@
 #include "tenon/Schedule/Checks/LayerPair.h"
 #include "tenon/Schedule/Checks/ProductMethod.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"
+#include "tenon/Schedule/Checks/RowParts.h"
 #include "tenon/Schedule/Checks/Schedule.h"
 #include "tenon/Schedule/Checks/ScheduleFamily.h"
 #include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
@@ -140,6 +141,8 @@ TiledLinearOp FunctionConverter::createSplit(FusedLinearOp op,
                                              ScheduleAttr schedule) {
   unsigned parts = getTraits(schedule.getMethod()).parts;
   Location loc = op.getLoc();
+  int64_t n = op.getExtents().n;
+  int64_t reduced = reducesRows(schedule) ? getReducedColumns(op) : n;
   auto [x, xFactors] =
       getSplit(op.getX(), isXTransposed(op.getLayout()), parts, loc, rewriter);
   auto [w, wFactors] =
@@ -149,12 +152,11 @@ TiledLinearOp FunctionConverter::createSplit(FusedLinearOp op,
                                     /*layout=*/OperandLayoutAttr());
   moveEpilogue(op, tiled);
   bool isResident = schedule.getReduction() == ReductionMethod::Resident;
-  bool isReduceOnly = schedule.getReduction() == ReductionMethod::ReduceOnly;
   ScheduleAttr guard = getGuardSchedule(
       op.getContext(), op.getPrecision().value_or(Precision::FP32),
       op.getExtents().m, schedule.getReduction(),
       isResident ? schedule.getTile()[0] : schedule.getMomentRows(),
-      isReduceOnly ? schedule.getTile()[1] : op.getExtents().n);
+      getColumnsBeside(schedule, n, reduced), /*ofGroups=*/reduced != n);
   TiledLinearOp guarded =
       createTiled(op, lookThroughSplit(op.getX()), lookThroughSplit(op.getW()),
                   factors, tiled.getResults(), guard, op.getLayoutAttr());
