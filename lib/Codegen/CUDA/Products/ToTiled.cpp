@@ -16,6 +16,7 @@
 #include "ElementwiseToEpilogue.h"
 #include "NormaliseByInputMoments.h"
 #include "RestEpilogue.h"
+#include "ShortenSilu.h"
 #include "SplitOperands.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
@@ -95,6 +96,7 @@ void FunctionConverter::moveEpilogue(FusedLinearOp op, TiledLinearOp tiled) {
                               tiled.getEpilogue().end());
   if (op.getPrecision() == Precision::TF32)
     approximateGelu(tiled);
+  shortenSilu(tiled);
 }
 
 /// An output of the product's shape or, for new statistics, of [N]; of moments,
