@@ -20,6 +20,8 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::tenon;
 using llvm::formatv;
@@ -218,6 +220,37 @@ static std::string findInputMomentsProblem(FusedLinearOp op,
   return "";
 }
 
+/// Columns of the tiles of kernels that stand beside one that reduces parts of
+/// rows: a power of two, so many at least and at most.
+static constexpr int64_t kFewestColumnsBeside = 64, kMostColumnsBeside = 256;
+
+/// Columns that the instructions of a mma_sync kernel take together, and those
+/// of a wgmma's fragment, of which a thread has two.
+static constexpr int64_t kColumnsOfWarp = 32, kColumnsOfFragment = 8;
+/// Of the kernel that computes anew: what its warps have of a tile at most.
+static constexpr int64_t kMostColumnsOfGuard = 128;
+
+int64_t tenon::getColumnsBeside(ScheduleAttr schedule, int64_t n,
+                                int64_t columns) {
+  if (schedule.getReduction() == ReductionMethod::ReduceOnly)
+    return schedule.getTile()[1];
+  if (schedule.getReduction() == ReductionMethod::InTile) {
+    if (columns == n)
+      return n;
+    int64_t whole =
+        std::max(std::lcm(columns, kColumnsOfWarp), kFewestColumnsBeside);
+    return whole > kMostColumnsOfGuard ? 0 : whole;
+  }
+  if (columns == n) {
+    auto wide = static_cast<int64_t>(llvm::PowerOf2Ceil(schedule.getTile()[1]));
+    return std::clamp(wide, kFewestColumnsBeside, kMostColumnsBeside);
+  }
+  int64_t dividing = columns & -columns; // the largest power of two
+  return dividing < kFewestColumnsBeside
+             ? 0
+             : std::min(dividing, kMostColumnsBeside);
+}
+
 static std::string findSpreadProblem(ScheduleAttr schedule) {
   if (!schedule.hasSwappedOperands() && !schedule.getDefer())
     return "";
@@ -243,9 +276,32 @@ std::string tenon::findPartTileProblem(ScheduleAttr schedule, int64_t n) {
   return "";
 }
 
-std::string tenon::findWholeRowProblem(ScheduleAttr schedule, int64_t n) {
+/// Several groups lie in a tile, each in a warp's part of it.
+static std::string findGroupProblem(ScheduleAttr schedule, int64_t n,
+                                    int64_t columns) {
+  if (columns != 2 && columns != 4 && columns % kColumnsOfFragment != 0)
+    return formatv("lanes have 2, 4 or a multiple of {0} neighbouring columns, "
+                   "and groups have {1}; leave reduction out",
+                   kColumnsOfFragment, columns);
+  int64_t ofWarp = schedule.getTile()[1] / schedule.getWarps()[1];
+  if (ofWarp % std::max(columns, kColumnsOfFragment) != 0)
+    return formatv("a warp's part of the tile has {0} columns, no multiple of "
+                   "those of groups, {1}; write another tile",
+                   ofWarp, columns);
+  if (schedule.isSplit() && getColumnsBeside(schedule, n, columns) == 0)
+    return formatv("the kernel beside it, which computes anew what a split "
+                   "does not hold, has no tile of groups of {0} columns; leave "
+                   "reduction out",
+                   columns);
+  return "";
+}
+
+std::string tenon::findWholeRowProblem(ScheduleAttr schedule, int64_t n,
+                                       int64_t columns) {
   if (std::string problem = findSpreadProblem(schedule); !problem.empty())
     return problem;
+  if (columns != n)
+    return findGroupProblem(schedule, n, columns);
   if (schedule.getPingPong())
     return "two tiles are at work with ping_pong, and a block has room for "
            "what is found of one's rows; leave ping_pong out";
@@ -272,6 +328,11 @@ std::string tenon::findResidentRowProblem(ScheduleAttr schedule, int64_t n,
     return formatv("a tile has whole rows, of N = {0} columns; write "
                    "reduction = in_tile",
                    n);
+  if (schedule.isSplit() && getColumnsBeside(schedule, n, columns) == 0)
+    return formatv("tiles of the kernel beside it, which computes anew what a "
+                   "split does not hold, have {0} columns or more, and groups "
+                   "of {1} are no multiple of that; leave reduction out",
+                   kFewestColumnsBeside, columns);
   int64_t blocks =
       llvm::divideCeil(columns, ofUnit) * schedule.getClusterBlocks();
   if (blocks > getMaxBlocks(schedule))
@@ -319,9 +380,17 @@ static std::string findInTileProblem(LinearLikeOp op, ScheduleAttr schedule) {
     return formatv("a kernel has room for {0} reductions of rows{1}",
                    kMaxRowReductions, leaveOut);
   int64_t n = op.getProductType().getDimSize(1);
-  if (getReducedColumns(op) != n)
-    return ("the layer reduces groups of a row's columns" + leaveOut).str();
-  return findWholeRowProblem(schedule, n);
+  int64_t columns = getReducedColumns(op);
+  auto isOfProduct = [&](Type type) {
+    return cast<RankedTensorType>(type).getShape() ==
+           op.getProductType().getShape();
+  };
+  if (columns != n && llvm::count_if(op->getResultTypes(), isOfProduct) > 1)
+    return ("of groups of columns a tile keeps what is found while one result "
+            "of the product's shape is computed" +
+            leaveOut)
+        .str();
+  return findWholeRowProblem(schedule, n, columns);
 }
 
 /// Of a region whose rows tiles can finish when they have exchanged a few

@@ -16,6 +16,7 @@
 #include "ElementwiseToEpilogue.h"
 #include "NormaliseByInputMoments.h"
 #include "RestEpilogue.h"
+#include "ShortenSilu.h"
 #include "SplitOperands.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
@@ -25,6 +26,7 @@
 #include "tenon/Schedule/Checks/LayerPair.h"
 #include "tenon/Schedule/Checks/ProductMethod.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"
+#include "tenon/Schedule/Checks/RowParts.h"
 #include "tenon/Schedule/Checks/Schedule.h"
 #include "tenon/Schedule/Checks/ScheduleFamily.h"
 #include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
@@ -94,6 +96,7 @@ void FunctionConverter::moveEpilogue(FusedLinearOp op, TiledLinearOp tiled) {
                               tiled.getEpilogue().end());
   if (op.getPrecision() == Precision::TF32)
     approximateGelu(tiled);
+  shortenSilu(tiled);
 }
 
 /// An output of the product's shape or, for new statistics, of [N]; of moments,
@@ -140,6 +143,8 @@ TiledLinearOp FunctionConverter::createSplit(FusedLinearOp op,
                                              ScheduleAttr schedule) {
   unsigned parts = getTraits(schedule.getMethod()).parts;
   Location loc = op.getLoc();
+  int64_t n = op.getExtents().n;
+  int64_t reduced = reducesRows(schedule) ? getReducedColumns(op) : n;
   auto [x, xFactors] =
       getSplit(op.getX(), isXTransposed(op.getLayout()), parts, loc, rewriter);
   auto [w, wFactors] =
@@ -149,12 +154,11 @@ TiledLinearOp FunctionConverter::createSplit(FusedLinearOp op,
                                     /*layout=*/OperandLayoutAttr());
   moveEpilogue(op, tiled);
   bool isResident = schedule.getReduction() == ReductionMethod::Resident;
-  bool isReduceOnly = schedule.getReduction() == ReductionMethod::ReduceOnly;
   ScheduleAttr guard = getGuardSchedule(
       op.getContext(), op.getPrecision().value_or(Precision::FP32),
       op.getExtents().m, schedule.getReduction(),
       isResident ? schedule.getTile()[0] : schedule.getMomentRows(),
-      isReduceOnly ? schedule.getTile()[1] : op.getExtents().n);
+      getColumnsBeside(schedule, n, reduced), /*ofGroups=*/reduced != n);
   TiledLinearOp guarded =
       createTiled(op, lookThroughSplit(op.getX()), lookThroughSplit(op.getW()),
                   factors, tiled.getResults(), guard, op.getLayoutAttr());
