@@ -35,7 +35,8 @@ Operand = Value | float
 class Factor(NamedTuple):
     """A matrix of a product: x `[M, K]` or w `[N, K]`, or given as the transpose of that; a parameter, if known so.
 
-    With factors of rows, `[M, 1]`, and of columns, `[K]`, x is the value times all of them.
+    With factors of rows, `[M, 1]`, and of columns, `[K]`, x is the value times all of them; with shifts of rows, `[M, 1]`,
+    these are subtracted before, and with addends of columns, `[K]`, those are added behind.
     """
 
     value: Value
@@ -43,6 +44,8 @@ class Factor(NamedTuple):
     is_parameter: bool = False
     row_factors: tuple[Value, ...] = ()
     column_factors: tuple[Value, ...] = ()
+    row_shifts: tuple[Value, ...] = ()
+    column_addends: tuple[Value, ...] = ()
 
     def rows(self) -> Extent:
         """Return M or N."""

@@ -36,8 +36,9 @@ class Options:
             can have it, "never", or "auto".
         siblings: whether linear layers of one x, such as q, k and v, have one launch: "always" where they can have it,
             "never", or "auto", where they have few rows and a trial on the GPU finds it faster.
-        norms_ahead: whether linear layers of parameters in bfloat16 take what an RMS norm ahead of them takes:
-            "always", "never", or "auto", which is never, since each layer then has a copy of its weight, by the norm's.
+        norms_ahead: whether linear layers of parameters take what an RMS norm ahead of them takes, in bfloat16 and
+            float32, or a layer norm, in bfloat16: "always", "never", or "auto", which is never, since each layer then
+            has a copy of its weight, by the norm's.
         target: "cpu", or GPU architectures such as "sm_90a". None: the device of
             the tensors.
         verbose: print to stderr what was fused and what was not.

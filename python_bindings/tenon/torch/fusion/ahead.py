@@ -1,20 +1,26 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""RMS norms ahead of linear layers: their weights join w, and their factors of rows what follows the product."""
+"""Norms ahead of linear layers: their weights join w, and what they have of rows is behind the product."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import operator
 from collections.abc import Iterator
 
+import torch
 from torch import fx
 
 from tenon.importer.builder import InexpressibleError
 from tenon.importer.shapes import as_matrix, flatten
+from tenon.torch.fusion.columns import insert
 from tenon.torch.fusion.lowering import SCALED, Scaled, find_weight
 from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, strip, view_source
 from tenon.torch.fusion.words import Word, find_word, is_parameter
+
+aten = torch.ops.aten
 
 # What a linear layer calls x and its weight, and whether that is given as [K, N].
 _LAYERS = {
@@ -23,15 +29,20 @@ _LAYERS = {
     "aten.mm": ("self", "mat2", True),
     "aten.matmul": ("self", "other", True),
 }
+# Norms of rows that stay whole.
+_WHOLE = "aten._fused_rms_norm", "aten.native_layer_norm"
 _READ = "it stays ahead of linear layers, since more than those with parameters reads it"
 _RANGE = "it stays ahead of linear layers, since float16 has not the range for products of weights"
+_DIGITS = (
+    "it stays ahead of linear layers, since a mean that is subtracted behind their products cancels digits of float32"
+)
 
 
 def move_norms(graph: fx.Graph, parameters: set[str], words: dict[fx.Node, Word]) -> dict[fx.Node, str]:
-    """Let linear layers take what an RMS norm ahead of them takes, where they alone read it.
+    """Let linear layers take what a norm of rows ahead of them takes, where they alone read it.
 
     The products of weights are rounded where the norm's result would have been, so that what is in bfloat16 errs as
-    before. With a mean that is subtracted, digits would cancel, so a layer norm stays as it is.
+    before. A mean that is subtracted behind the product, in float32, cancels digits that bfloat16 has not.
 
     Returns:
         why others stay ahead.
@@ -43,11 +54,13 @@ def move_norms(graph: fx.Graph, parameters: set[str], words: dict[fx.Node, Word]
             layers.setdefault(strip(arguments(node)[_LAYERS[op_name(node)][0]]), []).append(node)
     stays: dict[fx.Node, str] = {}
     for normed, readers in layers.items():
-        scaled = _find_scaled(normed, parameters, words)
-        if scaled is None or dtype_of(normed) not in ("float16", "bfloat16"):
+        scaled = _find_normed(normed, parameters, words) or _find_scaled(normed, parameters, words)
+        if scaled is None or dtype_of(normed) not in ("float16", "bfloat16", "float32"):
             continue
         if dtype_of(normed) == "float16":
             stays[normed] = _RANGE
+        elif dtype_of(normed) == "float32" and scaled.shifts:
+            stays[normed] = _DIGITS
         elif set(_readers(normed)) != {n for n in readers if _has_parameter(n, parameters)}:
             stays[normed] = _READ
         else:
@@ -84,6 +97,37 @@ def _has_parameter(layer: fx.Node, parameters: set[str]) -> bool:
     _, name, is_transposed = _LAYERS[op_name(layer)]
     weight = find_weight(arguments(layer)[name], is_transposed)
     return is_parameter(weight.source, parameters) and len(torch_shape(weight.source)) == 2
+
+
+def _find_normed(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> Scaled | None:
+    """Return what a node is made of as the first result of a norm that is one op."""
+    norm = node.args[0] if node.target is operator.getitem and node.args[1] == 0 else None
+    if not isinstance(norm, fx.Node) or op_name(norm) not in _WHOLE:
+        return None
+    given = arguments(norm)
+    of_columns = [given["weight"], given.get("bias")]
+    known = [n for n in of_columns if n is not None]
+    if len(given["normalized_shape"]) != 1 or not all(_is_prepared(n, parameters, words) for n in known):
+        return None
+    columns, addends = ((n,) if n is not None else () for n in of_columns)
+    eps = torch.finfo(torch.float32).eps if given["eps"] is None else given["eps"]
+    with norm.graph.inserting_before(norm):
+        mean, deviation = _moments(norm, given["input"], eps)
+    return Scaled(given["input"], (deviation,), columns, () if mean is None else (mean,), addends)
+
+
+def _moments(norm: fx.Node, x: fx.Node, eps: float) -> tuple[fx.Node | None, fx.Node]:
+    """Insert the rows' means, of a layer norm, and inverse deviations in float32, whatever PyTorch's norm gives."""
+    place = functools.partial(insert, norm.graph, norm)
+    wide = place(torch.ops.prims.convert_element_type.default, x, torch.float32)
+    if op_name(norm) == "aten._fused_rms_norm":
+        mean, square = None, place(aten.mean.dim, place(aten.mul.Tensor, wide, wide), [-1], True)
+    else:
+        both = place(aten.var_mean.correction, wide, [-1], correction=0, keepdim=True)
+        square, mean = (norm.graph.call_function(operator.getitem, (both, i)) for i in range(2))
+        for i, result in enumerate((square, mean)):
+            result.meta = {**norm.meta, "val": both.meta["val"][i]}
+    return mean, place(aten.rsqrt.default, place(aten.add.Tensor, square, eps))
 
 
 def _find_scaled(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> Scaled | None:

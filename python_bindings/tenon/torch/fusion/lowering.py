@@ -51,12 +51,16 @@ class Scaled(NamedTuple):
         matrix: what stands for x, which is its product with factors.
         rows: the factors of its rows.
         columns: those of its columns, which depend on parameters alone.
+        shifts: what is subtracted from its rows before.
+        addends: what is added to its columns behind, of parameters alone.
 
     """
 
     matrix: fx.Node
     rows: tuple[fx.Node, ...]
     columns: tuple[fx.Node, ...]
+    shifts: tuple[fx.Node, ...] = ()
+    addends: tuple[fx.Node, ...] = ()
 
 
 # Of a node that linear layers alone read: its `Scaled`.
@@ -97,7 +101,11 @@ class Lowering(Builder):
         return super().linear(x, w, bias, dtype, precision)
 
     def _linear_of_scaled(self, x: Factor, w: Factor, bias: Value | None, dtype: str) -> Value:
-        """Append a linear layer of a weight with x's factors of columns, whose result has those of rows."""
+        """Append a linear layer of a weight with x's factors of columns, whose result has those of rows.
+
+        What is subtracted from rows takes the sums of that weight as it was rounded, so rounding it costs what it would
+        if rows had been shifted before they were multiplied.
+        """
         weight = w.value
         if w.is_transposed:
             raise InexpressibleError("its weight lies transposed, and has factors of rows")
@@ -107,9 +115,17 @@ class Lowering(Builder):
                 product = self.binary("mul", self.widen(product), factor)
             weight = self.binary("mul", weight, product)
         y = super().linear(Factor(x.value, x.is_transposed), weight, None, "float32")
+        for shift in x.row_shifts:
+            y = self.binary("sub", y, self.binary("mul", shift, self._sums_of_rows(weight)))
         for factor in x.row_factors:
             y = self.binary("mul", y, factor)
+        for addend in x.column_addends:
+            y = self.binary("add", y, self._sums_of_rows(self.binary("mul", self.widen(w.value), addend)))
         return self.cast(y if bias is None else self.binary("add", y, bias), dtype)
+
+    def _sums_of_rows(self, x: Value) -> Value:
+        """Append the sums of a matrix' rows, one for each feature of a product by it."""
+        return self.as_vector(self.reduce_row("sum", self.widen(x)))
 
     def operand(self, argument: Any) -> Operand:
         """Return a number or a tensor that an op is given."""
@@ -156,8 +172,8 @@ class Lowering(Builder):
         if scaled is None:
             return Factor(self.tensor(argument, rank=2))
         matrix = self.tensor(scaled.matrix, rank=2)
-        rows, columns = (tuple(map(self.tensor, factors)) for factors in (scaled.rows, scaled.columns))
-        return Factor(matrix, row_factors=rows, column_factors=columns)
+        rows, columns, shifts, addends = (tuple(map(self.tensor, nodes)) for nodes in scaled[1:])
+        return Factor(matrix, row_factors=rows, column_factors=columns, row_shifts=shifts, column_addends=addends)
 
     def weight(self, argument: fx.Node, is_transposed: bool) -> Factor:
         """Return the weight `[N, K]` of a linear layer, given as that or, transposed, as `[K, N]`.

@@ -56,7 +56,7 @@ def partition(
             kernels do on the way.
         siblings: whether linear layers of one x that one launch may have are in one function, although nothing is
             judged.
-        norms_ahead: whether linear layers take what RMS norms ahead of them take.
+        norms_ahead: whether linear layers take what norms ahead of them take.
 
     Returns:
         the partitions in the order of their calls. What was not taken of linear layers
