@@ -15,9 +15,9 @@
 #include "CutAtRows.h"
 #include "ElementwiseToEpilogue.h"
 #include "NormaliseByInputMoments.h"
-#include "RestEpilogue.h"
 #include "ShortenSilu.h"
 #include "SplitOperands.h"
+#include "TakeProduct.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
@@ -60,7 +60,6 @@ private:
                        SmallVectorImpl<Value> &factors);
   TiledLinearOp createPairGuard(FusedLinearOp op, FusedLinearOp gate,
                                 TiledLinearOp tiled);
-  FusedLinearOp takeProduct(FusedLinearOp op);
   void replace(FusedLinearOp op, ScheduleAttr schedule);
   TiledLinearOp createSplit(FusedLinearOp op, ValueRange outputs,
                             ScheduleAttr schedule);
@@ -192,16 +191,6 @@ void FunctionConverter::replace(FusedLinearOp op, ScheduleAttr schedule) {
     moveEpilogue(op, tiled);
   }
   rewriter.replaceOp(op, tiled.getResults());
-}
-
-/// The bare product of a layer whose rest becomes an epilogue by itself.
-FusedLinearOp FunctionConverter::takeProduct(FusedLinearOp op) {
-  auto product =
-      FusedLinearOp::create(rewriter, op.getLoc(), op.getX(), op.getW(),
-                            Type(op.getProductType()), op.getPrecisionAttr());
-  product.setLayoutAttr(op.getLayoutAttr());
-  replaceByEpilogue(op, product.getResult(0), rewriter);
-  return product;
 }
 
 //===----------------------------------------------------------------------===//
@@ -425,7 +414,7 @@ LogicalResult FunctionConverter::convert(LinearLikeOp layer) {
   else if (schedule.getMethod() != ProductMethod::Direct &&
            schedule.getReduction() == ReductionMethod::Separate &&
            findEpilogueObstacle(op))
-    op = takeProduct(op);
+    op = takeProduct(op, rewriter);
   rewriter.setInsertionPoint(op);
   replace(op, schedule);
   return success();
