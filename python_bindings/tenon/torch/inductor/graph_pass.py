@@ -45,14 +45,14 @@ class FusePass(CustomGraphPass):
                 self._fuse(graph.owning_module)
             except Exception as error:
                 failed("a graph", error)
-                _restore(graph, before)
+                restore(graph, before)
             decompose(graph)
             graph.owning_module.recompile()
 
     def uuid(self) -> Any:
         """Return what tells this pass from others, for the keys of Inductor's caches."""
         parameters = sorted(self._parameters)
-        return (tenon.compiler.fingerprint(), _sources(), repr(self._options), self._precision, parameters)
+        return (tenon.compiler.fingerprint(), sources(), repr(self._options), self._precision, parameters)
 
     def _fuse(self, module: fx.GraphModule) -> None:
         spell_out(module.graph)
@@ -99,7 +99,7 @@ class FusePass(CustomGraphPass):
         return {placeholders[i] for i in self._parameters}
 
 
-def _restore(graph: fx.Graph, before: fx.Graph) -> None:
+def restore(graph: fx.Graph, before: fx.Graph) -> None:
     """Give a graph the nodes of a copy that was made of it."""
     for node in reversed(graph.nodes):
         graph.erase_node(node)
@@ -108,7 +108,7 @@ def _restore(graph: fx.Graph, before: fx.Graph) -> None:
 
 
 @functools.cache
-def _sources() -> str:
+def sources() -> str:
     """Return the hash of the Python code that a graph's calls depend on."""
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
