@@ -56,35 +56,64 @@ Division::Division(FusedLinearOp op) {
   }
 }
 
+/// Whether `value` can be computed of `stored` and of what does not depend on
+/// the product; not `again` if only what is there counts.
+static bool follows(Value value, Value stored, const Division &division,
+                    bool again) {
+  if (value == stored || !division.before.contains(value))
+    return true;
+  if (!again)
+    return false;
+  Operation *producer = value.getDefiningOp();
+  return producer && llvm::all_of(producer->getOperands(), [&](Value operand) {
+           return follows(operand, stored, division, again);
+         });
+}
+
 static std::string describe(Value value) {
   Operation *producer = value.getDefiningOp();
   return producer ? formatv("'{0}'", producer->getName().getStringRef()).str()
                   : "the product";
 }
 
-/// What follows the batch norm reads of what precedes it, but cannot have: of
-/// that the norm's input alone may be kept. New statistics can only be
-/// returned. Sums read what they are of in the product's kernel.
+/// An operand of what follows the reductions that depends on the product
+/// without them, and does not follow from `stored`; null if there is none. Sums
+/// read what they are of in the product's kernel.
+static OpOperand *findCrossingOperand(Value stored, const Division &division,
+                                      bool again = true) {
+  for (Operation *user : division.after)
+    for (OpOperand &operand : user->getOpOperands())
+      if (!isa<BatchSumOp>(user) &&
+          !follows(operand.get(), stored, division, again))
+        return &operand;
+  return nullptr;
+}
+
+/// What follows the batch norm reads of what precedes it, but cannot have, as
+/// one value alone is kept: with two phases one is stored, and a tile that
+/// waits has the norm's input. New statistics can only be returned.
 static std::string findCrossing(FusedLinearOp op, ReductionEpilogueOp reduction,
-                                bool keepsInputAlone) {
+                                ReductionMethod method) {
   Division division(op);
   if (!division.before.contains(reduction.getReducedInput()))
     return "the batch norm's input does not depend on the product";
-  Value stored = getStored(op);
-  for (Operation *user : division.after)
-    for (auto [index, operand] : llvm::enumerate(user->getOperands()))
-      if (keepsInputAlone && operand != stored && !isa<BatchSumOp>(user) &&
-          division.before.contains(operand))
-        return isa<YieldOp>(user)
-                   ? formatv("result #{0} is that of {1}, before the batch "
-                             "norm, and only the norm's input is kept",
-                             index, describe(operand))
-                         .str()
-                   : formatv("'{0}', after the batch norm, reads the result of "
-                             "{1}, before it, and only the norm's input is "
-                             "kept",
-                             user->getName().getStringRef(), describe(operand))
-                         .str();
+  OpOperand *crossing = nullptr;
+  if (method == ReductionMethod::TwoPhase)
+    crossing = findCrossingOperand(getStored(op), division);
+  else if (method == ReductionMethod::Resident)
+    crossing = findCrossingOperand(reduction.getReducedInput(), division,
+                                   /*again=*/false);
+  if (crossing && isa<YieldOp>(crossing->getOwner()))
+    return formatv("result #{0} is that of {1}, before the batch norm, and "
+                   "only the norm's input is kept",
+                   crossing->getOperandNumber(), describe(crossing->get()))
+        .str();
+  if (crossing)
+    return formatv("'{0}', after the batch norm, reads the result of {1}, "
+                   "before it, and only the norm's input is kept",
+                   crossing->getOwner()->getName().getStringRef(),
+                   describe(crossing->get()))
+        .str();
   for (Value statistic : reduction.getColumnResults())
     for (Operation *user : statistic.getUsers())
       if (!isa<YieldOp>(user))
@@ -94,7 +123,8 @@ static std::string findCrossing(FusedLinearOp op, ReductionEpilogueOp reduction,
   return "";
 }
 
-Value tenon::getStored(FusedLinearOp op) {
+/// What a reduction is of, if one is of a result, of that.
+static Value getReducedValue(FusedLinearOp op) {
   auto reductions = op.getBody()->getOps<ReductionEpilogueOp>();
   ReductionEpilogueOp first = *reductions.begin();
   for (ReductionEpilogueOp reduction : reductions)
@@ -102,6 +132,18 @@ Value tenon::getStored(FusedLinearOp op) {
                            reduction.getReducedInput()))
       return reduction.getReducedInput();
   return first.getReducedInput();
+}
+
+Value tenon::getStored(FusedLinearOp op) {
+  Division division(op);
+  Value reduced = getReducedValue(op);
+  if (!findCrossingOperand(reduced, division))
+    return reduced;
+  for (Value result : op.getYield().getValues())
+    if (division.before.contains(result) &&
+        !findCrossingOperand(result, division))
+      return result;
+  return reduced;
 }
 
 bool tenon::reducesRowOperand(FusedLinearOp op) {
@@ -465,9 +507,7 @@ std::string tenon::findReductionProblem(LinearLikeOp layer,
                           "bits",
                           each->getName().getStringRef(), input) +
                   leaveOut);
-    std::string problem = findCrossing(op, each,
-                                       /*keepsInputAlone=*/method !=
-                                           ReductionMethod::InputMoments);
+    std::string problem = findCrossing(op, each, method);
     if (!problem.empty())
       return fail(problem + leaveOut);
   }

@@ -60,7 +60,8 @@ std::optional<SmallVector<AffineStep>>
 findAffineSteps(Value product, BatchNormTrainingOp norm);
 
 /// What the product's kernel of a layer with a reduction stores with reduction
-/// = two_phase: what a reduction is of, if one is of a result, of that.
+/// = two_phase: what a reduction is of, if one is of a result, of that; or a
+/// result of which all else follows that comes before.
 Value getStored(FusedLinearOp op);
 
 /// Whether what the layer's first reduction reduces depends on an operand with
