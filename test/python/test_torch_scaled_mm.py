@@ -5,6 +5,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402
+from tenon.torch.explanation.layers import layers_of  # noqa: E402
+from tenon.torch.options import Options  # noqa: E402
 from torch_support import Cut  # noqa: E402
 
 M, N, K = 32, 48, 64
@@ -183,6 +185,16 @@ def test_weight_that_the_caller_turned(rowwise):
     assert cut.kept == ["permute"] and cut.missed == [] and arguments_lie_by_rows(cut)
     assert "layout" not in cut.source
     torch.testing.assert_close(cut(*inputs).float(), function(*inputs).float(), rtol=2.0**-7, atol=2.0**-7)
+
+
+@pytest.mark.parametrize(("target", "kernels"), [("sm_90a", 1), ("sm_80", 3)])
+def test_scaled_blocks_are_explained(target, kernels):
+    """A kernel of wgmma takes bytes and their scales; elsewhere kernels of their own make float32 of them."""
+    x, s, w, t, _ = blocks(256, 256, 512)
+    w, t = (torch.nn.Parameter(p, requires_grad=False) for p in (w, t))
+    cut = Cut(lambda *given: F.silu(scaled_by_shape(*given)), x, s, w, t)
+    explained = layers_of(cut.partitions[0], [target], Options.of({"target": target, "strategy": "tiled"}))
+    assert len(explained.layers) == kernels and explained.prepared == []
 
 
 def test_scales_of_other_blocks_are_left_to_pytorch():

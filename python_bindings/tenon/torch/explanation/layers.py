@@ -19,7 +19,7 @@ from tenon.torch.ahead_of_time.exporter import without_locations
 from tenon.torch.fusion.specs import Partition
 from tenon.torch.options import Options
 
-_OP = re.compile(r"^\s*([^=]+?) = tenon\.(\w+) (.*)$")
+_OP = re.compile(r"^\s*([^=]+?) = (?:tenon|tensor)\.(\w+) (.*)$")
 _VALUE = re.compile(r"%\w+")
 _LOCATION = re.compile(r' loc\(("(?:[^"\\]|\\.)*"):(\d+):\d+\)$')
 # What the compiler says that layers run as, and the table's name of it.
@@ -35,6 +35,8 @@ _KERNELS = {
 }
 _OF_LINEAR = {"split of x", "tiled kernel", "cuBLASLt call", "cuBLASLt product"}
 _NORM = "batch_norm_training"
+_BLOCKS = "scale_blocks"
+_VIEW = "collapse_shape"
 
 
 @dataclasses.dataclass
@@ -127,15 +129,19 @@ class _Reader:
         self._constant = {v for v, mark in re.findall(r"(%\w+): tensor<[^>]*>( \{tenon.param\})?", signature) if mark}
         self._result = Layers([], [], [], _ops(self._lines), _places(part))
         self._linears: dict[int, Layer] = {}
+        self._blocks: set[str] = set()  # values that are bytes times scales
         self._joined: dict[int, int] = {}  # a layer, and the one in whose kernel or launch it is, by line
 
     def read(self) -> Layers:
         for number, line in enumerate(self._lines):
             if line.kind == "linear":
                 self._add_linear(number, line)
-            elif line.operands <= self._constant:
+            elif line.operands <= self._constant and line.kind != _BLOCKS:
                 self._constant.update(line.results)
                 self._result.prepared.append(line.node)
+            elif line.kind == _VIEW:
+                known = [self._layer_of[v] for v in line.operands if v in self._layer_of]
+                self._layer_of |= {result: layer for result in line.results for layer in known}
             else:
                 self._add(number, line)
         for number, other in self._joined.items():
@@ -167,6 +173,10 @@ class _Reader:
             if "kernels" in values:
                 names = [_KERNELS[kind] for kind in values["kernels"] if kind in _KERNELS]
                 layer.kernels = [Kernel(name, [line.node] if name in _OF_LINEAR else []) for name in names]
+        if any(remark.values.get("method") == "fp8" for remark in self._remarks.get(number, [])):
+            # The product's kernel takes bytes and their scales.
+            taken = {id(self._layer_of[v]) for v in line.operands if v in self._blocks}
+            self._result.layers = [other for other in self._result.layers if id(other) not in taken]
         self._result.layers.append(layer)
         self._linears[number] = layer
         self._layer_of |= dict.fromkeys(line.results, layer)
@@ -196,6 +206,8 @@ class _Reader:
         for kernel in _kernels_of(layer, line.kind):
             kernel.nodes.append(line.node)
         self._layer_of |= dict.fromkeys(line.results, layer)
+        if line.kind == _BLOCKS:
+            self._blocks.update(line.results)
 
 
 def _kernels_of(layer: Layer, kind: str) -> list[Kernel]:
