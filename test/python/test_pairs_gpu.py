@@ -149,6 +149,8 @@ def test_the_gate_too(name):
         x, w, v, b, c, r = tensors = draw(m, n, k, element)
         y, gate = model(*tensors)
         check(y, tensors, element)
-        want = x.double() @ v.double().T + c.double()
-        bound = 2.0**-17 * (x.double().abs() @ v.double().abs().T) + 1.1 * ROUNDING[element] * want.abs() + 1e-6
+        product = x.double() @ v.double().T  # which may be rounded
+        want = product + c.double()
+        bound = 2.0**-17 * (x.double().abs() @ v.double().abs().T) + 1e-6
+        bound += ROUNDING[element] * (1.1 * want.abs() + product.abs())
         assert ((gate.double() - want).abs() <= bound).all()

@@ -32,6 +32,7 @@ def timed(monkeypatch, tmp_path):
     monkeypatch.setattr(judging.Judge, "measures", lambda self, device: True)
     monkeypatch.setattr(judging, "undisturbed", lambda device: contextlib.nullcontext())
     monkeypatch.setattr(judging, "time_candidate", time_candidate)
+    monkeypatch.setattr(judging, "_FEW_ROWS", 0)  # the tests' few rows stand for many
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, strategy: strategy == "tiled")
     monkeypatch.setattr(Options, "targets_for", lambda self, device: ["cpu"])
     monkeypatch.setattr("tenon.torch.options.default_rest", lambda device: "inductor")
@@ -194,6 +195,14 @@ def test_a_norm_that_is_asked_to_be_taken_is(timed, compiled, norms_ahead, is_ca
         torch.compile(lambda x: F.linear(F.rms_norm(x, (16,), g), w).sigmoid(), backend="tenon", options=options)(X)
     assert [candidate.is_asked for candidate in timed.seen] == [is_called]
     assert len(compiled.sources) == 1 + is_called, "one is the trial's"
+
+
+@pytest.mark.parametrize(("rows", "is_tried"), [(64, True), (65, False)])
+def test_bare_products_of_few_rows_are_tried(timed, monkeypatch, rows, is_tried):
+    monkeypatch.setattr(judging, "_FEW_ROWS", 64)
+    w = bf16(8, 16)
+    run(lambda x: F.linear(x, w), torch.randn(rows, 16, dtype=torch.bfloat16))
+    assert len(timed.seen) == is_tried
 
 
 def attention(x, wq, wk, wv):
