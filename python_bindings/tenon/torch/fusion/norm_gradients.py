@@ -78,30 +78,42 @@ def scaled_source(node: fx.Node) -> Scaled | None:
     return None
 
 
-def gradients_and_scale(*given: Any) -> tuple[torch.Tensor, ...]:
-    """Return what `gradients` does, and the gradient of a scale of features ahead of the norm.
+def gradients_and_scale(
+    gradient: torch.Tensor,
+    x: torch.Tensor,
+    weight: torch.Tensor | None,
+    running_mean: torch.Tensor | None,
+    running_var: torch.Tensor | None,
+    mean: torch.Tensor,
+    inverse_deviation: torch.Tensor,
+    train: bool,
+    eps: float,
+    output_mask: list[bool],
+    source: torch.Tensor,
+    scale: torch.Tensor,
+) -> tuple[torch.Tensor, ...]:
+    """Return what `gradients` does, and the gradient of a scale of features ahead of the norm, whose input that gave.
 
-    That is the sum over the batch of what is scaled times the gradient of the norm's input. Three sums give it that the
-    pass has which adds up the norm's own, before that gradient is there. They are about the mean of what is scaled, as
-    all of it but a share of eps cancels.
-
-    Args:
-        given: those of `gradients`, what is scaled, and the scale.
-
+    That is the sum over the batch of what is scaled times the gradient of the norm's input, of which all cancels but a
+    share of eps: what is left follows from the norm's own sums. Features that are scaled by 0 are multiplied by 1 for
+    these, as nothing cancels there, and take the sum of what is scaled besides.
     """
-    *of_norm, source, scale = given
-    of_x, of_weight, of_bias = gradients(*of_norm)
-    gradient, x, weight, _, _, mean, inverse_deviation, *_ = of_norm
     wide = torch.float64 if x.dtype == torch.float64 else torch.float32
-    inverse_deviation, mean, scale = inverse_deviation.to(wide), mean.to(wide), scale.to(wide).reshape(-1)
-    centred = source.to(wide) - torch.where(scale == 0, 0.0, mean / scale)
-    distance, gradient = x.to(wide) - mean, gradient.to(wide)
-    share = 1.0 / x.shape[0]
-    slope = (gradient * distance).sum(0) * share * (inverse_deviation * inverse_deviation)
-    rest = (gradient * centred).sum(0) - slope * (distance * centred).sum(0)
-    rest = rest - gradient.sum(0) * share * centred.sum(0)
+    inverse_deviation, mean = inverse_deviation.to(wide), mean.to(wide)
+    is_zero = scale == 0
+    divisor = torch.where(is_zero, 1, scale)
+    distance = (source * divisor).to(x.dtype).to(wide) - mean  # of features that are not scaled by 0, x - mean
+    total, projection = gradient.to(wide).sum(0), (gradient.to(wide) * distance).sum(0)
+    share, is_zero, divisor = 1.0 / x.shape[0], is_zero.reshape(-1), divisor.to(wide).reshape(-1)
+    own = torch.where(is_zero, 0.0, projection)
+    variance = inverse_deviation * inverse_deviation
     factor = inverse_deviation if weight is None else inverse_deviation * weight.to(wide)
-    return of_x, of_weight, of_bias, rest * factor
+    # Nodes of its own, as those of `gradients`.
+    again = (source * torch.where(scale == 0, 1, scale)).to(x.dtype).to(wide) - mean
+    of_x = (gradient.to(wide) - again * (own * share * variance) - total * share) * factor
+    rest = torch.where(is_zero, projection - total * share * distance.sum(0), projection / divisor * (eps * variance))
+    narrow = x.dtype if weight is None else weight.dtype
+    return of_x.to(x.dtype), (own * inverse_deviation).to(narrow), total.to(narrow), rest * factor
 
 
 def take_scale(node: fx.Node) -> Scaled | None:
