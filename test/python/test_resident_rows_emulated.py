@@ -193,3 +193,48 @@ def test_rows_outside(name, outside, tmp_path):
         assert any("guard" in kernel for kernel in model.launched)
         assert np.abs(got - y).max() <= TOLERANCE["f32"] * 4
         assert np.abs(of_rows - found).max() <= 2e-4 * (1 + np.abs(found).max())
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_bytes(blocks, tmp_path):
+    """Products of 8 bits, whose blocks may have scales, are finished so too."""
+    m, n, k, element = 130, 192, 256, "f8E4M3FN"
+    y, t, r = f"tensor<?x{n}xbf16>", f"tensor<?x{n}xf32>", "tensor<?x1xf32>"
+    x, w, v = f"tensor<?x{k}x{element}>", f"tensor<{n}x{k}x{element}>", f"tensor<{n}xf32>"
+    sx, sw = f"tensor<?x{k // 128}xf32>", f"tensor<{-(-n // 128)}x{k // 128}xf32>"
+    schedule = "#tenon.schedule<" + wgmma("64x64", 128, "4x1", ", method = fp8, reduction = resident_rows") + ">"
+    given = ("%xs", "%ws precision<tf32>") if blocks else ("%x", "%w")
+    scales = (
+        f"""
+  %xs = tenon.scale_blocks %x, %sx {{rows = 1, columns = 128}} : ({x}, {sx}) -> tensor<?x{k}xf32>
+  %ws = tenon.scale_blocks %w, %sw {{rows = 128, columns = 128}} : ({w}, {sw}) -> tensor<{n}x{k}xf32>"""
+        if blocks
+        else ""
+    )
+    of_x, of_w = (a.replace(element, "f32") if blocks else a for a in (x, w))
+    source = f"""
+func.func @layer(%x: {x}, %w: {w}, %sx: {sx}, %sw: {sw}, %b: {v}) -> ({y}, {r}) {{{scales}
+  %0:2 = tenon.fused_linear {given[0]}, {given[1]} : {of_x}, {of_w}
+      epilogue(%acc: {t}, %bias = %b: {v}) -> ({y}, {r})
+      attributes {{schedule = {schedule}, strategy = #tenon.strategy<tiled>}} {{
+    %z = tenon.add %acc, %bias : {t}, {v}
+    {Layer("", m, n, k, element).body()}
+    %y = tenon.cast %g : {t} -> {y}
+    tenon.yield %y, %found : {y}, {r}
+  }}
+  return %0#0, %0#1 : {y}, {r}
+}}"""
+    model = compile_layer(source, "sm_90a", tmp_path, resident=7)
+    numbers = [to_bits(random(*shape, seed=seed), element) for shape, seed in (((m, k), 0), ((n, k), 4))]
+    ofx, ofw = (np.abs(random(*s, seed=7)) for s in ((m, k // 128), (-(-n // 128), k // 128)))
+    bias = random(1, n, seed=1)[0]
+    wide = [to_numbers(a, element) for a in numbers]
+    if blocks:
+        wide[0] *= ofx.repeat(128, 1)
+        wide[1] *= ofw.repeat(128, 0)[:n].repeat(128, 1)
+    right, found = Layer("", m, n, k, element).expected(wide[0] @ wide[1].T + bias, bias)
+    for seed, offset in ((None, 0), (1, 0), (None, 1)):
+        model.device.seed = seed
+        got, of_rows = model.call("layer", model.device.put(numbers[0], offset), numbers[1], ofx, ofw, bias)
+        assert np.abs(to_numbers(got, "bf16") - right).max() <= TOLERANCE["bf16"] * 4
+        assert np.abs(of_rows - found).max() <= 2e-3 * (1 + np.abs(found).max())

@@ -194,3 +194,34 @@ def test_special_groups(tmp_path):
     numbers = to_numbers(residual, layer.element).astype(np.float32)
     numbers[1, :4], numbers[2, 4:8], numbers[3, 8], numbers[4, 13] = -np.inf, np.inf, np.nan, -np.inf
     check(layer, model, x, w, bias, to_bits(numbers, layer.element))
+
+
+def test_bytes(tmp_path):
+    """Groups of products of 8 bits: the kernel for other pointers multiplies f16."""
+    m, n, k, columns, element = 130, 192, 256, 16, "f8E4M3FN"
+    t, g, v = f"tensor<?x{n}xf32>", f"tensor<?x{n // columns}xf32>", f"tensor<{n}xf32>"
+    x, w = f"tensor<?x{k}x{element}>", f"tensor<{n}x{k}x{element}>"
+    schedule = "#tenon.schedule<" + wgmma("64x64", 128, "4x1", PING_PONG + ", method = fp8, reduction = in_tile") + ">"
+    source = f"""
+func.func @layer(%x: {x}, %w: {w}, %b: {v}) -> ({t}, {g}) {{
+  %0:2 = tenon.fused_linear %x, %w : {x}, {w}
+      epilogue(%acc: {t}, %bias = %b: {v}) -> ({t}, {g})
+      attributes {{schedule = {schedule}, strategy = #tenon.strategy<tiled>}} {{
+    %z = tenon.add %acc, %bias : {t}, {v}
+    %top = tenon.reduce_row max %z {{groups = {n // columns}}} : {t}
+    %tops = tenon.repeat_columns %top {{times = {columns}}} : {g}
+    %y = tenon.sub %z, %tops : {t}, {t}
+    tenon.yield %y, %top : {t}, {g}
+  }}
+  return %0#0, %0#1 : {t}, {g}
+}}"""
+    model = compile_layer(source, "sm_90a", tmp_path)
+    numbers = [to_bits(random(*shape, seed=seed), element) for shape, seed in (((m, k), 0), ((n, k), 4))]
+    bias = random(1, n, seed=1)[0]
+    z = to_numbers(numbers[0], element) @ to_numbers(numbers[1], element).T + bias
+    top = z.reshape(m, -1, columns).max(2)
+    for seed, offset in ((None, 0), (1, 0), (None, 1)):
+        model.device.seed = seed
+        y, found = model.call("layer", model.device.put(numbers[0], offset), numbers[1], bias)
+        assert np.abs(y - (z - top.repeat(columns, 1))).max() <= 1e-3
+        assert np.abs(found - top).max() <= 1e-3

@@ -141,6 +141,8 @@ func.func @too_wide(%x: tensor<1024x512xbf16>, %w: tensor<128256x512xbf16>) -> t
 }
 
 // A guard computes rows that a split does not hold anew, with all of their tiles.
+// REREADS-LABEL: @split
+// REREADS: #tenon.schedule<wgmma, {{.*}}method = fp16x3, reduction = resident_rows>
 // CHECK-LABEL: @split
 // CHECK: #tenon.schedule<wgmma, {{.*}}method = fp16x3, reduction = resident_rows>
 // WHY: Function=split | Reason="rows reduced by tiles that exchange their parts; wgmma fp16x3, {{.*}}"kernels":["split","tiled","guard"]
@@ -160,4 +162,22 @@ func.func @split(%x: tensor<16384x1024xf32>, %w: tensor<4096x1024xf32> {tenon.pa
     tenon.yield %f : tensor<16384x4096xf32>
   }
   return %0 : tensor<16384x4096xf32>
+}
+
+// Of long K a turn's tiles cannot be as wide, which takes longer than a kernel behind the product.
+// REREADS-LABEL: @long
+// REREADS: #tenon.schedule<wgmma, {{.*}}method = fp16x3>
+// SEPARATE-LABEL: @long
+func.func @long(%x: tensor<1024x8192xf32>, %w: tensor<8192x8192xf32> {tenon.param}) -> tensor<1024x8192xf32> {
+  %0 = tenon.fused_linear %x, %w : tensor<1024x8192xf32>, tensor<8192x8192xf32>
+      epilogue(%z: tensor<1024x8192xf32>) -> tensor<1024x8192xf32> {
+    %gelu = tenon.gelu %z : tensor<1024x8192xf32>
+    %max = tenon.reduce_row max %gelu : tensor<1024x8192xf32>
+    %d = tenon.sub %gelu, %max : tensor<1024x8192xf32>, tensor<1024x1xf32>
+    %p = tenon.exp %d : tensor<1024x8192xf32>
+    %sum = tenon.reduce_row sum %p : tensor<1024x8192xf32>
+    %y = tenon.div %p, %sum : tensor<1024x8192xf32>, tensor<1024x1xf32>
+    tenon.yield %y : tensor<1024x8192xf32>
+  }
+  return %0 : tensor<1024x8192xf32>
 }
