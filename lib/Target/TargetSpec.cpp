@@ -44,14 +44,14 @@ static constexpr double kA100F64 = 19.5e12, kA40F64 = 0.58e12,
 
 // clang-format off
 static constexpr TargetSpec kTargets[] = {
-    // name, PTX, portable, mma_sync, wgmma, shared memory of a block and of a
+    // name, PTX, portable, mma_sync, wgmma, conversions of 8 bits, shared memory of a block and of a
     // multiprocessor, registers, multiprocessors, memory, L2, mma.sync, wgmma,
     // fused multiply-adds, f64, cuBLAS, its fp32
-    {"sm_80", "+ptx74", true, true, false, 166912, 167936, 65536, 108, 1.9e12, 40 << 20, kA100, {}, kA100Fma, kA100F64, shareOf(kA100), kLibraryShare * kA100Fma},
-    {"sm_86", "+ptx74", true, true, false, 101376, 102400, 65536, 84, 0.696e12, 6 << 20, kA40, {}, kA40Fma, kA40F64, shareOf(kA40), kLibraryShare * kA40Fma},
-    {"sm_89", "+ptx84", true, true, false, 101376, 102400, 65536, 128, 1.008e12, 72 << 20, kRtx4090, {}, kRtx4090Fma, kRtx4090F64, shareOf(kRtx4090), kLibraryShare * kRtx4090Fma},
-    {"sm_90", "+ptx78", true, true, false, 232448, 233472, 65536, 132, 4.1e12, 50 << 20, kH200, {}, kH200Fma, kH200F64, kH200Library, kH200Sgemm},
-    {"sm_90a", "+ptx80", false, true, true, 232448, 233472, 65536, 132, 4.1e12, 50 << 20, kH200, kH200Wgmma, kH200Fma, kH200F64, kH200Library, kH200Sgemm},
+    {"sm_80", "+ptx74", true, true, false, false, 166912, 167936, 65536, 108, 1.9e12, 40 << 20, kA100, {}, kA100Fma, kA100F64, shareOf(kA100), kLibraryShare * kA100Fma},
+    {"sm_86", "+ptx74", true, true, false, false, 101376, 102400, 65536, 84, 0.696e12, 6 << 20, kA40, {}, kA40Fma, kA40F64, shareOf(kA40), kLibraryShare * kA40Fma},
+    {"sm_89", "+ptx84", true, true, false, true, 101376, 102400, 65536, 128, 1.008e12, 72 << 20, kRtx4090, {}, kRtx4090Fma, kRtx4090F64, shareOf(kRtx4090), kLibraryShare * kRtx4090Fma},
+    {"sm_90", "+ptx78", true, true, false, true, 232448, 233472, 65536, 132, 4.1e12, 50 << 20, kH200, {}, kH200Fma, kH200F64, kH200Library, kH200Sgemm},
+    {"sm_90a", "+ptx80", false, true, true, true, 232448, 233472, 65536, 132, 4.1e12, 50 << 20, kH200, kH200Wgmma, kH200Fma, kH200F64, kH200Library, kH200Sgemm},
 };
 // clang-format on
 

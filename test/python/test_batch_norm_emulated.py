@@ -29,27 +29,28 @@ TOLERANCE = {"bf16": 2.0**-5, "tf32": 2.0**-18, "fp32": 2.0**-18}
 STATISTICS = {"bf16": 2.0**-7, "tf32": 2.0**-18, "fp32": 2.0**-18}
 
 
-def source(schedule, precision, n, rows="?"):
-    """Return y = relu(batch_norm(x w^T * s)) + r and the new running statistics."""
+def source(schedule, precision, n, rows="?", keeps=False):
+    """Return y = relu(batch_norm(x w^T * s)) + r and the new running statistics, behind x w^T if it is kept."""
     element = "bf16" if precision == "bf16" else "f32"
     asked = "precision<tf32>" if precision == "tf32" else ""
     x, w, y = f"tensor<{rows}x{K}x{element}>", f"tensor<{n}x{K}x{element}>", f"tensor<{rows}x{n}x{element}>"
     scale, running = f"tensor<{n}x{element}>", f"tensor<{n}xf32>"
-    results = f"({y}, {running}, {running})"
+    types = f"{f'{y}, ' if keeps else ''}{y}, {running}, {running}"
+    numbers = [f"%0#{i}" for i in range(3 + keeps)]
     return f"""
-func.func @forward(%x: {x}, %w: {w}, %s: {scale}, %m: {running}, %v: {running}, %r: {y}) -> {results} {{
-  %0:3 = tenon.fused_linear %x, %w {asked} : {x}, {w}
+func.func @forward(%x: {x}, %w: {w}, %s: {scale}, %m: {running}, %v: {running}, %r: {y}) -> ({types}) {{
+  %0:{len(numbers)} = tenon.fused_linear %x, %w {asked} : {x}, {w}
       epilogue(%acc: {y}, %scale = %s: {scale}, %mean = %m: {running}, %var = %v: {running}, %res = %r: {y})
-      -> {results} attributes {{strategy = #tenon.strategy<tiled>,
+      -> ({types}) attributes {{strategy = #tenon.strategy<tiled>,
                                 schedule = #tenon.schedule<{schedule}>}} {{
     %1 = tenon.mul %acc, %scale : {y}, {scale}
     %2:3 = tenon.batch_norm_training %1 running(%mean, %var) {{eps = {EPS:e}, momentum = {MOMENTUM}}}
-        : ({y}, {running}, {running}) -> {results}
+        : ({y}, {running}, {running}) -> ({y}, {running}, {running})
     %3 = tenon.relu %2#0 : {y}
     %4 = tenon.add %3, %res : {y}, {y}
-    tenon.yield %4, %2#1, %2#2 : {y}, {running}, {running}
+    tenon.yield {"%acc, " if keeps else ""}%4, %2#1, %2#2 : {types}
   }}
-  return %0#0, %0#1, %0#2 : {y}, {running}, {running}
+  return {", ".join(numbers)} : {types}
 }}"""
 
 
@@ -138,6 +139,34 @@ def test_means_that_f32_rounds_to_a_tenth_of_a_deviation(layer, m):
     _, _, variance = model.call("forward", numbers.x, numbers.w, numbers.s, numbers.mean, numbers.var, numbers.r)
     _, _, expected = numbers.expected()
     assert np.abs(variance - expected).max() <= 2.0**-18 * expected.max()
+
+
+# Target, schedule, precision: kernels that have moments of what they do not store.
+KEPT = {
+    "mma_bf16": ("sm_80", mma_sync(64, TWO_PHASE), "bf16"),
+    "swapped_bf16": ("sm_90a", wgmma("128x64", 64, "1x4", TWO_PHASE), "bf16"),
+    "swapped_tf32_ping_pong": ("sm_90a", wgmma("64x64", 32, "1x4", ", ping_pong = true" + TWO_PHASE), "tf32"),
+    "swapped_fp32": ("sm_90a", wgmma("128x128", 64, "1x8", FP16X3 + TWO_PHASE), "fp32"),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_product_that_is_scaled_is_kept(name, tmp_path):
+    """One result more, ahead of the norm's input: it is what the first kernel stores."""
+    target, schedule, precision = KEPT[name]
+    n = 40
+    model = compile_layer(source(schedule, precision, n, keeps=True), target, tmp_path)
+    for m, shift in ((2, 0), (150, 0), (150, 4)):
+        numbers = Numbers(precision, m, n)
+        x = model.device.put(numbers.x, shift)
+        given = x, numbers.w, numbers.s, numbers.mean, numbers.var, numbers.r
+        product, *results = [model.device.get(buffer) for buffer in model.run("forward", *given)]
+        exact = numbers.load(numbers.x) @ numbers.load(numbers.w).T
+        assert np.abs(numbers.load(product) - exact).max() <= TOLERANCE[precision] * np.abs(exact).max()
+        expected = numbers.expected()
+        assert np.abs(numbers.load(results[0]) - expected[0]).max() <= TOLERANCE[precision]
+        for got, wanted in zip(results[1:], expected[1:], strict=True):
+            assert np.abs(got - wanted).max() <= STATISTICS[precision] * np.abs(wanted).max()
 
 
 @pytest.mark.parametrize("m", [150, 2500])

@@ -97,3 +97,60 @@ def test_kernel_of_its_own(columns, tmp_path):
     zeros = np.arange(m) == 4
     assert (got[1][zeros] == 0).all() and np.isnan(to_numbers(got[0], E4M3)[zeros]).all()
     check([part[~zeros] for part in got], x[~zeros].astype(np.float64), np.zeros((m - 1, n)), columns)
+
+
+def test_what_a_kernel_of_the_product_stores(tmp_path):
+    """16 bits, where the product is cast to them: what follows comes with the kernel that finds the scales."""
+    m, n, k = 70, 256, 144
+    x, w, t = f"tensor<?x{k}x{E4M3}>", f"tensor<{n}x{k}x{E4M3}>", f"tensor<?x{n}xf32>"
+    y, s, q = f"tensor<?x{n}xbf16>", "tensor<?x1xf32>", f"tensor<?x{n}x{E4M3}>"
+    ops, _ = quantised("%4", n, n)
+    schedule = wgmma("64x64", 128, "4x1", FP8)
+    inputs = f"%x: {x}, %of_x: {s}, %w: {w}, %of_w: tensor<{n}xf32>, %b: tensor<{n}xbf16>"
+    text = f"""func.func @layer({inputs}) -> ({q}, {s}) {{
+  %0:2 = tenon.fused_linear %x, %w : {x}, {w}
+      epilogue(%acc: {t}, %row = %of_x: {s}, %column = %of_w: tensor<{n}xf32>, %bias = %b: tensor<{n}xbf16>)
+      -> ({q}, {s}) attributes {{strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<{schedule}>}} {{
+    %1 = tenon.mul %acc, %row : {t}, {s}
+    %2 = tenon.mul %1, %column : {t}, tensor<{n}xf32>
+    %3 = tenon.cast %2 : {t} -> {y}
+    %z = tenon.add %3, %bias : {y}, tensor<{n}xbf16>
+    %4 = tenon.cast %z : {y} -> {t}{ops}
+    tenon.yield %q, %s : {q}, {s}
+  }}
+  return %0#0, %0#1 : {q}, {s}
+}}"""
+    model = compile_layer(text, "sm_90a", tmp_path)
+    x, w = (to_bits(random(rows, k, seed=seed), E4M3) for rows, seed in ((m, 0), (n, 4)))
+    of_x, of_w = np.abs(random(m, 1, seed=5)) + 0.5, np.abs(random(1, n, seed=6))[0] + 0.5
+    bias = to_bits(random(1, n, seed=1)[0], "bf16")
+    got = model.call("layer", x, of_x, w, of_w, bias)
+    assert len(model.launched) == 2
+    product = to_numbers(x, E4M3) @ to_numbers(w, E4M3).T * of_x * of_w
+    # bf16 rounds the product, and the sum if the value of it in f32 is left out.
+    error = (np.abs(product) * 2 + np.abs(to_numbers(bias, "bf16"))) * 2.0**-8
+    check(got, product + to_numbers(bias, "bf16"), error, n)
+
+
+def test_rows_over_any_number(tmp_path):
+    """A row's values over its largest are as IEEE 754 has them: of subnormal numbers too, zeros, infinities and NaN."""
+    n = 256
+    t, r = f"tensor<?x{n}xf32>", "tensor<?x1xf32>"
+    text = f"""func.func @forward(%x: {t}) -> {t} {{
+  %0 = tenon.reduce_row max %x : {t}
+  %1 = tenon.div %x, %0 : {t}, {r}
+  return %1 : {t}
+}}"""
+    x = random(12, n, spread=3.0)
+    x *= np.exp2(np.array([0, -30, -70, -120, -126, -138, 30, 70, 120, 0, 0, 0], dtype=np.float32))[:, None]
+    x[9], x[10, 3], x[11, 5] = 0, np.inf, np.nan
+    x[0, 7] = -np.inf
+    x = x.astype(np.float32)
+    model = Model(text, "sm_90a", tmp_path)
+    (got,) = model.call("forward", x)
+    with np.errstate(all="ignore"):
+        wanted = x / x.max(1, keepdims=True)
+    assert np.array_equal(np.isnan(got), np.isnan(wanted))
+    off = np.abs(np.where(np.isfinite(wanted), got, 0) - np.where(np.isfinite(wanted), wanted, 0))
+    assert (off <= np.spacing(np.abs(np.where(np.isfinite(wanted), wanted, 0)))).all()
+    assert np.array_equal(got[np.isinf(wanted)], wanted[np.isinf(wanted)])

@@ -8,12 +8,14 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from ptx_emulator.host import ELEMENTS
-from ptx_emulator.layers import compile_layer, random, to_bits, to_numbers, wgmma
+from ptx_emulator.layers import compile_layer, mma_sync, random, to_bits, to_numbers, wgmma
 
 pytestmark = pytest.mark.skipif(not shutil.which("ptxas"), reason="the compiler needs ptxas to write PTX")
 
 TOLERANCE = {"f32": 2e-5, "f16": 4e-3, "bf16": 3e-2}
 EPS = 1e-5
+WIDE = "mma_sync, tile = 64x128x32, warps = 2x4, stages = 3, swizzle = 128, raster = 2, blocks = 1"
+SPLIT = ", method = fp16x3"
 CLUSTER, WIDE_CLUSTER, PING_PONG = ", cluster = 2x1", ", cluster = 1x2", ", ping_pong = true"
 
 
@@ -28,6 +30,11 @@ class Layer(NamedTuple):
     groups: int = 1
     head: str = "norm"
     resident: int = 4  # blocks at once
+    target: str = "sm_90a"
+
+    @property
+    def is_split(self):
+        return SPLIT in self.schedule
 
     def body(self):
         t, r, v = f"tensor<?x{self.n}xf32>", f"tensor<?x{self.groups}xf32>", f"tensor<{self.n}xf32>"
@@ -70,7 +77,7 @@ class Layer(NamedTuple):
             f"tensor<?x{self.k}x{self.element}>",
             f"tensor<{self.n}x{self.k}x{self.element}>",
         )
-        precision = " precision<tf32>" if self.element == "f32" else ""
+        precision = " precision<tf32>" if self.element == "f32" and not self.is_split else ""
         schedule = f"#tenon.schedule<{self.schedule}, reduction = resident_rows>"
         return f"""
 func.func @layer(%x: {x}, %w: {w}, %b: {v}, %r: {y}) -> ({y}, {r}) {{
@@ -121,6 +128,18 @@ LAYERS = {
         wgmma("64x32", 64, "4x1", PING_PONG + CLUSTER), 700, 96, 136, "bf16", head="softmax", resident=6
     ),
     "ping_pong_one_turn": Layer(wgmma("64x32", 64, "4x1", PING_PONG), 64, 128, 72, "bf16"),
+    "mma": Layer(mma_sync(64), 130, 192, 72, "bf16", resident=7, target="sm_80"),
+    "mma_softmax": Layer(mma_sync(64), 70, 128, 72, "f16", head="softmax", target="sm_80"),
+    "mma_ragged": Layer(mma_sync(64), 70, 90, 72, "f16", head="softmax", resident=3, target="sm_80"),
+    "mma_groups": Layer(mma_sync(64), 130, 256, 72, "bf16", groups=2, target="sm_80"),
+    "mma_group_of_tile": Layer(mma_sync(64), 130, 128, 72, "bf16", groups=2, target="sm_80"),
+    "mma_tf32": Layer(WIDE, 70, 256, 72, "f32", target="sm_80"),
+    "mma_split": Layer(mma_sync(64, SPLIT), 130, 192, 72, "f32", resident=7, target="sm_80"),
+    "split": Layer(wgmma("64x32", 64, "4x1", SPLIT), 130, 192, 72, "f32", resident=7),
+    "split_softmax": Layer(wgmma("128x64", 64, "8x1", SPLIT + CLUSTER), 300, 90, 72, "f32", head="softmax"),
+    "split_groups": Layer(wgmma("64x64", 64, "4x1", SPLIT), 130, 256, 72, "f32", groups=2),
+    "split_group_of_tile": Layer(wgmma("64x64", 64, "4x1", SPLIT), 130, 128, 72, "f32", groups=2),
+    "split_one_tile": Layer(wgmma("64x32", 64, "4x1", SPLIT), 70, 40, 72, "f32", head="softmax"),
     "many_parts": Layer(wgmma("64x8", 64, "4x1"), 64, 8 * 35 + 6, 64, "f16", head="softmax", resident=36),
 }
 
@@ -129,9 +148,9 @@ LAYERS = {
 def test_layer(name, tmp_path):
     layer = LAYERS[name]
     element = layer.element
-    model = compile_layer(layer.source(), "sm_90a", tmp_path, resident=layer.resident)
+    model = compile_layer(layer.source(), layer.target, tmp_path, resident=layer.resident)
     x, w = random(layer.m, layer.k), random(layer.n, layer.k, seed=4)
-    if element == "f32":  # numbers that tf32 holds
+    if element == "f32" and not layer.is_split:  # numbers that tf32 holds
         x, w = ((a.view(np.uint32) & 0xFFFFE000).view(np.float32) for a in (x, w))
     x, w, residual = to_bits(x, element), to_bits(w, element), to_bits(random(layer.m, layer.n, seed=6), element)
     bias = random(1, layer.n, seed=1)[0]
@@ -141,7 +160,9 @@ def test_layer(name, tmp_path):
     for number, (seed, offset) in enumerate(((None, 0), (1, 0), (2, 0), (None, shift))):
         model.device.seed, token = seed, model.token
         model.launched.clear()
-        got, of_rows = model.call("layer", model.device.put(x, offset), w, bias, residual)
+        got, of_rows = model.call(
+            "layer", model.device.put(x, offset), w, bias, model.device.put(residual, offset if layer.is_split else 0)
+        )
         assert bool(offset) == any("unaligned" in kernel for kernel in model.launched)
         if number == 1:  # as a replayed graph
             model.token = token
@@ -149,3 +170,26 @@ def test_layer(name, tmp_path):
         assert np.abs(of_rows - found).max() <= (2e-2 if offset and element != "f32" else 2e-4) * (
             1 + np.abs(found).max()
         )
+
+
+@pytest.mark.parametrize("outside", ["x", "w"])
+@pytest.mark.parametrize("name", ["mma_split", "split", "split_softmax", "split_groups", "split_one_tile"])
+def test_rows_outside(name, outside, tmp_path):
+    """Rows that their split does not hold are computed anew with all of their tiles, in some turns or in all."""
+    layer = LAYERS[name]
+    model = compile_layer(layer.source(), "sm_90a", tmp_path, resident=layer.resident)
+    x, w = random(layer.m, layer.k), random(layer.n, layer.k, seed=4)
+    if outside == "x":  # w leaves nothing of its large element
+        w[:, 3], x[(5, layer.m - 1), 3] = 0.0, 1e12
+    else:
+        x[:, 3], w[layer.n - 1, 3] = 0.0, 1e12
+    bias, residual = random(1, layer.n, seed=1)[0], random(layer.m, layer.n, seed=6)
+    z = x.astype(np.float64) @ w.astype(np.float64).T + bias + residual
+    y, found = layer.expected(z, bias)
+    for seed, offset in ((None, 0), (1, 0), (None, 4)):
+        model.device.seed = seed
+        model.launched.clear()
+        got, of_rows = model.call("layer", model.device.put(x, offset), w, bias, residual)
+        assert any("guard" in kernel for kernel in model.launched)
+        assert np.abs(got - y).max() <= TOLERANCE["f32"] * 4
+        assert np.abs(of_rows - found).max() <= 2e-4 * (1 + np.abs(found).max())

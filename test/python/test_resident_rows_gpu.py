@@ -20,6 +20,13 @@ FORMS = {
     "wide_clusters": ("64x64", "4x1", ", cluster = 1x2"),
     "ping_pong": ("64x128", "4x1", ", cluster = 2x1, ping_pong = true"),
 }
+# Of split x and w, which a guard stands beside.
+SPLIT_FORMS = {
+    "two_warpgroups": ("128x128", "8x1", ""),
+    "clusters": ("128x192", "8x1", ", cluster = 2x1"),
+    "wide_clusters": ("64x64", "4x1", ", cluster = 1x2"),
+}
+MMA_SYNC = "mma_sync, tile = {}x{}, warps = {}, stages = 3, swizzle = 128, raster = 8, blocks = 1{}"
 ROWS = (2, 17, 64, 130, 1000, 5000)
 
 
@@ -36,6 +43,47 @@ def test_rows(n, form, dtype, precision):
     for i, k in enumerate((64, 520)):
         head = EXCHANGED[(first + 3 * i) % (len(EXCHANGED) - 1)]
         check(head, n, k, dtype, precision, ROWS, target="sm_90a", strategy="tiled", schedule=schedule_of(form, dtype))
+
+
+@pytest.mark.parametrize("form", SPLIT_FORMS)
+@pytest.mark.parametrize("n", [264, 1000, 1031, 4096, 8192])
+def test_split_rows(n, form):
+    tile, warps, more = SPLIT_FORMS[form]
+    schedule = SCHEDULE.format(tile, 64, warps, more + ", method = fp16x3")
+    for head, k in zip(("softmax", "layer_norm", "residual"), (64, 520, 72), strict=True):
+        check(head, n, k, "float32", None, ROWS, target="sm_90a", strategy="tiled", schedule=schedule)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "k", "tile", "warps", "more"),
+    [
+        ("bfloat16", 64, "128x128", "2x4", ""),
+        ("float16", 64, "64x256", "2x4", ""),
+        ("float32", 64, "64x128", "2x4", ", method = fp16x3"),
+    ],
+)
+@pytest.mark.parametrize("n", [264, 1031, 4096])
+def test_mma_sync(n, dtype, k, tile, warps, more):
+    schedule = MMA_SYNC.format(tile, k, warps, more + ", reduction = resident_rows")
+    for head in ("softmax", "layer_norm", "rms_norm"):
+        check(head, n, 520, dtype, None, ROWS, target="sm_90", strategy="tiled", schedule=schedule)
+
+
+def test_split_rows_outside():
+    """Rows that their split does not hold are computed anew with all of their tiles; others keep their bits."""
+    n, k, m = 4096, 512, 3000
+    schedule = SCHEDULE.format("128x192", 64, "8x1", ", cluster = 2x1, method = fp16x3")
+    run = tenon.compile(source("layer_norm", n, k, "float32"), target="sm_90a", strategy="tiled", schedule=schedule)
+    tensors = draw(m, n, k, torch.float32, "cuda")
+    tensors[1][:, 3] = 0.0
+    before = run(*tensors)
+    tensors[0][[5, 1000, m - 1], 3] = 1e12
+    for _ in range(3):
+        got = run(*tensors)
+        assert max(errors([got], expected("layer_norm", tensors))) <= TOLERANCES["float32"]
+    assert torch.equal(got[128:896], before[128:896])
+    tensors[1][17, 5] = 1e25
+    assert max(errors([run(*tensors)], expected("layer_norm", tensors))) <= 10 * TOLERANCES["float32"]
 
 
 @pytest.mark.parametrize("form", FORMS)

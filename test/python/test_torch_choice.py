@@ -350,6 +350,13 @@ def test_inductor_reads_long_rows_again(timed, columns, tensors):
     assert _rest(timed.seen[0], passes=3.0, reduction=2.0) == 2.0 + tensors
 
 
+def test_inductor_takes_longer_to_round_to_8_bits(timed):
+    w = bf16(8, 16)
+    run(lambda x: F.linear(x, w).relu().to(torch.float8_e4m3fn), X)
+    run(lambda x: F.linear(x, w).relu(), X)
+    assert [_rest(candidate, passes=3.0) for candidate in timed.seen] == [3.0, 2.0]
+
+
 def test_a_norm_of_narrow_rows_is_the_layers(timed):
     w = bf16(16, 16)
     run(lambda x: F.layer_norm(x + F.linear(x, w), (16,)), X)

@@ -124,3 +124,71 @@ def test_a_scale_of_features_beside_a_bias(compiled):
     model = Affine()
     check(model, *draw())
     assert 2 in sums_of_calls(compiled)
+
+
+def saved_matrices(call, x, width):
+    """Return how many matrices of a width a call saves for its backward pass."""
+    found = {}
+
+    def pack(tensor):
+        if tuple(tensor.shape) == (len(x), width):
+            found[tensor.data_ptr()] = tensor
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        call(x)
+    return len(found)
+
+
+ACTIVATIONS = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": nn.GELU, "silu": nn.SiLU, "tanh": nn.Tanh}
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_derivatives_behind_a_norm_read_what_its_gradient_does(compiled, name):
+    """What is saved: the norm's input, and what the next layer multiplies."""
+    torch.manual_seed(0)
+    rows = 68 + 4 * list(ACTIVATIONS).index(name)
+    model = nn.Sequential(nn.Linear(K, HIDDEN), nn.BatchNorm1d(HIDDEN), ACTIVATIONS[name](), nn.Linear(HIDDEN, N))
+    nn.init.normal_(model[1].weight)
+    nn.init.normal_(model[1].bias)
+    x, target = draw(rows)
+    check(model, x, target)
+    (source,) = [s for s in compiled.sources if "layout<mk_kn>" in s and "batch_sum" in s]
+    arguments = source[: source.index("->")]
+    expected = 2 if name == "tanh" else 1  # its derivative reads its result
+    assert arguments.count(f"tensor<{rows}x{HIDDEN}xf32>") == expected
+    assert saved_matrices(compile_model(model), x, HIDDEN) == 2
+
+
+def test_derivatives_of_what_is_normalised_by_other_statistics():
+    """Those of eval mode, and of a norm without weights."""
+    for norm in (nn.BatchNorm1d(HIDDEN).eval(), nn.BatchNorm1d(HIDDEN, affine=False)):
+        x, target = draw(96)
+        model = behind(norm)
+        twin = copy.deepcopy(model)
+        expected = gradients(twin, twin, x, target)
+        for a, b in zip(gradients(compile_model(model), model, x, target), expected, strict=True):
+            torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
+def test_the_gradient_of_a_scale_ahead_of_a_norm(dtype):
+    """All but eps of it cancels; of features that are scaled by 0 nothing does."""
+    torch.manual_seed(0)
+    dtype, model = getattr(torch, dtype), Scaled()
+    model.linear.bias.data += 30.0
+    model.norm.eps = 0.1
+    with torch.no_grad():
+        model.scale[:3] = torch.tensor([0.0, 1e-3, -2.0])
+    model = model.to(dtype)
+    x, target = draw(100, dtype)
+    twin, wide = copy.deepcopy(model), copy.deepcopy(model).double()
+    gradients(wide, wide, x.double(), target.double())
+    gradients(twin, twin, x, target)
+    fast = compile_model(model)
+    gradients(fast, model, x, target)
+    exact = wide.scale.grad
+    ours, eagers = (((m.scale.grad.double() - exact).norm() / exact.norm()).item() for m in (model, twin))
+    assert ours <= 1.1 * eagers + 1e-6
+    assert ((model.scale.grad.double() - exact)[0] / exact[0]).abs() < 0.05
+    assert saved_matrices(compile_model(model), x, N) == 1

@@ -55,14 +55,16 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     | `input_moments` (K at most 256, not precision `tf32`, sums and products with numbers or `[N]` alone before the norm) | the product, and before it kernels of `(M + N) K^2` products in f64 |
 
     Where rows are reduced, it is `in_tile` if a tile has whole ones (N at most 256,
-    M not 1, at most four reductions); for wider ones it is `reduce_only` where all
+    M not 1, at most four reductions), or whole groups of columns (2, 4 or a
+    multiple of 8 of them, at most one result `[M, N]`); for wider rows it is
+    `reduce_only` where all
     results are of one value a row and follow from parts of rows (sums, means,
     maxima, minima, and sums of `exp(x - v)` with v of one value a row, as in a
-    logsumexp); else `resident_rows` on targets with wgmma, for x and w that are
-    multiplied as they are, if one or two reductions follow from parts that tiles
-    exchange (the same, and sums of squared distances from the mean), and so for
-    groups of more than 256 columns; else `separate`. What the option asks of the
-    other axis says nothing about a layer.
+    logsumexp); else `resident_rows` on targets with wgmma, if one or two reductions
+    follow from parts that tiles exchange (the same, and sums of squared distances
+    from the mean), and so for groups of 128 columns or more; else `separate`.
+    `resident_rows` of family `mma_sync` was not measured, and is for schedules that are
+    written. What the option asks of the other axis says nothing about a layer.
 
     `resident` of family `mma_sync`, or of a dynamic M, was not measured, so it is
     computed where it is asked for, and no prediction chooses it. What fits two

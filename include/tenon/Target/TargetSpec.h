@@ -30,6 +30,8 @@ struct TargetSpec {
   bool hasMmaSync;
   /// Whether kernels of family wgmma run on it.
   bool hasWgmma;
+  /// Whether it has instructions that convert f8E4M3FN.
+  bool convertsBytes;
   /// Bytes of shared memory that a block may ask for, and that a multiprocessor
   /// has for all of its blocks, kReservedSharedBytes a block included.
   int64_t sharedBytesPerBlock, sharedBytesPerMultiprocessor;

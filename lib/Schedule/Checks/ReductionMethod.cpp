@@ -20,6 +20,8 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::tenon;
 using llvm::formatv;
@@ -54,35 +56,64 @@ Division::Division(FusedLinearOp op) {
   }
 }
 
+/// Whether `value` can be computed of `stored` and of what does not depend on
+/// the product; not `again` if only what is there counts.
+static bool follows(Value value, Value stored, const Division &division,
+                    bool again) {
+  if (value == stored || !division.before.contains(value))
+    return true;
+  if (!again)
+    return false;
+  Operation *producer = value.getDefiningOp();
+  return producer && llvm::all_of(producer->getOperands(), [&](Value operand) {
+           return follows(operand, stored, division, again);
+         });
+}
+
 static std::string describe(Value value) {
   Operation *producer = value.getDefiningOp();
   return producer ? formatv("'{0}'", producer->getName().getStringRef()).str()
                   : "the product";
 }
 
-/// What follows the batch norm reads of what precedes it, but cannot have: of
-/// that the norm's input alone may be kept. New statistics can only be
-/// returned. Sums read what they are of in the product's kernel.
+/// An operand of what follows the reductions that depends on the product
+/// without them, and does not follow from `stored`; null if there is none. Sums
+/// read what they are of in the product's kernel.
+static OpOperand *findCrossingOperand(Value stored, const Division &division,
+                                      bool again = true) {
+  for (Operation *user : division.after)
+    for (OpOperand &operand : user->getOpOperands())
+      if (!isa<BatchSumOp>(user) &&
+          !follows(operand.get(), stored, division, again))
+        return &operand;
+  return nullptr;
+}
+
+/// What follows the batch norm reads of what precedes it, but cannot have, as
+/// one value alone is kept: with two phases one is stored, and a tile that
+/// waits has the norm's input. New statistics can only be returned.
 static std::string findCrossing(FusedLinearOp op, ReductionEpilogueOp reduction,
-                                bool keepsInputAlone) {
+                                ReductionMethod method) {
   Division division(op);
   if (!division.before.contains(reduction.getReducedInput()))
     return "the batch norm's input does not depend on the product";
-  Value stored = getStored(op);
-  for (Operation *user : division.after)
-    for (auto [index, operand] : llvm::enumerate(user->getOperands()))
-      if (keepsInputAlone && operand != stored && !isa<BatchSumOp>(user) &&
-          division.before.contains(operand))
-        return isa<YieldOp>(user)
-                   ? formatv("result #{0} is that of {1}, before the batch "
-                             "norm, and only the norm's input is kept",
-                             index, describe(operand))
-                         .str()
-                   : formatv("'{0}', after the batch norm, reads the result of "
-                             "{1}, before it, and only the norm's input is "
-                             "kept",
-                             user->getName().getStringRef(), describe(operand))
-                         .str();
+  OpOperand *crossing = nullptr;
+  if (method == ReductionMethod::TwoPhase)
+    crossing = findCrossingOperand(getStored(op), division);
+  else if (method == ReductionMethod::Resident)
+    crossing = findCrossingOperand(reduction.getReducedInput(), division,
+                                   /*again=*/false);
+  if (crossing && isa<YieldOp>(crossing->getOwner()))
+    return formatv("result #{0} is that of {1}, before the batch norm, and "
+                   "only the norm's input is kept",
+                   crossing->getOperandNumber(), describe(crossing->get()))
+        .str();
+  if (crossing)
+    return formatv("'{0}', after the batch norm, reads the result of {1}, "
+                   "before it, and only the norm's input is kept",
+                   crossing->getOwner()->getName().getStringRef(),
+                   describe(crossing->get()))
+        .str();
   for (Value statistic : reduction.getColumnResults())
     for (Operation *user : statistic.getUsers())
       if (!isa<YieldOp>(user))
@@ -92,7 +123,8 @@ static std::string findCrossing(FusedLinearOp op, ReductionEpilogueOp reduction,
   return "";
 }
 
-Value tenon::getStored(FusedLinearOp op) {
+/// What a reduction is of, if one is of a result, of that.
+static Value getReducedValue(FusedLinearOp op) {
   auto reductions = op.getBody()->getOps<ReductionEpilogueOp>();
   ReductionEpilogueOp first = *reductions.begin();
   for (ReductionEpilogueOp reduction : reductions)
@@ -100,6 +132,18 @@ Value tenon::getStored(FusedLinearOp op) {
                            reduction.getReducedInput()))
       return reduction.getReducedInput();
   return first.getReducedInput();
+}
+
+Value tenon::getStored(FusedLinearOp op) {
+  Division division(op);
+  Value reduced = getReducedValue(op);
+  if (!findCrossingOperand(reduced, division))
+    return reduced;
+  for (Value result : op.getYield().getValues())
+    if (division.before.contains(result) &&
+        !findCrossingOperand(result, division))
+      return result;
+  return reduced;
 }
 
 bool tenon::reducesRowOperand(FusedLinearOp op) {
@@ -218,6 +262,37 @@ static std::string findInputMomentsProblem(FusedLinearOp op,
   return "";
 }
 
+/// Columns of the tiles of kernels that stand beside one that reduces parts of
+/// rows: a power of two, so many at least and at most.
+static constexpr int64_t kFewestColumnsBeside = 64, kMostColumnsBeside = 256;
+
+/// Columns that the instructions of a mma_sync kernel take together, and those
+/// of a wgmma's fragment, of which a thread has two.
+static constexpr int64_t kColumnsOfWarp = 32, kColumnsOfFragment = 8;
+/// Of the kernel that computes anew: what its warps have of a tile at most.
+static constexpr int64_t kMostColumnsOfGuard = 128;
+
+int64_t tenon::getColumnsBeside(ScheduleAttr schedule, int64_t n,
+                                int64_t columns) {
+  if (schedule.getReduction() == ReductionMethod::ReduceOnly)
+    return schedule.getTile()[1];
+  if (schedule.getReduction() == ReductionMethod::InTile) {
+    if (columns == n)
+      return n;
+    int64_t whole =
+        std::max(std::lcm(columns, kColumnsOfWarp), kFewestColumnsBeside);
+    return whole > kMostColumnsOfGuard ? 0 : whole;
+  }
+  if (columns == n) {
+    auto wide = static_cast<int64_t>(llvm::PowerOf2Ceil(schedule.getTile()[1]));
+    return std::clamp(wide, kFewestColumnsBeside, kMostColumnsBeside);
+  }
+  int64_t dividing = columns & -columns; // the largest power of two
+  return dividing < kFewestColumnsBeside
+             ? 0
+             : std::min(dividing, kMostColumnsBeside);
+}
+
 static std::string findSpreadProblem(ScheduleAttr schedule) {
   if (!schedule.hasSwappedOperands() && !schedule.getDefer())
     return "";
@@ -243,9 +318,32 @@ std::string tenon::findPartTileProblem(ScheduleAttr schedule, int64_t n) {
   return "";
 }
 
-std::string tenon::findWholeRowProblem(ScheduleAttr schedule, int64_t n) {
+/// Several groups lie in a tile, each in a warp's part of it.
+static std::string findGroupProblem(ScheduleAttr schedule, int64_t n,
+                                    int64_t columns) {
+  if (columns != 2 && columns != 4 && columns % kColumnsOfFragment != 0)
+    return formatv("lanes have 2, 4 or a multiple of {0} neighbouring columns, "
+                   "and groups have {1}; leave reduction out",
+                   kColumnsOfFragment, columns);
+  int64_t ofWarp = schedule.getTile()[1] / schedule.getWarps()[1];
+  if (ofWarp % std::max(columns, kColumnsOfFragment) != 0)
+    return formatv("a warp's part of the tile has {0} columns, no multiple of "
+                   "those of groups, {1}; write another tile",
+                   ofWarp, columns);
+  if (schedule.isSplit() && getColumnsBeside(schedule, n, columns) == 0)
+    return formatv("the kernel beside it, which computes anew what a split "
+                   "does not hold, has no tile of groups of {0} columns; leave "
+                   "reduction out",
+                   columns);
+  return "";
+}
+
+std::string tenon::findWholeRowProblem(ScheduleAttr schedule, int64_t n,
+                                       int64_t columns) {
   if (std::string problem = findSpreadProblem(schedule); !problem.empty())
     return problem;
+  if (columns != n)
+    return findGroupProblem(schedule, n, columns);
   if (schedule.getPingPong())
     return "two tiles are at work with ping_pong, and a block has room for "
            "what is found of one's rows; leave ping_pong out";
@@ -272,6 +370,11 @@ std::string tenon::findResidentRowProblem(ScheduleAttr schedule, int64_t n,
     return formatv("a tile has whole rows, of N = {0} columns; write "
                    "reduction = in_tile",
                    n);
+  if (schedule.isSplit() && getColumnsBeside(schedule, n, columns) == 0)
+    return formatv("tiles of the kernel beside it, which computes anew what a "
+                   "split does not hold, have {0} columns or more, and groups "
+                   "of {1} are no multiple of that; leave reduction out",
+                   kFewestColumnsBeside, columns);
   int64_t blocks =
       llvm::divideCeil(columns, ofUnit) * schedule.getClusterBlocks();
   if (blocks > getMaxBlocks(schedule))
@@ -319,9 +422,17 @@ static std::string findInTileProblem(LinearLikeOp op, ScheduleAttr schedule) {
     return formatv("a kernel has room for {0} reductions of rows{1}",
                    kMaxRowReductions, leaveOut);
   int64_t n = op.getProductType().getDimSize(1);
-  if (getReducedColumns(op) != n)
-    return ("the layer reduces groups of a row's columns" + leaveOut).str();
-  return findWholeRowProblem(schedule, n);
+  int64_t columns = getReducedColumns(op);
+  auto isOfProduct = [&](Type type) {
+    return cast<RankedTensorType>(type).getShape() ==
+           op.getProductType().getShape();
+  };
+  if (columns != n && llvm::count_if(op->getResultTypes(), isOfProduct) > 1)
+    return ("of groups of columns a tile keeps what is found while one result "
+            "of the product's shape is computed" +
+            leaveOut)
+        .str();
+  return findWholeRowProblem(schedule, n, columns);
 }
 
 /// Of a region whose rows tiles can finish when they have exchanged a few
@@ -396,9 +507,7 @@ std::string tenon::findReductionProblem(LinearLikeOp layer,
                           "bits",
                           each->getName().getStringRef(), input) +
                   leaveOut);
-    std::string problem = findCrossing(op, each,
-                                       /*keepsInputAlone=*/method !=
-                                           ReductionMethod::InputMoments);
+    std::string problem = findCrossing(op, each, method);
     if (!problem.empty())
       return fail(problem + leaveOut);
   }

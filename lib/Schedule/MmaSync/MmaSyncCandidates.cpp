@@ -76,7 +76,8 @@ static bool fitsRegisters(const LayerProblem &problem,
   return accumulators <= 64 ||
          (rowBytes % 16 == 0 && problem.n % 4 == 0 &&
           problem.reduction != ReductionMethod::InTile &&
-          problem.reduction != ReductionMethod::ReduceOnly);
+          problem.reduction != ReductionMethod::ReduceOnly &&
+          problem.reduction != ReductionMethod::ResidentRows);
 }
 
 /// The schedule of a candidate with rows of `swizzle` bytes and as many stages
@@ -89,7 +90,8 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem,
                                   int64_t mostStages, int64_t leastStages,
                                   ArrayRef<const TargetSpec *> targets) {
   Type type = problem.tiledType;
-  bool isResident = problem.reduction == ReductionMethod::Resident;
+  bool waits = problem.reduction == ReductionMethod::Resident ||
+               problem.reduction == ReductionMethod::ResidentRows;
   for (int64_t stages = mostStages; stages >= leastStages; --stages) {
     auto schedule =
         ScheduleAttr::get(type.getContext(),
@@ -101,7 +103,7 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem,
                            .swizzle = swizzle,
                            .raster = kRaster,
                            .blocks = 1,
-                           .streamK = !isResident && problem.siblings == 1,
+                           .streamK = !waits && problem.siblings == 1,
                            .weights = problem.weights,
                            .siblings = problem.siblings,
                            .method = problem.method,

@@ -76,7 +76,13 @@ static double getWaves(const LayerProblem &problem, ScheduleAttr schedule,
                        const TargetSpec &target) {
   if (problem.reduction == ReductionMethod::Resident)
     return getTurns(problem, schedule, target);
-  return getTiles(problem, schedule) / getResident(schedule, target);
+  double tiles = getTiles(problem, schedule);
+  if (problem.reduction == ReductionMethod::ResidentRows) {
+    auto teams = static_cast<double>(getTeams(problem, schedule, target));
+    return tiles / (teams * llvm::divideCeil(problem.reducedColumns,
+                                             schedule.getTile()[1]));
+  }
+  return tiles / getResident(schedule, target);
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,9 +209,10 @@ static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
   double memory = problem.getTiledBytes() / target.memoryRate;
   // They overlap, but for the first loads and the last stores: a twelfth,
   // fitted to layers where both take about as long (sm80_few_rows.json).
-  double exchange = problem.reduction == ReductionMethod::Resident
-                        ? getWaves(problem, schedule, target) * kExchangeSeconds
-                        : 0;
+  bool waits = problem.reduction == ReductionMethod::Resident ||
+               problem.reduction == ReductionMethod::ResidentRows;
+  double exchange =
+      waits ? getWaves(problem, schedule, target) * kExchangeSeconds : 0;
   return kLaunchSeconds + kTurnSeconds + std::max(products, memory) +
          std::min(products, memory) / 12 + exchange +
          predictOthers(problem, schedule, target);

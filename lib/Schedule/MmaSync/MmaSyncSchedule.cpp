@@ -100,20 +100,24 @@ static std::string findCopyProblem(ScheduleAttr schedule) {
 }
 
 /// With reduction = resident all tiles of a column are at work in the same turn
-/// and wait for each other before they finish. Kernels beside such a one, for
-/// split products and for pointers that are not aligned, have as many tiles.
+/// and wait for each other before they finish, with resident_rows those of a
+/// row. Kernels beside a resident one, for split products and for pointers that
+/// are not aligned, have as many tiles.
 static std::string findResidentProblem(ScheduleAttr schedule) {
-  if (schedule.getReduction() != ReductionMethod::Resident)
+  bool ofRows = schedule.getReduction() == ReductionMethod::ResidentRows;
+  if (!ofRows && schedule.getReduction() != ReductionMethod::Resident)
     return "";
+  StringRef name = stringifyReductionMethod(schedule.getReduction());
   if (schedule.getStreamK())
-    return "with reduction = resident all tiles of a column wait for each "
-           "other, so stream_k cannot be; leave it out";
+    return formatv("with reduction = {0} all tiles of a {1} wait for each "
+                   "other, so stream_k cannot be; leave it out",
+                   name, ofRows ? "row" : "column");
   if (schedule.getBlocks() != 1)
-    return formatv("with reduction = resident a multiprocessor has one block; "
-                   "write blocks = 1, not {0}",
-                   schedule.getBlocks());
+    return formatv("with reduction = {0} a multiprocessor has one block; write "
+                   "blocks = 1, not {1}",
+                   name, schedule.getBlocks());
   int64_t columns = schedule.getTile()[1] / schedule.getWarps()[1];
-  if (columns > kMaxResidentWarpColumns)
+  if (!ofRows && columns > kMaxResidentWarpColumns)
     return formatv("with reduction = resident a warp's part of the tile has at "
                    "most {0} columns, not {1}; use more warps along N",
                    kMaxResidentWarpColumns, columns);
@@ -124,8 +128,6 @@ std::string tenon::findMmaSyncProblem(ScheduleAttr schedule, Type elementType) {
   if (schedule.getClusterM() != 1 || schedule.getClusterN() != 1 ||
       schedule.getPingPong() || schedule.getDefer())
     return "mma_sync has no cluster, ping_pong or defer; leave them out";
-  if (schedule.getReduction() == ReductionMethod::ResidentRows)
-    return "mma_sync has no reduction = resident_rows; leave it out";
   if (schedule.getWeights() != 1 && !schedule.getMethodTraits().usesTensorCores)
     return "with method fma a kernel has one product of x; leave out weights";
   std::string problem = findRowProblem(schedule);
@@ -203,25 +205,32 @@ std::array<int64_t, 2> tenon::getNarrowTileWarps(int64_t rows) {
   return {warps, 2};
 }
 
-void tenon::widenToRows(ScheduleParameters &parameters, int64_t n) {
+void tenon::widenToRows(ScheduleParameters &parameters, int64_t n,
+                        bool ofGroups) {
   constexpr int64_t rows = 64;
   int64_t columns =
       std::max<int64_t>(llvm::PowerOf2Ceil(n), kNarrowTileColumns);
   parameters.tile = {rows, columns, parameters.tile[2]};
   parameters.warps = {2, columns == kNarrowTileColumns ? 2 : 4};
+  // A group lies in one warp's part.
+  if (ofGroups && parameters.reduction == ReductionMethod::InTile) {
+    parameters.tile[1] = n;
+    parameters.warps = {4, 1};
+  }
   parameters.stages = 3;
   parameters.blocks = 1;
 }
 
 ScheduleAttr tenon::getGuardSchedule(MLIRContext *context, Precision precision,
                                      int64_t m, ReductionMethod reduction,
-                                     int64_t rows, int64_t n) {
+                                     int64_t rows, int64_t n, bool ofGroups) {
   bool dependsOnRows = reduction == ReductionMethod::TwoPhase ||
                        reduction == ReductionMethod::Resident;
   if (!dependsOnRows)
     rows = !ShapedType::isDynamic(m) && m <= 64 ? 64 : 128;
   bool ofRows = reduction == ReductionMethod::InTile ||
-                reduction == ReductionMethod::ReduceOnly;
+                reduction == ReductionMethod::ReduceOnly ||
+                reduction == ReductionMethod::ResidentRows;
   ScheduleParameters parameters{
       .family = KernelFamily::MmaSync,
       .tile = {rows, kNarrowTileColumns, 32},
@@ -235,6 +244,6 @@ ScheduleAttr tenon::getGuardSchedule(MLIRContext *context, Precision precision,
       .reduction =
           dependsOnRows || ofRows ? reduction : ReductionMethod::Separate};
   if (ofRows)
-    widenToRows(parameters, n);
+    widenToRows(parameters, n, ofGroups);
   return ScheduleAttr::get(context, parameters);
 }

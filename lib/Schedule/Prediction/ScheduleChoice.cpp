@@ -39,9 +39,16 @@ int64_t tenon::getTeams(const LayerProblem &problem, ScheduleAttr schedule,
   int64_t units = target.multiprocessors / schedule.getClusterBlocks();
   if (problem.reduction != ReductionMethod::ResidentRows)
     return units;
-  return units /
-         llvm::divideCeil(problem.reducedColumns,
-                          schedule.getTile()[1] * schedule.getClusterN());
+  int64_t columns = problem.reducedColumns;
+  // So must those of the kernel beside it, which computes anew what a split
+  // does not hold.
+  if (schedule.isSplit())
+    if (int64_t beside = getColumnsBeside(schedule, problem.n, columns);
+        beside == 0 || static_cast<int64_t>(llvm::divideCeil(columns, beside)) >
+                           target.multiprocessors)
+      return 0;
+  return units / llvm::divideCeil(columns, schedule.getTile()[1] *
+                                               schedule.getClusterN());
 }
 
 bool tenon::fitsTurn(const LayerProblem &problem, ScheduleAttr schedule,
@@ -76,7 +83,7 @@ bool tenon::canRun(const LayerProblem &problem, ScheduleAttr schedule,
   if (!ScheduleFamily::of(schedule).canCompute(problem, schedule))
     return false;
   if (problem.reduction == ReductionMethod::InTile &&
-      !findWholeRowProblem(schedule, problem.n).empty())
+      !findWholeRowProblem(schedule, problem.n, problem.reducedColumns).empty())
     return false;
   if (problem.reduction == ReductionMethod::ReduceOnly &&
       !findPartTileProblem(schedule, problem.n).empty())

@@ -148,8 +148,7 @@ LogicalResult LayerPlanner::planReduction(ProductMethod method,
 /// Whether no kernel of the family that the targets have reduces so.
 static bool hasNoKernel(ProductMethod method, ReductionMethod reduction,
                         const ScheduleFamily *best) {
-  return (reduction == ReductionMethod::Resident ||
-          reduction == ReductionMethod::ResidentRows) &&
+  return reduction == ReductionMethod::Resident &&
          getTraits(method).usesTensorCores && method != ProductMethod::Direct &&
          best && best->traits.isResidentDirect;
 }

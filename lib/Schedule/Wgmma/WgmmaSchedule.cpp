@@ -50,12 +50,14 @@ int64_t tenon::getConsumerWarpgroups(ScheduleAttr schedule) {
 }
 
 int64_t tenon::getBarrierBytes(ScheduleAttr schedule) {
-  if (schedule.getReduction() != ReductionMethod::Resident)
+  bool isInTile = schedule.getReduction() == ReductionMethod::InTile;
+  if (!isInTile && schedule.getReduction() != ReductionMethod::Resident)
     return kBarrierBytes;
   // Two of 8 bytes for each stage, those of each warpgroup's subtiles, and with
   // defer one for the table behind them, which begins at a multiple of 16.
+  int64_t ofSubtiles = isInTile ? kUnswappedSubtileBarriers : kSubtileBarriers;
   return 16 * schedule.getStages() +
-         8 * kSubtileBarriers * getConsumerWarpgroups(schedule) +
+         llvm::alignTo(8 * ofSubtiles * getConsumerWarpgroups(schedule), 16) +
          (schedule.getDefer() ? 16 : 0);
 }
 
@@ -111,9 +113,12 @@ static std::string findTileProblem(ScheduleAttr schedule) {
     return formatv("{0} of the tile must be a multiple of 8 up to {1}, not {2}",
                    columnsName, maxColumns, across);
   int64_t accumulators = getAccumulators(schedule);
-  bool needsMore = (schedule.isSplit() && !hasSums(schedule)) ||
-                   schedule.getReduction() == ReductionMethod::Resident ||
-                   schedule.getReduction() == ReductionMethod::ResidentRows;
+  // With ping_pong tiles have groups of columns.
+  bool ofRows = schedule.getReduction() == ReductionMethod::ResidentRows ||
+                (schedule.getReduction() == ReductionMethod::InTile &&
+                 schedule.getPingPong());
+  bool needsMore = schedule.getReduction() == ReductionMethod::Resident ||
+                   (!hasSums(schedule) && (schedule.isSplit() || ofRows));
   int64_t maxAccumulators =
       needsMore ? kMaxScaledAccumulators : kMaxAccumulators;
   if (accumulators > maxAccumulators)
@@ -190,10 +195,6 @@ static std::string findResidentRowsProblem(ScheduleAttr schedule) {
   if (schedule.getStreamK())
     return "with reduction = resident_rows all tiles of a row wait for each "
            "other, so stream_k cannot be; leave it out";
-  if (schedule.getMethod() != ProductMethod::Direct)
-    return formatv("with reduction = resident_rows there is no method {0}; "
-                   "leave reduction out",
-                   stringifyProductMethod(schedule.getMethod()));
   return "";
 }
 

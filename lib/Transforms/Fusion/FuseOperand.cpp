@@ -24,7 +24,8 @@ static bool isOwnProducer(Operation *producer, FusedLinearOp fused) {
       producer->getBlock() != fused->getBlock())
     return false;
   Value result = producer->getResult(0);
-  return result.hasOneUse() &&
+  return llvm::all_equal(result.getUsers()) &&
+         !llvm::is_contained({fused.getX(), fused.getW()}, result) &&
          cast<RankedTensorType>(result.getType()).getShape() ==
              fused.getProductType().getShape();
 }
@@ -40,9 +41,9 @@ static bool hasRoom(Operation *producer, FusedLinearOp fused) {
              kMaxEpilogueOperands;
 }
 
-/// Puts `producer`, which gives epilogue operand number `index`, in front of
-/// what is in the region.
-static void moveIn(Operation *producer, FusedLinearOp fused, unsigned index,
+/// Puts `producer`, which gives some epilogue operands, in front of what is in
+/// the region.
+static void moveIn(Operation *producer, FusedLinearOp fused,
                    RewriterBase &rewriter) {
   Block *body = fused.getBody();
   SmallVector<Value> operands(fused.getEpilogueOperands());
@@ -59,10 +60,14 @@ static void moveIn(Operation *producer, FusedLinearOp fused, unsigned index,
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToStart(body);
   Operation *inner = rewriter.clone(*producer, mapping);
-  rewriter.replaceAllUsesWith(body->getArgument(index + 1),
-                              inner->getResult(0));
-  body->eraseArgument(index + 1);
-  operands.erase(operands.begin() + index);
+  for (unsigned index = operands.size(); index-- != 0;) {
+    if (operands[index] != producer->getResult(0))
+      continue;
+    rewriter.replaceAllUsesWith(body->getArgument(index + 1),
+                                inner->getResult(0));
+    body->eraseArgument(index + 1);
+    operands.erase(operands.begin() + index);
+  }
   rewriter.modifyOpInPlace(
       fused, [&] { fused.getEpilogueOperandsMutable().assign(operands); });
   rewriter.eraseOp(producer);
@@ -76,6 +81,7 @@ void tenon::fuseOperands(FusedLinearOp fused, RewriterBase &rewriter) {
       continue;
     }
     remarkFusedOperand(producer, fused);
-    moveIn(producer, fused, index, rewriter); // the operand is gone
+    moveIn(producer, fused, rewriter);
+    index = 0; // what it read too, others may no longer read
   }
 }

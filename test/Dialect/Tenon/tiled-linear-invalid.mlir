@@ -444,10 +444,11 @@ func.func @moments_rows(%x: memref<?x64xbf16>, %w: memref<8x64xbf16>, %z: memref
 
 // -----
 
+// moments-C4
 func.func @moments_not_stored(%x: memref<?x64xbf16>, %w: memref<8x64xbf16>, %z: memref<?x8xbf16>, %m: memref<?x8xf32>) {
   tenon.tiled_linear %x, %w : memref<?x64xbf16>, memref<8x64xbf16>
       epilogue(%acc: tensor<?x8xbf16>) outs(%z: memref<?x8xbf16>, %m: memref<?x8xf32>)
-      schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase> {
+      schedule<wgmma, tile = 64x64x64, warps = 4x1, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase> {
     %0 = tenon.relu %acc : tensor<?x8xbf16>
     // expected-error @below {{takes what the yield writes, but its input is not yielded}}
     %1 = tenon.moments %0 {rows = 64} : tensor<?x8xbf16> -> tensor<?x8xf32>

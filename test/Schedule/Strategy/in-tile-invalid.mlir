@@ -107,3 +107,70 @@ func.func @ping_pong(%x: tensor<?x64xbf16>, %w: tensor<40x64xbf16>) -> tensor<?x
   }
   return %0 : tensor<?x1xbf16>
 }
+
+// -----
+
+func.func @three(%x: tensor<?x64xbf16>, %w: tensor<48x64xbf16>) -> tensor<?x16xbf16> {
+  // expected-error @below {{reduction = in_tile: lanes have 2, 4 or a multiple of 8 neighbouring columns, and groups have 3; leave reduction out}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<48x64xbf16>
+      epilogue(%acc: tensor<?x48xbf16>) -> tensor<?x16xbf16>
+      attributes {schedule = #tenon.schedule<wgmma, tile = 64x48x64, warps = 4x1, stages = 3, swizzle = 128, raster = 2, blocks = 1, reduction = in_tile>} {
+    %1 = tenon.reduce_row max %acc {groups = 16} : tensor<?x48xbf16>
+    tenon.yield %1 : tensor<?x16xbf16>
+  }
+  return %0 : tensor<?x16xbf16>
+}
+
+// -----
+
+func.func @wider_than_tile(%x: tensor<?x64xbf16>, %w: tensor<128x64xbf16>) -> tensor<?x2xbf16> {
+  // expected-error @below {{reduction = in_tile: a warp's part of the tile has 32 columns, no multiple of those of groups, 64; write another tile}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<128x64xbf16>
+      epilogue(%acc: tensor<?x128xbf16>) -> tensor<?x2xbf16>
+      attributes {schedule = #tenon.schedule<wgmma, tile = 64x32x64, warps = 4x1, stages = 3, swizzle = 128, raster = 2, blocks = 1, reduction = in_tile>} {
+    %1 = tenon.reduce_row max %acc {groups = 2} : tensor<?x128xbf16>
+    tenon.yield %1 : tensor<?x2xbf16>
+  }
+  return %0 : tensor<?x2xbf16>
+}
+
+// -----
+
+func.func @wider_than_warp(%x: tensor<?x64xbf16>, %w: tensor<128x64xbf16>) -> tensor<?x2xbf16> {
+  // expected-error @below {{reduction = in_tile: a warp's part of the tile has 32 columns, no multiple of those of groups, 64; write another tile}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<128x64xbf16>
+      epilogue(%acc: tensor<?x128xbf16>) -> tensor<?x2xbf16>
+      attributes {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 2, blocks = 1, reduction = in_tile>} {
+    %1 = tenon.reduce_row max %acc {groups = 2} : tensor<?x128xbf16>
+    tenon.yield %1 : tensor<?x2xbf16>
+  }
+  return %0 : tensor<?x2xbf16>
+}
+
+// -----
+
+func.func @split(%x: tensor<?x128xf32>, %w: tensor<160x128xf32>) -> tensor<?x4xf32> {
+  // expected-error @below {{reduction = in_tile: the kernel beside it, which computes anew what a split does not hold, has no tile of groups of 40 columns; leave reduction out}}
+  %0 = tenon.fused_linear %x, %w : tensor<?x128xf32>, tensor<160x128xf32>
+      epilogue(%acc: tensor<?x160xf32>) -> tensor<?x4xf32>
+      attributes {schedule = #tenon.schedule<wgmma, tile = 64x160x64, warps = 4x1, stages = 3, swizzle = 128, raster = 2, blocks = 1, method = fp16x3, reduction = in_tile>} {
+    %1 = tenon.reduce_row max %acc {groups = 4} : tensor<?x160xf32>
+    tenon.yield %1 : tensor<?x4xf32>
+  }
+  return %0 : tensor<?x4xf32>
+}
+
+// -----
+
+func.func @two_results(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<?x64xbf16>, tensor<?x64xbf16>) {
+  // expected-error @below {{reduction = in_tile: of groups of columns a tile keeps what is found while one result of the product's shape is computed; leave reduction out}}
+  %0:2 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<64x64xbf16>
+      epilogue(%acc: tensor<?x64xbf16>) -> (tensor<?x64xbf16>, tensor<?x64xbf16>)
+      attributes {schedule = #tenon.schedule<wgmma, tile = 64x64x64, warps = 4x1, stages = 3, swizzle = 128, raster = 2, blocks = 1, reduction = in_tile>} {
+    %1 = tenon.reduce_row mean %acc {groups = 4} : tensor<?x64xbf16>
+    %2 = tenon.repeat_columns %1 {times = 16} : tensor<?x4xbf16>
+    %3 = tenon.sub %acc, %2 : tensor<?x64xbf16>, tensor<?x64xbf16>
+    tenon.yield %acc, %3 : tensor<?x64xbf16>, tensor<?x64xbf16>
+  }
+  return %0#0, %0#1 : tensor<?x64xbf16>, tensor<?x64xbf16>
+}

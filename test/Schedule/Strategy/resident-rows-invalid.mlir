@@ -196,10 +196,10 @@ func.func @of_another(%x: tensor<64x64xbf16>, %w: tensor<128x64xbf16>) -> tensor
 // -----
 
 func.func @mma_sync(%x: tensor<64x64xbf16>, %w: tensor<128x64xbf16>) -> tensor<64x128xbf16> {
-  // expected-error @below {{mma_sync has no reduction = resident_rows; leave it out}}
+  // expected-error @below {{with reduction = resident_rows a multiprocessor has one block; write blocks = 1, not 2}}
   %0 = tenon.fused_linear %x, %w : tensor<64x64xbf16>, tensor<128x64xbf16>
       epilogue(%acc: tensor<64x128xbf16>) -> tensor<64x128xbf16>
-      attributes {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 2, blocks = 1, reduction = resident_rows>} {
+      attributes {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 2, blocks = 2, reduction = resident_rows>} {
     %z = tenon.cast %acc : tensor<64x128xbf16> -> tensor<64x128xf32>
     %mean = tenon.reduce_row mean %z : tensor<64x128xf32>
     %d = tenon.sub %z, %mean : tensor<64x128xf32>, tensor<64x1xf32>
@@ -227,4 +227,33 @@ func.func @place(%x: tensor<64x64xbf16>, %w: tensor<400x64xbf16>) -> tensor<64x4
     tenon.yield %y : tensor<64x400xf32>
   }
   return %0 : tensor<64x400xf32>
+}
+
+// -----
+
+func.func @mma_stream_k(%x: tensor<64x64xbf16>, %w: tensor<128x64xbf16>) -> tensor<64x128xbf16> {
+  // expected-error @below {{with reduction = resident_rows all tiles of a row wait for each other, so stream_k cannot be; leave it out}}
+  %0 = tenon.fused_linear %x, %w : tensor<64x64xbf16>, tensor<128x64xbf16>
+      epilogue(%acc: tensor<64x128xbf16>) -> tensor<64x128xbf16>
+      attributes {schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 2, blocks = 1, stream_k = true, reduction = resident_rows>} {
+    %max = tenon.reduce_row max %acc : tensor<64x128xbf16>
+    %y = tenon.sub %acc, %max : tensor<64x128xbf16>, tensor<64x1xbf16>
+    tenon.yield %y : tensor<64x128xbf16>
+  }
+  return %0 : tensor<64x128xbf16>
+}
+
+// -----
+
+func.func @split_groups(%x: tensor<64x64xf32>, %w: tensor<96x64xf32>) -> tensor<64x96xf32> {
+  // expected-error @below {{reduction = resident_rows: tiles of the kernel beside it, which computes anew what a split does not hold, have 64 columns or more, and groups of 48 are no multiple of that; leave reduction out}}
+  %0 = tenon.fused_linear %x, %w : tensor<64x64xf32>, tensor<96x64xf32>
+      epilogue(%acc: tensor<64x96xf32>) -> tensor<64x96xf32>
+      attributes {schedule = #tenon.schedule<wgmma, tile = 64x48x64, warps = 4x1, stages = 3, swizzle = 128, raster = 2, blocks = 1, method = fp16x3, reduction = resident_rows>} {
+    %max = tenon.reduce_row max %acc {groups = 2} : tensor<64x96xf32>
+    %tops = tenon.repeat_columns %max {times = 48} : tensor<64x2xf32>
+    %y = tenon.sub %acc, %tops : tensor<64x96xf32>, tensor<64x96xf32>
+    tenon.yield %y : tensor<64x96xf32>
+  }
+  return %0 : tensor<64x96xf32>
 }

@@ -4,11 +4,14 @@
 // RUN: tenon-opt %s --tenon-select-strategy=targets=sm_90a | FileCheck %s --check-prefix=REREADS
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=separate" 2>/dev/null | FileCheck %s --check-prefix=SEPARATE --implicit-check-not=resident_rows
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_90a strategy=tiled reduction=in_tile" 2>/dev/null | FileCheck %s --check-prefix=SEPARATE --implicit-check-not=resident_rows
+// RUN: tenon-opt %s --tenon-select-strategy="targets=sm_80 strategy=tiled reduction=resident_rows" | FileCheck %s --check-prefix=MMA
 // RUN: tenon-opt %s --tenon-select-strategy="targets=sm_86 strategy=tiled" | FileCheck %s --check-prefix=SEPARATE --implicit-check-not=resident_rows
 
 // CHECK-LABEL: @layer_norm
 // CHECK: #tenon.schedule<wgmma, {{.*}}reduction = resident_rows>
 // WHY: Function=layer_norm | Reason="rows reduced by tiles that exchange their parts; {{.*}}Remark="tiled:
+// MMA-LABEL: @layer_norm
+// MMA: #tenon.schedule<mma_sync, {{.*}}reduction = resident_rows>
 // SEPARATE-LABEL: @layer_norm
 func.func @layer_norm(%x: tensor<16384x1024xbf16>, %w: tensor<4096x1024xbf16>) -> tensor<16384x4096xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<16384x1024xbf16>, tensor<4096x1024xbf16>
@@ -66,9 +69,11 @@ func.func @scaled_groups(%x: tensor<?x8192xbf16>, %w: tensor<8192x8192xbf16>, %s
   return %0 : tensor<?x8192xbf16>
 }
 
-// Where a group has a tile, nothing is exchanged.
+// Where a tile has whole groups, nothing is exchanged; what asks for it has a tile of one.
 // REREADS-LABEL: @groups_of_a_tile
-// REREADS: #tenon.schedule<wgmma, tile = {{[0-9]+}}x128x64, {{.*}}reduction = resident_rows>
+// REREADS: #tenon.schedule<wgmma, {{.*}}reduction = in_tile>
+// CHECK-LABEL: @groups_of_a_tile
+// CHECK: #tenon.schedule<wgmma, tile = {{[0-9]+}}x{{64|128}}x64, {{.*}}reduction = resident_rows>
 func.func @groups_of_a_tile(%x: tensor<1024x8192xbf16>, %w: tensor<8192x8192xbf16>) -> tensor<1024x8192xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<1024x8192xbf16>, tensor<8192x8192xbf16>
       epilogue(%acc: tensor<1024x8192xbf16>) -> tensor<1024x8192xbf16> {
@@ -80,9 +85,8 @@ func.func @groups_of_a_tile(%x: tensor<1024x8192xbf16>, %w: tensor<8192x8192xbf1
   return %0 : tensor<1024x8192xbf16>
 }
 
-// Narrower tiles multiply more slowly than that saves.
 // REREADS-LABEL: @narrow_groups
-// REREADS: #tenon.strategy<library>
+// REREADS: #tenon.schedule<wgmma, {{.*}}reduction = in_tile>
 func.func @narrow_groups(%x: tensor<1024x8192xbf16>, %w: tensor<8192x8192xbf16>) -> tensor<1024x8192xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<1024x8192xbf16>, tensor<8192x8192xbf16>
       epilogue(%acc: tensor<1024x8192xbf16>) -> tensor<1024x8192xbf16> {
@@ -134,4 +138,26 @@ func.func @too_wide(%x: tensor<1024x512xbf16>, %w: tensor<128256x512xbf16>) -> t
     tenon.yield %y : tensor<1024x128256xbf16>
   }
   return %0 : tensor<1024x128256xbf16>
+}
+
+// A guard computes rows that a split does not hold anew, with all of their tiles.
+// CHECK-LABEL: @split
+// CHECK: #tenon.schedule<wgmma, {{.*}}method = fp16x3, reduction = resident_rows>
+// WHY: Function=split | Reason="rows reduced by tiles that exchange their parts; wgmma fp16x3, {{.*}}"kernels":["split","tiled","guard"]
+// MMA-LABEL: @split
+// MMA: #tenon.schedule<mma_sync, {{.*}}method = fp16x3, reduction = resident_rows>
+// SEPARATE-LABEL: @split
+func.func @split(%x: tensor<16384x1024xf32>, %w: tensor<4096x1024xf32> {tenon.param}) -> tensor<16384x4096xf32> {
+  %0 = tenon.fused_linear %x, %w : tensor<16384x1024xf32>, tensor<4096x1024xf32>
+      epilogue(%z: tensor<16384x4096xf32>) -> tensor<16384x4096xf32> {
+    %mean = tenon.reduce_row mean %z : tensor<16384x4096xf32>
+    %d = tenon.sub %z, %mean : tensor<16384x4096xf32>, tensor<16384x1xf32>
+    %q = tenon.mul %d, %d : tensor<16384x4096xf32>, tensor<16384x4096xf32>
+    %var = tenon.reduce_row mean %q : tensor<16384x4096xf32>
+    %e = tenon.add %var, 1.0e-05 : tensor<16384x1xf32>
+    %inv = tenon.rsqrt %e : tensor<16384x1xf32>
+    %f = tenon.mul %d, %inv : tensor<16384x4096xf32>, tensor<16384x1xf32>
+    tenon.yield %f : tensor<16384x4096xf32>
+  }
+  return %0 : tensor<16384x4096xf32>
 }

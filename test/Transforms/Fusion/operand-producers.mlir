@@ -39,6 +39,40 @@ func.func @fuse_producer_with_known_operand(%x: tensor<4x16xf32>, %w: tensor<8x1
 
 // -----
 
+// What the epilogue reads twice.
+// CHECK-LABEL: func.func @fuse_producer_of_two_operands(
+// CHECK:         epilogue(%[[ACC:.*]]: tensor<4x8xf32>, %[[A:.*]] = %{{.*}}: tensor<4x8xf32>)
+// CHECK-NEXT:      %[[P:.*]] = tenon.relu %[[A]]
+// CHECK-NEXT:      %[[S:.*]] = tenon.add %[[ACC]], %[[P]]
+// CHECK-NEXT:      tenon.mul %[[S]], %[[P]]
+func.func @fuse_producer_of_two_operands(%x: tensor<4x16xf32>, %w: tensor<8x16xf32>, %a: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %p = tenon.relu %a : tensor<4x8xf32>
+  %0 = tenon.linear %x, %w : (tensor<4x16xf32>, tensor<8x16xf32>) -> tensor<4x8xf32>
+  %1 = tenon.add %0, %p : tensor<4x8xf32>, tensor<4x8xf32>
+  %2 = tenon.mul %1, %p : tensor<4x8xf32>, tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// -----
+
+// What another producer reads too, before that is in the epilogue.
+// CHECK-LABEL: func.func @fuse_producer_of_a_producer(
+// CHECK:         epilogue(%[[ACC:.*]]: tensor<4x8xf32>, %[[A:.*]] = %{{.*}}: tensor<4x8xf32>)
+// CHECK-NEXT:      %[[P:.*]] = tenon.relu %[[A]]
+// CHECK-NEXT:      %[[Q:.*]] = tenon.tanh %[[P]]
+// CHECK-NEXT:      %[[S:.*]] = tenon.add %[[ACC]], %[[P]]
+// CHECK-NEXT:      tenon.mul %[[S]], %[[Q]]
+func.func @fuse_producer_of_a_producer(%x: tensor<4x16xf32>, %w: tensor<8x16xf32>, %a: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %p = tenon.relu %a : tensor<4x8xf32>
+  %q = tenon.tanh %p : tensor<4x8xf32>
+  %0 = tenon.linear %x, %w : (tensor<4x16xf32>, tensor<8x16xf32>) -> tensor<4x8xf32>
+  %1 = tenon.add %0, %p : tensor<4x8xf32>, tensor<4x8xf32>
+  %2 = tenon.mul %1, %q : tensor<4x8xf32>, tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// -----
+
 // What something else reads too would be computed twice.
 // CHECK-LABEL: func.func @no_fuse_shared_producer(
 // CHECK-NEXT:    %[[R:.*]] = tenon.relu

@@ -277,7 +277,14 @@ def TenonLowerKernels : Pass<"tenon-lower-kernels", "::mlir::gpu::GPUModuleOp"> 
     %0 = math.erf %x : f32
     %0 = llvm.call @__nv_erff(%x) : (f32) -> f32
     ```
+
+    Conversions of 8-bit floats become arithmetic on integers, but those of
+    f8E4M3FN instructions where all targets have them (`converts-bytes`).
   }];
+  let options = [
+    Option<"convertsBytes", "converts-bytes", "bool", "false",
+           "Whether all targets have instructions that convert f8E4M3FN">
+  ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::cf::ControlFlowDialect"];
 }

@@ -22,8 +22,10 @@ namespace mlir::tenon {
 std::string findReductionProblem(LinearLikeOp op, ScheduleAttr schedule);
 
 /// What keeps tiles of a schedule with reduction = in_tile from having whole
-/// rows of N columns, each in one turn; "" if they have them.
-std::string findWholeRowProblem(ScheduleAttr schedule, int64_t n);
+/// rows of N columns, each in one turn, or where groups of `columns` are
+/// reduced whole groups; "" if they have them.
+std::string findWholeRowProblem(ScheduleAttr schedule, int64_t n,
+                                int64_t columns);
 
 /// What keeps tiles of a schedule with reduction = reduce_only from giving
 /// parts of rows of N columns; "" if they give them.
@@ -34,6 +36,12 @@ std::string findPartTileProblem(ScheduleAttr schedule, int64_t n);
 /// them.
 std::string findResidentRowProblem(ScheduleAttr schedule, int64_t n,
                                    int64_t columns);
+
+/// Where rows, or groups of `columns` of their N columns, are reduced: columns
+/// of the tiles of mma_sync kernels beside that of the schedule, for pointers
+/// that are not aligned, or which compute anew what a split does not hold. 0 if
+/// groups have no such tiles.
+int64_t getColumnsBeside(ScheduleAttr schedule, int64_t n, int64_t columns);
 
 /// What is done to each element of a column: times, or plus, a number or the
 /// column's element of a vector.
@@ -52,7 +60,8 @@ std::optional<SmallVector<AffineStep>>
 findAffineSteps(Value product, BatchNormTrainingOp norm);
 
 /// What the product's kernel of a layer with a reduction stores with reduction
-/// = two_phase: what a reduction is of, if one is of a result, of that.
+/// = two_phase: what a reduction is of, if one is of a result, of that; or a
+/// result of which all else follows that comes before.
 Value getStored(FusedLinearOp op);
 
 /// Whether what the layer's first reduction reduces depends on an operand with

@@ -40,12 +40,14 @@ inline bool reducesRows(ScheduleAttr schedule) {
 /// With reduction = resident_rows: numbers that tiles exchange of a row at
 /// most, one for each reduction, which a tagged state has.
 inline constexpr int64_t kMaxExchangedNumbers = 2;
-/// Arrays of shared memory with what was found of a tile's rows.
+/// Arrays of shared memory with what was found of a tile's rows. With in_tile
+/// and ping_pong it is of groups of columns, and stays in registers.
 inline int64_t getFoundRowArrays(ScheduleAttr schedule) {
   if (schedule.getReduction() == ReductionMethod::ResidentRows)
     return kMaxExchangedNumbers;
-  return schedule.getReduction() == ReductionMethod::InTile ? kMaxRowReductions
-                                                            : 0;
+  bool isOfRows = schedule.getReduction() == ReductionMethod::InTile &&
+                  !schedule.getPingPong();
+  return isOfRows ? kMaxRowReductions : 0;
 }
 /// With reduction = resident or resident_rows: turns whose states lie side by
 /// side. A tile overwrites one of two turns before, with ping_pong of two of

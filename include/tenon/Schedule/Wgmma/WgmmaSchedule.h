@@ -27,6 +27,9 @@ inline constexpr int64_t kBarrierBytes = 1024;
 /// With reduction = resident, where there is less room: barriers that the
 /// epilogue of a warpgroup has at most.
 inline constexpr int64_t kSubtileBarriers = 8;
+/// The same with reduction = in_tile: operands are not swapped, so no layout of
+/// subtiles has more.
+inline constexpr int64_t kUnswappedSubtileBarriers = 9;
 /// Threads of a warpgroup, which issue a wgmma together.
 inline constexpr int64_t kWarpgroupThreads = 128;
 
@@ -43,7 +46,7 @@ int64_t getConsumerWarpgroups(ScheduleAttr schedule);
 int64_t getWarpgroupEpilogueBytes(ScheduleAttr schedule);
 
 /// Bytes for the barriers of a wgmma kernel: those that it has, where a table
-/// of finished columns needs the room, else kBarrierBytes.
+/// of finished columns or rows needs the room, else kBarrierBytes.
 int64_t getBarrierBytes(ScheduleAttr schedule);
 
 /// What no target can run, and what `target` lacks for a schedule that some

@@ -40,7 +40,8 @@ struct TargetResult {
 
 /// Copies the kernels of `module` into one gpu.module, lowers them and writes
 /// them as bitcode; nothing if there are none.
-static FailureOr<SmallString<0>> createBitcode(ModuleOp module) {
+static FailureOr<SmallString<0>>
+createBitcode(ModuleOp module, ArrayRef<const TargetSpec *> targets) {
   SmallString<0> bitcode;
   OwningOpRef<gpu::GPUModuleOp> kernels;
   for (auto gpuModule : module.getOps<gpu::GPUModuleOp>()) {
@@ -56,7 +57,10 @@ static FailureOr<SmallString<0>> createBitcode(ModuleOp module) {
       return op.emitError("stands outside of a function; a gpu.module that "
                           "is compiled has functions and globals alone");
   PassManager passes(module.getContext(), gpu::GPUModuleOp::getOperationName());
-  passes.addPass(createTenonLowerKernels());
+  TenonLowerKernelsOptions options;
+  options.convertsBytes = llvm::all_of(
+      targets, [](const TargetSpec *target) { return target->convertsBytes; });
+  passes.addPass(createTenonLowerKernels(options));
   // Ops that LLVM has no intrinsic for become inline PTX.
   passes.nest<LLVM::LLVMFuncOp>().addPass(createConvertNVVMToLLVMPass());
   if (failed(passes.run(*kernels)))
@@ -199,7 +203,7 @@ KernelCompilation::begin(ModuleOp module, ArrayRef<std::string> names) {
       lookupTargets(module, names);
   if (failed(targets))
     return failure();
-  FailureOr<SmallString<0>> bitcode = createBitcode(module);
+  FailureOr<SmallString<0>> bitcode = createBitcode(module, *targets);
   if (failed(bitcode))
     return failure();
   initializePtx();

@@ -24,6 +24,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -33,6 +34,56 @@ namespace mlir::tenon {
 } // namespace mlir::tenon
 
 using namespace mlir;
+
+/// Inline PTX that computes a value of `type`.
+static Value createPtx(ImplicitLocOpBuilder &b, Type type, ValueRange operands,
+                       StringRef text, StringRef constraints) {
+  return LLVM::InlineAsmOp::create(
+             b, type, operands, text, constraints, /*has_side_effects=*/false,
+             /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
+}
+
+/// f32 of an f8E4M3FN, by way of f16, which has its numbers. The instructions
+/// convert two.
+static Value extendByte(ImplicitLocOpBuilder &b, Value byte) {
+  Value bits = arith::BitcastOp::create(b, b.getI8Type(), byte);
+  Value pair = arith::ExtUIOp::create(b, b.getI16Type(), bits);
+  Value both =
+      createPtx(b, b.getI32Type(), pair, "cvt.rn.f16x2.e4m3x2 $0, $1;", "=r,h");
+  Value first = arith::TruncIOp::create(b, b.getI16Type(), both);
+  Value half = arith::BitcastOp::create(b, b.getF16Type(), first);
+  return arith::ExtFOp::create(b, b.getF32Type(), half);
+}
+
+static Value roundToByte(ImplicitLocOpBuilder &b, Value value) {
+  Value pair =
+      createPtx(b, b.getI16Type(), value,
+                "cvt.rn.satfinite.e4m3x2.f32 $0, 0f00000000, $1;", "=h,f");
+  Value bits = arith::TruncIOp::create(b, b.getI8Type(), pair);
+  return arith::BitcastOp::create(b, Float8E4M3FNType::get(b.getContext()),
+                                  bits);
+}
+
+/// Has instructions convert between f32 and f8E4M3FN.
+static void useByteConversions(Operation *root) {
+  auto visit = [](Operation *op) {
+    if (!isa<arith::ExtFOp, arith::TruncFOp>(op))
+      return;
+    Value value = op->getOperand(0);
+    Type from = value.getType(), to = op->getResult(0).getType();
+    ImplicitLocOpBuilder b(op->getLoc(), op);
+    if (isa<Float8E4M3FNType>(from) && to.isF32())
+      op->replaceAllUsesWith(ValueRange(extendByte(b, value)));
+    else if (from.isF32() && isa<Float8E4M3FNType>(to))
+      op->replaceAllUsesWith(ValueRange(roundToByte(b, value)));
+    else
+      return;
+    op->erase();
+  };
+  root->walk<WalkOrder::PostOrder>(visit);
+}
 
 namespace {
 template <typename MathOp, typename LLVMOp>
@@ -71,9 +122,13 @@ struct Exp2ToNVVM : OpConversionPattern<math::Exp2Op> {
 };
 
 struct LowerKernels : tenon::impl::TenonLowerKernelsBase<LowerKernels> {
+  using TenonLowerKernelsBase::TenonLowerKernelsBase;
+
   /// Each kernel by itself, side by side; but not math, whose functions are
   /// declared in the module.
   void runOnOperation() override {
+    if (convertsBytes)
+      useByteConversions(getOperation());
     tenon::expandNarrowFloats(getOperation());
     LLVMTypeConverter converter(&getContext());
     FrozenRewritePatternSet toBranches = makeLoopPatterns(),

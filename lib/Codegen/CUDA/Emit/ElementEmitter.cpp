@@ -17,7 +17,10 @@
 #include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -217,6 +220,47 @@ static Value emitGeneric(ImplicitLocOpBuilder &builder, Operation *op,
   return builder.create(state)->getResult(0);
 }
 
+/// x / d in f32 of many x by one d, whose reciprocal is computed once: the
+/// product with it is corrected by its remainder, and is the neighbour of the
+/// correct result at most. Both are scaled so that the reciprocal is a normal
+/// number. Where no remainder is finite the product is right: of zeros,
+/// infinities and NaN, and of what is too large.
+static Value emitByReciprocal(ImplicitLocOpBuilder &b, Value x, Value d) {
+  Type f32 = b.getF32Type();
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  auto isLess = [&](Value a, Value c) -> Value {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, a, c);
+  };
+  auto select = [&](Value condition, Value a, Value c) -> Value {
+    return arith::SelectOp::create(b, condition, a, c);
+  };
+  auto multiply = [&](Value a, Value c) -> Value {
+    return arith::MulFOp::create(b, a, c);
+  };
+  constexpr float large = 0x1p64F, small = 0x1p-64F;
+  Value size = math::AbsFOp::create(b, d);
+  Value scale = select(
+      isLess(size, constant(small)), constant(large),
+      select(isLess(constant(large), size), constant(small), constant(1)));
+  Value divisor = multiply(d, scale);
+  Value reciprocal = arith::DivFOp::create(b, constant(1), divisor);
+  Value dividend = multiply(x, scale), product = multiply(dividend, reciprocal);
+  Value negated = arith::NegFOp::create(b, product);
+  Value rest = LLVM::FMAOp::create(b, f32, negated, divisor, dividend);
+  Value corrected = LLVM::FMAOp::create(b, f32, rest, reciprocal, product);
+  Value isFinite = isLess(math::AbsFOp::create(b, rest), constant(INFINITY));
+  return select(isFinite, corrected, product);
+}
+
+/// Whether `op` divides all of a thread's elements of a row by one value.
+bool ElementEmitter::isOfOneDivisor(Operation *op) const {
+  return sharesReciprocals && isa<DivOp>(op) && op->getNumOperands() == 2 &&
+         EpiloguePlan::variesByColumn(op->getResult(0).getType()) &&
+         !EpiloguePlan::variesByColumn(op->getOperand(1).getType());
+}
+
 Value ElementEmitter::emit(OpResult result, unsigned row, unsigned lane) {
   Operation *op = result.getOwner();
   Type type = getElementTypeOrSelf(result.getType());
@@ -243,7 +287,9 @@ Value ElementEmitter::emit(OpResult result, unsigned row, unsigned lane) {
   } else {
     SmallVector<Value> operands =
         llvm::map_to_vector(op->getOperands(), operandOf);
-    if (auto elementwise = dyn_cast<ElementwiseEpilogueOp>(op))
+    if (isOfOneDivisor(op) && compute.isF32())
+      value = emitByReciprocal(builder, operands[0], operands[1]);
+    else if (auto elementwise = dyn_cast<ElementwiseEpilogueOp>(op))
       value = elementwise.emitScalar(builder, builder.getLoc(), operands);
     else
       value = emitGeneric(builder, op, compute, operands);

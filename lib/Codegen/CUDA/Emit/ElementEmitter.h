@@ -31,6 +31,10 @@ public:
     finished[{reduction, lane}] = std::move(values);
   }
 
+  /// From here on, elements that a row's one value divides are multiplied by
+  /// its reciprocal, which their thread has registers for, and corrected.
+  void shareReciprocals() { sharesReciprocals = true; }
+
   /// Emits, here, what elementwise ops read that is the same in every row.
   void emitRowInvariant(const EpiloguePhase &phase);
 
@@ -53,12 +57,14 @@ public:
 private:
   void load(BlockArgument argument, unsigned row);
   Value emit(OpResult result, unsigned row, unsigned lane);
+  bool isOfOneDivisor(Operation *op) const;
 
   using Key = std::tuple<Value, unsigned, unsigned>;
   ImplicitLocOpBuilder &builder;
   const DenseMap<Value, Value> &pointers;
   Value column;
   unsigned lanes;
+  bool sharesReciprocals = false;
   SmallVector<Value> rows;
   DenseMap<Key, Value> invariant, varying;
   DenseMap<std::pair<Operation *, unsigned>, SmallVector<Value>> finished;

@@ -102,6 +102,21 @@ static void takeSource(Block &body, RowPhase &phase, ArrayRef<RowPhase> left,
   moveSource(body, source);
 }
 
+void tenon::takeYielded(Block &body, RowPhases &phases) {
+  BlockArgument argument = body.getArgument(0);
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(argument.getType()).getShape();
+  for (Value value : body.getTerminator()->getOperands()) {
+    if (value == argument ||
+        cast<RankedTensorType>(value.getType()).getShape() != shape)
+      continue;
+    RowPhase &last = phases.emplace_back();
+    last.source = copySlice(body, value);
+    last.sourcePhase = EpiloguePlan::getPhase(body, last.source);
+    return moveSource(body, value);
+  }
+}
+
 int64_t tenon::getRowGroups(Block &body) {
   for (Operation &op : body) {
     if (auto reduction = dyn_cast<ReduceRowOp>(op))

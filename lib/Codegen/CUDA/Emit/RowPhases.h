@@ -16,7 +16,7 @@ namespace mlir::tenon {
 
 /// A reduction along N, and what computes its input.
 struct RowPhase {
-  ReduceRowOp reduction;
+  ReduceRowOp reduction; ///< null where `takeYielded` has added it
   /// What stands for the result, [M, 1] in the compute type.
   BlockArgument result;
   /// What is reduced, and what computes it.
@@ -55,6 +55,12 @@ int64_t getRowGroups(Block &body);
 /// What lies in memory so is then of another type than its argument or value; a
 /// kernel that is at a group finds it by `getGroupPointer`.
 RowPhases cutAtRowReductions(Block &body, SourceMoves moves);
+
+/// For kernels that have what they find in registers, while nothing else can
+/// read it: adds a last phase, which reduces nothing, with what the body yields
+/// of the product's shape, one value at most, as the first argument's last
+/// source.
+void takeYielded(Block &body, RowPhases &phases);
 
 /// Where an argument's or result's value for each row begins, if in memory it
 /// has `groups` for each, of which the kernel is at `group` of `row`, both i64.

@@ -67,7 +67,7 @@ private:
     Value column, inRange;
   };
 
-  Place getPlace(Value chunk);
+  Place getPlace(Value chunk, bool mayEndRow = true);
   Place getPlaceOfPass(Value step, unsigned pass);
   Emitter createEmitter(const Place &place,
                         ArrayRef<BlockArgument> loadedFirst);
@@ -117,10 +117,10 @@ RowKernel::RowKernel(gpu::GPUModuleOp module, StringRef name, EpilogueOp op,
   outputs = arguments.slice(op.getInputs().size(), op.getOutputs().size());
 }
 
-RowKernel::Place RowKernel::getPlace(Value chunk) {
+RowKernel::Place RowKernel::getPlace(Value chunk, bool mayEndRow) {
   Value own = b.toI64(b.mul(thread, geometry.lanes));
   Place place{b.add(b.mul(chunk, geometry.columnsOfChunk()), own), Value()};
-  if (geometry.isRagged()) {
+  if (geometry.isRagged() && mayEndRow) {
     place.inRange = b.less(place.column, geometry.n);
     place.column =
         b.minSigned(place.column, b.i64(geometry.n - geometry.lanes));
@@ -141,6 +141,7 @@ RowKernel::createEmitter(const Place &place,
                          ArrayRef<BlockArgument> loadedFirst) {
   auto emitter = std::make_unique<ElementEmitter>(b, pointers, place.column,
                                                   geometry.lanes);
+  emitter->shareReciprocals();
   emitter->beginRows(row, loadedFirst);
   for (auto [argument, value] : found)
     emitter->set(argument, /*row=*/0, /*lane=*/0, value);
@@ -287,7 +288,7 @@ void RowKernel::emitRow() {
     loadedFirst = phases[0].phase.operands;
   if (geometry.keepsRow())
     for (int64_t chunk = 0; chunk != geometry.numChunks(); ++chunk) {
-      Place place = getPlace(b.i64(chunk));
+      Place place = getPlace(b.i64(chunk), chunk == geometry.numChunks() - 1);
       kept.emplace_back(place, createEmitter(place, loadedFirst));
     }
   for (auto [number, phase] : llvm::enumerate(phases))

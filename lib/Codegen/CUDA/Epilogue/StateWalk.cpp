@@ -17,8 +17,13 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// States that a thread loads together.
-static constexpr int64_t kBatch = 4;
+/// States that a thread loads together: each round waits for memory. Sums are
+/// of one number each.
+static constexpr int64_t kBatch = 4, kBatchOfSums = 16;
+
+static int64_t getBatch(ReductionEpilogueOp reduction) {
+  return isa<BatchSumOp>(reduction) ? kBatchOfSums : kBatch;
+}
 
 /// How many rows group `index` of the phase before has reduced: it took tiles
 /// `tiles - 1 - index`, `- groups`, ..., of which the last one may be ragged.
@@ -137,7 +142,7 @@ SmallVector<Value> StateWalk::emit() {
   SmallVector<Value> initial = getEmpty();
   initial.insert(initial.begin(), b.real(getStateType(reduction), 0.0));
   auto loop = scf::ForOp::create(
-      b, b.add(begin, part), end, b.i64(parts * kBatch), initial,
+      b, b.add(begin, part), end, b.i64(parts * getBatch(reduction)), initial,
       [&](OpBuilder &, Location, Value first, ValueRange carried) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(first.getParentBlock());
@@ -156,7 +161,7 @@ SmallVector<Value> StateWalk::emitBatch(Value first, ValueRange carried) {
   for (Value origin : origins)
     down.push_back(arith::NegFOp::create(b, origin));
   Value last = b.sub(end, b.i64(1));
-  for (int64_t i = 0; i != kBatch; ++i) {
+  for (int64_t i = 0; i != getBatch(reduction); ++i) {
     Value index = b.add(first, b.i64(i * parts));
     Value clamped = arith::MinSIOp::create(b, index, last);
     Value exists = b.less(index, end);
@@ -168,7 +173,7 @@ SmallVector<Value> StateWalk::emitBatch(Value first, ValueRange carried) {
   }
   Value count = carried[0];
   SmallVector<Value> state(carried.drop_front());
-  for (int64_t i = 0; i != kBatch; ++i) {
+  for (int64_t i = 0; i != getBatch(reduction); ++i) {
     state = combineStates(frame, reduction, count, state, counts[i], loaded[i],
                           width);
     count = arith::AddFOp::create(b, count, counts[i]);

@@ -76,8 +76,10 @@ static void dropProduct(FusedLinearOp op, ValueRange moments, int64_t rows,
             [&](auto reduced) {
               reduced.getMomentsMutable().assign(argument);
               reduced.setMomentRows(rows);
-              // What is not stored is of as many rows.
-              reduced.getInputMutable().assign(kept);
+              // Of what is reduced, rows are all that is read; what is
+              // normalised follows from what is stored.
+              if (!isa<BatchNormTrainingOp>(reduced))
+                reduced.getInputMutable().assign(kept);
             });
   }
   (void)runRegionDCE(rewriter, op.getEpilogue());

@@ -15,8 +15,9 @@
 #include "CutAtRows.h"
 #include "ElementwiseToEpilogue.h"
 #include "NormaliseByInputMoments.h"
-#include "RestEpilogue.h"
+#include "ShortenSilu.h"
 #include "SplitOperands.h"
+#include "TakeProduct.h"
 
 #include "tenon/Codegen/CUDA/Passes.h"
 #include "tenon/Dialect/Tenon/IR/Tenon.h"
@@ -25,6 +26,7 @@
 #include "tenon/Schedule/Checks/LayerPair.h"
 #include "tenon/Schedule/Checks/ProductMethod.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"
+#include "tenon/Schedule/Checks/RowParts.h"
 #include "tenon/Schedule/Checks/Schedule.h"
 #include "tenon/Schedule/Checks/ScheduleFamily.h"
 #include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
@@ -58,7 +60,6 @@ private:
                        SmallVectorImpl<Value> &factors);
   TiledLinearOp createPairGuard(FusedLinearOp op, FusedLinearOp gate,
                                 TiledLinearOp tiled);
-  FusedLinearOp takeProduct(FusedLinearOp op);
   void replace(FusedLinearOp op, ScheduleAttr schedule);
   TiledLinearOp createSplit(FusedLinearOp op, ValueRange outputs,
                             ScheduleAttr schedule);
@@ -94,6 +95,7 @@ void FunctionConverter::moveEpilogue(FusedLinearOp op, TiledLinearOp tiled) {
                               tiled.getEpilogue().end());
   if (op.getPrecision() == Precision::TF32)
     approximateGelu(tiled);
+  shortenSilu(tiled);
 }
 
 /// An output of the product's shape or, for new statistics, of [N]; of moments,
@@ -140,6 +142,8 @@ TiledLinearOp FunctionConverter::createSplit(FusedLinearOp op,
                                              ScheduleAttr schedule) {
   unsigned parts = getTraits(schedule.getMethod()).parts;
   Location loc = op.getLoc();
+  int64_t n = op.getExtents().n;
+  int64_t reduced = reducesRows(schedule) ? getReducedColumns(op) : n;
   auto [x, xFactors] =
       getSplit(op.getX(), isXTransposed(op.getLayout()), parts, loc, rewriter);
   auto [w, wFactors] =
@@ -149,12 +153,11 @@ TiledLinearOp FunctionConverter::createSplit(FusedLinearOp op,
                                     /*layout=*/OperandLayoutAttr());
   moveEpilogue(op, tiled);
   bool isResident = schedule.getReduction() == ReductionMethod::Resident;
-  bool isReduceOnly = schedule.getReduction() == ReductionMethod::ReduceOnly;
   ScheduleAttr guard = getGuardSchedule(
       op.getContext(), op.getPrecision().value_or(Precision::FP32),
       op.getExtents().m, schedule.getReduction(),
       isResident ? schedule.getTile()[0] : schedule.getMomentRows(),
-      isReduceOnly ? schedule.getTile()[1] : op.getExtents().n);
+      getColumnsBeside(schedule, n, reduced), /*ofGroups=*/reduced != n);
   TiledLinearOp guarded =
       createTiled(op, lookThroughSplit(op.getX()), lookThroughSplit(op.getW()),
                   factors, tiled.getResults(), guard, op.getLayoutAttr());
@@ -188,16 +191,6 @@ void FunctionConverter::replace(FusedLinearOp op, ScheduleAttr schedule) {
     moveEpilogue(op, tiled);
   }
   rewriter.replaceOp(op, tiled.getResults());
-}
-
-/// The bare product of a layer whose rest becomes an epilogue by itself.
-FusedLinearOp FunctionConverter::takeProduct(FusedLinearOp op) {
-  auto product =
-      FusedLinearOp::create(rewriter, op.getLoc(), op.getX(), op.getW(),
-                            Type(op.getProductType()), op.getPrecisionAttr());
-  product.setLayoutAttr(op.getLayoutAttr());
-  replaceByEpilogue(op, product.getResult(0), rewriter);
-  return product;
 }
 
 //===----------------------------------------------------------------------===//
@@ -421,7 +414,7 @@ LogicalResult FunctionConverter::convert(LinearLikeOp layer) {
   else if (schedule.getMethod() != ProductMethod::Direct &&
            schedule.getReduction() == ReductionMethod::Separate &&
            findEpilogueObstacle(op))
-    op = takeProduct(op);
+    op = takeProduct(op, rewriter);
   rewriter.setInsertionPoint(op);
   replace(op, schedule);
   return success();

@@ -25,6 +25,7 @@
 #include "TiledLaunch.h"
 #include "Unscale.h"
 
+#include "tenon/Schedule/Checks/ReductionMethod.h"
 #include "tenon/Schedule/Checks/Schedule.h"
 #include "tenon/Schedule/MmaSync/MmaSyncSchedule.h"
 
@@ -44,8 +45,9 @@ public:
   LogicalResult run();
   /// For several weights, before the scale of split rows is taken out.
   void runProducts();
-  /// For resident rows, before they are cut.
-  LogicalResult runResidentRows();
+  /// Where rows are reduced alone, before they are cut and the scale of split
+  /// rows is taken out.
+  LogicalResult runRows();
   void runUnaligned();
 
 private:
@@ -95,10 +97,12 @@ static ScheduleAttr getUnalignedSchedule(TiledLinearOp op) {
                                 .method = isNarrow ? ProductMethod::Direct
                                                    : schedule.getMethod(),
                                 .reduction = schedule.getReduction()};
-  if (reducesRows(schedule))
-    widenToRows(parameters, schedule.getReduction() == ReductionMethod::InTile
-                                ? op.getProductShape()[1]
-                                : schedule.getTile()[1]);
+  if (reducesRows(schedule)) {
+    int64_t n = op.getProductShape()[1];
+    int64_t groups = getRowGroups(*op.getBody());
+    widenToRows(parameters, getColumnsBeside(schedule, n, n / groups),
+                groups != 1);
+  }
   return ScheduleAttr::get(schedule.getContext(), parameters);
 }
 
@@ -125,8 +129,34 @@ LogicalResult TiledLowering::runResident(const TileGeometry &geometry) {
   return lowerEpilogue(separate.rest, module, kernels);
 }
 
+static bool reducesGroupsInTile(TiledLinearOp op) {
+  return op.getSchedule().getReduction() == ReductionMethod::InTile &&
+         getRowGroups(*op.getBody()) > 1;
+}
+
+/// Whether rows, or groups, are reduced as no kernel for other pointers does,
+/// but one behind a product's. A guard's tiles are those of such a kernel.
+static bool reducesAlone(TiledLinearOp op) {
+  ScheduleAttr schedule = op.getSchedule();
+  if (schedule.getReduction() == ReductionMethod::ResidentRows)
+    return !op.isGuarded();
+  int64_t n = op.getProductShape()[1];
+  return reducesGroupsInTile(op) &&
+         getColumnsBeside(schedule, n, n / getRowGroups(*op.getBody())) == 0;
+}
+
+static RowPhases cutRows(TiledLinearOp op) {
+  if (op.getSchedule().getReduction() == ReductionMethod::ResidentRows)
+    return cutAtRowReductions(*op.getBody(), SourceMoves::Independent);
+  bool ofGroups = reducesGroupsInTile(op);
+  RowPhases phases = cutAtRowReductions(*op.getBody(), SourceMoves::All);
+  if (ofGroups)
+    takeYielded(*op.getBody(), phases);
+  return phases;
+}
+
 /// For other pointers a kernel reduces rows of the product's.
-LogicalResult TiledLowering::runResidentRows() {
+LogicalResult TiledLowering::runRows() {
   m = createRows();
   Value buffer = createBuffer(getReducedType(op));
   auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
@@ -135,8 +165,9 @@ LogicalResult TiledLowering::runResidentRows() {
   SeparateReduction separate =
       createSeparateReduction(b, op, buffer, /*moments=*/{});
   b.setInsertionPointToStart(branch.thenBlock());
-  RowPhases phases =
-      cutAtRowReductions(*op.getBody(), SourceMoves::Independent);
+  addUnscale(op);
+  addUnscale(separate.product);
+  RowPhases phases = cutRows(op);
   rowPhases = phases;
   emitAndLaunch(TileGeometry(op, op.getSchedule(), /*isAligned=*/true));
   op.erase();
@@ -274,10 +305,10 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
     TiledLowering(op, module, kernels).runProducts();
     return success();
   }
+  if (reducesAlone(op))
+    return TiledLowering(op, module, kernels).runRows();
   addUnscale(op);
-  if (op.getSchedule().getReduction() == ReductionMethod::ResidentRows)
-    return TiledLowering(op, module, kernels).runResidentRows();
-  RowPhases rowPhases = cutAtRowReductions(*op.getBody(), SourceMoves::All);
+  RowPhases rowPhases = cutRows(op);
   return TiledLowering(op, module, kernels, rowPhases).run();
 }
 

@@ -121,7 +121,8 @@ void PanelEnd::clearWhenRead(Value turns) {
 
 void PanelEnd::clear(Value turns) {
   frame.emitIf(b.less(b.i32(0), turns), [&] {
-    if (!hasFinisher) // whose warp this is: it has read all
+    // A finisher, whose warp this is, has read all.
+    if (!hasFinisher && frame.geometry.hasOtherWarps())
       wait();
     frame.emitIf(b.equal(frame.lane, 0), [&] { announce(turns); });
     clearWhenRead(turns);

@@ -26,7 +26,8 @@ public:
   void wait();
   /// Clears what the panel's blocks have left in the workspace after `turns`
   /// turns, if there were any. One warp beside those that multiply calls it,
-  /// the finisher if there is one.
+  /// the finisher if there is one; where there is none beside them, one of them
+  /// behind a barrier.
   void clear(Value turns);
 
   /// The two parts of that, in kernels without a warp beside: one thread says

@@ -112,6 +112,9 @@ Value tenon::emitHasRowsOutside(TiledFrame &frame, const WorkItem &item) {
   int64_t weights = frame.factors.size() - 1;
   int64_t rows = geometry.tileM + weights * geometry.tileN;
   Value bits = b.i32(0);
+  if (geometry.exchangesRows())
+    for (int64_t w = 1; w <= weights; ++w)
+      bits = b.bitOr(bits, scanFactors(frame, w, b.i32(geometry.n)));
   for (int64_t first = 0; first < rows; first += geometry.threads()) {
     // x's rows of the tile, then each w's.
     Value index = b.min(b.add(frame.thread, first), b.i32(rows - 1));

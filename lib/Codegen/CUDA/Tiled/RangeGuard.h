@@ -18,8 +18,9 @@ namespace mlir::tenon {
 /// the block.
 Value emitHasRowsOutside(TiledFrame &frame);
 
-/// Whether any row of the item's tile has one, of x or w. i1, the same in all
-/// threads of the block, which meet at a barrier.
+/// Whether any row of the item's tile has one, of x or w; where tiles of a row
+/// wait for each other, of all w. i1, the same in all threads of the block,
+/// which meet at a barrier.
 Value emitHasRowsOutside(TiledFrame &frame, const WorkItem &item);
 
 } // namespace mlir::tenon

@@ -30,7 +30,8 @@ public:
 
   ReducedInput(TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
                Value value, const WorkItem &item,
-               llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown);
+               llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown,
+               std::optional<ColumnBlocks> columns);
 
   void compute(ValueRange accumulators, Take take);
 
@@ -38,6 +39,13 @@ private:
   /// Of one column each, or of both.
   using Emitters = SmallVector<std::unique_ptr<ElementEmitter>, kLanes>;
 
+  int64_t getColumnBlock(int64_t number) {
+    return columns.first + number % columns.count;
+  }
+  /// The first block of rows that are computed as number `number`.
+  int64_t getRowBlock(int64_t number) {
+    return number / columns.count * rowBlocks;
+  }
   SmallVector<Value> getRows(int64_t number);
   Emitters load(int64_t number);
   int64_t getBlocksAhead();
@@ -52,7 +60,8 @@ private:
   const WorkItem &item;
   llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown;
   int64_t columnBlocks;
-  int64_t rowBlocks; ///< that are computed at once
+  ColumnBlocks columns; ///< those to compute
+  int64_t rowBlocks;    ///< that are computed at once
   /// Neighbouring columns that are loaded at once.
   unsigned width;
 };
@@ -64,9 +73,11 @@ private:
 ReducedInput::ReducedInput(
     TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
     Value value, const WorkItem &item,
-    llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown)
+    llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown,
+    std::optional<ColumnBlocks> columns)
     : frame(frame), b(frame.b), op(op), phase(phase), value(value), item(item),
       setKnown(setKnown), columnBlocks(frame.geometry.warpN() / 8),
+      columns(columns.value_or(ColumnBlocks{0, columnBlocks})),
       rowBlocks(frame.geometry.sharesInstructions()
                     ? 1
                     : frame.geometry.warpM() / 16),
@@ -75,9 +86,9 @@ ReducedInput::ReducedInput(
 /// The thread's rows of the blocks that are computed as number `number`.
 SmallVector<Value> ReducedInput::getRows(int64_t number) {
   int64_t stride = frame.geometry.rowBlockStride();
-  Value first = b.add(b.add(item.row, frame.warpRow),
-                      b.add(b.shiftRight(frame.lane, 2),
-                            number / columnBlocks * rowBlocks * stride));
+  Value first =
+      b.add(b.add(item.row, frame.warpRow),
+            b.add(b.shiftRight(frame.lane, 2), getRowBlock(number) * stride));
   SmallVector<Value> rows;
   int64_t m = frame.geometry.m;
   Value last = ShapedType::isDynamic(m) ? b.sub(frame.m, 1) : b.i32(m - 1);
@@ -90,7 +101,7 @@ SmallVector<Value> ReducedInput::getRows(int64_t number) {
 
 ReducedInput::Emitters ReducedInput::load(int64_t number) {
   const TileGeometry &geometry = frame.geometry;
-  int64_t block = number % columnBlocks;
+  int64_t block = getColumnBlock(number);
   Value first =
       b.add(b.add(item.column, frame.warpColumn), frame.getLanePair());
   first = b.add(first, 8 * block);
@@ -99,7 +110,7 @@ ReducedInput::Emitters ReducedInput::load(int64_t number) {
   llvm::erase_if(loaded, [&](BlockArgument operand) {
     return frame.rowValues.contains(operand);
   });
-  int64_t firstRow = number / columnBlocks * rowBlocks * kRows;
+  int64_t firstRow = getRowBlock(number) * kRows;
   Emitters emitters;
   for (unsigned lane = 0; lane != kLanes; lane += width) {
     Value column = b.add(first, lane);
@@ -128,16 +139,18 @@ int64_t ReducedInput::getBlocksAhead() {
                getElementTypeOrSelf(operand.getType()).getIntOrFloatBitWidth() /
                8;
   int64_t least = frame.geometry.sharesInstructions() ? 2 : 1;
-  int64_t ahead =
-      frame.geometry.hasResidentRows() ? kBytesAheadOfRows : kBytesAhead;
+  // Kernels of split products spilled by so many.
+  bool hasRoom =
+      frame.geometry.hasResidentRows() && !frame.geometry.schedule.isSplit();
+  int64_t ahead = hasRoom ? kBytesAheadOfRows : kBytesAhead;
   return bytes == 0 ? 1 : std::max(least, ahead / bytes);
 }
 
 void ReducedInput::compute(int64_t number, const Emitters &emitters,
                            ValueRange accumulators, Take take) {
-  int64_t first = number / columnBlocks * rowBlocks;
+  int64_t first = getRowBlock(number);
   for (int64_t rowBlock = 0; rowBlock != rowBlocks; ++rowBlock) {
-    int64_t block = (first + rowBlock) * columnBlocks + number % columnBlocks;
+    int64_t block = (first + rowBlock) * columnBlocks + getColumnBlock(number);
     ValueRange own = accumulators.slice(block * kElements, kElements);
     auto get = [&](int64_t i) -> ElementEmitter & {
       return *emitters[i % kLanes / width];
@@ -153,7 +166,7 @@ void ReducedInput::compute(int64_t number, const Emitters &emitters,
 }
 
 void ReducedInput::compute(ValueRange accumulators, Take take) {
-  int64_t count = frame.geometry.warpM() / 16 / rowBlocks * columnBlocks;
+  int64_t count = frame.geometry.warpM() / 16 / rowBlocks * columns.count;
   int64_t ahead = getBlocksAhead();
   SmallVector<Emitters> loaded;
   for (int64_t number = 0; number != count; ++number) {
@@ -169,8 +182,9 @@ void tenon::emitOnFragments(
     TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
     Value value, const WorkItem &item, ValueRange accumulators,
     llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown,
-    llvm::function_ref<void(int64_t, ArrayRef<Value>)> take) {
-  ReducedInput(frame, op, phase, value, item, setKnown)
+    llvm::function_ref<void(int64_t, ArrayRef<Value>)> take,
+    std::optional<ColumnBlocks> columns) {
+  ReducedInput(frame, op, phase, value, item, setKnown, columns)
       .compute(accumulators, take);
 }
 

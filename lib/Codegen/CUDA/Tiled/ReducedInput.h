@@ -28,14 +28,20 @@ SmallVector<Value> emitReducedInput(
     const WorkItem &item, ValueRange accumulators,
     llvm::function_ref<void(ElementEmitter &, int64_t block)> setKnown);
 
+/// Neighbouring blocks of 8 columns, of a warp's.
+struct ColumnBlocks {
+  int64_t first, count;
+};
+
 /// The same of `value`, which `phase` computes, but the four elements of each
 /// block of 16 rows by 8 columns are given to `take`, with its number among the
-/// accumulators.
+/// accumulators. Of `columns`, if not of all.
 void emitOnFragments(
     TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
     Value value, const WorkItem &item, ValueRange accumulators,
     llvm::function_ref<void(ElementEmitter &, int64_t block)> setKnown,
-    llvm::function_ref<void(int64_t block, ArrayRef<Value> elements)> take);
+    llvm::function_ref<void(int64_t block, ArrayRef<Value> elements)> take,
+    std::optional<ColumnBlocks> columns = std::nullopt);
 
 } // namespace mlir::tenon
 

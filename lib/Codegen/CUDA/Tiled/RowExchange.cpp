@@ -237,10 +237,10 @@ SmallVector<Value> RowExchange::combine(Value turn, int64_t rowNumber,
     auto getOwnTerm = [&](const Numbers &part, Value columns) {
       return getTerm(phase, row, part, columns, shift);
     };
-    Value whole =
-        frame.geometry.exchangesRows()
-            ? reduce(phase, turn, rowNumber, getOwnTerm)
-            : getOwnTerm(found[rowNumber], b.f32(frame.geometry.tileN));
+    Value whole = frame.geometry.exchangesRows()
+                      ? reduce(phase, turn, rowNumber, getOwnTerm)
+                      : getOwnTerm(found[rowNumber],
+                                   b.f32(frame.geometry.groupColumns()));
     ReduceRowOp reduction = frame.rowPhases[phase].reduction;
     results.push_back(reduction.emitFinish(b, whole));
   }

@@ -14,6 +14,7 @@
 #include "RowReductions.h"
 
 #include "ReducedInput.h"
+#include "TileGroups.h"
 
 #include "tenon/Schedule/Checks/Schedule.h"
 
@@ -210,7 +211,7 @@ void RowReductions::emitExchange(const WorkItem &item, Value turn,
       ofPhase.push_back(result);
   }
   exchange->forget();
-  if (frame.geometry.exchangesRows()) {
+  if (frame.geometry.exchangesRows() && frame.geometry.hasOtherWarps()) {
     int64_t step = frame.geometry.schedule.getPingPong() ? 2 : 1;
     frame.emitIf(b.less(b.sub(turns, 1), b.add(turn, step)),
                  [&] { exchange->end.arrive(); });
@@ -229,6 +230,8 @@ void RowReductions::start(Value first, Value turns) {
 SmallVector<Value> RowReductions::emit(const WorkItem &item,
                                        ValueRange accumulators, Value turn,
                                        Value turns) {
+  if (frame.geometry.hasGroupsInTile())
+    return TileGroups(frame, op, item).emit(accumulators);
   SmallVector<Value> elements(accumulators);
   for (auto [number, phase] : llvm::enumerate(frame.rowPhases)) {
     computeSource(phase, item, elements);

@@ -7,7 +7,7 @@
 //
 // reduction = in_tile: a tile has whole rows, which are reduced between product
 // and epilogue. What was found lies in shared memory, where the epilogue reads
-// it as an operand of one value a row.
+// it as an operand of one value a row. Groups of columns: TileGroups.h.
 //
 // reduction = reduce_only: what a tile has of its rows is reduced, and stored.
 // Nothing follows, so what was found stays in registers.
@@ -42,7 +42,8 @@ public:
   // Where tiles wait for each other, and a warp is beside those that multiply.
   /// Before a warpgroup's first turn, `first`.
   void start(Value first, Value turns);
-  /// After the last of `turns` turns, in that warp.
+  /// After the last of `turns` turns, in that warp, or where there is none in
+  /// one that multiplies, behind a barrier.
   void clear(Value turns) { exchange->end.clear(turns); }
 
 private:

@@ -260,12 +260,20 @@ void tenon::emitPrefetch(TiledFrame &frame, TiledLinearOp op,
   }
 }
 
+EpiloguePhase tenon::getEpiloguePhase(TiledLinearOp op) {
+  Block &body = *op.getBody();
+  SmallVector<Value> stored(op.getYield().getValues());
+  llvm::erase_if(stored, TiledLinearOp::isOfRows);
+  if (stored.size() != op.getYield().getValues().size())
+    return EpiloguePlan::getPhase(body, stored);
+  FailureOr<EpiloguePlan> plan = EpiloguePlan::get(body);
+  return plan->getPhases().back();
+}
+
 void tenon::emitTileEpilogue(TiledFrame &frame, TiledLinearOp op,
                              const WorkItem &item, ValueRange accumulators,
                              const FinishedColumns *finished) {
-  // Of a region with a reduction, what follows it.
-  FailureOr<EpiloguePlan> plan = EpiloguePlan::get(*op.getBody());
-  const EpiloguePhase &phase = plan->getPhases().back();
+  EpiloguePhase phase = getEpiloguePhase(op);
   // What has one value a row alone was stored where rows were reduced.
   if (llvm::all_of(op.getYield().getValues(), TiledLinearOp::isOfRows))
     return;

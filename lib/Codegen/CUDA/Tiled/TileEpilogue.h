@@ -21,6 +21,10 @@ namespace mlir::tenon {
 /// in L2 when the main loop is over.
 void emitPrefetch(TiledFrame &frame, TiledLinearOp op, const WorkItem &item);
 
+/// What the epilogue computes: of a region that reduces along M, what follows
+/// that, and of one that reduces rows not what was stored when it was found.
+EpiloguePhase getEpiloguePhase(TiledLinearOp op);
+
 /// Emits the op's region on a tile's accumulators, and the stores of its
 /// results. `accumulators` are in blocks of 16 rows by 8 columns, as mma.sync
 /// leaves them (MmaSync/WarpProduct.h).

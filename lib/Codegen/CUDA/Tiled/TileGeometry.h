@@ -60,6 +60,7 @@ struct TileGeometry {
   /// Those that multiply a tile. A wgmma kernel has others beside them.
   int64_t threads() const { return 32 * warpsM * warpsN; }
   int64_t blockThreads() const { return getBlockThreads(schedule); }
+  bool hasOtherWarps() const { return threads() != blockThreads(); }
   int64_t warpM() const { return tileM / warpsM; }
   int64_t warpN() const { return tileN / warpsN; }
 
@@ -148,6 +149,11 @@ struct TileGeometry {
   }
   bool hasResidentRows() const {
     return schedule.getReduction() == ReductionMethod::ResidentRows;
+  }
+  /// Whether a tile has several groups of columns, each of which a warp
+  /// reduces.
+  bool hasGroupsInTile() const {
+    return schedule.getReduction() == ReductionMethod::InTile && groups != 1;
   }
   /// Columns of a row that are reduced together, and tiles that have them where
   /// rows are resident: of one nothing is exchanged.

@@ -291,8 +291,11 @@ static LogicalResult verifyReductions(TiledLinearOp op) {
       return moments.emitOpError("must be of the rows that the schedule's "
                                  "kernel takes together, ")
              << rows << ", but is of " << moments.getRows();
-    // A kernel takes moments of what it stores.
-    if (!moments.getSums() &&
+    // moments-C4: such a kernel reads again what it stores.
+    ScheduleAttr schedule = op.getSchedule();
+    bool readsStored = schedule.getFamily() == KernelFamily::Wgmma &&
+                       !schedule.hasSwappedOperands();
+    if (readsStored && !moments.getSums() &&
         !llvm::is_contained(op.getYield().getValues(), moments.getInput()))
       return moments.emitOpError(
           "takes what the yield writes, but its input is "

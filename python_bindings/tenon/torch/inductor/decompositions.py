@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -14,7 +14,14 @@ from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from tenon.torch.fusion.gradients import GRADIENTS
-from tenon.torch.fusion.norm_gradients import NORM_GRADIENT, drop_sums, gradients, without_running
+from tenon.torch.fusion.norm_gradients import (
+    NORM_GRADIENT,
+    drop_sums,
+    gradients,
+    gradients_and_scale,
+    take_scale,
+    without_running,
+)
 from tenon.torch.fusion.norms import FORMS
 from tenon.torch.fusion.ops import WHOLE
 from tenon.torch.fusion.rows import MAX_POOL, ROW_NORMS
@@ -74,7 +81,11 @@ def spell_out(graph: fx.Graph) -> None:
     """Replace batch norms' backward passes by what Tenon has words for, and outer products by elementwise ones."""
     for node in graph.find_nodes(op="call_function", target=NORM_GRADIENT):
         drop_sums(node)
-        _replace(graph, node, gradients)
+        scaled = take_scale(node)
+        if scaled is None:
+            _replace(graph, node, gradients)
+        else:
+            _replace(graph, node, gradients_and_scale, scaled)
     for op, rule in _OUTER.items():
         for node in graph.find_nodes(op="call_function", target=op):
             if node.args[-1].meta["val"].shape[-2] == 1:
@@ -93,13 +104,13 @@ def _outer_sum(
 _OUTER = {aten.mm.default: operator.mul, aten.bmm.default: operator.mul, aten.addmm.default: _outer_sum}
 
 
-def _replace(graph: fx.Graph, node: fx.Node, rule: Callable[..., Any]) -> None:
-    operands = node.all_input_nodes
+def _replace(graph: fx.Graph, node: fx.Node, rule: Callable[..., Any], more: Sequence[fx.Node] = ()) -> None:
+    operands = list(dict.fromkeys([*node.all_input_nodes, *more]))
 
     def decomposed(*values: Any) -> Any:
         given = dict(zip(operands, values, strict=True))
         args, kwargs = fx.map_arg((node.args, node.kwargs), given.__getitem__)
-        results = rule(*args, **kwargs)
+        results = rule(*args, *(given[n] for n in more), **kwargs)
         return tuple(results) if isinstance(results, tuple) else results  # of a named one fx would make a call
 
     fakes = [n.meta["val"] for n in operands]

@@ -47,7 +47,7 @@ class FusePass(CustomGraphPass):
                 self._fuse(graph.owning_module)
             except Exception as error:
                 failed("a graph", error)
-                _restore(graph, before)
+                restore(graph, before)
             decompose(graph)
             graph.owning_module.recompile()
 
@@ -68,21 +68,23 @@ class FusePass(CustomGraphPass):
             calls.append(call)
         print_report(calls, self.options)
 
-    def gradients_to_cut(self, graph: fx.Graph) -> dict[str, Gradient]:
+    def cut_for_training(self, graph: fx.Graph) -> None:
+        """Cut products of a training step into ranges of columns, and their gradients, where forward gains by it."""
+        if not (gradients := self._gradients_to_cut(graph)):
+            return
+        names = self._worth_cutting(graph.owning_module, set(gradients), forward_of)
+        ranges = {node.name: ranges_of(node) for node in graph.nodes if node.name in names}
+        cut_products(graph, names)
+        for name in names:
+            split_gradient(gradients[name], ranges[name])
+
+    def _gradients_to_cut(self, graph: fx.Graph) -> dict[str, Gradient]:
         """Return the gradients of products that may be cut in a graph of forward and backward, by products' names."""
         if not is_of_training(graph) or not self._judges(graph.owning_module):
             return {}
         names = products_to_cut(graph)
         found = {node.name: find_gradient(node) for node in graph.nodes if node.name in names}
         return {name: gradient for name, gradient in found.items() if gradient}
-
-    def cut_for_training(self, graph: fx.Graph, gradients: dict[str, Gradient]) -> None:
-        """Cut products into ranges of columns, and their gradients, where the forward part gains by it."""
-        names = self._worth_cutting(graph.owning_module, set(gradients), forward_of)
-        ranges = {node.name: ranges_of(node) for node in graph.nodes if node.name in names}
-        cut_products(graph, names)
-        for name in names:
-            split_gradient(gradients[name], ranges[name])
 
     def _judges(self, module: fx.GraphModule) -> bool:
         return self._judge.measures(device_of([node.meta.get("val") for node in module.graph.nodes]))
@@ -122,32 +124,7 @@ class FusePass(CustomGraphPass):
         return {placeholders[i] for i in self._parameters}
 
 
-class JointPass(CustomGraphPass):
-    """Cuts products of a training step into ranges of columns, before its forward and backward are parted."""
-
-    def __init__(self, own: FusePass) -> None:
-        """Take the pass that the graphs of both will go through."""
-        self._own = own
-
-    def __call__(self, graph: fx.Graph) -> None:
-        """Rewrite a graph in place."""
-        with strictness(self._own.options.strict):
-            before = None
-            try:
-                if gradients := self._own.gradients_to_cut(graph):
-                    before = copy.deepcopy(graph)
-                    self._own.cut_for_training(graph, gradients)
-            except Exception as error:
-                failed("a training step", error)
-                if before:
-                    _restore(graph, before)
-
-    def uuid(self) -> Any:
-        """Return what tells this pass from others."""
-        return "joint", self._own.uuid()
-
-
-def _restore(graph: fx.Graph, before: fx.Graph) -> None:
+def restore(graph: fx.Graph, before: fx.Graph) -> None:
     """Give a graph the nodes of a copy that was made of it."""
     for node in reversed(graph.nodes):
         graph.erase_node(node)

@@ -13,11 +13,14 @@ import torch
 from torch import fx
 from torch._inductor import config
 from torch._inductor.compile_fx import compile_fx
+from torch._inductor.custom_graph_pass import CustomGraphPass
 
 from tenon.torch.calls.call import refresh_prepared
 from tenon.torch.failures import failed
+from tenon.torch.fusion.recompute import recompute
 from tenon.torch.inductor.decompositions import inductors_table
-from tenon.torch.inductor.graph_pass import FusePass, JointPass
+from tenon.torch.inductor.graph_pass import FusePass
+from tenon.torch.inductor.joint_pass import JointPass
 from tenon.torch.options import Options
 
 
@@ -38,7 +41,7 @@ def compile_with_inductor(
     untouched = fx.GraphModule(graph, copy.deepcopy(graph.graph))  # with the same tensors
     untouched.meta = dict(graph.meta)
     try:
-        own = patches | _with_pass(FusePass(options, parameters, len(inputs)), options)
+        own = patches | _with_passes(FusePass(options, parameters, len(inputs)), options)
         compiled = compile_fx(graph, inputs, config_patches=own, decompositions=inductors_table())
     except Exception as error:
         compiled = compile_fx(untouched, inputs, config_patches=patches)  # raises what is not Tenon's fault
@@ -47,14 +50,20 @@ def compile_with_inductor(
     return _refreshing(compiled) if has_graphs else compiled
 
 
-def _with_pass(own: FusePass, options: Options) -> dict[str, Any]:
-    """Return Inductor's settings that have a pass run ahead of the user's own; a report takes a new compilation."""
-    patches: dict[str, Any] = {}
-    for name, ours in (("joint_custom_pre_pass", JointPass(own)), ("post_grad_custom_pre_pass", own)):
-        given = getattr(config, name)
-        passes = [ours, *(given if isinstance(given, list | tuple) else [given] if given else [])]
-        patches[name] = passes if len(passes) > 1 else ours
+def _with_passes(fuse: FusePass, options: Options) -> dict[str, Any]:
+    """Return Inductor's settings that have passes run ahead of the user's own; a report takes a new compilation."""
+    patches: dict[str, Any] = {
+        "joint_custom_pre_pass": _ahead_of(JointPass(fuse, fuse.cut_for_training), config.joint_custom_pre_pass),
+        # Inductor's own passes merge equal nodes.
+        "joint_custom_post_pass": _ahead_of(JointPass(fuse, recompute), config.joint_custom_post_pass),
+        "post_grad_custom_pre_pass": _ahead_of(fuse, config.post_grad_custom_pre_pass),
+    }
     return patches | ({"force_disable_caches": True} if options.verbose else {})
+
+
+def _ahead_of(own: CustomGraphPass, given: Any) -> Any:
+    passes = [own, *(given if isinstance(given, list | tuple) else [given] if given else [])]
+    return passes if len(passes) > 1 else own
 
 
 def _refreshing(compiled: Callable[..., Any]) -> Callable[..., Any]:

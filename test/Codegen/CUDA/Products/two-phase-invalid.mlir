@@ -29,12 +29,13 @@ func.func @moments_alone(%x: tensor<256x64xf16>, %w: tensor<32x64xf16>) -> (tens
 // -----
 
 func.func @moments_of_what_is_not_kept(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>) -> (tensor<?x32xf16>, tensor<32xf32>) {
-  // expected-error @below {{reduction = two_phase: result #0 is that of 'tenon.relu', before the batch norm, and only the norm's input is kept; leave reduction out}}
+  // expected-error @below {{reduction = two_phase: result #0 is that of 'tenon.mul', before the batch norm, and only the norm's input is kept; leave reduction out}}
   %0:2 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
       epilogue(%acc: tensor<?x32xf16>) -> (tensor<?x32xf16>, tensor<32xf32>)
       attributes {strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>} {
-    %mean, %m2 = tenon.batch_moments %acc : (tensor<?x32xf16>) -> (tensor<32xf32>, tensor<32xf32>)
-    %1 = tenon.relu %acc : tensor<?x32xf16>
+    %0 = tenon.relu %acc : tensor<?x32xf16>
+    %mean, %m2 = tenon.batch_moments %0 : (tensor<?x32xf16>) -> (tensor<32xf32>, tensor<32xf32>)
+    %1 = tenon.mul %acc, 2.0 : tensor<?x32xf16>
     tenon.yield %1, %mean : tensor<?x32xf16>, tensor<32xf32>
   }
   return %0#0, %0#1 : tensor<?x32xf16>, tensor<32xf32>
@@ -73,13 +74,14 @@ func.func @crossing(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32
 // -----
 
 func.func @crossing_result(%x: tensor<?x64xf16>, %w: tensor<32x64xf16>, %r: tensor<?x32xf16>) -> tensor<?x32xf16> {
-  // expected-error @below {{reduction = two_phase: result #1 is that of the product, before the batch norm, and only the norm's input is kept; leave reduction out}}
+  // expected-error @below {{reduction = two_phase: result #1 is that of 'tenon.mul', before the batch norm, and only the norm's input is kept; leave reduction out}}
   %0:2 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32x64xf16>
       epilogue(%acc: tensor<?x32xf16>, %res = %r: tensor<?x32xf16>) -> (tensor<?x32xf16>, tensor<?x32xf16>)
       attributes {strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<mma_sync, tile = 64x32x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>} {
     %1 = tenon.relu %acc : tensor<?x32xf16>
+    %2 = tenon.mul %acc, 2.0 : tensor<?x32xf16>
     %n = tenon.batch_norm_training %1 : (tensor<?x32xf16>) -> tensor<?x32xf16>
-    tenon.yield %n, %acc : tensor<?x32xf16>, tensor<?x32xf16>
+    tenon.yield %n, %2 : tensor<?x32xf16>, tensor<?x32xf16>
   }
   return %0#0 : tensor<?x32xf16>
 }

@@ -67,6 +67,31 @@ func.func @product_returned(%x: tensor<300x64xf16>, %w: tensor<32x64xf16>) -> (t
 
 // -----
 
+// What is returned of before the norm, and gives its input again, is stored in
+// place of that, whose moments are of what the kernel has in registers.
+// CHECK-LABEL: @scaled_behind_result
+// CHECK: %[[P:.*]]:2 = tenon.tiled_linear {{.*}} epilogue(%[[ACC:.*]]: tensor<256x32xf16>, %[[SCALE:.*]] = %{{.*}}: tensor<32xf16>) outs(%{{.*}}: tensor<256x32xf16>, %{{.*}}: tensor<8x32xf32>)
+// CHECK-NEXT: %[[Z:.*]] = tenon.mul %[[ACC]], %[[SCALE]]
+// CHECK-NEXT: %[[MO:.*]] = tenon.moments %[[Z]] {rows = 64 : i64} : tensor<256x32xf16> -> tensor<8x32xf32>
+// CHECK-NEXT: tenon.yield %[[ACC]], %[[MO]]
+// CHECK: %[[Y:.*]]:2 = tenon.epilogue ins(%[[A:.*]] = %[[P]]#0: {{.*}}, %[[S:.*]] = %{{.*}}: tensor<32xf16>, %[[M:.*]] = %[[P]]#1: {{.*}})
+// CHECK-NEXT: %[[AGAIN:.*]] = tenon.mul %[[A]], %[[S]]
+// CHECK-NEXT: %[[N:.*]] = tenon.batch_norm_training %[[AGAIN]] moments(%[[M]]) {moment_rows = 64 : i64}
+// CHECK-NEXT: tenon.yield %[[AGAIN]], %[[N]]
+// CHECK: return %[[P]]#0, %[[Y]]#0, %[[Y]]#1
+func.func @scaled_behind_result(%x: tensor<256x64xf16>, %w: tensor<32x64xf16>, %s: tensor<32xf16>) -> (tensor<256x32xf16>, tensor<256x32xf16>, tensor<256x32xf16>) {
+  %0:3 = tenon.fused_linear %x, %w : tensor<256x64xf16>, tensor<32x64xf16>
+      epilogue(%acc: tensor<256x32xf16>, %scale = %s: tensor<32xf16>) -> (tensor<256x32xf16>, tensor<256x32xf16>, tensor<256x32xf16>)
+      attributes {schedule = #tenon.schedule<wgmma, tile = 128x64x64, warps = 1x4, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>, strategy = #tenon.strategy<tiled>} {
+    %1 = tenon.mul %acc, %scale : tensor<256x32xf16>, tensor<32xf16>
+    %2 = tenon.batch_norm_training %1 : (tensor<256x32xf16>) -> tensor<256x32xf16>
+    tenon.yield %acc, %1, %2 : tensor<256x32xf16>, tensor<256x32xf16>, tensor<256x32xf16>
+  }
+  return %0#0, %0#1, %0#2 : tensor<256x32xf16>, tensor<256x32xf16>, tensor<256x32xf16>
+}
+
+// -----
+
 // A split product's guard gives the same moments as its main kernel. An operand
 // that both parts read is given to both, and what it alone decides is computed
 // in both.

@@ -30,10 +30,26 @@ void MmaSyncTurns::emit() {
   TileCopy(frame).start(first, partition.hasTurn(b.i32(0)));
   turn.store(b.i32(0));
   emitTurns(frame, turn, [&] { emitTurn(); });
+  endExchanges();
   if (!resident)
     return;
   frame.computePlace();
   resident->clear(partition.getCount());
+}
+
+/// Of rows: when all warps have read what others have published.
+void MmaSyncTurns::endExchanges() {
+  if (!frame.geometry.exchangesRows())
+    return;
+  frame.barrier();
+  frame.computePlace();
+  frame.emitIf(b.equal(frame.warp, 0),
+               [&] { rows->clear(partition.getCount()); });
+}
+
+/// The number of a turn among those in which tiles exchange what they have.
+Value MmaSyncTurns::getExchange() {
+  return exchanged ? exchanged->load() : turn.getNumber();
 }
 
 /// Tiles that wait for each other are all computed, or none: by the kernel of a
@@ -53,7 +69,10 @@ void MmaSyncTurns::finishTile(ValueRange accumulators) {
   WorkItem item = turn.getItem();
   SmallVector<Value> reduced;
   if (rows) {
-    reduced = rows->emit(item, accumulators);
+    reduced = frame.geometry.exchangesRows()
+                  ? rows->emit(item, accumulators, getExchange(),
+                               partition.getCount())
+                  : rows->emit(item, accumulators);
     accumulators = reduced;
   }
   if (resident)
@@ -86,7 +105,10 @@ void MmaSyncTurns::storeNext() {
 void MmaSyncTurns::emitGuarded() {
   frame.emitIf(emitHasRowsOutside(frame), [&] {
     turn.store(b.i32(0));
+    if (exchanged)
+      frame.store({{*exchanged, b.i32(0)}});
     emitTurns(frame, turn, [&] { emitGuardedTurn(); });
+    endExchanges();
   });
 }
 
@@ -99,6 +121,8 @@ void MmaSyncTurns::emitGuardedTurn() {
     SmallVector<Value> sums = multiply();
     frame.computePlace();
     finishTile(sums);
+    if (exchanged)
+      frame.store({{*exchanged, b.add(exchanged->load(), 1)}});
   });
   storeNext();
 }

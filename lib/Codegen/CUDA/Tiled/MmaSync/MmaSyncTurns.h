@@ -24,6 +24,8 @@ public:
       resident.emplace(frame, op);
     if (reducesRows(frame.geometry.schedule))
       rows.emplace(frame, op);
+    if (op.isGuarded() && frame.geometry.exchangesRows())
+      exchanged = frame.keep();
   }
 
   /// Those that are this kernel's to do.
@@ -33,7 +35,9 @@ private:
   void emit();
   SmallVector<Value> multiply();
   void emitTurn();
+  Value getExchange();
   void finishTile(ValueRange accumulators);
+  void endExchanges();
   void emitGuarded();
   void emitGuardedTurn();
   void storeNext();
@@ -43,6 +47,9 @@ private:
   TiledLinearOp op;
   WorkPartition partition;
   KeptTurn turn;
+  /// In a guard whose tiles wait for each other: turns so far that had a row
+  /// outside. States of turns lie side by side, so they count those alone.
+  std::optional<KeptScalar> exchanged;
   std::optional<ResidentTile> resident; ///< if the region reduces along M
   std::optional<RowReductions> rows;    ///< if it does along N
 };

@@ -13,6 +13,7 @@
 
 #include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
 
+#include "Codegen/CUDA/Tiled/TileEpilogue.h"
 #include "Codegen/CUDA/Tiled/Wgmma/Subtiles/SubtileFragments.h"
 
 using namespace mlir;
@@ -24,9 +25,8 @@ static constexpr unsigned kRows = 2, kLanes = 2, kElements = kRows * kLanes;
 TmaEpilogue::TmaEpilogue(TiledFrame &frame, TiledLinearOp op,
                          EpilogueSubtiles subtiles)
     : copies(frame, std::move(subtiles)), frame(frame), b(frame.b), op(op),
-      plan(*EpiloguePlan::get(*op.getBody())) {
-  // What comes after a reduction, if the region has one.
-  for (BlockArgument operand : plan.getPhases().back().operands)
+      phase(getEpiloguePhase(op)) {
+  for (BlockArgument operand : phase.operands)
     if (EpiloguePlan::variesByRow(operand.getType()) &&
         !EpiloguePlan::variesByColumn(operand.getType()))
       perRow.push_back(operand);
@@ -56,7 +56,7 @@ void TmaEpilogue::prepareBlock(const WorkItem &item, int64_t block) {
     column = b.add(b.toI64(column), inTile);
   emitters[block] =
       std::make_unique<ElementEmitter>(b, frame.operands, column, kLanes);
-  emitters[block]->emitRowInvariant(plan.getPhases().back());
+  emitters[block]->emitRowInvariant(phase);
   if (finished)
     finished->loadOperands(*emitters[block], kLanes);
 }

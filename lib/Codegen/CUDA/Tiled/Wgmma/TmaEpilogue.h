@@ -53,7 +53,7 @@ private:
   TiledFrame &frame;
   KernelBuilder &b;
   TiledLinearOp op;
-  EpiloguePlan plan;
+  EpiloguePhase phase;
   const FinishedColumns *finished = nullptr;
   SmallVector<BlockArgument> perRow;      ///< operands with one value a row
   SmallVector<SmallVector<Value>> ofRows; ///< their values
