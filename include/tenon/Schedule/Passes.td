@@ -131,12 +131,14 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
 
     Two layers that read one x have one kernel where that is predicted to take no
     longer than both (`pairs`), if the epilogue of one has the other's result as an
-    operand, nothing else reads that, and their weights are of one type: gated units
-    such as `silu(x w1^T) * (x w0^T)`. Both then have the same schedule, with
-    `weights = 2`; `--tenon-to-tiled` makes one op of them.
+    operand, and their weights are of one type: gated units such as
+    `silu(x w1^T) * (x w0^T)`. Both then have the same schedule, with
+    `weights = 2`; `--tenon-to-tiled` makes one op of them, which gives what else
+    reads the result too.
 
-    Layers that read one x, and need no result of each other, have one launch with
-    `siblings=always`: q, k and v of attention. They then have the same schedule,
+    Layers that read one x, and need no result of each other, have one launch
+    (`siblings`) where they have 256 rows at most and that is predicted to take less
+    time than one each: q, k and v of attention. They then have the same schedule,
     with as many `siblings`, chosen as for one layer with the columns of all, and
     stand beside each other.
 

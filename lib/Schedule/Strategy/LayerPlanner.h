@@ -23,7 +23,8 @@ struct StrategyRequest {
   std::optional<ReductionMethod> reduction; ///< none: auto
   /// Whether two layers of one x have one kernel; none: auto.
   std::optional<bool> pairs;
-  bool siblings = false; ///< whether layers of one x have one launch
+  /// Whether layers of one x have one launch; none: auto.
+  std::optional<bool> siblings;
 };
 
 /// A way to tile a layer.

@@ -128,7 +128,8 @@ LogicalResult SelectStrategy::parseRequest(StrategyRequest &request) {
   request.reduction = symbolizeReductionMethod(reduction);
   if (pairs != "auto")
     request.pairs = pairs == "always";
-  request.siblings = siblings == "always";
+  if (siblings != "auto")
+    request.siblings = siblings == "always";
   assert((request.strategy || strategy == "auto") &&
          (request.reduction || reduction == "auto") &&
          "CompileOptions.def has a value that the dialect has not");

@@ -37,6 +37,17 @@ static ScheduleAttr getGivenSchedule(LinearLikeOp layer,
   return schedule && schedule.getSiblings() != 1 ? schedule : ScheduleAttr();
 }
 
+/// More were not measured: the more rows, the less launches and half-empty
+/// waves weigh. And what one launch gains must be clear, since its kernel gives
+/// up clusters and persistent blocks: of q, k and v of 8 rows it is half.
+static constexpr int64_t kMostRows = 256;
+static constexpr double kClearlyLess = 0.9;
+
+static bool isOfFewRows(LinearLikeOp layer) {
+  int64_t m = layer.getExtents().m;
+  return !ShapedType::isDynamic(m) && m <= kMostRows;
+}
+
 /// Whether a launch may have the layer beside others.
 static bool mayBeSibling(LinearLikeOp layer, const StrategyRequest &request) {
   if (layer.getLayout() || hasBatchNorm(layer) || sumsBatch(layer) ||
@@ -44,8 +55,10 @@ static bool mayBeSibling(LinearLikeOp layer, const StrategyRequest &request) {
     return false;
   if (getGivenSchedule(layer, request))
     return layer.getStrategy() != Strategy::Library;
+  if (!request.siblings.value_or(isOfFewRows(layer)))
+    return false;
   // Tiles are chosen for rows of results that TMA can store.
-  return request.siblings && layer.getExtents().n % 8 == 0 &&
+  return layer.getExtents().n % 8 == 0 &&
          request.strategy != Strategy::Library && !request.schedule &&
          !layer.getStrategy() && !layer.getScheduleAttr();
 }
@@ -153,6 +166,25 @@ remark::RemarkOpts SiblingSelector::getRemarkOptions(StringRef name) {
       .function(function ? function.getName() : StringRef());
 }
 
+/// Whether one launch is predicted to take clearly less time on each target
+/// than one for each layer.
+bool SiblingSelector::isFaster() {
+  SmallVector<double> apart(request.targets.size());
+  for (LinearLikeOp layer : layers)
+    for (auto [sum, seconds] :
+         llvm::zip(apart, StrategySelector(layer, request).predictSeconds()))
+      sum += seconds;
+  bool isFaster = true;
+  for (auto [prediction, sum] : llvm::zip_equal(best->predictions, apart))
+    isFaster &= prediction.seconds < kClearlyLess * sum;
+  if (!isFaster)
+    ValuedRemark(
+        remark::missed(layers.front()->getLoc(), getRemarkOptions("Siblings")))
+        << Reason(ReasonCode::NotPredictedAsSiblings, std::ssize(layers),
+                  best->predictions.front().seconds * 1e6, apart.front() * 1e6);
+  return isFaster;
+}
+
 /// Says of each that it is tiled, and of the others in whose launch.
 void SiblingSelector::report() {
   auto place = layers.front()->getLoc()->findInstanceOf<FileLineColLoc>();
@@ -204,7 +236,8 @@ void SiblingSelector::setTiled() {
 }
 
 FailureOr<bool> SiblingSelector::run() {
-  if (ScheduleAttr given = getGivenSchedule(layers.front(), request)) {
+  ScheduleAttr given = getGivenSchedule(layers.front(), request);
+  if (given) {
     if (given.getSiblings() != std::ssize(layers) ||
         !canHave(given.getMethod()))
       return false;
@@ -222,6 +255,8 @@ FailureOr<bool> SiblingSelector::run() {
         << Reason(ReasonCode::NoLaunchOfSiblings, std::ssize(layers));
     return false;
   }
+  if (!given && !request.siblings && !isFaster())
+    return false;
   report();
   setTiled();
   return true;

@@ -38,6 +38,7 @@ private:
   LogicalResult checkSchedule(ScheduleAttr schedule);
   bool canHave(ProductMethod method);
   void consider(ProductMethod method);
+  bool isFaster();
   remark::RemarkOpts getRemarkOptions(StringRef name);
   void report();
   void setTiled();

@@ -84,6 +84,10 @@ static constexpr int64_t kMaxDynamicRows = 128;
 using Cluster = std::array<int64_t, 2>;
 static constexpr Cluster kClusters[] = {{2, 1}, {1, 1}, {1, 2}};
 static constexpr int64_t kMaxStages = 12;
+/// Of swapped tiles of few rows of several layers: with 12 q, k and v of 8 rows
+/// of 4096 took 16.2 us on an H200, with 8 14.0, and two products of 11008 44.4
+/// and 43.9. One product of 4096x11008 took 23.8 and 29.1.
+static constexpr int64_t kMaxSharedStages = 8;
 /// Rows of a group of tiles: with them, blocks that run at once read about as
 /// many rows of x as of w.
 static constexpr int64_t kRasterRows = 2048;
@@ -169,9 +173,12 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
     parameters.stages = stages;
     return ScheduleAttr::get(type.getContext(), parameters);
   };
+  bool isShared = form.isSwapped && isFewRows(problem) &&
+                  problem.weights * problem.siblings != 1;
+  const int64_t mostStages = isShared ? kMaxSharedStages : kMaxStages;
   ScheduleAttr schedule = build(2);
   int64_t otherBytes = getSharedBytes(schedule) - 2 * getStageBytes(schedule);
-  int64_t stages = kMaxStages;
+  int64_t stages = mostStages;
   for (const TargetSpec *target : targets)
     stages = std::min(stages, (target->sharedBytesPerBlock - otherBytes) /
                                   getStageBytes(schedule));
@@ -182,7 +189,7 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
   // Two warpgroups with a tile each have not more than their K tiles to copy.
   int64_t useful =
       2 * llvm::divideCeil(problem.getTiledColumns(), parameters.tile[2]);
-  bool isUseful = stages < std::min(kMaxStages, useful) &&
+  bool isUseful = stages < std::min(mostStages, useful) &&
                   problem.epilogue == EpilogueClass::Light;
   parameters.stages = fits && isUseful ? stages + 1 : stages;
   return buildWgmmaSchedule(problem, parameters, targets);
@@ -217,7 +224,9 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
 /// With swapped operands a tile has hardly more rows than there are. More than
 /// a wave of them was no faster than the library for 4x11008x4096 and
 /// 48x14336x4096, but two products were, with 8x11008x4096 in 0.78 of the time
-/// of two kernels; tiles that are reduced were not measured.
+/// of two kernels, and blocks sharing the last tiles (43.9 us; 46.0 without).
+/// Siblings have no wave to fill: a block has one tile. Tiles that are reduced
+/// were not measured.
 static void addSwappedCandidates(const LayerProblem &problem,
                                  ArrayRef<const TargetSpec *> targets,
                                  SmallVectorImpl<ScheduleAttr> &candidates) {
@@ -228,15 +237,19 @@ static void addSwappedCandidates(const LayerProblem &problem,
   bool isWave = llvm::all_of(targets, [&](const TargetSpec *target) {
     return tiles <= target->multiprocessors;
   });
-  if (!isWave && problem.weights == 1)
+  bool sharesTiles = !isWave && problem.weights != 1;
+  if (!isWave && !sharesTiles && problem.siblings == 1)
     return;
   Form form{static_cast<int64_t>(llvm::alignTo(problem.m, 8)), /*warps=*/4,
             /*pingPong=*/false, /*isSwapped=*/true};
-  for (bool streamK : {false, true})
+  for (bool streamK : {false, true}) {
+    if (sharesTiles && !streamK)
+      continue;
     if (ScheduleAttr schedule =
             buildSchedule(problem, form, kSwappedColumns, /*cluster=*/{1, 1},
                           streamK, targets))
       candidates.push_back(schedule);
+  }
 }
 
 /// Whether two products are finished beside those of the next tile.

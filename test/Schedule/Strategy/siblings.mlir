@@ -1,4 +1,4 @@
-// Layers of one x have one launch where that is asked for and they can.
+// Layers of one x have one launch where that is asked for and they can, or is predicted to be faster.
 // RUN: tenon-opt %s --tenon-fuse-epilogue --tenon-select-strategy="targets=sm_90a siblings=always" --split-input-file \
 // RUN:   | FileCheck %s
 // RUN: tenon-opt %s --tenon-fuse-epilogue --tenon-select-strategy="targets=sm_90a siblings=always" --split-input-file \
@@ -6,8 +6,12 @@
 // Run again, the pass changes nothing.
 // RUN: tenon-opt %s --tenon-fuse-epilogue --tenon-select-strategy="targets=sm_90a siblings=always" --split-input-file -o %t.once
 // RUN: tenon-opt %t.once --tenon-select-strategy=targets=sm_90a --split-input-file | diff %t.once -
-// RUN: tenon-opt %s --tenon-fuse-epilogue --tenon-select-strategy=targets=sm_90a --split-input-file \
+// RUN: tenon-opt %s --tenon-fuse-epilogue --tenon-select-strategy="targets=sm_90a siblings=never" --split-input-file \
 // RUN:   | FileCheck %s --check-prefix=NONE --implicit-check-not="siblings ="
+// RUN: tenon-opt %s --tenon-fuse-epilogue --tenon-select-strategy=targets=sm_90a --split-input-file \
+// RUN:   | FileCheck %s --check-prefix=AUTO
+// RUN: tenon-opt %s --tenon-fuse-epilogue --tenon-select-strategy=targets=sm_90a --split-input-file \
+// RUN:   --remarks-filter=tenon-select-strategy -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHYNOT
 // RUN: tenon-opt %s --tenon-fuse-epilogue --tenon-select-strategy="targets=sm_80 siblings=always" --split-input-file \
 // RUN:   | FileCheck %s --check-prefix=SM80
 // What the layers become stands side by side.
@@ -15,6 +19,8 @@
 // RUN:   --split-input-file | FileCheck %s --check-prefix=TILED
 
 // NONE-LABEL: @qkv
+// AUTO-LABEL: @qkv
+// AUTO-COUNT-3: siblings = 3
 // SM80-LABEL: @qkv
 // SM80-COUNT-3: schedule = #tenon.schedule<mma_sync, {{.*}}siblings = 3>
 // CHECK-LABEL: @qkv
@@ -35,6 +41,8 @@ func.func @qkv(%x: tensor<8x4096xbf16>, %q: tensor<4096x4096xbf16>, %k: tensor<1
 // -----
 
 // What needs a result comes behind all of them, and is none of them; what they need comes before.
+// AUTO-LABEL: @between
+// AUTO-NOT: siblings =
 // CHECK-LABEL: @between
 // CHECK: tenon.linear {{.*}}siblings = 2>
 // CHECK-NEXT: tenon.fused_linear {{.*}}siblings = 2>
@@ -71,4 +79,32 @@ func.func @none(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %a: tensor<64x64xf
   %6 = tenon.linear %x, %b : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
   %7 = tenon.reduce_row max %6 : tensor<64x64xf16>
   return %2, %3, %4, %5, %7 : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x84xf16>, tensor<64x1xf16>
+}
+
+// -----
+
+// Nothing is gained where each fills waves of its own; with any number of rows it is still done where it is asked for.
+// AUTO-LABEL: @wide
+// AUTO-NOT: siblings =
+// WHYNOT: [Missed] Siblings | {{.*}}Reason="one launch for it and the layers behind it, 2 of one x, is predicted to take {{[0-9.]+}} us, and {{[0-9.]+}} us one each"
+// CHECK-LABEL: @wide
+// CHECK-COUNT-2: siblings = 2
+func.func @wide(%x: tensor<256x4096xbf16>, %a: tensor<16384x4096xbf16>, %b: tensor<16384x4096xbf16>)
+    -> (tensor<256x16384xbf16>, tensor<256x16384xbf16>) {
+  %0 = tenon.linear %x, %a : (tensor<256x4096xbf16>, tensor<16384x4096xbf16>) -> tensor<256x16384xbf16>
+  %1 = tenon.linear %x, %b : (tensor<256x4096xbf16>, tensor<16384x4096xbf16>) -> tensor<256x16384xbf16>
+  return %0, %1 : tensor<256x16384xbf16>, tensor<256x16384xbf16>
+}
+
+// -----
+
+// AUTO-LABEL: @many_rows
+// AUTO-NOT: siblings =
+// CHECK-LABEL: @many_rows
+// CHECK-COUNT-2: siblings = 2
+func.func @many_rows(%x: tensor<257x512xbf16>, %a: tensor<512x512xbf16>, %b: tensor<512x512xbf16>)
+    -> (tensor<257x512xbf16>, tensor<257x512xbf16>) {
+  %0 = tenon.linear %x, %a : (tensor<257x512xbf16>, tensor<512x512xbf16>) -> tensor<257x512xbf16>
+  %1 = tenon.linear %x, %b : (tensor<257x512xbf16>, tensor<512x512xbf16>) -> tensor<257x512xbf16>
+  return %0, %1 : tensor<257x512xbf16>, tensor<257x512xbf16>
 }
