@@ -134,23 +134,31 @@ def test_what_a_kernel_of_the_product_stores(tmp_path):
 
 def test_rows_over_any_number(tmp_path):
     """A row's values over its largest are as IEEE 754 has them: of subnormal numbers too, zeros, infinities and NaN."""
-    n = 256
-    t, r = f"tensor<?x{n}xf32>", "tensor<?x1xf32>"
-    text = f"""func.func @forward(%x: {t}) -> {t} {{
-  %0 = tenon.reduce_row max %x : {t}
-  %1 = tenon.div %x, %0 : {t}, {r}
-  return %1 : {t}
+    n, k, m = 256, 144, 12
+    t, r, matrix = f"tensor<?x{n}xf32>", "tensor<?x1xf32>", f"tensor<?x{k}x{E4M3}>"
+    w, schedule = f"tensor<{n}x{k}x{E4M3}>", wgmma("64x64", 128, "4x1", FP8)
+    text = f"""func.func @layer(%zeros: {matrix}, %w: {w}, %x: {t}) -> {t} {{
+  %0 = tenon.fused_linear %zeros, %w : {matrix}, {w} epilogue(%acc: {t}, %addend = %x: {t}) -> {t}
+      attributes {{strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<{schedule}>}} {{
+    %1 = tenon.add %acc, %addend : {t}, {t}
+    %2 = tenon.reduce_row max %1 : {t}
+    %3 = tenon.div %1, %2 : {t}, {r}
+    tenon.yield %3 : {t}
+  }}
+  return %0 : {t}
 }}"""
-    x = random(12, n, spread=3.0)
+    x = random(m, n, spread=3.0)
     x *= np.exp2(np.array([0, -30, -70, -120, -126, -138, 30, 70, 120, 0, 0, 0], dtype=np.float32))[:, None]
     x[9], x[10, 3], x[11, 5] = 0, np.inf, np.nan
     x[0, 7] = -np.inf
     x = x.astype(np.float32)
-    model = Model(text, "sm_90a", tmp_path)
-    (got,) = model.call("forward", x)
+    model = compile_layer(text, "sm_90a", tmp_path)
+    zeros, w = (to_bits(np.zeros((rows, k), np.float32), E4M3) for rows in (m, n))
+    (got,) = model.call("layer", zeros, w, x)
+    assert len(model.launched) == 2
     with np.errstate(all="ignore"):
         wanted = x / x.max(1, keepdims=True)
     assert np.array_equal(np.isnan(got), np.isnan(wanted))
-    off = np.abs(np.where(np.isfinite(wanted), got, 0) - np.where(np.isfinite(wanted), wanted, 0))
-    assert (off <= np.spacing(np.abs(np.where(np.isfinite(wanted), wanted, 0)))).all()
+    finite = np.isfinite(wanted)
+    assert (np.abs(got[finite] - wanted[finite]) <= np.spacing(np.abs(wanted[finite]))).all()
     assert np.array_equal(got[np.isinf(wanted)], wanted[np.isinf(wanted)])

@@ -539,3 +539,32 @@ func.func @round_tf32_twice(%x: tensor<8xf32>) -> tensor<8xf32> {
   %1 = tenon.round_tf32 %0 : tensor<8xf32>
   return %1 : tensor<8xf32>
 }
+
+// -----
+
+// Beyond its range the cast itself gives the largest number.
+// CHECK-LABEL: @drop_clamp_of_bytes
+// CHECK-SAME: (%[[X:.*]]: tensor<?x4xf32>)
+// CHECK-NEXT: %[[C:.*]] = tenon.cast %[[X]] : tensor<?x4xf32> -> tensor<?x4xf8E4M3FN>
+// CHECK-NEXT: return %[[C]]
+func.func @drop_clamp_of_bytes(%x: tensor<?x4xf32>) -> tensor<?x4xf8E4M3FN> {
+  %0 = tenon.clamp %x {min = -448.0 : f64, max = 448.0 : f64} : tensor<?x4xf32>
+  %1 = tenon.cast %0 : tensor<?x4xf32> -> tensor<?x4xf8E4M3FN>
+  return %1 : tensor<?x4xf8E4M3FN>
+}
+
+// -----
+
+// CHECK-LABEL: @no_drop_clamp_within_bytes
+// CHECK: tenon.clamp
+// CHECK: tenon.clamp
+// CHECK: tenon.clamp
+func.func @no_drop_clamp_within_bytes(%x: tensor<?x4xf32>) -> (tensor<?x4xf8E4M3FN>, tensor<?x4xf8E4M3FN>, tensor<?x4xf8E5M2>) {
+  %0 = tenon.clamp %x {min = -448.0 : f64, max = 240.0 : f64} : tensor<?x4xf32>
+  %1 = tenon.clamp %x {min = 0.0 : f64} : tensor<?x4xf32>
+  %2 = tenon.clamp %x {min = -57344.0 : f64, max = 57344.0 : f64} : tensor<?x4xf32>
+  %3 = tenon.cast %0 : tensor<?x4xf32> -> tensor<?x4xf8E4M3FN>
+  %4 = tenon.cast %1 : tensor<?x4xf32> -> tensor<?x4xf8E4M3FN>
+  %5 = tenon.cast %2 : tensor<?x4xf32> -> tensor<?x4xf8E5M2>
+  return %3, %4, %5 : tensor<?x4xf8E4M3FN>, tensor<?x4xf8E4M3FN>, tensor<?x4xf8E5M2>
+}

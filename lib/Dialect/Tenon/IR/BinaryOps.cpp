@@ -345,7 +345,19 @@ Value DivOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
 Value MinOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
   return emitBinary<arith::MinimumFOp>(*this, builder, loc, operands);
 }
+/// Whether `value` is -x.
+static bool isNegated(Value value, Value x) {
+  auto product = value.getDefiningOp<arith::MulFOp>();
+  FloatAttr factor;
+  return product && product.getLhs() == x &&
+         matchPattern(product.getRhs(), m_Constant(&factor)) &&
+         factor.getValue().isExactlyValue(-1.0);
+}
+
 Value MaxOp::emitScalar(OpBuilder &builder, Location loc, ValueRange operands) {
+  // A magnitude; of two zeros it may be either.
+  if (operands.size() == 2 && isNegated(operands[1], operands[0]))
+    return math::AbsFOp::create(builder, loc, operands[0]);
   return emitBinary<arith::MaximumFOp>(*this, builder, loc, operands);
 }
 

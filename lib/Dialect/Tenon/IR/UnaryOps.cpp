@@ -98,9 +98,23 @@ LogicalResult RoundTf32Op::verify() {
 }
 
 /// A cast of a widening cast is one cast: the inner one is exact.
+/// Whether `clamp` leaves all that a cast to f8E4M3FN tells apart: what is
+/// larger becomes the largest number there (cast-R1).
+static bool isWithinBytes(ClampOp clamp) {
+  constexpr double largest = 448.0;
+  return clamp.getMin().convertToDouble() <= -largest &&
+         clamp.getMax().convertToDouble() >= largest;
+}
+
 OpFoldResult CastOp::fold(FoldAdaptor) {
   if (getInput().getType() == getType())
     return getInput();
+  if (auto clamp = getInput().getDefiningOp<ClampOp>();
+      clamp && isa<Float8E4M3FNType>(getType().getElementType()) &&
+      isWithinBytes(clamp)) {
+    getInputMutable().assign(clamp.getInput());
+    return getResult();
+  }
   auto inner = getInput().getDefiningOp<CastOp>();
   if (!inner || !inner.getType().getElementType().isF32())
     return {};
