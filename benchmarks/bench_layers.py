@@ -9,10 +9,10 @@ bench_layers.py --output fp8.json --types fp8                       # torch._sca
 bench_layers.py --output /tmp/tiny.json --types bf16,fp32 --tiny    # on the CPU, to try it
 
 Beside them stands cuBLAS's bare product of the same type, with its scales for 8 bits. A time is the median, over
-rounds, of a burst of ten calls back to back, which the GPU begins when the host is ahead of it. Errors are against float64: the norm of all differences over that of all
-exact numbers. What fails is in the report as text and ends nothing. report_from_pytorch.py draws a table of it. Needs
-the package `tenon`: installed, or in PYTHONPATH as build/python. Exits 1 where a contender failed or the budget was too
-short.
+rounds, of a burst of ten calls back to back, which the GPU begins when the host is ahead of it. Errors are against
+float64: the norm of all differences over that of all exact numbers. What fails is in the report as text and ends
+nothing. report_from_pytorch.py draws a table of it. Needs the package `tenon`: installed, or in PYTHONPATH as
+build/python. Exits 1 where a contender failed or the budget was too short.
 """
 
 from __future__ import annotations

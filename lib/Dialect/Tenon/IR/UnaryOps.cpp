@@ -97,7 +97,6 @@ LogicalResult RoundTf32Op::verify() {
          << "; remove it: 16 bits are exact in tf32, and f64 is never rounded";
 }
 
-/// A cast of a widening cast is one cast: the inner one is exact.
 /// Whether `clamp` leaves all that a cast to f8E4M3FN tells apart: what is
 /// larger becomes the largest number there (cast-R1).
 static bool isWithinBytes(ClampOp clamp) {
@@ -106,6 +105,7 @@ static bool isWithinBytes(ClampOp clamp) {
          clamp.getMax().convertToDouble() >= largest;
 }
 
+/// A cast of a widening cast is one cast: the inner one is exact.
 OpFoldResult CastOp::fold(FoldAdaptor) {
   if (getInput().getType() == getType())
     return getInput();
