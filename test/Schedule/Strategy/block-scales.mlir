@@ -55,3 +55,17 @@ func.func @rows_of_w(%x: tensor<64x512xf8E4M3FN>, %w: tensor<128x512xf8E4M3FN>, 
   %2 = tenon.linear %0, %1 precision<tf32> : (tensor<64x512xf32>, tensor<128x512xf32>) -> tensor<64x128xf32>
   return %2 : tensor<64x128xf32>
 }
+
+// -----
+
+// Tiles that do not fill a wave divide K.
+// CHECK-LABEL: @few_rows
+// CHECK: #tenon.schedule<wgmma, tile = 128x{{[0-9]+}}x128, {{.*}}stream_k = true, {{.*}}method = fp8>
+// OTHER-LABEL: @few_rows
+func.func @few_rows(%x: tensor<128x16384xf8E4M3FN>, %w: tensor<7168x16384xf8E4M3FN>, %s: tensor<128x128xf32>,
+                    %t: tensor<56x128xf32>) -> tensor<128x7168xf32> {
+  %0 = tenon.scale_blocks %x, %s {rows = 1, columns = 128} : (tensor<128x16384xf8E4M3FN>, tensor<128x128xf32>) -> tensor<128x16384xf32>
+  %1 = tenon.scale_blocks %w, %t {rows = 128, columns = 128} : (tensor<7168x16384xf8E4M3FN>, tensor<56x128xf32>) -> tensor<7168x16384xf32>
+  %2 = tenon.linear %0, %1 precision<tf32> : (tensor<128x16384xf32>, tensor<7168x16384xf32>) -> tensor<128x7168xf32>
+  return %2 : tensor<128x7168xf32>
+}

@@ -18,7 +18,8 @@
 
 // CHECK-LABEL: @scaled
 // CHECK-NOT: tenon.cast
-// CHECK: tenon.fused_linear {{.*}} #tenon.schedule<wgmma, tile = {{[0-9]+x[0-9]+}}x128, {{.*}}method = fp8>, strategy = #tenon.strategy<tiled>
+// What a last wave that is divided should gain it does not.
+// CHECK: tenon.fused_linear {{.*}} #tenon.schedule<wgmma, tile = 128x{{[0-9]+}}x128, warps = 8x1, stages = {{[45]}}, swizzle = 128, raster = 8, blocks = 1, {{(cluster = 2x1, )?}}method = fp8>, strategy = #tenon.strategy<tiled>
 // WHY: Function=scaled | {{.*}}tiled: what follows a product of 8 bits is part of its kernel
 // MMA-LABEL: @scaled
 // MMA: tenon.fused_linear {{.*}} #tenon.schedule<mma_sync, tile = {{[0-9]+x[0-9]+}}x128, {{.*}}method = fp8>, strategy = #tenon.strategy<tiled>
