@@ -5,7 +5,9 @@ import copy
 
 import pytest
 import torch
-from test_torch_backward import error, gradients
+from test_torch_backward import K as K_SCALED
+from test_torch_backward import N as N_SCALED
+from test_torch_backward import Scaled, error, gradients
 from test_torch_gradients import ACTIVATIONS, K, N, Two, check, epilogues
 from test_torch_norm_gradients import sums_of_calls
 from torch import nn
@@ -49,6 +51,18 @@ def test_batch_norm(compiled, dtype):
     check(model, x, target, TILED)
     assert sums_of_calls(compiled).count(2) == 2
     assert model[0].bias.grad.abs().max() == 0.0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_a_scale_ahead_of_a_norm(compiled, dtype):
+    """The product is stored once, from before the scale, for the norm and for the scale's gradient."""
+    torch.manual_seed(0)
+    dtype = getattr(torch, dtype)
+    model = Scaled().to("cuda", dtype)
+    x, target = (torch.randn(2048, width, device="cuda", dtype=dtype) for width in (K_SCALED, N_SCALED))
+    check(model, x, target, TILED)
+    (source,) = [s for s in compiled.sources if "batch_norm_training" in s]
+    assert source[source.index("->") : source.index("{")].count(f"tensor<2048x{N_SCALED}x") == 2
 
 
 def test_replayed_graphs():

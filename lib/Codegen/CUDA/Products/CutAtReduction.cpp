@@ -16,6 +16,7 @@
 
 #include "tenon/Schedule/Checks/ReductionMethod.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -24,6 +25,26 @@ using namespace mlir::tenon;
 
 static SmallVector<ReductionEpilogueOp> getReductions(FusedLinearOp op) {
   return llvm::to_vector(op.getBody()->getOps<ReductionEpilogueOp>());
+}
+
+/// Has what is reduced computed of what is stored as that is rounded: the next
+/// kernel has no more of it. The yield keeps the value itself.
+static void roundStored(FusedLinearOp product, Value stored,
+                        RewriterBase &rewriter) {
+  auto type = cast<RankedTensorType>(stored.getType());
+  auto isOfOther = [&](ReductionEpilogueOp reduction) {
+    return !isa<BatchSumOp>(reduction) && reduction.getReducedInput() != stored;
+  };
+  if (type.getElementTypeBitWidth() != 16 ||
+      llvm::none_of(getReductions(product), isOfOther))
+    return;
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointAfterValue(stored);
+  Location loc = product.getLoc();
+  auto wide =
+      CastOp::create(rewriter, loc, type.clone(rewriter.getF32Type()), stored);
+  auto rounded = arith::TruncFOp::create(rewriter, loc, type, wide);
+  rewriter.replaceAllUsesExcept(stored, rounded, wide);
 }
 
 /// The layer up to its reductions.
@@ -45,6 +66,7 @@ static FusedLinearOp createProduct(FusedLinearOp op, int64_t rows,
                              product.getEpilogue().end());
   OpBuilder::InsertionGuard guard(rewriter);
   SmallVector<Value> yielded{getStored(product)};
+  roundStored(product, yielded.front(), rewriter);
   for (auto [reduction, type] :
        llvm::zip(getReductions(product), ArrayRef(types).drop_front())) {
     rewriter.setInsertionPoint(reduction);

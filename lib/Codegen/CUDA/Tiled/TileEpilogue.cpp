@@ -202,9 +202,11 @@ SmallVector<Value> ColumnGroup::getLanes(Value value, unsigned step) {
   return lanes;
 }
 
-/// The same as their matrix has them: moments are of what is stored.
+/// The same as their matrix has them, if they are stored: moments are of that.
 SmallVector<Value> ColumnGroup::getStoredLanes(Value value, unsigned step) {
   SmallVector<Value> lanes = getLanes(value, step);
+  if (!llvm::is_contained(llvm::make_first_range(stored), value))
+    return lanes;
   for (Value &lane : lanes)
     lane = castFloat(b, castFloat(b, lane, getElementTypeOrSelf(value)),
                      b.getF32Type());

@@ -247,11 +247,11 @@ LogicalResult TiledLinearOp::verify() {
 }
 
 /// Whether an op maps elements to elements, or is a constant that is the same
-/// everywhere.
+/// everywhere. What is stored may be rounded for what is reduced of it.
 static bool canBeInEpilogue(Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
-  return isEpilogueOp(&op) || isa<MomentsOp, RowPartsOp>(op);
+  return isEpilogueOp(&op) || isa<MomentsOp, RowPartsOp, arith::TruncFOp>(op);
 }
 
 /// Checks that the schedule allows for what reduces the product.

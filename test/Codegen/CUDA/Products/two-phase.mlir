@@ -68,10 +68,13 @@ func.func @product_returned(%x: tensor<300x64xf16>, %w: tensor<32x64xf16>) -> (t
 // -----
 
 // What is returned of before the norm, and gives its input again, is stored in
-// place of that, whose moments are of what the kernel has in registers.
+// place of that, whose moments are of what the kernel has in registers, and of
+// the value that is stored as it is rounded.
 // CHECK-LABEL: @scaled_behind_result
 // CHECK: %[[P:.*]]:2 = tenon.tiled_linear {{.*}} epilogue(%[[ACC:.*]]: tensor<256x32xf16>, %[[SCALE:.*]] = %{{.*}}: tensor<32xf16>) outs(%{{.*}}: tensor<256x32xf16>, %{{.*}}: tensor<8x32xf32>)
-// CHECK-NEXT: %[[Z:.*]] = tenon.mul %[[ACC]], %[[SCALE]]
+// CHECK-NEXT: %[[WIDE:.*]] = tenon.cast %[[ACC]] : tensor<256x32xf16> -> tensor<256x32xf32>
+// CHECK-NEXT: %[[KEPT:.*]] = arith.truncf %[[WIDE]] : tensor<256x32xf32> to tensor<256x32xf16>
+// CHECK-NEXT: %[[Z:.*]] = tenon.mul %[[KEPT]], %[[SCALE]]
 // CHECK-NEXT: %[[MO:.*]] = tenon.moments %[[Z]] {rows = 64 : i64} : tensor<256x32xf16> -> tensor<8x32xf32>
 // CHECK-NEXT: tenon.yield %[[ACC]], %[[MO]]
 // CHECK: %[[Y:.*]]:2 = tenon.epilogue ins(%[[A:.*]] = %[[P]]#0: {{.*}}, %[[S:.*]] = %{{.*}}: tensor<32xf16>, %[[M:.*]] = %[[P]]#1: {{.*}})
