@@ -12,7 +12,7 @@ from pathlib import Path
 from measured import RESULTS, card, contenders, date, extents, geometric_mean, join, milliseconds, number, ours, ratio
 from measured import read as read_report
 from tables import markdown
-from whole_models.jobs import SCENARIOS
+from whole_models.jobs import CAPTURED, SCENARIOS
 from whole_models.page import TITLES, Row, error_ratio, group_title, groups, speed_of
 from whole_models.rows import read as read_rows
 
@@ -127,11 +127,12 @@ class Group:
 
 
 def whole_models(folder: Path = RESULTS) -> list[Group]:
-    """Return the groups in the order of docs/WholeModels.md."""
+    """Return the groups in the order of docs/WholeModels.md, without those of the GPU's time alone."""
     rows = read_rows(folder / "whole_models.json")["rows"]
     return [
         Group(group_title(scenario, mode), len(SCENARIOS[scenario].models), found)
         for (scenario, mode), found in groups(rows).items()
+        if mode != CAPTURED
     ]
 
 
