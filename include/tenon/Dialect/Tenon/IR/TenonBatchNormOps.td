@@ -277,9 +277,10 @@ def Tenon_MomentsOp : Tenon_Op<"moments"> {
 
     With `sums` S is 1, and the row is the sum of the block's rows.
 
-    It stands in the region of a `tenon.tiled_linear`, whose yield alone uses it,
-    and takes what the yield writes: a kernel has the moments of its tiles when it
-    stores them. With `sums` it may take what is not stored too. Rows are 64 with a schedule of family `wgmma`, those of a tile with
+    It stands in the region of a `tenon.tiled_linear`, whose yield alone uses it.
+    A kernel of family `wgmma` whose warps lie along M takes moments of what it
+    stores, and reads again; others, and of sums all, have what they reduce in
+    registers. Rows are 64 with a schedule of family `wgmma`, those of a tile with
     `mma_sync`.
 
     Requires: input `[M, N]`; rows positive. Gives: f32 `[S ceil(M / rows), N]`.
