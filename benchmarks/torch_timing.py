@@ -37,6 +37,13 @@ def burst(step: Step, device: str, calls: int = BURST, is_held: bool = False) ->
     return elapsed(step, calls)
 
 
+def rotated(names: list[str], number: int) -> list[str]:
+    """Return the names in the order of a round: each is first, second and last equally often."""
+    at = number % len(names) if names else 0
+    turned = names[at:] + names[:at]
+    return turned if number // max(len(names), 1) % 2 == 0 else turned[::-1]
+
+
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise TimeoutError in the body when it takes longer; in the main thread alone."""

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import torch
-from torch_timing import BURST, burst, synchronize, time_limit
+from torch_timing import BURST, burst, rotated, synchronize, time_limit
 
 from whole_models.contenders import Contender, Workload, set_precision
 from whole_models.exact import Observed, errors, observe_exact
@@ -126,13 +126,6 @@ class Measurement:
     def _sample(self, name: str, calls: int) -> None:
         taken = burst(self.contenders[name].step, self.job.device, calls)
         self.row["samples_ms"].setdefault(name, []).append(taken)
-
-
-def rotated(names: list[str], number: int) -> list[str]:
-    """Return the names in the order of a round: each is first, second and last equally often."""
-    at = number % len(names) if names else 0
-    turned = names[at:] + names[:at]
-    return turned if number // max(len(names), 1) % 2 == 0 else turned[::-1]
 
 
 def peak_mib(contender: Contender) -> float:
