@@ -45,7 +45,8 @@ def run(function, *inputs):
     with torch.no_grad():
         actual, expected = torch.compile(function, backend="tenon")(*inputs), function(*inputs)
     for a, e in zip(*((r if isinstance(r, tuple) else (r,)) for r in (actual, expected)), strict=True):
-        assert (a.float() - e.float()).norm() <= 2e-2 * e.float().norm()
+        allowed = 1e-1 if e.dtype.itemsize == 1 else 2e-2  # a value next to a tie is rounded otherwise
+        assert (a.float() - e.float()).norm() <= allowed * e.float().norm()
 
 
 def bf16(*shape):

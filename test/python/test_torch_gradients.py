@@ -125,10 +125,11 @@ def test_at_the_edges_and_beyond(compiled, name):
     edges = [0.0, -0.0, 1.0, -1.0, 1e-45, -1e-45, math.inf, -math.inf, math.nan, math.nextafter(1.0, 2.0), 5.0, -5.0]
     x = torch.tensor(edges).repeat(4, 1)
     w = torch.tensor([1.0, math.inf, math.nan, -2.0])[:, None].expand(4, len(edges)).contiguous()
-    rows = [BACKWARD[name](torch.ones(1, 1), w[i : i + 1], x[i : i + 1]) for i in range(4)]
+    halves = torch.full((1, 2), 0.5)  # of two equal rows: a product of one column would be no product
+    rows = [BACKWARD[name](halves, w[i].repeat(2, 1), x[i : i + 1]) for i in range(4)]
     fast = torch.compile(BACKWARD[name], backend="tenon", options=HOSTED, dynamic=False)
     for i, expected in enumerate(rows):
-        got = fast(torch.ones(1, 1), w[i : i + 1], x[i : i + 1])
+        got = fast(halves, w[i].repeat(2, 1), x[i : i + 1])
         torch.testing.assert_close(got, expected, rtol=0, atol=0, equal_nan=True)
     assert "tenon.gate" in "".join(compiled.sources)
 

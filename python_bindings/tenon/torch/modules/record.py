@@ -214,3 +214,9 @@ class _StandIn(torch.Tensor):
         return make(cls, tensor.shape, strides=tensor.stride(), dtype=tensor.dtype, device=tensor.device)
 
     __torch_dispatch__ = None  # nothing is computed with it
+
+    def t(self) -> _StandIn:
+        """Return what stands in for the transpose of a matrix."""
+        make = torch.Tensor._make_wrapper_subclass
+        shape, strides = self.shape[::-1], self.stride()[::-1]
+        return make(type(self), shape, strides=strides, dtype=self.dtype, device=self.device)
