@@ -168,6 +168,11 @@ def test_a_packed_layer_is_trained_whole_where_its_pair_is_no_call(timed, monkey
     assert timed.seen[-1].spec.outputs[0].shape[-1] == 96, "of backward, the gradient of what was multiplied"
 
 
+def test_packed_layers_of_one_weight_are_trained_whole(timed, monkeypatch):
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pairs", "tiled"))
+    check_gradients(lambda x, w, w2: geglu(geglu(x, w, w2), w, w2), (320, 64), (192, 64), (64, 96))
+
+
 def test_a_packed_layer_whose_gradient_is_read_otherwise(timed, monkeypatch):
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pairs", "tiled"))
 

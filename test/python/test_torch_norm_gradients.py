@@ -54,6 +54,49 @@ def test_a_gradient_that_is_not_finite_reaches_the_bias():
     assert model[0].bias.grad.isnan().any()
 
 
+@pytest.mark.parametrize("where", ["x", "bias"])
+def test_what_is_not_finite_ahead_of_a_norm_reaches_the_bias(where):
+    x, target = draw(104)
+    model = behind(nn.BatchNorm1d(HIDDEN))
+    if where == "x":
+        x[3] = math.nan
+    else:
+        model[0].bias.data[5] = math.inf
+    twin = copy.deepcopy(model)
+    gradients(compile_model(model), model, x, target)
+    gradients(twin, twin, x, target)
+    assert torch.equal(model[0].bias.grad.isnan(), twin[0].bias.grad.isnan())
+    assert twin[0].bias.grad.isnan().any()
+
+
+class Viewed(nn.Module):
+    """A batch norm of other columns than the layer ahead of it has."""
+
+    def __init__(self, columns, scale):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(K, HIDDEN), nn.BatchNorm1d(columns)
+        self.columns, self.scale = columns, nn.Parameter(torch.randn(*scale)) if scale else None
+
+    def forward(self, x):
+        x = self.linear(x)
+        if self.scale is not None:
+            x = x.view(-1, len(self.scale)) * self.scale
+        return self.norm(x.reshape(-1, self.columns)).relu().view(-1, HIDDEN)
+
+
+@pytest.mark.parametrize(
+    ("columns", "scale"),
+    [(8, ()), (64, ()), (HIDDEN, (64,)), (HIDDEN, (16,)), (8, (HIDDEN,)), (HIDDEN, (ROWS * HIDDEN,))],
+)
+def test_norms_of_other_columns_than_the_layer_has(columns, scale):
+    torch.manual_seed(0)
+    model = Viewed(columns, scale).double()
+    twin, x, target = copy.deepcopy(model), *(torch.randn(ROWS, n, dtype=torch.float64) for n in (K, HIDDEN))
+    found = gradients(compile_model(model), model, x, target)
+    for a, b in zip(found, gradients(twin, twin, x, target), strict=True):
+        torch.testing.assert_close(a, b)
+
+
 @pytest.mark.parametrize("name", ["eval", "not_affine", "not_tracked", "convolution"])
 def test_other_norms_stay_right(name):
     torch.manual_seed(0)

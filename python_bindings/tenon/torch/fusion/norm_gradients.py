@@ -146,7 +146,7 @@ def drop_sums(node: fx.Node) -> None:
     """Replace sums over the batch of the gradient of a norm's input: they are 0 but for rounding.
 
     Such is the gradient of a bias ahead of the norm, which takes it away with the mean. The zeros are made of the
-    gradient of the norm's own bias, so that what is not finite stays so.
+    gradient of the norm's own bias and of the deviations, so that what is not finite stays so.
     """
     results = {user.args[1]: user for user in node.users}
     if 0 not in results or 2 not in results:
@@ -154,7 +154,8 @@ def drop_sums(node: fx.Node) -> None:
     for total in list(_sums_of(results[0])):
         value = total.meta["val"]
         with node.graph.inserting_before(total):
-            zeros = insert(aten.mul.Tensor, results[2], 0.0)
+            zeros = [insert(aten.mul.Tensor, of_features, 0.0) for of_features in (results[2], node.args[6])]
+            zeros = insert(aten.add.Tensor, *zeros)
             zeros = insert(torch.ops.prims.convert_element_type.default, zeros, value.dtype)
             zeros = insert(aten.reshape.default, zeros, list(value.shape))
         total.replace_all_uses_with(zeros)
@@ -162,12 +163,21 @@ def drop_sums(node: fx.Node) -> None:
 
 
 def _sums_of(matrix: fx.Node) -> Iterable[fx.Node]:
-    """Yield the sums over the batch of a matrix, and of its products with one value a feature."""
+    """Yield the sums over the batch of a matrix, and of its products with one value a feature.
+
+    A view with other columns has sums over a part of the batch, or of several features.
+    """
     for user in matrix.users:
         if sums_columns(user):
             yield user
-        elif matrix in (view_source(user), cast_source(user)) or _scales_features(user, matrix):
+        elif _has_columns_of(user, matrix) or _scales_features(user, matrix):
             yield from _sums_of(user)
+
+
+def _has_columns_of(node: fx.Node, matrix: fx.Node) -> bool:
+    """Tell whether a node is a view or a cast with the columns of a matrix."""
+    is_same = matrix in (view_source(node), cast_source(node))
+    return is_same and torch_shape(node)[-1:] == torch_shape(matrix)[-1:]
 
 
 def _scales_features(node: fx.Node, matrix: fx.Node) -> bool:

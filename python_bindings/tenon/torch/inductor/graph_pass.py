@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import functools
 import hashlib
@@ -84,7 +85,9 @@ class FusePass(CustomGraphPass):
             return {}
         names = products_to_cut(graph)
         found = {node.name: find_gradient(node) for node in graph.nodes if node.name in names}
-        return {name: gradient for name, gradient in found.items() if gradient}
+        # Of a weight that several products have, a gradient might be another's.
+        count = collections.Counter(gradient.together for gradient in found.values() if gradient)
+        return {name: gradient for name, gradient in found.items() if gradient and count[gradient.together] == 1}
 
     def _judges(self, module: fx.GraphModule) -> bool:
         return self._judge.measures(device_of([node.meta.get("val") for node in module.graph.nodes]))
