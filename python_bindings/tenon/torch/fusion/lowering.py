@@ -175,17 +175,27 @@ class Lowering(Builder):
         rows, columns, shifts, addends = (tuple(map(self.tensor, nodes)) for nodes in scaled[1:])
         return Factor(matrix, row_factors=rows, column_factors=columns, row_shifts=shifts, column_addends=addends)
 
-    def weight(self, argument: fx.Node, is_transposed: bool) -> Factor:
+    def weight(self, argument: fx.Node, is_transposed: bool, x: Factor | None = None) -> Factor:
         """Return the weight `[N, K]` of a linear layer, given as that or, transposed, as `[K, N]`.
 
-        One that is a parameter is transposed once a version of it; any other is multiplied as it lies.
+        It is multiplied as it lies, but a parameter is transposed once a version of it where kernels would take longer,
+        or factors of x join it.
         """
         weight = find_weight(argument, is_transposed)
         is_prepared = weight.source.name in self.parameters and len(torch_shape(weight.source)) == 2
-        if weight.transpose and is_prepared:
+        is_scaled = x is not None and x.row_factors
+        if weight.transpose and is_prepared and (is_scaled or not self._multiplies_as_it_lies(weight)):
             value = self._cast(self._checked_value(weight.source, weight.shape, transpose=True), weight.casts)
             return Factor(value, is_parameter=True)
         return self._factor(weight)._replace(is_parameter=weight.source.name in self.parameters)
+
+    def _multiplies_as_it_lies(self, weight: Weight) -> bool:
+        """Tell whether kernels multiply a weight `[K, N]` as fast as its transpose: of 16 bits, in aligned rows.
+
+        Others are rounded, split or quantised once a version anyway.
+        """
+        is_narrow = dtype_of(weight.source) in ("float16", "bfloat16") and not weight.casts
+        return is_narrow and weight.shape[0] % 8 == 0 and not self._quantises
 
     def _factor(self, matrix: Weight) -> Factor:
         shape = matrix.shape[::-1] if matrix.transpose else matrix.shape

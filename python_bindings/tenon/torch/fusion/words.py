@@ -100,8 +100,8 @@ class _Trial(Lowering):
         self.is_turned |= factor.is_transposed
         return factor
 
-    def weight(self, argument: fx.Node, is_transposed: bool) -> Factor:
-        factor = super().weight(argument, is_transposed)
+    def weight(self, argument: fx.Node, is_transposed: bool, x: Factor | None = None) -> Factor:
+        factor = super().weight(argument, is_transposed, x)
         self.weights.add(self.operands[-1])
         self.is_turned |= factor.is_transposed
         return factor
