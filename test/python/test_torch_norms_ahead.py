@@ -49,7 +49,7 @@ def test_norm_joins_all_layers_that_read_it(name, dynamic):
         return F.silu(F.linear(normed, w, b)), normed @ v
 
     inputs = operands()
-    cut = Cut(function, *inputs, dynamic=dynamic, norms_ahead=True)
+    cut = Cut(function, *inputs, dynamic=dynamic, norms_ahead="always")
     assert len(cut.partitions) == 2 and all("reduce_row" not in part.source for part in cut.partitions)
     assert {"rsqrt", "mean"} <= set(cut.kept) and not {"mm", "addmm"} & set(cut.kept)
     # Of x times factors nothing is left but what gives the factors.
@@ -74,7 +74,7 @@ def test_layer_norm_joins_the_layers_that_read_it(affine, dynamic, offset):
         return F.silu(F.linear(normed, w, b)), normed @ v
 
     inputs = (x, w, v, b, *given)
-    cut = Cut(function, *inputs, dynamic=dynamic, norms_ahead=True)
+    cut = Cut(function, *inputs, dynamic=dynamic, norms_ahead="always")
     assert len(cut.partitions) == 2 and all("reduce_row mean" not in part.source for part in cut.partitions)
     assert not {"mm", "addmm"} & set(cut.kept)
     with torch.no_grad():
@@ -91,7 +91,7 @@ def test_a_norm_between_layers():
         y = x + F.linear(x, first)
         return y, F.relu(F.linear(F.layer_norm(y, (K,), g), w))
 
-    cut = Cut(function, x, first, g, w, norms_ahead=True)
+    cut = Cut(function, x, first, g, w, norms_ahead="always")
     assert not {"mm", "native_layer_norm"} & set(cut.kept) and "var_mean" in cut.kept
     with torch.no_grad():
         exact, eager = function(*(t.double() for t in (x, first, g, w))), function(x, first, g, w)
@@ -117,7 +117,7 @@ def test_an_rms_norm_that_is_one_op():
             node.meta["val"] = value
     module = fx.GraphModule(nn.Module(), graph)
     with mode:
-        (part,) = partition(module, {"g", "w"}, norms_ahead=True)
+        (part,) = partition(module, {"g", "w"}, norms_ahead="always")
     assert [spec.shape for spec in part.inputs] == [(8, K), (8, 1), (K,), (N, K)]
     assert not graph.find_nodes(op="call_function", target=aten._fused_rms_norm.default)
     assert len(graph.find_nodes(op="call_function", target=aten.rsqrt.default)) == 1
@@ -126,7 +126,7 @@ def test_an_rms_norm_that_is_one_op():
 def test_float32_joins_with_its_precision():
     x, g, w, *_ = operands(torch.float32)
     function = lambda x, g, w: F.relu(F.linear(llama(x, g), w))  # noqa: E731
-    cut = Cut(function, x, g, w, norms_ahead=True)
+    cut = Cut(function, x, g, w, norms_ahead="always")
     assert "tenon.mul" in cut.source
     with torch.no_grad():
         exact, eager = function(x.double(), g.double(), w.double()), function(x, g, w)
@@ -146,7 +146,7 @@ def test_norms_that_stay(case):
         normed = F.layer_norm(x, (K,), g) if case == "float32 layer norm" else llama(x, g)
         return F.relu(F.linear(normed, w)), *([normed.exp()] if case == "read by others" else [])
 
-    cut = Cut(function, x, g, w, norms_ahead=True)
+    cut = Cut(function, x, g, w, norms_ahead="always")
     assert "tenon.mul" not in cut.source
     said = {
         "read by others": "more than",

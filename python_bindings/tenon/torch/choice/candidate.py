@@ -55,6 +55,26 @@ class Product:
 
 
 @dataclasses.dataclass(frozen=True)
+class Ahead:
+    """A norm ahead of a function, which writes what nothing need write where the function takes what the norm takes.
+
+    Attributes:
+        candidate: the function of what the norm gives.
+        rows: of that.
+        columns: of that.
+        dtype: of that.
+        share: that the function has in what reads it.
+
+    """
+
+    candidate: Candidate
+    rows: int
+    columns: int
+    dtype: torch.dtype
+    share: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Candidate:
     """A function, and what tells whether a call of it is worth it.
 
@@ -70,7 +90,8 @@ class Candidate:
         kept_results: how many of these something other than a kernel of Inductor's reads.
         readers: who reads them.
         joined_as: "pairs" or "siblings" where several layers may have one kernel or launch.
-        is_asked: whether it takes what a norm ahead of it takes, which is done where that is asked for alone.
+        is_asked: whether it takes what a norm ahead of it takes because that was asked for.
+        ahead: that norm, where it is not: what would be done with it ahead.
 
     """
 
@@ -86,6 +107,7 @@ class Candidate:
     readers: Readers
     joined_as: str = ""
     is_asked: bool = False
+    ahead: Ahead | None = None
 
     @property
     def is_bare(self) -> bool:
@@ -113,7 +135,7 @@ def describe(
         takers: the live nodes that take each node's value.
         in_calls: the nodes of all groups.
         joined_as: as which the group was joined of others.
-        is_asked: whether it has what is done where that is asked for alone.
+        is_asked: whether it is called because that was asked for.
 
     """
     shapes = [hinted(node.meta["val"].shape) for node in arguments]
@@ -132,6 +154,13 @@ def describe(
     return Candidate(
         spec, device, shapes, strides, products, kinds, addends, len(full), kept, readers, joined_as, is_asked
     )
+
+
+def norm_ahead(candidate: Candidate, normed: fx.Node, share: float) -> Ahead:
+    """Return a norm whose result is a node, and may be what a candidate takes."""
+    value = normed.meta["val"]
+    *rows, columns = hinted(value.shape)
+    return Ahead(candidate, math.prod(rows), columns, value.dtype, share)
 
 
 def hinted(extents: Sequence[int | torch.SymInt]) -> tuple[int, ...]:

@@ -82,10 +82,13 @@ class Judge:
         """Take the options of a compilation."""
         self._options = options
         self._verdicts: dict[str, _Choice | str] = {}  # by key; why a function is not worth a call
+        self._fastest: dict[str, _Choice] = {}  # by key, of those that were timed
         self._chosen: dict[str, _Choice] = {}  # by source
 
     def __call__(self, candidates: Sequence[Candidate]) -> list[str | None]:
         """Return why each function is better left to PyTorch; None for those that are worth a call."""
+        if behind := [c.ahead.candidate for c in candidates if c.ahead]:
+            self(behind)
         keys = [self._key(c) for c in candidates]
         new = {key: c for key, c in zip(keys, candidates, strict=True) if key not in self._verdicts}
         ways = {key: self._ways(c) for key, c in new.items()}
@@ -179,15 +182,16 @@ class Judge:
     def _try_choose(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> _Choice | str:
         try:
             way = next(iter(executables))
-            is_measured = self._is_measured(candidate)
+            is_measured, reason = self._is_measured(candidate), None
             if is_measured:
                 way, reason = self._measure(candidate, executables)
-                if reason is not None:
-                    return reason
         except Exception as error:
             return failed(f"the trial of {candidate.spec.name}", error)
         settings = self._settings(candidate) | (_WAYS[way] if is_measured else {"strategy": way})
-        return _Choice(executables[way], {"mlir": candidate.spec.source, "name": candidate.spec.name, **settings})
+        choice = _Choice(executables[way], {"mlir": candidate.spec.source, "name": candidate.spec.name, **settings})
+        if is_measured:
+            self._fastest[self._key(candidate)] = choice
+        return reason or choice
 
     def _measure(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> tuple[str, str | None]:
         """Return the fastest way, and why PyTorch is faster still, or two calls would be."""
@@ -199,7 +203,7 @@ class Judge:
             lock = Path(tempfile.gettempdir(), f"tenon-trial-{os.getuid()}.lock")
             with cache.locked(lock), undisturbed(candidate.device):
                 calls = [FusedCall(candidate.spec, executable) for executable in executables.values()]
-                own, pytorch = time_candidate(candidate, calls)
+                own, pytorch = time_candidate(candidate, calls, *self._behind(candidate))
             times = {"function": candidate.spec.name, "shapes": candidate.shapes, "pytorch": pytorch}
             times |= dict(zip(executables, own, strict=True))
             cache.write_text(path, json.dumps(times))
@@ -209,9 +213,20 @@ class Judge:
         ours, theirs = times[way] * 1e3, times["pytorch"] * 1e3
         return way, f"PyTorch is as fast on this GPU: {theirs:.1f} us by estimate, and Tenon takes {ours:.1f}"
 
+    def _behind(self, candidate: Candidate) -> list[FusedCall]:
+        """Return the fastest call of the function that has a norm ahead of it, if there is one."""
+        choice = self._fastest.get(self._key(candidate.ahead.candidate)) if candidate.ahead else None
+        return [FusedCall(candidate.ahead.candidate.spec, choice.executable)] if choice else []
+
     def _key(self, candidate: Candidate) -> str:
         spec = candidate.spec
+        ahead = candidate.ahead and [
+            self._key(candidate.ahead.candidate),
+            candidate.ahead.columns,
+            candidate.ahead.share,
+        ]
         facts = {
+            "ahead": ahead,
             "source": _UNSAID.sub("", spec.source).replace(f"@{spec.name}(", "@("),
             "shapes": candidate.shapes,
             "strides": candidate.strides,

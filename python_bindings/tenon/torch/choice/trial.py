@@ -24,28 +24,45 @@ _LONG = frozenset({"elu", "exp", "gelu", "log", "mish", "sigmoid", "silu", "soft
 _OF_LONG = 1.15
 
 
-def time_candidate(candidate: Candidate, calls: Sequence[FusedCall]) -> tuple[list[float], float]:
+def time_candidate(
+    candidate: Candidate, calls: Sequence[FusedCall], call_behind: FusedCall | None = None
+) -> tuple[list[float], float]:
     """Return the milliseconds of each call, and of PyTorch: cuBLAS's products and Inductor's kernels.
 
     What Inductor's kernels cost is taken from one elementwise op of PyTorch's on the same number of elements, by the
     number of tensors that they read and write, and from a maximum of rows where they reduce these. Where a kernel of
     Inductor's reads a result, it does the function's elementwise ops on the way, and only what else they read or write
     counts.
+
+    Where the function need not have a norm's result written, the time of PyTorch is with that, and the time of
+    `call_behind`, which reads it, if that is less.
     """
     generator = torch.Generator(candidate.device)
     generator.manual_seed(0)
+    runs = [_run(candidate, call, generator) for call in calls]
+    ahead = candidate.ahead
+    other = ahead.candidate if ahead else candidate
+    runs_behind = [_run(other, call_behind, generator)] if call_behind else []
+    products = [_cublas(product, candidate.device, generator) for product in other.products]
+    of_result = other.products[-1]
+    shapes = [(of_result.m, of_result.n)] + ([(ahead.rows, ahead.columns), (1, ahead.columns)] if ahead else [])
+    dtypes = [of_result.dtype, *([ahead.dtype] * 2 if ahead else [])]
+    passes = [_elementwise(*each, candidate.device, generator) for each in zip(shapes, dtypes, strict=True)]
+    reductions = [_reduction(of_result, candidate.device, generator)] if "reduce_row" in other.kinds else []
+    groups = runs, runs_behind, products, passes, reductions
+    times = iter(time_in_turn([step for group in groups for step in group]))
+    own, behind, library, passed, reduced = ([next(times) for _ in group] for group in groups)
+    theirs = min([sum(library) + _rest(other, passed[0], *reduced), *behind])
+    return own, theirs + (ahead.share * max(passed[1] - passed[2], 0) / 3 if ahead else 0)
+
+
+def _run(candidate: Candidate, call: FusedCall, generator: torch.Generator) -> Callable[[], object]:
+    """Return what calls a function with random tensors."""
     inputs = [
         _laid(_random(shape, getattr(torch, spec.dtype), candidate.device, generator), strides)
         for shape, strides, spec in zip(candidate.shapes, candidate.strides, candidate.spec.inputs, strict=True)
     ]
-    runs: list[Callable[[], object]] = [lambda call=call: call(*inputs) for call in calls]
-    products = [_cublas(product, candidate.device, generator) for product in candidate.products]
-    rest = [_elementwise(candidate.products[-1], candidate.device, generator)]
-    if "reduce_row" in candidate.kinds:
-        rest.append(_reduction(candidate.products[-1], candidate.device, generator))
-    times = time_in_turn([*runs, *products, *rest])
-    own, library = times[: len(runs)], times[len(runs) : -len(rest)]
-    return own, sum(library) + _rest(candidate, *times[-len(rest) :])
+    return lambda: call(*inputs)
 
 
 def _rest(candidate: Candidate, passes: float, reduction: float | None = None) -> float:
@@ -126,8 +143,10 @@ def _scaled(product: Product, scaled: Scaled, device: torch.device, generator: t
     return lambda: torch._scaled_mm(x, w.t(), scale_a=s, scale_b=t, **more)
 
 
-def _elementwise(product: Product, device: torch.device, generator: torch.Generator) -> Callable[[], object]:
-    a, b = (_random((product.m, product.n), product.dtype, device, generator) for _ in range(2))
+def _elementwise(
+    shape: tuple[int, int], dtype: torch.dtype, device: torch.device, generator: torch.Generator
+) -> Callable[[], object]:
+    a, b = (_random(shape, dtype, device, generator) for _ in range(2))
     c = torch.empty_like(a)
     return lambda: torch.add(a, b, out=c)
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 import torch
 from torch import fx
@@ -31,6 +32,7 @@ _LAYERS = {
 }
 # Norms of rows that stay whole.
 _WHOLE = "aten._fused_rms_norm", "aten.native_layer_norm"
+_AS_FAST = "it stays ahead of linear layers, which are as fast so"
 _READ = "it stays ahead of linear layers, since more than those with parameters reads it"
 _RANGE = "it stays ahead of linear layers, since float16 has not the range for products of weights"
 _DIGITS = (
@@ -38,34 +40,54 @@ _DIGITS = (
 )
 
 
-def move_norms(graph: fx.Graph, parameters: set[str], words: dict[fx.Node, Word]) -> dict[fx.Node, str]:
+class Moves(NamedTuple):
+    """What became of the norms ahead of layers.
+
+    Attributes:
+        layers: those that take what a norm takes, by the node that has its result.
+        stays: why others stay ahead.
+
+    """
+
+    layers: dict[fx.Node, list[fx.Node]]
+    stays: dict[fx.Node, str]
+
+
+def move_norms(
+    graph: fx.Graph, parameters: set[str], words: dict[fx.Node, Word], names: Collection[str] | None = None
+) -> Moves:
     """Let linear layers take what a norm of rows ahead of them takes, where they alone read it.
 
     The products of weights are rounded where the norm's result would have been, so that what is in bfloat16 errs as
     before. A mean that is subtracted behind the product, in float32, cancels digits that bfloat16 has not.
 
-    Returns:
-        why others stay ahead.
+    Args:
+        graph: of ATen ops.
+        parameters: names of the placeholders that are.
+        words: those of the graph; what is changed in it is.
+        names: of the nodes that have the results of norms that may move; None for all.
 
     """
     layers: dict[fx.Node, list[fx.Node]] = {}
     for node in graph.nodes:
         if node in words and op_name(node) in _LAYERS:
             layers.setdefault(strip(arguments(node)[_LAYERS[op_name(node)][0]]), []).append(node)
-    stays: dict[fx.Node, str] = {}
+    moves = Moves({}, {})
     for normed, readers in layers.items():
         scaled = _find_normed(normed, parameters, words) or _find_scaled(normed, parameters, words)
         if scaled is None or dtype_of(normed) not in ("float16", "bfloat16", "float32"):
             continue
         if dtype_of(normed) == "float16":
-            stays[normed] = _RANGE
+            moves.stays[normed] = _RANGE
         elif dtype_of(normed) == "float32" and scaled.shifts:
-            stays[normed] = _DIGITS
+            moves.stays[normed] = _DIGITS
         elif set(_readers(normed)) != {n for n in readers if _has_parameter(n, parameters)}:
-            stays[normed] = _READ
-        else:
-            _move(normed, scaled, readers, parameters, words)
-    return stays
+            moves.stays[normed] = _READ
+        elif names is not None and normed.name not in names:
+            moves.stays[normed] = _AS_FAST
+        elif _move(normed, scaled, readers, parameters, words):
+            moves.layers[normed] = readers
+    return moves
 
 
 def forget_norms(graph: fx.Graph) -> None:
@@ -76,12 +98,14 @@ def forget_norms(graph: fx.Graph) -> None:
 
 def _move(
     normed: fx.Node, scaled: Scaled, readers: list[fx.Node], parameters: set[str], words: dict[fx.Node, Word]
-) -> None:
+) -> bool:
     normed.meta[SCALED] = scaled
     try:
         words.update({n: dataclasses.replace(find_word(n, parameters, words), scales=True) for n in readers})
     except InexpressibleError:
         del normed.meta[SCALED]
+        return False
+    return True
 
 
 def _readers(node: fx.Node) -> Iterator[fx.Node]:

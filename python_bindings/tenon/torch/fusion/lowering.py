@@ -70,11 +70,12 @@ SCALED = "tenon_scaled"
 class Lowering(Builder):
     """A builder that knows the nodes whose values its operands are."""
 
-    def __init__(self, parameters: set[str], precision: str | None) -> None:
-        """Take the names of the placeholders that are parameters."""
+    def __init__(self, parameters: set[str], precision: str | None, moves_norms: bool = True) -> None:
+        """Take the names of the placeholders that are parameters, and whether what is `SCALED` is multiplied so."""
         self._quantises = precision == "fp8"
         super().__init__(default_precision() if self._quantises else precision)
         self.parameters = parameters
+        self._moves_norms = moves_norms
         # By name: what follows them may take the matrix, and then what is subtracted.
         self.shifted: dict[str, Shifted] = {}
 
@@ -169,7 +170,7 @@ class Lowering(Builder):
         if _is_turned(argument):
             return self._factor(find_weight(argument, is_transposed=False))
         scaled = strip(argument).meta.get(SCALED)
-        if scaled is None:
+        if scaled is None or not self._moves_norms:
             return Factor(self.tensor(argument, rank=2))
         matrix = self.tensor(scaled.matrix, rank=2)
         rows, columns, shifts, addends = (tuple(map(self.tensor, nodes)) for nodes in scaled[1:])
