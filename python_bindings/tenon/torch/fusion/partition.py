@@ -118,7 +118,11 @@ def _cut(gm: fx.GraphModule, how: _How, names: Collection[str] | None) -> _Resul
     # AOTAutograd has a fake mode on, in which a constant has no value.
     with unset_fake_temporarily():
         words, reasons = find_words(gm.graph, how.parameters)
-        moves = move_norms(gm.graph, how.parameters, words, names) if how.moves_norms else Moves({}, {})
+        moves = (
+            move_norms(gm.graph, how.parameters, words, how.norms_ahead == "always", names)
+            if how.moves_norms
+            else Moves({}, {})
+        )
         grouping = Grouping(gm.graph, words, reasons, one_linear=how.for_inductor)
         if how.for_inductor:
             grouping.trim()
