@@ -225,7 +225,8 @@ def test_a_norm_is_taken_where_all_layers_behind_it_are_faster_so(timed, compile
     assert [bool(candidate.ahead) for candidate, _ in timed.seen] == [False, False, True, True]
     for candidate, call_behind in timed.seen[2:]:
         ahead = candidate.ahead
-        assert (ahead.rows, ahead.columns, ahead.dtype, ahead.share) == (6, 16, torch.bfloat16, 0.5)
+        assert (ahead.rows, ahead.columns, ahead.dtype) == (6, 16, torch.bfloat16)
+        assert ahead.share == candidate.products[0].n / 32
         assert ahead.candidate.shapes[0] == (6, 16) and call_behind.function is ahead.candidate.spec
         assert not candidate.is_asked
     sources = compiled.sources[-2:]
@@ -247,9 +248,18 @@ def test_a_norm_ahead_is_weighed_by_what_it_need_not_write(timed, monkeypatch):
     monkeypatch.setattr(trial, "time_in_turn", lambda steps: given[: len(steps)])
     given = [5.0, 8.0, 6.0, 3.0, 9.0, 6.0]  # the norm's pass, and what a pass takes at least
     # The library's product, and a kernel of Inductor's that reads it and writes the sigmoid of it.
-    assert trial.time_candidate(candidate, [call], call) == ([5.0], 8.0 + 0.5 * 1.0)
+    assert trial.time_candidate(candidate, [call], call) == ([5.0], 8.0 + 0.25 * 1.0)
     given = [5.0, 9.0, 6.0, 3.0, 9.0, 6.0]
-    assert trial.time_candidate(candidate, [call], call) == ([5.0], pytest.approx(6.0 + 1.15 * 2.0 + 0.5 * 1.0))
+    assert trial.time_candidate(candidate, [call], call) == ([5.0], pytest.approx(6.0 + 1.15 * 2.0 + 0.25 * 1.0))
+
+
+def test_pytorch_writes_products_beside_others_where_calls_are_copied(timed, monkeypatch):
+    monkeypatch.setattr(judging, "_FEW_ROWS", 6)
+    monkeypatch.setattr(trial, "time_in_turn", lambda steps: [5.0, 6.0, 9.0, 3.0][: len(steps)])
+    w0, w1, w2 = bf16(8, 16), bf16(24, 16), bf16(4, 16)
+    run(lambda x: (torch.cat([F.linear(x, w0), F.linear(x, w1).relu()], -1), F.linear(x, w2)), X)
+    found = {c.products[0].n: (c.placed, trial.time_candidate(c, [None])[1]) for c in timed.seen}
+    assert found == {8: (8, 4.0), 24: (0, 6.0), 4: (0, 6.0)}
 
 
 @pytest.mark.parametrize(("allocated", "expected"), [(25, "auto"), (26, "never")])

@@ -91,7 +91,8 @@ class Candidate:
         readers: who reads them.
         joined_as: "pairs" or "siblings" where several layers may have one kernel or launch.
         is_asked: whether it takes what a norm ahead of it takes because that was asked for.
-        ahead: that norm, where it is not: what would be done with it ahead.
+        placed: how many columns of its results PyTorch's products write to where they shall lie beside others.
+        ahead: a norm of which it takes what that takes, if it need not: what would be done with it ahead.
 
     """
 
@@ -107,6 +108,7 @@ class Candidate:
     readers: Readers
     joined_as: str = ""
     is_asked: bool = False
+    placed: int = 0
     ahead: Ahead | None = None
 
     @property
@@ -151,9 +153,14 @@ def describe(
     behind = {strip(n) for node in members if op_name(node) not in LINEAR for n in node.all_input_nodes}
     addends = sum(math.prod(shape) == elements for node, shape in zip(arguments, shapes, strict=True) if node in behind)
     device = arguments[0].meta["val"].device
+    placed = sum(hinted(node.meta["val"].shape)[-1] for node in results if _is_placed(node, takers))
     return Candidate(
-        spec, device, shapes, strides, products, kinds, addends, len(full), kept, readers, joined_as, is_asked
+        spec, device, shapes, strides, products, kinds, addends, len(full), kept, readers, joined_as, is_asked, placed
     )
+
+
+def _is_placed(result: fx.Node, takers: dict[fx.Node, list[fx.Node]]) -> bool:
+    return op_name(result) in LINEAR and any(op_name(taker) == "aten.cat" for taker in takers.get(result, ()))
 
 
 def norm_ahead(candidate: Candidate, normed: fx.Node, share: float) -> Ahead:

@@ -230,7 +230,7 @@ class Judge:
             "source": _UNSAID.sub("", spec.source).replace(f"@{spec.name}(", "@("),
             "shapes": candidate.shapes,
             "strides": candidate.strides,
-            "moved": [*candidate.readers, candidate.kept_results],
+            "moved": [*candidate.readers, candidate.kept_results, candidate.placed],
             "settings": self._settings(candidate),
             "device": torch.cuda.get_device_name(candidate.device) if candidate.device.type == "cuda" else "cpu",
             "torch": [torch.__version__, float32_matmul_precision()],

@@ -34,26 +34,36 @@ def time_candidate(
     Inductor's reads a result, it does the function's elementwise ops on the way, and only what else they read or write
     counts.
 
-    Where the function need not have a norm's result written, the time of PyTorch is with that, and the time of
-    `call_behind`, which reads it, if that is less.
+    A call's result that shall lie beside others is copied, where PyTorch's product is written there. Where the function
+    need not have a norm's result written, the time of PyTorch is with that, and the time of `call_behind`, which reads
+    it, if that is less.
     """
     generator = torch.Generator(candidate.device)
     generator.manual_seed(0)
-    runs = [_run(candidate, call, generator) for call in calls]
     ahead = candidate.ahead
     other = ahead.candidate if ahead else candidate
-    runs_behind = [_run(other, call_behind, generator)] if call_behind else []
-    products = [_cublas(product, candidate.device, generator) for product in other.products]
     of_result = other.products[-1]
-    shapes = [(of_result.m, of_result.n)] + ([(ahead.rows, ahead.columns), (1, ahead.columns)] if ahead else [])
-    dtypes = [of_result.dtype, *([ahead.dtype] * 2 if ahead else [])]
-    passes = [_elementwise(*each, candidate.device, generator) for each in zip(shapes, dtypes, strict=True)]
-    reductions = [_reduction(of_result, candidate.device, generator)] if "reduce_row" in other.kinds else []
-    groups = runs, runs_behind, products, passes, reductions
-    times = iter(time_in_turn([step for group in groups for step in group]))
-    own, behind, library, passed, reduced = ([next(times) for _ in group] for group in groups)
-    theirs = min([sum(library) + _rest(other, passed[0], *reduced), *behind])
-    return own, theirs + (ahead.share * max(passed[1] - passed[2], 0) / 3 if ahead else 0)
+    steps = {
+        "own": [_run(candidate, call, generator) for call in calls],
+        "behind": [_run(other, call_behind, generator)] if call_behind else [],
+        "library": [_cublas(product, candidate.device, generator) for product in other.products],
+        "pass": [_elementwise(of_result.m, of_result.n, of_result.dtype, candidate.device, generator)],
+    }
+    if "reduce_row" in other.kinds:
+        steps["reduction"] = [_reduction(of_result, candidate.device, generator)]
+    if other.is_bare and other.placed:
+        steps["copy"] = [_elementwise(of_result.m, other.placed, of_result.dtype, candidate.device, generator)]
+    if ahead:
+        steps["norm"] = [
+            _elementwise(n, ahead.columns, ahead.dtype, candidate.device, generator) for n in (ahead.rows, 1)
+        ]
+    flat = iter(time_in_turn([step for group in steps.values() for step in group]))
+    times = {name: [next(flat) for _ in group] for name, group in steps.items()}
+    theirs = sum(times["library"]) + _rest(other, *times["pass"], *times.get("reduction", ()))
+    theirs = min([theirs - sum(times.get("copy", ())) * 2 / 3, *times["behind"]])
+    if ahead:
+        theirs += ahead.share * max(times["norm"][0] - times["norm"][1], 0) / 3
+    return times["own"], theirs
 
 
 def _run(candidate: Candidate, call: FusedCall, generator: torch.Generator) -> Callable[[], object]:
@@ -144,9 +154,9 @@ def _scaled(product: Product, scaled: Scaled, device: torch.device, generator: t
 
 
 def _elementwise(
-    shape: tuple[int, int], dtype: torch.dtype, device: torch.device, generator: torch.Generator
+    rows: int, columns: int, dtype: torch.dtype, device: torch.device, generator: torch.Generator
 ) -> Callable[[], object]:
-    a, b = (_random(shape, dtype, device, generator) for _ in range(2))
+    a, b = (_random((rows, columns), dtype, device, generator) for _ in range(2))
     c = torch.empty_like(a)
     return lambda: torch.add(a, b, out=c)
 

@@ -215,10 +215,14 @@ def _candidates(
         other = unmoved.get(group)
         if isinstance(other, GroupFunction):
             normed = norm_of_layer[behind[group][0]]
-            share = len(behind[group]) / len(weighed[normed])
+            share = _features(behind[group]) / _features(weighed[normed])
             own = dataclasses.replace(own, ahead=norm_ahead(candidate(group, other, False), normed, share))
         candidates.append(own)
     return candidates
+
+
+def _features(layers: Sequence[fx.Node]) -> int:
+    return sum(node.meta["val"].shape[-1] for node in layers)
 
 
 def _lower_groups(
