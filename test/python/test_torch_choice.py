@@ -23,7 +23,7 @@ from torch.nn import functional as F
 @pytest.fixture
 def timed(monkeypatch, tmp_path):
     """Judge as on a GPU, with times that the test gives: `times` has Tenon's and PyTorch's, `seen` what was timed."""
-    record = types.SimpleNamespace(times=([0.5], 1.0), seen=[])
+    record = types.SimpleNamespace(times=([0.5], 1.0), seen=[], products=[], loss=0.0)
 
     def time_candidate(candidate, calls, call_behind=None):
         record.seen.append(candidate)
@@ -33,6 +33,7 @@ def timed(monkeypatch, tmp_path):
     monkeypatch.setattr(judging.Judge, "measures", lambda self, device: True)
     monkeypatch.setattr(judging, "undisturbed", lambda device: contextlib.nullcontext())
     monkeypatch.setattr(judging, "time_candidate", time_candidate)
+    monkeypatch.setattr(judging, "time_apart", lambda *products: record.products.append(products[:3]) or record.loss)
     monkeypatch.setattr(judging, "_FEW_ROWS", 0)  # the tests' few rows stand for many
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, strategy: strategy == "tiled")
     monkeypatch.setattr(Options, "targets_for", lambda self, device: ["cpu"])
@@ -167,6 +168,22 @@ def test_a_packed_layer_is_trained_whole_where_its_pair_is_no_call(timed, monkey
     timed.times = [1.2], 1.0
     check_gradients(geglu, (320, 64), (192, 64), (64, 96))
     assert timed.seen[-1].spec.outputs[0].shape[-1] == 96, "of backward, the gradient of what was multiplied"
+
+
+@pytest.mark.parametrize(("loss", "is_cut"), [(0.49, True), (0.51, False)])
+def test_a_packed_layer_is_cut_in_training_where_forward_gains_more_than_backward_loses(
+    timed, monkeypatch, loss, is_cut
+):
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pairs", "tiled"))
+    timed.loss = loss  # the pair takes 0.5 of 1.0
+    check_gradients(geglu, (320, 64), (192, 64), (64, 96))
+    assert [c.joined_as for c in timed.seen] == (["pairs", "", ""] if is_cut else ["pairs"])
+    ((whole, parts, added),) = timed.products
+    shapes = [[(p.m, p.n, p.k, p.turns_x, p.turns_w) for p in products] for products in (whole, parts, added)]
+    of_x, of_w = (320, 64, 192, False, True), (192, 64, 320, True, True)
+    assert shapes[0] == [of_x, of_w]
+    assert shapes[1] == [(320, 64, 96, False, True)] * 2 + [(96, 64, 320, True, True)] * 2
+    assert shapes[2] == [(320, 64, 96, False, True)]
 
 
 def test_packed_layers_of_one_weight_are_trained_whole(timed, monkeypatch):

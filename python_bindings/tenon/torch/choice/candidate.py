@@ -142,7 +142,7 @@ def describe(
     """
     shapes = [hinted(node.meta["val"].shape) for node in arguments]
     strides = [hinted(node.meta["val"].stride()) for node in arguments]
-    products = [_product(node) for node in members if op_name(node) in LINEAR]
+    products = [product_of(node) for node in members if op_name(node) in LINEAR]
     kinds = re.findall(r"= tenon\.(\w+)", spec.source)
     elements = max((p.m * p.n for p in products), default=0)
     full = [node for node in results if math.prod(hinted(node.meta["val"].shape)) == elements]
@@ -175,7 +175,8 @@ def hinted(extents: Sequence[int | torch.SymInt]) -> tuple[int, ...]:
     return tuple(d if isinstance(d, int) else int(d.node.hint) for d in extents)
 
 
-def _product(node: fx.Node) -> Product:
+def product_of(node: fx.Node) -> Product:
+    """Return a node's product, which PyTorch's op is given as that."""
     tensors = [n.meta["val"] for n in node.args if isinstance(n, fx.Node)]
     result = hinted(node.meta["val"].shape)
     x, w = tensors[-2:] if op_name(node) == "aten.addmm" else tensors[:2]

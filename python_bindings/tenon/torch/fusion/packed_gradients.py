@@ -9,6 +9,7 @@ and the bias' the parts are put together, which are small.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import fx
 
+from tenon.torch.choice.candidate import Product, product_of
 from tenon.torch.fusion.columns import Columns, ranges_of
 from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.ops import ELEMENTWISE
@@ -81,6 +83,20 @@ def split_gradient(gradient: Gradient, ranges: Sequence[Columns]) -> None:
     for node in [*_behind(gradient.together)][::-1]:
         graph.erase_node(node)
     graph.erase_node(gradient.together)
+
+
+def products_of(gradient: Gradient, ranges: Sequence[Columns]) -> tuple[list[Product], list[Product], list[Product]]:
+    """Return the products that take a gradient as it is, those that take its parts, and which of these are added."""
+    whole, parts, added = [], [], []
+    widths = [columns.end - columns.begin for columns in ranges]
+    for use in gradient.products:
+        whole.append(product_of(use))
+        parts += [dataclasses.replace(whole[-1], k=width) for width in widths]
+        added += parts[1 - len(widths) :]
+    for use in gradient.turned:
+        whole.append(product_of(use))
+        parts += [dataclasses.replace(whole[-1], m=width) for width in widths]
+    return whole, parts, added
 
 
 def forward_of(module: fx.GraphModule, graph: fx.Graph) -> fx.GraphModule:
