@@ -106,6 +106,11 @@ def move_norms(
     return moves
 
 
+def has_norms(graph: fx.Graph) -> bool:
+    """Tell whether a graph has what norms of rows are made of."""
+    return any(op_name(node) in (*_WHOLE, "aten.rsqrt") for node in graph.nodes)
+
+
 def forget_norms(graph: fx.Graph) -> None:
     """Leave nothing of `move_norms` with the nodes."""
     for node in graph.nodes:

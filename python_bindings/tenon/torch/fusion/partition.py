@@ -16,7 +16,7 @@ from tenon.importer.builder import InexpressibleError
 from tenon.importer.specs import FunctionSpec, InputDim, InputRows, InputSpec, OutputSpec
 from tenon.torch.choice.candidate import Candidate, describe, norm_ahead
 from tenon.torch.failures import failed
-from tenon.torch.fusion.ahead import Moves, forget_norms, move_norms
+from tenon.torch.fusion.ahead import Moves, forget_norms, has_norms, move_norms
 from tenon.torch.fusion.group_function import GroupFunction, Importer, import_group
 from tenon.torch.fusion.grouping import Group, Grouping, is_worthwhile
 from tenon.torch.fusion.layouts import restore_layouts, spell_layouts
@@ -100,7 +100,7 @@ class _Result(NamedTuple):
 def _worth_moving(gm: fx.GraphModule, how: _How) -> set[str]:
     """Return the names of what norms give, all of whose layers are calls that are faster with what the norms take."""
     names: set[str] | None = None
-    while True:
+    while has_norms(gm.graph):
         trial = fx.GraphModule(gm, copy.deepcopy(gm.graph))
         moved = _cut(trial, how, names).moved
         left = set(trial.graph.nodes)
@@ -108,6 +108,7 @@ def _worth_moving(gm: fx.GraphModule, how: _How) -> set[str]:
         if not worth or len(worth) == len(moved):
             return worth
         names = worth
+    return set()
 
 
 def _cut(gm: fx.GraphModule, how: _How, names: Collection[str] | None) -> _Result:
