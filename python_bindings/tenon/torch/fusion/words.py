@@ -177,6 +177,16 @@ def is_of_training(graph: fx.Graph) -> bool:
     return any(node.name.startswith(("primals_", "tangents_")) for node in graph.find_nodes(op="placeholder"))
 
 
+def backward_of(graph: fx.Graph) -> set[fx.Node]:
+    """Return the nodes of a graph of forward and backward that are made of gradients of its results, and these."""
+    found: set[fx.Node] = set()
+    for node in graph.nodes:
+        is_tangent = node.op == "placeholder" and node.name.startswith("tangents")
+        if node.op != "output" and (is_tangent or not found.isdisjoint(node.all_input_nodes)):
+            found.add(node)
+    return found
+
+
 def reduced_or_result(node: fx.Node) -> torch.Tensor | None:
     """Return the fake tensor that has a node's rows: what it reduces where it only reduces, or its first result."""
     return first_result(node.args[0] if is_moments(node) or reduces_rows(node) else node)
