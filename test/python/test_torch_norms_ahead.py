@@ -182,6 +182,20 @@ def test_inference_batch_norm_joins_where_that_is_asked_for(dtype, affine, dynam
     assert (found - exact).norm() <= 1.1 * (eager - exact).norm()
 
 
+def test_an_inference_batch_norm_joins_a_layer_whose_weight_lies_as_k_by_n():
+    *of_norm, w, _ = batch_operands(0.0, 1.0, torch.bfloat16)
+    inputs = *of_norm, parameter_of(w.t().contiguous())
+
+    def function(x, mean, variance, g, shift, v):
+        return F.silu(F.batch_norm(x, mean, variance, g, shift) @ v)
+
+    cut = Cut(function, *inputs, norms_ahead="always")
+    with torch.no_grad():
+        exact, eager = function(*(t.double() for t in inputs)), function(*inputs)
+    assert "batch_norm" not in cut.source
+    assert (cut(*inputs) - exact).norm() <= 1.1 * (eager - exact).norm()
+
+
 def test_running_statistics_that_are_written_uncounted_are_read():
     torch.manual_seed(0)
     inputs = batch_operands(3.0, 1.0, torch.bfloat16)

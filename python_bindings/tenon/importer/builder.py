@@ -48,6 +48,10 @@ class Factor(NamedTuple):
     column_addends: tuple[Value, ...] = ()
     column_shifts: tuple[Value, ...] = ()
 
+    def is_scaled(self) -> bool:
+        """Tell whether it has factors."""
+        return bool(self.row_factors or self.column_factors)
+
     def rows(self) -> Extent:
         """Return M or N."""
         return self.value.shape[1 if self.is_transposed else 0]

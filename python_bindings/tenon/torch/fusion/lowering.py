@@ -95,7 +95,7 @@ class Lowering(Builder):
         precision: str | None = None,
     ) -> Value:
         """Append a linear layer, quantised where that is asked for and w is a parameter."""
-        if isinstance(x, Factor) and (x.row_factors or x.column_factors):
+        if isinstance(x, Factor) and x.is_scaled():
             return self._linear_of_scaled(x, w, bias, dtype or x.value.dtype)
         is_asked = self._quantises and isinstance(w, Factor) and w.is_parameter and not w.is_transposed
         if is_asked and quantised.is_quantised(w.value.dtype, w.depth()):
@@ -194,7 +194,7 @@ class Lowering(Builder):
         """
         weight = find_weight(argument, is_transposed)
         is_prepared = weight.source.name in self.parameters and len(torch_shape(weight.source)) == 2
-        is_scaled = x is not None and (x.row_factors or x.column_factors)
+        is_scaled = x is not None and x.is_scaled()
         if weight.transpose and is_prepared and (is_scaled or not self._multiplies_as_it_lies(weight)):
             value = self._cast(self._checked_value(weight.source, weight.shape, transpose=True), weight.casts)
             return Factor(value, is_parameter=True)
