@@ -45,6 +45,11 @@ static constexpr double kCopyShare = 0.2, kMemoryShare = 0.33;
 /// Such shares of split products, which leave more time for both. Estimated.
 static constexpr double kSplitCopyShare = 1.0 / 24,
                         kSplitMemoryShare = 1.0 / 12;
+/// The part of L2 that keeps an operand whatever else is read, and what reads
+/// of others add where memory bounds a kernel: 262144x256x256 took 71 us where
+/// two tiles side by side read x once, 76 where each read it, and 86 where four
+/// did (an H200, 2026-11-29).
+static constexpr double kKeptL2Part = 0.5, kL2ReadRate = 27e12;
 /// How much longer products take without a second warpgroup.
 static constexpr double kAloneFactor = 1.07;
 /// How much longer large products of 16 bits take where operands are not
@@ -291,6 +296,34 @@ static double getMemoryShare(const LayerProblem &problem) {
   return isPromoted(problem) ? kSplitMemoryShare : kMemoryShare;
 }
 
+/// Bytes that clusters read of an operand after the first of them: those of all
+/// tiles along N read x, and those along M w. None of what L2 keeps anyway.
+static double getRereads(double bytes, int64_t extent, int64_t ofCluster,
+                         const TargetSpec &target) {
+  bool isKept = bytes <= kKeptL2Part * static_cast<double>(target.l2Bytes);
+  return isKept ? 0 : bytes * (ceilDiv(extent, ofCluster) - 1);
+}
+
+/// Seconds of reads of x and w from L2 that memory does not hide: the more, the
+/// more of the kernel's time memory takes.
+static double predictL2(const LayerProblem &problem, ScheduleAttr schedule,
+                        double multiplied, double memory,
+                        const TargetSpec &target) {
+  if (isFewRows(problem) || isPromoted(problem))
+    return 0;
+  auto row = static_cast<double>(problem.getTiledColumns() *
+                                 problem.tiledType.getIntOrFloatBitWidth() / 8);
+  double ofX = row * static_cast<double>(problem.m);
+  double ofW = row * static_cast<double>(problem.weights * problem.n);
+  double bytes =
+      getRereads(ofX, problem.n, schedule.getTile()[1] * schedule.getClusterN(),
+                 target) +
+      getRereads(ofW, problem.m, schedule.getTile()[0] * schedule.getClusterM(),
+                 target);
+  double share = std::min(1.0, memory / multiplied);
+  return bytes / kL2ReadRate * share * share;
+}
+
 static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
                             const TargetSpec &target) {
   double multiplied = predictWaves(problem, schedule, target);
@@ -302,6 +335,7 @@ static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
   return kStartSeconds + (hasCluster ? kClusterSeconds : 0) +
          std::max(multiplied, memory) +
          getMemoryShare(problem) * std::min(multiplied, memory) +
+         predictL2(problem, schedule, multiplied, memory, target) +
          predictExchange(problem, schedule, target) +
          predictWgmmaEpilogue(problem, schedule) +
          predictOthers(problem, schedule, target);

@@ -29,8 +29,11 @@ KernelFrame::KernelFrame(gpu::GPUModuleOp module, StringRef name, Location loc,
                                   numPointers, geometry.threads());
   // The grids of reductions are made for two blocks at once on a
   // multiprocessor; dropped where registers do not suffice
-  // (CompileKernels.cpp).
-  if (phase.reduction || !phase.finished.empty())
+  // (CompileKernels.cpp). Of large blocks it has one, whose threads then have
+  // registers for more loads.
+  constexpr unsigned mostOfTwo = 512;
+  if ((phase.reduction || !phase.finished.empty()) &&
+      geometry.threads() <= mostOfTwo)
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       b.getI32IntegerAttr(2));
   ValueRange arguments = function.getArguments();

@@ -24,16 +24,31 @@ static constexpr int64_t kBatch = 4, kBatchOfSums = 32;
 /// Of a sum whose number of states is not known.
 static constexpr int64_t kUsualBatchOfSums = 16;
 
+/// How many states there are of sums of a known M; 0 of others.
+int64_t StateWalk::getNumStates() {
+  int64_t m = cast<RankedTensorType>(reduction.getReducedInput().getType())
+                  .getDimSize(0);
+  if (!isa<BatchSumOp>(reduction) || ShapedType::isDynamic(m) ||
+      !EpiloguePlan::getMoments(reduction))
+    return 0;
+  return llvm::divideCeil(m, EpiloguePlan::getMomentRows(reduction));
+}
+
 /// As many as a thread has of all states, if there may be so many.
 int64_t StateWalk::getBatch() {
   if (!isa<BatchSumOp>(reduction))
     return kBatch;
-  int64_t m = cast<RankedTensorType>(reduction.getReducedInput().getType())
-                  .getDimSize(0);
-  if (ShapedType::isDynamic(m) || !EpiloguePlan::getMoments(reduction))
+  int64_t states = getNumStates();
+  if (states == 0)
     return kUsualBatchOfSums;
-  int64_t states = llvm::divideCeil(m, EpiloguePlan::getMomentRows(reduction));
   return std::clamp<int64_t>(llvm::divideCeil(states, parts), 1, kBatchOfSums);
+}
+
+/// Whether no batch goes beyond the last state.
+bool StateWalk::areBatchesWhole() {
+  int64_t states = getNumStates();
+  return states != 0 && getConstantIntValue(begin) == 0 &&
+         states % (parts * getBatch()) == 0;
 }
 
 /// How many rows group `index` of the phase before has reduced: it took tiles
@@ -176,6 +191,11 @@ SmallVector<Value> StateWalk::emitBatch(Value first, ValueRange carried) {
   Value last = b.sub(end, b.i64(1));
   for (int64_t i = 0; i != getBatch(); ++i) {
     Value index = b.add(first, b.i64(i * parts));
+    if (areBatchesWhole()) {
+      loaded.push_back(loadMoved(index, down));
+      counts.push_back(countRows(index));
+      continue;
+    }
     Value clamped = arith::MinSIOp::create(b, index, last);
     Value exists = b.less(index, end);
     loaded.push_back(loadMoved(clamped, down));

@@ -44,7 +44,9 @@ struct StateWalk {
   SmallVector<Value> getStored(ArrayRef<Value> moved);
 
 private:
+  int64_t getNumStates();
   int64_t getBatch();
+  bool areBatchesWhole();
   SmallVector<Value> load(Value index);
   SmallVector<Value> loadMoved(Value index, ArrayRef<Value> amounts);
   SmallVector<Value> move(ArrayRef<Value> states, ArrayRef<Value> amounts);
