@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,11 @@ import torch
 import tenon
 from tenon import cache
 from tenon.torch.calls.call import FusedCall
-from tenon.torch.choice.candidate import Candidate
+from tenon.torch.choice.candidate import Candidate, Product
 from tenon.torch.choice.timing import undisturbed
-from tenon.torch.choice.trial import time_candidate
+from tenon.torch.choice.trial import time_candidate, time_padding, time_sums
 from tenon.torch.failures import failed
+from tenon.torch.fusion.padding import Padding
 from tenon.torch.fusion.specs import Partition
 from tenon.torch.options import Options
 from tenon.torch.precision import float32_matmul_precision
@@ -33,6 +34,9 @@ _MARGIN = 0.98
 # Of so many rows bare products of 16 bits are tried too: with 8 of them one of 4096x11008 took 22.9 us on an H200, and
 # cuBLAS's with its reduction 26.9.
 _FEW_ROWS = 64
+# Those of so much larger K too, as gradients of weights have: of 256x256x262144 cuBLAS's kernel for sm_80 and its
+# reduction took 84 us, and what is read would take 64.
+_DEEP = 64
 # What cuBLASLt may do in a product's call; with other ops that is not tried.
 _LIBRARY_KINDS = {"linear", "add", "mul", "relu", "gelu", "cast"}
 _ON_CPU = "PyTorch's own product is faster on the CPU; options={'target': 'cpu'} has it compiled all the same"
@@ -117,6 +121,21 @@ class Judge:
         is_free = options.target is None and all(value == "auto" for value in options.of_compiler().values())
         return device.type == "cuda" and is_free and options.rest_for(device) == "inductor"
 
+    def pads(self, padding: Padding) -> bool:
+        """Tell whether products are faster padded, with the copies that this takes: cuBLAS's, as Tenon's are alike."""
+        given = padding.products, padding.copies, padding.device
+        return self._pays(padding.device, {"padding": str(given)}, lambda: time_padding(*given))
+
+    def sums(self, product: Product, device: torch.device) -> bool:
+        """Tell whether a matrix is multiplied by a vector faster as Inductor's kernels multiply and add up."""
+        return self._pays(device, {"sums": str(product)}, lambda: time_sums(product, device))
+
+    def _pays(self, device: torch.device, facts: dict[str, str], measure: Callable[[], tuple[float, float]]) -> bool:
+        """Tell whether the second of two times is worth a change."""
+        path = cache.directory() / "choices" / f"{cache.key_of(facts | _surroundings(device))}.json"
+        times = _kept(path, device, lambda: facts | dict(zip(("before", "after"), measure(), strict=True)))
+        return times["after"] < times["before"] * _MARGIN
+
     def _ways(self, candidate: Candidate) -> dict[str, dict[str, Any]] | str:
         """Return the arguments of `tenon.compile` for each way to try, or why there is none."""
         device = candidate.device
@@ -124,8 +143,9 @@ class Judge:
             return _ON_CPU
         is_product_wide = all(product.dtype == torch.float32 for product in candidate.products)
         is_of_few_rows = all(product.m <= _FEW_ROWS for product in candidate.products)
+        is_deep = all(product.k >= _DEEP * max(product.m, product.n) for product in candidate.products)
         may_be_bare = candidate.joined_as == "siblings" or (
-            self.measures(device) and (is_product_wide or is_of_few_rows)
+            self.measures(device) and (is_product_wide or is_of_few_rows or is_deep)
         )
         if candidate.is_bare and not may_be_bare:
             return _BARE
@@ -192,17 +212,14 @@ class Judge:
     def _measure(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> tuple[str, str | None]:
         """Return the fastest way, and why PyTorch is faster still, or two calls would be."""
         path = cache.directory() / "choices" / f"{self._key(candidate)}.json"
-        try:
-            times = json.loads(path.read_text())
-        except (OSError, ValueError):
-            # One process at a time, since each would be slower beside the others.
-            lock = Path(tempfile.gettempdir(), f"tenon-trial-{os.getuid()}.lock")
-            with cache.locked(lock), undisturbed(candidate.device):
-                calls = [FusedCall(candidate.spec, executable) for executable in executables.values()]
-                own, pytorch = time_candidate(candidate, calls)
+
+        def measure() -> dict[str, Any]:
+            calls = [FusedCall(candidate.spec, executable) for executable in executables.values()]
+            own, pytorch = time_candidate(candidate, calls)
             times = {"function": candidate.spec.name, "shapes": candidate.shapes, "pytorch": pytorch}
-            times |= dict(zip(executables, own, strict=True))
-            cache.write_text(path, json.dumps(times))
+            return times | dict(zip(executables, own, strict=True))
+
+        times = _kept(path, candidate.device, measure)
         way = min(executables, key=times.__getitem__)
         if candidate.is_asked or times[way] < times["pytorch"] * _MARGIN:
             return way, _APART if candidate.joined_as and way == "apart" else None
@@ -217,11 +234,31 @@ class Judge:
             "strides": candidate.strides,
             "moved": [*candidate.readers, candidate.kept_results],
             "settings": self._settings(candidate),
-            "device": torch.cuda.get_device_name(candidate.device) if candidate.device.type == "cuda" else "cpu",
-            "torch": [torch.__version__, float32_matmul_precision()],
             "compiler": tenon.compiler.fingerprint(),
+            **_surroundings(candidate.device),
         }
         return cache.key_of(facts)
+
+
+def _surroundings(device: torch.device) -> dict[str, Any]:
+    """Return what times depend on beside what is timed."""
+    return {
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "torch": [torch.__version__, float32_matmul_precision()],
+    }
+
+
+def _kept(path: Path, device: torch.device, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the times in a file, which are measured where there are none yet."""
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        # One process at a time, since each would be slower beside the others.
+        lock = Path(tempfile.gettempdir(), f"tenon-trial-{os.getuid()}.lock")
+        with cache.locked(lock), undisturbed(device):
+            times = measure()
+        cache.write_text(path, json.dumps(times))
+        return times
 
 
 def _is_one_call(executable: tenon.Executable, way: str) -> bool:

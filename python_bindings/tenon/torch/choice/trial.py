@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 
@@ -46,6 +47,46 @@ def time_candidate(candidate: Candidate, calls: Sequence[FusedCall]) -> tuple[li
     times = time_in_turn([*runs, *products, *rest])
     own, library = times[: len(runs)], times[len(runs) : -len(rest)]
     return own, sum(library) + _rest(candidate, *times[-len(rest) :])
+
+
+def time_padding(
+    products: Sequence[tuple[Product, Product]], copies: Sequence[tuple[int, int, int]], device: torch.device
+) -> tuple[float, float]:
+    """Return the milliseconds of cuBLAS's products as they are, and padded, with the copies that this takes.
+
+    Args:
+        products: both ways of each.
+        copies: rows, columns, and columns that are added.
+        device: of all.
+
+    """
+    generator = torch.Generator(device)
+    generator.manual_seed(0)
+    dtype = products[0][0].dtype
+    shapes = list(dict.fromkeys([*(product for pair in products for product in pair), *copies]))
+    times: dict[Product | tuple[int, int, int], float] = {}
+    for shape in shapes:  # of each alone, since their matrices may be large
+        call = _cublas(shape, device, generator) if isinstance(shape, Product) else _copy(*shape, dtype, device)
+        (times[shape],) = time_in_turn([call])
+    as_is, padded = (sum(times[pair[i]] for pair in products) for i in (0, 1))
+    return as_is, padded + sum(times[shape] for shape in copies)
+
+
+def time_sums(product: Product, device: torch.device) -> tuple[float, float]:
+    """Return the milliseconds of cuBLAS's product of a matrix and a vector, and of one kernel that reads the matrix."""
+    generator = torch.Generator(device)
+    generator.manual_seed(0)
+    cublas = _cublas(product, device, generator)
+    rows, columns = (product.m, product.k) if product.n == 1 else (product.k, product.n)
+    reduction = _reduction(dataclasses.replace(product, m=rows, n=columns), device, generator)
+    as_product, as_sums = time_in_turn([cublas, reduction])
+    return as_product, as_sums
+
+
+def _copy(rows: int, columns: int, more: int, dtype: torch.dtype, device: torch.device) -> Callable[[], object]:
+    x = torch.zeros((rows, columns), dtype=dtype, device=device)
+    y = torch.zeros((rows, columns + more), dtype=dtype, device=device)[:, :columns]
+    return lambda: y.copy_(x)
 
 
 def _rest(candidate: Candidate, passes: float, reduction: float | None = None) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import fx
 from torch._inductor.custom_graph_pass import CustomGraphPass
 
@@ -23,11 +24,15 @@ from tenon.torch.explanation.verbose import print_report
 from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.columns import cut_products, products_to_cut, ranges_of
 from tenon.torch.fusion.packed_gradients import Gradient, find_gradient, forward_of, split_gradient
+from tenon.torch.fusion.padding import find_paddings, pad
 from tenon.torch.fusion.partition import Partition, partition
+from tenon.torch.fusion.unread import leave_unread
 from tenon.torch.fusion.words import is_of_training
 from tenon.torch.inductor.calls import insert_op
 from tenon.torch.inductor.decompositions import decompose, spell_out
 from tenon.torch.options import Options
+
+_NARROW = frozenset({torch.float16, torch.bfloat16})
 
 
 class FusePass(CustomGraphPass):
@@ -58,8 +63,10 @@ class FusePass(CustomGraphPass):
         return (tenon.compiler.fingerprint(), _sources(), repr(self.options), self._precision, parameters)
 
     def _fuse(self, module: fx.GraphModule) -> None:
-        spell_out(module.graph)
-        if self._judges(module):
+        judges = self._judges(module)
+        spell_out(module.graph, self._judge.sums if judges else lambda product, device: False)
+        if judges:
+            self._pad(module.graph)
             names = self._worth_cutting(module, products_to_cut(module.graph), fx.GraphModule)
             cut_products(module.graph, names)
         calls = []
@@ -69,8 +76,19 @@ class FusePass(CustomGraphPass):
             calls.append(call)
         print_report(calls, self.options)
 
-    def cut_for_training(self, graph: fx.Graph) -> None:
-        """Cut products of a training step into ranges of columns, and their gradients, where forward gains by it."""
+    def rewrite_together(self, graph: fx.Graph) -> None:
+        """Rewrite products before forward and backward are parted, and before Inductor pads them."""
+        if self._judges(graph.owning_module):
+            leave_unread(graph)
+            self._cut_for_training(graph)
+
+    def _pad(self, graph: fx.Graph) -> None:
+        # Those of other precisions are made of float32 tensors anyway, by kernels that write rows as they need them.
+        dtypes = _NARROW | ({torch.float32} if self._precision == "tf32" else set())
+        pad(graph, [found for found in find_paddings(graph, dtypes) if self._judge.pads(found)])
+
+    def _cut_for_training(self, graph: fx.Graph) -> None:
+        """Cut products into ranges of columns, and their gradients, where forward gains by it."""
         if not (gradients := self._gradients_to_cut(graph)):
             return
         names = self._worth_cutting(graph.owning_module, set(gradients), forward_of)
@@ -81,7 +99,7 @@ class FusePass(CustomGraphPass):
 
     def _gradients_to_cut(self, graph: fx.Graph) -> dict[str, Gradient]:
         """Return the gradients of products that may be cut in a graph of forward and backward, by products' names."""
-        if not is_of_training(graph) or not self._judges(graph.owning_module):
+        if not is_of_training(graph):
             return {}
         names = products_to_cut(graph)
         found = {node.name: find_gradient(node) for node in graph.nodes if node.name in names}
