@@ -240,6 +240,15 @@ def test_a_training_step_of_dynamic_rows(timed):
             assert (a - b).norm() <= 3e-2 * b.norm()
 
 
+def test_verbose_says_what_became_of_products(timed, capsys):
+    w0, w1 = (nn.Parameter(whole(*shape), requires_grad=False) for shape in ((59, 16), (8, 1)))
+    check(lambda x: x @ w0, whole(ROWS, 59), verbose=True)
+    check(lambda x: x @ w1, whole(ROWS, 8), verbose=True)
+    err = capsys.readouterr().err
+    assert "is padded from 96x16x59 to 96x16x64, for rows of a multiple of 16 bytes" in err
+    assert "a product by a vector, is computed as products and their sum" in err
+
+
 # Matrices and vectors
 
 
@@ -303,9 +312,10 @@ def test_bare_products_of_much_k_are_tried(timed, k, is_tried):
 # Columns that nothing reads
 
 
-def test_columns_that_nothing_reads_are_not_computed(timed, compiled):
+def test_columns_that_nothing_reads_are_not_computed(timed, capsys):
     w = nn.Parameter(whole(32, 59), requires_grad=False)
-    check(lambda x: F.relu((x @ w)[:, 27:]), whole(ROWS, 32))
+    check(lambda x: F.relu((x @ w)[:, 27:]), whole(ROWS, 32), verbose=True)
+    assert "columns 27 to 59 are computed, since nothing reads the others" in capsys.readouterr().err
     (candidate,) = timed.seen
     assert (candidate.kinds, candidate.products[0].n) == (["linear", "relu"], 32)
 
@@ -327,6 +337,7 @@ def test_ranges_with_others_between_them(timed):
         lambda y: F.relu(y),
         lambda y: (y[:, :27], y[:, 27:]),
         lambda y: (y, y[:, 27:]),
+        lambda y: y[:, 27:],
         lambda y: y[::2, 27:],
         lambda y: y[:, 27::2],
     ],
@@ -335,3 +346,14 @@ def test_what_is_read_is_computed(timed, f):
     w = nn.Parameter(whole(32, 59), requires_grad=False)
     check(lambda x: f(x @ w), whole(ROWS, 32))
     assert all(p.n in (59, 64) for candidate in timed.seen for p in candidate.products)
+
+
+def test_extents_that_are_known_in_the_call_alone(timed):
+    w, v = nn.Parameter(whole(63, 16), requires_grad=False), nn.Parameter(whole(63, 1), requires_grad=False)
+
+    def f(x):
+        kept = x[x[:, 0] != 2]
+        return F.relu((kept @ w)[:, 8:]), kept @ v
+
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        check(f, whole(ROWS, 63))

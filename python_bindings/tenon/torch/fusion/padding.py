@@ -21,6 +21,7 @@ from torch import fx
 from tenon.torch.choice.candidate import Product, hinted
 from tenon.torch.fusion.columns import insert
 from tenon.torch.fusion.ops import ELEMENTWISE
+from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.rewrite import sweep
 from tenon.torch.fusion.shapes import is_row_major
 from tenon.torch.fusion.views import is_permutation, op_name, view_source
@@ -87,6 +88,14 @@ class Padding:
     copies: list[tuple[int, int, int]]
     device: torch.device
     padded: list[_Padded]
+
+    def notes(self) -> list[str]:
+        """Return what becomes of the products, as sentences."""
+        return [
+            f"{padded.node.name} is padded from {_extents(before)} to {_extents(after)}, for rows of a multiple of "
+            f"{_ALIGNMENT} bytes"
+            for padded, (before, after) in zip(self.padded, self.products, strict=True)
+        ]
 
 
 def find_paddings(graph: fx.Graph, dtypes: Iterable[torch.dtype]) -> list[Padding]:
@@ -162,12 +171,6 @@ def _readers(node: fx.Node) -> set[fx.Node]:
     return found
 
 
-def _leaves(node: fx.Node) -> bool:
-    """Tell whether a view of a node is a result of the graph, whose strides are to be as they are without padding."""
-    is_view = {user: bool(op_name(user)) and user.target.is_view for user in node.users}
-    return any(user.op == "output" or (is_view[user] and _leaves(user)) for user in is_view)
-
-
 def _groups(found: Sequence[_Padded]) -> list[list[_Padded]]:
     """Return products by what they share, in the order of the first of each group."""
     order = {padded.node: i for i, padded in enumerate(found)}
@@ -192,6 +195,10 @@ def _padding(group: list[_Padded]) -> Padding:
             copies[operand.source, dim] = rows, columns, amount if dim else 0
     value = group[0].node.meta["val"]
     return Padding([_products(padded) for padded in group], list(copies.values()), value.device, group)
+
+
+def _extents(product: Product) -> str:
+    return f"{product.m}x{product.n}x{product.k}"
 
 
 def _products(padded: _Padded) -> tuple[Product, Product]:
@@ -226,7 +233,7 @@ class _Rewriter:
             result = node
             for dim, extent in [(0, m)] * bool(padded.m) + [(1, n)] * bool(padded.n):
                 result = place(aten.slice.Tensor, result, dim, 0, extent)
-            if _leaves(node):
+            if leaves_graph(node):
                 result = place(aten.clone.default, result, memory_format=torch.contiguous_format)
         for user in users:
             user.replace_input_with(node, result)

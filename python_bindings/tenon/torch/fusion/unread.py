@@ -14,6 +14,7 @@ from torch import fx
 
 from tenon.torch.choice.candidate import hinted
 from tenon.torch.fusion.columns import Columns, insert, ranges_of
+from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.rewrite import sweep
 
 aten = torch.ops.aten
@@ -21,13 +22,19 @@ aten = torch.ops.aten
 _LEAST_BYTES = 1 << 20
 
 
-def leave_unread(graph: fx.Graph) -> None:
-    """Have products compute the columns alone that are read."""
+def leave_unread(graph: fx.Graph) -> list[str]:
+    """Have products compute the columns alone that are read; return what was done, as sentences."""
+    notes = []
     for node in graph.find_nodes(op="call_function", target=aten.mm.default):
-        ranges = ranges_of(node)
-        if ranges and _gains(node, *_hull(ranges)) and all(_is_plain(columns.node) for columns in ranges):
+        ranges = ranges_of(node) if isinstance(node.meta["val"].shape[1], int) else []
+        if not ranges or not all(_is_plain(columns.node) for columns in ranges) or leaves_graph(node):
+            continue
+        if _gains(node, *_hull(ranges)):
+            begin, end = _hull(ranges)
+            notes.append(f"of {node.name} columns {begin} to {end} are computed, since nothing reads the others")
             _narrow(graph, node, ranges)
     sweep(graph, (), ())
+    return notes
 
 
 def _hull(ranges: list[Columns]) -> tuple[int, int]:

@@ -79,11 +79,13 @@ def decompose(graph: fx.Graph) -> None:
             _replace(graph, node, whole[node.target])
 
 
-def spell_out(graph: fx.Graph, sums: Callable[[Product, torch.device], bool]) -> None:
+def spell_out(graph: fx.Graph, sums: Callable[[Product, torch.device], bool]) -> list[str]:
     """Replace batch norms' backward passes by what Tenon has words for, and outer products by elementwise ones.
 
-    Products of a matrix and a vector become sums of those where `sums` says that this is faster.
+    Products of a matrix and a vector become sums of those where `sums` says that this is faster. Returns what was done
+    of these, as sentences.
     """
+    notes = []
     for node in graph.find_nodes(op="call_function", target=NORM_GRADIENT):
         drop_sums(node)
         scaled = take_scale(node)
@@ -99,7 +101,9 @@ def spell_out(graph: fx.Graph, sums: Callable[[Product, torch.device], bool]) ->
         for node in graph.find_nodes(op="call_function", target=op):
             product = _of_vector(node)
             if product is not None and sums(product, node.meta["val"].device):
+                notes.append(f"{node.name}, a product by a vector, is computed as products and their sum")
                 _replace(graph, node, _INNER[op])
+    return notes
 
 
 def _of_vector(node: fx.Node) -> Product | None:

@@ -20,7 +20,7 @@ import tenon
 from tenon.torch.backend import device_of
 from tenon.torch.calls.op import register
 from tenon.torch.choice.judge import Judge
-from tenon.torch.explanation.verbose import print_report
+from tenon.torch.explanation.verbose import print_notes, print_report
 from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.columns import cut_products, products_to_cut, ranges_of
 from tenon.torch.fusion.packed_gradients import Gradient, find_gradient, forward_of, split_gradient
@@ -64,9 +64,9 @@ class FusePass(CustomGraphPass):
 
     def _fuse(self, module: fx.GraphModule) -> None:
         judges = self._judges(module)
-        spell_out(module.graph, self._judge.sums if judges else lambda product, device: False)
+        notes = spell_out(module.graph, self._judge.sums if judges else lambda product, device: False)
         if judges:
-            self._pad(module.graph)
+            notes += self._pad(module.graph)
             names = self._worth_cutting(module, products_to_cut(module.graph), fx.GraphModule)
             cut_products(module.graph, names)
         calls = []
@@ -74,18 +74,23 @@ class FusePass(CustomGraphPass):
             call, arguments = self._judge.call_of(part)
             insert_op(module.graph, part, register(call, arguments))
             calls.append(call)
+        print_notes(notes, self.options)
         print_report(calls, self.options)
 
     def rewrite_together(self, graph: fx.Graph) -> None:
         """Rewrite products before forward and backward are parted, and before Inductor pads them."""
         if self._judges(graph.owning_module):
-            leave_unread(graph)
+            print_notes(leave_unread(graph), self.options)
             self._cut_for_training(graph)
 
-    def _pad(self, graph: fx.Graph) -> None:
+    def _pad(self, graph: fx.Graph) -> list[str]:
+        """Pad products where that is faster; return what was done, as sentences."""
         # Those of other precisions are made of float32 tensors anyway, by kernels that write rows as they need them.
         dtypes = _NARROW | ({torch.float32} if self._precision == "tf32" else set())
-        pad(graph, [found for found in find_paddings(graph, dtypes) if self._judge.pads(found)])
+        paddings = [found for found in find_paddings(graph, dtypes) if self._judge.pads(found)]
+        notes = [note for padding in paddings for note in padding.notes()]
+        pad(graph, paddings)
+        return notes
 
     def _cut_for_training(self, graph: fx.Graph) -> None:
         """Cut products into ranges of columns, and their gradients, where forward gains by it."""
