@@ -357,3 +357,25 @@ def test_extents_that_are_known_in_the_call_alone(timed):
 
     with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
         check(f, whole(ROWS, 63))
+
+
+@pytest.mark.gpu
+@pytest.mark.defaults
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_a_training_step_on_a_gpu(monkeypatch, dtype):
+    monkeypatch.undo()
+    monkeypatch.setenv("TENON_STRICT", "1")
+    torch.manual_seed(0)
+    model = nn.ModuleList([Skip(256, 63), nn.Linear(256, 1)]).to("cuda", dtype)
+    x = torch.randn(65536, 63, device="cuda", dtype=dtype)
+
+    def forward(model):
+        skip, head = model
+        return lambda x: torch.cat([skip(x), head(F.relu(skip.first(x)))], -1)
+
+    wide = copy.deepcopy(model).double()
+    fast = torch.compile(forward(model), backend="tenon")
+    got, eager = gradients(model, fast, x, False), gradients(model, forward(model), x, False)
+    exact = gradients(wide, forward(wide), x.double(), False)
+    for a, b, e in zip(got, eager, exact, strict=True):
+        assert (a - e).norm() <= 1.5 * (b - e).norm()
