@@ -361,13 +361,12 @@ def test_extents_that_are_known_in_the_call_alone(timed):
 
 @pytest.mark.gpu
 @pytest.mark.defaults
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_a_training_step_on_a_gpu(monkeypatch, dtype):
+def test_a_training_step_on_a_gpu(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setenv("TENON_STRICT", "1")
     torch.manual_seed(0)
-    model = nn.ModuleList([Skip(256, 63), nn.Linear(256, 1)]).to("cuda", dtype)
-    x = torch.randn(65536, 63, device="cuda", dtype=dtype)
+    model = nn.ModuleList([Skip(256, 63), nn.Linear(256, 1)]).to("cuda", torch.bfloat16)
+    x = torch.randn(65536, 63, device="cuda", dtype=torch.bfloat16)
 
     def forward(model):
         skip, head = model
