@@ -157,37 +157,22 @@ def scaled():
 
 @pytest.fixture
 def timed(monkeypatch, tmp_path):
-    """Judge as on a GPU, with times that the test gives.
-
-    Of functions `times` has Tenon's and PyTorch's, and `seen` what was timed. Of products that may be padded
-    `times_padded` has those as they are and padded, and `padded` what was timed; and so have `times_summed` and
-    `summed` of products by vectors.
-    """
+    """Judge as on a GPU, with times that the test gives: `times` has Tenon's and PyTorch's, `seen` what was timed."""
     torch = pytest.importorskip("torch")
     from tenon.torch.choice import judge as judging
     from tenon.torch.options import Options
 
-    record = types.SimpleNamespace(times=([0.5], 1.0), seen=[], times_padded=(1.0, 0.5), padded=[])
-    record.times_summed, record.summed = (1.0, 0.5), []
+    record = types.SimpleNamespace(times=([0.5], 1.0), seen=[], products=[], loss=0.0)
 
-    def time_candidate(candidate, calls):
+    def time_candidate(candidate, calls, call_behind=None):
         record.seen.append(candidate)
         return record.times[0] * len(calls), record.times[1]
-
-    def time_sums(product, device):
-        record.summed.append(product)
-        return record.times_summed
-
-    def time_padding(products, copies, device):
-        record.padded.append((products, copies))
-        return record.times_padded
 
     monkeypatch.setenv("TENON_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(judging.Judge, "measures", lambda self, device: True)
     monkeypatch.setattr(judging, "undisturbed", lambda device: contextlib.nullcontext())
     monkeypatch.setattr(judging, "time_candidate", time_candidate)
-    monkeypatch.setattr(judging, "time_padding", time_padding)
-    monkeypatch.setattr(judging, "time_sums", time_sums)
+    monkeypatch.setattr(judging, "time_apart", lambda *products: record.products.append(products[:3]) or record.loss)
     monkeypatch.setattr(judging, "_FEW_ROWS", 0)  # the tests' few rows stand for many
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, strategy: strategy == "tiled")
     monkeypatch.setattr(Options, "targets_for", lambda self, device: ["cpu"])

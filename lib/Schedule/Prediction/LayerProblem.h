@@ -74,6 +74,9 @@ struct LayerProblem {
   /// Whether a tiled kernel's does; if not, it writes the bare product, or what
   /// is reduced.
   bool tiledDoesAll = true;
+  /// Whether it gives sums over the batch besides, of parts of it, which the
+  /// next kernel adds up.
+  bool givesSums = false;
 
   /// Of the product, M as it is.
   ProductExtents getExtents() const {

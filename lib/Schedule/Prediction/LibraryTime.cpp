@@ -72,6 +72,8 @@ double tenon::predictRest(const LayerProblem &problem, const TargetSpec &target,
          problem.epilogueBytes / target.memoryRate;
 }
 
+double tenon::predictSums() { return kLaunchSeconds + kPassSeconds; }
+
 double tenon::predictParts(const LayerProblem &problem, ScheduleAttr schedule,
                            const TargetSpec &target) {
   int64_t parts = llvm::divideCeil(problem.n, schedule.getTile()[1]);

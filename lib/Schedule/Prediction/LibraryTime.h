@@ -36,6 +36,9 @@ double predictLibrary(const LayerProblem &problem, const TargetSpec &target);
 double predictRest(const LayerProblem &problem, const TargetSpec &target,
                    ReductionMethod reduction);
 
+/// Seconds of the kernel that adds up the sums that a product gives.
+double predictSums();
+
 /// Seconds of the kernel that reduces what one with reduction = reduce_only
 /// gives, the writing of that included.
 double predictParts(const LayerProblem &problem, ScheduleAttr schedule,

@@ -127,6 +127,8 @@ double tenon::predictOthers(const LayerProblem &problem, ScheduleAttr schedule,
     seconds += predictInputMoments(problem, target);
   if (problem.reduction == ReductionMethod::ReduceOnly)
     seconds += predictParts(problem, schedule, target);
+  if (problem.givesSums)
+    seconds += predictSums();
   return problem.tiledDoesAll
              ? seconds
              : seconds + predictRest(problem, target, problem.reduction);

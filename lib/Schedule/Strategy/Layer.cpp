@@ -242,6 +242,18 @@ static double getReducedBytes(LinearLikeOp layer) {
   return getBytes(cast<RankedTensorType>(stored.getType()));
 }
 
+/// Whether a kernel with sums over the batch leaves nothing else to the next
+/// one: of what has rows, the layer returns what is stored.
+static bool leavesSumsAlone(FusedLinearOp layer) {
+  Value stored = getStored(layer);
+  return llvm::all_of(layer.getBody()->getOps<ReductionEpilogueOp>(),
+                      llvm::IsaPred<BatchSumOp>) &&
+         llvm::all_of(layer.getYield().getValues(), [&](Value value) {
+           return value == stored ||
+                  !EpiloguePlan::variesByRow(value.getType());
+         });
+}
+
 /// Bytes of an element of each [M, N] tensor that a tiled kernel's epilogue
 /// reads or writes: those of all of the layer's, or what it leaves to other
 /// kernels.
@@ -297,9 +309,11 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   problem.hasNorm = hasBatchNorm(layer);
   problem.reduction = reduction;
   if (problem.hasNorm) {
+    auto fused = cast<FusedLinearOp>(layer.getOperation());
     problem.reducedBytes = getReducedBytes(layer);
-    problem.reducesRowOperand =
-        reducesRowOperand(cast<FusedLinearOp>(layer.getOperation()));
+    problem.reducesRowOperand = reducesRowOperand(fused);
+    problem.givesSums =
+        reduction == ReductionMethod::TwoPhase && leavesSumsAlone(fused);
   }
   if (Block *body = layer.getEpilogueBody()) {
     auto rows = body->getOps<ReduceRowOp>();
@@ -314,7 +328,7 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
                          reduction == ReductionMethod::InTile ||
                          reduction == ReductionMethod::ReduceOnly ||
                          reduction == ReductionMethod::ResidentRows ||
-                         !findEpilogueObstacle(layer);
+                         problem.givesSums || !findEpilogueObstacle(layer);
   if (problem.tiledDoesAll)
     problem.epilogue = classifyEpilogue(layer);
   problem.matrixBytes = getMatrixBytes(layer, problem);

@@ -22,21 +22,43 @@ using namespace mlir::tenon;
 static constexpr double kSubtileSeconds = 0.15e-6, kLightSeconds = 2e-11,
                         kHeavySeconds = 2.2e-10;
 
+/// How much longer an element takes of a tile whose accumulators leave few
+/// registers beside sums over the batch, and the most that leave enough.
+/// 65536x1024x512 and 65536x512x256 with a gate of one operand took 143 and 69
+/// us by tiles of 192x128 with ping-pong, and 130 and 60 by 128x128 (an H200,
+/// 2026-11-29).
+static constexpr double kCrowdedSumsFactor = 1.25;
+static constexpr int64_t kRoomyElements = 128;
+
+bool tenon::sumsInRegisters(const LayerProblem &problem,
+                            ScheduleAttr schedule) {
+  return problem.givesSums && problem.epilogue == EpilogueClass::Heavy &&
+         schedule.hasSwappedOperands();
+}
+
+/// Bytes of all buffers in which an element of a subtile lies: two of each
+/// matrix, as it was when the times were measured; beside sums three that an
+/// operand and the result share.
+static int64_t getBufferedBytes(const LayerProblem &problem,
+                                ScheduleAttr schedule) {
+  ArrayRef<int64_t> bytes = problem.matrixBytes;
+  bool areShared = sumsInRegisters(problem, schedule) && bytes.size() == 2 &&
+                   llvm::all_equal(bytes);
+  return areShared ? 3 * bytes.front() : 2 * llvm::sum_of(bytes);
+}
+
 /// Columns of a subtile of the epilogue (Wgmma/EpilogueSubtiles), or with
-/// swapped operands rows, if each matrix has two buffers: so it was when the
-/// times were measured.
+/// swapped operands rows.
 static int64_t getSubtileColumns(const LayerProblem &problem,
                                  ScheduleAttr schedule) {
   constexpr int64_t rows = 64, leastColumns = 8;
   bool isSwapped = schedule.hasSwappedOperands();
   for (int64_t columns = 64; columns > leastColumns;
        columns = isSwapped ? columns - 8 : columns / 2) {
-    int64_t memory = 0;
     bool fits = schedule.getTile()[isSwapped ? 0 : 1] % columns == 0;
-    for (int64_t bytes : problem.matrixBytes) {
-      memory += 2 * rows * columns * bytes;
+    for (int64_t bytes : problem.matrixBytes)
       fits &= isSwapped || columns * bytes <= 128;
-    }
+    int64_t memory = rows * columns * getBufferedBytes(problem, schedule);
     if (fits && memory <= getWarpgroupEpilogueBytes(schedule))
       return columns;
   }
@@ -52,8 +74,10 @@ double tenon::predictWgmmaEpilogue(const LayerProblem &problem,
           ? kHeavySeconds * static_cast<double>(problem.heavyOpsOfRows)
           : kLightSeconds;
   ArrayRef<int64_t> tile = schedule.getTile();
-  auto elements = static_cast<double>(tile[0] * tile[1] * kWarpgroupThreads /
-                                      schedule.getNumThreads());
+  int64_t ofThread = tile[0] * tile[1] / schedule.getNumThreads();
+  if (sumsInRegisters(problem, schedule) && ofThread > kRoomyElements)
+    element *= kCrowdedSumsFactor;
+  auto elements = static_cast<double>(ofThread * kWarpgroupThreads);
   auto perSubtile =
       static_cast<double>(64 * getSubtileColumns(problem, schedule));
   // Where nothing but values of rows is stored, elements take what those of 16

@@ -16,6 +16,11 @@
 
 namespace mlir::tenon {
 
+/// Whether a kernel of family wgmma gives sums over the batch of what a heavy
+/// epilogue computes, most often of an operand of the product's shape, and has
+/// what it adds up in registers.
+bool sumsInRegisters(const LayerProblem &problem, ScheduleAttr schedule);
+
 /// Seconds of the epilogue of one tile of family wgmma.
 double predictWgmmaEpilogue(const LayerProblem &problem, ScheduleAttr schedule);
 

@@ -249,6 +249,10 @@ static double predictWaves(const LayerProblem &problem, ScheduleAttr schedule,
     between = kDeferredRoundSeconds;
   if (schedule.getPingPong())
     between = std::max(0.0, between - products);
+  // Where epilogues take longer than products, those of two tiles are at work
+  // at once. Of others it was not measured.
+  if (schedule.getPingPong() && sumsInRegisters(problem, schedule))
+    between /= 2;
   double exposed = (rounds - 1) * between;
   if (problem.reduction == ReductionMethod::Resident)
     exposed = schedule.getDefer()

@@ -54,7 +54,9 @@ def tenon_backend(
             keep_attention_fused(graph)
         except Exception as error:
             failed("masks of attention", error)
-        if options.rest_for(device_of((*example_inputs, *graph.parameters(), *graph.buffers()))) == "inductor":
+        device = device_of((*example_inputs, *graph.parameters(), *graph.buffers()))
+        options = options.fitting(device)
+        if options.rest_for(device) == "inductor":
             from tenon.torch.inductor.host import compile_with_inductor  # with Inductor, that takes seconds
 
             return compile_with_inductor(graph, example_inputs, options, mode)

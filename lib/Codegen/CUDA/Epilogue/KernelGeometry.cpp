@@ -46,11 +46,17 @@ KernelGeometry KernelGeometry::get(const EpiloguePlan &plan, unsigned lanes) {
   return geometry;
 }
 
-KernelGeometry KernelGeometry::getOfSums(int64_t n) {
+/// Blocks of sums below which a multiprocessor has one at most.
+static constexpr int64_t kManyBlocksOfSums = 128;
+
+KernelGeometry KernelGeometry::getOfSums(int64_t n, int64_t count) {
   // As many as a sector of memory has.
   auto threadsX = static_cast<unsigned>(
       std::min<uint64_t>(8, llvm::PowerOf2Ceil(static_cast<uint64_t>(n))));
-  return {n, /*lanes=*/1, threadsX, /*threadsY=*/512 / threadsX, /*rows=*/1};
+  KernelGeometry geometry{n, /*lanes=*/1, threadsX, /*threadsY=*/0, /*rows=*/1};
+  bool areMany = count * geometry.columnBlocks() >= kManyBlocksOfSums;
+  geometry.threadsY = (areMany ? 512 : 1024) / threadsX;
+  return geometry;
 }
 
 unsigned KernelGeometry::getMaxLanes(const EpiloguePlan &plan, Block &body) {

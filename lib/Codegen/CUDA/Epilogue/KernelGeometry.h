@@ -39,8 +39,8 @@ struct KernelGeometry {
 
   /// The geometry for vectors of `lanes` elements.
   static KernelGeometry get(const EpiloguePlan &plan, unsigned lanes);
-  /// The geometry for sums of parts, which are all read once.
-  static KernelGeometry getOfSums(int64_t n);
+  /// The geometry for so many sums of parts, which are all read once.
+  static KernelGeometry getOfSums(int64_t n, int64_t count);
   /// How many elements of the widest matrix 16 bytes hold, or as many as divide
   /// N.
   static unsigned getMaxLanes(const EpiloguePlan &plan, Block &body);

@@ -206,8 +206,10 @@ void EpilogueLowering::launch(const EpiloguePhase &phase,
   if (phase.reduction)
     arguments.push_back(getStates(phase.reduction));
   arguments.append({m, groups});
-  // Without results of rows, the first group's blocks have all the work.
-  Value blocks = createI64(b, geometry.columnBlocks());
+  // Without results of rows, the first group's blocks have all the work, or
+  // those of each sum.
+  int64_t sums = addsSumsAlone(op) ? phase.finished.size() : 1;
+  Value blocks = createI64(b, sums * geometry.columnBlocks());
   if (phase.reduction || storesRows(op))
     blocks = arith::MulIOp::create(b, groups, blocks);
   createLaunch(b, kernel, blocks, geometry.threads(), /*shared=*/Value(),
@@ -259,7 +261,8 @@ void EpilogueLowering::run() {
   }
   if (addsSumsAlone(op)) {
     m = createM();
-    launchPhases(KernelGeometry::getOfSums(plan.getShape()[1]));
+    int64_t sums = plan.getPhases().back().finished.size();
+    launchPhases(KernelGeometry::getOfSums(plan.getShape()[1], sums));
     op.erase();
     return;
   }

@@ -24,9 +24,13 @@ public:
         emitter(frame.b, frame.pointers, frame.column, frame.geometry.lanes) {}
 
   void emit() {
-    for (auto [index, reduction] : llvm::enumerate(phase.finished))
-      emitHead(frame, reduction, frame.finishedStates[index],
-               getColumnOutputs(reduction), emitter);
+    bool hasGroups = addsSumsAlone(op);
+    for (size_t number = 0; number != phase.finished.size(); ++number)
+      if (hasGroups)
+        frame.emitIf(b.equal(frame.group, number),
+                     [&] { emitReduction(number, /*group=*/number); });
+      else
+        emitReduction(number, /*group=*/0);
     emitter.emitRowInvariant(phase);
     storeRowInvariant();
     // The tiles that were written last are still in L2. A phase that reduces
@@ -48,6 +52,13 @@ public:
   }
 
 private:
+  /// Ends one of the reductions; `group` writes what comes of it.
+  void emitReduction(size_t number, int64_t group) {
+    ReductionEpilogueOp reduction = phase.finished[number];
+    emitHead(frame, reduction, frame.finishedStates[number],
+             getColumnOutputs(reduction), emitter, group);
+  }
+
   Value reverse(Value tile) {
     return b.sub(b.sub(frame.tiles, b.i64(1)), tile);
   }

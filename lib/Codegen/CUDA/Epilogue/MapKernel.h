@@ -16,7 +16,8 @@ namespace mlir::tenon {
 bool storesRows(EpilogueOp op);
 
 /// Whether all that is left to an epilogue is to add up sums of parts. Then its
-/// kernel is one of few columns a block, of which many threads share the parts.
+/// kernel is one of few columns a block, of which many threads share the parts,
+/// and each sum has a group of blocks, so that all are added up at once.
 bool addsSumsAlone(EpilogueOp op);
 
 /// The kernel of the last phase: computes the region's results and stores them.

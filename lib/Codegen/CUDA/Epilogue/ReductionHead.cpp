@@ -18,8 +18,8 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Ends the reduction for one column; the first group writes its results, where
-/// `writes` holds.
+/// Ends the reduction for one column; its results are written where `writes`
+/// holds.
 static SmallVector<Value> finish(KernelFrame &frame,
                                  ReductionEpilogueOp reduction, Value column,
                                  Value writes, ArrayRef<Value> state,
@@ -37,7 +37,7 @@ static SmallVector<Value> finish(KernelFrame &frame,
   if (llvm::any_of(columnOutputs, [](Value output) { return !!output; })) {
     // Operands are loaded here and by no other group: an output may be the
     // buffer of an operand.
-    frame.emitIf(b.both(b.equal(frame.group, 0), writes), [&] {
+    frame.emitIf(writes, [&] {
       SmallVector<Value> results = reduction.emitColumnResults(
           b, b.getLoc(), count, state, loadOperands());
       for (auto [output, result, value] :
@@ -80,7 +80,7 @@ static void shareFinished(KernelFrame &frame, ReductionEpilogueOp reduction,
 
 void tenon::emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
                      const StateBuffer &states, ArrayRef<Value> columnOutputs,
-                     ElementEmitter &emitter) {
+                     ElementEmitter &emitter, int64_t writer) {
   KernelBuilder &b = frame.b;
   const KernelGeometry &geometry = frame.geometry;
   Type type = getStateType(reduction);
@@ -107,8 +107,9 @@ void tenon::emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
   // roots would cost more than it saves.
   frame.barrier();
   Value isFirst = b.equal(part, 0);
+  Value writes = b.both(b.equal(frame.group, writer), b.both(inRange, isFirst));
   SmallVector<Value> finished = finish(
-      frame, reduction, column, b.both(inRange, isFirst),
+      frame, reduction, column, writes,
       walk.moveBack(shared.load(b.i32(0), localColumn, 1)), columnOutputs);
   shareFinished(frame, reduction, isFirst, localColumn, finished, emitter);
 }

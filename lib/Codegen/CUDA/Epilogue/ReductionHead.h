@@ -18,11 +18,11 @@ namespace mlir::tenon {
 
 /// In the head of a kernel that applies `reduction`: combines `states`, ends
 /// the reduction, and gives the emitter what each lane needs. `columnOutputs`
-/// are the pointers to which the first group writes the op's per-column
-/// results; null where not asked for.
+/// are the pointers to which group `writer` writes the op's per-column results;
+/// null where not asked for.
 void emitHead(KernelFrame &frame, ReductionEpilogueOp reduction,
               const StateBuffer &states, ArrayRef<Value> columnOutputs,
-              ElementEmitter &emitter);
+              ElementEmitter &emitter, int64_t writer = 0);
 
 } // namespace mlir::tenon
 

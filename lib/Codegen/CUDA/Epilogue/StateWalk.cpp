@@ -17,12 +17,23 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// States that a thread loads together: each round waits for memory. Sums are
-/// of one number each.
-static constexpr int64_t kBatch = 4, kBatchOfSums = 16;
+/// States that a thread loads together at most: each round waits for memory.
+/// Sums are of one number each.
+static constexpr int64_t kBatch = 4, kBatchOfSums = 32;
 
-static int64_t getBatch(ReductionEpilogueOp reduction) {
-  return isa<BatchSumOp>(reduction) ? kBatchOfSums : kBatch;
+/// Of a sum whose number of states is not known.
+static constexpr int64_t kUsualBatchOfSums = 16;
+
+/// As many as a thread has of all states, if there may be so many.
+int64_t StateWalk::getBatch() {
+  if (!isa<BatchSumOp>(reduction))
+    return kBatch;
+  int64_t m = cast<RankedTensorType>(reduction.getReducedInput().getType())
+                  .getDimSize(0);
+  if (ShapedType::isDynamic(m) || !EpiloguePlan::getMoments(reduction))
+    return kUsualBatchOfSums;
+  int64_t states = llvm::divideCeil(m, EpiloguePlan::getMomentRows(reduction));
+  return std::clamp<int64_t>(llvm::divideCeil(states, parts), 1, kBatchOfSums);
 }
 
 /// How many rows group `index` of the phase before has reduced: it took tiles
@@ -42,6 +53,8 @@ static Value countGroupRows(KernelFrame &frame, Value index) {
 /// How many rows a state has: the last one of moments may have fewer.
 Value StateWalk::countRows(Value index) {
   KernelBuilder &b = frame.b;
+  if (isa<BatchSumOp>(reduction)) // sums are added whatever they are of
+    return b.real(getStateType(reduction), 0.0);
   Value rows;
   if (states.rows)
     rows = arith::MinSIOp::create(b, states.rows,
@@ -142,7 +155,7 @@ SmallVector<Value> StateWalk::emit() {
   SmallVector<Value> initial = getEmpty();
   initial.insert(initial.begin(), b.real(getStateType(reduction), 0.0));
   auto loop = scf::ForOp::create(
-      b, b.add(begin, part), end, b.i64(parts * getBatch(reduction)), initial,
+      b, b.add(begin, part), end, b.i64(parts * getBatch()), initial,
       [&](OpBuilder &, Location, Value first, ValueRange carried) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(first.getParentBlock());
@@ -161,7 +174,7 @@ SmallVector<Value> StateWalk::emitBatch(Value first, ValueRange carried) {
   for (Value origin : origins)
     down.push_back(arith::NegFOp::create(b, origin));
   Value last = b.sub(end, b.i64(1));
-  for (int64_t i = 0; i != getBatch(reduction); ++i) {
+  for (int64_t i = 0; i != getBatch(); ++i) {
     Value index = b.add(first, b.i64(i * parts));
     Value clamped = arith::MinSIOp::create(b, index, last);
     Value exists = b.less(index, end);
@@ -173,7 +186,7 @@ SmallVector<Value> StateWalk::emitBatch(Value first, ValueRange carried) {
   }
   Value count = carried[0];
   SmallVector<Value> state(carried.drop_front());
-  for (int64_t i = 0; i != getBatch(reduction); ++i) {
+  for (int64_t i = 0; i != getBatch(); ++i) {
     state = combineStates(frame, reduction, count, state, counts[i], loaded[i],
                           width);
     count = arith::AddFOp::create(b, count, counts[i]);

@@ -44,6 +44,7 @@ struct StateWalk {
   SmallVector<Value> getStored(ArrayRef<Value> moved);
 
 private:
+  int64_t getBatch();
   SmallVector<Value> load(Value index);
   SmallVector<Value> loadMoved(Value index, ArrayRef<Value> amounts);
   SmallVector<Value> move(ArrayRef<Value> states, ArrayRef<Value> amounts);

@@ -13,7 +13,8 @@ import torch
 from torch import fx
 
 from tenon.torch.choice.candidate import hinted
-from tenon.torch.fusion.columns import Columns, insert, ranges_of
+from tenon.torch.fusion.columns import Columns, ranges_of
+from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.rewrite import sweep
 
@@ -53,7 +54,7 @@ def _is_plain(node: fx.Node) -> bool:
 
 def _narrow(graph: fx.Graph, product: fx.Node, ranges: list[Columns]) -> None:
     begin, end = _hull(ranges)
-    place = functools.partial(insert, graph, product)
+    place = functools.partial(insert, like=product)
     x, w = product.args
     with graph.inserting_before(product):
         columns = place(aten.slice.Tensor, w, 1, begin, end)

@@ -13,7 +13,7 @@ import torch
 from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tenon.torch.choice.candidate import Product, hinted
+from tenon.torch.choice.candidate import hinted
 from tenon.torch.fusion.gradients import GRADIENTS
 from tenon.torch.fusion.norm_gradients import (
     NORM_GRADIENT,
@@ -79,13 +79,8 @@ def decompose(graph: fx.Graph) -> None:
             _replace(graph, node, whole[node.target])
 
 
-def spell_out(graph: fx.Graph, sums: Callable[[Product, torch.device], bool]) -> list[str]:
-    """Replace batch norms' backward passes by what Tenon has words for, and outer products by elementwise ones.
-
-    Products of a matrix and a vector become sums of those where `sums` says that this is faster. Returns what was done
-    of these, as sentences.
-    """
-    notes = []
+def spell_out(graph: fx.Graph) -> None:
+    """Replace batch norms' backward passes by what Tenon has words for, and outer products by elementwise ones."""
     for node in graph.find_nodes(op="call_function", target=NORM_GRADIENT):
         drop_sums(node)
         scaled = take_scale(node)
@@ -97,25 +92,30 @@ def spell_out(graph: fx.Graph, sums: Callable[[Product, torch.device], bool]) ->
         for node in graph.find_nodes(op="call_function", target=op):
             if node.args[-1].meta["val"].shape[-2] == 1:
                 _replace(graph, node, rule)
-    for op in _INNER:
+
+
+def spell_out_vectors(graph: fx.Graph) -> list[str]:
+    """Replace products of a large matrix and a vector by products of elements and their sums.
+
+    A kernel of Inductor's, or the layer that makes the matrix, then has them on the way. Returns which, as sentences.
+    """
+    notes = []
+    for op, rule in _INNER.items():
         for node in graph.find_nodes(op="call_function", target=op):
-            product = _of_vector(node)
-            if product is not None and sums(product, node.meta["val"].device):
+            if _is_of_vector(node):
                 notes.append(f"{node.name}, a product by a vector, is computed as products and their sum")
-                _replace(graph, node, _INNER[op])
+                _replace(graph, node, rule)
     return notes
 
 
-def _of_vector(node: fx.Node) -> Product | None:
-    """Return the product of a vector and a matrix of many rows that lies by rows; None where a node is another."""
+def _is_of_vector(node: fx.Node) -> bool:
+    """Tell whether a node is the product of a vector and a matrix of many rows that lies by rows."""
     x, w = (n.meta["val"] for n in node.args[-2:])
-    (m, k), n = hinted(x.shape), hinted(w.shape)[1]
-    matrix = x if n == 1 else w if m == 1 else None
+    matrix = x if hinted(w.shape)[1] == 1 else w if hinted(x.shape)[0] == 1 else None
     if matrix is None or matrix.dtype not in _SUMMED or not is_row_major(matrix):
-        return None
+        return False
     rows, columns = hinted(matrix.shape)
-    is_large = rows * columns * matrix.element_size() >= _LEAST_BYTES and rows >= _LEAST_ROWS * columns
-    return Product(m, n, k, matrix.dtype, turns_x=n != 1, turns_w=n != 1) if is_large else None
+    return rows * columns * matrix.element_size() >= _LEAST_BYTES and rows >= _LEAST_ROWS * columns
 
 
 def _inner(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -147,8 +147,8 @@ def _outer_sum(
 
 _INNER = {aten.mm.default: _inner, aten.addmm.default: _inner_sum}
 _SUMMED = (torch.float16, torch.bfloat16, torch.float32)
-# Of 262144x256 in bf16 cuBLAS's products took 76 and 61 us, where reading it takes 32: an H200, 2026-11-29. Smaller
-# matrices are a matter of launches.
+# cuBLAS reads such matrices at half of the memory's rate: of 262144x256 in bf16 products by vectors took 76 and 61 us,
+# and what is read 32 (an H200, 2026-11-29). Smaller ones are a matter of launches.
 _LEAST_BYTES, _LEAST_ROWS = 1 << 22, 8
 # Products of a column and a row, such as the gradient of what a layer of one feature reads: Inductor has them computed
 # where they are read, and not written.
