@@ -78,10 +78,12 @@ def test_the_gradient_of_an_input(timed, notes, k, more):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize(("n", "more"), [(2, "0x6x0"), (7, "0x1x0"), (9, "")])
-def test_a_layer(timed, notes, n, more, bias):
-    linear = layer(8, n, bias=bias)
-    check(lambda x: F.relu(linear(x)), whole(8, 12, 8))
+@pytest.mark.parametrize(
+    ("k", "n", "more"), [(8, 2, "0x6x0"), (8, 7, "0x1x0"), (3, 16, "0x0x5"), (3, 4, "0x4x5"), (9, 9, ""), (1, 16, "")]
+)
+def test_a_layer(timed, notes, k, n, more, bias):
+    linear = layer(k, n, bias=bias)
+    check(lambda x: F.relu(linear(x)), whole(8, 12, k))
     assert [note.removeprefix("add") for note in notes] == padded(more)
 
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products that are padded with zeros, since kernels for rows that are no multiple of 16 bytes are slow.
 
-Inductor pads products too, by trials of its own. These it leaves, or pads at times: layers of a few features with their
-gradients, and the gradient of a weight whose layer's input has such rows. All are of many rows, and what is copied for
-them takes less than their products gain. A layer of few features then also has gradients that Tenon computes.
+Inductor pads products too, by trials of its own. These it leaves, or pads at times: layers that take or give few
+features with their gradients, and the gradient of a weight whose layer's input has such rows. All are of many rows, and
+what is copied for them takes less than their products gain; of what is padded Tenon has kernels, too.
 """
 
 from __future__ import annotations
@@ -54,9 +54,8 @@ def _missing(node: fx.Node) -> tuple[int, int, int]:
         return 0, 0, 0
     if turns_x:  # the gradient of a weight
         return (0, 0, 0) if bias or turns_w else (_up_to_multiple(m), _up_to_multiple(n), 0)
-    if turns_w:  # a layer
-        return 0, _up_to_multiple(n) if _is_small(n) else 0, 0
-    return 0, 0, _up_to_multiple(k) if _is_small(k) else 0  # the gradient of its input
+    # A layer, or the gradient of its input, whose features are columns of w.
+    return 0, _up_to_multiple(n) if turns_w and _is_small(n) else 0, _up_to_multiple(k) if _is_small(k) else 0
 
 
 def _is_turned(matrix: fx.Node) -> bool:
@@ -76,7 +75,8 @@ def _pad(node: fx.Node, m: int, n: int, k: int, grown: dict[tuple[fx.Node, int, 
     *bias, x, w = node.args
     place = functools.partial(insert, like=node)
     with node.graph.inserting_before(node):
-        bias = [place(aten.constant_pad_nd.default, b, [0, n]) for b in bias]
+        if n:
+            bias = [place(aten.constant_pad_nd.default, b, [0, n]) for b in bias]
         x, w = _grow(x, m, k, grown, place), _grow(w, k, n, grown, place)
         result = place(node.target, *bias, x, w, **node.kwargs)
         for dim, more in ((0, m), (1, n)):
