@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What is worth a call: what is counted of a group, who reads its results, what is trimmed, what times decide."""
 
-import contextlib
 import json
 import types
 
@@ -18,28 +17,6 @@ from tenon.torch.options import Options
 from torch import nn
 from torch._inductor.utils import run_and_get_code
 from torch.nn import functional as F
-
-
-@pytest.fixture
-def timed(monkeypatch, tmp_path):
-    """Judge as on a GPU, with times that the test gives: `times` has Tenon's and PyTorch's, `seen` what was timed."""
-    record = types.SimpleNamespace(times=([0.5], 1.0), seen=[], products=[], loss=0.0)
-
-    def time_candidate(candidate, calls, call_behind=None):
-        record.seen.append(candidate)
-        return record.times[0] * len(calls), record.times[1]
-
-    monkeypatch.setenv("TENON_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(judging.Judge, "measures", lambda self, device: True)
-    monkeypatch.setattr(judging, "undisturbed", lambda device: contextlib.nullcontext())
-    monkeypatch.setattr(judging, "time_candidate", time_candidate)
-    monkeypatch.setattr(judging, "time_apart", lambda *products: record.products.append(products[:3]) or record.loss)
-    monkeypatch.setattr(judging, "_FEW_ROWS", 0)  # the tests' few rows stand for many
-    monkeypatch.setattr(judging, "_is_one_call", lambda executable, strategy: strategy == "tiled")
-    monkeypatch.setattr(Options, "targets_for", lambda self, device: ["cpu"])
-    monkeypatch.setattr("tenon.torch.options.default_rest", lambda device: "inductor")
-    monkeypatch.setattr(torch.compiler.config, "force_disable_caches", True)  # no verdict outlives its test
-    return record
 
 
 def run(function, *inputs):

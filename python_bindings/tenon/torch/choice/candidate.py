@@ -17,6 +17,8 @@ from tenon.torch.fusion.ops import LINEAR
 from tenon.torch.fusion.readers import Readers, find_readers
 from tenon.torch.fusion.views import arguments, op_name, strip
 
+_MANY = 8192  # as Inductor takes it
+
 
 @dataclasses.dataclass(frozen=True)
 class Scaled:
@@ -171,8 +173,8 @@ def norm_ahead(candidate: Candidate, normed: fx.Node, share: float) -> Ahead:
 
 
 def hinted(extents: Sequence[int | torch.SymInt]) -> tuple[int, ...]:
-    """Return a shape, or strides, as they are in the call that was captured."""
-    return tuple(d if isinstance(d, int) else int(d.node.hint) for d in extents)
+    """Return a shape, or strides, as they are in the call that was captured; what is found there alone is many."""
+    return tuple(d if isinstance(d, int) else _MANY if d.node.hint is None else int(d.node.hint) for d in extents)
 
 
 def product_of(node: fx.Node) -> Product:

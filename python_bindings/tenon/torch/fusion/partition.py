@@ -24,6 +24,7 @@ from tenon.torch.fusion.missed import find_missed, sources_of
 from tenon.torch.fusion.places import restore_places, spell_places
 from tenon.torch.fusion.rewrite import replace_group, sort_graph, sweep
 from tenon.torch.fusion.rows import add_indices, forget_indices
+from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.specs import Missed, Partition
 from tenon.torch.fusion.views import cast_source
 from tenon.torch.fusion.words import find_words, is_map
@@ -260,6 +261,7 @@ def _maps_of(
 ) -> set[fx.Node]:
     """Return those of some elementwise nodes that are made of inputs alone, and that only `members` need.
 
+    So are those of a column and a row, such as their product, whatever these are made of: it would be written and read.
     A matrix that is multiplied has to be in memory, whoever computes it.
     """
     found: set[fx.Node] = set(maps)
@@ -269,11 +271,19 @@ def _maps_of(
             node
             for node in found
             if all(taker in behind or taker in found for taker in takers[node])
-            and all(o.op == "placeholder" or o in found for o in grouping.words[node].operands)
+            and (_spreads(node) or all(o.op == "placeholder" or o in found for o in grouping.words[node].operands))
         }
         if kept == found:
             return found
         found = kept
+
+
+def _spreads(node: fx.Node) -> bool:
+    """Tell whether a node gives a matrix of a column and a row."""
+    shapes = [torch_shape(n) or () for n in node.all_input_nodes]
+    if [len(shape) for shape in shapes] != [2, 2]:
+        return False
+    return any(column[1] == 1 and row[0] == 1 for column, row in (shapes, reversed(shapes)))
 
 
 def _name_function(function: GroupFunction, sources: dict[str, str]) -> str:

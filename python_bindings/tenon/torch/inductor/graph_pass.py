@@ -20,14 +20,16 @@ import tenon
 from tenon.torch.backend import device_of
 from tenon.torch.calls.op import register
 from tenon.torch.choice.judge import Judge
-from tenon.torch.explanation.verbose import print_report
+from tenon.torch.explanation.verbose import print_notes, print_report
 from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.columns import cut_products, products_to_cut, ranges_of
 from tenon.torch.fusion.packed_gradients import Gradient, find_gradient, forward_of, products_of, split_gradient
+from tenon.torch.fusion.padding import pad_products
 from tenon.torch.fusion.partition import Partition, partition
+from tenon.torch.fusion.unread import leave_unread
 from tenon.torch.fusion.words import is_of_training
 from tenon.torch.inductor.calls import insert_op
-from tenon.torch.inductor.decompositions import decompose, spell_out
+from tenon.torch.inductor.decompositions import decompose, spell_out, spell_out_vectors
 from tenon.torch.options import Options
 
 
@@ -61,6 +63,8 @@ class FusePass(CustomGraphPass):
     def _fuse(self, module: fx.GraphModule) -> None:
         spell_out(module.graph)
         if self._judges(module):
+            notes = [*spell_out_vectors(module.graph), *pad_products(module.graph)]
+            print_notes(notes, self.options)
             names = self._worth_cutting(module, products_to_cut(module.graph), fx.GraphModule)
             cut_products(module.graph, names)
         calls = []
@@ -70,7 +74,13 @@ class FusePass(CustomGraphPass):
             calls.append(call)
         print_report(calls, self.options)
 
-    def cut_for_training(self, graph: fx.Graph) -> None:
+    def rewrite_together(self, graph: fx.Graph) -> None:
+        """Rewrite products before forward and backward are parted, and before Inductor pads them."""
+        if self._judges(graph.owning_module):
+            print_notes(leave_unread(graph), self.options)
+            self._cut_for_training(graph)
+
+    def _cut_for_training(self, graph: fx.Graph) -> None:
         """Cut products of a training step into ranges of columns, and their gradients, where that gains time.
 
         Forward gains what a pair's kernel saves. In backward products are more, and smaller, which costs what they say.
@@ -88,7 +98,7 @@ class FusePass(CustomGraphPass):
 
     def _gradients_to_cut(self, graph: fx.Graph) -> dict[str, Gradient]:
         """Return the gradients of products that may be cut in a graph of forward and backward, by products' names."""
-        if not is_of_training(graph) or not self._judges(graph.owning_module):
+        if not is_of_training(graph):
             return {}
         names = products_to_cut(graph)
         found = {node.name: find_gradient(node) for node in graph.nodes if node.name in names}
