@@ -3,8 +3,8 @@
 """Products that are padded with zeros, since kernels for rows that are no multiple of 16 bytes are slow.
 
 Inductor pads products too, by trials of its own. These it leaves, or pads at times: layers that give few features,
-those whose input has such rows, and the gradients of both. All are of many rows, and what is copied for them, if nothing
-writes it anyway, takes less than their products gain; of what is padded Tenon has kernels, too.
+those whose input has such rows, and the gradients of both. All are of many rows, and what is copied for them, if
+nothing writes it anyway, takes less than their products gain; of what is padded Tenon has kernels, too.
 """
 
 from __future__ import annotations
