@@ -200,3 +200,21 @@ SmallVector<Value> tenon::emitReducedInput(
                   });
   return elements;
 }
+
+void tenon::computeSource(TiledFrame &frame, TiledLinearOp op,
+                          const RowPhase &phase, const WorkItem &item,
+                          bool readsAnew, MutableArrayRef<Value> elements,
+                          std::optional<ColumnBlocks> columns) {
+  if (!phase.source)
+    return;
+  SmallVector<Value> given(elements);
+  emitOnFragments(
+      frame, op, phase.sourcePhase, phase.source, item, given,
+      [](ElementEmitter &, int64_t) {},
+      [&](int64_t block, ArrayRef<Value> computed) {
+        for (auto [i, element] : llvm::enumerate(computed))
+          elements[block * kElements + i] =
+              readsAnew ? frame.b.readAnew(element) : element;
+      },
+      columns);
+}

@@ -43,6 +43,16 @@ void emitOnFragments(
     llvm::function_ref<void(int64_t block, ArrayRef<Value> elements)> take,
     std::optional<ColumnBlocks> columns = std::nullopt);
 
+/// Puts the source of `phase`, if it has one, in the place of the elements that
+/// it is made of, of all columns or some. `readsAnew`: where it is read again
+/// for each reduction and where it is stored. Else LLVM would make a part of it
+/// part of what reads it, a product and a sum one operation, and keep what it
+/// is made of.
+void computeSource(TiledFrame &frame, TiledLinearOp op, const RowPhase &phase,
+                   const WorkItem &item, bool readsAnew,
+                   MutableArrayRef<Value> elements,
+                   std::optional<ColumnBlocks> columns = std::nullopt);
+
 } // namespace mlir::tenon
 
 #endif // TENON_LIB_CODEGEN_CUDA_TILED_REDUCEDINPUT_H
