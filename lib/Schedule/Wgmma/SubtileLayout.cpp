@@ -116,17 +116,15 @@ bool SubtileLayout::addMoments(Operation *yield) {
 static bool isNeeded(Operation *yield, BlockArgument argument) {
   SmallVector<Value> pending(yield->getOperands());
   DenseSet<Value> seen;
+  for (auto reduction : yield->getBlock()->getOps<ReductionEpilogueOp>())
+    seen.insert(reduction.getReducedInput());
   while (!pending.empty()) {
     Value value = pending.pop_back_val();
     if (value == argument)
       return true;
     Operation *defining = value.getDefiningOp();
-    if (!defining || !seen.insert(value).second)
-      continue;
-    auto reduction = dyn_cast<ReductionEpilogueOp>(defining);
-    for (Value operand : defining->getOperands())
-      if (!reduction || operand != reduction.getReducedInput())
-        pending.push_back(operand);
+    if (defining && seen.insert(value).second)
+      llvm::append_range(pending, defining->getOperands());
   }
   return false;
 }
