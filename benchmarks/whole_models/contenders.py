@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
-from whole_models.exact import Observed, gradients_of, leaves, loss_of
+from whole_models.exact import Observed, beside, gradients_of, leaves, loss_of
 from whole_models.jobs import CAPTURED, SCENARIOS, Job
 from whole_models.models import MODELS
 
@@ -97,7 +97,7 @@ class Contender:
 
     def observe(self) -> Observed:
         """Run once and return copies of what came of it."""
-        output = self.step().detach().clone()
+        output = beside(self.step()).detach().clone()
         if self.target is None:
             return Observed(output)
         return Observed(output, [g.detach().clone() for g in gradients_of(self.module, self.inputs)])

@@ -40,6 +40,11 @@ class Observed:
     gradients: Tensors | None = None
 
 
+def beside(output: torch.Tensor | tuple[torch.Tensor, ...]) -> torch.Tensor:
+    """Return one tensor of a module's results, which have the same rows."""
+    return torch.cat(output, -1) if isinstance(output, tuple) else output
+
+
 def leaves(module: nn.Module, inputs: Iterable[torch.Tensor]) -> Tensors:
     """Return what gradients are wanted of."""
     return [t for t in (*module.parameters(), *inputs) if t.requires_grad]
@@ -62,7 +67,7 @@ def observe_exact(
     try:
         for part in zip(*(t.chunk(parts) for t in widened), strict=True):
             with Wide():
-                output = wide(*part)
+                output = beside(wide(*part))
             if target is not None:
                 begin = sum(o.shape[0] for o in outputs)
                 wanted = target[begin : begin + output.shape[0]].double()

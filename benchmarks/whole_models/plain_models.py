@@ -82,7 +82,7 @@ class SwiGlu(nn.Module):
 
 
 class Projections(nn.Module):
-    """What attention of Llama begins with: an RMS norm, and q, k and v of it, beside each other in the result."""
+    """What attention of Llama begins with: an RMS norm, and q, k and v of it."""
 
     def __init__(self, width: int, narrow: int) -> None:
         """Make the layers; k and v are narrow."""
@@ -91,10 +91,10 @@ class Projections(nn.Module):
         self.q = nn.Linear(width, width, bias=False)
         self.k, self.v = nn.Linear(width, narrow, bias=False), nn.Linear(width, narrow, bias=False)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the result."""
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Return q, k and v, which attention takes each in another way."""
         x = self.norm(x)
-        return torch.cat([self.q(x), self.k(x), self.v(x)], -1)
+        return self.q(x), self.k(x), self.v(x)
 
 
 class PackedGeGlu(nn.Module):

@@ -5,9 +5,11 @@ Tests of PyTorch need the package `tenon`: installed, or in PYTHONPATH as build/
 needs a build tree until a fixture is asked for.
 """
 
+import contextlib
 import os
 import random
 import sys
+import types
 from dataclasses import dataclass, field
 
 import pytest
@@ -151,3 +153,29 @@ def scaled():
 
     model = Scaled().eval()
     return model, optimize(model)
+
+
+@pytest.fixture
+def timed(monkeypatch, tmp_path):
+    """Judge as on a GPU, with times that the test gives: `times` has Tenon's and PyTorch's, `seen` what was timed."""
+    torch = pytest.importorskip("torch")
+    from tenon.torch.choice import judge as judging
+    from tenon.torch.options import Options
+
+    record = types.SimpleNamespace(times=([0.5], 1.0), seen=[], products=[], loss=0.0)
+
+    def time_candidate(candidate, calls, call_behind=None):
+        record.seen.append(candidate)
+        return record.times[0] * len(calls), record.times[1]
+
+    monkeypatch.setenv("TENON_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(judging.Judge, "measures", lambda self, device: True)
+    monkeypatch.setattr(judging, "undisturbed", lambda device: contextlib.nullcontext())
+    monkeypatch.setattr(judging, "time_candidate", time_candidate)
+    monkeypatch.setattr(judging, "time_apart", lambda *products: record.products.append(products[:3]) or record.loss)
+    monkeypatch.setattr(judging, "_FEW_ROWS", 0)  # the tests' few rows stand for many
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, strategy: strategy == "tiled")
+    monkeypatch.setattr(Options, "targets_for", lambda self, device: ["cpu"])
+    monkeypatch.setattr("tenon.torch.options.default_rest", lambda device: "inductor")
+    monkeypatch.setattr(torch.compiler.config, "force_disable_caches", True)  # no verdict outlives its test
+    return record

@@ -199,6 +199,17 @@ def test_weight_as_it_is_and_transposed():
     assert [spec.transpose for spec in cut.partitions[0].inputs] == [False, False, True]
 
 
+@pytest.mark.parametrize(("n", "dtype"), [(N, torch.bfloat16), (N, torch.float16), (N - 1, torch.bfloat16)])
+def test_narrow_weight_that_lies_transposed(n, dtype):
+    """As of transformers' Conv1D: nothing is prepared of it, which would cost memory and each call time."""
+    x, w, b = (torch.randn(s, dtype=dtype) for s in ((M, K), (K, n), (n,)))
+    cut = check(lambda x, w, b: F.relu(torch.addmm(b, x, w)), x, torch.nn.Parameter(w), torch.nn.Parameter(b))
+    (partition,) = cut.partitions
+    is_aligned = n % 8 == 0
+    assert [spec.transpose for spec in partition.inputs] == [False, not is_aligned, False]
+    assert ("layout<mk_kn>" in partition.source) == is_aligned
+
+
 def test_weight_that_a_later_op_computes():
     def function(x, w, v):
         y = F.relu(F.linear(x, w))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What is worth a call: what is counted of a group, who reads its results, what is trimmed, what times decide."""
 
-import contextlib
 import json
 import types
 
@@ -11,33 +10,13 @@ import tenon.torch
 import torch
 from tenon import cache
 from tenon.torch.choice import judge as judging
+from tenon.torch.choice import trial
 from tenon.torch.choice.trial import _rest, _tensors_moved
 from tenon.torch.inductor import graph_pass
 from tenon.torch.options import Options
 from torch import nn
 from torch._inductor.utils import run_and_get_code
 from torch.nn import functional as F
-
-
-@pytest.fixture
-def timed(monkeypatch, tmp_path):
-    """Judge as on a GPU, with times that the test gives: `times` has Tenon's and PyTorch's, `seen` what was timed."""
-    record = types.SimpleNamespace(times=([0.5], 1.0), seen=[])
-
-    def time_candidate(candidate, calls):
-        record.seen.append(candidate)
-        return record.times[0] * len(calls), record.times[1]
-
-    monkeypatch.setenv("TENON_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(judging.Judge, "measures", lambda self, device: True)
-    monkeypatch.setattr(judging, "undisturbed", lambda device: contextlib.nullcontext())
-    monkeypatch.setattr(judging, "time_candidate", time_candidate)
-    monkeypatch.setattr(judging, "_FEW_ROWS", 0)  # the tests' few rows stand for many
-    monkeypatch.setattr(judging, "_is_one_call", lambda executable, strategy: strategy == "tiled")
-    monkeypatch.setattr(Options, "targets_for", lambda self, device: ["cpu"])
-    monkeypatch.setattr("tenon.torch.options.default_rest", lambda device: "inductor")
-    monkeypatch.setattr(torch.compiler.config, "force_disable_caches", True)  # no verdict outlives its test
-    return record
 
 
 def run(function, *inputs):
@@ -168,6 +147,22 @@ def test_a_packed_layer_is_trained_whole_where_its_pair_is_no_call(timed, monkey
     assert timed.seen[-1].spec.outputs[0].shape[-1] == 96, "of backward, the gradient of what was multiplied"
 
 
+@pytest.mark.parametrize(("loss", "is_cut"), [(0.49, True), (0.51, False)])
+def test_a_packed_layer_is_cut_in_training_where_forward_gains_more_than_backward_loses(
+    timed, monkeypatch, loss, is_cut
+):
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pairs", "tiled"))
+    timed.loss = loss  # the pair takes 0.5 of 1.0
+    check_gradients(geglu, (320, 64), (192, 64), (64, 96))
+    assert [c.joined_as for c in timed.seen] == (["pairs", "", ""] if is_cut else ["pairs"])
+    ((whole, parts, added),) = timed.products
+    shapes = [[(p.m, p.n, p.k, p.turns_x, p.turns_w) for p in products] for products in (whole, parts, added)]
+    of_x, of_w = (320, 64, 192, False, True), (192, 64, 320, True, True)
+    assert shapes[0] == [of_x, of_w]
+    assert shapes[1] == [(320, 64, 96, False, True)] * 2 + [(96, 64, 320, True, True)] * 2
+    assert shapes[2] == [(320, 64, 96, False, True)]
+
+
 def test_packed_layers_of_one_weight_are_trained_whole(timed, monkeypatch):
     monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pairs", "tiled"))
     check_gradients(lambda x, w, w2: geglu(geglu(x, w, w2), w, w2), (320, 64), (192, 64), (64, 96))
@@ -192,15 +187,83 @@ def test_a_packed_layer_whose_gradient_is_read_otherwise(timed, monkeypatch):
     check_gradients(f, (320, 64), (192, 64), (64, 96))
 
 
-@pytest.mark.parametrize(("norms_ahead", "is_called"), [("always", True), ("auto", False)])
+def norm_and_layers(x, g, *weights):
+    normed = F.rms_norm(x, (16,), g)
+    return tuple(F.linear(normed, w).sigmoid() for w in weights)
+
+
+def compile_norm_and_layers(norms_ahead, *weights):
+    torch._dynamo.reset()
+    model = torch.compile(norm_and_layers, backend="tenon", options={"norms_ahead": norms_ahead})
+    with torch.no_grad():
+        return model(X, bf16(16), *weights)
+
+
+@pytest.mark.parametrize(("norms_ahead", "is_called"), [("always", True), ("never", False)])
 def test_a_norm_that_is_asked_to_be_taken_is(timed, compiled, norms_ahead, is_called):
     timed.times = [2.0], 1.0
-    g, w = bf16(16), bf16(8, 16)
-    options = {"norms_ahead": norms_ahead}
-    with torch.no_grad():
-        torch.compile(lambda x: F.linear(F.rms_norm(x, (16,), g), w).sigmoid(), backend="tenon", options=options)(X)
+    compile_norm_and_layers(norms_ahead, bf16(8, 16))
     assert [candidate.is_asked for candidate in timed.seen] == [is_called]
     assert len(compiled.sources) == 1 + is_called, "one is the trial's"
+
+
+@pytest.mark.parametrize("slow", [None, 8, 24])
+def test_a_norm_is_taken_where_all_layers_behind_it_are_faster_so(timed, compiled, monkeypatch, slow):
+    def time_candidate(candidate, calls, call_behind=None):
+        timed.seen.append((candidate, call_behind))
+        is_slow = candidate.ahead and candidate.products[0].n == slow
+        return [0.9 if is_slow else 0.7] * len(calls), 0.8 if candidate.ahead else 1.0
+
+    monkeypatch.setattr(judging, "time_candidate", time_candidate)
+    compile_norm_and_layers("auto", bf16(8, 16), bf16(24, 16))
+    assert [bool(candidate.ahead) for candidate, _ in timed.seen] == [False, False, True, True]
+    for candidate, call_behind in timed.seen[2:]:
+        ahead = candidate.ahead
+        assert (ahead.rows, ahead.columns, ahead.dtype) == (6, 16, torch.bfloat16)
+        assert ahead.share == candidate.products[0].n / 32
+        assert ahead.candidate.shapes[0] == (6, 16) and call_behind.function is ahead.candidate.spec
+        assert not candidate.is_asked
+    sources = compiled.sources[-2:]
+    assert [source.count("tenon.param") for source in sources] == [2 if slow is None else 1] * 2
+
+
+def test_a_norm_that_stays_is_explained(timed, monkeypatch):
+    monkeypatch.setattr(judging, "time_candidate", lambda candidate, calls, *behind: ([0.9], 0.9 if behind else 1.0))
+    w, g = bf16(8, 16), bf16(16)
+    explanation = tenon.torch.explain(lambda x: norm_and_layers(x, g, w), X)
+    assert "It stays ahead of linear layers, which are as fast so." in str(explanation)
+
+
+def test_a_norm_ahead_is_weighed_by_what_it_need_not_write(timed, monkeypatch):
+    """With times of a call, of the call behind the norm, of cuBLAS's product, and of passes over three tensors."""
+    compile_norm_and_layers("auto", bf16(8, 16), bf16(24, 16))
+    (candidate,) = [c for c in timed.seen if c.ahead and c.products[0].n == 8]
+    call = types.SimpleNamespace()
+    monkeypatch.setattr(trial, "time_in_turn", lambda steps: given[: len(steps)])
+    given = [5.0, 8.0, 6.0, 3.0, 9.0, 6.0]  # the norm's pass, and what a pass takes at least
+    # The library's product, and a kernel of Inductor's that reads it and writes the sigmoid of it.
+    assert trial.time_candidate(candidate, [call], call) == ([5.0], 8.0 + 0.25 * 1.0)
+    given = [5.0, 9.0, 6.0, 3.0, 9.0, 6.0]
+    assert trial.time_candidate(candidate, [call], call) == ([5.0], pytest.approx(6.0 + 1.15 * 2.0 + 0.25 * 1.0))
+
+
+def test_pytorch_writes_products_beside_others_where_calls_are_copied(timed, monkeypatch):
+    monkeypatch.setattr(judging, "_FEW_ROWS", 6)
+    monkeypatch.setattr(trial, "time_in_turn", lambda steps: [5.0, 6.0, 9.0, 3.0][: len(steps)])
+    w0, w1, w2 = bf16(8, 16), bf16(24, 16), bf16(4, 16)
+    run(lambda x: (torch.cat([F.linear(x, w0), F.linear(x, w1).relu()], -1), F.linear(x, w2)), X)
+    found = {c.products[0].n: (c.placed, trial.time_candidate(c, [None])[1]) for c in timed.seen}
+    assert found == {8: (8, 4.0), 24: (0, 6.0), 4: (0, 6.0)}
+
+
+@pytest.mark.parametrize(("allocated", "expected"), [(25, "auto"), (26, "never")])
+def test_copies_of_weights_are_made_unasked_where_there_is_room(monkeypatch, allocated, expected):
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: allocated)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: types.SimpleNamespace(total_memory=100))
+    device = torch.device("cuda")
+    assert Options().fitting(device).norms_ahead == expected
+    assert Options(norms_ahead="always").fitting(device).norms_ahead == "always"
+    assert Options().fitting(torch.device("cpu")) == Options()
 
 
 @pytest.mark.parametrize(("rows", "is_tried"), [(64, True), (65, False)])

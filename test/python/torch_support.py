@@ -39,7 +39,7 @@ class Cut:
         *inputs: Any,
         dynamic: bool = False,
         precision: str | None = None,
-        norms_ahead: bool = False,
+        norms_ahead: str = "never",
     ) -> None:
         """Cut a function for these inputs; nn.Parameters are parameters, and `dynamic` is of the first's rows."""
         torch._dynamo.reset()

@@ -36,7 +36,7 @@ class Factor(NamedTuple):
     """A matrix of a product: x `[M, K]` or w `[N, K]`, or given as the transpose of that; a parameter, if known so.
 
     With factors of rows, `[M, 1]`, and of columns, `[K]`, x is the value times all of them; with shifts of rows, `[M, 1]`,
-    these are subtracted before, and with addends of columns, `[K]`, those are added behind.
+    and of columns, `[K]`, these are subtracted before, and with addends of columns, `[K]`, those are added behind.
     """
 
     value: Value
@@ -46,6 +46,11 @@ class Factor(NamedTuple):
     column_factors: tuple[Value, ...] = ()
     row_shifts: tuple[Value, ...] = ()
     column_addends: tuple[Value, ...] = ()
+    column_shifts: tuple[Value, ...] = ()
+
+    def is_scaled(self) -> bool:
+        """Tell whether it has factors."""
+        return bool(self.row_factors or self.column_factors)
 
     def rows(self) -> Extent:
         """Return M or N."""

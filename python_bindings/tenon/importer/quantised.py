@@ -20,12 +20,12 @@ def is_quantised(dtype: str, k: int) -> bool:
     return DATA_TYPES[dtype].bytes in (2, 4) and k >= _LEAST_K and k % _K_MULTIPLE == 0
 
 
-def quantise_rows(b: Builder, x: Value) -> tuple[Value, Value]:
-    """Return x in 8 bits and the scale of each row, `[M, 1]`, by which its largest magnitude is the type's."""
+def quantise_rows(b: Builder, x: Value, dtype: str = DTYPE, magnitude: float = LARGEST) -> tuple[Value, Value]:
+    """Return x in fewer bits and the scale of each row, `[M, 1]`, by which its largest magnitude is the one given."""
     # In x's own type, so that no kernel writes it in float32 for the next.
     largest = b.widen(b.reduce_row("max", b.binary("max", x, b.binary("mul", x, -1.0))))
-    scale = b.binary("max", b.binary("div", largest, LARGEST), LEAST_SCALE)
-    return b.cast(b.binary("div", b.widen(x), scale), DTYPE), scale
+    scale = b.binary("max", b.binary("div", largest, magnitude), LEAST_SCALE)
+    return b.cast(b.binary("div", b.widen(x), scale), dtype), scale
 
 
 def linear(b: Builder, x: Factor, w: Factor, bias: Value | None, dtype: str) -> Value:

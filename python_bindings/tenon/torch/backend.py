@@ -54,7 +54,9 @@ def tenon_backend(
             keep_attention_fused(graph)
         except Exception as error:
             failed("masks of attention", error)
-        if options.rest_for(device_of((*example_inputs, *graph.parameters(), *graph.buffers()))) == "inductor":
+        device = device_of((*example_inputs, *graph.parameters(), *graph.buffers()))
+        options = options.fitting(device)
+        if options.rest_for(device) == "inductor":
             from tenon.torch.inductor.host import compile_with_inductor  # with Inductor, that takes seconds
 
             return compile_with_inductor(graph, example_inputs, options, mode)
@@ -114,8 +116,10 @@ def compile_graph(graph: fx.GraphModule, parameters: set[int], options: Options)
     """
     placeholders = graph.graph.find_nodes(op="placeholder")
     names = {node.name for i, node in enumerate(placeholders) if i in parameters}
+    device = device_of([node.meta.get("val") for node in placeholders])
+    options = options.fitting(device)
     judge = Judge(options)
-    for_inductor = judge.measures(device_of([node.meta.get("val") for node in placeholders]))
+    for_inductor = judge.measures(device)
     calls = []
     given = options.of_partition()
     for part in partition(graph, names, options.linear_precision(), judge, for_inductor, **given):

@@ -36,9 +36,10 @@ class Options:
             can have it, "never", or "auto".
         siblings: whether linear layers of one x, such as q, k and v, have one launch: "always" where they can have it,
             "never", or "auto", where they have few rows and a trial on the GPU finds it faster.
-        norms_ahead: whether linear layers of parameters take what an RMS norm ahead of them takes, in bfloat16 and
-            float32, or a layer norm, in bfloat16: "always", "never", or "auto", which is never, since each layer then
-            has a copy of its weight, by the norm's.
+        norms_ahead: whether linear layers of parameters take what an RMS norm ahead of them takes, in 16 bits and
+            float32, or a layer norm, in 16 bits: "always", "never", or "auto", where a trial on the GPU finds all of
+            them faster so, and its memory has room for a copy of each layer's weight, by the norm's. With "always"
+            also what an inference batch norm takes, in 16 bits.
         target: "cpu", or GPU architectures such as "sm_90a". None: the device of
             the tensors.
         verbose: print to stderr what was fused and what was not.
@@ -110,9 +111,16 @@ class Options:
         """Return those that are options of `tenon.compile`."""
         return {name: value for name, value in vars(self).items() if name in _native.OPTIONS}
 
-    def of_partition(self) -> dict[str, bool]:
-        """Return those that are arguments of `partition`: what it does although no trial chose it."""
-        return {name: getattr(self, name) == "always" for name in ("siblings", "norms_ahead")}
+    def of_partition(self) -> dict[str, Any]:
+        """Return those that are arguments of `partition`."""
+        return {"siblings": self.siblings == "always", "norms_ahead": self.norms_ahead}
+
+    def fitting(self, device: torch.device) -> Options:
+        """Return these options; unasked, no norm joins layers where copies of all weights might take half of a GPU."""
+        if self.norms_ahead != "auto" or device.type != "cuda":
+            return self
+        has_room = 4 * torch.cuda.memory_allocated(device) <= torch.cuda.get_device_properties(device).total_memory
+        return self if has_room else dataclasses.replace(self, norms_ahead="never")
 
     def with_settings(self, settings: Mapping[str, Any]) -> Options:
         """Return these options with those of `tenon.compile` that a trial chose."""

@@ -17,6 +17,8 @@ from tenon.torch.fusion.ops import LINEAR
 from tenon.torch.fusion.readers import Readers, find_readers
 from tenon.torch.fusion.views import arguments, op_name, strip
 
+_MANY = 8192  # as Inductor takes it
+
 
 @dataclasses.dataclass(frozen=True)
 class Scaled:
@@ -55,6 +57,26 @@ class Product:
 
 
 @dataclasses.dataclass(frozen=True)
+class Ahead:
+    """A norm ahead of a function, which writes what nothing need write where the function takes what the norm takes.
+
+    Attributes:
+        candidate: the function of what the norm gives.
+        rows: of that.
+        columns: of that.
+        dtype: of that.
+        share: that the function has in what reads it.
+
+    """
+
+    candidate: Candidate
+    rows: int
+    columns: int
+    dtype: torch.dtype
+    share: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Candidate:
     """A function, and what tells whether a call of it is worth it.
 
@@ -70,7 +92,9 @@ class Candidate:
         kept_results: how many of these something other than a kernel of Inductor's reads.
         readers: who reads them.
         joined_as: "pairs" or "siblings" where several layers may have one kernel or launch.
-        is_asked: whether it takes what a norm ahead of it takes, which is done where that is asked for alone.
+        is_asked: whether it takes what a norm ahead of it takes because that was asked for.
+        placed: how many columns of its results PyTorch's products write to where they shall lie beside others.
+        ahead: a norm of which it takes what that takes, if it need not: what would be done with it ahead.
 
     """
 
@@ -86,6 +110,8 @@ class Candidate:
     readers: Readers
     joined_as: str = ""
     is_asked: bool = False
+    placed: int = 0
+    ahead: Ahead | None = None
 
     @property
     def is_bare(self) -> bool:
@@ -113,12 +139,12 @@ def describe(
         takers: the live nodes that take each node's value.
         in_calls: the nodes of all groups.
         joined_as: as which the group was joined of others.
-        is_asked: whether it has what is done where that is asked for alone.
+        is_asked: whether it is called because that was asked for.
 
     """
     shapes = [hinted(node.meta["val"].shape) for node in arguments]
     strides = [hinted(node.meta["val"].stride()) for node in arguments]
-    products = [_product(node) for node in members if op_name(node) in LINEAR]
+    products = [product_of(node) for node in members if op_name(node) in LINEAR]
     kinds = re.findall(r"= tenon\.(\w+)", spec.source)
     elements = max((p.m * p.n for p in products), default=0)
     full = [node for node in results if math.prod(hinted(node.meta["val"].shape)) == elements]
@@ -129,17 +155,30 @@ def describe(
     behind = {strip(n) for node in members if op_name(node) not in LINEAR for n in node.all_input_nodes}
     addends = sum(math.prod(shape) == elements for node, shape in zip(arguments, shapes, strict=True) if node in behind)
     device = arguments[0].meta["val"].device
+    placed = sum(hinted(node.meta["val"].shape)[-1] for node in results if _is_placed(node, takers))
     return Candidate(
-        spec, device, shapes, strides, products, kinds, addends, len(full), kept, readers, joined_as, is_asked
+        spec, device, shapes, strides, products, kinds, addends, len(full), kept, readers, joined_as, is_asked, placed
     )
 
 
+def _is_placed(result: fx.Node, takers: dict[fx.Node, list[fx.Node]]) -> bool:
+    return op_name(result) in LINEAR and any(op_name(taker) == "aten.cat" for taker in takers.get(result, ()))
+
+
+def norm_ahead(candidate: Candidate, normed: fx.Node, share: float) -> Ahead:
+    """Return a norm whose result is a node, and may be what a candidate takes."""
+    value = normed.meta["val"]
+    *rows, columns = hinted(value.shape)
+    return Ahead(candidate, math.prod(rows), columns, value.dtype, share)
+
+
 def hinted(extents: Sequence[int | torch.SymInt]) -> tuple[int, ...]:
-    """Return a shape, or strides, as they are in the call that was captured."""
-    return tuple(d if isinstance(d, int) else int(d.node.hint) for d in extents)
+    """Return a shape, or strides, as they are in the call that was captured; what is found there alone is many."""
+    return tuple(d if isinstance(d, int) else _MANY if d.node.hint is None else int(d.node.hint) for d in extents)
 
 
-def _product(node: fx.Node) -> Product:
+def product_of(node: fx.Node) -> Product:
+    """Return a node's product, which PyTorch's op is given as that."""
     tensors = [n.meta["val"] for n in node.args if isinstance(n, fx.Node)]
     result = hinted(node.meta["val"].shape)
     x, w = tensors[-2:] if op_name(node) == "aten.addmm" else tensors[:2]

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,9 @@ import torch
 import tenon
 from tenon import cache
 from tenon.torch.calls.call import FusedCall
-from tenon.torch.choice.candidate import Candidate
+from tenon.torch.choice.candidate import Candidate, Product
 from tenon.torch.choice.timing import undisturbed
-from tenon.torch.choice.trial import time_candidate
+from tenon.torch.choice.trial import time_apart, time_candidate
 from tenon.torch.failures import failed
 from tenon.torch.fusion.specs import Partition
 from tenon.torch.options import Options
@@ -63,10 +63,18 @@ _WAYS = {
 
 @dataclasses.dataclass(frozen=True)
 class _Choice:
-    """What a function is called as: an executable, and the arguments of `tenon.compile` that gave it."""
+    """What a function is called as.
+
+    Attributes:
+        executable: what is called.
+        arguments: of `tenon.compile`, which gave it.
+        gain: how many milliseconds it was faster than PyTorch in a trial.
+
+    """
 
     executable: tenon.Executable
     arguments: dict[str, Any]
+    gain: float
 
 
 class Judge:
@@ -82,10 +90,13 @@ class Judge:
         """Take the options of a compilation."""
         self._options = options
         self._verdicts: dict[str, _Choice | str] = {}  # by key; why a function is not worth a call
+        self._fastest: dict[str, _Choice] = {}  # by key, of those that were timed
         self._chosen: dict[str, _Choice] = {}  # by source
 
     def __call__(self, candidates: Sequence[Candidate]) -> list[str | None]:
         """Return why each function is better left to PyTorch; None for those that are worth a call."""
+        if behind := [c.ahead.candidate for c in candidates if c.ahead]:
+            self(behind)
         keys = [self._key(c) for c in candidates]
         new = {key: c for key, c in zip(keys, candidates, strict=True) if key not in self._verdicts}
         ways = {key: self._ways(c) for key, c in new.items()}
@@ -110,6 +121,18 @@ class Judge:
         """
         choice = self._chosen[part.source]
         return FusedCall(part, choice.executable), choice.arguments
+
+    def gain_of(self, part: Partition) -> float:
+        """Return how many milliseconds a function that was timed takes less than PyTorch would."""
+        return self._chosen[part.source].gain
+
+    def loss_of(
+        self, whole: Sequence[Product], parts: Sequence[Product], added: Sequence[Product], device: torch.device
+    ) -> float:
+        """Return how many milliseconds longer PyTorch's products take in parts, of which some are added to others."""
+        products = [[str(dataclasses.astuple(product)) for product in each] for each in (whole, parts, added)]
+        key = cache.key_of({"apart": products, **_platform(device)})
+        return _timed_once(key, device, lambda: {"loss": time_apart(whole, parts, added, device)})["loss"]
 
     def measures(self, device: torch.device) -> bool:
         """Tell whether functions on a device are timed, against what Inductor would make of them."""
@@ -179,49 +202,80 @@ class Judge:
     def _try_choose(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> _Choice | str:
         try:
             way = next(iter(executables))
-            is_measured = self._is_measured(candidate)
+            is_measured, gain, reason = self._is_measured(candidate), 0.0, None
             if is_measured:
-                way, reason = self._measure(candidate, executables)
-                if reason is not None:
-                    return reason
+                way, gain, reason = self._measure(candidate, executables)
         except Exception as error:
             return failed(f"the trial of {candidate.spec.name}", error)
         settings = self._settings(candidate) | (_WAYS[way] if is_measured else {"strategy": way})
-        return _Choice(executables[way], {"mlir": candidate.spec.source, "name": candidate.spec.name, **settings})
+        arguments = {"mlir": candidate.spec.source, "name": candidate.spec.name, **settings}
+        choice = _Choice(executables[way], arguments, gain)
+        if is_measured:
+            self._fastest[self._key(candidate)] = choice
+        return reason or choice
 
-    def _measure(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> tuple[str, str | None]:
-        """Return the fastest way, and why PyTorch is faster still, or two calls would be."""
-        path = cache.directory() / "choices" / f"{self._key(candidate)}.json"
-        try:
-            times = json.loads(path.read_text())
-        except (OSError, ValueError):
-            # One process at a time, since each would be slower beside the others.
-            lock = Path(tempfile.gettempdir(), f"tenon-trial-{os.getuid()}.lock")
-            with cache.locked(lock), undisturbed(candidate.device):
-                calls = [FusedCall(candidate.spec, executable) for executable in executables.values()]
-                own, pytorch = time_candidate(candidate, calls)
-            times = {"function": candidate.spec.name, "shapes": candidate.shapes, "pytorch": pytorch}
-            times |= dict(zip(executables, own, strict=True))
-            cache.write_text(path, json.dumps(times))
+    def _measure(self, candidate: Candidate, executables: dict[str, tenon.Executable]) -> tuple[str, float, str | None]:
+        """Return the fastest way, the milliseconds that it gains, and why PyTorch is faster still, or two calls are."""
+
+        def time() -> dict[str, Any]:
+            calls = [FusedCall(candidate.spec, executable) for executable in executables.values()]
+            own, pytorch = time_candidate(candidate, calls, *self._behind(candidate))
+            of_function = {"function": candidate.spec.name, "shapes": candidate.shapes, "pytorch": pytorch}
+            return of_function | dict(zip(executables, own, strict=True))
+
+        times = _timed_once(self._key(candidate), candidate.device, time)
         way = min(executables, key=times.__getitem__)
+        gain = times["pytorch"] - times[way]
         if candidate.is_asked or times[way] < times["pytorch"] * _MARGIN:
-            return way, _APART if candidate.joined_as and way == "apart" else None
+            return way, gain, _APART if candidate.joined_as and way == "apart" else None
         ours, theirs = times[way] * 1e3, times["pytorch"] * 1e3
-        return way, f"PyTorch is as fast on this GPU: {theirs:.1f} us by estimate, and Tenon takes {ours:.1f}"
+        return way, gain, f"PyTorch is as fast on this GPU: {theirs:.1f} us by estimate, and Tenon takes {ours:.1f}"
+
+    def _behind(self, candidate: Candidate) -> list[FusedCall]:
+        """Return the fastest call of the function that has a norm ahead of it, if there is one."""
+        choice = self._fastest.get(self._key(candidate.ahead.candidate)) if candidate.ahead else None
+        return [FusedCall(candidate.ahead.candidate.spec, choice.executable)] if choice else []
 
     def _key(self, candidate: Candidate) -> str:
         spec = candidate.spec
+        ahead = candidate.ahead and [
+            self._key(candidate.ahead.candidate),
+            candidate.ahead.columns,
+            candidate.ahead.share,
+        ]
         facts = {
+            "ahead": ahead,
             "source": _UNSAID.sub("", spec.source).replace(f"@{spec.name}(", "@("),
             "shapes": candidate.shapes,
             "strides": candidate.strides,
-            "moved": [*candidate.readers, candidate.kept_results],
+            "moved": [*candidate.readers, candidate.kept_results, candidate.placed],
             "settings": self._settings(candidate),
-            "device": torch.cuda.get_device_name(candidate.device) if candidate.device.type == "cuda" else "cpu",
-            "torch": [torch.__version__, float32_matmul_precision()],
-            "compiler": tenon.compiler.fingerprint(),
+            **_platform(candidate.device),
         }
         return cache.key_of(facts)
+
+
+def _timed_once(key: str, device: torch.device, time: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return what is kept beside the compiled models under a key, or else is timed on a device now."""
+    path = cache.directory() / "choices" / f"{key}.json"
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        # One process at a time, since each would be slower beside the others.
+        lock = Path(tempfile.gettempdir(), f"tenon-trial-{os.getuid()}.lock")
+        with cache.locked(lock), undisturbed(device):
+            times = time()
+    cache.write_text(path, json.dumps(times))
+    return times
+
+
+def _platform(device: torch.device) -> dict[str, Any]:
+    """Return what times depend on beside what is timed."""
+    return {
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "torch": [torch.__version__, float32_matmul_precision()],
+        "compiler": tenon.compiler.fingerprint(),
+    }
 
 
 def _is_one_call(executable: tenon.Executable, way: str) -> bool:

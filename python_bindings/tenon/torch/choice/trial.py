@@ -24,28 +24,67 @@ _LONG = frozenset({"elu", "exp", "gelu", "log", "mish", "sigmoid", "silu", "soft
 _OF_LONG = 1.15
 
 
-def time_candidate(candidate: Candidate, calls: Sequence[FusedCall]) -> tuple[list[float], float]:
+def time_candidate(
+    candidate: Candidate, calls: Sequence[FusedCall], call_behind: FusedCall | None = None
+) -> tuple[list[float], float]:
     """Return the milliseconds of each call, and of PyTorch: cuBLAS's products and Inductor's kernels.
 
     What Inductor's kernels cost is taken from one elementwise op of PyTorch's on the same number of elements, by the
     number of tensors that they read and write, and from a maximum of rows where they reduce these. Where a kernel of
     Inductor's reads a result, it does the function's elementwise ops on the way, and only what else they read or write
     counts.
+
+    A call's result that shall lie beside others is copied, where PyTorch's product is written there. Where the function
+    need not have a norm's result written, the time of PyTorch is with that, and the time of `call_behind`, which reads
+    it, if that is less.
     """
     generator = torch.Generator(candidate.device)
     generator.manual_seed(0)
+    ahead = candidate.ahead
+    other = ahead.candidate if ahead else candidate
+    of_result = other.products[-1]
+    steps = {
+        "own": [_run(candidate, call, generator) for call in calls],
+        "behind": [_run(other, call_behind, generator)] if call_behind else [],
+        "library": [_cublas(product, candidate.device, generator) for product in other.products],
+        "pass": [_elementwise(of_result.m, of_result.n, of_result.dtype, candidate.device, generator)],
+    }
+    if "reduce_row" in other.kinds:
+        steps["reduction"] = [_reduction(of_result, candidate.device, generator)]
+    if other.is_bare and other.placed:
+        steps["copy"] = [_elementwise(of_result.m, other.placed, of_result.dtype, candidate.device, generator)]
+    if ahead:
+        steps["norm"] = [
+            _elementwise(n, ahead.columns, ahead.dtype, candidate.device, generator) for n in (ahead.rows, 1)
+        ]
+    flat = iter(time_in_turn([step for group in steps.values() for step in group]))
+    times = {name: [next(flat) for _ in group] for name, group in steps.items()}
+    theirs = sum(times["library"]) + _rest(other, *times["pass"], *times.get("reduction", ()))
+    theirs = min([theirs - sum(times.get("copy", ())) * 2 / 3, *times["behind"]])
+    if ahead:
+        theirs += ahead.share * max(times["norm"][0] - times["norm"][1], 0) / 3
+    return times["own"], theirs
+
+
+def time_apart(
+    whole: Sequence[Product], parts: Sequence[Product], added: Sequence[Product], device: torch.device
+) -> float:
+    """Return how many milliseconds longer cuBLAS takes for products in parts, of which some are added to others."""
+    generator = torch.Generator(device)
+    generator.manual_seed(0)
+    steps = [_cublas(product, device, generator) for product in (*whole, *parts)]
+    steps += [_elementwise(product.m, product.n, product.dtype, device, generator) for product in added]
+    times = time_in_turn(steps)
+    return sum(times[len(whole) :]) - sum(times[: len(whole)])
+
+
+def _run(candidate: Candidate, call: FusedCall, generator: torch.Generator) -> Callable[[], object]:
+    """Return what calls a function with random tensors."""
     inputs = [
         _laid(_random(shape, getattr(torch, spec.dtype), candidate.device, generator), strides)
         for shape, strides, spec in zip(candidate.shapes, candidate.strides, candidate.spec.inputs, strict=True)
     ]
-    runs: list[Callable[[], object]] = [lambda call=call: call(*inputs) for call in calls]
-    products = [_cublas(product, candidate.device, generator) for product in candidate.products]
-    rest = [_elementwise(candidate.products[-1], candidate.device, generator)]
-    if "reduce_row" in candidate.kinds:
-        rest.append(_reduction(candidate.products[-1], candidate.device, generator))
-    times = time_in_turn([*runs, *products, *rest])
-    own, library = times[: len(runs)], times[len(runs) : -len(rest)]
-    return own, sum(library) + _rest(candidate, *times[-len(rest) :])
+    return lambda: call(*inputs)
 
 
 def _rest(candidate: Candidate, passes: float, reduction: float | None = None) -> float:
@@ -126,8 +165,10 @@ def _scaled(product: Product, scaled: Scaled, device: torch.device, generator: t
     return lambda: torch._scaled_mm(x, w.t(), scale_a=s, scale_b=t, **more)
 
 
-def _elementwise(product: Product, device: torch.device, generator: torch.Generator) -> Callable[[], object]:
-    a, b = (_random((product.m, product.n), product.dtype, device, generator) for _ in range(2))
+def _elementwise(
+    rows: int, columns: int, dtype: torch.dtype, device: torch.device, generator: torch.Generator
+) -> Callable[[], object]:
+    a, b = (_random((rows, columns), dtype, device, generator) for _ in range(2))
     c = torch.empty_like(a)
     return lambda: torch.add(a, b, out=c)
 

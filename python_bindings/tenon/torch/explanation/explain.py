@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -169,7 +170,9 @@ def _report(
     with unset_fake_temporarily():  # as in `partition`: under a fake mode, a constant has no value
         words = find_words(aten.graph, names)
     reasons = {node.name: _why(node, reason) for node, reason in words[1].items()}
-    judge, devices = Judge(options), {tensor.device for tensor in tensors}
+    devices = {tensor.device for tensor in tensors}
+    options = functools.reduce(Options.fitting, devices, options)
+    judge = Judge(options)
     timed = any(map(judge.measures, devices))
     given = options.of_partition()
     partitions = partition(aten, names, options.linear_precision(), judge if timed else None, timed, **given)

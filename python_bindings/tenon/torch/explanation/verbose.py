@@ -11,6 +11,13 @@ from tenon.torch.calls.call import FusedCall
 from tenon.torch.options import Options
 
 
+def print_notes(notes: Sequence[str], options: Options) -> None:
+    """Print to stderr how products are computed in another form, if the options say so."""
+    if options.verbose:
+        for note in notes:
+            print(f"tenon: {note}", file=sys.stderr)
+
+
 def print_report(calls: Sequence[FusedCall], options: Options) -> None:
     """Print to stderr what became of a graph, if the options say so."""
     if options.verbose:

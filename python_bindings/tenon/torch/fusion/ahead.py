@@ -7,15 +7,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 import torch
 from torch import fx
 
 from tenon.importer.builder import InexpressibleError
 from tenon.importer.shapes import as_matrix, flatten
-from tenon.torch.fusion.columns import insert
 from tenon.torch.fusion.lowering import SCALED, Scaled, find_weight
+from tenon.torch.fusion.nodes import insert
+from tenon.torch.fusion.norms import known_statistics
 from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import arguments, cast_source, dtype_of, op_name, strip, view_source
 from tenon.torch.fusion.words import Word, find_word, is_parameter
@@ -31,41 +33,82 @@ _LAYERS = {
 }
 # Norms of rows that stay whole.
 _WHOLE = "aten._fused_rms_norm", "aten.native_layer_norm"
+_AS_FAST = "it stays ahead of linear layers, which are as fast so"
 _READ = "it stays ahead of linear layers, since more than those with parameters reads it"
-_RANGE = "it stays ahead of linear layers, since float16 has not the range for products of weights"
+_BEHIND = "it stays behind the linear layer ahead of it, whose call may compute it"
+_UNASKED = (
+    "it stays ahead of linear layers: behind their products digits of float32 cancel where means are large beside "
+    "deviations, so that is done where norms_ahead='always' asks for it"
+)
 _DIGITS = (
     "it stays ahead of linear layers, since a mean that is subtracted behind their products cancels digits of float32"
 )
 
 
-def move_norms(graph: fx.Graph, parameters: set[str], words: dict[fx.Node, Word]) -> dict[fx.Node, str]:
-    """Let linear layers take what a norm of rows ahead of them takes, where they alone read it.
+class Moves(NamedTuple):
+    """What became of the norms ahead of layers.
+
+    Attributes:
+        layers: those that take what a norm takes, by the node that has its result.
+        stays: why others stay ahead.
+
+    """
+
+    layers: dict[fx.Node, list[fx.Node]]
+    stays: dict[fx.Node, str]
+
+
+def move_norms(
+    graph: fx.Graph,
+    parameters: set[str],
+    words: dict[fx.Node, Word],
+    is_asked: bool = True,
+    names: Collection[str] | None = None,
+) -> Moves:
+    """Let linear layers take what a norm ahead of them takes, where they alone read it.
 
     The products of weights are rounded where the norm's result would have been, so that what is in bfloat16 errs as
     before. A mean that is subtracted behind the product, in float32, cancels digits that bfloat16 has not.
 
-    Returns:
-        why others stay ahead.
+    Args:
+        graph: of ATen ops.
+        parameters: names of the placeholders that are.
+        words: those of the graph; what is changed in it is.
+        is_asked: whether batch norms move too, by statistics that they are given.
+        names: of the nodes that have the results of norms that may move; None for all.
 
     """
     layers: dict[fx.Node, list[fx.Node]] = {}
     for node in graph.nodes:
         if node in words and op_name(node) in _LAYERS:
             layers.setdefault(strip(arguments(node)[_LAYERS[op_name(node)][0]]), []).append(node)
-    stays: dict[fx.Node, str] = {}
+    moves = Moves({}, {})
     for normed, readers in layers.items():
-        scaled = _find_normed(normed, parameters, words) or _find_scaled(normed, parameters, words)
+        scaled = (
+            _find_normed(normed, parameters, words)
+            or _find_batch_normed(normed)
+            or _find_scaled(normed, parameters, words)
+        )
         if scaled is None or dtype_of(normed) not in ("float16", "bfloat16", "float32"):
             continue
-        if dtype_of(normed) == "float16":
-            stays[normed] = _RANGE
-        elif dtype_of(normed) == "float32" and scaled.shifts:
-            stays[normed] = _DIGITS
+        if dtype_of(normed) == "float32" and (scaled.shifts or scaled.column_shifts):
+            moves.stays[normed] = _DIGITS
+        elif scaled.column_shifts and _has_layer_ahead(scaled.matrix, words):
+            moves.stays[normed] = _BEHIND
         elif set(_readers(normed)) != {n for n in readers if _has_parameter(n, parameters)}:
-            stays[normed] = _READ
-        else:
-            _move(normed, scaled, readers, parameters, words)
-    return stays
+            moves.stays[normed] = _READ
+        elif scaled.column_shifts and not is_asked:
+            moves.stays[normed] = _UNASKED
+        elif names is not None and normed.name not in names:
+            moves.stays[normed] = _AS_FAST
+        elif _move(normed, scaled, readers, parameters, words):
+            moves.layers[normed] = readers
+    return moves
+
+
+def has_norms(graph: fx.Graph) -> bool:
+    """Tell whether a graph has what norms of rows are made of."""
+    return any(op_name(node) in (*_WHOLE, "aten.rsqrt") for node in graph.nodes)
 
 
 def forget_norms(graph: fx.Graph) -> None:
@@ -76,12 +119,14 @@ def forget_norms(graph: fx.Graph) -> None:
 
 def _move(
     normed: fx.Node, scaled: Scaled, readers: list[fx.Node], parameters: set[str], words: dict[fx.Node, Word]
-) -> None:
+) -> bool:
     normed.meta[SCALED] = scaled
     try:
         words.update({n: dataclasses.replace(find_word(n, parameters, words), scales=True) for n in readers})
     except InexpressibleError:
         del normed.meta[SCALED]
+        return False
+    return True
 
 
 def _readers(node: fx.Node) -> Iterator[fx.Node]:
@@ -116,9 +161,40 @@ def _find_normed(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]
     return Scaled(given["input"], (deviation,), columns, () if mean is None else (mean,), addends)
 
 
+def _find_batch_normed(node: fx.Node) -> Scaled | None:
+    """Return what a node is made of as the result of a batch norm of a matrix by statistics that are given.
+
+    These are no parameters, as PyTorch writes running statistics without counting their versions.
+    """
+    norm = node.args[0] if node.target is operator.getitem and node.args[1] == 0 else node
+    given = known_statistics(norm)
+    if given is None or len(torch_shape(given["input"])) != 2:
+        return None
+    place = functools.partial(insert, like=norm)
+    with norm.graph.inserting_before(norm):
+        variance = place(torch.ops.prims.convert_element_type.default, given["running_var"], torch.float32)
+        eps = given.get("eps", given.get("epsilon"))
+        factors = [place(aten.rsqrt.default, place(aten.add.Tensor, variance, eps)), given["weight"]]
+    addends = () if given["bias"] is None else (given["bias"],)
+    return Scaled(given["input"], (), tuple(f for f in factors if f is not None), (), addends, (given["running_mean"],))
+
+
+def _has_layer_ahead(node: fx.Node, words: dict[fx.Node, Word]) -> bool:
+    """Tell whether Tenon has words for all between a linear layer and a node, which has its rows."""
+    stack, seen = [strip(node)], set()
+    while stack:
+        word = words.get(stack.pop())
+        if word and word.is_linear:
+            return True
+        found = [n for n in word.operands if n not in seen] if word else []
+        seen.update(found)
+        stack += found
+    return False
+
+
 def _moments(norm: fx.Node, x: fx.Node, eps: float) -> tuple[fx.Node | None, fx.Node]:
     """Insert the rows' means, of a layer norm, and inverse deviations in float32, whatever PyTorch's norm gives."""
-    place = functools.partial(insert, norm.graph, norm)
+    place = functools.partial(insert, like=norm)
     wide = place(torch.ops.prims.convert_element_type.default, x, torch.float32)
     if op_name(norm) == "aten._fused_rms_norm":
         mean, square = None, place(aten.mean.dim, place(aten.mul.Tensor, wide, wide), [-1], True)

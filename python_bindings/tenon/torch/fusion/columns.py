@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import fx
 
+from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.ops import ELEMENTWISE
 from tenon.torch.fusion.views import arguments, dtype_of, op_name, view_source
 
@@ -32,14 +33,6 @@ class Columns(NamedTuple):
     node: fx.Node
     begin: int
     end: int
-
-
-def insert(graph: fx.Graph, origin: fx.Node, op: torch._ops.OpOverload, *args: object, **kwargs: object) -> fx.Node:
-    """Insert an op where nodes are inserted, with its fake tensor; all else that is known of it is `origin`'s."""
-    node = graph.call_function(op, args, kwargs)
-    given = fx.map_arg((args, kwargs), lambda n: n.meta["val"])
-    node.meta = {**origin.meta, "val": op(*given[0], **given[1])}
-    return node
 
 
 def products_to_cut(graph: fx.Graph) -> set[str]:
@@ -136,7 +129,7 @@ def _reach(node: fx.Node) -> set[fx.Node]:
 def _cut(graph: fx.Graph, product: fx.Node, columns: Columns) -> fx.Node:
     """Put the product by a range of the weight's rows in the place of that range of columns."""
     *before, x, weight = product.args
-    place = functools.partial(insert, graph, product)
+    place = functools.partial(insert, like=product)
     with graph.inserting_before(product):
         rows = place(aten.slice.Tensor, weight.args[0], 0, columns.begin, columns.end)
         part = place(weight.target, rows, *weight.args[1:])

@@ -73,9 +73,11 @@ class Importer(Lowering):
     is lowered with it.
     """
 
-    def __init__(self, inlined: set[fx.Node], parameters: set[str], precision: str | None) -> None:
+    def __init__(
+        self, inlined: set[fx.Node], parameters: set[str], precision: str | None, moves_norms: bool = True
+    ) -> None:
         """Take the nodes outside the group that are lowered with it where they are needed."""
-        super().__init__(parameters, precision)
+        super().__init__(parameters, precision, moves_norms)
         self.values: dict[fx.Node, Value] = {}
         self.norms: dict[fx.Node, Norm] = {}
         self.kinds: list[str] = []

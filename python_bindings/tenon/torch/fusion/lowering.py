@@ -50,9 +50,10 @@ class Scaled(NamedTuple):
     Attributes:
         matrix: what stands for x, which is its product with factors.
         rows: the factors of its rows.
-        columns: those of its columns, which depend on parameters alone.
+        columns: those of its columns.
         shifts: what is subtracted from its rows before.
-        addends: what is added to its columns behind, of parameters alone.
+        addends: what is added to its columns behind.
+        column_shifts: what is subtracted from its columns before.
 
     """
 
@@ -61,8 +62,10 @@ class Scaled(NamedTuple):
     columns: tuple[fx.Node, ...]
     shifts: tuple[fx.Node, ...] = ()
     addends: tuple[fx.Node, ...] = ()
+    column_shifts: tuple[fx.Node, ...] = ()
 
 
+_LARGE = 2.0**15  # of float16, so that what is small beside it is no less exact
 # Of a node that linear layers alone read: its `Scaled`.
 SCALED = "tenon_scaled"
 
@@ -70,11 +73,12 @@ SCALED = "tenon_scaled"
 class Lowering(Builder):
     """A builder that knows the nodes whose values its operands are."""
 
-    def __init__(self, parameters: set[str], precision: str | None) -> None:
-        """Take the names of the placeholders that are parameters."""
+    def __init__(self, parameters: set[str], precision: str | None, moves_norms: bool = True) -> None:
+        """Take the names of the placeholders that are parameters, and whether what is `SCALED` is multiplied so."""
         self._quantises = precision == "fp8"
         super().__init__(default_precision() if self._quantises else precision)
         self.parameters = parameters
+        self._moves_norms = moves_norms
         # By name: what follows them may take the matrix, and then what is subtracted.
         self.shifted: dict[str, Shifted] = {}
 
@@ -91,7 +95,7 @@ class Lowering(Builder):
         precision: str | None = None,
     ) -> Value:
         """Append a linear layer, quantised where that is asked for and w is a parameter."""
-        if isinstance(x, Factor) and x.row_factors:
+        if isinstance(x, Factor) and x.is_scaled():
             return self._linear_of_scaled(x, w, bias, dtype or x.value.dtype)
         is_asked = self._quantises and isinstance(w, Factor) and w.is_parameter and not w.is_transposed
         if is_asked and quantised.is_quantised(w.value.dtype, w.depth()):
@@ -103,21 +107,28 @@ class Lowering(Builder):
     def _linear_of_scaled(self, x: Factor, w: Factor, bias: Value | None, dtype: str) -> Value:
         """Append a linear layer of a weight with x's factors of columns, whose result has those of rows.
 
-        What is subtracted from rows takes the sums of that weight as it was rounded, so rounding it costs what it would
-        if rows had been shifted before they were multiplied.
+        What is subtracted from rows takes the sums of that weight as it was rounded, and what is from columns its
+        product by that, so rounding it costs what it would if x had been shifted before it was multiplied. In float16,
+        which has not the range for products of weights, rows of that weight are scaled.
         """
-        weight = w.value
+        weight, scale = w.value, None
         if w.is_transposed:
             raise InexpressibleError("its weight lies transposed, and has factors of rows")
         if x.column_factors:
             product, *others = x.column_factors
             for factor in others:
                 product = self.binary("mul", self.widen(product), factor)
-            weight = self.binary("mul", weight, product)
+            if w.value.dtype == "float16":
+                product = self.binary("mul", self.widen(weight), product)
+                weight, scale = quantised.quantise_rows(self, product, "float16", _LARGE)
+            else:
+                weight = self.binary("mul", weight, product)
         y = super().linear(Factor(x.value, x.is_transposed), weight, None, "float32")
         for shift in x.row_shifts:
             y = self.binary("sub", y, self.binary("mul", shift, self._sums_of_rows(weight)))
-        for factor in x.row_factors:
+        for shift in x.column_shifts:
+            y = self.binary("sub", y, self._sums_of_rows(self.binary("mul", self.widen(weight), shift)))
+        for factor in [*x.row_factors, *([self.as_vector(scale)] if scale else [])]:
             y = self.binary("mul", y, factor)
         for addend in x.column_addends:
             y = self.binary("add", y, self._sums_of_rows(self.binary("mul", self.widen(w.value), addend)))
@@ -169,23 +180,33 @@ class Lowering(Builder):
         if _is_turned(argument):
             return self._factor(find_weight(argument, is_transposed=False))
         scaled = strip(argument).meta.get(SCALED)
-        if scaled is None:
+        if scaled is None or not self._moves_norms:
             return Factor(self.tensor(argument, rank=2))
         matrix = self.tensor(scaled.matrix, rank=2)
-        rows, columns, shifts, addends = (tuple(map(self.tensor, nodes)) for nodes in scaled[1:])
-        return Factor(matrix, row_factors=rows, column_factors=columns, row_shifts=shifts, column_addends=addends)
+        rows, columns, shifts, addends, column_shifts = (tuple(map(self.tensor, nodes)) for nodes in scaled[1:])
+        return Factor(matrix, False, False, rows, columns, shifts, addends, column_shifts)
 
-    def weight(self, argument: fx.Node, is_transposed: bool) -> Factor:
+    def weight(self, argument: fx.Node, is_transposed: bool, x: Factor | None = None) -> Factor:
         """Return the weight `[N, K]` of a linear layer, given as that or, transposed, as `[K, N]`.
 
-        One that is a parameter is transposed once a version of it; any other is multiplied as it lies.
+        It is multiplied as it lies, but a parameter is transposed once a version of it where kernels would take longer,
+        or factors of x join it.
         """
         weight = find_weight(argument, is_transposed)
         is_prepared = weight.source.name in self.parameters and len(torch_shape(weight.source)) == 2
-        if weight.transpose and is_prepared:
+        is_scaled = x is not None and x.is_scaled()
+        if weight.transpose and is_prepared and (is_scaled or not self._multiplies_as_it_lies(weight)):
             value = self._cast(self._checked_value(weight.source, weight.shape, transpose=True), weight.casts)
             return Factor(value, is_parameter=True)
         return self._factor(weight)._replace(is_parameter=weight.source.name in self.parameters)
+
+    def _multiplies_as_it_lies(self, weight: Weight) -> bool:
+        """Tell whether kernels multiply a weight `[K, N]` as fast as its transpose: of 16 bits, in aligned rows.
+
+        Others are rounded, split or quantised once a version anyway.
+        """
+        is_narrow = dtype_of(weight.source) in ("float16", "bfloat16") and not weight.casts
+        return is_narrow and weight.shape[0] % 8 == 0 and not self._quantises
 
     def _factor(self, matrix: Weight) -> Factor:
         shape = matrix.shape[::-1] if matrix.transpose else matrix.shape

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import fx
 
+from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.rows import sums_columns
 from tenon.torch.fusion.shapes import torch_shape
 from tenon.torch.fusion.views import cast_source, op_name, view_source
@@ -186,11 +187,3 @@ def _scales_features(node: fx.Node, matrix: fx.Node) -> bool:
     (factor,) = [n for n in node.args if n is not matrix] or [matrix]
     shape = torch_shape(factor) if isinstance(factor, fx.Node) else ()
     return shape is not None and all(d == 1 for d in shape[:-1])
-
-
-def insert(op: torch._ops.OpOverload, *args: object) -> fx.Node:
-    """Insert a node where the graph of its arguments has its cursor; return it."""
-    graph = args[0].graph
-    node = graph.call_function(op, args)
-    node.meta["val"] = op(*fx.map_arg(args, lambda n: n.meta["val"]))
-    return node

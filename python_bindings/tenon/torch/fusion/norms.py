@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx
@@ -54,6 +54,15 @@ def is_batch_norm(node: fx.Node) -> bool:
     return op_name(node) in FORMS or is_moments(node)
 
 
+def known_statistics(node: fx.Node) -> dict[str, Any] | None:
+    """Return what a batch norm is given that normalises with statistics it is given; None of others."""
+    if op_name(node) not in FORMS:
+        return None
+    form, given = FORMS[op_name(node)], arguments(node)
+    training = form.training if form.training is not None else given["training"]
+    return None if training or given.get("running_mean") is None else given
+
+
 def is_norm(node: fx.Node) -> bool:
     """Tell whether a node is a norm of several results."""
     return is_batch_norm(node) or is_row_norm(node)
@@ -85,8 +94,7 @@ def lower_batch_norm(b: Lowering, node: fx.Node) -> Norm:
         return Norm(dict(enumerate(b.batch_moments(b.tensor(node.args[0])))), [])
     form, given = FORMS[op_name(node)], arguments(node)
     mean, variance = given.get("running_mean"), given.get("running_var")
-    training = form.training if form.training is not None else given["training"]
-    training = training or mean is None
+    training = known_statistics(node) is None
     eps = b.number(given.get("eps", given.get("epsilon")))
     momentum = b.number(given.get("momentum", given.get("exponential_average_factor")))
     largest = torch.finfo(torch.float32).max

@@ -48,7 +48,8 @@ def _addmm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     alpha, beta = b.number(given["alpha"]), b.number(given["beta"])
     if alpha == 0:
         raise InexpressibleError("it ignores its product, NaN in it too, since alpha is 0")
-    x, w = b.activation(given["mat1"]), b.weight(given["mat2"], is_transposed=True)
+    x = b.activation(given["mat1"])
+    w = b.weight(given["mat2"], is_transposed=True, x=x)
     if alpha == beta == 1:
         return _add_bias(b, node, x, w, given["self"])
     y = b.linear(x, w)
@@ -60,7 +61,8 @@ def _addmm(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
 @rule(LINEAR, "mm", "bmm", "matmul")
 def _matmul(b: Lowering, node: fx.Node, given: dict[str, Any]) -> Value:
     left, right = given["self"], given.get("mat2", given.get("other"))
-    return b.linear(b.activation(left), b.weight(right, is_transposed=True), dtype=dtype_of(node))
+    x = b.activation(left)
+    return b.linear(x, b.weight(right, is_transposed=True, x=x), dtype=dtype_of(node))
 
 
 @rule(LINEAR, "_scaled_mm")

@@ -9,6 +9,7 @@ and the bias' the parts are put together, which are small.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -16,10 +17,13 @@ from typing import NamedTuple
 import torch
 from torch import fx
 
-from tenon.torch.fusion.columns import Columns, insert, ranges_of
+from tenon.torch.choice.candidate import Product, product_of
+from tenon.torch.fusion.columns import Columns, ranges_of
+from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.ops import ELEMENTWISE
 from tenon.torch.fusion.rows import sums_columns
 from tenon.torch.fusion.views import arguments, is_permutation, op_name, view_source
+from tenon.torch.fusion.words import backward_of
 
 aten = torch.ops.aten
 
@@ -60,7 +64,7 @@ def split_gradient(gradient: Gradient, ranges: Sequence[Columns]) -> None:
     graph = gradient.together.graph
     parts = arguments(gradient.together)["tensors"]
     for use in (*gradient.products, *gradient.turned, *gradient.sums):
-        place = functools.partial(insert, graph, use)
+        place = functools.partial(insert, like=use)
         with graph.inserting_before(use):
             rows = [place(aten.reshape.default, part, [-1, part.meta["val"].shape[-1]]) for part in parts]
             if use in gradient.products:
@@ -81,23 +85,33 @@ def split_gradient(gradient: Gradient, ranges: Sequence[Columns]) -> None:
     graph.erase_node(gradient.together)
 
 
+def products_of(gradient: Gradient, ranges: Sequence[Columns]) -> tuple[list[Product], list[Product], list[Product]]:
+    """Return the products that take a gradient as it is, those that take its parts, and which of these are added."""
+    whole, parts, added = [], [], []
+    widths = [columns.end - columns.begin for columns in ranges]
+    for use in gradient.products:
+        whole.append(product_of(use))
+        parts += [dataclasses.replace(whole[-1], k=width) for width in widths]
+        added += parts[1 - len(widths) :]
+    for use in gradient.turned:
+        whole.append(product_of(use))
+        parts += [dataclasses.replace(whole[-1], m=width) for width in widths]
+    return whole, parts, added
+
+
 def forward_of(module: fx.GraphModule, graph: fx.Graph) -> fx.GraphModule:
     """Return the forward part of a graph of forward and backward, which gives what the partitioner would save.
 
     Which that is, is taken to be what no elementwise op gives, and what ops of the backward part read that are none.
     """
-    behind: set[fx.Node] = set()
-    for node in graph.nodes:
-        is_tangent = node.op == "placeholder" and node.name.startswith("tangents")
-        if is_tangent or not behind.isdisjoint(node.all_input_nodes):
-            behind.add(node)
+    behind = backward_of(graph)
     (output,) = graph.find_nodes(op="output")
     outputs = [node for node in output.all_input_nodes if node not in behind]
     for node in graph.nodes:
         if node.op == "call_function" and node not in behind and _is_saved(node, behind):
             outputs.append(node)
     output.args = (tuple(dict.fromkeys(outputs)),)
-    for node in [n for n in reversed(graph.nodes) if n in behind and n is not output]:
+    for node in [n for n in reversed(graph.nodes) if n in behind]:
         graph.erase_node(node)
     return fx.GraphModule(module, graph)
 

@@ -60,3 +60,12 @@ def find_readers(node: fx.Node, takers: Mapping[fx.Node, Sequence[fx.Node]], in_
         else:
             kernel = True
     return Readers(opaque, epilogue, kernel)
+
+
+def leaves_graph(node: fx.Node) -> bool:
+    """Tell whether a view of a node is a result of the graph, whose strides PyTorch expects to be that view's."""
+    for user in node.users:
+        is_view = bool(op_name(user)) and user.target.is_view
+        if user.op == "output" or (is_view and leaves_graph(user)):
+            return True
+    return False

@@ -13,8 +13,10 @@ import operator
 import torch
 from torch import fx
 
-from tenon.torch.fusion.norm_gradients import NORM_GRADIENT, insert, scaled_source
+from tenon.torch.fusion.nodes import insert
+from tenon.torch.fusion.norm_gradients import NORM_GRADIENT, scaled_source
 from tenon.torch.fusion.views import arguments, op_name
+from tenon.torch.fusion.words import backward_of
 
 aten = torch.ops.aten
 _NORM = aten._native_batch_norm_legit_functional.default
@@ -23,8 +25,7 @@ _WIDE = (torch.float32, torch.float64)
 
 def recompute(graph: fx.Graph) -> None:
     """Rewrite a graph of forward and backward in place."""
-    tangents = [node for node in graph.find_nodes(op="placeholder") if node.name.startswith("tangents")]
-    backward = _users_of(tangents)
+    backward = backward_of(graph)
     if not backward:
         return
     for node in graph.find_nodes(op="call_function", target=NORM_GRADIENT):
@@ -32,17 +33,6 @@ def recompute(graph: fx.Graph) -> None:
     for node in graph.find_nodes(op="call_function", target=_NORM):
         if arguments(node)["training"] and node.args[0].meta["val"].dim() == 2:
             _normalise_again(node, backward)
-
-
-def _users_of(nodes: list[fx.Node]) -> set[fx.Node]:
-    found: set[fx.Node] = set()
-    stack = list(nodes)
-    while stack:
-        for user in stack.pop().users:
-            if user not in found and user.op != "output":
-                found.add(user)
-                stack.append(user)
-    return found
 
 
 def _scale_again(gradient: fx.Node, backward: set[fx.Node]) -> None:

@@ -100,8 +100,8 @@ class _Trial(Lowering):
         self.is_turned |= factor.is_transposed
         return factor
 
-    def weight(self, argument: fx.Node, is_transposed: bool) -> Factor:
-        factor = super().weight(argument, is_transposed)
+    def weight(self, argument: fx.Node, is_transposed: bool, x: Factor | None = None) -> Factor:
+        factor = super().weight(argument, is_transposed, x)
         self.weights.add(self.operands[-1])
         self.is_turned |= factor.is_transposed
         return factor
@@ -175,6 +175,16 @@ def is_of_training(graph: fx.Graph) -> bool:
     It names the inputs: user's tensors by numbers, and what forward saves for backward as it is called there.
     """
     return any(node.name.startswith(("primals_", "tangents_")) for node in graph.find_nodes(op="placeholder"))
+
+
+def backward_of(graph: fx.Graph) -> set[fx.Node]:
+    """Return the nodes of a graph of forward and backward that are made of gradients of its results, and these."""
+    found: set[fx.Node] = set()
+    for node in graph.nodes:
+        is_tangent = node.op == "placeholder" and node.name.startswith("tangents")
+        if node.op != "output" and (is_tangent or not found.isdisjoint(node.all_input_nodes)):
+            found.add(node)
+    return found
 
 
 def reduced_or_result(node: fx.Node) -> torch.Tensor | None:

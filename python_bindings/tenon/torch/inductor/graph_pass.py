@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import fx
 from torch._inductor.custom_graph_pass import CustomGraphPass
 
@@ -19,14 +20,16 @@ import tenon
 from tenon.torch.backend import device_of
 from tenon.torch.calls.op import register
 from tenon.torch.choice.judge import Judge
-from tenon.torch.explanation.verbose import print_report
+from tenon.torch.explanation.verbose import print_notes, print_report
 from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.columns import cut_products, products_to_cut, ranges_of
-from tenon.torch.fusion.packed_gradients import Gradient, find_gradient, forward_of, split_gradient
+from tenon.torch.fusion.packed_gradients import Gradient, find_gradient, forward_of, products_of, split_gradient
+from tenon.torch.fusion.padding import pad_products
 from tenon.torch.fusion.partition import Partition, partition
+from tenon.torch.fusion.unread import leave_unread
 from tenon.torch.fusion.words import is_of_training
 from tenon.torch.inductor.calls import insert_op
-from tenon.torch.inductor.decompositions import decompose, spell_out
+from tenon.torch.inductor.decompositions import decompose, spell_out, spell_out_vectors
 from tenon.torch.options import Options
 
 
@@ -60,6 +63,8 @@ class FusePass(CustomGraphPass):
     def _fuse(self, module: fx.GraphModule) -> None:
         spell_out(module.graph)
         if self._judges(module):
+            notes = [*spell_out_vectors(module.graph), *pad_products(module.graph)]
+            print_notes(notes, self.options)
             names = self._worth_cutting(module, products_to_cut(module.graph), fx.GraphModule)
             cut_products(module.graph, names)
         calls = []
@@ -69,19 +74,31 @@ class FusePass(CustomGraphPass):
             calls.append(call)
         print_report(calls, self.options)
 
-    def cut_for_training(self, graph: fx.Graph) -> None:
-        """Cut products of a training step into ranges of columns, and their gradients, where forward gains by it."""
+    def rewrite_together(self, graph: fx.Graph) -> None:
+        """Rewrite products before forward and backward are parted, and before Inductor pads them."""
+        if self._judges(graph.owning_module):
+            print_notes(leave_unread(graph), self.options)
+            self._cut_for_training(graph)
+
+    def _cut_for_training(self, graph: fx.Graph) -> None:
+        """Cut products of a training step into ranges of columns, and their gradients, where that gains time.
+
+        Forward gains what a pair's kernel saves. In backward products are more, and smaller, which costs what they say.
+        """
         if not (gradients := self._gradients_to_cut(graph)):
             return
-        names = self._worth_cutting(graph.owning_module, set(gradients), forward_of)
-        ranges = {node.name: ranges_of(node) for node in graph.nodes if node.name in names}
+        gains = self._worth_cutting(graph.owning_module, set(gradients), forward_of)
+        ranges = {node.name: ranges_of(node) for node in graph.nodes if node.name in gains}
+        device = self._device(graph)
+        losses = {name: self._judge.loss_of(*products_of(gradients[name], ranges[name]), device) for name in gains}
+        names = {name for name, gain in gains.items() if gain > losses[name]}
         cut_products(graph, names)
         for name in names:
             split_gradient(gradients[name], ranges[name])
 
     def _gradients_to_cut(self, graph: fx.Graph) -> dict[str, Gradient]:
         """Return the gradients of products that may be cut in a graph of forward and backward, by products' names."""
-        if not is_of_training(graph) or not self._judges(graph.owning_module):
+        if not is_of_training(graph):
             return {}
         names = products_to_cut(graph)
         found = {node.name: find_gradient(node) for node in graph.nodes if node.name in names}
@@ -90,7 +107,10 @@ class FusePass(CustomGraphPass):
         return {name: gradient for name, gradient in found.items() if gradient and count[gradient.together] == 1}
 
     def _judges(self, module: fx.GraphModule) -> bool:
-        return self._judge.measures(device_of([node.meta.get("val") for node in module.graph.nodes]))
+        return self._judge.measures(self._device(module.graph))
+
+    def _device(self, graph: fx.Graph) -> torch.device:
+        return device_of([node.meta.get("val") for node in graph.nodes])
 
     def _partition(self, module: fx.GraphModule) -> list[Partition]:
         names = self._names(module.graph)
@@ -99,21 +119,23 @@ class FusePass(CustomGraphPass):
 
     def _worth_cutting(
         self, module: fx.GraphModule, names: set[str], module_of: Callable[[fx.GraphModule, fx.Graph], fx.GraphModule]
-    ) -> set[str]:
-        """Return which products become calls of Tenon's in all parts; to PyTorch a part is worth no kernel.
+    ) -> dict[str, float]:
+        """Return which products become calls of Tenon's in all parts, and how many milliseconds these gain.
 
-        `module_of` gives what is tried of a module and a copy of its graph.
+        To PyTorch a part is worth no kernel. `module_of` gives what is tried of a module and a copy of its graph.
         """
         while names:
             trial = module_of(module, copy.deepcopy(module.graph))
             parts = cut_products(trial.graph, names)
-            self._partition(trial)
+            calls = self._partition(trial)
             left = set(trial.graph.nodes)
             whole = {name for name in names if not left.isdisjoint(parts[name])}
             if not whole:
-                break
+                made_of = {name: {part.name for part in parts[name]} for name in names}
+                behind = {name: [c for c in calls if not made_of[name].isdisjoint(c.origins)] for name in names}
+                return {name: sum(map(self._judge.gain_of, behind[name])) for name in names}
             names = names - whole
-        return names
+        return {}
 
     def _names(self, graph: fx.Graph) -> set[str]:
         """Return the names of the graph's inputs that are parameters, and change rarely.

@@ -53,7 +53,7 @@ def compile_with_inductor(
 def _with_passes(fuse: FusePass, options: Options) -> dict[str, Any]:
     """Return Inductor's settings that have passes run ahead of the user's own; a report takes a new compilation."""
     patches: dict[str, Any] = {
-        "joint_custom_pre_pass": _ahead_of(JointPass(fuse, fuse.cut_for_training), config.joint_custom_pre_pass),
+        "joint_custom_pre_pass": _ahead_of(JointPass(fuse, fuse.rewrite_together), config.joint_custom_pre_pass),
         # Inductor's own passes merge equal nodes.
         "joint_custom_post_pass": _ahead_of(JointPass(fuse, recompute), config.joint_custom_post_pass),
         "post_grad_custom_pre_pass": _ahead_of(fuse, config.post_grad_custom_pre_pass),

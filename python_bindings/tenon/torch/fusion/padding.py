@@ -1,0 +1,106 @@
+# Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products that are padded with zeros, since kernels for rows that are no multiple of 16 bytes are slow.
+
+Inductor pads products too, by trials of its own. These it leaves, or pads at times: layers that give few features,
+those whose input has such rows, and the gradients of both. All are of many rows, and what is copied for them, if nothing
+writes it anyway, takes less than their products gain; of what is padded Tenon has kernels, too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import torch
+from torch import fx
+
+from tenon.torch.choice.candidate import hinted
+from tenon.torch.fusion.nodes import insert
+from tenon.torch.fusion.readers import leaves_graph
+from tenon.torch.fusion.rewrite import sweep
+from tenon.torch.fusion.views import is_permutation
+
+aten = torch.ops.aten
+_MULTIPLE = 8  # elements of 16 bits
+_NARROW = (torch.float16, torch.bfloat16)
+# Of what is read by rows, and how many times more rows than columns that has. With 262144 rows the layer of 256x63 took
+# 160 us, and padded 48 and 17 for the copy, and the gradient of its weight 94, or 47 and 16 (an H200, 2026-11-29).
+# Smaller ones are a matter of launches.
+_LEAST_BYTES, _LEAST_ROWS = 1 << 22, 8
+
+
+def pad_products(graph: fx.Graph) -> list[str]:
+    """Pad products in place; return which, as sentences."""
+    grown: dict[tuple[fx.Node, int, int], fx.Node] = {}
+    notes = []
+    for node in list(graph.nodes):
+        if node.target in (aten.mm.default, aten.addmm.default) and any(more := _missing(node)):
+            notes.append(f"{node.name} is padded by {'x'.join(map(str, more))}, for rows of a multiple of 16 bytes")
+            _pad(node, *more, grown)
+    sweep(graph, (), ())
+    return notes
+
+
+def _missing(node: fx.Node) -> tuple[int, int, int]:
+    """Return how much a product's M, N and K grow."""
+    *bias, x, w = node.args
+    (m, k), n = x.meta["val"].shape, w.meta["val"].shape[1]
+    turns_x, turns_w = _is_turned(x), _is_turned(w)
+    if node.meta["val"].dtype not in _NARROW or not all(b.meta["val"].shape == (n,) for b in bias):
+        return 0, 0, 0
+    rows, *columns = (k, m, n) if turns_x else (m, k, n)
+    rows, largest = hinted([rows])[0], max(hinted(columns))
+    if rows * largest * node.meta["val"].element_size() < _LEAST_BYTES or rows < _LEAST_ROWS * largest:
+        return 0, 0, 0
+    if turns_x:  # the gradient of a weight
+        return (0, 0, 0) if bias or turns_w else (_up_to_multiple(m), _up_to_multiple(n), 0)
+    # A layer, or the gradient of its input, whose features are columns of w.
+    return 0, _up_to_multiple(n) if turns_w and _is_small(n) else 0, _up_to_multiple(k)
+
+
+def _is_turned(matrix: fx.Node) -> bool:
+    return is_permutation(matrix) and not _is_turned(matrix.args[0])
+
+
+def _up_to_multiple(extent: int | torch.SymInt) -> int:
+    return -extent % _MULTIPLE if isinstance(extent, int) and extent > 1 else 0
+
+
+def _is_small(extent: int | torch.SymInt) -> bool:
+    return isinstance(extent, int) and extent < _MULTIPLE
+
+
+def _pad(node: fx.Node, m: int, n: int, k: int, grown: dict[tuple[fx.Node, int, int], fx.Node]) -> None:
+    """Pad what a product multiplies, once, and its bias; what follows takes the product's own rows and columns."""
+    *bias, x, w = node.args
+    place = functools.partial(insert, like=node)
+    with node.graph.inserting_before(node):
+        if n:
+            bias = [place(aten.constant_pad_nd.default, b, [0, n]) for b in bias]
+        x, w = _grow(x, m, k, grown, place), _grow(w, k, n, grown, place)
+        result = place(node.target, *bias, x, w, **node.kwargs)
+        for dim, more in ((0, m), (1, n)):
+            if more:
+                result = place(aten.slice.Tensor, result, dim, 0, node.meta["val"].shape[dim])
+        if (m or n) and leaves_graph(node):
+            result = place(aten.clone.default, result, memory_format=torch.contiguous_format)
+    node.replace_all_uses_with(result)
+
+
+def _grow(
+    matrix: fx.Node,
+    rows: int,
+    columns: int,
+    grown: dict[tuple[fx.Node, int, int], fx.Node],
+    place: Callable[..., fx.Node],
+) -> fx.Node:
+    """Return a matrix with rows and columns of zeros."""
+    key = matrix, rows, columns
+    if not rows and not columns:
+        return matrix
+    if is_permutation(matrix):
+        return place(aten.permute.default, _grow(matrix.args[0], columns, rows, grown, place), [1, 0])
+    if key not in grown:
+        grown[key] = place(aten.constant_pad_nd.default, matrix, [0, columns, 0, rows])
+    return grown[key]
