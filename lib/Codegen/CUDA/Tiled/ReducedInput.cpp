@@ -190,11 +190,10 @@ void tenon::emitOnFragments(
 
 SmallVector<Value> tenon::emitReducedInput(
     TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
-    const WorkItem &item, ValueRange accumulators,
+    Value value, const WorkItem &item, ValueRange accumulators,
     llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown) {
   SmallVector<Value> elements(accumulators);
-  Value input = ReductionEpilogueOp(phase.reduction).getReducedInput();
-  emitOnFragments(frame, op, phase, input, item, accumulators, setKnown,
+  emitOnFragments(frame, op, phase, value, item, accumulators, setKnown,
                   [&](int64_t block, ArrayRef<Value> computed) {
                     llvm::copy(computed, elements.begin() + block * kElements);
                   });

@@ -17,15 +17,15 @@
 
 namespace mlir::tenon {
 
-/// Turns a tile's accumulators into what the reduction that ends `phase` takes,
-/// in their places. Threads load operands with rows themselves, those of a few
-/// blocks of 8 columns before one is computed.
+/// Turns a tile's accumulators into `value`, which `phase` gives, in their
+/// places. Threads load operands with rows themselves, those of a few blocks of
+/// 8 columns before one is computed.
 ///
 /// `setKnown` tells an emitter operands that are in registers or in shared
 /// memory, of this thread's columns of a block by number.
 SmallVector<Value> emitReducedInput(
     TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
-    const WorkItem &item, ValueRange accumulators,
+    Value value, const WorkItem &item, ValueRange accumulators,
     llvm::function_ref<void(ElementEmitter &, int64_t block)> setKnown);
 
 /// Neighbouring blocks of 8 columns, of a warp's.
