@@ -234,6 +234,13 @@ def test_a_norm_that_stays_is_explained(timed, monkeypatch):
     assert "It stays ahead of linear layers, which are as fast so." in str(explanation)
 
 
+def test_an_inference_batch_norm_stays_unasked(timed):
+    model = nn.Sequential(nn.BatchNorm1d(16), nn.Linear(16, 8), nn.RMSNorm(8), nn.Linear(8, 8)).bfloat16().eval()
+    timed.times = [2.0], 1.0
+    explanation = str(tenon.torch.explain(model.requires_grad_(False), X))
+    assert "where norms_ahead='always' asks for it" in explanation
+
+
 def test_a_norm_ahead_is_weighed_by_what_it_need_not_write(timed, monkeypatch):
     """With times of a call, of the call behind the norm, of cuBLAS's product, and of passes over three tensors."""
     compile_norm_and_layers("auto", bf16(8, 16), bf16(24, 16))

@@ -50,7 +50,7 @@ class Moves(NamedTuple):
 
     Attributes:
         layers: those that take what a norm takes, by the node that has its result.
-        stays: why others stay ahead.
+        stays: why others stay ahead, by the last op of a norm.
 
     """
 
@@ -91,16 +91,17 @@ def move_norms(
         )
         if scaled is None or dtype_of(normed) not in ("float16", "bfloat16", "float32"):
             continue
+        norm = normed.args[0] if normed.target is operator.getitem else normed
         if dtype_of(normed) == "float32" and (scaled.shifts or scaled.column_shifts):
-            moves.stays[normed] = _DIGITS
+            moves.stays[norm] = _DIGITS
         elif scaled.column_shifts and _has_layer_ahead(scaled.matrix, words):
-            moves.stays[normed] = _BEHIND
+            moves.stays[norm] = _BEHIND
         elif set(_readers(normed)) != {n for n in readers if _has_parameter(n, parameters)}:
-            moves.stays[normed] = _READ
+            moves.stays[norm] = _READ
         elif scaled.column_shifts and not is_asked:
-            moves.stays[normed] = _UNASKED
+            moves.stays[norm] = _UNASKED
         elif names is not None and normed.name not in names:
-            moves.stays[normed] = _AS_FAST
+            moves.stays[norm] = _AS_FAST
         elif _move(normed, scaled, readers, parameters, words):
             moves.layers[normed] = readers
     return moves
