@@ -125,6 +125,7 @@ SUMMING = {
     "mma_bf16_odd": ("sm_80", mma_sync(64, TWO_PHASE), "bf16", 37),
     "mma_fp32": ("sm_80", mma_sync(64, ", method = fp16x3" + TWO_PHASE), "f32", 37),
     "wgmma_bf16_swapped": ("sm_90a", wgmma("64x64", 64, "1x4", TWO_PHASE), "bf16", 72),
+    "wgmma_bf16_in_turn": ("sm_90a", wgmma("128x64", 64, "1x4", ", ping_pong = true" + TWO_PHASE), "bf16", 72),
     "wgmma_bf16_swapped_large": ("sm_90a", wgmma("128x128", 64, "1x8", TWO_PHASE), "bf16", 136),
     "wgmma_f16x3_swapped": ("sm_90a", wgmma("64x64", 64, "1x4", ", method = fp16x3" + TWO_PHASE), "f32", 40),
 }

@@ -37,6 +37,7 @@ class Norm:
     full: bool = True  # else batch norm of the bare product, without parameters
     residual: str = "after"
     affine: bool = False
+    returned: str = ""  # besides: the product, what is scaled, or the norm's input, with a residual summed
 
     @property
     def workspace(self) -> int:
@@ -58,6 +59,9 @@ class Norm:
         operands = "".join(f", %{name} = %{name}_: {v}" for name in names)
         residual = f", %residual = %r: {y}" if self.full else ""
         cast = self.element != "f32"
+        kept = {"": "", "product": "%acc", "scaled": "%0", "input": "%1" if self.affine else "%2", "summed": "%b"}[
+            self.returned
+        ]
         if self.full:
             activation = f"tenon.leaky_relu %1 {{negative_slope = {SLOPE}}} : {t}"
             normalised, result = "%1" if self.affine else "%2", "%4"
@@ -80,14 +84,18 @@ class Norm:
             body = f"""
     %5 = tenon.batch_norm_training %acc {{eps = {EPS}}} : ({t}) -> {t}"""
         last = f"%6 = tenon.cast {result} : {t} -> {yt}" if cast else ""
+        if cast and kept:
+            last, kept = f"{last}\n    %7 = tenon.cast {kept} : {t} -> {yt}", "%7"
         result = "%6" if cast else result
         outs = f"%y: {y}, %mean_: {v}, %var_: {v}" if self.full else f"%y: {y}"
         yields = f"{result}, %3#1, %3#2 : {yt}, {vt}, {vt}" if self.full else f"{result} : {yt}"
+        if kept:
+            outs, yields = f"%z: {y}, {outs}", f"{kept}, {yields.replace(' : ', f' : {yt}, ')}"
         x, w = f"memref<{self.m}x{self.k}x{self.element}>", f"memref<{self.n}x{self.k}x{self.element}>"
         s = f"memref<{self.workspace}xi8>"
         arguments = "".join(f", %{name}_: {v}" for name in names)
         return f"""
-func.func @layer(%x: {x}, %w: {w}, %r: {y}, %y: {y}, %s: {s}{arguments}) {{
+func.func @layer(%x: {x}, %w: {w}, %r: {y}, %y: {y}, %z: {y}, %s: {s}{arguments}) {{
   tenon.tiled_linear %x, %w : {x}, {w}
       epilogue(%acc: {t}{operands}{residual}) outs({outs})
       workspace(%s: {s}) schedule<{self.schedule}, reduction = resident> {{{body}
@@ -116,13 +124,28 @@ class Case:
         # What is normalised is rounded to f32 before, far from zero.
         self.rounding = offset * 2.0**-22
 
+    def product(self) -> np.ndarray:
+        return to_numbers(self.x, self.layer.element) @ to_numbers(self.w, self.layer.element).T
+
+    def expect_returned(self) -> np.ndarray:
+        z, (scale, bias) = self.product(), self.vectors[:2].astype(np.float64)
+        if self.layer.returned == "product":
+            return z
+        z = z * scale
+        if self.layer.returned == "scaled":
+            return z
+        z += bias
+        if not self.layer.affine:
+            return np.where(z > 0, z, SLOPE * z)
+        return z + to_numbers(self.residual, self.layer.element) * (self.layer.returned == "summed")
+
     def expect(self, mean: np.ndarray, variance: np.ndarray) -> list[np.ndarray]:
         layer = self.layer
 
         def leaky(a: np.ndarray) -> np.ndarray:
             return np.where(a > 0, a, SLOPE * a)
 
-        z = to_numbers(self.x, layer.element) @ to_numbers(self.w, layer.element).T
+        z = self.product()
         scale, bias, weight, shift = self.vectors[:4].astype(np.float64)
         residual = to_numbers(self.residual, layer.element)
         if layer.full:
@@ -152,8 +175,8 @@ class Case:
                 model.token, first = token, None
                 self.x = to_bits(random(layer.m, layer.k, seed=launch), layer.element)
                 x = device.put(self.x)
-            y = device.empty((layer.m, layer.n), ELEMENTS[layer.element])
-            model.run("layer", x, w, residual, y, workspace, *vectors)
+            y, z = (device.empty((layer.m, layer.n), ELEMENTS[layer.element]) for _ in range(2))
+            model.run("layer", x, w, residual, y, z, workspace, *vectors)
             expected = self.expect(mean, variance)
             bits = device.get(y)
             flags = device.get(workspace)[: 8 * model.resident]
@@ -162,8 +185,13 @@ class Case:
             first = bits
             error = {"f32": 2e-5, "f16": 2.0**-10, "bf16": 2.0**-7}[layer.element]
             # What is held is rounded by a quarter of that of what it differs from a mean, 4 deviations at most.
-            held = error * np.abs(self.vectors[2]) if "defer" in layer.schedule else 0
+            # What is returned too is held as that is rounded.
+            held = (1 + 3 * bool(layer.returned)) * error * np.abs(self.vectors[2]) if "defer" in layer.schedule else 0
             tolerance = error + self.rounding + held
+            if layer.returned:
+                returned = to_numbers(device.get(z), layer.element)
+                exact = self.expect_returned()
+                assert np.allclose(returned, exact, rtol=error, atol=2e-6 * np.abs(exact).max())
             assert np.allclose(to_numbers(bits, layer.element), expected[0], rtol=error, atol=tolerance)
             if layer.full:
                 mean, variance = expected[1:]
@@ -179,7 +207,7 @@ class Case:
         self.w = to_bits(w, layer.element)
         workspace = device.put(np.full(layer.workspace, 255, np.uint8))
         y = device.empty((layer.m, layer.n), ELEMENTS[layer.element])
-        model.run("layer", *map(device.put, (self.x, self.w, self.residual)), y, workspace)
+        model.run("layer", *map(device.put, (self.x, self.w, self.residual)), y, y, workspace)
         numbers = to_numbers(device.get(y), layer.element)
         assert np.isnan(numbers[:, columns]).all()
         others = np.delete(np.arange(layer.n), columns)
@@ -234,6 +262,23 @@ LAYERS = {
     "deferred_wide_cluster": (Norm(96, 256, 1216, wgmma("32x64", 64, "1x4", WIDE_CLUSTER + DEFER), "f16"), 6),
     "deferred_two_warpgroups": (Norm(80, 256, 1304, wgmma("40x128", 64, "1x8", DEFER)), 2),
     "deferred_four_columns": (Norm(64, 384, 1216, wgmma("32x128", 64, "1x4", DEFER), affine=True), 2),
+    "returned_product": (Norm(200, 72, 72, wgmma("64x32", 64, "4x1"), affine=True, returned="product"), 9),
+    "returned_scaled": (Norm(256, 32, 64, wgmma("128x32", 32, "8x1"), "f32", affine=True, returned="scaled"), 2),
+    "returned_input": (Norm(200, 72, 72, wgmma("64x32", 64, "4x1"), "f16", returned="input"), 9),
+    "swapped_returned_product": (Norm(100, 128, 72, wgmma("64x64", 64, "1x4"), affine=True, returned="product"), 4),
+    "swapped_returned_input": (Norm(77, 72, 72, wgmma("32x64", 64, "1x4"), "f16", returned="input"), 6),
+    "deferred_returned_scaled": (
+        Norm(128, 192, 1280, wgmma("64x64", 64, "1x4", DEFER), affine=True, returned="scaled"),
+        2,
+    ),
+    "deferred_returned_input": (
+        Norm(70, 256, 1280, wgmma("32x64", 64, "1x4", CLUSTER + DEFER), "f16", returned="input"),
+        4,
+    ),
+    "returned_residual": (
+        Norm(128, 64, 64, wgmma("128x32", 64, "8x1"), affine=True, residual="before", returned="summed"),
+        2,
+    ),
     "many_row_tiles": (Norm(64 * 19 + 3, 32, 64, wgmma("64x32", 64, "4x1")), 20),
 }
 
@@ -290,7 +335,7 @@ def test_affine_edges(tmp_path):
     device = model.device
     workspace, y = device.put(np.zeros(layer.workspace, np.uint8)), device.empty((layer.m, layer.n), ELEMENTS["f16"])
     x, w, residual = (device.put(a) for a in (case.x, case.w, case.residual))
-    model.run("layer", x, w, residual, y, workspace, *map(device.put, case.vectors))
+    model.run("layer", x, w, residual, y, y, workspace, *map(device.put, case.vectors))
     numbers = to_numbers(device.get(y), "f16")
     assert np.isnan(numbers[:, [3, 7]]).all()
     with np.errstate(invalid="ignore"):
@@ -305,10 +350,12 @@ def test_large_mean(tmp_path):
     Case(layer, offset=10000.0).check(compile_layer(layer, tmp_path, 4), seed=2)
 
 
+@pytest.mark.parametrize("returned", ["", "scaled", "input"])
 @pytest.mark.parametrize("element", ["bf16", "f32"])
-def test_unaligned(element, tmp_path):
+def test_unaligned(element, returned, tmp_path):
     """TMA cannot take such an x: a product of mma.sync, then kernels that reduce and normalise."""
-    layer = Norm(100, 40, 72, wgmma("64x32", 32 if element == "f32" else 64, "4x1"), element)
+    schedule = wgmma("64x32", 32 if element == "f32" else 64, "4x1")
+    layer = Norm(100, 40, 72, schedule, element, affine=returned == "scaled", returned=returned)
     model = compile_layer(layer, tmp_path, 4)
     Case(layer).check(model, seed=None, shift=4)
     assert [name.rpartition("_v")[0] for name in model.launched] == ["", "layer_reduce", "layer_map"]

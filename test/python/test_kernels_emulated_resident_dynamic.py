@@ -34,6 +34,7 @@ LAYERS = {
     "residual_before": (Dynamic(0, 72, 72, wgmma("64x32", 64, "4x1"), residual="before"), 4, (200,), (300,)),
     "two_row_blocks": (Dynamic(0, 32, 64, wgmma("256x32", 64, "8x1")), 2, (300, 512), (513,)),
     "swapped": (Dynamic(0, 72, 72, wgmma("64x64", 64, "1x4")), 4, (100, 256), (300,)),
+    "returned_input": (Dynamic(0, 72, 72, wgmma("64x32", 64, "4x1"), returned="input"), 9, (200,), (600,)),
     "many_row_tiles": (Dynamic(0, 32, 64, wgmma("64x32", 64, "4x1")), 20, (64 * 19 + 3, 64 * 8, 1100), (64 * 20 + 1,)),
 }
 
@@ -95,6 +96,6 @@ def test_no_rows(tmp_path):
     vectors = [device.put(v) for v in case.vectors]
     arrays = [device.put(a) for a in (case.x, case.w, case.residual)]
     workspace = device.put(np.zeros(layer.workspace, np.uint8))
-    model.run("layer", *arrays, device.empty((0, layer.n), np.float16), workspace, *vectors)
+    model.run("layer", *arrays, *(device.empty((0, layer.n), np.float16) for _ in range(2)), workspace, *vectors)
     for buffer, before in zip(vectors[4:], case.vectors[4:], strict=True):
         assert np.allclose(device.get(buffer), 0.75 * before)

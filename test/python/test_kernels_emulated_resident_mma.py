@@ -43,6 +43,9 @@ LAYERS = {
     "affine_f32": (Norm(128, 64, 64, mma_sync("32x64", 32, "1x2"), "f32", affine=True), 4),
     "residual_before": (Norm(200, 72, 72, SMALL, residual="before"), 8),
     "affine_and_residual": (Norm(128, 64, 64, SMALL, "f16", affine=True, residual="before"), 2),
+    "returned_product": (Norm(200, 72, 72, SMALL, affine=True, returned="product"), 8),
+    "returned_scaled": (Norm(128, 64, 64, mma_sync("32x64", 32, "1x2"), "f32", affine=True, returned="scaled"), 4),
+    "returned_input": (Norm(150, 37, 72, SMALL, "f16", returned="input"), 3),
     "two_rows": (Norm(2, 64, 64, SMALL, "f16"), 1),
     "many_row_tiles": (Norm(16 * 19 + 3, 64, 64, mma_sync("16x64", 64, "1x2")), 20),
 }
@@ -78,7 +81,7 @@ def test_bits_do_not_depend_on_order(tmp_path):
         device.seed = seed
         y, *buffers = device.empty((layer.m, layer.n), ELEMENTS[layer.element]), *map(device.put, case.vectors)
         workspace = device.put(np.full(layer.workspace, 255, np.uint8))
-        model.run("layer", *map(device.put, (case.x, case.w, case.residual)), y, workspace, *buffers)
+        model.run("layer", *map(device.put, (case.x, case.w, case.residual)), y, y, workspace, *buffers)
         results.append([device.get(buffer) for buffer in (y, *buffers)])
     for result in results[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(result, results[0], strict=True))

@@ -61,7 +61,7 @@ def test_in_tile(n, dtype, precision, target):
 
 
 @pytest.mark.parametrize(("dtype", "precision"), KINDS)
-@pytest.mark.parametrize("n", [10, 100, 256, 257, 1000, 1024, 1031, 4096, 8192, 20001])
+@pytest.mark.parametrize("n", [10, 100, 256, 257, 1000, 1024, 1031, 4096, 8192, 20001, 20008, 32768])
 def test_library(n, dtype, precision):
     for i, head in enumerate(HEADS):
         if (i + n) % 2:

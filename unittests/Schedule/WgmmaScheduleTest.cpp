@@ -383,6 +383,13 @@ TEST_F(WgmmaScheduleTest, PingPongEpilogue) {
     EXPECT_EQ(find(text), "");
   }
   EXPECT_NE(find(write("192x128", "4x1", ", ping_pong = true", 6)), "");
+  // With sums over the batch, often of several operands, more of what is left.
+  for (auto [stages, bytes] : {std::pair(6, 16384), std::pair(5, 32768)}) {
+    std::string text = write(
+        "128x128", "1x4", ", ping_pong = true, reduction = two_phase", stages);
+    EXPECT_EQ(getWarpgroupEpilogueBytes(parse(text)), bytes);
+    EXPECT_EQ(find(text), "");
+  }
   // Two warpgroups of one tile keep theirs, and have no fifth stage.
   EXPECT_EQ(getWarpgroupEpilogueBytes(parse(write("128x192", "8x1", "", 5))),
             16384);

@@ -100,9 +100,12 @@ static std::string findCrossing(FusedLinearOp op, ReductionEpilogueOp reduction,
   OpOperand *crossing = nullptr;
   if (method == ReductionMethod::TwoPhase)
     crossing = findCrossingOperand(getStored(op), division);
-  else if (method == ReductionMethod::Resident)
-    crossing = findCrossingOperand(reduction.getReducedInput(), division,
-                                   /*again=*/false);
+  else if (auto norm = dyn_cast<BatchNormTrainingOp>(reduction.getOperation());
+           norm && method == ReductionMethod::Resident) {
+    Value kept = findKept(op.getAccumulator(), norm);
+    crossing = findCrossingOperand(kept, division,
+                                   /*again=*/kept != norm.getInput());
+  }
   if (crossing && isa<YieldOp>(crossing->getOwner()))
     return formatv("result #{0} is that of {1}, before the batch norm, and "
                    "only the norm's input is kept",
@@ -173,11 +176,12 @@ static std::string findResidentProblem(FusedLinearOp op, ScheduleAttr schedule,
     return ("M is dynamic, and all row tiles of kernels of " + name +
             " must fit the GPU" + remedy)
         .str();
-  for (Value value : op.getYield().getValues())
-    if (value == norm.getInput())
-      return ("the batch norm's input is a result too, but is not stored" +
-              remedy)
-          .str();
+  if (norm.getInput().getType().isDynamicDim(0) &&
+      findKept(op.getAccumulator(), norm) != norm.getInput())
+    return ("M is dynamic, and more rows than the GPU holds are reduced by "
+            "kernels that pass on the batch norm's input alone" +
+            remedy)
+        .str();
   return family.findResidentProblem(op, schedule);
 }
 
@@ -207,10 +211,14 @@ tenon::findAffineSteps(FusedLinearOp op, BatchNormTrainingOp norm) {
   return findAffineSteps(op.getAccumulator(), norm);
 }
 
-std::optional<SmallVector<AffineStep>>
-tenon::findAffineSteps(Value product, BatchNormTrainingOp norm) {
-  SmallVector<AffineStep> steps;
+/// Calls `visit` for each value from the norm's input to `product`, but for
+/// that, with the step that gives it of the one before, if it is no change of
+/// type. False if something else than such steps is between them.
+static bool
+walkAffineSteps(Value product, BatchNormTrainingOp norm,
+                llvm::function_ref<void(Value, const AffineStep *)> visit) {
   for (Value value = norm.getInput(); value != product;) {
+    Value given = value;
     Operation *producer = value.getDefiningOp();
     std::optional<AffineStep> step;
     if (auto add = dyn_cast_or_null<AddOp>(producer))
@@ -220,14 +228,42 @@ tenon::findAffineSteps(Value product, BatchNormTrainingOp norm) {
     else if (isa_and_nonnull<CastOp, arith::ExtFOp, arith::TruncFOp>(
                  producer)) {
       value = producer->getOperand(0);
+      visit(given, nullptr);
       continue;
     }
     if (!step)
-      return std::nullopt;
-    steps.push_back(*step);
+      return false;
+    visit(given, &*step);
   }
+  return true;
+}
+
+std::optional<SmallVector<AffineStep>>
+tenon::findAffineSteps(Value product, BatchNormTrainingOp norm) {
+  SmallVector<AffineStep> steps;
+  auto add = [&](Value, const AffineStep *step) {
+    if (step)
+      steps.push_back(*step);
+  };
+  if (!walkAffineSteps(product, norm, add))
+    return std::nullopt;
   std::reverse(steps.begin(), steps.end());
   return steps;
+}
+
+Value tenon::findKept(Value product, BatchNormTrainingOp norm) {
+  Value input = norm.getInput(), first = input;
+  bool isExact = norm->getBlock()->getOps<arith::TruncFOp>().empty();
+  auto note = [&](Value value, const AffineStep *step) {
+    if (!value.hasOneUse())
+      first = value;
+    if (step && step->operand && getElementTypeOrSelf(step->operand).isF64())
+      isExact = false;
+  };
+  bool isAffine = walkAffineSteps(product, norm, note);
+  if (!product.hasOneUse())
+    first = product;
+  return isAffine && isExact && input.hasOneUse() ? first : input;
 }
 
 /// What keeps x and w from giving the statistics of the norm's input

@@ -44,14 +44,20 @@ static bool canMove(RankedTensorType type, bool takesBytes) {
   return type.getDimSize(1) * element.getIntOrFloatBitWidth() / 8 % 16 == 0;
 }
 
-/// Whether operand and result may lie in the same buffers: a thread has the
-/// same elements of both. A resident kernel has no room for so many barriers,
-/// and moments are read from buffers that the next operand would be loaded to,
-/// unless with swapped operands they come from registers.
-bool SubtileLayout::canShare(ScheduleAttr schedule) const {
-  return !isResident(schedule) && (moments.empty() || isSwapped) &&
-         operands.size() == 1 && results.size() == 1 &&
-         operands[0].elementType == results[0].elementType;
+/// The operand whose buffers the result may have too, if there is one: a thread
+/// has the same elements of both. A resident kernel has no room for so many
+/// barriers, and moments are read from buffers that the next operand would be
+/// loaded to, unless with swapped operands they come from registers. Beside
+/// them alone were several operands measured.
+const SubtileTensor *SubtileLayout::findShared(ScheduleAttr schedule) const {
+  if (isResident(schedule) || (!moments.empty() && !isSwapped) ||
+      results.size() != 1 || (operands.size() != 1 && !givesMoments))
+    return nullptr;
+  const auto *found =
+      llvm::find_if(operands, [&](const SubtileTensor &operand) {
+        return operand.elementType == results[0].elementType;
+      });
+  return found == operands.end() ? nullptr : found;
 }
 
 /// Gives every tensor its buffers for subtiles of `width` columns, or with
@@ -59,7 +65,8 @@ bool SubtileLayout::canShare(ScheduleAttr schedule) const {
 /// their rows.
 bool SubtileLayout::place(int64_t width, bool shares, int64_t buffers,
                           ScheduleAttr schedule) {
-  if (getWgmmaColumns(schedule) % width != 0 || (shares && !canShare(schedule)))
+  const SubtileTensor *shared = findShared(schedule);
+  if (getWgmmaColumns(schedule) % width != 0 || (shares && !shared))
     return false;
   rows = kRows, columns = width;
   if (isSwapped)
@@ -74,7 +81,7 @@ bool SubtileLayout::place(int64_t width, bool shares, int64_t buffers,
       if (isSwapped)
         tensor.rowBytes = std::min(tensor.rowBytes, kMaxRowBytes);
       bool isShared = shares && tensors == &results;
-      tensor.offset = isShared ? operands[0].offset : offset;
+      tensor.offset = isShared ? shared->offset : offset;
       if (!isShared)
         offset += numBuffers * getBufferBytes(tensor);
       if (!llvm::is_contained({int64_t(32), int64_t(64), kMaxRowBytes},
@@ -91,6 +98,7 @@ bool SubtileLayout::addMoments(Operation *yield) {
     auto ofResult = value.getDefiningOp<MomentsOp>();
     if (!ofResult)
       continue;
+    givesMoments = true;
     auto of = llvm::find_if(results, [&](const SubtileTensor &result) {
       return result.value == ofResult.getInput();
     });
@@ -108,17 +116,15 @@ bool SubtileLayout::addMoments(Operation *yield) {
 static bool isNeeded(Operation *yield, BlockArgument argument) {
   SmallVector<Value> pending(yield->getOperands());
   DenseSet<Value> seen;
+  for (auto reduction : yield->getBlock()->getOps<ReductionEpilogueOp>())
+    seen.insert(reduction.getReducedInput());
   while (!pending.empty()) {
     Value value = pending.pop_back_val();
     if (value == argument)
       return true;
     Operation *defining = value.getDefiningOp();
-    if (!defining || !seen.insert(value).second)
-      continue;
-    auto reduction = dyn_cast<ReductionEpilogueOp>(defining);
-    for (Value operand : defining->getOperands())
-      if (!reduction || operand != reduction.getReducedInput())
-        pending.push_back(operand);
+    if (defining && seen.insert(value).second)
+      llvm::append_range(pending, defining->getOperands());
   }
   return false;
 }

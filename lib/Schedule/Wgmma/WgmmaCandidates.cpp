@@ -15,6 +15,8 @@
 #include "WgmmaEpilogueTime.h"
 #include "WgmmaHeuristics.h"
 
+#include "tenon/Schedule/Wgmma/WgmmaSchedule.h"
+
 using namespace mlir;
 using namespace mlir::tenon;
 
@@ -160,11 +162,12 @@ ScheduleAttr tenon::buildWgmmaSchedule(const LayerProblem &problem,
 /// ping-pong a light epilogue does with less memory, for one stage more, and so
 /// does one whose operand and result share it: 8192x16384x4096 with a gate and
 /// sums took 1526 us with five stages of 192x128, 1560 with four (an H200,
-/// 2026-11-29).
+/// 2026-11-29). `isRoomy`: with fewer, so that the epilogue has the more.
 static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
                                   int64_t columns, Cluster cluster,
                                   bool streamK,
-                                  ArrayRef<const TargetSpec *> targets) {
+                                  ArrayRef<const TargetSpec *> targets,
+                                  bool isRoomy = false) {
   Type type = problem.tiledType;
   ScheduleParameters parameters =
       getWgmmaParameters(problem, form.m, columns, form.warps, form.isSwapped);
@@ -182,6 +185,9 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
   const int64_t mostStages = isShared ? kMaxSharedStages : kMaxStages;
   ScheduleAttr schedule = build(2);
   int64_t otherBytes = getSharedBytes(schedule) - 2 * getStageBytes(schedule);
+  if (!isRoomy && getWarpgroupEpilogueBytes(schedule) == kRoomyEpilogueBytes)
+    otherBytes -= getConsumerWarpgroups(schedule) *
+                  (kRoomyEpilogueBytes - kWarpgroupEpilogueBytes);
   int64_t stages = mostStages;
   for (const TargetSpec *target : targets)
     stages = std::min(stages, (target->sharedBytesPerBlock - otherBytes) /
@@ -195,9 +201,16 @@ static ScheduleAttr buildSchedule(const LayerProblem &problem, const Form &form,
       2 * llvm::divideCeil(problem.getTiledColumns(), parameters.tile[2]);
   bool needsLess = problem.epilogue == EpilogueClass::Light ||
                    sumsInRegisters(problem, schedule);
-  bool isUseful = stages < std::min(mostStages, useful) && needsLess;
+  bool isUseful =
+      stages < std::min(mostStages, useful) && needsLess && !isRoomy;
   parameters.stages = fits && isUseful ? stages + 1 : stages;
   return buildWgmmaSchedule(problem, parameters, targets);
+}
+
+/// Whether sums are of so many operands that the usual memory of an epilogue
+/// leaves their subtiles few rows.
+static bool hasManyMatrices(const LayerProblem &problem) {
+  return problem.givesSums && problem.matrixBytes.size() > 2;
 }
 
 /// Schedules of one tile. Stream-K is for waves that are not whole, which they
@@ -222,6 +235,11 @@ static void addCandidates(const LayerProblem &problem, const Form &form,
         continue;
       if (ScheduleAttr schedule =
               buildSchedule(problem, form, columns, cluster, streamK, targets))
+        candidates.push_back(schedule);
+      if (!hasManyMatrices(problem) || !form.pingPong || !form.isSwapped)
+        continue;
+      if (ScheduleAttr schedule = buildSchedule(problem, form, columns, cluster,
+                                                streamK, targets, true))
         candidates.push_back(schedule);
     }
 }

@@ -37,14 +37,15 @@ bool tenon::sumsInRegisters(const LayerProblem &problem,
 }
 
 /// Bytes of all buffers in which an element of a subtile lies: two of each
-/// matrix, as it was when the times were measured; beside sums three that an
-/// operand and the result share.
+/// matrix, as it was when the times were measured; beside sums three of each,
+/// of which the result, the last, shares those of an operand.
 static int64_t getBufferedBytes(const LayerProblem &problem,
                                 ScheduleAttr schedule) {
   ArrayRef<int64_t> bytes = problem.matrixBytes;
-  bool areShared = sumsInRegisters(problem, schedule) && bytes.size() == 2 &&
-                   llvm::all_equal(bytes);
-  return areShared ? 3 * bytes.front() : 2 * llvm::sum_of(bytes);
+  bool areShared = sumsInRegisters(problem, schedule) &&
+                   llvm::is_contained(bytes.drop_back(), bytes.back());
+  return areShared ? 3 * llvm::sum_of(bytes.drop_back())
+                   : 2 * llvm::sum_of(bytes);
 }
 
 /// Columns of a subtile of the epilogue (Wgmma/EpilogueSubtiles), or with

@@ -120,7 +120,9 @@ WgmmaFamily::findLayoutProblem(ScheduleAttr schedule, Type elementType,
 std::string WgmmaFamily::findMomentsProblem(FusedLinearOp op,
                                             ScheduleAttr schedule) const {
   auto stored = cast<RankedTensorType>(getStored(op).getType());
-  if (!schedule.hasSwappedOperands())
+  bool readsBuffers = schedule.getReduction() == ReductionMethod::TwoPhase &&
+                      !schedule.hasSwappedOperands();
+  if (readsBuffers)
     for (auto reduction : op.getBody()->getOps<ReductionEpilogueOp>())
       if (reduction.getReducedInput() != getStored(op))
         return formatv("kernels of warps = {0}x1 reduce what they store, and "

@@ -50,6 +50,9 @@ static constexpr double kSplitCopyShare = 1.0 / 24,
 /// two tiles side by side read x once, 76 where each read it, and 86 where four
 /// did (an H200, 2026-11-29).
 static constexpr double kKeptL2Part = 0.5, kL2ReadRate = 27e12;
+/// Rows of x at least for that: of fewer all tiles often run at once, and it
+/// was not measured.
+static constexpr int64_t kLeastRereadRows = 1024;
 /// How much longer products take without a second warpgroup.
 static constexpr double kAloneFactor = 1.07;
 /// How much longer large products of 16 bits take where operands are not
@@ -192,13 +195,18 @@ static double getRowSeconds(const LayerProblem &problem, ScheduleAttr schedule,
   return std::max(kRowSeconds, atWork * kTwoLinesRowSeconds);
 }
 
+static double getProductRate(const LayerProblem &problem,
+                             const TargetSpec &target) {
+  return problem.tiledType.isF32()          ? target.wgmmaRate.tf32
+         : isNarrowFloat(problem.tiledType) ? target.wgmmaRate.bits8
+                                            : target.wgmmaRate.bits16;
+}
+
 /// Seconds of the products of one tile, or of the copies beside them.
 static double predictTile(const LayerProblem &problem, ScheduleAttr schedule,
                           const TargetSpec &target) {
   ArrayRef<int64_t> tile = schedule.getTile();
-  double rate = problem.tiledType.isF32()          ? target.wgmmaRate.tf32
-                : isNarrowFloat(problem.tiledType) ? target.wgmmaRate.bits8
-                                                   : target.wgmmaRate.bits16;
+  double rate = getProductRate(problem, target);
   double products =
       problem.getOperations() *
       static_cast<double>(tile[0] * tile[1] * tile[2] * schedule.getWeights()) *
@@ -304,12 +312,12 @@ static double getRereads(double bytes, int64_t extent, int64_t ofCluster,
   return isKept ? 0 : bytes * (ceilDiv(extent, ofCluster) - 1);
 }
 
-/// Seconds of reads of x and w from L2 that memory does not hide: the more, the
-/// more of the kernel's time memory takes.
+/// Seconds of reads of x and w from L2 that nothing hides: the more, the longer
+/// memory takes beside products at wgmma's rate, whatever the schedule makes of
+/// that.
 static double predictL2(const LayerProblem &problem, ScheduleAttr schedule,
-                        double multiplied, double memory,
-                        const TargetSpec &target) {
-  if (isFewRows(problem) || isPromoted(problem))
+                        double memory, const TargetSpec &target) {
+  if (problem.m < kLeastRereadRows || isPromoted(problem))
     return 0;
   auto row = static_cast<double>(problem.getTiledColumns() *
                                  problem.tiledType.getIntOrFloatBitWidth() / 8);
@@ -320,8 +328,12 @@ static double predictL2(const LayerProblem &problem, ScheduleAttr schedule,
                  target) +
       getRereads(ofW, problem.m, schedule.getTile()[0] * schedule.getClusterM(),
                  target);
-  double share = std::min(1.0, memory / multiplied);
-  return bytes / kL2ReadRate * share * share;
+  double products = problem.getOperations() * static_cast<double>(problem.m) *
+                    static_cast<double>(problem.weights * problem.n) *
+                    static_cast<double>(problem.getTiledColumns()) /
+                    getProductRate(problem, target);
+  double share = std::min(1.0, memory / products);
+  return bytes / kL2ReadRate * share * share * share;
 }
 
 static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
@@ -335,7 +347,7 @@ static double predictKernel(const LayerProblem &problem, ScheduleAttr schedule,
   return kStartSeconds + (hasCluster ? kClusterSeconds : 0) +
          std::max(multiplied, memory) +
          getMemoryShare(problem) * std::min(multiplied, memory) +
-         predictL2(problem, schedule, multiplied, memory, target) +
+         predictL2(problem, schedule, memory, target) +
          predictExchange(problem, schedule, target) +
          predictWgmmaEpilogue(problem, schedule) +
          predictOthers(problem, schedule, target);

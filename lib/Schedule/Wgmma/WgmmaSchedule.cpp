@@ -66,11 +66,19 @@ int64_t tenon::getWarpgroupEpilogueBytes(ScheduleAttr schedule) {
   if (schedule.getReduction() == ReductionMethod::ReduceOnly)
     return 0;
   int64_t warpgroups = getConsumerWarpgroups(schedule);
-  int64_t left = lookupTarget("sm_90a")->sharedBytesPerBlock -
-                 getUsualBytes(schedule) - warpgroups * kWarpgroupEpilogueBytes;
-  bool fits = schedule.getStages() <= left / getStageBytes(schedule);
-  return schedule.getPingPong() && !fits ? kPingPongEpilogueBytes
-                                         : kWarpgroupEpilogueBytes;
+  auto fits = [&](int64_t bytes) {
+    int64_t left = lookupTarget("sm_90a")->sharedBytesPerBlock -
+                   getUsualBytes(schedule) - warpgroups * bytes;
+    return schedule.getStages() <= left / getStageBytes(schedule);
+  };
+  if (!schedule.getPingPong())
+    return kWarpgroupEpilogueBytes;
+  if (schedule.hasSwappedOperands() &&
+      schedule.getReduction() == ReductionMethod::TwoPhase &&
+      fits(kRoomyEpilogueBytes))
+    return kRoomyEpilogueBytes;
+  return fits(kWarpgroupEpilogueBytes) ? kWarpgroupEpilogueBytes
+                                       : kPingPongEpilogueBytes;
 }
 
 /// Warps along M, or with swapped operands N, one or two warpgroups of them.

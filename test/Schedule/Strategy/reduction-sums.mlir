@@ -41,6 +41,17 @@ func.func @gated_narrow(%x: tensor<65536x256xbf16>, %w: tensor<256x512xbf16>, %z
   return %1, %2 : tensor<65536x512xbf16>, tensor<512xf32>
 }
 
+// Of two operands an epilogue has more memory, and the products a stage less, so that a subtile has rows enough.
+// CHECK-LABEL: @two_operands
+// CHECK: #tenon.schedule<wgmma, tile = 128x128x64, warps = 1x4, stages = 5, {{.*}}ping_pong = true, reduction = two_phase>
+func.func @two_operands(%x: tensor<65536x512xbf16>, %w: tensor<512x1024xbf16>, %a: tensor<65536x1024xbf16>, %z: tensor<65536x1024xbf16>) -> (tensor<65536x1024xbf16>, tensor<1024xf32>) {
+  %0 = tenon.linear %x, %w layout<mk_kn> : (tensor<65536x512xbf16>, tensor<512x1024xbf16>) -> tensor<65536x1024xbf16>
+  %1 = tenon.add %0, %a : tensor<65536x1024xbf16>, tensor<65536x1024xbf16>
+  %2 = tenon.gate %1, %z : tensor<65536x1024xbf16>, tensor<65536x1024xbf16>
+  %3 = tenon.batch_sum %2 : (tensor<65536x1024xbf16>) -> tensor<1024xf32>
+  return %2, %3 : tensor<65536x1024xbf16>, tensor<1024xf32>
+}
+
 // Without an operand an epilogue is short, and hidden by products.
 // CHECK-LABEL: @bare
 // CHECK: #tenon.schedule<wgmma, tile = 192x128x64, warps = 1x4, {{.*}}ping_pong = true, {{.*}}reduction = two_phase>

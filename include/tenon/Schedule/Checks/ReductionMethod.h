@@ -59,6 +59,11 @@ findAffineSteps(FusedLinearOp op, BatchNormTrainingOp norm);
 std::optional<SmallVector<AffineStep>>
 findAffineSteps(Value product, BatchNormTrainingOp norm);
 
+/// What a resident kernel keeps of a tile until `norm` is finished: the norm's
+/// input, or where something else reads what comes before it, the first such
+/// value, if AffineSteps give the input of it. `product` is the accumulator.
+Value findKept(Value product, BatchNormTrainingOp norm);
+
 /// What the product's kernel of a layer with a reduction stores with reduction
 /// = two_phase: what a reduction is of, if one is of a result, of that; or a
 /// result of which all else follows that comes before.

@@ -117,10 +117,11 @@ struct SubtileLayout {
   int64_t perRow;    ///< subtiles side by side in a tile
   SmallVector<SubtileTensor> operands, results;
   SmallVector<ResultMoments> moments;
+  bool givesMoments = false; ///< of results, or of what is not stored
 
 private:
   bool addMoments(Operation *yield);
-  bool canShare(ScheduleAttr schedule) const;
+  const SubtileTensor *findShared(ScheduleAttr schedule) const;
   bool placeDeep(ScheduleAttr schedule);
   bool place(int64_t width, bool shares, int64_t buffers,
              ScheduleAttr schedule);

@@ -22,6 +22,9 @@ inline constexpr int64_t kWarpgroupEpilogueBytes = 16384;
 /// The same with ping-pong where the stages leave no more: the epilogue has
 /// time there, and a fifth stage of 192x128 fits.
 inline constexpr int64_t kPingPongEpilogueBytes = 12288;
+/// The same with ping-pong, operands swapped and two_phase where stages leave
+/// so much: sums often come of several operands, each of which has buffers.
+inline constexpr int64_t kRoomyEpilogueBytes = 32768;
 /// Bytes for the barriers of a wgmma kernel.
 inline constexpr int64_t kBarrierBytes = 1024;
 /// With reduction = resident, where there is less room: barriers that the

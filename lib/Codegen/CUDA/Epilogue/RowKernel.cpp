@@ -16,8 +16,11 @@
 #include "Codegen/CUDA/Emit/ElementEmitter.h"
 #include "Codegen/CUDA/Emit/KernelBuilder.h"
 #include "Codegen/CUDA/Emit/KernelFunction.h"
+#include "Codegen/CUDA/Emit/PackedElements.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
@@ -25,6 +28,8 @@ using namespace mlir::tenon;
 /// Elements of a row that a warp reduces by itself, and that a thread keeps in
 /// registers.
 static constexpr int64_t kWarpColumns = 1024, kKeptElements = 64;
+/// Threads that keep a row which 256 do not.
+static constexpr unsigned kLongRowThreads = 512;
 
 /// Of long rows a block has more threads: 512 that keep one, for which f64 has
 /// no registers, or so many that the rows at work, which are read again, are
@@ -34,7 +39,7 @@ static unsigned getThreadsOfRow(int64_t n, bool isDouble) {
     return 32;
   if (n <= 256 * kKeptElements || isDouble)
     return 256;
-  return n <= 512 * kKeptElements ? 512 : 1024;
+  return n <= kLongRowThreads * kKeptElements ? kLongRowThreads : 1024;
 }
 
 RowGeometry::RowGeometry(int64_t n, int64_t groups, unsigned lanes,
@@ -50,6 +55,40 @@ RowGeometry::RowGeometry(int64_t n, int64_t groups, unsigned lanes,
 /// 1024 threads have 64 registers each.
 bool RowGeometry::keepsRow() const {
   return threads != 1024 && numChunks() * lanes <= kKeptElements;
+}
+
+/// The one matrix of a region, of 16 bits, if all that is computed of it for
+/// reductions takes little time: then the longest rows of a block are kept as
+/// they lie in memory, in half of the registers, and each reduction computes
+/// its input anew. So a multiprocessor has two, and loads one while it reduces
+/// the other. Of shorter ones it has more than one anyway.
+static BlockArgument findPacked(EpilogueOp op, ArrayRef<RowPhase> phases,
+                                const RowGeometry &geometry) {
+  if (!geometry.keepsRow() || geometry.threads != kLongRowThreads ||
+      geometry.lanes % 2 != 0 || phases.empty())
+    return {};
+  BlockArgument matrix;
+  for (BlockArgument argument : op.getBody()->getArguments()) {
+    Type type = argument.getType();
+    if (argument.use_empty() || !EpiloguePlan::variesByColumn(type) ||
+        !EpiloguePlan::variesByRow(type))
+      continue;
+    Type element = getElementTypeOrSelf(type);
+    if (matrix || (!element.isF16() && !element.isBF16()))
+      return {};
+    matrix = argument;
+  }
+  auto isLoaded = [&](BlockArgument operand) {
+    return operand != matrix && EpiloguePlan::variesByColumn(operand.getType());
+  };
+  auto isHeavy = [](Operation *inner) {
+    return inner->hasTrait<OpTrait::tenon::Transcendental>();
+  };
+  bool isCheap = llvm::none_of(phases.front().phase.ops, isHeavy) &&
+                 llvm::none_of(phases, [&](const RowPhase &phase) {
+                   return llvm::any_of(phase.phase.operands, isLoaded);
+                 });
+  return isCheap ? matrix : BlockArgument();
 }
 
 namespace {
@@ -71,6 +110,8 @@ private:
   Place getPlaceOfPass(Value step, unsigned pass);
   Emitter createEmitter(const Place &place,
                         ArrayRef<BlockArgument> loadedFirst);
+  Value loadWords(const Place &place);
+  Emitter unpack(int64_t chunk);
   using State = ReduceRowOp::State;
 
   State getElement(const RowPhase &phase, ElementEmitter &emitter,
@@ -99,6 +140,9 @@ private:
   SmallVector<std::pair<BlockArgument, Value>> found;
   /// Of all chunks, where the row is kept.
   SmallVector<std::pair<Place, Emitter>> kept;
+  /// What is kept of the row as it lies in memory, if not null, and its words.
+  BlockArgument packed;
+  SmallVector<std::pair<Place, Value>> words;
 };
 } // namespace
 
@@ -115,6 +159,10 @@ RowKernel::RowKernel(gpu::GPUModuleOp module, StringRef name, EpilogueOp op,
                  arguments.take_front(op.getInputs().size())))
     pointers[argument] = pointer;
   outputs = arguments.slice(op.getInputs().size(), op.getOutputs().size());
+  packed = findPacked(op, phases, geometry);
+  if (packed) // each thread has 64 registers
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      b.getI32IntegerAttr(2));
 }
 
 RowKernel::Place RowKernel::getPlace(Value chunk, bool mayEndRow) {
@@ -145,6 +193,30 @@ RowKernel::createEmitter(const Place &place,
   emitter->beginRows(row, loadedFirst);
   for (auto [argument, value] : found)
     emitter->set(argument, /*row=*/0, /*lane=*/0, value);
+  return emitter;
+}
+
+Value RowKernel::loadWords(const Place &place) {
+  Value offset = getOffset(b, packed.getType(), row, place.column);
+  int64_t bytes = getElementTypeOrSelf(packed).getIntOrFloatBitWidth() / 8;
+  return LLVM::LoadOp::create(
+      b, VectorType::get(geometry.lanes / 2, b.getI32Type()),
+      b.offset(pointers.at(packed), b.mul(offset, bytes)),
+      /*alignment=*/geometry.lanes * bytes);
+}
+
+/// Anew each time: else LLVM would keep elements rather than words.
+RowKernel::Emitter RowKernel::unpack(int64_t chunk) {
+  auto &[place, ofChunk] = words[chunk];
+  Emitter emitter = createEmitter(place, /*loadedFirst=*/{});
+  auto pair = VectorType::get(2, getElementTypeOrSelf(packed));
+  for (unsigned lane = 0; lane != geometry.lanes; lane += 2) {
+    Value word = b.readAnew(vector::ExtractOp::create(b, ofChunk, lane / 2));
+    SmallVector<Value> elements =
+        extendElements(b, LLVM::BitcastOp::create(b, pair, word));
+    for (unsigned i : {0, 1})
+      emitter->set(packed, /*row=*/0, lane + i, elements[i]);
+  }
   return emitter;
 }
 
@@ -183,11 +255,12 @@ RowKernel::State RowKernel::reduceThread(const RowPhase &phase,
   ReduceRowOp reduction = phase.reduction;
   State state = reduction.emitNeutral(
       b, cast<RankedTensorType>(phase.result.getType()).getElementType());
-  if (geometry.keepsRow()) {
-    for (auto &[place, emitter] : kept)
-      state = reduceChunk(phase, *emitter, place, state);
+  for (int64_t chunk = 0, count = words.size(); chunk != count; ++chunk)
+    state = reduceChunk(phase, *unpack(chunk), words[chunk].first, state);
+  for (auto &[place, emitter] : kept)
+    state = reduceChunk(phase, *emitter, place, state);
+  if (geometry.keepsRow())
     return state;
-  }
   auto loop = scf::ForOp::create(b, b.i64(0), b.i64(geometry.numChunks()),
                                  b.i64(1), state);
   OpBuilder::InsertionGuard guard(b);
@@ -289,15 +362,19 @@ void RowKernel::emitRow() {
   if (geometry.keepsRow())
     for (int64_t chunk = 0; chunk != geometry.numChunks(); ++chunk) {
       Place place = getPlace(b.i64(chunk), chunk == geometry.numChunks() - 1);
-      kept.emplace_back(place, createEmitter(place, loadedFirst));
+      if (packed)
+        words.emplace_back(place, loadWords(place));
+      else
+        kept.emplace_back(place, createEmitter(place, loadedFirst));
     }
   for (auto [number, phase] : llvm::enumerate(phases))
     reduce(phase, number);
-  if (geometry.keepsRow()) {
-    for (auto &[place, emitter] : kept)
-      store(*emitter, place);
+  for (int64_t chunk = 0, count = words.size(); chunk != count; ++chunk)
+    store(*unpack(chunk), words[chunk].first);
+  for (auto &[place, emitter] : kept)
+    store(*emitter, place);
+  if (geometry.keepsRow())
     return;
-  }
   auto loop =
       scf::ForOp::create(b, b.i64(0), b.i64(geometry.numChunks()), b.i64(1));
   OpBuilder::InsertionGuard guard(b);

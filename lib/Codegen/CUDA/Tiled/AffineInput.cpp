@@ -22,14 +22,17 @@ std::optional<AffineInput> AffineInput::find(TiledLinearOp op,
   if (!norm || !norm.getInput().hasOneUse() ||
       !op.getBody()->getOps<arith::TruncFOp>().empty())
     return std::nullopt;
-  std::optional<SmallVector<AffineStep>> steps =
-      findAffineSteps(op.getAccumulator(), norm);
+  Value kept = findKept(op.getAccumulator(), norm);
+  bool isReturned = kept != norm.getInput();
+  Value source = isReturned ? kept : op.getAccumulator();
+  std::optional<SmallVector<AffineStep>> steps = findAffineSteps(source, norm);
   auto isF64 = [](const AffineStep &step) {
     return step.operand && getElementTypeOrSelf(step.operand).isF64();
   };
-  if (!steps || steps->empty() || llvm::any_of(*steps, isF64))
+  if (!steps || (steps->empty() && !isReturned) || llvm::any_of(*steps, isF64))
     return std::nullopt;
   AffineInput input;
+  input.source = source;
   input.steps = std::move(*steps);
   return input;
 }

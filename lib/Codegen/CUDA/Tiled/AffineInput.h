@@ -19,17 +19,20 @@
 
 namespace mlir::tenon {
 
-/// A batch norm of factor * a + shift, a being the product, and factor and
-/// shift the same in all rows. Its kernel can reduce the products themselves:
-/// their mean and M2 give those of the norm's input, and the norm's result is
-/// (a - mean of a) * (factor * scale) + bias. So no element is scaled, and a
-/// large shift takes no digits from M2.
+/// A batch norm of factor * a + shift, a being the product, or what is returned
+/// of before the norm, and factor and shift the same in all rows. Its kernel
+/// can reduce a itself: mean and M2 of that give those of the norm's input, and
+/// the norm's result is (a - mean of a) * (factor * scale) + bias. So no
+/// element is scaled, and a large shift takes no digits from M2.
 class AffineInput {
 public:
   /// Nothing if the region computes the norm's input in another way, rounds on
   /// the way, or has another use for it.
   static std::optional<AffineInput> find(TiledLinearOp op,
                                          ReductionEpilogueOp reduction);
+
+  /// What is reduced in the place of the norm's input.
+  Value getSource() const { return source; }
 
   /// Loads and computes factor and shift of the emitter's column.
   void load(KernelBuilder &b, ElementEmitter &emitter);
@@ -40,6 +43,7 @@ public:
              MutableArrayRef<Value> finished);
 
 private:
+  Value source;
   SmallVector<AffineStep> steps;
   Value factor, shift; ///< null: 1, and 0
 };

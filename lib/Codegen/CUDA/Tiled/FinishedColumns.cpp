@@ -20,8 +20,11 @@ using namespace mlir::tenon;
 static constexpr unsigned kLanes = 2;
 
 FinishedColumns::FinishedColumns(TiledFrame &frame,
-                                 ReductionEpilogueOp reduction)
-    : frame(frame), b(frame.b), reduction(reduction) {
+                                 ReductionEpilogueOp reduction, Value reduced)
+    : frame(frame), b(frame.b), reduction(reduction),
+      given{reduction.getReducedInput()} {
+  if (reduced != given.front())
+    given.push_back(reduced);
   findSources();
 }
 

@@ -22,11 +22,13 @@ namespace mlir::tenon {
 /// are, which each thread loads again where it needs them.
 class FinishedColumns {
 public:
-  FinishedColumns(TiledFrame &frame, ReductionEpilogueOp reduction);
+  /// `reduced`: what is, in the place of the reduction's input.
+  FinishedColumns(TiledFrame &frame, ReductionEpilogueOp reduction,
+                  Value reduced);
 
-  Value getReducedInput() const {
-    return ReductionEpilogueOp(reduction).getReducedInput();
-  }
+  /// The tensors for which the elements that were reduced stand in what
+  /// follows: the reduction's input, as `emitApply` takes it, and what is.
+  ArrayRef<Value> getGiven() const { return given; }
 
   /// Scalars of a column that the table has.
   size_t getNumKept() const { return llvm::count(sources, Value()); }
@@ -50,6 +52,7 @@ private:
   TiledFrame &frame;
   KernelBuilder &b;
   ReductionEpilogueOp reduction;
+  SmallVector<Value> given;
   /// For each scalar: the operand that it is, or null if it is in the table.
   SmallVector<Value> sources;
 };

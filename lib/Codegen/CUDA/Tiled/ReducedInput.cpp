@@ -190,13 +190,30 @@ void tenon::emitOnFragments(
 
 SmallVector<Value> tenon::emitReducedInput(
     TiledFrame &frame, TiledLinearOp op, const EpiloguePhase &phase,
-    const WorkItem &item, ValueRange accumulators,
+    Value value, const WorkItem &item, ValueRange accumulators,
     llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown) {
   SmallVector<Value> elements(accumulators);
-  Value input = ReductionEpilogueOp(phase.reduction).getReducedInput();
-  emitOnFragments(frame, op, phase, input, item, accumulators, setKnown,
+  emitOnFragments(frame, op, phase, value, item, accumulators, setKnown,
                   [&](int64_t block, ArrayRef<Value> computed) {
                     llvm::copy(computed, elements.begin() + block * kElements);
                   });
   return elements;
+}
+
+void tenon::computeSource(TiledFrame &frame, TiledLinearOp op,
+                          const RowPhase &phase, const WorkItem &item,
+                          bool readsAnew, MutableArrayRef<Value> elements,
+                          std::optional<ColumnBlocks> columns) {
+  if (!phase.source)
+    return;
+  SmallVector<Value> given(elements);
+  emitOnFragments(
+      frame, op, phase.sourcePhase, phase.source, item, given,
+      [](ElementEmitter &, int64_t) {},
+      [&](int64_t block, ArrayRef<Value> computed) {
+        for (auto [i, element] : llvm::enumerate(computed))
+          elements[block * kElements + i] =
+              readsAnew ? frame.b.readAnew(element) : element;
+      },
+      columns);
 }

@@ -19,16 +19,23 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// Whether `value` comes of the product in another way than through `input`.
-static bool needsProduct(TiledLinearOp op, Value value, Value input) {
-  if (value == input)
+/// Whether `value` comes of the product in another way than through `kept`.
+static bool needsProduct(TiledLinearOp op, Value value, Value kept) {
+  if (value == kept)
     return false;
   if (value == op.getAccumulator())
     return true;
   Operation *defining = value.getDefiningOp();
   return defining && llvm::any_of(defining->getOperands(), [&](Value operand) {
-           return needsProduct(op, operand, input);
+           return needsProduct(op, operand, kept);
          });
+}
+
+/// What the kernel has of a tile when its columns are reduced.
+static Value getKept(TiledLinearOp op, ReductionEpilogueOp reduction) {
+  auto norm = dyn_cast<BatchNormTrainingOp>(reduction.getOperation());
+  return norm ? findKept(op.getAccumulator(), norm)
+              : reduction.getReducedInput();
 }
 
 /// What the rows of x ask: that all tiles of a column are at work together, or
@@ -77,10 +84,15 @@ std::string tenon::findResidentProblem(TiledLinearOp op) {
                          "warps = {0}x1 and a tile of a multiple of {1} rows",
                          geometry.schedule.getNumWarps(),
                          16 * geometry.schedule.getNumWarps());
+  Value kept = getKept(op, reduction);
+  if (ShapedType::isDynamic(geometry.m) && kept != input)
+    return "with reduction = resident and a dynamic M what follows the "
+           "reduction may need no more of the product than what is reduced";
   if (llvm::any_of(op.getYield().getValues(),
-                   [&](Value value) { return needsProduct(op, value, input); }))
+                   [&](Value value) { return needsProduct(op, value, kept); }))
     return "with reduction = resident what follows the reduction may need no "
-           "more of the product than what is reduced";
+           "more of the product than what is reduced, or one value before it "
+           "that gives it by products and sums with numbers or vectors [N]";
   if (!geometry.family->hasRoom(op, geometry))
     return "with reduction = resident TMA must be able to move all [M, N] "
            "operands and results: rows of multiples of 16 bytes, of f32, f16 "

@@ -19,7 +19,10 @@ ResidentReduction::ResidentReduction(TiledFrame &frame, TiledLinearOp op,
     : frame(frame), b(frame.b), op(op), plan(*EpiloguePlan::get(*op.getBody())),
       reduction(plan.getPhases().front().reduction),
       affine(AffineInput::find(op, reduction)),
-      exchange(frame, reduction, hasFinisher), finished(frame, reduction) {}
+      reduced(affine ? affine->getSource() : reduction.getReducedInput()),
+      before(EpiloguePlan::getPhase(*op.getBody(), reduced)),
+      exchange(frame, reduction, hasFinisher),
+      finished(frame, reduction, reduced) {}
 
 bool ResidentReduction::isColumnOperand(BlockArgument operand) {
   Type type = operand.getType();

@@ -62,7 +62,9 @@ protected:
   TiledLinearOp op;
   EpiloguePlan plan;
   ReductionEpilogueOp reduction;
-  std::optional<AffineInput> affine; ///< then products are reduced themselves
+  std::optional<AffineInput> affine; ///< then its source is reduced
+  Value reduced;        ///< what is, in the accumulators' registers
+  EpiloguePhase before; ///< what gives it
   PanelExchange exchange;
   FinishedColumns finished;
 

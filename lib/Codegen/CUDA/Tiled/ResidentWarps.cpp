@@ -24,10 +24,10 @@ using namespace mlir::tenon;
 SmallVector<Value> ResidentWarps::computeReduced(
     const WorkItem &item, ValueRange accumulators,
     llvm::function_ref<void(ElementEmitter &, int64_t)> setKnown) {
-  if (affine || reduction.getReducedInput() == op.getAccumulator())
+  if (reduced == op.getAccumulator())
     return SmallVector<Value>(accumulators);
-  return emitReducedInput(frame, op, plan.getPhases().front(), item,
-                          accumulators, setKnown);
+  return emitReducedInput(frame, op, before, reduced, item, accumulators,
+                          setKnown);
 }
 
 void ResidentWarps::storeWarpStates(const WorkItem &item, ValueRange elements) {

@@ -35,23 +35,6 @@ int64_t RowReductions::getRow(int64_t number) const {
   return number / 2 * frame.geometry.rowBlockStride() + number % 2 * 8;
 }
 
-/// In the place of what it is made of. Where all of it is read again after an
-/// exchange LLVM would make it part of what reads it, a product and a sum one
-/// operation, and keep what it is made of.
-void RowReductions::computeSource(const RowPhase &phase, const WorkItem &item,
-                                  SmallVector<Value> &elements) {
-  if (!phase.source)
-    return;
-  SmallVector<Value> given(elements);
-  emitOnFragments(
-      frame, op, phase.sourcePhase, phase.source, item, given,
-      [](ElementEmitter &, int64_t) {},
-      [&](int64_t block, ArrayRef<Value> computed) {
-        for (auto [i, element] : llvm::enumerate(computed))
-          elements[4 * block + i] = exchange ? b.readAnew(element) : element;
-      });
-}
-
 /// The number of the thread's first column in the matrix, f32.
 Value RowReductions::getColumns(const WorkItem &item) {
   Value first =
@@ -234,7 +217,8 @@ SmallVector<Value> RowReductions::emit(const WorkItem &item,
     return TileGroups(frame, op, item).emit(accumulators);
   SmallVector<Value> elements(accumulators);
   for (auto [number, phase] : llvm::enumerate(frame.rowPhases)) {
-    computeSource(phase, item, elements);
+    computeSource(frame, op, phase, item,
+                  /*readsAnew=*/exchange.has_value(), elements);
     States states = reduceColumns(phase, item, elements);
     reduceLanes(frame, phase.reduction, states);
     meetWarps(phase.reduction, states, number);

@@ -52,8 +52,6 @@ private:
   using Results = SmallVector<Value>;
 
   int64_t getRow(int64_t number) const;
-  void computeSource(const RowPhase &phase, const WorkItem &item,
-                     SmallVector<Value> &elements);
   States reduceColumns(const RowPhase &phase, const WorkItem &item,
                        ValueRange accumulators);
   Value getColumns(const WorkItem &item);

@@ -11,16 +11,21 @@
 
 #include "SeparateReduction.h"
 
+#include "tenon/Schedule/Checks/ReductionMethod.h"
+
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::tenon;
 
-/// What lies between both parts: what is reduced along M, or where rows are
-/// reduced the product.
+/// What lies between both parts: what is reduced along M, or what else gives it
+/// and is read after it; where rows are reduced the product.
 static Value getReduced(Block &body) {
+  auto norms = body.getOps<BatchNormTrainingOp>();
   auto reductions = body.getOps<ReductionEpilogueOp>();
+  if (!norms.empty())
+    return findKept(body.getArgument(0), *norms.begin());
   return reductions.empty() ? Value(body.getArgument(0))
                             : (*reductions.begin()).getReducedInput();
 }

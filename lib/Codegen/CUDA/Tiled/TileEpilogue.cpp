@@ -48,6 +48,7 @@ private:
   TiledLinearOp op;
   const EpiloguePhase &phase;
   SmallVector<Value> given; ///< what accumulators are in the region
+  SmallVector<Value> last;  ///< the last one of them, and what it stands for
   StagedRows staged;
   SmallVector<BlockArgument> operands; ///< but for accumulators
   unsigned numSteps;
@@ -66,10 +67,13 @@ ColumnGroup::ColumnGroup(TiledFrame &frame, TiledLinearOp op,
                          const FinishedColumns *finished, unsigned group)
     : frame(frame), b(frame.b), op(op), phase(phase), staged(frame, group) {
   const TileGeometry &geometry = frame.geometry;
-  if (finished)
-    given.push_back(finished->getReducedInput());
-  else
+  if (finished) {
+    given.push_back(finished->getGiven().front());
+    llvm::append_range(last, finished->getGiven().drop_front());
+  } else {
     llvm::append_range(given, op.getAccumulators());
+  }
+  last.push_back(given.back());
   for (BlockArgument operand : phase.operands)
     if (!llvm::is_contained(op.getAccumulators(), operand))
       operands.push_back(operand);
@@ -218,7 +222,8 @@ void ColumnGroup::finish(unsigned step) {
   const TileGeometry &geometry = frame.geometry;
   for (auto [lane, element] :
        llvm::enumerate(staged.load(step % stepsPerPass())))
-    emitter->set(given.back(), step, lane, element);
+    for (Value tensor : last)
+      emitter->set(tensor, step, lane, element);
   Value rowInRange, inRange = columnInRange;
   if (geometry.hasRaggedRows()) {
     rowInRange = b.less(rows[step], frame.m);

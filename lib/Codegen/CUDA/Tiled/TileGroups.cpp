@@ -42,24 +42,6 @@ TileGroups::TileGroups(TiledFrame &frame, TiledLinearOp op,
       found.emplace_back(value, Results());
 }
 
-/// In the place of what it is made of. Read anew: else LLVM would compute a
-/// part of it where it is stored, or again for each reduction, and keep more.
-void TileGroups::computeSource(const RowPhase &phase,
-                               std::optional<ColumnBlocks> columns,
-                               SmallVector<Value> &elements) {
-  if (!phase.source)
-    return;
-  SmallVector<Value> given(elements);
-  emitOnFragments(
-      frame, op, phase.sourcePhase, phase.source, item, given,
-      [](ElementEmitter &, int64_t) {},
-      [&](int64_t block, ArrayRef<Value> computed) {
-        for (auto [i, element] : llvm::enumerate(computed))
-          elements[block * computed.size() + i] = b.readAnew(element);
-      },
-      columns);
-}
-
 /// Which column of its group is the thread's first, f32.
 Value TileGroups::getFirstNumber() {
   Value column = frame.getLanePair();
@@ -162,13 +144,15 @@ void TileGroups::storeResults() {
 /// no load of an operand waits for another.
 SmallVector<Value> TileGroups::emit(ValueRange accumulators) {
   SmallVector<Value> elements(accumulators);
-  computeSource(frame.rowPhases.front(), std::nullopt, elements);
+  computeSource(frame, op, frame.rowPhases.front(), item, /*readsAnew=*/true,
+                elements);
   int64_t columnBlocks = frame.geometry.warpN() / kBlockColumns;
   for (int64_t block = 0; block != columnBlocks; block += blocksTogether) {
     ColumnBlocks columns{block, blocksTogether};
     for (auto [number, phase] : llvm::enumerate(frame.rowPhases)) {
       if (number != 0)
-        computeSource(phase, columns, elements);
+        computeSource(frame, op, phase, item, /*readsAnew=*/true, elements,
+                      columns);
       if (phase.reduction)
         frame.rowValues[phase.result] = reduce(phase, columns, elements);
     }

@@ -30,8 +30,6 @@ private:
   using States = SmallVector<ReduceRowOp::State>;
   using Results = SmallVector<Value>;
 
-  void computeSource(const RowPhase &phase, std::optional<ColumnBlocks> columns,
-                     SmallVector<Value> &elements);
   Value getFirstNumber();
   Results reduce(const RowPhase &phase, ColumnBlocks columns,
                  ValueRange elements);

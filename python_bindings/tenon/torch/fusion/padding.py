@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products that are padded with zeros, since kernels for rows that are no multiple of 16 bytes are slow.
 
-Inductor pads products too, by trials of its own. These it leaves, or pads at times: layers that take or give few
-features with their gradients, and the gradient of a weight whose layer's input has such rows. All are of many rows, and
-what is copied for them takes less than their products gain; of what is padded Tenon has kernels, too.
+Inductor pads products too, by trials of its own. These it leaves, or pads at times: layers that give few features,
+those whose input has such rows, and the gradients of both. All are of many rows, and what is copied for them, if
+nothing writes it anyway, takes less than their products gain; of what is padded Tenon has kernels, too.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from tenon.torch.fusion.views import is_permutation
 aten = torch.ops.aten
 _MULTIPLE = 8  # elements of 16 bits
 _NARROW = (torch.float16, torch.bfloat16)
-# Of what is read by rows, and how many times more rows than columns that has. With 262144 rows the gradient of 256x63
-# took 94 us, and padded 47 and 16 for the copy (an H200, 2026-11-29). Smaller ones are a matter of launches.
+# Of what is read by rows, and how many times more rows than columns that has. With 262144 rows the layer of 256x63 took
+# 160 us, and padded 48 and 17 for the copy, and the gradient of its weight 94, or 47 and 16 (an H200, 2026-11-29).
+# Smaller ones are a matter of launches.
 _LEAST_BYTES, _LEAST_ROWS = 1 << 22, 8
 
 
@@ -55,7 +56,7 @@ def _missing(node: fx.Node) -> tuple[int, int, int]:
     if turns_x:  # the gradient of a weight
         return (0, 0, 0) if bias or turns_w else (_up_to_multiple(m), _up_to_multiple(n), 0)
     # A layer, or the gradient of its input, whose features are columns of w.
-    return 0, _up_to_multiple(n) if turns_w and _is_small(n) else 0, _up_to_multiple(k) if _is_small(k) else 0
+    return 0, _up_to_multiple(n) if turns_w and _is_small(n) else 0, _up_to_multiple(k)
 
 
 def _is_turned(matrix: fx.Node) -> bool:

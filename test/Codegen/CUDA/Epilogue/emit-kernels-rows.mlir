@@ -61,6 +61,65 @@ func.func @longer(%y: memref<?x32768xf32>) {
 
 // -----
 
+// One of 16 bits is kept as it lies in memory, so that a multiprocessor has two, and its elements are extended for each pass.
+// CHECK-LABEL: llvm.func @words_rows_v8
+// CHECK-SAME: nvvm.minctasm = 2 : i32, nvvm.reqntid = array<i32: 512>
+// CHECK-COUNT-8: llvm.load {{.*}} -> vector<4xi32>
+// CHECK-NOT: llvm.load
+// CHECK-COUNT-32: llvm.inline_asm has_side_effects "", "=r,0"
+// CHECK: nvvm.barrier
+// CHECK-COUNT-32: llvm.inline_asm has_side_effects "", "=r,0"
+// CHECK: nvvm.barrier
+// CHECK-COUNT-32: llvm.inline_asm has_side_effects "", "=r,0"
+// CHECK-NOT: llvm.inline_asm
+func.func @words(%y: memref<?x32768xbf16>) {
+  tenon.epilogue ins(%acc = %y: memref<?x32768xbf16>) outs(%y: memref<?x32768xbf16>) {
+    %z = tenon.cast %acc : tensor<?x32768xbf16> -> tensor<?x32768xf32>
+    %0 = tenon.reduce_row max %z : tensor<?x32768xf32>
+    %1 = tenon.sub %z, %0 : tensor<?x32768xf32>, tensor<?x1xf32>
+    %2 = tenon.exp %1 : tensor<?x32768xf32>
+    %3 = tenon.reduce_row sum %2 : tensor<?x32768xf32>
+    %4 = tenon.log %3 : tensor<?x1xf32>
+    %5 = tenon.sub %1, %4 : tensor<?x32768xf32>, tensor<?x1xf32>
+    %6 = tenon.cast %5 : tensor<?x32768xf32> -> tensor<?x32768xbf16>
+    tenon.yield %6 : tensor<?x32768xbf16>
+  }
+  return
+}
+
+// -----
+
+// What takes long would be computed for each reduction anew, and operands of columns loaded: they are kept as they are.
+// CHECK-LABEL: llvm.func @heavy_rows_v8
+// CHECK-NOT: nvvm.minctasm
+// CHECK: llvm.load {{.*}} -> vector<8xbf16>
+// CHECK-LABEL: llvm.func @biased_rows_v8
+// CHECK-NOT: nvvm.minctasm
+// CHECK: llvm.load {{.*}} -> vector<8xbf16>
+func.func @heavy(%y: memref<?x32768xbf16>) {
+  tenon.epilogue ins(%acc = %y: memref<?x32768xbf16>) outs(%y: memref<?x32768xbf16>) {
+    %z = tenon.gelu %acc : tensor<?x32768xbf16>
+    %0 = tenon.reduce_row max %z : tensor<?x32768xbf16>
+    %1 = tenon.sub %z, %0 : tensor<?x32768xbf16>, tensor<?x1xbf16>
+    tenon.yield %1 : tensor<?x32768xbf16>
+  }
+  return
+}
+
+func.func @biased(%y: memref<?x32768xbf16>, %b: memref<32768xf32>) {
+  tenon.epilogue ins(%acc = %y: memref<?x32768xbf16>, %bias = %b: memref<32768xf32>) outs(%y: memref<?x32768xbf16>) {
+    %a = tenon.cast %acc : tensor<?x32768xbf16> -> tensor<?x32768xf32>
+    %z = tenon.add %a, %bias : tensor<?x32768xf32>, tensor<32768xf32>
+    %0 = tenon.reduce_row max %z : tensor<?x32768xf32>
+    %1 = tenon.sub %z, %0 : tensor<?x32768xf32>, tensor<?x1xf32>
+    %2 = tenon.cast %1 : tensor<?x32768xf32> -> tensor<?x32768xbf16>
+    tenon.yield %2 : tensor<?x32768xbf16>
+  }
+  return
+}
+
+// -----
+
 // The longest are read again, and so are those of f64 that 256 threads cannot keep.
 // CHECK-LABEL: llvm.func @long_rows_v4
 // CHECK-SAME: nvvm.reqntid = array<i32: 1024>

@@ -63,13 +63,14 @@ void ResidentEpilogue::emit(const WorkItem &item, Value turn, Value turns,
   }
   // More loads that are on their way while the other blocks' states are. Where
   // elements were computed, kernels spilled with them.
-  if (affine)
+  bool hasElements = reduced == op.getAccumulator() && affine;
+  if (hasElements)
     tma.prepare(item);
   finish(item, turn);
   frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.end.arrive(); });
   frame.barrier();
   frame.computePlace();
-  if (!affine)
+  if (!hasElements)
     tma.prepare(item);
   tma.emit(item, elements);
 }
@@ -82,12 +83,10 @@ int64_t ResidentEpilogue::getBytesOfStates() const {
 /// Those of which the reduced is computed: as many as there is memory for,
 /// after the states of a warpgroup's warps and their origins.
 void ResidentEpilogue::chooseStaged() {
-  if (affine) // no element depends on operands
-    return;
   const TileGeometry &geometry = frame.geometry;
   int64_t room =
       getWarpgroupEpilogueBytes(geometry.schedule) - getBytesOfStates();
-  for (BlockArgument operand : plan.getPhases().front().operands)
+  for (BlockArgument operand : before.operands)
     if (isColumnOperand(operand) &&
         !getElementTypeOrSelf(operand.getType()).isF64() &&
         static_cast<int64_t>(staged.size() + 1) * geometry.tileN * 4 <= room)

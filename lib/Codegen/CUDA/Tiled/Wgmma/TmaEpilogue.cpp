@@ -136,7 +136,8 @@ void TmaEpilogue::Subtile::emitBlock(unsigned block, ElementEmitter &emitter,
       emitter.set(argument, index / kLanes, index % kLanes, element);
   };
   if (epilogue.finished) {
-    setElements(epilogue.finished->getReducedInput(), products.front());
+    for (Value tensor : epilogue.finished->getGiven())
+      setElements(tensor, products.front());
     int64_t inTile = number % subtiles.perRow * subtiles.columns + 8 * block;
     epilogue.finished->setFragment(emitter, inTile);
   } else {

@@ -29,7 +29,7 @@ static constexpr int64_t kRoomyAccumulators = 128;
 /// The tensors of which `emit` is given the elements.
 SmallVector<Value> SwappedEpilogue::getComputed() {
   if (tile.columns.finished)
-    return {tile.columns.finished->getReducedInput()};
+    return llvm::to_vector(tile.columns.finished->getGiven());
   return SmallVector<Value>(op.getAccumulators());
 }
 

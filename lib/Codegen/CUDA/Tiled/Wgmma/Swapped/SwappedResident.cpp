@@ -48,9 +48,17 @@ Type SwappedResident::findHeldType() {
                                     : Type();
 }
 
+/// Whether the layer returns what is reduced, or what comes of that alone.
+static bool returnsReduced(TiledLinearOp op) {
+  return llvm::any_of(op.getYield().getValues(), [&](Value value) {
+    return EpiloguePlan::getPhase(*op.getBody(), value).finished.empty();
+  });
+}
+
 SwappedResident::SwappedResident(TiledFrame &frame, TiledLinearOp op,
                                  SwappedEpilogue &swapped)
-    : ResidentReduction(frame, op), swapped(swapped), heldType(findHeldType()) {
+    : ResidentReduction(frame, op), swapped(swapped),
+      isReturned(returnsReduced(op)), heldType(findHeldType()) {
   swapped.tile.columns.finished = &finished;
 }
 
@@ -75,8 +83,7 @@ static int64_t getNumRows(const TileGeometry &geometry) {
 SmallVector<Value> SwappedResident::computeReduced(const WorkItem &item,
                                                    ValueRange accumulators) {
   SmallVector<Value> elements(accumulators);
-  Value input = reduction.getReducedInput();
-  if (affine || input == op.getAccumulator())
+  if (reduced == op.getAccumulator())
     return elements;
   const TileGeometry &geometry = frame.geometry;
   for (int64_t column = 0; column != getNumColumns(geometry); ++column) {
@@ -87,7 +94,7 @@ SmallVector<Value> SwappedResident::computeReduced(const WorkItem &item,
     for (int64_t row = 0; row != getNumRows(geometry); ++row) {
       Value &element = elements[getElement(geometry, column, row)];
       emitter.set(op.getAccumulator(), row, /*lane=*/0, element);
-      element = emitter.get(input, row, /*lane=*/0);
+      element = emitter.get(reduced, row, /*lane=*/0);
     }
   }
   return elements;
@@ -165,7 +172,7 @@ void SwappedResident::emit(const WorkItem &item, Value turn, Value turns,
 SmallVector<Type> SwappedResident::getHeldTypes() {
   int64_t elements = getNumColumns(frame.geometry) * getNumRows(frame.geometry);
   SmallVector<Type> types(elements / kRows, VectorType::get(kRows, heldType));
-  int64_t numbers = heldType.isF16() ? 2 : 1; // of a column
+  int64_t numbers = isReturned ? 0 : heldType.isF16() ? 2 : 1; // of a column
   types.append(numbers * getNumColumns(frame.geometry), b.getF32Type());
   return types;
 }
@@ -215,17 +222,22 @@ SmallVector<Value> SwappedResident::hold(const WorkItem &item, Value turn,
                                          ValueRange accumulators) {
   frame.computePlace();
   SmallVector<Value> elements = computeReduced(item, accumulators);
-  SmallVector<ReductionState> states = reduceColumns(item, elements);
+  SmallVector<Value> distances(elements);
+  SmallVector<ReductionState> states = reduceColumns(item, distances);
   storeStates(turn, states);
   exchange.end.arrive();
-  SmallVector<Value> held, units;
-  if (heldType.isF16())
-    units = scaleDistances(elements, states);
+  SmallVector<Value> held, ofColumns;
+  if (!isReturned) {
+    if (heldType.isF16())
+      ofColumns = scaleDistances(distances, states);
+    elements = std::move(distances);
+    auto origins = llvm::map_range(
+        states, [](const ReductionState &state) { return state.origin; });
+    ofColumns.insert(ofColumns.begin(), origins.begin(), origins.end());
+  }
   for (size_t i = 0; i != elements.size(); i += kRows)
     held.push_back(roundPair(b, elements[i], elements[i + 1], heldType));
-  for (const ReductionState &state : states)
-    held.push_back(state.origin);
-  held.append(units);
+  held.append(ofColumns);
   return held;
 }
 
@@ -238,9 +250,15 @@ SmallVector<Value> SwappedResident::getHeldBlock(ValueRange held,
       held.drop_front(getNumRows(frame.geometry) * numColumns / kRows);
   SmallVector<Value> elements;
   for (int64_t i = block * count; i != (block + 1) * count; i += kRows) {
+    SmallVector<Value> values =
+        llvm::to_vector(extendElements(b, b.readAnew(held[i / kRows])));
+    if (isReturned) {
+      llvm::append_range(elements, values);
+      continue;
+    }
     size_t column = swapped.tile.columns.getNumber(i);
     Value origin = ofColumns[column];
-    for (Value distance : extendElements(b, b.readAnew(held[i / kRows])))
+    for (Value distance : values)
       elements.push_back(
           heldType.isF16()
               ? math::FmaOp::create(b, distance, ofColumns[numColumns + column],

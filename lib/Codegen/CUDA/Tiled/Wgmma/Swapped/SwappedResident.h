@@ -25,7 +25,8 @@ namespace mlir::tenon {
 /// second tile of them. Then what an exchange takes, and all that follows it,
 /// is hidden by the next turn's products. What is held is rounded once more
 /// than it would be, as are the elements that PyTorch's batch norm reads; but
-/// only what they differ by from their column's mean is.
+/// only what they differ by from their column's mean is. Where the layer
+/// returns what is reduced, that is held as it is returned.
 class SwappedResident : public ResidentReduction, public DeferredEpilogue {
 public:
   SwappedResident(TiledFrame &frame, TiledLinearOp op,
@@ -43,8 +44,9 @@ public:
   bool defers() { return heldType != Type(); }
   // All of a tile is held: what is reduced, as distances from the origins of
   // its columns' states, rounded, two in a vector; then these origins, f32. In
-  // f16 a distance is over a power of two near what is held, which follows. A
-  // PanelFinisher exchanges states meanwhile.
+  // f16 a distance is over a power of two near what is held, which follows.
+  // What is returned is held as it is. A PanelFinisher exchanges states
+  // meanwhile.
   void prefetch(const WorkItem &item) override {
     ResidentReduction::prefetch(item);
   }
@@ -72,7 +74,8 @@ private:
   SmallVector<Value> getHeldBlock(ValueRange held, int64_t block);
 
   SwappedEpilogue &swapped;
-  Type heldType; ///< that elements are rounded to; null: none are held
+  bool isReturned; ///< what is reduced, as it is rounded
+  Type heldType;   ///< that elements are rounded to; null: none are held
 };
 
 } // namespace mlir::tenon

@@ -175,9 +175,10 @@ void SwappedSubtile::addUnstored(unsigned block) {
 void SwappedSubtile::emitBlock(unsigned block, ValueRange tensors,
                                ValueRange elements) {
   for (auto [index, tensor] : llvm::enumerate(tensors))
-    setElements(tensor, block,
-                elements.slice(index * SwappedBlock::kElements,
-                               SwappedBlock::kElements));
+    setElements(
+        tensor, block,
+        elements.slice(index * SwappedBlock::kElements % elements.size(),
+                       SwappedBlock::kElements));
   SubtileCopies *copies = tile.getCopies();
   if (!copies) {
     storeElements(block);
