@@ -35,9 +35,9 @@ _LAYERS = {
 }
 # Norms of rows that stay whole.
 _WHOLE = "aten._fused_rms_norm", "aten.native_layer_norm"
-# Unasked, a norm is only tried where what it writes could be 2 % of its layers' time. That is of at most so many features
-# in all where a GPU does some 200 operations for each byte that it moves, and of rows that are so many beside features,
-# whose weights are most of what is moved.
+# Unasked, a norm is only tried where what it writes could be 2 % of its layers' time. That is of at most so many
+# features in all, where a GPU does some 200 operations for each byte that it moves, and of so many rows beside the
+# features, whose weights are most of what is moved.
 _MOST_FEATURES = 9216
 _ROWS_OF_FEATURES = 1 / 50
 _LITTLE = "it stays ahead of linear layers, beside whose products what it writes takes too little time to gain by"
