@@ -234,6 +234,17 @@ def test_a_norm_that_stays_is_explained(timed, monkeypatch):
     assert "It stays ahead of linear layers, which are as fast so." in str(explanation)
 
 
+@pytest.mark.parametrize(
+    ("rows", "features", "is_tried"), [(6, 300, True), (6, 301, False), (200, 9216, True), (200, 9217, False)]
+)
+def test_norms_of_which_little_is_to_be_gained_are_not_tried(timed, rows, features, is_tried):
+    """Of few rows weights are most of what is moved, and of many features products most of the time."""
+    g, w = bf16(16), bf16(features, 16)
+    explanation = tenon.torch.explain(lambda x: norm_and_layers(x, g, w), torch.randn(rows, 16, dtype=torch.bfloat16))
+    assert any(candidate.ahead for candidate in timed.seen) == is_tried
+    assert ("too little time to gain by" in str(explanation)) == (not is_tried)
+
+
 def test_an_inference_batch_norm_stays_unasked(timed):
     model = nn.Sequential(nn.BatchNorm1d(16), nn.Linear(16, 8), nn.RMSNorm(8), nn.Linear(8, 8)).bfloat16().eval()
     timed.times = [2.0], 1.0

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import operator
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from torch import fx
 
 from tenon.importer.builder import InexpressibleError
 from tenon.importer.shapes import as_matrix, flatten
+from tenon.torch.choice.candidate import hinted
 from tenon.torch.fusion.lowering import SCALED, Scaled, find_weight
 from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.norms import known_statistics
@@ -33,6 +35,12 @@ _LAYERS = {
 }
 # Norms of rows that stay whole.
 _WHOLE = "aten._fused_rms_norm", "aten.native_layer_norm"
+# Unasked, a norm is only tried where what it writes could be 2 % of its layers' time. That is of at most so many
+# features in all, where a GPU does some 200 operations for each byte that it moves, and of so many rows beside the
+# features, whose weights are most of what is moved.
+_MOST_FEATURES = 9216
+_ROWS_OF_FEATURES = 1 / 50
+_LITTLE = "it stays ahead of linear layers, beside whose products what it writes takes too little time to gain by"
 _AS_FAST = "it stays ahead of linear layers, which are as fast so"
 _READ = "it stays ahead of linear layers, since more than those with parameters reads it"
 _BEHIND = "it stays behind the linear layer ahead of it, whose call may compute it"
@@ -74,7 +82,8 @@ def move_norms(
         graph: of ATen ops.
         parameters: names of the placeholders that are.
         words: those of the graph; what is changed in it is.
-        is_asked: whether batch norms move too, by statistics that they are given.
+        is_asked: whether all are to move: batch norms too, by statistics that they are given, and those that can gain
+            but little.
         names: of the nodes that have the results of norms that may move; None for all.
 
     """
@@ -100,11 +109,19 @@ def move_norms(
             moves.stays[norm] = _READ
         elif scaled.column_shifts and not is_asked:
             moves.stays[norm] = _UNASKED
+        elif not is_asked and not _may_gain(normed, readers):
+            moves.stays[norm] = _LITTLE
         elif names is not None and normed.name not in names:
             moves.stays[norm] = _AS_FAST
         elif _move(normed, scaled, readers, parameters, words):
             moves.layers[normed] = readers
     return moves
+
+
+def _may_gain(normed: fx.Node, layers: list[fx.Node]) -> bool:
+    rows = math.prod(hinted(normed.meta["val"].shape[:-1]))
+    features = sum(layer.meta["val"].shape[-1] for layer in layers)
+    return features <= _MOST_FEATURES and rows >= features * _ROWS_OF_FEATURES
 
 
 def has_norms(graph: fx.Graph) -> bool:
