@@ -19,9 +19,10 @@ from tenon.torch.choice.candidate import hinted
 from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.rewrite import sweep
-from tenon.torch.fusion.views import is_permutation
+from tenon.torch.fusion.views import is_permutation, view_source
 
 aten = torch.ops.aten
+_PRODUCTS = (aten.mm.default, aten.addmm.default)
 _MULTIPLE = 8  # elements of 16 bits
 _NARROW = (torch.float16, torch.bfloat16)
 # Of what is read by rows, and how many times more rows than columns that has. With 262144 rows the layer of 256x63 took
@@ -30,12 +31,19 @@ _NARROW = (torch.float16, torch.bfloat16)
 _LEAST_BYTES, _LEAST_ROWS = 1 << 22, 8
 
 
-def pad_products(graph: fx.Graph) -> list[str]:
-    """Pad products in place; return which, as sentences."""
+def pad_products(graph: fx.Graph, of_joined: bool = False) -> list[str]:
+    """Pad products in place; return which, as sentences.
+
+    Args:
+        graph: of ATen ops whose nodes have fake tensors as `meta["val"]`.
+        of_joined: whether only those are padded whose layer's input is put together for such products alone. In a graph
+            of forward and backward it is then saved with its zeros; any other would be saved once more.
+
+    """
     grown: dict[tuple[fx.Node, int, int], fx.Node] = {}
     notes = []
     for node in list(graph.nodes):
-        if node.target in (aten.mm.default, aten.addmm.default) and any(more := _missing(node)):
+        if node.target in _PRODUCTS and any(more := _missing(node)) and (not of_joined or _is_of_joined(node)):
             notes.append(f"{node.name} is padded by {'x'.join(map(str, more))}, for rows of a multiple of 16 bytes")
             _pad(node, *more, grown)
     sweep(graph, (), ())
@@ -57,6 +65,26 @@ def _missing(node: fx.Node) -> tuple[int, int, int]:
         return (0, 0, 0) if bias or turns_w else (_up_to_multiple(m), _up_to_multiple(n), 0)
     # A layer, or the gradient of its input, whose features are columns of w.
     return 0, _up_to_multiple(n) if turns_w and _is_small(n) else 0, _up_to_multiple(k)
+
+
+def _is_of_joined(product: fx.Node) -> bool:
+    """Tell whether the input of a product's layer is put together of parts, and read by products alone."""
+    x, w = product.args[-2:]
+    source: fx.Node | None = w if _is_turned(x) else x
+    while source is not None and source.target is not aten.cat.default:
+        source = view_source(source)
+    return source is not None and all(reader.target in _PRODUCTS for reader in _readers(source))
+
+
+def _readers(node: fx.Node) -> set[fx.Node]:
+    """Return what reads a node's elements, through views and transposes, but for what pads it."""
+    found: set[fx.Node] = set()
+    for user in node.users:
+        if view_source(user) is node or is_permutation(user):
+            found |= _readers(user)
+        elif user.target is not aten.constant_pad_nd.default:
+            found.add(user)
+    return found
 
 
 def _is_turned(matrix: fx.Node) -> bool:

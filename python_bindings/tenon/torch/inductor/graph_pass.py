@@ -77,8 +77,12 @@ class FusePass(CustomGraphPass):
     def rewrite_together(self, graph: fx.Graph) -> None:
         """Rewrite products before forward and backward are parted, and before Inductor pads them."""
         if self._judges(graph.owning_module):
-            print_notes(leave_unread(graph), self.options)
+            print_notes([*leave_unread(graph), *self._pad_for_training(graph)], self.options)
             self._cut_for_training(graph)
+
+    def _pad_for_training(self, graph: fx.Graph) -> list[str]:
+        """Pad products of which backward reads what forward pads."""
+        return pad_products(graph, of_joined=True) if is_of_training(graph) else []
 
     def _cut_for_training(self, graph: fx.Graph) -> None:
         """Cut products of a training step into ranges of columns, and their gradients, where that gains time.
