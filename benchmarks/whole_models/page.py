@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -82,8 +83,8 @@ def memory_ratio(row: Row) -> float | None:
 
 
 def number(value: float | str | None, form: str = ".3f") -> str:
-    """Return a cell of a table."""
-    return "–" if value is None else format(float(value), form)
+    """Return a cell of a table, a dash where there is no number."""
+    return "–" if value is None or math.isnan(float(value)) else format(float(value), form)
 
 
 def sizes_of(row: Row) -> str:
