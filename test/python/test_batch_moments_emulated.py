@@ -193,6 +193,33 @@ def test_a_bias_gradient_beside_the_gradient(schedule, tmp_path):
     assert total[1] == -np.inf
 
 
+@pytest.mark.parametrize("m", [2048, 4096])
+def test_a_sum_beside_what_is_made_of_what_is_stored(m, tmp_path):
+    """More parts of a sum than one kernel's head adds up, of a known number: another kernel combines them before."""
+    n, y = 72, f"tensor<{m}x72xbf16>"
+    source = f"""
+func.func @forward(%x: tensor<{m}x{K}xbf16>, %w: tensor<{n}x{K}xbf16>, %h: {y}) -> ({y}, tensor<{n}xf32>, {y}) {{
+  %0:3 = tenon.fused_linear %x, %w : tensor<{m}x{K}xbf16>, tensor<{n}x{K}xbf16>
+      epilogue(%acc: {y}, %a = %h: {y}) -> ({y}, tensor<{n}xf32>, {y})
+      attributes {{strategy = #tenon.strategy<tiled>,
+                   schedule = #tenon.schedule<{wgmma("64x64", 64, "4x1", TWO_PHASE)}>}} {{
+    %1 = tenon.relu %acc : {y}
+    %2 = tenon.batch_sum %1 : ({y}) -> tensor<{n}xf32>
+    %3 = tenon.mul %1, %a : {y}, {y}
+    tenon.yield %1, %2, %3 : {y}, tensor<{n}xf32>, {y}
+  }}
+  return %0#0, %0#1, %0#2 : {y}, tensor<{n}xf32>, {y}
+}}"""
+    model = compile_layer(source, "sm_90a", tmp_path)
+    x, w, h = (f32_to_bf16(random(*shape, seed=i)) for i, shape in enumerate([(m, K), (n, K), (m, n)]))
+    z, total, product = model.call("forward", x, w, h)
+    stored = load(z, "bf16")
+    expected = np.maximum(load(x, "bf16") @ load(w, "bf16").T, 0)
+    assert np.abs(stored - expected).max() <= NEAR["bf16"] * np.abs(expected).max()
+    assert (np.abs(total - stored.sum(0)) <= CLOSE * np.abs(stored).sum(0)).all()
+    assert np.abs(load(product, "bf16") - stored * load(h, "bf16")).max() <= NEAR["bf16"] * np.abs(expected).max()
+
+
 @pytest.mark.parametrize("name", NORMS)
 def test_saved_statistics(name, tmp_path):
     target, schedule, element, precision, n = NORMS[name]

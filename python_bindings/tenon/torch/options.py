@@ -37,9 +37,9 @@ class Options:
         siblings: whether linear layers of one x, such as q, k and v, have one launch: "always" where they can have it,
             "never", or "auto", where they have few rows and a trial on the GPU finds it faster.
         norms_ahead: whether linear layers of parameters take what an RMS norm ahead of them takes, in 16 bits and
-            float32, or a layer norm, in 16 bits: "always", "never", or "auto", where a trial on the GPU finds all of
-            them faster so, and its memory has room for a copy of each layer's weight, by the norm's. With "always"
-            also what an inference batch norm takes, in 16 bits.
+            float32: "always", "never", or "auto", where a trial on the GPU finds all of them faster so, and its memory
+            has room for a copy of each layer's weight, by the norm's. With "always" also what a layer norm or an
+            inference batch norm takes, in 16 bits.
         target: "cpu", or GPU architectures such as "sm_90a". None: the device of
             the tensors.
         verbose: print to stderr what was fused and what was not.

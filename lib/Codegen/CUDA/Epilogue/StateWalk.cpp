@@ -24,12 +24,13 @@ static constexpr int64_t kBatch = 4, kBatchOfSums = 32;
 /// Of a sum whose number of states is not known.
 static constexpr int64_t kUsualBatchOfSums = 16;
 
-/// How many states there are of sums of a known M; 0 of others.
+/// How many states there are of sums of a known M; 0 of others, and where a
+/// kernel combines them before another walks them.
 int64_t StateWalk::getNumStates() {
   int64_t m = cast<RankedTensorType>(reduction.getReducedInput().getType())
                   .getDimSize(0);
   if (!isa<BatchSumOp>(reduction) || ShapedType::isDynamic(m) ||
-      !EpiloguePlan::getMoments(reduction))
+      !EpiloguePlan::getMoments(reduction) || combinesMoments(reduction))
     return 0;
   return llvm::divideCeil(m, EpiloguePlan::getMomentRows(reduction));
 }

@@ -82,8 +82,8 @@ def move_norms(
         graph: of ATen ops.
         parameters: names of the placeholders that are.
         words: those of the graph; what is changed in it is.
-        is_asked: whether all are to move: batch norms too, by statistics that they are given, and those that can gain
-            but little.
+        is_asked: whether all are to move: layer norms too, batch norms by statistics that they are given, and those that
+            can gain but little.
         names: of the nodes that have the results of norms that may move; None for all.
 
     """
@@ -107,7 +107,7 @@ def move_norms(
             moves.stays[norm] = _BEHIND
         elif set(_readers(normed)) != {n for n in readers if _has_parameter(n, parameters)}:
             moves.stays[norm] = _READ
-        elif scaled.column_shifts and not is_asked:
+        elif (scaled.shifts or scaled.column_shifts) and not is_asked:
             moves.stays[norm] = _UNASKED
         elif not is_asked and not _may_gain(normed, readers):
             moves.stays[norm] = _LITTLE
@@ -244,10 +244,20 @@ def _find_scaled(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]
             else:
                 return None
             source = operands[1 - operands.index(factor)]
+        elif not _is_exact(source, node) and dtype_of(node) != dtype:
+            return None  # it rounds x, and not what the norm gives
         if not isinstance(source, fx.Node) or torch_shape(source) != shape:
             return None
         node = source
     return Scaled(node, tuple(rows), tuple(columns))
+
+
+def _is_exact(source: fx.Node, cast: fx.Node) -> bool:
+    """Tell whether a cast's type has all numbers of its source's."""
+    before, after = source.meta["val"].dtype, cast.meta["val"].dtype
+    if 1 in (before.itemsize, after.itemsize):  # PyTorch promotes no types of 8 bits
+        return before == after or before.itemsize == 1
+    return torch.promote_types(before, after) == after
 
 
 def _is_prepared(node: fx.Node, parameters: set[str], words: dict[fx.Node, Word]) -> bool:

@@ -17,6 +17,7 @@ from torch import fx
 
 from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.ops import ELEMENTWISE
+from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.views import arguments, dtype_of, op_name, view_source
 
 _PRODUCTS = ("aten.mm", "aten.addmm")
@@ -93,12 +94,15 @@ def _ranges(node: fx.Node, width: int) -> list[Columns] | None:
 
 
 def _fits(product: fx.Node, ranges: list[Columns]) -> bool:
-    """Tell whether the weight is `[N, K]` whose rows can be taken where they lie, and each range is there but once."""
+    """Tell whether the weight is `[N, K]` whose rows can be taken where they lie, and each range is there but once.
+
+    None may be a result of the graph, which has the product's strides.
+    """
     weight = product.args[-1]
     rows = weight.args[0].meta["val"] if op_name(weight) in _TRANSPOSES else None
     if rows is None or not all(isinstance(d, int) for d in rows.shape) or not rows.is_contiguous():
         return False
-    if any(len(_dynamic(columns.node)) > 1 for columns in ranges):
+    if any(len(_dynamic(columns.node)) > 1 for columns in ranges) or leaves_graph(product):
         return False
     distinct = {(columns.begin, columns.end) for columns in ranges}
     row = rows.shape[1] * rows.element_size()

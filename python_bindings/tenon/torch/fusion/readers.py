@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -63,9 +64,13 @@ def find_readers(node: fx.Node, takers: Mapping[fx.Node, Sequence[fx.Node]], in_
 
 
 def leaves_graph(node: fx.Node) -> bool:
-    """Tell whether a view of a node is a result of the graph, whose strides PyTorch expects to be that view's."""
+    """Tell whether a view of a node is a result of the graph, whose strides PyTorch expects to be that view's.
+
+    What takes elements by strides of its own expects the same.
+    """
     for user in node.users:
-        is_view = bool(op_name(user)) and user.target.is_view
-        if user.op == "output" or (is_view and leaves_graph(user)):
+        # One of several views, such as a split gives, is an item.
+        is_view = user.target is operator.getitem or (bool(op_name(user)) and user.target.is_view)
+        if user.op == "output" or op_name(user) == "aten.as_strided" or (is_view and leaves_graph(user)):
             return True
     return False
