@@ -617,6 +617,7 @@ def test_a_product_of_which_a_part_is_not_worth_a_call_stays_whole(timed, insert
     [
         lambda x, w: tuple(F.relu(part) for part in F.linear(x, w).chunk(2, dim=-1)),  # they do not meet
         lambda x, w: (F.linear(x, w), F.linear(x, w)[..., :8] * F.linear(x, w)[..., 8:]),  # it is a result as well
+        lambda x, w: (lambda v, g: (v * F.gelu(g), v))(*F.linear(x, w).chunk(2, dim=-1)),  # a part of it is
         lambda x, w: F.linear(x, w)[..., :8:2] * F.linear(x, w)[..., 8::2],  # no range
         lambda x, w: F.linear(x, w)[:3] * F.linear(x, w)[3:],  # of rows
         lambda x, w: F.linear(x, w)[..., 3:9] * F.linear(x, w)[..., 9:15] + F.linear(x[..., :1], w[3:9, :1]),

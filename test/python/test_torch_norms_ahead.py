@@ -226,7 +226,9 @@ def test_batch_norms_that_stay(case):
     assert not said or any(said in missed.reason for missed in cut.missed)
 
 
-@pytest.mark.parametrize("case", ["read by others", "float32 layer norm", "weight is an input", "w is one"])
+@pytest.mark.parametrize(
+    "case", ["read by others", "float32 layer norm", "weight is an input", "w is one", "of 8 bits"]
+)
 def test_norms_that_stay(case):
     dtype = {"float32 layer norm": torch.float32}.get(case, torch.bfloat16)
     x, g, w, *_ = operands(dtype)
@@ -236,7 +238,11 @@ def test_norms_that_stay(case):
         w = w.detach().clone()
 
     def function(x, g, w):
-        normed = F.layer_norm(x, (K,), g) if case == "float32 layer norm" else llama(x, g)
+        if case == "of 8 bits":  # x is rounded, not what the norm gives
+            scale = torch.rsqrt(x.float().square().mean(-1, keepdim=True))
+            normed = (x.to(torch.float8_e4m3fn).float() * scale).to(x.dtype)
+        else:
+            normed = F.layer_norm(x, (K,), g) if case == "float32 layer norm" else llama(x, g)
         return F.relu(F.linear(normed, w)), *([normed.exp()] if case == "read by others" else [])
 
     cut = Cut(function, x, g, w, norms_ahead="always")

@@ -99,6 +99,15 @@ def test_products_that_are_not_padded(timed, notes, monkeypatch, case):
     assert not notes
 
 
+@pytest.mark.parametrize(
+    "f", [lambda y: y.split([1, 2], -1), lambda y: y.unbind(-1), lambda y: y.as_strided((90, 2), (3, 1), 1).relu()]
+)
+def test_views_of_what_is_padded(timed, notes, f):
+    linear = layer(8, 3)
+    check(lambda x: f(linear(x)), whole(ROWS, 8))
+    assert notes
+
+
 def test_layers_of_one_weight(timed, notes):
     linear = layer(8, 3)
     check(lambda x, y: (F.relu(linear(x)), F.relu(linear(y))), whole(ROWS, 8), whole(ROWS, 8))
@@ -267,6 +276,8 @@ def test_ranges_with_others_between_them(timed):
         lambda y: y[:, 27:],
         lambda y: y[::2, 27:],
         lambda y: y[:, 27::2],
+        lambda y: y.split([27, 32], -1)[1],
+        lambda y: y[:, 27:].as_strided((90, 10), (59, 1), 30).relu(),
     ],
 )
 def test_what_is_read_is_computed(timed, f):

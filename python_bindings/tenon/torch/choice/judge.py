@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import contextvars
 import dataclasses
+import functools
+import hashlib
 import json
+import math
 import os
 import re
 import tempfile
@@ -132,7 +135,11 @@ class Judge:
         """Return how many milliseconds longer PyTorch's products take in parts, of which some are added to others."""
         products = [[str(dataclasses.astuple(product)) for product in each] for each in (whole, parts, added)]
         key = cache.key_of({"apart": products, **_platform(device)})
-        return _timed_once(key, device, lambda: {"loss": time_apart(whole, parts, added, device)})["loss"]
+        try:
+            return _timed_once(key, device, lambda: {"loss": time_apart(whole, parts, added, device)})["loss"]
+        except Exception as error:
+            failed("the trial of products in parts", error)
+            return math.inf
 
     def measures(self, device: torch.device) -> bool:
         """Tell whether functions on a device are timed, against what Inductor would make of them."""
@@ -249,6 +256,7 @@ class Judge:
             "shapes": candidate.shapes,
             "strides": candidate.strides,
             "moved": [*candidate.readers, candidate.kept_results, candidate.placed],
+            "joined_as": candidate.joined_as,
             "settings": self._settings(candidate),
             **_platform(candidate.device),
         }
@@ -275,7 +283,15 @@ def _platform(device: torch.device) -> dict[str, Any]:
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "torch": [torch.__version__, float32_matmul_precision()],
         "compiler": tenon.compiler.fingerprint(),
+        "trials": _trials(),
     }
+
+
+@functools.cache
+def _trials() -> str:
+    """Return the hash of the code that estimates what PyTorch takes."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def _is_one_call(executable: tenon.Executable, way: str) -> bool:

@@ -82,8 +82,8 @@ def move_norms(
         graph: of ATen ops.
         parameters: names of the placeholders that are.
         words: those of the graph; what is changed in it is.
-        is_asked: whether all are to move: layer norms too, batch norms by statistics that they are given, and those that
-            can gain but little.
+        is_asked: whether all are to move: layer norms too, batch norms by statistics that they are given, and norms
+            that can gain but little.
         names: of the nodes that have the results of norms that may move; None for all.
 
     """
@@ -120,12 +120,12 @@ def move_norms(
 
 def _may_gain(normed: fx.Node, layers: list[fx.Node]) -> bool:
     rows = math.prod(hinted(normed.meta["val"].shape[:-1]))
-    features = sum(layer.meta["val"].shape[-1] for layer in layers)
+    features = sum(hinted(layer.meta["val"].shape)[-1] for layer in layers)
     return features <= _MOST_FEATURES and rows >= features * _ROWS_OF_FEATURES
 
 
 def has_norms(graph: fx.Graph) -> bool:
-    """Tell whether a graph has what norms of rows are made of."""
+    """Tell whether a graph has what norms are made of."""
     return any(op_name(node) in (*_WHOLE, "aten.rsqrt") for node in graph.nodes)
 
 

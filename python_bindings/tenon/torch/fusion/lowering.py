@@ -65,7 +65,10 @@ class Scaled(NamedTuple):
     column_shifts: tuple[fx.Node, ...] = ()
 
 
-_LARGE = 2.0**15  # of float16, so that what is small beside it is no less exact
+# The largest magnitude of a row of weights that is scaled for float16: a power of two below its limit, so that scaling
+# rounds nothing.
+_LARGE = 2.0**15
+
 # Of a node that linear layers alone read: its `Scaled`.
 SCALED = "tenon_scaled"
 
@@ -184,7 +187,14 @@ class Lowering(Builder):
             return Factor(self.tensor(argument, rank=2))
         matrix = self.tensor(scaled.matrix, rank=2)
         rows, columns, shifts, addends, column_shifts = (tuple(map(self.tensor, nodes)) for nodes in scaled[1:])
-        return Factor(matrix, False, False, rows, columns, shifts, addends, column_shifts)
+        return Factor(
+            matrix,
+            row_factors=rows,
+            column_factors=columns,
+            row_shifts=shifts,
+            column_addends=addends,
+            column_shifts=column_shifts,
+        )
 
     def weight(self, argument: fx.Node, is_transposed: bool, x: Factor | None = None) -> Factor:
         """Return the weight `[N, K]` of a linear layer, given as that or, transposed, as `[K, N]`.

@@ -14,7 +14,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tenon.importer.builder import InexpressibleError
 from tenon.importer.specs import FunctionSpec, InputDim, InputRows, InputSpec, OutputSpec
-from tenon.torch.choice.candidate import Candidate, describe, norm_ahead
+from tenon.torch.choice.candidate import Candidate, describe, hinted, norm_ahead
 from tenon.torch.failures import failed
 from tenon.torch.fusion.ahead import Moves, forget_norms, has_norms, move_norms
 from tenon.torch.fusion.group_function import GroupFunction, Importer, import_group
@@ -100,8 +100,10 @@ class _Result(NamedTuple):
 
 def _worth_moving(gm: fx.GraphModule, how: _How) -> set[str]:
     """Return the names of what norms give, all of whose layers are calls that are faster with what the norms take."""
+    if not has_norms(gm.graph):
+        return set()
     names: set[str] | None = None
-    while has_norms(gm.graph):
+    while True:
         trial = fx.GraphModule(gm, copy.deepcopy(gm.graph))
         moved = _cut(trial, how, names).moved
         left = set(trial.graph.nodes)
@@ -109,7 +111,6 @@ def _worth_moving(gm: fx.GraphModule, how: _How) -> set[str]:
         if not worth or len(worth) == len(moved):
             return worth
         names = worth
-    return set()
 
 
 def _cut(gm: fx.GraphModule, how: _How, names: Collection[str] | None) -> _Result:
@@ -224,7 +225,7 @@ def _candidates(
 
 
 def _features(layers: Sequence[fx.Node]) -> int:
-    return sum(node.meta["val"].shape[-1] for node in layers)
+    return sum(hinted(node.meta["val"].shape)[-1] for node in layers)
 
 
 def _lower_groups(
@@ -259,10 +260,10 @@ def _lower_groups(
 def _maps_of(
     members: set[fx.Node], maps: list[fx.Node], takers: dict[fx.Node, list[fx.Node]], grouping: Grouping
 ) -> set[fx.Node]:
-    """Return those of some elementwise nodes that are made of inputs alone, and that only `members` need.
+    """Return those of some elementwise nodes that only `members` need.
 
-    So are those of a column and a row, such as their product, whatever these are made of: it would be written and read.
-    A matrix that is multiplied has to be in memory, whoever computes it.
+    They are made of inputs alone, or of a column and a row, whose matrix would else be written and read. A matrix that
+    is multiplied has to be in memory, whoever computes it.
     """
     found: set[fx.Node] = set(maps)
     behind = {node for node in members if not grouping.words[node].is_linear}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products of which some columns are never read, as the gradient of `cat([a, b], -1)` where `a` needs none.
 
-Only the others are computed: by the weight's columns for these, which are copied.
+Only the others are computed: by the weight's columns for these, which are copied unless they lie as rows.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tenon.torch.fusion.columns import Columns, ranges_of
 from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.rewrite import sweep
+from tenon.torch.fusion.views import is_permutation
 
 aten = torch.ops.aten
 # What a product does not write has to be more than what is copied for it, and than a launch costs.
@@ -52,13 +53,24 @@ def _is_plain(node: fx.Node) -> bool:
     return sum(not isinstance(d, int) for d in node.meta["val"].shape) <= 1
 
 
+def _is_turned(w: fx.Node) -> bool:
+    """Tell whether columns are rows of another matrix, as of a layer's weight."""
+    source = w.args[0].meta["val"] if is_permutation(w) else None
+    value = w.meta["val"]
+    return source is not None and source.stride() == value.stride()[::-1] != value.stride()
+
+
 def _narrow(graph: fx.Graph, product: fx.Node, ranges: list[Columns]) -> None:
     begin, end = _hull(ranges)
     place = functools.partial(insert, like=product)
     x, w = product.args
     with graph.inserting_before(product):
-        columns = place(aten.slice.Tensor, w, 1, begin, end)
-        new = place(aten.mm.default, x, place(aten.clone.default, columns, memory_format=torch.contiguous_format))
+        if _is_turned(w):
+            columns = place(w.target, place(aten.slice.Tensor, w.args[0], 0, begin, end), *w.args[1:])
+        else:
+            columns = place(aten.slice.Tensor, w, 1, begin, end)
+            columns = place(aten.clone.default, columns, memory_format=torch.contiguous_format)
+        new = place(aten.mm.default, x, columns)
     for columns in ranges:
         with graph.inserting_before(columns.node):
             part = new

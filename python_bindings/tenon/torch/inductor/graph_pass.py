@@ -164,7 +164,7 @@ def restore(graph: fx.Graph, before: fx.Graph) -> None:
 @functools.cache
 def _sources() -> str:
     """Return the hash of the Python code that a graph's calls depend on."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         digest.update(path.read_bytes())
