@@ -9,6 +9,8 @@ import copy
 import pytest
 import torch
 from tenon.torch.fusion import padding, unread
+from tenon.torch.fusion.nodes import insert
+from tenon.torch.fusion.views import is_transpose
 from tenon.torch.inductor import decompositions, graph_pass
 from torch import nn
 from torch.nn import functional as F
@@ -97,6 +99,15 @@ def test_products_that_are_not_padded(timed, notes, monkeypatch, case):
     b = whole(1 if case == "bias of all" else 3, dtype=dtype)
     check(lambda x, w, b: torch.addmm(b, x, w.t()), x, w, b)
     assert not notes
+
+
+def test_dimensions_in_their_own_order_are_not_turned():
+    graph = torch.fx.Graph()
+    node = graph.placeholder("x")
+    node.meta["val"] = torch.empty(ROWS, 9)
+    for order in ([0, 1], [1, 0], [0, 1]):
+        node = insert(torch.ops.aten.permute.default, node, order)
+        assert is_transpose(node) == (order == [1, 0])
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tenon.torch.choice.candidate import hinted
 from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.rewrite import sweep
-from tenon.torch.fusion.views import is_permutation, view_source
+from tenon.torch.fusion.views import is_permutation, is_transpose, view_source
 
 aten = torch.ops.aten
 _PRODUCTS = (aten.mm.default, aten.addmm.default)
@@ -88,7 +88,7 @@ def _readers(node: fx.Node) -> set[fx.Node]:
 
 
 def _is_turned(matrix: fx.Node) -> bool:
-    return is_permutation(matrix) and not _is_turned(matrix.args[0])
+    return is_transpose(matrix) and not _is_turned(matrix.args[0])
 
 
 def _up_to_multiple(extent: int | torch.SymInt) -> int:
@@ -127,7 +127,7 @@ def _grow(
     key = matrix, rows, columns
     if not rows and not columns:
         return matrix
-    if is_permutation(matrix):
+    if is_transpose(matrix):
         return place(aten.permute.default, _grow(matrix.args[0], columns, rows, grown, place), [1, 0])
     if key not in grown:
         grown[key] = place(aten.constant_pad_nd.default, matrix, [0, columns, 0, rows])

@@ -17,7 +17,7 @@ from tenon.torch.fusion.columns import Columns, ranges_of
 from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.rewrite import sweep
-from tenon.torch.fusion.views import is_permutation
+from tenon.torch.fusion.views import is_transpose
 
 aten = torch.ops.aten
 # What a product does not write has to be more than what is copied for it, and than a launch costs.
@@ -53,19 +53,12 @@ def _is_plain(node: fx.Node) -> bool:
     return sum(not isinstance(d, int) for d in node.meta["val"].shape) <= 1
 
 
-def _is_turned(w: fx.Node) -> bool:
-    """Tell whether columns are rows of another matrix, as of a layer's weight."""
-    source = w.args[0].meta["val"] if is_permutation(w) else None
-    value = w.meta["val"]
-    return source is not None and source.stride() == value.stride()[::-1] != value.stride()
-
-
 def _narrow(graph: fx.Graph, product: fx.Node, ranges: list[Columns]) -> None:
     begin, end = _hull(ranges)
     place = functools.partial(insert, like=product)
     x, w = product.args
     with graph.inserting_before(product):
-        if _is_turned(w):
+        if is_transpose(w):  # of a layer's weight, whose rows the columns are
             columns = place(w.target, place(aten.slice.Tensor, w.args[0], 0, begin, end), *w.args[1:])
         else:
             columns = place(aten.slice.Tensor, w, 1, begin, end)

@@ -86,6 +86,11 @@ def is_permutation(node: fx.Node) -> bool:
     return base_name(node) in _PERMUTATIONS
 
 
+def is_transpose(node: fx.Node) -> bool:
+    """Tell whether a node is the transpose of a matrix."""
+    return is_permutation(node) and _permutation(node) == [1, 0]
+
+
 def strip(node: fx.Node) -> fx.Node:
     """Return the earliest node with the same elements and, for Tenon, the same shape."""
     shape = torch_shape(node)
