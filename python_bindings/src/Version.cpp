@@ -122,6 +122,9 @@ void tenon::python::bindVersion(nb::module_ &module) {
             return version.isOf(tensors) && version.holds();
           },
           "tensors"_a, "Whether these are the same tensors, unchanged.")
+      .def(
+          "is_current", [](const Version &version) { return version.holds(); },
+          "Whether all of its tensors are there and unchanged.")
       .def("is_of", &Version::isOf, "tensors"_a,
            "Whether this is a version of these tensors, the present one or "
            "not.")

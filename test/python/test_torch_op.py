@@ -222,6 +222,15 @@ def test_parameters_that_count_nothing(in_python):
     assert len(in_python) == 3
 
 
+def test_parameters_without_memory(in_python):
+    text = linear("zeros", 4, transpose=True)
+    x, _ = tensors()
+    zeros = torch._efficientzerotensor((8, 8))
+    for _ in range(3):
+        assert not run(text, x, zeros).any()
+        assert not run(text, x, torch.zeros(8, 8)).any()
+
+
 def test_parameters_that_are_gone(in_python):
     text = linear("gone", transpose=True)
     x, _ = tensors()

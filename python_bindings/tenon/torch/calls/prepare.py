@@ -61,14 +61,13 @@ class Prepare:
         """Have the kernel of `torch.ops.tenon.fused` take what is kept of the parameters among `inputs`."""
         parameters = [inputs[i] for i in self._parameters]
         found = self._kept.get(tuple(map(id, parameters)))
-        if found:
+        if found and not any(p._is_zerotensor() for p in parameters):  # these have no memory
             _native.bind_prepared(text, index, [p._cdata for p in parameters], found.native)
 
     def refresh(self, stream: int) -> None:
         """Make anew, where it is kept, what was made of parameters that have changed since."""
         for prepared in list(self._kept.values()):
-            parameters = prepared.version.parameters()
-            if parameters is not None and not prepared.version.holds(parameters):
+            if not prepared.version.is_current() and (parameters := prepared.version.parameters()) is not None:
                 with self._lock:
                     self._update(parameters, stream)
 
