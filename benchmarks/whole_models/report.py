@@ -122,7 +122,7 @@ def host_lines(report: dict) -> list[str]:
         "## The host's time of a call",
         "",
         f"Microseconds to enqueue a call of a small bf16 layer, and of PyTorch's product; {facts}.",
-        "`tenon.fused_in_python` runs layers with prepared parameters.",
+        "Where something is prepared of a weight, a call asks whether that has changed.",
         "",
         *table(["op", "us"], rows),
         "",
