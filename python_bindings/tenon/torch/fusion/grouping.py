@@ -16,12 +16,14 @@ from tenon.torch.fusion.norms import is_norm
 from tenon.torch.fusion.readers import Readers, find_readers
 from tenon.torch.fusion.rows import reduces_rows, sums_columns
 from tenon.torch.fusion.shapes import extent
+from tenon.torch.fusion.views import op_name
 from tenon.torch.fusion.words import Word, norm_of, reduced_or_result
 
 _MAX_SUMS = 2  # over the batch, in one call; as batch norm's backward pass has
 # Of more rows launches are a small part of the time of layers, and trials take time too.
 _FEW_ROWS = 256
 _MAX_SIBLINGS = 8  # as schedules have
+_MAX_TERMS = 4
 
 
 @dataclasses.dataclass(eq=False)
@@ -31,8 +33,8 @@ class Group:
     members: list[fx.Node]
     rows: Extent
     device: torch.device
-    parts: tuple[Group, ...] = ()  # of which it was joined by `Grouping.join_pairs` or `join_siblings`
-    joined_as: str = ""  # "pairs" or "siblings"
+    parts: tuple[Group, ...] = ()  # of which it was joined by one of `Grouping`'s methods
+    joined_as: str = ""  # "pairs", "sums" or "siblings"
 
 
 class Grouping:
@@ -129,6 +131,38 @@ class Grouping:
             members = sorted([*gate.members, *other.members], key=self._order.__getitem__)
             joined = Group(members, gate.rows, gate.device, parts=(gate, other), joined_as="pairs")
             self.group_of.update(dict.fromkeys(members, joined))
+
+    def join_sums(self) -> None:
+        """Join groups of one linear layer each whose products one kernel may add up.
+
+        Nothing but an addition in the second group reads what the first one gives.
+        """
+        takers = self.takers(self.live_nodes())
+        for group in self.groups():
+            added: Group | None = group if self.group_of[group.members[0]] is group else None
+            while added is not None:
+                added = self._join_sum(added, takers)
+
+    def _join_sum(self, added: Group, takers: dict[fx.Node, list[fx.Node]]) -> Group | None:
+        """Join a group, or a sum, and the one that adds what it gives; return them as one, or None."""
+        outside = [(n, t) for n in added.members for t in takers.get(n, ()) if t not in added.members]
+        if len(outside) != 1 or (added.parts and added.joined_as != "sums"):
+            return None
+        ((_, taker),) = outside
+        other = self.group_of.get(taker)
+        if other is None or other.parts or op_name(taker) != "aten.add" or len(added.parts) >= _MAX_TERMS:
+            return None
+        of_added, of_other = self._linears(added)[-1:], self._linears(other)
+        if len(of_added) != 1 or len(of_other) != 1 or self._reduces(added) or self._reduces(other):
+            return None
+        a, o = of_added[0].meta["val"], of_other[0].meta["val"]
+        if a.shape != o.shape or a.dtype != o.dtype or self._closes_cycle(of_other[0], [added, other]):
+            return None
+        members = sorted([*added.members, *other.members], key=self._order.__getitem__)
+        parts = (*(added.parts or (added,)), other)
+        joined = Group(members, other.rows, other.device, parts=parts, joined_as="sums")
+        self.group_of.update(dict.fromkeys(members, joined))
+        return joined
 
     def join_siblings(self) -> None:
         """Join groups of one linear layer each that one launch may have: they read one x, and need not each other."""

@@ -23,6 +23,7 @@ from tenon.torch.choice.judge import Judge
 from tenon.torch.explanation.verbose import print_notes, print_report
 from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.columns import cut_products, products_to_cut, ranges_of
+from tenon.torch.fusion.joined_inputs import products_of_joined, split_joined
 from tenon.torch.fusion.packed_gradients import Gradient, find_gradient, forward_of, products_of, split_gradient
 from tenon.torch.fusion.padding import pad_products
 from tenon.torch.fusion.partition import Partition, partition
@@ -65,8 +66,8 @@ class FusePass(CustomGraphPass):
         if self._judges(module):
             notes = [*spell_out_vectors(module.graph), *pad_products(module.graph)]
             print_notes(notes, self.options)
-            names = self._worth_cutting(module, products_to_cut(module.graph), fx.GraphModule)
-            cut_products(module.graph, names)
+            for find, cut in (products_to_cut, cut_products), (products_of_joined, split_joined):
+                cut(module.graph, self._worth_cutting(module, find(module.graph), fx.GraphModule, cut))
         calls = []
         for part in self._partition(module):
             call, arguments = self._judge.call_of(part)
@@ -91,7 +92,7 @@ class FusePass(CustomGraphPass):
         """
         if not (gradients := self._gradients_to_cut(graph)):
             return
-        gains = self._worth_cutting(graph.owning_module, set(gradients), forward_of)
+        gains = self._worth_cutting(graph.owning_module, set(gradients), forward_of, cut_products)
         ranges = {node.name: ranges_of(node) for node in graph.nodes if node.name in gains}
         device = self._device(graph)
         losses = {name: self._judge.loss_of(*products_of(gradients[name], ranges[name]), device) for name in gains}
@@ -122,15 +123,20 @@ class FusePass(CustomGraphPass):
         return partition(module, names, self._precision, self._judge, self._judges(module), **given)
 
     def _worth_cutting(
-        self, module: fx.GraphModule, names: set[str], module_of: Callable[[fx.GraphModule, fx.Graph], fx.GraphModule]
+        self,
+        module: fx.GraphModule,
+        names: set[str],
+        module_of: Callable[[fx.GraphModule, fx.Graph], fx.GraphModule],
+        cut: Callable[[fx.Graph, set[str]], dict[str, list[fx.Node]]],
     ) -> dict[str, float]:
         """Return which products become calls of Tenon's in all parts, and how many milliseconds these gain.
 
-        To PyTorch a part is worth no kernel. `module_of` gives what is tried of a module and a copy of its graph.
+        To PyTorch a part is worth no kernel. `module_of` gives what is tried of a module and a copy of its graph, in
+        which `cut` puts parts in the place of products.
         """
         while names:
             trial = module_of(module, copy.deepcopy(module.graph))
-            parts = cut_products(trial.graph, names)
+            parts = cut(trial.graph, names)
             calls = self._partition(trial)
             left = set(trial.graph.nodes)
             whole = {name for name in names if not left.isdisjoint(parts[name])}
