@@ -49,27 +49,22 @@ LinearLikeOp tenon::findAddedLayer(LinearLikeOp op) {
   return {};
 }
 
-/// The op that is reached from the product by additions alone, none of which
-/// anything else reads.
-static Operation *skipAdditions(FusedLinearOp op, Operation *until) {
-  Value value = op.getAccumulator();
-  while (value.hasOneUse()) {
-    Operation *user = *value.user_begin();
-    if (user == until || !isa<AddOp>(user) ||
-        user->getResult(0).getType() != value.getType())
-      return user;
-    value = user->getResult(0);
-  }
-  return value.use_empty() ? nullptr : *value.user_begin();
-}
-
-/// What comes between the product and `until` beside additions, if anything.
+/// What comes between the product and `until` beside additions, if anything:
+/// another op, or a second one that reads what is added up so far.
 static std::optional<Reason> findBetween(FusedLinearOp op, Operation *until) {
-  Operation *first = skipAdditions(op, until);
-  if (first == until)
-    return std::nullopt;
-  return Reason(ReasonCode::SumBehindOthers,
-                first ? first->getName().getStringRef() : StringRef("nothing"));
+  Value value = op.getAccumulator();
+  while (true) {
+    for (Operation *user : value.getUsers())
+      if (user != until && (!value.hasOneUse() || !isa<AddOp>(user) ||
+                            user->getResult(0).getType() != value.getType()))
+        return Reason(ReasonCode::SumBehindOthers,
+                      user->getName().getStringRef());
+    if (!value.hasOneUse())
+      return Reason(ReasonCode::SumReadElsewhere);
+    if (*value.user_begin() == until)
+      return std::nullopt;
+    value = (*value.user_begin())->getResult(0);
+  }
 }
 
 std::optional<Reason> tenon::findSumObstacle(LinearLikeOp op) {

@@ -79,6 +79,20 @@ func.func @no_sum_read_elsewhere(%x: tensor<4096x4096xbf16>, %w: tensor<4096x409
 
 // -----
 
+// The other product alone is a result too.
+// CHECK-LABEL: @no_sum_of_kept
+// CHECK-NOT: terms =
+// WHY: it is not added to a product alone: tenon.yield comes first
+func.func @no_sum_of_kept(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %t: tensor<4096x16xbf16>, %b: tensor<4096x16xbf16>)
+    -> (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) {
+  %0 = tenon.linear %x, %w : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %1 = tenon.linear %t, %b : (tensor<4096x16xbf16>, tensor<4096x16xbf16>) -> tensor<4096x4096xbf16>
+  %2 = tenon.add %0, %1 : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>
+  return %2, %1 : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>
+}
+
+// -----
+
 // CHECK-LABEL: @no_sum_behind_an_activation
 // CHECK-NOT: terms =
 // WHY: it is not added to a product alone: tenon.relu comes first

@@ -145,21 +145,19 @@ class Grouping:
 
     def _join_sum(self, added: Group, takers: dict[fx.Node, list[fx.Node]]) -> Group | None:
         """Join a group, or a sum, and the one that adds what it gives; return them as one, or None."""
-        outside = [(n, t) for n in added.members for t in takers.get(n, ()) if t not in added.members]
-        if len(outside) != 1 or (added.parts and added.joined_as != "sums"):
+        outside = [t for n in added.members for t in takers.get(n, ()) if t not in added.members]
+        other = self.group_of.get(outside[0]) if len(outside) == 1 else None
+        if other is None or op_name(outside[0]) != "aten.add" or self._reduces(added) or self._reduces(other):
             return None
-        ((_, taker),) = outside
-        other = self.group_of.get(taker)
-        if other is None or other.parts or op_name(taker) != "aten.add" or len(added.parts) >= _MAX_TERMS:
+        if any(group.parts and group.joined_as != "sums" for group in (added, other)):
             return None
-        of_added, of_other = self._linears(added)[-1:], self._linears(other)
-        if len(of_added) != 1 or len(of_other) != 1 or self._reduces(added) or self._reduces(other):
-            return None
-        a, o = of_added[0].meta["val"], of_other[0].meta["val"]
-        if a.shape != o.shape or a.dtype != o.dtype or self._closes_cycle(of_other[0], [added, other]):
+        linears = [*self._linears(added), *self._linears(other)]
+        parts = (*(added.parts or (added,)), *(other.parts or (other,)))
+        is_one_each = len(linears) == len(parts) <= _MAX_TERMS and all(len(takers[node]) == 1 for node in linears)
+        kinds = {(node.meta["val"].shape, node.meta["val"].dtype) for node in linears}
+        if not is_one_each or len(kinds) != 1 or self._closes_cycle(linears[-1], [added, other]):
             return None
         members = sorted([*added.members, *other.members], key=self._order.__getitem__)
-        parts = (*(added.parts or (added,)), other)
         joined = Group(members, other.rows, other.device, parts=parts, joined_as="sums")
         self.group_of.update(dict.fromkeys(members, joined))
         return joined
