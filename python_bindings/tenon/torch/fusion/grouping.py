@@ -154,8 +154,13 @@ class Grouping:
         linears = [*self._linears(added), *self._linears(other)]
         parts = (*(added.parts or (added,)), *(other.parts or (other,)))
         is_one_each = len(linears) == len(parts) <= _MAX_TERMS and all(len(takers[node]) == 1 for node in linears)
-        kinds = {(node.meta["val"].shape, node.meta["val"].dtype) for node in linears}
-        if not is_one_each or len(kinds) != 1 or self._closes_cycle(linears[-1], [added, other]):
+        kinds = {(node.meta["val"].shape[-1], node.meta["val"].dtype) for node in linears}
+        if (
+            not is_one_each
+            or len(kinds) != 1
+            or added.rows != other.rows
+            or self._closes_cycle(linears[-1], [added, other])
+        ):
             return None
         members = sorted([*added.members, *other.members], key=self._order.__getitem__)
         joined = Group(members, other.rows, other.device, parts=parts, joined_as="sums")
