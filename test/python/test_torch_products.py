@@ -296,6 +296,28 @@ def test_what_is_read_is_computed(timed, f):
     assert all(p.n in (59, 64) for candidate in timed.seen for p in candidate.products)
 
 
+@pytest.mark.parametrize(
+    ("fails", "of_x"),
+    [
+        ("_cut_for_training", lambda x, w: F.relu((x @ w)[:, 27:])),
+        ("_partition", lambda x, w: F.relu(x[:, :27] @ w[:27])),
+    ],
+)
+def test_what_a_failure_takes_back_is_not_told(timed, notes, monkeypatch, fails, of_x):
+    def fail(*given):
+        raise ValueError("of a test")
+
+    x, w = whole(ROWS, 32), whole(32, 59)
+    check(of_x, x, w)
+    assert notes
+    notes.clear()
+    monkeypatch.setattr(graph_pass.FusePass, fails, fail)
+    monkeypatch.delenv("TENON_STRICT")
+    with pytest.warns(UserWarning, match="of a test"):
+        check(of_x, x, w)
+    assert not notes
+
+
 def test_extents_that_are_known_in_the_call_alone(timed):
     w, v = nn.Parameter(whole(63, 16), requires_grad=False), nn.Parameter(whole(63, 1), requires_grad=False)
 

@@ -62,9 +62,9 @@ class FusePass(CustomGraphPass):
 
     def _fuse(self, module: fx.GraphModule) -> None:
         spell_out(module.graph)
+        notes = []
         if self._judges(module):
             notes = [*spell_out_vectors(module.graph), *pad_products(module.graph)]
-            print_notes(notes, self.options)
             names = self._worth_cutting(module, products_to_cut(module.graph), fx.GraphModule)
             cut_products(module.graph, names)
         calls = []
@@ -72,13 +72,15 @@ class FusePass(CustomGraphPass):
             call, arguments = self._judge.call_of(part)
             insert_op(module.graph, part, register(call, arguments))
             calls.append(call)
+        print_notes(notes, self.options)
         print_report(calls, self.options)
 
     def rewrite_together(self, graph: fx.Graph) -> None:
         """Rewrite products before forward and backward are parted, and before Inductor pads them."""
         if self._judges(graph.owning_module):
-            print_notes([*leave_unread(graph), *self._pad_for_training(graph)], self.options)
+            notes = [*leave_unread(graph), *self._pad_for_training(graph)]
             self._cut_for_training(graph)
+            print_notes(notes, self.options)
 
     def _pad_for_training(self, graph: fx.Graph) -> list[str]:
         """Pad products of which backward reads what forward pads."""
