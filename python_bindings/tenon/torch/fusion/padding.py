@@ -4,7 +4,9 @@
 
 Inductor pads products too, by trials of its own. These it leaves, or pads at times: layers that give few features,
 those whose input has such rows, and the gradients of both. All are of many rows, and what is copied for them, if
-nothing writes it anyway, takes less than their products gain; of what is padded Tenon has kernels, too.
+nothing writes it anyway, takes less than their products gain; of what is padded Tenon has kernels, too. With 262144
+rows the layer of 256x63 took 160 us, and padded 48 and 17 for the copy, and the gradient of its weight 94, or 47 and 16
+(an H200, 2026-11-29).
 """
 
 from __future__ import annotations
@@ -19,16 +21,13 @@ from tenon.torch.choice.candidate import hinted
 from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.rewrite import sweep
+from tenon.torch.fusion.tall import is_tall
 from tenon.torch.fusion.views import is_permutation, is_transpose, is_turned, view_source
 
 aten = torch.ops.aten
 _PRODUCTS = (aten.mm.default, aten.addmm.default)
 _MULTIPLE = 8  # elements of 16 bits
 _NARROW = (torch.float16, torch.bfloat16)
-# Of what is read by rows, and how many times more rows than columns that has. With 262144 rows the layer of 256x63 took
-# 160 us, and padded 48 and 17 for the copy, and the gradient of its weight 94, or 47 and 16 (an H200, 2026-11-29).
-# Smaller ones are a matter of launches.
-_LEAST_BYTES, _LEAST_ROWS = 1 << 22, 8
 
 
 def pad_products(graph: fx.Graph, of_joined: bool = False) -> list[str]:
@@ -58,8 +57,7 @@ def _missing(node: fx.Node) -> tuple[int, int, int]:
     if node.meta["val"].dtype not in _NARROW or not all(b.meta["val"].shape == (n,) for b in bias):
         return 0, 0, 0
     rows, *columns = (k, m, n) if turns_x else (m, k, n)
-    rows, largest = hinted([rows])[0], max(hinted(columns))
-    if rows * largest * node.meta["val"].element_size() < _LEAST_BYTES or rows < _LEAST_ROWS * largest:
+    if not is_tall((rows, max(hinted(columns))), node.meta["val"].dtype):
         return 0, 0, 0
     if turns_x:  # the gradient of a weight
         return (0, 0, 0) if bias or turns_w else (_up_to_multiple(m), _up_to_multiple(n), 0)
