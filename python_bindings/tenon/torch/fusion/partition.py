@@ -130,6 +130,7 @@ def _cut(gm: fx.GraphModule, how: _How, names: Collection[str] | None) -> _Resul
         if how.for_inductor:
             grouping.trim()
             grouping.join_pairs()
+            grouping.join_sums()
         if how.for_inductor or how.siblings:
             grouping.join_siblings()
         sources: dict[str, str] = {}
