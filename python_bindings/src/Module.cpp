@@ -30,5 +30,7 @@ NB_MODULE(_native, module) {
   bindModel(module);
   bindLauncher(module);
   bindGuard(module);
+  bindVersion(module);
+  bindPrepared(module);
   bindOp(module);
 }

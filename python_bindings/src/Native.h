@@ -40,6 +40,8 @@ void bindCompiler(nanobind::module_ &module);
 void bindModel(nanobind::module_ &module);
 void bindLauncher(nanobind::module_ &module);
 void bindGuard(nanobind::module_ &module);
+void bindVersion(nanobind::module_ &module);
+void bindPrepared(nanobind::module_ &module);
 void bindOp(nanobind::module_ &module);
 
 /// A new Launcher for `function`, whose tensors `description` (an entry of the

@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // The kernel of torch.ops.tenon.fused(function, inputs, outputs). It runs what
-// Python has bound on contiguous tensors, without the interpreter. All else it
-// hands to torch.ops.tenon.handed_over, which binds the function for the next
-// call where it can. That op is told the function by a number: PyTorch 2.13
-// loses the memory of a string that it is handed from here.
+// Python has bound on contiguous tensors, and takes what Python has prepared of
+// parameters while these are as they were, which only the interpreter knows.
+// All else it hands to torch.ops.tenon.handed_over, which binds what it can for
+// the next call. That op is told the function by a number: PyTorch 2.13 loses
+// the memory of a string that it is handed from here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -79,14 +81,34 @@ static bool isPlain(const TorchAbi &abi, TorchTensor tensor, int32_t index,
          (data || (!abi.numel(tensor, &numel) && numel == 0));
 }
 
+/// Identity of the tensor itself, as `_cdata` has it in Python. A handle points
+/// to an at::Tensor, whose one member it is; were it another, no parameter
+/// would be known by it, and Python would run the call.
+static const void *identityOf(TorchTensor handle) {
+  return *reinterpret_cast<const void *const *>(handle);
+}
+
+/// Returns what is prepared of the parameters among the inputs; null if Python
+/// is to prepare it.
+static PreparedPtr findPrepared(const Binding &binding,
+                                const ListArgument &inputs, void *stream) {
+  PreparedTable::Key key;
+  key.reserve(binding.parameters.size());
+  for (uint32_t input : binding.parameters)
+    key.push_back(identityOf(inputs[input]));
+  nb::gil_scoped_acquire locked;
+  try {
+    return binding.prepared.find(key, stream);
+  } catch (nb::python_error &) {
+    return nullptr; // Python comes upon it too
+  }
+}
+
 /// Puts pointers and extents into the frame; false if Python is to see to it.
 static bool fill(const TorchAbi &abi, const Binding &binding,
                  const ListArgument &inputs, const ListArgument &outputs,
-                 Frame &frame) {
+                 const Prepared *prepared, Frame &frame) {
   const Launcher &launcher = binding.launcher;
-  if (inputs.size() < binding.numInputs ||
-      outputs.size() != launcher.numTensors() - launcher.numInputs)
-    return false;
   DLTensor *next = frame.tensors + launcher.numInputs;
   // Outputs first: asking for memory to write may be what makes a copy of it.
   for (size_t i = 0; i < outputs.size(); ++i, ++next)
@@ -95,6 +117,10 @@ static bool fill(const TorchAbi &abi, const Binding &binding,
       return false;
   next = frame.tensors;
   for (uint32_t source : binding.sources) {
+    if (source >= binding.numInputs) {
+      next++->data = prepared->pointers[source - binding.numInputs];
+      continue;
+    }
     const void *data;
     if (abi.constData(inputs[source], &data) ||
         !isPlain(abi, inputs[source], binding.deviceIndex, data))
@@ -111,19 +137,42 @@ static bool fill(const TorchAbi &abi, const Binding &binding,
   return true;
 }
 
+static void *currentStream(const TorchAbi &abi, int32_t deviceIndex) {
+  void *stream = nullptr;
+  if (deviceIndex >= 0 && abi.currentCudaStream(deviceIndex, &stream))
+    throw std::runtime_error("tenon::fused: PyTorch has no current stream");
+  return stream;
+}
+
 static TenonStatus launch(const TorchAbi &abi, const Binding &binding,
-                          const Frame &frame) {
+                          const Frame &frame, void *stream) {
   const Launcher &launcher = binding.launcher;
   size_t bytes = binding.staticBytes;
   if (!binding.extents.empty())
     if (TenonStatus status = frame.workspaceBytes(launcher, bytes))
       return status;
-  void *stream = nullptr;
-  if (binding.deviceIndex >= 0 &&
-      abi.currentCudaStream(binding.deviceIndex, &stream))
-    throw std::runtime_error("tenon::fused: PyTorch has no current stream");
   Workspace workspace(abi, binding.deviceIndex, bytes);
   return frame.run(launcher, workspace.data(), bytes, stream);
+}
+
+/// Runs a call, unless Python is to: then there is no status.
+static std::optional<TenonStatus> runHere(const TorchAbi &abi,
+                                          const Binding &binding,
+                                          const ListArgument &inputs,
+                                          const ListArgument &outputs) {
+  const Launcher &launcher = binding.launcher;
+  if (inputs.size() != binding.numInputs ||
+      outputs.size() != launcher.numTensors() - launcher.numInputs)
+    return std::nullopt;
+  void *stream = currentStream(abi, binding.deviceIndex);
+  PreparedPtr prepared;
+  if (!binding.parameters.empty() &&
+      !(prepared = findPrepared(binding, inputs, stream)))
+    return std::nullopt;
+  Frame frame(launcher);
+  if (!fill(abi, binding, inputs, outputs, prepared.get(), frame))
+    return std::nullopt;
+  return launch(abi, binding, frame, stream);
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,13 +186,9 @@ static OpFailure *run(const TorchAbi &abi, StableIValue *stack) {
   OpFunction &function = OpTable::get().function(text.text());
   int32_t index;
   if (inputs.size() && !abi.deviceIndex(inputs[0], &index))
-    if (const Binding *binding = function.find(index)) {
-      Frame frame(binding->launcher);
-      if (fill(abi, *binding, inputs, outputs, frame)) {
-        TenonStatus status = launch(abi, *binding, frame);
-        return status ? new OpFailure(status, tenonLastError()) : nullptr;
-      }
-    }
+    if (const Binding *binding = function.find(index))
+      if (auto status = runHere(abi, *binding, inputs, outputs))
+        return *status ? new OpFailure(*status, tenonLastError()) : nullptr;
   return runInPython(abi, function, inputs, outputs);
 }
 
@@ -175,26 +220,52 @@ static bool implementOp(const std::string &key) {
          !abi->implement(library, "fused", kernel, kTorchVersion);
 }
 
+/// True if the kernel can run what Python says of a function.
+static bool isValid(const Binding &binding) {
+  auto isInput = [&](uint32_t input) { return input < binding.numInputs; };
+  auto all = [](const auto &list, auto holds) {
+    return std::all_of(list.begin(), list.end(), holds);
+  };
+  return all(binding.parameters, isInput) &&
+         (!binding.parameters.empty() || all(binding.sources, isInput)) &&
+         all(binding.extents, [&](const Binding::Extent &extent) {
+           return isInput(extent.input) && extent.width > 0;
+         });
+}
+
 static void
 bindFunction(std::string_view text, int32_t deviceIndex,
-             const Launcher &launcher, std::vector<uint32_t> sources,
+             const Launcher &launcher, size_t numInputs,
+             std::vector<uint32_t> sources, std::vector<uint32_t> parameters,
              const std::vector<std::pair<uint32_t, int64_t>> &widths) {
-  auto binding = std::make_unique<Binding>(
-      Binding{launcher, deviceIndex, std::move(sources), 0, {}});
-  auto isValid = [&](auto width) {
-    return width.first < binding->sources.size() && width.second > 0;
-  };
-  if (binding->sources.size() != static_cast<size_t>(launcher.numInputs) ||
-      widths.size() != launcher.symbols.size() ||
-      !std::all_of(widths.begin(), widths.end(), isValid))
+  if (sources.size() != static_cast<size_t>(launcher.numInputs) ||
+      widths.size() != launcher.symbols.size())
     return; // left to Python
-  for (uint32_t source : binding->sources)
-    binding->numInputs = std::max<size_t>(binding->numInputs, source + 1);
+  auto binding =
+      std::make_unique<Binding>(launcher, deviceIndex, numInputs,
+                                std::move(sources), std::move(parameters));
   for (auto [input, width] : widths)
-    binding->extents.push_back({binding->sources[input], width});
+    binding->extents.push_back({binding->sources.at(input), width});
+  if (!isValid(*binding))
+    return;
   if (widths.empty())
     check(Frame(launcher).workspaceBytes(launcher, binding->staticBytes));
   OpTable::add(OpTable::get().function(text), std::move(binding));
+}
+
+static void addPrepared(std::string_view text, int32_t deviceIndex,
+                        const std::vector<uintptr_t> &identities,
+                        const PreparedHandle &handle) {
+  Binding *binding = OpTable::get().function(text).find(deviceIndex);
+  if (!binding)
+    return; // left to Python
+  for (uint32_t source : binding->sources)
+    if (source >= binding->numInputs + handle.prepared->pointers.size())
+      return;
+  PreparedTable::Key key;
+  for (uintptr_t identity : identities)
+    key.push_back(reinterpret_cast<const void *>(identity));
+  binding->prepared.add(std::move(key), handle.prepared);
 }
 
 static std::string textOf(int64_t number) {
@@ -209,10 +280,15 @@ void tenon::python::bindOp(nb::module_ &module) {
              "Registers the op's kernel for a dispatch key of PyTorch's; False "
              "where this PyTorch cannot have it.");
   module.def("bind_op", bindFunction, "text"_a, "device_index"_a, "launcher"_a,
-             "sources"_a, "widths"_a,
+             "num_inputs"_a, "sources"_a, "parameters"_a, "widths"_a,
              "Has the kernel run a function on a device: which input of the op "
-             "each of the launcher is, and for each symbol an input of the "
-             "launcher and what its number of elements is divided by.");
+             "each of the launcher is, and behind these, which tensor that was "
+             "prepared; of which inputs something is prepared; and for each "
+             "symbol an input of the launcher and what its number of elements "
+             "is divided by.");
+  module.def("bind_prepared", addPrepared, "text"_a, "device_index"_a,
+             "identities"_a, "prepared"_a,
+             "Has the kernel take what was prepared of these parameters.");
   module.def("op_text", textOf, "number"_a,
              "The function that handed_over knows by a number.");
   module.def("keep_op_error", keepOpError, "error"_a,

@@ -15,6 +15,7 @@
 #define TENON_PYTHON_BINDINGS_OPTABLE_H
 
 #include "Launcher.h"
+#include "Prepared.h"
 
 #include <atomic>
 #include <string_view>
@@ -32,12 +33,16 @@ struct Binding {
   /// A copy: it keeps the model, and no Python object.
   Launcher launcher;
   int32_t deviceIndex; // -1 is the CPU
-  /// Which input of the op each input of the launcher is.
+  size_t numInputs;    // the op's
+  /// Which input of the op each input of the launcher is; behind these, which
+  /// of the tensors that were prepared.
   std::vector<uint32_t> sources;
-  size_t numInputs; // as many the op takes at least
+  /// The op's inputs of which something is prepared.
+  std::vector<uint32_t> parameters;
   std::vector<Extent> extents;
   /// What a call needs where no extent is dynamic.
   size_t staticBytes = 0;
+  PreparedTable prepared;
   Binding *next = nullptr;
 };
 
@@ -49,8 +54,8 @@ struct OpFunction {
   std::atomic<Binding *> bindings{nullptr}; // a list
   OpFunction *next = nullptr;
 
-  const Binding *find(int32_t deviceIndex) const {
-    const Binding *binding = bindings.load(std::memory_order_acquire);
+  Binding *find(int32_t deviceIndex) const {
+    Binding *binding = bindings.load(std::memory_order_acquire);
     while (binding && binding->deviceIndex != deviceIndex)
       binding = binding->next;
     return binding;

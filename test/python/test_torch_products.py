@@ -8,23 +8,23 @@ import copy
 
 import pytest
 import torch
-from tenon.torch.fusion import padding, unread
+from tenon.torch.fusion import tall, unread
 from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.views import is_transpose
-from tenon.torch.inductor import decompositions, graph_pass
+from tenon.torch.inductor import graph_pass
 from torch import nn
 from torch.nn import functional as F
 
 ROWS = 96
+aten = torch.ops.aten
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Have small matrices stand for large ones."""
-    monkeypatch.setattr(padding, "_LEAST_BYTES", 1)
-    monkeypatch.setattr(padding, "_LEAST_ROWS", 1)
+    monkeypatch.setattr(tall, "_LEAST_BYTES", 1)
+    monkeypatch.setattr(tall, "_ROWS_OF_COLUMNS", 1)
     monkeypatch.setattr(unread, "_LEAST_BYTES", 1)
-    monkeypatch.setattr(decompositions, "_LEAST_BYTES", 1)
 
 
 def whole(*shape, dtype=torch.bfloat16):
@@ -93,7 +93,7 @@ def test_a_layer(timed, notes, k, n, more, bias):
 @pytest.mark.parametrize("case", ["float32", "small", "few rows", "bias of all"])
 def test_products_that_are_not_padded(timed, notes, monkeypatch, case):
     if case == "small":
-        monkeypatch.setattr(padding, "_LEAST_BYTES", 2 * ROWS * 8 + 1)
+        monkeypatch.setattr(tall, "_LEAST_BYTES", 2 * ROWS * 8 + 1)
     dtype = torch.float32 if case == "float32" else torch.bfloat16
     x, w = whole(7 if case == "few rows" else ROWS, 8, dtype=dtype), whole(3, 8, dtype=dtype)
     b = whole(1 if case == "bias of all" else 3, dtype=dtype)
@@ -106,7 +106,7 @@ def test_dimensions_in_their_own_order_are_not_turned():
     node = graph.placeholder("x")
     node.meta["val"] = torch.empty(ROWS, 9)
     for order in ([0, 1], [1, 0], [0, 1]):
-        node = insert(torch.ops.aten.permute.default, node, order)
+        node = insert(aten.permute.default, node, order)
         assert is_transpose(node) == (order == [1, 0])
 
 
@@ -231,8 +231,8 @@ def test_factors_of_an_addend_and_of_a_sum(timed, notes):
 @pytest.mark.parametrize("case", ["small", "few rows", "two columns", "lies by columns", "float64"])
 def test_other_products_are_no_sums(timed, notes, monkeypatch, case):
     if case == "small":
-        monkeypatch.setattr(decompositions, "_LEAST_BYTES", 2 * ROWS * 8 + 1)
-    columns, rows = 2 if case == "two columns" else 1, 48 if case == "few rows" else ROWS
+        monkeypatch.setattr(tall, "_LEAST_BYTES", 2 * ROWS * 8 + 1)
+    columns, rows = 2 if case == "two columns" else 1, 7 if case == "few rows" else ROWS
     dtype = torch.float64 if case == "float64" else torch.bfloat16
     x, w = whole(rows, 8, dtype=dtype), whole(8, columns, dtype=dtype)
     check(lambda x, w: x @ w, x.t().contiguous().t() if case == "lies by columns" else x, w)
@@ -267,6 +267,20 @@ def test_columns_that_nothing_reads_are_not_computed(timed, notes):
     assert (candidate.kinds, candidate.products[0].n) == (["linear", "relu"], 32)
 
 
+@pytest.mark.parametrize(("turns", "is_copied"), [(0, True), (1, False), (2, True)])
+def test_columns_are_copied_unless_they_lie_as_rows(turns, is_copied):
+    graph = torch.fx.Graph()
+    x, w = graph.placeholder("x"), graph.placeholder("w")
+    x.meta["val"], w.meta["val"] = whole(ROWS, 32), whole(*((59, 32) if turns == 1 else (32, 59)))
+    for _ in range(turns):
+        w = insert(aten.permute.default, w, [1, 0])
+    y = insert(aten.mm.default, x, w)
+    graph.output((insert(aten.relu.default, insert(aten.slice.Tensor, y, 1, 0, 32)),))
+    assert unread.leave_unread(graph)
+    (product,) = graph.find_nodes(op="call_function", target=aten.mm.default)
+    assert (product.args[1].target is aten.clone.default) == is_copied
+
+
 def test_ranges_with_others_between_them(timed):
     w = nn.Parameter(whole(32, 96), requires_grad=False)
 
@@ -295,6 +309,28 @@ def test_what_is_read_is_computed(timed, f):
     w = nn.Parameter(whole(32, 59), requires_grad=False)
     check(lambda x: f(x @ w), whole(ROWS, 32))
     assert all(p.n in (59, 64) for candidate in timed.seen for p in candidate.products)
+
+
+@pytest.mark.parametrize(
+    ("fails", "of_x"),
+    [
+        ("_cut_for_training", lambda x, w: F.relu((x @ w)[:, 27:])),
+        ("_partition", lambda x, w: F.relu(x[:, :27] @ w[:27])),
+    ],
+)
+def test_what_a_failure_takes_back_is_not_told(timed, notes, monkeypatch, fails, of_x):
+    def fail(*given):
+        raise ValueError("of a test")
+
+    x, w = whole(ROWS, 32), whole(32, 59)
+    check(of_x, x, w)
+    assert notes
+    notes.clear()
+    monkeypatch.setattr(graph_pass.FusePass, fails, fail)
+    monkeypatch.delenv("TENON_STRICT")
+    with pytest.warns(UserWarning, match="of a test"):
+        check(of_x, x, w)
+    assert not notes
 
 
 def test_extents_that_are_known_in_the_call_alone(timed):

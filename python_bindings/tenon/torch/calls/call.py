@@ -68,11 +68,6 @@ class FusedCall:
         with _calls_lock:
             _calls.add(self)
 
-    @property
-    def prepares(self) -> bool:
-        """Whether the function takes what is made of its parameters, made anew when they change."""
-        return "prepare" in self.executable.manifest["entries"][0] or any(i.transpose for i in self.function.inputs)
-
     def __call__(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Run on the inputs' device, on its current stream."""
         index = inputs[0].get_device()
@@ -85,11 +80,12 @@ class FusedCall:
         (self._bound.get(index) or self._bind(index)).write(inputs, outputs)
 
     def bind_op(self, text: str, index: int) -> None:
-        """Tell the kernel of `torch.ops.tenon.fused` how to run what `text` names on a device.
-
-        Not where something is made of parameters: whether these have changed is for Python to find out.
-        """
+        """Tell the kernel of `torch.ops.tenon.fused` how to run what `text` names on a device."""
         (self._bound.get(index) or self._bind(index)).bind_op(text)
+
+    def bind_prepared(self, text: str, index: int, inputs: Sequence[torch.Tensor]) -> None:
+        """Tell it what is made of the parameters among a call's inputs."""
+        (self._bound.get(index) or self._bind(index)).bind_prepared(text, inputs)
 
     def prepare(self, inputs: Sequence[torch.Tensor | None]) -> None:
         """Bring what is made of the parameters up to date, ahead of a call.
@@ -122,6 +118,7 @@ class _BoundCall:
 
     def __init__(self, function: FunctionSpec, executable: Executable, index: int) -> None:
         entry = executable.manifest["entries"][0]
+        self._index, self._num_inputs = index, len(function.inputs)
         self._run = Launch(executable, entry["run"], index)
         self._stream = stream_getter(index)
         allocate = allocator(index)
@@ -152,8 +149,11 @@ class _BoundCall:
         return sources
 
     def bind_op(self, text: str) -> None:
-        if not self._prepare:
-            self._run.bind_op(text, self._sources)
+        self._run.bind_op(text, self._num_inputs, self._sources, self._prepare.parameters if self._prepare else [])
+
+    def bind_prepared(self, text: str, inputs: Sequence[torch.Tensor]) -> None:
+        if self._prepare:
+            self._prepare.bind_op(text, self._index, inputs)
 
     def prepare(self, inputs: Sequence[torch.Tensor | None]) -> None:
         if self._prepare:

@@ -63,9 +63,13 @@ class Launch:
         pointers += [t.data_ptr() for t in outputs]
         self._launcher(pointers, extents, address, size, stream)
 
-    def bind_op(self, text: str, sources: list[int]) -> None:
-        """Have the kernel of `torch.ops.tenon.fused` do what a call does; input i is the op's input sources[i]."""
-        _native.bind_op(text, self._index, self._launcher, sources, self._extents)
+    def bind_op(self, text: str, num_inputs: int, sources: list[int], parameters: list[int]) -> None:
+        """Have the kernel of `torch.ops.tenon.fused` do what a call does.
+
+        Input i is the op's input sources[i], or, counted from `num_inputs` on, what is made of the op's inputs
+        `parameters`.
+        """
+        _native.bind_op(text, self._index, self._launcher, num_inputs, sources, parameters, self._extents)
 
     def make_outputs(self) -> list[torch.Tensor]:
         """Return new outputs of a function whose shapes are all static."""

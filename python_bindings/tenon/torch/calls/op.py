@@ -6,9 +6,8 @@ The op is told by a text which function it is, all that compiling it takes inclu
 Inductor keeps on disk stands for itself: another process finds the function in Tenon's cache, or
 compiles it.
 
-Its kernel is the native module's (python_bindings/src/Op.cpp). It runs what `bind_op` has told it of, and hands other
-calls to `tenon.handed_over`, which knows the function by the native module's number of its text.
-`tenon.fused_in_python` is the same op without that kernel, for functions whose parameters Python has to look after.
+Its kernel is the native module's (python_bindings/src/Op.cpp). It runs what `bind_op` and `bind_prepared` have told it
+of, and hands other calls to `tenon.handed_over`, which knows the function by the native module's number of its text.
 """
 
 from __future__ import annotations
@@ -28,12 +27,11 @@ from tenon.torch.calls.call import FusedCall
 
 _library = torch.library.Library("tenon", "FRAGMENT")
 # Outputs are given: whoever compiles the graph plans their memory, and a running statistic is written where it is.
-_SCHEMAS = {"fused": "str function", "fused_in_python": "str function", "handed_over": "int number"}
+_SCHEMAS = {"fused": "str function", "handed_over": "int number"}
 for _name, _function in _SCHEMAS.items():
     _schema = f"{_name}({_function}, Tensor[] inputs, Tensor(a!)[] outputs) -> ()"
     _library.define(_schema, tags=(torch.Tag.needs_exact_strides,))
 fused = torch.ops.tenon.fused.default
-fused_in_python = torch.ops.tenon.fused_in_python.default
 _registered: dict[str, FusedCall] = {}
 _known_to_kernel: set[tuple[int, int]] = set()  # a function's number and the index of a device
 
@@ -55,11 +53,6 @@ def register(call: FusedCall, arguments: dict[str, Any]) -> str:
     text = json.dumps(described, separators=(",", ":"))
     _registered.setdefault(text, call)
     return text
-
-
-def op_of(text: str) -> torch._ops.OpOverload:
-    """Return the op that runs what a text names soonest."""
-    return fused_in_python if _call_of(text).prepares else fused
 
 
 @functools.cache
@@ -92,6 +85,7 @@ def _run_handed_over(number: int, inputs: Sequence[torch.Tensor], outputs: Seque
         if (number, index) not in _known_to_kernel:
             _known_to_kernel.add((number, index))
             call.bind_op(text, index)
+        call.bind_prepared(text, index, inputs)
     except BaseException as error:
         if not _native.keep_op_error(error):
             raise
@@ -114,7 +108,6 @@ def _write(call: FusedCall, inputs: Sequence[torch.Tensor], outputs: Sequence[to
 kernel_keys = [key for key in ("CPU", "CUDA") if _native.implement_op(key)]  # all, but with a PyTorch unknown to Tenon
 for _key in ("CPU", "CUDA"):
     _library.impl("handed_over", _run_handed_over, _key)
-    _library.impl("fused_in_python", _run, _key)
     if _key not in kernel_keys:
         _library.impl("fused", _run, _key)
 for _name in _SCHEMAS:

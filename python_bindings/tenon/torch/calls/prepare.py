@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from tenon import forks
+from tenon import _native, forks
 from tenon.torch.calls.launch import Launch
-from tenon.torch.calls.parameters import Version
+from tenon.torch.calls.parameters import version_of
 
 if TYPE_CHECKING:
     from tenon.importer.specs import InputSpec
@@ -43,6 +43,11 @@ class Prepare:
         self._kept: dict[tuple[int, ...], _Prepared] = {}  # by the parameters' identity, the oldest first
         self._lock = forks.Lock()
 
+    @property
+    def parameters(self) -> list[int]:
+        """The inputs of which something is made."""
+        return self._parameters
+
     def __call__(self, inputs: Sequence[torch.Tensor], stream: int) -> list[torch.Tensor]:
         """Return the tensors made of the parameters among `inputs`, for use on `stream`."""
         parameters = [inputs[i] for i in self._parameters]
@@ -52,11 +57,17 @@ class Prepare:
         with self._lock:
             return self._update(parameters, stream)
 
+    def bind_op(self, text: str, index: int, inputs: Sequence[torch.Tensor]) -> None:
+        """Have the kernel of `torch.ops.tenon.fused` take what is kept of the parameters among `inputs`."""
+        parameters = [inputs[i] for i in self._parameters]
+        found = self._kept.get(tuple(map(id, parameters)))
+        if found and not any(p._is_zerotensor() for p in parameters):  # these have no memory
+            _native.bind_prepared(text, index, [p._cdata for p in parameters], found.native)
+
     def refresh(self, stream: int) -> None:
         """Make anew, where it is kept, what was made of parameters that have changed since."""
         for prepared in list(self._kept.values()):
-            parameters = prepared.version.parameters()
-            if parameters is not None and not prepared.version.holds(parameters):
+            if not prepared.version.is_current() and (parameters := prepared.version.parameters()) is not None:
                 with self._lock:
                     self._update(parameters, stream)
 
@@ -70,9 +81,9 @@ class Prepare:
         if parameters[0].is_cuda and torch.cuda.is_current_stream_capturing():
             # Captured work is done at each replay, and not now: it is for this graph alone.
             return self._make(parameters, stream, None)
+        self._kept.pop(key, None)
         old = found.reclaim(stream) if found else None
         tensors = self._make(parameters, stream, old) if old else self._make_kept(parameters, stream)
-        self._kept.pop(key, None)
         self._kept[key] = prepared = _Prepared(tensors, parameters, stream)
         prepared.watch(parameters, functools.partial(self._kept.pop, key, None))
         for oldest in list(self._kept)[:-_MAX_KEPT]:
@@ -115,9 +126,11 @@ class _Prepared:
     """Tensors made of one version of the parameters."""
 
     def __init__(self, tensors: list[torch.Tensor], parameters: Sequence[torch.Tensor], stream: int) -> None:
-        self.version = Version(parameters)
+        self.version = version_of(parameters)
+        self.native = _native.Prepared(self.version, tensors, [t.data_ptr() for t in tensors])
         self._tensors = tensors
-        self._streams = {stream}
+        self._streams: set[int] = set()
+        self._add_stream(stream)
         self._made = torch.cuda.current_stream(parameters[0].device).record_event() if parameters[0].is_cuda else None
 
     def watch(self, parameters: Sequence[torch.Tensor], forget: Callable[[], object]) -> None:
@@ -134,13 +147,18 @@ class _Prepared:
             current.wait_event(self._made)
             for tensor in self._tensors:
                 tensor.record_stream(current)
-            self._streams.add(stream)
+            self._add_stream(stream)
         return self._tensors
 
     def reclaim(self, stream: int) -> list[torch.Tensor]:
         """Return the tensors to be overwritten by work on `stream`, when no other stream reads them."""
+        self.native.end()
         tensors = self.tensors_on(stream)
         for other in self._streams - {stream}:
             device = tensors[0].device
             torch.cuda.current_stream(device).wait_stream(torch.cuda.ExternalStream(other, device))
         return tensors
+
+    def _add_stream(self, stream: int) -> None:
+        self._streams.add(stream)
+        self.native.add_stream(stream)

@@ -4,7 +4,9 @@
 
 Inductor pads products too, by trials of its own. These it leaves, or pads at times: layers that give few features,
 those whose input has such rows, and the gradients of both. All are of many rows, and what is copied for them, if
-nothing writes it anyway, takes less than their products gain; of what is padded Tenon has kernels, too.
+nothing writes it anyway, takes less than their products gain; of what is padded Tenon has kernels, too. With 262144
+rows the layer of 256x63 took 160 us, and padded 48 and 17 for the copy, and the gradient of its weight 94, or 47 and 16
+(an H200, 2026-11-29).
 """
 
 from __future__ import annotations
@@ -19,16 +21,13 @@ from tenon.torch.choice.candidate import hinted
 from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.rewrite import sweep
-from tenon.torch.fusion.views import is_permutation, is_transpose, view_source
+from tenon.torch.fusion.tall import is_tall
+from tenon.torch.fusion.views import is_permutation, is_transpose, is_turned, view_source
 
 aten = torch.ops.aten
 _PRODUCTS = (aten.mm.default, aten.addmm.default)
 _MULTIPLE = 8  # elements of 16 bits
 _NARROW = (torch.float16, torch.bfloat16)
-# Of what is read by rows, and how many times more rows than columns that has. With 262144 rows the layer of 256x63 took
-# 160 us, and padded 48 and 17 for the copy, and the gradient of its weight 94, or 47 and 16 (an H200, 2026-11-29).
-# Smaller ones are a matter of launches.
-_LEAST_BYTES, _LEAST_ROWS = 1 << 22, 8
 
 
 def pad_products(graph: fx.Graph, of_joined: bool = False) -> list[str]:
@@ -54,12 +53,11 @@ def _missing(node: fx.Node) -> tuple[int, int, int]:
     """Return how much a product's M, N and K grow."""
     *bias, x, w = node.args
     (m, k), n = x.meta["val"].shape, w.meta["val"].shape[1]
-    turns_x, turns_w = _is_turned(x), _is_turned(w)
+    turns_x, turns_w = is_turned(x), is_turned(w)
     if node.meta["val"].dtype not in _NARROW or not all(b.meta["val"].shape == (n,) for b in bias):
         return 0, 0, 0
     rows, *columns = (k, m, n) if turns_x else (m, k, n)
-    rows, largest = hinted([rows])[0], max(hinted(columns))
-    if rows * largest * node.meta["val"].element_size() < _LEAST_BYTES or rows < _LEAST_ROWS * largest:
+    if not is_tall((rows, max(hinted(columns))), node.meta["val"].dtype):
         return 0, 0, 0
     if turns_x:  # the gradient of a weight
         return (0, 0, 0) if bias or turns_w else (_up_to_multiple(m), _up_to_multiple(n), 0)
@@ -70,7 +68,7 @@ def _missing(node: fx.Node) -> tuple[int, int, int]:
 def _is_of_joined(product: fx.Node) -> bool:
     """Tell whether the input of a product's layer is put together of parts, and read by products alone."""
     x, w = product.args[-2:]
-    source: fx.Node | None = w if _is_turned(x) else x
+    source: fx.Node | None = w if is_turned(x) else x
     while source is not None and source.target is not aten.cat.default:
         source = view_source(source)
     return source is not None and all(reader.target in _PRODUCTS for reader in _readers(source))
@@ -85,10 +83,6 @@ def _readers(node: fx.Node) -> set[fx.Node]:
         elif user.target is not aten.constant_pad_nd.default:
             found.add(user)
     return found
-
-
-def _is_turned(matrix: fx.Node) -> bool:
-    return is_transpose(matrix) and not _is_turned(matrix.args[0])
 
 
 def _up_to_multiple(extent: int | torch.SymInt) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._pytree import tree_leaves
 
 from tenon.importer.builder import TYPES
@@ -91,6 +92,11 @@ def is_transpose(node: fx.Node) -> bool:
     return is_permutation(node) and _permutation(node) == [1, 0]
 
 
+def is_turned(matrix: fx.Node) -> bool:
+    """Tell whether a matrix is one transposed, which twice is not."""
+    return is_transpose(matrix) and not is_turned(matrix.args[0])
+
+
 def strip(node: fx.Node) -> fx.Node:
     """Return the earliest node with the same elements and, for Tenon, the same shape."""
     shape = torch_shape(node)
@@ -126,7 +132,8 @@ def _keeps_order(node: fx.Node) -> bool:
 def _permutation(node: fx.Node) -> list[int] | None:
     rank = len(torch_shape(node.args[0]))
     # Strides that are the dimensions' numbers tell the order.
-    permuted = replay(node, torch.empty_strided([1] * rank, list(range(rank)), device="meta"))
+    with unset_fake_temporarily():  # a fake mode takes ten times as long
+        permuted = replay(node, torch.empty_strided([1] * rank, list(range(rank)), device="meta"))
     return list(permuted.stride()) if permuted is not None else None
 
 

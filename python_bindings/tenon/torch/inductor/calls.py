@@ -11,7 +11,7 @@ import torch
 from torch import fx
 
 from tenon.importer.specs import Dim, InputDim, OutputSpec
-from tenon.torch.calls.op import op_of
+from tenon.torch.calls.op import fused
 from tenon.torch.fusion.shapes import is_row_major
 from tenon.torch.fusion.specs import Partition
 
@@ -40,7 +40,7 @@ def insert_op(graph: fx.Graph, part: Partition, text: str) -> None:
                 outputs.append(call.args[spec.in_place])
             else:
                 outputs.append(_empty(graph, call, spec, call.meta["val"][i]))
-        run = graph.call_function(op_of(text), (text, inputs, outputs))
+        run = graph.call_function(fused, (text, inputs, outputs))
     fakes = [[node.meta["val"] for node in nodes] for nodes in (inputs, outputs)]
     # Without these Inductor lays out what an op takes as it likes.
     run.meta = {"val": None, "eager_input_vals": ((text, *fakes), {})}

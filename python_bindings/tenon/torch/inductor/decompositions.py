@@ -27,6 +27,7 @@ from tenon.torch.fusion.norms import FORMS
 from tenon.torch.fusion.ops import WHOLE
 from tenon.torch.fusion.rows import MAX_POOL, ROW_NORMS
 from tenon.torch.fusion.shapes import is_row_major
+from tenon.torch.fusion.tall import is_tall
 
 aten = torch.ops.aten
 # Decomposed in training, where a backward pass would be given more than it needs: of a softmax its result in float32
@@ -109,13 +110,16 @@ def spell_out_vectors(graph: fx.Graph) -> list[str]:
 
 
 def _is_of_vector(node: fx.Node) -> bool:
-    """Tell whether a node is the product of a vector and a matrix of many rows that lies by rows."""
+    """Tell whether a node is the product of a vector and a tall matrix that lies by rows.
+
+    cuBLAS reads such a matrix at half of the memory's rate: of 262144x256 in bf16 products by vectors took 76 and 61
+    us, and what is read 32 (an H200, 2026-11-29).
+    """
     x, w = (n.meta["val"] for n in node.args[-2:])
     matrix = x if hinted(w.shape)[1] == 1 else w if hinted(x.shape)[0] == 1 else None
     if matrix is None or matrix.dtype not in _SUMMED or not is_row_major(matrix):
         return False
-    rows, columns = hinted(matrix.shape)
-    return rows * columns * matrix.element_size() >= _LEAST_BYTES and rows >= _LEAST_ROWS * columns
+    return is_tall(matrix.shape, matrix.dtype)
 
 
 def _inner(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -147,9 +151,6 @@ def _outer_sum(
 
 _INNER = {aten.mm.default: _inner, aten.addmm.default: _inner_sum}
 _SUMMED = (torch.float16, torch.bfloat16, torch.float32)
-# cuBLAS reads such matrices at half of the memory's rate: of 262144x256 in bf16 products by vectors took 76 and 61 us,
-# and what is read 32 (an H200, 2026-11-29). Smaller ones are a matter of launches.
-_LEAST_BYTES, _LEAST_ROWS = 1 << 22, 8
 # Products of a column and a row, such as the gradient of what a layer of one feature reads: Inductor has them computed
 # where they are read, and not written.
 _OUTER = {aten.mm.default: operator.mul, aten.bmm.default: operator.mul, aten.addmm.default: _outer_sum}

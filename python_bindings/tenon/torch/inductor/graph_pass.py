@@ -71,10 +71,10 @@ class FusePass(CustomGraphPass):
 
     def _fuse(self, module: fx.GraphModule) -> None:
         spell_out(module.graph)
+        notes = []
         if self._judges(module):
             scale_weights(module.graph)
             notes = [*spell_out_vectors(module.graph), *pad_products(module.graph)]
-            print_notes(notes, self.options)
             for find, cut in (products_to_cut, cut_products), (joined_inputs, split_joined):
                 cut(module.graph, self._worth_cutting(module, find(module.graph), functools.partial(_try, cut)))
         calls = []
@@ -82,6 +82,7 @@ class FusePass(CustomGraphPass):
             call, arguments = self._judge.call_of(part)
             insert_op(module.graph, part, register(call, arguments))
             calls.append(call)
+        print_notes(notes, self.options)
         print_report(calls, self.options)
 
     def rewrite_together(self, graph: fx.Graph) -> None:
@@ -89,8 +90,9 @@ class FusePass(CustomGraphPass):
         if self._judges(graph.owning_module):
             notes = leave_unread(graph)
             self._split_for_training(graph)
-            print_notes([*notes, *self._pad_for_training(graph)], self.options)
+            notes += self._pad_for_training(graph)
             self._cut_for_training(graph)
+            print_notes(notes, self.options)
 
     def _split_for_training(self, graph: fx.Graph) -> None:
         """Leave inputs of layers in parts, which backward then reads, where forward has a kernel for them."""
