@@ -75,8 +75,9 @@ class FusePass(CustomGraphPass):
         if self._judges(module):
             scale_weights(module.graph)
             notes = [*spell_out_vectors(module.graph), *pad_products(module.graph)]
-            for find, cut in (products_to_cut, cut_products), (joined_inputs, split_joined):
-                cut(module.graph, self._worth_cutting(module, find(module.graph), functools.partial(_try, cut)))
+            found = products_to_cut(module.graph)
+            cut_products(module.graph, self._worth_cutting(module, found, functools.partial(_try, cut_products)))
+            notes += self._split(module.graph, functools.partial(_try, split_joined))
         calls = []
         for part in self._partition(module):
             call, arguments = self._judge.call_of(part)
@@ -89,16 +90,15 @@ class FusePass(CustomGraphPass):
         """Rewrite products before forward and backward are parted, and before Inductor pads them."""
         if self._judges(graph.owning_module):
             notes = leave_unread(graph)
-            self._split_for_training(graph)
+            notes += self._split(graph, _try_split_forward) if is_of_training(graph) else []
             notes += self._pad_for_training(graph)
             self._cut_for_training(graph)
             print_notes(notes, self.options)
 
-    def _split_for_training(self, graph: fx.Graph) -> None:
-        """Leave inputs of layers in parts, which backward then reads, where forward has a kernel for them."""
-        if is_of_training(graph):
-            names = self._worth_cutting(graph.owning_module, joined_inputs(graph), _try_split_forward)
-            split_joined(graph, names)
+    def _split(self, graph: fx.Graph, cut: Callable[[fx.GraphModule, set[str]], _Cut]) -> list[str]:
+        """Leave inputs of layers in parts where forward has a kernel for them; return which, as sentences."""
+        names = split_joined(graph, self._worth_cutting(graph.owning_module, joined_inputs(graph), cut))
+        return [f"{name} is not put together: the products of its parts are added up" for name in names]
 
     def _pad_for_training(self, graph: fx.Graph) -> list[str]:
         """Pad products of which backward reads what forward pads."""
