@@ -24,9 +24,9 @@ from tenon.torch.explanation.verbose import print_notes, print_report
 from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.columns import cut_products, products_to_cut, ranges_of
 from tenon.torch.fusion.packed_gradients import Gradient, find_gradient, forward_of, products_of, split_gradient
-from tenon.torch.fusion.padding import pad_products
+from tenon.torch.fusion.padding import find_unpadded, pad_products
 from tenon.torch.fusion.partition import Partition, partition
-from tenon.torch.fusion.unread import leave_unread
+from tenon.torch.fusion.unread import find_unread, leave_unread
 from tenon.torch.fusion.words import is_of_training
 from tenon.torch.inductor.calls import insert_op
 from tenon.torch.inductor.decompositions import decompose, spell_out, spell_out_vectors
@@ -75,16 +75,20 @@ class FusePass(CustomGraphPass):
         print_notes(notes, self.options)
         print_report(calls, self.options)
 
+    def may_rewrite_together(self, graph: fx.Graph) -> bool:
+        """Tell whether `rewrite_together` finds what it is for."""
+        if not self._judges(graph.owning_module):
+            return False
+        pads = is_of_training(graph) and find_unpadded(graph, of_joined=True)
+        return bool(pads or find_unread(graph) or self._gradients_to_cut(graph))
+
     def rewrite_together(self, graph: fx.Graph) -> None:
         """Rewrite products before forward and backward are parted, and before Inductor pads them."""
-        if self._judges(graph.owning_module):
-            notes = [*leave_unread(graph), *self._pad_for_training(graph)]
-            self._cut_for_training(graph)
-            print_notes(notes, self.options)
-
-    def _pad_for_training(self, graph: fx.Graph) -> list[str]:
-        """Pad products of which backward reads what forward pads."""
-        return pad_products(graph, of_joined=True) if is_of_training(graph) else []
+        notes = leave_unread(graph)
+        if is_of_training(graph):  # backward may read what forward pads
+            notes += pad_products(graph, of_joined=True)
+        self._cut_for_training(graph)
+        print_notes(notes, self.options)
 
     def _cut_for_training(self, graph: fx.Graph) -> None:
         """Cut products of a training step into ranges of columns, and their gradients, where that gains time.
