@@ -52,6 +52,7 @@ SCENARIOS = {
         optimizer=True,
         models=("linear_act", "linear_norm", "gelu_mlp_wide", "recommender", "nerf"),
     ),
+    "fp32-train": Scenario("fp32 (`highest`), forward and backward", "fp32", True, models=("bert", "vit")),
     "fp32-step": Scenario("fp32 (`highest`), forward, backward and SGD", "fp32", True, optimizer=True, models=LAYERS),
 }
 

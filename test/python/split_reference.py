@@ -24,6 +24,11 @@ def interleave(hi: np.ndarray, lo: np.ndarray) -> np.ndarray:
     return np.stack([hi.reshape(m, k // 32, 32), lo.reshape(m, k // 32, 32)], axis=2).reshape(m, 2 * k)
 
 
+def tolerance(k: int, parts: int) -> np.float32:
+    """Return which part of an element of a row of K its halves may lack."""
+    return np.float32(2.0**-11 if parts == 1 else 2.0**-22 * max(1.0, k / 64) ** 0.5)
+
+
 def split(x: np.ndarray, parts: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the halves and factors of f32 x, and which elements are lost."""
     m, k = x.shape
@@ -33,8 +38,9 @@ def split(x: np.ndarray, parts: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
         hi = v.astype(np.float16)
         rest = v - hi
         lo = rest.astype(np.float16)
-        error, bound = (rest, 2.0**-11) if parts == 1 else (rest - lo, 2.0**-22)
-        lost = np.abs(error) > bound * np.abs(v)
+        error = rest if parts == 1 else rest - lo
+        bound = (np.abs(v).astype(np.float32) * tolerance(k, parts)).astype(np.float64)
+        lost = (np.abs(error) >= bound) & (x != 0)
     few = 64 if parts == 2 else 0
     outside = (64 * lost.sum(axis=1) + few > (x != 0).sum(axis=1)) & x.any(axis=1)
     outside |= ~np.isfinite(x).all(axis=1)

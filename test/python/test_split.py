@@ -111,11 +111,28 @@ def test_rows_inside_keep_their_digits(rows, results, k, parts):
     assert 0 < inside.sum() < len(factors)
     x = rows[EXTENTS.index(k)][inside].astype(np.float64)
     joined = reference.join(halves[inside], factors[inside], k, parts)
-    lost = np.abs(joined - x) > (2.0**-11 if parts == 1 else 2.0**-22) * np.abs(x)
+    lost = np.abs(joined - x) > np.float64(reference.tolerance(k, parts)) * (1 + 2.0**-23) * np.abs(x)
     count = (x != 0).sum(axis=1)
     assert (64 * lost.sum(axis=1) <= count).all()
     if parts == 2:
         assert ((count == 0) | (count >= 64)).all()
+
+
+@pytest.mark.parametrize("k", [128, 1024, 4096, 16384])
+def test_what_small_elements_lose_sums_of_so_many_lose_too(k):
+    """Where w is zero beside a row's large elements, the others' sum errs as one of f32 does, at the most that is kept."""
+    rng, large = np.random.default_rng(k), 64
+    smallest = 2.0**-39 / float(reference.tolerance(k, 2))
+    x = (rng.uniform(1, 2, (64, k)) * smallest * rng.choice([-1, 1], (64, k))).astype(np.float32)
+    x[:, :large] = 1.0
+    halves, factors, lost = reference.split(x, 2)
+    assert (factors > 0).all() and not lost.all(axis=1).any()
+    w = rng.standard_normal(k).astype(np.float32)
+    w[:large] = 0.0
+    exact = x.astype(np.float64) @ w.astype(np.float64)
+    by_parts = reference.join(halves, factors, k, 2) @ w.astype(np.float64)
+    in_turn = np.cumsum(x * w, axis=1, dtype=np.float32)[:, -1]
+    assert np.square(by_parts - exact).mean() <= 1.5 * np.square(in_turn - exact).mean()
 
 
 def test_every_kind_of_row_is_told_apart(rows, results):

@@ -17,6 +17,7 @@ from torch import nn
 from torch.nn import functional as F
 
 ROWS = 96
+aten = torch.ops.aten
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +107,7 @@ def test_dimensions_in_their_own_order_are_not_turned():
     node = graph.placeholder("x")
     node.meta["val"] = torch.empty(ROWS, 9)
     for order in ([0, 1], [1, 0], [0, 1]):
-        node = insert(torch.ops.aten.permute.default, node, order)
+        node = insert(aten.permute.default, node, order)
         assert is_transpose(node) == (order == [1, 0])
 
 
@@ -265,6 +266,20 @@ def test_columns_that_nothing_reads_are_not_computed(timed, notes):
     assert notes == ["of mm columns 27 to 59 are computed, since nothing reads the others"]
     (candidate,) = timed.seen
     assert (candidate.kinds, candidate.products[0].n) == (["linear", "relu"], 32)
+
+
+@pytest.mark.parametrize(("turns", "is_copied"), [(0, True), (1, False), (2, True)])
+def test_columns_are_copied_unless_they_lie_as_rows(turns, is_copied):
+    graph = torch.fx.Graph()
+    x, w = graph.placeholder("x"), graph.placeholder("w")
+    x.meta["val"], w.meta["val"] = whole(ROWS, 32), whole(*((59, 32) if turns == 1 else (32, 59)))
+    for _ in range(turns):
+        w = insert(aten.permute.default, w, [1, 0])
+    y = insert(aten.mm.default, x, w)
+    graph.output((insert(aten.relu.default, insert(aten.slice.Tensor, y, 1, 0, 32)),))
+    assert unread.leave_unread(graph)
+    (product,) = graph.find_nodes(op="call_function", target=aten.mm.default)
+    assert (product.args[1].target is aten.clone.default) == is_copied
 
 
 def test_ranges_with_others_between_them(timed):

@@ -105,7 +105,7 @@ void SplitRow::store(Value value, Value column) {
 Value SplitRow::emitParts(Value column, Value elements, Value scales) {
   unsigned parts = op.getParts();
   SplitElement element =
-      emitSplitElement(builder, loc, elements, scales, parts);
+      emitSplitElement(builder, loc, elements, scales, parts, k);
   if (parts == 1) {
     store(element.hi, column);
     return element.score;

@@ -11,6 +11,7 @@
 
 #include "tenon/Schedule/Checks/Schedule.h"
 
+#include "tenon/Schedule/Checks/LayerSum.h"
 #include "tenon/Schedule/Checks/ScheduleFamily.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -41,6 +42,8 @@ std::string tenon::describe(ScheduleAttr schedule) {
   llvm::interleave(schedule.getTile(), os, "x");
   if (schedule.getWeights() != 1)
     os << " of " << schedule.getWeights() << " products";
+  if (schedule.getTerms() != 1)
+    os << " of " << schedule.getTerms() << " products added up";
   if (!isUsual)
     os << " by " << schedule.getNumWarps() << " warps";
   if (schedule.getSiblings() != 1)
@@ -148,8 +151,28 @@ static std::string findSiblingsProblem(ScheduleAttr schedule) {
   return "";
 }
 
+/// Only x and w differ from term to term.
+static std::string findTermsProblem(ScheduleAttr schedule) {
+  if (schedule.getTerms() == 1)
+    return "";
+  if (schedule.getTerms() > kMaxTerms)
+    return formatv("a kernel adds up {0} products at most, not {1}", kMaxTerms,
+                   schedule.getTerms());
+  if (schedule.getFamily() != KernelFamily::Wgmma ||
+      schedule.getMethod() != ProductMethod::Direct)
+    return "kernels of family wgmma and method direct add products up; leave "
+           "out terms";
+  if (schedule.getWeights() != 1 || schedule.getSiblings() != 1 ||
+      schedule.getReduction() != ReductionMethod::Separate)
+    return "with terms there are no weights, siblings or reduction; leave them "
+           "out";
+  return "";
+}
+
 std::string tenon::findProblem(ScheduleAttr schedule, Type elementType) {
   std::string problem = findSiblingsProblem(schedule);
+  if (problem.empty())
+    problem = findTermsProblem(schedule);
   return problem.empty()
              ? ScheduleFamily::of(schedule).findProblem(schedule, elementType)
              : problem;

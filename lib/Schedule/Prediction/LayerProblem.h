@@ -31,6 +31,9 @@ struct LayerProblem {
   int64_t weights = 1;
   /// Layers of one launch, whose columns n counts together.
   int64_t siblings = 1;
+  /// Of layers whose products one kernel adds up: the longest one's K, by which
+  /// a tuned schedule is looked up; k counts that of all. Else 0.
+  int64_t longestK = 0;
   /// Of x and w, as the model has them and as a tiled kernel reads them.
   Type libraryType, tiledType;
   /// Whether f32 has to be multiplied as precision fp32 asks.

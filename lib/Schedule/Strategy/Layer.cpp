@@ -366,6 +366,36 @@ LayerProblem tenon::describePair(const LayerPair &pair, ProductMethod method) {
   return problem;
 }
 
+/// K tiles of all are multiplied one after the other, and what is added to a
+/// product is neither written nor read.
+LayerProblem tenon::describeSum(const LayerSum &sum, ProductMethod method) {
+  LinearLikeOp last = sum.getLast();
+  LayerProblem problem =
+      describeProblem(last, method, ReductionMethod::Separate);
+  int64_t columns = 1024 / problem.tiledType.getIntOrFloatBitWidth();
+  problem.longestK = problem.k;
+  problem.k = llvm::alignTo(problem.k, columns);
+  problem.libraryDoesAll = problem.libraryActivates = false;
+  for (LinearLikeOp layer : ArrayRef(sum.layers).drop_back()) {
+    LayerProblem of = describeProblem(layer, method, ReductionMethod::Separate);
+    problem.longestK = std::max(problem.longestK, of.k);
+    problem.k += llvm::alignTo(of.k, columns);
+    problem.hasRowValues |= of.hasRowValues;
+    problem.epilogueBytes += of.epilogueBytes;
+    llvm::append_range(problem.matrixBytes, of.matrixBytes);
+    problem.fitBytes += of.fitBytes;
+  }
+  for (RankedTensorType type : sum.getSavedTypes()) {
+    problem.epilogueBytes -= getBytes(type);
+    problem.matrixBytes.erase(llvm::find(
+        problem.matrixBytes, int64_t(type.getElementTypeBitWidth() / 8)));
+  }
+  bool isHeavy =
+      problem.matrixBytes.size() != last->getNumResults() || hasHeavyOps(last);
+  problem.epilogue = isHeavy ? EpilogueClass::Heavy : EpilogueClass::Light;
+  return problem;
+}
+
 LayerProblem tenon::describeSiblings(ArrayRef<LinearLikeOp> layers,
                                      ProductMethod method) {
   LayerProblem all =

@@ -12,6 +12,7 @@
 
 #include "tenon/Remarks/Reason.h"
 #include "tenon/Schedule/Checks/LayerPair.h"
+#include "tenon/Schedule/Checks/LayerSum.h"
 
 namespace mlir::tenon {
 
@@ -48,6 +49,9 @@ LayerProblem describeProblem(LinearLikeOp layer, ProductMethod method,
 
 /// The same of two layers in one kernel.
 LayerProblem describePair(const LayerPair &pair, ProductMethod method);
+
+/// The same of layers whose products one kernel adds up.
+LayerProblem describeSum(const LayerSum &sum, ProductMethod method);
 
 /// The same of layers in one launch: a layer with the columns of all.
 LayerProblem describeSiblings(ArrayRef<LinearLikeOp> layers,

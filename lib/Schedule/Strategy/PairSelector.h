@@ -12,41 +12,33 @@
 #ifndef TENON_LIB_SCHEDULE_STRATEGY_PAIRSELECTOR_H
 #define TENON_LIB_SCHEDULE_STRATEGY_PAIRSELECTOR_H
 
-#include "StrategySelector.h"
+#include "OneKernelSelector.h"
 
 namespace mlir::tenon {
 
-/// Decides whether two layers have one kernel, and says why. If so, both have
-/// the strategy tiled and its schedule, with weights = 2.
-class PairSelector {
+/// Decides whether two layers have one kernel, with weights = 2.
+class PairSelector : public OneKernelSelector {
 public:
   PairSelector(const LayerPair &pair, const StrategyRequest &request)
-      : pair(pair), request(request) {}
-
-  /// Whether they do.
-  FailureOr<bool> run();
+      : OneKernelSelector({pair.gate, LinearLikeOp(FusedLinearOp(pair.layer))},
+                          request),
+        pair(pair) {}
 
 private:
-  bool isOtherwiseDecided();
-  std::optional<Reason> findBest();
-  std::optional<ScheduleChoice> choose(const LayerProblem &problem);
-  void consider(ProductMethod method);
-  LogicalResult checkSchedule();
-  std::pair<bool, Reason> weigh();
-  void report(const Reason &reason);
-  void reportMissed(const Reason &reason);
-  void setTiled();
-  /// In their order.
-  SmallVector<LinearLikeOp> getLayers() const {
-    return {pair.gate, LinearLikeOp(FusedLinearOp(pair.layer))};
+  bool isOfAll(ScheduleAttr schedule) override {
+    return schedule.getWeights() != 1;
   }
-  remark::RemarkOpts getOptions();
+  std::optional<Reason> findObstacle() override {
+    return findPairObstacle(pair);
+  }
+  LayerProblem describeAll(ProductMethod method) override {
+    return describePair(pair, method);
+  }
+  SmallVector<RankedTensorType> getSavedTypes() override {
+    return pair.getSavedTypes();
+  }
 
   LayerPair pair;
-  const StrategyRequest &request;
-  ScheduleAttr schedule;  ///< written on both, or asked for; or null
-  bool isWritten = false; ///< on both
-  std::optional<ScheduleChoice> best;
 };
 
 } // namespace mlir::tenon

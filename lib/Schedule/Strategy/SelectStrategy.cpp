@@ -11,6 +11,7 @@
 
 #include "PairSelector.h"
 #include "SiblingSelector.h"
+#include "SumSelector.h"
 
 #include "tenon/Schedule/Passes.h"
 #include "tenon/Schedule/Strategy/StrategyOptions.h"
@@ -37,6 +38,25 @@ static LogicalResult selectPair(LinearLikeOp layer,
     paired.insert(pair.layer);
   }
   return isPair;
+}
+
+/// Decides whether `layer` and those whose results it adds to its product have
+/// one kernel; `taken` are layers that have one with another.
+static LogicalResult selectSum(LinearLikeOp layer,
+                               const StrategyRequest &request,
+                               DenseSet<Operation *> &taken) {
+  auto isTaken = [&](LinearLikeOp op) { return taken.contains(op); };
+  if (!findAddedLayer(layer) || isTaken(layer))
+    return success();
+  LayerSum sum = findSum(layer);
+  if (!sum) // the selector says why
+    sum.layers = {findAddedLayer(layer), layer};
+  if (llvm::any_of(sum.layers, isTaken))
+    return success();
+  FailureOr<bool> isOne = SumSelector(sum, request).run();
+  if (failed(isOne) || *isOne)
+    taken.insert(sum.layers.begin(), sum.layers.end());
+  return isOne;
 }
 
 /// Decides whether `layer` and those behind it that read its x have one launch;
@@ -72,6 +92,8 @@ struct SelectStrategy : tenon::impl::TenonSelectStrategyBase<SelectStrategy> {
     DenseSet<Operation *> decided;
     for (LinearLikeOp layer : layers)
       anyFailed |= failed(selectPair(layer, request, decided));
+    for (LinearLikeOp layer : llvm::reverse(layers))
+      anyFailed |= failed(selectSum(layer, request, decided));
     for (LinearLikeOp layer : layers)
       anyFailed |= failed(selectSiblings(layer, request, decided));
     for (LinearLikeOp layer : layers)

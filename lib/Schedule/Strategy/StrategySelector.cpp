@@ -279,6 +279,11 @@ LogicalResult StrategySelector::run() {
         "weights = 2 is for two layers that read one x, of which one has "
         "the other's result as an operand of its epilogue, both with this "
         "schedule";
+  if (problem.empty() && schedule && schedule.getTerms() != 1)
+    problem = formatv("terms = {0} is for {0} layers of which each has the "
+                      "result of the one before it added to its product, all "
+                      "with this schedule",
+                      schedule.getTerms());
   if (problem.empty() && schedule && schedule.getSiblings() != 1)
     problem =
         formatv("siblings = {0} is for {0} layers that read one x, need no "

@@ -105,8 +105,9 @@ static TunedChoice lookUp(const LayerProblem &problem,
     epilogues.insert(epilogues.begin(), EpilogueClass::Heavy);
   for (EpilogueClass epilogue : epilogues)
     for (TunedSchedule::InputType type : getInputTypes(problem))
-      if (const TunedSchedule *line =
-              findTuned(table, type, problem.m, problem.n, problem.k, epilogue))
+      if (const TunedSchedule *line = findTuned(
+              table, type, problem.m, problem.n,
+              problem.longestK ? problem.longestK : problem.k, epilogue))
         if (ScheduleAttr schedule = parseLine(*line, problem, targets))
           return {line->m, schedule};
   return {};
@@ -122,11 +123,11 @@ tenon::chooseWgmma(const LayerProblem &problem,
     return best.schedule ? std::optional(best) : std::nullopt;
   ScheduleChoice tuned = predictSchedule(problem, line.schedule, targets);
   tuned.isTuned = true;
-  // What measured best for another M may need one more wave here, and what did
-  // without a reduction hides no exchange.
-  bool mayBeWorse =
-      line.m != problem.m || (problem.reduction == ReductionMethod::Resident &&
-                              best.schedule && best.schedule.getDefer());
+  // What measured best for another M may need one more wave here, what did
+  // without a reduction hides no exchange, and sums are of more products.
+  bool mayBeWorse = line.m != problem.m || problem.longestK ||
+                    (problem.reduction == ReductionMethod::Resident &&
+                     best.schedule && best.schedule.getDefer());
   if (mayBeWorse && best.schedule &&
       best.getWorstRatio() < kSameTime * tuned.getWorstRatio())
     return best;

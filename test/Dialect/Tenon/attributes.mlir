@@ -319,7 +319,7 @@ func.func @schedules(%x: tensor<?x8xf16>, %w: tensor<4x8xf16>) {
 // -----
 
 // Parser: an option of a schedule
-// expected-error @below {{expected tile, warps, stages, swizzle, raster, blocks, stream_k, cluster, ping_pong, defer, weights, siblings, method or reduction, but found split_k}}
+// expected-error @below {{expected tile, warps, stages, swizzle, raster, blocks, stream_k, cluster, ping_pong, defer, weights, siblings, terms, method or reduction, but found split_k}}
 #schedule = #tenon.schedule<wgmma, tile = 128x256x64, warps = 8x1, stages = 4, swizzle = 128, raster = 16, blocks = 1, split_k = true>
 
 // -----

@@ -170,7 +170,7 @@ func.func @product_type(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4
 
 func.func @argument_count(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
   // expected-error @below {{region must take the product and one argument for each input: expected 1 arguments, but it has 0}}
-  "tenon.tiled_linear"(%x, %w, %o) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1, 0>, schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>}> ({
+  "tenon.tiled_linear"(%x, %w, %o) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1, 0>, schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>}> ({
     "tenon.yield"() : () -> ()
   }) : (memref<4x64xf16>, memref<8x64xf16>, memref<4x8xf16>) -> ()
   return
@@ -180,7 +180,7 @@ func.func @argument_count(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref
 
 func.func @argument(%x: memref<4x64xf16>, %w: memref<8x64xf16>, %o: memref<4x8xf16>) {
   // expected-error @below {{argument #1 stands for an input of type 'memref<4x8xf16>', but is 'tensor<8xf16>'}}
-  "tenon.tiled_linear"(%x, %w, %o, %o) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1, 0>, schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>}> ({
+  "tenon.tiled_linear"(%x, %w, %o, %o) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1, 1, 0>, schedule = #tenon.schedule<mma_sync, tile = 64x64x64, warps = 2x2, stages = 3, swizzle = 128, raster = 8, blocks = 1>}> ({
   ^bb0(%acc: tensor<4x8xf16>, %r: tensor<8xf16>):
     "tenon.yield"(%acc) : (tensor<4x8xf16>) -> ()
   }) : (memref<4x64xf16>, memref<8x64xf16>, memref<4x8xf16>, memref<4x8xf16>) -> ()

@@ -24,6 +24,7 @@
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
 #include "tenon/Schedule/Checks/LayerKernels.h"
 #include "tenon/Schedule/Checks/LayerPair.h"
+#include "tenon/Schedule/Checks/LayerSum.h"
 #include "tenon/Schedule/Checks/ProductMethod.h"
 #include "tenon/Schedule/Checks/ReductionMethod.h"
 #include "tenon/Schedule/Checks/RowParts.h"
@@ -55,6 +56,7 @@ public:
 
 private:
   LogicalResult convertPair(LinearLikeOp layer, ScheduleAttr schedule);
+  LogicalResult convertSum(LinearLikeOp layer, ScheduleAttr schedule);
   void getPairOperands(FusedLinearOp op, FusedLinearOp gate,
                        ScheduleAttr schedule, SmallVectorImpl<Value> &matrices,
                        SmallVectorImpl<Value> &factors);
@@ -386,6 +388,102 @@ LogicalResult FunctionConverter::convertPair(LinearLikeOp layer,
   return success();
 }
 
+/// The layers that have a kernel of this schedule together, of which `op` is
+/// the last.
+static LayerSum findSumBy(LinearLikeOp op, ScheduleAttr schedule) {
+  LayerSum sum = findSum(op, schedule.getTerms());
+  bool isOne = std::ssize(sum.layers) == schedule.getTerms() &&
+               llvm::all_of(sum.layers, [&](LinearLikeOp layer) {
+                 return layer.getScheduleAttr() == schedule;
+               });
+  return isOne ? sum : LayerSum();
+}
+
+/// How many layers of this schedule come behind `op`, of which each adds what
+/// the one before it gives.
+static int64_t countBehind(LinearLikeOp op, ScheduleAttr schedule) {
+  for (Operation *user : op->getUsers())
+    if (auto layer = dyn_cast<LinearLikeOp>(user);
+        layer && layer.getScheduleAttr() == schedule &&
+        findAddedLayer(layer) == op && !findSumObstacle(layer))
+      return 1 + countBehind(layer, schedule);
+  return 0;
+}
+
+/// Moves the region of `added`, whose result `tiled`'s adds to its product, in
+/// front of that: the product takes what it gives in the place of both, and its
+/// operands are the last.
+static void moveAdditions(FusedLinearOp added, BlockArgument addend,
+                          TiledLinearOp tiled, RewriterBase &rewriter) {
+  auto addition = cast<AddOp>(*addend.user_begin());
+  Value other = addition.getOperand(0) == addend ? addition.getOperand(1)
+                                                 : addition.getOperand(0);
+  rewriter.replaceOp(addition, other);
+  Block *body = tiled.getBody();
+  body->eraseArgument(addend.getArgNumber());
+  Location loc = added.getLoc();
+  BlockArgument product = body->getArgument(0);
+  SmallVector<Value> arguments{
+      body->insertArgument(0u, product.getType(), loc)};
+  for (Value operand : added.getEpilogueOperands())
+    arguments.push_back(body->addArgument(operand.getType(), loc));
+  YieldOp yield = added.getYield();
+  rewriter.inlineBlockBefore(added.getBody(), body, body->begin(), arguments);
+  rewriter.replaceAllUsesWith(product, yield.getValues()[0]);
+  body->eraseArgument(1);
+  rewriter.eraseOp(yield);
+}
+
+/// Layers before the last are left to that, whose x and w come first.
+LogicalResult FunctionConverter::convertSum(LinearLikeOp layer,
+                                            ScheduleAttr schedule) {
+  if (countBehind(layer, schedule) % schedule.getTerms() != 0)
+    return success();
+  LayerSum sum = findSumBy(layer, schedule);
+  if (!sum)
+    return layer->emitOpError("cannot have the schedule ")
+           << schedule
+           << ": it is for layers of which each has the result of the one "
+              "before it added to its product";
+  SmallVector<FusedLinearOp> layers; // from the last one on
+  for (LinearLikeOp one : llvm::reverse(sum.layers))
+    layers.push_back(toFused(one, rewriter));
+  FusedLinearOp op = layers.front();
+  rewriter.setInsertionPoint(op);
+  SmallVector<Value> outputs, inputs, terms;
+  for (OpResult result : op->getResults())
+    outputs.push_back(createOutput(op, result));
+  for (auto [index, one] : llvm::enumerate(layers)) {
+    Operation *next = index + 1 == layers.size() ? nullptr : layers[index + 1];
+    for (Value operand : one.getEpilogueOperands())
+      if (!next || operand.getDefiningOp() != next)
+        inputs.push_back(operand);
+    if (index != 0)
+      terms.append(
+          {lookThroughSplit(one.getX()), lookThroughSplit(one.getW())});
+  }
+  auto tiled = TiledLinearOp::create(
+      rewriter, op.getLoc(), lookThroughSplit(op.getX()),
+      lookThroughSplit(op.getW()), /*factors=*/ValueRange(), inputs, outputs,
+      getWorkspace(schedule), schedule, op.getLayoutAttr());
+  tiled.getFurtherTermsMutable().assign(terms);
+  moveEpilogue(op, tiled);
+  unsigned first = 1; // argument of a layer's operands
+  for (auto [one, added] : llvm::zip(layers, ArrayRef(layers).drop_front())) {
+    OperandRange operands = one.getEpilogueOperands();
+    auto addend = llvm::find(operands, added->getResult(0));
+    moveAdditions(
+        added,
+        tiled.getBody()->getArgument(first + (addend - operands.begin())),
+        tiled, rewriter);
+    first += operands.size() - 1;
+  }
+  rewriter.replaceOp(op, tiled.getResults());
+  for (FusedLinearOp one : ArrayRef(layers).drop_front())
+    rewriter.eraseOp(one);
+  return success();
+}
+
 LogicalResult FunctionConverter::convert(LinearLikeOp layer) {
   if (layer.getStrategy() != Strategy::Tiled)
     return success();
@@ -398,6 +496,8 @@ LogicalResult FunctionConverter::convert(LinearLikeOp layer) {
     return failure();
   if (schedule.getWeights() != 1)
     return convertPair(layer, schedule);
+  if (schedule.getTerms() != 1)
+    return convertSum(layer, schedule);
   schedule = getRoomySchedule(layer, schedule);
   if (std::string problem = findReductionProblem(layer, schedule);
       !problem.empty())

@@ -208,7 +208,8 @@ Value SplitKernel::emitSplit(const Vectors &vectors, ArrayRef<Value> xs,
   if (g.lanes != 1)
     factor = vector::BroadcastOp::create(b, getLanes(b.getF32Type()), factor);
   for (auto [index, x] : llvm::enumerate(xs)) {
-    SplitElement element = emitSplitElement(b, b.getLoc(), x, factor, g.parts);
+    SplitElement element =
+        emitSplitElement(b, b.getLoc(), x, factor, g.parts, g.k);
     store(vectors, index, element);
     score = b.add(score, element.score);
   }

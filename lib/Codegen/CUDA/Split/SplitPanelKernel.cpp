@@ -239,7 +239,7 @@ SmallVector<Value> SplitPanelKernel::emitTile(Value tile, Value scale,
     if (g.lanes != 1)
       factor = vector::BroadcastOp::create(b, getLanes(b.getF32Type()), factor);
     SplitElement element =
-        emitSplitElement(b, b.getLoc(), loadStep(step), factor, g.parts);
+        emitSplitElement(b, b.getLoc(), loadStep(step), factor, g.parts, g.k);
     store(tile, step, element);
     Value sum = element.score;
     if (g.lanes != 1)

@@ -43,7 +43,7 @@ public:
   using TiledLaunch::TiledLaunch;
 
   LogicalResult run();
-  /// For several weights, before the scale of split rows is taken out.
+  /// For several weights or terms, before the scale of split rows is taken out.
   void runProducts();
   /// Where rows are reduced alone, before they are cut and the scale of split
   /// rows is taken out.
@@ -175,19 +175,19 @@ LogicalResult TiledLowering::runRows() {
   return lowerEpilogue(separate.rest, module, kernels);
 }
 
-/// Kernels for other pointers have one weight each.
+/// Kernels for other pointers have one product each.
 void TiledLowering::runProducts() {
   m = createRows();
-  Value buffer = createBuffer(getSecondProductType(op));
+  Value buffer = createBuffer(getFurtherProductType(op));
   auto branch = scf::IfOp::create(b, createIsAligned(b, op.getOperands()),
                                   /*withElseRegion=*/true);
   b.setInsertionPointToStart(branch.elseBlock());
-  SeparateProducts separate = createSeparateProducts(b, op, buffer);
+  SmallVector<TiledLinearOp> separate = createSeparateProducts(b, op, buffer);
   b.setInsertionPointToStart(branch.thenBlock());
   addUnscale(op);
   emitAndLaunch(TileGeometry(op, op.getSchedule(), /*isAligned=*/true));
   op.erase();
-  for (TiledLinearOp one : {separate.first, separate.rest}) {
+  for (TiledLinearOp one : separate) {
     addUnscale(one);
     TiledLowering(one, module, kernels).runUnaligned();
   }
@@ -282,9 +282,9 @@ LogicalResult tenon::checkTiled(TiledLinearOp op) {
   std::string problem = findProblem(schedule, w.getElementType());
   if (problem.empty())
     problem = findGuardProblem(op);
-  if (problem.empty())
+  for (unsigned term = 0; problem.empty() && term != op.getNumTerms(); ++term)
     problem = findExtentProblem(schedule.getFamily(), w.getElementType(),
-                                op.getExtents().k);
+                                op.getTermK(term));
   if (problem.empty())
     problem = findLayoutProblem(schedule, w.getElementType(), op.getLayout(),
                                 op.getExtents());
@@ -301,7 +301,7 @@ LogicalResult tenon::lowerTiledLinear(TiledLinearOp op, gpu::GPUModuleOp module,
                                       SmallVectorImpl<Attribute> &kernels) {
   if (failed(checkTiled(op)))
     return failure();
-  if (op.getNumWeights() != 1) {
+  if (op.getNumWeights() != 1 || op.getNumTerms() != 1) {
     TiledLowering(op, module, kernels).runProducts();
     return success();
   }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A tiled layer of two weights as two layers of one.
+// A tiled layer of several products as layers of one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,19 +16,13 @@
 
 namespace mlir::tenon {
 
-/// Layers that do one after the other what one of two weights does.
-struct SeparateProducts {
-  TiledLinearOp first; ///< gives the second weight's product
-  TiledLinearOp rest;  ///< reads it, as one more [M, N] input
-};
+/// The type of a buffer for the products of further weights or terms.
+MemRefType getFurtherProductType(TiledLinearOp op);
 
-/// The type of a buffer for the second weight's product.
-MemRefType getSecondProductType(TiledLinearOp op);
-
-/// Creates, at `builder`, ops on memrefs that do what `op` does, for pointers
-/// that its kernel cannot take. `buffer` is between them.
-SeparateProducts createSeparateProducts(OpBuilder &builder, TiledLinearOp op,
-                                        Value buffer);
+/// Creates, at `builder`, ops on memrefs that do one after the other what `op`
+/// does, for pointers that its kernel cannot take. `buffer` is between them.
+SmallVector<TiledLinearOp>
+createSeparateProducts(OpBuilder &builder, TiledLinearOp op, Value buffer);
 
 } // namespace mlir::tenon
 

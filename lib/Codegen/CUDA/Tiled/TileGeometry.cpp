@@ -47,6 +47,8 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
       instructionWarps(family->traits.instructionWarps) {
   ProductExtents extents = op.getExtents();
   m = extents.m, n = extents.n, k = extents.k;
+  for (unsigned term = 0; term != op.getNumTerms(); ++term)
+    termColumns.push_back(op.getTermK(term));
   turnsX = isXTransposed(op.getLayout()),
   turnsW = isWTransposed(op.getLayout());
   sourceType = elementType = getElementTypeOrSelf(op.getX().getType());
@@ -78,4 +80,11 @@ TileGeometry::TileGeometry(TiledLinearOp op, ScheduleAttr schedule,
                schedule.getMethod() == ProductMethod::Direct &&
                (ScheduleFamily::of(op.getSchedule()).traits.roundsTf32 ||
                 op.isGuarded());
+}
+
+int64_t TileGeometry::kTiles() const {
+  int64_t tiles = 0;
+  for (int64_t columns : termColumns)
+    tiles += llvm::divideCeil(columns, tileK);
+  return tiles;
 }

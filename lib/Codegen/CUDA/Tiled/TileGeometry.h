@@ -27,8 +27,9 @@ struct TileGeometry {
   bool isAligned; ///< whether every pointer is a multiple of 16 bytes
   int64_t m;      ///< ShapedType::kDynamic where it is not known
   int64_t n, k;
-  bool turnsX, turnsW; ///< whether x is [K, M], and w [K, N]
-  Type sourceType;     ///< of x and w
+  SmallVector<int64_t> termColumns; ///< K of each term, k of the first
+  bool turnsX, turnsW;              ///< whether x is [K, M], and w [K, N]
+  Type sourceType;                  ///< of x and w
   /// As which they are multiplied: f16 in the place of 8 bits, where these are
   /// copied one by one.
   Type elementType;
@@ -94,7 +95,10 @@ struct TileGeometry {
   // Along M, N and K.
   int64_t rowUnits() const { return llvm::divideCeil(m, unitM()); } // static M
   int64_t columnUnits() const { return llvm::divideCeil(n, unitN()); }
-  int64_t kTiles() const { return llvm::divideCeil(k, tileK); }
+  int64_t getKTiles(unsigned term) const {
+    return llvm::divideCeil(termColumns[term], tileK);
+  }
+  int64_t kTiles() const; ///< of all terms
   bool hasKTail() const { return k % tileK != 0; }
 
   // Copies: rows of `rowBytes` in chunks of 16 bytes; the block's threads take
@@ -109,6 +113,10 @@ struct TileGeometry {
   int64_t copiesOfX() const { return tileM / rowsPerCopy(); }
   int64_t copiesOfW() const { return tileN / rowsPerCopy(); }
   int64_t stageBytes() const { return (tileM + weights * tileN) * rowBytes; }
+  /// Matrices that are multiplied: of several terms or weights, each.
+  int64_t numMultiplied() const {
+    return weights + 2 * std::ssize(termColumns) - 1;
+  }
   /// Where a stage has the rows of a weight, behind those of x.
   int64_t getWeightOffset(int64_t weight) const {
     return (tileM + weight * tileN) * rowBytes;

@@ -64,6 +64,7 @@ void TiledFrame::takeArguments(TiledLinearOp op, unsigned numTensorMaps) {
   tensorMaps = take(numTensorMaps);
   x = take(1)[0];
   weights = take(op.getNumWeights());
+  take(op.getFurtherTerms().size()); // TMA alone reads them
   factors = take(op.getFactors().size());
   for (auto [argument, pointer] :
        llvm::zip(op.getInputArguments(), take(op.getInputs().size())))

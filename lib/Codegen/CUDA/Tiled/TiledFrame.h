@@ -55,7 +55,8 @@ inline constexpr int kTileBarrier = 1, kPanelBarrier = 2, kOrderBarrier = 3,
                      kWarpgroupBarrier = 5, kPingPongPanelBarrier = 7;
 
 /// Opens a kernel. Its arguments are, in order: tensor maps (of a wgmma kernel,
-/// Wgmma/TensorMaps.h), x, w, their factors (if the op has them), the
+/// Wgmma/TensorMaps.h), x, w, those of further terms, their factors (if the op
+/// has them), the
 /// epilogue's operands, the outputs, the workspace (if it has one), M and the
 /// launch's token, both i64.
 class TiledFrame {

@@ -15,6 +15,9 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace mlir;
 
 namespace {
@@ -75,9 +78,15 @@ tenon::SplitScale tenon::emitSplitScale(OpBuilder &builder, Location loc,
   return {e.powerOfTwo(scale), e.powerOfTwo(factor)};
 }
 
+/// Which part of an element its halves may lack: with two, as large a part as
+/// SGEMM's roundings are of a sum of K products of its size.
+static float getTolerance(unsigned parts, int64_t k) {
+  return parts == 1 ? 0x1p-11 : 0x1p-22 * std::sqrt(std::max(1.0, k / 64.0));
+}
+
 tenon::SplitElement tenon::emitSplitElement(OpBuilder &builder, Location loc,
                                             Value x, Value scale,
-                                            unsigned parts) {
+                                            unsigned parts, int64_t k) {
   Emitter e(builder, loc, x);
   Value v = arith::MulFOp::create(e.b, x, scale);
   SplitElement element;
@@ -88,9 +97,9 @@ tenon::SplitElement tenon::emitSplitElement(OpBuilder &builder, Location loc,
     element.lo = e.round(rest);
     rest = arith::SubFOp::create(e.b, rest, e.extend(element.lo));
   }
-  // They are never equal unless v is 0, to which an x may have underflowed.
+  // Both are 0 if v is 0, to which an x may have underflowed.
   Value bound = arith::MulFOp::create(e.b, math::AbsFOp::create(e.b, v),
-                                      e.number(parts == 2 ? 0x1p-22 : 0x1p-11));
+                                      e.number(getTolerance(parts, k)));
   Value isLost = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OGE,
                                        math::AbsFOp::create(e.b, rest), bound);
   Value isNotZero =

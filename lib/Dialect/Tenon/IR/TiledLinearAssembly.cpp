@@ -21,6 +21,9 @@ void TiledLinearOp::print(OpAsmPrinter &printer) {
   if (getLayout())
     printer << " layout" << "<" << stringifyOperandLayout(*getLayout()) << ">";
   printer << " : " << getX().getType() << ", " << getWeights().getTypes();
+  if (!getFurtherTerms().empty())
+    printer << " plus(" << getFurtherTerms() << " : "
+            << getFurtherTerms().getTypes() << ")";
   if (!getFactors().empty())
     printer << " factors(" << getFactors() << " : " << getFactors().getTypes()
             << ")";
@@ -74,17 +77,17 @@ static ParseResult parseMatrices(OpAsmParser &parser,
   return parser.resolveOperands(weights, types, loc, operands);
 }
 
-/// Parses `factors(%x, %w : type, type)` if it is there.
-static ParseResult parseFactors(OpAsmParser &parser,
-                                SmallVectorImpl<Value> &factors) {
-  if (failed(parser.parseOptionalKeyword("factors")))
+/// Parses `keyword(%x, %w : type, type)` if it is there.
+static ParseResult parseGroup(OpAsmParser &parser, StringRef keyword,
+                              SmallVectorImpl<Value> &values) {
+  if (failed(parser.parseOptionalKeyword(keyword)))
     return success();
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   SmallVector<Type> types;
   SMLoc loc = parser.getCurrentLocation();
   return failure(parser.parseLParen() || parser.parseOperandList(operands) ||
                  parser.parseColonTypeList(types) ||
-                 parser.resolveOperands(operands, types, loc, factors) ||
+                 parser.resolveOperands(operands, types, loc, values) ||
                  parser.parseRParen());
 }
 
@@ -121,12 +124,13 @@ static ParseResult parseWorkspace(OpAsmParser &parser,
 
 ParseResult TiledLinearOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> arguments;
-  SmallVector<Value> factors, inputs, outputs, workspace;
+  SmallVector<Value> terms, factors, inputs, outputs, workspace;
   auto &properties = result.getOrAddProperties<Properties>();
   if (parseMatrices(parser, result.operands, properties.layout))
     return failure();
   size_t weights = result.operands.size() - 1;
-  if (parseFactors(parser, factors) ||
+  if (parseGroup(parser, "plus", terms) ||
+      parseGroup(parser, "factors", factors) ||
       parseArguments(parser, weights, arguments, inputs) ||
       tenon::detail::parseEpilogueOutputs(parser, outputs) ||
       parseWorkspace(parser, workspace) || parser.parseKeyword("schedule"))
@@ -137,8 +141,9 @@ ParseResult TiledLinearOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
   SmallVector<int32_t> sizes{1, 1, static_cast<int32_t>(weights) - 1};
-  for (ArrayRef<Value> operands : {ArrayRef(factors), ArrayRef(inputs),
-                                   ArrayRef(outputs), ArrayRef(workspace)}) {
+  for (ArrayRef<Value> operands :
+       {ArrayRef(terms), ArrayRef(factors), ArrayRef(inputs), ArrayRef(outputs),
+        ArrayRef(workspace)}) {
     result.addOperands(operands);
     sizes.push_back(static_cast<int32_t>(operands.size()));
   }

@@ -47,7 +47,7 @@ struct TiledLinearBufferization
                                      ArrayRef<OpOperand *> operands) const {
     auto tiled = cast<TiledLinearOp>(op);
     SmallVector<int64_t> shape = tiled.getProductShape();
-    auto [begin, size] = tiled.getODSOperandIndexAndLength(4);
+    auto [begin, size] = tiled.getODSOperandIndexAndLength(5);
     return llvm::all_of(operands, [&, begin = int64_t(begin),
                                    size = int64_t(size)](OpOperand *operand) {
       if (tiled.isDpsInit(operand))
@@ -77,14 +77,15 @@ struct TiledLinearBufferization
       auto [begin, size] = tiled.getODSOperandIndexAndLength(group);
       return all.slice(begin, size);
     };
-    ValueRange outputs = slice(5);
+    ValueRange outputs = slice(6);
     // Made behind the rewriter's back, as for `tenon.epilogue`.
     OpBuilder builder(op);
     auto replacement = TiledLinearOp::create(
         builder, op->getLoc(), all[0], all.slice(1, tiled.getNumWeights()),
-        slice(3), slice(4), outputs,
+        slice(4), slice(5), outputs,
         tiled.getWorkspace() ? all.back() : Value(), tiled.getSchedule(),
         tiled.getLayoutAttr());
+    replacement.getFurtherTermsMutable().assign(slice(3));
     IRMapping mapping;
     tiled.getEpilogue().cloneInto(&replacement.getEpilogue(), mapping);
     bufferization::replaceOpWithBufferizedValues(rewriter, op, outputs);

@@ -43,6 +43,7 @@ void TiledLinearOp::build(OpBuilder & /*builder*/, OperationState &state,
   properties.operandSegmentSizes = {1,
                                     1,
                                     size(weights) - 1,
+                                    /*furtherTerms=*/0,
                                     size(factors),
                                     size(inputs),
                                     size(outputs),
@@ -203,6 +204,35 @@ static LogicalResult verifyWeights(TiledLinearOp op) {
   return success();
 }
 
+/// Checks that there are as many terms as the schedule says, all with the
+/// product's rows and columns.
+static LogicalResult verifyTerms(TiledLinearOp op) {
+  if (op.getFurtherTerms().size() % 2 != 0 ||
+      op.getNumTerms() != op.getSchedule().getTerms())
+    return op.emitOpError("has ")
+           << op.getFurtherTerms().size() << " matrices of further terms, but "
+           << "its schedule " << op.getSchedule().getTerms() << " terms";
+  Type element = cast<ShapedType>(op.getX().getType()).getElementType();
+  ProductExtents extents = op.getExtents();
+  for (unsigned term = 1; term != op.getNumTerms(); ++term) {
+    auto [xValue, wValue] = op.getTerm(term);
+    auto x = cast<ShapedType>(xValue.getType());
+    auto w = cast<ShapedType>(wValue.getType());
+    if (x.getRank() == 2 && w.getRank() == 2 && w.hasStaticShape() &&
+        x.getElementType() == element && w.getElementType() == element) {
+      ProductExtents others = getProductExtents(x, w, op.getLayout());
+      if (others.m == extents.m && others.n == extents.n &&
+          x.getDimSize(isXTransposed(op.getLayout()) ? 0 : 1) == others.k)
+        continue;
+    }
+    return op.emitOpError("adds up products of the same rows and columns, but "
+                          "of x ")
+           << x << " and w " << w << " it is not that of "
+           << op.getX().getType() << " and " << op.getW().getType();
+  }
+  return success();
+}
+
 LogicalResult TiledLinearOp::verify() {
   if (failed(tenon::detail::verifyDestinations(*this, getOutputs())))
     return failure();
@@ -222,7 +252,7 @@ LogicalResult TiledLinearOp::verify() {
            << (turnsW ? "[K, N]" : "[N, K]")
            << ", with N and K known and one K, but x is " << x << " and w is "
            << w;
-  if (failed(verifyWeights(*this)))
+  if (failed(verifyWeights(*this)) || failed(verifyTerms(*this)))
     return failure();
   // f32 lies along K for wgmma, and so do halves and 8 bits.
   bool mayTurn = element.isF32()

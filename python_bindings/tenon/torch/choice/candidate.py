@@ -91,7 +91,7 @@ class Candidate:
         results: how many results have that and are no products as they are, which PyTorch's product writes.
         kept_results: how many of these something other than a kernel of Inductor's reads.
         readers: who reads them.
-        joined_as: "pairs" or "siblings" where several layers may have one kernel or launch.
+        joined_as: "pairs", "sums" or "siblings" where several layers may have one kernel or launch.
         is_asked: whether it takes what a norm ahead of it takes because that was asked for.
         placed: how many columns of its results PyTorch's products write to where they shall lie beside others.
         ahead: a norm of which it takes what that takes, if it need not: what would be done with it ahead.

@@ -53,9 +53,10 @@ _THREADS = 16
 # What of a function's text does not change what it computes, besides its name.
 _UNSAID = re.compile(r' loc\("(?:[^"\\]|\\.)*":\d+:\d+\)')
 
-# What is tried, and the arguments of `tenon.compile` for it; the first two are as what groups are joined.
+# What is tried, and the arguments of `tenon.compile` for it; the first three are as what groups are joined.
 _WAYS = {
     "pairs": {"strategy": "tiled", "pairs": "always"},
+    "sums": {"strategy": "tiled", "pairs": "always"},
     "siblings": {"strategy": "tiled", "siblings": "always"},
     "apart": {"strategy": "tiled", "pairs": "never", "siblings": "never"},
     "tiled": {"strategy": "tiled"},
@@ -300,7 +301,7 @@ def _is_one_call(executable: tenon.Executable, way: str) -> bool:
     Of those that were joined one has to be in the kernel, or the launch, of another.
     """
     values = [remark.values for remark in executable.remarks]
-    joined = {"pairs": "kernel_line", "siblings": "launch_line"}.get(way)
+    joined = {"pairs": "kernel_line", "sums": "kernel_line", "siblings": "launch_line"}.get(way)
     if joined and not any(joined in v for v in values):
         return False
     if way in _LIBRARY_KERNELS:

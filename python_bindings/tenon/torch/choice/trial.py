@@ -109,6 +109,8 @@ def _tensors_moved(candidate: Candidate) -> int:
     """Return how many tensors of the result's size Inductor's kernels move for the function."""
     if candidate.is_bare:
         return 0
+    if candidate.joined_as == "sums" and {"linear", "add"}.issuperset(candidate.kinds):
+        return len(candidate.products) - 1 + candidate.addends  # cuBLAS adds what it reads to what it multiplies
     # A reduction over the batch reads the product once more; one kernel has all sums.
     reductions = sum("batch_norm_training" in kind for kind in candidate.kinds) + ("batch_sum" in candidate.kinds)
     if candidate.readers.kernel:

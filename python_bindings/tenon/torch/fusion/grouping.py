@@ -16,12 +16,14 @@ from tenon.torch.fusion.norms import is_norm
 from tenon.torch.fusion.readers import Readers, find_readers
 from tenon.torch.fusion.rows import reduces_rows, sums_columns
 from tenon.torch.fusion.shapes import extent
+from tenon.torch.fusion.views import op_name
 from tenon.torch.fusion.words import Word, norm_of, reduced_or_result
 
 _MAX_SUMS = 2  # over the batch, in one call; as batch norm's backward pass has
 # Of more rows launches are a small part of the time of layers, and trials take time too.
 _FEW_ROWS = 256
 _MAX_SIBLINGS = 8  # as schedules have
+_MAX_TERMS = 4
 
 
 @dataclasses.dataclass(eq=False)
@@ -31,8 +33,8 @@ class Group:
     members: list[fx.Node]
     rows: Extent
     device: torch.device
-    parts: tuple[Group, ...] = ()  # of which it was joined by `Grouping.join_pairs` or `join_siblings`
-    joined_as: str = ""  # "pairs" or "siblings"
+    parts: tuple[Group, ...] = ()  # of which it was joined by one of `Grouping`'s methods
+    joined_as: str = ""  # "pairs", "sums" or "siblings"
 
 
 class Grouping:
@@ -129,6 +131,41 @@ class Grouping:
             members = sorted([*gate.members, *other.members], key=self._order.__getitem__)
             joined = Group(members, gate.rows, gate.device, parts=(gate, other), joined_as="pairs")
             self.group_of.update(dict.fromkeys(members, joined))
+
+    def join_sums(self) -> None:
+        """Join groups of one linear layer each whose products one kernel may add up.
+
+        Nothing but an addition in the second group reads what the first one gives.
+        """
+        takers = self.takers(self.live_nodes())
+        for group in self.groups():
+            added: Group | None = group if self.group_of[group.members[0]] is group else None
+            while added is not None:
+                added = self._join_sum(added, takers)
+
+    def _join_sum(self, added: Group, takers: dict[fx.Node, list[fx.Node]]) -> Group | None:
+        """Join a group, or a sum, and the one that adds what it gives; return them as one, or None."""
+        outside = [t for n in added.members for t in takers.get(n, ()) if t not in added.members]
+        other = self.group_of.get(outside[0]) if len(outside) == 1 else None
+        if other is None or op_name(outside[0]) != "aten.add" or self._reduces(added) or self._reduces(other):
+            return None
+        if any(group.parts and group.joined_as != "sums" for group in (added, other)):
+            return None
+        linears = [*self._linears(added), *self._linears(other)]
+        parts = (*(added.parts or (added,)), *(other.parts or (other,)))
+        is_one_each = len(linears) == len(parts) <= _MAX_TERMS and all(len(takers[node]) == 1 for node in linears)
+        kinds = {(node.meta["val"].shape[-1], node.meta["val"].dtype) for node in linears}
+        if (
+            not is_one_each
+            or len(kinds) != 1
+            or added.rows != other.rows
+            or self._closes_cycle(linears[-1], [added, other])
+        ):
+            return None
+        members = sorted([*added.members, *other.members], key=self._order.__getitem__)
+        joined = Group(members, other.rows, other.device, parts=parts, joined_as="sums")
+        self.group_of.update(dict.fromkeys(members, joined))
+        return joined
 
     def join_siblings(self) -> None:
         """Join groups of one linear layer each that one launch may have: they read one x, and need not each other."""

@@ -22,7 +22,7 @@ from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.rewrite import sweep
 from tenon.torch.fusion.tall import is_tall
-from tenon.torch.fusion.views import is_permutation, is_transpose, view_source
+from tenon.torch.fusion.views import is_permutation, is_transpose, is_turned, view_source
 
 aten = torch.ops.aten
 _PRODUCTS = (aten.mm.default, aten.addmm.default)
@@ -61,7 +61,7 @@ def _missing(node: fx.Node) -> tuple[int, int, int]:
     may_grow = node.meta["val"].dtype in _NARROW and any(map(_up_to_multiple, (m, n, k)))
     if not may_grow or not all(b.meta["val"].shape == (n,) for b in bias):
         return 0, 0, 0
-    turns_x, turns_w = _is_turned(x), _is_turned(w)
+    turns_x, turns_w = is_turned(x), is_turned(w)
     rows, *columns = (k, m, n) if turns_x else (m, k, n)
     if not is_tall((rows, max(hinted(columns))), node.meta["val"].dtype):
         return 0, 0, 0
@@ -74,7 +74,7 @@ def _missing(node: fx.Node) -> tuple[int, int, int]:
 def _is_of_joined(product: fx.Node) -> bool:
     """Tell whether the input of a product's layer is put together of parts, and read by products alone."""
     x, w = product.args[-2:]
-    source: fx.Node | None = w if _is_turned(x) else x
+    source: fx.Node | None = w if is_turned(x) else x
     while source is not None and source.target is not aten.cat.default:
         source = view_source(source)
     return source is not None and all(reader.target in _PRODUCTS for reader in _readers(source))
@@ -89,10 +89,6 @@ def _readers(node: fx.Node) -> set[fx.Node]:
         elif user.target is not aten.constant_pad_nd.default:
             found.add(user)
     return found
-
-
-def _is_turned(matrix: fx.Node) -> bool:
-    return is_transpose(matrix) and not _is_turned(matrix.args[0])
 
 
 def _up_to_multiple(extent: int | torch.SymInt) -> int:

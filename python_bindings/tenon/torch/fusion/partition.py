@@ -98,6 +98,7 @@ def _cut(gm: fx.GraphModule, how: How, names: Collection[str] | None) -> _Result
         if how.for_inductor:
             grouping.trim()
             grouping.join_pairs()
+            grouping.join_sums()
         if how.for_inductor or how.siblings:
             grouping.join_siblings()
         sources: dict[str, str] = {}

@@ -17,7 +17,7 @@ from tenon.torch.fusion.columns import Columns, ranges_of
 from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.rewrite import sweep
-from tenon.torch.fusion.views import is_transpose
+from tenon.torch.fusion.views import is_turned
 
 aten = torch.ops.aten
 # What a product does not write has to be more than what is copied for it, and than a launch costs.
@@ -67,7 +67,7 @@ def _narrow(graph: fx.Graph, product: fx.Node, ranges: list[Columns]) -> None:
     place = functools.partial(insert, like=product)
     x, w = product.args
     with graph.inserting_before(product):
-        if is_transpose(w):  # of a layer's weight, whose rows the columns are
+        if is_turned(w):  # of a layer's weight, whose rows the columns are
             columns = place(w.target, place(aten.slice.Tensor, w.args[0], 0, begin, end), *w.args[1:])
         else:
             columns = place(aten.slice.Tensor, w, 1, begin, end)

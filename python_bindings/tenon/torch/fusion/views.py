@@ -92,6 +92,11 @@ def is_transpose(node: fx.Node) -> bool:
     return is_permutation(node) and _permutation(node) == [1, 0]
 
 
+def is_turned(matrix: fx.Node) -> bool:
+    """Tell whether a matrix is one transposed, which twice is not."""
+    return is_transpose(matrix) and not is_turned(matrix.args[0])
+
+
 def strip(node: fx.Node) -> fx.Node:
     """Return the earliest node with the same elements and, for Tenon, the same shape."""
     shape = torch_shape(node)

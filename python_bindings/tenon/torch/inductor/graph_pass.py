@@ -10,7 +10,7 @@ import functools
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx
@@ -23,14 +23,23 @@ from tenon.torch.choice.judge import Judge
 from tenon.torch.explanation.verbose import print_notes, print_report
 from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.columns import cut_products, products_to_cut, ranges_of
+from tenon.torch.fusion.joined_inputs import joined_inputs, split_joined
 from tenon.torch.fusion.packed_gradients import Gradient, find_gradient, forward_of, products_of, split_gradient
 from tenon.torch.fusion.padding import find_unpadded, pad_products
 from tenon.torch.fusion.partition import Partition, partition
+from tenon.torch.fusion.scales import scale_weights
 from tenon.torch.fusion.unread import find_unread, leave_unread
 from tenon.torch.fusion.words import is_of_training
 from tenon.torch.inductor.calls import insert_op
 from tenon.torch.inductor.decompositions import decompose, spell_out, spell_out_vectors
 from tenon.torch.options import Options
+
+
+class _Cut(NamedTuple):
+    """A copy of a module to try, and the products in it by the name of what they stand for."""
+
+    trial: fx.GraphModule
+    parts: dict[str, list[fx.Node]]
 
 
 class FusePass(CustomGraphPass):
@@ -64,9 +73,10 @@ class FusePass(CustomGraphPass):
         spell_out(module.graph)
         notes = []
         if self._judges(module):
+            scale_weights(module.graph)
             notes = [*spell_out_vectors(module.graph), *pad_products(module.graph)]
-            names = self._worth_cutting(module, products_to_cut(module.graph), fx.GraphModule)
-            cut_products(module.graph, names)
+            for find, cut in (products_to_cut, cut_products), (joined_inputs, split_joined):
+                cut(module.graph, self._worth_cutting(module, find(module.graph), functools.partial(_try, cut)))
         calls = []
         for part in self._partition(module):
             call, arguments = self._judge.call_of(part)
@@ -79,16 +89,25 @@ class FusePass(CustomGraphPass):
         """Tell whether `rewrite_together` finds what it is for."""
         if not self._judges(graph.owning_module):
             return False
-        pads = is_of_training(graph) and find_unpadded(graph, of_joined=True)
-        return bool(pads or find_unread(graph) or self._gradients_to_cut(graph))
+        if find_unread(graph):
+            return True
+        if not is_of_training(graph):
+            return False
+        return bool(joined_inputs(graph) or find_unpadded(graph, of_joined=True) or self._gradients_to_cut(graph))
 
     def rewrite_together(self, graph: fx.Graph) -> None:
         """Rewrite products before forward and backward are parted, and before Inductor pads them."""
         notes = leave_unread(graph)
-        if is_of_training(graph):  # backward may read what forward pads
-            notes += pad_products(graph, of_joined=True)
-        self._cut_for_training(graph)
+        if is_of_training(graph):
+            self._split_for_training(graph)
+            notes += pad_products(graph, of_joined=True)  # of which backward reads what forward pads
+            self._cut_for_training(graph)
         print_notes(notes, self.options)
+
+    def _split_for_training(self, graph: fx.Graph) -> None:
+        """Leave inputs of layers in parts, which backward then reads, where forward has a kernel for them."""
+        names = self._worth_cutting(graph.owning_module, joined_inputs(graph), _try_split_forward)
+        split_joined(graph, names)
 
     def _cut_for_training(self, graph: fx.Graph) -> None:
         """Cut products of a training step into ranges of columns, and their gradients, where that gains time.
@@ -97,7 +116,7 @@ class FusePass(CustomGraphPass):
         """
         if not (gradients := self._gradients_to_cut(graph)):
             return
-        gains = self._worth_cutting(graph.owning_module, set(gradients), forward_of)
+        gains = self._worth_cutting(graph.owning_module, set(gradients), _try_cut_forward)
         ranges = {node.name: ranges_of(node) for node in graph.nodes if node.name in gains}
         device = self._device(graph)
         losses = {name: self._judge.loss_of(*products_of(gradients[name], ranges[name]), device) for name in gains}
@@ -108,8 +127,6 @@ class FusePass(CustomGraphPass):
 
     def _gradients_to_cut(self, graph: fx.Graph) -> dict[str, Gradient]:
         """Return the gradients of products that may be cut in a graph of forward and backward, by products' names."""
-        if not is_of_training(graph):
-            return {}
         names = products_to_cut(graph)
         found = {node.name: find_gradient(node) for node in graph.nodes if node.name in names}
         # Of a weight that several products have, a gradient might be another's.
@@ -128,15 +145,14 @@ class FusePass(CustomGraphPass):
         return partition(module, names, self._precision, self._judge, self._judges(module), **given)
 
     def _worth_cutting(
-        self, module: fx.GraphModule, names: set[str], module_of: Callable[[fx.GraphModule, fx.Graph], fx.GraphModule]
+        self, module: fx.GraphModule, names: set[str], cut: Callable[[fx.GraphModule, set[str]], _Cut]
     ) -> dict[str, float]:
         """Return which products become calls of Tenon's in all parts, and how many milliseconds these gain.
 
-        To PyTorch a part is worth no kernel. `module_of` gives what is tried of a module and a copy of its graph.
+        To PyTorch a part is worth no kernel. `cut` puts parts in the place of products in a copy of a module.
         """
         while names:
-            trial = module_of(module, copy.deepcopy(module.graph))
-            parts = cut_products(trial.graph, names)
+            trial, parts = cut(module, names)
             calls = self._partition(trial)
             left = set(trial.graph.nodes)
             whole = {name for name in names if not left.isdisjoint(parts[name])}
@@ -157,6 +173,27 @@ class FusePass(CustomGraphPass):
         if is_of_training(graph) or len(placeholders) != self._num_inputs:
             return set()
         return {placeholders[i] for i in self._parameters}
+
+
+def _try(
+    cut: Callable[[fx.Graph, set[str]], dict[str, list[fx.Node]]], module: fx.GraphModule, names: set[str]
+) -> _Cut:
+    """Cut a copy of a graph."""
+    trial = fx.GraphModule(module, copy.deepcopy(module.graph))
+    return _Cut(trial, cut(trial.graph, names))
+
+
+def _try_cut_forward(module: fx.GraphModule, names: set[str]) -> _Cut:
+    """Cut the forward part of a copy of a graph."""
+    trial = forward_of(module, copy.deepcopy(module.graph))
+    return _Cut(trial, cut_products(trial.graph, names))
+
+
+def _try_split_forward(module: fx.GraphModule, names: set[str]) -> _Cut:
+    """Leave inputs in parts in a copy of a graph, and return its forward part."""
+    graph = copy.deepcopy(module.graph)
+    parts = split_joined(graph, names)
+    return _Cut(forward_of(module, graph), parts)
 
 
 def restore(graph: fx.Graph, before: fx.Graph) -> None:

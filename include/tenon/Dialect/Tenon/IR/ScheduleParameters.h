@@ -31,7 +31,7 @@ struct ScheduleParameters {
   bool streamK = false;
   std::array<int64_t, 2> cluster{1, 1};
   bool pingPong = false, defer = false;
-  int64_t weights = 1, siblings = 1;
+  int64_t weights = 1, siblings = 1, terms = 1;
   ProductMethod method = ProductMethod::Direct;
   ReductionMethod reduction = ReductionMethod::Separate;
 
@@ -52,6 +52,7 @@ struct ScheduleParameters {
     visit("defer", &ScheduleParameters::defer);
     visit("weights", &ScheduleParameters::weights);
     visit("siblings", &ScheduleParameters::siblings);
+    visit("terms", &ScheduleParameters::terms);
     visit("method", &ScheduleParameters::method);
     visit("reduction", &ScheduleParameters::reduction);
   }

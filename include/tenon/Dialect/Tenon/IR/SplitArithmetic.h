@@ -47,9 +47,9 @@ struct SplitElement {
   Value score;
 };
 
-/// Of `x`, in a row of `scale`.
+/// Of `x`, in a row of `k` elements, of `scale`.
 SplitElement emitSplitElement(OpBuilder &builder, Location loc, Value x,
-                              Value scale, unsigned parts);
+                              Value scale, unsigned parts, int64_t k);
 
 /// Whether the row is outside of what the parts can hold (i1).
 Value emitRowIsOutside(OpBuilder &builder, Location loc, Value largestBits,

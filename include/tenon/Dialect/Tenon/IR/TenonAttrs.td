@@ -190,6 +190,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     | `defer`    | whether tiles are finished in part while the next turn's products are computed, below; else false |
     | `weights`  | products of one x that a kernel has, each with a w of its own, whose tiles are of N columns each; if not written: 1 |
     | `siblings` | layers of one x that have one launch, each with its own w, epilogue and results; if not written: 1 |
+    | `terms`    | products that are added up, each of an x and a w of its own; if not written: 1 |
     | `method`   | how numbers are multiplied, if not directly; below |
     | `reduction` | how batch norm that follows is computed, if not separately; below |
 
@@ -239,6 +240,14 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     epilogues and results are their own. There is no `stream_k`, `ping_pong`,
     `defer`, `cluster` or `weights`, no reduction, and no method that splits.
 
+    With `terms = 2` a kernel has two layers of which the first one's result is
+    added to the second one's product, and read nowhere else: both have this
+    schedule. It goes through the K tiles of the second layer's x and w, then
+    through those of the first one's, with the same accumulators; each K may be
+    any. So has `terms = 3` three layers, of which the second one takes the first
+    one's result. Of family `wgmma`, by method `direct`, without reductions,
+    `weights` or `siblings`.
+
     Which schedules a target and an element type can take is checked where they
     are known (`findProblem`, Schedule/Checks/Schedule.h).
 
@@ -272,6 +281,7 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     bool getDefer() const { return getParameters().defer; }
     int64_t getWeights() const { return getParameters().weights; }
     int64_t getSiblings() const { return getParameters().siblings; }
+    int64_t getTerms() const { return getParameters().terms; }
     ProductMethod getMethod() const { return getParameters().method; }
     ReductionMethod getReduction() const { return getParameters().reduction; }
 
@@ -296,6 +306,12 @@ def Tenon_ScheduleAttr : AttrDef<Tenon_Dialect, "Schedule"> {
     ScheduleAttr withWeights(int64_t weights) const {
       ScheduleParameters parameters = getParameters();
       parameters.weights = weights;
+      return get(getContext(), parameters);
+    }
+    /// This schedule with as many products that are added up.
+    ScheduleAttr withTerms(int64_t terms) const {
+      ScheduleParameters parameters = getParameters();
+      parameters.terms = terms;
       return get(getContext(), parameters);
     }
     /// This schedule in a launch of so many layers.

@@ -74,13 +74,18 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     follows the first, of its type, and a second product argument; with a method
     that splits a third factor, that of its rows.
 
+    With `terms = 2` the product is `x w^T + x1 w1^T`, accumulated together: `plus`
+    has an x and a w of another K, and with more terms further ones. All lie as the
+    first do.
+
     On tensors it gives one result for each output; on memrefs none. One kernel
     comes of it, and one more for pointers that are not aligned
     (`--tenon-emit-kernels`).
 
     Requires: all operands tensors or all memrefs; x `[M, K]`, w `[N, K]` of one
     type other than f64, and w static; a product argument `[M, N]` of x's type
-    or f32 for each w; outputs `[M, N]`, but for moments and new statistics; in the region ops
+    or f32 for each w; of each further term an x `[M, K1]` and a w `[N, K1]` of that
+    type; outputs `[M, N]`, but for moments and new statistics; in the region ops
     that implement `ElementwiseEpilogueOp`, reductions as above, and splat
     constants; a workspace exactly with `stream_k`, `reduction = resident` or `resident_rows`; f32 factors `[M, 1]` and `[N, 1]` of each w with a method that splits; with
     `fp8` none, or `[M, ceil(K / 128)]`, or of static M a vector of as many, and
@@ -104,13 +109,14 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
     argument or a yielded value that differs from its operand or output; an output
     of another shape than the product; an op that cannot be in the epilogue;
     a reduction that the schedule does not name; one of these three without a
-    workspace, or the reverse; another number of weights than the schedule has, or
-    of two types; factors of another shape or
+    workspace, or the reverse; another number of weights or terms than the schedule
+    has, or of other types; factors of another shape or
     type, or none where the method needs them; element types that the method does
     not multiply.
   }];
   let arguments = (ins Tenon_TensorOrMemRef:$x, Tenon_TensorOrMemRef:$w,
                        Variadic<Tenon_TensorOrMemRef>:$further_weights,
+                       Variadic<Tenon_TensorOrMemRef>:$further_terms,
                        Variadic<Tenon_TensorOrMemRef>:$factors,
                        Variadic<Tenon_TensorOrMemRef>:$inputs,
                        Variadic<Tenon_TensorOrMemRef>:$outputs,
@@ -124,7 +130,8 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
   let hasRegionVerifier = 1;
   let skipDefaultBuilders = 1;
   let builders = [
-    // An op with an empty region; its results are the outputs that are tensors.
+    // An op with an empty region and one term; its results are the outputs that
+    // are tensors.
     OpBuilder<(ins "::mlir::Value":$x, "::mlir::ValueRange":$weights,
                    "::mlir::ValueRange":$factors, "::mlir::ValueRange":$inputs,
                    "::mlir::ValueRange":$outputs, "::mlir::Value":$workspace,
@@ -145,6 +152,19 @@ def Tenon_TiledLinearOp : Op<Tenon_Dialect, "tiled_linear", [
       return getOperation()->getOperands().slice(1, getNumWeights());
     }
     unsigned getNumWeights() { return 1 + getFurtherWeights().size(); }
+    unsigned getNumTerms() { return 1 + getFurtherTerms().size() / 2; }
+    /// x and w of a term.
+    std::pair<Value, Value> getTerm(unsigned term) {
+      if (term == 0)
+        return {getX(), getW()};
+      return {getFurtherTerms()[2 * term - 2], getFurtherTerms()[2 * term - 1]};
+    }
+    int64_t getTermK(unsigned term) {
+      auto [x, w] = getTerm(term);
+      return getProductExtents(cast<ShapedType>(x.getType()),
+                               cast<ShapedType>(w.getType()), getLayout())
+          .k;
+    }
     /// The region's first argument, the product, and all products.
     BlockArgument getAccumulator() { return getBody()->getArgument(0); }
     ArrayRef<BlockArgument> getAccumulators() {

@@ -47,19 +47,44 @@ void Producer::copyRows(Value map, Value target, Value barrier, Value column,
                    policy);
 }
 
-void Producer::copyStage(const WorkItem &item, Value kTile, Value stage) {
+/// Copies the term's K tile number `kTile`. Of several weights there is one
+/// term.
+void Producer::copyTerm(const WorkItem &item, Value kTile, Value stage,
+                        unsigned term) {
   const TileGeometry &geometry = frame.geometry;
-  ring.expectBytes(stage);
   Value column = b.mul(kTile, geometry.tileK);
   Value memory = ring.getMemory(stage), barrier = ring.getFullBarrier(stage);
+  ArrayRef<Value> maps = ArrayRef(frame.tensorMaps).drop_front(2 * term);
   // A cluster lies along M or along N.
-  copyRows(frame.tensorMaps[0], memory, barrier, column, item.row,
-           geometry.tileM, geometry.turnsX, frame.rank, geometry.clusterN);
+  copyRows(maps[0], memory, barrier, column, item.row, geometry.tileM,
+           geometry.turnsX, frame.rank, geometry.clusterN);
   for (int64_t weight = 0; weight != geometry.weights; ++weight)
-    copyRows(frame.tensorMaps[1 + weight],
+    copyRows(maps[1 + weight],
              b.offset(memory, geometry.getWeightOffset(weight)), barrier,
              column, item.column, geometry.tileN, geometry.turnsW, frame.rank,
              geometry.clusterM, policyOfW);
+}
+
+/// Copies the K tile number `kTile` of those of `term` and the terms behind it.
+/// A kernel's tensor maps are constants, so there is a branch for each term.
+void Producer::copyTerms(const WorkItem &item, Value kTile, Value stage,
+                         unsigned term) {
+  const TileGeometry &geometry = frame.geometry;
+  if (term + 1 == geometry.termColumns.size())
+    return copyTerm(item, kTile, stage, term);
+  int64_t own = geometry.getKTiles(term);
+  auto branch = scf::IfOp::create(b, b.less(kTile, own),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  copyTerm(item, kTile, stage, term);
+  b.setInsertionPointToStart(branch.elseBlock());
+  copyTerms(item, b.sub(kTile, own), stage, term + 1);
+}
+
+void Producer::copyStage(const WorkItem &item, Value kTile, Value stage) {
+  ring.expectBytes(stage);
+  copyTerms(item, kTile, stage, /*term=*/0);
 }
 
 /// The K tile that is the turn's `number`-th. With reduction = resident every

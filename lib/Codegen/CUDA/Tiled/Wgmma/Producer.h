@@ -32,6 +32,8 @@ private:
   Value getKTile(const WorkItem &item, Value turn, Value number);
   RingPosition copyTurn(Value turn, const RingPosition &first);
   void copyStage(const WorkItem &item, Value kTile, Value stage);
+  void copyTerms(const WorkItem &item, Value kTile, Value stage, unsigned term);
+  void copyTerm(const WorkItem &item, Value kTile, Value stage, unsigned term);
   void copyRows(Value map, Value target, Value barrier, Value column, Value row,
                 int64_t rows, bool isTurned, Value part, int64_t parts,
                 Value policy = {});

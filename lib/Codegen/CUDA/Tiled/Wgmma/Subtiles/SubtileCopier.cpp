@@ -26,7 +26,7 @@ using namespace mlir::tenon;
 
 /// Of an operand or result of the epilogue, behind those of x and each w.
 Value SubtileCopier::getMap(unsigned index) {
-  return frame.tensorMaps[1 + frame.geometry.weights + index];
+  return frame.tensorMaps[frame.geometry.numMultiplied() + index];
 }
 
 Value SubtileCopier::getSlot(Value number) {

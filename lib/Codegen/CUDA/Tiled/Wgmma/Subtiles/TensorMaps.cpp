@@ -30,11 +30,18 @@ SmallVector<TensorMapUse> tenon::getTensorMaps(TiledLinearOp op,
     return TensorMapAttr::get(op.getContext(), box, geometry.rowBytes,
                               /*roundsTf32=*/geometry.elementType.isF32());
   };
-  SmallVector<TensorMapUse> uses{
-      {op.getX(), getMap(geometry.tileM / geometry.clusterN, geometry.turnsX)}};
+  TensorMapAttr ofX =
+      getMap(geometry.tileM / geometry.clusterN, geometry.turnsX);
+  TensorMapAttr ofW =
+      getMap(geometry.tileN / geometry.clusterM, geometry.turnsW);
+  SmallVector<TensorMapUse> uses{{op.getX(), ofX}};
   for (Value w : op.getWeights())
-    uses.push_back(
-        {w, getMap(geometry.tileN / geometry.clusterM, geometry.turnsW)});
+    uses.push_back({w, ofW});
+  for (unsigned term = 1; term != op.getNumTerms(); ++term) {
+    auto [x, w] = op.getTerm(term);
+    uses.push_back({x, ofX});
+    uses.push_back({w, ofW});
+  }
   if (auto subtiles = EpilogueSubtiles::choose(op, geometry))
     for (const auto &tensors : {subtiles->operands, subtiles->results})
       for (const SubtileTensor &tensor : tensors)

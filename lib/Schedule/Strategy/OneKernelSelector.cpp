@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Decides whether two layers of one x have one kernel, and says why.
+// Decides whether layers have one kernel, and says why.
 //
 //===----------------------------------------------------------------------===//
 
-#include "PairSelector.h"
+#include "OneKernelSelector.h"
 
 #include "FamilyChoice.h"
 #include "FitOperands.h"
@@ -23,17 +23,17 @@
 using namespace mlir;
 using namespace mlir::tenon;
 
-remark::RemarkOpts PairSelector::getOptions() {
-  auto function = pair.layer->getParentOfType<FunctionOpInterface>();
+remark::RemarkOpts OneKernelSelector::getOptions() {
+  auto function = layers.back()->getParentOfType<FunctionOpInterface>();
   return remark::RemarkOpts::name("Strategy")
       .category("tenon-select-strategy")
       .function(function ? function.getName() : StringRef());
 }
 
-/// Says why the layers have a kernel each.
-void PairSelector::reportMissed(const Reason &reason) {
+/// Says why the layers have a kernel each, where the first one stands.
+void OneKernelSelector::reportMissed(const Reason &reason) {
   ValuedRemark(remark::missed(
-      pair.gate->getLoc(),
+      layers.front()->getLoc(),
       remark::RemarkOpts::name("Pair").category("tenon-select-strategy")))
       << remark::add("not in the kernel of the layer whose epilogue reads it")
       << reason;
@@ -45,27 +45,30 @@ static int64_t getLine(Operation *op) {
   return place ? place.getLine() : 0;
 }
 
-/// Adds what is neither written nor read of the gate: of a row where M is
+/// Adds what is neither written nor read between them: of a row where M is
 /// dynamic, else all.
-static void addSaved(ValuedRemark &remark, const LayerPair &pair) {
+void OneKernelSelector::addSaved(ValuedRemark &remark) {
   int64_t row = 0;
-  for (RankedTensorType type : pair.getSavedTypes())
+  for (RankedTensorType type : getSavedTypes())
     row += type.getDimSize(1) * type.getElementTypeBitWidth() / 8;
-  int64_t m = LinearLikeOp(pair.gate).getExtents().m;
+  int64_t m = layers.back().getExtents().m;
   if (ShapedType::isDynamic(m))
     remark << remark::metric("BytesSavedPerRow", row);
   else
     remark << remark::metric("BytesSaved", row * m);
 }
 
-/// Says of both that they are tiled, and of the gate in whose kernel.
-void PairSelector::report(const Reason &reason) {
-  for (LinearLikeOp layer : getLayers()) {
+/// Says of all that they are tiled, and of those before the last in whose
+/// kernel.
+void OneKernelSelector::report(const Reason &reason) {
+  for (LinearLikeOp layer : layers) {
     ValuedRemark remark(remark::analysis(layer->getLoc(), getOptions()));
     saySchedule(sayStrategy(remark, Strategy::Tiled, reason), *best);
     SmallVector<KernelKind> kernels = listKernels(layer, best->schedule);
-    if (layer == pair.gate)
-      addSaved(remark.set("kernel_line", getLine(pair.layer)), pair);
+    if (layer != layers.back())
+      remark.set("kernel_line", getLine(layers.back()));
+    if (layer == layers.front())
+      addSaved(remark);
     else if (best->schedule.isSplit() &&
              !findFitting(layer.getX(), /*transposed=*/false, layer,
                           best->schedule.getMethod()))
@@ -77,55 +80,60 @@ void PairSelector::report(const Reason &reason) {
 /// The schedule that is asked for, or the best one; none if none runs on all
 /// targets.
 std::optional<ScheduleChoice>
-PairSelector::choose(const LayerProblem &problem) {
+OneKernelSelector::choose(const LayerProblem &problem) {
   if (schedule)
     return predictSchedule(problem, schedule, request.targets);
   const ScheduleFamily *family = chooseFamily(problem, request.targets).family;
   auto choice = family ? family->choose(problem, request.targets)
                        : std::optional<ScheduleChoice>();
-  bool isOfPair = choice && choice->schedule.getWeights() == problem.weights;
-  return isOfPair ? choice : std::nullopt;
+  if (!choice || choice->schedule.getWeights() != problem.weights)
+    return std::nullopt;
+  choice->schedule = finish(choice->schedule);
+  bool runs = llvm::all_of(request.targets, [&](const TargetSpec *target) {
+    return findProblem(choice->schedule, problem.tiledType, *target).empty();
+  });
+  return runs ? choice : std::nullopt;
 }
 
 /// Keeps the best schedule by this method if it is better than those before.
-void PairSelector::consider(ProductMethod method) {
-  for (LinearLikeOp layer : getLayers())
+void OneKernelSelector::consider(ProductMethod method) {
+  for (LinearLikeOp layer : layers)
     if (findTiledObstacle(layer, method, ReductionMethod::Separate))
       return;
-  auto choice = choose(describePair(pair, method));
+  auto choice = choose(describeAll(method));
   if (choice && (!best || choice->getWorstRatio() < best->getWorstRatio()))
     best = std::move(choice);
 }
 
 /// Finds the best schedule; says what keeps the layers from any.
-std::optional<Reason> PairSelector::findBest() {
-  if (auto obstacle = findPairObstacle(pair))
+std::optional<Reason> OneKernelSelector::findBest() {
+  if (auto obstacle = findObstacle())
     return obstacle;
   if (schedule)
     consider(schedule.getMethod());
   else
-    for (ProductMethod method : listMethods(pair.gate))
+    for (ProductMethod method : listMethods(layers.front()))
       consider(method);
   return best ? std::nullopt
               : std::optional<Reason>(ReasonCode::NoScheduleOfPair);
 }
 
 /// Whether the targets can take the schedule that is written or asked for.
-LogicalResult PairSelector::checkSchedule() {
-  Type type = getTiledInputType(pair.gate, schedule.getMethod());
+LogicalResult OneKernelSelector::checkSchedule() {
+  Type type = getTiledInputType(layers.front(), schedule.getMethod());
   for (const TargetSpec *target : request.targets)
     if (std::string problem = findProblem(schedule, type, *target);
         !problem.empty())
-      return pair.layer.emitOpError("cannot have the schedule ")
+      return layers.back()->emitOpError("cannot have the schedule ")
              << schedule << " on " << target->name << ": " << problem;
   return success();
 }
 
-/// Whether one kernel is predicted to take no longer than two do on any target,
+/// Whether one kernel is predicted to take no longer than all do on any target,
 /// and in which words.
-std::pair<bool, Reason> PairSelector::weigh() {
+std::pair<bool, Reason> OneKernelSelector::weigh() {
   SmallVector<double> apart(request.targets.size());
-  for (LinearLikeOp layer : getLayers())
+  for (LinearLikeOp layer : layers)
     for (auto [sum, seconds] :
          llvm::zip(apart, StrategySelector(layer, request).predictSeconds()))
       sum += seconds;
@@ -138,9 +146,9 @@ std::pair<bool, Reason> PairSelector::weigh() {
        best->predictions.front().seconds * 1e6, apart.front() * 1e6}};
 }
 
-void PairSelector::setTiled() {
-  OpBuilder builder(pair.layer.getContext());
-  for (LinearLikeOp layer : getLayers()) {
+void OneKernelSelector::setTiled() {
+  OpBuilder builder(layers.back()->getContext());
+  for (LinearLikeOp layer : layers) {
     layer.setStrategy(Strategy::Tiled);
     layer.setScheduleAttr(best->schedule);
     fitOperands(layer, best->schedule, builder);
@@ -149,27 +157,28 @@ void PairSelector::setTiled() {
 
 /// Whether something else is written on a layer or asked for; else takes over
 /// the schedule that is.
-bool PairSelector::isOtherwiseDecided() {
-  SmallVector<LinearLikeOp> layers = getLayers();
-  ScheduleAttr written = layers[0].getScheduleAttr();
-  isWritten = written && written.getWeights() != 1 &&
-              layers[1].getScheduleAttr() == written;
+bool OneKernelSelector::isOtherwiseDecided() {
+  ScheduleAttr written = layers.front().getScheduleAttr();
+  isWritten = written && isOfAll(written) &&
+              llvm::all_of(layers, [&](LinearLikeOp layer) {
+                return layer.getScheduleAttr() == written;
+              });
   schedule = isWritten ? written : request.schedule;
   if (isWritten)
     return false;
   return request.strategy == Strategy::Library || request.pairs == false ||
-         (schedule && schedule.getWeights() == 1) ||
+         (schedule && !isOfAll(schedule)) ||
          llvm::any_of(layers, [](LinearLikeOp layer) {
            return layer.getStrategy() || layer.getScheduleAttr();
          });
 }
 
-FailureOr<bool> PairSelector::run() {
+FailureOr<bool> OneKernelSelector::run() {
   if (isOtherwiseDecided())
     return false;
   if (std::optional<Reason> obstacle = findBest()) {
     if (isWritten)
-      return pair.layer.emitOpError("cannot have the schedule ")
+      return layers.back()->emitOpError("cannot have the schedule ")
              << schedule << ": " << obstacle->getText();
     reportMissed(*obstacle);
     return false;

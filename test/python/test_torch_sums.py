@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products that are added up: what is found of them in models and in their backward passes, and stays in parts."""
+
+import pytest
+import torch
+from tenon.torch.choice import judge as judging
+from tenon.torch.choice.trial import _tensors_moved
+from tenon.torch.fusion import joined_inputs
+from test_torch_choice import bf16, check_gradients, run
+from torch.nn import functional as F
+
+X = torch.randn(6, 16, dtype=torch.bfloat16)
+
+
+@pytest.fixture(autouse=True)
+def one_kernel(timed, monkeypatch):
+    """Take sums for one kernel, which the CPU has none for."""
+    monkeypatch.setattr(judging, "_is_one_call", lambda executable, way: way in ("pairs", "sums", "tiled"))
+
+
+def sums(timed):
+    return [candidate for candidate in timed.seen if candidate.joined_as == "sums"]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_the_gradient_of_an_x_that_three_layers_read(timed, dynamic):
+    def f(x, q, k, v):
+        return torch.cat([F.linear(x, q).sin(), F.linear(x, k).cos(), F.linear(x, v).tan()], -1)
+
+    check_gradients(f, (96, 64), (64, 64), (16, 64), (16, 64), dynamic=dynamic)
+    (found,) = sums(timed)
+    assert sorted(found.kinds) == ["add", "add", "linear", "linear", "linear"]
+    assert sorted(product.k for product in found.products) == [16, 16, 64]
+    assert all(product.turns_w for product in found.products)
+    assert _tensors_moved(found) == 2, "cuBLAS reads what it adds"
+
+
+def test_low_rank_beside_a_layer(timed, compiled):
+    w, a, b, bias = bf16(16, 16), bf16(4, 16), bf16(16, 4), bf16(16)
+    run(lambda x: F.relu(F.linear(x, w, bias) + F.linear(F.linear(x, a), b)), X)
+    (found,) = sums(timed)
+    assert (len(found.products), found.addends, _tensors_moved(found)) == (2, 0, 3)
+    assert len(set(compiled.sources)) == 1
+
+
+@pytest.mark.parametrize(("scale", "seen"), [(2.0, True), (0.25, True), (3.0, False), (-2.0, False)])
+@pytest.mark.parametrize("shape", [(64, 16), (2, 32, 16)])
+def test_a_scaled_product(timed, compiled, shape, scale, seen):
+    w, a, b = bf16(16, 16), bf16(4, 16), bf16(16, 4)
+    run(lambda x: F.linear(x, w) + F.linear(F.linear(x, a), b) * scale, torch.randn(shape, dtype=torch.bfloat16))
+    (found,) = sums(timed)
+    assert ("tenon.mul %weight" in found.spec.source) == seen, "the weight is scaled, by what prepares it"
+    assert len(set(compiled.sources)) == 1
+
+
+@pytest.mark.parametrize("case", ["read elsewhere", "multiplied", "normed", "five"])
+def test_no_sum(timed, case):
+    ws = [bf16(16, 16) for _ in range(5)]
+
+    def f(x):
+        first = F.linear(x.flip(0), ws[0])
+        if case == "normed":
+            first = F.layer_norm(first, (16,))
+        if case == "multiplied":
+            return F.relu(first * F.linear(x, ws[1]))
+        y = first + F.linear(x, ws[1])
+        if case == "five":
+            for i, w in enumerate(ws[2:]):
+                y = y + F.linear(x.roll(i + 1, 0), w)
+        return (F.relu(y), first) if case == "read elsewhere" else F.relu(y)
+
+    run(f, X)
+    assert all(len(candidate.products) <= 4 for candidate in timed.seen)
+    if case != "five":
+        assert not sums(timed)
+
+
+def nerf(width=16, position=7, direction=11):
+    skip, bias, view = bf16(width, position + width), bf16(width), bf16(8, width + direction)
+
+    def f(p, x, d):
+        y = F.relu(F.linear(torch.cat([p, x], -1), skip, bias))
+        return F.relu(F.linear(torch.cat([y, d], -1), view))
+
+    return f, (position, width, direction)
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+def test_parts_of_an_input_stay_apart(timed, monkeypatch, rank):
+    monkeypatch.setattr(joined_inputs, "_LEAST_BYTES", 1)
+    f, widths = nerf()
+    inputs = [torch.randn(*([128] if rank == 2 else [2, 64]), width, dtype=torch.bfloat16) for width in widths]
+    run(f, *inputs)
+    found = sums(timed)
+    assert [[product.k for product in c.products] for c in found] == [[8, 16], [16, 16]]
+    assert [c.kinds for c in found] == [["linear", "linear", "add", "relu"]] * 2
+
+
+@pytest.mark.parametrize("case", ["read elsewhere", "rows", "small"])
+def test_inputs_that_are_put_together(timed, monkeypatch, case):
+    if case != "small":
+        monkeypatch.setattr(joined_inputs, "_LEAST_BYTES", 1)
+    w = bf16(16, 32)
+
+    def f(a, b):
+        x = torch.cat([a, b], 0).reshape(-1, 32) if case == "rows" else torch.cat([a, b], -1)
+        y = F.relu(F.linear(x, w))
+        return (y, x) if case == "read elsewhere" else y
+
+    run(f, torch.randn(128, 16, dtype=torch.bfloat16), torch.randn(128, 16, dtype=torch.bfloat16))
+    assert not sums(timed)
+
+
+def test_parts_are_what_a_training_step_saves(timed, monkeypatch):
+    monkeypatch.setattr(joined_inputs, "_LEAST_BYTES", 1)
+
+    def f(p, w, v, x):
+        return F.relu(F.linear(torch.cat([p, F.relu(F.linear(x, v))], -1), w)).sin()
+
+    shapes = (256, 7), (16, 23), (16, 24), (256, 24)
+    check_gradients(f, *shapes)
+    assert [[product.k for product in c.products] for c in sums(timed)] == [[8, 16]]
+    saved = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(tuple(t.shape)) or t, lambda t: t):
+        torch.compile(f, backend="tenon")(*(torch.randn(s, dtype=torch.bfloat16, requires_grad=True) for s in shapes))
+    assert (256, 24) in saved, "what the model is given"
+    assert (256, 23) not in saved, "the input of the layer"
