@@ -98,14 +98,24 @@ def test_parts_of_an_input_stay_apart(timed, monkeypatch, rank):
     assert [c.kinds for c in found] == [["linear", "linear", "add", "relu"]] * 2
 
 
-@pytest.mark.parametrize("case", ["read elsewhere", "rows", "small"])
+@pytest.mark.parametrize(
+    "case", ["read elsewhere", "rows", "shorter rows", "fewer columns", "scaled", "added", "small"]
+)
 def test_inputs_that_are_put_together(timed, monkeypatch, case):
     if case != "small":
         monkeypatch.setattr(joined_inputs, "_LEAST_BYTES", 1)
-    w = bf16(16, 32)
+    w, bias = bf16(32, 32), bf16(32)
 
     def f(a, b):
         x = torch.cat([a, b], 0).reshape(-1, 32) if case == "rows" else torch.cat([a, b], -1)
+        if case == "shorter rows":
+            return F.relu(F.linear(x.reshape(-1, 8), w[:, :8]))
+        if case == "fewer columns":
+            return F.relu(F.linear(F.pad(x, (0, -24)), w[:, :8]))
+        if case == "scaled":
+            return F.relu(torch.addmm(bias, x, w, alpha=2))
+        if case == "added":
+            return F.relu(torch.addmm(x, x.sin(), w))
         y = F.relu(F.linear(x, w))
         return (y, x) if case == "read elsewhere" else y
 

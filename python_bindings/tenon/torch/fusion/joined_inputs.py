@@ -24,7 +24,7 @@ from tenon.torch.fusion.rewrite import sweep
 from tenon.torch.fusion.views import arguments, dtype_of, is_transpose, op_name, view_source
 
 aten = torch.ops.aten
-_PRODUCTS = ("aten.mm", "aten.addmm")
+_PRODUCTS = (aten.mm.default, aten.addmm.default)
 _NARROW = ("float16", "bfloat16")
 _MAX_PARTS = 4  # as schedules have terms
 _MULTIPLE = 8  # elements of 16 bits
@@ -71,9 +71,9 @@ def _readers(joined: fx.Node) -> _Readers | None:
     while stack:
         node = stack.pop()
         for user in node.users:
-            if view_source(user) is node or _unpadded(user) is node:
+            if _has_columns_of(user, node):
                 stack.append(user)
-            elif op_name(user) in _PRODUCTS and user.args[-1] is not node and _is_static(user.args[-1]):
+            elif _is_layer(user, node):
                 found.products.append(user)
             elif user.target is aten.mm.default and user.args[0] is not node and node.meta["val"].dim() == 2:
                 found.turned.append(user)
@@ -83,16 +83,26 @@ def _readers(joined: fx.Node) -> _Readers | None:
     return found if found.products and is_whole else None
 
 
-def _is_static(w: fx.Node) -> bool:
-    return all(isinstance(d, int) for d in w.meta["val"].shape)
+def _has_columns_of(node: fx.Node, joined: fx.Node) -> bool:
+    """Tell whether a node has the columns of another one, maybe with zeros behind them."""
+    is_view = view_source(node) is joined and node.meta["val"].shape[-1] == joined.meta["val"].shape[-1]
+    return is_view or _unpadded(node) is joined
+
+
+def _is_layer(node: fx.Node, x: fx.Node) -> bool:
+    """Tell whether a node is a product of `x`, not scaled, and a weight."""
+    if node.target not in _PRODUCTS or node.kwargs or x in node.args[:-2]:
+        return False
+    w = node.args[-1]
+    return w is not x and all(isinstance(d, int) for d in w.meta["val"].shape)
 
 
 def _unpadded(node: fx.Node) -> fx.Node | None:
     """Return a matrix that has zeros behind its columns."""
     if node.target is not aten.constant_pad_nd.default:
         return None
-    source, (before, _, *rows), *value = node.args
-    return source if before == 0 and not any(rows) and not any(value) else None
+    source, (before, after, *rows), *value = node.args
+    return source if before == 0 < after and not any(rows) and not any(value) else None
 
 
 def _gains(joined: fx.Node, readers: _Readers) -> bool:
@@ -114,7 +124,7 @@ def _split(joined: fx.Node) -> list[fx.Node]:
         *bias, _, w = product.args
         with product.graph.inserting_before(product):
             columns = [_columns(w, sum(widths[:i]), width) for i, width in enumerate(widths)]
-            first = place(product.target, *bias, parts[0], columns[0], **product.kwargs)
+            first = place(product.target, *bias, parts[0], columns[0])
             others = [place(aten.mm.default, *pair) for pair in zip(parts[1:], columns[1:], strict=True)]
             products += [first, *others]
             product.replace_all_uses_with(functools.reduce(functools.partial(place, aten.add.Tensor), others, first))
