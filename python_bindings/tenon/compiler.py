@@ -40,8 +40,8 @@ class Options(TypedDict, total=False):
             by kernels after the product, "two_phase", with moments from the product, "resident", in one kernel,
             "input_moments", with moments from x and w. For rows: "separate", "in_tile", where tiles have whole ones,
             "reduce_only", where nothing else is stored, "resident_rows", where tiles exchange what they have of a row.
-        pairs: whether two layers of one x, of which one's epilogue reads the other's result, have one kernel:
-            "always" where they can have it, "never", or "auto".
+        pairs: whether two layers of one x, of which one's epilogue reads the other's result, and layers whose products
+            are added, have one kernel: "always" where they can have it, "never", or "auto".
         siblings: whether layers of one x, such as q, k and v, have one launch: "always" where they can have it, or
             "never"; "auto" is never.
         parameters_prefix: of `build`: what the parameters' names begin with in their file and not in the model.

@@ -53,9 +53,11 @@ def test_a_scaled_product(timed, compiled, shape, scale, seen):
     assert len(set(compiled.sources)) == 1
 
 
-@pytest.mark.parametrize("case", ["read elsewhere", "multiplied", "normed", "five"])
+@pytest.mark.parametrize("case", ["read elsewhere", "multiplied", "normed", "five", "float32"])
 def test_no_sum(timed, case):
     ws = [bf16(16, 16) for _ in range(5)]
+    if case == "float32":
+        ws = [w.float() for w in ws]
 
     def f(x):
         first = F.linear(x.flip(0), ws[0])
@@ -69,7 +71,7 @@ def test_no_sum(timed, case):
                 y = y + F.linear(x.roll(i + 1, 0), w)
         return (F.relu(y), first) if case == "read elsewhere" else F.relu(y)
 
-    run(f, X)
+    run(f, X.float() if case == "float32" else X)
     assert all(len(candidate.products) <= 4 for candidate in timed.seen)
     if case != "five":
         assert not sums(timed)

@@ -136,6 +136,11 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
     `weights = 2`; `--tenon-to-tiled` makes one op of them, which gives what else
     reads the result too.
 
+    So have layers whose products are added (`pairs`): each but the first adds what
+    the one before it gives to its product, and nothing else reads that. They have
+    16 bits or precision `tf32`, x and w of all lie alike, and the schedule has as
+    many `terms`, at most 4.
+
     Layers that read one x, and need no result of each other, have one launch
     (`siblings`) where they have 256 rows at most and that is predicted to take less
     time than one each: q, k and v of attention. They then have the same schedule,
@@ -167,7 +172,8 @@ def TenonSelectStrategy : Pass<"tenon-select-strategy", "::mlir::ModuleOp"> {
            "input_moments">,
     Option<"pairs", "pairs", "std::string", "\"auto\"",
            "auto, or whether two layers of one x, of which one's epilogue reads "
-           "the other's result, have one kernel: always where they can, never">,
+           "the other's result, and layers whose products are added have one "
+           "kernel: always where they can, never">,
     Option<"siblings", "siblings", "std::string", "\"auto\"",
            "whether layers of one x have one launch: always where they can, "
            "never, or auto, which is never">,

@@ -32,8 +32,8 @@ class Options:
         reduction: how tiled layers reduce, where a layer can have it, or "auto". For a training batch norm:
             "separate", "two_phase", "resident" or "input_moments"; for rows: "separate", "in_tile", "reduce_only" or
             "resident_rows".
-        pairs: whether two linear layers of one x, such as those of SwiGLU, have one kernel: "always" where they
-            can have it, "never", or "auto".
+        pairs: whether two linear layers of one x, such as those of SwiGLU, and layers whose products are added, have
+            one kernel: "always" where they can have it, "never", or "auto".
         siblings: whether linear layers of one x, such as q, k and v, have one launch: "always" where they can have it,
             "never", or "auto", where they have few rows and a trial on the GPU finds it faster.
         norms_ahead: whether linear layers of parameters take what an RMS norm ahead of them takes, in 16 bits and

@@ -24,6 +24,7 @@ _MAX_SUMS = 2  # over the batch, in one call; as batch norm's backward pass has
 _FEW_ROWS = 256
 _MAX_SIBLINGS = 8  # as schedules have
 _MAX_TERMS = 4
+_ADDED_UP = (torch.float16, torch.bfloat16)  # float32 may be split, on scales of each matrix
 
 
 @dataclasses.dataclass(eq=False)
@@ -152,15 +153,14 @@ class Grouping:
         if any(group.parts and group.joined_as != "sums" for group in (added, other)):
             return None
         linears = [*self._linears(added), *self._linears(other)]
+        if not linears:
+            return None
         parts = (*(added.parts or (added,)), *(other.parts or (other,)))
         is_one_each = len(linears) == len(parts) <= _MAX_TERMS and all(len(takers[node]) == 1 for node in linears)
-        kinds = {(node.meta["val"].shape[-1], node.meta["val"].dtype) for node in linears}
-        if (
-            not is_one_each
-            or len(kinds) != 1
-            or added.rows != other.rows
-            or self._closes_cycle(linears[-1], [added, other])
-        ):
+        (_, dtype), *others = {(node.meta["val"].shape[-1], node.meta["val"].dtype) for node in linears}
+        if not is_one_each or others or dtype not in _ADDED_UP or added.rows != other.rows:
+            return None
+        if self._closes_cycle(linears[-1], [added, other]):
             return None
         members = sorted([*added.members, *other.members], key=self._order.__getitem__)
         joined = Group(members, other.rows, other.device, parts=parts, joined_as="sums")

@@ -20,6 +20,7 @@ from torch import fx
 from tenon.torch.choice.candidate import hinted
 from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.readers import leaves_graph
+from tenon.torch.fusion.rewrite import sweep
 from tenon.torch.fusion.views import arguments, dtype_of, is_transpose, op_name, view_source
 
 aten = torch.ops.aten
@@ -48,7 +49,7 @@ def joined_inputs(graph: fx.Graph) -> set[str]:
 def split_joined(graph: fx.Graph, names: Collection[str]) -> dict[str, list[fx.Node]]:
     """Leave some of `joined_inputs` in parts; return the products of these by the names of the inputs."""
     split = {node.name: _split(node) for node in list(graph.nodes) if node.name in names}
-    graph.eliminate_dead_code()
+    sweep(graph, (), ())
     return split
 
 
