@@ -156,6 +156,75 @@ def test_sums_of_what_is_stored_and_of_what_is_not(name, tmp_path):
             assert (np.abs(got - of.sum(0)) <= once * np.abs(of.sum(0)) + lost * np.abs(of).sum(0)).all()
 
 
+# The gradients of both layers of a gated unit, relu(g) v, from that of the unit, and their sums; or one of these.
+GATED = """
+func.func @forward(%x: {x}, %w: {w}, %g: {y}, %v: {y}) -> ({types}) {{
+  %0:{count} = tenon.fused_linear %x, %w {precision} : {x}, {w}
+      epilogue(%acc: {y}, %gate = %g: {y}, %value = %v: {y}) -> ({types})
+      attributes {{strategy = #tenon.strategy<tiled>, schedule = #tenon.schedule<{schedule}>}} {{
+    %1 = tenon.relu %gate : {y}
+    %2 = tenon.mul %acc, %1 : {y}, {y}
+    %3 = tenon.mul %acc, %value : {y}, {y}
+    %4 = tenon.gate %3, %gate : {y}, {y}
+    %5 = tenon.batch_sum %2 : ({y}) -> {s}
+    %6 = tenon.batch_sum %4 : ({y}) -> {s}
+    tenon.yield {values} : {types}
+  }}
+  return {results} : {types}
+}}"""
+GATED_LAYERS = {name: (*layer, "") for name, layer in SUMMING.items()} | {
+    "wgmma_bf16": ("sm_90a", wgmma("128x64", 64, "8x1", ", cluster = 2x1" + TWO_PHASE), "bf16", 72, ""),
+    "wgmma_bf16_swapped_most": (
+        "sm_90a",
+        wgmma("192x128", 64, "1x4", ", ping_pong = true" + TWO_PHASE),
+        "bf16",
+        136,
+        "",
+    ),
+    "wgmma_tf32": ("sm_90a", wgmma("128x32", 32, "8x1", TWO_PHASE), "f32", 40, "precision<tf32>"),
+}
+BOTH = "%5, %6"
+
+
+@pytest.mark.parametrize(
+    ("name", "sums"), [(name, BOTH) for name in GATED_LAYERS] + [("wgmma_bf16", "%5"), ("wgmma_bf16_swapped", "%6")]
+)
+def test_sums_beside_two_results(name, sums, tmp_path):
+    """The product's kernel gives all that has rows: what follows it combines sums."""
+    target, schedule, element, n, precision = GATED_LAYERS[name]
+    x, w, y = f"tensor<?x{K}x{element}>", f"tensor<{n}x{K}x{element}>", f"tensor<?x{n}x{element}>"
+    s, count = f"tensor<{n}x{element}>", 2 + len(sums.split())
+    text = GATED.format(
+        x=x,
+        w=w,
+        y=y,
+        s=s,
+        precision=precision,
+        schedule=schedule,
+        count=count,
+        types=", ".join([y, y] + [s] * (count - 2)),
+        values=f"%4, %2, {sums}",
+        results=", ".join(f"%0#{i}" for i in range(count)),
+    )
+    model = compile_layer(text, target, tmp_path)
+    for m in (1, 150, 2500):
+        arrays = [random(*shape, seed=i) for i, shape in enumerate([(m, K), (n, K), (m, n), (m, n)])]
+        x, w, g, v = map(f32_to_bf16, arrays) if element == "bf16" else arrays
+        model.launched.clear()
+        of_gate, of_value, *totals = model.call("forward", x, w, g, v)
+        assert not any("_reduce" in kernel or "_map" in kernel for kernel in model.launched[1:-1])
+        gradient, gate = load(x, element) @ load(w, element).T, load(g, element)
+        near = 4 * (2.0**-8 if precision else NEAR[element]) * np.abs(gradient).max()
+        assert np.abs(load(of_value, element) - gradient * np.maximum(gate, 0)).max() <= near
+        assert np.abs(load(of_gate, element) - gradient * load(v, element) * (gate > 0)).max() <= near
+        summed = {"%5": load(of_value, element), "%6": load(of_gate, element)}
+        for total, of in zip(totals, sums.split(", "), strict=True):
+            # In a kernel what is stored may not be rounded yet.
+            once, lost = (2.0**-8, CLOSE + 2.0**-8) if element == "bf16" else (2.0**-23, CLOSE)
+            exact, size = summed[of].sum(0), np.abs(summed[of]).sum(0)
+            assert (np.abs(load(total, element) - exact) <= once * np.abs(exact) + lost * size).all()
+
+
 SUM = """
 func.func @forward(%x: tensor<?x{k}xbf16>, %w: tensor<{k}x{n}xbf16>, %h: tensor<?x{n}xbf16>)
     -> (tensor<?x{n}xbf16>, tensor<{n}xbf16>) {{

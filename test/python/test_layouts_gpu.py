@@ -161,3 +161,64 @@ def test_sums_by_the_schedule_that_is_predicted_best(kind, target):
     model = tenon.compile(text, target=target, strategy="tiled")
     for m in (1, 64, 200, 3000):
         check_sums(model, layout, draw(layout, m, 1024, 512, kind))
+
+
+def gated_source(m, n, k, kind, precision=""):
+    """Return the gradients of both layers of a gated unit, gelu(g) v, and their sums."""
+    y, b = f"tensor<{m}x{n}x{kind}>", f"tensor<{n}xf32>"
+    return f"""func.func @backward(%x: tensor<{m}x{k}x{kind}>, %w: tensor<{k}x{n}x{kind}>, %g: {y}, %v: {y})
+    -> ({y}, {y}, {b}, {b}) {{
+  %0 = tenon.linear %x, %w {precision} layout<mk_kn> : (tensor<{m}x{k}x{kind}>, tensor<{k}x{n}x{kind}>) -> {y}
+  %1 = tenon.gelu %g : {y}
+  %2 = tenon.mul %0, %1 : {y}, {y}
+  %3 = tenon.gelu_derivative %g : {y}
+  %4 = tenon.mul %0, %v : {y}, {y}
+  %5 = tenon.mul %4, %3 : {y}, {y}
+  %6 = tenon.batch_sum %2 : ({y}) -> {b}
+  %7 = tenon.batch_sum %5 : ({y}) -> {b}
+  return %2, %5, %6, %7 : {y}, {y}, {b}, {b}
+}}"""
+
+
+def check_gated(model, tensors):
+    results = model(*tensors)
+    x, w, g, v = (t.double() for t in tensors)
+    product = x @ w
+    phi = torch.special.ndtr(g) + g * torch.exp(-g.square() / 2) / (2 * torch.pi) ** 0.5
+    exact = product * torch.nn.functional.gelu(g), product * v * phi
+    eps = max(torch.finfo(results[0].dtype).eps, 2**-10)  # of tf32
+    for y, total, of in zip(results[:2], results[2:], exact, strict=True):
+        bound = 2 * eps * (of.abs() + product.abs() * (1 + v.abs()))
+        assert ((y.double() - of).abs() <= bound).all()
+        # What is stored may not be rounded before.
+        stored = y.double()
+        slack = 1e-5 + torch.finfo(y.dtype).eps
+        assert ((total - stored.sum(0)).abs() <= slack * stored.abs().sum(0) + 1e-6).all()
+    assert all(map(torch.equal, results, model(*tensors)))
+
+
+@pytest.mark.parametrize("m", [1, 200, 4096])
+@pytest.mark.parametrize(
+    ("kind", "precision", "target"),
+    [("bf16", "", "sm_90a"), ("bf16", "", "sm_80"), ("f32", "precision<tf32>", "sm_90a"), ("f32", "", "sm_90a")],
+)
+def test_sums_of_both_gradients_of_a_gated_unit(kind, precision, target, m):
+    n, k = 1024, 512
+    text = gated_source("?" if m == 200 else m, n, k, kind, precision)
+    if target == "sm_80":
+        text = text.replace(f"{k}x{n}x{kind}", f"{n}x{k}x{kind}").replace("mk_kn", "mk_nk")
+    model = tenon.compile(text, target=target, strategy="tiled")
+    x, w, g = draw("mk_kn", m, n, k, kind)
+    v = draw("mk_kn", m, n, k, kind)[2].flip(0)
+    given = (x, w.t().contiguous() if target == "sm_80" else w, g, v)
+    check_gated(lambda *_: model(*given), (x, w, g, v))
+
+
+@pytest.mark.parametrize("name", [name for name in SCHEDULES if name != "stream_k"])
+def test_sums_of_both_gradients_by_each_schedule(name):
+    shape = (1000, 776, 520)
+    model = tenon.compile(
+        gated_source(*shape, "bf16"), target="sm_90a", strategy="tiled", schedule=schedule(SCHEDULES[name])
+    )
+    x, w, g = draw("mk_kn", *shape, "bf16")
+    check_gated(model, (x, w, g, g.flip(0).flip(1)))

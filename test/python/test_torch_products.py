@@ -7,6 +7,7 @@ Of rows that are no multiple of 16 bytes, of a vector, and of which some columns
 import copy
 
 import pytest
+import tenon.torch
 import torch
 from tenon.torch.fusion import tall, unread
 from tenon.torch.fusion.nodes import insert
@@ -309,6 +310,22 @@ def test_what_is_read_is_computed(timed, f):
     w = nn.Parameter(whole(32, 59), requires_grad=False)
     check(lambda x: f(x @ w), whole(ROWS, 32))
     assert all(p.n in (59, 64) for candidate in timed.seen for p in candidate.products)
+
+
+@pytest.mark.parametrize(
+    ("f", "note", "op"),
+    [
+        (lambda x, w: F.relu((x @ w)[:, 27:]), "Of mm columns 27 to 59 are computed, ", "linear"),
+        (lambda x, w: F.relu(x[:, :27] @ w[:27]), "Mm is padded by 0x0x5, ", "constant_pad_nd"),
+        (lambda x, w: F.relu(x @ w[:, :1]), "Mm, a product by a vector, is computed as products and their sum.", "sum"),
+    ],
+)
+def test_explain_tells_of_them(timed, f, note, op):
+    explanation = tenon.torch.explain(f, whole(ROWS, 32), whole(32, 59))
+    (report,) = explanation.reports
+    assert len(report.notes) == 1 and note in explanation.table
+    assert op in {step.op for step in report.steps}
+    assert explanation.to_svg()
 
 
 @pytest.mark.parametrize(

@@ -237,19 +237,20 @@ static double getFitBytes(Value operand, bool transposed, LinearLikeOp layer,
 }
 
 /// Bytes of what is reduced, and stored for that.
-static double getReducedBytes(LinearLikeOp layer) {
-  Value stored = getStored(cast<FusedLinearOp>(layer.getOperation()));
-  return getBytes(cast<RankedTensorType>(stored.getType()));
+static double getReducedBytes(FusedLinearOp layer) {
+  double bytes = 0;
+  for (Value stored : getStored(layer))
+    bytes += getBytes(cast<RankedTensorType>(stored.getType()));
+  return bytes;
 }
 
 /// Whether a kernel with sums over the batch leaves nothing else to the next
 /// one: of what has rows, the layer returns what is stored.
 static bool leavesSumsAlone(FusedLinearOp layer) {
-  Value stored = getStored(layer);
-  return llvm::all_of(layer.getBody()->getOps<ReductionEpilogueOp>(),
-                      llvm::IsaPred<BatchSumOp>) &&
+  SmallVector<Value> stored = getStored(layer);
+  return reducesToSumsAlone(layer) &&
          llvm::all_of(layer.getYield().getValues(), [&](Value value) {
-           return value == stored ||
+           return llvm::is_contained(stored, value) ||
                   !EpiloguePlan::variesByRow(value.getType());
          });
 }
@@ -310,7 +311,7 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   problem.reduction = reduction;
   if (problem.hasNorm) {
     auto fused = cast<FusedLinearOp>(layer.getOperation());
-    problem.reducedBytes = getReducedBytes(layer);
+    problem.reducedBytes = getReducedBytes(fused);
     problem.reducesRowOperand = reducesRowOperand(fused);
     problem.givesSums =
         reduction == ReductionMethod::TwoPhase && leavesSumsAlone(fused);

@@ -13,6 +13,7 @@
 
 #include "FamilyChoice.h"
 #include "FitOperands.h"
+#include "StrategyRemarks.h"
 
 #include "tenon/Schedule/Checks/LayerKernels.h"
 #include "tenon/Schedule/Checks/ProductMethod.h"
@@ -62,13 +63,7 @@ void OneKernelSelector::addSaved(ValuedRemark &remark) {
 void OneKernelSelector::report(const Reason &reason) {
   for (LinearLikeOp layer : layers) {
     ValuedRemark remark(remark::analysis(layer->getLoc(), getOptions()));
-    remark.set("strategy", stringifyStrategy(Strategy::Tiled))
-            .set("choice", reason.toJSON())
-        << remark::add("{0}: {1}", stringifyStrategy(Strategy::Tiled),
-                       reason.getText());
-    remark.say((best->isTuned ? "tuned: " : "") + describe(best->schedule));
-    remark.set("family", stringifyKernelFamily(best->schedule.getFamily()))
-        .set("method", stringifyProductMethod(best->schedule.getMethod()));
+    saySchedule(sayStrategy(remark, Strategy::Tiled, reason), *best);
     SmallVector<KernelKind> kernels = listKernels(layer, best->schedule);
     if (layer != layers.back())
       remark.set("kernel_line", getLine(layers.back()));

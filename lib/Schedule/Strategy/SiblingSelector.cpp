@@ -13,6 +13,7 @@
 
 #include "FamilyChoice.h"
 #include "FitOperands.h"
+#include "StrategyRemarks.h"
 
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
 #include "tenon/Schedule/Checks/LayerKernels.h"
@@ -193,13 +194,7 @@ void SiblingSelector::report() {
         remark::analysis(layer->getLoc(), getRemarkOptions("Strategy")));
     Reason reason(ReasonCode::OneLaunch, std::ssize(layers),
                   best->predictions.front().seconds * 1e6);
-    remark.set("strategy", stringifyStrategy(Strategy::Tiled))
-            .set("choice", reason.toJSON())
-        << remark::add("{0}: {1}", stringifyStrategy(Strategy::Tiled),
-                       reason.getText());
-    remark.say((best->isTuned ? "tuned: " : "") + describe(best->schedule));
-    remark.set("family", stringifyKernelFamily(best->schedule.getFamily()))
-        .set("method", stringifyProductMethod(best->schedule.getMethod()));
+    saySchedule(sayStrategy(remark, Strategy::Tiled, reason), *best);
     if (layer != layers.front())
       remark.set("launch_line", place ? int64_t(place.getLine()) : 0);
     remark << ArrayRef(listKernels(layer, best->schedule));

@@ -13,6 +13,7 @@
 
 #include "FamilyChoice.h"
 #include "FitOperands.h"
+#include "StrategyRemarks.h"
 
 #include "tenon/Schedule/Checks/EpilogueObstacle.h"
 #include "tenon/Schedule/Checks/LayerKernels.h"
@@ -95,23 +96,14 @@ StrategySelector::describeRest(ReductionMethod reduction) {
   return std::nullopt;
 }
 
-/// Says "tiled" or "library", and what decided.
-static ValuedRemark &describeChoice(ValuedRemark &remark, Strategy strategy,
-                                    const Reason &reason) {
-  StringRef name = stringifyStrategy(strategy);
-  return remark.set("strategy", name).set("choice", reason.toJSON())
-         << remark::add("{0}: {1}", name, reason.getText());
-}
-
 /// Says how a layer is, or would be, tiled.
 void StrategySelector::report(const LayerPlanner &planner,
                               const Verdict &verdict) {
   const LayerPlan &plan = *planner.best;
   ScheduleAttr schedule = plan.choice.schedule;
   ValuedRemark analysis(remark::analysis(layer->getLoc(), getOptions()));
-  describeChoice(analysis,
-                 verdict.isTiled ? Strategy::Tiled : Strategy::Library,
-                 verdict.reason);
+  sayStrategy(analysis, verdict.isTiled ? Strategy::Tiled : Strategy::Library,
+              verdict.reason);
   if (auto rest = describeRest(plan.problem.reduction))
     analysis << *rest;
   for (const Reason &found : planner.reductions)
@@ -120,10 +112,8 @@ void StrategySelector::report(const LayerPlanner &planner,
     analysis << Reason(ReasonCode::FamilySince,
                        stringifyKernelFamily(schedule.getFamily()),
                        plan.betterProblem);
-  analysis.say((plan.choice.isTuned ? "tuned: " : "") + describe(schedule))
-      .say(describeTimes(plan.choice, plan.problem));
-  analysis.set("family", stringifyKernelFamily(schedule.getFamily()))
-      .set("method", stringifyProductMethod(schedule.getMethod()))
+  saySchedule(analysis, plan.choice)
+      .say(describeTimes(plan.choice, plan.problem))
       .set("shared_bytes", getSharedBytes(schedule))
       .set("predictions", toJSON(plan.choice.predictions));
   if (plan.problem.hasNorm || reducesRows(layer))
@@ -209,8 +199,7 @@ LogicalResult StrategySelector::reject(const Reason &reason) {
            << "write #tenon.strategy<library>";
   }
   ValuedRemark missed(remark::missed(layer->getLoc(), getOptions()));
-  describeChoice(missed, Strategy::Library, ReasonCode::CannotBeTiled)
-      << reason;
+  sayStrategy(missed, Strategy::Library, ReasonCode::CannotBeTiled) << reason;
   setLibrary();
   return success();
 }
@@ -265,9 +254,9 @@ LogicalResult StrategySelector::run() {
   if (written.value_or(request.strategy.value_or(Strategy::Tiled)) ==
       Strategy::Library) {
     ValuedRemark analysis(remark::analysis(layer->getLoc(), getOptions()));
-    describeChoice(analysis, Strategy::Library,
-                   written ? Reason(ReasonCode::WrittenOnLayer)
-                           : Reason(ReasonCode::AskedFor, "library"));
+    sayStrategy(analysis, Strategy::Library,
+                written ? Reason(ReasonCode::WrittenOnLayer)
+                        : Reason(ReasonCode::AskedFor, "library"));
     setLibrary();
     return success();
   }

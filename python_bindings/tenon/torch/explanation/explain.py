@@ -34,9 +34,12 @@ from tenon.torch.explanation.report import (
     sentence,
     summary,
 )
+from tenon.torch.fusion.padding import pad_products
 from tenon.torch.fusion.partition import missed_of, partition
+from tenon.torch.fusion.unread import leave_unread
 from tenon.torch.fusion.views import op_name
 from tenon.torch.fusion.words import find_words
+from tenon.torch.inductor.decompositions import spell_out_vectors
 from tenon.torch.options import Options
 
 
@@ -63,6 +66,7 @@ class Explanation:
             if report.error is not None:
                 parts.append(f"Precision fp8: what it computes is off by {report.error:.1e} of its norm")
             parts.append(format_rows(report.rows(layers)))
+            parts.append("\n".join(map(sentence, report.notes)))
             layers += len(report.layers)
         return "\n\n".join(part for part in parts if part)
 
@@ -163,22 +167,25 @@ def _report(
     for node, name in zip(placeholders, inputs, strict=False):
         node._rename(re.sub(r"^l_(.+?)_*$", r"\1", name, flags=re.IGNORECASE))
     names = {node.name for i, node in enumerate(placeholders) if i in parameters}
-    steps: list[Step] = read_steps(aten.graph, names)
     tensors = [node.meta["val"] for node in placeholders if isinstance(node.meta.get("val"), torch.Tensor)]
     if not targets:
         targets.extend(options.targets_for(tensors[0].device) if tensors else ["cpu"])
-    with unset_fake_temporarily():  # as in `partition`: under a fake mode, a constant has no value
-        words = find_words(aten.graph, names)
-    reasons = {node.name: _why(node, reason) for node, reason in words[1].items()}
     devices = {tensor.device for tensor in tensors}
     options = functools.reduce(Options.fitting, devices, options)
     judge = Judge(options)
     timed = any(map(judge.measures, devices))
+    notes = []
+    if timed:
+        notes = [*leave_unread(aten.graph), *spell_out_vectors(aten.graph), *pad_products(aten.graph)]
+    steps: list[Step] = read_steps(aten.graph, names)
+    with unset_fake_temporarily():  # as in `partition`: under a fake mode, a constant has no value
+        words = find_words(aten.graph, names)
+    reasons = {node.name: _why(node, reason) for node, reason in words[1].items()}
     given = options.of_partition()
     partitions = partition(aten, names, options.linear_precision(), judge if timed else None, timed, **given)
     remaining = {node.name for node in aten.graph.nodes}
     chosen = {part.source: options.with_settings(judge.call_of(part)[1]) for part in partitions if timed}
-    return Report(steps, partitions, missed_of(aten), reasons, remaining, targets, options, chosen=chosen)
+    return Report(steps, partitions, missed_of(aten), reasons, remaining, targets, options, chosen, notes)
 
 
 def _why(node: fx.Node, reason: str) -> str:

@@ -60,6 +60,7 @@ class Report:
     targets: list[str]
     options: Options
     chosen: dict[str, Options] = dataclasses.field(default_factory=dict)  # by function, where trials chose
+    notes: list[str] = dataclasses.field(default_factory=list)  # which products are computed in another form
     error: float | None = None  # of what it computes, relative, where precision "fp8" quantises layers
 
     def __post_init__(self) -> None:

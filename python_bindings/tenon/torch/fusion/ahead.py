@@ -100,22 +100,35 @@ def move_norms(
         )
         if scaled is None or dtype_of(normed) not in ("float16", "bfloat16", "float32"):
             continue
-        norm = normed.args[0] if normed.target is operator.getitem else normed
-        if dtype_of(normed) == "float32" and (scaled.shifts or scaled.column_shifts):
-            moves.stays[norm] = _DIGITS
-        elif scaled.column_shifts and _has_layer_ahead(scaled.matrix, words):
-            moves.stays[norm] = _BEHIND
-        elif set(_readers(normed)) != {n for n in readers if _has_parameter(n, parameters)}:
-            moves.stays[norm] = _READ
-        elif (scaled.shifts or scaled.column_shifts) and not is_asked:
-            moves.stays[norm] = _UNASKED
-        elif not is_asked and not _may_gain(normed, readers):
-            moves.stays[norm] = _LITTLE
-        elif names is not None and normed.name not in names:
-            moves.stays[norm] = _AS_FAST
+        reason = _why_it_stays(normed, scaled, readers, parameters, words, is_asked)
+        if reason is None and names is not None and normed.name not in names:
+            reason = _AS_FAST
+        if reason is not None:
+            moves.stays[normed.args[0] if normed.target is operator.getitem else normed] = reason
         elif _move(normed, scaled, readers, parameters, words):
             moves.layers[normed] = readers
     return moves
+
+
+def _why_it_stays(
+    normed: fx.Node,
+    scaled: Scaled,
+    layers: list[fx.Node],
+    parameters: set[str],
+    words: dict[fx.Node, Word],
+    is_asked: bool,
+) -> str | None:
+    """Return why a norm stays ahead of layers that could take what it takes; None where it may move."""
+    shifts = scaled.shifts or scaled.column_shifts
+    if dtype_of(normed) == "float32" and shifts:
+        return _DIGITS
+    if scaled.column_shifts and _has_layer_ahead(scaled.matrix, words):
+        return _BEHIND
+    if set(_readers(normed)) != {n for n in layers if _has_parameter(n, parameters)}:
+        return _READ
+    if shifts and not is_asked:
+        return _UNASKED
+    return _LITTLE if not is_asked and not _may_gain(normed, layers) else None
 
 
 def _may_gain(normed: fx.Node, layers: list[fx.Node]) -> bool:

@@ -29,22 +29,27 @@ _MULTIPLE = 8  # elements of 16 bits
 _NARROW = (torch.float16, torch.bfloat16)
 
 
-def pad_products(graph: fx.Graph, of_joined: bool = False) -> list[str]:
-    """Pad products in place; return which, as sentences.
+def find_unpadded(graph: fx.Graph, of_joined: bool = False) -> dict[fx.Node, tuple[int, int, int]]:
+    """Return the products that had better be padded, with how much their M, N and K grow.
 
     Args:
         graph: of ATen ops whose nodes have fake tensors as `meta["val"]`.
-        of_joined: whether only those are padded whose layer's input is put together for such products alone, or is
+        of_joined: whether only those are wanted whose layer's input is put together for such products alone, or is
             padded for another one. In a graph of forward and backward it is then saved with its zeros; any other would
             be saved once more.
 
     """
+    missing = {node: _missing(node) for node in graph.nodes if node.target in _PRODUCTS}
+    return {node: more for node, more in missing.items() if any(more) and (not of_joined or _is_of_joined(node))}
+
+
+def pad_products(graph: fx.Graph, of_joined: bool = False) -> list[str]:
+    """Pad such products in place; return which, as sentences."""
     grown: dict[tuple[fx.Node, int, int], fx.Node] = {}
     notes = []
-    for node in list(graph.nodes):
-        if node.target in _PRODUCTS and any(more := _missing(node)) and (not of_joined or _is_of_joined(node)):
-            notes.append(f"{node.name} is padded by {'x'.join(map(str, more))}, for rows of a multiple of 16 bytes")
-            _pad(node, *more, grown)
+    for node, more in find_unpadded(graph, of_joined).items():
+        notes.append(f"{node.name} is padded by {'x'.join(map(str, more))}, for rows of a multiple of 16 bytes")
+        _pad(node, *more, grown)
     sweep(graph, (), ())
     return notes
 
@@ -53,9 +58,10 @@ def _missing(node: fx.Node) -> tuple[int, int, int]:
     """Return how much a product's M, N and K grow."""
     *bias, x, w = node.args
     (m, k), n = x.meta["val"].shape, w.meta["val"].shape[1]
-    turns_x, turns_w = is_turned(x), is_turned(w)
-    if node.meta["val"].dtype not in _NARROW or not all(b.meta["val"].shape == (n,) for b in bias):
+    may_grow = node.meta["val"].dtype in _NARROW and any(map(_up_to_multiple, (m, n, k)))
+    if not may_grow or not all(b.meta["val"].shape == (n,) for b in bias):
         return 0, 0, 0
+    turns_x, turns_w = is_turned(x), is_turned(w)
     rows, *columns = (k, m, n) if turns_x else (m, k, n)
     if not is_tall((rows, max(hinted(columns))), node.meta["val"].dtype):
         return 0, 0, 0

@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from torch import fx
@@ -16,9 +15,11 @@ from tenon.importer.builder import InexpressibleError
 from tenon.importer.specs import FunctionSpec, InputDim, InputRows, InputSpec, OutputSpec
 from tenon.torch.choice.candidate import Candidate, describe, hinted, norm_ahead
 from tenon.torch.failures import failed
-from tenon.torch.fusion.ahead import Moves, forget_norms, has_norms, move_norms
+from tenon.torch.fusion.ahead import Moves, forget_norms, move_norms
+from tenon.torch.fusion.ahead_trials import norms_worth_moving
 from tenon.torch.fusion.group_function import GroupFunction, Importer, import_group
 from tenon.torch.fusion.grouping import Group, Grouping, is_worthwhile
+from tenon.torch.fusion.how import How, Judge
 from tenon.torch.fusion.layouts import restore_layouts, spell_layouts
 from tenon.torch.fusion.missed import find_missed, sources_of
 from tenon.torch.fusion.places import restore_places, spell_places
@@ -32,8 +33,6 @@ from tenon.torch.fusion.words import find_words, is_map
 __all__ = ["InputDim", "InputRows", "InputSpec", "Missed", "OutputSpec", "Partition", "missed_of", "partition"]
 
 _MISSED = "tenon_missed"
-# Tells for each function why it is better left to PyTorch, or None.
-Judge = Callable[[Sequence[Candidate]], Sequence[str | None]]
 
 
 def partition(
@@ -68,27 +67,11 @@ def partition(
         and what follows them is in their `missed`, and all of it in `missed_of(gm)`.
 
     """
-    how = _How(parameters, precision, judge, for_inductor, siblings, norms_ahead)
-    names = _worth_moving(gm, how) if how.moves_norms and norms_ahead == "auto" else None
+    how = How(parameters, precision, judge, for_inductor, siblings, norms_ahead)
+    names = None
+    if how.moves_norms and norms_ahead == "auto":
+        names = norms_worth_moving(gm, lambda trial, names: _cut(trial, how, names).moved)
     return _cut(gm, how, names).partitions
-
-
-@dataclasses.dataclass(frozen=True)
-class _How:
-    """How a graph is cut: what `partition` is given."""
-
-    parameters: set[str]
-    precision: str | None
-    judge: Judge | None
-    for_inductor: bool
-    siblings: bool
-    norms_ahead: str
-
-    @property
-    def moves_norms(self) -> bool:
-        """Whether linear layers may take what norms ahead of them take."""
-        may = self.norms_ahead == "always" or (self.norms_ahead == "auto" and self.judge and self.for_inductor)
-        return bool(may and self.parameters and self.precision != "fp8")
 
 
 class _Result(NamedTuple):
@@ -98,22 +81,7 @@ class _Result(NamedTuple):
     moved: dict[fx.Node, list[fx.Node]]
 
 
-def _worth_moving(gm: fx.GraphModule, how: _How) -> set[str]:
-    """Return the names of what norms give, all of whose layers are calls that are faster with what the norms take."""
-    if not has_norms(gm.graph):
-        return set()
-    names: set[str] | None = None
-    while True:
-        trial = fx.GraphModule(gm, copy.deepcopy(gm.graph))
-        moved = _cut(trial, how, names).moved
-        left = set(trial.graph.nodes)
-        worth = {normed.name for normed, layers in moved.items() if left.isdisjoint(layers)}
-        if not worth or len(worth) == len(moved):
-            return worth
-        names = worth
-
-
-def _cut(gm: fx.GraphModule, how: _How, names: Collection[str] | None) -> _Result:
+def _cut(gm: fx.GraphModule, how: How, names: Collection[str] | None) -> _Result:
     """Cut a graph, of which norms whose results have these names are taken by the layers behind them; None for all."""
     spell_layouts(gm.graph, how.parameters)
     spell_places(gm.graph)
@@ -165,7 +133,7 @@ def missed_of(gm: fx.GraphModule) -> list[Missed]:
 
 
 def _import_groups(
-    how: _How, grouping: Grouping, weighed: dict[fx.Node, list[fx.Node]], sources: dict[str, str]
+    how: How, grouping: Grouping, weighed: dict[fx.Node, list[fx.Node]], sources: dict[str, str]
 ) -> list[tuple[Group, GroupFunction]]:
     """Lower every group that is worth it, and dissolve the others; first try them without what they reduce.
 
@@ -193,7 +161,7 @@ def _import_groups(
 
 
 def _candidates(
-    how: _How,
+    how: How,
     grouping: Grouping,
     functions: dict[Group, GroupFunction],
     weighed: dict[fx.Node, list[fx.Node]],
@@ -230,7 +198,7 @@ def _features(layers: Sequence[fx.Node]) -> int:
 
 
 def _lower_groups(
-    how: _How, grouping: Grouping, live: set[fx.Node], groups: Sequence[Group], moves: bool = True
+    how: How, grouping: Grouping, live: set[fx.Node], groups: Sequence[Group], moves: bool = True
 ) -> dict[Group, GroupFunction | str]:
     """Return each group's function, or the reason why it has none.
 

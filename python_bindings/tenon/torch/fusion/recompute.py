@@ -23,11 +23,14 @@ _NORM = aten._native_batch_norm_legit_functional.default
 _WIDE = (torch.float32, torch.float64)
 
 
+def may_recompute(graph: fx.Graph) -> bool:
+    """Tell whether a graph has what `recompute` is for, the gradients of batch norms."""
+    return bool(graph.find_nodes(op="call_function", target=NORM_GRADIENT) and backward_of(graph))
+
+
 def recompute(graph: fx.Graph) -> None:
     """Rewrite a graph of forward and backward in place."""
     backward = backward_of(graph)
-    if not backward:
-        return
     for node in graph.find_nodes(op="call_function", target=NORM_GRADIENT):
         _scale_again(node, backward)
     for node in graph.find_nodes(op="call_function", target=_NORM):

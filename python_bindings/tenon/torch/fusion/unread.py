@@ -24,19 +24,28 @@ aten = torch.ops.aten
 _LEAST_BYTES = 1 << 20
 
 
+def find_unread(graph: fx.Graph) -> list[fx.Node]:
+    """Return the products that had better leave columns that nothing reads."""
+    return [node for node in graph.find_nodes(op="call_function", target=aten.mm.default) if _leaves_columns(node)]
+
+
 def leave_unread(graph: fx.Graph) -> list[str]:
     """Have products compute the columns alone that are read; return what was done, as sentences."""
     notes = []
-    for node in graph.find_nodes(op="call_function", target=aten.mm.default):
-        ranges = ranges_of(node) if isinstance(node.meta["val"].shape[1], int) else []
-        if not ranges or not all(_is_plain(columns.node) for columns in ranges) or leaves_graph(node):
-            continue
-        if _gains(node, *_hull(ranges)):
-            begin, end = _hull(ranges)
-            notes.append(f"of {node.name} columns {begin} to {end} are computed, since nothing reads the others")
-            _narrow(graph, node, ranges)
+    for node in find_unread(graph):
+        ranges = ranges_of(node)
+        begin, end = _hull(ranges)
+        notes.append(f"of {node.name} columns {begin} to {end} are computed, since nothing reads the others")
+        _narrow(graph, node, ranges)
     sweep(graph, (), ())
     return notes
+
+
+def _leaves_columns(node: fx.Node) -> bool:
+    ranges = ranges_of(node) if isinstance(node.meta["val"].shape[1], int) else []
+    if not ranges or not all(_is_plain(columns.node) for columns in ranges) or leaves_graph(node):
+        return False
+    return _gains(node, *_hull(ranges))
 
 
 def _hull(ranges: list[Columns]) -> tuple[int, int]:

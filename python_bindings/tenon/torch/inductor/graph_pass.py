@@ -25,10 +25,10 @@ from tenon.torch.failures import failed, strictness
 from tenon.torch.fusion.columns import cut_products, products_to_cut, ranges_of
 from tenon.torch.fusion.joined_inputs import joined_inputs, split_joined
 from tenon.torch.fusion.packed_gradients import Gradient, find_gradient, forward_of, products_of, split_gradient
-from tenon.torch.fusion.padding import pad_products
+from tenon.torch.fusion.padding import find_unpadded, pad_products
 from tenon.torch.fusion.partition import Partition, partition
 from tenon.torch.fusion.scales import scale_weights
-from tenon.torch.fusion.unread import leave_unread
+from tenon.torch.fusion.unread import find_unread, leave_unread
 from tenon.torch.fusion.words import is_of_training
 from tenon.torch.inductor.calls import insert_op
 from tenon.torch.inductor.decompositions import decompose, spell_out, spell_out_vectors
@@ -86,23 +86,29 @@ class FusePass(CustomGraphPass):
         print_notes(notes, self.options)
         print_report(calls, self.options)
 
+    def may_rewrite_together(self, graph: fx.Graph) -> bool:
+        """Tell whether `rewrite_together` finds what it is for."""
+        if not self._judges(graph.owning_module):
+            return False
+        if find_unread(graph):
+            return True
+        if not is_of_training(graph):
+            return False
+        return bool(joined_inputs(graph) or find_unpadded(graph, of_joined=True) or self._gradients_to_cut(graph))
+
     def rewrite_together(self, graph: fx.Graph) -> None:
         """Rewrite products before forward and backward are parted, and before Inductor pads them."""
-        if self._judges(graph.owning_module):
-            notes = leave_unread(graph)
-            notes += self._split(graph, _try_split_forward) if is_of_training(graph) else []
-            notes += self._pad_for_training(graph)
+        notes = leave_unread(graph)
+        if is_of_training(graph):
+            notes += self._split(graph, _try_split_forward)
+            notes += pad_products(graph, of_joined=True)  # of which backward reads what forward pads
             self._cut_for_training(graph)
-            print_notes(notes, self.options)
+        print_notes(notes, self.options)
 
     def _split(self, graph: fx.Graph, cut: Callable[[fx.GraphModule, set[str]], _Cut]) -> list[str]:
         """Leave inputs of layers in parts where forward has a kernel for them; return which, as sentences."""
         names = split_joined(graph, self._worth_cutting(graph.owning_module, joined_inputs(graph), cut))
         return [f"{name} is not put together: the products of its parts are added up" for name in names]
-
-    def _pad_for_training(self, graph: fx.Graph) -> list[str]:
-        """Pad products of which backward reads what forward pads."""
-        return pad_products(graph, of_joined=True) if is_of_training(graph) else []
 
     def _cut_for_training(self, graph: fx.Graph) -> None:
         """Cut products of a training step into ranges of columns, and their gradients, where that gains time.
@@ -122,8 +128,6 @@ class FusePass(CustomGraphPass):
 
     def _gradients_to_cut(self, graph: fx.Graph) -> dict[str, Gradient]:
         """Return the gradients of products that may be cut in a graph of forward and backward, by products' names."""
-        if not is_of_training(graph):
-            return {}
         names = products_to_cut(graph)
         found = {node.name: find_gradient(node) for node in graph.nodes if node.name in names}
         # Of a weight that several products have, a gradient might be another's.

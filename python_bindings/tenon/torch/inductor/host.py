@@ -17,7 +17,7 @@ from torch._inductor.custom_graph_pass import CustomGraphPass
 
 from tenon.torch.calls.call import refresh_prepared
 from tenon.torch.failures import failed
-from tenon.torch.fusion.recompute import recompute
+from tenon.torch.fusion.recompute import may_recompute, recompute
 from tenon.torch.inductor.decompositions import inductors_table
 from tenon.torch.inductor.graph_pass import FusePass
 from tenon.torch.inductor.joint_pass import JointPass
@@ -52,10 +52,11 @@ def compile_with_inductor(
 
 def _with_passes(fuse: FusePass, options: Options) -> dict[str, Any]:
     """Return Inductor's settings that have passes run ahead of the user's own; a report takes a new compilation."""
+    rewrites = JointPass(fuse, fuse.may_rewrite_together, fuse.rewrite_together)
     patches: dict[str, Any] = {
-        "joint_custom_pre_pass": _ahead_of(JointPass(fuse, fuse.rewrite_together), config.joint_custom_pre_pass),
+        "joint_custom_pre_pass": _ahead_of(rewrites, config.joint_custom_pre_pass),
         # Inductor's own passes merge equal nodes.
-        "joint_custom_post_pass": _ahead_of(JointPass(fuse, recompute), config.joint_custom_post_pass),
+        "joint_custom_post_pass": _ahead_of(JointPass(fuse, may_recompute, recompute), config.joint_custom_post_pass),
         "post_grad_custom_pre_pass": _ahead_of(fuse, config.post_grad_custom_pre_pass),
     }
     return patches | ({"force_disable_caches": True} if options.verbose else {})

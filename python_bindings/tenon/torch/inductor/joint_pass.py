@@ -18,19 +18,27 @@ from tenon.torch.inductor.graph_pass import FusePass, restore
 class JointPass(CustomGraphPass):
     """Has a function rewrite a graph in place; where that fails, the graph stays as it was."""
 
-    def __init__(self, fuse: FusePass, rewrite: Callable[[fx.Graph], None]) -> None:
-        """Take the pass that forward and backward will go through, and what rewrites them together."""
-        self._fuse, self._rewrite = fuse, rewrite
+    def __init__(
+        self, fuse: FusePass, applies: Callable[[fx.Graph], bool], rewrite: Callable[[fx.Graph], None]
+    ) -> None:
+        """Take the pass that forward and backward will go through, what rewrites them together, and whether it does.
+
+        To copy a graph takes longer than to see that there is nothing to rewrite.
+        """
+        self._fuse, self._applies, self._rewrite = fuse, applies, rewrite
 
     def __call__(self, graph: fx.Graph) -> None:
         """Rewrite a graph in place."""
         with strictness(self._fuse.options.strict):
-            before = copy.deepcopy(graph)
+            before = None
             try:
-                self._rewrite(graph)
+                if self._applies(graph):
+                    before = copy.deepcopy(graph)
+                    self._rewrite(graph)
             except Exception as error:
                 failed("a graph of forward and backward", error)
-                restore(graph, before)
+                if before is not None:
+                    restore(graph, before)
 
     def uuid(self) -> Any:
         """Return what tells this pass from others, for the keys of Inductor's caches."""

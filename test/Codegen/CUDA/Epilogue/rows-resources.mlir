@@ -1,8 +1,12 @@
 // Kernels that keep a row's words have 64 registers, and do not spill.
 // REQUIRES: ptxas
 // RUN: tenon-compile %s --target=sm_80,sm_90a --strategy=library --remarks-filter=tenon-kernels -o %t.so 2>&1 | FileCheck %s --allow-empty --implicit-check-not=spill
+// RUN: tenon-compile %s --target=sm_90a --strategy=library --emit=ptx -o - | FileCheck %s --check-prefix=WORDS
 // CHECK-NOT: error:
 
+// WORDS: .entry log_softmax_rows_v8(
+// WORDS: .minnctapersm 2
+// WORDS-COUNT-8: ld.global.v4.b32
 func.func @log_softmax(%x: tensor<?x64xbf16>, %w: tensor<32768x64xbf16>) -> tensor<?x32768xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32768x64xbf16>
       epilogue(%acc: tensor<?x32768xbf16>) -> tensor<?x32768xbf16> {
@@ -19,6 +23,9 @@ func.func @log_softmax(%x: tensor<?x64xbf16>, %w: tensor<32768x64xbf16>) -> tens
   return %0 : tensor<?x32768xbf16>
 }
 
+// WORDS: .entry softmax_rows_v8(
+// WORDS: .minnctapersm 2
+// WORDS-COUNT-8: ld.global.v4.b32
 func.func @softmax(%x: tensor<?x64xf16>, %w: tensor<32000x64xf16>) -> tensor<?x32000xf16> {
   %0 = tenon.fused_linear %x, %w : tensor<?x64xf16>, tensor<32000x64xf16>
       epilogue(%acc: tensor<?x32000xf16>) -> tensor<?x32000xf16> {
@@ -34,6 +41,9 @@ func.func @softmax(%x: tensor<?x64xf16>, %w: tensor<32000x64xf16>) -> tensor<?x3
   return %0 : tensor<?x32000xf16>
 }
 
+// WORDS: .entry norm_rows_v8(
+// WORDS: .minnctapersm 2
+// WORDS-COUNT-8: ld.global.v4.b32
 func.func @norm(%x: tensor<?x64xbf16>, %w: tensor<32768x64xbf16>, %g: tensor<32768xf32>) -> tensor<?x32768xbf16> {
   %0 = tenon.fused_linear %x, %w : tensor<?x64xbf16>, tensor<32768x64xbf16>
       epilogue(%acc: tensor<?x32768xbf16>, %ga = %g: tensor<32768xf32>) -> tensor<?x32768xbf16> {

@@ -63,14 +63,14 @@ void ResidentEpilogue::emit(const WorkItem &item, Value turn, Value turns,
   }
   // More loads that are on their way while the other blocks' states are. Where
   // elements were computed, kernels spilled with them.
-  bool hasElements = reduced == op.getAccumulator() && affine;
-  if (hasElements)
+  bool isBareProduct = reduced == op.getAccumulator() && affine;
+  if (isBareProduct)
     tma.prepare(item);
   finish(item, turn);
   frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.end.arrive(); });
   frame.barrier();
   frame.computePlace();
-  if (!hasElements)
+  if (!isBareProduct)
     tma.prepare(item);
   tma.emit(item, elements);
 }

@@ -148,21 +148,30 @@ void SwappedResident::storeStates(Value turn, ArrayRef<ReductionState> states) {
   });
 }
 
+/// Reduces a tile, and tells the other blocks of it.
+SwappedResident::ReducedTile
+SwappedResident::reduceTile(const WorkItem &item, Value turn,
+                            ValueRange accumulators) {
+  frame.computePlace();
+  ReducedTile tile;
+  tile.elements = computeReduced(item, accumulators);
+  tile.distances = tile.elements;
+  tile.states = reduceColumns(item, tile.distances);
+  storeStates(turn, tile.states);
+  return tile;
+}
+
 void SwappedResident::emit(const WorkItem &item, Value turn, Value turns,
                            ValueRange accumulators) {
-  frame.computePlace();
-  SmallVector<Value> elements = computeReduced(item, accumulators);
-  SmallVector<Value> distances(elements);
-  SmallVector<ReductionState> states = reduceColumns(item, distances);
-  storeStates(turn, states);
+  ReducedTile tile = reduceTile(item, turn, accumulators);
   emitIfRows(item, [&] {
-    emitForOwn(states, [&](Value column, const ReductionState &) {
+    emitForOwn(tile.states, [&](Value column, const ReductionState &) {
       finishColumn(item, turn, column);
     });
   });
   frame.emitIf(b.equal(b.add(turn, 1), turns), [&] { exchange.end.arrive(); });
   frame.syncWarp(); // its lanes have finished the columns
-  swapped.emit(item, elements);
+  swapped.emit(item, tile.elements);
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,11 +229,7 @@ SwappedResident::scaleDistances(SmallVector<Value> &distances,
 
 SmallVector<Value> SwappedResident::hold(const WorkItem &item, Value turn,
                                          ValueRange accumulators) {
-  frame.computePlace();
-  SmallVector<Value> elements = computeReduced(item, accumulators);
-  SmallVector<Value> distances(elements);
-  SmallVector<ReductionState> states = reduceColumns(item, distances);
-  storeStates(turn, states);
+  auto [elements, distances, states] = reduceTile(item, turn, accumulators);
   exchange.end.arrive();
   SmallVector<Value> held, ofColumns;
   if (!isReturned) {

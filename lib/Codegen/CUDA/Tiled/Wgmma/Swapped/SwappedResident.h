@@ -71,6 +71,14 @@ private:
                                     ArrayRef<ReductionState> states);
   void emitForOwn(ArrayRef<ReductionState> states, Body body);
   void storeStates(Value turn, ArrayRef<ReductionState> states);
+  /// What is reduced of a tile, its distances from the origins of its columns'
+  /// states, and these.
+  struct ReducedTile {
+    SmallVector<Value> elements, distances;
+    SmallVector<ReductionState> states;
+  };
+  ReducedTile reduceTile(const WorkItem &item, Value turn,
+                         ValueRange accumulators);
   SmallVector<Value> getHeldBlock(ValueRange held, int64_t block);
 
   SwappedEpilogue &swapped;

@@ -174,6 +174,8 @@ void SwappedSubtile::addUnstored(unsigned block) {
 /// Computes a block of the subtile, and writes its results.
 void SwappedSubtile::emitBlock(unsigned block, ValueRange tensors,
                                ValueRange elements) {
+  // Products have elements of their own. What is reduced and what is returned
+  // of it have the same, which are given but once.
   for (auto [index, tensor] : llvm::enumerate(tensors))
     setElements(
         tensor, block,

@@ -27,7 +27,8 @@ public:
 
   /// For blocks `begin` to `end`.
   void loadOperands(unsigned begin, unsigned end);
-  /// `elements` are of `tensors`, values of the region, one after the other.
+  /// `elements` are of `tensors`, values of the region, one after the other, or
+  /// of each of them.
   void emitBlock(unsigned block, ValueRange tensors, ValueRange elements);
 
 private:
