@@ -120,7 +120,7 @@ def test_rows_inside_keep_their_digits(rows, results, k, parts):
 
 @pytest.mark.parametrize("k", [128, 1024, 4096, 16384])
 def test_what_small_elements_lose_sums_of_so_many_lose_too(k):
-    """Where w is zero beside a row's large elements, the sum of the smallest that are kept errs as one of f32 does."""
+    """Where w is zero beside a row's large elements, the sum of those that are kept at the least errs as f32's does."""
     rng, large = np.random.default_rng(k), 64
     smallest = 2.0**-39 / float(reference.tolerance(k, 2))
     x = (rng.uniform(1, 2, (64, k)) * smallest * rng.choice([-1, 1], (64, k))).astype(np.float32)

@@ -12,7 +12,6 @@ rows the layer of 256x63 took 160 us, and padded 48 and 17 for the copy, and the
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 import torch
 from torch import fx
@@ -35,8 +34,9 @@ def find_unpadded(graph: fx.Graph, of_joined: bool = False) -> dict[fx.Node, tup
 
     Args:
         graph: of ATen ops whose nodes have fake tensors as `meta["val"]`.
-        of_joined: whether only those are wanted whose layer's input is put together for such products alone. In a graph
-            of forward and backward it is then saved with its zeros; any other would be saved once more.
+        of_joined: whether only those are wanted whose layer's input is put together for such products alone, or is
+            padded for another one. In a graph of forward and backward it is then saved with its zeros; any other would
+            be saved once more.
 
     """
     missing = {node: _missing(node) for node in graph.nodes if node.target in _PRODUCTS}
@@ -72,9 +72,11 @@ def _missing(node: fx.Node) -> tuple[int, int, int]:
 
 
 def _is_of_joined(product: fx.Node) -> bool:
-    """Tell whether the input of a product's layer is put together of parts, and read by products alone."""
+    """Tell whether the input of a product's layer is put together of parts, and read by products alone, or padded."""
     x, w = product.args[-2:]
     source: fx.Node | None = w if is_turned(x) else x
+    if any(user.target is aten.constant_pad_nd.default for user in source.users):
+        return True
     while source is not None and source.target is not aten.cat.default:
         source = view_source(source)
     return source is not None and all(reader.target in _PRODUCTS for reader in _readers(source))
@@ -106,7 +108,7 @@ def _pad(node: fx.Node, m: int, n: int, k: int, grown: dict[tuple[fx.Node, int, 
     with node.graph.inserting_before(node):
         if n:
             bias = [place(aten.constant_pad_nd.default, b, [0, n]) for b in bias]
-        x, w = _grow(x, m, k, grown, place), _grow(w, k, n, grown, place)
+        x, w = _grow(x, m, k, grown, node), _grow(w, k, n, grown, node)
         result = place(node.target, *bias, x, w, **node.kwargs)
         for dim, more in ((0, m), (1, n)):
             if more:
@@ -117,18 +119,18 @@ def _pad(node: fx.Node, m: int, n: int, k: int, grown: dict[tuple[fx.Node, int, 
 
 
 def _grow(
-    matrix: fx.Node,
-    rows: int,
-    columns: int,
-    grown: dict[tuple[fx.Node, int, int], fx.Node],
-    place: Callable[..., fx.Node],
+    matrix: fx.Node, rows: int, columns: int, grown: dict[tuple[fx.Node, int, int], fx.Node], product: fx.Node
 ) -> fx.Node:
-    """Return a matrix with rows and columns of zeros."""
-    key = matrix, rows, columns
+    """Return a matrix with rows and columns of zeros, ahead of a product; if there is one further on, it is moved."""
+    key, more = (matrix, rows, columns), [0, columns, 0, rows]
     if not rows and not columns:
         return matrix
     if is_transpose(matrix):
-        return place(aten.permute.default, _grow(matrix.args[0], columns, rows, grown, place), [1, 0])
+        turned = _grow(matrix.args[0], columns, rows, grown, product)
+        return insert(aten.permute.default, turned, [1, 0], like=product)
     if key not in grown:
-        grown[key] = place(aten.constant_pad_nd.default, matrix, [0, columns, 0, rows])
+        padded = [n for n in matrix.users if n.target is aten.constant_pad_nd.default and list(n.args[1:]) == [more]]
+        grown[key] = padded[0] if padded else insert(aten.constant_pad_nd.default, matrix, more, like=product)
+        if padded and product < padded[0]:
+            product.prepend(padded[0])
     return grown[key]
