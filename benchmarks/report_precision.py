@@ -114,8 +114,8 @@ def section(report: dict) -> list[str]:
         f"target {report['target']}, CUDA {facts['cuda']}, PyTorch {facts['torch']}, {facts['date'][:10]}. Products of "
         f"{rows} rows of x and {rows} of w; [`benchmarks/precision_data.py`](../benchmarks/precision_data.py) draws "
         "them. Errors are against float64, cuBLAS's (`torch.mm`) on the same data. A ratio is Tenon's error over "
-        "cuBLAS's, largest / rms, each in units of the norms of its row of x and of w. *Lost* did not depend on K then: "
-        "beyond K = 64 some more rows of `outliers` would be inside now.",
+        "cuBLAS's, largest / rms, each in units of the norms of its row of x and of w. *Lost* did not depend on K "
+        "then: beyond K = 64 some more rows of `outliers` would be inside now.",
         "",
         *failures(report),
     ]
