@@ -245,6 +245,25 @@ void StrategySelector::widenIfNeeded() {
   widenOperands(layer);
 }
 
+/// Why a layer alone cannot have a schedule of several.
+static std::string findJoinedProblem(ScheduleAttr schedule) {
+  if (schedule.getWeights() != 1)
+    return "weights = 2 is for two layers that read one x, of which one has "
+           "the other's result as an operand of its epilogue, both with this "
+           "schedule";
+  if (schedule.getTerms() != 1)
+    return formatv("terms = {0} is for {0} layers of which each has the result "
+                   "of the one before it added to its product, all with this "
+                   "schedule",
+                   schedule.getTerms());
+  if (schedule.getSiblings() != 1)
+    return formatv("siblings = {0} is for {0} layers that read one x, need no "
+                   "result of each other and can be tiled, all with this "
+                   "schedule",
+                   schedule.getSiblings());
+  return "";
+}
+
 LogicalResult StrategySelector::run() {
   widenIfNeeded();
   if (written == Strategy::Library && schedule)
@@ -274,22 +293,8 @@ LogicalResult StrategySelector::run() {
                            layer.getPrecision(), layer.getK());
   if (problem.empty() && schedule)
     problem = findReductionProblem(layer, schedule);
-  if (problem.empty() && schedule && schedule.getWeights() != 1)
-    problem =
-        "weights = 2 is for two layers that read one x, of which one has "
-        "the other's result as an operand of its epilogue, both with this "
-        "schedule";
-  if (problem.empty() && schedule && schedule.getTerms() != 1)
-    problem = formatv("terms = {0} is for {0} layers of which each has the "
-                      "result of the one before it added to its product, all "
-                      "with this schedule",
-                      schedule.getTerms());
-  if (problem.empty() && schedule && schedule.getSiblings() != 1)
-    problem =
-        formatv("siblings = {0} is for {0} layers that read one x, need no "
-                "result of each other and can be tiled, all with this "
-                "schedule",
-                schedule.getSiblings());
+  if (problem.empty() && schedule)
+    problem = findJoinedProblem(schedule);
   if (isGiven && !problem.empty())
     return reject({ReasonCode::ScheduleDoesNotFit, problem});
   if (!problem.empty())

@@ -434,6 +434,23 @@ static void moveAdditions(FusedLinearOp added, BlockArgument addend,
   rewriter.eraseOp(yield);
 }
 
+/// The same for all layers but the first of those from the last one on, whose
+/// region `tiled` has.
+static void moveAdditionsOfAll(ArrayRef<FusedLinearOp> layers,
+                               TiledLinearOp tiled, RewriterBase &rewriter) {
+  unsigned first = 1; // argument of a layer's operands
+  for (size_t i = 1; i != layers.size(); ++i) {
+    FusedLinearOp one = layers[i - 1], added = layers[i];
+    OperandRange operands = one.getEpilogueOperands();
+    auto addend = llvm::find(operands, added->getResult(0));
+    moveAdditions(
+        added,
+        tiled.getBody()->getArgument(first + (addend - operands.begin())),
+        tiled, rewriter);
+    first += operands.size() - 1;
+  }
+}
+
 /// Layers before the last are left to that, whose x and w come first.
 LogicalResult FunctionConverter::convertSum(LinearLikeOp layer,
                                             ScheduleAttr schedule) {
@@ -468,16 +485,7 @@ LogicalResult FunctionConverter::convertSum(LinearLikeOp layer,
       getWorkspace(schedule), schedule, op.getLayoutAttr());
   tiled.getFurtherTermsMutable().assign(terms);
   moveEpilogue(op, tiled);
-  unsigned first = 1; // argument of a layer's operands
-  for (auto [one, added] : llvm::zip(layers, ArrayRef(layers).drop_front())) {
-    OperandRange operands = one.getEpilogueOperands();
-    auto addend = llvm::find(operands, added->getResult(0));
-    moveAdditions(
-        added,
-        tiled.getBody()->getArgument(first + (addend - operands.begin())),
-        tiled, rewriter);
-    first += operands.size() - 1;
-  }
+  moveAdditionsOfAll(layers, tiled, rewriter);
   rewriter.replaceOp(op, tiled.getResults());
   for (FusedLinearOp one : ArrayRef(layers).drop_front())
     rewriter.eraseOp(one);
