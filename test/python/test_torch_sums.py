@@ -123,6 +123,19 @@ def test_inputs_that_are_put_together(timed, monkeypatch, case):
     assert not sums(timed)
 
 
+def test_an_input_that_is_a_weight_of_another(timed, monkeypatch):
+    monkeypatch.setattr(joined_inputs, "_LEAST_BYTES", 1)
+    w = bf16(8, 32)
+
+    def f(a, b, c, d):
+        x, y = torch.cat([a, b], -1), torch.cat([c, d], -1)
+        return F.relu(x @ y), F.relu(F.linear(y, w))
+
+    run(f, *(torch.randn(rows, 16, dtype=torch.bfloat16) for rows in (256, 256, 32, 32)))
+    (found,) = sums(timed)
+    assert sorted((product.m, product.k) for product in found.products) == [(32, 16)] * 2
+
+
 def test_parts_are_what_a_training_step_saves(timed, monkeypatch):
     monkeypatch.setattr(joined_inputs, "_LEAST_BYTES", 1)
 

@@ -90,11 +90,13 @@ def _has_columns_of(node: fx.Node, joined: fx.Node) -> bool:
 
 
 def _is_layer(node: fx.Node, x: fx.Node) -> bool:
-    """Tell whether a node is a product of `x`, not scaled, and a weight."""
+    """Tell whether a node is a product of `x`, not scaled, and a weight, which is not put together itself."""
     if node.target not in _PRODUCTS or node.kwargs or x in node.args[:-2]:
         return False
-    w = node.args[-1]
-    return w is not x and all(isinstance(d, int) for d in w.meta["val"].shape)
+    w = source = node.args[-1]
+    while source is not None and source.target is not aten.cat.default:
+        source = view_source(source)
+    return w is not x and source is None and all(isinstance(d, int) for d in w.meta["val"].shape)
 
 
 def _unpadded(node: fx.Node) -> fx.Node | None:
