@@ -2,6 +2,7 @@
 """Products that are added up: what is found of them in models and in their backward passes, and stays in parts."""
 
 import pytest
+import tenon.torch
 import torch
 from tenon.torch.choice import judge as judging
 from tenon.torch.choice.trial import _tensors_moved
@@ -51,6 +52,14 @@ def test_a_scaled_product(timed, compiled, shape, scale, seen):
     (found,) = sums(timed)
     assert ("tenon.mul %weight" in found.spec.source) == seen, "the weight is scaled, by what prepares it"
     assert len(set(compiled.sources)) == 1
+
+
+def test_explain_scales_the_weight_too(timed):
+    w, a, b = bf16(16, 16), bf16(4, 16), bf16(16, 4)
+    x = torch.randn(64, 16, dtype=torch.bfloat16)
+    tenon.torch.explain(lambda x: F.linear(x, w) + F.linear(F.linear(x, a), b) * 2.0, x)
+    (found,) = sums(timed)
+    assert found.kinds == ["linear", "mul", "linear", "add"], "the weight comes scaled to the product"
 
 
 @pytest.mark.parametrize("case", ["read elsewhere", "multiplied", "normed", "five", "float32"])

@@ -36,6 +36,7 @@ from tenon.torch.explanation.report import (
 )
 from tenon.torch.fusion.padding import pad_products
 from tenon.torch.fusion.partition import missed_of, partition
+from tenon.torch.fusion.scales import scale_weights
 from tenon.torch.fusion.unread import leave_unread
 from tenon.torch.fusion.views import op_name
 from tenon.torch.fusion.words import find_words
@@ -176,6 +177,7 @@ def _report(
     timed = any(map(judge.measures, devices))
     notes = []
     if timed:
+        scale_weights(aten.graph)
         notes = [*leave_unread(aten.graph), *spell_out_vectors(aten.graph), *pad_products(aten.graph)]
     steps: list[Step] = read_steps(aten.graph, names)
     with unset_fake_temporarily():  # as in `partition`: under a fake mode, a constant has no value
