@@ -48,7 +48,7 @@ static bool isEqual(const nb::object &a, const nb::object &b) {
 
 /// What a weak reference refers to; None if that is gone.
 static nb::object referred(const nb::object &reference) {
-  return nb::borrow(PyWeakref_GetObject(reference.ptr()));
+  return orRaise(PyObject_CallNoArgs(reference.ptr()));
 }
 
 //===----------------------------------------------------------------------===//
