@@ -24,7 +24,7 @@ from tenon.torch.fusion.rewrite import sweep
 from tenon.torch.fusion.views import arguments, dtype_of, is_transpose, op_name, view_source
 
 aten = torch.ops.aten
-_PRODUCTS = ("aten.mm", "aten.addmm")
+_PRODUCTS = (aten.mm.default, aten.addmm.default)
 _NARROW = ("float16", "bfloat16")
 _MAX_PARTS = 4  # as schedules have terms
 _MULTIPLE = 8  # elements of 16 bits
@@ -71,9 +71,9 @@ def _readers(joined: fx.Node) -> _Readers | None:
     while stack:
         node = stack.pop()
         for user in node.users:
-            if view_source(user) is node or _unpadded(user) is node:
+            if (view_source(user) is node and _has_columns_of(user, node)) or _unpadded(user) is node:
                 stack.append(user)
-            elif op_name(user) in _PRODUCTS and user.args[-1] is not node and _is_static(user.args[-1]):
+            elif user.target in _PRODUCTS and _is_x_alone(node, user) and _is_static(user.args[-1]):
                 found.products.append(user)
             elif user.target is aten.mm.default and user.args[0] is not node and node.meta["val"].dim() == 2:
                 found.turned.append(user)
@@ -81,6 +81,16 @@ def _readers(joined: fx.Node) -> _Readers | None:
                 return None
     is_whole = all(product.meta["val"].shape[1] == sum(_widths(joined)) for product in found.turned)
     return found if found.products and is_whole else None
+
+
+def _has_columns_of(view: fx.Node, matrix: fx.Node) -> bool:
+    return view.meta["val"].shape[-1:] == matrix.meta["val"].shape[-1:]
+
+
+def _is_x_alone(node: fx.Node, product: fx.Node) -> bool:
+    """Tell whether a product that scales nothing (`addmm`'s alpha and beta) reads a node as its x."""
+    *others, x, w = product.args
+    return x is node and node not in (*others, w) and not product.kwargs
 
 
 def _is_static(w: fx.Node) -> bool:
@@ -91,8 +101,8 @@ def _unpadded(node: fx.Node) -> fx.Node | None:
     """Return a matrix that has zeros behind its columns."""
     if node.target is not aten.constant_pad_nd.default:
         return None
-    source, (before, _, *rows), *value = node.args
-    return source if before == 0 and not any(rows) and not any(value) else None
+    source, (before, after, *rows), *value = node.args
+    return source if before == 0 and after >= 0 and not any(rows) and not any(value) else None
 
 
 def _gains(joined: fx.Node, readers: _Readers) -> bool:
