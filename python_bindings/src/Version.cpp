@@ -34,6 +34,13 @@ static nb::object memoryOf(nb::handle tensor) {
   return orRaise(PyObject_CallMethodObjArgs(tensor.ptr(), dataPtr, nullptr));
 }
 
+/// A view of the same memory may have been swapped in, as `p.data =
+/// p.data.t()`.
+static nb::object stridesOf(nb::handle tensor) {
+  static PyObject *stride = name("stride");
+  return orRaise(PyObject_CallMethodObjArgs(tensor.ptr(), stride, nullptr));
+}
+
 static nb::object countOf(nb::handle tensor) {
   static PyObject *version = name("_version");
   return orRaise(PyObject_GetAttr(tensor.ptr(), version));
@@ -63,6 +70,7 @@ Version::Version(const nb::list &tensors, const nb::list &storages,
     bool isCounted = !nb::cast<bool>(tensor.attr("is_inference")());
     stamps.push_back({orRaise(PyWeakref_NewRef(tensor.ptr(), nullptr)), storage,
                       storage.attr("cdata"), memoryOf(tensor),
+                      stridesOf(tensor),
                       isCounted ? countOf(tensor) : nb::none()});
   }
 }
@@ -71,7 +79,8 @@ bool Version::holds(const Stamp &stamp) const {
   nb::object tensor = referred(stamp.tensor);
   if (tensor.is_none() || stamp.count.is_none() ||
       !isEqual(memoryOf(tensor), stamp.memory) ||
-      !isEqual(countOf(tensor), stamp.count))
+      !isEqual(countOf(tensor), stamp.count) ||
+      !isEqual(stridesOf(tensor), stamp.strides))
     return false;
   // Memory at the same address is the same only while the old one is alive.
   return orRaise(PyObject_CallFunctionObjArgs(expired.ptr(), stamp.cdata.ptr(),

@@ -43,6 +43,7 @@ private:
     nanobind::object tensor;         // a weak reference
     nanobind::object storage, cdata; // the first keeps the second another's
     nanobind::object memory;         // its address
+    nanobind::object strides;        // a tuple
     /// A tensor that was made in inference mode has none: nothing holds for it.
     nanobind::object count;
   };

@@ -589,6 +589,18 @@ def test_a_product_whose_columns_meet_is_cut_in_two(timed, inserted, shape, bias
     assert inserted == ["linear_gelu", "linear_mul"]
 
 
+@pytest.mark.parametrize("shape", [(1,), (6, 1), (16,), (6, 16)])
+def test_what_is_added_to_a_product_that_is_cut(timed, inserted, shape):
+    w = bf16(16, 16)
+
+    def function(x, added):
+        value, gate = torch.addmm(added, x, w.t(), alpha=2, beta=3).chunk(2, dim=-1)
+        return value * F.gelu(gate)
+
+    run(function, X, torch.randn(shape, dtype=torch.bfloat16))
+    assert len(inserted) == 2, "it is cut"
+
+
 def test_slices_are_cut_as_chunks_are(timed, inserted):
     w = bf16(24, 16)
 

@@ -198,6 +198,28 @@ def test_memory_that_is_swapped(in_python):
     assert len(in_python) == 6
 
 
+def test_a_view_of_the_same_memory_that_is_swapped_in(in_python):
+    text = linear("turned", transpose=True)
+    x, w = tensors()
+    for _ in range(3):
+        w.data = w.data.t()
+        for _ in range(2):
+            check_prepared(text, x, w)
+    assert len(in_python) == 3
+
+
+def test_memory_that_was_swapped_out_stays_as_it_was(in_python):
+    """A parameter whose memory is read as it lies is not where a copy of its next one is made."""
+    text = linear("kept_memory", transpose=True)
+    x, w = tensors()
+    first, second = torch.randn(8, 8).t(), torch.randn(8, 8)
+    before = first.clone()
+    for data in (first, second, first):
+        w.data = data
+        check_prepared(text, x, w)
+    assert torch.equal(first, before)
+
+
 def test_memory_at_the_same_address(in_python):
     """Swapped memory is gone when other memory has its place: neither address nor counter tells."""
     text = linear("place", transpose=True)

@@ -145,6 +145,28 @@ def test_an_input_that_is_a_weight_of_another(timed, monkeypatch):
     assert sorted((product.m, product.k) for product in found.products) == [(32, 16)] * 2
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, w, y: F.linear(x.view(256, 16), w[:, :16]),
+        lambda x, w, y: F.linear(x.view(64, 64), torch.cat([w, w], 1)),
+        lambda x, w, y: F.linear(F.pad(x, (0, -8)), w[:, :24]),
+        lambda x, w, y: torch.addmm(w[0], x, w, alpha=2),
+        lambda x, w, y: torch.addmm(w[0], x, w, beta=2),
+        lambda x, w, y: torch.addmm(x, y, w),
+        lambda x, w, y: torch.addmm(x, x.clone(), w),
+    ],
+    ids=["narrower", "wider", "cut", "alpha", "beta", "added", "added too"],
+)
+def test_inputs_that_are_put_together_for_more_than_plain_products(timed, monkeypatch, f):
+    monkeypatch.setattr(joined_inputs, "_LEAST_BYTES", 1)
+    monkeypatch.setattr(joined_inputs, "_gains", lambda joined, readers: True)
+    w = bf16(32, 32)
+    inputs = [torch.randn(128, width, dtype=torch.bfloat16) for width in (16, 16, 32)]
+    run(lambda a, b, y: F.relu(f(torch.cat([a, b], -1), w, y)), *inputs)
+    assert not sums(timed)
+
+
 def test_parts_are_what_a_training_step_saves(timed, monkeypatch):
     monkeypatch.setattr(joined_inputs, "_LEAST_BYTES", 1)
 

@@ -108,13 +108,16 @@ class Prepare:
         with ThreadPoolExecutor(1) as other:
             return other.submit(make).result()
 
-    def _make(self, parameters: list[torch.Tensor], stream: int, old: list[torch.Tensor] | None) -> list[torch.Tensor]:
+    def _make(
+        self, parameters: list[torch.Tensor], stream: int, old: list[torch.Tensor | None] | None
+    ) -> list[torch.Tensor]:
         with torch.no_grad():
             tensors = []
             for i, (parameter, transposed) in enumerate(zip(parameters, self._transposed, strict=True)):
                 view = parameter.detach().t() if transposed else parameter.detach()
-                reuse = old is not None and not view.is_contiguous() and old[i].shape == view.shape
-                tensors.append(old[i].copy_(view) if reuse else view.contiguous().resolve_neg())
+                copied = old[i] if old and not view.is_contiguous() else None
+                reuse = copied is not None and copied.shape == view.shape
+                tensors.append(copied.copy_(view) if reuse else view.contiguous().resolve_neg())
         if not self._function:
             return tensors
         results = old[len(tensors) :] if old else self._function.make_outputs()
@@ -129,6 +132,8 @@ class _Prepared:
         self.version = version_of(parameters)
         self.native = _native.Prepared(self.version, tensors, [t.data_ptr() for t in tensors])
         self._tensors = tensors
+        of_parameters = [p.data_ptr() for p in parameters]
+        self._is_own = [t.data_ptr() not in of_parameters for t in tensors]
         self._streams: set[int] = set()
         self._add_stream(stream)
         self._made = torch.cuda.current_stream(parameters[0].device).record_event() if parameters[0].is_cuda else None
@@ -150,14 +155,17 @@ class _Prepared:
             self._add_stream(stream)
         return self._tensors
 
-    def reclaim(self, stream: int) -> list[torch.Tensor]:
-        """Return the tensors to be overwritten by work on `stream`, when no other stream reads them."""
+    def reclaim(self, stream: int) -> list[torch.Tensor | None]:
+        """Return the tensors to be overwritten by work on `stream`, when no other stream reads them.
+
+        In the place of those that are parameters as they lie there is None.
+        """
         self.native.end()
         tensors = self.tensors_on(stream)
         for other in self._streams - {stream}:
             device = tensors[0].device
             torch.cuda.current_stream(device).wait_stream(torch.cuda.ExternalStream(other, device))
-        return tensors
+        return [t if is_own else None for t, is_own in zip(tensors, self._is_own, strict=True)]
 
     def _add_stream(self, stream: int) -> None:
         self._streams.add(stream)

@@ -9,7 +9,7 @@ epilogue of one reads the other's result.
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import torch
@@ -137,7 +137,7 @@ def _cut(graph: fx.Graph, product: fx.Node, columns: Columns) -> fx.Node:
     with graph.inserting_before(product):
         rows = place(aten.slice.Tensor, weight.args[0], 0, columns.begin, columns.end)
         part = place(weight.target, rows, *weight.args[1:])
-        bias = [place(aten.slice.Tensor, b, b.meta["val"].dim() - 1, columns.begin, columns.end) for b in before]
+        bias = [_columns_of(b, columns, place) for b in before]
         new = place(product.target, *bias, x, part, **product.kwargs)
     with graph.inserting_before(columns.node):
         shape = [d if isinstance(d, int) else -1 for d in columns.node.meta["val"].shape]
@@ -145,3 +145,9 @@ def _cut(graph: fx.Graph, product: fx.Node, columns: Columns) -> fx.Node:
     columns.node.replace_all_uses_with(result)
     graph.erase_node(columns.node)
     return new
+
+
+def _columns_of(bias: fx.Node, columns: Columns, place: Callable[..., fx.Node]) -> fx.Node:
+    if bias.meta["val"].shape[-1:] in ((), (1,)):  # for all columns
+        return bias
+    return place(aten.slice.Tensor, bias, bias.meta["val"].dim() - 1, columns.begin, columns.end)
