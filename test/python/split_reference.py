@@ -39,10 +39,10 @@ def split(x: np.ndarray, parts: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
         rest = v - hi
         lo = rest.astype(np.float16)
         error = rest if parts == 1 else rest - lo
-        bound = (np.abs(v).astype(np.float32) * tolerance(k, parts)).astype(np.float64)
-        lost = (np.abs(error) >= bound) & (x != 0)
-    few = 64 if parts == 2 else 0
-    outside = (64 * lost.sum(axis=1) + few > (x != 0).sum(axis=1)) & x.any(axis=1)
+        bounds = [np.abs(v).astype(np.float32) * tolerance(n, parts) for n in (k, 1)]
+        lost, lost_or_few = ((np.abs(error) >= bound.astype(np.float64)) & (x != 0) for bound in bounds)
+    scores = 64 * lost.sum(axis=1) + 2 * (lost_or_few & ~lost).sum(axis=1) + (64 if parts == 2 else 0)
+    outside = (scores > (x != 0).sum(axis=1)) & x.any(axis=1)
     outside |= ~np.isfinite(x).all(axis=1)
     factors = np.ldexp(np.where(outside[:, None], -1.0, 1.0), -s).astype(np.float32)
     width = columns(k, parts) // parts
@@ -86,6 +86,7 @@ def special_rows(k: int, rng: np.random.Generator) -> np.ndarray:
     rows += [normal * 10.0**exponent for exponent in range(-30, 31, 5)]
     # About as many lost elements as a row may have, and as few that are not zero.
     rows += [np.where(np.arange(k) < k // 64 + change, 1e-9, 1.0) for change in (-2, -1, 0, 1)]
+    rows += [np.where(np.arange(k) < k // 2 + change, 2.0**-17.8 * (1 + 2**-11), 1.0) for change in (-33, -32, -31, 0)]
     rows += [np.where(np.arange(k) < count, normal, 0.0) for count in (1, 63, 64, 127, 128)]
     # The largest magnitude just below, at and above a power of two: where s changes, or could.
     for exponent in (-149, -127, -126, -114, -113, -112, -111, -1, 0, 1, 126, 127):

@@ -84,6 +84,10 @@ static float getTolerance(unsigned parts, int64_t k) {
   return parts == 1 ? 0x1p-11 : 0x1p-22 * std::sqrt(std::max(1.0, k / 64.0));
 }
 
+/// The score of an element that lacks less than that, but more than it may in
+/// a short row: of a row that is not outside, half of them may.
+static constexpr int32_t kFewLost = 1;
+
 tenon::SplitElement tenon::emitSplitElement(OpBuilder &builder, Location loc,
                                             Value x, Value scale,
                                             unsigned parts, int64_t k) {
@@ -98,14 +102,20 @@ tenon::SplitElement tenon::emitSplitElement(OpBuilder &builder, Location loc,
     rest = arith::SubFOp::create(e.b, rest, e.extend(element.lo));
   }
   // Both are 0 if v is 0, to which an x may have underflowed.
-  Value bound = arith::MulFOp::create(e.b, math::AbsFOp::create(e.b, v),
-                                      e.number(getTolerance(parts, k)));
-  Value isLost = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OGE,
-                                       math::AbsFOp::create(e.b, rest), bound);
+  auto lacks = [&](float part) -> Value {
+    Value bound = arith::MulFOp::create(e.b, math::AbsFOp::create(e.b, v),
+                                        e.number(part));
+    return arith::CmpFOp::create(e.b, arith::CmpFPredicate::OGE,
+                                 math::AbsFOp::create(e.b, rest), bound);
+  };
   Value isNotZero =
       arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNE, x, e.number(0.0f));
-  Value score =
-      arith::SelectOp::create(e.b, isLost, e.integer(63), e.integer(-1));
+  float usual = getTolerance(parts, 1), tolerance = getTolerance(parts, k);
+  Value score = e.integer(-1);
+  if (tolerance > usual)
+    score =
+        arith::SelectOp::create(e.b, lacks(usual), e.integer(kFewLost), score);
+  score = arith::SelectOp::create(e.b, lacks(tolerance), e.integer(63), score);
   element.score = arith::SelectOp::create(e.b, isNotZero, score, e.integer(0));
   return element;
 }

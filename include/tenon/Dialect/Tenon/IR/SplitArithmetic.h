@@ -43,7 +43,8 @@ struct SplitElement {
   Value hi;
   /// f16; null with one part.
   Value lo;
-  /// i32: 63 if digits are lost, -1 if they are kept, and 0 of zero.
+  /// i32: 63 if digits are lost, 1 if few are, as in a long row more may be, -1
+  /// if they are kept, and 0 of zero.
   Value score;
 };
 

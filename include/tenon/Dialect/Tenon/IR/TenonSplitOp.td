@@ -29,10 +29,10 @@ def Tenon_SplitOp : Op<Tenon_Dialect, "split", [
     f32 (of tf32, with one part). An element loses digits if it differs from the
     sum of its parts by 2^-22 of itself or more, times `sqrt(K / 64)` if K is above
     64, or with one part by 2^-11; on a scale of the row's largest element, those far
-    below it do. Of a row with n elements
-    that are not zero, n > 0, l of which lose digits, the factor is negative if
-    `64 (l + 1) > n` with two parts, if `64 l > n` with one, and if an element is
-    infinite or NaN. So with two parts n is at least 64: a sum of fewer products would
+    below it do. It loses few if it differs by less, but by 2^-22 of itself. Of a row
+    with n elements that are not zero, n > 0, l of which lose digits and q few, the
+    factor is negative if `64 (l + 1) + 2 q > n` with two parts, if `64 l > n` with
+    one, and if an element is infinite or NaN. So with two parts n is at least 64: a sum of fewer products would
     show that the product of the two lo is left out.
 
     Halves are `[M, L]`. With one part L is K rounded up to a multiple of 8, and
