@@ -122,11 +122,7 @@ void SubtileCopier::giveBack(const WorkItem &item, Value number) {
 
 void SubtileCopier::emitLoop(int64_t count,
                              llvm::function_ref<void(Value)> body) {
-  Value end = b.i32(count);
-  // LLVM would unroll it, for too few registers.
-  if (subtiles.operands.size() > 1)
-    end = b.readAnew(end);
-  auto loop = scf::ForOp::create(b, b.i32(0), end, b.i32(1));
+  auto loop = scf::ForOp::create(b, b.i32(0), b.i32(count), b.i32(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar());
