@@ -17,7 +17,6 @@
 #include "tenon/Dialect/Tenon/Analysis/EpiloguePlan.h"
 #include "tenon/Dialect/Tenon/IR/NarrowFloats.h"
 
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -57,11 +56,11 @@ Division::Division(FusedLinearOp op) {
   }
 }
 
-/// Whether `value` can be computed of what is `stored` and of what does not
-/// depend on the product; not `again` if only what is there counts.
-static bool follows(Value value, ArrayRef<Value> stored,
-                    const Division &division, bool again) {
-  if (llvm::is_contained(stored, value) || !division.before.contains(value))
+/// Whether `value` can be computed of `stored` and of what does not depend on
+/// the product; not `again` if only what is there counts.
+static bool follows(Value value, Value stored, const Division &division,
+                    bool again) {
+  if (value == stored || !division.before.contains(value))
     return true;
   if (!again)
     return false;
@@ -78,10 +77,9 @@ static std::string describe(Value value) {
 }
 
 /// An operand of what follows the reductions that depends on the product
-/// without them, and does not follow from what is `stored`; null if there is
-/// none. Sums read what they are of in the product's kernel.
-static OpOperand *findCrossingOperand(ArrayRef<Value> stored,
-                                      const Division &division,
+/// without them, and does not follow from `stored`; null if there is none. Sums
+/// read what they are of in the product's kernel.
+static OpOperand *findCrossingOperand(Value stored, const Division &division,
                                       bool again = true) {
   for (Operation *user : division.after)
     for (OpOperand &operand : user->getOpOperands())
@@ -92,9 +90,8 @@ static OpOperand *findCrossingOperand(ArrayRef<Value> stored,
 }
 
 /// What follows the batch norm reads of what precedes it, but cannot have, as
-/// one value alone is kept: with two phases one is stored, unless all
-/// reductions are sums, and a tile that waits has the norm's input. New
-/// statistics can only be returned.
+/// one value alone is kept: with two phases one is stored, and a tile that
+/// waits has the norm's input. New statistics can only be returned.
 static std::string findCrossing(FusedLinearOp op, ReductionEpilogueOp reduction,
                                 ReductionMethod method) {
   Division division(op);
@@ -140,26 +137,16 @@ static Value getReducedValue(FusedLinearOp op) {
   return first.getReducedInput();
 }
 
-bool tenon::reducesToSumsAlone(FusedLinearOp op) {
-  return llvm::all_of(op.getBody()->getOps<ReductionEpilogueOp>(),
-                      llvm::IsaPred<BatchSumOp>);
-}
-
-SmallVector<Value> tenon::getStored(FusedLinearOp op) {
+Value tenon::getStored(FusedLinearOp op) {
   Division division(op);
-  llvm::SmallSetVector<Value, 2> results;
-  for (Value result : op.getYield().getValues())
-    if (division.before.contains(result))
-      results.insert(result);
-  if (reducesToSumsAlone(op) && !results.empty())
-    return results.takeVector();
   Value reduced = getReducedValue(op);
   if (!findCrossingOperand(reduced, division))
-    return {reduced};
-  for (Value result : results)
-    if (!findCrossingOperand(result, division))
-      return {result};
-  return {reduced};
+    return reduced;
+  for (Value result : op.getYield().getValues())
+    if (division.before.contains(result) &&
+        !findCrossingOperand(result, division))
+      return result;
+  return reduced;
 }
 
 bool tenon::reducesRowOperand(FusedLinearOp op) {
@@ -538,7 +525,8 @@ std::string tenon::findReductionProblem(LinearLikeOp layer,
   auto reductions = op.getBody()->getOps<ReductionEpilogueOp>();
   if (reductions.empty())
     return fail("the layer has no training batch norm" + leaveOut);
-  if (!llvm::hasSingleElement(reductions) && !reducesToSumsAlone(op))
+  if (!llvm::hasSingleElement(reductions) &&
+      !llvm::all_of(reductions, llvm::IsaPred<BatchSumOp>))
     return fail("the layer has several reductions, and not all are sums" +
                 leaveOut);
   ReductionEpilogueOp reduction = *reductions.begin();

@@ -237,20 +237,19 @@ static double getFitBytes(Value operand, bool transposed, LinearLikeOp layer,
 }
 
 /// Bytes of what is reduced, and stored for that.
-static double getReducedBytes(FusedLinearOp layer) {
-  double bytes = 0;
-  for (Value stored : getStored(layer))
-    bytes += getBytes(cast<RankedTensorType>(stored.getType()));
-  return bytes;
+static double getReducedBytes(LinearLikeOp layer) {
+  Value stored = getStored(cast<FusedLinearOp>(layer.getOperation()));
+  return getBytes(cast<RankedTensorType>(stored.getType()));
 }
 
 /// Whether a kernel with sums over the batch leaves nothing else to the next
 /// one: of what has rows, the layer returns what is stored.
 static bool leavesSumsAlone(FusedLinearOp layer) {
-  SmallVector<Value> stored = getStored(layer);
-  return reducesToSumsAlone(layer) &&
+  Value stored = getStored(layer);
+  return llvm::all_of(layer.getBody()->getOps<ReductionEpilogueOp>(),
+                      llvm::IsaPred<BatchSumOp>) &&
          llvm::all_of(layer.getYield().getValues(), [&](Value value) {
-           return llvm::is_contained(stored, value) ||
+           return value == stored ||
                   !EpiloguePlan::variesByRow(value.getType());
          });
 }
@@ -311,7 +310,7 @@ LayerProblem tenon::describeProblem(LinearLikeOp layer, ProductMethod method,
   problem.reduction = reduction;
   if (problem.hasNorm) {
     auto fused = cast<FusedLinearOp>(layer.getOperation());
-    problem.reducedBytes = getReducedBytes(fused);
+    problem.reducedBytes = getReducedBytes(layer);
     problem.reducesRowOperand = reducesRowOperand(fused);
     problem.givesSums =
         reduction == ReductionMethod::TwoPhase && leavesSumsAlone(fused);

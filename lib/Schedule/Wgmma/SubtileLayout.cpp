@@ -112,14 +112,12 @@ bool SubtileLayout::addMoments(Operation *yield) {
 }
 
 /// Whether what a region yields depends on `argument` in another way than
-/// through what it reduces: that is in registers when subtiles are computed,
-/// unless it is summed.
+/// through what it reduces: that is in registers when subtiles are computed.
 static bool isNeeded(Operation *yield, BlockArgument argument) {
   SmallVector<Value> pending(yield->getOperands());
   DenseSet<Value> seen;
   for (auto reduction : yield->getBlock()->getOps<ReductionEpilogueOp>())
-    if (!isa<BatchSumOp>(reduction))
-      seen.insert(reduction.getReducedInput());
+    seen.insert(reduction.getReducedInput());
   while (!pending.empty()) {
     Value value = pending.pop_back_val();
     if (value == argument)

@@ -119,30 +119,25 @@ WgmmaFamily::findLayoutProblem(ScheduleAttr schedule, Type elementType,
 /// registers where they have whole rows.
 std::string WgmmaFamily::findMomentsProblem(FusedLinearOp op,
                                             ScheduleAttr schedule) const {
-  SmallVector<Value> stored = getStored(op);
+  auto stored = cast<RankedTensorType>(getStored(op).getType());
   bool readsBuffers = schedule.getReduction() == ReductionMethod::TwoPhase &&
                       !schedule.hasSwappedOperands();
   if (readsBuffers)
     for (auto reduction : op.getBody()->getOps<ReductionEpilogueOp>())
-      if (!llvm::is_contained(stored, reduction.getReducedInput()))
+      if (reduction.getReducedInput() != getStored(op))
         return formatv("kernels of warps = {0}x1 reduce what they store, and "
                        "'{1}' is of another value; write warps = 1x{0}",
                        schedule.getNumWarps(),
                        reduction->getName().getStringRef());
-  for (Value value : stored) {
-    auto type = cast<RankedTensorType>(value.getType());
-    int64_t size = type.getElementTypeBitWidth() / 8, n = type.getDimSize(1);
-    if (n * size % 16 != 0)
-      return formatv("TMA stores rows of multiples of 16 bytes, but N = {0} of "
-                     "{1} has {2}; pad N to {3}, or take a mma_sync schedule "
-                     "with reduction = two_phase",
-                     n, type.getElementType(), n * size,
-                     llvm::alignTo(n, 16 / size));
-  }
-  if (stored.size() != 1 && !hasRoom(op, schedule))
-    return "TMA cannot move all [M, N] operands and results, or the epilogue's "
-           "memory has no room for them; write another tile";
-  return "";
+  int64_t size = stored.getElementTypeBitWidth() / 8;
+  int64_t n = stored.getDimSize(1);
+  if (n * size % 16 == 0)
+    return "";
+  return formatv("TMA stores rows of multiples of 16 bytes, but N = {0} of {1} "
+                 "has {2}; pad N to {3}, or take a mma_sync schedule with "
+                 "reduction = two_phase",
+                 n, stored.getElementType(), n * size,
+                 llvm::alignTo(n, 16 / size));
 }
 
 bool WgmmaFamily::hasRoom(FusedLinearOp op, ScheduleAttr schedule) const {

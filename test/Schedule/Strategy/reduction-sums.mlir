@@ -52,22 +52,6 @@ func.func @two_operands(%x: tensor<65536x512xbf16>, %w: tensor<512x1024xbf16>, %
   return %2, %3 : tensor<65536x1024xbf16>, tensor<1024xf32>
 }
 
-// Both gradients of a gated unit and their sums are of one kernel.
-// CHECK-LABEL: @two_results
-// CHECK: #tenon.schedule<wgmma, {{.*}}reduction = two_phase>
-// WHY: Function=two_results | Reason="the product with sums over the batch; {{.*}}two_phase by direct {{[0-9.]+}} us;{{.*}}"kernels":["tiled","map"]
-func.func @two_results(%x: tensor<8192x2048xbf16>, %w: tensor<2048x8192xbf16>, %g: tensor<8192x8192xbf16>, %v: tensor<8192x8192xbf16>) -> (tensor<8192x8192xbf16>, tensor<8192x8192xbf16>, tensor<8192xf32>, tensor<8192xf32>) {
-  %0 = tenon.linear %x, %w layout<mk_kn> : (tensor<8192x2048xbf16>, tensor<2048x8192xbf16>) -> tensor<8192x8192xbf16>
-  %1 = tenon.gelu %g : tensor<8192x8192xbf16>
-  %2 = tenon.mul %0, %1 : tensor<8192x8192xbf16>, tensor<8192x8192xbf16>
-  %3 = tenon.gelu_derivative %g : tensor<8192x8192xbf16>
-  %4 = tenon.mul %0, %v : tensor<8192x8192xbf16>, tensor<8192x8192xbf16>
-  %5 = tenon.mul %4, %3 : tensor<8192x8192xbf16>, tensor<8192x8192xbf16>
-  %6 = tenon.batch_sum %2 : (tensor<8192x8192xbf16>) -> tensor<8192xf32>
-  %7 = tenon.batch_sum %5 : (tensor<8192x8192xbf16>) -> tensor<8192xf32>
-  return %2, %5, %6, %7 : tensor<8192x8192xbf16>, tensor<8192x8192xbf16>, tensor<8192xf32>, tensor<8192xf32>
-}
-
 // Without an operand an epilogue is short, and hidden by products.
 // CHECK-LABEL: @bare
 // CHECK: #tenon.schedule<wgmma, tile = 192x128x64, warps = 1x4, {{.*}}ping_pong = true, {{.*}}reduction = two_phase>

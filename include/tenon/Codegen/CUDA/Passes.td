@@ -91,7 +91,6 @@ def TenonToTiled : Pass<"tenon-to-tiled", "::mlir::ModuleOp"> {
     A training batch norm follows the schedule's `reduction`. With `resident` it
     stays in the region. With `two_phase` the layer is cut at it: the region ends
     in the norm's input and its `tenon.moments`, and a `tenon.epilogue` normalises.
-    Sums over the batch are cut so too, behind all that the layer gives `[M, N]`.
     With `input_moments` the region has a scale and a shift in its place, which
     come of a `tenon.product_moments` of x and w.
 

@@ -64,15 +64,10 @@ findAffineSteps(Value product, BatchNormTrainingOp norm);
 /// value, if AffineSteps give the input of it. `product` is the accumulator.
 Value findKept(Value product, BatchNormTrainingOp norm);
 
-/// Whether all reductions of the layer are sums over the batch.
-bool reducesToSumsAlone(FusedLinearOp op);
-
 /// What the product's kernel of a layer with a reduction stores with reduction
-/// = two_phase. With sums alone all results that depend on the product: so
-/// nothing but sums is left to the next kernel. Else, or if there are none, one
-/// value: what a reduction is of, if one is of a result, of that; or a result
-/// of which all else follows that comes before.
-SmallVector<Value> getStored(FusedLinearOp op);
+/// = two_phase: what a reduction is of, if one is of a result, of that; or a
+/// result of which all else follows that comes before.
+Value getStored(FusedLinearOp op);
 
 /// Whether what the layer's first reduction reduces depends on an operand with
 /// rows beside the product.

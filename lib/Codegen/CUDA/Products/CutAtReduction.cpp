@@ -50,8 +50,7 @@ static void roundStored(FusedLinearOp product, Value stored,
 /// The layer up to its reductions.
 static FusedLinearOp createProduct(FusedLinearOp op, int64_t rows,
                                    RewriterBase &rewriter) {
-  SmallVector<Type> types =
-      llvm::to_vector(ValueRange(getStored(op)).getTypes());
+  SmallVector<Type> types{getStored(op).getType()};
   for (ReductionEpilogueOp reduction : getReductions(op)) {
     auto input = cast<RankedTensorType>(reduction.getReducedInput().getType());
     bool sums = isa<BatchSumOp>(reduction);
@@ -66,11 +65,10 @@ static FusedLinearOp createProduct(FusedLinearOp op, int64_t rows,
   rewriter.cloneRegionBefore(op.getEpilogue(), product.getEpilogue(),
                              product.getEpilogue().end());
   OpBuilder::InsertionGuard guard(rewriter);
-  SmallVector<Value> yielded = getStored(product);
+  SmallVector<Value> yielded{getStored(product)};
   roundStored(product, yielded.front(), rewriter);
   for (auto [reduction, type] :
-       llvm::zip(getReductions(product),
-                 ArrayRef(types).drop_front(yielded.size()))) {
+       llvm::zip(getReductions(product), ArrayRef(types).drop_front())) {
     rewriter.setInsertionPoint(reduction);
     yielded.push_back(MomentsOp::create(rewriter, reduction.getLoc(), type,
                                         reduction.getReducedInput(), rows,
@@ -83,21 +81,16 @@ static FusedLinearOp createProduct(FusedLinearOp op, int64_t rows,
 }
 
 /// Leaves of the layer what follows what is stored, for which the region's
-/// first argument then stands, and new ones where more is stored.
-static void dropProduct(FusedLinearOp op, FusedLinearOp product, int64_t rows,
+/// first argument then stands.
+static void dropProduct(FusedLinearOp op, ValueRange moments, int64_t rows,
                         RewriterBase &rewriter) {
-  SmallVector<Value> stored = getStored(op);
+  Value stored = getStored(op);
   // What computes it still reads the product, as what it was.
   BlockArgument kept =
-      op.getBody()->insertArgument(0u, stored[0].getType(), op.getLoc());
-  rewriter.replaceAllUsesWith(stored[0], kept);
-  ValueRange given = product.getResults();
-  op.getEpilogueOperandsMutable().append(given.drop_front());
-  for (Value more : ArrayRef(stored).drop_front())
-    rewriter.replaceAllUsesWith(
-        more, op.getBody()->addArgument(more.getType(), more.getLoc()));
-  for (auto [reduction, given] :
-       llvm::zip(getReductions(op), given.drop_front(stored.size()))) {
+      op.getBody()->insertArgument(0u, stored.getType(), op.getLoc());
+  rewriter.replaceAllUsesWith(stored, kept);
+  op.getEpilogueOperandsMutable().append(moments);
+  for (auto [reduction, given] : llvm::zip(getReductions(op), moments)) {
     Value argument =
         op.getBody()->addArgument(given.getType(), reduction.getLoc());
     llvm::TypeSwitch<Operation *>(reduction)
@@ -118,7 +111,7 @@ static void dropProduct(FusedLinearOp op, FusedLinearOp product, int64_t rows,
 FusedLinearOp tenon::cutAtReduction(FusedLinearOp op, int64_t rows,
                                     RewriterBase &rewriter) {
   FusedLinearOp product = createProduct(op, rows, rewriter);
-  dropProduct(op, product, rows, rewriter);
+  dropProduct(op, product.getResults().drop_front(), rows, rewriter);
   replaceByEpilogue(op, product.getResult(0), rewriter);
   return product;
 }

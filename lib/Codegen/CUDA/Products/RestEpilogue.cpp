@@ -27,9 +27,8 @@ void tenon::eraseUnusedOperands(FusedLinearOp op) {
 
 void tenon::replaceByEpilogue(FusedLinearOp op, Value product,
                               RewriterBase &rewriter) {
-  // A result that is the product itself, or an operand, needs no work and keeps
-  // its buffer; if the product is none, the first result of its type takes
-  // that.
+  // A result that is the product itself needs no work and keeps its buffer;
+  // otherwise the first result of its type takes the buffer.
   YieldOp yield = op.getYield();
   bool taken = llvm::is_contained(yield.getValues(), op.getAccumulator());
   SmallVector<Value> outputs, yielded, results(op.getNumResults(), product);
@@ -38,11 +37,8 @@ void tenon::replaceByEpilogue(FusedLinearOp op, Value product,
   SmallVector<Value> sources{op.getX()};
   llvm::append_range(sources, op.getEpilogueOperands());
   for (auto [index, value] : llvm::enumerate(yield.getValues())) {
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (argument != op.getAccumulator())
-        results[index] = op.getEpilogueOperands()[argument.getArgNumber() - 1];
+    if (value == op.getAccumulator())
       continue;
-    }
     bool inPlace = !taken && value.getType() == product.getType();
     taken |= inPlace;
     outputs.push_back(inPlace
@@ -55,10 +51,10 @@ void tenon::replaceByEpilogue(FusedLinearOp op, Value product,
   }
   if (!outputs.empty()) {
     SmallVector<Value> inputs{product};
-    rewriter.modifyOpInPlace(yield,
-                             [&] { yield.getValuesMutable().assign(yielded); });
     eraseUnusedOperands(op);
     llvm::append_range(inputs, op.getEpilogueOperands());
+    rewriter.modifyOpInPlace(yield,
+                             [&] { yield.getValuesMutable().assign(yielded); });
     auto epilogue = EpilogueOp::create(rewriter, op.getLoc(), inputs, outputs);
     rewriter.inlineRegionBefore(op.getEpilogue(), epilogue.getEpilogue(),
                                 epilogue.getEpilogue().end());

@@ -205,31 +205,3 @@ func.func @sums(%x: tensor<300x64xbf16>, %w: tensor<32x64xbf16>, %h: tensor<300x
   }
   return %0#0, %0#1, %0#2 : tensor<300x32xbf16>, tensor<32xf32>, tensor<32xbf16>
 }
-
-// -----
-
-// Two results and a sum of each: both are stored by the product's kernel, in buffers of their own.
-// CHECK-LABEL: @sums_of_two
-// CHECK: %[[P:.*]]:4 = tenon.tiled_linear {{.*}} outs(%{{.*}}: tensor<300x32xbf16>, %{{.*}}: tensor<300x32xbf16>, %{{.*}}: tensor<5x32xf32>, %{{.*}}: tensor<5x32xf32>)
-// CHECK: %[[Z:.*]] = tenon.gate
-// CHECK: tenon.yield %{{.*}}, %[[Z]], %{{.*}}, %{{.*}} :
-// CHECK: %[[E:.*]]:2 = tenon.epilogue ins(%[[A:.*]] = %[[P]]#0: tensor<300x32xbf16>, %[[B:.*]] = %[[P]]#2: tensor<5x32xf32>, %[[C:.*]] = %[[P]]#3: tensor<5x32xf32>)
-// CHECK-NEXT: tenon.batch_sum %[[A]] moments(%[[B]]) {moment_rows = 64 : i64}
-// CHECK-NEXT: tenon.batch_sum %[[A]] moments(%[[C]]) {moment_rows = 64 : i64}
-// CHECK: return %[[P]]#1, %[[P]]#0, %[[E]]#1, %[[E]]#0
-// BUFFER-LABEL: @sums_of_two
-// BUFFER: tenon.tiled_linear {{.*}} outs(%[[Y:.*]]: memref<300x32xbf16>, %[[Z:.*]]: memref<300x32xbf16>, %{{.*}}: memref<5x32xf32>, %{{.*}}: memref<5x32xf32>)
-// BUFFER-NOT: memref.copy
-// BUFFER: return %[[Z]], %[[Y]],
-func.func @sums_of_two(%x: tensor<300x64xbf16>, %w: tensor<32x64xbf16>, %h: tensor<300x32xbf16>) -> (tensor<300x32xbf16>, tensor<300x32xbf16>, tensor<32xf32>, tensor<32xf32>) {
-  %0:4 = tenon.fused_linear %x, %w : tensor<300x64xbf16>, tensor<32x64xbf16>
-      epilogue(%acc: tensor<300x32xbf16>, %a = %h: tensor<300x32xbf16>) -> (tensor<300x32xbf16>, tensor<300x32xbf16>, tensor<32xf32>, tensor<32xf32>)
-      attributes {schedule = #tenon.schedule<wgmma, tile = 64x64x64, warps = 1x4, stages = 4, swizzle = 128, raster = 8, blocks = 1, reduction = two_phase>, strategy = #tenon.strategy<tiled>} {
-    %1 = tenon.gate %acc, %a : tensor<300x32xbf16>, tensor<300x32xbf16>
-    %2 = tenon.mul %acc, %a : tensor<300x32xbf16>, tensor<300x32xbf16>
-    %3 = tenon.batch_sum %1 : (tensor<300x32xbf16>) -> tensor<32xf32>
-    %4 = tenon.batch_sum %2 : (tensor<300x32xbf16>) -> tensor<32xf32>
-    tenon.yield %2, %1, %3, %4 : tensor<300x32xbf16>, tensor<300x32xbf16>, tensor<32xf32>, tensor<32xf32>
-  }
-  return %0#1, %0#0, %0#3, %0#2 : tensor<300x32xbf16>, tensor<300x32xbf16>, tensor<32xf32>, tensor<32xf32>
-}

@@ -196,10 +196,9 @@ void TmaEpilogue::readMoments(const WorkItem &item, int64_t number) {
                    copies.getRow(item, number));
     readAhead.emplace_back(moments, number, std::move(ofSubtile));
   }
-  // Several together, as the lanes wait for each other, if there is room: not
-  // for those of two results.
+  // Several together, as the lanes wait for each other, if there is room.
   bool endsRow = (number + 1) % copies.subtiles.perRow == 0;
-  if (endsRow || !keepsValues || copies.subtiles.moments.size() > 1)
+  if (endsRow || !keepsValues)
     storeMoments(item);
 }
 
