@@ -102,20 +102,20 @@ tenon::SplitElement tenon::emitSplitElement(OpBuilder &builder, Location loc,
     rest = arith::SubFOp::create(e.b, rest, e.extend(element.lo));
   }
   // Both are 0 if v is 0, to which an x may have underflowed.
-  auto lacks = [&](float part) -> Value {
-    Value bound = arith::MulFOp::create(e.b, math::AbsFOp::create(e.b, v),
-                                        e.number(part));
-    return arith::CmpFOp::create(e.b, arith::CmpFPredicate::OGE,
-                                 math::AbsFOp::create(e.b, rest), bound);
-  };
   Value isNotZero =
       arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNE, x, e.number(0.0f));
-  float usual = getTolerance(parts, 1), tolerance = getTolerance(parts, k);
+  Value bound = math::AbsFOp::create(e.b, v);
   Value score = e.integer(-1);
-  if (tolerance > usual)
-    score =
-        arith::SelectOp::create(e.b, lacks(usual), e.integer(kFewLost), score);
-  score = arith::SelectOp::create(e.b, lacks(tolerance), e.integer(63), score);
+  auto countLacking = [&](float part, int32_t as) {
+    bound = arith::MulFOp::create(e.b, bound, e.number(part));
+    Value lacks = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OGE,
+                                        math::AbsFOp::create(e.b, rest), bound);
+    score = arith::SelectOp::create(e.b, lacks, e.integer(as), score);
+  };
+  float few = getTolerance(parts, 1), most = getTolerance(parts, k);
+  if (most > few)
+    countLacking(few, kFewLost);
+  countLacking(most > few ? most / few : few, 63);
   element.score = arith::SelectOp::create(e.b, isNotZero, score, e.integer(0));
   return element;
 }
