@@ -23,7 +23,7 @@ _MAX_SUMS = 2  # over the batch, in one call; as batch norm's backward pass has
 # Of more rows launches are a small part of the time of layers, and trials take time too.
 _FEW_ROWS = 256
 _MAX_SIBLINGS = 8  # as schedules have
-_MAX_TERMS = 4
+MAX_TERMS = 4  # products that one kernel adds up, as schedules have
 _ADDED_UP = (torch.float16, torch.bfloat16)  # float32 may be split, on scales of each matrix
 
 
@@ -156,7 +156,7 @@ class Grouping:
         if not linears:
             return None
         parts = (*(added.parts or (added,)), *(other.parts or (other,)))
-        is_one_each = len(linears) == len(parts) <= _MAX_TERMS and all(len(takers[node]) == 1 for node in linears)
+        is_one_each = len(linears) == len(parts) <= MAX_TERMS and all(len(takers[node]) == 1 for node in linears)
         (_, dtype), *others = {(node.meta["val"].shape[-1], node.meta["val"].dtype) for node in linears}
         if not is_one_each or others or dtype not in _ADDED_UP or added.rows != other.rows:
             return None

@@ -18,6 +18,7 @@ import torch
 from torch import fx
 
 from tenon.torch.choice.candidate import hinted
+from tenon.torch.fusion.grouping import MAX_TERMS
 from tenon.torch.fusion.nodes import insert
 from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.rewrite import sweep
@@ -26,7 +27,6 @@ from tenon.torch.fusion.views import arguments, dtype_of, is_transpose, op_name,
 aten = torch.ops.aten
 _PRODUCTS = (aten.mm.default, aten.addmm.default)
 _NARROW = ("float16", "bfloat16")
-_MAX_PARTS = 4  # as schedules have terms
 _MULTIPLE = 8  # elements of 16 bits
 # What is not written has to be more than what is copied of the weight and padded, and than launches cost.
 _LEAST_BYTES = 1 << 22
@@ -58,7 +58,7 @@ def _is_of_columns(joined: fx.Node) -> bool:
     widths, types = _widths(joined), {part.meta["val"].dtype for part in given["tensors"]}
     is_last = given["dim"] % len(shape) == len(shape) - 1
     is_known = all(isinstance(d, int) and d for d in widths) and sum(not isinstance(d, int) for d in shape) <= 1
-    return is_last and is_known and 1 < len(widths) <= _MAX_PARTS and len(types) == 1 and not leaves_graph(joined)
+    return is_last and is_known and 1 < len(widths) <= MAX_TERMS and len(types) == 1 and not leaves_graph(joined)
 
 
 def _widths(joined: fx.Node) -> list[int]:
