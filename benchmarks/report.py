@@ -32,9 +32,8 @@ TEXT = """\
 
 {models}
 
-Each model, its times and its errors: [Whole models](WholeModels.md).
-
-The layers of `examples/`, ten calls back to back, with everything that follows the product:
+Each model, its times and its errors: [Whole models](WholeModels.md). The layers of `examples/`, ten calls back to
+back, with everything that follows the product:
 
 {layers}
 

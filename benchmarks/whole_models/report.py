@@ -2,9 +2,11 @@
 # Part of the Tenon project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: RUF001, E402
-"""Writes docs/WholeModels.md and its chart from benchmarks/results: whole_models.json, op_host.json, quack_mlp.json.
+"""Writes docs/WholeModels.md and its chart from benchmarks/results.
 
-Needs matplotlib. Exits 1 where there is no such file, or it was measured with --tiny.
+It reads whole_models.json, op_host.json, and what peers.py does.
+
+Needs matplotlib. Exits 1 where there is no whole_models.json, or it was measured with --tiny.
 
 Usage: report.py [RESULTS.json [PAGE.md]]
 """
@@ -19,7 +21,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from whole_models.jobs import CAPTURED
 from whole_models.page import (
     ERROR,
     LEAST,
@@ -34,11 +35,11 @@ from whole_models.page import (
     table,
     target_row,
 )
+from whole_models.peers import peer_lines
 from whole_models.rows import read
 
 RESULTS = ROOT / "benchmarks/results/whole_models.json"
 OP_HOST = ROOT / "benchmarks/results/op_host.json"
-PEER = ROOT / "benchmarks/results/quack_mlp.json"
 PAGE = ROOT / "docs/WholeModels.md"
 PAIRS = {"eager": "eager", "tenon": "Tenon"}
 
@@ -129,30 +130,6 @@ def host_lines(report: dict) -> list[str]:
     ]
 
 
-def peer_lines(report: dict, rows: list[dict]) -> list[str]:
-    """Return the section on QuACK's gated layers, of what quack_mlp.py wrote, beside Tenon's of the same sizes."""
-    ours = {row["model"]: row["ms"] for row in rows if (row["scenario"], row["mode"]) == ("bf16-blocks", CAPTURED)}
-
-    def line(title: str, ours: dict[str, float], theirs: dict) -> list[str]:
-        shares = [
-            theirs["graphs_ms"][name] / theirs["graphs_ms"]["compile"] for name in ("quack_tuned", "quack_default")
-        ]
-        cells = [f"{ours['tenon'] / ours['compile']:.3f}", *(f"{share:.3f}" for share in shares)]
-        return [title, *cells, f"{theirs['errors']['quack_tuned']:.1e}"]
-
-    modules = {"swiglu": "swiglu_8192", "geglu": "geglu_8192"}
-    found = [line(TITLES[key], ours[key], report[name]) for name, key in modules.items() if key in ours]
-    return [
-        "## QuACK's gated layers",
-        "",
-        f"Shares of torch.compile's time, each in the process of its own contenders; QuACK's of {report['date'][:10]},",
-        f"{report['card']}. Its gelu is tanh's form. bf16, no gradients, each call one CUDA graph.",
-        "",
-        *table(["model", "Tenon", "QuACK, tuned", "QuACK, by default", "error of QuACK"], found),
-        "",
-    ]
-
-
 def main(source: Path = RESULTS, target: Path = PAGE) -> int:
     """Draw."""
     report = read(source)
@@ -167,8 +144,8 @@ def main(source: Path = RESULTS, target: Path = PAGE) -> int:
     shown = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source.name
     draw(groups(report["rows"]), chart)
     host = host_lines(json.loads(OP_HOST.read_text())) if target == PAGE and OP_HOST.exists() else []
-    peer = peer_lines(json.loads(PEER.read_text()), report["rows"]) if target == PAGE and PEER.exists() else []
-    target.write_text("\n".join([page(report, str(shown), chart.name), *host, *peer]).rstrip() + "\n")
+    peers = peer_lines(report["rows"]) if target == PAGE else []
+    target.write_text("\n".join([page(report, str(shown), chart.name), *host, *peers]).rstrip() + "\n")
     return 0
 
 
