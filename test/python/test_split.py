@@ -120,7 +120,7 @@ def test_rows_inside_keep_their_digits(rows, results, k, parts):
 
 @pytest.mark.parametrize("k", [128, 1024, 4096, 16384])
 def test_what_small_elements_lose_sums_of_so_many_lose_too(k):
-    """Where w is zero beside a row's large elements, as many small ones as may be err in sum as f32's sums of them do."""
+    """Where w is zero beside all large elements, as many small ones as may be err in sum as f32's sum of them."""
     rng, small = np.random.default_rng(k), k // 2 - 32
     smallest = 2.0**-39 / float(reference.tolerance(k, 2))
     x = (rng.uniform(1, 2, (64, k)) * smallest * rng.choice([-1, 1], (64, k))).astype(np.float32)
