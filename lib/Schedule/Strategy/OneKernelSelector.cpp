@@ -132,11 +132,7 @@ LogicalResult OneKernelSelector::checkSchedule() {
 /// Whether one kernel is predicted to take no longer than all do on any target,
 /// and in which words.
 std::pair<bool, Reason> OneKernelSelector::weigh() {
-  SmallVector<double> apart(request.targets.size());
-  for (LinearLikeOp layer : layers)
-    for (auto [sum, seconds] :
-         llvm::zip(apart, StrategySelector(layer, request).predictSeconds()))
-      sum += seconds;
+  SmallVector<double> apart = predictApart(layers, request);
   bool isFaster = true;
   for (auto [prediction, sum] : llvm::zip_equal(best->predictions, apart))
     isFaster &= prediction.seconds <= sum;

@@ -170,11 +170,7 @@ remark::RemarkOpts SiblingSelector::getRemarkOptions(StringRef name) {
 /// Whether one launch is predicted to take clearly less time on each target
 /// than one for each layer.
 bool SiblingSelector::isFaster() {
-  SmallVector<double> apart(request.targets.size());
-  for (LinearLikeOp layer : layers)
-    for (auto [sum, seconds] :
-         llvm::zip(apart, StrategySelector(layer, request).predictSeconds()))
-      sum += seconds;
+  SmallVector<double> apart = predictApart(layers, request);
   bool isFaster = true;
   for (auto [prediction, sum] : llvm::zip_equal(best->predictions, apart))
     isFaster &= prediction.seconds < kClearlyLess * sum;

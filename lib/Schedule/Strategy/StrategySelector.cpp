@@ -216,6 +216,16 @@ SmallVector<double> StrategySelector::predictSeconds() {
   return seconds;
 }
 
+SmallVector<double> tenon::predictApart(ArrayRef<LinearLikeOp> layers,
+                                        const StrategyRequest &request) {
+  SmallVector<double> apart(request.targets.size());
+  for (LinearLikeOp layer : layers)
+    for (auto [sum, seconds] :
+         llvm::zip(apart, StrategySelector(layer, request).predictSeconds()))
+      sum += seconds;
+  return apart;
+}
+
 /// Whether a kernel of all targets multiplies the 8 bits of x and w.
 bool StrategySelector::mayMultiplyBytes() {
   LayerProblem problem =

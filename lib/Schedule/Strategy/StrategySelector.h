@@ -42,6 +42,10 @@ private:
   std::optional<Strategy> written;
   ScheduleAttr schedule;
 };
+/// Seconds on each target of several layers one after the other.
+SmallVector<double> predictApart(ArrayRef<LinearLikeOp> layers,
+                                 const StrategyRequest &request);
+
 } // namespace mlir::tenon
 
 #endif // TENON_LIB_SCHEDULE_STRATEGY_STRATEGYSELECTOR_H

@@ -20,6 +20,7 @@ from torch import fx
 from tenon.torch.choice.candidate import hinted
 from tenon.torch.fusion.grouping import MAX_TERMS
 from tenon.torch.fusion.nodes import insert
+from tenon.torch.fusion.padding import MULTIPLE
 from tenon.torch.fusion.readers import leaves_graph
 from tenon.torch.fusion.rewrite import sweep
 from tenon.torch.fusion.views import arguments, dtype_of, is_transpose, op_name, view_source
@@ -27,7 +28,6 @@ from tenon.torch.fusion.views import arguments, dtype_of, is_transpose, op_name,
 aten = torch.ops.aten
 _PRODUCTS = (aten.mm.default, aten.addmm.default)
 _NARROW = ("float16", "bfloat16")
-_MULTIPLE = 8  # elements of 16 bits
 # What is not written has to be more than what is copied of the weight and padded, and than launches cost.
 _LEAST_BYTES = 1 << 22
 _BY_ROWS = {"memory_format": torch.contiguous_format}
@@ -111,7 +111,7 @@ def _gains(joined: fx.Node, readers: _Readers) -> bool:
     *rows, columns = hinted(joined.meta["val"].shape)
     m = functools.reduce(int.__mul__, rows, 1)
     copied = sum(columns * product.meta["val"].shape[1] for product in readers.products)
-    copied += m * sum(width for width in _widths(joined) if width % _MULTIPLE)
+    copied += m * sum(width for width in _widths(joined) if width % MULTIPLE)
     return m * columns * joined.meta["val"].element_size() >= _LEAST_BYTES and m * columns > 2 * copied
 
 
@@ -147,7 +147,7 @@ def _gradient(turned: fx.Node, parts: list[fx.Node], widths: list[int]) -> fx.No
     gradients = []
     for part, width in zip(parts, widths, strict=True):
         rows = place(aten.mm.default, place(aten.permute.default, part, [1, 0]), dy)
-        gradients.append(place(aten.slice.Tensor, rows, 0, 0, width) if width % _MULTIPLE else rows)
+        gradients.append(place(aten.slice.Tensor, rows, 0, 0, width) if width % MULTIPLE else rows)
     columns = place(aten.permute.default, place(aten.cat.default, gradients, 0), [1, 0])
     return place(aten.clone.default, columns, **_BY_ROWS)
 
@@ -157,9 +157,9 @@ def _as_rows(part: fx.Node, joined: fx.Node) -> fx.Node:
     place = functools.partial(insert, like=joined)
     width = part.meta["val"].shape[-1]
     rows = part if part.meta["val"].dim() == 2 else place(aten.reshape.default, part, [-1, width])
-    if width % _MULTIPLE == 0:
+    if width % MULTIPLE == 0:
         return rows
-    more = [0, -width % _MULTIPLE]
+    more = [0, -width % MULTIPLE]
     for user in rows.users:
         if (
             user.target is aten.constant_pad_nd.default
@@ -174,7 +174,7 @@ def _as_rows(part: fx.Node, joined: fx.Node) -> fx.Node:
 def _columns(w: fx.Node, begin: int, width: int) -> fx.Node:
     """Return the part of a weight `[K, N]` that multiplies some columns of x, with rows of a multiple of 16 bytes."""
     place = functools.partial(insert, like=w)
-    more = -width % _MULTIPLE
+    more = -width % MULTIPLE
     if is_transpose(w):  # of a layer's `[N, K]`
         part = place(aten.slice.Tensor, w.args[0], 1, begin, begin + width)
         part = _grown(part, [0, more, 0, 0]) if more else place(aten.clone.default, part, **_BY_ROWS)

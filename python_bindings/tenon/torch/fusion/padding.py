@@ -25,7 +25,7 @@ from tenon.torch.fusion.views import is_permutation, is_transpose, is_turned, vi
 
 aten = torch.ops.aten
 _PRODUCTS = (aten.mm.default, aten.addmm.default)
-_MULTIPLE = 8  # elements of 16 bits
+MULTIPLE = 8  # elements of 16 bits
 _NARROW = (torch.float16, torch.bfloat16)
 
 
@@ -94,11 +94,11 @@ def _readers(node: fx.Node) -> set[fx.Node]:
 
 
 def _up_to_multiple(extent: int | torch.SymInt) -> int:
-    return -extent % _MULTIPLE if isinstance(extent, int) and extent > 1 else 0
+    return -extent % MULTIPLE if isinstance(extent, int) and extent > 1 else 0
 
 
 def _is_small(extent: int | torch.SymInt) -> bool:
-    return isinstance(extent, int) and extent < _MULTIPLE
+    return isinstance(extent, int) and extent < MULTIPLE
 
 
 def _pad(node: fx.Node, m: int, n: int, k: int, grown: dict[tuple[fx.Node, int, int], fx.Node]) -> None:
